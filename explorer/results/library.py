@@ -105,15 +105,15 @@ class Upstream:
         self._first: Results | None = None
         self._second: Results | None = None
 
-    def read(self, *, local_only: bool = False, tell: Tell = tell_nobody) -> Results:
+    def read(self, *, local_only: bool = False) -> Results:
         """Both; where the second fails, what was had of it before stays, with the reason.
 
         Raises:
             KnownError: the first cannot be had, or it is the same as before and the second fails.
         """
-        first = fetch_results(_DEFAULT_RESULTS, self._hub, local_only=local_only, tell=tell)
+        first = fetch_results(_DEFAULT_RESULTS, self._hub, local_only=local_only)
         try:
-            second = fetch_results(_DEFAULT_SECOND, self._hub, local_only=local_only, tell=tell)
+            second = fetch_results(_DEFAULT_SECOND, self._hub, local_only=local_only)
         except KnownError as error:
             # A reason's own words may differ each time: they alone are nothing newer.
             if self._first is not None and self._first.id == first.id:

@@ -4,7 +4,7 @@ import csv
 import hashlib
 import re
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -18,7 +18,7 @@ from explorer.stats.rules import V2_PAIRS
 from scoring.benchmark import SUBSETS
 from scoring.errors import KnownError
 from scoring.hub.access import Hub, HubId, Listing
-from scoring.limits import MEGABYTE, Tell, tell_nobody
+from scoring.limits import MEGABYTE
 from scoring.paths import is_folder
 from scoring.results.accuracies import (
     MOST_SCORES_BYTES,
@@ -166,51 +166,53 @@ def model_url(name: str) -> str | None:
     return f"https://huggingface.co/{name.removesuffix(REFERENCE_FREE)}"
 
 
-def read_snapshot(path: Path = SNAPSHOT) -> Results:
+def read_snapshot() -> Results:
     """The bundled published figures: subsets of RewardBench, and prior sets where they are.
 
     Where the paper has prior sets of a model but prints no mean of them, its average is without
     them; so is the model here.
     """
-    with path.open(encoding="utf-8", newline="") as file:
-        table = list(csv.DictReader(line for line in file if not line.startswith("#")))
     found = []
     kinds: tuple[tuple[Benchmark, Sequence[str]], ...] = (("v1", SUBSETS), ("prior", PRIOR_SETS))
     left_out = []
-    for row in table:
+    for row in _bundled(SNAPSHOT):
         for benchmark, names in kinds:
             accuracies = {name: float(row[name]) / 100 for name in names if row.get(name)}
             if benchmark == "prior" and accuracies and not row["printed_prior_sets"]:
                 why = "the paper prints no mean of them, and its average lacks them"
                 said = f"prior sets of {row['model']}: {why}"
-                left_out.append(LeftOut(path.name, said, whole=False))
+                left_out.append(LeftOut(SNAPSHOT.name, said, whole=False))
             elif accuracies:
                 kind = row["model_type"] or None
-                found.append(Aggregate(row["model"], kind, accuracies, benchmark, path.name))
+                found.append(Aggregate(row["model"], kind, accuracies, benchmark, SNAPSHOT.name))
     source = ResultsSource("snapshot", _PAPER, "", _PAPER_DATE)
     return Results(source, tuple(found), tuple(left_out))
 
 
-def with_second(results: Results, path: Path = SECOND_SNAPSHOT) -> Results:
+def with_second(results: Results) -> Results:
     """The same with the bundled figures of RewardBench 2 where there are no others of it."""
     if results.of("v2"):
         return results
-    content = path.read_text(encoding="utf-8")
-    table = csv.DictReader(line for line in content.splitlines() if not line.startswith("#"))
     found = tuple(
         Aggregate(
             row["model"],
             row["model_type"],
             {name: float(row[name]) for name in V2_PAIRS},
             "v2",
-            path.name,
+            SECOND_SNAPSHOT.name,
         )
-        for row in table
+        for row in _bundled(SECOND_SNAPSHOT)
     )
-    revision = hashlib.sha256(content.encode()).hexdigest()
+    revision = hashlib.sha256(SECOND_SNAPSHOT.read_bytes()).hexdigest()
     second = ResultsSource("snapshot", _SECOND, revision, "")
     aggregates = (*results.aggregates, *found)
     return replace(results, aggregates=aggregates, second=second, second_pairs=results.pairs)
+
+
+def _bundled(path: Path) -> Iterator[dict[str, str]]:
+    """The rows of a table of bundled figures, without its remarks."""
+    lines = path.read_text(encoding="utf-8").splitlines()
+    return csv.DictReader(line for line in lines if not line.startswith("#"))
 
 
 def read_results_folder(folder: Path) -> Results:
@@ -229,9 +231,7 @@ def read_results_folder(folder: Path) -> Results:
     return Results(source, found, left_out, pairs)
 
 
-def fetch_results(
-    hub_id: HubId, hub: Hub, *, local_only: bool = False, tell: Tell = tell_nobody
-) -> Results:
+def fetch_results(hub_id: HubId, hub: Hub, *, local_only: bool = False) -> Results:
     """The aggregate results of a Hub dataset; its large files of each pair are not fetched.
 
     Raises:
@@ -239,7 +239,7 @@ def fetch_results(
     """
     listing = hub.look(hub_id, "dataset", token=False, local_only=local_only)
     names, strays = _aggregate_files(listing)
-    folder = hub.fetch(listing, [*names], token=False, tell=tell)
+    folder = hub.fetch(listing, [*names], token=False)
     of_kind = {
         kind: [ResultFile(name, folder / name) for name in names if names[name] == kind]
         for kind in SET_KINDS
