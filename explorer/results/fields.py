@@ -319,7 +319,7 @@ def _own_models(
             if name not in taken:
                 version, outcomes = (results.uploaded.token,), partial(files.of_models, {name})
                 own[name] = _Own(version, outcomes, model_of_uploaded(name))
-    of_rows = [run for run in runs.runs if benchmark != "v2" or is_of_v2(run)]
+    of_rows = [run for run in runs.runs if benchmark != "v2" or is_of_v2(run.folder)]
     for name, run in own_names(of_rows, (*taken, *own), runs.cards).items():
         typed = runs.cards[run.id].typed is not None
         outcomes = partial(outcomes_of, run, name)

@@ -154,11 +154,7 @@ class PlacedModel(AtOnce):
         return token_rewards(self, pair)
 
 
-def _traits_seconds(name: str) -> int:
-    return START_SECONDS
-
-
-@on_gpu(_traits_seconds)
+@on_gpu(lambda _: START_SECONDS)
 def traits_there(name: str) -> Traits:
     """What the numbers of a placed model rest on: its path is proved where it is."""
     return _opened(name).traits

@@ -40,13 +40,9 @@ def results_of(run: Run) -> PairResults:
     return results_of_rows(rows, run.facts)
 
 
-def is_of_v2(run: Run) -> bool:
-    """Whether a run is of rows of RewardBench 2, by the subsets of its plan."""
-    return _is_of_v2(run.folder)
-
-
 @lru_cache(maxsize=4096)
-def _is_of_v2(folder: Path) -> bool:
+def is_of_v2(folder: Path) -> bool:
+    """Whether the run in a folder is of rows of RewardBench 2, by the subsets of its plan."""
     try:
         with (folder / "plan.json").open(encoding="utf-8") as file:
             begins = _FIRST_SUBSET.match(file.read(_PEEKED))

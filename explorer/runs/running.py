@@ -333,7 +333,12 @@ def _go_on(former: Run, ready: Ready, keys: Sequence[str]) -> _Begun:
     """
     try:
         resumed = resume(former, ready.facts, keys)
-        change_card(former, lambda card: _went_on(card, resumed.notes))
+        change_card(
+            former,
+            lambda card: replace(
+                card, sure=None, notes=tuple(dict.fromkeys((*card.notes, *resumed.notes)))
+            ),
+        )
     except OSError as error:
         raise KnownError(
             f"The disk does not take it: {error.strerror or first_line(error)}. Make room."
@@ -347,10 +352,6 @@ def _tell_sure(run: Run, sure: SureInterval) -> None:
         change_card(run, lambda card: replace(card, sure=sure))
     except (OSError, KnownError):
         logger.exception("how sure run %s was could not be written", run.id[:15])
-
-
-def _went_on(card: RunCard, notes: Sequence[str]) -> RunCard:
-    return replace(card, sure=None, notes=tuple(dict.fromkeys((*card.notes, *notes))))
 
 
 _Assess = Callable[[Progress, Sequence[ScoredPair]], Progress]

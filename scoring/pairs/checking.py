@@ -32,18 +32,8 @@ Columns: TypeAlias = Mapping[str, "pa.Array[Any]"]
 """Column -> its texts or nulls, of type `large_string`."""
 
 
-def _plain_columns(batch: Batch) -> Columns | None:
-    """The wanted columns of a batch, of text alone; None where one needs a closer look.
-
-    A column `id` may hold whole numbers.
-
-    >>> [_plain_columns([{"id": value}]) is None for value in (1, "a", None, 0.5)]
-    [False, False, False, True]
-    """
-    return _of_rows(batch) if isinstance(batch, list) else _of_arrow(batch)
-
-
 def _of_arrow(batch: pa.RecordBatch) -> Columns | None:
+    """The wanted columns of a batch, of text alone; None where one needs a closer look."""
     columns = {}
     for name in WANTED:
         if name not in batch.schema.names:
@@ -61,6 +51,11 @@ def _of_arrow(batch: pa.RecordBatch) -> Columns | None:
 
 
 def _of_rows(rows: list[Row]) -> Columns | None:
+    """The same; a column `id` may hold whole numbers.
+
+    >>> [_of_rows([{"id": value}]) is None for value in (1, "a", None, 0.5)]
+    [False, False, False, True]
+    """
     columns = {}
     for name in WANTED:
         values = [row.get(name) for row in rows]
@@ -134,7 +129,7 @@ class Checker:
         """
         if not self._n_rows:
             _check_columns(batch, self.name)
-        columns = _plain_columns(batch)
+        columns = _of_rows(batch) if isinstance(batch, list) else _of_arrow(batch)
         if columns is not None:
             self._hold(self._from_columns(columns, len(batch)))
             self._n_rows += len(batch)

@@ -180,5 +180,5 @@ def _joined(keys: Sequence[_PairKey], wanted: Sequence[_PairKey], how: How) -> A
     return Alignment(rows, how, len(keys) - int((rows >= 0).sum()))
 
 
-def _few(alignment: Alignment | None, found: PairOrder) -> bool:
-    return alignment is None or len(found) - alignment.unmatched < _FEWEST * len(found)
+def _few(alignment: Alignment, found: PairOrder) -> bool:
+    return len(found) - alignment.unmatched < _FEWEST * len(found)
