@@ -128,6 +128,7 @@ def visited(server: Server) -> Iterator[Page]:
         {**of_model, "part": "kinds"},
         {**compared, "with": c},
         {**compared, "part": "agreement"},
+        {**compared, "part": "scatter"},
         {**compared, "part": "ensembles"},
         {"tab": "leaderboard", "plot": "difficulty"},
         {"tab": "about"},
