@@ -394,6 +394,7 @@
     ids.forEach((id, place) => { if (queries[place]) fill(id, queries[place]); });
     document.documentElement.dataset.explorer = "ready";
     linked = ids;
+    requestAnimationFrame(() => seeRow(document.getElementById("pairs")));
     if (new URLSearchParams(location.search).has("pair")) showPane(document.getElementById("pairs"), "pair");
     if (tab !== asked && !addresses.has(tab)) look(document.getElementById(tab));
     // Pairs that the address asks for and that are not here yet are still asked for by it.
@@ -416,6 +417,7 @@
     tab = new URLSearchParams(query).get("tab") || "pairs";
     next(part);
     write(!back);
+    requestAnimationFrame(() => seeRow(document.getElementById("pairs")));
     return [];
   };
   addEventListener("popstate", () => send(document.getElementById("go"), "go", { query: location.search, back: true }));
@@ -444,18 +446,20 @@
     else if (isOpen && innerWidth > 900 && event.target.closest(".list-pane, .reader-pane")) showPane(part, "list");
   });
   // The open row stays in sight in its list, and a pair that was stepped to on the screen.
+  const seeRow = (part) => {
+    const row = part.querySelector(".list tr[aria-current]");
+    const list = row?.closest(".list");
+    if (!list) return;
+    const head = list.querySelector("thead").offsetHeight;
+    const [top, bottom] = [row.offsetTop - head, row.offsetTop + row.offsetHeight];
+    if (top < list.scrollTop) list.scrollTop = top;
+    if (bottom > list.scrollTop + list.clientHeight) list.scrollTop = bottom - list.clientHeight;
+  };
   const follow = (part) => {
     if (part.explorerAct === "open") {
       part.querySelector(".drawer")?.scrollIntoView({ block: "nearest", behavior: "smooth" });
     }
-    const row = part.querySelector(".list tr[aria-current]");
-    const list = row?.closest(".list");
-    if (list) {
-      const head = list.querySelector("thead").offsetHeight;
-      const [top, bottom] = [row.offsetTop - head, row.offsetTop + row.offsetHeight];
-      if (top < list.scrollTop) list.scrollTop = top;
-      if (bottom > list.scrollTop + list.clientHeight) list.scrollTop = bottom - list.clientHeight;
-    }
+    seeRow(part);
     if (!["step", "random", "goto", "open"].includes(part.explorerAct)) return;
     part.querySelector(".reader-scroll")?.scrollTo(0, 0);
     if (part.id === "pairs" && part.explorerAct !== "step") showPane(part, "pair");

@@ -245,6 +245,14 @@ def shown_again(state: PairsState, pairs_of: PairsOf) -> tuple[Scene, tuple[str,
     return scene(fitted, pairs), (*dropped, *left)
 
 
+def at_its_pair(now: Scene) -> Scene:
+    """The same with the list turned to the page on which the open pair stands, where it does."""
+    reading = now.state.reading
+    if now.listed.place_of(reading.key) is None:
+        return now
+    return replace(now, state=replace(now.state, reading=reading.anew(now.listed)))
+
+
 def rows_with(now: Scene, filters: Filters) -> Rows:
     """The rows that a scene would show with other filters, in table order."""
     if now.field is None and not now.state.slices:

@@ -31,7 +31,7 @@ from explorer.data.sources import DEMO_ID
 from explorer.reader.filter_html import facets_html, model_names
 from explorer.reader.links import decode_pairs
 from explorer.reader.listing import reader_bar
-from explorer.reader.scene import Scene, Scenes, next_scene, shown_again
+from explorer.reader.scene import Scene, Scenes, at_its_pair, next_scene, shown_again
 from explorer.reader.session import Session
 from explorer.reader.state import PAIRS_LINK, Chart, PairsState, move
 from explorer.reader.tokens_view import has_tokens, tokens_shown
@@ -78,9 +78,11 @@ class PairsTab:
         if state.source and not self.scenes.library.find(state.source):
             dropped = (*dropped, text("filter.no_source", source=state.source[:120]))
             state = replace(state, source="")
-        if wanted := self._to_read(state, session):
-            return self._show(state.of(None), session, notes, dropped) | wanted
-        return self._show(state, session, notes, dropped)
+        wanted = self._to_read(state, session)
+        now, left = shown_again(
+            state.of(None) if wanted else state, partial(self.scenes.pairs_of, session)
+        )
+        return self.shown(at_its_pair(now), session, notes, (*dropped, *left)) | wanted
 
     def missing(self, query_string: object) -> str:
         """The source that the address asks for, where it is not here; else nothing."""
@@ -219,11 +221,10 @@ class PairsTab:
         state: PairsState,
         session: Session,
         notes: object,
-        dropped: tuple[str, ...] = (),
         before: PairsState | None = None,
     ) -> Filling:
         now, left = shown_again(state, partial(self.scenes.pairs_of, session))
-        return self.shown(now, session, notes, (*dropped, *left), before)
+        return self.shown(now, session, notes, left, before)
 
     def shown(
         self,

@@ -28,6 +28,8 @@ from explorer.stats.margins import MarginHistogram, margin_histogram
 from explorer.tabs.pairs.notes import LONGEST_NOTE, PairNotes
 
 REWARDS = ("chosen_reward", "rejected_reward")
+OF_OTHERS = ("difficulty", "surprise", "telling")
+"""Numbers that only other models' outcomes give."""
 MOST_OTHERS = 60
 """Pairs with the same prompt that are looked up."""
 MOST_FAILING = 400
@@ -140,8 +142,12 @@ def list_of_pairs_html(now: Scene, notes: PairNotes) -> str:
 
     def css(place: int) -> str:
         row = int(rows[place])
-        noted = " noted" if now.field is not None and notes.of(now.field, row) else ""
-        return f"{harm_css(now.table.subset_of(row))}{noted}".strip()
+        found = [harm_css(now.table.subset_of(row))]
+        if now.field is not None and notes.of(now.field, row):
+            found.append("noted")
+        if "outcome" in columns:
+            found.append(now.known.outcome(now.state.model, row))
+        return " ".join(filter(None, found))
 
     numbers = [
         Column(
@@ -271,12 +277,13 @@ def _written(now: Scene, row: int, name: str, values: dict[str, Doubles]) -> Lis
         return text(f"outcome.{now.known.outcome(now.state.model, row)}")
     value = float(values[name][row])
     if np.isnan(value):
-        return text("board.unknown")
+        return "" if name in OF_OTHERS else text("board.unknown")
     if name in ("difficulty", "surprise"):
         return percent(value, 0)
     if name in BY_LENGTH:
         if now.field is None:
-            return f"{value:,.0f}"
+            shown = f"{value:,.0f}"
+            return text("list.chars", n=shown) if name == "rejected" else shown
         return text("list.longer", n=minus(f"{value:+,.0f}"))
     return signed(value)
 

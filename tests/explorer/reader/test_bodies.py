@@ -65,7 +65,7 @@ def test_hits_are_marked_only_where_was_looked() -> None:
 def test_white_space_is_shown_on_request() -> None:
     shown = body_html("a \tb\n\u202e<", "chosen", Display(spaces=True))
     assert shown == (
-        'a<i class="ws">·</i><i class="ws">→\t</i>b<i class="ws">¶\n</i>'
+        'a<i class="ws">·</i><i class="ws">→\t</i>b<i class="ws end">¶\n</i>'
         '<i class="ws named" title="RIGHT-TO-LEFT OVERRIDE">U+202E</i>&lt;'
     )
 

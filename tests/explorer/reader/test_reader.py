@@ -100,8 +100,8 @@ def test_the_facts_of_a_response_stand_in_its_header() -> None:
         "facts"
     ]
     assert facts == [
-        "human · 3 words · 9 characters · 3 tokens",
-        "gpt · 3 words · 9 characters · 4 tokens · truncated",
+        "human · 3 words · 9 chars · 3 tokens",
+        "gpt · 3 words · 9 chars · 4 tokens · truncated",
     ]
 
 

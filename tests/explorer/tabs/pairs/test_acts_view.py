@@ -99,6 +99,8 @@ def test_a_link_opens_what_it_says(tab: PairsTab, demo: PairTable) -> None:
     assert (seen.sort, seen.reading.key, seen.reading.diff) == ("-chosen", key, "off")
     assert "16 of 188 pairs" in shown["bar"] and f'data-key="{key}"' in shown["pair"]
     assert notes(shown) == []
+    row = f'data-sent="{{&#34;value&#34;: &#34;{demo.keys[-1]}&#34;}}" aria-current'
+    assert row in opened(tab, f"?pair={demo.keys[-1]}")["pairs"], "its page of the list"
 
 
 def test_the_address_opens_the_same_again(tab: PairsTab) -> None:
