@@ -19,7 +19,7 @@ from scoring.engine.packing import share_out
 from scoring.engine.scorer import Scorer, facts
 from scoring.engine.templates import named_template
 from scoring.errors import KnownError
-from scoring.families import keep_answers, open_scorer
+from scoring.families import keep_answers, open_scorer, tell_answers, troubles_of
 from scoring.hub.access import Hub, first_line, parse_hub_id
 from scoring.models.finding import ModelPolicy, locate
 from scoring.pairs.candidates import candidate_rows
@@ -229,7 +229,7 @@ def _scored(run: Run, job: Job, scorer: Scorer, done: set[int], processes: Proce
     stream = run.record(score(job, scorer, packs=mine), processes.part())
     total = sum(len(packs[place]) for place in mine)
     try:
-        _follow(stream, total, processes, Tally(tie=tie_worth(scorer.spec.family)))
+        _follow(stream, total, processes, scorer)
     except (KeyboardInterrupt, KnownError) as error:
         if processes.first:
             _ended(run, "failed" if isinstance(error, KnownError) else "stopped")
@@ -239,6 +239,9 @@ def _scored(run: Run, job: Job, scorer: Scorer, done: set[int], processes: Proce
             f"The disk does not take what was scored: {first_line(error)}. Make room, then go on "
             "with --resume."
         ) from error
+    finally:
+        for sentence in troubles_of(scorer):
+            print(sentence, file=sys.stderr)
     processes.wait()
     if not processes.first:
         return None
@@ -258,8 +261,9 @@ def _ended(run: Run, status: Status) -> Run:
         ) from error
 
 
-def _follow(stream: Iterable[ScoredPack], total: int, processes: Processes, tally: Tally) -> None:
+def _follow(stream: Iterable[ScoredPack], total: int, processes: Processes, scorer: Scorer) -> None:
     """Show how far the run is: a bar for who looks at it, a line now and then for a log."""
+    tally = Tally(tie=tie_worth(scorer.spec.family))
     scored = 0
     told = began = time.monotonic()
     with tqdm(
@@ -268,14 +272,24 @@ def _follow(stream: Iterable[ScoredPack], total: int, processes: Processes, tall
         disable=None if processes.first else True,
         desc=f"process 1 of {processes.n}" if processes.n > 1 else None,
     ) as bar:
+
+        def log(more: str = "") -> None:
+            nonlocal told
+            now = time.monotonic()
+            if bar.disable and processes.first and now - told > LOG_SECONDS:
+                told = now
+                print(f"{scored:,} of {total:,} pairs{more}, {now - began:,.0f} s", file=sys.stderr)
+
+        def answered(n: int, of: int) -> None:
+            bar.set_postfix_str(f"{n:,} of {of:,} answers of the next pairs")
+            log(f", {n:,} of {of:,} answers of the next")
+
+        tell_answers(scorer, answered)
         for pack in stream:
             for row in pack.rows:
                 tally.add(row)
             scored += len(pack.rows)
             bar.update(len(pack.rows))
-            now = time.monotonic()
-            if bar.disable and processes.first and now - told > LOG_SECONDS:
-                told = now
-                print(f"{scored:,} of {total:,} pairs, {now - began:,.0f} s", file=sys.stderr)
+            log()
             if tally.accuracy is not None:
                 bar.set_postfix(accuracy=f"{tally.accuracy:.1%}")

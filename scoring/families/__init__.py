@@ -74,6 +74,17 @@ def keep_answers(scorer: Scorer, folder: Path | None, part: str = "") -> None:
             scorer.keep(folder, part)
 
 
+def tell_answers(scorer: Scorer, tell: Callable[[int, int], None]) -> None:
+    """Have it told how many answers of a judge's pack there are, and of how many, as they come."""
+    if hasattr(scorer, "tell"):
+        scorer.tell = tell
+
+
+def troubles_of(scorer: Scorer) -> list[str]:
+    """What went wrong more than once while it scored, a sentence each."""
+    return scorer.troubles.told() if hasattr(scorer, "troubles") else []
+
+
 def _maker(spec: ModelSpec, settings: RunSettings) -> Callable[[ModelSpec, RunSettings], Scorer]:
     if spec.family in BASELINES:
         return Baseline

@@ -7,7 +7,7 @@ import math
 import random
 import re
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -24,7 +24,7 @@ from scoring.families.prompts import (
     said_verdict,
     verdict_prompt,
 )
-from scoring.families.server import PATIENCE, Patience, RequestFailed, Server
+from scoring.families.server import PATIENCE, Patience, RequestFailed, Server, Troubles
 from scoring.spec import Message, ModelSpec, Pair, RunSettings, as_objects, text_hash
 
 logger = logging.getLogger(__name__)
@@ -89,6 +89,11 @@ class AskedJudge(TextScorer):
         self._tokens = settings.max_tokens or tokens
         self._has_read = False
         self._answers = Answers()
+        self.troubles = Troubles()
+        self.tell: Callable[[int, int], None] | None = None
+        """Told how many answers there are, and of how many that a pack needs."""
+        self._n_answered = self._n_asked = 0
+        self._counting = threading.Lock()
         self._reading = (_UPSTREAM_READINGS if self._prompt else _READINGS)[spec.family]
         if settings.max_tokens or settings.temperature:
             self._reading += (
@@ -105,6 +110,7 @@ class AskedJudge(TextScorer):
             KnownError: the folder cannot be read.
         """
         self._answers = Answers(folder, part)
+        self.troubles.clear()
 
     def rewards(self, pack: Sequence[Prepared]) -> list[tuple[float, float]]:
         """Probabilities, 0 to 1, or ratings, 1 to 10; NaN for both sides of a missing pair.
@@ -114,6 +120,7 @@ class AskedJudge(TextScorer):
         """
         asked = [self._questions(prepared.pair) for prepared in pack]
         questions = list(dict.fromkeys(question for both in asked for question in both))
+        self._n_answered, self._n_asked = 0, len(questions)
         replies = self._replies(questions)
         of = dict(zip(questions, replies, strict=True))
         said = {
@@ -128,6 +135,13 @@ class AskedJudge(TextScorer):
     def _replies(self, questions: Sequence[Question]) -> Sequence[Reply | None]:
         """What is answered to each; None where nothing is."""
         raise NotImplementedError
+
+    def _answered_more(self, n: int = 1) -> None:
+        """So many questions more of the pack are done with."""
+        with self._counting:
+            self._n_answered += n
+            if self.tell is not None:
+                self.tell(self._n_answered, self._n_asked)
 
     def _questions(self, pair: Pair) -> tuple[Question, ...]:
         sides = pair.chosen, pair.rejected
@@ -159,7 +173,7 @@ class AskedJudge(TextScorer):
         if meaning is None:
             kind = "verdict" if self._is_judge else "rating"
             why = f" within {self._tokens} tokens" if reply.cut else ""
-            logger.warning("An answer is no %s%s: %r", kind, why, text[:80])
+            self.troubles.add(f"An answer is no {kind}{why}", repr(text[:80]))
         return meaning
 
     def _check_length(self, replies: Sequence[Reply], said: Sequence[_Meaning]) -> None:
@@ -203,7 +217,7 @@ class ChatJudge(AskedJudge):
             KnownError: the server's address or the settings cannot be used.
         """
         super().__init__(spec, settings)
-        self._server = Server(spec.url, settings.parallel, patience)
+        self._server = Server(spec.url, settings.parallel, patience, self.troubles)
         self._common = {
             "model": spec.name,
             "temperature": settings.temperature,
@@ -226,11 +240,11 @@ class ChatJudge(AskedJudge):
         return self._server.each(self._ask, questions)
 
     def _ask(self, question: Question) -> Reply:
-        known = self._answers.of(question)
-        if known is not None:
-            return known
-        reply = self._post(question, self._refused)
-        self._answers.add(question, reply)
+        reply = self._answers.of(question)
+        if reply is None:
+            reply = self._post(question, self._refused)
+            self._answers.add(question, reply)
+        self._answered_more()
         return reply
 
     def _post(self, question: Question, refused: tuple[str, ...]) -> Reply:

@@ -7,6 +7,7 @@ import random
 import threading
 import time
 import weakref
+from collections import Counter
 from collections.abc import Callable, Iterable
 from concurrent.futures import FIRST_EXCEPTION, CancelledError, ThreadPoolExecutor, wait
 from dataclasses import dataclass
@@ -71,11 +72,46 @@ class RequestFailed(Exception):  # noqa: N818 - it failed, which is no error of 
         return 300 <= self.status < 400 or self.status in (401, 403, 404, 405)
 
 
+class Troubles:
+    """What goes wrong again and again: logged when it first does, and counted."""
+
+    def __init__(self) -> None:
+        self._counts: Counter[str] = Counter()
+        self._lock = threading.Lock()
+
+    def add(self, what: str, words: str) -> None:
+        """what: the kind of trouble, as a sentence begins. words: what is said of this one."""
+        with self._lock:
+            self._counts[what] += 1
+            is_first = self._counts[what] == 1
+        if is_first:
+            logger.warning("%s: %s", what, words)
+
+    def clear(self) -> None:
+        """Begin anew."""
+        with self._lock:
+            self._counts.clear()
+
+    def told(self) -> list[str]:
+        """How often each kind came that came more than once, a sentence each."""
+        with self._lock:
+            return [f"{what}: {n:,} times in all." for what, n in self._counts.items() if n > 1]
+
+
 class Server:
     """One server, as asked from any number of threads."""
 
-    def __init__(self, url: str, parallel: int, patience: Patience = PATIENCE) -> None:
-        """url: paths are appended to it. parallel: requests that it gets at once.
+    def __init__(
+        self,
+        url: str,
+        parallel: int,
+        patience: Patience = PATIENCE,
+        troubles: Troubles | None = None,
+    ) -> None:
+        """
+        url: paths are appended to it.
+        parallel: requests that it gets at once.
+        troubles: gets the requests that fail.
 
         Raises:
             KnownError: the address, the number or the key in the environment cannot be used.
@@ -86,6 +122,7 @@ class Server:
         self.url = url.rstrip("/")
         self._parallel = parallel
         self._patience = patience
+        self.troubles = troubles or Troubles()
         self._key = _key()
         self._answered = False
         self._not_before = 0.0
@@ -199,7 +236,7 @@ class Server:
             with self._lock:
                 self._in_a_row += 1
                 in_a_row = self._in_a_row
-            logger.warning("A request to %s failed, its pair is missing: %s", self.url, failure)
+            self.troubles.add(f"A request to {self.url} failed, its pair is missing", str(failure))
             if in_a_row >= GIVE_UP:
                 raise KnownError(
                     f"The server at {self.url} failed {in_a_row} requests in a row; the last: "

@@ -174,9 +174,11 @@ def test_a_text_too_long_does_not_cost_the_others_their_probabilities() -> None:
 @pytest.mark.parametrize("text", ["Hm.", "A or B?", "", None])
 def test_nonsense_is_missing_and_told(text: str | None, caplog: pytest.LogCaptureFixture) -> None:
     with ChatServer(InTurn(said(text))) as model:
-        (found,) = rewards(judge(model), GOOD)
+        scorer = judge(model)
+        (found,) = rewards(scorer, GOOD)
         assert all(map(math.isnan, found))
-    assert caplog.text.count("An answer is no verdict") == 2
+    assert caplog.text.count("An answer is no verdict") == 1
+    assert scorer.troubles.told() == ["An answer is no verdict: 2 times in all."]
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from scoring.__main__ import main
+from scoring.command import execution
 from scoring.engine.scorer import facts
 from scoring.errors import KnownError
 from scoring.families import open_scorer
@@ -269,3 +270,20 @@ def test_a_resumed_run_pays_nothing_twice(tmp_path: Path) -> None:
     with ChatServer(prefers_red) as model:
         assert list(run(model, tmp_path, "--resume")) == ["win"] * 8
         assert ["Red 5" in asked(each.body) for each in model.asked] == [True]
+
+
+def test_the_command_line_tells_how_far_it_is_within_a_pack_and_what_went_wrong_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def hums(path: str, body: dict[str, Any]) -> Answer:
+        return said("Hm.") if "Red 5" in asked(body) or "Red 6" in asked(body) else said("[[A]]")
+
+    monkeypatch.setattr(execution, "LOG_SECONDS", -1.0)
+    with ChatServer(hums) as model:
+        run(model, tmp_path)
+    told = capsys.readouterr().err.splitlines()
+    assert [line.rpartition(",")[0] for line in told[:-1]] == [
+        *(f"0 of 8 pairs, {n} of 8 answers of the next" for n in range(1, 9)),
+        "8 of 8 pairs",
+    ]
+    assert told[-1] == "An answer is no verdict: 2 times in all."

@@ -13,7 +13,7 @@ from transformers import AutoModelForCausalLM, LlamaConfig, PreTrainedTokenizerF
 
 from scoring.__main__ import main
 from scoring.errors import KnownError
-from scoring.families import keep_answers, open_scorer
+from scoring.families import keep_answers, open_scorer, tell_answers
 from scoring.families.upstream import (
     rating_question,
     said_rating,
@@ -137,10 +137,14 @@ def test_a_run_that_goes_on_writes_nothing_twice(folder: str, tmp_path: Path) ->
     n_steps = len(steps)
     assert n_steps > 0
     again = counted(**warm)
+    told: list[tuple[int, int]] = []
+    tell_answers(again, lambda *each: told.append(each))
     assert again.rewards(again.prepare(PAIRS[:4])) == half
     assert len(steps) == n_steps
+    assert told == [(4, 4)]
     again.rewards(again.prepare(PAIRS))
     assert len(steps) > n_steps
+    assert len(told) > 2 and told[-1] == (8, 8)
     assert "temperature 2" in again.traits.reading
 
 
