@@ -395,7 +395,7 @@
     document.documentElement.dataset.explorer = "ready";
     linked = ids;
     requestAnimationFrame(() => seeRow(document.getElementById("pairs")));
-    if (new URLSearchParams(location.search).has("pair")) showPane(document.getElementById("pairs"), "pair");
+    showAsked(location.search);
     if (tab !== asked && !addresses.has(tab)) look(document.getElementById(tab));
     // Pairs that the address asks for and that are not here yet are still asked for by it.
     if ([null, source(queries[0])].includes(source(location.search))) write();
@@ -415,6 +415,7 @@
     const part = document.getElementById(go), { query, back } = part.explorerSent?.sent ?? {};
     ids.forEach((id, place) => { wrote(id, queries[place], null); });
     tab = new URLSearchParams(query).get("tab") || "pairs";
+    if (tab === "pairs" && !back) showAsked(query);
     next(part);
     write(!back);
     requestAnimationFrame(() => seeRow(document.getElementById("pairs")));
@@ -438,6 +439,9 @@
     for (const button of part.querySelectorAll("button[data-pane]")) {
       button.setAttribute("aria-pressed", button.dataset.pane === pane);
     }
+  };
+  const showAsked = (query) => {
+    showPane(document.getElementById("pairs"), new URLSearchParams(query).has("pair") ? "pair" : "list");
   };
   document.addEventListener("click", (event) => {
     const part = event.target.closest("#pairs"), isOpen = part?.dataset.pane === "filters";

@@ -103,6 +103,9 @@ def test_a_stopped_run_is_kept_shown_again_and_goes_on(long_app: str, page: Page
         page.locator(part).scroll_into_view_if_needed()
         for seen in ("run-status", "score-start", "score-stop"):
             expect(page.get_by_test_id(seen).first).to_be_in_viewport(ratio=1)
+    page.locator(".live-worst a").first.click()
+    expect(page.get_by_test_id("reader-chosen")).to_be_in_viewport()
+    page.go_back()
     page.set_viewport_size({"width": 1500, "height": 950})
     page.locator("#stop").click()
     expect(page.locator(".status.stopped")).to_contain_text("They are kept")
