@@ -292,4 +292,4 @@ def test_whatever_is_sent_the_reading_stays_settled(
             continue
         assert reading.settled(listed) == reading
         assert 1 <= reading.page <= n_pages(len(listed))
-        assert bool(reading.key) == bool(len(listed))
+        assert reading.key or not len(listed)  # a pair outside an empty list may be open

@@ -201,6 +201,7 @@ def tear(rewards: Path) -> None:
     rewards.write_bytes(b"\n".join(lines[: last + 1])[:-20])
 
 
+@pytest.mark.slow
 def test_a_run_killed_twice_ends_as_if_it_had_not_been(whole: Ended, tmp_path: Path) -> None:
     folder = tmp_path / "run"
     rewards = folder / "rewards.jsonl"
