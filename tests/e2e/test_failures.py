@@ -7,7 +7,6 @@ import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
 from explorer.data.sources import read_demo
-from tests.conftest import REAL_DATA
 from tests.e2e.conftest import (
     copied_link,
     in_view,
@@ -109,13 +108,15 @@ def journey(page: Page, address: str, browser: Browser, model: str) -> None:
 
 @pytest.mark.journey
 def test_a_trainer_goes_from_the_board_to_what_a_model_fails(
-    request: pytest.FixtureRequest, page: Page, browser: Browser
+    fails_app: str, page: Page, browser: Browser
 ) -> None:
-    if REAL_DATA.is_dir():
-        address = request.getfixturevalue("real_app")
-        journey(page, address, browser, "Ray2333/GRM-gemma2-2B-rewardmodel-ft")
-    else:
-        journey(page, request.getfixturevalue("fails_app"), browser, "org/fair")
+    journey(page, fails_app, browser, "org/fair")
+
+
+def test_a_trainer_does_so_with_the_real_models(
+    real_app: str, page: Page, browser: Browser
+) -> None:
+    journey(page, real_app, browser, "Ray2333/GRM-gemma2-2B-rewardmodel-ft")
 
 
 def test_hostile_names_do_nothing(fails_app: str, page: Page) -> None:

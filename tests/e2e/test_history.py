@@ -22,8 +22,8 @@ BACK_AND_FORTH = """async () => {
 
 
 @pytest.mark.journey
-def test_back_goes_back_through_what_was_opened(real_app: str, page: Page) -> None:
-    open_app(page, real_app)
+def test_back_goes_back_through_what_was_opened(demo_app: str, page: Page) -> None:
+    open_app(page, demo_app)
     key, search = page.locator(".reader .pair .key"), page.get_by_test_id("search").first
     first = key.inner_text()
     rows = page.get_by_test_id("pair-row")
