@@ -178,6 +178,8 @@ def test_a_run_goes_on_without_its_page_and_any_page_stops_it(long_app: str, lea
     page, context = leaving, leaving.context
     open_app(page, long_app)
     score_all(page)
+    # The report of the last run, whose address this page has, stays until then.
+    expect(page.locator(".status.running")).to_be_visible()
     scored(page)
     page.reload()
     wait_until_filled(page)
