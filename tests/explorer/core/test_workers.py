@@ -147,6 +147,7 @@ def test_what_takes_too_long_is_ended_with_its_limit_told(worker: Worker, task: 
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere nobody says who waits")
+@pytest.mark.slow
 def test_a_limit_leaves_out_the_time_in_which_others_had_the_processor(
     worker: Worker, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -145,6 +145,7 @@ WITHOUT: list[dict[str, str]] = [{}, {"EXPLORER_SIGN_IN": "offered"}, SPACE]
 WITH = [{**SPACE, "EXPLORER_SIGN_IN": how} for how in ("offered", "required")]
 
 
+@pytest.mark.slow
 def test_the_whole_page_is_built_without_token_or_network(tmp_path: Path) -> None:
     built = built_in_a_new_process(tmp_path, WITHOUT)
     assert built == ["False False 0", "False False 0", "True False 0"]
