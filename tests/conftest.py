@@ -55,8 +55,8 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_xdist_auto_num_workers() -> int:
-    """One more than there are cores: browsers, servers and limits of time are waited for."""
-    return 1 + (os.cpu_count() or 1)
+    """As many as there are cores, of threads too: each more imports everything once more."""
+    return os.cpu_count() or 1
 
 
 def pytest_collection_finish() -> None:
