@@ -206,7 +206,6 @@ class ModelsTab:
             return address | self._ranked_shown(now, session, dropped)
         if dropped:
             session.show(LeftOut(state.named, dropped))
-        left, beside = session.seen(LeftOut), self._beside(now, session)
         read: Filling = {
             parts.reader_bar: differing_html(now),
             parts.pair: differing_pair_html(now),
@@ -216,6 +215,7 @@ class ModelsTab:
             state, reading=FIRST_READING
         ):
             return address | read
+        left, beside = session.seen(LeftOut), self._beside(now, session)
         return {
             **address,
             **read,

@@ -257,9 +257,6 @@ def _likeness(now: Compared) -> str:
     )
 
 
-_WORDS = {"agreement": _likeness, "ensembles": _ensembles}
-
-
 def compared_shown(words: gr.HTML, plot: gr.Plot, now: Compared, *, tied: bool = False) -> Filling:
     """The panel that a state asks for; nothing where it asks for a model first.
 
@@ -270,8 +267,10 @@ def compared_shown(words: gr.HTML, plot: gr.Plot, now: Compared, *, tied: bool =
         return {words: "", plot: hidden}
     if now.state.panel == "compare":
         return {words: _table(now, tied=tied), plot: hidden}
-    if now.state.panel != "scatter":
-        return {words: _WORDS[now.state.panel](now), plot: hidden}
+    if now.state.panel == "agreement":
+        return {words: _likeness(now), plot: hidden}
+    if now.state.panel == "ensembles":
+        return {words: _ensembles(now), plot: hidden}
     found = margin_points(now)
     said = _margins_words(now, found)
     if found is None or not found.n:
