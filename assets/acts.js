@@ -347,12 +347,13 @@
     "open", "goto", "random", "panel", "model", "against", "cell", "slices", "a", "b", "add", "swap", "close", "ticked",
   ]);
   const going = () => pending(document.getElementById("go"));
-  // In a review the pair on screen is the review's.
+  // In a review that has begun the pair on screen is the review's.
+  const reviewed = () => new URLSearchParams(addresses.get(REVIEW)).get("key");
   const addressOf = (id) => {
-    const query = addresses.get(id), place = new URLSearchParams(addresses.get(REVIEW));
-    if (!place.get("key") || id !== "pairs" || new URLSearchParams(query).get("panel") !== REVIEW) return query;
+    const query = addresses.get(id), key = reviewed();
+    if (!key || id !== "pairs" || new URLSearchParams(query).get("panel") !== REVIEW) return query;
     const others = query.split("&").filter((each) => !each.startsWith("pair="));
-    return [...others, `pair=${encodeURIComponent(place.get("key")).replaceAll("%3A", ":")}`].join("&");
+    return [...others, `pair=${encodeURIComponent(key).replaceAll("%3A", ":")}`].join("&");
   };
   const write = (anew = false) => {
     if (going().some((act) => act.sent.back)) return;
@@ -527,7 +528,7 @@
     figure.layout.paper_bgcolor = ground;
   });
   // Of a review that has begun, what is sent to others is the pair on screen.
-  const linkedSearch = () => new URLSearchParams(addresses.get(REVIEW)).get("key")
+  const linkedSearch = () => reviewed()
     ? location.search.replace(`&panel=${REVIEW}`, "") : location.search;
   document.addEventListener("click", async (event) => {
     const button = event.target.closest("[data-copy]");
