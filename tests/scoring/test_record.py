@@ -18,25 +18,13 @@ from scoring.families import open_scorer
 from scoring.pairs.opening import as_pairs, read_pairs
 from scoring.record import Run, Status, new_folder, stored_runs
 from scoring.run import make_job, score
-from scoring.spec import ModelSpec, Pair, Plan, RunFacts, RunSettings, ScoredPack, ScoredPair
+from scoring.spec import ModelSpec, Pair, Plan, RunSettings, ScoredPack, ScoredPair
 from tests.conftest import DEMO_MODEL, DEMO_PAIRS, PATIENCE
 from tests.forks import Fork
+from tests.scoring.run_facts import MADE_UP
 from tests.scoring.test_run import Around
 
-FACTS = RunFacts(
-    model="org/model",
-    revision="abc",
-    family="classifier",
-    device="cpu",
-    dtype="float32",
-    max_length=4096,
-    truncation_side="left",
-    template="own:123",
-    pairs="demo@123",
-    n_pairs=4,
-    seed=0,
-    versions={"torch": "2"},
-)
+FACTS = replace(MADE_UP, pairs="demo@123", n_pairs=4, versions={"torch": "2"})
 KEYS = ["s:1", "s:🤔\n", "s:\ud800\\\"'", "s:4\u2028\r\n\x85"]
 PLAN = Plan(((1, 0), (3, 2)))
 PACKS = [

@@ -1,4 +1,5 @@
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -7,21 +8,13 @@ from scoring.benchmark import COUNTS, SECTIONS
 from scoring.command.report import as_table, report_json
 from scoring.interval import wilson
 from scoring.record import Run
-from scoring.spec import Plan, RunFacts, ScoredPack, ScoredPair
+from scoring.spec import Plan, ScoredPack, ScoredPair
 from scoring.summary import summarise
+from tests.scoring.run_facts import MADE_UP
 
-FACTS = RunFacts(
-    model="org/model",
+FACTS = replace(
+    MADE_UP,
     revision="0123456789abcdef",
-    family="classifier",
-    device="cpu",
-    dtype="float32",
-    max_length=4096,
-    truncation_side="left",
-    template="own:123",
-    pairs="mine@123",
-    n_pairs=3,
-    seed=0,
     selection="all pairs",
     reading="its one label",
     path="padded batches",

@@ -17,21 +17,9 @@ from scoring.pairs.opening import as_pairs, read_pairs
 from scoring.results.accuracies import read_aggregates
 from scoring.results.exports import result_name, upload, write_results
 from scoring.spec import Family, Message, Pair, RunFacts, ScoredPair, text_hash
+from tests.scoring.run_facts import MADE_UP
 
-FACTS = RunFacts(
-    model="org/model",
-    revision="abc",
-    family="classifier",
-    device="cpu",
-    dtype="float32",
-    max_length=4096,
-    truncation_side="left",
-    template="own:123",
-    pairs="mine@123",
-    n_pairs=3,
-    seed=0,
-    reading="its one label",
-)
+FACTS = replace(MADE_UP, reading="its one label")
 
 
 def pair(key: str, **changes: Any) -> Pair:
