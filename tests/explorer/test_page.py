@@ -220,8 +220,10 @@ def test_what_arrives_is_offered_and_then_shown(home: Path) -> None:
     assert show["visible"] is False and retry["visible"] is True
     joined.retry()
     sources.wait(PATIENCE)
-    words, _, _, _, show, *_ = bars(joined, before)
+    joined.stores.results.sources.wait(PATIENCE)
+    words, retry, _, _, show, *_ = bars(joined, before)
     assert "arrived" in words and show["visible"] is True
+    assert retry["visible"] is True, "the published results are not here still"
     assert joined.best_pairs() == arrived.id
 
 
