@@ -14,7 +14,7 @@ from scoring.errors import KnownError
 from scoring.hub.access import parse_hub_id
 from scoring.limits import MEGABYTE, Limits
 from scoring.models.finding import DEMO_NAME, ModelPolicy
-from scoring.paths import HOME
+from scoring.paths import HOME, file_digest, is_file, typed_path
 from scoring.spec import BASELINES, DEVICE_NAMES
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -69,6 +69,19 @@ def _model(typed: str, info: ValidationInfo) -> str:
     return typed
 
 
+def _dataset(text: str) -> str:
+    is_demo = text.strip() == "demo"
+    path, hub_id = DEMO_PAIRS if is_demo else typed_path(text.strip()), parse_hub_id(text)
+    if is_file(path):
+        try:
+            return f"{'demo pairs' if is_demo else path.name}@{file_digest(path)}"
+        except OSError as error:
+            raise ValueError from error
+    if hub_id is None or hub_id.split is None:
+        raise ValueError
+    return str(hub_id)
+
+
 def _address(text: str) -> str:
     if "@" in text:
         raise KnownError(
@@ -111,6 +124,8 @@ class Settings:
     """How this copy of the app was set up. `docs/settings.md` says what each variable means.
 
     pairs, results: what the owner wants shown; None means the default.
+    results_of: the pairs that those results are of if they hold no texts, as `PairSource` names
+        them; None goes by their subsets.
     max_pairs: pairs one run may score; None means no limit.
     max_model_gigabytes: weights a model may have, in 10^9 bytes; None means no limit.
     models_gigabytes: of the Hub's models that are kept on disk, in 10^9 bytes; None means no limit.
@@ -135,6 +150,14 @@ class Settings:
     ]
     pairs: Annotated[Text, _variable("EXPLORER_PAIRS")] = None
     results: Annotated[Text, _variable("EXPLORER_RESULTS")] = None
+    results_of: Annotated[
+        str | None,
+        BeforeValidator(_dataset),
+        _variable(
+            "EXPLORER_RESULTS_OF",
+            "it must be a file, a dataset of the Hub with its split as org/name:split, or demo",
+        ),
+    ] = None
     offline: Annotated[Switch, _variable("EXPLORER_OFFLINE", _FLAG)] = False
     public: Annotated[Switch, _variable("EXPLORER_PUBLIC", _FLAG)] = False
     space: Annotated[str, _variable("SPACE_ID")] = ""

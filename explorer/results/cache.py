@@ -325,6 +325,9 @@ class _SourceCache:
             version = self.version
             rows = [self.rows[name] for name in sorted(names)]
         read = [(row.file, row.results) for row in rows if row.results is not None]
+        if source.dataset is not None:
+            orders = {each.order: replace(each.order, dataset=source.dataset) for _, each in read}
+            read = [(file, replace(each, order=orders[each.order])) for file, each in read]
         broken = [LeftOut(row.file, row.reason) for row in rows if row.results is None]
         others = [*left_out, *broken, *self.refused_of(source)]
         return Outcomes(

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from explorer.core.caches import LruCache, locked_cached_property
+from explorer.core.text import text
 from explorer.core.validation import repaired
 from explorer.data.facets import Mask
 from explorer.data.filters import LONGEST_NAME
@@ -198,6 +199,21 @@ class Field:
         if other == MAJORITY:
             return majority_of(self.others(model))
         return self.outcomes(other)
+
+    def match_description(self, model: str = "") -> str:
+        """How outcomes of a model (of "", all) were matched to the pairs, or why to none.
+
+        "" for runs, whose texts are the pairs' own, and if there is nothing to say.
+        """
+        pairs, matched_by = self.matrix.pairs, self.matrix.matched_by
+        if not self.has_texts:
+            if pairs.hashes or not self.matrix.models:
+                return ""
+            dataset = pairs.origin
+            return text("match.dataset", dataset=dataset) if dataset else text("match.unknown")
+        files = [model] if model else self.matrix.models
+        ways = {matched_by[each] for each in files if each in matched_by and each not in self.runs}
+        return text("match.ways", ways=" or ".join(sorted(ways))) if ways else ""
 
     def is_running(self, model: str) -> bool:
         """Whether the model is a run that goes on while one looks."""

@@ -1,9 +1,9 @@
 """The one join of published, uploaded and own results to the pairs that they are of.
 
-By the texts where a file carries them, else by position or key, and never across datasets: what is
-of no table at hand makes a field of its own, without texts. Published results are put in order once
-for everybody; a person's own files and runs are laid over them, each read and put in order once, so
-that a pack more of a run makes nothing else anew.
+By the texts where they are known, else by position or key in the dataset that a file is of
+(`scoring.results.order`): what is of no table at hand makes a field of its own, without texts.
+Published results are put in order once for everybody; a person's own files and runs are laid over
+them, each read and put in order once, so that a pack more of a run makes nothing else anew.
 """
 
 import hashlib

@@ -5,6 +5,7 @@ The owner's, upstream's from the Hub, or the bundled figures.
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from explorer.core.caches import LruCache
@@ -158,17 +159,18 @@ def results_sources(settings: Settings, hub: Hub) -> Sources[Results]:
     ]
     if settings.results:
         hub_id, folder = parse_hub_id(settings.results), typed_path(settings.results)
+        dataset = settings.results_of
         if hub_id and not is_folder(folder):
-            candidates.insert(0, _hub_candidate(hub_id, hub))
+            fetch = partial(fetch_results, hub_id, hub, dataset=dataset)
+            first = Candidate(
+                str(hub_id),
+                lambda: with_second(fetch(local_only=True)),
+                lambda: with_second(fetch()),
+            )
         else:
-            label = f"EXPLORER_RESULTS={settings.results}"
-            candidates.insert(0, Candidate(label, lambda: with_second(read_results_folder(folder))))
+            first = Candidate(
+                f"EXPLORER_RESULTS={settings.results}",
+                lambda: with_second(read_results_folder(folder, dataset)),
+            )
+        candidates.insert(0, first)
     return Sources(candidates, hub)
-
-
-def _hub_candidate(hub_id: HubId, hub: Hub) -> Candidate[Results]:
-    return Candidate(
-        str(hub_id),
-        lambda: with_second(fetch_results(hub_id, hub, local_only=True)),
-        lambda: with_second(fetch_results(hub_id, hub)),
-    )

@@ -215,8 +215,8 @@ def _bundled(path: Path) -> Iterator[dict[str, str]]:
     return csv.DictReader(line for line in lines if not line.startswith("#"))
 
 
-def read_results_folder(folder: Path) -> Results:
-    """A folder in upstream's layout.
+def read_results_folder(folder: Path, dataset: str | None = None) -> Results:
+    """A folder in upstream's layout. dataset: as of `FolderSource`.
 
     Raises:
         KnownError: it is no folder, or has no readable result.
@@ -224,15 +224,19 @@ def read_results_folder(folder: Path) -> Results:
     if not is_folder(folder):
         raise KnownError(f"There is no folder {folder}. Give one that holds results.")
     found, left_out = _collected(read_aggregates(folder, kind) for kind in SET_KINDS)
-    pairs = FolderSource(folder)
+    pairs = FolderSource(folder, dataset)
     if not found and not pairs.entries[0]:
         raise _nothing(f"{folder} has no results below eval-set/", left_out)
     source = ResultsSource("folder", folder.resolve().name, "", "")
     return Results(source, found, left_out, pairs)
 
 
-def fetch_results(hub_id: HubId, hub: Hub, *, local_only: bool = False) -> Results:
+def fetch_results(
+    hub_id: HubId, hub: Hub, *, local_only: bool = False, dataset: str | None = None
+) -> Results:
     """The aggregate results of a Hub dataset; its large files of each pair are not fetched.
+
+    dataset: as of `FolderSource`.
 
     Raises:
         KnownError: the dataset cannot be had, or has no readable result.
@@ -250,7 +254,7 @@ def fetch_results(hub_id: HubId, hub: Hub, *, local_only: bool = False) -> Resul
         raise _nothing(f"{hub_id} has no results below eval-set/", left_out)
     date = _newest(folder / each.file for each in found)
     source = ResultsSource("hub", hub_id.repo, folder.name, date)
-    return Results(source, found, left_out, HubSource(listing, hub))
+    return Results(source, found, left_out, HubSource(listing, hub, dataset))
 
 
 def beside(results: Results, uploaded: Uploaded) -> Results:

@@ -37,12 +37,15 @@ class FolderSource:
     id: names the source and its revision.
     family: the same for all revisions of it; of these, files of one name and stamp are the same.
     fixed: whether what was read of it once stays right, even where its files are gone.
+    dataset: the pairs that files without texts are of, as `PairOrder` has it; None if the owner
+        did not say.
     """
 
     fixed = False
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, dataset: str | None = None) -> None:
         self._root = root
+        self.dataset = dataset
         self._paths: dict[str, Path] = {}
         self.id = self.family = f"folder {root.resolve()}"
 
@@ -78,8 +81,9 @@ class HubSource:
 
     fixed = True
 
-    def __init__(self, listing: Listing, hub: Hub) -> None:
-        """listing: of the dataset, as `Hub.look` gave it."""
+    def __init__(self, listing: Listing, hub: Hub, dataset: str | None = None) -> None:
+        """listing: of the results, as `Hub.look` gave it. dataset: as of `FolderSource`."""
+        self.dataset = dataset
         at_commit = replace(listing.hub_id, revision=listing.commit)
         self._listing = replace(listing, hub_id=at_commit)
         self._hub = hub

@@ -2,8 +2,8 @@
 
 import json
 from collections import Counter
-from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any
 
@@ -17,7 +17,7 @@ from scoring.benchmark import COUNTS
 from scoring.errors import KnownError, counted
 from scoring.results.accuracies import Benchmark, is_v2
 from scoring.results.files import LeftOut, twice
-from scoring.results.order import Alignment, PairOrder, Singles, align
+from scoring.results.order import Alignment, How, PairOrder, Singles, align, pair_texts
 from scoring.results.pairs import PairResults
 
 Hashes = Callable[[], Sequence[str]] | None
@@ -92,6 +92,7 @@ class OutcomeMatrix:
     known_equal: whether both scores are known and equal.
     chosen, rejected: rewards, NaN where there are none.
     left_out: files that are not in it and why, and what is missing of those that are.
+    matched_by: model -> how its outcomes were matched to the pairs.
     """
 
     models: tuple[str, ...]
@@ -104,6 +105,7 @@ class OutcomeMatrix:
     chosen: Singles
     rejected: Singles
     left_out: tuple[LeftOut, ...] = ()
+    matched_by: Mapping[str, How] = field(default_factory=dict)
 
     @property
     def rewarded(self) -> Mask:
@@ -122,7 +124,7 @@ def order_of(table: PairTable) -> PairOrder:
     has_prompt = table.chars["prompt"] > 0
     own = np.arange(len(table), 2 * len(table), dtype=np.int32)
     prompts = np.where(has_prompt, table.prompt_of_row, own)
-    return PairOrder(tuple(names), codes, ids, prompts=prompts)
+    return PairOrder(tuple(names), codes, ids, prompts=prompts, dataset=table.id)
 
 
 def is_reward_bench(order: PairOrder) -> bool:
@@ -132,7 +134,7 @@ def is_reward_bench(order: PairOrder) -> bool:
 
 
 def usual_order(found: Outcomes) -> PairOrder | None:
-    """The order of pairs that most files have; None without files.
+    """The order of pairs, with their texts, that most files have; None without files.
 
     RewardBench's own goes before all others. Where files differ in nothing but that some know the
     ids, those that do are taken.
@@ -142,7 +144,8 @@ def usual_order(found: Outcomes) -> PairOrder | None:
     orders = [result.order for result in found.results]
     times = Counter(map(id, orders))
     for order in {id(order): order for order in orders}.values():
-        key = "\0".join((*order.names, "")).encode() + order.codes.tobytes()
+        texts = pair_texts(order)[0] or ()
+        key = "\0".join((*order.names, *texts, "")).encode() + order.codes.tobytes()
         votes[key] += times[id(order)]
         if key not in first or (first[key].ids is None and order.ids is not None):
             first[key] = order
@@ -206,6 +209,7 @@ def outcome_matrix(
         chosen=chosen,
         rejected=rejected,
         left_out=tuple(sorted(left_out, key=lambda item: item.file)),
+        matched_by={result.model: how.how for _, result, how in rows},
     )
 
 
@@ -239,18 +243,19 @@ def laid_over(matrix: OutcomeMatrix, rows: Collection[OutcomeRows]) -> OutcomeMa
     order = sorted(range(len(names)), key=names.__getitem__)
     place = {names[at]: row for row, at in enumerate(order)}
     grown: dict[str, Any] = {}
-    for field in _BY_PAIR:
-        of_others = getattr(matrix, field)
+    for column in _BY_PAIR:
+        of_others = getattr(matrix, column)
         nothing = np.nan if of_others.dtype == np.float32 else False
         values = np.full((len(names), len(matrix.pairs)), nothing, of_others.dtype)
         values[[place[name] for name in matrix.models]] = of_others
         for each in rows:
-            for name, row in zip(each.matrix.models, getattr(each.matrix, field), strict=True):
+            for name, row in zip(each.matrix.models, getattr(each.matrix, column), strict=True):
                 values[place[name], each.at] = row
-        grown[field] = values
-    for field in ("models", *_BY_MODEL):
-        of_all = [value for part in parts for value in getattr(part, field)]
-        grown[field] = tuple(of_all[at] for at in order)
+        grown[column] = values
+    for column in ("models", *_BY_MODEL):
+        of_all = [value for part in parts for value in getattr(part, column)]
+        grown[column] = tuple(of_all[at] for at in order)
+    grown["matched_by"] = {model: how for part in parts for model, how in part.matched_by.items()}
     said = sorted((each for part in parts for each in part.left_out), key=lambda item: item.file)
     return replace(matrix, left_out=tuple(said), **grown)
 

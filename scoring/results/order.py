@@ -1,15 +1,19 @@
 """Which outcome of a file is of which pair: files list the pairs in their own order.
 
-Never across datasets: where too few of a file's outcomes are of the pairs, it is refused.
+Never across datasets: by texts; by position or key only within the dataset that the results are of.
 """
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache, lru_cache
+from pathlib import Path
 from typing import Literal
 
 import numpy as np
+import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
+from scoring.benchmark import SUBSETS
 from scoring.errors import KnownError
 from scoring.results.accuracies import is_v2
 from scoring.spec import plain_subset
@@ -20,7 +24,9 @@ _PairKey = tuple[str, str]
 """A subset and an id; or a hash, and its number among equal ones."""
 
 _FEWEST = 0.5
-"""What part of a file's outcomes must belong to the pairs for it to be of the same benchmark."""
+"""The share of a file's outcomes that must match; by texts, or that share of the pairs."""
+FILTERED, SECOND = "allenai/reward-bench:filtered", "allenai/reward-bench-2:test"
+"""The datasets of upstream's results."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -31,6 +37,8 @@ class PairOrder:
     ids: of each pair, as text; None where they are not known.
     hashes: `text_hash` of each pair, "" where it has none; None where no pair has one.
     prompts: a number for each pair's prompt, the same for equal ones; None where not known.
+    dataset: the one that the pairs are of, with its revision after an @ if that is known; None
+        for a result file, of which only its subsets tell.
     """
 
     names: tuple[str, ...]
@@ -38,9 +46,22 @@ class PairOrder:
     ids: Sequence[str] | None = None
     hashes: Sequence[str] | None = None
     prompts: NDArray[np.int32] | None = None
+    dataset: str | None = None
 
     def __len__(self) -> int:
         return len(self.codes)
+
+    @property
+    def origin(self) -> str:
+        """The dataset; for a result file the benchmark whose subsets it has, "" for none.
+
+        >>> PairOrder(("hep-go",), np.zeros(1, np.int32)).origin
+        'allenai/reward-bench:filtered'
+        """
+        if self.dataset is not None:
+            return self.dataset
+        is_v1 = bool(self.names) and set(self.names) <= set(SUBSETS)
+        return FILTERED if is_v1 else SECOND if is_v2(self.names) else ""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -71,69 +92,118 @@ class Alignment:
 
 
 def align(
-    found: PairOrder,
+    file: PairOrder,
     pairs: PairOrder,
     hashes: Callable[[], Sequence[str]] | None = None,
 ) -> Alignment:
     """Find the outcome of each pair.
 
-    By the texts, where both are known; else by position, where both have the same subsets in the
-    same order, unless their ids are the same ones in another order; else by subset and id, where
-    those are unique. RewardBench 2's ids are wrong in many files, so they are never asked.
+    By the texts, if both are known. A file without texts is matched by place, which is position or
+    subset and id, to pairs of the dataset that it is of. The texts of RewardBench's filtered split
+    are known by their hashes: outcomes by place in it are of every pair with the same texts.
 
-    found: the pairs of a file. hashes: gives the `text_hash` of each of `pairs`, if it is needed.
+    file: the pairs of a file. hashes: gives the `text_hash` of each of `pairs`, if it is needed.
 
     Raises:
-        KnownError: less than half of the outcomes are of these pairs; the reason alone.
+        KnownError: the outcomes are not of these pairs; the reason alone.
 
     >>> a, b = (PairOrder(("s",), np.zeros(2, np.int32), ids) for ids in (["1", "2"], ["2", "3"]))
     >>> alignment = align(a, b)
     >>> alignment.how, alignment.rows.tolist()
     ('position', [0, 1])
     """
-    second = is_v2(pairs.names)
-    same = _same_subsets(found, pairs)
-    of_pairs = _hashes_of(found, pairs, hashes)
-    if of_pairs is not None and found.hashes is not None:
-        if same and all(
-            each in ("", own) for each, own in zip(found.hashes, of_pairs, strict=True)
-        ):
-            return Alignment(np.arange(len(pairs)), "text")
-        by_text = _joined(_numbered(found.hashes), _numbered(of_pairs), "text")
-        if _few(by_text, found):
-            raise _refused(found, pairs, by_text)
-        return by_text
-    if same and (second or not _permuted(found, pairs)):
-        return Alignment(np.arange(len(pairs)), "position")
-    if second:
+    is_same = _is_same_dataset(file.origin, pairs.origin)
+    texts, how = pair_texts(file)
+    of_pairs = None
+    if how == "text" or (texts and not is_same and {*file.names} & {*pairs.names}):
+        of_pairs = hashes() if hashes and pairs.hashes is None else pair_texts(pairs)[0]
+    if texts is None or of_pairs is None:
+        if not is_same:
+            whose = "do not say which pairs they are of"
+            if file.origin:
+                whose = f"are of {file.origin}, not of these pairs"
+            raise KnownError(f"its outcomes come without texts and {whose}")
+        return _by_place(file, pairs)
+    if _same_subsets(file, pairs) and all(
+        each in ("", own) for each, own in zip(texts, of_pairs, strict=True)
+    ):
+        return Alignment(np.arange(len(pairs)), how)
+    by_text = _joined(_numbered(texts), _numbered(of_pairs), how)
+    n_matched = len(file) - by_text.unmatched
+    if n_matched < _FEWEST * min(len(file), len(pairs)):
         raise KnownError(
-            f"{len(found):,} outcomes, and not in the order of the {len(pairs):,} pairs; ids of "
-            "RewardBench 2 are no help, as many files have wrong ones"
+            f"{len(file):,} outcomes, and {n_matched:,} of them are recognised by their texts "
+            f"among the {len(pairs):,} pairs"
         )
-    keys, wanted = _keys(found), _keys(pairs)
-    rows = None
-    if keys is not None and wanted is not None:
-        rows = _joined(keys, wanted, "subset and id")
-    if rows is None or _few(rows, found):
-        raise _refused(found, pairs, rows)
-    return rows
+    return by_text
 
 
-def _refused(found: PairOrder, pairs: PairOrder, rows: Alignment | None) -> KnownError:
-    n_matched = 0 if rows is None else len(found) - rows.unmatched
-    return KnownError(
-        f"{len(found):,} outcomes, and not in the order of the {len(pairs):,} pairs; "
-        f"{n_matched:,} of them are recognised by subset and id or by text"
+def _is_same_dataset(one: str, other: str) -> bool:
+    """Whether both name one dataset; a revision may be left out, or written short."""
+    (name, _, revision), (same_name, _, other_revision) = one.partition("@"), other.partition("@")
+    return name == same_name and (
+        revision.startswith(other_revision) or other_revision.startswith(revision)
     )
 
 
-def _hashes_of(
-    found: PairOrder, pairs: PairOrder, hashes: Callable[[], Sequence[str]] | None
-) -> Sequence[str] | None:
-    """The hashes of the pairs, where most outcomes of the file have one, too."""
-    if found.hashes is None or sum(map(bool, found.hashes)) < _FEWEST * len(found):
-        return None
-    return pairs.hashes if pairs.hashes is not None or hashes is None else hashes()
+def pair_texts(order: PairOrder) -> tuple[Sequence[str] | None, How]:
+    """The `text_hash` of each pair, None if not known, and how it is known.
+
+    By text: most pairs have one; else by their place in the filtered split.
+    """
+    if order.hashes is not None and sum(map(bool, order.hashes)) >= _FEWEST * len(order):
+        return order.hashes, "text"
+    if _is_same_dataset(order.origin, FILTERED):
+        return _filtered_texts(order)
+    return None, "position"
+
+
+@lru_cache(maxsize=64)
+def _filtered_texts(order: PairOrder) -> tuple[Sequence[str] | None, How]:
+    split = filtered_split()
+    try:
+        placed = _by_place(order, split)
+    except KnownError:
+        return None, "position"
+    texts = [""] * len(order)
+    for row, text in zip(placed.rows.tolist(), split.hashes or (), strict=True):
+        if row >= 0:
+            texts[row] = text
+    return texts, placed.how
+
+
+@cache
+def filtered_split() -> PairOrder:
+    """RewardBench's filtered split: subset, id and `text_hash` of each pair, without texts."""
+    columns = pq.read_table(Path(__file__).with_name("filtered.parquet")).to_pydict()
+    names = tuple(dict.fromkeys(columns["subset"]))
+    return PairOrder(
+        names,
+        np.array([names.index(each) for each in columns["subset"]], np.int32),
+        list(map(str, columns["id"])),
+        [f"{each:016x}" for each in columns["text_hash"]],
+        dataset=FILTERED,
+    )
+
+
+def _by_place(file: PairOrder, pairs: PairOrder) -> Alignment:
+    """By position, or else by subset and id, unless those are RewardBench 2's."""
+    second = is_v2(pairs.names)
+    if _same_subsets(file, pairs) and (second or not _permuted(file, pairs)):
+        return Alignment(np.arange(len(pairs)), "position")
+    not_in_order = f"{len(file):,} outcomes, and not in the order of the {len(pairs):,} pairs; "
+    if second:
+        raise KnownError(
+            f"{not_in_order}ids of RewardBench 2 are no help, as many files have wrong ones"
+        )
+    keys, wanted = _keys(file), _keys(pairs)
+    n_matched = 0
+    if keys is not None and wanted is not None:
+        by_key = _joined(keys, wanted, "subset and id")
+        n_matched = len(file) - by_key.unmatched
+        if n_matched >= _FEWEST * len(file):
+            return by_key
+    raise KnownError(f"{not_in_order}{n_matched:,} of them are recognised by subset and id")
 
 
 def _same_subsets(found: PairOrder, pairs: PairOrder) -> bool:
@@ -178,7 +248,3 @@ def _joined(keys: Sequence[_PairKey], wanted: Sequence[_PairKey], how: How) -> A
     row_of = {key: row for row, key in enumerate(keys) if key[0]}
     rows = np.array([row_of.get(key, -1) for key in wanted], dtype=np.int64)
     return Alignment(rows, how, len(keys) - int((rows >= 0).sum()))
-
-
-def _few(alignment: Alignment, found: PairOrder) -> bool:
-    return len(found) - alignment.unmatched < _FEWEST * len(found)

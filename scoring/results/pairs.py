@@ -159,9 +159,21 @@ def _of_command(path: Path, name: str) -> dict[str, Any]:
 
 
 def _hashes(values: Mapping[str, Any]) -> list[str] | None:
-    """The hash of each pair whose texts are messages, or stand beside their prompt."""
+    """The hash of each pair whose texts are messages, or stand beside their prompt.
+
+    Of a row of RewardBench 2 that is of its first right and first wrong response.
+    """
     chosen = values.get("text_chosen", values.get("chosen"))
     rejected = values.get("text_rejected", values.get("rejected"))
+    rows, n_right = values.get("text"), values.get("num_correct")
+    if chosen is None and isinstance(rows, list) and isinstance(n_right, list):
+        firsts = [
+            (row[0], row[n])
+            if isinstance(row, list) and type(n) is int and 0 < n < len(row)
+            else (None, None)
+            for row, n in zip(rows, n_right, strict=True)
+        ]
+        chosen, rejected = map(list, zip(*firsts, strict=True))
     prompts = values.get("prompt")
     if not isinstance(chosen, list) or not isinstance(rejected, list):
         return None
@@ -347,6 +359,7 @@ def results_of_rows(rows: Sequence[ScoredPair], facts: RunFacts) -> PairResults:
             np.array([place[row.subset] for row in rows], np.int32),
             [row.id for row in rows],
             [row.text_hash for row in rows],
+            dataset=facts.pairs,
         ),
         results=np.array([row.credit(tie) for row in rows], np.float32),
         equal=np.array([row.outcome == "tie" and not row.rewards for row in rows], np.bool_),

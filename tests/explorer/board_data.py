@@ -2,7 +2,8 @@
 
 import json
 from collections.abc import Generator, Mapping, Sequence
-from functools import lru_cache
+from dataclasses import replace
+from functools import cache, lru_cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import SimpleNamespace
@@ -11,6 +12,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from explorer.core.settings import read_settings
 from explorer.results.board import Board, BoardRow
 from explorer.results.cache import OutcomeCache
 from explorer.results.own import outcomes_of
@@ -20,10 +22,12 @@ from scoring.benchmark import SUBSETS
 from scoring.interval import Interval
 from scoring.record import Run
 from scoring.results.accuracies import Aggregate, Benchmark
-from scoring.results.order import PairOrder
+from scoring.results.order import PairOrder, filtered_split
 from tests.explorer.stepping import gone_through
 
 T = TypeVar("T")
+OF_DEMO = read_settings({"EXPLORER_RESULTS_OF": "demo"}).results_of
+"""What the owner of made-up results of the demo pairs says that they are of."""
 FOUR = ("mt-bench-easy", "mt-bench-hard", "donotanswer", "hep-go")
 """A subset of each section."""
 EVERY = (*FOUR, *(subset for subset in SUBSETS if subset not in FOUR))
@@ -94,15 +98,16 @@ def matrix_of(
     outcomes: Mapping[str, Sequence[float]],
     subsets: Sequence[str],
     equal: NDArray[np.bool_] | None = None,
+    dataset: str | None = None,
 ) -> OutcomeMatrix:
-    """An outcome matrix. equal: (models, pairs)."""
+    """An outcome matrix. equal: (models, pairs). dataset: as of `PairOrder`."""
     values = np.array([*outcomes.values()], np.float32).reshape(len(outcomes), len(subsets))
     nothing = np.full_like(values, np.nan)
     return OutcomeMatrix(
         models=tuple(outcomes),
         model_types=("Seq. Classifier",) * len(outcomes),
         files=tuple(outcomes),
-        pairs=order_of(subsets),
+        pairs=replace(order_of(subsets), dataset=dataset),
         outcomes=values,
         held=~np.isnan(values),
         known_equal=np.zeros(values.shape, np.bool_) if equal is None else equal,
@@ -114,6 +119,16 @@ def matrix_of(
 def with_runs(found: Outcomes, runs: Mapping[str, Run]) -> Outcomes:
     """Outcomes with those of runs, by the names of their models."""
     return sum((outcomes_of(run, name) for name, run in runs.items()), found)
+
+
+@cache
+def filtered_texts() -> dict[str, str]:
+    """Key -> `text_hash`, of RewardBench's pairs."""
+    split = filtered_split()
+    assert split.ids is not None and split.hashes is not None
+    subsets = [split.names[code] for code in split.codes]
+    keys = (f"{subset}:{id_}" for subset, id_ in zip(subsets, split.ids, strict=True))
+    return dict(zip(keys, split.hashes, strict=True))
 
 
 @lru_cache(maxsize=1)

@@ -27,6 +27,18 @@ def small_table(*rows: dict[str, object], chunk_rows: int = 2) -> PairTable:
     return PairTable(Pairs(source, pa.concat_tables(chunks), checked.notes, checked.left_out))
 
 
+def file_table(name: str, arrow: pa.Table) -> PairTable:
+    """A file of that name with these rows."""
+    return PairTable(Pairs(PairSource("file", name, None, "1" * 12), arrow))
+
+
+def swap_sides(table: PairTable) -> PairTable:
+    """A copy in which each chosen response is called rejected."""
+    sides = {"chosen": "rejected", "rejected": "chosen"}
+    arrow = table.arrow.rename_columns([sides.get(name, name) for name in table.arrow.column_names])
+    return file_table("swapped.parquet", arrow.select(table.arrow.column_names))
+
+
 @cache
 def benchmark_table() -> PairTable:
     """As many pairs of each subset as RewardBench has.

@@ -167,7 +167,7 @@ def _widest_ends(listed: Sequence[BoardRow]) -> int:
 
 def _axis(listed: Sequence[BoardRow], n_columns: int) -> Sequence[int]:
     """The marks that scores are drawn between, in percent, fewer where room is little."""
-    ends = [row["score_low"] or row["score"] for row in listed if row["score"] is not None]
+    ends = [row[end] for row in listed for end in ("score_low", "score") if row[end] is not None]
     low = int(10 * min(ends)) * 10 if ends else 0
     step = 10 if low >= 20 and n_columns <= _MANY_COLUMNS else 20
     return range(low - low % step, 101, step) if ends else ()

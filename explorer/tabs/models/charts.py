@@ -213,12 +213,13 @@ def lengths_of(tables: Iterable[PairTable], pairs: PairOrder) -> PairLengths | N
         if not is_reward_bench(order):
             continue
         try:
-            found = align(order, pairs)
+            found = align(pairs, order, lambda: table.hashes)  # noqa: B023
         except KnownError:
             continue
         if not found.missing:
-            difference = table.lengths("difference", "chars").astype(np.int64)
-            return PairLengths(table.caption, difference[found.rows])
+            difference = np.empty(len(pairs), np.int64)
+            difference[found.rows] = table.lengths("difference", "chars")
+            return PairLengths(table.caption, difference)
     return None
 
 

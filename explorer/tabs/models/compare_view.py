@@ -84,7 +84,8 @@ def compare_bar_html(now: Compared, dropped: Iterable[str]) -> str:
     elif set(known) != {shared}:
         each = ", ".join(f"{letter} {n:,}" for letter, n in zip(LETTERS, known, strict=False))
         said.insert(0, (text("compare.different", known=each), ""))
-    said += [] if now.field.has_texts else [(text("fails.no_texts"), "wrong")]
+    if not now.field.has_texts:
+        said.append((f"{text('fails.no_texts')} {now.field.match_description()}".rstrip(), "wrong"))
     there = [each for each in WHOSE_PAIRS if in_section(now.field, each).any()]
     if len(there) < 2:
         there = []  # there is no choice

@@ -93,7 +93,7 @@ class BoardSource:
         """Look for newer results, and turn to them."""
         sources = self.library.sources
         before = sources.best
-        sources.refresh()
+        sources.retry(again=True)
         while sources.fetching:
             yield note(text("board.refreshing"))
             sources.wait(_WAIT_SECONDS)

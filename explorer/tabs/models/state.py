@@ -372,7 +372,7 @@ MODELS_LINK = Codec(
     ),
 )
 """Such as `board=v2&models=llama,8b&type=DPO&by=-Chat&pin=org/name&digits=2`, or
-`panel=scatter&a=org/new&b=org/old&with=org/third&section=Chat+Hard&pair=hep-rust:7`."""
+`panel=scatter&a=org/new&b=org/old&with=org/third&section=Chat+Hard&pair=donotanswer:2`."""
 
 
 def decode_models(query_string: object, before: ModelsState | None = None) -> Decoded[ModelsState]:

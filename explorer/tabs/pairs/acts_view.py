@@ -136,7 +136,12 @@ class PairsTab:
                 raise
             seen_now = self.scenes.now(session)
             return {self.parts.bar: bar_html(seen_now, (), self.settings.link_base, str(error))}
-        return self.shown(now, session, notes, before=seen)
+        filled = self.shown(now, session, notes, before=seen)
+        table = self.scenes.library.find(seen.source)
+        if name == "model" and table is not None and table is not now.table:
+            why = text("match.other", dataset=table.id)
+            filled[self.parts.bar] = bar_html(now, (), self.settings.link_base, why)
+        return filled
 
     @guarded
     def read(self, session: Session) -> Iterator[Filling]:

@@ -90,14 +90,16 @@ def _said(now: Scene, field: Field, *, rewards: bool) -> Iterator[tuple[str, str
     """What is to be known of the outcomes: words, and their class."""
     state, model = now.state, now.state.model
     known = len(field.matrix.models) > 0
-    yield text(f"fails.about_{state.shown_kind}") if known else text("fails.no_models"), ""
+    about = text(f"fails.about_{state.shown_kind}") if known else text("fails.no_models")
+    match = field.match_description(model)
+    yield f"{about} {match if field.has_texts else ''}".rstrip(), ""
     if field.is_running(model):
         n, of = f"{field.known(model).sum():,}", f"{field.runs[model].facts.n_pairs:,}"
         yield text("fails.running", n=n, of=of), ""
     if model and not rewards:
         yield text("fails.no_rewards"), ""
     if not field.has_texts:
-        yield text("fails.no_texts"), "wrong"
+        yield f"{text('fails.no_texts')} {match}".rstrip(), "wrong"
 
 
 def bar_html(now: Scene, dropped: Sequence[str], link_base: str, refused: str = "") -> str:

@@ -2,9 +2,11 @@ from pathlib import Path
 
 import pytest
 
-from explorer.core.settings import DEMO_MODEL, Settings, read_settings
+from explorer.core.settings import DEMO_MODEL, DEMO_PAIRS, Settings, read_settings
+from explorer.data.sources import read_demo
 from scoring.errors import KnownError
 from scoring.limits import NO_LIMITS, Limits
+from scoring.pairs.opening import read_pairs
 
 SPACE = {"SPACE_ID": "me/space"}
 
@@ -97,6 +99,13 @@ def test_each_variable_sets_its_field(subtests: pytest.Subtests) -> None:
         ({"EXPLORER_PAIRS": "  "}, "pairs", None),
         ({"EXPLORER_RESULTS": "results"}, "results", "results"),
         ({"EXPLORER_RESULTS": ""}, "results", None),
+        ({"EXPLORER_RESULTS_OF": " org/a:test@1 "}, "results_of", "org/a:test@1"),
+        ({"EXPLORER_RESULTS_OF": "demo"}, "results_of", read_demo().id),
+        (
+            {"EXPLORER_RESULTS_OF": str(DEMO_PAIRS)},
+            "results_of",
+            str(read_pairs(DEMO_PAIRS).source),
+        ),
         ({"EXPLORER_OFFLINE": "1"}, "offline", True),
         ({"EXPLORER_OFFLINE": " TRUE "}, "offline", True),
         ({"EXPLORER_OFFLINE": "yes"}, "offline", True),
@@ -173,6 +182,12 @@ def test_a_bad_switch_is_refused_by_name_and_value(value: str) -> None:
     with pytest.raises(KnownError, match="EXPLORER_OFFLINE") as error:
         read_settings({"EXPLORER_OFFLINE": value})
     assert repr(value) in str(error.value)
+
+
+@pytest.mark.parametrize("value", ["org/name", "no/such/file.jsonl", "nonsense"])
+def test_pairs_of_results_that_cannot_be_are_refused(value: str) -> None:
+    with pytest.raises(KnownError, match=r"EXPLORER_RESULTS_OF is .* with its split"):
+        read_settings({"EXPLORER_RESULTS_OF": value})
 
 
 @pytest.mark.parametrize("variable", ["EXPLORER_MAX_PAIRS", "EXPLORER_MAX_ROWS"])

@@ -72,6 +72,13 @@ def test_a_model_that_lacks_a_section_has_no_rank_and_stands_below() -> None:
     assert any("1 model has no rank" in remark for remark in board.remarks)
 
 
+def test_ones_own_run_of_a_few_pairs_of_each_subset_has_no_rank() -> None:
+    few = [subset for subset in SUBSETS for _ in range(3)]
+    matrix = matrix_of({"mine": [1.0] * len(few)}, few)
+    board = build_board(Results(SOURCE, ()), "v1", outcomes=matrix, own={"mine"})
+    assert ranks(board) == [(None, "mine")] and rows_in(board)[0].score == 1.0
+
+
 def test_a_model_that_won_nothing_is_ranked() -> None:
     board = board_of(whole("zero", 0.0), Aggregate("no", None, {}))
     assert ranks(board) == [(1, "zero"), (None, "no")]

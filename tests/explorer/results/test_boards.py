@@ -59,7 +59,7 @@ def measured(boards: Boards, view: Ranking = RANKING, own: object = ()) -> list[
 
 def look_for_newer(boards: Boards) -> None:
     """As the button does."""
-    boards.library.sources.refresh()
+    boards.library.sources.retry(again=True)
     boards.library.sources.wait(60)
 
 

@@ -102,6 +102,9 @@ def test_equal_ensemble_rewards_are_no_win() -> None:
     models = normalised(np.array([[1.0, 2.0], [0.0, 0.0]]), np.array([[1.0, 0.0], [0.0, 0.0]]))
     assert ensemble(models, [0, 1], "mean").outcomes.tolist() == [0, 1]
     assert ensemble(models, [1], "worst").outcomes.tolist() == [0, 0]
+    rounded = np.array([[[0.1], [0.3]], [[0.2], [0.2]], [[0.3], [0.1]]])
+    assert 0.1 + 0.2 + 0.3 > 0.3 + 0.2 + 0.1
+    assert ensemble(rounded, range(3), "mean").outcomes.tolist() == [0]
 
 
 def accuracy(outcomes: Any) -> Any:

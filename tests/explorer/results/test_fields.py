@@ -5,6 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from explorer.core.settings import Settings
@@ -12,6 +13,8 @@ from explorer.core.text import text
 from explorer.data.library import Library
 from explorer.data.sources import Candidate, Sources
 from explorer.data.table import PairTable
+from explorer.reader.scene import SeenPairs, scene
+from explorer.reader.state import PairsState
 from explorer.results.cache import OutcomeCache
 from explorer.results.field import Field
 from explorer.results.fields import Fields
@@ -20,19 +23,24 @@ from explorer.results.published import read_results_folder
 from explorer.results.uploads import model_of_uploaded
 from explorer.runs.running import Runs
 from explorer.stores import Stores, open_stores
-from explorer.tabs.pairs.list_html import who_html
+from explorer.tabs.pairs.list_html import head_html, who_html
 from scoring.errors import KnownError
 from scoring.hub.access import Hub
 from scoring.limits import Limits
 from tests.explorer.beginning import begun, finished
-from tests.explorer.small_fields import small_field
-from tests.explorer.tables import row, small_table
+from tests.explorer.small_fields import MODEL, small_field
+from tests.explorer.tables import file_table, row, small_table, swap_sides
 from tests.upstream_files import Line, leave
 
 SUBSETS = ["hep-go", "hep-go", "donotanswer"]
-TABLE = small_table(
-    *(row(id=str(at), prompt=f"p{at}", subset=each) for at, each in enumerate(SUBSETS))
-)
+ROWS = [row(id=str(at), prompt=f"p{at}", subset=each) for at, each in enumerate(SUBSETS)]
+TABLE = small_table(*ROWS)
+
+
+def messages_of(at: int, side: str) -> list[dict[str, object]]:
+    """A side of a row as messages, which result files have as its text."""
+    messages = (("user", ROWS[at]["prompt"]), ("assistant", ROWS[at][side]))
+    return [{"role": role, "content": content} for role, content in messages]
 
 
 def write(folder: Path, model: str, results: Sequence[object], **other: object) -> None:
@@ -42,9 +50,16 @@ def write(folder: Path, model: str, results: Sequence[object], **other: object) 
         (folder / kind / f"{model}.json").write_text(json.dumps(content))
 
 
-def fields_on(folder: Path, home: Path, *tables: PairTable, read: bool = True) -> Fields:
+def fields_on(
+    folder: Path,
+    home: Path,
+    *tables: PairTable,
+    read: bool = True,
+    dataset: str | None = TABLE.id,
+) -> Fields:
+    """dataset: what the owner says that results without texts are of."""
     settings, hub = Settings(home=home, offline=True), Hub(offline=True)
-    sources = Sources([Candidate("results", lambda: read_results_folder(folder))], hub)
+    sources = Sources([Candidate("results", lambda: read_results_folder(folder, dataset))], hub)
     results = ResultsLibrary(sources, Limits())
     library = Library(Sources([Candidate("first", lambda: tables[0])], hub), hub, settings)
     for table in tables[1:]:
@@ -57,6 +72,13 @@ def fields_on(folder: Path, home: Path, *tables: PairTable, read: bool = True) -
 
 def models(found: Sequence[Field]) -> list[tuple[tuple[str, ...], bool]]:
     return [(field.matrix.models, field.has_texts) for field in found]
+
+
+def test_what_a_model_did_not_win_has_its_ties_and_nothing_that_is_missing() -> None:
+    field = small_field()
+    assert field.lost(MODEL).tolist() == [2, 3, 7]
+    assert field.lost("b").tolist() == [1, 4, 6] and field.lost("half").tolist() == []
+    assert [field.outcome("b", row) for row in (1, 2, 4)] == ["loss", "win", "tie"]
 
 
 def test_results_are_joined_to_the_pairs_that_they_are_of(tmp_path: Path) -> None:
@@ -93,14 +115,30 @@ def test_results_of_other_pairs_have_a_field_of_their_own_without_texts(tmp_path
 
 
 def test_the_pairs_that_are_looked_at_go_first(tmp_path: Path) -> None:
-    write(tmp_path, "m", [1, 0, 1])
-    copy = small_table(
-        *(row(id=str(at), prompt="q", subset=each) for at, each in enumerate(SUBSETS))
-    )
-    object.__setattr__(copy.pairs.source, "name", "copy.jsonl")
+    texts = {
+        f"text_{side}": [messages_of(at, side) for at in range(3)]
+        for side in ("chosen", "rejected")
+    }
+    write(tmp_path, "m", [1, 0, 1], **texts)
+    copy = file_table("copy.jsonl", TABLE.arrow)
     fields = fields_on(tmp_path, tmp_path / "home", TABLE, copy)
     assert fields.of("m", None, copy.id, []).table is copy
     assert fields.of("m", None, TABLE.id, []).table is TABLE
+
+
+def test_results_without_texts_are_of_the_pairs_alone_that_their_owner_names(
+    tmp_path: Path,
+) -> None:
+    write(tmp_path, "m", [1, 0, 1], id=["0", "1", "2"])
+    copy = file_table("copy.jsonl", small_table(*({**each, "prompt": "q"} for each in ROWS)).arrow)
+    fields = fields_on(tmp_path, tmp_path / "home", TABLE, copy)
+    assert fields.of("m", None, copy.id, []).table is TABLE
+    fields = fields_on(tmp_path, tmp_path / "other", TABLE, copy, dataset=copy.id)
+    assert fields.of("m", None, copy.id, []).table is copy
+    fields = fields_on(tmp_path, tmp_path / "third", TABLE, copy, dataset=None)
+    field = fields.of("m", None, TABLE.id, [])
+    assert not field.has_texts
+    assert "They are of allenai/reward-bench:filtered" in field.match_description("m")
 
 
 def test_nothing_is_read_unasked_and_unread_files_are_counted(tmp_path: Path) -> None:
@@ -212,6 +250,19 @@ def test_models_are_counted_and_not_their_runs(tmp_path: Path) -> None:
     assert set(re.findall("<h3>(.+?)</h3>", who)) <= {"Fail it", "Win it"}
 
 
+def test_visitors_who_upload_under_one_name_see_each_their_own(tmp_path: Path) -> None:
+    write(tmp_path, "published", [1, 0, 1])
+    fields = fields_on(tmp_path, tmp_path / "home", TABLE)
+    found = []
+    for results in ([1, 1, 1], [0, 0, 0]):
+        path = tmp_path / "mine.json"
+        path.write_text(json.dumps({"model": "mine", "subset": SUBSETS, "results": results}))
+        sent = fields.results.upload(None, {path.name: path})
+        mine = fields.of("mine (uploaded)", sent.id, None, [])
+        found.append(mine.outcomes("mine (uploaded)").tolist())
+    assert found == [[1, 1, 1], [0, 0, 0]]
+
+
 def test_a_run_or_a_file_of_a_published_model_is_no_other_model() -> None:
     field = small_field()
     published, mine, other = field.matrix.models
@@ -226,9 +277,48 @@ def test_the_real_models_are_in_one_field(
     shared_data: Path, real: PairTable, tmp_path: Path
 ) -> None:
     folder = shared_data / "reward-bench-results"
-    fields = fields_on(folder, tmp_path, real)
+    fields = fields_on(folder, tmp_path, real, dataset=None)
     [field] = fields.all(None, None, [])
     assert len(field.matrix.models) == 66 and field.table is real
     model = field.matrix.models[0]
     others = np.delete(field.matrix.outcomes, 0, axis=0)
     np.testing.assert_allclose(field.others_win(model), (others == 1).mean(axis=0))
+
+
+def test_a_copy_of_the_real_pairs_has_the_outcomes_of_its_texts_alone(
+    shared_data: Path, real: PairTable, tmp_path: Path
+) -> None:
+    fields = fields_on(shared_data / "reward-bench-results", tmp_path, real, dataset=None)
+    outcomes = fields.all(None, None, [])[0].matrix.outcomes
+
+    def shown(copy: PairTable) -> Field:
+        fields.tables._opened[copy.id] = copy
+        return next(each for each in fields.all(None, copy.id, []) if each.n_models)
+
+    rows = np.random.default_rng(0).permutation(len(real))
+    for some in (rows, rows[:100]):
+        copy = file_table(f"{len(some)}.parquet", real.arrow.take(some))
+        field = shown(copy)
+        assert field.table is copy and len(field.matrix.models) == 66
+        np.testing.assert_array_equal(field.matrix.outcomes, outcomes[:, some])
+        assert "matched to the pairs by position" in field.match_description()
+    other = swap_sides(real)
+    fork = pa.concat_tables([real.arrow[:2000], other.arrow[2000:]])
+    field = shown(file_table("relabelled.parquet", fork))
+    np.testing.assert_array_equal(field.matrix.outcomes[:, :2000], outcomes[:, :2000])
+    assert np.isnan(field.matrix.outcomes[:, 2000:]).all()
+    assert shown(other).table is real
+
+
+def test_beside_swapped_pairs_nothing_published_is_shown_and_why(
+    shared_data: Path, real: PairTable, tmp_path: Path
+) -> None:
+    results = shared_data / "reward-bench-results"
+    fields = fields_on(results, tmp_path, swap_sides(real), dataset=None)
+    [field] = fields.all(None, None, [])
+    assert field.n_models == 66 and not field.has_texts
+    now = scene(PairsState().of(""), SeenPairs(field.table, field))
+    assert (
+        "hold no texts. They are of allenai/reward-bench:filtered, so they are shown beside no "
+        "other pairs" in head_html(now, [])
+    )

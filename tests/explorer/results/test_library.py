@@ -1,6 +1,7 @@
 """Which results are shown, and those with a visitor's files beside them."""
 
 import json
+import math
 from collections.abc import Callable
 from pathlib import Path
 
@@ -72,7 +73,7 @@ def test_the_same_file_of_two_visitors_is_two_results(
 
 def test_newer_results_take_the_files_along(library: ResultsLibrary, tmp_path: Path) -> None:
     mine = library.upload(None, sent(tmp_path, "b"))
-    library.sources.refresh()
+    library.sources.retry(again=True)
     library.sources.wait(PATIENCE)
     newest = library.newest(mine.id)
     assert (newest.source.date, models(newest)) == ("2025", ["org/a", "b (uploaded)"])
@@ -215,8 +216,8 @@ def upstream(hub_repos: dict[str, Repo], tmp_path: Path) -> Sources[Results]:
 
 
 def refreshed(sources: Sources[Results]) -> Sources[Results]:
-    sources.asked = None
-    sources.refresh()
+    sources._last_retry = -math.inf
+    sources.retry(again=True)
     sources.wait(PATIENCE)
     return sources
 

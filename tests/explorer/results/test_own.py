@@ -16,20 +16,38 @@ from explorer.stats.matrix import (
 )
 from scoring.errors import KnownError
 from scoring.record import Run, new_folder
+from scoring.results.order import FILTERED
 from scoring.results.pairs import PairResults
 from scoring.spec import Plan, RunFacts, ScoredPack, ScoredPair
-from tests.explorer.board_data import NOTHING, matrix_of, real_results, row_in, rows_in, with_runs
+from tests.explorer.board_data import (
+    NOTHING,
+    filtered_texts,
+    matrix_of,
+    real_results,
+    row_in,
+    rows_in,
+    with_runs,
+)
 
-FACTS = RunFacts("org/<b>mine</b>", "", "classifier", "cpu", "float32", 2048, "left", "", "", 4, 0)
+FACTS = RunFacts(
+    "org/<b>mine</b>", "", "classifier", "cpu", "float32", 2048, "left", "", FILTERED, 4, 0
+)
 
 
 def run_of(home: Path, rewards: dict[str, tuple[float | None, float | None]]) -> Run:
     """A finished run; its pairs were scored in another order than they were given."""
-    keys = list(rewards)
+    keys, texts = list(rewards), filtered_texts()
     order = tuple(reversed(range(len(keys))))
     run = Run.create(new_folder(home), FACTS, Plan((order,)), keys)
     rows = tuple(
-        ScoredPair(keys[at], keys[at].rpartition(":")[0], f"hash-{at}", *rewards[keys[at]], 1, 1)
+        ScoredPair(
+            keys[at],
+            keys[at].rpartition(":")[0],
+            texts.get(keys[at], f"hash-{at}"),
+            *rewards[keys[at]],
+            1,
+            1,
+        )
         for at in order
     )
     list(run.record([ScoredPack(0, rows, 1)]))
@@ -77,7 +95,7 @@ def test_runs_laid_over_a_matrix_are_as_if_they_were_files_of_it(tmp_path: Path)
     """Some of its pairs, others beside them, none of them, and a run that cannot be read."""
     subsets = ["hep-go", "donotanswer", "a:b", "hep-go"]
     matrix = matrix_of({"b": [1, 0, 1, 0], "z": [0, 1, np.nan, 1]}, subsets)
-    order = replace(matrix.pairs, ids=["2", "4", "3", "1"])
+    order = replace(matrix.pairs, ids=["2", "4", "3", "1"], dataset=FILTERED)
     broken = run_of(tmp_path, REWARDS)
     (broken.folder / "plan.json").write_text("{")
     runs = [

@@ -124,7 +124,7 @@ def test_a_failure_says_which_wrong_response_won_and_by_how_much(
     html = pair_html(table.cells(at), table.keys[at], Display(), [verdict])
     wrong = lengths.index(max(lengths[1:]), 1)
     name = "Rejected" if wrong == 1 else f"Rejected {wrong}"
-    assert f"{name}, a wrong response, has the highest reward, {-verdict.margin:.4g} above" in html
+    assert f"{name}, a wrong response, has the highest reward, {-verdict.margin:.3f} above" in html
     assert html.index(f">{name}</b>") < min(
         html.index(f">{each}</b>") for each in {"Rejected", "Rejected 2", "Rejected 3"} - {name}
     )
@@ -175,7 +175,7 @@ def test_a_failure_of_a_file_that_was_sent_is_told_as_that_of_a_run(
 def test_without_the_rows_a_file_that_was_sent_is_listed_and_says_what_to_open(
     uploaded: str, stores: Stores, tmp_path: Path
 ) -> None:
-    other = write_rows(tmp_path / "rb2.jsonl", ROWS[:50])
+    other = write_rows(tmp_path / "rb2.jsonl", made_up_rows(seed=1))
     elsewhere = open_stores(Settings(tmp_path / "home", pairs=str(other), offline=True))
     files = {"a.json": next(tmp_path.glob("eval-set-scores/*/*.json"))}
     results_id = elsewhere.results.upload(None, files).id

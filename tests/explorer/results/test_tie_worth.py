@@ -58,7 +58,7 @@ def exported(run: Run, folder: Path) -> PairResults:
 def field_of(run: Run, published: PairResults) -> tuple[Field, str]:
     own = own_names([run], [])
     found = with_runs(Outcomes(("a.json",), (published,)), own)
-    matrix = outcome_matrix(found, order_of(TABLE))
+    matrix = outcome_matrix(found, order_of(TABLE), lambda: TABLE.hashes)
     return Field(TABLE, matrix, own, ("ties",), own=frozenset(own)), next(iter(own))
 
 

@@ -78,9 +78,11 @@ def test_a_model_that_is_sent_again_replaces_the_one_before(tmp_path: Path) -> N
         "b.json": PAIRS | {"results": [1, 1]},
         "c.json": [1],
         "d.json": PAIRS | {"model": "d"},
+        "e.json": {"model": "a", "hep-go": 0.25},
     }
     again = upload(tmp_path, later)
     both = first + again
+    assert [each.accuracies for each in both.aggregates] == [{"hep-go": 0.25}]
     assert both.models == ("a (uploaded)", "org/b (uploaded)", "d (uploaded)")
     assert [each.results.tolist() for each in both.outcomes.results] == [[1, 1], [1, 0]]
     assert [each.file for each in both.left_out] == ["c.json"]

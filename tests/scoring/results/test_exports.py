@@ -15,7 +15,7 @@ from scoring.benchmark import SUBSETS
 from scoring.errors import KnownError
 from scoring.pairs.opening import as_pairs, read_pairs
 from scoring.results.accuracies import read_aggregates
-from scoring.results.exports import result_name, upload, write_results
+from scoring.results.exports import result_name, upload, why_refused, write_results
 from scoring.spec import Family, Message, Pair, RunFacts, ScoredPair, text_hash
 from tests.scoring.run_facts import MADE_UP
 
@@ -450,8 +450,15 @@ def test_what_is_no_dataset_is_refused(
 
 @pytest.mark.parametrize(("family", "counted"), [("judge", 0.5), ("rater", 0.5), ("dpo", 0)])
 def test_a_tie_of_judges_is_half_a_win(family: Family, counted: float, tmp_path: Path) -> None:
-    tied = pair("own:1")
-    facts = replace(FACTS, family=family)
-    files = write_results(tmp_path, "org/m", facts, [tied], [scored(tied, 0.5, 0.5)])
+    pairs = [pair(f"own:{number}") for number in range(4)]
+    rewards = [(0.5, 0.5), (1.0, 0.0), (0.0, 1.0), (None, 0.5)]
+    rows = [scored(each, *both) for each, both in zip(pairs, rewards, strict=True)]
+    files = write_results(tmp_path, "org/m", replace(FACTS, family=family), pairs, rows)
     accuracies, columns = (json.loads(path.read_text(encoding="utf-8")) for path in files)
-    assert (accuracies["own"], columns["results"]) == (counted, [counted])
+    assert columns["results"] == [counted, 1, 0, None]
+    assert accuracies["own"] == (counted + 1) / 4
+
+
+@pytest.mark.parametrize("token", ["hf_mine", "hf_" + "x" * 300])
+def test_a_refusal_that_repeats_the_token_does_not_show_it(token: str) -> None:
+    assert why_refused(RuntimeError(f"no leave for {token}."), token) == "no leave for …"

@@ -3,6 +3,7 @@
 import json
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scoring.errors import KnownError
-from scoring.results.order import PairOrder, align
+from scoring.results.order import PairOrder, align, filtered_split
 from scoring.results.pairs import PairResults, read_pair_results
 from scoring.spec import text_hash
 from tests.conftest import ROOT
@@ -235,6 +236,15 @@ def test_other_lines_are_refused_with_their_reason(content: str, said: str, tmp_
         read_pair_results(path)
 
 
+def test_the_rows_of_the_second_benchmark_are_hashed_by_their_first_responses(read: Read) -> None:
+    texts = [[messages("p", each) for each in row] for row in ("xyz", "xyz", "xy")]
+    found = read(
+        text_chosen=None, text_rejected=None, text=texts, num_correct=[1, 2, 2],
+        scores=[[3, 2, 1], [3, 2, 1], [2, 1]], scores_chosen=None, scores_rejected=None,
+    )  # fmt: skip
+    assert found.order.hashes == [text_hash("p", "x", "y"), text_hash("p", "x", "z"), ""]
+
+
 def test_the_second_benchmark_has_lists_of_scores(read: Read) -> None:
     scores = [[1.0, [0.5], None], [], [3]]
     found = read(
@@ -368,7 +378,7 @@ def test_texts_go_before_positions_and_keys() -> None:
     assert (alignment.rows.tolist(), alignment.unmatched) == ([0, -1, 2], 1)
     alignment = align(order("aaa", "123", ["h1", "", "h3"]), pairs)
     assert (alignment.how, alignment.rows.tolist()) == ("text", [0, 1, 2])
-    with pytest.raises(KnownError, match="1 of them are recognised"):
+    with pytest.raises(KnownError, match="1 of them are recognised by their texts"):
         align(order("aaa", "123", ["h1", "other", "texts"]), pairs)
 
 
@@ -377,7 +387,7 @@ def test_texts_go_before_positions_and_keys() -> None:
     [order("ab"), order("xy", "12"), order("aaaaaa", "123456"), order("ba", None, ["1", "2"])],
 )
 def test_outcomes_of_other_pairs_are_refused(found: PairOrder) -> None:
-    with pytest.raises(KnownError, match="recognised by subset and id or by text"):
+    with pytest.raises(KnownError, match="of them are recognised by subset and id"):
         align(found, order("aab", "129"))
 
 
@@ -390,6 +400,37 @@ def test_the_second_benchmark_goes_by_position_alone() -> None:
     assert alignment.how == "position"
     with pytest.raises(KnownError, match="ids of RewardBench 2 are no help"):
         align(second("Precise IF", "Ties", ids="21"), pairs)
+
+
+def test_position_and_key_match_within_one_dataset_alone() -> None:
+    file = replace(order("ab", "12"), dataset="org/name:test@0123")
+    for same in ("org/name:test", "org/name:test@0123", "org/name:test@01234567"):
+        assert align(file, replace(order("ab", "12"), dataset=same)).how == "position"
+    for other in ("org/name:test@4567", "org/name:train", "org/fork:test@0123", "a.jsonl@0123"):
+        with pytest.raises(KnownError, match="without texts and are of org/name:test@0123"):
+            align(file, replace(order("ab", "12"), dataset=other), lambda: ["h1", "h2"])
+    with pytest.raises(KnownError, match="do not say which pairs they are of"):
+        align(order("ab", "12"), replace(order("ab", "12"), dataset="a.jsonl@0123"))
+
+
+def test_texts_of_the_filtered_split_are_known_by_place(shared_data: Path) -> None:
+    split = filtered_split()
+    columns = pq.read_table(shared_data / "reward-bench" / "filtered.parquet").to_pydict()
+    texts = zip(columns["prompt"], columns["chosen"], columns["rejected"], strict=True)
+    assert split.hashes == [text_hash(*each) for each in texts]
+    assert split.ids == [str(each) for each in columns["id"]]
+    assert [split.names[code] for code in split.codes] == columns["subset"]
+    whole = replace(split, hashes=None, dataset=None)
+    some = [2984, 7, 1553]
+    run = replace(
+        split,
+        codes=split.codes[some],
+        ids=None,
+        hashes=[split.hashes[row] for row in some],
+        dataset="copy.parquet@0123",
+    )
+    assert align(whole, run).rows.tolist() == some
+    assert align(run, whole).rows[some].tolist() == [0, 1, 2]
 
 
 def test_2984_outcomes_are_aligned_by_id_or_refused(shared_data: Path, tmp_path: Path) -> None:

@@ -10,13 +10,14 @@ import pytest
 
 from explorer.api.results import BoardEndpoints
 from explorer.core.text import text
-from explorer.results.board import Board, build_board
+from explorer.results.board import Board, BoardRow, build_board
 from explorer.results.boards import SeenBoard
 from explorer.results.published import Results
 from explorer.stats import intervals as statistics
 from explorer.stats.rules import PRIOR_SCORED, RULES, RuleName
 from explorer.stats.uncertainty import measure
 from explorer.tabs.models.board_html import (
+    _axis,
     board_html,
     controls_html,
     counts_html,
@@ -187,6 +188,11 @@ def test_scores_are_drawn_on_one_axis_with_their_intervals() -> None:
     assert marks == "2030405060708090100"
     narrow, *_ = seen(board, ModelsState(table="subsets")).of_class["whisker"]
     assert narrow == "20406080100"
+
+
+def test_the_axis_begins_where_the_lowest_interval_does() -> None:
+    ends: list[BoardRow] = [{"score": 0.5, "score_low": 0.0}, {"score": 0.3, "score_low": None}]
+    assert [min(_axis(listed, 1)) for listed in (ends, ends[1:])] == [0, 30]
 
 
 def test_intervals_stand_in_brackets_where_they_are_unpaired() -> None:
@@ -442,6 +448,13 @@ def test_the_drawer_shows_the_pairs_each_number_was_counted_from(board: Board) -
         ["donotanswer", "50.0000", "136", "1 + 0.5 of 1 won in part", "3", "1"]
     ]
     assert {row[2] for row in rows[1:] if not row[4]} == {"–"}
+
+
+def test_the_drawer_leads_to_what_was_lost_or_tied_and_not_to_what_is_missing() -> None:
+    outcomes = [value for value in (1.0, 0.5, 0.0, 0.0, *[NAN] * 3) for _ in FOUR]
+    board = build_board(NOTHING, "v1", outcomes=matrix_of({"a": outcomes}, FOUR * 7))
+    words = reading(drawer_of(board, "a")).words
+    assert f"Open its {3 * len(FOUR)} failures" in words
 
 
 def test_credit_of_a_quarter_and_a_third_is_summed_up() -> None:

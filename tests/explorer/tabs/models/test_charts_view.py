@@ -48,7 +48,7 @@ def outcomes_of(shares: Sequence[float], names: Sequence[str] = ()) -> OutcomeMa
         (names[at] if names else f"org/m{at}-{at + 1}B"): coin_flips(share, len(table), at)
         for at, share in enumerate(shares)
     }
-    return matrix_of(values, table.subset_of_row.tolist())
+    return matrix_of(values, table.subset_of_row.tolist(), dataset=table.id)
 
 
 def scene_of(
@@ -206,7 +206,7 @@ def test_points_are_where_the_table_says_and_baselines_in_the_corners(
 def test_ties_count_as_they_do_in_the_table(whole: PairTable) -> None:
     subsets = whole.subset_of_row.tolist()
     equal = np.ones((1, len(whole)), np.bool_)
-    matrix = matrix_of({"a": [0.0] * len(whole)}, subsets, equal)
+    matrix = matrix_of({"a": [0.0] * len(whole)}, subsets, equal, whole.id)
     for ties, expected in (("official", "0.0"), ("half", "50.0")):
         state = ModelsState(chart="length", ties=ties)  # type: ignore[arg-type]
         board = build_board(NOTHING, "v1", outcomes=matrix, ties=ties)  # type: ignore[arg-type]

@@ -20,6 +20,7 @@ from explorer.tabs.models.acts_view import ModelsTab
 from explorer.tabs.models.state import MODELS_PANELS, MOST_MEMBERS, ModelsPanel, ModelsState
 from explorer.tabs.pairs.acts_view import PairsTab
 from tests.conftest import until
+from tests.explorer.board_data import OF_DEMO
 from tests.explorer.boards import by_name, comparing, tab_on
 from tests.explorer.browsing import act, posted, stays
 from tests.explorer.conftest import Serve
@@ -64,7 +65,8 @@ def results(demo: PairTable, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def on_results(home: Path, results: Path) -> Stores:
-    stores = open_stores(Settings(home=home, pairs="demo", results=str(results), offline=True))
+    settings = Settings(home, pairs="demo", results=str(results), results_of=OF_DEMO, offline=True)
+    stores = open_stores(settings)
     assert list(stores.fields.reading(None))
     return stores
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from explorer.core.html import typed_number
 from explorer.data.table import PairTable
 from explorer.reader.scene import Scene, SeenPairs, scene
 from explorer.reader.state import PairsState
@@ -80,7 +81,9 @@ def test_jsonl_is_the_preference_format_of_trl(tmp_path: Path) -> None:
 
 def test_a_conversation_and_further_responses_are_told_as_trl_has_them(tmp_path: Path) -> None:
     turns = [{"role": role, "content": role} for role in ("user", "assistant", "user")]
-    table = small_table(row(prompt=turns, chosen=["good", "better"], rejected=["bad"]))
+    table = small_table(
+        row(prompt=turns, chosen=["good", "better"], rejected=["bad"], subset="Ties")
+    )
     nothing = np.zeros((1, 1), np.float32)
     matrix = OutcomeMatrix(
         ("m",), (None,), ("1",), order_of(table), nothing, nothing == 0, nothing != 0,
@@ -141,7 +144,7 @@ def test_the_report_says_how_wide_margins_are_and_how_often_they_are_right(tmp_p
     words = written(shown_of(field=field), "md", tmp_path).read_text("utf-8")
     margins = field.margins(MODEL)
     won = margins[margins > 0]
-    low, middle, high = (f"{each:.6g}" for each in np.quantile(won, (0.25, 0.5, 0.75)))
+    low, middle, high = (typed_number(each) for each in np.quantile(won, (0.25, 0.5, 0.75)))
     assert f"| won | {len(won)} | {low} | {middle} | {high} |" in words
     known = int((~np.isnan(margins)).sum())
     bins = words.split("## Calibration")[1].split("##")[0]

@@ -21,8 +21,9 @@ from explorer.tabs.pairs.acts_view import PairsTab
 from explorer.tabs.pairs.slices import slices_html
 from scoring.record import Run
 from scoring.spec import ScoredPair
+from tests.e2e.files import write_jsonl
 from tests.explorer.beginning import begun
-from tests.explorer.board_data import coin_flips, write_results
+from tests.explorer.board_data import OF_DEMO, coin_flips, write_results
 from tests.explorer.browsing import act, pairs_parts, scenes_on, stays
 from tests.explorer.filling import Filled, filled
 from tests.explorer.html_reading import is_told_as_our_own
@@ -190,7 +191,10 @@ def test_a_model_of_the_board_is_offered_at_once_and_read_when_it_is_asked_for(
     subsets = [demo.subset_of(row) for row in range(len(demo))]
     flips = {name: coin_flips(0.7, len(demo), seed) for seed, name in enumerate(("org/a", "org/b"))}
     results = write_results(tmp_path / "results", flips, subsets)
-    stores = open_stores(Settings(tmp_path, pairs="demo", results=str(results), offline=True))
+    settings = Settings(
+        tmp_path, pairs="demo", results=str(results), results_of=OF_DEMO, offline=True
+    )
+    stores = open_stores(settings)
     tab, session = PairsTab(scenes_on(stores), stores.settings, pairs_parts()), Session()
     assert all(f'value="{name}"' in opened(tab, "", session).head for name in flips)
     asked = acted(tab, session, "model", value="org/b")
@@ -203,6 +207,16 @@ def test_a_model_of_the_board_is_offered_at_once_and_read_when_it_is_asked_for(
         assert (seen.model, seen.kind) == ("org/b", kind)
     assert session.seen(PairsState).filters.query.words == "the"
     assert stays(acted(tab, session, "model", value="org/a").wanted)
+
+
+def test_beside_pairs_without_outcomes_those_of_others_say_so(
+    stores: Stores, tab: PairsTab, demo: PairTable, tmp_path: Path
+) -> None:
+    rows = [{"id": at, "prompt": f"q{at}", "chosen": "c", "rejected": "r"} for at in range(3)]
+    other = stores.pairs.open(str(write_jsonl(tmp_path / "other.jsonl", rows)))
+    shown = acted(tab, on(PairsState(source=other.id)), "model", value="")
+    assert f"None of these results are of {other.id}, so the pairs they are of" in shown.bar
+    assert "None of these" not in acted(tab, on(PairsState(source=demo.id)), "model", value="").bar
 
 
 def test_what_kind_of_pairs_it_fails_is_listed(tab: PairsTab, run: Run) -> None:
