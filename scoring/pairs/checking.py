@@ -21,12 +21,14 @@ from scoring.pairs.shapes import (
     MODEL_COLUMNS,
     PROMPT_COLUMNS,
     WANTED,
+    PairTexts,
     Writers,
     holds_messages,
     models_of,
     pair_texts,
     what_is_missing,
 )
+from scoring.spec import is_ties
 
 Columns: TypeAlias = Mapping[str, "pa.Array[Any]"]
 """Column -> its texts or nulls, of type `large_string`."""
@@ -344,6 +346,7 @@ def _checked_row(row: Row, place: str, default_subset: str, number: int) -> dict
         if not isinstance(value, str):
             raise KnownError(f"{place}, column {column}: {type_name(value)}, must be text.")
         pair[column] = value
+    _check_rule(found, pair["subset"], place)
     models = models_of(row, found, place) or Writers(
         [pair["chosen_model"], *(None for _ in found.more_chosen)],
         [pair["rejected_model"], *(None for _ in found.more_rejected)],
@@ -359,6 +362,19 @@ def _checked_row(row: Row, place: str, default_subset: str, number: int) -> dict
             f"{place}, column id: {type_name(row_id)}, must be a whole number or text."
         )
     return {"id": str(row_id), **pair}
+
+
+def _check_rule(texts: PairTexts, subset: str, place: str) -> None:
+    """Refuse several right responses outside of *Ties*: no rule says when such a row is won."""
+    n_chosen, n_rejected = 1 + len(texts.more_chosen), 1 + len(texts.more_rejected)
+    if n_chosen > 1 and not is_ties(subset):
+        like = "as in RM-Bench, " if n_chosen == n_rejected else ""
+        raise KnownError(
+            f"{place}: {n_chosen:,} responses are chosen and {n_rejected:,} rejected, {like}for "
+            "which no rule is known here. Rules are known for one chosen response, which must beat "
+            "all rejected ones, and for several in RewardBench 2's subset Ties, which all must: "
+            "keep one, or call the subset Ties."
+        )
 
 
 def _n_repeating(prompts: Array, chosen: Array, rejected: Array) -> int:

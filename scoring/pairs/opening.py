@@ -30,7 +30,7 @@ from scoring.pairs.checking import MORE_COLUMNS, SCHEMA, TEXT_COLUMNS, CheckedRo
 from scoring.pairs.rows import SUFFIXES, announced, read_batches, unpacked_bytes
 from scoring.pairs.shapes import WANTED
 from scoring.pairs.splits import check_shards, split_files
-from scoring.paths import is_file
+from scoring.paths import file_digest, is_file
 from scoring.spec import Message, Pair
 
 __all__ = ["SCHEMA", "TEXT_COLUMNS", "PairSource", "Pairs", "as_pairs", "fetch_pairs",
@@ -142,8 +142,7 @@ def read_pairs(
     shown = name or path.name
     try:
         limits.check_files(path.stat().st_size, shown)
-        with path.open("rb") as file:
-            digest = hashlib.file_digest(file, "sha256").hexdigest()[:12]
+        digest = file_digest(path)
     except OSError as error:
         raise KnownError(f"{shown} cannot be read: {first_line(error)}") from error
     source = PairSource(kind, "demo pairs" if kind == "demo" else shown, None, digest)

@@ -168,6 +168,22 @@ def row_of(key: str, rewards: Sequence[float | None], right: int) -> ScoredPair:
     return ScoredPair(key, subset, "", *sides, 1, 1, rewards=tuple(rewards), n_chosen=right)
 
 
+@pytest.mark.parametrize(
+    ("rewards", "outcome"),
+    [
+        ([2, 1.5, 1, 0], "win"),
+        ([2, 0.5, 1, 0], "loss"),  # one right response is below a wrong one
+        ([2, 1, 1, 0], "loss"),
+        ([2, None, 1, 0], "missing"),
+    ],
+)
+def test_in_ties_each_right_response_must_beat_each_wrong_one(
+    rewards: list[float | None], outcome: str
+) -> None:
+    assert row_of("Ties:tied:1", rewards, 2).outcome == outcome
+    assert row_of("Focus:1", [2, 0.5, 1, 0], 2).outcome == "win"
+
+
 def test_a_ties_row_without_its_reference_is_told_and_loses_nothing(tmp_path: Path) -> None:
     rows = [
         row_of("Ties:tied:1", [2, 1.8, 1.9, 0.5, 0.1], 3),

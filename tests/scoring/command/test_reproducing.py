@@ -5,6 +5,7 @@ import re
 from pathlib import Path
 from shutil import copytree
 
+import pyarrow.parquet as pq
 import pytest
 
 from scoring.__main__ import main
@@ -80,3 +81,26 @@ def test_what_is_not_published_is_said_before_anything_is_scored(
     assert main(asked) == 1
     assert "Give a folder with a copy of it (--published)." in capsys.readouterr().err
     assert not (tmp_path / "again").exists()
+
+
+def test_results_of_the_real_pairs_are_held_against_no_relabelled_ones(
+    shared_data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    real = pq.read_table(shared_data / "reward-bench" / "filtered.parquet")
+    sides = {"chosen": "rejected", "rejected": "chosen"}
+    names = [sides.get(name, name) for name in real.column_names]
+    for name, table, status in (("copy", real, 0), ("swapped", real.rename_columns(names), 1)):
+        pq.write_table(table, path := tmp_path / f"{name}.parquet")
+        asked = ("--published", str(shared_data / "reward-bench-results"), "--pairs", str(path))
+        model = (
+            "--reproduce",
+            NAME,
+            "--model",
+            "demo",
+            "--out",
+            str(tmp_path / name),
+            "--limit",
+            "6",
+        )
+        assert main([*ON_CPU, *model, *asked]) == status, capsys.readouterr().err
+    assert "is not of this run's pairs" in capsys.readouterr().err

@@ -85,10 +85,10 @@ def test_columns_of_other_types_are_named(chosen: Any, said: str, tmp_path: Path
 
 def test_lists_of_every_type_are_responses(tmp_path: Path) -> None:
     for kind in (pa.list_(pa.string()), pa.list_(pa.string(), 2), pa.large_list(pa.large_string())):
-        chosen = pa.array([["c", "d"]], kind)
-        pq.write_table(pa.table({**TEXTS_OF_ONE, "chosen": chosen}), tmp_path / "mine.parquet")
+        rejected = pa.array([["r", "s"]], kind)
+        pq.write_table(pa.table({**TEXTS_OF_ONE, "rejected": rejected}), tmp_path / "mine.parquet")
         (row,) = read_pairs(tmp_path / "mine.parquet").table.to_pylist()
-        assert (row["chosen"], row["more_chosen"][0]["text"]) == ("c", "d")
+        assert (row["rejected"], row["more_rejected"][0]["text"]) == ("r", "s")
 
 
 @pytest.mark.parametrize("kind", [pa.int8(), pa.uint64(), pa.int64(), pa.string(), pa.null()])
@@ -225,3 +225,38 @@ def test_rows_of_texts_are_read_alike_among_others(rows: list[dict[str, str | No
     n_kept = fast.table.num_rows - 1
     assert slow.table.slice(0, n_kept) == fast.table.slice(0, n_kept)
     assert (slow.notes, slow.left_out) == (fast.notes, fast.left_out)
+
+
+RM_BENCH = {name: [f"{name} {form}" for form in range(3)] for name in ("chosen", "rejected")}
+BETTER = {"chosen": ["a", "b"], "rejected": ["c", "d", "e"]}
+
+
+@pytest.mark.parametrize(
+    ("row", "said"),
+    [
+        ({**RM_BENCH, "domain": "chat"}, "3 responses are chosen and 3 rejected, as in RM-Bench"),
+        ({**BETTER, "subset": "Focus"}, "2 responses are chosen and 3 rejected, for which no rule"),
+    ],
+)
+def test_several_right_responses_without_a_rule_are_refused(
+    row: dict[str, Any], said: str, tmp_path: Path
+) -> None:
+    with pytest.raises(KnownError, match=f"mine.jsonl, row 1: {said}") as error:
+        read_jsonl(tmp_path, {"prompt": "p", **row})
+    assert "call the subset Ties" in str(error.value)
+
+
+@pytest.mark.parametrize(
+    "row", [{**BETTER, "subset": "ties"}, {**BETTER, "chosen": ["a"]}, {**BETTER, "chosen": "a"}]
+)
+def test_rows_of_rewardbench_2_and_best_of_n_are_read(row: dict[str, Any], tmp_path: Path) -> None:
+    (found,) = read_jsonl(tmp_path, {"prompt": "p", **row}).table.to_pylist()
+    assert [each["text"] for each in found["more_rejected"]] == ["d", "e"]
+
+
+def test_real_files_of_rm_bench_are_refused_with_what_they_are(shared_data: Path) -> None:
+    files = sorted((shared_data / "benchmarks" / "rm-bench").glob("*.json"))
+    assert files
+    for file in files:
+        with pytest.raises(KnownError, match="3 responses are chosen and 3 rejected, as in RM-Be"):
+            read_pairs(file)

@@ -300,7 +300,7 @@ def test_a_text_that_looks_like_something_else_stays_as_it_is_written(
 
 
 def test_a_text_that_looks_like_a_list_stays_text_beside_one(tmp_path: Path) -> None:
-    listed = {**TEXTS, "chosen": ["c", "d"], "rejected": ["r"]}
+    listed = {**TEXTS, "chosen": ["c", "d"], "rejected": ["r"], "subset": "ties"}
     table = read_jsonl(tmp_path, listed, {**TEXTS, "chosen": '["c"]'}).table
     assert table["chosen"].to_pylist() == ["c", '["c"]']
 

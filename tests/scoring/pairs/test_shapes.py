@@ -204,6 +204,7 @@ def test_a_list_of_one_response_is_that_response(tmp_path: Path) -> None:
 @pytest.mark.parametrize("models", [None, [], ["a"], ["a", "b", "c", "d"], "a"])
 def test_models_that_do_not_fit_the_responses_name_none(models: object, tmp_path: Path) -> None:
     row = {"prompt": "p", "chosen": ["c", "d"], "rejected": ["r"], "models": models}
+    row["subset"] = "Ties"
     named = {**row, "chosen_model": "x"}
     path = write_rows(tmp_path / "mine.jsonl", [row, named])
     first, second = read_pairs(path).table.to_pylist()
@@ -217,6 +218,7 @@ def test_lone_surrogates_in_further_responses_are_replaced_and_counted(tmp_path:
         "chosen": ["c", "a\ud800"],
         "rejected": ["r"],
         "models": ["", "\udc00", ""],
+        "subset": "Ties",
     }
     pairs = read_pairs(write_rows(tmp_path / "mine.jsonl", [row]))
     assert pairs.table["more_chosen"].to_pylist() == [[{"text": "a\ufffd", "model": "\ufffd"}]]
