@@ -5,6 +5,7 @@ import os
 import sys
 import time
 from collections.abc import Callable, Generator
+from contextlib import suppress
 from pathlib import Path
 from traceback import clear_frames, walk_tb
 
@@ -31,7 +32,7 @@ settings.register_profile("tests", deadline=None, suppress_health_check=[HealthC
 settings.register_profile("quick", settings.get_profile("tests"), max_examples=50)
 settings.register_profile("all", settings.get_profile("tests"), max_examples=300)
 
-PATIENCE = 120.0
+PATIENCE = float(os.environ.get("TESTS_PATIENCE", "120"))
 """Seconds to wait for what must come. A machine may be slow, and busy with others."""
 
 
@@ -41,6 +42,33 @@ def until(is_so: Callable[[], bool]) -> None:
     while not is_so():
         assert time.monotonic() < deadline, "it never was so"
         time.sleep(0.01)
+
+
+def is_running(pid: int) -> bool:
+    """Whether a process is there that has not ended, on Linux."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+def children(pid: int) -> set[int]:
+    """The processes that a process began, on Linux."""
+    found: set[int] = set()
+    for thread in Path(f"/proc/{pid}/task").iterdir():
+        with suppress(OSError):  # the thread has ended
+            found.update(map(int, (thread / "children").read_text().split()))
+    return found
+
+
+def workers_of(server: int) -> set[int]:
+    """The workers of a server, on Linux: forks of the process that has torch for them."""
+    found: set[int] = set()
+    for pid in children(server):
+        with suppress(OSError):
+            if b"serve_forks" in Path(f"/proc/{pid}/cmdline").read_bytes():
+                found |= children(pid)
+    return found
 
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -3,6 +3,7 @@
 import json
 import os
 import resource
+import shutil
 import signal
 import socket
 import subprocess
@@ -18,7 +19,7 @@ import pytest
 from gradio_client import Client  # type: ignore[import-untyped]
 from gradio_client.exceptions import AppError  # type: ignore[import-untyped]
 
-from tests.conftest import PATIENCE, until
+from tests.conftest import DEMO_MODEL, PATIENCE, children, is_running, until, workers_of
 
 ROOT = Path(__file__).parents[1]
 
@@ -126,20 +127,6 @@ def test_visitors_who_do_nothing_keep_nobody_out(tmp_path: Path) -> None:
 PAIR = ("demo", "Two and two?", "It is 4.", "It is 5.")
 
 
-def _workers(server: int) -> list[int]:
-    """Processes below a server that know torch, but for the one that they are forks of."""
-    found = []
-    for folder in Path("/proc").glob("[0-9]*"):
-        try:
-            parent = int((folder / "stat").read_text().rpartition(")")[2].split()[1])
-            grand = int(Path(f"/proc/{parent}/stat").read_text().rpartition(")")[2].split()[1])
-        except OSError:
-            continue
-        if grand == server and "libtorch" in (folder / "maps").read_text():
-            found.append(int(folder.name))
-    return found
-
-
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="it looks at /proc")
 def test_a_server_scores_without_torch_and_outlives_its_worker(tmp_path: Path) -> None:
@@ -148,7 +135,7 @@ def test_a_server_scores_without_torch_and_outlives_its_worker(tmp_path: Path) -
         page = Client(address, verbose=False)
         first = page.predict(*PAIR, api_name="/score_pair")
         assert "libtorch" not in Path(f"/proc/{server.pid}/maps").read_text()
-        [worker] = _workers(server.pid)
+        [worker] = workers_of(server.pid)
         os.kill(worker, signal.SIGKILL)
 
         def is_served() -> bool:
@@ -159,16 +146,25 @@ def test_a_server_scores_without_torch_and_outlives_its_worker(tmp_path: Path) -
         until(is_served)
 
 
+def _processor_seconds(pid: int) -> float:
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="it looks at /proc")
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_a_server_that_is_ended_leaves_no_process_behind(
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGKILL])
+def test_a_server_that_is_ended_at_an_endless_template_leaves_no_process_behind(
     tmp_path: Path, number: signal.Signals
 ) -> None:
+    model = tmp_path / "model"
+    shutil.copytree(DEMO_MODEL, model)
+    (model / "chat_template.jinja").write_text("{{ 7 ** (7 ** 12) }}")
     with _started(tmp_path) as (address, server):
         _answer(address)
-        Client(address, verbose=False).predict(*PAIR, api_name="/score_pair")
-        [worker] = _workers(server.pid)
+        Client(address, verbose=False).submit(str(model), *PAIR[1:], api_name="/score_pair")
+        until(lambda: any(_processor_seconds(pid) > 1.5 for pid in workers_of(server.pid)))
+        left = children(server.pid) | workers_of(server.pid)
         server.send_signal(number)
-        assert server.wait(PATIENCE) == 0
-        until(lambda: not Path(f"/proc/{worker}").exists())
+        assert server.wait(PATIENCE) == (-number if number == signal.SIGKILL else 0)
+        until(lambda: not any(map(is_running, left)))

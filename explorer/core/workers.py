@@ -6,7 +6,7 @@ after each value once that was taken. On this side all of it is one generator, w
 stop: the worker is then let finish what it is at, for a moment, and killed where it does not.
 
 A worker is a fork of a process that has imported torch and has never done anything else, so a new
-one is there at once, and with an old one goes all the memory it took.
+one is there at once, and with an old one goes all the memory it took. It ends with its server.
 """
 
 import io
@@ -18,17 +18,16 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Collection, Generator, Mapping
-from concurrent.futures import Future, wait
-from contextlib import suppress
+from collections.abc import Callable, Collection, Generator, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, is_dataclass
-from functools import cache, partial
 from inspect import isgenerator
-from multiprocessing import forkserver, get_context
+from math import ceil
+from multiprocessing import Pipe, get_context
 from multiprocessing.connection import Connection
-from multiprocessing.context import BaseContext
 from typing import Any, ClassVar, Literal
 
+from explorer.core.forks import ForkServer
 from explorer.core.text import text
 from explorer.core.work import EVERY_SECONDS
 from scoring.errors import KnownError, Stopped
@@ -38,17 +37,13 @@ logger = logging.getLogger(__name__)
 
 _POLITE_SECONDS = 0.6
 """Seconds that a worker has to finish what it is at when it is stopped."""
-CROWDED = 5
-"""How many times its seconds a task has where the machine is busy with others."""
 _LOOK_SECONDS = 0.05
 _TELL_SECONDS = 0.1
 _NICENESS = 10
 """Of workers: the page's answers come first where both want the processor."""
 _MOST_BYTES = 2**30
 """Of one answer."""
-_PRELOADED = (
-    "__main__",
-    "explorer.core.workers",
+PRELOADED = (
     "scoring.tasks",
     "scoring.families.classifier",
     "scoring.families.dpo",
@@ -56,7 +51,10 @@ _PRELOADED = (
 )
 _SECRET = re.compile(r"(TOKEN|SECRET|KEY|PASSWORD)(_|$)")
 """In the names of variables that no worker is given."""
-_BEGINNING = threading.Lock()
+_FORKS = ForkServer(
+    "from explorer.core import forks, workers; "
+    "forks.serve_forks({fd}, workers.PRELOADED, workers.serve)"
+)
 _GO, _STOP = b"go", b"stop"
 
 GIGABYTE = 10**9
@@ -78,7 +76,7 @@ class Limit:
     doing: what it is at, as a sentence begins.
     way_out: what there is another of, to be chosen where it is met.
     seconds: from its beginning to its end, without those in which other processes kept the
-        processors from it; with those, `CROWDED` times as many.
+        processors from it; with those, `crowded` times as many.
     n_bytes: of memory, more than the worker holds when the task begins, all its processes together.
     in_addresses: whether the system is to hold it to that, too, so that one demand of too much
         fails at once. Not where CUDA is used, which takes addresses by the terabyte, and holds it
@@ -90,6 +88,7 @@ class Limit:
     n_bytes: int | None = None
     in_addresses: bool = False
     way_out: WayOut = "model"
+    crowded: int = 5
 
 
 def text_limit(
@@ -138,7 +137,7 @@ class Worker:
             KnownError: the task's own; it met its limit; the worker died of something else; or
                 there is an error in the task, which the worker has logged.
         """
-        yield from self._begun()
+        yield from self._ensure_started()
         pipe: Any = self._pipe
         with _Watch(self._process, limit) as watch:
             try:
@@ -170,23 +169,28 @@ class Worker:
         process, pipe = self._process, self._pipe
         self._process = self._pipe = None
         if process is not None:
-            _kill(process)
+            process.kill()
             process.join()
         if pipe is not None:
             pipe.close()
 
-    def _begun(self) -> Generator[None, None, None]:
+    def _ensure_started(self) -> Generator[None, None, None]:
         if self.is_alive():
             return
         self.end()
-        # The first one waits until all is imported that it is forked from.
-        begun: Future[tuple[Any, Connection]] = Future()
-        begin = partial(_begin, begun, self._online, self._knows)
-        threading.Thread(target=begin, daemon=True).start()
-        while not begun.done():
-            wait([begun], EVERY_SECONDS)
-            yield None
-        self._process, self._pipe = begun.result()
+        environ = {name: value for name, value in os.environ.items() if not _SECRET.search(name)}
+        ours, theirs = Pipe()
+        with theirs:
+            if sys.platform == "linux":
+                self._process = yield from _FORKS.fork(theirs, environ)
+            else:  # elsewhere a process that knows torch is not to be forked
+                self._process = get_context("spawn").Process(
+                    target=serve, args=(theirs,), daemon=True
+                )
+                self._process.start()
+        environ |= {name: os.environ[name] for name in self._knows & os.environ.keys()}
+        ours.send_bytes(pickle.dumps((environ, self._online)))
+        self._pipe = ours
 
     def _stop(self, pipe: Any) -> None:
         """Let it finish what it is at, for a moment; then kill it."""
@@ -210,6 +214,8 @@ class Worker:
         logger.warning("a worker ended (%s): %s", limit.doing, why or f"exit code {code}")
         if not why and limit.in_addresses and code == -signal.SIGABRT:
             why = _too_much(limit)  # compiled code that is refused memory gives up so
+        elif not why and code in (-signal.SIGXCPU, -signal.SIGALRM):
+            why = _too_long(limit)
         if why:
             return why
         reason = signal.Signals(-code).name if code is not None and code < 0 else f"code {code}"
@@ -270,18 +276,16 @@ class _Watch:
         limit, pid = self._limit, self._process.pid
         began, waited, before = time.monotonic(), waited_seconds(pid), group_bytes(pid)
         while not self._over.wait(_LOOK_SECONDS):
-            took = time.monotonic() - began
-            took = max(took - waited_seconds(pid) + waited, took / CROWDED)
+            took = time.monotonic() - began - waited_seconds(pid) + waited
             self._grown = group_bytes(pid) - before
             if limit.seconds is not None and took > limit.seconds:
-                seconds, way_out = f"{limit.seconds:,.0f}", text(f"way_out.{limit.way_out}")
-                self.why = text("worker.seconds", doing=limit.doing, n=seconds, way_out=way_out)
+                self.why = _too_long(limit)
             elif limit.n_bytes is not None and self._grown > limit.n_bytes:
                 self.why = _too_much(limit)
             elif limit.n_bytes is not None:
                 self._make_room()
             if self.why:
-                _kill(self._process)
+                self._process.kill()
                 self._grown = 0
                 return
 
@@ -300,6 +304,11 @@ class _Watch:
                 self.why = text("worker.together", doing=self._limit.doing, n=n)
 
 
+def _too_long(limit: Limit) -> str:
+    seconds, way_out = f"{limit.seconds:,.0f}", text(f"way_out.{limit.way_out}")
+    return text("worker.seconds", doing=limit.doing, n=seconds, way_out=way_out)
+
+
 def _too_much(limit: Limit) -> str:
     way_out, gigabytes = text(f"way_out.{limit.way_out}"), _gigabytes(limit.n_bytes or 0)
     return text("worker.memory", doing=limit.doing, gigabytes=gigabytes, way_out=way_out)
@@ -307,52 +316,6 @@ def _too_much(limit: Limit) -> str:
 
 def _gigabytes(n_bytes: int) -> str:
     return f"{n_bytes / GIGABYTE:,.1f}".removesuffix(".0")
-
-
-def _kill(process: Any) -> None:
-    """End a worker with all its own processes."""
-    with suppress(OSError):
-        os.killpg(process.pid, signal.SIGKILL)
-    with suppress(OSError):
-        process.kill()
-
-
-@cache
-def _context() -> BaseContext:
-    """How workers are begun: as forks where the system allows that of what knows torch."""
-    if sys.platform != "linux":
-        return get_context("spawn")
-    context = get_context("forkserver")
-    context.set_forkserver_preload(list(_PRELOADED))
-    return context
-
-
-def _begin(begun: "Future[tuple[Any, Connection]]", online: bool, knows: frozenset[str]) -> None:
-    try:
-        context: Any = _context()
-        with _BEGINNING:
-            given = dict(os.environ)
-            secrets = {name: given.pop(name) for name in list(given) if _SECRET.search(name)}
-            if sys.platform == "linux":
-                _begin_forks(secrets)
-        given |= {name: secrets[name] for name in knows & secrets.keys()}
-        ours, theirs = context.Pipe()
-        process = context.Process(target=_serve, args=(theirs, given, online), daemon=True)
-        process.start()
-        theirs.close()
-        begun.set_result((process, ours))
-    except BaseException as error:
-        begun.set_exception(error)
-
-
-def _begin_forks(secrets: Mapping[str, str]) -> None:
-    """Begin what workers are forks of: the variables it begins with can be read in all of them."""
-    for name in secrets:
-        del os.environ[name]
-    try:
-        forkserver.ensure_running()
-    finally:
-        os.environ.update(secrets)
 
 
 class _Values(pickle.Unpickler):
@@ -377,28 +340,28 @@ def _loads(message: bytes) -> tuple[str, Any]:
 # What follows is done in the worker.
 
 
-def _serve(pipe: Connection, environ: dict[str, str], online: bool) -> None:
-    """Do one task after the other, until nobody is there to ask."""
+def serve(pipe: Connection) -> None:
+    """Do one task after the other, until the server is gone.
+
+    pipe: gives the environment, and whether the Hub may be asked, and then the tasks.
+    """
     from huggingface_hub import constants
 
-    os.environ.clear()
-    os.environ.update({**environ, "HF_HUB_DISABLE_IMPLICIT_TOKEN": "1"})
-    constants.HF_HUB_DISABLE_IMPLICIT_TOKEN = True
-    if not online:
-        os.environ["HF_HUB_OFFLINE"] = "1"
-        constants.HF_HUB_OFFLINE = True
-    _leave_home()
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     with suppress(AttributeError):  # where the system has no such order
         os.nice(_NICENESS)
-    while True:
-        try:
+    with suppress(EOFError, OSError):
+        environ, online = pickle.loads(pipe.recv_bytes())  # noqa: S301 - of the server
+        os.environ.clear()
+        os.environ.update({**environ, "HF_HUB_DISABLE_IMPLICIT_TOKEN": "1"})
+        constants.HF_HUB_DISABLE_IMPLICIT_TOKEN = True
+        if not online:
+            os.environ["HF_HUB_OFFLINE"] = "1"
+            constants.HF_HUB_OFFLINE = True
+        while True:
             message = pipe.recv_bytes()
-            if message in (_GO, _STOP):  # it was sent when the task had ended
-                continue
-            task, given, limit = pickle.loads(message)  # noqa: S301 - of the process that began this
-            _answer(pipe, task, given, limit)
-        except (EOFError, OSError):
-            return
+            if message not in (_GO, _STOP):  # those were sent when the task had ended
+                _answer(pipe, *pickle.loads(message))  # noqa: S301 - of the server
 
 
 def _answer(pipe: Connection, task: Task, given: tuple[Any, ...], limit: Limit) -> None:
@@ -426,7 +389,10 @@ def _answer(pipe: Connection, task: Task, given: tuple[Any, ...], limit: Limit) 
                 raise Stopped("It was stopped.")
 
     try:
-        with limit_memory(limit.n_bytes, in_addresses=limit.in_addresses):
+        with (
+            _limit_seconds(limit),
+            limit_memory(limit.n_bytes, in_addresses=limit.in_addresses),
+        ):
             result = _result_of(heard, say, task(tell, *given))
         say("ended", result)
     except KnownError as error:
@@ -436,6 +402,28 @@ def _answer(pipe: Connection, task: Task, given: tuple[Any, ...], limit: Limit) 
     except Exception:
         logger.exception("a task failed (%s)", limit.doing)
         say("broke")
+
+
+@contextmanager
+def _limit_seconds(limit: Limit) -> Iterator[None]:
+    """Have the system end this process in time, even if its server does not look at it any more.
+
+    That is after `seconds` of every processor, or `crowded` times as many by the clock.
+    """
+    if limit.seconds is None:
+        yield
+        return
+    import resource
+
+    before = resource.getrlimit(resource.RLIMIT_CPU)
+    most = ceil(time.process_time() + limit.seconds * (os.cpu_count() or 1))
+    resource.setrlimit(resource.RLIMIT_CPU, (most, before[1]))
+    signal.setitimer(signal.ITIMER_REAL, limit.crowded * limit.seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        resource.setrlimit(resource.RLIMIT_CPU, before)
 
 
 def _result_of(heard: Callable[[], bytes], say: Callable[[str, Any], None], result: Any) -> Any:
@@ -449,13 +437,3 @@ def _result_of(heard: Callable[[], bytes], say: Callable[[str, Any], None], resu
         if heard() == _STOP:
             result.close()
             return None
-
-
-def _leave_home() -> None:
-    """A group of its own, which ends with its parent."""
-    if sys.platform == "linux":
-        import ctypes
-
-        os.setsid()
-        ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
-    signal.signal(signal.SIGINT, signal.SIG_IGN)

@@ -2,6 +2,7 @@
 
 import ctypes
 import os
+import pickle
 import subprocess
 import time
 from collections.abc import Iterator
@@ -51,9 +52,29 @@ def sleeps(_: Tell) -> None:
     time.sleep(HOURS)
 
 
+def sleeps_a_little(_: Tell) -> None:
+    time.sleep(2.5)
+
+
 def spins(_: Tell) -> int:
     """In compiled code, which holds the interpreter."""
     return len(str(9 ** (9**9)))
+
+
+def spins_a_little(_: Tell) -> None:
+    end = time.process_time() + 2.5
+    while time.process_time() < end:
+        pass
+
+
+def begins_another(_: Tell) -> int:
+    return subprocess.Popen(["/bin/sleep", "300"]).pid  # it stays where a test fails
+
+
+def begins_another_and_spins(tell: Tell) -> Iterator[int]:
+    yield os.getpid()
+    yield begins_another(tell)
+    spins(tell)
 
 
 def takes_its_turns(_: Tell) -> float:
@@ -110,19 +131,16 @@ def fails(_: Tell) -> None:
     raise ZeroDivisionError
 
 
-class Evil:
-    def __reduce__(self) -> Any:
-        return os.mkdir, ("evil",)
-
-
 class Broken:
     def __reduce__(self) -> Any:
         return Step, ()  # which needs to be told what is being done
 
 
-def sends_a_program(_: Tell) -> Any:
-    return Evil()
-
-
 def sends_a_broken_value(_: Tell) -> Any:
     return Broken()
+
+
+def sends_a_call(_: Tell, module: str, name: str) -> None:
+    """The bytes of a pickle that calls a function, written by somebody who took the worker over."""
+    call = b"\x80\x04" + f"(S'ended'\nc{module}\n{name}\n(S'evil'\ntRt.".encode()
+    pickle.dumps = lambda *_, **__: call

@@ -1,10 +1,12 @@
-"""How far long work is: in words, with a bar where its end is known."""
+"""How far long work is, in words, with a bar where its end is known; and numbers for readers."""
 
 from collections.abc import Generator
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from explorer.core.html import refused_html, step_html
+from explorer.core.html import magnitude, refused_html, signed, step_html, typed_number
 from explorer.core.parts import telling
 from scoring.errors import KnownError
 from scoring.limits import Step
@@ -59,3 +61,10 @@ def test_what_could_not_be_had_is_counted_with_the_first_reason_as_text() -> Non
     words = HtmlReading(refused_html(refused), {"div"}).words
     assert "could not be read: 2. The first, <b>.json: nobody answers. What was read stays" in words
     assert refused_html([]) == ""
+
+
+@given(st.floats(-1e5, 1e5) | st.floats(-1e-3, 1e-3))
+def test_numbers_have_no_exponents_and_keep_their_sign(value: float) -> None:
+    written = signed(value)
+    assert "e" not in written + magnitude(abs(value)) + typed_number(value)
+    assert ("−" in written, written == "0.000") == (value < 0, value == 0)

@@ -19,7 +19,7 @@ from explorer.core.workers import Limit, Worker
 from scoring.errors import KnownError
 from scoring.limits import Step
 from scoring.models.memory import group_bytes
-from tests.conftest import until
+from tests.conftest import is_running, until
 from tests.explorer.core import odd_tasks
 from tests.explorer.stepping import gone_through
 from tests.hub_server import HubServer
@@ -47,14 +47,6 @@ def done_by(worker: Worker, task: Callable[..., Any], *given: Any, limit: Limit 
     return result_of(worker.run(task, *given, limit=limit))
 
 
-def is_there(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    return True
-
-
 def test_a_worker_tells_gives_and_returns(worker: Worker) -> None:
     result, told = gone_through(worker.run(odd_tasks.doubled, 21, limit=ANY))
     assert result == 42 and Step("asking") in told
@@ -77,7 +69,8 @@ def test_errors_for_a_person_come_as_they_are_and_others_as_a_sentence(worker: W
     assert done_by(worker, odd_tasks.doubled, 1) == 2
 
 
-SECRETS = {"HF_TOKEN": "hf_secret", "OAUTH_CLIENT_SECRET": "hf_secret", "MY_KEY": "hf_secret"}
+NAMES = ("HF_TOKEN", "OAUTH_CLIENT_SECRET", "OPENAI_API_KEY", "DB_PASSWORD", "MY_KEY")
+SECRETS = dict.fromkeys(NAMES, "hf_secret")
 
 
 def test_it_knows_no_secret_but_what_it_is_given(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -91,17 +84,20 @@ def test_it_knows_no_secret_but_what_it_is_given(monkeypatch: pytest.MonkeyPatch
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere nobody can look")
-def test_what_workers_are_forks_of_was_begun_without_secrets() -> None:
+def test_its_server_keeps_the_secrets_that_what_it_is_a_fork_of_never_had() -> None:
     program = (
+        "import sys\n"
         "from explorer.core.work import result_of\n"
         "from explorer.core.workers import Limit, Worker\n"
         "from tests.explorer.core.odd_tasks import begun_with\n"
+        "sys.addaudithook(lambda name, of: print(name, of) if 'env' in name else None)\n"
         "print(result_of(Worker().run(begun_with, limit=Limit('Looking'))))\n"
     )
     environ = {**os.environ, **SECRETS, "EXPLORER_KNOWN": "yes"}
     command = [sys.executable, "-c", program]
     told = subprocess.run(command, env=environ, capture_output=True, text=True, check=True).stdout
     assert "EXPLORER_KNOWN=yes" in told and "hf_secret" not in told
+    assert not any(name in told for name in ("os.unsetenv", "os.putenv", *SECRETS))
 
 
 def test_it_asks_the_hub_only_where_it_may(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -126,7 +122,7 @@ def test_whoever_leaves_ends_what_does_not_end_itself(worker: Worker, task: Any)
     pid = worker.pid
     stream.close()
     assert not worker.is_alive()
-    until(lambda: not is_there(pid))
+    until(lambda: not is_running(pid))
     assert done_by(worker, odd_tasks.doubled, 1) == 2
 
 
@@ -146,14 +142,58 @@ def test_what_takes_too_long_is_ended_with_its_limit_told(worker: Worker, task: 
     assert done_by(worker, odd_tasks.doubled, 1) == 2
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere nobody can look")
+def test_it_ends_with_a_server_that_is_killed_and_so_does_what_it_began() -> None:
+    program = (
+        "from explorer.core.workers import Limit, Worker\n"
+        "from tests.explorer.core.odd_tasks import begins_another_and_spins\n"
+        "for pid in Worker().run(begins_another_and_spins, limit=Limit('Working')):\n"
+        "    print(pid or '', flush=True)\n"
+    )
+    command = [sys.executable, "-c", program]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
+        assert server.stdout is not None
+        lines = filter(str.strip, server.stdout)
+        pids = int(next(lines)), int(next(lines))
+        server.kill()
+    until(lambda: not any(map(is_running, pids)))
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere nobody can look")
+def test_what_it_began_ends_with_a_worker_that_is_killed(worker: Worker) -> None:
+    pid = done_by(worker, odd_tasks.begins_another)
+    assert worker.pid is not None and is_running(pid)
+    os.kill(worker.pid, signal.SIGKILL)
+    until(lambda: not is_running(pid))
+
+
+@pytest.mark.parametrize("task", [odd_tasks.sleeps, odd_tasks.spins])
+def test_the_system_ends_what_takes_too_long_where_its_server_does_not_look(
+    worker: Worker, task: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(workers, "_LOOK_SECONDS", 3600)
+    with pytest.raises(KnownError, match="Working took longer than the 1 s allowed"):
+        done_by(worker, task, limit=Limit("Working", 0.6))
+    assert done_by(worker, odd_tasks.doubled, 1) == 2
+
+
+@pytest.mark.parametrize("task", [odd_tasks.sleeps_a_little, odd_tasks.spins_a_little])
+def test_the_seconds_of_a_task_do_not_bind_the_next(
+    worker: Worker, task: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(workers, "_LOOK_SECONDS", 3600)
+    done_by(worker, odd_tasks.doubled, 1, limit=Limit("Working", 0.4))
+    pid = worker.pid
+    done_by(worker, task)
+    assert done_by(worker, odd_tasks.process) == pid
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere nobody says who waits")
 @pytest.mark.slow
-def test_a_limit_leaves_out_the_time_in_which_others_had_the_processor(
-    worker: Worker, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(workers, "CROWDED", 1000)
+def test_a_limit_leaves_out_the_time_in_which_others_had_the_processor(worker: Worker) -> None:
     done_by(worker, odd_tasks.doubled, 1)
-    assert done_by(worker, odd_tasks.takes_its_turns, limit=Limit("Working", 3)) > 3
+    limit = Limit("Working", 3, crowded=1000)
+    assert done_by(worker, odd_tasks.takes_its_turns, limit=limit) > 3
 
 
 @pytest.mark.parametrize(
@@ -229,18 +269,55 @@ def test_a_worker_that_is_killed_is_told_and_another_is_there(worker: Worker) ->
 def test_one_that_is_killed_while_it_waits_is_replaced(worker: Worker) -> None:
     pid = done_by(worker, odd_tasks.process)
     os.kill(pid, signal.SIGKILL)
-    until(lambda: not is_there(pid))
+    until(lambda: not is_running(pid))
     assert done_by(worker, odd_tasks.process) != pid
 
 
-@pytest.mark.parametrize("task", [odd_tasks.sends_a_program, odd_tasks.sends_a_broken_value])
-def test_nothing_but_values_is_read_from_a_worker(
-    task: Any, worker: Worker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+FUNCTIONS = [
+    ("os", "mkdir"),
+    ("scoring.paths", "atomic_write"),  # the scorer's own, but a function
+    ("scoring.paths", "Path.mkdir"),  # reached through a module of the scorer
+    ("scoring.errors", "KnownError"),  # a class that is no value
+    ("evil_module", "Evil"),  # whose import alone does something
+]
+
+
+@pytest.mark.parametrize(("module", "name"), FUNCTIONS)
+def test_a_worker_has_nothing_called_by_the_server(
+    module: str, name: str, worker: Worker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.chdir(tmp_path)
+    folder, modules = tmp_path / "here", tmp_path / "modules"
+    for each in (folder, modules):
+        each.mkdir()
+    (modules / "evil_module.py").write_text("import os\nos.mkdir('evil')\nEvil = tuple\n")
+    monkeypatch.syspath_prepend(modules)
+    monkeypatch.chdir(folder)
     with pytest.raises(KnownError, match="Working crashed"):
-        done_by(worker, task)
-    assert list(tmp_path.iterdir()) == []
+        done_by(worker, odd_tasks.sends_a_call, module, name)
+    assert list(folder.iterdir()) == []
+
+
+def test_a_worker_that_sends_a_broken_value_is_told_as_crashed(worker: Worker) -> None:
+    with pytest.raises(KnownError, match="Working crashed"):
+        done_by(worker, odd_tasks.sends_a_broken_value)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere nobody can look")
+@pytest.mark.parametrize("end", ["end", "close", "limit"])
+def test_processes_that_a_worker_began_end_with_it(worker: Worker, end: str) -> None:
+    child = done_by(worker, odd_tasks.begins_another)
+    assert is_running(child)
+    if end == "end":
+        worker.end()
+    else:
+        stream = worker.run(odd_tasks.sleeps, limit=Limit("Working", 0.5 if end == "limit" else 60))
+        next(stream)
+        if end == "close":
+            stream.close()
+        else:
+            with pytest.raises(KnownError, match="took longer"):
+                result_of(stream)
+    until(lambda: not is_running(child))
 
 
 def test_its_memory_is_known_and_goes_with_it(worker: Worker) -> None:
