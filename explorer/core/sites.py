@@ -1,5 +1,6 @@
 """Which sites' pages may ask this server, and whether in a visitor's name."""
 
+import re
 from ipaddress import ip_address
 from urllib.parse import urlsplit
 
@@ -14,8 +15,9 @@ HUB = ("https://huggingface.co", "https://hf.co")
 LOCAL = frozenset({"localhost", "127.0.0.1", "::1", "0.0.0.0"})  # noqa: S104 - as a page calls it
 _INNER = (".localhost", ".local", ".lan", ".internal", ".home.arpa")
 _READS = ("GET", "HEAD", "OPTIONS")
-_CLOSED = "/gradio_api/dev/reload"
-"""Of Gradio's own development: each who asks holds a connection that looks 20 times a second."""
+_CLOSED = re.compile(r"/gradio_api/(dev/reload$|proxy=|file[=/]\W*\w[\w+.-]+:)")
+"""Routes of Gradio that nobody needs: one for its own development, where each visitor holds a
+connection that looks 20 times a second, and those that fetch any address, without bounds."""
 
 
 class OwnSite:
@@ -41,7 +43,7 @@ class OwnSite:
             headers = Headers(scope=scope)
             if refusal := self._refusal(headers, scope["method"]):
                 app = PlainTextResponse(refusal, status_code=403)
-            elif str(scope["path"]).endswith(_CLOSED):
+            elif _CLOSED.search(scope["path"]):
                 app = PlainTextResponse("", status_code=404)
             elif is_foreign(headers):
                 # Images and scripts of another site's page come with the cookies of its visitor.

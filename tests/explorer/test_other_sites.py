@@ -1,6 +1,7 @@
 """Pages of other sites that ask a server, on one's own machine or for all."""
 
 from http.client import HTTPConnection
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from urllib.error import HTTPError
 from urllib.parse import urlsplit
@@ -15,6 +16,7 @@ from explorer.core.sites import OwnSite
 from tests.conftest import PATIENCE
 from tests.explorer.conftest import Serve
 from tests.explorer.posting import Visitor
+from tests.local_server import LocalServer
 
 UPLOAD = b'--x\r\nContent-Disposition: form-data; name="files"; filename="a"\r\n\r\nhi\r\n--x--\r\n'
 FORM = {"Content-Type": "multipart/form-data; boundary=x"}
@@ -161,3 +163,35 @@ def test_what_only_gradios_own_development_needs_is_closed(own: Visitor, public:
         with pytest.raises(HTTPError) as refused:
             server.open("dev/reload").close()
         assert refused.value.code == 404
+
+
+ADDRESSES = (
+    "file=http://{host}/x", "file/http://{host}/x", "file=HTTPS://{host}/x", "file=//http://{host}/x",
+    "file=http:%2F%2F{host}%2Fx", "file=%68ttp://{host}/x", "file/https%3A//{host}/x",
+    "file=ftp://{host}/x", "proxy=http://{host}/x", "proxy=https://a.hf.space/x",
+)  # fmt: skip
+
+
+def test_no_address_is_fetched_for_anybody(
+    public: Visitor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    requests: list[str] = []
+
+    class Other(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            requests.append(self.path)
+            self.send_response(200)
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+
+    async def address_of(_: str) -> str:  # Gradio would not ask this machine itself
+        return "127.0.0.1"
+
+    monkeypatch.setattr("safehttpx.async_validate_url", address_of)
+    with LocalServer(Other) as other:
+        for address in ADDRESSES:
+            host = f"other.example:{urlsplit(other.url).port}"
+            with pytest.raises(HTTPError) as refused:
+                public.open(address.format(host=host)).close()
+            assert refused.value.code == 404, address
+    assert requests == []
