@@ -1,5 +1,6 @@
 """Paths that a person typed, whatever they are, and files that are written whole."""
 
+import hashlib
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -47,6 +48,16 @@ def is_file(path: Path) -> bool:
         return path.is_file()
     except (OSError, ValueError):
         return False
+
+
+def file_digest(path: Path) -> str:
+    """The first 12 hex digits of a file's sha256, by which its version is named.
+
+    Raises:
+        OSError: it cannot be read.
+    """
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()[:12]
 
 
 def is_folder(path: Path) -> bool:

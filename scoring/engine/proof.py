@@ -1,4 +1,4 @@
-"""Whether another way of computing a model's rewards is right: as near as rounding lets it be.
+"""Whether another way of computing what a model gives is right: as near as rounding lets it be.
 
 How far rounding moves a model's rewards is measured on the model: a few pairs are scored again one
 sequence at a time, with what its layers give moved by the last bit at random, which moves tiny
@@ -14,6 +14,7 @@ from typing import Any
 import torch
 
 Rewards = list[tuple[float, float]]
+Numbers = Rewards | torch.Tensor
 
 _TIMES = 2
 """That a few pairs are scored with other last bits, of which a quarter is moved."""
@@ -25,7 +26,7 @@ _OF_SPREAD, _OF_SIZE = 1e-4, 1e-6
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """What a few pairs score one sequence at a time.
+    """Numbers of a model as it is: what a few pairs score, or log-probabilities.
 
     tolerance: what another right way of computing them may differ by.
     """
@@ -33,27 +34,27 @@ class Proof:
     expected: torch.Tensor
     tolerance: float
 
-    def doubt(self, got: Rewards) -> str:
+    def doubt(self, got: Numbers) -> str:
         """Why another way is not right, in words; "" where it is."""
-        ours = torch.tensor(got, dtype=torch.float64)
+        ours = torch.as_tensor(got, dtype=torch.float64)
         apart = (ours - self.expected).abs().nan_to_num(nan=0.0).max().item()
         if (ours.isnan() != self.expected.isnan()).any() or not apart <= self.tolerance:
             return f"differ by {apart:.2g} from one sequence at a time"
         return ""
 
 
-def proof_of(model: Any, score: Callable[[], Rewards]) -> Proof:
-    """Score a few pairs one sequence at a time, and measure how far rounding moves them.
+def proof_of(model: Any, score: Callable[[], Numbers]) -> Proof:
+    """Take a model's own numbers, and measure how far rounding moves them.
 
-    score: scores the few; called several times.
+    score: computes them one sequence at a time, on the CPU in the end; called several times.
     """
-    expected = torch.tensor(score(), dtype=torch.float64)
+    expected = torch.as_tensor(score(), dtype=torch.float64)
     known = expected[expected.isfinite()]
     if not len(known):
         return Proof(expected, 0.0)
     with _other_last_bits(model):
-        again = torch.tensor([score() for _ in range(_TIMES)], dtype=torch.float64)
-    noise = (again - expected).abs().nan_to_num(nan=0.0, posinf=0.0).max().item()
+        again = [torch.as_tensor(score(), dtype=torch.float64) for _ in range(_TIMES)]
+    noise = (torch.stack(again) - expected).abs().nan_to_num(nan=0.0, posinf=0.0).max().item()
     spread = (known.max() - known.min()).item()
     size = known.abs().max().item()
     return Proof(expected, _NOISES * noise + _OF_SPREAD * spread + _OF_SIZE * size)

@@ -104,9 +104,9 @@ class Judge(OneModel):
             else:
                 asked += [rating_prompt(pair, text) for text in sides]
         encoded = self._formatter.encode(asked, ask=not self._question)
-        if self._question:  # which its authors ask without a BOS
+        if self._question:  # which its authors ask without a BOS before it
             bos = self._formatter.tokenizer.bos_token_id
-            encoded = [[token for token in ids if token != bos] for ids in encoded]
+            encoded = [ids[ids[0] == bos :] for ids in encoded]
         sequences = [self._formatter.cut([*ids, *self._ten[:1]]) for ids in encoded]
         prepared = joined_pairs(pairs, sequences)
         if not self._ten:

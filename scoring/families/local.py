@@ -41,6 +41,11 @@ class OneModel:
 
     _local: "LocalModel"
 
+    @property
+    def tolerance(self) -> float:
+        """How far apart two right ways of computing a reward may be; see `proof`."""
+        return self._local.proof.tolerance
+
     def expect(self, tokens: int) -> None:
         """Compile where so many tokens repay it."""
         self._local.expect(tokens)
@@ -73,7 +78,7 @@ class LocalModel:
         self._check = family.prepare(CHECK_PAIRS)
         check_tokens(self._check, self._vocabulary, loaded.spec.name)
         with trying(loaded.spec.name):
-            self.forward, self._proof = choose(
+            self.forward, self.proof = choose(
                 loaded.model, self._read, self._check, self.budget, whole=whole
             )
 
@@ -127,7 +132,7 @@ class LocalModel:
             code.tried(is_kept=forward.is_compiled)
 
     def _doubt(self) -> str:
-        return self._proof.doubt(self._read(self.forward(self._check), self._check))
+        return self.proof.doubt(self._read(self.forward(self._check), self._check))
 
     def traits(self, reading: str, formatter: Formatter, template: str = "") -> Traits:
         """What its numbers rest on. template: where it is not the formatter's alone."""

@@ -11,6 +11,7 @@ from typing import Any
 import torch
 import transformers
 
+from scoring.engine.attention import is_by_hand
 from scoring.engine.formatting import Formatter, UpstreamFormatter
 from scoring.errors import KnownError
 from scoring.hub.access import first_line
@@ -150,7 +151,8 @@ def load(spec: ModelSpec, settings: RunSettings, auto_class: Any) -> Loaded:
 def _built(spec: ModelSpec, settings: RunSettings, auto_class: Any, device: str) -> Any:
     """Model, tokenizer, and what transformers tells of the loading."""
     builder = getattr(transformers, auto_class) if isinstance(auto_class, str) else auto_class
-    _check_shape(spec, builder)
+    # sdpa drops caps and sinks, some versions of transformers in silence.
+    attention = {"attn_implementation": "eager"} if is_by_hand(_skeleton(spec, builder)) else {}
     tokenizer = transformers.AutoTokenizer.from_pretrained(
         (spec.tokenizer or spec).folder,
         local_files_only=True,
@@ -164,6 +166,7 @@ def _built(spec: ModelSpec, settings: RunSettings, auto_class: Any, device: str)
         dtype=_dtype(settings, device),
         output_loading_info=True,
         ignore_mismatched_sizes=True,  # they are told later
+        **attention,
         **({"device_map": "auto"} if is_spread else {}),
     )
     return model if is_spread else model.to(device), tokenizer, info
@@ -206,8 +209,12 @@ def _positions(model: Any) -> int:
     return limit if padding is None else limit - padding - 1
 
 
-def _check_shape(spec: ModelSpec, builder: Any) -> None:
-    """Refuse a config that asks for more weights than there are, before they take memory."""
+def _skeleton(spec: ModelSpec, builder: Any) -> Any:
+    """The model without weights, before they take memory.
+
+    Raises:
+        KnownError: its config asks for more weights than there are.
+    """
     folder = Path(spec.folder)
     n_bytes = sum(path.stat().st_size for kind in WEIGHT_FILES for path in folder.glob(kind))
     config = (
@@ -227,6 +234,7 @@ def _check_shape(spec: ModelSpec, builder: Any) -> None:
             f"{spec.name} could not be loaded: its config asks for {n_parameters:,} weights, and "
             f"its files have room for {n_bytes:,}."
         )
+    return model
 
 
 def _device(settings: RunSettings) -> str:

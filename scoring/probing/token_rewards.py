@@ -13,7 +13,6 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
-import torch
 
 from scoring.engine.formatting import (
     Formatter,
@@ -31,8 +30,6 @@ from scoring.spec import Pair, text_hash
 
 _CHECKED = 32
 """Tokens of a pair that a model is proven causal with."""
-NOISE = {torch.float32: 1e-4, torch.bfloat16: 0.04, torch.float16: 0.01}
-"""What two right ways of computing a reward may differ by, relative to max(1, |reward|)."""
 _UNTOLD = "The model's tokenizer does not say where in a text its tokens stand."
 _SPACE = re.compile(r"\s*")
 _MOST_SHARING = 16
@@ -211,8 +208,7 @@ def token_rewards(scorer: Scorer, pair: Pair) -> TokenRewards:
     """The reward after each token of both responses, in one forward pass.
 
     Formatting, truncation, dtype and path are the scorer's, so that the last reward of a side is
-    the one that a run gives: within 1e-6 * max(1, |reward|) in float32, within the dtype's noise
-    (`NOISE`) in others.
+    the one that a run gives, within the scorer's `tolerance`.
 
     Raises:
         KnownError: the scorer is no causal classifier, a response is empty or wholly cut off by
@@ -288,12 +284,9 @@ def _check_causal(scorer: Classifier, prepared: Prepared) -> None:
         rejected_start=prepared.chosen_start,
     )
     followed, alone = scorer.at_tails(check)
-    noise = NOISE.get(getattr(torch, scorer.traits.dtype), NOISE[torch.float32])
-    apart = [
-        abs(one - other) > noise * max(1, abs(other))
-        for one, other in zip(followed[: len(alone)], alone, strict=True)
-    ]
-    if 2 * sum(apart) > len(apart):
+    pairs = zip(followed[: len(alone)], alone, strict=True)
+    n_apart = sum(abs(one - other) > scorer.tolerance for one, other in pairs)
+    if 2 * n_apart > len(alone):
         raise KnownError(
             f"{scorer.spec.name} sees the whole text at each token, so that it has no reward after "
             "a token. Choose a classifier that is built on a decoder."

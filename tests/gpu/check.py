@@ -2,15 +2,19 @@
 
     make gpu-check                              # minutes on one 80 GB card
     make gpu-check PYTHON=python3               # with what is installed, torch 2.11 or newer
-    python tests/gpu/check.py --dry             # the same steps on a CPU, small, its call emulated
+    make gpu-check ARGS="--shapes llama-8b --seconds 590"
+    make gpu-check DRY=1                        # the same steps on a CPU, small, its call emulated
 
 Each point is a line: `ok` or `FAIL` with its number and its bound, or `left out` with the reason.
+A part begins while there is time for it within `--seconds` (460): shapes come before what reads
+a folder, and compiled layers last. `--seconds 590` should do for one shape and all the rest.
 The last line is JSON. The exit status is 1 where a line fails.
 """
 
 import argparse
 import copy
 import gc
+import importlib.metadata
 import importlib.util
 import inspect
 import json
@@ -22,10 +26,13 @@ import subprocess
 import sys
 import tempfile
 import time
+import traceback
 import weakref
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -41,8 +48,9 @@ from huggingface_hub import constants  # noqa: E402
 from scoring.engine import attention  # noqa: E402
 from scoring.engine.compiled import keep_in  # noqa: E402
 from scoring.engine.formatting import Prepared, shared_prefix  # noqa: E402
+from scoring.engine.proof import proof_of  # noqa: E402
 from scoring.families.classifier import Classifier  # noqa: E402
-from scoring.models.loading import Loaded  # noqa: E402
+from scoring.models.loading import Loaded, load  # noqa: E402
 from scoring.pairs.opening import as_pairs, read_pairs  # noqa: E402
 from scoring.run import make_job, score  # noqa: E402
 from scoring.spec import ModelSpec, Pair, RunSettings  # noqa: E402
@@ -100,35 +108,25 @@ SMALL: dict[str, Any] = {
     "max_position_embeddings": 4096,
 }
 LINEAR = ["linear_attention", "full_attention"] * 2
+GEMMA = {"head_dim": 32, "sliding_window": 64, "query_pre_attn_scalar": 32}
+CAPPED = {"initializer_range": 0.05, "attn_logit_softcapping": 0.5}
+"""Products of queries with keys are about 1."""
 ARCHITECTURES: dict[str, tuple[str, dict[str, Any]]] = {
     "llama": ("packed", {}),
     "qwen2": ("packed", {}),
     "qwen3": ("packed", {"head_dim": 32}),
     "mistral": ("packed", {"sliding_window": 64}),
-    "gemma2": ("", {"head_dim": 32, "sliding_window": 64, "query_pre_attn_scalar": 32}),
+    "gemma2": ("", {**GEMMA, **CAPPED}),
     "gemma3_text": (
         "packed",
-        {
-            "head_dim": 32,
-            "sliding_window": 64,
-            "query_pre_attn_scalar": 32,
-            "layer_types": ["sliding_attention", "full_attention"] * 2,
-        },
+        {**GEMMA, "layer_types": ["sliding_attention", "full_attention"] * 2},
     ),
     "qwen3_next": (
         "padded",
-        {
-            "head_dim": 32,
-            "layer_types": LINEAR,
-            "num_experts": 4,
-            "num_experts_per_tok": 2,
-            "moe_intermediate_size": 64,
-            "shared_expert_intermediate_size": 64,
-            "linear_num_key_heads": 2,
-            "linear_num_value_heads": 2,
-            "linear_key_head_dim": 32,
-            "linear_value_head_dim": 32,
-        },
+        {"head_dim": 32, "layer_types": LINEAR, "num_experts": 4, "num_experts_per_tok": 2}
+        | dict.fromkeys(("moe_intermediate_size", "shared_expert_intermediate_size"), 64)
+        | dict.fromkeys(("linear_num_key_heads", "linear_num_value_heads"), 2)
+        | dict.fromkeys(("linear_key_head_dim", "linear_value_head_dim"), 32),
     ),
 }
 """Kind of a model -> the path that it must take, "" for either, and what its config has beside."""
@@ -161,18 +159,20 @@ class Report:
         try:
             yield
         except Exception as error:  # whatever a card, its driver or a library brings about
-            place = error.__traceback__
-            while place is not None and place.tb_next is not None:
-                place = place.tb_next
-            where = f"{place.tb_frame.f_code.co_filename}:{place.tb_lineno}" if place else ""
+            place = traceback.extract_tb(error.__traceback__)[-1]
+            where = f"{place.filename}:{place.lineno}"
             self.tell(name, False, f"{type(error).__name__}: {str(error)[:300]} ({where})")
         gc.collect()
         if torch.cuda.is_available():
             torch.cuda.empty_cache()
 
-    def has_time(self, seconds: float) -> bool:
-        """Whether so much is left of what the report may take."""
-        return self.seconds - (time.perf_counter() - self.began) > seconds
+    def has_time(self, name: str, seconds: float) -> bool:
+        """Whether a point that takes so long may begin; if not, it is left out."""
+        rest = max(0.0, self.seconds - (time.perf_counter() - self.began))
+        if rest < seconds:
+            why = f"takes about {seconds:.0f} s; {rest:.0f} of --seconds {self.seconds:.0f} remain"
+            self.left_out(name, why)
+        return rest >= seconds
 
     @property
     def failed(self) -> list[str]:
@@ -234,10 +234,11 @@ class Check:
         from torch.nn.attention import varlen
 
         named = list(inspect.signature(varlen.varlen_attn).parameters)[7:]
+        found = {each.name: each.version for each in importlib.metadata.distributions()}
         compiler = shutil.which("gcc") or shutil.which("c++") or "none"
         words = f"torch {torch.__version__}, transformers {transformers.__version__}, Python "
         words += f"{sys.version.split()[0]}; attention call with {', '.join(named)}; C compiler "
-        words += f"{compiler}; accelerate {_version('accelerate')}; triton {_version('triton')}"
+        words += f"{compiler}; accelerate {found.get('accelerate')}; triton {found.get('triton')}"
         if self.dry:
             self.report.tell(
                 "machine", True, f"CPU, dry, {torch.get_num_threads()} threads; {words}"
@@ -313,7 +314,12 @@ class Check:
         """Rewards in bfloat16 against float32 one at a time, and the path that a kind takes."""
         path, more = ARCHITECTURES[kind]
         with self.report.point(f"rewards of {kind}{', compiled' if compiled else ''}"):
-            model = self.model({"model_type": kind, **SMALL, **more}, HALF)
+            with tempfile.TemporaryDirectory() as folder:
+                self.model({"model_type": kind, **SMALL, **more}, HALF).save_pretrained(folder)
+                self.tokenizer.save_pretrained(folder)
+                settings = RunSettings(device=self.device.type, dtype="bfloat16")
+                spec = ModelSpec(kind, folder, "random")
+                model = load(spec, settings, "AutoModelForSequenceClassification").model
             self._rewards(kind, model, self.few[: 8 if self.dry else 24], path, compiled=compiled)
 
     def demo_model(self, *, compiled: bool) -> None:
@@ -327,9 +333,15 @@ class Check:
     def _rewards(
         self, name: str, model: Any, pairs: Sequence[Pair], path: str, *, compiled: bool
     ) -> None:
-        exact_model = copy.deepcopy(model).float()
         scorer = self.scorer(model, compile="on" if compiled else "off")
-        exact, alone = (_alone(each, scorer, pairs) for each in (exact_model, model))
+        plain = copy.deepcopy(model)
+        plain.set_attn_implementation("eager")  # which caps where a config says so
+        alone, exact = _alone(plain, scorer, pairs), _alone(plain.float(), scorer, pairs)
+        name_of_cap = "attn_logit_softcapping"
+        capped = [part for part in plain.modules() if getattr(part, name_of_cap, None)]
+        for part in capped:
+            setattr(part, name_of_cap, None)
+        effect = float((_alone(plain, scorer, pairs) - exact).abs().max()) if capped else 0.0
         if compiled:
             scorer.expect(1)
         got = _rewards(scorer, pairs)
@@ -341,9 +353,10 @@ class Check:
         right_path = took.startswith(path) and (not compiled or took.endswith("layers compiled"))
         self.report.tell(
             f"rewards of {name}{', compiled' if compiled else ''}",
-            right_path and off <= bound,
+            right_path and off <= bound and (not capped or effect > bound),
             f"{took}; off float32 by {off:.1e} (at most {bound:.1e}, {NOISES} times what one at a "
-            f"time in bfloat16 is off), spread {spread:.2g}",
+            f"time in bfloat16 is off), spread {spread:.2g}"
+            + (f"; its cap moves them by {effect:.1e} (more than the bound)" if capped else ""),
             **{"off": off, "bound": bound, "spread": spread, "path": took},
         )
         if compiled:
@@ -410,7 +423,7 @@ class Check:
             )
             self._warm(shape, bench, model, scorer, warm)
             self._waiting(shape, scorer)
-            self._without_memory(shape, model, scorer)
+            self._without_memory(shape, model)
             if is_compiled:
                 self._from_kept_code(shape, bench, model, warm.seconds)
 
@@ -421,7 +434,7 @@ class Check:
         weights = sum(each.numel() for each in model.parameters())
         weights -= model.get_input_embeddings().weight.numel()
         floor = 2 * weights * warm.tokens / self.rate
-        upstream = self._beside(bench, shape, warm.seconds, 1 if self.dry else 10)
+        upstream = self._peers(bench, shape, warm.seconds, 1 if self.dry else 10)
         times = upstream / warm.seconds
         good, bound = TARGETS[shape].of_warm(self.card, warm.seconds, times)
         self.report.tell(
@@ -442,8 +455,7 @@ class Check:
     def _from_kept_code(self, shape: str, bench: Bench, model: Any, warm: float) -> None:
         """A run as in a later process: nothing is compiled in memory, and the code is on disk."""
         name = f"{shape}, compiled code that was kept"
-        if not self.report.has_time(60):
-            self.report.left_out(name, "the report may take no longer: --seconds")
+        if not self.report.has_time(name, 60):
             return
         torch._dynamo.reset()
         before = _n_found()
@@ -459,8 +471,8 @@ class Check:
             found=found,
         )
 
-    def _beside(self, bench: Bench, shape: str, ours: float, stride: int) -> float:
-        """Seconds that upstream's batch 8 takes for all, told from every so many pairs."""
+    def _peers(self, bench: Bench, shape: str, ours: float, stride: int) -> float:
+        """Seconds that upstream's batch 8 takes for all; 0 where it fails, which costs no line."""
         all_pairs, bench.pairs = bench.pairs, bench.pairs[::stride]
         share = len(all_pairs) / len(bench.pairs)
         ways: dict[str, Callable[[], torch.Tensor]] = {
@@ -470,12 +482,19 @@ class Check:
         }
         if importlib.util.find_spec("sentence_transformers"):
             ways["CrossEncoder.predict, batch 64"] = lambda: bench.cross_encoder(64)
-        took = {name: bench.measure(name, way).seconds * share for name, way in ways.items()}
-        bench.pairs = all_pairs
-        words = "; ".join(f"{name} {seconds:.1f} s" for name, seconds in took.items())
         from_some = f", told from every {stride}th pair" if stride > 1 else ""
-        self.report.tell(f"{shape}, other ways", True, f"{words}{from_some}", ours=ours, **took)
-        return took["upstream's way, batch 8"]
+        took: dict[str, float] = {}
+        for way, run in ways.items():
+            name = f"{shape}, {way}"
+            try:
+                took[way] = bench.measure(way, run).seconds * share
+            except Exception as error:  # a stranger's package, or no memory for its padding
+                self.report.left_out(name, f"{type(error).__name__}: {str(error)[:300]}")
+                continue
+            words = f"{took[way]:.1f} s{from_some}"
+            self.report.tell(name, True, words, seconds=took[way], ours=ours)
+        bench.pairs = all_pairs
+        return took.get("upstream's way, batch 8", 0.0)
 
     def _waiting(self, shape: str, scorer: Classifier) -> None:
         """How long the card has nothing to do, from its own record."""
@@ -504,11 +523,14 @@ class Check:
             waiting=1 - busy / wall,
         )
 
-    def _without_memory(self, shape: str, model: Any, scorer: Classifier) -> None:
+    def _without_memory(self, shape: str, model: Any) -> None:
         """Memory runs out, packs are split, and the run ends right."""
         pairs = self.pairs[: 60 if self.dry else 900]
-        few = pairs[:: max(1, len(pairs) // 60)]
+        few = pairs[:: max(1, len(pairs) // 20)]
+        scorer = self.scorer(model, shape)
         expected = {pair.key: row for pair, row in zip(few, _rewards(scorer, few), strict=True)}
+        # Of these very pairs: two that are short move less than the most of many.
+        bound = proof_of(model, lambda: _alone(model, scorer, few)).tolerance
         large = self.scorer(model, shape, budget=262_144)
         crammed: Any = _Cramped(large, 4000) if self.dry else large
         held = None
@@ -525,13 +547,15 @@ class Check:
             float((torch.tensor(got[key], dtype=torch.float64) - row).abs().max())
             for key, row in expected.items()
         )
-        bound, parts = scorer._local._proof.tolerance, max(pack.parts for pack in packs)
+        parts = max(pack.parts for pack in packs)
+        spread = float(torch.stack([*expected.values()]).std())
         self.report.tell(
             f"{shape}, out of memory",
             parts > 1 and len(got) == len(pairs) and off <= bound,
             f"{len(got)} of {len(pairs)} pairs scored, a pack in up to {parts} parts; off by "
-            f"{off:.1e} (at most {bound:.1e}, the measured noise)",
-            off=off,
+            f"{off:.1e} (at most {bound:.1e}, the measured noise of these pairs), spread "
+            f"{spread:.2g}",
+            **{"off": off, "bound": bound, "spread": spread},
             parts=parts,
         )
 
@@ -577,11 +601,9 @@ class Check:
             killed.communicate()
             resumed, _ = self._command(folder, "killed", "--resume")
             wrote = sorted((folder / "whole").glob("eval-set*/**/*.json"))
-            same = [
-                each.read_bytes()
-                == (folder / "killed" / each.relative_to(folder / "whole")).read_bytes()
-                for each in wrote
-            ]
+            again = [folder / "killed" / each.relative_to(folder / "whole") for each in wrote]
+            pairs = zip(wrote, again, strict=True)
+            same = [one.read_bytes() == other.read_bytes() for one, other in pairs]
             self.report.tell(
                 "kill and resume",
                 len(same) == 2 and all(same),
@@ -607,29 +629,19 @@ class Check:
             model.save_pretrained(folder / "model")
             self.tokenizer.save_pretrained(folder / "model")
             pairs = self.pairs[:: max(1, len(self.pairs) // 200)][: 20 if self.dry else 200]
-            lines = [
-                json.dumps(
-                    {
-                        **{"id": place, "subset": "alpacaeval-easy", "prompt": pair.prompt},
-                        **{"chosen": pair.chosen, "rejected": pair.rejected},
-                    }
-                )
-                for place, pair in enumerate(pairs)
-            ]
-            (folder / "pairs.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
+            with (folder / "pairs.jsonl").open("w", encoding="utf-8") as file:
+                for place, pair in enumerate(pairs):
+                    row = {"id": place, "subset": "alpacaeval-easy", "prompt": pair.prompt}
+                    row |= {"chosen": pair.chosen, "rejected": pair.rejected}
+                    file.write(json.dumps(row) + "\n")
 
     def _started(self, folder: Path, out: str, *more: str) -> "subprocess.Popen[str]":
-        command = [sys.executable, "-m", "scoring", "--model", str(folder / "model"), "--pairs"]
-        command += [
-            str(folder / "pairs.jsonl"),
-            "--out",
-            str(folder / out),
-            "--offline",
-            "--budget",
-        ]
-        command += ["2048", "--max-length", str(MAX_LENGTH), "--compile", "off", *more]
-        if "--device" not in more:
-            command += ["--device", self.device.type]
+        paths = {"--model": folder / "model", "--pairs": folder / "pairs.jsonl"}
+        paths["--out"] = folder / out
+        options = f"--offline --budget 2048 --max-length {MAX_LENGTH} --compile off"
+        command = [sys.executable, "-m", "scoring", *options.split()]
+        command += [str(each) for named in paths.items() for each in named]
+        command += more if "--device" in more else [*more, "--device", self.device.type]
         return subprocess.Popen(
             command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
         )
@@ -710,33 +722,45 @@ class Check:
         return min(took)
 
     def run(self, shapes: Sequence[str]) -> None:
-        """All points."""
+        """All points: first those that a card may fail, and last those that may be left out."""
         with self.report.point("machine"):
             self.machine()
+        for name, seconds, work in self._parts(shapes):
+            if self.report.has_time(name, seconds):
+                work()
+
+    def _parts(self, shapes: Sequence[str]) -> Iterator[tuple[str, float, Callable[[], None]]]:
+        """Parts of the report, and what each takes about on a card."""
+        yield "attention calls", 10, self.calls
+        yield "rewards of the demo model", 5, lambda: self.demo_model(compiled=False)
+        for kind in ARCHITECTURES:
+            yield f"rewards of {kind}", 5, partial(self.architecture, kind, compiled=False)
+        for shape in shapes:
+            yield shape, TARGETS[shape].room, partial(self.speed, shape)
+        yield "stop and unload", 10, self.stop_and_unload
+        yield "command line and app", 90, self.model_on_disk
+        if not _has_compiler():
+            self.report.left_out("compiled layers", "there is no C compiler here")
+            return
+        yield "rewards of the demo model, compiled", 20, lambda: self.demo_model(compiled=True)
+        packed = [kind for kind, (path, _) in ARCHITECTURES.items() if path == "packed"]
+        for kind in packed[:1] if self.dry else packed:
+            name = f"rewards of {kind}, compiled"
+            yield name, 20, partial(self.architecture, kind, compiled=True)
+
+    def calls(self) -> None:
+        """The attention call, of several heads and windows."""
         for heads in ((16, 8, 64), (32, 8, 128), (8, 8, 80), (8, 1, 256), (4, 4, 96)):
             for window in (None, 40):
                 self.call(*heads, window)
-        self.demo_model(compiled=False)
-        for kind in ARCHITECTURES:
-            self.architecture(kind, compiled=False)
-        packed = [kind for kind, (path, _) in ARCHITECTURES.items() if path == "packed"]
-        if not _has_compiler():
-            self.report.left_out("compiled layers", "there is no C compiler here")
-        else:
-            self.demo_model(compiled=True)
-            for kind in packed[:1] if self.dry else packed:
-                self.architecture(kind, compiled=True)
-        self.stop_and_unload()
+
+    def model_on_disk(self) -> None:
+        """What reads a model from a folder: the command line and the app."""
         with tempfile.TemporaryDirectory() as made:
             folder = Path(made)
             self.write_model(folder)
             self.command_line(folder)
             self.app(folder)
-        for shape in shapes:
-            if self.report.has_time(TARGETS[shape].room):
-                self.speed(shape)
-            else:
-                self.report.left_out(shape, "the report may take no longer: --seconds")
 
 
 class _Cramped:
@@ -807,15 +831,6 @@ def _has_compiler() -> bool:
     return any(map(shutil.which, ("gcc", "g++", "cc")))
 
 
-def _version(package: str) -> str:
-    import importlib.metadata
-
-    try:
-        return importlib.metadata.version(package)
-    except importlib.metadata.PackageNotFoundError:
-        return "none"
-
-
 def _shapes(text: str) -> list[str]:
     shapes = text.split(",")
     unknown = [shape for shape in shapes if shape not in SHAPES]
@@ -830,10 +845,10 @@ def main(given: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--dry", action="store_true", help="on a CPU, small")
     parser.add_argument(
-        "--shapes", type=_shapes, default=",".join(SHAPES), help="with commas between them"
+        "--shapes", type=_shapes, default=",".join(TARGETS), help="with commas between them"
     )
     parser.add_argument("--pairs", type=int, help="so many of the 2,985")
-    parser.add_argument("--seconds", type=float, default=460, help="after which less is measured")
+    parser.add_argument("--seconds", type=float, help="in which parts may begin: 460, dry any")
     arguments = parser.parse_args(given)
     os.environ["HF_HUB_OFFLINE"] = "1"  # for the commands that are started here
     constants.HF_HUB_OFFLINE = True
@@ -845,17 +860,17 @@ def main(given: Sequence[str] | None = None) -> int:
     elif not torch.cuda.is_available():
         print("There is no card that torch can use here. Try the dry form: --dry", file=sys.stderr)
         return 2
-    report = Report(float("inf") if arguments.dry else arguments.seconds)
+    report = Report(arguments.seconds or (float("inf") if arguments.dry else 460.0))
+    shapes, seconds = ", ".join(arguments.shapes), report.seconds
+    print(f"gpu-check: shapes {shapes} (--shapes); parts begin within {seconds:.0f} s (--seconds)")
     n_pairs = arguments.pairs or (60 if arguments.dry else None)
     with tempfile.TemporaryDirectory() as compiled:
         os.environ.pop("TORCHINDUCTOR_CACHE_DIR", None)  # a first run finds nothing compiled
         keep_in(Path(compiled))
         Check(report, dry=arguments.dry, n_pairs=n_pairs).run(arguments.shapes)
     spent = time.perf_counter() - report.began
-    verdict = (
-        f"{len(report.failed)} of {len(report.lines)} lines FAIL" if report.failed else "all ok"
-    )
-    print(f"gpu-check: {verdict}, {spent:.0f} s")
+    counts = Counter(line["status"] for line in report.lines.values())
+    print(f"gpu-check: {', '.join(f'{n} {status}' for status, n in counts.items())}; {spent:.0f} s")
     print(json.dumps(report.lines))
     return int(bool(report.failed))
 

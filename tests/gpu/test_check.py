@@ -3,6 +3,8 @@ from pathlib import Path
 import pytest
 import torch
 
+from scoring.spec import RunSettings
+from tests.bench.scoring import Bench
 from tests.gpu import check, emulated
 
 
@@ -30,6 +32,38 @@ def test_a_target_binds_on_the_card_that_it_names_alone(
     target = check.TARGETS["qwen3-0.6b"]
     assert target.of_warm(card, seconds, times) == (good, bound)
     assert target.of_first(card, 7.2)[0] is ("H200" not in card)
+
+
+def test_what_finds_no_time_is_left_out_and_says_how_much_it_takes() -> None:
+    report = check.Report(0.0)
+    check.Check(report, dry=True, n_pairs=2).run([*check.TARGETS])
+    names = [*report.lines]
+    assert names.index("llama-8b") < names.index("qwen3-0.6b") < names.index("command line and app")
+    assert report.lines["llama-8b"]["status"] == "left out"
+    assert report.lines["llama-8b"]["words"] == "takes about 210 s; 0 of --seconds 0 remain"
+
+
+def test_a_peer_that_fails_costs_no_other_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Bench, "sorted_padded", None)
+    report = check.Report(float("inf"))
+    checked = check.Check(report, dry=True, n_pairs=4)
+    model = checked.model(checked.shapes["qwen3-0.6b"], torch.float32)
+    scorer = checked.scorer(model)
+    bench = Bench(scorer._local.loaded, checked.pairs, RunSettings())
+    warm = bench.measure("warm", lambda: bench.ours(scorer))
+    checked._warm("qwen3-0.6b", bench, model, scorer, warm)
+    status = {name: line["status"] for name, line in report.lines.items()}
+    assert status.pop("qwen3-0.6b, sorted by length, batch 64") == "left out"
+    assert {"qwen3-0.6b, upstream's way, batch 8", "qwen3-0.6b, warm"} <= {*status}
+    assert {*status.values()} == {"ok"}
+    assert report.lines["qwen3-0.6b, warm"]["times_upstream"] > 0
+
+
+def test_the_cap_of_gemma_2_is_small_enough_to_be_missed() -> None:
+    report = check.Report(float("inf"))
+    check.Check(report, dry=True, n_pairs=2).architecture("gemma2", compiled=False)
+    assert report.failed == []
+    assert "its cap moves them by" in report.lines["rewards of gemma2"]["words"]
 
 
 @pytest.mark.slow

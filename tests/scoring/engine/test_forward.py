@@ -12,7 +12,7 @@ import torch
 from transformers import AutoConfig, AutoModelForSequenceClassification, GPTNeoXConfig
 
 from scoring.engine import attention
-from scoring.engine.formatting import Prepared, shared_prefix
+from scoring.engine.formatting import Prepared, as_one_row, shared_prefix
 from scoring.engine.forward import Forward, Packed, Padded, choose
 from scoring.engine.proof import Rewards, proof_of
 from scoring.families.local import CHECK_PAIRS
@@ -338,6 +338,38 @@ def test_several_tails_are_read_in_order() -> None:
     assert expected.shape == (3 * len(pairs), SMALL["hidden_size"])
     assert_near(padded, expected)
     assert_near(packed, expected)
+
+
+@pytest.mark.parametrize("start", [0, 1])
+@pytest.mark.parametrize("config", [llama, gpt2])
+def test_rows_that_share_their_beginning_have_each_responses_own_reward(
+    config: Config, start: int
+) -> None:
+    """Also where upstream masks a doubled first token, so that the next one stands at 1."""
+    model = random_model(config)
+    beginning = (7, 5, 3, 9, 4)
+    ends = [((6,), (8, 6)), ((4, 4, 6), (9, 6)), ((5, 8, 7, 6), (5, 8, 7, 6))]
+    rows = []
+    for prompt in (beginning, beginning[::-1]):
+        sides = [(prompt + chosen, prompt + rejected) for chosen, rejected in ends]
+        parts = [
+            Prepared(
+                *(PAIRS[0], chosen, rejected, shared_prefix(chosen, rejected)),
+                chosen_start=start,
+                rejected_start=start,
+            )
+            for chosen, rejected in sides
+        ]
+        rows += as_one_row(f"s:{prompt}", parts)
+    assert [part.common for part in rows] == [0, 5, 5] * 2
+    with torch.inference_mode():
+        packed = reader(model)(Packed(model, narrow=False)(rows), rows)
+        single = [
+            model(torch.tensor([ids]), position_ids=torch.arange(start, start + len(ids))[None])
+            for part in rows
+            for ids in (part.chosen, part.rejected)
+        ]
+    assert_near(torch.tensor(packed).ravel(), torch.cat([each.logits for each in single]).ravel())
 
 
 def test_equal_sequences_are_computed_once_and_batches_are_full() -> None:

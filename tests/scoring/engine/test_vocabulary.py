@@ -118,11 +118,18 @@ def test_a_way_that_is_not_known_is_refused(change: str, tmp_path: Path) -> None
         check_vocabulary(model, Vocabulary(model), IDS, "the model")
 
 
-def test_it_is_refused_where_no_token_is_likely_as_well(tmp_path: Path) -> None:
-    """Their logarithms, of which every reward is made, differ by up to 3."""
-    folder = save_tiny(tmp_path, "qwen3", 0, initializer_range=0.05)
-    model = AutoModelForCausalLM.from_pretrained(folder).eval()
-    model.register_forward_hook(more("shift"))
+@pytest.mark.parametrize(
+    ("spread", "dtype", "change"),
+    [(0.05, torch.float32, "shift"), (0.001, torch.bfloat16, "scale")],
+)
+def test_it_is_refused_where_no_token_is_likely_as_well(
+    spread: float, dtype: torch.dtype, change: str, tmp_path: Path
+) -> None:
+    """Their logarithms, of which every reward is made, differ by up to 3, or all by little."""
+    folder = save_tiny(tmp_path, "qwen3", 0, initializer_range=spread)
+    model = AutoModelForCausalLM.from_pretrained(folder, dtype=dtype).eval()
+    check_vocabulary(model, Vocabulary(model), IDS, "the model")
+    model.register_forward_hook(more(change))
     with pytest.raises(KnownError, match="the model computes its probabilities in a way of"):
         check_vocabulary(model, Vocabulary(model), IDS, "the model")
 

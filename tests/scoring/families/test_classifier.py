@@ -20,9 +20,12 @@ from transformers import (
     BloomConfig,
     DebertaV2Config,
     Gemma2Config,
+    Gemma2PreTrainedModel,
     Gemma3TextConfig,
     GemmaConfig,
     GPT2Config,
+    GptOssConfig,
+    GptOssPreTrainedModel,
     LlamaConfig,
     LlamaModel,
     MistralConfig,
@@ -86,6 +89,11 @@ def gemma2() -> Gemma2Config:
     return Gemma2Config(
         **SMALL, num_key_value_heads=2, head_dim=8, sliding_window=5, attn_logit_softcapping=1.0
     )
+
+
+def gpt_oss() -> GptOssConfig:
+    """Each head of its attention has a sink."""
+    return GptOssConfig(**SMALL, num_key_value_heads=2, head_dim=8, num_local_experts=4)
 
 
 def gemma3() -> Gemma3TextConfig:
@@ -205,8 +213,10 @@ def save(
 
 
 def plain(folder: Path) -> Any:
-    """The model as anyone would load it; told of no padding, it reads the last token."""
-    model = AutoModelForSequenceClassification.from_pretrained(folder, dtype=torch.float32)
+    """The model with its attention written out; told of no padding, it reads the last token."""
+    model = AutoModelForSequenceClassification.from_pretrained(
+        folder, dtype=torch.float32, attn_implementation="eager"
+    )
     model.config.pad_token_id = None
     return model.eval()
 
@@ -511,6 +521,20 @@ def test_a_model_that_cannot_be_run_is_told_of_by_its_name(tmp_path: Path) -> No
     assert isinstance(scorer, Classifier)
     with pytest.raises(KnownError, match="small cannot be run"):
         scorer.at_tails(pair)
+
+
+@pytest.mark.parametrize(
+    ("config", "kind"), [(gemma2, Gemma2PreTrainedModel), (gpt_oss, GptOssPreTrainedModel)]
+)
+def test_caps_and_sinks_of_attention_count_where_a_class_leaves_them_to_sdpa(
+    config: Callable[[], Any], kind: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As Gemma 2 of transformers 5.17 does, whose sdpa knows of no cap and says nothing."""
+    folder = save(tmp_path, config())
+    monkeypatch.setattr(kind, "_supports_sdpa", True)
+    scorer = opened(folder)
+    assert scorer.traits.path == PACKED
+    assert_near(rewards(scorer, PAIRS), logits_of(plain(folder), PAIRS)[..., 0])
 
 
 def test_heads_are_float32_where_the_model_is_not(tmp_path: Path) -> None:

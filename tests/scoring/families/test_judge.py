@@ -407,13 +407,15 @@ def test_a_judge_that_was_trained_on_one_question_is_asked_that(
     spec = locate(home, OPEN, OFFLINE)
     assert spec.family == "judge"
     judge = open_scorer(spec, RunSettings(**CPU))
+    bos = AutoTokenizer.from_pretrained(home).bos_token or ""
+    pairs = [*PAIRS, Pair("s:bos", "s", f"Continue {bos} here.", f"{bos} one two", f"three {bos}")]
     expected = []
-    for pair in PAIRS:
+    for pair in pairs:
         sides = pair.chosen, pair.rejected
         expected.append((share(pair, *sides) + 1 - share(pair, *sides[::-1])) / 2)
-    rows = scored(judge, PAIRS)
-    assert [rows[pair.key].chosen_reward for pair in PAIRS] == verdicts(expected)
-    rejected = [rows[pair.key].rejected_reward for pair in PAIRS]
+    rows = scored(judge, pairs)
+    assert [rows[pair.key].chosen_reward for pair in pairs] == verdicts(expected)
+    rejected = [rows[pair.key].rejected_reward for pair in pairs]
     assert rejected == verdicts([1 - each for each in expected])
     assert max(expected) - min(expected) > 0.01
     assert judge.traits.template.split(", ")[1].startswith(("SteamSHP ", "pair-preference "))

@@ -13,7 +13,7 @@ from scoring.errors import KnownError
 from scoring.families import Baseline
 from scoring.families.classifier import Classifier
 from scoring.probing.side_rewards import SideRewards, TokenRewards, largest_jumps
-from scoring.probing.token_rewards import NOISE, token_rewards
+from scoring.probing.token_rewards import token_rewards
 from scoring.spec import BASELINES, ModelSpec, Pair, RunSettings
 from tests.conftest import DEMO_MODEL
 from tests.scoring.families.test_classifier import (
@@ -181,7 +181,8 @@ def test_half_precision_is_within_its_noise() -> None:
     assert told.traits.dtype == "bfloat16"
     (rewards,) = scorer.rewards(scorer.prepare([MIXED]))
     whole = token_rewards(opened(DEMO_MODEL), MIXED)
-    noise = NOISE[torch.bfloat16] * max(map(abs, whole.chosen.rewards))
+    assert isinstance(scorer, Classifier)
+    noise = scorer.tolerance
     assert [told.chosen.reward, told.rejected.reward] == pytest.approx(rewards, rel=0, abs=noise)
     assert list(told.chosen.rewards) == pytest.approx(whole.chosen.rewards, rel=0, abs=noise)
 
@@ -234,11 +235,13 @@ def test_encoders_are_refused(tmp_path: Path) -> None:
         token_rewards(opened(save(tmp_path, bert())), SMALL_PAIR)
 
 
-def test_a_decoder_that_sees_what_follows_is_found_out(tmp_path: Path) -> None:
+@pytest.mark.parametrize("scale", [1, 1e-5])
+def test_a_decoder_that_sees_what_follows_is_found_out(scale: float, tmp_path: Path) -> None:
+    """However small its rewards are."""
     config = gemma3()
     config.use_bidirectional_attention = True
     config.layer_types = ["full_attention"] * 3
-    scorer = opened(save(tmp_path, config))
+    scorer = opened(save(tmp_path, config, scale=scale))
     with pytest.raises(KnownError, match="sees the whole text at each token"):
         token_rewards(scorer, SMALL_PAIR)
 
