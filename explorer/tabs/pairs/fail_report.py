@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from explorer.core.files import markdown_cell, markdown_table, pictured
+from explorer.core.html import p_words, typed_number
 from explorer.core.text import text
 from explorer.data.conditions import conditions
 from explorer.reader.filter_html import filter_chips
@@ -21,7 +22,7 @@ from explorer.stats.rules import V1
 from explorer.stats.strata import Strata, score_models
 from explorer.stats.uncertainty import strata_by
 from explorer.tabs.pairs.notes import PairNotes
-from explorer.tabs.pairs.slices import worst_slices
+from explorer.tabs.pairs.slices import compare_slices
 from scoring.benchmark import section_of
 from scoring.interval import Interval, wilson
 
@@ -199,23 +200,22 @@ def _section_row(name: str, score: SectionScore) -> list[str]:
 
 
 def _slices(field: Field, model: str) -> Lines:
-    outcome, others = field.outcomes(model), field.others(model)
-    found = worst_slices(outcome, others, conditions(field.table), clusters=field.clusters)
+    known = conditions(field.table)
+    found = compare_slices(field.outcomes(model), field.others(model), known, field.clusters)
     yield from _heading(text("fails.worst"))
     about = found.about(in_report=True)
-    yield f"{about} {text('fails.kinds_about')}" if found.tested else about
-    if found.tested:
+    yield f"{about} {text('fails.kinds_about')}" if found.can_test else about
+    if found.worst:
         yield ""
-    if found.slices:
         rows = [
             [
-                each.name, _percent(each.won), _range(each.interval), _percent(each.expected),
-                _percent(each.others), f"{each.n:,}", f"{each.p_adjusted:.2g}",
+                each.name, _percent(each.won), _range(each.interval), _percent(each.test.expected),
+                _percent(each.test.others), f"{each.test.n:,}", p_words(each.p_adjusted),
             ]
-            for each in found.slices[:_MOST_SLICES]
+            for each in found.worst[:_MOST_SLICES]
         ]  # fmt: skip
         names = ("slice", "won", "interval", "expected", "others", "n", "p")
-        rivals = f"{found.rivals:,}"
+        rivals = f"{found.n_rivals:,}"
         yield from _table([text(f"fails.slice_{name}", rivals=rivals) for name in names], rows)
 
 
@@ -329,4 +329,4 @@ def _range(interval: Interval | None) -> str:
 
 
 def _reward(value: float | None) -> str:
-    return text("board.unknown") if value is None else f"{value:.6g}"
+    return text("board.unknown") if value is None else typed_number(value)

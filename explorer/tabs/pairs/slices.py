@@ -1,13 +1,8 @@
-"""Where a model is surprisingly bad: conditions, and two of them together; the panel of these.
+"""Slices of a model's pairs, where one condition holds or two do, with their tests; the panel."""
 
-What is expected of a model in a slice is how often it wins other pairs that are as hard for the
-other models; `explorer.tabs.pairs.slice_tests` says how that is found and tested.
-"""
-
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from itertools import islice
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations, islice
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,58 +10,36 @@ from numpy.typing import NDArray
 from explorer.core.html import note, render
 from explorer.core.text import text
 from explorer.data.conditions import CONDITION_KINDS, Condition, conditions
+from explorer.data.facets import Mask
 from explorer.reader.scene import Scene
-from explorer.stats.paired import holm
-from explorer.stats.strata import Floats, Whole
-from explorer.tabs.pairs.slice_tests import (
-    LEAST_RIVALS,
-    AmongRivals,
-    Expectation,
-    Expected,
-    among_rivals,
-    tails,
-)
+from explorer.stats.paired import ALPHA, holm
+from explorer.stats.slices import LEAST_RIVALS, SliceTest, SliceTester
+from explorer.stats.strata import Whole
 from scoring.interval import Interval, wilson
 
 LEAST_PAIRS = 20
-"""Pairs of a slice of two conditions that is looked at."""
-ALPHA = 0.05
-_MOST_SHOWN = 50
+"""Pairs of a slice of two conditions that is tested."""
 ALIKE = 0.8
-"""Of two slices that share so much of their pairs, only the more surprising one is listed."""
-
-SURPRISING = 0.05
-
+"""Common share of pairs, from which on the more surprising of two slices stands for both."""
+_MOST_LISTED = 50
 _COLUMNS = ("slice", "won", "interval", "others", "expected", "difference", "n", "p")
 _OF_TESTS = ("expected", "difference", "p")
-"""Columns that are known where slices are tested."""
-_EXACT = 2**52
-"""Whole numbers up to which sums are exact."""
+"""Columns of models that have enough rivals."""
+_Slice = tuple[tuple[Condition, ...], Mask]
 
 
 @dataclass(frozen=True, slots=True)
 class SliceResult:
-    """What a model does in a slice.
+    """A slice of one condition or two, and the model's wins in it.
 
-    conditions: one, or two that both hold.
-    n: pairs there that are known of the model, and of enough others if there are; at least 1.
-    wins: of them; a half is none.
-    interval: Wilson's 95 %, of the share won.
-    others: the mean over these pairs of the share of the other models that win them; None where
-        none is known.
-    expected: the share that the model would win if it won as many of these pairs as it wins of
-        pairs outside that are as hard; None where too few models or pairs are known to tell.
-    p: how likely it is to be so far from that by chance: to both sides, of `by_condition`; to be so
-        far below, of `worst_slices`; 1 where nothing is expected.
-    p_adjusted: by Holm, for all slices looked at.
+    mask: (pairs,), the pairs that are used.
+    p: of one condition, of a difference as large; of two, of so few wins.
+    p_adjusted: by Holm, over all slices of as many conditions.
     """
 
     conditions: tuple[Condition, ...]
-    n: int
-    wins: int
-    interval: Interval
-    others: float | None
-    expected: float | None
+    mask: Mask
+    test: SliceTest
     p: float
     p_adjusted: float
 
@@ -77,50 +50,49 @@ class SliceResult:
         return names[0] if len(names) == 1 else text("condition.and", one=names[0], other=names[1])
 
     @property
-    def mask(self) -> NDArray[np.bool_]:
-        """(pairs,), which pairs of the table are in it, known or not."""
-        found: NDArray[np.bool_] = np.logical_and.reduce([each.mask for each in self.conditions])
-        return found
-
-    @property
     def won(self) -> float:
         """The share of pairs won, 0 to 1; a tie is no win, not even a judge's."""
-        return self.wins / self.n
+        return self.test.wins / self.test.n
+
+    @property
+    def interval(self) -> Interval:
+        """Wilson's 95 % interval of the share won."""
+        return wilson(self.test.wins, self.test.n) or Interval(0.0, 1.0)
 
     @property
     def difference(self) -> float | None:
-        """The share won minus what is expected, -1 to 1: below 0, it is worse than expected."""
-        return None if self.expected is None else self.won - self.expected
+        """The share won minus the expected one, -1 to 1; None if nothing is expected."""
+        return None if self.test.expected is None else self.won - self.test.expected
 
 
 @dataclass(frozen=True, slots=True)
-class WorstSlices:
-    """The slices in which a model is worse than expected, the most surprising first.
+class SliceComparison:
+    """A model's slices, the most surprising first.
 
-    rivals: other models that know half of its pairs, or more.
-    tested: whether these are enough; else no slice is looked at.
-    looked_at: slices that were tested; those of the very same pairs count as one.
-    significant: how many of them are worse after the correction, 5 % being allowed for all.
-    slices: of these, those that neither of their two conditions explains, without those that are
-        much like one before them (`ALIKE`).
+    n_rivals, can_test: as of `SliceTester`.
+    by_condition: each condition with pairs; by share won if nothing can be tested.
+    n_tested: slices of two conditions; those of the very same pairs count as one.
+    n_worse: how many of them the model wins less of than expected, p_adjusted being at most 0.05.
+    worst: of these, those that neither condition explains, one of several that are `ALIKE`.
     """
 
-    rivals: int
-    tested: bool
-    looked_at: int = 0
-    significant: int = 0
-    slices: tuple[SliceResult, ...] = ()
+    n_rivals: int
+    can_test: bool
+    by_condition: tuple[SliceResult, ...]
+    n_tested: int = 0
+    n_worse: int = 0
+    worst: tuple[SliceResult, ...] = ()
 
     def about(self, in_report: bool = False) -> str:
-        """What was tested, in words. in_report: those of a report, which has no slices to press."""
-        rivals = f"{self.rivals:,}"
-        if not self.tested:
+        """Describe the tests. in_report: for a report, which has no slices to press."""
+        rivals = f"{self.n_rivals:,}"
+        if not self.can_test:
             return text("fails.few_rivals", least=str(LEAST_RIVALS), rivals=rivals)
         return text(
             "failreport.about_slices" if in_report else "fails.worst_about",
             rivals=rivals,
-            looked_at=f"{self.looked_at:,}",
-            n=f"{self.significant:,}",
+            looked_at=f"{self.n_tested:,}",
+            n=f"{self.n_worse:,}",
         )
 
 
@@ -132,20 +104,17 @@ def slices_html(now: Scene) -> str:
     known = conditions(field.table)
     if not field.has_texts:
         known = tuple(each for each in known if each.kind in ("section", "subset"))
-    outcome, others = field.outcomes(model), field.others(model)
-    worst = worst_slices(outcome, others, known, clusters=field.clusters)
-    results = by_condition(outcome, others, known, clusters=field.clusters)
+    found = compare_slices(field.outcomes(model), field.others(model), known, field.clusters)
     by_kind = {
         kind: of_kind
         for kind in CONDITION_KINDS
-        if (of_kind := [each for each in results if each.conditions[0].kind == kind])
+        if (of_kind := [each for each in found.by_condition if each.conditions[0].kind == kind])
     }
-    columns = [name for name in _COLUMNS if worst.tested or name not in _OF_TESTS]
-    rivals = f"{worst.rivals:,}"
+    columns = [name for name in _COLUMNS if found.can_test or name not in _OF_TESTS]
+    rivals = f"{found.n_rivals:,}"
     return render(
         "tabs/pairs/kinds.html",
-        said=worst.about(),
-        worst=worst,
+        found=found,
         by_kind=by_kind,
         columns=columns,
         heads=[text(f"fails.slice_{name}", rivals=rivals) for name in columns],
@@ -154,177 +123,80 @@ def slices_html(now: Scene) -> str:
 
 
 def _surprise(result: SliceResult) -> str:
-    """Whether a slice is lost, or won, significantly more often than expected, as a class."""
-    difference = result.difference
-    if difference is None or result.p_adjusted > SURPRISING:
+    """The class of a slice won significantly less often than expected, or more often; else ""."""
+    if result.difference is None or result.p_adjusted > ALPHA:
         return ""
-    return "worse" if difference < 0 else "better"
+    return "worse" if result.difference < 0 else "better"
 
 
-def by_condition(
+def compare_slices(
     outcome: NDArray[np.floating],
-    field: NDArray[np.floating] | None,
+    others: NDArray[np.floating],
     known: Sequence[Condition],
+    clusters: Whole,
     *,
-    clusters: Whole | None = None,
-) -> list[SliceResult]:
-    """What a model does where each condition holds, the most surprising first.
-
-    Good is good in comparison: a model that is bad in one half of the pairs is better than expected
-    in the other half. Where too few other models are known, the smallest share won comes first.
-
-    Args:
-        outcome: (pairs,) of the model, 0 to 1, a win is exactly 1, NaN is missing.
-        field: (models, pairs) of the others, without itself; None where there are none.
-        known: conditions of the same pairs; those of which it knows no pair are left out.
-        clusters: (pairs,), `clusters_of`; None where each pair has a prompt of its own.
-
-    Raises:
-        ValueError: the shapes do not fit.
-
-    >>> odd = Condition("longer", "longer:odd", "odd", np.arange(40) % 2 == 1)
-    >>> [found] = by_condition(np.arange(40) % 2 == 0, None, [odd])
-    >>> found.n, found.won, found.expected
-    (20, 0.0, None)
-    """
-    model = _Sliced(np.asarray(outcome, dtype=np.float64), field, known, clusters)
-    slices = [(each,) for each in model.conditions]
-    if not (model.among.tested and slices):
-        return sorted(map(model.untested, slices), key=lambda each: each.won)
-    found = Expectation(model.among).of(model.sparse())
-    p = np.minimum(2 * tails(found).min(axis=0), 1.0)
-    return model.results(slices, found, p, holm(p))
-
-
-def worst_slices(
-    outcome: NDArray[np.floating],
-    field: NDArray[np.floating] | None,
-    known: Sequence[Condition],
-    *,
-    clusters: Whole | None = None,
     least_pairs: int = LEAST_PAIRS,
-    most: int = _MOST_SHOWN,
-) -> WorstSlices:
-    """Where two conditions of different kinds hold and a model is worse than expected.
+    most: int = _MOST_LISTED,
+) -> SliceComparison:
+    """Test the slices of each condition, and of each two conditions of different kinds.
 
-    All of them with enough pairs are looked at, but for those that are no smaller than one of their
-    conditions. One is listed if its p-value stays at most 0.05 after Holm's correction, and if
-    it is worse, at 0.05, than the rest of either condition: else that condition explains it.
+    A condition explains a slice of two unless, at 0.05, the model wins fewer pairs of the slice
+    than expected from the condition's other pairs. Slices with all pairs of one are left out.
 
-    outcome, field, known, clusters: as of `by_condition`.
-    least_pairs: known pairs of a slice; at least 1.
-    most: slices that are listed.
-
-    Raises:
-        ValueError: the shapes do not fit.
+    outcome, others, clusters: as of `SliceTester`. known: conditions of the same pairs.
+    least_pairs: of a slice of two conditions, at least 1. most: slices in `worst`.
     """
-    model = _Sliced(np.asarray(outcome, dtype=np.float64), field, known, clusters)
-    nothing = WorstSlices(model.among.rivals, model.among.tested)
-    one, other = model.conjunctions(max(1, least_pairs))
-    if not (model.among.tested and len(one)):
-        return nothing
-    expectation, members = Expectation(model.among), model.sparse()
-    found = expectation.of(members[one].multiply(members[other]))
-    p = tails(found)[0]
-    adjusted = holm(p)
-    bad = np.flatnonzero(adjusted <= ALPHA)
-    single, of_bad = expectation.of(members), found.at(bad)
-    unexplained = [
-        tails(of_bad.within(single.at(parent[bad])))[0] <= ALPHA for parent in (one, other)
+    tester = SliceTester(outcome, others, [each.mask for each in known], clusters)
+    masks = {each: mask for each in known if (mask := each.mask[tester.used]).any()}
+    singles = [((each,), mask) for each, mask in masks.items()]
+    by_condition = _results(tester, singles, lambda test: 2 * min(test.p_fewer, test.p_more, 0.5))
+    if not tester.can_test:
+        return SliceComparison(tester.n_rivals, False, by_condition)
+    by_two = _results(tester, _conjunctions(masks, least_pairs), lambda test: test.p_fewer)
+    worse = [each for each in by_two if each.p_adjusted <= ALPHA]
+    unexplained = (
+        each
+        for each in worse
+        if all(
+            tester.test(each.mask, masks[condition] & ~each.mask).p_fewer <= ALPHA
+            for condition in each.conditions
+        )
+    )
+    worst = tuple(islice(_unlike(unexplained), most))
+    return SliceComparison(tester.n_rivals, True, by_condition, len(by_two), len(worse), worst)
+
+
+def _conjunctions(masks: Mapping[Condition, Mask], least_pairs: int) -> list[_Slice]:
+    """Slices of two conditions, smaller than either; of those with the same pairs, the first."""
+    sizes = {each: mask.sum() for each, mask in masks.items()}
+    found: dict[bytes, _Slice] = {}
+    for one, other in combinations(masks, 2):
+        if one.kind != other.kind:
+            mask = masks[one] & masks[other]
+            if least_pairs <= mask.sum() < min(sizes[one], sizes[other]):
+                found.setdefault(mask.tobytes(), ((one, other), mask))
+    return list(found.values())
+
+
+def _results(
+    tester: SliceTester, slices: Sequence[_Slice], p_of: Callable[[SliceTest], float]
+) -> tuple[SliceResult, ...]:
+    """Results by p; of equal ones, those farthest from the expected wins first."""
+    tests = [tester.test(mask) for _, mask in slices]
+    p = [p_of(test) for test in tests]
+    results = [
+        SliceResult(*slice_, *values)
+        for slice_, *values in zip(slices, tests, p, holm(p).tolist(), strict=True)
     ]
-    kept = bad[unexplained[0] & unexplained[1]]
-    pairs = [(model.conditions[one[at]], model.conditions[other[at]]) for at in kept.tolist()]
-    results = model.results(pairs, found.at(kept), p[kept], adjusted[kept])
-    slices = tuple(islice(_unlike(results), most))
-    return replace(nothing, looked_at=len(p), significant=len(bad), slices=slices)
-
-
-class _Sliced:
-    """A model's pairs and the conditions that hold for some of them.
-
-    members: (conditions, used pairs), 1 where the condition holds, else 0.
-    """
-
-    def __init__(
-        self,
-        outcome: Floats,
-        field: NDArray[np.floating] | None,
-        known: Sequence[Condition],
-        clusters: Whole | None,
-    ) -> None:
-        self.among: AmongRivals = among_rivals(outcome, field, clusters)
-        if any(each.mask.shape != outcome.shape for each in known):
-            raise ValueError(f"a condition is of other pairs than these {len(outcome):,}")
-        used = self.among.used
-        self.conditions = [each for each in known if each.mask[used].any()]
-        present = [each.mask[used] for each in self.conditions]
-        shape = (len(present), len(self.among.won))
-        self.members: Floats = np.array(present, dtype=np.float64).reshape(shape)
-        self.others: Floats = self.among.others
-
-    def sparse(self) -> Any:
-        """The members as a sparse array of scipy."""
-        from scipy import sparse  # type: ignore[import-untyped]
-
-        return sparse.csr_array(self.members)
-
-    def conjunctions(self, least_pairs: int) -> tuple[Whole, Whole]:
-        """The two conditions of each slice to look at, as places; no two have the same pairs."""
-        n_pairs = max(1, self.members.shape[1])
-        random = np.random.default_rng(0).integers(0, _EXACT // n_pairs, self.members.shape[1])
-        sizes = self.members @ self.members.T
-        marks = (self.members * random) @ self.members.T  # those of the same pairs have the same
-        single = np.diagonal(sizes)
-        kinds = np.array([each.kind for each in self.conditions])
-        looked_at = (
-            np.triu(kinds[:, None] != kinds)
-            & (sizes >= least_pairs)
-            & (sizes < np.minimum(single[:, None], single))
-        )
-        one, other = np.nonzero(looked_at)
-        _, first = np.unique(marks[one, other], return_index=True)
-        first.sort()
-        return one[first], other[first]
-
-    def results(
-        self, slices: Sequence[tuple[Condition, ...]], found: Expected, p: Floats, adjusted: Floats
-    ) -> list[SliceResult]:
-        """One for each slice, by p-value; of equal ones the one farthest from its wins first."""
-        expected = found.wins / found.n
-        missed = np.nan_to_num(np.abs(found.won - found.wins))
-        return [
-            replace(
-                self.untested(slices[at]),
-                expected=None if np.isnan(expected[at]) else float(expected[at]),
-                p=float(p[at]),
-                p_adjusted=float(adjusted[at]),
-            )
-            for at in np.lexsort((-missed, p)).tolist()
-        ]
-
-    def untested(self, slice_: tuple[Condition, ...]) -> SliceResult:
-        """What is known of a slice without expecting anything."""
-        mask = np.logical_and.reduce([each.mask for each in slice_])[self.among.used]
-        n, wins = int(mask.sum()), int(self.among.won[mask].sum())
-        others = self.others[mask]
-        known = others[~np.isnan(others)]
-        return SliceResult(
-            conditions=slice_,
-            n=n,
-            wins=wins,
-            interval=wilson(wins, n) or Interval(0.0, 1.0),
-            others=float(known.mean()) if len(known) else None,
-            expected=None,
-            p=1.0,
-            p_adjusted=1.0,
-        )
+    return tuple(
+        sorted(results, key=lambda it: (it.p, -abs(it.difference or 0.0) * it.test.n, it.won))
+    )
 
 
 def _unlike(results: Iterable[SliceResult]) -> Iterator[SliceResult]:
-    """Those that do not share `ALIKE` of their pairs with one before them."""
-    masks: list[NDArray[np.bool_]] = []
+    """Results that do not share `ALIKE` of their pairs with one before them."""
+    masks: list[Mask] = []
     for each in results:
-        mask = each.mask
-        if all((mask & other).sum() < ALIKE * (mask | other).sum() for other in masks):
-            masks.append(mask)
+        if all((each.mask & mask).sum() < ALIKE * (each.mask | mask).sum() for mask in masks):
+            masks.append(each.mask)
             yield each

@@ -177,6 +177,14 @@ def test_prompts_in_common_make_ranks_less_sure() -> None:
     ).sum()
 
 
+def test_a_rank_that_hardly_ever_is_drawn_is_in_its_interval() -> None:
+    """Of a hundred models that each lose another pair, all are first, and few draws say so."""
+    found = rank_intervals(1 - np.eye(100), one_stratum(100), 200)
+    ranks, _ = gone_through(found)
+    assert set(ranks.rank) == set(ranks.best) == {1}
+    assert min(ranks.worst) > 50
+
+
 def test_rank_intervals_hold_the_true_rank() -> None:
     """Of nine models whose true scores are a few points apart, over many draws of pairs."""
     shift = np.linspace(0, 0.16, 9)[:, None]

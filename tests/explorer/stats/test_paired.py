@@ -243,6 +243,25 @@ def test_the_interval_covers_as_often_as_it_says(n: int, only_a: float, only_b: 
     assert covered / 3000 > 0.93
 
 
+@pytest.mark.parametrize(
+    ("both", "only_a", "only_b", "neither", "interval"),
+    [
+        # (3 - 2)/12 +- 1.96 sqrt((5/12 - 1/144) / 12), by hand
+        (3, 2, 1, 4, (1 / 12 - 0.362161, 1 / 12 + 0.362161)),
+        # (10 - 5)/102 +- 1.96 sqrt((15/102 - (5/102)**2) / 102)
+        (50, 9, 4, 37, (-0.0247905, 0.1228298)),
+        (5, 0, 0, 5, (-0.2309840, 0.2309840)),
+        (0, 6, 0, 0, (0.2916554, 1.0)),
+    ],
+)
+def test_the_interval_of_won_and_lost_pairs_is_bonett_and_prices(
+    both: int, only_a: int, only_b: int, neither: int, interval: tuple[float, float]
+) -> None:
+    cells = [both, only_a, only_b, neither]
+    a, b = np.repeat([1, 1, 0, 0], cells), np.repeat([1, 0, 1, 0], cells)
+    assert paired_test(a, b, one_stratum(sum(cells))).interval == pytest.approx(interval, abs=1e-6)
+
+
 def test_with_prompts_in_common_the_interval_covers_as_often_as_it_says() -> None:
     truth = np.repeat((0.95, 0.6, 0.8, 0.3), SIZES)
     other = np.repeat((0.9, 0.6, 0.7, 0.35), SIZES)

@@ -1,14 +1,16 @@
 from itertools import combinations
+from math import sqrt
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from scipy.stats import norm  # type: ignore[import-untyped]
 
-from explorer.data.conditions import Condition, ConditionKind, conditions
+from explorer.data.conditions import Condition, ConditionKind, condition_of, conditions
 from explorer.data.table import PairTable
-from explorer.tabs.pairs.slice_tests import LEAST_RIVALS
-from explorer.tabs.pairs.slices import LEAST_PAIRS, WorstSlices, by_condition, worst_slices
+from explorer.stats.slices import LEAST_RIVALS
+from explorer.tabs.pairs.slices import LEAST_PAIRS, SliceComparison, compare_slices
 from scoring.interval import wilson
 from tests.explorer.real_outcomes import read_real_outcomes
 
@@ -16,7 +18,7 @@ N = 1200
 KINDS: tuple[ConditionKind, ...] = ("subset", "longer", "marker")
 
 
-def made_up(seed: int) -> list[Condition]:
+def made_up_conditions(seed: int) -> list[Condition]:
     """Four conditions of each of three kinds, of a quarter of the pairs each."""
     generator = np.random.default_rng(seed)
     codes = generator.integers(0, 4, (len(KINDS), N))
@@ -27,15 +29,35 @@ def made_up(seed: int) -> list[Condition]:
     ]
 
 
-def drawn(seed: int) -> Any:
-    generator = np.random.default_rng(seed)
-    skill, ease = generator.normal(0.5, 1, (30, 1)), generator.normal(0.5, 1.5, N)
-    return (generator.random((30, N)) < 1 / (1 + np.exp(-skill - ease))).astype(float)
+def correlated_wins(chance: Any, clusters: Any, correlation: float, generator: Any) -> Any:
+    """Wins by the chance of each pair that go together in a cluster, 0 or 1."""
+    of_cluster = generator.normal(size=(*chance.shape[:-1], clusters.max() + 1))[..., clusters]
+    of_pair = generator.normal(size=chance.shape)
+    latent = np.sqrt(correlation) * of_cluster + np.sqrt(1 - correlation) * of_pair
+    return (latent < norm.ppf(chance)).astype(float)
 
 
-CONDITIONS = made_up(0)
-OUTCOMES = drawn(1)
+CONDITIONS = made_up_conditions(0)
 SUBSET_1, LONGER_2 = CONDITIONS[1].mask, CONDITIONS[6].mask
+SINGLE = np.arange(N)
+"""The clusters of pairs with prompts of their own."""
+PROMPTS = np.random.default_rng(1).integers(0, N // 4, N)
+
+
+def draw_outcomes(seed: int, rivals: int = 29, hard: float = 0.0, correlation: float = 0.0) -> Any:
+    """Outcomes of models without a weakness. hard: how much more difficult SUBSET_1 is."""
+    generator = np.random.default_rng(seed)
+    skill = generator.normal(0.5, 1, (rivals + 1, 1))
+    ease = generator.normal(0.5, 1.5, N) - hard * SUBSET_1
+    chance = 1 / (1 + np.exp(-skill - ease))
+    return correlated_wins(chance, PROMPTS, correlation, generator)
+
+
+OUTCOMES = draw_outcomes(1)
+
+
+def compare(model: Any, others: Any = OUTCOMES[1:], **options: Any) -> SliceComparison:
+    return compare_slices(model, others, **{"known": CONDITIONS, "clusters": SINGLE, **options})
 
 
 def test_each_condition_is_counted_over_the_pairs_known() -> None:
@@ -43,57 +65,41 @@ def test_each_condition_is_counted_over_the_pairs_known() -> None:
     generator = np.random.default_rng(2)
     outcomes[generator.random(outcomes.shape) < 0.3] = np.nan
     outcomes[0, generator.random(N) < 0.2] = 0.5
-    model, field = outcomes[0], outcomes[1:]
-    found = {each.conditions[0].id: each for each in by_condition(model, field, CONDITIONS)}
+    model, others = outcomes[0], outcomes[1:]
+    found = {each.conditions[0].id: each for each in compare(model, others).by_condition}
     assert len(found) == len(CONDITIONS)
-    enough = (~np.isnan(field)).sum(axis=0) >= len(field) / 2
+    enough = (~np.isnan(others)).sum(axis=0) >= len(others) / 2
     for condition in CONDITIONS:
         rows = np.flatnonzero(condition.mask & ~np.isnan(model) & enough)
-        one = found[condition.id]
-        assert (one.n, one.wins) == (len(rows), int((model[rows] == 1).sum()))
-        assert one.interval == wilson(one.wins, one.n)
-        shares = [np.mean(of[~np.isnan(of)] == 1) for of in field[:, rows].T]
-        assert one.others == pytest.approx(np.mean(shares))
-        assert one.expected is not None
-        assert one.difference == pytest.approx(one.won - one.expected)
+        result = found[condition.id]
+        assert (result.test.n, result.test.wins) == (len(rows), int((model[rows] == 1).sum()))
+        assert result.interval == wilson(result.test.wins, result.test.n)
+        shares = [np.mean(of[~np.isnan(of)] == 1) for of in others[:, rows].T]
+        assert result.test.others == pytest.approx(np.mean(shares))
+        assert result.difference == pytest.approx(result.won - (result.test.expected or 0))
 
 
-def test_expected_is_what_the_model_does_on_pairs_as_hard() -> None:
-    """A model that wins what half of the others win is expected to do so in every slice."""
+def test_a_model_that_wins_what_half_of_the_others_win_is_as_expected() -> None:
     model = (OUTCOMES[1:].mean(axis=0) > 0.5).astype(float)
-    for each in by_condition(model, OUTCOMES[1:], CONDITIONS):
-        assert each.expected == pytest.approx(each.won, abs=0.03)
+    for each in compare(model).by_condition:
+        assert each.difference == pytest.approx(0, abs=0.03)
         assert each.p_adjusted > 0.05
 
 
-def test_pairs_that_the_slice_holds_most_of_are_expected_of_the_others_as_hard() -> None:
-    """A model that wins no hard pair outside is not expected to win those inside."""
-    share = OUTCOMES[1:].mean(axis=0)
-    hard = share < 0.3
-    inside = hard & (np.arange(N) % 5 > 0)
-    slice_ = Condition("marker", "marker:x", "x", inside)
-    model = np.where(hard, inside, OUTCOMES[0])
-    [found] = by_condition(model, OUTCOMES[1:], [slice_])
-    assert found.won == 1
-    assert found.expected == pytest.approx(0.0, abs=0.05)
-
-
-@pytest.mark.parametrize("others", [None, OUTCOMES[1:1], OUTCOMES[1:LEAST_RIVALS]])
-def test_of_fewer_than_ten_others_nothing_is_expected(others: Any) -> None:
-    found = by_condition(OUTCOMES[0], others, CONDITIONS)
-    assert {(each.expected, each.p_adjusted) for each in found} == {(None, 1)}
-    accuracies = [each.won for each in found]
-    assert accuracies == sorted(accuracies)
-    n = 0 if others is None else len(others)
-    for each in found:
-        share = others[:, each.mask].mean() if others is not None and n else None
-        assert each.others == (None if share is None else pytest.approx(share))
-    assert worst_slices(OUTCOMES[0], others, CONDITIONS) == WorstSlices(n, tested=False)
+@pytest.mark.parametrize("n_others", [0, LEAST_RIVALS - 1])
+def test_of_fewer_than_ten_others_nothing_is_expected(n_others: int) -> None:
+    others = OUTCOMES[1 : 1 + n_others]
+    found = compare(OUTCOMES[0], others)
+    assert (found.n_rivals, found.can_test, found.worst) == (n_others, False, ())
+    results = found.by_condition
+    assert {(each.test.expected, each.p_adjusted) for each in results} == {(None, 1)}
+    assert [each.won for each in results] == sorted(each.won for each in results)
+    assert all(each.conditions[0] in CONDITIONS for each in results)
 
 
 def test_the_most_surprising_comes_first_and_is_the_planted_one() -> None:
     model = np.where(SUBSET_1 & (np.arange(N) % 2 == 0), 0.0, OUTCOMES[0])
-    found = by_condition(model, OUTCOMES[1:], CONDITIONS)
+    found = compare(model).by_condition
     assert found[0].conditions == (CONDITIONS[1],)
     assert (found[0].difference or 0) < -0.1
     assert found[0].p_adjusted < 1e-6
@@ -103,32 +109,22 @@ def test_the_most_surprising_comes_first_and_is_the_planted_one() -> None:
 
 
 def test_a_weakness_of_two_conditions_together_is_found() -> None:
-    model = np.where(SUBSET_1 & LONGER_2, 0.0, OUTCOMES[0])
-    found = worst_slices(model, OUTCOMES[1:], CONDITIONS)
-    [slice_] = found.slices
+    found = compare(np.where(SUBSET_1 & LONGER_2, 0.0, OUTCOMES[0]))
+    [slice_] = found.worst
     assert slice_.conditions == (CONDITIONS[1], CONDITIONS[6])
     assert slice_.name == "subset 1 and longer 2"
     assert (slice_.mask == (SUBSET_1 & LONGER_2)).all()
-    assert (slice_.wins, slice_.n) == (0, (SUBSET_1 & LONGER_2).sum())
+    assert (slice_.test.wins, slice_.test.n) == (0, (SUBSET_1 & LONGER_2).sum())
     assert slice_.p_adjusted < 1e-6
 
 
-def test_what_one_condition_explains_is_not_told_of_two() -> None:
-    found = worst_slices(np.where(SUBSET_1, 0.0, OUTCOMES[0]), OUTCOMES[1:], CONDITIONS)
-    assert found.significant > 0
-    assert found.slices == ()
+def test_a_slice_that_one_of_its_conditions_explains_is_left_out() -> None:
+    found = compare(np.where(SUBSET_1, 0.0, OUTCOMES[0]))
+    assert found.n_worse > 0
+    assert found.worst == ()
 
 
-def test_nothing_is_found_where_nothing_is() -> None:
-    """Of 40 models without a weakness, one or two may seem to have one."""
-    with_one = 0
-    for seed in range(40):
-        outcomes = drawn(100 + seed)
-        with_one += worst_slices(outcomes[0], outcomes[1:], CONDITIONS).significant > 0
-    assert with_one <= 5
-
-
-def looked_at(model: Any, conditions: list[Condition], least_pairs: int) -> set[bytes]:
+def expected_slices(model: Any, conditions: list[Condition], least_pairs: int) -> set[bytes]:
     known = ~np.isnan(model)
     found = set()
     for one, other in combinations(conditions, 2):
@@ -140,59 +136,136 @@ def looked_at(model: Any, conditions: list[Condition], least_pairs: int) -> set[
 
 
 @pytest.mark.parametrize("least_pairs", [1, LEAST_PAIRS, 80, N])
-def test_all_slices_are_looked_at_once(least_pairs: int) -> None:
-    again = [Condition("marker", "marker:x", "x", CONDITIONS[0].mask)]  # has the pairs of another
+def test_each_slice_of_two_conditions_is_tested_once(least_pairs: int) -> None:
+    same = [Condition("marker", "marker:x", "x", CONDITIONS[0].mask)]  # has the pairs of another
     everything = [Condition("section", "section:all", "all", np.ones(N, dtype=bool))]
-    several = [*CONDITIONS, *again, *everything]
+    several = [*CONDITIONS, *same, *everything]
     model = OUTCOMES[0].copy()
     model[::3] = np.nan
-    found = worst_slices(model, OUTCOMES[1:], several, least_pairs=least_pairs)
-    assert found.looked_at == len(looked_at(model, several, least_pairs))
+    found = compare(model, known=several, least_pairs=least_pairs)
+    assert found.n_tested == len(expected_slices(model, several, least_pairs))
 
 
 def test_of_slices_that_are_much_alike_one_is_listed() -> None:
     alike = CONDITIONS[1].mask.copy()
     alike[np.flatnonzero(alike)[:3]] = False
     more = [*CONDITIONS, Condition("section", "section:x", "x", alike)]
-    model = np.where(SUBSET_1 & LONGER_2, 0.0, OUTCOMES[0])
-    found = worst_slices(model, OUTCOMES[1:], more)
-    assert found.significant >= 2
-    assert len(found.slices) == 1
+    found = compare(np.where(SUBSET_1 & LONGER_2, 0.0, OUTCOMES[0]), known=more)
+    assert found.n_worse >= 2
+    assert len(found.worst) == 1
 
 
-def test_there_are_no_more_than_asked_for() -> None:
+def test_only_so_many_slices_are_listed() -> None:
     model = np.where((SUBSET_1 & LONGER_2) | (CONDITIONS[3].mask & CONDITIONS[8].mask), 0, 1.0)
-    assert len(worst_slices(model, OUTCOMES[1:], CONDITIONS, most=5).slices) >= 2
-    assert len(worst_slices(model, OUTCOMES[1:], CONDITIONS, most=1).slices) == 1
+    assert len(compare(model, most=5).worst) >= 2
+    assert len(compare(model, most=1).worst) == 1
 
 
-def test_a_model_of_which_nothing_is_known_has_no_slices() -> None:
-    nothing = np.full(N, np.nan)
-    assert by_condition(nothing, OUTCOMES, CONDITIONS) == []
-    found = worst_slices(nothing, OUTCOMES, CONDITIONS)
-    assert (found.looked_at, found.significant, found.slices) == (0, 0, ())
-    assert by_condition(OUTCOMES[0], OUTCOMES[1:], []) == []
+def test_a_model_without_results_has_no_slices() -> None:
+    found = compare(np.full(N, np.nan))
+    assert (found.by_condition, found.n_tested, found.n_worse, found.worst) == ((), 0, 0, ())
+    assert compare(OUTCOMES[0], known=[]).by_condition == ()
 
 
-def test_a_model_that_wins_all_surprises_nowhere() -> None:
-    assert all(each.p == 1 for each in by_condition(np.ones(N), OUTCOMES, CONDITIONS))
-    assert worst_slices(np.ones(N), OUTCOMES, CONDITIONS).significant == 0
+def has_significant(model: Any, others: Any, known: Any, clusters: Any) -> tuple[bool, bool]:
+    """Whether any slice of one condition is significant, and any of two."""
+    found = compare_slices(model, others, known, clusters)
+    return any(each.p_adjusted <= 0.05 for each in found.by_condition), found.n_worse > 0
 
 
-def test_conditions_must_be_of_the_same_pairs() -> None:
-    with pytest.raises(ValueError, match="other pairs"):
-        by_condition(OUTCOMES[0, 1:], None, CONDITIONS)
+def highest_count(n: int) -> float:
+    """Of n families with an error in 5 of 100, how many have one at most, by 3 standard errors."""
+    return 0.05 * n + 3 * sqrt(0.05 * 0.95 * n)
+
+
+@pytest.mark.parametrize("rivals", [12, 40])
+def test_models_without_a_weakness_have_a_significant_slice_in_at_most_5_of_100_cases(
+    rivals: int,
+) -> None:
+    """With a subset that is harder for all, and prompts whose pairs go together."""
+    cases = [draw_outcomes(100 + seed, rivals, 1.0, 0.4) for seed in range(60)]
+    found = [has_significant(each[0], each[1:], CONDITIONS, PROMPTS) for each in cases]
+    assert max(np.sum(found, axis=0)) <= highest_count(len(cases))
+
+
+def chance_by_difficulty(outcome: Any, share: Any) -> Any:
+    """The share of pairs that a model wins of those that are as hard, pair by pair."""
+    level = np.argsort(np.argsort(share, kind="stable")) * 20 // len(share)
+    return (np.bincount(level, outcome) / np.bincount(level))[level]
+
+
+def without_weakness(
+    outcomes: Any, model: int, rivals: int, are_real: bool, clusters: Any, generator: Any
+) -> tuple[Any, Any]:
+    """A model's chance of each pair, which its difficulty alone tells, and the rivals' outcomes.
+
+    Difficulty is the share of real models that fail the pair. Rivals are some of these models, or
+    drawn as the model is; pairs of one prompt go together.
+    """
+    others = np.delete(outcomes, model, axis=0)
+    share = others.mean(axis=0)
+    some = others[generator.choice(len(others), rivals, replace=not are_real)]
+    if not are_real:
+        some = np.array([chance_by_difficulty(each, share) for each in some])
+        some = correlated_wins(some, clusters, 0.3, generator)
+    return chance_by_difficulty(outcomes[model], share), some
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("rivals", "are_real"),
+    [(LEAST_RIVALS, True), (65, True), (20, False), (132, False)],
+)
+def test_on_the_real_pairs_a_model_without_a_weakness_has_none_in_95_of_100_cases(
+    real: PairTable, shared_data: Path, rivals: int, are_real: bool
+) -> None:
+    outcomes = read_real_outcomes(shared_data)
+    clusters = outcomes.clusters
+    known, found = conditions(real), []
+    for seed in range(80):
+        generator = np.random.default_rng([seed, rivals])
+        model = 7 * seed % len(outcomes.names)
+        chance, some = without_weakness(
+            outcomes.matrix, model, rivals, are_real, clusters, generator
+        )
+        wins = correlated_wins(chance, clusters, 0.3, generator)
+        found.append(has_significant(wins, some, known, clusters))
+    assert max(np.sum(found, axis=0)) <= highest_count(len(found))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("rivals", "least"), [(20, 8), (132, 9)])
+def test_a_weakness_of_15_points_is_found(
+    real: PairTable, shared_data: Path, rivals: int, least: int
+) -> None:
+    """In pairs of Safety whose rejected response is longer, of ten models in most."""
+    outcomes = read_real_outcomes(shared_data)
+    clusters = outcomes.clusters
+    known, times = conditions(real), 0
+    weak = condition_of(real, "section:Safety").mask & condition_of(real, "longer:rejected").mask
+    for seed in range(10):
+        generator = np.random.default_rng([seed, rivals])
+        chance, some = without_weakness(
+            outcomes.matrix, 7 * seed, rivals, False, clusters, generator
+        )
+        chance = np.where(weak, np.maximum(chance - 0.15, 0), chance)
+        wins = correlated_wins(chance, clusters, 0.3, generator)
+        times += any(
+            (each.mask & weak).sum() > 0.5 * (each.mask | weak).sum()
+            for each in compare_slices(wins, some, known, clusters).worst
+        )
+    assert times >= least
 
 
 def test_a_real_model_that_likes_length_is_caught(real: PairTable, shared_data: Path) -> None:
     outcomes = read_real_outcomes(shared_data)
+    clusters = outcomes.clusters
     model = outcomes.names.index("PKU-Alignment/beaver-7b-v1.0-reward")
-    field = np.delete(outcomes.matrix, model, axis=0)
-    found = conditions(real)
-    first = by_condition(outcomes.matrix[model], field, found)[:2]
+    others = np.delete(outcomes.matrix, model, axis=0)
+    found = compare_slices(outcomes.matrix[model], others, conditions(real), clusters)
+    first = found.by_condition[:2]
     assert {each.conditions[0].id for each in first} == {"longer:chosen", "longer:rejected"}
-    assert sum(each.n for each in first) == 1116 + 1501
-    worst = worst_slices(outcomes.matrix[model], field, found)
-    assert worst.looked_at > 500
-    assert all(each.n >= LEAST_PAIRS and (each.difference or 0) < 0 for each in worst.slices)
-    assert any("rejected longer" in each.name for each in worst.slices[:3])
+    assert sum(each.test.n for each in first) == 1116 + 1501
+    assert found.n_tested > 500
+    assert all(each.test.n >= LEAST_PAIRS and (each.difference or 0) < 0 for each in found.worst)
+    assert any("rejected longer" in each.name for each in found.worst[:3])
