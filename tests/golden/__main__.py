@@ -1,40 +1,48 @@
-"""`python -m tests.golden --write` writes the digests; `--out FOLDER` what they are made of."""
+"""`python -m tests.golden --write` brings the files up to date; `git diff` then shows what differs.
+
+Of the real data no text of a pair is part of the project, so `--out FOLDER` writes all of it, here
+and in a checkout of before, to be compared by `diff -r`.
+"""
 
 import argparse
-import json
-import re
 import tempfile
 from pathlib import Path
 from typing import get_args
 
 from tests.conftest import REAL_DATA
-from tests.golden.normal import contents, digest
+from tests.golden.normal import golden_files
 from tests.golden.outputs import Set
-from tests.golden.test_golden import DIGESTS, known
+from tests.golden.test_golden import differing, folder_of, is_public
 
 
 def main() -> None:
+    """Write what is asked for, and say what differs."""
     parser = argparse.ArgumentParser(prog="python -m tests.golden", description=__doc__)
-    parser.add_argument("--write", action="store_true", help=f"write {DIGESTS.name}")
-    parser.add_argument("--out", type=Path, metavar="FOLDER", help="write the contents, to diff")
+    parser.add_argument("--write", action="store_true", help="write the files that differ")
+    parser.add_argument("--out", type=Path, metavar="FOLDER", help="write all files there")
     parser.add_argument("--set", choices=get_args(Set), action="append", help="else all")
-    asked = parser.parse_args()
-    digests = known()
-    for which in asked.set or get_args(Set):
+    given = parser.parse_args()
+    for which in given.set or get_args(Set):
         if which == "real" and not REAL_DATA.is_dir():
             print(f"The real data is not here: no folder {REAL_DATA}")
             continue
         with tempfile.TemporaryDirectory() as home:
-            found = contents(which, Path(home))
-        digests[which] = {name: digest(content) for name, content in found.items()}
-        print(f"{which}: {len(found)} outputs")
-        for name, content in found.items() if asked.out else ():
-            file = asked.out / which / (re.sub(r"[^\w=.,-]+", "_", name)[:150] + ".json")
-            file.parent.mkdir(parents=True, exist_ok=True)
-            assert not file.exists(), file
-            file.write_text(content + "\n", encoding="utf-8", errors="surrogatepass")
-    if asked.write:
-        DIGESTS.write_text(json.dumps(digests, indent=1) + "\n", encoding="utf-8")
+            files = golden_files(which, Path(home))
+        public = {name: text for name, text in files.items() if is_public(which, name)}
+        names = differing(which, public)
+        print(f"{which}: {len(files)} files, {len(names)} differ", *names, sep="\n  ")
+        if given.out:
+            _write(given.out / which, files)
+        if given.write:
+            for name in set(names) - public.keys():
+                (folder_of(which) / name).unlink()
+            _write(folder_of(which), {name: public[name] for name in names if name in public})
+
+
+def _write(folder: Path, files: dict[str, str]) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, text in files.items():
+        (folder / name).write_text(text, encoding="utf-8", errors="surrogatepass")
 
 
 if __name__ == "__main__":

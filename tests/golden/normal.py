@@ -1,10 +1,10 @@
-"""Outputs as they are compared: without times, places and versions, floats rounded."""
+"""Outputs as readable texts: without times, places and versions, floats rounded."""
 
-import hashlib
 import io
 import json
 import re
-from collections.abc import Mapping
+import textwrap
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 
 from tests.conftest import REAL_DATA, ROOT
 from tests.golden.outputs import Set, outputs
+from tests.golden.visit import Screen
 
 DIGITS, OF_THE_MODEL = 9, 3
 """Significant digits that count; of what the demo model computes, in float32, fewer."""
@@ -25,10 +26,35 @@ _PASSING = [
     (re.compile(r"\bin [\d.,]+ (s|min)( · [\d.,]+ \w+/s)+"), "in N s"),
 ]
 _FLOAT = re.compile(r"(?<![\w.])-?\d+\.\d+(e[-+]?\d+)?(?![\w.])")
+_WIDTH = 120
+
+
+def golden_files(which: Set, home: Path) -> dict[str, str]:
+    """The files of a set by their names: two of a screen, one of any other output."""
+    files: dict[str, str] = {}
+    name_of: dict[str, str] = {}
+    for name, output in outputs(which, home):
+        digits = OF_THE_MODEL if any(word in name for word in THE_MODEL) else DIGITS
+        stem = re.sub(r"[^\w=.,-]+", "_", name).strip("_")[:150]
+        for ending, lines in _texts(normalised(output, home, digits), output):
+            assert stem + ending not in files, stem
+            text = "".join(f"{line}\n" for line in lines)
+            same = name_of.setdefault(text, stem + ending)
+            files[stem + ending] = text if same == stem + ending else f"As {same}\n"
+    return files
+
+
+def is_same(one: str, other: str) -> bool:
+    """Whether two texts have the same characters, however they are broken into lines.
+
+    >>> is_same("2 of 3 pairs", "2 of\\n3 pairs"), is_same("2 of 3 pairs", "2 of 4 pairs")
+    (True, False)
+    """
+    return "".join(one.split()) == "".join(other.split())
 
 
 def normalised(output: Any, home: Path, digits: int = DIGITS) -> Any:
-    """An output as plain JSON: what it says, and nothing of when and where. home: was given."""
+    """An output as plain JSON, without what differs by time and place. home: the run's folder."""
     places = [(str(home), "HOME"), (str(REAL_DATA.resolve()), "DATA"), (str(ROOT), "ROOT")]
     places.append((str(REAL_DATA), "DATA"))
 
@@ -48,7 +74,47 @@ def normalised(output: Any, home: Path, digits: int = DIGITS) -> Any:
             return _FLOAT.sub(lambda found: f"{float(found[0]):.{digits}g}", value)
         return value if value is None or isinstance(value, bool | int) else plain(str(value))
 
-    return plain(_read(*output) if isinstance(output, tuple) else output)
+    is_file = isinstance(output, tuple) and not isinstance(output, Screen)
+    return plain(_read(*output) if is_file else output)
+
+
+def json_lines(value: Any, indent: str = "") -> Iterator[str]:
+    """JSON in lines of a bounded width, short values in one."""
+    text = json.dumps(value, ensure_ascii=False)
+    if not isinstance(value, dict | list) or len(indent) + len(text) <= _WIDTH:
+        yield indent + text
+    elif isinstance(value, list) and not any(isinstance(each, dict | list) for each in value):
+        for line in textwrap.wrap(text, _WIDTH, break_long_words=False, break_on_hyphens=False):
+            yield indent + line
+    else:
+        named = value.items() if isinstance(value, dict) else ((None, each) for each in value)
+        yield indent + ("{" if isinstance(value, dict) else "[")
+        for name, each in named:
+            label = "" if name is None else json.dumps(name, ensure_ascii=False) + ": "
+            first, *rest = json_lines(each, indent + " ")
+            yield f"{indent} {label}{first.strip()}"
+            yield from rest
+        yield indent + ("}" if isinstance(value, dict) else "]")
+
+
+def _texts(plain: Any, output: Any) -> Iterator[tuple[str, list[str]]]:
+    """The endings and lines of an output's files."""
+    if isinstance(output, Screen):
+        yield from ((".txt", plain[0]), (".links.txt", plain[1]))
+    elif isinstance(output, tuple):
+        name, *parts = plain
+        yield ".txt", [name, *(line for part in parts for line in _file_lines(part))]
+    else:
+        yield ".txt", list(json_lines(plain))
+
+
+def _file_lines(part: Any) -> Iterator[str]:
+    if isinstance(part, str):
+        yield from part.splitlines()
+    elif isinstance(part, list):
+        yield from (line for each in part for line in json_lines(each))
+    else:
+        yield from json_lines(part)
 
 
 def _read(name: str, content: bytes) -> Any:
@@ -56,28 +122,14 @@ def _read(name: str, content: bytes) -> Any:
     ending = Path(name).suffix
     if ending == ".parquet":
         table = pq.read_table(io.BytesIO(content))
-        said = {
+        metadata = {
             key.decode(): value.decode() for key, value in (table.schema.metadata or {}).items()
         }
         types = [f"{field.name}: {field.type}" for field in table.schema]
-        return [name, types, said, table.to_pylist()]
+        return [name, types, metadata, table.to_pylist()]
     text = content.decode("utf-8-sig")
     if ending == ".json":
         return [name, json.loads(text)]
     if ending == ".jsonl":
         return [name, [json.loads(line) for line in text.splitlines()]]
     return [name, text]
-
-
-def contents(which: Set, home: Path) -> dict[str, str]:
-    """Every output of a set by its name, as text of one line a value."""
-    found: dict[str, str] = {}
-    for name, output in outputs(which, home):
-        digits = OF_THE_MODEL if any(word in name for word in THE_MODEL) else DIGITS
-        found[name] = json.dumps(normalised(output, home, digits), indent=1, ensure_ascii=False)
-    return found
-
-
-def digest(content: str) -> str:
-    """A short SHA-256."""
-    return hashlib.sha256(content.encode("utf-8", "surrogatepass")).hexdigest()[:16]

@@ -84,7 +84,8 @@ def _commands(which: Set, pairs: Path, home: Path, results: Path) -> Iterator[Ou
         )  # fmt: skip
         assert done.returncode == 0, done.stderr
         yield f"scoring {name}", ("said.json", done.stdout.encode())
-        for file in sorted(each for each in out.rglob("*") if each.is_file()):
+        written = sorted(each for each in out.rglob("*") if each.is_file())
+        for file in written if name in ("longer", DEMO_MODEL.name) else ():
             yield f"scoring {name} {file.relative_to(out)}", (file.name, file.read_bytes())
         for folder in ("eval-set", "eval-set-scores"):
             shutil.copytree(out / folder, results / folder, dirs_exist_ok=True)
@@ -143,7 +144,7 @@ def _links(
 ) -> Iterator[Output]:
     """What links open."""
     for link in links:
-        yield f"{kind} {link}", _measured(server, _filled(link, names)).shown()
+        yield f"{kind} {link}", _measured(server, _filled(link, names)).screen()
 
 
 def _measured(server: Server, link: str) -> Page:
@@ -172,11 +173,11 @@ def _review(server: Server) -> Iterator[Output]:
     page = Page(server, "?panel=review")
     page.act("review", "offer")
     page.act("review", "begin", subset="hep-go", start=1)
-    yield "review begun", page.shown()
+    yield "review begun", page.screen()
     place = page.address("review")
     presses = [["keep", "fine"], ["drop", ""], ["unsure", "why?"], ["skip", None], ["keep", None]]
     page.act("review", "press", presses=[*presses, ["undo", None]], place=place)
-    yield "review pressed", page.shown()
+    yield "review pressed", page.screen()
     for words in ("Export decisions (JSONL)", "Export pairs (Parquet)"):
         yield f"review {words}", page.written(words, "review-file")
 
@@ -187,7 +188,7 @@ def _probe(server: Server) -> Iterator[Output]:
     for element, value in (("try-model", "longer"), ("probe-per-subset", 1)):
         page.fill(element, value)
     page.press("probe-start")
-    yield "probe", page.shown()
+    yield "probe", page.screen()
     for form in ("summary", "pairs"):
         yield f"probe {form}", page.written(f"probe-csv-{form}", "probe-file")
 
@@ -201,11 +202,11 @@ def _runs(server: Server) -> Iterator[Output]:
     while not (runs := server.ask("runs")["complete"][0]["runs"]) or runs[0]["status"] == "running":
         time.sleep(0.2)
     yield "/runs after one", runs
-    yield "report of a run", Page(server, "?tab=score").shown()
+    yield "report of a run", Page(server, "?tab=score").screen()
     page = Page(server, "?tab=runs")
     page.act("score", "open", id=runs[0]["id"])
-    yield "open run", page.shown()
+    yield "open run", page.screen()
     for form in ("csv", "jsonl", "json"):
         yield f"run as {form}", page.written(f"run-export-{form}", "run-file")
     for link in page.links("?tab="):
-        yield f"link of a run to {link.partition('&')[0]}", Page(server, link).shown()
+        yield f"link of a run to {link.partition('&')[0]}", Page(server, link).screen()

@@ -14,13 +14,13 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from copy import deepcopy
-from html.parser import HTMLParser
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import httpx
 
 from tests.conftest import PATIENCE, ROOT
+from tests.golden.reading import component_outline
 
 PLACE = "window.location.search"
 OF_THE_MACHINE = ("model-card",)
@@ -91,6 +91,13 @@ class Server:
         return {kind: json.loads(data)}
 
 
+class Screen(NamedTuple):
+    """A tab as it is read: visible lines, and links and fields."""
+
+    lines: list[str]
+    links: list[str]
+
+
 class Page:
     """The page in one browser, opened by a link; it is as its events left it.
 
@@ -156,11 +163,16 @@ class Page:
         found = self.server.http.get(f"gradio_api/file={file['path']}").raise_for_status()
         return str(file["orig_name"] or Path(file["path"]).name), found.content
 
-    def shown(self) -> list[Any]:
-        """What can be read on the open tab, from top to bottom, and the addresses it links to."""
+    def screen(self) -> Screen:
+        """The open tab from top to bottom, and the messages of refused events."""
         tab = self._node(self.server.config["layout"], self.tab)
-        read = [_read(self.parts[each]) for each in self._below(tab)]
-        return [each for each in read if each] + self.told
+        parts = [self.parts[each] for each in self._below(tab)]
+        own = [each for each in parts if each["props"].get("elem_id") not in OF_THE_MACHINE]
+        outlines = [component_outline(each) for each in own]
+        return Screen(
+            [line for lines, _ in outlines for line in lines] + self.told,
+            [link for _, links in outlines for link in links],
+        )
 
     def address(self, part: str) -> Any:
         """The query string of what a part shows: what its script writes after an act."""
@@ -170,8 +182,8 @@ class Page:
 
     def links(self, start: str) -> list[str]:
         """The addresses that the open tab links to and that start so."""
-        read = [each for each in self.shown() if isinstance(each, list)]
-        return [str(link) for each in read for link in each if str(link).startswith(start)]
+        addresses = [link.rpartition(" -> ")[2] for link in self.screen().links]
+        return [each for each in addresses if each.startswith(start)]
 
     def _run(self, event: dict[str, Any], said: Any) -> None:
         succeeded = not event.get("backend_fn") or self._post(event, said)
@@ -226,45 +238,3 @@ class Page:
             yield node["id"]
             for child in node.get("children", []):
                 yield from self._below(child)
-
-
-def _read(part: dict[str, Any]) -> Any:
-    """What can be read of a component; None for nothing."""
-    kind, props = part["type"], part["props"]
-    if kind in ("html", "markdown"):
-        if props.get("elem_id") in OF_THE_MACHINE:
-            return None
-        return Words(str(props.get("value") or "")).read()
-    if kind == "plot":
-        plot = props.get("value")
-        return json.loads(plot["plot"]) if plot else None
-    if kind in ("column", "row", "tabitem", "form", "state", "timer", "browserstate", "file"):
-        return None
-    if kind in ("downloadbutton", "uploadbutton"):
-        return props.get("label")
-    return [props.get("label"), props.get("value"), props.get("choices"), props.get("interactive")]
-
-
-class Words(HTMLParser):
-    """The text of some HTML, white space collapsed, and what it links to."""
-
-    def __init__(self, html: str) -> None:
-        super().__init__()
-        self.text: list[str] = []
-        self.links: list[str] = []
-        self.feed(html)
-        self.close()
-
-    def read(self) -> list[str]:
-        words = " ".join("".join(self.text).split())
-        return [each for each in (words, *self.links) if each]
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.text.append(" ")
-        self.links += [str(value) for name, value in attrs if name == "href"]
-
-    def handle_endtag(self, tag: str) -> None:
-        self.text.append(" ")
-
-    def handle_data(self, data: str) -> None:
-        self.text.append(data)
