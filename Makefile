@@ -9,7 +9,7 @@ PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11 python; do \
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-all coverage lint browser format bench gpu-check screenshots space \
+.PHONY: help run test test-all coverage mutants lint browser format bench gpu-check screenshots space \
 	space-check image-check clean
 
 help: ## List the targets
@@ -31,6 +31,9 @@ coverage: browser ## Run every test, and say which lines none of them reaches
 	@$(VENV)/bin/coverage run -m pytest -rs
 	@$(VENV)/bin/coverage combine --quiet && $(VENV)/bin/coverage report
 
+mutants: browser ## Plant known bugs and say which no test notices: make mutants [ROOM=scoring/engine]
+	@$(PY) -m tests.mutants $(ROOM)
+
 lint: $(VENV)/.tests ## Check style and types
 	@$(VENV)/bin/ruff check . && $(VENV)/bin/ruff format --check . && $(VENV)/bin/mypy
 
@@ -48,9 +51,10 @@ bench: browser ## Measure start-up, the scorer, and the tabs against their bound
 	@$(PY) tests/bench/browse.py
 	@$(PY) tests/bench/outcomes.py
 	@$(PY) tests/bench/load.py
+	@$(PY) tests/bench/attacks.py
 
-gpu-check: $(if $(GIVEN_PYTHON),,$(VENV)/.runs) ## Prove the scorer on the card at hand; DRY=1 on a CPU, PYTHON=python3 with what is installed
-	@$(if $(GIVEN_PYTHON),$(PYTHON),$(PY)) tests/gpu/check.py $(if $(DRY),--dry)
+gpu-check: $(if $(GIVEN_PYTHON),,$(VENV)/.runs) ## Prove the scorer on the card at hand; DRY=1 on a CPU, PYTHON=python3 with what is installed, ARGS="--seconds 590"
+	@$(if $(GIVEN_PYTHON),$(PYTHON),$(PY)) tests/gpu/check.py $(if $(DRY),--dry) $(ARGS)
 
 screenshots: browser ## Write the README's pictures anew, from the demo pairs
 	@$(PY) tests/e2e/readme_pictures.py

@@ -36,7 +36,7 @@ def fails_app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         model: coin_flips(share, len(demo), at) for at, (model, share) in enumerate(SHARES.items())
     }
     results = write_results(home / "results", flips, [str(each) for each in demo.subset_of_row])
-    with serving(home, EXPLORER_RESULTS=str(results)) as address:
+    with serving(home, EXPLORER_RESULTS=str(results), EXPLORER_RESULTS_OF="demo") as address:
         yield address
 
 

@@ -227,6 +227,32 @@ def test_what_arrives_is_offered_and_then_shown(home: Path) -> None:
     assert joined.best_pairs() == arrived.id
 
 
+def test_whoever_keeps_pressing_retry_has_the_network_asked_once(home: Path) -> None:
+    stores = open_stores(Settings(home=home, pairs="demo", offline=True))
+    asked = []
+
+    def absent() -> Any:
+        asked.append(True)
+        raise KnownError("not here")
+
+    def refused(sources: Any) -> Any:
+        candidates = [
+            Candidate("first", absent, absent),
+            Candidate("demo", lambda: sources.get(None)),
+        ]
+        return Sources(candidates, Hub(offline=True))
+
+    stores.pairs.sources = refused(stores.pairs.sources)
+    stores.results.sources = refused(stores.results.sources)
+    asked.clear()
+    joined = joined_on(stores)
+    for _ in range(5):
+        joined.retry()
+        stores.pairs.sources.wait(PATIENCE)
+        stores.results.sources.wait(PATIENCE)
+    assert len(asked) == 2
+
+
 def test_a_page_can_be_built_twice(stores: Stores) -> None:
     first, second = build_page(stores), build_page(stores)
     assert len(first.fns) == len(second.fns) > 50

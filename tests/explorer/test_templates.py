@@ -14,7 +14,7 @@ from jinja2 import meta, nodes
 
 from explorer.core import html
 from explorer.core.html import part
-from explorer.core.settings import ROOT
+from explorer.core.settings import ROOT, read_settings
 from explorer.data.typed import typed_pair
 from explorer.page import LOGO
 from explorer.reader.tokens_view import tokens_html
@@ -101,8 +101,10 @@ def server(seen: set[str], serve: Serve, tmp_path: Path) -> Server:
     ]
     rows[-1] |= {"subset": HOSTILE, "prompt": [{"role": "user", "content": HOSTILE}]}
     outcomes = {f"{HOSTILE}{number}": coin_flips(0.5, N_PAIRS) for number in range(N_MODELS)}
+    pairs = str(write_jsonl(tmp_path / "hostile.jsonl", rows))
     served = serve(
-        pairs=str(write_jsonl(tmp_path / "hostile.jsonl", rows)),
+        pairs=pairs,
+        results_of=read_settings({"EXPLORER_RESULTS_OF": pairs}).results_of,
         results=str(write_results(tmp_path / "results", outcomes, ["hep-go"])),
     )
     return Server(served.page.local_url)

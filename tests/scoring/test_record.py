@@ -3,10 +3,11 @@ import random
 import signal
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict, fields, replace
 from itertools import count
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 import torch
@@ -16,9 +17,9 @@ from scoring.engine.scorer import Scorer, facts
 from scoring.errors import KnownError
 from scoring.families import open_scorer
 from scoring.pairs.opening import as_pairs, read_pairs
-from scoring.record import Run, Status, new_folder, stored_runs
+from scoring.record import Run, Status, new_folder, resume, stored_runs
 from scoring.run import make_job, score
-from scoring.spec import ModelSpec, Pair, Plan, RunSettings, ScoredPack, ScoredPair
+from scoring.spec import ModelSpec, Pair, Plan, RunFacts, RunSettings, ScoredPack, ScoredPair
 from tests.conftest import DEMO_MODEL, DEMO_PAIRS, PATIENCE
 from tests.forks import Fork
 from tests.scoring.run_facts import MADE_UP
@@ -152,6 +153,12 @@ def test_seconds_are_those_of_the_packs_and_not_of_who_looks_at_them(
     assert run.ended("finished").seconds == 3.75
 
 
+def test_a_run_whose_files_are_being_removed_has_no_size(run: Run) -> None:
+    assert list(run.record(PACKS)) and run.n_bytes() > 0
+    (run.folder / "rewards-2-of-2.jsonl").symlink_to("gone")  # listed, and not there any more
+    assert run.n_bytes() == 0
+
+
 def test_no_part_file_stays_behind(run: Run) -> None:
     list(run.record(PACKS))
     run.resumed()
@@ -251,6 +258,31 @@ def test_what_several_processes_scored_is_one_run(run: Run) -> None:
     again, whole = ended.resumed()
     assert whole == {0, 1}
     assert again.rows() == ROWS
+
+
+LAST_BITS = ("device", "versions", "path")
+
+
+@pytest.mark.parametrize("name", [field.name for field in fields(RunFacts)])
+def test_a_run_goes_on_with_other_memory_and_not_with_other_settings(name: str, run: Run) -> None:
+    """How much a pack may hold changes from day to day, and the run has its packs already."""
+    other: Any = {int: 7, str: "other", dict: {"torch": "3"}}[type(getattr(FACTS, name))]
+    facts = replace(FACTS, **{name: other})
+    if name == "budget" or name in LAST_BITS:
+        resumed = resume(run, facts, KEYS)
+        assert resumed.run.plan() == (PLAN, KEYS) and resumed.done == set()
+        assert [f"began with {name}" in note for note in resumed.notes] == [True] * (
+            name != "budget"
+        )
+    else:
+        with pytest.raises(KnownError, match=f"is another one.* {other!r} is asked for"):
+            resume(run, facts, KEYS)
+
+
+def test_a_run_does_not_go_on_with_other_pairs(run: Run) -> None:
+    for keys in (KEYS[::-1], KEYS[:-1], [*KEYS, "s:5"]):
+        with pytest.raises(KnownError, match="is of other pairs"):
+            resume(run, FACTS, keys)
 
 
 def test_each_process_may_leave_a_torn_pack(run: Run) -> None:

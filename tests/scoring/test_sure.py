@@ -219,6 +219,14 @@ def test_between_looks_nothing_changes_and_before_the_first_nothing_is_said() ->
     assert seen[1].width <= 0.25 and seen[1].high == 1.0
 
 
+def test_a_pair_counts_in_its_turn_however_early_it_was_scored() -> None:
+    keys = {f"hep-go:{at}": "hep-go" for at in range(164)}
+    watch = Watch(keys, 0, SureRule("score", 0.2))
+    first, *others = (scored(f"hep-go:{at}", "win") for at in random_order(164, 0))
+    assert (watch.add(others).n, watch.now.look) == (0, 0)
+    assert (watch.add([first]).n, watch.now.look) == (164, watch.now.looks)
+
+
 def test_pairs_without_a_reward_make_it_speak_of_the_others() -> None:
     half = {"hep-go": tally_of(164, won=40, counted=80)}
     fewer = {"hep-go": tally_of(164, won=40, counted=80, missing=84)}

@@ -1,4 +1,5 @@
 import json
+import re
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -12,6 +13,9 @@ from explorer.api.results import (
     hardest_json,
     pair_json,
 )
+from explorer.api.running import RunEndpoints
+from explorer.api.scoring import ScoreEndpoints
+from explorer.data.table import PairTable
 from scoring.benchmark import SECTIONS
 from scoring.errors import KnownError
 from tests.explorer.small_fields import CHOSEN, HOSTILE, MODEL, small_field
@@ -25,6 +29,20 @@ def plain(value: Any) -> Any:
     """A value as it comes out of JSON; fails where it holds anything that JSON has not."""
     assert json.loads(json.dumps(value, allow_nan=False)) == value
     return value
+
+
+def test_keys_in_descriptions_are_of_pairs_that_everybody_has(demo: PairTable) -> None:
+    keys = [
+        key
+        for endpoint in (PairEndpoints.pair, ScoreEndpoints.score_selection, RunEndpoints.start_run)
+        for key in re.findall(r'"([\w-]+:\d+)"', str(endpoint.__doc__))
+    ]
+    assert len(keys) == 3 and {*keys} <= {*demo.keys}
+
+
+def test_a_key_that_is_not_there_is_refused_with_some_that_are() -> None:
+    with pytest.raises(KnownError, match=r"as in hep-go:0, hep-go:1\."):
+        pair_json([small_field()], [], "hep-go:99")
 
 
 def test_failures_are_losses_and_ties_the_worst_first() -> None:

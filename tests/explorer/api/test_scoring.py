@@ -137,7 +137,7 @@ def test_whose_seconds_are_used_up_is_told_so(demo: PairTable, tmp_path: Path, h
         ({"per_subset": 10**30}, "Pairs per subset is"),
         ({"seed": -1}, "The seed is -1"),
         ({"seed": [1]}, "The seed is list"),
-        ({"keys": "hep-rust:3"}, "Keys are a list of texts such as hep-rust:3"),
+        ({"keys": "hep-rust:3"}, "texts such as alpacaeval-easy:900001"),
         ({"keys": [1]}, "Keys are a list of texts"),
         ({"keys": {"a": 1}}, "Keys are a list of texts"),
         ({"keys": ["no:such"]}, "has no pair 'no:such'"),

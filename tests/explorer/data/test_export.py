@@ -88,7 +88,8 @@ def tables(further: Further) -> st.SearchStrategy[PairTable]:
     rows = st.builds(
         pair,
         texts | st.integers(-5, 10**20),
-        **dict.fromkeys(("subset", *TEXT_COLUMNS), texts),
+        subset=texts if further is NONE_FURTHER else st.just("Ties"),
+        **dict.fromkeys(TEXT_COLUMNS, texts),
         **dict.fromkeys(("chosen_model", "rejected_model"), models),
         turns=st.lists(messages, min_size=2, max_size=3) | st.just([]),
         more_chosen=further,

@@ -36,7 +36,7 @@ SMALL = small_table(
     row(subset="donotanswer", prompt="Add.", chosen="No.", rejected="Yes, dog", chosen_model="a,b"),
     row(subset="alpacaeval-easy", prompt="Dog?", chosen="A DOG dog", rejected="cat dog ddd"),
     row(subset="alpacaeval-easy", prompt="Été", chosen=RUST, rejected="x" * 25),
-    row(subset="mine", prompt="Dog?", chosen=["dog", "unwrap it"], rejected=["cat", "fn bird"]),
+    row(subset="Ties", prompt="Dog?", chosen=["dog", "unwrap it"], rejected=["cat", "fn bird"]),
     row(subset="mine", prompt="", chosen="", rejected="", chosen_model="", rejected_model="a%b"),
     row(subset="zebra", prompt="Sort it.", chosen="```\nx\n```", rejected="y", chosen_model="a,b"),
     chunk_rows=3,
@@ -170,7 +170,7 @@ def test_a_name_that_the_table_lacks_keeps_nothing_and_the_counts_say_what_would
     assert selection.rows.tolist() == []
     assert dict(
         zip(SMALL.facets["subset"].names, selection.counts["subset"].tolist(), strict=True)
-    ) == {"alpacaeval-easy": 2, "donotanswer": 1, "hep-rust": 2, "mine": 2, "zebra": 1}
+    ) == {"alpacaeval-easy": 2, "donotanswer": 1, "hep-rust": 2, "Ties": 1, "mine": 1, "zebra": 1}
     assert selection.counts["section"].sum() == 0
 
 

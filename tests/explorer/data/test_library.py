@@ -657,7 +657,7 @@ def test_what_a_worker_refuses_is_said_as_here(world: World, apart: None) -> Non
     assert len(world.library.open("org/two:raw")) == 5
 
 
-SEVERAL_EACH = json.dumps({"prompt": "p", "chosen": ["c"] * 200_000, "rejected": ["r"]}).encode()
+SEVERAL_EACH = json.dumps({"prompt": "p", "chosen": ["c"], "rejected": ["r"] * 200_000}).encode()
 
 
 def test_a_file_that_needs_too_much_is_refused_and_the_page_answers_meanwhile(

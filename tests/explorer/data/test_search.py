@@ -27,6 +27,7 @@ from tests.explorer.tables import row, small_table
 
 MORE = row(
     prompt="Which pet?",
+    subset="Ties",
     chosen=["A dog.", "The second: a Hamster."],
     rejected=["A stone.", "A pebble.", "Gravel\nand sand."],
 )
@@ -120,11 +121,11 @@ def test_further_responses_are_searched_with_their_side() -> None:
 
 def test_further_responses_are_told_apart_by_row_wherever_a_chunk_begins() -> None:
     rows = [
-        row(chosen=["a", "x1"], rejected="r"),
+        row(chosen=["a", "x1"], rejected="r", subset="Ties"),
         row(),
-        row(chosen=["b", "x2", "x3"], rejected="r"),
+        row(chosen=["b", "x2", "x3"], rejected="r", subset="Ties"),
         row(),
-        row(chosen=["c", "x1"], rejected="r"),
+        row(chosen=["c", "x1"], rejected="r", subset="Ties"),
     ]
     for chunk_rows in (1, 2, 3, 5):
         table = small_table(*rows, chunk_rows=chunk_rows)
@@ -265,7 +266,7 @@ def test_pieces_of_a_column_are_searched_as_the_whole(
     size: int, chunk_rows: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(explorer.data.search, "_PIECE_BYTES", size)
-    more = [row(chosen=["a", "x1", "日x2"], rejected="r"), row(), row(chosen=["b", "x3"])]
+    more = [row(chosen=each, subset="Ties") for each in (["a", "x1", "日x2"], "c", ["b", "x3"])]
     table = small_table(*more, MORE, *more, chunk_rows=chunk_rows)
     for words, wanted in (("x1", [0, 4]), ("x3", [2, 6]), ("x2", [0, 4]), ("hamster", [3])):
         for arrow, first in ((table.arrow, 0), (table.arrow.slice(1), 1)):

@@ -402,7 +402,7 @@ def test_a_shelf_on_which_nothing_can_be_put_does_not_open() -> None:
 
 
 def refreshed(sources: Sources[Item]) -> Sources[Item]:
-    sources.refresh()
+    sources.retry(again=True)
     sources.wait(PATIENCE)
     return sources
 
@@ -421,7 +421,6 @@ def test_a_refresh_reads_the_owners_own_choice_again_and_a_start_does_not() -> N
     versions = iter(["own@1", "own@2"])
     sources = sources_of(Candidate("own", lambda: Item(next(versions))), bundled())
     assert fetched(sources).best == "own@1"
-    sources.asked = None
     assert refreshed(sources).best == "own@2"
 
 

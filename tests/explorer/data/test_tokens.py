@@ -1,12 +1,12 @@
 """Token counts: right, told step by step, stoppable, counted once, and kept on disk."""
 
 import json
+import os
 import shutil
 import subprocess
 import sys
 import threading
 from dataclasses import dataclass
-from multiprocessing import active_children
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +27,7 @@ from scoring.models.finding import ModelPolicy
 from scoring.models.tokenizers import SUGGESTED
 from scoring.pairs.opening import SCHEMA, Pairs, PairSource, read_pairs
 from scoring.tasks import count_tokens
-from tests.conftest import DEMO_MODEL, ROOT
+from tests.conftest import DEMO_MODEL, ROOT, workers_of
 from tests.explorer.conftest import Serve
 from tests.explorer.stepping import gone_through
 from tests.hub_server import Repo
@@ -113,15 +113,16 @@ def test_each_batch_is_told(
     assert finished(counter, fresh).steps == [Step("reading", at, total) for at in done]
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="it looks at /proc")
 def test_a_stopped_count_leaves_nothing_and_goes_on_where_it_was(
     counter: TokenCounter, fresh: PairTable, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     small_batches(monkeypatch, 10)
-    counting, before = counter.count(fresh, "demo"), set(active_children())
+    counting, before = counter.count(fresh, "demo"), workers_of(os.getpid())
     while next(counting).done < 20:
         pass
     counting.close()
-    assert set(active_children()) <= before
+    assert workers_of(os.getpid()) <= before
     assert fresh.tokens == {}
     assert not (tmp_path / "tokens").exists()
     again = finished(counter, fresh)

@@ -249,7 +249,7 @@ def test_a_bare_id_opens_the_one_pair_that_has_it_and_of_several_names_all() -> 
 def test_a_key_that_is_not_there_is_refused(
     act: str, listed: ListedRows, subtests: pytest.Subtests
 ) -> None:
-    said = r"There is no pair .* as in hep-rust:4348"
+    said = r"There is no pair .* as in mine:0"
     for value in HOSTILE:
         if (act, value) == ("goto", "1"):
             continue  # an id that one pair has

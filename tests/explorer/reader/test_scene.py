@@ -62,6 +62,7 @@ def listed(state: PairsState) -> list[int]:
         ("a", "near", [7, 2]),
         ("a", "confident", [3]),
         ("a", "wins", [4, 0, 1, 5]),
+        ("a", "all", [3, 2, 7, 1, 5, 0, 4, 6]),  # what is not known comes last
         ("b", "ties", [4]),
         ("half", "missing", []),
         ("half", "wins", [1, 2, 3, 0]),

@@ -2,10 +2,10 @@
 
 import os
 import signal
+import sys
 import time
 from collections.abc import Iterator
 from dataclasses import replace
-from multiprocessing import active_children
 from pathlib import Path
 from threading import Thread
 
@@ -22,6 +22,7 @@ from scoring.errors import KnownError
 from scoring.hub.access import Hub
 from scoring.limits import Step
 from scoring.spec import Pair, RunSettings, ScoredPair
+from tests.conftest import workers_of
 from tests.explorer.conftest import Serve
 from tests.explorer.stepping import gone_through
 from tests.hub_server import Repo
@@ -174,28 +175,30 @@ def test_a_download_that_is_too_slow_is_given_up_and_the_page_answers_meanwhile(
     assert answered
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="it looks at /proc")
 def test_looks_of_many_visitors_wait_for_each_other(
     hub_repos: dict[str, Repo], tmp_path: Path
 ) -> None:
     files = {path.name: path.read_bytes() for path in DEMO_MODEL.iterdir()}
     names = [f"org/{n}" for n in range(6)]
     hub_repos |= {f"models/{name}": Repo(files, part_seconds=0.5) for name in names}
-    models, before = ModelStore(Settings(home=tmp_path), Hub()), set(active_children())
+    models, before = ModelStore(Settings(home=tmp_path), Hub()), workers_of(os.getpid())
     looks = [Thread(target=models.preview, args=(ME, ModelOrder(name))) for name in names]
     for look in looks:
         look.start()
     most = 0
     while any(look.is_alive() for look in looks):
-        most = max(most, len(set(active_children()) - before))
+        most = max(most, len(workers_of(os.getpid()) - before))
         time.sleep(0.05)
     assert 0 < most <= limits.LOOKS_AT_ONCE
     assert all(models.preview(ME, ModelOrder(name)).parameters for name in names)
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="it looks at /proc")
 def test_a_look_at_the_device_leaves_no_process(models: ModelStore) -> None:
-    before = set(active_children())
+    before = workers_of(os.getpid())
     assert models.device().kind
-    assert set(active_children()) <= before
+    assert workers_of(os.getpid()) <= before
 
 
 def test_a_model_that_does_not_fit_is_not_downloaded(

@@ -21,7 +21,7 @@ from explorer.tabs.score.state import runs_scene
 from scoring.record import Run, new_folder
 from scoring.spec import Plan, RunFacts, ScoredPack, ScoredPair
 from scoring.summary import summarise
-from tests.explorer.board_data import finished, with_runs
+from tests.explorer.board_data import filtered_texts, finished, with_runs
 
 FACTS = RunFacts("org/m", "", "classifier", "cpu", "float32", 9, "left", "own", "x", 9, 0)
 
@@ -44,7 +44,9 @@ def test_a_run_of_the_benchmark_is_as_sure_as_on_the_board_and_in_failures(
     wins = np.random.default_rng(0).random(len(real)) < 0.8
     names = real.subsets.names
     rows = tuple(
-        ScoredPair(key, names[code], "", 1.0 if wins[cluster] else -1.0, 0.0, 1, 1)
+        ScoredPair(
+            key, names[code], filtered_texts()[key], 1.0 if wins[cluster] else -1.0, 0.0, 1, 1
+        )
         for key, code, cluster in zip(
             real.keys, real.subsets.codes.tolist(), clusters_of(order_of(real)), strict=True
         )
@@ -54,7 +56,9 @@ def test_a_run_of_the_benchmark_is_as_sure_as_on_the_board_and_in_failures(
     list(run.record([ScoredPack(0, rows, 1)]))
     own = own_names([run], [])
     outcomes = with_runs(Outcomes(), own)
-    field = Field(real, outcome_matrix(outcomes, order_of(real)), own, ("run",))
+    field = Field(
+        real, outcome_matrix(outcomes, order_of(real), lambda: real.hashes), own, ("run",)
+    )
     [name] = own
     found = run_intervals(rows, FACTS)
 

@@ -101,13 +101,13 @@ def fetched(hub: Hub, there: There, *names: str) -> list[ModelSpec]:
 
 
 def test_the_least_recently_used_model_makes_room(there: There) -> None:
-    hub = roomy(2.5)
-    fetched(hub, there, "a", "b", "a")
-    assert there.here() == {"a", "b"}
-    fetched(hub, there, "c")
-    assert there.here() == {"a", "c"}
+    hub = roomy(3.5)
+    fetched(hub, there, "a", "b", "c", "a")
+    assert there.here() == {"a", "b", "c"}
+    fetched(hub, there, "d")
+    assert there.here() == {"a", "c", "d"}
     fetched(hub, there, "b")
-    assert there.here() == {"b", "c"}
+    assert there.here() == {"a", "b", "d"}
 
 
 def test_a_clock_that_was_set_back_keeps_nothing(there: There) -> None:
@@ -169,6 +169,14 @@ def test_a_model_larger_than_all_room_is_refused_and_not_fetched(there: There) -
     with pytest.raises(KnownError, match="choose a smaller model"):
         locate("org/a", POLICY, hub)
     assert not list((there.cache / "models--org--a").rglob("*.safetensors"))
+
+
+def test_a_model_that_changes_while_it_is_fetched_is_not_mixed(there: There) -> None:
+    hub = Hub(shared=True)
+    listing = hub.look(HubId("org/a"), "model", token=False)
+    there.repos["models/org/a"] = Repo({**FILES, "more.json": b"{}"})
+    with pytest.raises(KnownError, match=r"org/a changed while it was fetched\. Try again"):
+        hub.fetch(listing, ["config.json"], token=False)
 
 
 def test_a_config_that_is_no_config_is_not_fetched(there: There) -> None:

@@ -253,6 +253,13 @@ def test_each_way_shows_what_it_needs(score: ScoreTab) -> None:
         assert [part for part in parts if shown[part]["visible"] is True] == needs.get(which, [])
 
 
+def test_pasted_keys_look_like_those_of_the_open_pairs(score: ScoreTab, demo: PairTable) -> None:
+    shown = filled(score.parts.choice, score.show_way("keys", page_on(PairsState(demo.id))))
+    assert shown["keys"]["placeholder"] == f"{demo.keys[0]}, {demo.keys[1]} …"
+    said = counted(score, page_on(PairsState(demo.id)), which="keys", keys="hep-rust:3")
+    assert f"such as {demo.keys[0]}, {demo.keys[1]}." in said
+
+
 def own(*texts: Any) -> dict[str, Any]:
     """What is held where one types a pair: how it is chosen, and its texts."""
     return {"which": "typed", **TypedFields(*texts)._asdict()}

@@ -29,7 +29,13 @@ from scoring.results.reproduction import (
     settings_of,
 )
 from scoring.spec import Plan, RunFacts, ScoredPack, ScoredPair
-from tests.explorer.board_data import matrix_of, real_results, results_of, with_runs
+from tests.explorer.board_data import (
+    filtered_texts,
+    matrix_of,
+    real_results,
+    results_of,
+    with_runs,
+)
 from tests.explorer.tables import benchmark_table
 
 MODEL = "sfairXC/FsfairX-LLaMA3-RM-v0.1"
@@ -56,7 +62,8 @@ def run_of(
     for place, key in enumerate(keys):
         margin = 0.05 + place * 1e-5 if key in narrow else 1 + place * 37 % len(keys) / len(keys)
         sides = (margin, 0.0) if won[key] else (0.0, 0.0 if key in tied else margin)
-        rows.append(ScoredPair(key, key.rpartition(":")[0], "", *sides, 100, 90))
+        text = filtered_texts().get(key, "")
+        rows.append(ScoredPair(key, key.rpartition(":")[0], text, *sides, 100, 90))
     list(run.record([ScoredPack(0, tuple(rows), 1)]))
     return run.ended("finished")
 

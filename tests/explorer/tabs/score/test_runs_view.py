@@ -22,7 +22,7 @@ from explorer.runs.orders import ModelOrder
 from explorer.runs.selections import Selection
 from explorer.runs.store import RunStore
 from explorer.runs.visitors import Visitor
-from explorer.stores import Stores
+from explorer.stores import Stores, open_stores
 from explorer.tabs.score.acts_view import ScoreTab
 from explorer.tabs.score.run_view import Followed
 from explorer.tabs.score.state import PAGE, ScoreState
@@ -138,6 +138,22 @@ def test_a_run_is_named_shared_and_removed_in_two_steps(
     acted(tab, me, "delete", id=run.id)
     gone = acted(tab, me, "remove", id=run.id)
     assert not run.folder.exists() and gone.opened == "" and run.id not in gone.listed
+
+
+def test_who_does_not_own_a_public_run_can_look_at_it_and_change_nothing(
+    stores: Stores, demo: PairTable, me: Session
+) -> None:
+    run = finished(stores.runs, "longer", demo, np.arange(4))
+    write_card(run.folder, replace(card_of(run), public=True))
+    space = score_tab(open_stores(replace(stores.settings, public=True)))
+    you = Session(Visitor("browser:you"))
+    you.show(PairsState(demo.id))
+    you.show(ScoreState("runs"))
+    for session, is_own in ((me, True), (you, False)):
+        shown = acted(space, session, "open", id=run.id)
+        assert run.facts.model in shown.opened
+        acts = HtmlReading(shown.opened, TAGS).attributes["button", "data-act"]
+        assert ("delete" in acts) is is_own and ("run-owned" in shown.opened) is is_own
 
 
 DAMAGED = [

@@ -1,5 +1,6 @@
 """The Try tab: rewards that follow what is typed, edits, pairs that are taken, and bad input."""
 
+import re
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -97,6 +98,8 @@ def test_both_rewards_and_the_margin_are_shown_and_then_each_edit(
     rewards = (row.chosen_reward, row.margin, row.rejected_reward)
     assert values(first) == [signed(reward) for reward in rewards]
     assert "…" in first.edits and "…" not in last.edits
+    moves = set(re.findall('<b class="(up|down)">(.)', last.edits))
+    assert moves == {("up", "+"), ("down", "−")}
     assert trial_of(me).is_whole and last.rest["visible"] is False
     assert "Scored by demo" in last.status
 

@@ -340,6 +340,8 @@ def test_p_is_corrected_for_all_that_was_tested() -> None:
     assert first.corrected == pytest.approx(2 * first.p)
     assert second.corrected == pytest.approx(max(second.p, 2 * first.p))
     assert third.corrected == 1.0
+    sure, unsure = (replace(first, corrected=p) for p in (0.04, 0.06))
+    assert first.p < 0.04 and sure.is_sure and not unsure.is_sure
 
 
 def test_intervals_hold_the_truth_as_often_as_they_say() -> None:

@@ -173,7 +173,7 @@ def test_no_pairs_and_too_many_are_refused(panel: ProbePanel, me: Session) -> No
 
 
 def test_rows_with_further_responses_are_refused(stores: Stores) -> None:
-    panel = panel_of(stores, library_of(small_table(row(chosen=["one", "two"]), row())))
+    panel = panel_of(stores, library_of(small_table(row(rejected=["one", "two"]), row())))
     assert "several chosen or several rejected" in refused(panel, "filter", None, None, ["upper"])
 
 
