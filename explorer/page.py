@@ -185,7 +185,7 @@ class Page:
     def retry(self) -> None:
         """Ask the network anew, for everything."""
         self.stores.pairs.sources.retry()
-        self.stores.results.sources.fetch()
+        self.stores.results.sources.retry()
 
 
 def build_page(stores: Stores) -> gr.Blocks:

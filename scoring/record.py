@@ -238,8 +238,10 @@ class Run:
         return [_row_of(line) for line in self._all_lines()]
 
     def n_bytes(self) -> int:
-        """Written of its pairs; it changes when pairs are added."""
-        return sum(path.stat().st_size for path in self._parts())
+        """Written of its pairs; changes when pairs are added, and is 0 once the run is removed."""
+        with suppress(FileNotFoundError):
+            return sum(path.stat().st_size for path in self._parts())
+        return 0
 
     def _parts(self) -> list[Path]:
         return sorted(self.folder.glob("rewards*.jsonl"))

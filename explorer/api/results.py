@@ -127,7 +127,7 @@ class PairEndpoints:
         """One pair with its texts, and what every model made of it.
 
         Args:
-            key: the subset and the id, as "hep-rust:4348".
+            key: the subset and the id, as "alpacaeval-easy:900001".
 
         Returns:
             {"key", "prompt": a conversation as its transcript, "chosen", "rejected", "subset",
@@ -253,8 +253,9 @@ def pair_json(fields: Sequence[Field], tables: Sequence[PairTable], key: object)
         row = table.row_of(wanted)
         if row is not None:
             return {**_cells(table, row, has_texts=True), "outcomes": []}
+    examples = next(each.example_keys for each in (*tables, *(field.table for field in fields)))
     raise KnownError(
-        f"There is no pair {shown(key)} here. A key is the subset and the id, as in hep-rust:4348."
+        f"There is no pair {shown(key)} here. A key is the subset and the id, as in {examples}."
     )
 
 

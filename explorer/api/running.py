@@ -84,7 +84,7 @@ class RunEndpoints:
             model: as of /score_pair.
             per_subset: pairs of each subset, 1 to 1000, drawn with the seed.
             seed: of the drawing, 0 to 4294967295.
-            keys: these pairs instead, such as ["hep-rust:3"]; null to draw them.
+            keys: these pairs instead, such as ["alpacaeval-easy:900001"]; null to draw them.
             pairs: the id of pairs that the server has open; "" for those it shows first.
             family: how the model scores; null for what its config says.
             reference: the Hub id of a DPO policy's reference model.

@@ -132,7 +132,7 @@ class ScoreEndpoints:
             model: as of /score_pair.
             per_subset: pairs of each subset, 1 to 1000, drawn with the seed.
             seed: of the drawing, 0 to 4294967295.
-            keys: these pairs instead, such as ["hep-rust:3"]; null to draw them.
+            keys: these pairs instead, such as ["alpacaeval-easy:900001"]; null to draw them.
             pairs: the id of pairs that the server has open; "" for those it shows first.
             family: how the model scores; null for what its config says.
             reference: the Hub id of a DPO policy's reference model.
@@ -202,7 +202,9 @@ def asked_selection(table: PairTable, per_subset: object, seed: object, keys: ob
         n = whole_number("Pairs per subset", per_subset, 1, MOST_PER_SUBSET)
         return selected_per_subset(table, n, whole_number("The seed", seed, 0, MOST_SEED))
     if not isinstance(keys, list) or not all(isinstance(key, str) for key in keys):
-        raise KnownError(f"Keys are a list of texts such as hep-rust:3, not {shown(keys)}.")
+        raise KnownError(
+            f"Keys are a list of texts such as {table.example_keys}, not {shown(keys)}."
+        )
     return selected_by_typed_keys(table, "\n".join(keys))
 
 

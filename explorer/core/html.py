@@ -96,14 +96,28 @@ def percent(share: float | None, digits: int = 1) -> str:
 def signed(value: float | None) -> str:
     """A reward or margin with its sign; an en dash where it is missing.
 
-    >>> signed(-0.25), signed(0.0), signed(-0.00002), signed(None)
-    ('−0.250', '0.000', '−2e−05', '–')
+    >>> signed(-0.25), signed(0.0), signed(0.0002), signed(-0.00002), signed(None)
+    ('−0.250', '0.000', '+0.0002', '> −0.0001', '–')
     """
     if value is None:
         return "–"
     if value == 0:
         return "0.000"
-    return minus(f"{value:+.3f}" if abs(value) >= 0.0005 else f"{value:+.0e}")
+    size = magnitude(abs(value))
+    if size.startswith("<"):
+        return size if value > 0 else "> −0.0001"
+    return f"{'+' if value > 0 else '−'}{size}"
+
+
+def magnitude(value: float) -> str:
+    """The size of a reward or margin: three decimals, four for a small one, never an exponent.
+
+    >>> magnitude(12345.678), magnitude(0.0004), magnitude(2e-7), magnitude(0)
+    ('12345.678', '0.0004', '< 0.0001', '0.000')
+    """
+    if 0 < value < 0.00005:
+        return "< 0.0001"
+    return f"{value:.{4 if 0 < value < 0.0005 else 3}f}"
 
 
 def in_percent(share: float | None, digits: int) -> str:
@@ -134,6 +148,15 @@ def decimal(value: float) -> str:
     '−1,234.5'
     """
     return minus(f"{value:,.1f}")
+
+
+def typed_number(value: float) -> str:
+    """A number with up to six decimals, as people type it.
+
+    >>> typed_number(-0.00002), typed_number(1.5), typed_number(20.0), typed_number(1e30)
+    ('-0.00002', '1.5', '20', '1e+30')
+    """
+    return f"{value:z.6f}".rstrip("0").rstrip(".") if abs(value) < 1e6 else f"{value:g}"
 
 
 def minus(written: str) -> str:

@@ -6,6 +6,7 @@ revisions have come.
 """
 
 import logging
+import math
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -26,7 +27,7 @@ logger = logging.getLogger(__name__)
 
 DEFAULT_PAIRS = HubId(DEFAULT_DATASET, "filtered")
 _LEAST_SECONDS = 10.0
-"""Between two looks for something newer."""
+"""Between two times that visitors have the network asked."""
 MOST_SOURCES = 4
 """Revisions that stay in memory; what nobody looked at for longest makes room for a newer one."""
 DEMO_ID = "demo"
@@ -86,6 +87,7 @@ class Sources(Generic[T]):
         self._lock = threading.Lock()
         self._items = LruCache[T](MOST_SOURCES)
         self._thread: threading.Thread | None = None
+        self._last_retry = -math.inf
         self._rank = self._open()
 
     def _open(self) -> int:
@@ -127,24 +129,24 @@ class Sources(Generic[T]):
             return self._items[self.best]
 
     def fetch(self, again: bool = False) -> None:
-        """Ask the network in the background for what is preferred to, or newer than, the best."""
+        """Ask the network in the background for what is preferred to, or newer than, the best.
+
+        again: whether to read what the owner chose on this machine once more, too.
+        """
         with self._lock:
             if not self.fetching:
                 self._thread = in_background(lambda: self._fetch(again))
 
-    def retry(self) -> None:
-        """Ask the network anew after it failed."""
-        self._hub.retry()
-        self.fetch()
+    def retry(self, again: bool = False) -> None:
+        """Ask the network again in the background, unless that was asked for just now.
 
-    def refresh(self) -> None:
-        """Look in the background for something newer, where it was not looked for just now.
-
-        What is shown stays until its successor is whole.
+        What is shown stays until its successor is whole. again: as of `fetch`.
         """
-        if self.asked is None or abs(time.time() - self.asked) > _LEAST_SECONDS:
+        now = time.monotonic()
+        if now - self._last_retry > _LEAST_SECONDS:
+            self._last_retry = now
             self._hub.retry()
-            self.fetch(again=True)
+            self.fetch(again)
 
     def wait(self, seconds: float) -> None:
         """Wait until the network was asked, at most so long."""
@@ -152,7 +154,6 @@ class Sources(Generic[T]):
             self._thread.join(seconds)
 
     def _fetch(self, again: bool) -> None:
-        """again: whether to read what the owner chose on this machine once more, too."""
         refused, passed_over = "", dict(self.passed_over)
         for rank, candidate in enumerate(self._candidates[: self._rank + 1]):
             read = candidate.remote or (candidate.local if again and rank == 0 else None)

@@ -99,6 +99,11 @@ class PairTable:
         """The key of each row."""
         return [str(key) for key in self.arrow.column("key").to_pylist()]
 
+    @property
+    def example_keys(self) -> str:
+        """The first two keys, to show what keys look like: at most 80 characters of each."""
+        return ", ".join(key.as_py()[:80] for key in self.arrow.column("key")[:2])
+
     def row_of(self, key: str | None) -> int | None:
         """The row with that key; None where there is none."""
         try:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from explorer.core.html import minus, render
+from explorer.core.html import minus, render, typed_number
 from explorer.core.text import text
 from explorer.data.conditions import condition_of
 from explorer.data.facets import FACETS, NONE, Facet
@@ -124,10 +124,11 @@ def _range_words(one: LengthRange) -> str:
 
 def _margins_words(low: float | None, high: float | None) -> str:
     if low is None:
-        return text("filter.margin_at_most", high=minus(f"{high:g}"))
+        return text("filter.margin_at_most", high=minus(typed_number(high or 0.0)))
     if high is None:
-        return text("filter.margin_at_least", low=minus(f"{low:g}"))
-    return text("filter.margin_between", low=minus(f"{low:g}"), high=minus(f"{high:g}"))
+        return text("filter.margin_at_least", low=minus(typed_number(low)))
+    ends = {"low": minus(typed_number(low)), "high": minus(typed_number(high))}
+    return text("filter.margin_between", **ends)
 
 
 def facets_html(table: PairTable, filters: Filters, filtered: Filtered) -> str:

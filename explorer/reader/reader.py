@@ -14,7 +14,7 @@ from typing import Any, Literal
 import pyarrow as pa
 from markupsafe import Markup
 
-from explorer.core.html import render
+from explorer.core.html import magnitude, render
 from explorer.core.text import text
 from explorer.data.datacard import SubsetCard, data_card, subset_card
 from explorer.data.facets import count_words
@@ -370,7 +370,7 @@ def _decided(first: Sequence[Response], subset: str, verdicts: Sequence[PairOutc
         f"reader.ties_{how}" if is_ties(subset) else f"reader.row_{how}",
         right=right.title,
         wrong=wrong.title,
-        margin=f"{abs(margin):.4g}",
+        margin=magnitude(abs(margin)),
     )
 
 

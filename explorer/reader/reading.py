@@ -167,7 +167,7 @@ def _at_key(reading: Reading, listed: ListedRows, value: object, *, stay: bool) 
     if not key or len(key) > LONGEST_NAME or not listed.exists(key):
         raise KnownError(
             f"There is no pair {shown(value)} here. A key is the subset and the id, as in "
-            "hep-rust:4348."
+            f"{listed.table.example_keys}."
         )
     place = None if stay else listed.place_of(key)
     return replace(reading, key=key, page=reading.page if place is None else page_holding(place))

@@ -8,7 +8,7 @@ from typing import Any
 import gradio as gr
 
 from explorer.core.figures import Figure
-from explorer.core.html import note, render
+from explorer.core.html import magnitude, note, render
 from explorer.core.text import text
 from explorer.core.theme import painted
 from explorer.core.work import shown_as
@@ -108,7 +108,7 @@ def _differs(field: Field, model: str, row: int, rewards: TokenRewards) -> str:
     known = (verdict.chosen_reward, rewards.chosen), (verdict.rejected_reward, rewards.rejected)
     most = max((abs(side.reward - given) for given, side in known if given is not None), default=0)
     least = 0.001 * max(1.0, abs(rewards.chosen.reward), abs(rewards.rejected.reward))
-    return note(text("tokens.differs", difference=f"{most:.3g}"), "wrong") if most > least else ""
+    return note(text("tokens.differs", difference=magnitude(most)), "wrong") if most > least else ""
 
 
 def token_figure(rewards: TokenRewards) -> Figure:

@@ -81,7 +81,7 @@ def selected_by_typed_keys(table: PairTable, typed: object) -> Selection:
         return selected_by_keys(table, [])
     if not isinstance(typed, str) or len(typed) > LONGEST_KEYS:
         raise KnownError(
-            f"Keys are text of at most {LONGEST_KEYS:,} characters, such as hep-rust:3."
+            f"Keys are text of at most {LONGEST_KEYS:,} characters, such as {table.example_keys}."
         )
     return selected_by_keys(table, list(dict.fromkeys(filter(None, _BETWEEN.split(typed)))))
 
@@ -99,7 +99,7 @@ def selected_by_keys(table: PairTable, keys: Sequence[str]) -> Selection:
         more = f" and {len(missing) - MOST_NAMED:,} more" if len(missing) > MOST_NAMED else ""
         raise KnownError(
             f"{table.source.name} has no pair {named}{more}. A key is the subset and the id, as "
-            "the list on the Pairs tab shows them, such as hep-rust:3."
+            f"the list on the Pairs tab shows them, such as {table.example_keys}."
         )
     rows = np.array([row for row in found if row is not None], np.int64)
     return Selection(table, rows, text("score.selection_keys", n=f"{len(rows):,}"))

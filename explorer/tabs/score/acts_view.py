@@ -201,13 +201,17 @@ class ScoreTab:
 
     @guarded
     def show_way(self, which: object, session: Session) -> Filling:
-        """Show what the way to choose pairs needs, and the models whose failures can be taken."""
+        """Show what the way to choose pairs needs: keys that there are, models with failures."""
         choice = self.parts.choice
         filled: Filling = {
             each: gr.update(visible=way == which)
             for way, needed in choice.needed.items()
             for each in needed
         }
+        with suppress(KnownError):  # the pairs are not here any more
+            keys = self.scenes.now(session).table.example_keys
+            placeholder = text("score.keys_placeholder", keys=keys)
+            filled[choice.keys] = gr.update(visible=which == "keys", placeholder=placeholder)
         if which == SELECTION_WAYS[2]:
             models = self.scenes.fields.largest(*session.where).matrix.models
             filled[choice.failed] = gr.update(choices=[*models], visible=True)
@@ -389,7 +393,8 @@ def wire_score(tab: ScoreTab, opened: gr.Tab) -> None:
     gr.on(left, tab.describe, {*choice, *parts.order.inputs}, parts.order.card, **latest)
     written = {"fn": None, "inputs": parts.address, "outputs": None, "js": wrote(parts.part)}
     needed = [each for inputs in parts.choice.needed.values() for each in inputs]
-    parts.choice.which.input(tab.show_way, [parts.choice.which, session], needed, **EVENT)
+    which = parts.choice.which
+    gr.on([which.input, opened.select], tab.show_way, [which, session], needed, **EVENT)
     report.start.click(
         tab.start,
         {*choice, *parts.order.inputs, *parts.sure.inputs},

@@ -389,7 +389,6 @@ def _build_choice(settings: Settings) -> ChoiceParts:
         )
         keys = gr.Textbox(
             label=text("score.keys"),
-            placeholder=text("score.keys_placeholder"),
             lines=4,
             max_lines=12,
             visible=False,

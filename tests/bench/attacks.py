@@ -1,0 +1,159 @@
+"""What one address can do to a server: its memory, and how long everybody else waits meanwhile.
+
+Each attack gets an app of its own with the demo pairs, on this machine alone:
+
+- posts of short strings to an event of the page, as large as a body may be; no answer is read
+- visits that ask for the page and leave before it comes
+
+Prints the memory of the server and its processes (before, at most, and 10 s after), the longest
+plain GET meanwhile, and how long the next visitor waits for the page. After so many seconds
+nothing more is sent. Linux only.
+
+    python tests/bench/attacks.py
+    python tests/bench/attacks.py --posts 32 --visits 200 --seconds 120
+"""
+
+import argparse
+import json
+import secrets
+import socket
+import sys
+import threading
+import time
+import urllib.request
+from collections import Counter
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from urllib.error import HTTPError
+from urllib.parse import urlsplit
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+from scoring.models.memory import group_bytes
+from tests.e2e.conftest import started
+
+BODY_BYTES = 3_900_000
+SETTLE_SECONDS = 10.0
+LOOK_SECONDS = 0.05
+Attack = Callable[[str, float], str]
+"""Attacks a server at an address until a time of the monotonic clock; returns what came of it."""
+
+
+def get(url: str, body: bytes | None = None) -> int | str:
+    """The status of an answer that is read to its end, or the name of an error."""
+    request = urllib.request.Request(url, body, {"Content-Type": "application/json"})
+    try:
+        with urllib.request.urlopen(request, timeout=300) as answer:
+            answer.read()
+            return int(answer.status)
+    except HTTPError as error:
+        return error.code
+    except OSError as error:
+        return type(error).__name__
+
+
+def post_strings(n: int) -> Attack:
+    """Post so many bodies at once, each in a session of its own."""
+
+    def attack(address: str, deadline: float) -> str:
+        with urllib.request.urlopen(f"{address}/config", timeout=300) as answer:
+            events = json.load(answer)["dependencies"]
+        event = max(events, key=lambda each: len(each["inputs"]) * (each.get("queue") is not False))
+        strings = [f"{number % 90 + 10}" for number in range(BODY_BYTES // len('"10",'))]
+        data = [strings, *(None for _ in event["inputs"][1:])]
+        asked = {"data": data, "fn_index": event["id"], "session_hash": "{session}"}
+        body = json.dumps(asked, separators=(",", ":"))
+
+        def post(_: int) -> int | str:
+            if time.monotonic() > deadline:
+                return "not sent"
+            sent = body.replace("{session}", secrets.token_hex(5)).encode()
+            return get(f"{address}/gradio_api/queue/join", sent)
+
+        with ThreadPoolExecutor(n) as pool:
+            answers = Counter(pool.map(post, range(n)))
+        outcome = ", ".join(f"{count} x {answer}" for answer, count in answers.items())
+        return f"{len(body) / 1e6:.1f} MB each: {outcome}"
+
+    return attack
+
+
+def visit_and_leave(n: int) -> Attack:
+    """Ask so often for the page, and wait for nothing."""
+
+    def attack(address: str, deadline: float) -> str:
+        host = urlsplit(address)
+        request = f"GET / HTTP/1.1\r\nHost: {host.netloc}\r\n\r\n".encode()
+        sent = 0
+        while sent < n and time.monotonic() < deadline:
+            with socket.create_connection((host.hostname, host.port), timeout=300) as visit:
+                visit.sendall(request)
+            sent += 1
+        return f"{sent} of {n} sent"
+
+    return attack
+
+
+@contextmanager
+def repeated(work: Callable[[], float], seconds: float) -> Iterator[list[float]]:
+    """Numbers that work gives again and again, in a thread of its own."""
+    found, over = [work()], threading.Event()
+
+    def run() -> None:
+        while not over.wait(seconds):
+            found.append(work())
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    try:
+        yield found
+    finally:
+        over.set()
+        thread.join()
+
+
+def get_seconds(url: str) -> float:
+    began = time.monotonic()
+    get(url)
+    return time.monotonic() - began
+
+
+def measure(name: str, attack: Attack, seconds: float) -> None:
+    """Start a server, attack it, and print what it took."""
+    with TemporaryDirectory() as home, started(Path(home), EXPLORER_PAIRS="demo") as (address, app):
+        usual = [get_seconds(f"{address}/") for _ in range(3)][-1]
+        before = group_bytes(app.pid)
+        with (
+            repeated(lambda: group_bytes(app.pid), LOOK_SECONDS) as sizes,
+            repeated(lambda: get_seconds(f"{address}/gradio_api/app_id"), LOOK_SECONDS) as waits,
+        ):
+            began = time.monotonic()
+            outcome = attack(address, began + seconds)
+            took = time.monotonic() - began
+            visitor = get_seconds(f"{address}/")
+            time.sleep(SETTLE_SECONDS)
+        after, peak = group_bytes(app.pid), max(sizes)
+    print(
+        f"{name} ({outcome}), within {took:.1f} s\n"
+        f"  memory: {before / 1e6:,.0f} MB before, {peak / 1e6:,.0f} MB at most"
+        f" ({peak / before:.1f} times), {after / 1e6:,.0f} MB after {SETTLE_SECONDS:.0f} s\n"
+        f"  a plain GET: {max(waits):.2f} s at most\n"
+        f"  the page: {usual:.2f} s before, {visitor:.2f} s for the next visitor",
+        flush=True,
+    )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    for name, default in (("posts", 32), ("visits", 200), ("seconds", 120)):
+        parser.add_argument(f"--{name}", type=int, default=default)
+    asked = parser.parse_args()
+    measure(f"{asked.posts} posts, unread", post_strings(asked.posts), asked.seconds)
+    measure(f"{asked.visits} visits that leave", visit_and_leave(asked.visits), asked.seconds)
+
+
+if __name__ == "__main__":
+    main()
