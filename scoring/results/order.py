@@ -100,7 +100,8 @@ def align(
 
     By the texts, if both are known. A file without texts is matched by place, which is position or
     subset and id, to pairs of the dataset that it is of. The texts of RewardBench's filtered split
-    are known by their hashes: outcomes by place in it are of every pair with the same texts.
+    are known by their hashes: outcomes by place in it are of every pair with the same texts, and of
+    no other, whatever revision the pairs are of. RewardBench 2 goes by its name alone.
 
     file: the pairs of a file. hashes: gives the `text_hash` of each of `pairs`, if it is needed.
 
@@ -115,7 +116,7 @@ def align(
     is_same = _is_same_dataset(file.origin, pairs.origin)
     texts, how = pair_texts(file)
     of_pairs = None
-    if how == "text" or (texts and not is_same and {*file.names} & {*pairs.names}):
+    if how == "text" or (texts and {*file.names} & {*pairs.names}):
         of_pairs = hashes() if hashes and pairs.hashes is None else pair_texts(pairs)[0]
     if texts is None or of_pairs is None:
         if not is_same:
@@ -125,7 +126,7 @@ def align(
             raise KnownError(f"its outcomes come without texts and {whose}")
         return _by_place(file, pairs)
     if _same_subsets(file, pairs) and all(
-        each in ("", own) for each, own in zip(texts, of_pairs, strict=True)
+        each == own or (is_same and not each) for each, own in zip(texts, of_pairs, strict=True)
     ):
         return Alignment(np.arange(len(pairs)), how)
     by_text = _joined(_numbered(texts), _numbered(of_pairs), how)

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scoring.errors import KnownError
-from scoring.results.order import PairOrder, align, filtered_split
+from scoring.results.order import FILTERED, PairOrder, align, filtered_split
 from scoring.results.pairs import PairResults, read_pair_results
 from scoring.spec import text_hash
 from tests.conftest import ROOT
@@ -411,6 +411,24 @@ def test_position_and_key_match_within_one_dataset_alone() -> None:
             align(file, replace(order("ab", "12"), dataset=other), lambda: ["h1", "h2"])
     with pytest.raises(KnownError, match="do not say which pairs they are of"):
         align(order("ab", "12"), replace(order("ab", "12"), dataset="a.jsonl@0123"))
+
+
+def test_a_revision_has_the_outcomes_of_its_unchanged_texts_alone() -> None:
+    split = filtered_split()
+    assert split.hashes is not None
+    file = replace(split, hashes=None, dataset=None)
+    changed = ["0" * 16, *split.hashes[1:]]
+    pairs = replace(split, hashes=changed, dataset=f"{FILTERED}@0123")
+    assert align(file, pairs).rows.tolist() == [-1, *range(1, len(split))]
+    with pytest.raises(KnownError, match="0 of them are recognised by their texts"):
+        align(file, replace(pairs, hashes=[f"{row:016x}" for row in range(len(split))]))
+
+
+def test_an_outcome_without_a_text_is_of_no_pair_of_another_dataset() -> None:
+    file = replace(order("aaaa", hashes=["h1", "h2", "", ""]), dataset="org/name:test")
+    fork = replace(order("aaaa", hashes=["h1", "h2", "h3", "h4"]), dataset="org/fork:test")
+    assert align(file, fork).rows.tolist() == [0, 1, -1, -1]
+    assert align(file, replace(fork, dataset="org/name:test")).missing == 0
 
 
 def test_texts_of_the_filtered_split_are_known_by_place(shared_data: Path) -> None:
