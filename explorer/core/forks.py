@@ -65,7 +65,7 @@ class ForkServer:
         environ: variables of the process that is forked, if it is to be started.
 
         Raises:
-            EOFError: that process died before it could fork.
+            EOFError, OSError: that process died before it could fork.
         """
         ours, theirs = Pipe(duplex=False)
         with theirs, self._starting:

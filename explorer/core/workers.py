@@ -50,7 +50,7 @@ PRELOADED = (
     "scoring.families.judge",
 )
 _SECRET = re.compile(r"(TOKEN|SECRET|KEY|PASSWORD)(_|$)")
-"""In the names of variables that no worker is given."""
+"""In the names of variables that no worker is given; one that is spawned forgets them at once."""
 _FORKS = ForkServer(
     "from explorer.core import forks, workers; "
     "forks.serve_forks({fd}, workers.PRELOADED, workers.serve)"
@@ -137,7 +137,11 @@ class Worker:
             KnownError: the task's own; it met its limit; the worker died of something else; or
                 there is an error in the task, which the worker has logged.
         """
-        yield from self._ensure_started()
+        try:
+            yield from self._ensure_started()
+        except (EOFError, OSError) as error:  # what it is forked from died
+            logger.warning("a worker was not started", exc_info=error)
+            raise KnownError(_crashed(limit, "its process was not started")) from error
         pipe: Any = self._pipe
         with _Watch(self._process, limit) as watch:
             try:
@@ -219,8 +223,7 @@ class Worker:
         if why:
             return why
         reason = signal.Signals(-code).name if code is not None and code < 0 else f"code {code}"
-        another = text(f"another.{limit.way_out}")
-        return text("worker.died", doing=limit.doing, reason=reason, another=another)
+        return _crashed(limit, reason)
 
 
 def alone(
@@ -302,6 +305,11 @@ class _Watch:
             ):
                 n = _gigabytes(MOST_BYTES)
                 self.why = text("worker.together", doing=self._limit.doing, n=n)
+
+
+def _crashed(limit: Limit, reason: str) -> str:
+    another = text(f"another.{limit.way_out}")
+    return text("worker.died", doing=limit.doing, reason=reason, another=another)
 
 
 def _too_long(limit: Limit) -> str:
@@ -417,6 +425,8 @@ def _limit_seconds(limit: Limit) -> Iterator[None]:
 
     before = resource.getrlimit(resource.RLIMIT_CPU)
     most = ceil(time.process_time() + limit.seconds * (os.cpu_count() or 1))
+    if before[1] != resource.RLIM_INFINITY:
+        most = min(most, before[1])
     resource.setrlimit(resource.RLIMIT_CPU, (most, before[1]))
     signal.setitimer(signal.ITIMER_REAL, limit.crowded * limit.seconds)
     try:

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from explorer.core import workers
+from explorer.core.forks import ForkServer
 from explorer.core.work import result_of
 from explorer.core.workers import Limit, Worker
 from scoring.errors import KnownError
@@ -167,13 +168,14 @@ def test_what_it_began_ends_with_a_worker_that_is_killed(worker: Worker) -> None
     until(lambda: not is_running(pid))
 
 
-@pytest.mark.parametrize("task", [odd_tasks.sleeps, odd_tasks.spins])
+@pytest.mark.parametrize(("task", "crowded"), [(odd_tasks.sleeps, 5), (odd_tasks.spins, 1000)])
 def test_the_system_ends_what_takes_too_long_where_its_server_does_not_look(
-    worker: Worker, task: Any, monkeypatch: pytest.MonkeyPatch
+    worker: Worker, task: Any, crowded: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """By the clock, and by processor seconds, which a clock would take a thousand times as long."""
     monkeypatch.setattr(workers, "_LOOK_SECONDS", 3600)
     with pytest.raises(KnownError, match="Working took longer than the 1 s allowed"):
-        done_by(worker, task, limit=Limit("Working", 0.6))
+        done_by(worker, task, limit=Limit("Working", 0.6, crowded=crowded))
     assert done_by(worker, odd_tasks.doubled, 1) == 2
 
 
@@ -186,6 +188,18 @@ def test_the_seconds_of_a_task_do_not_bind_the_next(
     pid = worker.pid
     done_by(worker, task)
     assert done_by(worker, odd_tasks.process) == pid
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere it is spawned")
+def test_a_process_that_dies_before_it_forks_is_started_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    dying = ForkServer("import os; os._exit(1)")
+    monkeypatch.setattr(workers, "_FORKS", dying)
+    with pytest.raises(KnownError, match="Working crashed .its process was not started"):
+        done_by(Worker(), odd_tasks.doubled, 1)
+    monkeypatch.undo()
+    assert done_by(Worker(), odd_tasks.doubled, 1) == 2
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere nobody says who waits")
