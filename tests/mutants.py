@@ -29,6 +29,8 @@ TABLE = ROOT / "tests" / "mutants.md"
 COPIES = 2
 MOST_SECONDS = 120.0
 """Of the tests of one bug."""
+MOST_ROOM_SECONDS = 1000.0
+"""Of those of a room, without a bug."""
 PATIENCE = "40"
 """Seconds that a test waits there for what never comes."""
 INTRODUCTION = """\
@@ -154,9 +156,12 @@ def main(rooms: Sequence[str]) -> int:
     def check_room(room: str) -> set[str]:
         code = copies.get()
         try:
-            return failing_tests(code, tests_of[room], 1000.0) or set()
+            failing = failing_tests(code, tests_of[room], MOST_ROOM_SECONDS)
         finally:
             copies.put(code)
+        if failing is None:
+            raise SystemExit(f"The tests of {room} do not end within {MOST_ROOM_SECONDS:.0f} s.")
+        return failing
 
     def check_bug(bug: Bug) -> tuple[bool, str]:
         failing = failing_anyway[bug.room].result()
