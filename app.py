@@ -29,7 +29,7 @@ def main() -> None:
         from explorer.core.served import launched, prepare_for_many
         from explorer.core.text import text
         from explorer.core.theme import STYLES, script, theme
-        from explorer.page import build_page
+        from explorer.page import build_page, file_routes
         from explorer.stores import open_stores
 
         prepare_for_many()
@@ -42,7 +42,7 @@ def main() -> None:
             js=script(),
             _frontend=False,  # else it asks itself for the page, and a busy machine is too slow
             mcp_server=find_spec("mcp") is not None,
-            **launched(settings),
+            **launched(settings, file_routes(stores)),
         )
         stores.measuring.start()
         over.wait()

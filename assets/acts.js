@@ -146,17 +146,9 @@
     return { facet: of, names: names.map((box) => box.value) };
   };
 
-  // Of a number in a table, its row says the model, and the head its column.
-  const whose = (element) => {
-    const row = element.closest("tr[data-model]");
-    const cell = element.closest("td");
-    const head = row && cell && row.closest("table").tHead.rows[0].cells[cell.cellIndex];
-    return head ? { model: row.dataset.model, column: head.dataset.column } : {};
-  };
-
   const sendOf = (element) => {
     const { act, field } = element.dataset;
-    const sent = { ...whose(element), ...JSON.parse(element.dataset.sent || "{}") };
+    const sent = JSON.parse(element.dataset.sent || "{}");
     if (field) {
       sent[field] = element.type === "checkbox" ? element.checked
         : element.type === "number" && element.step !== "any" ? Math.round(Number(element.value)) : element.value;
@@ -174,8 +166,21 @@
     const link = event.target.closest("a[data-go]");
     if (!link || event.button || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
     event.preventDefault();
-    send(document.getElementById("go"), "go", { query: link.search });
+    followLink(link.search);
   });
+  // Tabs whose address is their state (go.js). The tab's button is pressed once its address is written.
+  const VIEWS = ["models"];
+  const tabIn = (query) => new URLSearchParams(query).get("tab") || "pairs";
+  const openView = (query) => {
+    tab = tabIn(query);
+    document.querySelector(`#tabs [role=tab][data-tab-id="${tab}"]`)?.click();
+    window.explorerViews?.get(tab)?.open(query);
+  };
+  const followLink = (query) => {
+    if (!VIEWS.includes(tabIn(query))) { send(document.getElementById("go"), "go", { query }); return; }
+    history.pushState(history.state, "", query);
+    openView(query);
+  };
 
   const isField = (element) => element.matches("input, select, textarea");
 
@@ -203,8 +208,7 @@
   const name = (inside) => {
     const element = inside?.closest?.("[data-act]");
     return element
-      && [element.dataset.act, element.dataset.sent, element.dataset.field, element.value,
-        ...Object.values(whose(element))].join("\n");
+      && [element.dataset.act, element.dataset.sent, element.dataset.field, element.value].join("\n");
   };
   let focused = null;
   document.addEventListener("focusin", (event) => { focused = name(event.target); });
@@ -291,13 +295,6 @@
 
   // A figure's models, bars and ranges, from when it is first pressed.
   const PLOTS = {
-    "models-plot": (part) => ({
-      plotly_click: (event) => {
-        const { data, pointNumber } = event.points[0];
-        const model = data.customdata?.[[pointNumber].flat()[0]];
-        if (model) send(part, "open", { value: model });
-      },
-    }),
     "pairs-plot": (part) => ({
       plotly_click: (event) => {
         const key = event.points[0].customdata;
@@ -376,8 +373,9 @@
     const isTurned = tab !== opened && !going().length; // else a link turns to it, and fills it
     tab = opened;
     if (linked.length && isTurned) {
-      write(true);
-      look(document.getElementById(opened));
+      if (!VIEWS.includes(opened) || tabIn(location.search) !== opened) write(true);
+      if (VIEWS.includes(opened)) window.explorerViews?.get(opened)?.open(location.search);
+      else look(document.getElementById(opened));
     }
     return [];
   };
@@ -391,6 +389,15 @@
     }
     return [];
   };
+  // By it the server knows what belongs to this browser.
+  const SECRET = "rewardbench-explorer-secret";
+  const keepSecret = (secret) => {
+    try {
+      if (localStorage.getItem(SECRET) === secret) return;
+      localStorage.setItem(SECRET, secret);
+    } catch { return; }
+    for (const view of window.explorerViews?.values() ?? []) view.open(location.search);
+  };
   const opened = (ids, queries) => {
     ids.forEach((id, place) => { if (queries[place]) fill(id, queries[place]); });
     document.documentElement.dataset.explorer = "ready";
@@ -399,7 +406,8 @@
     showAsked(location.search);
     if (tab !== asked && !addresses.has(tab)) look(document.getElementById(tab));
     // Pairs that the address asks for and that are not here yet are still asked for by it.
-    if ([null, source(queries[0])].includes(source(location.search))) write();
+    if (!VIEWS.includes(asked) && [null, source(queries[0])].includes(source(location.search))) write();
+    keepSecret(queries[ids.length]);
     // To Gradio it is open, but not loaded before its button is pressed: closed, and opened.
     if (asksForApi) { pressApi(); pressApi(); }
     return [];
@@ -422,7 +430,10 @@
     requestAnimationFrame(() => seeRow(document.getElementById("pairs")));
     return [];
   };
-  addEventListener("popstate", () => send(document.getElementById("go"), "go", { query: location.search, back: true }));
+  addEventListener("popstate", () => {
+    if (VIEWS.includes(tabIn(location.search))) openView(location.search);
+    else send(document.getElementById("go"), "go", { query: location.search, back: true });
+  });
   // anew: whether the address is a step of its own; null where it is not to be written.
   const wrote = (id, query, anew = false) => {
     const part = document.getElementById(id);
@@ -552,5 +563,5 @@
     return inputs;
   };
 
-  window.explorer = { act, opened, went, wrote, refused, done, turn, look, idle, reviews };
+  window.explorer = { act, follow: followLink, opened, went, wrote, refused, done, turn, look, idle, reviews };
 })

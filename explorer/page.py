@@ -8,11 +8,13 @@ from typing import Any
 
 import gradio as gr
 from markupsafe import Markup
+from starlette.routing import Route
 
 from explorer.api.results import BoardEndpoints, PairEndpoints, publish_results
 from explorer.api.running import RunEndpoints, publish_runs
 from explorer.api.scoring import ScoreEndpoints, publish_scoring
 from explorer.api.searching import SearchEndpoints, publish_search
+from explorer.core.address_view import file_route
 from explorer.core.html import help_html, render
 from explorer.core.parts import (
     EVENT,
@@ -29,13 +31,14 @@ from explorer.core.parts import (
     wrote,
 )
 from explorer.core.served import LeanBlocks, queued
-from explorer.core.settings import ASSETS
+from explorer.core.settings import ASSETS, Settings
 from explorer.core.text import text
 from explorer.core.work import Latest
 from explorer.reader.links import TABS, tab_of
 from explorer.reader.scene import Scenes
 from explorer.reader.session import Session
 from explorer.reader.source_view import SourceBarParts, build_sourcebar, sourcebar
+from explorer.runs.visitors import Visitor
 from explorer.stores import Stores
 from explorer.tabs.about.view import (
     Chooser,
@@ -45,9 +48,8 @@ from explorer.tabs.about.view import (
     offer_of,
     wire_chooser,
 )
-from explorer.tabs.models.acts_view import ModelsTab, wire_models
-from explorer.tabs.models.source_view import BoardSource, wire_boardsource
-from explorer.tabs.models.view import ModelsParts, build_models
+from explorer.tabs.models.source_view import BoardSource, BoardSourceParts, wire_boardsource
+from explorer.tabs.models.view import ModelsView, build_models
 from explorer.tabs.pairs.acts_view import PairsTab, wire_pairs
 from explorer.tabs.pairs.review.acts_view import ReviewTab, wire_review
 from explorer.tabs.pairs.review.view import remembered_review
@@ -55,7 +57,7 @@ from explorer.tabs.pairs.view import PairsParts, build_pairs, remembered_notes
 from explorer.tabs.score.acts_view import ScoreTab, wire_score
 from explorer.tabs.score.before_view import Find, offered_models, wire_find
 from explorer.tabs.score.publish_view import Publish, wire_publish
-from explorer.tabs.score.signin_view import build_signin, identify
+from explorer.tabs.score.signin_view import build_signin, identify, visitor_of
 from explorer.tabs.score.view import ScoreParts, build_score
 from explorer.tabs.try_it.acts_view import TrialTab, wire_trial
 from explorer.tabs.try_it.view import TrialParts, build_trial
@@ -85,7 +87,7 @@ class PageParts:
     pairs: PairsParts
     score: ScoreParts
     trial: TrialParts
-    models: ModelsParts
+    results: BoardSourceParts
     about: gr.HTML
     tab: dict[str, gr.Tab]
     timer: gr.Timer
@@ -101,7 +103,6 @@ class Page:
     stores: Stores
     parts: PageParts
     pairs: PairsTab
-    models: ModelsTab
     score: ScoreTab
 
     @guarded
@@ -121,7 +122,7 @@ class Page:
         """
         parts, settings = self.parts, self.stores.settings
         kept = identify(request, profile, token, secret, session, settings=settings)
-        session.results_id, session.is_open = self.stores.results.sources.best, True
+        session.is_open = True
         tab = tab_of(query_string)
         filling = [
             partial(self._tab, each, query_string, session, notes)
@@ -146,16 +147,9 @@ class Page:
         """What a link asks for of a tab."""
         if tab == "pairs":
             return self.pairs.open(query_string, session, notes)
-        if tab == "models":
-            return self.models.open(query_string, session)
         if tab == "score":
             return self.score.open(query_string, session)
         return {}
-
-    @guarded
-    def best_board(self, session: Session) -> None:
-        """Turn to the newest published results."""
-        session.results_id = self.stores.results.sources.best
 
     @guarded
     def bars(self, session: Session, *, is_opening: bool = False) -> Filling:
@@ -169,10 +163,9 @@ class Page:
         table = (pairs.get if is_opening else pairs.find)(session.table_id)
         asking = pairs.sources.fetching or boards.sources.fetching
         chosen = {self.parts.chooser.offer: offer_of(table, pairs.sources.best)} if table else {}
-        seen = (pairs.sources, table), (boards.sources, boards.get(session.results_id))
         return {
             **chosen,
-            **sourcebar(self.parts.bar, *seen, can_retry),
+            **sourcebar(self.parts.bar, (pairs.sources, table), boards.sources, can_retry),
             self.parts.timer: gr.Timer(active=asking),
         }
 
@@ -231,12 +224,12 @@ def _lay_out(stores: Stores) -> PageParts:
         with tab["try"]:
             trial = build_trial(settings)
         with tab["models"]:
-            models = build_models(bar.results)
+            results = build_models(models_view(stores), partial(identified, settings))
         with tab["about"]:
             about = gr.HTML()
     return PageParts(
         gr.State(Session(is_open=False)), bar, secret, chooser, tabs,
-        pairs, score, trial, models, about, tab,
+        pairs, score, trial, results, about, tab,
         gr.Timer(_POLL_SECONDS, active=False), go,
         gr.Textbox(visible=False), typed,
     )  # fmt: skip
@@ -259,11 +252,30 @@ def callbacks_of(stores: Stores, parts: PageParts) -> Page:
     settings = stores.settings
     scenes = Scenes(stores.pairs, stores.counter, stores.fields)
     pairs = PairsTab(scenes, settings, parts.pairs)
-    models = ModelsTab(
-        stores.boards, stores.measuring, stores.fields, settings, parts.models, stores.pairs.all
-    )
     score = ScoreTab(scenes, stores.runs, stores.boards, settings, parts.score, parts.session)
-    return Page(stores, parts, pairs, models, score)
+    return Page(stores, parts, pairs, score)
+
+
+def models_view(stores: Stores) -> ModelsView:
+    """What the server shows of the Models tab."""
+    tables = stores.pairs.all
+    return ModelsView(stores.boards, stores.measuring, stores.fields, stores.settings, tables)
+
+
+def file_routes(stores: Stores) -> list[Route]:
+    """The routes of files to take away."""
+    return [file_route(models_view(stores).as_view(), partial(identified, stores.settings))]
+
+
+def identified(
+    settings: Settings,
+    request: gr.Request,
+    profile: gr.OAuthProfile | None,
+    token: gr.OAuthToken | None,
+    secret: str,
+) -> Visitor:
+    """Who asks for the regions of a view."""
+    return visitor_of(request, profile, token, secret, settings=settings)
 
 
 def _wire(callbacks: Page, page: gr.Blocks) -> None:
@@ -274,7 +286,6 @@ def _wire(callbacks: Page, page: gr.Blocks) -> None:
     publish = Publish(stores.runs, stores.pairs, stores.hub, settings, parts.score.runs.publish)
     wire_pairs(callbacks.pairs, session)
     wire_review(review, session, parts.pairs.table_id, parts.pairs.listed)
-    wire_models(callbacks.models, session)
     wire_score(callbacks.score, parts.tab["score"])
     wire_find(Find(stores.hub, parts.score.find), parts.score.order.model, session)
     wire_publish(publish, session)
@@ -307,14 +318,14 @@ def _wire_typed(parts: PageParts, page: gr.Blocks) -> None:
 def _wire_links(callbacks: Page, page: gr.Blocks) -> None:
     """Open what the address asks for, and later what links on the page do: one call each."""
     parts, session = callbacks.parts, callbacks.parts.session
-    pairs, models, score = parts.pairs, parts.models, parts.score
-    linked = pairs.part, models.part, score.part
-    addresses = [pairs.address, models.address, score.address]
-    shown = [parts.tabs, *pairs.outputs, *models.outputs, *score.outputs]
+    pairs, score = parts.pairs, parts.score
+    linked = pairs.part, score.part
+    addresses = [pairs.address, score.address]
+    shown = [parts.tabs, *pairs.outputs, *score.outputs]
     asked = [parts.asked, parts.secret, session, pairs.notes]
     frame = components(parts.secret, parts.chooser.missing, *_bars(callbacks)["outputs"])
     opened = page.load(callbacks.open, asked, [*shown, *frame], js=ADDRESS, **EVENT)
-    opened.then(None, addresses, None, js=filling(*linked))
+    opened.then(None, [*addresses, parts.secret], None, js=filling(*linked))
     going = parts.go.relay.act(callbacks.go, [session, pairs.notes], shown, **EVENT)
     going.then(None, addresses, None, js=went(parts.go, *linked))
 
@@ -328,12 +339,7 @@ def _bars(callbacks: Page) -> dict[str, Any]:
 
 def _wire_sources(callbacks: Page) -> None:
     """Show pairs and results that arrive, or are chosen or asked for by the address."""
-    parts, pairs, models, bars = (
-        callbacks.parts,
-        callbacks.pairs,
-        callbacks.models,
-        _bars(callbacks),
-    )
+    parts, pairs, bars = callbacks.parts, callbacks.pairs, _bars(callbacks)
     state, chooser = (
         [parts.session, parts.pairs.notes],
         Chooser(callbacks.stores.pairs, parts.chooser),
@@ -355,9 +361,6 @@ def _wire_sources(callbacks: Page) -> None:
     ]
     for each in (followed, *turned):
         each.then(None, parts.pairs.address, None, js=wrote(parts.pairs.part)).then(**bars)
-    newest = parts.bar.results.show.click(callbacks.best_board, parts.session, None, **EVENT)
-    source = BoardSource(callbacks.stores.results, parts.models.source)
-    for each in (newest, *wire_boardsource(source, parts.session)):
-        each.success(models.show, parts.session, parts.models.outputs, **EVENT).then(**bars)
+    wire_boardsource(BoardSource(callbacks.stores.results, parts.results), parts.session)
     parts.timer.tick(**bars)
     parts.bar.retry.click(callbacks.retry, **EVENT).then(**bars)

@@ -72,6 +72,7 @@ TORCH_FREE = [name for name in SCORING if name not in WITH_TORCH]
 WITH_GRADIO = (
     "explorer.page",
     "explorer.api",
+    "explorer.core.address_view",
     "explorer.core.parts",
     "explorer.core.served",
     "explorer.core.theme",
@@ -226,17 +227,17 @@ def test_the_app_only_joins_the_parts() -> None:
 
 BUDGETS: dict[str, int] = {
     "scoring": 15_200,
-    "explorer/core": 3_800,
+    "explorer/core": 4_100,
     "explorer/data": 4_000,
     "explorer/stats": 2_500,
     "explorer/results": 3_400,
     "explorer/runs": 3_000,
-    "explorer/tabs": 13_500,
+    "explorer/tabs": 13_100,
     "explorer/api": 1_600,
     "explorer": 500,
     "tests": 62_200,
-    "templates": 1_900,
-    "scripts": 900,
+    "templates": 2_000,
+    "scripts": 1_100,
     "text.toml": 1_500,
 }
 """Lines that a room may have, blank ones and docstrings too. A change lowers its rooms' rows to
@@ -247,9 +248,9 @@ WORDS = frozenset(
     "apart alone whole left given drawn".split()
 )
 """Of names they say too little: verbs of speech, participles in place of things, adverbs."""
-MOST_NAMES = 147
+MOST_NAMES = 137
 """Functions and classes whose names have one of `WORDS`: may only fall, and 60 are wanted."""
-MOST_LONG_LINES = 174
+MOST_LONG_LINES = 138
 """Lines of templates and scripts above 120 characters: may only fall."""
 _LONGEST_LINE = 120
 _OURS = [path for room in ("explorer", "scoring", "tests") for path in (ROOT / room).rglob("*")]

@@ -41,7 +41,7 @@ from explorer.runs.visitors import Visitor
 from explorer.stats.difficulty import LEAST_MODELS, difficulty, failed_by_most
 from explorer.stats.duels import CELLS, DuelPart, duel
 from explorer.stats.rules import V1
-from explorer.tabs.models.state import ModelsState, move, ranking_of
+from explorer.tabs.models.state import BOARD_BENCHMARKS, TIES, ModelsState
 from scoring.benchmark import SECTIONS, section_of
 from scoring.errors import KnownError, shown
 
@@ -379,12 +379,12 @@ class BoardEndpoints:
             best}}. Scores are 0 to 1, unrounded; what is not known is null.
         """
         most = None if limit is None else _limit(limit)
-        state = ModelsState(own=False)
-        counted = "official" if ties == "loss" else ties
-        asked = {"benchmark": benchmark, "prior_sets": prior_sets, "ties": counted}
-        for act, value in asked.items():
-            state = move(state, act, {"value": value})
-        ranking = ranking_of(state)
+        ranking = ModelsState(
+            own=False,
+            benchmark=one_of("A benchmark", BOARD_BENCHMARKS, benchmark),
+            prior_sets=one_of("Prior sets", (True, False), prior_sets),
+            ties=one_of("A tie", TIES, "official" if ties == "loss" else ties),
+        ).ranking
         left = self.measuring.measured(ranking)
         refused = self.measuring.refused(ranking)
         return leaderboard_json(self.boards.board(None, ranking), left, refused, most)

@@ -14,6 +14,7 @@ from typing import Any
 from jinja2 import Environment, FunctionLoader, StrictUndefined
 
 from explorer.core.text import text
+from scoring.errors import counted
 from scoring.limits import MEGABYTE, Step
 from scoring.results.files import LeftOut
 
@@ -58,6 +59,7 @@ def _environment() -> Environment:
     made.globals |= {"text": text, "zip": zip}
     made.filters |= {
         "n": "{:,}".format,
+        "counted": lambda n, one, many="": counted(n, one, many or f"{one}s"),
         "json": json.dumps,
         "percent": percent,
         "in_percent": in_percent,

@@ -16,7 +16,7 @@ LONGEST_LINK = 20_000
 """Characters of a query string that are looked at."""
 MOST_DROPPED = 20
 """Parts that mean nothing that are named."""
-_IGNORED = ("tab", "view", "__theme", "__sign", "logs")
+IGNORED = ("tab", "view", "__theme", "__sign", "logs")
 """What Gradio and Spaces write into an address for themselves."""
 
 S = TypeVar("S")
@@ -140,13 +140,13 @@ class Codec(Generic[S]):
         parts.sort(key=lambda part: late.index(part[0]) if part[0] in late else -1)
         state = self.usual if onto is None else onto
         for name, text in parts:
-            if name in _IGNORED:
+            if name in IGNORED:
                 continue
             try:
                 state = known[name].after(state, text)
             except (KeyError, ValueError):
                 dropped.append(as_dropped(name, text))
-        return Decoded(state, told(dropped))
+        return Decoded(state, first_dropped(dropped))
 
     def moved(self, state: S, path: str, value: object) -> S:
         """The state after an act that sets the value at a path to what anybody may have posted.
@@ -195,6 +195,6 @@ def as_dropped(name: str, value: str) -> str:
     return f"{name}={value}"[:80]
 
 
-def told(dropped: list[str]) -> tuple[str, ...]:
+def first_dropped(dropped: list[str]) -> tuple[str, ...]:
     """The first of the parts that mean nothing."""
     return tuple(dropped if len(dropped) <= MOST_DROPPED else [*dropped[:MOST_DROPPED], "…"])

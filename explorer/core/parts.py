@@ -69,8 +69,8 @@ def disk_is_full(error: Exception) -> bool:
     return isinstance(error, OSError) and error.errno in _FULL
 
 
-def explained(error: Exception) -> str:
-    """An error as its cause is told; one that is not known is logged, and told as ours."""
+def user_message(error: Exception) -> str:
+    """Message to show for an error; unknown errors are logged and reported as a bug."""
     if isinstance(error, KnownError):
         return str(error)
     if disk_is_full(error):
@@ -92,7 +92,7 @@ def errors_shown() -> Iterator[None]:
         raise
     except Exception as error:
         # A toast renders its message as HTML, images included; programs read it as it is.
-        message = escape(explained(error), quote=False)
+        message = escape(user_message(error), quote=False)
         clear_frames(error.__traceback__)  # their variables may hold work under way
         title = text("error.title")
         raise gr.Error(message, duration=12, title=title, print_exception=False) from error
@@ -129,7 +129,7 @@ def joined_fillings(*fillings: Callable[[], Filling]) -> Filling:
         try:
             filled |= filling()
         except Exception as error:
-            gr.Warning(escape(explained(error), quote=False), title=text("error.title"))
+            gr.Warning(escape(user_message(error), quote=False), title=text("error.title"))
     return filled
 
 

@@ -6,6 +6,7 @@ import inspect
 import os
 import sys
 import time
+from collections.abc import Sequence
 from contextlib import suppress
 from copy import copy
 from functools import cached_property
@@ -58,6 +59,8 @@ UNREAD_SECONDS = 60.0
 MOST_SESSIONS = 300
 """Open pages that are remembered, some 0.04 MB each; the one that did nothing for longest goes."""
 _END_OF_STREAM = b'"msg":"close_stream"'
+_FIRST_SCRIPTS = ("storage.js", "idiomorph/idiomorph.min.js")
+"""Run before anything is drawn."""
 CONNECTIONS = 10_000
 """That may be open at once, where the system allows it."""
 _UNREAD = {"key", "skip_api", "preserved_by_key", "max_batch_size", "stream_every"}
@@ -144,6 +147,17 @@ class LeanBlocks(gr.Blocks):  # type: ignore[misc]
             values = await super().postprocess_data(few, shown, state)
             made = dict(zip(few.outputs, values, strict=True))
             return [made.get(each, gr.skip()) for each in block_fn.outputs]
+
+
+def _asset(name: str) -> str:
+    return (ASSETS / name).read_text(encoding="utf-8")
+
+
+def _plotly(_: Request) -> Response:
+    from plotly.offline import get_plotlyjs
+
+    headers = {"Cache-Control": "max-age=86400"}
+    return Response(get_plotlyjs(), media_type="text/javascript", headers=headers)
 
 
 def _openapi(request: Request) -> Response:
@@ -368,11 +382,11 @@ class FairQueue(queueing.Queue):  # type: ignore[misc]
                     del unread[session], answers[session]
 
 
-def launched(settings: Settings) -> dict[str, Any]:
-    """How the page is launched."""
+def launched(settings: Settings, routes: Sequence[Route] = ()) -> dict[str, Any]:
+    """How the page is launched. routes: of files to take away."""
     most = settings.max_upload_bytes
     return {
-        "head": f"<script>{(ASSETS / 'storage.js').read_text(encoding='utf-8')}</script>",
+        "head": "".join(f"<script>{_asset(name)}</script>" for name in _FIRST_SCRIPTS),
         "footer_links": ["api"],  # not shown; without it no address opens the page of endpoints
         "run_history": False,
         "share": False,
@@ -383,6 +397,8 @@ def launched(settings: Settings) -> dict[str, Any]:
             "routes": [
                 Mount("/katex", StaticFiles(directory=ASSETS / "katex")),
                 Route("/gradio_api/openapi.json", _openapi),
+                Route("/plotly.min.js", _plotly),
+                *routes,
             ],
             "exception_handlers": {
                 OSError: _not_taken,

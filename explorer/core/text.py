@@ -26,7 +26,7 @@ def text(key: str, **values: object) -> str:
 
     >>> text("pager.page", page=1, pages=60)
     'Page 1 of 60'
-    >>> text("compare.n", n="1"), text("compare.n", n="1,234")
+    >>> text("board.n_pairs", n="1"), text("board.n_pairs", n="1,234")
     ('1 pair', '1,234 pairs')
     """
     words = _texts()[key]

@@ -21,6 +21,7 @@ _COLOURS = {
     MARK: "#64748b",
     **{f"{SERIES}-{number}": colour for number, colour in enumerate(_SERIES)},
 }
+_VARIABLES = {CHOSEN: "--chosen", REJECTED: "--rejected", PROMPT: "--bar"}
 _FAINT = "rgba(128,128,128,.16)"
 _GREY = "rgba(128,128,128,.8)"
 _DIVERGING = (
@@ -157,6 +158,14 @@ _DARK: dict[str, Any] = {
     "table_row_focus": "#1e2a52",
     "link_text_color": "*primary_300",
 }
+
+
+def figure_json(figure: Any, height: int) -> str:
+    """A painted figure as Plotly's JSON, with the page's variables for colours that it has."""
+    written = painted(figure, height).to_json()
+    for colour, name in _VARIABLES.items():
+        written = written.replace(f'"{colour}"', f'"var({name})"')
+    return str(written)
 
 
 def painted(figure: Any, height: int = 260) -> Any:

@@ -15,13 +15,9 @@ MODELS_TAB = "models"
 _ALL = PairsState()
 _FAILURES = "failures"
 """What links once called the tab of the pairs with what models made of them."""
-COMPARE = "compare"
-"""What they once called the tab of models that are compared."""
 _ONCE = {
     "browse": TABS[0],
     _FAILURES: TABS[0],
-    "leaderboard": MODELS_TAB,
-    COMPARE: MODELS_TAB,
     "runs": "score",
 }
 """Tab that there was -> the one that has its place."""
@@ -32,7 +28,7 @@ def tab_of(query_string: object) -> str:
 
     >>> tab_of("?tab=about"), tab_of("?tab=elsewhere"), tab_of("?tab=failures&model=m")
     ('about', 'pairs', 'pairs')
-    >>> tab_of("?tab=leaderboard"), tab_of("?tab=runs")
+    >>> tab_of("?tab=models"), tab_of("?tab=runs")
     ('models', 'score')
     """
     asked = named_tab(query_string)
@@ -45,7 +41,7 @@ def decode_pairs(query_string: object) -> Decoded[PairsState]:
 
     >>> decode_pairs("?tab=failures&show=wins").state == PairsState(outcomes=True, kind="wins")
     True
-    >>> decode_pairs("?tab=compare&a=m&source=demo") == Decoded(PairsState("demo"))
+    >>> decode_pairs("?tab=models&a=m&source=demo") == Decoded(PairsState("demo"))
     True
     """
     decoded = PAIRS_LINK.decode(query_string)

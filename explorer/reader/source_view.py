@@ -17,11 +17,11 @@ Seen = tuple[Sources[Any], Sourced | None]
 
 @dataclass(frozen=True)
 class SourceParts:
-    """What tells of the data of one kind.
+    """What tells of the pairs.
 
-    caption: names it, and opens the popover in which others are chosen; its id is the popover's
+    caption: names them, and opens the popover in which others are chosen; its id is the popover's
         with "-caption" behind it.
-    remarks: what was found in it. show: a button in the strip that shows what arrived.
+    remarks: what was found in them. show: a button in the strip that shows what arrived.
     """
 
     caption: gr.HTML
@@ -36,68 +36,51 @@ class SourceBarParts:
     words: gr.HTML
     retry: gr.Button
     pairs: SourceParts
-    results: SourceParts
 
 
 def build_sourcebar(caption: gr.HTML) -> SourceBarParts:
     """Lay the strip out where it is called; it is not seen while there is nothing to be known.
 
-    caption: of the pairs. Caption and remarks of the results are laid out where they stand.
+    caption: of the pairs.
     """
     with gr.Row(elem_classes="sourcebar"):
         words, remarks = gr.HTML(), gr.HTML()
-        shows = [
-            gr.Button(
-                text(f"source.show_{which}"), variant="primary", size="sm", scale=0, min_width=140,
-                visible=False,
-            )
-            for which in ("pairs", "board")
-        ]  # fmt: skip
+        show = gr.Button(
+            text("source.show_pairs"), variant="primary", size="sm", scale=0, min_width=140,
+            visible=False,
+        )  # fmt: skip
         retry = gr.Button(text("source.retry"), size="sm", scale=0, min_width=70, visible=False)
-    results = SourceParts(
-        gr.HTML(elem_id="results-caption", render=False),
-        gr.HTML(elem_id="results-remarks", render=False),
-        shows[1],
-    )
-    return SourceBarParts(words, retry, SourceParts(caption, remarks, shows[0]), results)
+    return SourceBarParts(words, retry, SourceParts(caption, remarks, show))
 
 
-def sourcebar(parts: SourceBarParts, pairs: Seen, results: Seen, can_retry: bool) -> Filling:
-    """What the strip and the captions say to someone who looks at these.
+def sourcebar(
+    parts: SourceBarParts, pairs: Seen, results: Sources[Any], can_retry: bool
+) -> Filling:
+    """What the strip and the caption say to someone who looks at these pairs.
 
-    What is told of data that are not here any more stays as it was.
+    What is told of pairs that are not here any more stays as it was.
     """
-    kinds = [(parts.pairs, *pairs), (parts.results, *results)]
-    filled: Filling = {}
-    arrived, asked = list[str](), list[float]()
-    for each, sources, item in kinds:
-        if item is None:
-            continue
-        has_arrived = (
-            item.id != sources.best and sources.find(item.id) is not None and not sources.fetching
-        )
-        if has_arrived:
-            arrived.append(sources.get(sources.best).caption)
-        if sources.asked is not None and sources.passed_over:
-            asked.append(sources.asked)
-        popover = (each.caption.elem_id or "").removesuffix("-caption")
-        remarks = text("source.remarks", n=f"{len(item.remarks)}")
-        filled |= {
-            each.caption: render("reader/caption.html", caption=item.caption, popover=popover),
-            each.remarks: part("listing", remarks, item.remarks),
-            each.show: gr.update(visible=has_arrived),
-        }
-    if any(item is None for _, _, item in kinds):
-        return filled
-    reasons = _reasons(pairs[0].passed_over | results[0].passed_over)
-    is_asking = any(sources.fetching for _, sources, _ in kinds)
-    return filled | {
+    sources, item = pairs
+    if item is None:
+        return {}
+    is_asking = sources.fetching or results.fetching
+    is_known = sources.find(item.id) is not None
+    has_arrived = item.id != sources.best and is_known and not sources.fetching
+    times = [each.asked for each in (sources, results) if each.asked and each.passed_over]
+    reasons = _reasons(sources.passed_over | results.passed_over)
+    each = parts.pairs
+    popover = (each.caption.elem_id or "").removesuffix("-caption")
+    remarks = text("source.remarks", n=f"{len(item.remarks)}")
+    return {
+        each.caption: render("reader/caption.html", caption=item.caption, popover=popover),
+        each.remarks: part("listing", remarks, item.remarks),
+        each.show: gr.update(visible=has_arrived),
         parts.words: render(
             "reader/sourcebar.html",
             is_asking=is_asking,
-            arrived=arrived,
+            arrived=[sources.get(sources.best).caption] if has_arrived else [],
             reasons=reasons,
-            asked=time.strftime("%H:%M:%S", time.gmtime(max(asked))) if asked else "",
+            asked=time.strftime("%H:%M:%S", time.gmtime(max(times))) if times else "",
         ),
         parts.retry: gr.update(visible=can_retry and bool(reasons) and not is_asking),
     }

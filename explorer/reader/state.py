@@ -14,9 +14,9 @@ from explorer.core.links import (
     as_dropped,
     checked,
     choice,
+    first_dropped,
     flag,
     several,
-    told,
 )
 from explorer.core.text import text
 from explorer.core.validation import one_of, whole_number
@@ -155,7 +155,7 @@ def fitting(
             dropped.append(text("filter.no_tokens", tokenizer=kept.tokenizer[:80]))
             filters = filters.without_range(kept)
     fitted = replace(state, source=table.id, filters=filters, slices=tuple(slices))
-    return fitted, told(dropped)
+    return fitted, first_dropped(dropped)
 
 
 def move(state: PairsState, act: str, sent: Mapping[str, Any]) -> PairsState:

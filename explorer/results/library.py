@@ -7,13 +7,13 @@ from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import NamedTuple
 
 from explorer.core.caches import LruCache
 from explorer.core.settings import Settings
 from explorer.core.text import text
 from explorer.data.sources import Candidate, Sources
 from explorer.results.published import (
-    UPLOADED,
     Results,
     beside,
     fetch_results,
@@ -22,6 +22,7 @@ from explorer.results.published import (
     with_second,
 )
 from explorer.results.uploads import Uploaded, read_result_files
+from explorer.runs.visitors import EVERYBODY
 from scoring.errors import KnownError
 from scoring.hub.access import Hub, HubId, parse_hub_id
 from scoring.limits import Limits, Tell, tell_nobody
@@ -39,26 +40,34 @@ class ResultsLibrary:
         """sources: the results that everybody sees. limits: of the files that visitors send."""
         self.sources = sources
         self._limits = limits
-        self._beside = LruCache[tuple[str, Results]](_KEPT)  # with the id that they are beside
+        self._beside = LruCache[_Beside](_KEPT)
 
     def get(self, results_id: object) -> Results:
         """What a session is looking at; the best that everybody sees where its id is unknown."""
         found = self._find(results_id)
-        return self.sources.get(results_id) if found is None else found[1]
+        return self.sources.get(results_id) if found is None else found.results
 
-    def is_gone(self, results_id: object) -> bool:
-        """Whether an id is one of files that are not here any more."""
-        of_files = isinstance(results_id, str) and UPLOADED in results_id
-        return of_files and self._find(results_id) is None
+    def id_of_files(self, token: str, owner: str) -> str | None:
+        """The id of results with a visitor's files; None if they are gone, or another visitor's."""
+        for each in self._beside.snapshot():
+            uploaded = each.results.uploaded
+            if uploaded is not None and uploaded.token == token and each.owner == owner:
+                return each.results.id
+        return None
 
     def upload(
-        self, results_id: object, files: Mapping[str, Path], tell: Tell = tell_nobody
+        self,
+        results_id: object,
+        files: Mapping[str, Path],
+        tell: Tell = tell_nobody,
+        owner: str = EVERYBODY,
     ) -> Results:
         """Results with a visitor's files beside what they look at, and what they sent before.
 
         What they looked at before makes room: its id is gone then.
 
         files: by the names that the visitor gave them; they are the caller's to delete.
+        owner: of the files, as of `Visitor`.
 
         Raises:
             KnownError: they are too large, too many, or none of them is a result.
@@ -67,30 +76,39 @@ class ResultsLibrary:
             self._limits.check_files(path.stat().st_size, name)
         uploaded = read_result_files(files, tell, self._limits)
         before = self._find(results_id)
-        if before is not None and before[1].uploaded is not None:
-            uploaded = before[1].uploaded + uploaded
-        return self._keep(self.without(results_id), uploaded, results_id)
+        if before is not None and before.results.uploaded is not None:
+            uploaded = before.results.uploaded + uploaded
+        return self._keep(self.without(results_id), uploaded, results_id, owner)
 
     def without(self, results_id: object) -> Results:
         """The same without a visitor's files."""
         found = self._find(results_id)
-        return self.sources.get(results_id if found is None else found[0])
+        return self.sources.get(results_id if found is None else found.base_id)
 
     def newest(self, results_id: object) -> Results:
         """The best that everybody sees, with the files that were beside what is looked at."""
         found, best = self._find(results_id), self.sources.get(None)
-        uploaded = None if found is None else found[1].uploaded
-        return best if uploaded is None else self._keep(best, uploaded, results_id)
+        if found is None or found.results.uploaded is None:
+            return best
+        return self._keep(best, found.results.uploaded, results_id, found.owner)
 
-    def _keep(self, base: Results, uploaded: Uploaded, before: object) -> Results:
+    def _keep(self, base: Results, uploaded: Uploaded, before: object, owner: str) -> Results:
         results = beside(base, uploaded)
         if isinstance(before, str):
             self._beside.discard(before)
-        self._beside[results.id] = base.id, results
+        self._beside[results.id] = _Beside(base.id, results, owner)
         return results
 
-    def _find(self, results_id: object) -> tuple[str, Results] | None:
+    def _find(self, results_id: object) -> "_Beside | None":
         return self._beside.get(results_id) if isinstance(results_id, str) else None
+
+
+class _Beside(NamedTuple):
+    """Results with a visitor's files. base_id: of the same without them."""
+
+    base_id: str
+    results: Results
+    owner: str
 
 
 _DEFAULT_RESULTS = HubId("allenai/reward-bench-results")

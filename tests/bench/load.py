@@ -38,7 +38,6 @@ from explorer.runs.orders import ModelOrder
 from explorer.runs.selections import selected_per_subset
 from explorer.runs.visitors import Visitor as Owner
 from explorer.stores import open_stores
-from explorer.tabs.models.acts_view import ModelsTab
 from explorer.tabs.pairs.acts_view import PairsTab
 from explorer.tabs.score.acts_view import ScoreTab
 from scoring.models.memory import group_bytes
@@ -93,9 +92,12 @@ def browse(visitor: Visitor, measured: Measured, is_over: Callable[[], bool], se
             visitor.data(Page.open, {"Textbox": link})
 
     def look(kind: str, link: str) -> None:
-        open_link(f"{kind}: open", link)
-        with measured.timed(f"{kind}: draw"):
-            visitor.data(ModelsTab.act, event_data={"act": "again"})
+        asked = {"session_hash": visitor.session, "component_id": _view_of(visitor.page)}
+        asked |= {"fn_name": "render", "data": {"query": link}}
+        with measured.timed(kind):
+            answer = json.load(visitor.open("component_server", json.dumps(asked).encode()))
+            if "regions" not in answer:
+                raise ValueError(answer)
 
     models = ("Skywork/Skywork-Reward-Llama-3.1-8B-v0.2", "allenai/tulu-v2.5-13b-uf-rm")
     acts: tuple[Callable[[], None], ...] = (
@@ -111,6 +113,12 @@ def browse(visitor: Visitor, measured: Measured, is_over: Callable[[], bool], se
     while not is_over():
         time.sleep(choose.expovariate(1 / THOUGHT))
         choose.choices(acts, (3, 2, 6, 1, 1, 1, 1))[0]()
+
+
+def _view_of(page: Any) -> int:
+    """The number of the component that the Models tab is."""
+    views = (n for n, each in page.blocks.items() if "view-block" in (each.elem_classes or []))
+    return int(next(views))
 
 
 def score(address: str, measured: Measured, is_over: Callable[[], bool], seed: int) -> None:

@@ -24,6 +24,7 @@ from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
 from typing import Any
+from urllib.parse import quote
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
@@ -32,16 +33,17 @@ import numpy as np
 
 from explorer.core.settings import Settings
 from explorer.data.table import PairTable
+from explorer.page import models_view
 from explorer.reader.session import Session
 from explorer.reader.state import OF_OUTCOMES, OUTCOME_KINDS, PairsState
 from explorer.results.board import Ranking
 from explorer.runs.cards import RunCard, write_card
+from explorer.runs.visitors import Visitor
 from explorer.stores import Stores, open_stores
-from explorer.tabs.models.state import CHARTS, MODELS_PANELS, ModelsState
+from explorer.tabs.models.state import CHARTS, MODELS_PANELS
 from explorer.tabs.pairs.acts_view import PairsTab
 from scoring.record import Run, locked, new_folder
 from scoring.spec import Plan, RunFacts, ScoredPack, ScoredPair
-from tests.explorer.boards import comparing, tab_on
 from tests.explorer.browsing import pairs_parts, scenes_on
 
 DATA = Path(__file__).parents[3] / "shared" / "data"
@@ -105,15 +107,25 @@ def timed(work: Callable[[], Any], rounds: int = ROUNDS) -> float:
     return 1000 * median(seconds)
 
 
+def shown(stores: Stores, query: str, rounds: int = ROUNDS) -> float:
+    """How long all regions of an address of the Models tab take, with no HTML kept."""
+
+    def write() -> None:
+        _, regions = models_view(stores).regions(f"?tab=models&{query}", Visitor())
+        for region in regions.values():
+            region()
+
+    return timed(write, rounds)
+
+
 def views(settings: Settings) -> dict[str, float]:
     """What each act takes, where all was read and measured before."""
     stores = open_stores(settings)
-    tab, view = tab_on(stores), ModelsState()
-    took = {"open: the leaderboard": timed(lambda: tab.show(on(view)), 1)}
-    for name, value in (("sort", "Chat"), ("search", "llama,8b"), ("table", "subsets")):
-        took[f"board: {name}"] = acted(tab, view, name, value=value)
+    took = {"open: the leaderboard": shown(stores, "", 1)}
+    for query in ("by=-Chat", "models=llama,8b", "table=subsets"):
+        took[f"board: {query}"] = shown(stores, query)
     for chart in CHARTS:
-        took[f"board: chart {chart or 'none'}"] = acted(tab, view, "chart", value=chart)
+        took[f"board: chart {chart or 'none'}"] = shown(stores, f"plot={chart}" if chart else "")
     took |= _failures(stores)
     outcomes = stores.fields.all(*on().where)[0].matrix.outcomes
     took["one pass over all outcomes"] = timed(lambda: np.nanmean(outcomes, axis=0))
@@ -140,10 +152,10 @@ def _failures(stores: Stores) -> dict[str, float]:
 
 
 def _comparison(stores: Stores, models: tuple[str, ...]) -> dict[str, float]:
-    tab, seen = tab_on(stores), comparing(models[0], models[1])
-    took = {"failures: compare two": timed(lambda: tab.show(on(seen)), 1)}
+    two = f"a={models[0]}&b={models[1]}"
+    took = {"failures: compare two": shown(stores, f"panel=compare&{two}", 1)}
     for panel in MODELS_PANELS[1:]:
-        took[f"failures: compare, {panel}"] = acted(tab, seen, "panel", value=panel)
+        took[f"failures: compare, {panel}"] = shown(stores, f"panel={panel}&{two}")
     return took
 
 
@@ -168,9 +180,9 @@ def beside_runs(settings: Settings) -> dict[str, float]:
         took["join: failures, after a pack"] = median(after_pack)
         took["join: failures, nothing new"] = timed(lambda: stores.fields.of(name, *where))
     took["runs: a press on failures"] = acted(tab, seen, "kind", None, value="losses")
-    compare, two = tab_on(stores), comparing(name)
-    timed(lambda: compare.show(on(two)), 1)
-    took["runs: a press on the comparison"] = acted(compare, two, "panel", value="compare")
+    compare = f"panel=compare&a={quote(name)}"
+    shown(stores, compare, 1)
+    took["runs: a press on the comparison"] = shown(stores, compare)
     asked: tuple[Any, ...] = (None, Ranking(), None)
     timed(lambda: stores.boards.seen(*asked), 1)
     for number in range(5):
@@ -178,11 +190,10 @@ def beside_runs(settings: Settings) -> dict[str, float]:
         after_run.append(timed(lambda: stores.boards.seen(*asked), 1))
     took["join: leaderboard, one more run"] = median(after_run)
     took["join: leaderboard, nothing new"] = timed(lambda: stores.boards.seen(*asked))
-    board, view = tab_on(stores), ModelsState()
-    timed(lambda: board.show(on(view)), 1)
-    took["runs: the leaderboard sorted"] = acted(board, view, "sort", value="Chat")
+    shown(stores, "", 1)
+    took["runs: the leaderboard sorted"] = shown(stores, "by=-Chat")
     walked.clear()
-    acted(board, view, "sort", value="Safety", rounds=1)
+    shown(stores, "by=-Safety", 1)
     took["listings of results: leaderboard"] = len(walked)
     walked.clear()
     acted(tab, seen, "kind", None, value="losses", rounds=1)

@@ -62,7 +62,7 @@ def models(page: Page) -> list[str]:
 def heading(page: Page, name: str) -> Locator:
     """The heading of a column, by which it is sorted."""
     return page.locator(
-        "#models-table thead th", has=page.get_by_role("button", name=re.compile(f"^{name} .$"))
+        "#models-table thead th", has=page.get_by_role("link", name=re.compile(f"^{name} .$"))
     )
 
 
@@ -102,10 +102,10 @@ def test_a_chooser_measures_sorts_searches_pins_and_sends_the_link(
     numbers = [int(each) for each in groups(page)]
     assert numbers[0] == 1 and numbers == sorted(numbers) and len(numbers) == N
 
-    heading(page, "Chat").get_by_role("button").click()
+    heading(page, "Chat").get_by_role("link").click()
     expect(heading(page, "Chat")).to_have_attribute("aria-sort", "descending")
     assert column(page, "Chat") == sorted(column(page, "Chat"), reverse=True)
-    heading(page, "Chat").get_by_role("button").click()
+    heading(page, "Chat").get_by_role("link").click()
     expect(heading(page, "Chat")).to_have_attribute("aria-sort", "ascending")
     assert column(page, "Chat") == sorted(column(page, "Chat"))
 
@@ -115,7 +115,7 @@ def test_a_chooser_measures_sorts_searches_pins_and_sends_the_link(
     expect(rows(page).filter(has_text="gemma-8b")).to_have_count(1)
     assert set(models(page)) == {"org/Llama-3-70b", "org/llama-2-13b", "org/gemma-8b"}
 
-    page.get_by_role("button", name="Pin org/llama-2-13b on top").click()
+    page.get_by_role("link", name="Pin org/llama-2-13b on top").click()
     expect(rows(page).first).to_have_class("pinned")
     page.get_by_role("group", name="Table").get_by_text("Subsets").click()
     expect(page.locator("#models-table thead")).to_contain_text("mt-bench-easy")
@@ -123,7 +123,7 @@ def test_a_chooser_measures_sorts_searches_pins_and_sends_the_link(
     expect(count(page)).to_have_text(f"2 of {N} models")
     assert models(page) == ["org/llama-2-13b", "org/qwen-1.5b"]
     page.get_by_text("Columns and rule").click()
-    page.get_by_label("prior sets count half").check()
+    page.get_by_role("checkbox", name="prior sets count half").click()
     expect(page).to_have_url(re.compile("prior=1"))
 
     with watched_page(browser) as other:
@@ -134,7 +134,7 @@ def test_a_chooser_measures_sorts_searches_pins_and_sends_the_link(
         for seen in ("#models-table thead th", "#models-table tbody tr"):
             assert other.locator(seen).all_inner_texts() == page.locator(seen).all_inner_texts()
 
-    page.locator("#models").get_by_role("button", name="Reset", exact=True).click()
+    page.locator("#models").get_by_role("link", name="Reset", exact=True).click()
     expect(count(page)).to_have_text(f"{N} of {N} models")
     expect(search(page)).to_have_value("")
     expect(page.get_by_label("prior sets count half")).not_to_be_checked()
@@ -147,19 +147,19 @@ def test_hostile_names_and_searches_do_nothing_and_rows_become_a_file(
     open_app(page, board_app)
     names = page.locator("#models-table tbody th.model bdi")
     assert set(HOSTILE) <= set(names.evaluate_all("all => all.map((each) => each.textContent)"))
-    page.get_by_role("button", name=f"Pin {HOSTILE[0]} on top", exact=True).click()
+    page.get_by_role("link", name=f"Pin {HOSTILE[0]} on top", exact=True).click()
     expect(names.first).to_have_text(HOSTILE[0])
     rows(page).first.locator("td.score").click()
     drawer = page.get_by_test_id("drawer")
     expect(drawer.locator("h2")).to_have_text(HOSTILE[0])
     expect(drawer).to_contain_text("donotanswer")
     assert not page.locator("#models-table, #drawer").locator("script, img").count()
-    drawer.get_by_role("button", name="Close").click()
+    drawer.get_by_role("link", name="Close").click()
     expect(drawer).to_have_count(0)
     page.get_by_role("group", name="Chart").get_by_text("Trade-off").click()
     press_mark(page, page.locator(".models-plot .scatterlayer .point").first)
     expect(drawer).to_be_visible()
-    drawer.get_by_role("button", name="Close").click()
+    drawer.get_by_role("link", name="Close").click()
     expect(drawer).to_have_count(0)
 
     search(page).fill("gemma")
@@ -169,7 +169,7 @@ def test_hostile_names_and_searches_do_nothing_and_rows_become_a_file(
     expect(rows(page)).to_have_count(3)
 
     with page.expect_download() as download:  # one click is enough
-        page.get_by_role("button", name="CSV", exact=True).locator("visible=true").click()
+        page.get_by_role("link", name="CSV", exact=True).locator("visible=true").click()
     with download.value.path().open(encoding="utf-8-sig", newline="") as file:
         assert [row["model"] for row in csv.DictReader(file)] == models(page)
 

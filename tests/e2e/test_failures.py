@@ -93,9 +93,9 @@ def journey(page: Page, address: str, browser: Browser, model: str) -> None:
     expect(page.locator("#pairs .who .goto").first).to_be_visible()
 
     open_tab(page, "Models")
-    drawer.get_by_role("link", name=re.compile("^Compare with")).click()
+    drawer.get_by_role("link", name=re.compile("^Compare with [^…]")).click()
     expect(page.locator("#models .duel").first).to_be_visible()
-    cell = page.locator("#models a[data-go][href*='cell=only_b'], #models a[data-go]").first
+    cell = page.locator("#models .duel td.only_b a[data-go]").first
     wanted = int(cell.inner_text().replace(",", ""))
     cell.click()
     expect(page.locator("#pairs .bar-line .count")).to_have_text(re.compile(f"^{wanted:,} of"))

@@ -76,7 +76,7 @@ def test_a_phone_shows_one_pane_and_a_shared_pair_first(demo_app: str, browser: 
         row, chosen = page.get_by_test_id("pair-row"), page.get_by_test_id("reader-chosen")
         expect(chosen).to_be_hidden()
         page.get_by_role("tab", name="Models").click(timeout=30_000)  # nothing lies over it
-        prior = page.get_by_role("button", name="Prior sets")
+        prior = page.get_by_role("link", name="Prior sets")
         expect(page.get_by_test_id("board-row").first).to_be_in_viewport()
         expect(prior).to_be_hidden()
         page.get_by_role("button", name="Options").click()

@@ -1,24 +1,14 @@
-"""Boards whose models' names attack the page, what HTML may be made of, and visits."""
+"""Boards whose models' names attack the page, what HTML may be made of, and where links lead."""
 
-import json
-from functools import cache
 from typing import Any
 
-import gradio as gr
-
-from explorer.page import Page
-from explorer.reader.source_view import build_sourcebar
 from explorer.results.board import Board, build_board
+from explorer.results.boards import SeenBoard
 from explorer.results.field import MAJORITY
-from explorer.stores import Stores
-from explorer.tabs.models.acts_view import ModelsTab
+from explorer.tabs.models.ranked import Ranked, shown_rows
 from explorer.tabs.models.state import ModelsPanel, ModelsState, rule_of
-from explorer.tabs.models.view import ModelsParts, build_models
 from tests.explorer.board_data import results_of
-from tests.explorer.browsing import pairs_parts, posted
-from tests.explorer.filling import Filled, answered, laid_out
 from tests.explorer.html_reading import HtmlReading
-from tests.explorer.posting import Visitor
 
 HOSTILE = (
     "<script>alert(1)</script>",
@@ -32,9 +22,10 @@ HOSTILE = (
     "org/" + "x" * 500,
 )
 TAGS = {
-    "div", "table", "caption", "thead", "tbody", "tr", "th", "td", "button", "small", "bdi", "a",
-    "span", "p", "h2", "h3", "header", "b", "i", "details", "summary", "ul", "li",
-    "input", "label", "fieldset", "legend",
+    "div", "section", "header", "table", "caption", "thead", "tbody", "tfoot", "tr", "th", "td",
+    "h2", "h3", "p", "ul", "li", "details", "summary", "a", "b", "i", "small", "bdi", "span",
+    "form", "fieldset", "legend", "label", "input", "datalist", "select", "option", "button",
+    "figure",
 }  # fmt: skip
 
 
@@ -49,6 +40,12 @@ def comparing(
     return ModelsState(panel, a=a, b=b, more=more, **others)
 
 
+def ranked(board: Board, state: ModelsState | None = None, **seen: Any) -> Ranked:
+    """A board as a state shows it. seen: further fields of `SeenBoard`."""
+    state = ModelsState() if state is None else state
+    return Ranked(state, SeenBoard(board, **seen), shown_rows(board, state), list)
+
+
 def hostile_board(state: ModelsState | None = None) -> Board:
     """Of models with hostile names, the first the best."""
     shares = {name: 0.9 - 0.05 * place for place, name in enumerate(HOSTILE)}
@@ -60,47 +57,7 @@ def reading(html: str) -> HtmlReading:
     return HtmlReading(html, TAGS)
 
 
-def sent(seen: HtmlReading, act: str) -> list[dict[str, object]]:
-    """What the buttons of an act send."""
-    acts = [json.loads(each) for each in seen.attributes["button", "data-sent"]]
-    names = [each for each in seen.attributes["button", "data-act"] if each != "reset"]
-    return [values for name, values in zip(names, acts, strict=True) if name == act]
-
-
-# Visits.
-
-
-@cache
-def board_parts() -> ModelsParts:
-    """The components of the tab, on a page of their own."""
-    return laid_out(lambda: build_models(build_sourcebar(gr.HTML()).results))
-
-
-def tab_on(stores: Stores) -> ModelsTab:
-    """The callbacks of the tab."""
-    parts, settings = board_parts(), stores.settings
-    return ModelsTab(
-        stores.boards, stores.measuring, stores.fields, settings, parts, stores.pairs.all
-    )
-
-
-def by_name(values: list[Any]) -> Filled:
-    """What an event of the tab was answered."""
-    return answered(board_parts(), values)
-
-
-def opened(visitor: Visitor, link: object) -> dict[str, Any]:
-    _, *values = visitor.data(Page.open, {"Textbox": link})
-    start, parts = len(pairs_parts().outputs), board_parts()
-    return answered(parts, values[start : start + len(parts.outputs)])
-
-
-def acted(visitor: Visitor, name: object, /, **sent: Any) -> dict[str, Any]:
-    """An act that must succeed; what it changes."""
-    return by_name(visitor.data(ModelsTab.act, event_data=posted(name, **sent)))
-
-
-def models(shown: dict[str, Any]) -> list[str]:
-    """The models of the table, in its order."""
-    _, *names = reading(shown["table"]).of_class["model"]
-    return [name[1:] for name in names]
+def linked_states(read: HtmlReading) -> list[ModelsState]:
+    """The states that links to the tab itself lead to, in their order."""
+    links = read.attributes["a", "href"]
+    return [ModelsState.parse(each)[0] for each in links if each.startswith("?tab=models")]

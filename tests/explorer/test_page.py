@@ -43,9 +43,9 @@ def joined_on(stores: Stores) -> Page:
     return callbacks_of(stores, laid_out(_lay_out, stores))
 
 
-def bars(joined: Page, table_id: Any = "", results_id: Any = None) -> list[Any]:
-    """What is told of what a page looks at, and the timer."""
-    session = Session(results_id=results_id)
+def bars(joined: Page, table_id: Any = "") -> list[Any]:
+    """What is told of the pairs that a page looks at, and the timer."""
+    session = Session()
     session.show(PairsState(table_id))
     parts, filling = joined.parts, joined.bars(session)
     shown = [*components(parts.bar), parts.timer]
@@ -153,8 +153,8 @@ def test_uploads_and_exports_are_forgotten(page: gr.Blocks) -> None:
         ("?tab=runs", "score"),
         ("?tab=failures&model=m", "pairs"),
         ("?tab=browse", "pairs"),
-        ("?tab=leaderboard&board=v2", "models"),
-        ("?tab=compare&a=m", "models"),
+        ("?tab=models&board=v2", "models"),
+        ("?tab=leaderboard", "pairs"),
         ("?tab=<b>", "pairs"),
         ("", "pairs"),
         (None, "pairs"),
@@ -171,7 +171,6 @@ def test_a_link_fills_its_own_tab_alone(joined: Page) -> None:
     parts, session = joined.parts, Session()
     outputs = {
         "pairs": set(parts.pairs.outputs),
-        "models": set(parts.models.outputs),
         "score": set(parts.score.outputs),
     }
     for name in outputs:
@@ -180,17 +179,16 @@ def test_a_link_fills_its_own_tab_alone(joined: Page) -> None:
 
 
 def test_while_nothing_is_asked_the_timer_rests(joined: Page, stores: Stores) -> None:
-    _, retry, caption, _, show, board, *_, timer = bars(joined, stores.pairs.sources.best)
+    _, retry, caption, _, show, timer = bars(joined, stores.pairs.sources.best)
     assert timer.active is False
-    assert "188 pairs" in caption and "models" in board
+    assert "188 pairs" in caption
     assert show["visible"] is retry["visible"] is False
 
 
 @pytest.mark.parametrize("posted", [None, "gone", 5, ["x"], {}])
 def test_the_bar_of_what_is_not_here_any_more_stays_as_it_is(posted: object, joined: Page) -> None:
-    words, retry, caption, remarks, show, board, *_, timer = bars(joined, posted, posted)
-    assert all(stays(each) for each in (words, retry, caption, remarks, show))
-    assert "models" in board and timer.active is False
+    *shown, timer = bars(joined, posted)
+    assert all(map(stays, shown)) and timer.active is False
 
 
 def test_a_page_opened_on_pairs_that_are_not_here_still_leads_to_others(joined: Page) -> None:

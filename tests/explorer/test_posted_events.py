@@ -15,7 +15,6 @@ import pytest
 
 from explorer.page import Page
 from explorer.tabs.about.view import Chooser
-from explorer.tabs.models.acts_view import ModelsTab
 from explorer.tabs.pairs.acts_view import PairsTab
 from explorer.tabs.score.acts_view import ScoreTab
 from tests.conftest import ROOT
@@ -219,7 +218,7 @@ def test_what_did_not_change_is_not_sent(visitor: Visitor) -> None:
 def test_a_page_that_the_server_does_not_know_is_to_be_loaded_anew(server: Visitor) -> None:
     """As one that was left open over a restart: its address alone says what it shows."""
     left_open = Visitor(server.page)
-    for tab in (PairsTab, ModelsTab, ScoreTab):
+    for tab in (PairsTab, ScoreTab):
         refused = left_open.refused(tab.act, event_data=posted("reset"))
         assert "Reload the page" in refused
     assert "Reload the page" in left_open.refused(ScoreTab.start, LITTLE)

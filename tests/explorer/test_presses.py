@@ -9,19 +9,19 @@ import numpy as np
 import pytest
 
 from explorer.core.settings import Settings
+from explorer.page import models_view
 from explorer.reader.session import Session
 from explorer.reader.state import PairsState
 from explorer.results.board import Ranking
 from explorer.runs.cards import RunCard, write_card
 from explorer.runs.visitors import Visitor
 from explorer.stores import Stores, open_stores
-from explorer.tabs.models.source_view import BoardSource
 from explorer.tabs.pairs.acts_view import PairsTab
 from scoring.record import Run, locked, new_folder
 from scoring.results import order as pair_order
 from scoring.spec import Plan, RunFacts, ScoredPack, ScoredPair
+from tests.conftest import until
 from tests.explorer.board_data import coin_flips, rows_in, write_results
-from tests.explorer.boards import board_parts, comparing, tab_on
 from tests.explorer.browsing import act, pairs_parts, scenes_on
 
 ME = Session().where
@@ -80,15 +80,19 @@ def stores(folder: Path, tmp_path: Path) -> Stores:
 
 def presses(stores: Stores) -> dict[str, Callable[[], object]]:
     """Tab -> a press on it."""
-    models = tab_on(stores)
+    models = models_view(stores)
     pairs = PairsTab(scenes_on(stores), stores.settings, pairs_parts())
-    session, other = Session(), Session()
+    session = Session()
     session.show(PairsState().of("org/m3"))
-    other.show(comparing("org/m3"))
+
+    def show(query: str) -> list[str]:
+        _, regions = models.regions(query, Visitor())
+        return [write() for write in regions.values()]
+
     return {
-        "leaderboard": lambda: models.act(act("sort", value="Chat"), session),
+        "leaderboard": lambda: show("?tab=models&by=-Chat"),
         "pairs": lambda: pairs.act(act("kind", value="all"), session, {}),
-        "compare": lambda: models.act(act("panel", value="agreement"), other),
+        "compare": lambda: show("?tab=models&panel=agreement&a=org/m3"),
     }
 
 
@@ -101,8 +105,8 @@ def test_a_press_lists_no_results_until_newer_ones_are_looked_for(
         _heard.clear()
         press()
         assert heard(folder, *LISTS) == [], tab
-    list(BoardSource(stores.results, board_parts().source).refresh(Session()))
-    assert heard(folder, *LISTS) != []
+    models_view(stores).refresh("", Visitor())
+    until(lambda: heard(folder, *LISTS) != [])
 
 
 def run_of(stores: Stores, number: int, n_packs: int, *, texts: bool = True) -> Run:

@@ -120,7 +120,7 @@ def visited(server: Server) -> Iterator[Page]:
             time.sleep(0.1)
     server.ask("hardest")  # reads what the models made of each pair
     a, b, c = (f"{HOSTILE}{number}" for number in range(3))
-    of_model, compared = {"tab": "failures", "model": a}, {"tab": "compare", "a": a, "b": b}
+    of_model, compared = {"tab": "failures", "model": a}, {"tab": "models", "a": a, "b": b}
     for query in (
         {"tab": "score"},
         {"q": HOSTILE, "panel": "lengths"},
@@ -128,17 +128,16 @@ def visited(server: Server) -> Iterator[Page]:
         {"q": f"no {HOSTILE}"},
         {**of_model, "show": "all"},
         {**of_model, "part": "kinds"},
-        {**compared, "with": c},
-        {**compared, "part": "agreement"},
-        {**compared, "part": "scatter"},
-        {**compared, "part": "ensembles"},
-        {"tab": "leaderboard", "plot": "difficulty"},
+        {**compared, "panel": "compare"},
+        {**compared, "panel": "compare", "with": c},
+        {**compared, "panel": "agreement"},
+        {**compared, "panel": "scatter"},
+        {**compared, "panel": "ensembles"},
+        {"tab": "models", "plot": "difficulty"},
+        {"tab": "models", "model": a},
         {"tab": "about"},
     ):
         yield Page(server, f"?{urlencode(query)}")
-    board = Page(server, "?tab=leaderboard")
-    board.act("models", "open", value=a)
-    yield board
     runs = Page(server, "?tab=runs")
     [run, _] = runs_of(server)
     runs.act("score", "open", id=run["id"])

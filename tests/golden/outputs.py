@@ -35,10 +35,9 @@ EXPORTS = [
      ("export-csv", "export-parquet", "export-jsonl")),
     ("?tab=failures&model={a}", "fail-file",
      ("fail-export-csv", "fail-export-jsonl", "fail-export-md")),
-    ("?tab=leaderboard", "board-file", ("CSV", "Parquet", "Markdown", "LaTeX")),
 ]  # fmt: skip
 """A link, the element that offers the file, and the buttons that write one."""
-BUNDLED = [link for link in LINKS if "tab=leaderboard" in link]
+BUNDLED = [link for link in LINKS if "tab=models" in link and "panel=" not in link]
 TEXTS = {"prompt": "Say hello.", "chosen": "Hello, and welcome!", "rejected": "No."}
 
 
@@ -144,16 +143,7 @@ def _links(
 ) -> Iterator[Output]:
     """What links open."""
     for link in links:
-        yield f"{kind} {link}", _measured(server, _filled(link, names)).screen()
-
-
-def _measured(server: Server, link: str) -> Page:
-    """What a link opens, once a board that it shows is measured."""
-    while True:
-        page = Page(server, link)
-        if not page.parts[page.named("measure-status")]["props"].get("value"):
-            return page
-        time.sleep(0.2)
+        yield f"{kind} {link}", Page(server, _filled(link, names)).screen()
 
 
 def _filled(link: str, names: dict[str, str]) -> str:
@@ -161,9 +151,11 @@ def _filled(link: str, names: dict[str, str]) -> str:
 
 
 def _files(server: Server, names: dict[str, str]) -> Iterator[Output]:
-    """The files that the buttons write."""
+    """The files that buttons write, and those of the board."""
+    for form in ("csv", "parquet", "md", "tex"):
+        yield f"file of board.{form}", server.file(f"files/models/board.{form}?tab=models")
     for link, element, buttons in EXPORTS:
-        page = _measured(server, _filled(link, names))
+        page = Page(server, _filled(link, names))
         for button in buttons:
             yield f"file of {button} at {link}", page.written(button, element)
 

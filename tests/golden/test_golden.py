@@ -20,8 +20,10 @@ def folder_of(which: Set) -> Path:
 
 def is_public(which: Set, name: str) -> bool:
     """Whether a file may be part of the project: of the real data, figures alone."""
-    is_board = name.startswith(("leaderboard", "compare", "link_tab=leaderboard"))
-    return which == "demo" or (is_board and not name.endswith(".links.txt"))
+    is_board = name.startswith(("leaderboard", "compare", "link_tab=models"))
+    return which == "demo" or (
+        is_board and "panel=" not in name and not name.endswith(".links.txt")
+    )
 
 
 def differing(which: Set, files: dict[str, str]) -> list[str]:

@@ -6,6 +6,7 @@ config lists, those that follow from them, and the query string of its address.
 
 import json
 import os
+import re
 import secrets
 import socket
 import subprocess
@@ -90,6 +91,11 @@ class Server:
         kind, data = answer.strip().rpartition("event: ")[2].split("\ndata: ")
         return {kind: json.loads(data)}
 
+    def file(self, address: str) -> tuple[str, bytes]:
+        """The name and content of a file that a link leads to."""
+        found = self.http.get(address).raise_for_status()
+        return found.headers["content-disposition"].split('"')[1], found.content
+
 
 class Screen(NamedTuple):
     """A tab as it is read: visible lines, and links and fields."""
@@ -117,6 +123,26 @@ class Page:
             if each["type"] == "tabitem" and each["props"]["id"] == tab
         )
         self.fire(self.tab, "select")
+        self.view()
+
+    def view(self) -> None:
+        """Fill the open tab as its address says, if it is a view, once nothing goes on in it."""
+        for number in self._below(self._node(self.server.config["layout"], self.tab)):
+            skeleton = str(self.parts[number]["props"].get("value"))
+            if 'class="view"' not in skeleton:
+                continue
+            body = {"session_hash": self.session, "component_id": number, "fn_name": "render"}
+            while True:
+                asked = body | {"data": {"query": self.link}}
+                answer = self.server.http.post("gradio_api/component_server", json=asked).json()
+                self.told += [answer["error"]] if "error" in answer else []
+                regions = answer.get("regions", {})
+                names = re.findall(r'data-region="(\w+)"', skeleton)
+                written = "".join(regions.get(name, "") for name in names)
+                if "data-refresh" not in written:
+                    break
+                time.sleep(0.2)
+            self.parts[number]["props"]["value"] = written
 
     def fire(self, part: int | None, name: str, said: Any = None) -> None:
         """What happens when something is done to a component, or to the page."""

@@ -1,26 +1,33 @@
-"""A board as HTML: what is shown of which models, by which rule, and what is behind a number."""
+"""A board as HTML: its bar, its table, and the drawer of a model."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from explorer.core.html import part, points, render
+from explorer.core.html import points, render
 from explorer.core.text import text
 from explorer.data.filters import NO_FILTERS
 from explorer.data.search import matching_names
-from explorer.reader.links import compare_query, failures_query
+from explorer.reader.links import failures_query
 from explorer.reader.state import PairsState
 from explorer.results.board import Board, BoardRow, benchmark_of
 from explorer.results.board_certainty import rivals
+from explorer.results.published import Results
 from explorer.runs.sections import summary_of
 from explorer.stats.aggregate import Counted, settled
 from explorer.stats.rules import V1
 from explorer.stats.uncertainty import subsets_by
 from explorer.tabs.models.charts import LengthBias, length_bias, lengths_of
-from explorer.tabs.models.scene import MOST_BOARD_ROWS, Ranked, columns_of, shown_columns
+from explorer.tabs.models.exports import BOARD_FORMATS
+from explorer.tabs.models.ranked import (
+    MOST_BOARD_ROWS,
+    Ranked,
+    column_words,
+    columns_of,
+    shown_columns,
+)
 from explorer.tabs.models.state import (
     BOARD_BENCHMARKS,
     DIGITS,
@@ -39,7 +46,6 @@ from explorer.tabs.models.state import (
 )
 from scoring.interval import wilson
 from scoring.record import Run
-from scoring.results.files import LeftOut
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -48,19 +54,11 @@ _MANY_COLUMNS = 12
 """From which on a board is scrolled sideways, and its scores are drawn in little room."""
 _MOST_APART = 20
 """Runs of other pairs that are written below a board; the Score tab lists them all."""
-_part = partial(part, of="tabs/models/controls.html")
 
 
-def board_html(
-    board: Board,
-    state: ModelsState,
-    rows: "pd.DataFrame",
-    apart: Mapping[str, Run] | None = None,
-) -> str:
-    """The table of a state, with fewer columns where a drawer is open beside it.
-
-    rows: as `shown_rows` gives them. apart: the person's runs of other pairs, by their names.
-    """
+def board_html(now: Ranked) -> str:
+    """The table of a state, with fewer columns while a drawer is open beside it."""
+    board, state, rows, apart = now.board, now.state, now.rows, now.seen.apart
     columns = shown_columns(board, state)
     if state.open:
         columns = tuple(column for column in columns if column in ("model", "score"))
@@ -85,14 +83,14 @@ def board_html(
     mine = [replace(line, n_pairs=_n_pairs(board, line.row)) for line in lines if line.is_part]
     lines = _with_ends([line for line in lines if not line.is_part])
     named = matching_names([*apart], state.search) if apart and state.own else []
-    runs = [name for name, is_found in zip(apart or (), named, strict=False) if is_found]
+    runs = [name for name, is_found in zip(apart, named, strict=False) if is_found]
     return render(
         "tabs/models/board.html",
         title=board.rule.title,
         state=state,
         lines=lines,
         mine=mine,
-        apart=[_apart(name, (apart or {})[name]) for name in runs[:_MOST_APART]],
+        apart=[_apart(name, apart[name]) for name in runs[:_MOST_APART]],
         more_apart=len(runs) - _MOST_APART,
         by=by,
         columns=columns,
@@ -134,7 +132,7 @@ class _Line:
 def ranked_by(board: Board, state: ModelsState) -> str:
     """The column that ranks go by: that which rows are sorted by, where it is a score."""
     scores = {"score", *board.rule.sections, *board.subsets}
-    return state.sort if state.sort in scores & {*board.table.columns} else "score"
+    return state.column if state.column in scores & {*board.table.columns} else "score"
 
 
 def _with_ends(lines: Sequence[_Line]) -> list[_Line]:
@@ -186,28 +184,45 @@ def _cell(row: BoardRow, column: str, digits: int) -> tuple[str, str]:
     return f"{100 * value:.{digits}f}", ends
 
 
-def column_words(column: str) -> str:
-    """What a column is called on screen.
+def bar_html(
+    now: Ranked, state: ModelsState, results: Results, notes: Sequence[str], link_base: str
+) -> str:
+    """What stands above a board: panels, benchmark, options, search, counts, and the source.
 
-    >>> column_words("score"), column_words("Chat")
-    ('Score', 'Chat')
+    state: as it was asked for; its search may be one that cannot be used.
+    notes: on the address. link_base: where a copied link begins; "" for the page.
     """
-    return text(f"board.column_{column}") if column in FACTS else column
+    board = now.board
+    kinds = {type_of(each) for each in board.model_types} | {*state.types}
+    has_own, total = board.table["own"].any(), f"{len(board.table):,}"
+    n_rows = f"{len(now.rows):,}"
+    count = text("board.count_own" if has_own else "board.count", n=n_rows, total=total)
+    if not now.unread and not len(board.table):
+        notes = [*notes, text("board.no_results", rule=board.rule.title)]
+    return render(
+        "tabs/models/bar.html",
+        state=state,
+        panels=panel_names(),
+        link_base=link_base,
+        choices=_choices(state),
+        types=[kind for kind in MODEL_TYPES if kind in kinds],
+        columns={each: column_words(each) for each in columns_of(board, state) if each != "model"},
+        rewarded=board.rewarded,
+        pinned=_compare_pinned(board, state),
+        count=count,
+        notes=notes,
+        source=results.caption,
+        remarks=results.remarks,
+    )
 
 
-def search_html() -> str:
-    """The search for models."""
-    return _part("search")
+def panel_names() -> dict[str, str]:
+    """The board and the ways to compare, as they are called."""
+    return {panel: text(f"models.panel_{panel}") for panel in MODELS_PANELS}
 
 
-def panels_html(state: ModelsState, link_base: str) -> str:
-    """The board and the ways to compare. link_base: where a copied link begins; "" for the page."""
-    panels = {panel: text(f"models.panel_{panel}") for panel in MODELS_PANELS}
-    return _part("panels", state, panels, link_base)
-
-
-def controls_html(board: Board, state: ModelsState) -> str:
-    """Which benchmark, which table, which models and columns, by which rule."""
+def _choices(state: ModelsState) -> dict[str, dict[Any, str]]:
+    """Field -> the names of its options."""
     options: dict[str, Sequence[str]] = {
         "benchmark": BOARD_BENCHMARKS,
         "table": TABLES if state.benchmark == "v1" else TABLES[:1],
@@ -219,32 +234,23 @@ def controls_html(board: Board, state: ModelsState) -> str:
         field: {each: text(f"board.{field}_{_key(each)}") for each in values}
         for field, values in options.items()
     }
-    choices["digits"] = {each: str(each) for each in DIGITS}
-    kinds = {type_of(each) for each in board.model_types} | {*state.types}
-    types = {kind: kind for kind in MODEL_TYPES if kind in kinds}
-    columns = {each: column_words(each) for each in columns_of(board, state) if each != "model"}
-    compared = _compare_pinned(board, state)
-    return _part("controls", state, choices, types, columns, board.rewarded, compared)
+    return {**choices, "digits": {each: str(each) for each in DIGITS}}
 
 
-def counts_html(board: Board, n: int, dropped: Sequence[str], unread: int, ticked: str = "") -> str:
-    """How many models are shown, n, what is left out of a link, and what to know.
-
-    unread: files of each pair. ticked: the first of two models to compare.
-    """
-    notes = [text("filter.dropped", what=what) for what in dropped]
-    if not unread and not len(board.table):
-        notes.append(text("board.no_results", rule=board.rule.title))
-    has_own, total = board.table["own"].any(), f"{len(board.table):,}"
-    count = text("board.count_own" if has_own else "board.count", n=f"{n:,}", total=total)
-    return _part("counts", count, notes, ticked)
+def status_html(now: Ranked, *, is_fetching: bool) -> str:
+    """Progress of measuring, or why it failed with a way to try again; "" if all is done."""
+    return render(
+        "tabs/models/status.html",
+        going=now.step,
+        doing=text(f"board.{now.step.doing}") if now.step else "",
+        refused=now.refused,
+        is_fetching=is_fetching,
+    )
 
 
-def rule_html(board: Board, state: ModelsState, left_out: Sequence[LeftOut] = ()) -> str:
-    """The rule in words, what intervals mean, and remarks on the numbers.
-
-    left_out: files of each pair that are not used, and what of the others is not.
-    """
+def about_html(now: Ranked) -> str:
+    """The files of the rows, the rule, what intervals mean, and remarks on the numbers."""
+    board, state, left_out = now.board, now.state, now.seen.left_out
     meanings = {
         "paired": "paired" in board.has,
         "ranked": "ranks" in board.has,
@@ -264,20 +270,24 @@ def rule_html(board: Board, state: ModelsState, left_out: Sequence[LeftOut] = ()
         text("board.remarks", n=f"{len(remarks):,}"): remarks,
         text("board.pair_remarks", n=f"{len(left_out):,}"): list(map(str, left_out)),
     }
-    return _part("rule", board.rule, said, lists)
+    files = {form: text(f"board.export_{form}") for form in BOARD_FORMATS}
+    return render(
+        "tabs/models/about.html", state=state, files=files, rule=board.rule, said=said, lists=lists
+    )
 
 
-def short_board_html(now: Ranked, named: Sequence[str]) -> str:
-    """The models that can be compared, by rank, beside a comparison; "" where there are none.
-
-    now: the board of the state. named: the models that are compared, a first.
-    """
+def short_board_html(now: Ranked) -> str:
+    """The models that can be compared, by rank, beside a comparison; "" if there are none."""
     models = now.rows.index[now.rows["opens"]][:MOST_BOARD_ROWS]
     if not len(models):
         return ""
     rows = [now.board.rows[model] for model in models]
-    return _part(
-        "short_board", rows, now.board.ranks_by("score"), dict(zip(named, LETTERS, strict=False))
+    return render(
+        "tabs/models/short_board.html",
+        state=now.state,
+        rows=rows,
+        ranks=now.board.ranks_by("score"),
+        letters=dict(zip(now.state.named, LETTERS, strict=False)),
     )
 
 
@@ -300,6 +310,7 @@ def drawer_html(now: Ranked, link_base: str = "") -> str:
     return render(
         "tabs/models/drawer.html",
         row=row,
+        state=state,
         type_words=type_words,
         digits=state.digits,
         link_base=link_base,
@@ -319,7 +330,6 @@ def drawer_html(now: Ranked, link_base: str = "") -> str:
         failures=failures,
         may_open=row["opens"] or now.unread > 0,
         beside=beside,
-        both=compare_query(row["model"], beside),
     )
 
 
@@ -404,7 +414,10 @@ def _compare_pinned(board: Board, state: ModelsState) -> str:
     """A link to compare pinned models; "" where fewer than two have results of each pair."""
     opens = board.table.index[board.table["opens"]]
     models = opens[opens.isin(state.pins)].to_list()
-    return compare_query(*models[:MOST_MODELS]) if len(models) > 1 else ""
+    if len(models) < 2:
+        return ""
+    a, b, *more = models[:MOST_MODELS]
+    return state.comparing(a=a, b=b, more=tuple(more))
 
 
 def _key(option: str) -> str:

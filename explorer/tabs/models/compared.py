@@ -1,30 +1,117 @@
-"""What a comparison of models comes to: who wins more, where, and how sure that is."""
+"""A comparison of models: who wins more, where, and how sure that is."""
 
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from explorer.core.links import as_dropped
+from explorer.data.facets import Mask
 from explorer.data.filters import NO_FILTERS
+from explorer.data.search import matching_names
 from explorer.data.table import Rows
 from explorer.reader import links
-from explorer.reader.state import PairsState
+from explorer.reader.state import PAIRS_LINK, PairsState
 from explorer.results.board import BoardRow, board_rows
-from explorer.results.field import Doubles
+from explorer.results.field import MAJORITY, Doubles, Field
 from explorer.stats.difficulty import correlations
 from explorer.stats.duels import Cell, Duel, DuelPart, cells_of, duel, headline
 from explorer.stats.matrix import is_reward_bench
 from explorer.stats.rules import V1
 from explorer.stats.strata import Strata, one_stratum, score_models
-from explorer.stats.uncertainty import strata_by
-from explorer.tabs.models.scene import Compared, subsets_in
+from explorer.stats.uncertainty import strata_by, subsets_by
+from explorer.tabs.models.state import COMPARES_NOTHING, ModelsState
 from scoring.benchmark import section_of
+from scoring.errors import KnownError, shown
 
 Difference = Literal["improved", "regressed", "unclear", "same"]
 """Of a against b: significant at 5 % after the correction, not significant, or none at all."""
 MOST_POINTS = 3_000
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Compared:
+    """Models side by side, as a state shows them.
+
+    outcomes: (models, pairs) of a, of b, and of more; no row if nothing is compared.
+    shared: pairs with outcomes of all of them; all pairs if nothing is compared.
+    in_section: pairs of the state's section.
+    """
+
+    state: ModelsState
+    field: Field
+    outcomes: Doubles
+    shared: Mask
+    in_section: Mask
+
+    def searched(self, models: Sequence[str]) -> list[str]:
+        """Those of some models that the search finds, own runs only if they are listed."""
+        found = zip(models, matching_names(models, self.state.search), strict=True)
+        hidden = () if self.state.own else self.field.runs
+        return [model for model, is_found in found if is_found and model not in hidden]
+
+
+def compared(state: ModelsState, field: Field) -> Compared:
+    """The models of a state on the pairs of a field, which has outcomes of all of them."""
+    rows = [field.outcomes(state.a)] if state.a else []
+    rows += [field.rival(state.a, other) for other in (state.b, *state.more)] if state.a else []
+    outcomes = np.array(rows).reshape(len(rows), len(field.table))
+    shared: Mask = np.logical_and.reduce(~np.isnan(outcomes))
+    return Compared(state, field, outcomes, shared, in_section(field, state.section))
+
+
+def comparable(
+    state: ModelsState, field_of: Callable[[str], Field]
+) -> tuple[ModelsState, Field, tuple[str, ...]]:
+    """A state without models that cannot be compared with its first, the field, and why.
+
+    field_of: gives the field that has outcomes of a model, of "" the largest; raises `KnownError`
+        if none has.
+    """
+    try:
+        field = field_of(state.a)
+    except KnownError as error:
+        alone = replace(state, **COMPARES_NOTHING, a="", b=MAJORITY)
+        return alone, field_of(""), (str(error),)
+    dropped: list[str] = []
+    others: tuple[str, ...] = ()
+    for model in (each for each in (state.b, *state.more) if each != MAJORITY):
+        if model in field.place_of:
+            others += (model,)
+        else:
+            try:
+                dropped.append(_other_pairs(model, field_of(model), state.a, field))
+            except KnownError as error:
+                dropped.append(str(error))
+    members = tuple(each for each in state.members if each in field.place_of)
+    dropped += [as_dropped("member", each) for each in state.members if each not in members]
+    kept = replace(state, b=(*others, MAJORITY)[0], more=others[1:], members=members)
+    return kept, field, tuple(dropped)
+
+
+def _other_pairs(model: str, of_model: Field, other: str, of_other: Field) -> str:
+    return (
+        f"{shown(model)} and {shown(other)} have results of different pairs, so they cannot be "
+        f"compared: {of_model.table.caption} Against: {of_other.table.caption} "
+        "Choose a model with results of the same pairs, or score both on them."
+    )
+
+
+def subsets_in(field: Field, section: str) -> tuple[str, ...]:
+    """The subsets of the field's pairs that a section of RewardBench has; of "" all."""
+    ruled = subsets_by(V1, field.matrix.pairs).names
+    names = zip(field.matrix.pairs.names, ruled, strict=True)
+    return tuple(name for name, rule in names if not section or V1.section_of(rule) == section)
+
+
+def in_section(field: Field, section: str) -> Mask:
+    """Which pairs of the field are of a section; of "" all."""
+    pairs, wanted = field.matrix.pairs, subsets_in(field, section)
+    mask: Mask = np.array([name in wanted for name in pairs.names], np.bool_)[pairs.codes]
+    return mask
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +195,7 @@ def margin_points(now: Compared) -> MarginPoints | None:
         return None
     a, b = (field.margins(model) for model in state.named[:2])
     cells = cells_of(now.outcomes[0], now.outcomes[1])
-    known = now.looked_at & ~np.isnan(a + b) & (cells >= 0)
+    known = now.in_section & ~np.isnan(a + b) & (cells >= 0)
     differing = (cells == 1) | (cells == 2)
     first, rest = np.flatnonzero(known & differing), np.flatnonzero(known & ~differing)
     n = len(first) + len(rest)
@@ -128,7 +215,7 @@ def likenesses(now: Compared) -> list[BoardRow]:
     import pandas as pd
 
     field, place = now.field, now.field.place(now.state.a)
-    outcomes = field.matrix.outcomes[:, now.looked_at]
+    outcomes = field.matrix.outcomes[:, now.in_section]
     known = ~np.isnan(outcomes) & ~np.isnan(outcomes[place])
     wins = outcomes == 1
     n = known.sum(axis=1)
@@ -148,8 +235,8 @@ def likenesses(now: Compared) -> list[BoardRow]:
     return board_rows(found.drop(index=place).sort_values(order, ascending=False, kind="stable"))
 
 
-def compared_query(now: Compared, cell: Cell, section: str = "", subset: str = "") -> str:
-    """What the Pairs tab is asked for to list a cell of a against b.
+def cell_href(now: Compared, cell: Cell, section: str = "", subset: str = "") -> str:
+    """The link to the pairs of a cell of a against b.
 
     section, subset: whose pairs, as the field names them; "" for all.
     """
@@ -160,8 +247,15 @@ def compared_query(now: Compared, cell: Cell, section: str = "", subset: str = "
         filters = filters.picking("section", [section])
     elif section:
         filters = filters.picking("subset", subsets)
-    pairs = PairsState(now.state.source, filters=filters)
-    return links.cell_query(now.state.a, now.state.b, cell, pairs)
+    pairs = PairsState(now.field.table.id if now.field.has_texts else "", filters=filters)
+    return f"?tab=pairs&{links.cell_query(now.state.a, now.state.b, cell, pairs)}"
+
+
+def pair_href(now: Compared) -> str:
+    """The link to all pairs of a against b, in which a pair can be opened."""
+    source = now.field.table.id if now.field.has_texts else ""
+    pairs = replace(PairsState(source).of(now.state.a), kind="all", against=now.state.b)
+    return f"?tab=pairs&{PAIRS_LINK.encode(pairs)}"
 
 
 def _evenly(rows: Rows, most: int) -> Rows:

@@ -26,8 +26,7 @@ from explorer.core.html import in_percent
 from explorer.core.text import text
 from explorer.results.board import Board
 from explorer.results.board_certainty import RANKS
-from explorer.tabs.models.board_html import column_words
-from explorer.tabs.models.scene import COLUMN_OF, shown_columns
+from explorer.tabs.models.ranked import COLUMN_OF, column_words, shown_columns
 from explorer.tabs.models.state import FACTS, ModelsState, rule_of
 from scoring.errors import KnownError, shown
 

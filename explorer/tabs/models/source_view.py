@@ -1,4 +1,4 @@
-"""What a leaderboard is made of: files of one's own beside it, and a look for newer results."""
+"""The results of a leaderboard: a visitor's own files, and a look for newer ones."""
 
 from collections.abc import Iterator
 from contextlib import suppress
@@ -7,29 +7,28 @@ from pathlib import Path
 
 import gradio as gr
 
-from explorer.core.html import note
 from explorer.core.parts import EVENT, Filling, guarded, telling, uploaded_file
 from explorer.core.text import text
 from explorer.core.work import stepping
 from explorer.data.library import upload_name
 from explorer.reader.session import Session
 from explorer.results.library import ResultsLibrary
+from explorer.results.published import UPLOADED
 from scoring.limits import Tell
 
-_REFRESH_SECONDS = 600
-_WAIT_SECONDS = 0.5
+_OPEN = "(token) => window.explorer.follow(`?tab=models${token && `&results=${token}`}`)"
+"""Script that shows the board with the visitor's files, or without them."""
+_REFRESH = "() => window.explorerViews.get('models').act('refresh')"
 
 
 @dataclass(frozen=True)
 class BoardSourceParts:
-    """The components. often: whether newer results are looked for again and again."""
+    """The components. token: of the visitor's files; "" for none."""
 
     upload: gr.UploadButton
     without: gr.Button
-    refresh: gr.Button
-    often: gr.Checkbox
-    timer: gr.Timer
     status: gr.HTML
+    token: gr.Textbox
 
 
 def build_boardsource() -> BoardSourceParts:
@@ -46,14 +45,9 @@ def build_boardsource() -> BoardSourceParts:
         refresh = gr.Button(
             text("board.refresh"), size="md", scale=0, min_width=170, elem_id="refresh"
         )
-        often = gr.Checkbox(
-            False, label=text("board.often", minutes=_REFRESH_SECONDS // 60), container=False,
-            elem_id="refresh-often", scale=0, min_width=170,
-        )  # fmt: skip
+        refresh.click(None, None, None, js=_REFRESH)
     status = gr.HTML(elem_id="board-source-status")
-    return BoardSourceParts(
-        upload, without, refresh, often, gr.Timer(_REFRESH_SECONDS, active=False), status
-    )
+    return BoardSourceParts(upload, without, status, gr.Textbox(visible=False))
 
 
 @dataclass(frozen=True)
@@ -67,46 +61,30 @@ class BoardSource:
     def upload(self, session: Session, paths: object) -> Iterator[Filling]:
         """Put a visitor's files beside the results; they are read and then deleted."""
         sent = paths if isinstance(paths, list) and paths else [paths]
-        files, before = [uploaded_file(path) for path in sent], session.results_id
+        files = [uploaded_file(path) for path in sent]
+        before, owner = session.results_id, session.visitor.owner
 
         def load(tell: Tell) -> str:
             try:
-                return self.library.upload(before, _by_name(files), tell).id
+                return self.library.upload(before, _by_name(files), tell, owner).id
             finally:
                 for file in files:
                     with suppress(OSError):
                         file.unlink()
 
         for words, results_id in telling(stepping(load)):
+            filled: Filling = {self.parts.status: words}
             if not words:
                 session.results_id = results_id
-            yield {self.parts.status: words, self.parts.without: gr.update(visible=True)}
+                filled[self.parts.token] = results_id.rpartition(UPLOADED)[2]
+            yield {**filled, self.parts.without: gr.update(visible=True)}
 
     @guarded
     def without(self, session: Session) -> Filling:
         """Take the visitor's files away."""
-        session.results_id = self.library.without(session.results_id).id
-        return {self.parts.status: "", self.parts.without: gr.update(visible=False)}
-
-    @guarded
-    def refresh(self, session: Session) -> Iterator[str]:
-        """Look for newer results, and turn to them."""
-        sources = self.library.sources
-        before = sources.best
-        sources.retry(again=True)
-        while sources.fetching:
-            yield note(text("board.refreshing"))
-            sources.wait(_WAIT_SECONDS)
-        session.results_id = self.library.newest(session.results_id).id
-        if sources.refused:
-            yield note(text("board.not_refreshed", reason=sources.refused))
-        else:
-            newer = sources.best != before
-            yield note(text("board.newer" if newer else "board.nothing_newer"))
-
-    def often(self, on: object) -> gr.Timer:
-        """Whether to look again and again."""
-        return gr.Timer(active=on is True)
+        session.results_id = None
+        shown = {self.parts.status: "", self.parts.token: ""}
+        return {**shown, self.parts.without: gr.update(visible=False)}
 
 
 def _by_name(files: list[Path]) -> dict[str, Path]:
@@ -119,13 +97,13 @@ def _by_name(files: list[Path]) -> dict[str, Path]:
 
 
 def wire_boardsource(source: BoardSource, session: gr.State) -> list[gr.events.Dependency]:
-    """Connect the components; gives the events after which other results may be looked at."""
+    """Connect the components; gives the events after which other results are looked at."""
     parts = source.parts
-    filled = [parts.status, parts.without]
-    parts.often.change(source.often, parts.often, parts.timer, **EVENT)
-    return [
+    filled = [parts.status, parts.without, parts.token]
+    events = [
         parts.upload.upload(source.upload, [session, parts.upload], filled, **EVENT),
         parts.without.click(source.without, session, filled, **EVENT),
-        parts.refresh.click(source.refresh, session, parts.status, **EVENT),
-        parts.timer.tick(source.refresh, session, parts.status, **EVENT),
     ]
+    for each in events:
+        each.success(None, parts.token, None, js=_OPEN)
+    return events

@@ -1,95 +1,209 @@
-"""The Models tab, laid out: the panels, and below them a board or a comparison of models."""
+"""The Models tab: what the server shows of an address, a board or models side by side."""
 
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cache, partial
 
 import gradio as gr
 
-from explorer.core.parts import Part, build_part, components
+from explorer.core.address_view import File, Identify, Regions, View, build_view
+from explorer.core.caches import LruCache
+from explorer.core.files import download_folder
+from explorer.core.html import render
+from explorer.core.settings import Settings
 from explorer.core.text import text
-from explorer.reader.links import MODELS_TAB
-from explorer.reader.source_view import SourceParts
-from explorer.tabs.models.board_html import search_html
-from explorer.tabs.models.charts_view import BoardChartParts, build_chart
-from explorer.tabs.models.exports import BOARD_FORMATS, BoardFormat
+from explorer.data.search import matching_names
+from explorer.data.table import PairTable
+from explorer.results.boards import BoardMeasuring, Boards
+from explorer.results.field import MAJORITY, Field
+from explorer.results.fields import Fields
+from explorer.runs.visitors import Visitor
+from explorer.tabs.models.board_html import (
+    about_html,
+    bar_html,
+    board_html,
+    drawer_html,
+    share_group,
+    short_board_html,
+    status_html,
+)
+from explorer.tabs.models.charts_html import chart_html
+from explorer.tabs.models.compare_html import compare_bar_html, compared_html
+from explorer.tabs.models.compared import Compared, comparable, compared
+from explorer.tabs.models.exports import BOARD_FORMATS, BoardFormat, board_file_name, export_board
+from explorer.tabs.models.ranked import Ranked, shown_rows
 from explorer.tabs.models.source_view import BoardSourceParts, build_boardsource
+from explorer.tabs.models.state import ModelsState
+from scoring.errors import KnownError
+from scoring.limits import MEGABYTE
 
-_REFRESH_SECONDS = 2.0
+_KEPT_HTML = 16 * MEGABYTE
 
 
 @dataclass(frozen=True)
-class ModelsParts:
-    """The tab's components.
+class ModelsView:
+    """Callable from any thread.
 
-    status, measure: how far results of each pair are read and measured; tries that once more.
-    drawer: beside the table, what is known of one model.
-    below: holds chart, exports, file.
-    plot, reader_bar, pair: of a comparison; timer: runs while a run that is compared does.
-    address: its query string.
+    tables: gives the pairs whose texts are loaded.
+    written: tables and charts as HTML, by what they show.
     """
 
-    source: BoardSourceParts
-    part: Part
-    panels: gr.HTML
-    head: gr.HTML
-    told: gr.HTML
-    measure: gr.Button
-    status: gr.HTML
-    table: gr.HTML
-    drawer: gr.HTML
-    below: gr.Column
-    chart: BoardChartParts
-    exports: dict[BoardFormat, gr.Button]
-    file: gr.File
-    about: gr.HTML
-    plot: gr.Plot
-    reader_bar: gr.HTML
-    pair: gr.HTML
-    address: gr.Textbox
-    timer: gr.Timer
+    boards: Boards
+    measuring: BoardMeasuring
+    fields: Fields
+    settings: Settings
+    tables: Callable[[], Sequence[PairTable]] = list
+    written: LruCache[str] = field(default_factory=lambda: LruCache[str](_KEPT_HTML, len))
 
-    @property
-    def outputs(self) -> list[gr.blocks.Block]:
-        """The components that `ModelsTab.shown` fills."""
-        return components(
-            self.address, self.panels, self.head, self.told, self.measure, self.status, self.table,
-            self.drawer, self.below, self.chart, self.about, self.plot, self.reader_bar, self.pair,
-            self.timer,
-        )  # fmt: skip
+    def regions(self, query: str, visitor: Visitor) -> tuple[str, Regions]:
+        """The address as it is understood, and the regions of the tab."""
+        state, dropped = ModelsState.parse(query)
+        notes = [text("filter.dropped", what=what) for what in dropped]
+        if state.results and self._results_id(state, visitor) is None:
+            notes.append(text("board.gone"))
+            state = replace(state, results="")
+        if state.compares:
+            return self._comparison(state, visitor, notes)
+        return self._board(state, visitor, notes)
+
+    def measure(self, query: str, visitor: Visitor) -> str:
+        """Try again to read results and to measure the board. Gives the same address."""
+        state, _ = ModelsState.parse(query)
+        self.measuring.begin_again(self._results_id(state, visitor), state.ranking, visitor)
+        return query
+
+    def refresh(self, query: str, _: Visitor) -> str:
+        """Look for newer results in the background. Gives the same address."""
+        self.boards.library.sources.retry(again=True)
+        return query
+
+    def file(self, form: BoardFormat, query: str, visitor: Visitor) -> File:
+        """The rows that an address shows, as a file.
+
+        Raises:
+            KnownError: it shows none.
+        """
+        state, _ = ModelsState.parse(query)
+        now = self._ranked(state, visitor)
+        name = board_file_name(now.board, state, form)
+        with download_folder() as folder:
+            export_board(now.board, state, now.rows, form, folder / name)
+            return File(name, iter([(folder / name).read_bytes()]))
+
+    def as_view(self) -> View:
+        """The tab as a view."""
+        files = {f"board.{form}": partial(self.file, form) for form in BOARD_FORMATS}
+        actions = {"measure": self.measure, "refresh": self.refresh}
+        return View(ModelsState.TAB, self.regions, actions, files)
+
+    def _results_id(self, state: ModelsState, visitor: Visitor) -> str | None:
+        return self.boards.library.id_of_files(state.results, visitor.owner)
+
+    def _ranked(self, state: ModelsState, visitor: Visitor) -> Ranked:
+        where = self._results_id(state, visitor), state.ranking
+        # Asked first: what ends after it is seen by the next question.
+        step = self.measuring.begin(*where, visitor)
+        refused = "" if step else self.measuring.refused(where[1], where[0], visitor)
+        seen = self.boards.seen(*where, visitor)
+        return Ranked(state, seen, shown_rows(seen.board, state), self.tables, step, refused)
+
+    def _board(
+        self, state: ModelsState, visitor: Visitor, notes: Sequence[str]
+    ) -> tuple[str, Regions]:
+        try:
+            now = self._ranked(state, visitor)
+        except KnownError as error:  # nobody types a search without slips
+            now = self._ranked(replace(state, search=""), visitor)
+            notes = [*notes, str(error)]
+        now, gone = _without_gone(now)
+        results = self.boards.library.get(self._results_id(state, visitor))
+        fetching = self.boards.library.sources.fetching
+        key = (now.seen.board, now.state, tuple(now.seen.apart))
+        loaded = (now.unread, *(table.id for table in self.tables()))
+
+        def once(region: str, *key: Hashable, write: Callable[[], str]) -> str:
+            return self.written.get_or_create_once((region, *key), write)
+
+        def below() -> str:
+            return chart_html(now) + about_html(now) if len(now.board.table) else ""
+
+        return now.state.href()[1:], {
+            "bar": lambda: bar_html(now, state, results, [*notes, *gone], self.settings.link_base),
+            "status": lambda: status_html(now, is_fetching=fetching),
+            "table": lambda: once("table", *key, write=lambda: board_html(now)),
+            "drawer": lambda: drawer_html(now, self.settings.link_base),
+            "below": lambda: once("below", *key, *loaded, write=below),
+        }
+
+    def _comparison(
+        self, state: ModelsState, visitor: Visitor, notes: Sequence[str]
+    ) -> tuple[str, Regions]:
+        try:
+            matching_names((), state.search)
+        except KnownError as error:
+            notes = [*notes, str(error)]
+            state = replace(state, search="")
+        where = (self._results_id(state, visitor), None, visitor)
+        fields = self.fields.all(*where)
+
+        def field_of(model: str) -> Field:
+            return self.fields.among(fields, model) if model else self.fields.largest(*where)
+
+        state, unclear = self._with_whole_names(state, where)
+        state, common, dropped = comparable(state, field_of)
+        now = compared(state, common)
+        beside = cache(lambda: self._beside(now, visitor))
+        said = [*notes, *unclear, *(text("filter.dropped", what=each) for each in dropped)]
+        return state.href()[1:], {
+            "bar": lambda: compare_bar_html(now, fields, said, self.settings.link_base),
+            "status": lambda: "",
+            "table": lambda: compared_html(now, tied=_is_tied(now, beside())),
+            "drawer": lambda: short_board_html(board) if (board := beside()) else "",
+            "below": lambda: "",
+        }
+
+    def _with_whole_names(
+        self, state: ModelsState, where: tuple[str | None, None, Visitor]
+    ) -> tuple[ModelsState, list[str]]:
+        """The state with whole names, of which parts may have been typed, and what is unclear."""
+        unclear, whole = [], []
+        for name in (state.a, state.b, *state.more):
+            try:
+                whole.append(str(self.fields.meant(name, *where)))
+            except KnownError as error:
+                unclear.append(str(error))
+                whole.append("")
+        a, b, *more = whole
+        return replace(state, a=a, b=b or MAJORITY, more=tuple(more)).settled()[0], unclear
+
+    def _beside(self, now: Compared, visitor: Visitor) -> Ranked | None:
+        """The board that is listed beside a comparison; None where none is."""
+        state = now.state
+        if state.panel == "ensembles" or (state.panel == "agreement" and state.a):
+            return None
+        return self._ranked(replace(state, sort=""), visitor)
 
 
-def build_models(results: SourceParts) -> ModelsParts:
-    """Lay the tab out where it is called. results: what tells of them, not laid out yet."""
+def build_models(models: ModelsView, identify: Identify) -> BoardSourceParts:
+    """Lay the tab out, with the popover in which results are chosen."""
     with gr.Column(elem_id="results", elem_classes="popover"):
         source = build_boardsource()
-    with build_part(MODELS_TAB) as part:
-        with gr.Row(elem_classes="pane-bar"):
-            panels, head = gr.HTML(), gr.HTML(elem_id="models-head")
-            gr.HTML(search_html(), elem_id="models-search")
-            told = gr.HTML(elem_id="models-told")
-            measure = gr.Button(
-                text("board.measure"), variant="primary", size="sm", scale=0, min_width=100,
-                elem_id="measure", visible=False,
-            )  # fmt: skip
-            results.caption.render()
-            results.remarks.render()
-        status = gr.HTML(elem_id="measure-status")
-        with gr.Row(elem_classes="board-split"):
-            table = gr.HTML(elem_id="models-table")
-            drawer = gr.HTML(elem_id="drawer")
-        with gr.Column(visible=False) as below:
-            chart_about, chart_plot = build_chart()
-            chart = BoardChartParts(chart_about, chart_plot, gr.HTML(elem_id="chart-table"))
-            with gr.Row(elem_classes="export-buttons"):
-                exports = {
-                    form: gr.Button(text(f"board.export_{form}"), size="md", min_width=100)
-                    for form in BOARD_FORMATS
-                }
-            file = gr.File(visible=False, label=text("export.file"), elem_id="board-file")
-        about = gr.HTML(elem_classes="about")
-        plot = gr.Plot(show_label=False, visible=False, elem_classes="pairs-plot")
-        reader, pair = gr.HTML(), gr.HTML(elem_classes="reader")
-    return ModelsParts(
-        source, part, panels, head, told, measure, status, table, drawer, below, chart,
-        exports, file, about, plot, reader, pair, gr.Textbox(visible=False),
-        gr.Timer(_REFRESH_SECONDS, active=False),
-    )  # fmt: skip
+    build_view(models.as_view(), render("tabs/models/panes.html"), identify)
+    return source
+
+
+def _without_gone(now: Ranked) -> tuple[Ranked, list[str]]:
+    """A board without what is open or ticked of models that it has not, and notes on that."""
+    state, rows = now.state, now.board.rows
+    gone = []
+    if state.open and state.open not in rows:
+        gone.append(f"model={state.open}")
+        state = replace(state, open="")
+    if state.ticked and not (state.ticked in rows and rows[state.ticked]["opens"]):
+        gone.append(f"chosen={state.ticked}")
+        state = replace(state, ticked="")
+    return replace(now, state=state), [text("filter.dropped", what=each[:80]) for each in gone]
+
+
+def _is_tied(now: Compared, beside: Ranked | None) -> bool:
+    return beside is not None and share_group(beside.board, now.state.a, now.state.b)

@@ -84,7 +84,7 @@ def visitor_of(
     peer = request.client.host if request.client else None
     return Visitor(
         owner_of(user, secret if settings.public else None),
-        request.session_hash or "",
+        getattr(request, "session_hash", None) or "",
         token.token if user and token is not None else False,
         client_address(peer, request.headers.get("x-forwarded-for"), proxied=settings.proxied),
     )

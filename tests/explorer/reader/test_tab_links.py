@@ -9,8 +9,8 @@ from explorer.data.filters import NO_FILTERS
 from explorer.reader.links import cell_query, compare_query, decode_pairs, failures_query
 from explorer.reader.reading import Reading
 from explorer.reader.state import PairsState
+from explorer.results.field import MAJORITY
 from explorer.stats.duels import CELLS, Cell
-from explorer.tabs.models.state import MODELS_LINK
 from tests.explorer.boards import comparing
 
 SOME = PairsState("org/set", NO_FILTERS.picking("section", ["Chat"]), reading=Reading(key="a:1"))
@@ -48,5 +48,7 @@ def test_links_of_the_tabs_that_were_open_the_same(link: str, state: PairsState)
 
 
 def test_models_are_compared_as_their_tab_writes_it() -> None:
-    assert compare_query("a") == MODELS_LINK.encode(comparing("a"))
-    assert compare_query("a", "b", "c", "d") == MODELS_LINK.encode(comparing("a", "b", ("c", "d")))
+    for models in (("a",), ("a", "b"), ("a", "b", "c", "d")):
+        a, b, *more = models if len(models) > 1 else (*models, MAJORITY)
+        asked = comparing(a, b, tuple(more))
+        assert f"?tab=models&{compare_query(*models)}" == asked.href()

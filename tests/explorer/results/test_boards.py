@@ -21,7 +21,7 @@ from explorer.runs.sections import run_intervals
 from explorer.runs.visitors import Visitor
 from explorer.stats.rules import V2_PAIRS
 from explorer.stores import open_stores
-from explorer.tabs.models.state import MISSING, RULE_OPTIONS, TIES, ModelsState, ranking_of
+from explorer.tabs.models.state import MISSING, RULE_OPTIONS, TIES, ModelsState
 from scoring.benchmark import COUNTS
 from scoring.limits import Step
 from scoring.record import Run
@@ -252,7 +252,7 @@ def test_only_the_last_boards_stay_in_memory(folder: Path, monkeypatch: pytest.M
     boards = boards_of(folder)
     measured(boards)
     views = [
-        ranking_of(ModelsState(rule=rule, prior_sets=prior_sets, ties=ties, missing=missing))
+        ModelsState(rule=rule, prior_sets=prior_sets, ties=ties, missing=missing).ranking
         for rule, prior_sets in (("official", True), *((rule, False) for rule in RULE_OPTIONS))
         for ties in TIES
         for missing in MISSING

@@ -52,7 +52,7 @@ def test_files_stand_beside_what_is_looked_at_and_can_be_taken_away(
     assert first.caption.endswith("With 1 model from files you uploaded.")
     both = library.upload(first.id, sent(tmp_path, "c"))
     assert models(library.get(both.id)) == ["org/a", "b (uploaded)", "c (uploaded)"]
-    assert library.is_gone(first.id)  # each page has room for one
+    assert library.get(first.id) is library.get(None)  # each page has room for one
     assert library.without(both.id) is library.get(None)
 
 
@@ -78,8 +78,9 @@ def test_newer_results_take_the_files_along(library: ResultsLibrary, tmp_path: P
     newest = library.newest(mine.id)
     assert (newest.source.date, models(newest)) == ("2025", ["org/a", "b (uploaded)"])
     assert library.newest(None) is library.get(None)
-    assert library.is_gone(mine.id)
-    assert library.newest(newest.id).id == newest.id and not library.is_gone(newest.id)
+    assert library.get(mine.id) is library.get(None)
+    assert library.newest(newest.id).id == newest.id
+    assert models(library.get(newest.id)) == ["org/a", "b (uploaded)"]
 
 
 def test_files_that_are_too_large_are_refused(library: ResultsLibrary, tmp_path: Path) -> None:
@@ -95,9 +96,9 @@ def test_the_oldest_files_make_room(
     library = ResultsLibrary(library.sources, Limits())
     first, second = (library.upload(None, sent(tmp_path, model)) for model in "bc")
     assert models(library.get(first.id)) == ["org/a"]
-    assert library.is_gone(first.id) and not library.is_gone(second.id)
-    others: tuple[object, ...] = (None, [], "no id", library.get(None).id)
-    assert not any(map(library.is_gone, others))
+    tokens = [each.uploaded.token for each in (first, second) if each.uploaded is not None]
+    assert [library.id_of_files(each, "") for each in tokens] == [None, second.id]
+    assert library.id_of_files(tokens[1], "browser:another") is None
     assert models(library.get(second.id)) == ["org/a", "c (uploaded)"]
 
 

@@ -28,6 +28,7 @@ from scoring.results.exports import write_results
 from scoring.results.pairs import read_pair_results
 from scoring.summary import summarise
 from scoring.sure import SureRule
+from tests.explorer.boards import ranked
 from tests.rewardbench2 import expected_scores, made_up_rows, write_rows
 
 ROWS = made_up_rows()
@@ -88,8 +89,8 @@ def test_its_runs_are_ticked_on_the_board_to_be_compared_and_its_published_model
     assert list(board.table.index[board.table["opens"]]) == list(
         board.table.index[board.table["own"]]
     )
-    html = board_html(board, ModelsState(benchmark="v2"), board.table)
-    assert html.count('type="checkbox"') == 1
+    html = board_html(ranked(board, ModelsState(benchmark="v2")))
+    assert html.count('role="checkbox"') == 1
 
 
 def test_the_report_has_every_subset_once_and_its_rule(

@@ -13,8 +13,7 @@ from explorer.runs.facts import run_facts, tie_words
 from explorer.runs.running import Rewarded
 from explorer.runs.sections import run_intervals, sections_now, summary_of
 from explorer.stats.matrix import Outcomes, order_of, outcome_matrix
-from explorer.tabs.models.compared import standings
-from explorer.tabs.models.scene import compared
+from explorer.tabs.models.compared import compared, standings
 from explorer.tabs.pairs.fail_report import scores_of
 from explorer.tabs.score.published_check import check_pairs, check_run, published_html
 from explorer.tabs.score.run_view import sections_html

@@ -16,11 +16,11 @@ from explorer.core.parts import (
     Filling,
     act_of,
     after_acts,
-    explained,
     fetching,
     guarded,
     nothing_new,
     sending,
+    user_message,
     wire_part,
 )
 from explorer.core.text import text
@@ -135,7 +135,7 @@ class ReviewTab:
                 raise
             asked = sent.get("presses")
             lost = not_counted(len(asked) if isinstance(asked, list) else 0)
-            return {self.parts.told: told_html([explained(error), lost])}
+            return {self.parts.told: told_html([user_message(error), lost])}
 
     def _done(self, name: str, sent: Sent, session: Session, kept: object) -> Filling:
         table, theirs = self.library.get(session.table_id), session.seen(Colleague).decisions

@@ -1,10 +1,9 @@
-from html import unescape
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from explorer.core.text import text
 from explorer.data.table import PairTable
 from explorer.reader.scene import SeenPairs
 from explorer.reader.scene import scene as pairs_scene
@@ -14,25 +13,27 @@ from explorer.stats.duels import CELLS, DuelPart, duel
 from explorer.stats.paired import PairedTest, paired_test
 from explorer.stats.rules import V1
 from explorer.stats.strata import Floats, Strata
-from explorer.tabs.models.compare_view import compared_shown
 from explorer.tabs.models.compared import (
     MOST_POINTS,
+    Compared,
+    cell_href,
     change_of,
-    compared_query,
+    comparable,
+    compared,
     each_headline,
     first_duel,
     is_whole,
     likenesses,
     margin_points,
+    pair_href,
     standings,
 )
-from explorer.tabs.models.scene import Compared, compared
 from explorer.tabs.models.state import ModelsState
 from scoring.benchmark import SECTIONS, SUBSETS, overall_score, section_scores
 from scoring.results.order import PairOrder
 from tests.explorer.board_data import matrix_of, real_results
-from tests.explorer.boards import board_parts, comparing
-from tests.explorer.rival_fields import HOSTILE, rivals
+from tests.explorer.boards import comparing
+from tests.explorer.rival_fields import HOSTILE, field_of, rivals
 from tests.explorer.tables import benchmark_table
 
 THIRD = "LxzGordon/URM-LLaMa-3.1-8B"
@@ -62,13 +63,41 @@ def test_a_change_is_told_from_chance() -> None:
     assert changes == ["improved", "regressed", "unclear", "unclear", "same"]
 
 
-def test_a_tie_group_is_told_of_two_that_their_own_test_tells_apart(whole: Field) -> None:
-    best, second = "nicolinho/QRM-Gemma-2-27B", "Skywork/Skywork-Reward-Llama-3.1-8B-v0.2"
-    parts, words = board_parts(), text("compare.tied")
-    for a, b, tied in ((best, second, True), (best, second, False), (second, THIRD, True)):
-        now = compared(comparing(a, b), whole)
-        shown = compared_shown(parts.table, parts.plot, now, tied=tied)[parts.table]
-        assert (words in unescape(shown)) == (tied and a == best)
+def test_several_are_compared_on_the_pairs_that_all_have() -> None:
+    now = scene(ALL)
+    assert now.shared.tolist() == [True] * 4 + [False] * 4
+    assert now.outcomes.shape == (4, 8) and now.in_section.all()
+    of_chat = scene(replace(ALL, section="Chat"))
+    assert np.flatnonzero(of_chat.in_section).tolist() == [5, 6]
+
+
+def test_the_majority_is_of_all_others() -> None:
+    # The other three win rows 0 to 3 in 2, 2, 2 and 2 cases.
+    assert scene(comparing("half")).outcomes[1, :4].tolist() == [1, 1, 1, 1]
+
+
+def test_nothing_is_compared_before_a_model_is_chosen() -> None:
+    assert scene(comparing()).outcomes.shape == (0, 8)
+
+
+def test_what_cannot_be_compared_is_cut_down_and_told() -> None:
+    state = comparing("org/a", "elsewhere", ("gone", "half"), members=("org/b", "gone"))
+    kept, field, dropped = comparable(state, field_of)
+    assert (kept.named, kept.members) == (("org/a", "half"), ("org/b",))
+    assert field.table.id == rivals().table.id
+    for part, words in zip(("different pairs", "gone", "member=gone"), dropped, strict=True):
+        assert part in words
+    assert "8 pairs" in dropped[0] and "2 pairs" in dropped[0]
+    kept, _, dropped = comparable(replace(state, a="gone", panel="scatter"), field_of)
+    assert kept == comparing(panel="scatter") and len(dropped) == 1
+
+
+def test_links_name_the_pairs_where_their_texts_are_at_hand() -> None:
+    now, textless = scene(comparing("org/a", "org/b")), replace(rivals(), has_texts=False)
+    for href in (lambda now: cell_href(now, "both"), pair_href):
+        source = PAIRS_LINK.decode(href(now)).state.source
+        assert source == now.field.table.id
+        assert PAIRS_LINK.decode(href(compared(now.state, textless))).state.source == ""
 
 
 def test_two_models_are_compared_on_the_pairs_that_both_have() -> None:
@@ -139,9 +168,11 @@ def test_likeness_by_hand() -> None:
     assert models[-1] == "half"  # without a pair there
 
 
-def n_listed(query: str, field: Field) -> int:
-    """How many pairs the Pairs tab lists where it is asked for this."""
-    return len(pairs_scene(PAIRS_LINK.decode(query).state, SeenPairs(field.table, field)).listed)
+def n_listed(link: str, field: Field) -> int:
+    """How many pairs the Pairs tab lists where a link leads to it."""
+    decoded = PAIRS_LINK.decode(link)
+    assert link.startswith("?tab=pairs&") and not decoded.dropped
+    return len(pairs_scene(decoded.state, SeenPairs(field.table, field)).listed)
 
 
 def test_a_cell_leads_to_as_many_pairs_of_the_pairs_tab() -> None:
@@ -149,9 +180,9 @@ def test_a_cell_leads_to_as_many_pairs_of_the_pairs_tab() -> None:
     found = first_duel(now)
     for cell in CELLS:
         for section, of in [("", found.all_pairs), *((each.name, each) for each in found.sections)]:
-            assert n_listed(compared_query(now, cell, section), rivals()) == getattr(of, cell)
+            assert n_listed(cell_href(now, cell, section), rivals()) == getattr(of, cell)
         for each in found.subsets:
-            query = compared_query(now, cell, subset=each.name)
+            query = cell_href(now, cell, subset=each.name)
             assert n_listed(query, rivals()) == getattr(each, cell)
 
 
@@ -211,5 +242,5 @@ def test_real_cells_lead_to_their_pairs(whole: Field) -> None:
         found = first_duel(now)
         for section in found.sections:
             for cell in CELLS:
-                query = compared_query(now, cell, section.name)
+                query = cell_href(now, cell, section.name)
                 assert n_listed(query, whole) == getattr(section, cell)

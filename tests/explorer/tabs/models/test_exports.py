@@ -15,7 +15,7 @@ from explorer.tabs.models.exports import (
     board_file_name,
     export_board,
 )
-from explorer.tabs.models.scene import shown_rows
+from explorer.tabs.models.ranked import shown_rows
 from explorer.tabs.models.state import ModelsState
 from scoring.benchmark import SUBSETS
 from scoring.errors import KnownError

@@ -10,7 +10,7 @@ import pytest
 
 from explorer.core.figures import CORRELATION, MARK, Figure
 from explorer.tabs.models.charts import OWN, Alike, Point, SubsetSpread
-from explorer.tabs.models.compared import margin_points
+from explorer.tabs.models.compared import compared, margin_points
 from explorer.tabs.models.figures import (
     Axis,
     alike_figure,
@@ -18,7 +18,6 @@ from explorer.tabs.models.figures import (
     models_figure,
     spread_figure,
 )
-from explorer.tabs.models.scene import compared
 from explorer.tabs.models.state import MODEL_TYPES
 from scoring.interval import Interval
 from tests.explorer.boards import HOSTILE, comparing

@@ -1,95 +1,92 @@
-"""Files beside the leaderboard and newer results, through the page's own events."""
+"""A visitor's files beside the leaderboard: sent to the page, and taken from its route of files."""
 
+import csv
 import json
+import urllib.request
+from collections.abc import Iterator
+from io import StringIO
 from pathlib import Path
+from urllib.parse import urlencode
 
 import pytest
 
-from explorer.results import library as results_library
-from explorer.tabs.models.acts_view import ModelsTab
+from explorer.core.served import launched
+from explorer.core.settings import Settings
+from explorer.page import Page, build_page, file_routes
+from explorer.stores import open_stores
 from explorer.tabs.models.source_view import BoardSource, _by_name
-from tests.explorer.conftest import Serve
+from tests.conftest import PATIENCE
 from tests.explorer.posting import Visitor, sent_file
+from tests.explorer.tabs.models.published import A
 
 MINE = {"model": "<b>mine</b>", "model_type": "DPO", "hep-go": 0.5}
 
 
 @pytest.fixture(scope="module")
-def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder of results with one model."""
-    folder = tmp_path_factory.mktemp("results")
-    (folder / "eval-set").mkdir()
-    (folder / "eval-set" / "first.json").write_text(json.dumps({"model": "first", "hep-go": 0.75}))
-    return folder
+def server(published: Path, home: Path, uploads: Path) -> Iterator[Visitor]:
+    settings = Settings(home, pairs="demo", results=str(published), offline=True, public=True)
+    stores = open_stores(settings)
+    page = build_page(stores)
+    page.launch(
+        _frontend=False,
+        **launched(settings, file_routes(stores)),
+        prevent_thread_lock=True,
+        quiet=True,
+    )
+    yield Visitor(page)
+    page.close()
 
 
-@pytest.fixture(scope="module")
-def visitor(serve: Serve, results: Path) -> Visitor:
-    return serve(results=str(results))
+def visitor(server: Visitor, secret: str) -> Visitor:
+    """A new page of a browser that keeps a secret."""
+    new = Visitor(server.page)
+    new.data(Page.open, {"BrowserState": secret})
+    return new
 
 
-def board(visitor: Visitor) -> str:
-    """What the tab shows to the visitor, as HTML."""
-    return "".join(each for each in visitor.data(ModelsTab.show) if isinstance(each, str))
-
-
-def send(visitor: Visitor, name: str, values: object) -> list[object]:
+def send(visitor: Visitor, name: str, values: object) -> str:
+    """Send a file; gives the token of the visitor's files."""
     file = visitor.upload(name, json.dumps(values).encode())
-    return visitor.data(BoardSource.upload, {"upload-results": [file]})
+    _, _, token = visitor.data(BoardSource.upload, {"upload-results": [file]})
+    return str(token)
 
 
-def test_a_file_stands_beside_the_others_for_its_sender_alone(
-    visitor: Visitor, uploads: Path
+def board(server: Visitor, token: str, secret: str) -> list[str]:
+    """The models that a browser finds in the file of an address."""
+    query = urlencode({"tab": "models", "results": token})
+    asked = urllib.request.Request(
+        f"{server.page.local_url}files/models/board.csv?{query}",
+        data=urlencode({"secret": secret}).encode(),
+    )
+    with urllib.request.urlopen(asked, timeout=PATIENCE) as answer:
+        text = answer.read().decode("utf-8-sig")
+    return [row["model"] for row in csv.DictReader(StringIO(text))]
+
+
+def test_files_stand_beside_the_others_for_their_sender_alone(
+    server: Visitor, uploads: Path
 ) -> None:
-    mine, other = Visitor(visitor.page), Visitor(visitor.page)
-    send(mine, "mine.json", MINE)
-    assert "&lt;b&gt;mine&lt;/b&gt; (uploaded)" in board(mine)
-    assert "first" in board(mine)
-    assert "(uploaded)" not in board(other)
-    assert not list(uploads.rglob("mine.json"))
-    mine.data(BoardSource.without)
-    assert "(uploaded)" not in board(mine)
+    mine = visitor(server, "one")
+    token = send(mine, "mine.json", MINE)
+    assert "<b>mine</b> (uploaded)" in board(server, token, "one")
+    for secret in ("another", "", token):
+        assert A in board(server, token, secret)
+        assert "<b>mine</b> (uploaded)" not in board(server, token, secret)
+    more = send(mine, "more.json", {**MINE, "model": "more"})
+    both = board(server, more, "one")
+    assert {"<b>mine</b> (uploaded)", "more (uploaded)"} <= {*both}
+    assert not list(uploads.rglob("m*e.json"))
+    assert mine.data(BoardSource.without)[-1] == ""
 
 
-def test_what_is_no_result_is_refused_and_the_board_stands(visitor: Visitor) -> None:
-    file = visitor.upload("no.json", b"[1]")
-    told = visitor.refused(BoardSource.upload, {"upload-results": [file]})
+def test_what_is_no_result_is_refused(server: Visitor) -> None:
+    mine = visitor(server, "one")
+    file = mine.upload("no.json", b"[1]")
+    told = mine.refused(BoardSource.upload, {"upload-results": [file]})
     assert "None of these files holds results" in told
-    assert "first" in board(visitor)
-
-
-@pytest.mark.parametrize("sent", [None, [], 7, "x.json", [sent_file("/etc/passwd")]])
-def test_what_is_no_upload_is_refused(sent: object, visitor: Visitor) -> None:
-    assert not visitor.post(BoardSource.upload, {"upload-results": sent})["success"]
-    assert "first" in board(visitor)
-
-
-def test_newer_results_are_turned_to(visitor: Visitor, results: Path) -> None:
-    again = Visitor(visitor.page)
-    send(again, "mine.json", MINE)
-    (results / "eval-set" / "second.json").write_text(json.dumps({"model": "second", "hep-go": 1}))
-    (told, *_) = again.data(BoardSource.refresh)
-    assert "Newer results have arrived" in told
-    assert "second" in board(again)
-    assert "(uploaded)" in board(again)
-    for on in (True, False):
-        [timer] = again.data(BoardSource.often, {"refresh-often": on})
-        assert timer["active"] is on
-
-
-def test_a_visitor_whose_files_made_room_is_told(
-    serve: Serve, results: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(results_library, "_KEPT", 1)
-    server = serve(results=str(results))
-    first, second = Visitor(server.page), Visitor(server.page)
-    send(first, "mine.json", MINE)
-    assert "no longer here" not in board(first)
-    send(second, "mine.json", MINE)
-    assert "(uploaded)" not in board(first) and "no longer here" in board(first)
-    assert "(uploaded)" in board(second)
-    send(first, "mine.json", MINE)
-    assert "(uploaded)" in board(first) and "no longer here" not in board(first)
+    for sent in (None, [], 7, "x.json", [sent_file("/etc/passwd")]):
+        assert not mine.post(BoardSource.upload, {"upload-results": sent})["success"]
+    assert A in board(server, "", "one")
 
 
 def test_files_of_one_name_are_all_read() -> None:

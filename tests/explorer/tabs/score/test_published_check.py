@@ -13,7 +13,7 @@ from explorer.reader.state import PAIRS_LINK
 from explorer.results.field import Field
 from explorer.results.own import find_published, own_names
 from explorer.stats.matrix import order_of, outcome_matrix
-from explorer.tabs.models.state import MODELS_LINK
+from explorer.tabs.models.state import ModelsState
 from explorer.tabs.score.published_check import (
     changed_query,
     check_pairs,
@@ -114,7 +114,7 @@ def test_exactly_the_flipped_pairs_are_found(
     assert set(found.lost) == {key for key in some if published[key]}
     assert found.verdict == "small" and found.near == 1.0 and found.n == 2985
     [field, name] = field_with(run, real, shared_data)
-    compare = MODELS_LINK.decode(found.query).state
+    compare, _ = ModelsState.parse(found.query)
     assert (compare.a, compare.b) == (name, MODEL)
     state = PAIRS_LINK.decode(changed_query(name, MODEL, "only_b")).state
     rows = scene(state, SeenPairs(field.table, field)).filtered.rows

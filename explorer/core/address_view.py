@@ -1,0 +1,177 @@
+"""A tab whose regions the server writes anew for each address, in place: `assets/go.js` asks.
+
+The channel is one POST a question, without Gradio's queue or state. Anybody may post anything.
+"""
+
+import hashlib
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+import anyio
+import gradio as gr
+from anyio import CapacityLimiter, Semaphore, to_thread
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response, StreamingResponse
+from starlette.routing import Route
+
+from explorer.core.links import LONGEST_LINK
+from explorer.core.parts import user_message
+from explorer.core.settings import ASSETS
+from scoring.errors import KnownError
+
+MOST_ANSWERS = 8
+"""Answers that are written at once; Gradio's own threads serve uploads and static files."""
+PATIENCE_SECONDS = 2.0
+"""After which a question that waits for its turn is told so."""
+_MOST_KNOWN = 50
+"""Regions that a question may name."""
+_LONGEST_NAME = 200
+
+Regions = Mapping[str, Callable[[], str]]
+"""Name of a region of a tab -> writes its HTML."""
+
+Visitor = Any
+"""Who asks, as `Identify` gives it."""
+Identify = Callable[[gr.Request, gr.OAuthProfile | None, gr.OAuthToken | None, str], Visitor]
+"""(request, profile, token, the browser's secret) -> who asks."""
+
+
+@dataclass(frozen=True, slots=True)
+class File:
+    """A file to take away: its name, and its parts."""
+
+    name: str
+    parts: Iterator[bytes]
+
+
+@dataclass(frozen=True)
+class View:
+    """What the server shows of a tab, and does for it.
+
+    regions: (query, visitor) -> the address as it is understood, without "?", and the regions.
+    actions: name -> what changes something, from the same; gives the address that follows.
+    files: name -> a file, from the same; raise `KnownError` if there is none.
+    """
+
+    tab: str
+    regions: Callable[[str, Visitor], tuple[str, Regions]]
+    actions: Mapping[str, Callable[[str, Visitor], str]] = field(default_factory=dict)
+    files: Mapping[str, Callable[[str, Visitor], File]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What was posted, as far as it makes sense.
+
+    known: region -> the etag that the browser has. only: regions that are asked for; () for all.
+    """
+
+    query: str
+    known: Mapping[str, str]
+    only: tuple[str, ...]
+    action: str
+    secret: str
+
+    @classmethod
+    def parse(cls, posted: object) -> "Question":
+        """Whatever it is: what makes no sense is as if it had not been posted."""
+        given = posted if isinstance(posted, dict) else {}
+        known, only = given.get("known"), given.get("only")
+        pairs = list(known.items())[:_MOST_KNOWN] if isinstance(known, dict) else []
+        names = only[:_MOST_KNOWN] if isinstance(only, list) else []
+        return cls(
+            _text(given.get("query"), LONGEST_LINK + 1),
+            {name: each for name, each in pairs if isinstance(each, str)},
+            tuple(each for each in names if isinstance(each, str)),
+            _text(given.get("action"), _LONGEST_NAME),
+            _text(given.get("secret"), _LONGEST_NAME),
+        )
+
+
+def _text(value: object, most: int) -> str:
+    return value[:most] if isinstance(value, str) else ""
+
+
+def build_view(view: View, skeleton: str, identify: Identify) -> gr.HTML:
+    """Lay a tab out. skeleton: elements with `data-region`, which are filled when it is seen."""
+    turns, threads = Semaphore(MOST_ANSWERS), CapacityLimiter(MOST_ANSWERS)
+
+    async def render(
+        posted: object,
+        request: gr.Request,
+        profile: gr.OAuthProfile | None,
+        token: gr.OAuthToken | None,
+    ) -> dict[str, Any]:
+        question = Question.parse(posted)
+        visitor = identify(request, profile, token, question.secret)
+        try:
+            with anyio.fail_after(PATIENCE_SECONDS):
+                await turns.acquire()
+        except TimeoutError:
+            return {"busy": True}
+        try:
+            work = partial(answer, view, question, visitor)
+            return await to_thread.run_sync(work, limiter=threads)
+        finally:
+            turns.release()
+
+    return gr.HTML(
+        skeleton,
+        js_on_load=(ASSETS / "go.js").read_text(encoding="utf-8"),
+        server_functions=[render],
+        apply_default_css=False,
+        elem_classes="view-block",
+    )
+
+
+def answer(view: View, question: Question, visitor: Visitor) -> dict[str, Any]:
+    """The regions that differ from what the browser has.
+
+    Returns:
+        {"query": the address as it is understood, "etags": of the regions that were asked for,
+        "regions": name -> HTML of those that differ}; {"error": a sentence} if that failed.
+    """
+    try:
+        query = question.query
+        if question.action:
+            if question.action not in view.actions:
+                raise KnownError(f"There is no action {question.action!r} here. Reload the page.")
+            query = view.actions[question.action](query, visitor)
+        query, regions = view.regions(query, visitor)
+        asked = [name for name in regions if not question.only or name in question.only]
+        made = {name: regions[name]() for name in asked}
+    except Exception as error:
+        return {"error": user_message(error)}
+    etags = {name: _etag(html) for name, html in made.items()}
+    changed = {name: html for name, html in made.items() if question.known.get(name) != etags[name]}
+    return {"query": query, "etags": etags, "regions": changed}
+
+
+def _etag(html: str) -> str:
+    return hashlib.blake2b(html.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
+
+
+def file_route(view: View, identify: Identify) -> Route:
+    """The route of a view's files: GET for what everybody may have, POST for a visitor's own."""
+    threads = CapacityLimiter(MOST_ANSWERS)
+
+    async def send(request: Request) -> Response:
+        form = await request.form(max_files=0, max_fields=1) if request.method == "POST" else {}
+        signed_in = request.session.get("oauth_info") if "session" in request.scope else None
+        profile = gr.OAuthProfile(signed_in["userinfo"]) if signed_in else None
+        secret = _text(form.get("secret"), _LONGEST_NAME)
+        visitor = identify(gr.Request(request), profile, None, secret)
+        make = view.files.get(request.path_params["name"])
+        if make is None:
+            return PlainTextResponse("There is no such file.", status_code=404)
+        try:
+            work = partial(make, request.url.query, visitor)
+            file = await to_thread.run_sync(work, limiter=threads)
+        except Exception as error:
+            return PlainTextResponse(user_message(error), status_code=422)
+        headers = {"Content-Disposition": f'attachment; filename="{file.name}"'}
+        return StreamingResponse(file.parts, media_type="application/octet-stream", headers=headers)
+
+    return Route(f"/files/{view.tab}/{{name}}", send, methods=["GET", "POST"])

@@ -1,0 +1,203 @@
+"""The charts below the board: the models that its table shows, drawn in one of five ways."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+from markupsafe import Markup
+
+from explorer.core.html import part, render
+from explorer.core.text import text
+from explorer.core.theme import figure_json
+from explorer.results.board import benchmark_of
+from explorer.stats.aggregate import accuracies_of, aggregate_counted, settled
+from explorer.stats.rules import V1
+from explorer.stats.uncertainty import subsets_by
+from explorer.tabs.models.charts import (
+    CATEGORIES,
+    LengthBias,
+    Point,
+    alike,
+    axes_of,
+    kinds,
+    length_alone,
+    length_bias,
+    lengths_of,
+    number_columns,
+    points_of,
+    subset_spreads,
+)
+from explorer.tabs.models.figures import Axis, alike_figure, models_figure, spread_figure
+from explorer.tabs.models.ranked import MOST_BOARD_ROWS, Ranked, column_words
+from explorer.tabs.models.state import CHARTS, ChartName
+
+MOST_ALIKE = 200
+"""Models of a heat map."""
+_table = partial(part, of="tabs/models/chart_table.html")
+
+
+def chart_html(scene: Ranked) -> str:
+    """The chart that a state asks for, with the links to others. Of none, nothing is computed."""
+    state, chosen = scene.state, scene.state.chart
+    drawn, notes = _Chart(), []
+    if chosen:
+        drawn = _DRAW[chosen](scene) if len(scene.rows) else _Chart([text("board.none")])
+        notes = [text(f"chart.about_{chosen}"), *drawn.notes]
+    if drawn.figure is not None and chosen != "difficulty":
+        notes.append(text("chart.click"))
+    return render(
+        "tabs/models/chart.html",
+        state=state,
+        charts={each: text(f"chart.show_{each or 'none'}") for each in CHARTS},
+        axes=drawn.axes,
+        columns={each: column_words(each) for each in number_columns(scene.board)},
+        notes=notes,
+        figure="" if drawn.figure is None else figure_json(drawn.figure, 460),
+        table=Markup(drawn.table),  # noqa: S704 - of a template
+    )
+
+
+@dataclass(frozen=True)
+class _Chart:
+    """A chart. notes: sentences on what it shows and what it leaves out.
+
+    figure: None where there is nothing to draw. axes: axis -> its column, where one can choose.
+    table: HTML.
+    """
+
+    notes: Sequence[str] = ()
+    figure: Any = None
+    axes: Mapping[str, str] = field(default_factory=dict)
+    table: str = ""
+
+
+def _agreement(scene: Ranked) -> _Chart:
+    matrix = scene.seen.outcomes
+    if matrix is None:
+        return _Chart([scene.not_read])
+    rows, notes = scene.drawn_by_pairs(matrix, MOST_ALIKE)
+    if len(rows) < 2:
+        return _Chart([text("chart.two_models"), *notes])
+    models = rows.index.to_list()
+    return _Chart(notes, alike_figure(alike(matrix, models, scene.board.rule, scene.state.ties)))
+
+
+def _difficulty(scene: Ranked) -> _Chart:
+    spreads = subset_spreads(scene.board, scene.rows)
+    if not spreads:
+        return _Chart([text("chart.nothing")])
+    table = _table("spreads", spreads, scene.state.digits)
+    return _Chart(figure=spread_figure(spreads), table=table)
+
+
+def _size(scene: Ranked) -> _Chart:
+    points = points_of(scene.rows, "size", "score", scene.state.pins, intervals=True)
+    if not points:
+        return _Chart([text("chart.nothing")])
+    return _Chart(_missing(scene, points, "size"), _scatter(points, "size", "score"))
+
+
+def _tradeoff(scene: Ranked) -> _Chart:
+    x, y = axes_of(scene.board, scene.state)
+    axes = {"x": x, "y": y}
+    points = points_of(scene.rows, x, y, scene.state.pins)
+    if not points:
+        return _Chart([text("chart.nothing")], axes=axes)
+    figure = _scatter(points, x, y, diagonal="size" not in (x, y))
+    return _Chart(_missing(scene, points, "numbers"), figure, axes)
+
+
+def _length(scene: Ranked) -> _Chart:
+    """Where models stand between two baselines that go by length alone."""
+    if benchmark_of(scene.board.rule) != "v1":
+        return _Chart([text("chart.only_v1")])
+    matrix = scene.seen.outcomes
+    if matrix is None:
+        return _Chart([scene.not_read])
+    lengths = lengths_of(scene.tables(), matrix.pairs)
+    if lengths is None:
+        return _Chart([text("chart.no_texts")])
+    state, subsets = scene.state, subsets_by(V1, matrix.pairs)
+    rows, notes = scene.drawn_by_pairs(matrix)
+    row_of = {model: row for row, model in enumerate(matrix.models)}
+    at = [row_of[model] for model in rows.index]
+    outcomes = settled(matrix.outcomes[at], matrix.known_equal[at], state.ties, state.missing)
+    found = length_bias(outcomes, lengths.difference, subsets)
+    scores = [scene.board.rows[model]["score"] for model in rows.index]
+    lines = list(map(_LengthLine, rows.index, scores, found))
+    alone = []
+    for name, longer in (("longer_alone", True), ("shorter_alone", False)):
+        outcomes = length_alone(lengths.difference, longer=longer)
+        (bias,) = length_bias(outcomes[None], lengths.difference, subsets)
+        score = aggregate_counted(scene.board.rule, accuracies_of(outcomes, subsets)).score
+        alone.append(_LengthLine(text(f"chart.{name}"), score, bias))
+    points = [
+        Point(line.name, 100 * x, 100 * y, kind, line.name in state.pins)
+        for line, kind in zip(lines, kinds(rows), strict=True)
+        for x, y in [line.place]
+        if x is not None and y is not None
+    ]
+    figure = models_figure(
+        points,
+        _percent_axis(text("chart.axis_rejected_longer")),
+        _percent_axis(text("chart.axis_chosen_longer")),
+        diagonal=True,
+        marks=[
+            (line.name, 100 * (x or 0), 100 * (y or 0)) for line in alone for x, y in [line.place]
+        ],
+    )
+    of_all = alone[0].bias
+    said = text(
+        "chart.lengths_of",
+        pairs=lengths.pairs,
+        chosen=f"{of_all.chosen_longer.n:,}",
+        rejected=f"{of_all.rejected_longer.n:,}",
+        equal=f"{of_all.equal.n:,}",
+    )
+    table = _table("lengths", lines, alone, state.digits, CATEGORIES)
+    return _Chart([said, *notes], figure, table=table)
+
+
+_DRAW: dict[ChartName, Callable[[Ranked], _Chart]] = {
+    "length": _length,
+    "agreement": _agreement,
+    "difficulty": _difficulty,
+    "size": _size,
+    "tradeoff": _tradeoff,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class _LengthLine:
+    """One model, or a baseline; score: 0 to 1."""
+
+    name: str
+    score: float | None
+    bias: LengthBias
+
+    @property
+    def place(self) -> tuple[float | None, float | None]:
+        """Where it stands in the chart, 0 to 1."""
+        return self.bias.rejected_longer.accuracy, self.bias.chosen_longer.accuracy
+
+
+def _percent_axis(what: str) -> Axis:
+    return Axis(text("chart.percent", what=what))
+
+
+def _scatter(points: Sequence[Point], x: str, y: str, *, diagonal: bool = False) -> Any:
+    across, up = (
+        Axis(column_words(each), log=True) if each == "size" else _percent_axis(column_words(each))
+        for each in (x, y)
+    )
+    return models_figure(points[:MOST_BOARD_ROWS], across, up, diagonal=diagonal)
+
+
+def _missing(scene: Ranked, points: Sequence[Point], why: str) -> list[str]:
+    notes = []
+    if n := len(scene.rows) - len(points):
+        notes.append(text(f"chart.without_{why}", n=f"{n:,}"))
+    if len(points) > MOST_BOARD_ROWS:
+        notes.append(text("chart.cut", n=f"{MOST_BOARD_ROWS:,}"))
+    return notes

@@ -1,0 +1,304 @@
+"""Models beside each other: on which pairs, who wins more and where, ensembles, who is alike."""
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from explorer.core.html import note, p_words, part, percent, points, render
+from explorer.core.text import text
+from explorer.core.theme import figure_json
+from explorer.data.filters import LONGEST_NAME
+from explorer.reader.filter_html import model_names
+from explorer.reader.links import failures_query
+from explorer.results.ensembles import (
+    LEAST_MEMBERS,
+    WAYS,
+    Ensembles,
+    EnsembleScore,
+    ensemble_name,
+    ensembles_of,
+    with_rewards,
+)
+from explorer.results.field import MAJORITY, Field
+from explorer.stats.duels import Duel, DuelPart
+from explorer.stats.paired import holm
+from explorer.tabs.models.board_html import panel_names
+from explorer.tabs.models.compared import (
+    Compared,
+    MarginPoints,
+    cell_href,
+    change_of,
+    each_headline,
+    first_duel,
+    in_section,
+    is_whole,
+    likenesses,
+    margin_points,
+    pair_href,
+    standings,
+    subsets_in,
+)
+from explorer.tabs.models.figures import margin_points_figure
+from explorer.tabs.models.state import LETTERS, MOST_MEMBERS, MOST_MODELS
+from scoring.benchmark import SECTIONS
+from scoring.errors import KnownError
+
+_MOST_LISTED = 400
+_MOST_OFFERED = 60
+"""Models that can be ticked, beside those that are."""
+_MOST_BUTTONS = 12
+_REFRESH_MILLISECONDS = 2000
+"""Between two looks at a run that goes on."""
+_OF_TWO = ("models", "pairs", "difference", "interval", "p", "first", "second")
+
+
+def compare_bar_html(
+    now: Compared, fields: Sequence[Field], dropped: Sequence[str], link_base: str
+) -> str:
+    """Panels, the models that are compared, on how many pairs, and notes.
+
+    fields: those that a first model can be chosen from. dropped: notes on the address.
+    link_base: where a copied link begins; "" for the page.
+    """
+    state = now.state
+    known = (~np.isnan(now.outcomes)).sum(axis=1).tolist()
+    shared = int(now.shared.sum())
+    is_on_pairs = bool(state.a) and state.panel != "ensembles"
+    has_others = bool(state.a) and bool(now.field.is_other(state.a).any())
+    sections = [each for each in ("", *SECTIONS) if in_section(now.field, each).any()]
+    match = now.field.match_description() if not now.field.has_texts else ""
+    return render(
+        "tabs/models/compare_bar.html",
+        state=state,
+        panels=panel_names(),
+        link_base=link_base,
+        names=model_names(fields),
+        others=model_names([now.field]),
+        is_alone=state.b == MAJORITY,
+        has_others=has_others,
+        further=list(zip(LETTERS[2:], state.more, strict=False)),
+        may_add=len(state.named) < MOST_MODELS,
+        dropped=dropped,
+        is_on_pairs=is_on_pairs,
+        shared=shared,
+        n_split=known[0] - shared if known and state.b == MAJORITY and has_others else 0,
+        known=", ".join(f"{letter} {n:,}" for letter, n in zip(LETTERS, known, strict=False))
+        if state.b != MAJORITY and set(known) != {shared}
+        else "",
+        no_texts=not now.field.has_texts,
+        match=match,
+        sections=sections if len(sections) > 1 else [],
+    )
+
+
+def _table(now: Compared, *, tied: bool) -> str:
+    """Who wins more, where, and how sure that is; every count leads to its pairs."""
+    found = first_duel(now)
+    if not found.all_pairs.n:
+        return note(text("compare.no_pairs"), "wrong")
+    return render(
+        "tabs/models/duel.html",
+        found=found,
+        a=now.state.a,
+        b=text("fails.majority") if now.state.b == MAJORITY else now.state.b,
+        is_whole=is_whole(now, 2),
+        several=_several(now) if now.state.more else None,
+        chosen_section=now.state.section,
+        href=partial(cell_href, now),
+        change_of=change_of,
+        tied=tied,
+        **_subsets(now, found),
+    )
+
+
+def _several(now: Compared) -> dict[str, Any]:
+    """Accuracies of three or four models side by side, and each two of them."""
+    names, found = now.state.named, each_headline(now)
+    *parts, by_rule = standings(now)
+    counted = [each for each in parts if each.n]
+    heads = [text("compare.head_model")]
+    for each in counted:
+        name = each.section or text("compare.all_pairs")
+        heads.append(text("compare.head_with_pairs", name=name, n=f"{each.n:,}"))
+    heads.append(text("compare.score" if is_whole(now, len(names)) else "compare.score_part"))
+    letter = dict(zip(names, LETTERS, strict=False))
+    scores = [each.scores for each in (*counted, by_rule)]
+    rows = [
+        (f"{letter[name]}: {name}", [each[place] for each in scores])
+        for place, name in enumerate(names)
+    ]
+    adjusted = holm([each.test.p for _, _, each in found]).tolist()
+    pairwise = [
+        (f"{letter[a]} − {letter[b]}", each, p)
+        for (a, b, each), p in zip(found, adjusted, strict=True)
+    ]
+    pairwise_heads = [text(f"compare.head_{name}") for name in _OF_TWO]
+    return {"heads": heads, "rows": rows, "pairwise": pairwise, "pairwise_heads": pairwise_heads}
+
+
+def _subsets(now: Compared, found: Duel) -> dict[str, Any]:
+    """Subsets of the state's section by section, and how far their plot reaches, in points."""
+    named = dict(zip(now.field.matrix.pairs.names, found.subsets, strict=True))
+    changes = [change_of(part) for part in named.values() if part.n]
+    groups: dict[str, dict[str, DuelPart]] = {}
+    shown = [each for each in subsets_in(now.field, now.state.section) if named[each].n]
+    for section in (*SECTIONS, ""):
+        members = [each for each in shown if each in subsets_in(now.field, section)]
+        if members:
+            groups[section] = {each: named[each] for each in members}
+            shown = [each for each in shown if each not in members]
+    parts = [part for group in groups.values() for part in group.values()]
+    ends = [abs(end) for part in parts for end in (part.interval or (part.difference or 0.0,))]
+    return {
+        "n_subsets": len(changes),
+        "n_higher": changes.count("improved"),
+        "n_lower": changes.count("regressed"),
+        "groups": groups,
+        "reach": min(1.0, max(0.05, *ends)) if ends else 1.0,
+    }
+
+
+def _ensembles(now: Compared) -> str:
+    """The members to choose from, and what they come to together."""
+    state, offered = now.state, with_rewards(now.field)
+    if len(offered) < LEAST_MEMBERS:
+        return _no_rewards(text("compare.few_rewards", n=len(offered)))
+    said, said_css, found = "", "", {"found": None}
+    if len(state.members) < LEAST_MEMBERS:
+        said = text("compare.pick_members", most=MOST_MEMBERS)
+    else:
+        try:
+            found = _found(ensembles_of(now.field, state.members, state.way))
+        except KnownError as error:
+            said, said_css = str(error), "wrong"
+    shown = list(dict.fromkeys([*state.members, *now.searched(offered)[:_MOST_OFFERED]]))
+    shown.sort(key=lambda model: offered.index(model) if model in offered else len(offered))
+    return render(
+        "tabs/models/ensembles.html",
+        state=state,
+        n_offered=len(offered),
+        offered=shown,
+        ways={way: text(f"compare.way_{way}") for way in WAYS},
+        said=said,
+        said_css=said_css,
+        **found,
+    )
+
+
+def _found(found: Ensembles) -> dict[str, Any]:
+    number = {model: place for place, model in enumerate(found.whole.members, start=1)}
+    rows = [_row(_joined(found.whole, number), found.whole, "", "")]
+    for model, (alone, test) in zip(number, found.alone, strict=True):
+        low, high = test.interval or (None, None)
+        ends = text("figure.ends", low=points(low), high=points(high))
+        difference = f"{points(test.difference)} ({ends})"
+        rows.append(_row(f"{number[model]}: {model}", alone, difference, p_words(test.p)))
+    return {
+        "found": found,
+        "heads": [text(f"compare.head_{name}") for name in ("members", "way", "score", "failures")],
+        "rows": rows,
+        "ranked": [_row(_joined(each, number), each) for each in found.ranked],
+    }
+
+
+def _row(name: str, each: EnsembleScore, *further: str) -> dict[str, Any]:
+    way = text(f"compare.way_{each.way}") if each.way else text("compare.alone_way")
+    model = ensemble_name(each.members, each.way) if each.way else each.members[0]
+    query = failures_query(model) if len(model) <= LONGEST_NAME else ""
+    cells = (way, percent(each.score), f"{each.failures:,}", *further)
+    return {"name": name, "query": query, "cells": cells}
+
+
+def _joined(each: EnsembleScore, number: Mapping[str, int]) -> str:
+    return " + ".join(str(number[model]) for model in each.members)
+
+
+def _likeness(now: Compared) -> str:
+    """The other models of the field, the most alike first."""
+    found = likenesses(now)
+    if not found:
+        return note(text("compare.alone"))
+    names = ("model", "correlation", "same", "won", "pairs")
+    heads = [text(f"compare.head_{name}") for name in names]
+    sought = set(now.searched([each["model"] for each in found]))
+    found = [each for each in found if each["model"] in sought]
+    return render(
+        "tabs/models/alike.html",
+        state=now.state,
+        heads=heads,
+        models=found[:_MOST_LISTED],
+        n_more=max(0, len(found) - _MOST_LISTED),
+    )
+
+
+def compared_html(now: Compared, *, tied: bool = False) -> str:
+    """The panel that a state asks for; "" if it asks for a model first.
+
+    tied: whether the first two are in one tie group of their board.
+    """
+    panel = now.state.panel
+    if not now.state.a and panel in ("compare", "agreement"):
+        return ""
+    if panel == "compare":
+        html = _table(now, tied=tied)
+    elif panel == "agreement":
+        html = _likeness(now)
+    elif panel == "ensembles":
+        html = _ensembles(now)
+    else:
+        html = _margins(now)
+    is_running = any(map(now.field.is_running, now.state.named))
+    return f'<div data-refresh="{_REFRESH_MILLISECONDS}">{html}</div>' if is_running else html
+
+
+def _margins(now: Compared) -> str:
+    found = margin_points(now)
+    html = _margins_words(now, found)
+    if found is None or not found.n:
+        return html
+    keys = [now.field.table.key_of(row) for row in found.rows.tolist()]
+    figure = figure_json(margin_points_figure(found, keys), 520)
+    return html + part(
+        "figure_of", figure, "pairs-plot", "pair", pair_href(now), of="core/links.html"
+    )
+
+
+def _no_margins(now: Compared) -> str:
+    """Why no two models have rewards, and those that could be chosen."""
+    state, field = now.state, now.field
+    rewarded = with_rewards(field)
+    if len(rewarded) < 2:
+        if not field.matrix.models:
+            return ""  # the head says so
+        return _no_rewards(text("compare.scatter_few", n=len(rewarded)))
+    without = [each for each in state.named[:2] if not field.has_rewards(each)]
+    if without:
+        said = text("compare.scatter_missing", models=", ".join(without))
+    else:
+        said = text("compare.scatter_majority" if state.a else "compare.scatter_choose")
+    offered = [each for each in now.searched(rewarded) if each not in state.named]
+    letter = "b" if state.a and state.a not in without else "a"
+    return _no_rewards(
+        said, {each: state.href(**{letter: each}) for each in offered[:_MOST_BUTTONS]}
+    )
+
+
+def _no_rewards(said: str, links: Mapping[str, str] = MappingProxyType({})) -> str:
+    """links: of models that have rewards."""
+    return render("tabs/models/no_rewards.html", said=said, links=links)
+
+
+def _margins_words(now: Compared, found: MarginPoints | None) -> str:
+    """What is drawn, or why nothing is. found: of the scene."""
+    if found is None:
+        return _no_margins(now)
+    if not found.n:
+        return note(text("compare.scatter_none"))
+    html = note(text("compare.scatter_about"))
+    if len(found.rows) < found.n:
+        n, of = f"{len(found.rows):,}", f"{found.n:,}"
+        html += note(text("compare.scatter_cut", n=n, of=of))
+    return html

@@ -1,0 +1,150 @@
+"""What a view answers to whatever is asked: regions that differ, and one sentence if it cannot."""
+
+import asyncio
+import logging
+import threading
+from typing import Any
+
+import gradio as gr
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from starlette.applications import Starlette
+from starlette.testclient import TestClient
+
+from explorer.core import address_view
+from explorer.core.address_view import (
+    MOST_ANSWERS,
+    File,
+    Question,
+    Regions,
+    View,
+    answer,
+    build_view,
+    file_route,
+)
+from scoring.errors import KnownError
+from tests.conftest import PATIENCE
+
+ASKED = Question("?q=1", {}, (), "", "")
+
+
+def regions_of(query: str, visitor: Any) -> tuple[str, Regions]:
+    """Two regions, of which one says who asks."""
+    return query.removeprefix("?"), {"head": lambda: query, "who": lambda: f"<b>{visitor}"}
+
+
+def no_file(query: str, visitor: Any) -> File:
+    raise KnownError(f"There is nothing to export for {visitor}.")
+
+
+VIEW = View(
+    "walk",
+    regions_of,
+    {"turn": lambda query, visitor: f"?turned={visitor}"},
+    {
+        "list.csv": lambda query, visitor: File("list.csv", iter([query.encode(), b"|", visitor])),
+        "none": no_file,
+    },
+)
+JSON = st.recursive(
+    st.none() | st.booleans() | st.floats() | st.text(max_size=300),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4),
+    max_leaves=20,
+)
+POSTED = st.dictionaries(
+    st.sampled_from(["query", "known", "only", "action", "secret", "other"]), JSON
+)
+
+
+@given(JSON | POSTED)
+def test_whatever_is_posted_makes_a_question_that_is_answered(posted: object) -> None:
+    question = Question.parse(posted)
+    found = answer(VIEW, question, "me")
+    assert {*found} in ({"query", "etags", "regions"}, {"error"})
+    assert ("error" in found) == bool(question.action and question.action != "turn")
+
+
+def test_only_regions_that_differ_from_what_the_browser_has_are_sent() -> None:
+    first = answer(VIEW, ASKED, "me")
+    assert first["regions"] == {"head": "?q=1", "who": "<b>me"}
+    known = Question("?q=2", first["etags"], (), "", "")
+    assert answer(VIEW, known, "me")["regions"] == {"head": "?q=2"}
+    assert answer(VIEW, known, "you")["regions"] == {"head": "?q=2", "who": "<b>you"}
+
+
+def test_of_regions_that_are_asked_for_alone_no_other_is_written() -> None:
+    def explode() -> str:
+        raise AssertionError("it was not asked for")
+
+    view = View("walk", lambda query, visitor: ("", {"a": explode, "b": lambda: "B"}))
+    found = answer(view, Question("", {}, ("b", "gone"), "", ""), "me")
+    assert found["regions"] == {"b": "B"} and {*found["etags"]} == {"b"}
+
+
+def test_an_action_leads_to_an_address_and_one_that_there_is_not_is_refused() -> None:
+    assert answer(VIEW, Question("", {}, (), "turn", ""), "me")["query"] == "turned=me"
+    refused = answer(VIEW, Question("", {}, (), "explode", ""), "me")
+    assert refused == {"error": "There is no action 'explode' here. Reload the page."}
+
+
+def test_an_error_shows_its_cause_or_that_it_is_ours(caplog: pytest.LogCaptureFixture) -> None:
+    def fails(query: str, visitor: Any) -> tuple[str, Regions]:
+        raise KnownError("No such board.") if visitor == "me" else ValueError("inner secret")
+
+    assert answer(View("walk", fails), ASKED, "me") == {"error": "No such board."}
+    assert caplog.records == []
+    shown = answer(View("walk", fails), ASKED, "you")["error"]
+    assert "inner secret" not in shown and "inner secret" in caplog.text
+    assert caplog.records[0].levelno == logging.ERROR
+
+
+def test_who_waits_too_long_is_told_so_and_is_answered_later(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(address_view, "PATIENCE_SECONDS", 0.05)
+    over = threading.Event()
+
+    def slow(query: str, visitor: Any) -> tuple[str, Regions]:
+        assert over.wait(PATIENCE)
+        return query, {}
+
+    async def ask_all() -> tuple[Any, list[Any]]:
+        with gr.Blocks():
+            part = build_view(View("walk", slow), "", lambda *asked: "me")
+        render = part.server_fns[-1]
+        waiting = [
+            asyncio.create_task(render({}, gr.Request(), None, None)) for _ in range(MOST_ANSWERS)
+        ]
+        await asyncio.sleep(0)
+        refused = await render({}, gr.Request(), None, None)
+        over.set()
+        return refused, await asyncio.gather(*waiting)
+
+    refused, answered = asyncio.run(ask_all())
+    assert refused == {"busy": True}
+    assert [each["regions"] for each in answered] == [{}] * MOST_ANSWERS
+
+
+@pytest.fixture
+def client() -> TestClient:
+    """The files of a view, of which who asks is known by the secret that is posted."""
+    route = file_route(VIEW, lambda request, profile, token, secret: secret.encode())
+    return TestClient(Starlette(routes=[route]), raise_server_exceptions=True)
+
+
+def test_a_file_is_of_an_address_and_of_whoever_posts_the_secret(client: TestClient) -> None:
+    got = client.get("/files/walk/list.csv?q=1")
+    assert (got.status_code, got.text) == (200, "q=1|")
+    assert got.headers["content-disposition"] == 'attachment; filename="list.csv"'
+    posted = client.post("/files/walk/list.csv?q=1", data={"secret": "mine"})
+    assert posted.text == "q=1|mine"
+
+
+@pytest.mark.parametrize(("name", "status", "words"), [("none", 422, "nothing to export"),
+                                                        ("gone", 404, "no such file")])  # fmt: skip
+def test_a_file_that_there_is_not_is_told_in_a_sentence(
+    name: str, status: int, words: str, client: TestClient
+) -> None:
+    answered = client.get(f"/files/walk/{name}")
+    assert answered.status_code == status and words in answered.text

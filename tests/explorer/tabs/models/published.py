@@ -1,0 +1,112 @@
+"""The Models tab on small published results of the demo pairs, with runs of one visitor."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from explorer.core.settings import Settings
+from explorer.page import models_view
+from explorer.runs.cards import RunCard, write_card
+from explorer.runs.visitors import Visitor
+from explorer.stats.rules import PRIOR_SCORED
+from explorer.stores import open_stores
+from explorer.tabs.models.view import ModelsView
+from scoring.benchmark import SUBSETS
+from scoring.record import Run, new_folder
+from scoring.spec import Plan, RunFacts, ScoredPack, ScoredPair
+from tests.conftest import until
+from tests.explorer.board_data import OF_DEMO
+from tests.explorer.rival_fields import HOSTILE
+
+A, B, PLAIN, HALF, ELSEWHERE = "org/a-7B", "org/b-70B", "org/plain", "org/half", "org/elsewhere"
+"""Published models: two with rewards, as `HOSTILE` has; two without; one of other pairs."""
+ME, STRANGER = Visitor("browser:me"), Visitor("browser:stranger")
+_MEANS = {A: 1.2, B: 0.8, HOSTILE: 0.2, PLAIN: 0.5, HALF: 0.0, ELSEWHERE: 5.0}
+
+
+def write_published(folder: Path, keys: list[str]) -> Path:
+    """Results in upstream's layout. keys: of the demo pairs."""
+    drawn = np.random.default_rng(5)
+    pairs = {"subset": [each.partition(":")[0] for each in keys]}
+    pairs["id"] = [each.partition(":")[2] for each in keys]
+    for number, (model, mean) in enumerate(_MEANS.items()):
+        chosen = drawn.normal(mean, 1.0, len(keys)).round(3)
+        n = {HALF: 100, ELSEWHERE: 2}.get(model, len(keys))
+        values: dict[str, Any] = {name: each[:n] for name, each in pairs.items()}
+        values["results"] = (chosen > 0).astype(float).tolist()[:n]
+        if model in (A, B, HOSTILE):
+            values |= {"scores_chosen": chosen.tolist(), "scores_rejected": [0.0] * len(keys)}
+        if model == ELSEWHERE:
+            values |= {"subset": ["own"] * 2, "id": ["x", "y"]}
+        kind = "Generative RM" if model == PLAIN else "Seq. Classifier"
+        of_each = zip(values["subset"], values["results"], strict=True)
+        by_subset: dict[str, list[float]] = {}
+        for subset, result in of_each:
+            by_subset.setdefault(subset, []).append(result)
+        means = {name: float(np.mean(each)) for name, each in by_subset.items() if name in SUBSETS}
+        about = {"model": model, "model_type": kind}
+        _write(folder / "eval-set-scores" / f"{number}.json", about | values)
+        _write(folder / "eval-set" / f"{number}.json", about | (means or {"hep-go": 0.5}))
+    _write(folder / "pref-sets" / "a.json", {"model": A, **dict.fromkeys(PRIOR_SCORED, 0.5)})
+    return folder
+
+
+def _write(path: Path, values: object) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(values), encoding="utf-8")
+
+
+def open_models(home: Path, results: Path | None = None) -> ModelsView:
+    """The tab on a public server without a network. results: None for the bundled figures."""
+    folder = "" if results is None else str(results)
+    settings = Settings(
+        home, pairs="demo", results=folder, results_of=OF_DEMO, offline=True, public=True
+    )
+    return models_view(open_stores(settings))
+
+
+def write_run(models: ModelsView, title: str, n: int, *, keys: list[str] | None = None) -> Run:
+    """A finished run of `ME`, of the first n demo pairs, or of pairs that are nowhere else."""
+    [table] = models.tables()
+    texts = table.hashes if keys is None else [f"no text {key}" for key in keys]
+    keys = (table.keys if keys is None else keys)[:n]
+    facts = RunFacts("org/run", "", "classifier", "cpu", "float32", 99, "left", "", table.id, n, 0)
+    run = Run.create(new_folder(models.settings.runs), facts, Plan((tuple(range(n)),)), keys)
+    rows = [
+        ScoredPair(key, key.partition(":")[0], texts[at], float(at % 4), 0.5, 1, 1)
+        for at, key in enumerate(keys)
+    ]
+    list(run.record([ScoredPack(0, tuple(rows), 1)]))
+    run = run.ended("finished")
+    write_card(run.folder, RunCard(ME.owner, title))
+    return run
+
+
+def name_of(run: Run, models: ModelsView, visitor: Visitor = ME) -> str:
+    """What a run is called among models."""
+    return models.fields.name_of(run.id, None, None, visitor)
+
+
+def upload(models: ModelsView, folder: Path, **files: object) -> str:
+    """Put files of `ME` beside the results; gives their token."""
+    for name, values in files.items():
+        _write(folder / f"{name}.json", values)
+    paths = {f"{name}.json": folder / f"{name}.json" for name in files}
+    results = models.boards.library.upload(None, paths, owner=ME.owner)
+    assert results.uploaded is not None
+    return results.uploaded.token
+
+
+def written(models: ModelsView, query: str, visitor: Visitor = ME) -> dict[str, str]:
+    """Every region of an address as it is now."""
+    _, regions = models.regions(query, visitor)
+    return {name: write() for name, write in regions.items()}
+
+
+def measured(models: ModelsView, query: str, visitor: Visitor = ME) -> dict[str, str]:
+    """Every region of an address once results are read and nothing goes on any more."""
+    for each in ("?tab=models", query):
+        until(lambda: "data-refresh" not in written(models, each, visitor)["status"])  # noqa: B023
+    return written(models, query, visitor)

@@ -1,0 +1,349 @@
+"""The charts below a leaderboard: what is drawn of which models, what is said where nothing is."""
+
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from html import unescape
+from typing import Any
+
+import numpy as np
+import pytest
+
+from explorer.data.table import PairTable
+from explorer.results.board import Board, build_board
+from explorer.results.boards import SeenBoard
+from explorer.results.published import read_snapshot
+from explorer.stats.matrix import OutcomeMatrix, order_of
+from explorer.tabs.models.charts_html import MOST_ALIKE, chart_html
+from explorer.tabs.models.ranked import MOST_BOARD_ROWS, Ranked, shown_rows
+from explorer.tabs.models.state import CHARTS, ChartName, ModelsState
+from tests.explorer.board_data import (
+    FOUR,
+    NOTHING,
+    coin_flips,
+    matrix_of,
+    results_of,
+)
+from tests.explorer.boards import HOSTILE, linked_states, reading
+from tests.explorer.html_reading import HtmlReading, body_rows
+from tests.explorer.tables import benchmark_table
+
+DRAWN = CHARTS[1:]
+
+
+def nothing_is_asked() -> Any:
+    raise AssertionError("asked for what no chart needs")
+
+
+def outcomes_of(shares: Sequence[float], names: Sequence[str] = ()) -> OutcomeMatrix:
+    """Outcomes on the whole benchmark, of models that win about such shares of the pairs."""
+    table = benchmark_table()
+    values = {
+        (names[at] if names else f"org/m{at}-{at + 1}B"): coin_flips(share, len(table), at)
+        for at, share in enumerate(shares)
+    }
+    return matrix_of(values, table.subset_of_row.tolist(), dataset=table.id)
+
+
+def scene_of(
+    state: ModelsState,
+    matrix: OutcomeMatrix | None,
+    board: Board | None = None,
+    tables: Sequence[PairTable] = (),
+    unread: int = 0,
+) -> Ranked:
+    board = board or build_board(NOTHING, "v1", outcomes=matrix)
+    rows = shown_rows(board, state)
+    return Ranked(state, SeenBoard(board, matrix, unread), rows, lambda: tables)
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """What is written of a chart. about: all but its table. plot: the figure; None for none."""
+
+    about: HtmlReading
+    plot: dict[str, Any] | None
+    table: str
+
+
+def drawn_of(scene: Ranked) -> Drawn:
+    html = chart_html(scene)
+    about, table = re.split("(?=<div class=.stats-box)|(?=</div>$)", html, maxsplit=1)
+    read = reading(f"{about}</div>")
+    figures = read.attributes["figure", "data-plot"]
+    assert reading(html).attributes["figure", "data-plot"] == figures and len(figures) <= 1
+    return Drawn(read, json.loads(figures[0]) if figures else None, table.removesuffix("</div>"))
+
+
+def figure_of(shown: Drawn) -> dict[str, Any]:
+    assert shown.plot is not None
+    return shown.plot
+
+
+def models_of(shown: Drawn) -> list[str]:
+    """The models that a click on the figure can ask for."""
+    return [name for trace in figure_of(shown)["data"] for name in trace.get("customdata", [])]
+
+
+def told(shown: Drawn) -> list[str]:
+    """What is said of the chart: its sentence first."""
+    return shown.about.of_class["note"]
+
+
+@pytest.fixture(scope="module")
+def matrix() -> OutcomeMatrix:
+    return outcomes_of([0.9, 0.8, 0.3])
+
+
+@pytest.fixture(scope="module")
+def whole() -> PairTable:
+    return benchmark_table()
+
+
+# Every chart.
+
+
+def test_without_a_chart_nothing_is_asked_for_or_computed() -> None:
+    board = build_board(read_snapshot(), "v1")
+    shown = drawn_of(Ranked(ModelsState(), SeenBoard(board), board.table, nothing_is_asked))
+    assert shown.plot is None and shown.table == "" and told(shown) == []
+    assert [each.chart for each in linked_states(shown.about)] == list(CHARTS)
+    assert shown.about.attributes["a", "aria-current"] == ["true"]
+
+
+@pytest.mark.parametrize("chart", DRAWN)
+def test_each_chart_is_drawn_with_a_sentence_and_its_button_pressed(
+    chart: ChartName, matrix: OutcomeMatrix, whole: PairTable
+) -> None:
+    scene = scene_of(ModelsState(chart=chart), matrix, tables=[whole])
+    shown = drawn_of(scene)
+    assert figure_of(shown)["data"]
+    assert "not" in told(shown)[0]
+    here = re.findall('<a href="([^"]*)" aria-current', chart_html(scene))
+    assert [ModelsState.parse(unescape(each))[0] for each in here] == [scene.state]
+    sets = shown.about.attributes["figure", "data-sets"]
+    assert sets == ([] if chart == "difficulty" else ["model"])
+    if chart != "difficulty":
+        assert set(models_of(shown)) == set(matrix.models)
+        assert "Click a model" in told(shown)[-1]
+
+
+@pytest.mark.parametrize("chart", DRAWN)
+def test_a_chart_shows_the_models_that_the_table_shows(
+    chart: ChartName, matrix: OutcomeMatrix, whole: PairTable
+) -> None:
+    state = ModelsState(chart=chart, search="m0", pins=("org/m2-3B",))
+    shown = drawn_of(scene_of(state, matrix, tables=[whole]))
+    if chart == "difficulty":
+        assert {row[2] for row in body_rows(shown.table)} == {"2"}
+    else:
+        assert set(models_of(shown)) == {"org/m0-1B", "org/m2-3B"}
+    if chart in ("length", "size", "tradeoff"):
+        named = [each for trace in figure_of(shown)["data"] for each in trace.get("text", [])]
+        assert "m2-3B" in named and "m0-1B" not in named
+
+
+@pytest.mark.parametrize("chart", DRAWN)
+@pytest.mark.parametrize("rule", ["v1", "v2", "prior"])
+def test_where_nothing_passes_there_is_no_figure(chart: ChartName, rule: Any) -> None:
+    board = build_board(read_snapshot(), rule)
+    shown = drawn_of(scene_of(ModelsState(search="^nobody$", chart=chart), None, board))
+    assert shown.plot is None and shown.table == ""
+    assert told(shown)[1:] == ["No model matches. Remove a filter, or reset them all."]
+
+
+@pytest.mark.parametrize("chart", ["difficulty", "size", "tradeoff"])
+def test_models_without_the_numbers_are_told(chart: ChartName) -> None:
+    board = build_board(results_of({"a": {}, "b": {}}), "v1")
+    shown = drawn_of(scene_of(ModelsState(chart=chart), None, board))
+    assert shown.plot is None
+    assert told(shown)[1].startswith("None of these models has the numbers this chart needs.")
+
+
+@pytest.mark.parametrize("chart", DRAWN)
+def test_hostile_names_stay_text(chart: ChartName) -> None:
+    outcomes = outcomes_of([0.5] * len(HOSTILE), HOSTILE)
+    for state in (ModelsState(chart=chart), ModelsState(chart=chart, pins=HOSTILE[:3])):
+        shown = drawn_of(scene_of(state, outcomes, tables=[benchmark_table()]))
+        if chart == "length":
+            assert all(name in reading(shown.table).words for name in HOSTILE)
+
+
+# Length bias.
+
+
+def test_each_model_has_a_line_and_the_baselines_the_last(
+    matrix: OutcomeMatrix, whole: PairTable
+) -> None:
+    shown = drawn_of(scene_of(ModelsState(chart="length", digits=2), matrix, tables=[whole]))
+    rows = body_rows(shown.table)
+    assert [row[0] for row in rows] == ["org/m0-1B", "org/m1-2B", "org/m2-3B"]
+    difference = whole.lengths("difference", "chars")
+    for row, outcomes in zip(rows, matrix.outcomes, strict=True):
+        for at, side in ((2, difference > 0), (4, difference < 0), (6, difference == 0)):
+            assert row[at] == f"{side.sum():,}"
+            assert float(row[at + 1]) == pytest.approx(100 * outcomes[side].mean(), abs=0.006)
+    foot = reading(shown.table.partition("<tfoot>")[2].partition("</tfoot>")[0])
+    assert foot.words.strip().startswith("prefers the longer")
+    assert "+100.00" in foot.words and "−100.00" in foot.words
+
+
+def test_points_are_where_the_table_says_and_baselines_in_the_corners(
+    matrix: OutcomeMatrix, whole: PairTable
+) -> None:
+    shown = drawn_of(scene_of(ModelsState(chart="length", digits=4), matrix, tables=[whole]))
+    *models, marks = figure_of(shown)["data"]
+    places = {
+        name: (x, y)
+        for trace in models
+        for name, x, y in zip(trace["customdata"], trace["x"], trace["y"], strict=True)
+    }
+    for row in body_rows(shown.table):
+        assert places[row[0]] == pytest.approx((float(row[5]), float(row[3])), abs=1e-4)
+    assert (marks["x"], marks["y"]) == ([0, 100], [100, 0])
+    assert "Your file small.jsonl" in told(shown)[1]
+
+
+def test_ties_count_as_they_do_in_the_table(whole: PairTable) -> None:
+    subsets = whole.subset_of_row.tolist()
+    equal = np.ones((1, len(whole)), np.bool_)
+    matrix = matrix_of({"a": [0.0] * len(whole)}, subsets, equal, whole.id)
+    for ties, expected in (("official", "0.0"), ("half", "50.0")):
+        state = ModelsState(chart="length", ties=ties)  # type: ignore[arg-type]
+        board = build_board(NOTHING, "v1", outcomes=matrix, ties=ties)  # type: ignore[arg-type]
+        (row,) = body_rows(drawn_of(scene_of(state, matrix, board, [whole])).table)
+        assert (row[1], row[3], row[5]) == (expected,) * 3
+
+
+@pytest.mark.parametrize("tables", [[], ["demo"]])
+def test_without_the_texts_of_the_pairs_it_says_how_to_get_them(
+    tables: list[str], matrix: OutcomeMatrix, demo: PairTable
+) -> None:
+    shown = drawn_of(scene_of(ModelsState(chart="length"), matrix, tables=[demo] if tables else []))
+    assert shown.plot is None
+    assert "allenai/reward-bench" in told(shown)[1]
+
+
+def test_own_pairs_alone_have_no_length_bias(demo: PairTable) -> None:
+    order = order_of(demo)
+    mine = matrix_of({"mine": [1.0] * len(demo)}, [order.names[code] for code in order.codes])
+    shown = drawn_of(scene_of(ModelsState(chart="length"), mine, tables=[demo]))
+    assert shown.plot is None and "not loaded" in told(shown)[1]
+
+
+@pytest.mark.parametrize("benchmark", ["v2", "prior"])
+def test_length_bias_is_of_the_first_benchmark(benchmark: Any) -> None:
+    results = results_of({"a": {"Focus": 0.5, "shp": 0.5}}, benchmark)
+    board = build_board(results, benchmark)
+    shown = drawn_of(Ranked(ModelsState(chart="length"), SeenBoard(board), board.table, list))
+    assert shown.plot is None and "RewardBench only" in told(shown)[1]
+
+
+# Results of each pair.
+
+
+@pytest.mark.parametrize("chart", ["length", "agreement"])
+def test_results_that_were_not_read_are_asked_for(chart: ChartName, matrix: OutcomeMatrix) -> None:
+    board = build_board(read_snapshot(), "v1")
+    shown = drawn_of(scene_of(ModelsState(chart=chart), None, board, unread=7))
+    assert shown.plot is None
+    assert "in the background: 7" in told(shown)[1]
+    shown = drawn_of(scene_of(ModelsState(chart=chart), None, board))
+    assert "no per-pair results" in told(shown)[1]
+    part = scene_of(ModelsState(chart=chart), matrix, tables=[benchmark_table()], unread=7)
+    assert figure_of(drawn_of(part)) and any(
+        "background: 7" in each for each in told(drawn_of(part))
+    )
+
+
+@pytest.mark.parametrize("chart", ["length", "agreement"])
+def test_models_without_results_of_each_pair_are_counted(
+    chart: ChartName, matrix: OutcomeMatrix, whole: PairTable
+) -> None:
+    board = build_board(results_of({"x": 0.5, "y": 0.25}), "v1", outcomes=matrix)
+    shown = drawn_of(scene_of(ModelsState(chart=chart), matrix, board, [whole]))
+    assert set(models_of(shown)) == set(matrix.models)
+    assert any(each.startswith("2 models are not drawn") for each in told(shown))
+
+
+def test_one_model_agrees_with_nobody(matrix: OutcomeMatrix) -> None:
+    shown = drawn_of(scene_of(ModelsState(chart="agreement", search="m0"), matrix))
+    assert shown.plot is None and "two models" in told(shown)[1]
+
+
+def test_so_many_models_are_drawn_and_no_more() -> None:
+    n = MOST_BOARD_ROWS + 1
+    many = matrix_of({f"m{at}-1B": [at % 2, 1.0, 0.0, at % 3 == 0] for at in range(n)}, FOUR)
+    for chart, most in (
+        ("agreement", MOST_ALIKE),
+        ("size", MOST_BOARD_ROWS),
+        ("tradeoff", MOST_BOARD_ROWS),
+    ):
+        state = ModelsState(chart=chart)  # type: ignore[arg-type]
+        scene = scene_of(state, many)
+        shown = drawn_of(scene)
+        assert sorted(models_of(shown)) == sorted(scene.rows.index[:most])
+        assert f"Only the first {most} models are drawn." in told(shown)
+
+
+# The other charts.
+
+
+def test_difficulty_and_size_need_no_results_of_each_pair() -> None:
+    board = build_board(read_snapshot(), "v1")
+    for chart in ("difficulty", "size", "tradeoff"):
+        state = ModelsState(chart=chart)
+        scene = Ranked(state, SeenBoard(board), board.table, nothing_is_asked)
+        assert figure_of(drawn_of(scene))["data"]
+
+
+def test_difficulty_is_told_in_numbers_too(matrix: OutcomeMatrix) -> None:
+    board = build_board(results_of({"a": 0.25, "b": 0.75}), "v1")
+    rows = body_rows(drawn_of(scene_of(ModelsState(chart="difficulty"), None, board)).table)
+    assert len(rows) == 23
+    assert rows[0] == [
+        "alpacaeval-easy",
+        "Chat",
+        "2",
+        "50.0",
+        "25.0",
+        "37.5",
+        "50.0",
+        "62.5",
+        "75.0",
+    ]
+
+
+def test_models_without_a_size_are_counted() -> None:
+    board = build_board(results_of({"org/a-7B": 0.5, "org/b": 0.25, "org/c-0b": 0.5}), "v1")
+    shown = drawn_of(scene_of(ModelsState(chart="size"), None, board))
+    assert models_of(shown) == ["org/a-7B"]
+    assert any(each.startswith("2 models are not drawn") for each in told(shown))
+    figure = figure_of(shown)
+    assert figure["layout"]["xaxis"]["type"] == "log"
+    assert figure["data"][0]["error_y"]["array"][0] > 0
+
+
+def test_two_columns_are_chosen_by_a_form_that_keeps_the_rest(matrix: OutcomeMatrix) -> None:
+    state = ModelsState(chart="tradeoff", x="math-prm", y="score", digits=3)
+    shown = drawn_of(scene_of(state, matrix))
+    seen = shown.about
+    assert seen.attributes["select", "name"] == ["x", "y"]
+    assert seen.attributes["input", "name"] == ["tab", "digits", "plot"]
+    options = seen.attributes["option", "value"]
+    chosen = re.findall('value="([^"]*)" selected', chart_html(scene_of(state, matrix)))
+    assert chosen == ["math-prm", "score"]
+    assert {"size", "score", "Chat Hard", "hep-go"} <= set(options) and "model" not in options
+    assert len(seen.attributes["option", "selected"]) == 2
+    layout = figure_of(shown)["layout"]
+    assert layout["xaxis"]["title"]["text"] == "math-prm (%)"
+    assert layout["shapes"][0]["line"]["dash"] == "dash"
+
+
+def test_sizes_have_no_diagonal_and_a_logarithmic_axis(matrix: OutcomeMatrix) -> None:
+    layout = figure_of(drawn_of(scene_of(ModelsState(chart="tradeoff", y="size"), matrix)))[
+        "layout"
+    ]
+    assert layout["yaxis"]["type"] == "log" and layout["xaxis"]["type"] == "linear"
+    assert not layout.get("shapes")
