@@ -270,7 +270,8 @@ def about_html(now: Ranked) -> str:
         text("board.remarks", n=f"{len(remarks):,}"): remarks,
         text("board.pair_remarks", n=f"{len(left_out):,}"): list(map(str, left_out)),
     }
-    files = {form: text(f"board.export_{form}") for form in BOARD_FORMATS}
+    forms = BOARD_FORMATS if len(board.table) else ()
+    files = {form: text(f"board.export_{form}") for form in forms}
     return render(
         "tabs/models/about.html", state=state, files=files, rule=board.rule, said=said, lists=lists
     )

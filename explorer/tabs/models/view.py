@@ -125,7 +125,7 @@ class ModelsView:
             return self.written.get_or_create_once((region, *key), write)
 
         def below() -> str:
-            return chart_html(now) + about_html(now) if len(now.board.table) else ""
+            return (chart_html(now) if len(now.board.table) else "") + about_html(now)
 
         return now.state.href()[1:], {
             "bar": lambda: bar_html(now, state, results, [*notes, *gone], self.settings.link_base),
