@@ -48,12 +48,18 @@ class ResultsLibrary:
         return self.sources.get(results_id) if found is None else found.results
 
     def id_of_files(self, token: str, owner: str) -> str | None:
-        """The id of results with a visitor's files; None if they are gone, or another visitor's."""
+        """The id of the newest results with a visitor's files; None if they are gone, or another's.
+
+        An earlier id of the same files stays, as an open page may have it.
+        """
+        best, files = self.sources.get(None), None
         for each in self._beside.snapshot():
             uploaded = each.results.uploaded
             if uploaded is not None and uploaded.token == token and each.owner == owner:
-                return each.results.id
-        return None
+                if each.base_id == best.id:
+                    return each.results.id
+                files = uploaded
+        return None if files is None else self._keep(best, files, None, owner).id
 
     def upload(
         self,
@@ -84,13 +90,6 @@ class ResultsLibrary:
         """The same without a visitor's files."""
         found = self._find(results_id)
         return self.sources.get(results_id if found is None else found.base_id)
-
-    def newest(self, results_id: object) -> Results:
-        """The best that everybody sees, with the files that were beside what is looked at."""
-        found, best = self._find(results_id), self.sources.get(None)
-        if found is None or found.results.uploaded is None:
-            return best
-        return self._keep(best, found.results.uploaded, results_id, found.owner)
 
     def _keep(self, base: Results, uploaded: Uploaded, before: object, owner: str) -> Results:
         results = beside(base, uploaded)

@@ -75,12 +75,13 @@ def test_newer_results_take_the_files_along(library: ResultsLibrary, tmp_path: P
     mine = library.upload(None, sent(tmp_path, "b"))
     library.sources.retry(again=True)
     library.sources.wait(PATIENCE)
-    newest = library.newest(mine.id)
+    assert mine.uploaded is not None
+    newest_id = library.id_of_files(mine.uploaded.token, "")
+    newest = library.get(newest_id)
     assert (newest.source.date, models(newest)) == ("2025", ["org/a", "b (uploaded)"])
-    assert library.newest(None) is library.get(None)
-    assert library.get(mine.id) is library.get(None)
-    assert library.newest(newest.id).id == newest.id
-    assert models(library.get(newest.id)) == ["org/a", "b (uploaded)"]
+    assert library.id_of_files(mine.uploaded.token, "") == newest_id
+    assert library.id_of_files(mine.uploaded.token, "browser:another") is None
+    assert models(library.get(mine.id)) == ["org/a", "b (uploaded)"]
 
 
 def test_files_that_are_too_large_are_refused(library: ResultsLibrary, tmp_path: Path) -> None:
