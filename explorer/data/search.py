@@ -96,12 +96,12 @@ def checked_query(words: object, where: object, regex: object, case: object) -> 
 def checked_search(value: object) -> str:
     """A search among names from a value that anybody may have sent.
 
+    Whether its expressions can be used shows when names are matched.
+
     Raises:
-        KnownError: no text, too long, or an expression that cannot be used.
+        KnownError: no text, or too long.
     """
-    found = _checked_words(value, is_stripped=True)
-    matching_names([], found)
-    return found
+    return _checked_words(value, is_stripped=True)
 
 
 def _checked_words(value: object, *, is_stripped: bool) -> str:

@@ -9,7 +9,7 @@ from typing import Any, Literal, get_args
 from explorer.core.address import Address, choice, flag, several, text
 from explorer.core.links import as_dropped
 from explorer.core.validation import repaired
-from explorer.data.search import LONGEST_QUERY
+from explorer.data.search import checked_search
 from explorer.reader.links import MODELS_TAB
 from explorer.results.board import Ranking
 from explorer.results.ensembles import WAYS, Way
@@ -59,13 +59,6 @@ def _model(name: str) -> str:
     if not 0 < len(name) <= LONGEST_MODEL:
         raise ValueError(name)
     return repaired(name)
-
-
-def _search(words: str) -> str:
-    """What is typed; whether it can be used shows when names are matched."""
-    if len(words) > LONGEST_QUERY:
-        raise ValueError(words)
-    return repaired(words.strip())
 
 
 def _token(value: str) -> str:
@@ -131,7 +124,7 @@ class ModelsState(Address):
         choice("panel", MODELS_PANELS),
         choice("board", BOARD_BENCHMARKS, "benchmark"),
         choice("table", TABLES),
-        text("models", _search, "search"),
+        text("models", checked_search, "search"),
         several(
             "type", {str(each): each for each in MODEL_TYPES}.__getitem__, len(MODEL_TYPES), "types"
         ),

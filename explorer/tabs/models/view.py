@@ -62,9 +62,15 @@ class ModelsView:
         if state.results and self._results_id(state, visitor) is None:
             notes.append(text("board.gone"))
             state = replace(state, results="")
+        typed = state.search
+        try:
+            matching_names([], state.search)
+        except KnownError as error:  # nobody types a search without slips
+            notes.append(str(error))
+            state = replace(state, search="")
         if state.compares:
             return self._comparison(state, visitor, notes)
-        return self._board(state, visitor, notes)
+        return self._board(state, visitor, notes, typed)
 
     def measure(self, query: str, visitor: Visitor) -> str:
         """Try again to read results and to measure the board. Gives the same address."""
@@ -108,14 +114,10 @@ class ModelsView:
         return Ranked(state, seen, shown_rows(seen.board, state), self.tables, step, refused)
 
     def _board(
-        self, state: ModelsState, visitor: Visitor, notes: Sequence[str]
+        self, state: ModelsState, visitor: Visitor, notes: Sequence[str], typed: str
     ) -> tuple[str, Regions]:
-        try:
-            now = self._ranked(state, visitor)
-        except KnownError as error:  # nobody types a search without slips
-            now = self._ranked(replace(state, search=""), visitor)
-            notes = [*notes, str(error)]
-        now, gone = _without_gone(now)
+        now, gone = _without_gone(self._ranked(state, visitor))
+        asked, said = replace(state, search=typed), [*notes, *gone]
         results = self.boards.library.get(self._results_id(state, visitor))
         fetching = self.boards.library.sources.fetching
         key = (now.seen.board, now.state, tuple(now.seen.apart))
@@ -128,7 +130,7 @@ class ModelsView:
             return (chart_html(now) if len(now.board.table) else "") + about_html(now)
 
         return now.state.href()[1:], {
-            "bar": lambda: bar_html(now, state, results, [*notes, *gone], self.settings.link_base),
+            "bar": lambda: bar_html(now, asked, results, said, self.settings.link_base),
             "status": lambda: status_html(now, is_fetching=fetching),
             "table": lambda: once("table", *key, write=lambda: board_html(now)),
             "drawer": lambda: drawer_html(now, self.settings.link_base),
@@ -138,11 +140,6 @@ class ModelsView:
     def _comparison(
         self, state: ModelsState, visitor: Visitor, notes: Sequence[str]
     ) -> tuple[str, Regions]:
-        try:
-            matching_names((), state.search)
-        except KnownError as error:
-            notes = [*notes, str(error)]
-            state = replace(state, search="")
         where = (self._results_id(state, visitor), None, visitor)
         fields = self.fields.all(*where)
 
