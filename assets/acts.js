@@ -129,35 +129,14 @@
     if (!part.explorerSent) next(part);
   };
 
-  const boxes = (facet, css = "") => [...facet.querySelectorAll(`input[type=checkbox]${css}`)];
-
-  // The box of a whole group ticks all in it, and says whether all are. Where nothing but whole
-  // groups is ticked, these are what is picked.
-  const picked = (element) => {
-    const facet = element.closest(".facet"), group = element.closest(".group");
-    const isWhole = (of) => boxes(of, ":not([data-whole])").every((box) => box.checked);
-    if (element.matches("[data-whole]")) boxes(group).forEach((box) => { box.checked = element.checked; });
-    else boxes(group, "[data-whole]").forEach((box) => { box.checked = isWhole(group); });
-    const single = boxes(facet, ":not([data-whole]):checked");
-    const whole = boxes(facet, "[data-whole]:checked");
-    const isRest = single.some((box) => !whole.some((each) => each.closest(".group").contains(box)));
-    const names = whole.length && !isRest ? whole : single;
-    const { facet: of } = JSON.parse((names[0] ?? element).dataset.sent);
-    return { facet: of, names: names.map((box) => box.value) };
-  };
-
   const sendOf = (element) => {
     const { act, field } = element.dataset;
     const sent = JSON.parse(element.dataset.sent || "{}");
     if (field) {
       sent[field] = element.type === "checkbox" ? element.checked
         : element.type === "number" && element.step !== "any" ? Math.round(Number(element.value)) : element.value;
-      if (act === "margin") for (const end of element.closest(".margins").querySelectorAll("input")) sent[end.dataset.field] = end.value;
     }
-    if (act === "pick") Object.assign(sent, picked(element));
     const part = document.getElementById(element.dataset.part) || element.closest(".relayed");
-    // What stands above all tabs turns to the tab that it is of.
-    if (element.closest("#header") && tab !== part.id) document.querySelector("#tabs [role=tab]").click();
     send(part, act, sent);
   };
 
@@ -169,8 +148,8 @@
     followLink(link.search);
   });
   // Tabs whose address is their state (go.js). The tab's button is pressed once its address is written.
-  const VIEWS = ["models"];
-  const tabIn = (query) => new URLSearchParams(query).get("tab") || "pairs";
+  const VIEWS = ["pairs", "models"];
+  const { tabIn } = window.explorer;
   const openView = (query) => {
     tab = tabIn(query);
     document.querySelector(`#tabs [role=tab][data-tab-id="${tab}"]`)?.click();
@@ -187,8 +166,6 @@
   document.addEventListener("click", (event) => {
     const press = event.target.closest("[data-press]");
     if (press) { document.querySelector(press.dataset.press).click(); return; }
-    const goto = event.target.closest(".goto[data-key]");
-    if (goto) { send(goto.closest(".relayed"), "goto", { value: goto.dataset.key }); return; }
     const element = event.target.closest("[data-act]");
     const marking = element?.matches("tr") && !event.target.closest("button")
       && getSelection().containsNode(element, true) && getSelection().toString();
@@ -266,76 +243,10 @@
     }
   }).observe(document.body, { subtree: true, attributes: true, attributeFilter: ["checked", "value"] });
 
-  // Over a histogram of margins a range is dragged.
-  document.addEventListener("pointerdown", (event) => {
-    const bars = event.target.closest(".margins .bars"), brushed = bars?.querySelector(".brushed");
-    if (!bars || event.button) return;
-    event.preventDefault();
-    bars.setPointerCapture(event.pointerId);
-    const { left, width } = bars.getBoundingClientRect(), before = brushed.style.cssText;
-    const share = (at) => Math.min(1, Math.max(0, (at.clientX - left) / width));
-    const ends = (to) => [share(event), share(to)].sort((one, other) => one - other);
-    bars.onpointermove = (to) => {
-      const [low, high] = ends(to);
-      brushed.style.cssText = `left: ${100 * low}%; right: ${100 - 100 * high}%`;
-    };
-    bars.onpointerup = bars.onpointercancel = (to) => {
-      bars.onpointermove = bars.onpointerup = bars.onpointercancel = null;
-      const limit = Number(bars.closest(".margins").dataset.limit);
-      // At the edge, what lies beyond it is meant, too.
-      const [low, high] = ends(to).map((each) => each % 1 ? Number(((2 * each - 1) * limit).toPrecision(3)) : null);
-      if (to.type === "pointerup" && Math.abs(to.clientX - event.clientX) > 3) send(bars.closest(".relayed"), "margin", { low, high });
-      else brushed.style.cssText = before;
-    };
-  });
-  document.addEventListener("dblclick", (event) => {
-    const bars = event.target.closest(".margins .bars");
-    if (bars) send(bars.closest(".relayed"), "margin", {});
-  });
-
-  // A figure's models, bars and ranges, from when it is first pressed.
-  const PLOTS = {
-    "pairs-plot": (part) => ({
-      plotly_click: (event) => {
-        const key = event.points[0].customdata;
-        if (key) send(part, "goto", { value: key });
-      },
-    }),
-    "lengths-plot": (part) => ({
-      plotly_click: (event) => {
-        const [measure, low, high, subset] = event.points[0].customdata || [];
-        if (measure && (low ?? high ?? null) !== null) {
-          send(part, "range", { measure, low, high, ...(subset && { subset }) });
-        }
-      },
-      plotly_selected: (event) => {
-        const reach = event?.range?.x || Object.entries(event?.range || {})
-          .find(([axis]) => axis.startsWith("x"))?.[1];
-        if (!reach) return;
-        const [low, high] = [...reach].sort((one, other) => one - other);
-        send(part, "range", { low: Math.ceil(low), high: Math.floor(high) });
-      },
-    }),
-  };
-  document.addEventListener("pointerdown", (event) => {
-    const figure = event.target.closest(".js-plotly-plot");
-    if (!figure?.on || figure.explorerListens) return;
-    figure.explorerListens = true;
-    for (const [plot, listeners] of Object.entries(PLOTS)) {
-      if (!figure.closest(`.${plot}`)) continue;
-      Object.entries(listeners(figure.closest(".relayed"))).forEach(([name, listen]) => figure.on(name, listen));
-    }
-  }, true);
-
-  // The address says what is on screen; the search fields say what the address does.
-  const setField = (element, value) => {
-    if (element === document.activeElement && element.type === "search") return;
-    if (element.type === "checkbox") element.checked = Boolean(value);
-    else element.value = value || (element.matches("select") ? "all" : "");
-  };
+  // The address says what is on screen.
   const addresses = new Map();
   const source = (query) => new URLSearchParams(query).get("source");
-  const asked = new URLSearchParams(location.search).get("tab") || "pairs";
+  const asked = tabIn(location.search);
   const asksForApi = new URLSearchParams(location.search).get("view") === "api";
   let tab = "pairs", linked = [];
   // What opens something is a step that Back undoes; what is typed, ticked or walked through changes
@@ -379,16 +290,6 @@
     }
     return [];
   };
-  const fill = (id, query) => {
-    const part = document.getElementById(id);
-    const params = new URLSearchParams(query);
-    addresses.set(id, query);
-    // A tab that was never open is not on the page yet.
-    for (const field of part?.querySelectorAll(".searchbar [data-param]") || []) {
-      setField(field, params.get(field.dataset.param));
-    }
-    return [];
-  };
   // By it the server knows what belongs to this browser.
   const SECRET = "rewardbench-explorer-secret";
   const keepSecret = (secret) => {
@@ -399,14 +300,13 @@
     for (const view of window.explorerViews?.values() ?? []) view.open(location.search);
   };
   const opened = (ids, queries) => {
-    ids.forEach((id, place) => { if (queries[place]) fill(id, queries[place]); });
+    ids.forEach((id, place) => { if (queries[place]) addresses.set(id, queries[place]); });
+    // What a view showed before this script was here.
+    for (const [id, view] of window.explorerViews ?? []) wrote(id, view.shown().replace(/^\?tab=\w+&?/, ""), null);
     document.documentElement.dataset.explorer = "ready";
     linked = ids;
-    requestAnimationFrame(() => seeRow(document.getElementById("pairs")));
-    showAsked(location.search);
     if (tab !== asked && !addresses.has(tab)) look(document.getElementById(tab));
-    // Pairs that the address asks for and that are not here yet are still asked for by it.
-    if (!VIEWS.includes(asked) && [null, source(queries[0])].includes(source(location.search))) write();
+    if (!VIEWS.includes(asked)) write();
     keepSecret(queries[ids.length]);
     // To Gradio it is open, but not loaded before its button is pressed: closed, and opened.
     if (asksForApi) { pressApi(); pressApi(); }
@@ -423,11 +323,9 @@
   const went = ([go, ...ids], queries) => {
     const part = document.getElementById(go), { query, back } = part.explorerSent?.sent ?? {};
     ids.forEach((id, place) => { wrote(id, queries[place], null); });
-    tab = new URLSearchParams(query).get("tab") || "pairs";
-    if (tab === "pairs" && !back) showAsked(query);
+    tab = tabIn(query);
     next(part);
     write(!back);
-    requestAnimationFrame(() => seeRow(document.getElementById("pairs")));
     return [];
   };
   addEventListener("popstate", () => {
@@ -440,7 +338,7 @@
     if (typeof query !== "string") return [];
     if (id === "pairs" && source(query) !== source(addresses.get(id))) document.getElementById("dataset").hidePopover();
     addresses.set(id, query);
-    if (!(part?.explorerQueue || []).some((act) => act.act === "search")) fill(id, query);
+    if (id === "pairs" && anew === null) showPane(document.getElementById(id), new URLSearchParams(query).has("pair") ? "pair" : "list");
     if (id === tab && anew !== null) write(anew);
     if (id === REVIEW && tab === "pairs") write();
     return [];
@@ -452,14 +350,21 @@
       button.setAttribute("aria-pressed", button.dataset.pane === pane);
     }
   };
-  const showAsked = (query) => {
-    showPane(document.getElementById("pairs"), new URLSearchParams(query).has("pair") ? "pair" : "list");
-  };
   document.addEventListener("click", (event) => {
     const part = event.target.closest("#pairs"), isOpen = part?.dataset.pane === "filters";
-    const pane = event.target.closest("button[data-pane]")?.dataset.pane;
+    const pane = event.target.closest("button[data-pane], a[data-pane]")?.dataset.pane;
     if (pane) showPane(part, isOpen && pane === "filters" ? "list" : pane);
     else if (isOpen && innerWidth > 900 && event.target.closest(".list-pane, .reader-pane")) showPane(part, "list");
+  });
+  // A pair by its key, from anywhere.
+  document.addEventListener("change", (event) => {
+    if (!event.target.matches(".goto-key") || !event.target.value) return;
+    const query = new URLSearchParams(window.explorerViews?.get("pairs")?.shown() || "?tab=pairs");
+    query.set("pair", event.target.value);
+    for (const name of ["list-page", "panel"]) query.delete(name);
+    event.target.value = "";
+    event.target.blur();
+    followLink(`?${query}`);
   });
   // The open row stays in sight in its list, and a pair that was stepped to on the screen.
   const seeRow = (part) => {
@@ -471,27 +376,25 @@
     if (top < list.scrollTop) list.scrollTop = top;
     if (bottom > list.scrollTop + list.clientHeight) list.scrollTop = bottom - list.clientHeight;
   };
-  const follow = (part) => {
-    if (part.explorerAct === "open") {
-      part.querySelector(".drawer")?.scrollIntoView({ block: "nearest", behavior: "smooth" });
-    }
-    seeRow(part);
-    if (!["step", "random", "goto", "open"].includes(part.explorerAct)) return;
-    part.querySelector(".reader-scroll")?.scrollTo(0, 0);
-    if (part.id === "pairs" && part.explorerAct !== "step") showPane(part, "pair");
-  };
-  let walked = false;
+  let read = null;
+  document.addEventListener("drawn", ({ target }) => {
+    const review = document.getElementById("review-panel"), slot = target.querySelector(".review-slot");
+    if (slot && review && !slot.contains(review)) slot.append(review);
+    const pair = target.querySelector(".reader [data-key]");
+    if (!pair || pair.dataset.key === read) return;
+    read = pair.dataset.key;
+    target.querySelector(".reader-scroll").scrollTo(0, 0);
+    seeRow(target);
+  });
   const done = (id, query, made) => {
     const part = document.getElementById(id), name = part?.explorerAct;
-    wrote(id, query, OPENS.has(name) || (name === "step" && !walked));
-    walked = name === "step";
+    wrote(id, query, OPENS.has(name));
     if (id === REVIEW) {
       keepReviews(part, made);
       if (part.explorerAct === "offer") takeUpPresses(part);
       next(part);
     } else if (part) requestAnimationFrame(() => {
-      for (const field of part.querySelectorAll(".once input")) field.value = "";
-      follow(part);
+      if (part.explorerAct === "open") part.querySelector(".drawer")?.scrollIntoView({ block: "nearest", behavior: "smooth" });
       next(part);
     });
     return [];
@@ -507,7 +410,6 @@
       if (isStuck(part)) { relays().forEach(advance); showBusy(); }
       return [];
     }
-    for (const box of part.querySelectorAll(".facet input[type=checkbox]")) box.checked = box.hasAttribute("checked");
     next(part);
     return [];
   };
@@ -527,17 +429,6 @@
     const words = [...row.cells].flatMap((cell) => [cell.textContent, ...Array(cell.colSpan - 1).fill("")]);
     return [...spanned, ...words].join("\t");
   }).join("\n");
-  // A figure as a file: by Plotly's own button, which is out of sight, on a white ground.
-  document.addEventListener("click", (event) => {
-    const format = event.target.closest("[data-picture]")?.dataset.picture;
-    const figure = format && event.target.closest(".relayed").querySelector(".lengths-plot .js-plotly-plot");
-    if (!figure) return;
-    const ground = figure.layout.paper_bgcolor;
-    figure.layout.paper_bgcolor = "white";
-    figure._context.toImageButtonOptions = { format, filename: "lengths", scale: format === "png" ? 2 : 1 };
-    figure._fullLayout._modeBar.buttons.flat().find((button) => button.name === "toImage").click(figure);
-    figure.layout.paper_bgcolor = ground;
-  });
   // Of a review that has begun, what is sent to others is the pair on screen.
   const linkedSearch = () => reviewed()
     ? location.search.replace(`&panel=${REVIEW}`, "") : location.search;
@@ -563,5 +454,5 @@
     return inputs;
   };
 
-  window.explorer = { act, follow: followLink, opened, went, wrote, refused, done, turn, look, idle, reviews };
+  Object.assign(window.explorer, { act, follow: followLink, opened, went, wrote, refused, done, turn, look, idle, reviews });
 })

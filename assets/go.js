@@ -4,7 +4,7 @@ const message = view.querySelector(".view-message");
 const TYPING = 120, SLOW = 150, AGAIN = 1000, SLOWEST = 5000;
 let turn = 0, shown = null, etags = {}, typing, refreshing, pause;
 
-const isMine = (query) => (new URLSearchParams(query).get("tab") || "pairs") === tab;
+const isMine = (query) => window.explorer.tabIn(query) === tab;
 const panelOf = (query) => new URLSearchParams(query ?? "").get("panel");
 const secret = () => { try { return localStorage.getItem("rewardbench-explorer-secret") ?? ""; } catch { return ""; } };
 const say = (words, retry) => {
@@ -33,6 +33,7 @@ const apply = (regions) => {
     if (region) Idiomorph.morph(region, html, MORPH);
   }
   view.querySelectorAll("figure[data-plot]:empty").forEach(draw);
+  view.dispatchEvent(new CustomEvent("drawn", { bubbles: true }));
 };
 
 // Charts are drawn by Plotly, which is fetched for the first. A point leads to the address with its own value.
@@ -45,17 +46,34 @@ const load = () => plotly ??= window.Plotly ? Promise.resolve() : new Promise((l
 const colour = (_, name) => getComputedStyle(document.body).getPropertyValue(name).trim();
 const draw = async (figure) => {
   figure.replaceChildren(document.createElement("div"));
-  const { plot: written, sets, base } = figure.dataset;
+  const { plot: written, sets, base, adds, brush } = figure.dataset;
   const { data, layout } = JSON.parse(written.replace(/var\((--\w+)\)/g, colour));
   try { await load(); } catch { figure.textContent = "The chart could not be loaded."; return; }
   const plot = await Plotly.newPlot(figure.firstChild, data, layout, { displayModeBar: false, responsive: true });
   plot.on("plotly_click", ({ points: [{ data: trace, customdata, pointNumber }] }) => {
     const value = trace.type === "heatmap" ? trace.customdata[[pointNumber].flat()[0]] : customdata;
-    if (!sets || value === undefined) return;
+    if (value === undefined) return;
+    if (adds !== undefined) { window.explorer.follow(`?${adds}&${value}`); return; }
+    if (!sets) return;
     const query = new URLSearchParams(base || shown);
     query.set(sets, value);
     window.explorer.follow(`?${query}`);
   });
+  if (brush) plot.on("plotly_selected", (event) => {
+    const ends = event?.range && Object.entries(event.range).find(([axis]) => axis.startsWith("x"))?.[1];
+    if (!ends) return;
+    const [low, high] = [...ends].sort((one, other) => one - other), query = new URLSearchParams(adds);
+    for (const [name, value] of new URLSearchParams(brush)) {
+      query.append(name, value.replace("{}", `${Math.ceil(low)}.${Math.floor(high)}`));
+    }
+    window.explorer.follow(`?${query}`);
+  });
+};
+// A chart as a file, on a white ground.
+const picture = (format) => {
+  const { data, layout } = view.querySelector(".js-plotly-plot");
+  const size = { width: layout.width, height: layout.height, scale: format === "png" ? 2 : 1 };
+  Plotly.downloadImage({ data, layout: { ...layout, paper_bgcolor: "white" } }, { format, filename: tab, ...size });
 };
 
 new MutationObserver(() => view.querySelectorAll("figure[data-plot]").forEach(draw))
@@ -78,8 +96,9 @@ const go = async (query, mode = "push", more = {}) => {
     if (mode === "push" && panelOf(shown) !== panelOf(answer.query)) view.closest("[role=tabpanel]")?.scrollTo(0, 0);
     shown = `?${answer.query}`;
     pause = 0;
+    trigger("shown");
     const own = answer.query.replace(/^tab=\w+&?/, "");
-    window.explorer?.wrote(tab, own, mode === "push" ? true : mode === "replace" ? false : null);
+    window.explorer.wrote?.(tab, own, mode === "push" ? true : mode === "replace" ? false : null);
     schedule();
   } catch {
     if (mine === turn) say("The server did not answer.", again);
@@ -108,22 +127,38 @@ const refresh = async (going) => {
       Object.assign(etags, answer.etags);
       if (Object.keys(answer.regions).length) pause = 0;
       const goesOn = (name) => view.querySelector(`[data-region=${CSS.escape(name)}] [data-refresh]`);
-      if (!only.every(goesOn)) { go(shown, ""); return; }
+      if (!only.every(goesOn)) { go(shown, "replace"); return; }
     }
   } catch { /* the server may come back */ }
   schedule();
 };
 
-const asForm = (form) => `?${new URLSearchParams([...new FormData(form)].filter(([, value]) => value !== ""))}`;
+// The pair that is open stays so where a link or a form lists others, if it is among them.
+const keeping = (element, query) => {
+  const open = "keep" in element.dataset && view.querySelector(".reader [data-key]")?.dataset.key;
+  return open ? `${query}&${new URLSearchParams({ keep: open })}` : query;
+};
+const asForm = (form) => {
+  const isSaid = (name, value) => value !== "" || form.querySelector(`input[type=hidden][name="${name}"][value=""]`);
+  const said = [...new FormData(form)].filter(([name, value]) => isSaid(name, value));
+  return keeping(form, `?${new URLSearchParams(said)}`);
+};
 element.addEventListener("click", (event) => {
   const plain = !(event.button || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey);
   const button = event.target.closest("[data-action]"), link = event.target.closest("a[href]");
   const row = event.target.closest("[data-row]");
-  if (button) act(button.dataset.action);
+  const triggered = event.target.closest("[data-trigger]"), drawn = event.target.closest("[data-picture]");
+  if (button) act(button.dataset.action, button.form ? asForm(button.form) : shown);
+  else if (drawn) picture(drawn.dataset.picture);
+  else if (triggered) {
+    const { trigger: name, value } = triggered.dataset;
+    trigger(name, { query: shown, value, secret: secret() });
+    if ("waits" in triggered.dataset) { triggered.dataset.refresh = AGAIN / 2; schedule(); }
+  }
   else if (link && plain && "file" in link.dataset) { event.preventDefault(); save(link); }
   else if (link && plain && link.getAttribute("href").startsWith("?") && isMine(link.search)) {
     event.preventDefault();
-    go(link.search);
+    go(keeping(link, link.search));
   } else if (!link && row && !event.target.closest("input, button, label") && !String(getSelection())) {
     row.querySelector("a[data-main]")?.click();
   }
@@ -138,17 +173,49 @@ element.addEventListener("submit", (event) => {
   go(asForm(event.target));
 });
 element.addEventListener("input", (event) => {
-  const form = event.target.form;
+  const { form } = event.target;
   clearTimeout(typing);
   if (form && event.target.type === "search") typing = setTimeout(() => go(asForm(form), "replace"), TYPING);
 });
 element.addEventListener("change", (event) => {
   if (event.target.form && event.target.matches("select, [data-submit]")) go(asForm(event.target.form));
+  const margins = event.target.dataset.end && event.target.closest(".margins");
+  if (margins) brushed(margins, ...[...margins.querySelectorAll("[data-end]")].map((end) => end.value));
+});
+
+// Over a histogram of margins a range is dragged. At its edges, what lies beyond is meant, too.
+const brushed = (margins, low, high) => {
+  const { base } = margins.dataset;
+  go(low === "" && high === "" ? base : `${base}&margin=${low}:${high}`);
+};
+element.addEventListener("pointerdown", (event) => {
+  const bars = event.target.closest(".margins .bars"), range = bars?.querySelector(".brushed");
+  if (!range || event.button) return;
+  event.preventDefault();
+  bars.setPointerCapture(event.pointerId);
+  const { left, width } = bars.getBoundingClientRect(), before = range.style.cssText;
+  const share = (at) => Math.min(1, Math.max(0, (at.clientX - left) / width));
+  const ends = (to) => [share(event), share(to)].sort((one, other) => one - other);
+  bars.onpointermove = (to) => {
+    const [low, high] = ends(to);
+    range.style.cssText = `left: ${100 * low}%; right: ${100 - 100 * high}%`;
+  };
+  bars.onpointerup = bars.onpointercancel = (to) => {
+    bars.onpointermove = bars.onpointerup = bars.onpointercancel = null;
+    const margins = bars.closest(".margins"), limit = Number(margins.dataset.limit);
+    const asEnd = (each) => each % 1 ? Number(((2 * each - 1) * limit).toPrecision(3)) : "";
+    if (to.type === "pointerup" && Math.abs(to.clientX - event.clientX) > 3) brushed(margins, ...ends(to).map(asEnd));
+    else range.style.cssText = before;
+  };
+});
+element.addEventListener("dblclick", (event) => {
+  const margins = event.target.closest(".margins .bars")?.closest(".margins");
+  if (margins) brushed(margins, "", "");
 });
 
 // A file comes by POST, with the secret by which a visitor's own is known, and never by an address.
 const save = async (link) => {
-  const body = new URLSearchParams({ secret: secret() });
+  const body = new URLSearchParams({ secret: secret(), sent: JSON.stringify(window.explorer.notes()) });
   const answer = await fetch(`${root}/${link.getAttribute("href")}`, { method: "POST", body }).catch(() => null);
   if (!answer?.ok) { say(answer ? await answer.text() : "The file could not be fetched."); return; }
   const name = /filename="([^"]+)"/.exec(answer.headers.get("Content-Disposition"))?.[1] ?? "file";
@@ -158,6 +225,6 @@ const save = async (link) => {
 };
 
 const open = (query) => go(isMine(query) ? query : shown ?? `?tab=${tab}`, "");
-const act = (action) => go(shown, "replace", { action });
-(window.explorerViews ??= new Map()).set(tab, { open, act });
+const act = (action, query = shown) => go(query, "push", { action });
+(window.explorerViews ??= new Map()).set(tab, { open, act, shown: () => shown ?? "" });
 open(location.search);

@@ -12,4 +12,11 @@
   }
   // Before anything is drawn, so that nothing moves.
   if (localStorage.getItem("rewardbench-explorer-welcome")) document.documentElement.dataset.welcome = "seen";
+  // The tab that an address opens; two have another name than they once had.
+  const ONCE = { browse: "pairs", failures: "pairs", runs: "score" };
+  const tabIn = (query) => {
+    const asked = new URLSearchParams(query).get("tab"), named = ONCE[asked] ?? asked;
+    return ["models", "score", "try", "about"].includes(named) ? named : "pairs";
+  };
+  window.explorer = { tabIn };
 })();

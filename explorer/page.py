@@ -27,20 +27,19 @@ from explorer.core.parts import (
     guarded,
     joined_fillings,
     went,
-    wire_stop,
-    wrote,
 )
 from explorer.core.served import LeanBlocks, queued
 from explorer.core.settings import ASSETS, Settings
 from explorer.core.text import text
 from explorer.core.work import Latest
-from explorer.reader.links import TABS, tab_of
+from explorer.reader.links import TABS, read_pairs, tab_of
 from explorer.reader.scene import Scenes
 from explorer.reader.session import Session
 from explorer.reader.source_view import SourceBarParts, build_sourcebar, sourcebar
 from explorer.runs.visitors import Visitor
 from explorer.stores import Stores
 from explorer.tabs.about.view import (
+    FOLLOW,
     Chooser,
     ChooserParts,
     about_html,
@@ -50,10 +49,9 @@ from explorer.tabs.about.view import (
 )
 from explorer.tabs.models.source_view import BoardSource, BoardSourceParts, wire_boardsource
 from explorer.tabs.models.view import ModelsView, build_models
-from explorer.tabs.pairs.acts_view import PairsTab, wire_pairs
 from explorer.tabs.pairs.review.acts_view import ReviewTab, wire_review
-from explorer.tabs.pairs.review.view import remembered_review
-from explorer.tabs.pairs.view import PairsParts, build_pairs, remembered_notes
+from explorer.tabs.pairs.review.view import ReviewParts, build_review, remembered_review
+from explorer.tabs.pairs.view import PairsView, build_pairs
 from explorer.tabs.score.acts_view import ScoreTab, wire_score
 from explorer.tabs.score.before_view import Find, offered_models, wire_find
 from explorer.tabs.score.publish_view import Publish, wire_publish
@@ -70,12 +68,16 @@ _STORAGE = "rewardbench-explorer-typed"
 """Where a browser keeps what was typed."""
 ADDRESS = "(_, ...others) => [window.location.search, ...others]"
 """Script that passes the address of the page on as the first input."""
+_SEEN = "(_, session) => [window.explorerViews.get('pairs').shown(), session]"
+"""Script that passes the address of the Pairs tab on as the first input."""
 
 
 @dataclass(frozen=True)
 class PageParts:
-    """All components of the page. tab: by its name. asked: what carries the page's address.
+    """All components of the page. tab: by its name.
 
+    source, listed: id of the pairs that the Pairs tab shows, and `PairsState.listed_link`.
+    asked: what carries the page's address, or that of the Pairs tab.
     typed: what the browser keeps of what was typed.
     """
 
@@ -84,7 +86,10 @@ class PageParts:
     secret: gr.BrowserState
     chooser: ChooserParts
     tabs: gr.Tabs
-    pairs: PairsParts
+    pairs: gr.HTML
+    review: ReviewParts
+    source: gr.State
+    listed: gr.State
     score: ScoreParts
     trial: TrialParts
     results: BoardSourceParts
@@ -102,7 +107,7 @@ class Page:
 
     stores: Stores
     parts: PageParts
-    pairs: PairsTab
+    scenes: Scenes
     score: ScoreTab
 
     @guarded
@@ -114,42 +119,37 @@ class Page:
         query_string: object,
         secret: object,
         session: Session,
-        notes: object,
     ) -> Filling:
-        """The page as its address asks for it: the pairs, and the tab that is open.
-
-        The other tabs are filled when they are first seen.
-        """
+        """The page as its address asks for it; tabs fill when they are first seen."""
         parts, settings = self.parts, self.stores.settings
         kept = identify(request, profile, token, secret, session, settings=settings)
         session.is_open = True
+        session.show(self.scenes.shown(read_pairs(query_string)[0], session.visitor).scene.state)
         tab = tab_of(query_string)
-        filling = [
-            partial(self._tab, each, query_string, session, notes)
-            for each in dict.fromkeys((TABS[0], tab))
-        ]
-        shown = joined_fillings(*filling)
-        missing = self.pairs.missing(query_string)
+        shown = joined_fillings(partial(self._tab, tab, query_string, session))
         frame: Filling = {parts.secret: kept, **self.bars(session, is_opening=True)}
         if tab != TABS[0]:  # else whoever turned to another tab meanwhile stays there
             frame[parts.tabs] = gr.Tabs(selected=tab)
-        return {**shown, **frame, parts.chooser.missing: missing}
+        return {**shown, **frame}
 
     @guarded
-    def go(self, event: gr.EventData, session: Session, notes: object) -> Filling:
+    def go(self, event: gr.EventData, session: Session) -> Filling:
         """What a link on the page asks for."""
         query_string = str(act_of(event)[1].get("query"))
         tab = tab_of(query_string)
-        filled = self._tab(tab, query_string, session, notes)
+        filled = self._tab(tab, query_string, session)
         return filled | {self.parts.tabs: gr.Tabs(selected=tab)}
 
-    def _tab(self, tab: str, query_string: object, session: Session, notes: object) -> Filling:
+    @guarded
+    def see(self, query_string: object, session: Session) -> tuple[str, str]:
+        """What the Pairs tab shows now, for the tabs that score it, or review it."""
+        state, _ = read_pairs(query_string)
+        session.show(state)
+        return state.source, state.listed_link
+
+    def _tab(self, tab: str, query_string: object, session: Session) -> Filling:
         """What a link asks for of a tab."""
-        if tab == "pairs":
-            return self.pairs.open(query_string, session, notes)
-        if tab == "score":
-            return self.score.open(query_string, session)
-        return {}
+        return self.score.open(query_string, session) if tab == "score" else {}
 
     @guarded
     def bars(self, session: Session, *, is_opening: bool = False) -> Filling:
@@ -210,26 +210,29 @@ def _lay_out(stores: Stores) -> PageParts:
     secret = build_signin(settings)
     with gr.Column(elem_id="dataset", elem_classes="popover"):
         chooser = build_chooser(settings)
-    reviews, notes = remembered_review(), remembered_notes()
+    reviews = remembered_review()
+    identity = partial(identified, settings)
     typed = gr.BrowserState([], storage_key=_STORAGE, secret=_STORAGE)
     with build_part("go") as go:
         pass
     with gr.Tabs(elem_id="tabs") as tabs:
         tab = {name: _tab(name) for name in TABS}
         with tab["pairs"]:
-            pairs = build_pairs(stores.counter, reviews, notes)
+            pairs = build_pairs(pairs_view(stores), identity)
+            with gr.Column(elem_id="review-panel"):
+                review = build_review(reviews)
             gr.HTML(render("welcome.html"), elem_id="welcome")
         with tab["score"]:
             score = build_score(settings)
         with tab["try"]:
             trial = build_trial(settings)
         with tab["models"]:
-            results = build_models(models_view(stores), partial(identified, settings))
+            results = build_models(models_view(stores), identity)
         with tab["about"]:
             about = gr.HTML()
     return PageParts(
         gr.State(Session(is_open=False)), bar, secret, chooser, tabs,
-        pairs, score, trial, results, about, tab,
+        pairs, review, gr.State(""), gr.State(""), score, trial, results, about, tab,
         gr.Timer(_POLL_SECONDS, active=False), go,
         gr.Textbox(visible=False), typed,
     )  # fmt: skip
@@ -250,10 +253,14 @@ def _header() -> str:
 def callbacks_of(stores: Stores, parts: PageParts) -> Page:
     """The callbacks of a page that was laid out."""
     settings = stores.settings
-    scenes = Scenes(stores.pairs, stores.counter, stores.fields)
-    pairs = PairsTab(scenes, settings, parts.pairs)
+    scenes = scenes_of(stores)
     score = ScoreTab(scenes, stores.runs, stores.boards, settings, parts.score, parts.session)
-    return Page(stores, parts, pairs, score)
+    return Page(stores, parts, scenes, score)
+
+
+def scenes_of(stores: Stores) -> Scenes:
+    """What makes the scenes of pairs."""
+    return Scenes(stores.pairs, stores.counter, stores.fields)
 
 
 def models_view(stores: Stores) -> ModelsView:
@@ -262,9 +269,15 @@ def models_view(stores: Stores) -> ModelsView:
     return ModelsView(stores.boards, stores.measuring, stores.fields, stores.settings, tables)
 
 
+def pairs_view(stores: Stores) -> PairsView:
+    """What the server shows of the Pairs tab."""
+    return PairsView(scenes_of(stores), stores.measuring, stores.settings)
+
+
 def file_routes(stores: Stores) -> list[Route]:
     """The routes of files to take away."""
-    return [file_route(models_view(stores).as_view(), partial(identified, stores.settings))]
+    views = models_view(stores).as_view(), pairs_view(stores).as_view()
+    return [file_route(view, partial(identified, stores.settings)) for view in views]
 
 
 def identified(
@@ -281,11 +294,13 @@ def identified(
 def _wire(callbacks: Page, page: gr.Blocks) -> None:
     parts, stores = callbacks.parts, callbacks.stores
     session, settings = parts.session, stores.settings
-    trial = TrialTab(callbacks.pairs.scenes, stores.runs, settings, Latest(), parts.trial)
-    review = ReviewTab(callbacks.pairs.scenes, parts.pairs.review)
+    trial = TrialTab(callbacks.scenes, stores.runs, settings, Latest(), parts.trial)
+    review = ReviewTab(callbacks.scenes, parts.review)
     publish = Publish(stores.runs, stores.pairs, stores.hub, settings, parts.score.runs.publish)
-    wire_pairs(callbacks.pairs, session)
-    wire_review(review, session, parts.pairs.table_id, parts.pairs.listed)
+    parts.pairs.shown(
+        callbacks.see, [parts.asked, session], [parts.source, parts.listed], js=_SEEN, **EVENT
+    )
+    wire_review(review, session, parts.source, parts.listed)
     wire_score(callbacks.score, parts.tab["score"])
     wire_find(Find(stores.hub, parts.score.find), parts.score.order.model, session)
     wire_publish(publish, session)
@@ -317,17 +332,14 @@ def _wire_typed(parts: PageParts, page: gr.Blocks) -> None:
 
 def _wire_links(callbacks: Page, page: gr.Blocks) -> None:
     """Open what the address asks for, and later what links on the page do: one call each."""
-    parts, session = callbacks.parts, callbacks.parts.session
-    pairs, score = parts.pairs, parts.score
-    linked = pairs.part, score.part
-    addresses = [pairs.address, score.address]
-    shown = [parts.tabs, *pairs.outputs, *score.outputs]
-    asked = [parts.asked, parts.secret, session, pairs.notes]
-    frame = components(parts.secret, parts.chooser.missing, *_bars(callbacks)["outputs"])
+    parts, session, score = callbacks.parts, callbacks.parts.session, callbacks.parts.score
+    shown = [parts.tabs, *score.outputs]
+    asked = [parts.asked, parts.secret, session]
+    frame = components(parts.secret, *_bars(callbacks)["outputs"])
     opened = page.load(callbacks.open, asked, [*shown, *frame], js=ADDRESS, **EVENT)
-    opened.then(None, [*addresses, parts.secret], None, js=filling(*linked))
-    going = parts.go.relay.act(callbacks.go, [session, pairs.notes], shown, **EVENT)
-    going.then(None, addresses, None, js=went(parts.go, *linked))
+    opened.then(None, [score.address, parts.secret], None, js=filling(score.part))
+    going = parts.go.relay.act(callbacks.go, session, shown, **EVENT)
+    going.then(None, score.address, None, js=went(parts.go, score.part))
 
 
 def _bars(callbacks: Page) -> dict[str, Any]:
@@ -339,28 +351,11 @@ def _bars(callbacks: Page) -> dict[str, Any]:
 
 def _wire_sources(callbacks: Page) -> None:
     """Show pairs and results that arrive, or are chosen or asked for by the address."""
-    parts, pairs, bars = callbacks.parts, callbacks.pairs, _bars(callbacks)
-    state, chooser = (
-        [parts.session, parts.pairs.notes],
-        Chooser(callbacks.stores.pairs, parts.chooser),
-    )
-    choosing = parts.chooser
-    fetched = choosing.missing.change(chooser.open, choosing.missing, choosing.filled, **EVENT)
-    wire_stop(choosing.stop, choosing.status, [fetched], choosing.open, choosing.upload)
-    followed = fetched.success(
-        pairs.follow,
-        [parts.asked, parts.chooser.opened, *state],
-        parts.pairs.outputs,
-        js=ADDRESS,
-        **EVENT,
-    )
+    parts, bars = callbacks.parts, _bars(callbacks)
+    wire_chooser(parts.chooser, Chooser(callbacks.stores.pairs, parts.chooser), parts.pairs)
     best = parts.bar.pairs.show.click(callbacks.best_pairs, None, parts.chooser.opened, **EVENT)
-    turned = [
-        each.success(pairs.turn_to, [parts.chooser.opened, *state], parts.pairs.outputs, **EVENT)
-        for each in (best, *wire_chooser(parts.chooser, chooser))
-    ]
-    for each in (followed, *turned):
-        each.then(None, parts.pairs.address, None, js=wrote(parts.pairs.part)).then(**bars)
+    best.success(None, parts.chooser.opened, None, js=FOLLOW)
+    parts.source.change(**bars)
     wire_boardsource(BoardSource(callbacks.stores.results, parts.results), parts.session)
     parts.timer.tick(**bars)
     parts.bar.retry.click(callbacks.retry, **EVENT).then(**bars)

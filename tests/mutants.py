@@ -13,10 +13,9 @@ import signal
 import subprocess
 import sys
 import tomllib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
-from itertools import groupby
 from pathlib import Path
 from queue import Queue
 from tempfile import TemporaryDirectory
@@ -30,7 +29,7 @@ COPIES = 2
 MOST_SECONDS = 120.0
 """Of the tests of one bug."""
 MOST_ROOM_SECONDS = 1000.0
-"""Of those of a room, without a bug."""
+"""Of those that notice a bug of a room, without one."""
 PATIENCE, PATIENCE_OF = "40", {"scripts": "4"}
 """Seconds that a test waits there for what never comes; in some rooms less, as nobody computes."""
 INTRODUCTION = """\
@@ -127,47 +126,36 @@ def failing_tests(code: Path, room: str, tests: Sequence[str], seconds: float) -
     return failing
 
 
-def try_bug(code: Path, bug: Bug, failing_anyway: set[str]) -> tuple[bool, str]:
-    """Whether all is well with a bug, and who notices it, in words."""
+def notice(code: Path, bug: Bug) -> set[str] | None:
+    """Test functions that fail with a bug; None if the tests do not end."""
     path = code / bug.file
     text = path.read_text(encoding="utf-8")
     path.write_text(text.replace(bug.before, bug.after), encoding="utf-8")
     try:
-        failing = failing_tests(code, bug.room, bug.tests, MOST_SECONDS)
+        return failing_tests(code, bug.room, bug.tests, MOST_SECONDS)
     finally:
         path.write_text(text, encoding="utf-8")
+
+
+def told(bug: Bug, failing: set[str] | None) -> tuple[bool, str]:
+    """Whether all is well with a bug, and who notices it, in words."""
     if failing is None:
         return bug.hangs, "tests that do not end"
-    n = len(failing - failing_anyway)
+    n = len(failing)
     if bug.survives:
         return n == 0, f"{n or 'nobody'}: {bug.survives}"
     return n > 0, str(n or "nobody")
 
 
 def main(rooms: Sequence[str]) -> int:
-    """Exit code 1 if a bug survives, or a test fails without any."""
+    """Exit code 1 if a bug survives, or a test that notices one fails without any."""
     bugs = read_bugs(rooms)
     copies: Queue[Path] = Queue()
-    tests_of = {
-        room: sorted({test for bug in group for test in bug.tests})
-        for room, group in groupby(bugs, lambda bug: bug.room)
-    }
 
-    def check_room(room: str) -> set[str]:
+    def in_copy(work: Callable[[Path], set[str] | None]) -> set[str] | None:
         code = copies.get()
         try:
-            failing = failing_tests(code, room, tests_of[room], MOST_ROOM_SECONDS)
-        finally:
-            copies.put(code)
-        if failing is None:
-            raise SystemExit(f"The tests of {room} do not end within {MOST_ROOM_SECONDS:.0f} s.")
-        return failing
-
-    def check_bug(bug: Bug) -> tuple[bool, str]:
-        failing = failing_anyway[bug.room].result()
-        code = copies.get()
-        try:
-            return try_bug(code, bug, failing)
+            return work(code)
         finally:
             copies.put(code)
 
@@ -176,17 +164,25 @@ def main(rooms: Sequence[str]) -> int:
         for _ in range(COPIES):
             copies.put(stack.enter_context(copied_code()))
         pool = stack.enter_context(ThreadPoolExecutor(COPIES))
-        failing_anyway = {room: pool.submit(check_room, room) for room in tests_of}
-        for bug, (is_well, result) in zip(bugs, pool.map(check_bug, bugs), strict=True):
-            n_survivors += not is_well
-            lines.append(f"| {bug.room} | {bug.promise} | {result} |")
-            print(
-                f"{'' if is_well else 'SURVIVES '}{bug.room}: {bug.promise} [{result}]", flush=True
-            )
-    failing = sorted(set().union(*(each.result() for each in failing_anyway.values())))
+        noticed = [*pool.map(lambda bug: in_copy(lambda code: notice(code, bug)), bugs)]
+        noticing: dict[str, set[str]] = {}
+        for bug, tests in zip(bugs, noticed, strict=True):
+            noticing.setdefault(bug.room, set()).update(tests or ())
+
+        def fail_anyway(room: str) -> set[str] | None:
+            if not (tests := sorted(noticing[room])):
+                return set()
+            return in_copy(lambda code: failing_tests(code, room, tests, MOST_ROOM_SECONDS))
+
+        failing = set().union(*(each or () for each in pool.map(fail_anyway, noticing)))
+    for bug, tests in zip(bugs, noticed, strict=True):
+        is_well, result = told(bug, None if tests is None else tests - failing)
+        n_survivors += not is_well
+        lines.append(f"| {bug.room} | {bug.promise} | {result} |")
+        print(f"{'' if is_well else 'SURVIVES '}{bug.room}: {bug.promise} [{result}]")
     print(
         f"{len(bugs)} bugs, {n_survivors} survive.",
-        *(f"Without a bug, {each} fails." for each in failing),
+        *(f"Without a bug, {each} fails." for each in sorted(failing)),
         sep="\n",
     )
     if not rooms:

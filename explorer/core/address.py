@@ -66,6 +66,8 @@ class Address:
 
     TAB: ClassVar[str]
     PARAMETERS: ClassVar[tuple[Parameter, ...]]
+    ONCE: ClassVar[dict[str, str]] = {}
+    """Names that links once had for parameters -> their names."""
 
     @classmethod
     def parse(cls, query: object) -> tuple[Self, tuple[str, ...]]:
@@ -79,7 +81,7 @@ class Address:
             if name in IGNORED:
                 continue
             try:
-                parameter = known[name]
+                parameter = known[cls.ONCE.get(name, name)]
                 read = parameter.read(value)
                 if parameter.most is not None:
                     read = tuple(dict.fromkeys((*found.get(parameter.field, ()), read)))
@@ -99,6 +101,11 @@ class Address:
         """The link to this state with some fields changed."""
         state: Any = replace(self, **changes) if changes else self  # type: ignore[type-var]
         return "?" + written([("tab", self.TAB), *state.parts()])
+
+    @property
+    def query_string(self) -> str:
+        """The same without "?" and without the tab."""
+        return written(self.parts())
 
     def parts(self, *without: str) -> Iterator[tuple[str, str]]:
         """Names and texts of what is not as by default, without those of some names."""

@@ -4,9 +4,12 @@ The channel is one POST a question, without Gradio's queue or state. Anybody may
 """
 
 import hashlib
-from collections.abc import Callable, Iterator, Mapping
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import anyio
@@ -28,6 +31,9 @@ PATIENCE_SECONDS = 2.0
 _MOST_KNOWN = 50
 """Regions that a question may name."""
 _LONGEST_NAME = 200
+_LONGEST_SENT = 2_000_000
+"""Characters that a browser may send along for a file."""
+_CHUNK_BYTES = 1_000_000
 
 Regions = Mapping[str, Callable[[], str]]
 """Name of a region of a tab -> writes its HTML."""
@@ -46,19 +52,40 @@ class File:
     parts: Iterator[bytes]
 
 
+def written_file(name: str, write: Callable[[Path], object]) -> File:
+    """A file that is written to disk before it is sent, and gone once it was.
+
+    Raises:
+        Exception: whatever `write` raises.
+    """
+    folder = TemporaryDirectory(prefix="explorer-file-", ignore_cleanup_errors=True)
+    path = Path(folder.name, name)
+    write(path)
+
+    def parts() -> Iterator[bytes]:
+        with folder, path.open("rb") as file:
+            while part := file.read(_CHUNK_BYTES):
+                yield part
+
+    return File(name, parts())
+
+
 @dataclass(frozen=True)
 class View:
     """What the server shows of a tab, and does for it.
 
     regions: (query, visitor) -> the address as it is understood, without "?", and the regions.
     actions: name -> what changes something, from the same; gives the address that follows.
-    files: name -> a file, from the same; raise `KnownError` if there is none.
+    files: name -> a file, from the same and what a browser sent along, "" for nothing; raise
+        `KnownError` if there is none.
+    events: of the component, that elements with `data-trigger` have.
     """
 
     tab: str
     regions: Callable[[str, Visitor], tuple[str, Regions]]
     actions: Mapping[str, Callable[[str, Visitor], str]] = field(default_factory=dict)
-    files: Mapping[str, Callable[[str, Visitor], File]] = field(default_factory=dict)
+    files: Mapping[str, Callable[[str, Visitor, str], File]] = field(default_factory=dict)
+    events: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,9 +144,11 @@ def build_view(view: View, skeleton: str, identify: Identify) -> gr.HTML:
         finally:
             turns.release()
 
+    # Gradio knows the events of a component by their names in its script.
+    script = f"{(ASSETS / 'go.js').read_text(encoding='utf-8')}\n// {json.dumps(view.events)}"
     return gr.HTML(
         skeleton,
-        js_on_load=(ASSETS / "go.js").read_text(encoding="utf-8"),
+        js_on_load=script,
         server_functions=[render],
         apply_default_css=False,
         elem_classes="view-block",
@@ -158,7 +187,7 @@ def file_route(view: View, identify: Identify) -> Route:
     threads = CapacityLimiter(MOST_ANSWERS)
 
     async def send(request: Request) -> Response:
-        form = await request.form(max_files=0, max_fields=1) if request.method == "POST" else {}
+        form = await request.form(max_files=0, max_fields=2) if request.method == "POST" else {}
         signed_in = request.session.get("oauth_info") if "session" in request.scope else None
         profile = gr.OAuthProfile(signed_in["userinfo"]) if signed_in else None
         secret = _text(form.get("secret"), _LONGEST_NAME)
@@ -167,7 +196,8 @@ def file_route(view: View, identify: Identify) -> Route:
         if make is None:
             return PlainTextResponse("There is no such file.", status_code=404)
         try:
-            work = partial(make, request.url.query, visitor)
+            sent = _text(form.get("sent"), _LONGEST_SENT)
+            work = partial(make, request.url.query, visitor, sent)
             file = await to_thread.run_sync(work, limiter=threads)
         except Exception as error:
             return PlainTextResponse(user_message(error), status_code=422)

@@ -110,7 +110,7 @@ Posted = Mapping[gr.blocks.Block, Any]
 _LISTEN = """
 const part = element.closest(".relayed");
 part.explorerSend = (act) => trigger("act", act);
-window.explorer?.look(part);
+window.explorer.look?.(part);
 """
 
 

@@ -1,16 +1,18 @@
 """What pairs are filtered by, as HTML and in words: facets, the search, models' names, chips."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from typing import NamedTuple
 
 from explorer.core.html import minus, render, typed_number
 from explorer.core.text import text
 from explorer.data.conditions import condition_of
 from explorer.data.facets import FACETS, NONE, Facet
-from explorer.data.filters import Filtered, Filters, LengthRange
+from explorer.data.filters import LengthRange
 from explorer.data.search import LONGEST_QUERY, PLACES
 from explorer.data.table import PairTable, Rows
 from explorer.reader.scene import Scene
+from explorer.reader.state import PairsState
 from explorer.results.field import MAJORITY, Field
 from scoring.benchmark import SECTIONS, section_of
 
@@ -30,6 +32,7 @@ class Tick(NamedTuple):
     """A name that can be picked, and how many pairs it would have.
 
     words: what it is called. share: of the most that a name of its facet has, in percent.
+    href: the link that picks it, or takes it away.
     """
 
     name: str
@@ -37,33 +40,34 @@ class Tick(NamedTuple):
     n: int
     share: str
     is_picked: bool
+    href: str
 
 
 class Removable(NamedTuple):
-    """A filter in words, and the act that takes it away."""
+    """A filter in words, and the link that takes it away."""
 
     words: str
-    act: str
-    sent: Mapping[str, object]
+    href: str
 
 
-def search_html() -> str:
-    """The fields of a search. It is never written anew, so that nobody's typing is lost."""
-    return render("reader/search.html", longest=LONGEST_QUERY, places=PLACES)
+def search_html(asked: PairsState) -> str:
+    """The form of a search, with what is searched for."""
+    return render("reader/search.html", state=asked, longest=LONGEST_QUERY, places=PLACES)
 
 
 def filter_chips(now: Scene) -> list[Removable]:
     """What a scene is filtered by, each with a way to take it away."""
     state = now.state
-    chips = [*_of_filters(state.filters, now.table)]
+    chips = [*_of_filters(state, now.table)]
     for each in state.slices:
-        chips.append(Removable(condition_of(now.table, each).name, "unslice", {"value": each}))
+        words = condition_of(now.table, each).name
+        chips.append(Removable(words, state.narrowed(slices=state.toggled("slices", each))))
     if state.margins:
-        chips.append(Removable(_margins_words(*state.margins), "margin", {}))
+        chips.append(Removable(_margins_words(*state.margins), state.narrowed(margins=None)))
     if state.model and state.against:
         rival = text("fails.majority") if state.against == MAJORITY else state.against
         words = text(f"fails.cell_{state.cell}", model=rival)
-        chips.append(Removable(words, "against", {"value": ""}))
+        chips.append(Removable(words, state.of(state.model).narrowed(margins=state.margins)))
     return chips
 
 
@@ -89,8 +93,13 @@ def model_names(fields: Sequence[Field], unread: Sequence[str] = ()) -> list[str
     return [*names, *unread][:_MOST_TICKS]
 
 
-def _of_filters(filters: Filters, table: PairTable) -> Iterator[Removable]:
-    for facet, names in filters.picked:
+def _of_filters(state: PairsState, table: PairTable) -> Iterator[Removable]:
+    for facet, names in state.filters.picked:
+
+        def without(gone: Sequence[str], facet: Facet = facet) -> str:
+            left = tuple(name for name in getattr(state, facet) if name not in gone)
+            return state.narrowed(**{facet: left})
+
         single = list(names)
         # A section whose subsets are all picked, beside some of another, is one.
         for section, members in _by_section(
@@ -98,19 +107,19 @@ def _of_filters(filters: Filters, table: PairTable) -> Iterator[Removable]:
         ).items():
             if len(members) > 1 and set(members) <= set(names):
                 words = f"{text('facet.section')}: {name_words('section', section)}"
-                yield Removable(words, "unpick", {"facet": facet, "names": members})
+                yield Removable(words, without(members))
                 single = [name for name in single if name not in members]
         for name in single:
             words = f"{text(f'facet.{facet}')}: {name_words(facet, name)}"
-            yield Removable(words, "unpick", {"facet": facet, "name": name})
-    for each in filters.ranges:
-        sent = {"measure": each.measure, "unit": each.unit}
-        yield Removable(_range_words(each), "unrange", sent)
-    query = filters.query
+            yield Removable(words, without([name]))
+    for each in state.ranges:
+        left = tuple(other for other in state.ranges if other != each)
+        yield Removable(_range_words(each), state.narrowed(ranges=left))
+    query = state.query
     if query.words:
         how = [text(f"search.in_{query.where}")]
         how += [text(f"search.{name}") for name in ("regex", "case") if getattr(query, name)]
-        yield Removable(f"“{query.words}” ({', '.join(how)})", "search", {"words": ""})
+        yield Removable(f"“{query.words}” ({', '.join(how)})", state.narrowed(words=""))
 
 
 def _range_words(one: LengthRange) -> str:
@@ -131,12 +140,12 @@ def _margins_words(low: float | None, high: float | None) -> str:
     return text("filter.margin_between", **ends)
 
 
-def facets_html(table: PairTable, filters: Filters, filtered: Filtered) -> str:
+def facets_html(now: Scene) -> str:
     """All facets that tell at least two kinds of rows apart, or have something picked.
 
     Sections and subsets are one: a section stands above its subsets, and means all of them.
     """
-    facets = [_facet(table, facet, filters, filtered) for facet in FACETS if facet != "section"]
+    facets = [_facet(now, facet) for facet in FACETS if facet != "section"]
     return render("reader/facets.html", facets=[each for each in facets if each is not None])
 
 
@@ -147,10 +156,9 @@ def name_words(facet: Facet, name: str) -> str:
     return text("facet.none") if name == NONE else name
 
 
-def _facet(
-    table: PairTable, facet: Facet, filters: Filters, filtered: Filtered
-) -> dict[str, object] | None:
+def _facet(now: Scene, facet: Facet) -> dict[str, object] | None:
     """What is shown of a facet: groups of names, each below a tick for all of it, or None."""
+    table, filters, filtered = now.table, now.state.filters, now.filtered
     picked, column = filters.names(facet), table.facets[facet]
     found = filtered.by_subset if facet == "subset" else filtered.counts[facet]
     counts = {
@@ -166,36 +174,43 @@ def _facet(
     whole = whole if len(whole) > 1 else {}
     of_whole = {each: sum(counts.get(name, 0) for name in whole[each]) for each in whole}
     most = max([1, *(of_whole or counts).values()])
+    of_sections = {name for each in whole if each in sections for name in whole[each]}
+    ticked = {*picked} & of_sections if picked and sections else {*picked, *of_sections}
 
-    def is_ticked(name: str) -> bool:
-        in_section = not sections or (section_of(name) or NONE) in sections
-        return in_section and (name in picked or (not picked and bool(sections)))
+    def tick(of: Facet, name: str, n: int) -> Tick:
+        members = set(whole[name] if of == "section" else [name])
+        is_picked = members <= ticked
+        after = ticked - members if is_picked else ticked | members
+        href = _picking(now.state, facet, after, whole)
+        return Tick(name, name_words(of, name), n, f"{100 * n / most:.0f}", is_picked, href)
 
-    def ticks(counts: Mapping[str, int], of: Facet, names: Iterable[str]) -> list[Tick]:
-        return [
-            Tick(
-                name,
-                name_words(of, name),
-                n := counts.get(name, 0),
-                f"{100 * n / most:.0f}",
-                all(map(is_ticked, whole[name] if of == "section" else [name])),
-            )
-            for name in names
-        ]
+    def ticks(names: Iterable[str]) -> list[Tick]:
+        return [tick(facet, name, counts.get(name, 0)) for name in names]
 
     listed = _by_section(names) if whole else {}
     groups = [
-        (tick, ticks(counts, facet, listed.get(tick.name, ())))
-        for tick in ticks(of_whole, "section", whole)
+        (tick("section", each, of_whole[each]), ticks(listed.get(each, ()))) for each in whole
     ]
     return {
         "name": facet,
         "title": text("facet.section_and_subset" if whole else f"facet.{facet}"),
         "is_open": facet in _OPEN or bool(picked or sections),
         "n_picked": len(picked) + len(sections),
-        "groups": groups or [(None, ticks(counts, facet, names))],
+        "groups": groups or [(None, ticks(names))],
         "n_left_out": left_out,
     }
+
+
+def _picking(
+    state: PairsState, facet: Facet, names: AbstractSet[str], whole: Mapping[str, Sequence[str]]
+) -> str:
+    """The link that picks these names; of subsets, where they are whole sections, these."""
+    sections = [each for each in whole if names >= set(whole[each])]
+    if sections and names == {name for each in sections for name in whole[each]}:
+        return state.narrowed(section=tuple(sections), subset=())
+    if facet == "subset":
+        return state.narrowed(section=(), subset=tuple(sorted(names)))
+    return state.narrowed(**{facet: tuple(sorted(names))})
 
 
 def _listed(facet: Facet, counts: dict[str, int], picked: Sequence[str]) -> tuple[list[str], int]:

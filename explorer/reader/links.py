@@ -1,13 +1,13 @@
 """Links from one tab into another: what may be asked of it, spelled as its own links are.
 
-No tab imports another; `tests/explorer/reader/test_tab_links.py` holds these to the tabs' codecs.
+No tab imports another; `tests/explorer/reader/test_tab_links.py` holds these to the tabs' states.
 """
 
 from dataclasses import replace
 from urllib.parse import parse_qsl
 
-from explorer.core.links import LONGEST_LINK, Decoded, as_dropped, written
-from explorer.reader.state import PAIRS_LINK, PairsState
+from explorer.core.links import LONGEST_LINK, as_dropped, written
+from explorer.reader.state import PairsState
 from explorer.stats.duels import Cell
 
 TABS = ("pairs", "models", "score", "try", "about")
@@ -36,23 +36,24 @@ def tab_of(query_string: object) -> str:
     return asked if asked in TABS else TABS[0]
 
 
-def decode_pairs(query_string: object) -> Decoded[PairsState]:
-    """What a link asks of the Pairs tab; of one of another tab, the source of the pairs alone.
+def read_pairs(query: object) -> tuple[PairsState, tuple[str, ...]]:
+    """What a link asks of the Pairs tab, and what of it means nothing; of one of another tab, the
+    source of the pairs alone.
 
-    >>> decode_pairs("?tab=failures&show=wins").state == PairsState(outcomes=True, kind="wins")
+    >>> read_pairs("?tab=failures&show=wins") == (PairsState(model="", kind="wins"), ())
     True
-    >>> decode_pairs("?tab=models&a=m&source=demo") == Decoded(PairsState("demo"))
+    >>> read_pairs("?tab=models&a=m&source=demo") == (PairsState("demo"), ())
     True
     """
-    decoded = PAIRS_LINK.decode(query_string)
-    tab = named_tab(query_string)
+    state, dropped = PairsState.parse(query)
+    tab = named_tab(query)
     if tab not in ("", *TABS, *_ONCE):
-        return replace(decoded, dropped=(as_dropped("tab", tab), *decoded.dropped))
-    if tab_of(query_string) != TABS[0]:
-        return Decoded(PairsState(decoded.state.source))
-    if tab == _FAILURES and not decoded.state.outcomes:
-        return replace(decoded, state=replace(decoded.state, outcomes=True))
-    return decoded
+        return state, (as_dropped("tab", tab), *dropped)
+    if tab_of(query) != TABS[0]:
+        return PairsState(state.source), ()
+    if tab == _FAILURES and state.model is None:
+        state = replace(state, model="")
+    return state, dropped
 
 
 def named_tab(query_string: object) -> str:
@@ -69,7 +70,7 @@ def failures_query(model: str, pairs: PairsState = _ALL) -> str:
     >>> failures_query("org/m")
     'model=org/m'
     """
-    return PAIRS_LINK.encode(pairs.of(model))
+    return pairs.of(model).query_string
 
 
 def cell_query(model: str, against: str, cell: Cell, pairs: PairsState = _ALL) -> str:
@@ -79,7 +80,7 @@ def cell_query(model: str, against: str, cell: Cell, pairs: PairsState = _ALL) -
     'model=mine&show=all&against=org/rm&cell=only_a'
     """
     asked = replace(pairs.of(model), kind="all", against=against, cell=cell)
-    return PAIRS_LINK.encode(asked)
+    return asked.query_string
 
 
 def compare_query(*models: str) -> str:

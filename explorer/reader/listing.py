@@ -1,6 +1,5 @@
-"""A paged list above a reader, as HTML: of pairs, and of pairs that two models differ in."""
+"""A paged list of pairs, and the bar above the reader, as HTML."""
 
-import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
@@ -13,7 +12,8 @@ from explorer.core.text import text
 from explorer.data.datacard import subset_card
 from explorer.data.search import Query, first_hits
 from explorer.reader.diffs import DIFFS
-from explorer.reader.reading import PAGE_ROWS, ListedRows, Reading, n_pages
+from explorer.reader.reading import PAGE_ROWS, n_pages
+from explorer.reader.scene import Scene
 
 CELL_CHARS = 140
 CELL_BYTES = 480
@@ -48,7 +48,7 @@ class Column:
     """A column of a list.
 
     number: whether its cells are numbers, aligned to the right.
-    sort: the act "sort" takes this, or this with "-" before it; "" where one cannot sort by it.
+    sort: what the list is sorted by, maybe with "-" before it; "" where one cannot sort by it.
     css: class of its cells.
     """
 
@@ -114,47 +114,72 @@ def harm_css(subset: str) -> str:
 def list_html(
     label: str,
     columns: Sequence[Column],
-    listed: ListedRows,
-    reading: Reading,
+    now: Scene,
     cells: Callable[[int], Sequence[ListCell]],
     *,
     sort: str = "",
     css: Callable[[int], str] = lambda _: "",
+    mark: Callable[[int], str] = lambda _: "",
 ) -> str:
-    """The page of a list that a reader is on, and its pager.
+    """The page of a list that a scene is on, and its pager.
 
     Args:
         label: what the list is called.
         columns: all but the first, which holds the key.
-        listed: all rows.
-        reading: settled in `listed`.
-        cells: place in the list, from 0 -> the row's cells, the key's left out.
+        now: what is shown.
+        cells: row of the table -> its cells, the key's left out.
         sort: the present order.
-        css: place in the list -> class of the row.
+        css: row -> its class.
+        mark: row -> what a note on it is kept by.
     """
-    start = (reading.page - 1) * PAGE_ROWS
+    start, listed = (now.page - 1) * PAGE_ROWS, now.listed
     rows = []
     for place in range(start, min(start + PAGE_ROWS, len(listed))):
-        key = listed.key(place)
-        shown = key if len(key) <= CELL_CHARS else key[: CELL_CHARS - 1] + "…"
-        row = {"shown_key": shown, "sent": json.dumps({"value": key}), "css": css(place)}
-        rows.append({**row, "cells": cells(place), "is_open": key == reading.key})
+        key, row = listed.key(place), int(listed.rows[place])
+        rows.append(
+            {
+                "shown_key": key if len(key) <= CELL_CHARS else key[: CELL_CHARS - 1] + "…",
+                "href": now.state.href(key=key, page=1),
+                "css": css(row),
+                "mark": mark(row),
+                "cells": cells(row),
+                "is_open": key == now.key,
+            }
+        )
     return render(
         "reader/list.html",
         label=label,
         columns=columns,
         rows=rows,
         sort=sort,
-        page=reading.page,
+        state=now.state,
+        page=now.page,
         pages=n_pages(len(listed)),
     )
 
 
-def reader_bar(listed: ListedRows, reading: Reading) -> str:
+def reader_bar(now: Scene) -> str:
     """Steps from pair to pair, where the open one stands, and how it is shown."""
-    diffs = {diff: text(f"reader.diff_{diff}") for diff in DIFFS}
-    place, n = listed.place_of(reading.key), f"{len(listed):,}"
-    position = text("reader.outside", n=n) if reading.key else ""
+    state, listed, place = now.state, now.listed, now.place
+    position = ""
     if place is not None:
-        position = text("reader.position", place=f"{place + 1:,}", n=n)
-    return render("reader/reader_bar.html", position=position, reading=reading, diffs=diffs)
+        position = text("reader.position", place=f"{place + 1:,}", n=f"{len(listed):,}")
+    elif now.key:
+        position = text("reader.outside", n=f"{len(listed):,}")
+
+    def beside(step: int) -> str:
+        """Past the end at the beginning; the first where the open pair is at no place."""
+        if not len(listed):
+            return state.href()
+        at = 0 if place is None else (place + step) % len(listed)
+        return state.href(key=listed.key(at), page=1)
+
+    return render(
+        "reader/reader_bar.html",
+        state=state,
+        position=position,
+        previous=beside(-1),
+        next=beside(1),
+        diffs={diff: text(f"reader.diff_{diff}") for diff in DIFFS},
+        links={diff: state.href(diff=diff) for diff in DIFFS},
+    )

@@ -181,7 +181,7 @@ def pair_html(
     display: Display,
     verdicts: Sequence[PairOutcome] = (),
     *,
-    same_prompt: Sequence[str] = (),
+    same_prompt: Sequence[tuple[str, str]] = (),
     source: PairSource | None = None,
 ) -> str:
     """One pair as inert HTML.
@@ -191,7 +191,7 @@ def pair_html(
         key: how the pair is called here; None shows that none is open.
         display: how it is shown.
         verdicts: what models made of the pair; of several, a table.
-        same_prompt: keys of the other pairs with this prompt.
+        same_prompt: keys of the other pairs with this prompt, and links to them.
         source: where the pair is from; the bundled pairs are this project's own.
     """
     if key is None or cells is None:

@@ -1,21 +1,22 @@
 """What a state of the list of pairs shows: which pairs, in which order, how many of each kind."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from random import randrange
 
 import numpy as np
 
-from explorer.core.links import as_dropped
+from explorer.core.links import as_dropped, first_dropped
 from explorer.core.text import text
 from explorer.data.conditions import condition_of
-from explorer.data.facets import Mask
-from explorer.data.filters import Filtered, Filters, matching_rows, select
+from explorer.data.facets import FACETS, Mask
+from explorer.data.filters import Filtered, LengthRange, matching_rows, select
 from explorer.data.library import Library
+from explorer.data.sources import DEMO_ID
 from explorer.data.table import PairTable, Rows
 from explorer.data.tokens import TokenCounter
-from explorer.reader.reading import READER_ACTS, ListedRows, read_on
+from explorer.reader.reading import PAGE_ROWS, ListedRows, meant_key, n_pages, page_holding
 from explorer.reader.session import Session
 from explorer.reader.state import (
     BY_LENGTH,
@@ -23,15 +24,16 @@ from explorer.reader.state import (
     OF_OUTCOMES,
     FieldKind,
     PairsState,
-    fitting,
+    changed,
     margins_written,
-    move,
 )
 from explorer.results.field import MAJORITY, OUTCOMES, Doubles, Field
 from explorer.results.fields import Fields
+from explorer.runs.visitors import Visitor
 from explorer.stats.duels import CELLS, cells_of
 from explorer.stats.margins import confident_losses, near_misses
 from scoring.errors import KnownError
+from scoring.hub.access import parse_hub_id
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,18 +56,16 @@ class SeenPairs:
         return self.field is None or self.field.has_texts
 
 
-PairsOf = Callable[[PairsState], SeenPairs]
-"""Gives the pairs of a state, or a `KnownError` where they or its model's results are not here."""
-
-
 @dataclass(frozen=True, slots=True)
 class Scene:
     """What a state shows.
 
-    state: settled: its page and its open pair are there.
+    state: settled: what of it cannot be shown here is gone.
     filtered: what passes its filters and is of its kind.
     listed: the same rows in the order of the list.
     passing: rows that pass, of whatever kind. counts: kind -> how many of these it has.
+    key, place, page: of the open pair, "" if there is none; where it stands in the list, from 0,
+        None outside; the page of the list, from 1.
     """
 
     state: PairsState
@@ -74,6 +74,9 @@ class Scene:
     listed: ListedRows
     passing: Rows
     counts: Mapping[str, int]
+    key: str
+    place: int | None
+    page: int
 
     @property
     def table(self) -> PairTable:
@@ -86,6 +89,11 @@ class Scene:
         return self.pairs.field
 
     @property
+    def model(self) -> str:
+        """The model that is looked at; "" for none, or all together."""
+        return self.state.model or ""
+
+    @property
     def known(self) -> Field:
         """The same, for what is shown only where it is looked at, else a `KnownError`."""
         if self.pairs.field is None:
@@ -95,52 +103,137 @@ class Scene:
     @property
     def open_row(self) -> int | None:
         """The row of the open pair; None where none is open."""
-        return self.table.row_of(self.state.reading.key) if self.state.reading.key else None
+        return self.table.row_of(self.key) if self.key else None
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A scene, and what of its address is not shown.
+
+    dropped: parts of a link. notes: sentences. missing: the id of pairs that are not here; "" if they are.
+    unread: whether the model's published results are not read yet.
+    asked: the state with a search that cannot be used, or a model whose results are not read yet.
+    """
+
+    scene: Scene
+    asked: PairsState
+    dropped: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    missing: str = ""
+    unread: bool = False
 
 
 @dataclass(frozen=True)
 class Scenes:
-    """Makes what sessions see of the pairs: tables, and what models made of them."""
+    """Makes what addresses show of the pairs: tables, and what models made of them."""
 
     library: Library
     counter: TokenCounter
     fields: Fields
 
-    def pairs_of(self, session: Session, state: PairsState) -> SeenPairs:
+    def shown(self, state: PairsState, visitor: Visitor) -> Shown:
+        """What a state shows to a visitor, as far as it can be shown here."""
+        notes: list[str] = []
+        wanted = state = self._known(state, visitor, notes)
+        results_id = self._results_id(state, visitor)
+        unread = bool(state.model) and state.model in self.fields.unread_models(results_id)
+        if unread:
+            state = state.of(None)
+        state, pairs = self._of_model(state, visitor, notes)
+        state, dropped = _fitting(state, pairs)
+        state = _with_key(state, pairs.table, notes)
+        try:
+            now = scene(state, pairs)
+        except KnownError as error:  # nobody types a search without slips
+            notes.append(str(error))
+            now = scene(replace(state, words=""), pairs)
+        asked = wanted if unread else replace(now.state, words=wanted.words)
+        can_fetch = parse_hub_id(wanted.source) is not None  # an address opens no file of ours
+        is_missing = can_fetch and self.library.find(wanted.source) is None
+        missing = wanted.source if is_missing else ""
+        return Shown(now, asked, dropped, tuple(notes), missing, unread)
+
+    def pairs_of(self, state: PairsState, visitor: Visitor) -> SeenPairs:
         """The pairs of a state; where outcomes are looked at, those that they are of.
 
         Raises:
             KnownError: they are not here any more, or there is no such model.
         """
-        field = self._field_of(session, state) if state.outcomes else None
+        field = self._field_of(state, visitor) if state.outcomes else None
         table = self.library.here(state.source) if field is None else field.table
-        for each in state.filters.ranges:
-            self.counter.known(table, each.tokenizer)  # fetches what is on disk
+        for name in {state.tokenizer, *(each.tokenizer for each in state.ranges)}:
+            self.counter.known(table, name)  # fetches what is on disk
         crowd = next((each for each in self.fields.published() if each.table is table), None)
         return SeenPairs(table, field, crowd, partial(self.counter.known, table))
 
-    def of(self, session: Session, state: PairsState) -> Scene:
-        """What a state shows to a session; raises as `pairs_of` and `scene`."""
-        return scene(state, self.pairs_of(session, state))
-
     def now(self, session: Session) -> Scene:
-        """What a session sees; raises as `of`."""
-        return self.of(session, session.seen(PairsState))
+        """What the Pairs tab of a session shows."""
+        return self.shown(session.seen(PairsState), session.visitor).scene
 
     def with_texts(self, session: Session) -> PairTable:
         """The pairs that a session looks at, for what needs their texts.
 
         Raises:
-            KnownError: as of `pairs_of`, or the texts are not at hand.
+            KnownError: the texts are not at hand.
         """
-        pairs = self.pairs_of(session, session.seen(PairsState))
+        pairs = self.now(session).pairs
         if not pairs.has_texts:
             raise KnownError(text("fails.no_texts"))
         return pairs.table
 
-    def _field_of(self, session: Session, state: PairsState) -> Field:
+    def where(self, state: PairsState, visitor: Visitor) -> tuple[str | None, str, Visitor]:
+        """Which results of which pairs a state is of, and who looks, as `Fields` takes them."""
+        return self._results_id(state, visitor), state.source, visitor
+
+    def _results_id(self, state: PairsState, visitor: Visitor) -> str | None:
+        return self.fields.results.id_of_files(state.results, visitor.owner)
+
+    def _known(self, state: PairsState, visitor: Visitor, notes: list[str]) -> PairsState:
+        """The state with whole names of models and of the demo, without files that are gone."""
+        if state.results and self._results_id(state, visitor) is None:
+            notes.append(text("board.gone"))
+            state = replace(state, results="")
+        if state.source == DEMO_ID:
+            state = replace(state, source=self.library.open(DEMO_ID).id)
+        for name in ("model", "against"):
+            if typed := getattr(state, name):
+                try:
+                    meant = str(self.fields.meant(typed, *self.where(state, visitor)))
+                    state = changed(state, {name: meant})
+                except KnownError as error:
+                    notes.append(str(error))
+                    state = state.of(None) if name == "model" else state.alone()
+        return state
+
+    def _of_model(
+        self, state: PairsState, visitor: Visitor, notes: list[str]
+    ) -> tuple[PairsState, SeenPairs]:
+        """The state and its pairs; those of another table where the model's results are of it."""
+        is_here = not state.source or self.library.find(state.source) is not None
+        known = state if state.outcomes or is_here else replace(state, source="")
+        try:
+            pairs = self.pairs_of(known, visitor)
+            if pairs.field is not None and state.against not in ("", MAJORITY):
+                pairs.field.place(state.against)
+        except KnownError as error:
+            notes.append(str(error))
+            state = replace(state.of(None), slices=())
+            if not is_here:
+                state = state.on("")
+            pairs = self.pairs_of(state, visitor)
+        if state.source and state.source != pairs.table.id:
+            notes.append(
+                text("match.other", dataset=state.source)
+                if is_here
+                else text("filter.no_source", source=state.source[:120])
+            )
+            kinds = {"kind": state.kind, "field_kind": state.field_kind, "model": state.model}
+            state = changed(state.on(pairs.table.id), kinds)
+        return state, pairs
+
+    def _field_of(self, state: PairsState, visitor: Visitor) -> Field:
         """The field that a model is in; of all together that of the pairs, else the largest."""
-        where = session.results_id, state.source, session.visitor
+        where = self.where(state, visitor)
         if state.model:
             return self.fields.of(state.model, *where)
         for field in self.fields.all(*where):
@@ -149,8 +242,49 @@ class Scenes:
         return self.fields.largest(*where)
 
 
+def _fitting(state: PairsState, pairs: SeenPairs) -> tuple[PairsState, tuple[str, ...]]:
+    """A state as far as it can be shown of pairs, and what of it cannot, as a link says it."""
+    table, field, dropped, slices = pairs.table, pairs.field, [], []
+    if field is None and state.sort.removeprefix("-") in BY_OUTCOME:
+        state = replace(state, sort="")
+    if field is None and state.panel in OF_OUTCOMES:
+        state = replace(state, panel="pairs")
+    if not _has_margins(state, pairs):
+        if state.model and state.kind in ("near", "confident"):
+            state = replace(state, kind="losses")
+        if state.margins:
+            dropped.append(as_dropped("margin", margins_written(state.margins)))
+            state = replace(state, margins=None)
+    for each in state.slices:
+        try:
+            condition_of(table, each)
+            slices.append(each)
+        except KnownError:
+            dropped.append(as_dropped("slice", each))
+    state = replace(state, slices=tuple(slices))
+    for facet in FACETS:
+        known, names = set(table.facets[facet].names), getattr(state, facet)
+        dropped += [as_dropped(facet, name) for name in names if name not in known]
+        state = changed(state, {facet: tuple(name for name in names if name in known)})
+    for kept in state.ranges:
+        if kept.unit == "tokens" and not pairs.is_counted(kept.tokenizer):
+            dropped.append(text("filter.no_tokens", tokenizer=kept.tokenizer[:80]))
+            state = replace(state, ranges=tuple(each for each in state.ranges if each != kept))
+    return replace(state, source=table.id), first_dropped(dropped)
+
+
+def _with_key(state: PairsState, table: PairTable, notes: list[str]) -> PairsState:
+    if not state.key:
+        return state
+    try:
+        return replace(state, key=meant_key(table, state.key))
+    except KnownError as error:
+        notes.append(str(error))
+        return replace(state, key="")
+
+
 def scene(state: PairsState, pairs: SeenPairs) -> Scene:
-    """What a state shows.
+    """What a state shows, whose open pair is in the table.
 
     Raises:
         KnownError: a model or a condition that the pairs have not, a search that takes too long, or
@@ -164,15 +298,33 @@ def scene(state: PairsState, pairs: SeenPairs) -> Scene:
         passing = filtered.rows
     else:
         passing = _passing(state, pairs, among)
-        masks = kind_masks(field, state.model)
+        masks = kind_masks(field, state.model or "")
         counts = {each: int(mask[passing].sum()) for each, mask in masks.items()}
         of_kind = masks[kind]
         filtered = select(table, state.filters, of_kind if among is None else among & of_kind)
     listed = ListedRows(table, ordered(state, pairs, filtered.rows))
-    panel = "pairs" if field is None and state.panel in OF_OUTCOMES else state.panel
-    reading = state.reading.settled(listed)
-    settled = replace(state, source=table.id, panel=panel, reading=reading)
-    return Scene(settled, pairs, filtered, listed, passing, counts)
+    state, key, place, page = _opened(state, listed)
+    return Scene(state, pairs, filtered, listed, passing, counts, key, place, page)
+
+
+def _opened(state: PairsState, listed: ListedRows) -> tuple[PairsState, str, int | None, int]:
+    """The state without what only leads to a pair; the open pair, its place, the page."""
+    key, n = state.key, len(listed)
+    kept = listed.place_of(state.keep)
+    if state.random and n:  # any but the one that is open, where there is another
+        first, steps = (0, n) if kept is None or n == 1 else (kept + 1, n - 1)
+        key = listed.key((first + randrange(steps)) % n)  # noqa: S311 - no secret
+    elif not key and kept is not None:
+        key = state.keep
+    page = min(state.page, n_pages(n))
+    place = listed.place_of(key)
+    if place is not None:
+        page = page_holding(place)
+    state = replace(state, key=key, keep="", random=False, page=1 if place is not None else page)
+    if not key and n:
+        place = (page - 1) * PAGE_ROWS
+        key = listed.key(place)
+    return state, key, place, page
 
 
 def _passing(state: PairsState, pairs: SeenPairs, among: Mask | None) -> Rows:
@@ -186,78 +338,13 @@ def with_any_margin(now: Scene, field: Field) -> Rows:
     if now.state.margins is None or kind is None:
         return now.filtered.rows
     passing = _passing(state, now.pairs, _among(state, now.pairs))
-    return passing[kind_masks(field, state.model)[kind][passing]]
+    return passing[kind_masks(field, now.model)[kind][passing]]
 
 
-def next_scene(state: PairsState, pairs_of: PairsOf, act: str, sent: Mapping[str, Any]) -> Scene:
-    """What is shown after one act of a person.
-
-    sent: what came with it, by anybody.
-
-    Raises:
-        KnownError: an act that there is not, a value that it cannot have, or a search that takes
-            too long.
-    """
-    if act in READER_ACTS:
-        now = scene(state, pairs_of(state))
-        reading = read_on(now.state.reading, now.listed, act, sent.get("value"))
-        return replace(now, state=replace(now.state, reading=reading))
-    moved = move(state, act, sent)
-    pairs = pairs_of(moved)
-    if (moved.outcomes, moved.model) != (state.outcomes, state.model):
-        moved = _of_model(moved, pairs)
-    if act == "margin" and moved.margins and not _has_margins(moved, pairs):
-        raise KnownError(text("fails.rewards_missing"))
-    if replace(moved, panel=state.panel, chart=state.chart) == state:
-        return scene(moved, pairs)
-    now = scene(replace(moved, reading=replace(state.reading, key="", page=1)), pairs)
-    if moved.sort != state.sort or (moved.model and not state.model):
-        return now
-    # The pair that is read stays where it still passes, but the list begins at its first page.
-    reading = replace(state.reading.anew(now.listed), page=1)
-    return replace(now, state=replace(now.state, reading=reading))
-
-
-def shown_again(state: PairsState, pairs_of: PairsOf) -> tuple[Scene, tuple[str, ...]]:
-    """What a state shows, as far as it can be shown here, and what of it cannot, as a link says it.
-
-    Raises:
-        KnownError: as of `scene`.
-    """
-    dropped: tuple[str, ...] = ()
-    try:
-        pairs = pairs_of(state)
-        if pairs.field is not None and state.against not in ("", MAJORITY):
-            pairs.field.place(state.against)
-    except KnownError as error:
-        dropped = (str(error),)
-        state = replace(state.of(None), slices=())
-        try:
-            pairs = pairs_of(state)
-        except KnownError:  # of the results that were looked at, the texts are not at hand
-            state = state.on("")
-            pairs = pairs_of(state)
-        state = _of_model(state, pairs)
-    if state.margins and not _has_margins(state, pairs):
-        dropped = (*dropped, as_dropped("margin", margins_written(state.margins)))
-        state = replace(state, margins=None)
-    fitted, left = fitting(state, pairs.table, pairs.is_counted)
-    return scene(fitted, pairs), (*dropped, *left)
-
-
-def at_its_pair(now: Scene) -> Scene:
-    """The same with the list turned to the page on which the open pair stands, where it does."""
-    reading = now.state.reading
-    if now.listed.place_of(reading.key) is None:
-        return now
-    return replace(now, state=replace(now.state, reading=reading.anew(now.listed)))
-
-
-def rows_with(now: Scene, filters: Filters) -> Rows:
-    """The rows that a scene would show with other filters, in table order."""
-    if now.field is None and not now.state.slices:
-        return matching_rows(now.table, filters)
-    return scene(replace(now.state, filters=filters), now.pairs).filtered.rows
+def rows_without(now: Scene, ranges: Sequence[LengthRange]) -> Rows:
+    """The rows that a scene would show without some ranges of lengths, in table order."""
+    left = tuple(each for each in now.state.ranges if each not in ranges)
+    return scene(replace(now.state, ranges=left), now.pairs).filtered.rows
 
 
 def kind_masks(field: Field, model: str) -> dict[str, Mask]:
@@ -305,7 +392,7 @@ def measured(state: PairsState, pairs: SeenPairs, what: str) -> Doubles:
     "surprise": how far the model is from what the share of the others that win let expect, 0 to 1.
     """
     table, field = pairs.table, pairs.field
-    model, length = state.model, next((each for each in BY_LENGTH if each == what), None)
+    model, length = state.model or "", next((each for each in BY_LENGTH if each == what), None)
     if length is not None:
         return table.lengths(length, "chars").astype(np.float64)
     if field is not None and what == "difficulty":
@@ -348,17 +435,6 @@ def _among(state: PairsState, pairs: SeenPairs) -> Mask | None:
 
 def _has_margins(state: PairsState, pairs: SeenPairs) -> bool:
     """Whether any margin of the model that is looked at is known."""
-    return pairs.field is not None and bool(state.model) and pairs.field.has_rewards(state.model)
-
-
-def _of_model(state: PairsState, pairs: SeenPairs) -> PairsState:
-    """A state as far as another model's pairs can show it."""
-    field = pairs.field
-    if field is None and state.sort.removeprefix("-") in BY_OUTCOME:
-        state = replace(state, sort="")
-    if state.model and state.kind in ("near", "confident") and not _has_margins(state, pairs):
-        state = replace(state, kind="losses")
-    if state.source and state.source != pairs.table.id:
-        whose = replace(state.on(pairs.table.id), kind=state.kind, field_kind=state.field_kind)
-        return replace(whose, outcomes=state.outcomes, model=state.model)
-    return state
+    if pairs.field is None or not state.model:
+        return False
+    return pairs.field.has_rewards(state.model)

@@ -1,6 +1,6 @@
 """Token rewards of a pair: both responses shaded by how the reward changed, and as lines."""
 
-from collections.abc import Generator, Iterator
+from collections.abc import Generator
 from dataclasses import dataclass
 from html import escape
 from typing import Any
@@ -8,19 +8,18 @@ from typing import Any
 import gradio as gr
 
 from explorer.core.figures import Figure
-from explorer.core.html import magnitude, note, render
+from explorer.core.html import magnitude, note, part, render
 from explorer.core.text import text
-from explorer.core.theme import painted
+from explorer.core.theme import figure_json, painted
 from explorer.core.work import shown_as
 from explorer.reader.listing import harm_css
 from explorer.reader.reader import is_code
-from explorer.reader.session import Session
-from explorer.reader.state import PairsState
 from explorer.results.field import Field
-from explorer.results.fields import Fields
 from explorer.runs.cards import card_of
 from explorer.runs.orders import ModelOrder
 from explorer.runs.progress import Progress
+from explorer.runs.running import Runs
+from explorer.runs.visitors import Visitor
 from scoring.errors import KnownError
 from scoring.pairs.opening import as_pairs
 from scoring.probing.side_rewards import SideRewards, TokenRewards, largest_jumps
@@ -43,16 +42,15 @@ class TokensParts:
     plot: gr.Plot
 
 
-def build_tokens(elem_id: str, *, visible: bool = True) -> TokensParts:
-    """Lay them out where it is called. elem_id: of the button. visible: both buttons."""
+def build_tokens(elem_id: str) -> TokensParts:
+    """Lay them out where it is called. elem_id: of the button."""
     with gr.Row():
         button = gr.Button(
             text("tokens.button"), size="md", scale=0, min_width=200, elem_id=elem_id,
-            visible=visible,
         )  # fmt: skip
         stop = gr.Button(
             text("score.stop"), size="md", scale=0, min_width=80, interactive=False,
-            elem_id=f"{elem_id}-stop", visible=visible,
+            elem_id=f"{elem_id}-stop",
         )  # fmt: skip
     return TokensParts(button, stop, gr.HTML(), gr.Plot(show_label=False, visible=False))
 
@@ -63,38 +61,36 @@ def has_tokens(field: Field, model: str) -> bool:
     return run is not None and field.has_texts and run.facts.family == "classifier"
 
 
-def tokens_shown(fields: Fields, session: Session) -> Iterator[tuple[str, Any]]:
-    """The rewards of the open pair, token by token: words, and the figure.
+def pair_tokens(
+    runs: Runs, field: Field, model: str, row: int, visitor: Visitor
+) -> Generator[str, None, str]:
+    """The rewards of a pair, token by token, as HTML; until then, how far it is in words.
 
     Raises:
-        KnownError: no pair is open, or `has_tokens` says no.
+        KnownError: `has_tokens` says no, or the pair has several responses.
     """
-    state = session.seen(PairsState)
-    field = fields.of(state.model, *session.where)
-    row = field.table.row_of(state.reading.key)
-    if row is None or not has_tokens(field, state.model):
+    if not has_tokens(field, model):
         raise KnownError(text("tokens.only_own"))
     [pair] = as_pairs(field.table.arrow, [row])
     if len(pair.responses) > 2:
         raise KnownError(text("tokens.several"))
-    run = field.runs[state.model]
+    run = field.runs[model]
     order = card_of(run).order or ModelOrder(run.facts.model)
-    steps = fields.runs.token_rewards(session.visitor, order, pair)
-    rewards = yield from tokens_working(steps)
-    said = _differs(field, state.model, row, rewards)
-    words = said + tokens_html(rewards, pair.key, pair.subset)
-    yield words, tokens_plot(rewards)
+    rewards = yield from shown_as(runs.token_rewards(visitor, order, pair), _words)
+    said = _differs(field, model, row, rewards)
+    figure = part("figure_of", figure_json(token_figure(rewards), 300), "", of="core/links.html")
+    return said + tokens_html(rewards, pair.key, pair.subset) + figure
 
 
 def tokens_working(
     steps: Generator[Progress, None, TokenRewards],
 ) -> Generator[tuple[str, Any], None, TokenRewards]:
     """What is shown until the rewards are there, which it returns."""
+    return (yield from shown_as(steps, lambda now: (note(_words(now)), gr.skip())))
 
-    def words(now: Progress) -> str:
-        return text("tokens.waiting", n=now.ahead) if now.ahead else text("tokens.working")
 
-    return (yield from shown_as(steps, lambda now: (note(words(now)), gr.skip())))
+def _words(now: Progress) -> str:
+    return text("tokens.waiting", n=now.ahead) if now.ahead else text("tokens.working")
 
 
 def tokens_plot(rewards: TokenRewards) -> Any:

@@ -31,12 +31,10 @@ KEYS: dict[Set, tuple[str, str]] = {
 LINKS = Path(__file__).with_name("links.txt").read_text().split()
 """{a} to {d} stand for models, {key} and {other} for pairs."""
 EXPORTS = [
-    ("?section=Reasoning&sort=-chosen&panel=export", "exported",
-     ("export-csv", "export-parquet", "export-jsonl")),
-    ("?tab=failures&model={a}", "fail-file",
-     ("fail-export-csv", "fail-export-jsonl", "fail-export-md")),
-]  # fmt: skip
-"""A link, the element that offers the file, and the buttons that write one."""
+    ("?section=Reasoning&sort=-chosen&panel=export", "pairs", "export", ("csv", "parquet", "jsonl")),
+    ("?tab=failures&model={a}", "outcomes", "fail-export", ("csv", "jsonl", "md")),
+]
+"""A link, what files of it are called, and in names of outputs, and in which formats."""
 BUNDLED = [link for link in LINKS if "tab=models" in link and "panel=" not in link]
 TEXTS = {"prompt": "Say hello.", "chosen": "Hello, and welcome!", "rejected": "No."}
 
@@ -154,10 +152,10 @@ def _files(server: Server, names: dict[str, str]) -> Iterator[Output]:
     """The files that buttons write, and those of the board."""
     for form in ("csv", "parquet", "md", "tex"):
         yield f"file of board.{form}", server.file(f"files/models/board.{form}?tab=models")
-    for link, element, buttons in EXPORTS:
-        page = Page(server, _filled(link, names))
-        for button in buttons:
-            yield f"file of {button} at {link}", page.written(button, element)
+    for link, name, button, forms in EXPORTS:
+        for form in forms:
+            file = server.file(f"files/pairs/{name}.{form}{_filled(link, names)}")
+            yield f"file of {button}-{form} at {link}", file
 
 
 def _review(server: Server) -> Iterator[Output]:

@@ -23,7 +23,8 @@ import httpx
 from tests.conftest import PATIENCE, ROOT
 from tests.golden.reading import component_outline
 
-PLACE = "window.location.search"
+PLACE = re.compile(r"window\.(location\.search|explorerViews)")
+"""Whether a script passes on an address."""
 OF_THE_MACHINE = ("model-card",)
 """Says how much memory is free, and how long a model takes here."""
 
@@ -143,6 +144,10 @@ class Page:
                     break
                 time.sleep(0.2)
             self.parts[number]["props"]["value"] = written
+            if 'data-tab="pairs"' in skeleton:
+                is_review = "panel=review" in answer["query"]
+                self.parts[self.named("review-panel")]["props"]["visible"] = is_review
+                self.fire(number, "shown")
 
     def fire(self, part: int | None, name: str, said: Any = None) -> None:
         """What happens when something is done to a component, or to the page."""
@@ -220,7 +225,7 @@ class Page:
                 self._run(other, None)
 
     def _post(self, event: dict[str, Any], said: Any) -> bool:
-        here = PLACE in str(event.get("js"))
+        here = PLACE.search(str(event.get("js"))) is not None
         data = [self._sent(self.parts[each], here) for each in event["inputs"]]
         body = {"data": data, "fn_index": event["id"], "session_hash": self.session}
         body |= {} if said is None else {"event_data": said}

@@ -66,7 +66,7 @@ def about_html() -> str:
 class ChooserParts:
     """The chooser's components.
 
-    opened: the id of the table that was opened last. missing: what a link asks for and is not here.
+    opened: the id of the table that was opened last.
     """
 
     offer: gr.Dropdown
@@ -76,8 +76,7 @@ class ChooserParts:
     upload: gr.UploadButton
     stop: gr.Button
     status: gr.HTML
-    opened: gr.State
-    missing: gr.State
+    opened: gr.Textbox
 
     @property
     def filled(self) -> list[gr.blocks.Block]:
@@ -121,7 +120,7 @@ def build_chooser(settings: Settings) -> ChooserParts:
     gr.HTML(note(text("chooser.limits", rows=rows, megabytes=megabytes)))
     status = gr.HTML(elem_id="chooser-status")
     return ChooserParts(
-        offer, about, wanted, open_button, upload, stop, status, gr.State(""), gr.State("")
+        offer, about, wanted, open_button, upload, stop, status, gr.Textbox(visible=False)
     )
 
 
@@ -157,6 +156,12 @@ class Chooser:
         else:
             yield {self.parts.status: "", self.parts.opened: ""}
 
+    @guarded
+    def fetch(self, event: gr.EventData) -> Iterator[Filling]:
+        """Open what an address asks for."""
+        sent = event._data if isinstance(event._data, dict) else {}
+        yield from self.open(sent.get("value"))
+
     def unchosen(self) -> Filling:
         """Nothing of the offered sets is what is shown."""
         return {self.parts.status: "", self.parts.offer: None, self.parts.about: ""}
@@ -190,18 +195,26 @@ def _read_once(library: Library, file: Path, tell: Tell) -> PairTable:
             file.unlink()
 
 
-def wire_chooser(view: ChooserParts, chooser: Chooser) -> list[gr.events.Dependency]:
-    """Connect the components; gives the events after which `opened` has a table's id."""
+FOLLOW = """(id) => {
+  if (id) window.explorer.follow(`?${new URLSearchParams({ tab: "pairs", source: id })}`);
+}"""
+"""Script that shows the pairs that were opened."""
+
+
+def wire_chooser(view: ChooserParts, chooser: Chooser, pairs: gr.HTML) -> None:
+    """Connect the components. pairs: asks for what an address names and is not here."""
     view.offer.input(chooser.about, view.offer, view.about, **EVENT)
     opening = [
         view.offer.input(chooser.open, view.offer, view.filled, **EVENT),
         view.open.click(chooser.open, view.wanted, view.filled, **EVENT),
         view.wanted.submit(chooser.open, view.wanted, view.filled, **EVENT),
         view.upload.upload(chooser.upload, view.upload, view.filled, **EVENT),
+        pairs.fetch(chooser.fetch, None, view.filled, **EVENT),
     ]
     for event in opening:
         event.failure(chooser.unchosen, None, [view.status, view.offer, view.about], **EVENT)
     wire_stop(view.stop, view.status, opening, view.open, view.upload)
     for event in opening[1:]:
         event.success(chooser.unchosen, None, [view.status, view.offer, view.about], **EVENT)
-    return opening
+    for event in opening:
+        event.success(None, view.opened, None, js=FOLLOW)

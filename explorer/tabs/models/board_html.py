@@ -8,7 +8,6 @@ import numpy as np
 
 from explorer.core.html import points, render
 from explorer.core.text import text
-from explorer.data.filters import NO_FILTERS
 from explorer.data.search import matching_names
 from explorer.reader.links import failures_query
 from explorer.reader.state import PairsState
@@ -367,8 +366,7 @@ def _measure(board: Board, row: BoardRow, name: str, failures: str = "") -> dict
     low, high = row.get(f"{name}_low"), row.get(f"{name}_high")
     column = rivals(board.table)[name].dropna()
     counted = board.counted[row["model"]].counts.get(name)
-    filters = NO_FILTERS.picking("subset", [name])
-    query = failures_query(row["model"], PairsState(filters=filters)) if failures else ""
+    query = failures_query(row["model"], PairsState(subset=(name,))) if failures else ""
     return {
         "name": name,
         "score": row[name],

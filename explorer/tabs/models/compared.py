@@ -10,11 +10,10 @@ from numpy.typing import NDArray
 
 from explorer.core.links import as_dropped
 from explorer.data.facets import Mask
-from explorer.data.filters import NO_FILTERS
 from explorer.data.search import matching_names
 from explorer.data.table import Rows
 from explorer.reader import links
-from explorer.reader.state import PAIRS_LINK, PairsState
+from explorer.reader.state import PairsState
 from explorer.results.board import BoardRow, board_rows
 from explorer.results.field import MAJORITY, Doubles, Field
 from explorer.stats.difficulty import correlations
@@ -240,22 +239,24 @@ def cell_href(now: Compared, cell: Cell, section: str = "", subset: str = "") ->
 
     section, subset: whose pairs, as the field names them; "" for all.
     """
-    filters, subsets = NO_FILTERS, subsets_in(now.field, section)
+    pairs, subsets = _pairs_of(now), subsets_in(now.field, section)
     if subset:
-        filters = filters.picking("subset", [subset])
+        pairs = replace(pairs, subset=(subset,))
     elif section and all(section_of(each) == section for each in subsets):
-        filters = filters.picking("section", [section])
+        pairs = replace(pairs, section=(section,))
     elif section:
-        filters = filters.picking("subset", subsets)
-    pairs = PairsState(now.field.table.id if now.field.has_texts else "", filters=filters)
+        pairs = replace(pairs, subset=tuple(subsets))
     return f"?tab=pairs&{links.cell_query(now.state.a, now.state.b, cell, pairs)}"
 
 
 def pair_href(now: Compared) -> str:
     """The link to all pairs of a against b, in which a pair can be opened."""
+    return replace(_pairs_of(now).of(now.state.a), kind="all", against=now.state.b).href()
+
+
+def _pairs_of(now: Compared) -> PairsState:
     source = now.field.table.id if now.field.has_texts else ""
-    pairs = replace(PairsState(source).of(now.state.a), kind="all", against=now.state.b)
-    return f"?tab=pairs&{PAIRS_LINK.encode(pairs)}"
+    return PairsState(source, now.state.results)
 
 
 def _evenly(rows: Rows, most: int) -> Rows:

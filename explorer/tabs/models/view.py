@@ -6,9 +6,15 @@ from functools import cache, partial
 
 import gradio as gr
 
-from explorer.core.address_view import File, Identify, Regions, View, build_view
+from explorer.core.address_view import (
+    File,
+    Identify,
+    Regions,
+    View,
+    build_view,
+    written_file,
+)
 from explorer.core.caches import LruCache
-from explorer.core.files import download_folder
 from explorer.core.html import render
 from explorer.core.settings import Settings
 from explorer.core.text import text
@@ -83,7 +89,7 @@ class ModelsView:
         self.boards.library.sources.retry(again=True)
         return query
 
-    def file(self, form: BoardFormat, query: str, visitor: Visitor) -> File:
+    def file(self, form: BoardFormat, query: str, visitor: Visitor, sent: str = "") -> File:
         """The rows that an address shows, as a file.
 
         Raises:
@@ -92,9 +98,7 @@ class ModelsView:
         state, _ = ModelsState.parse(query)
         now = self._ranked(state, visitor)
         name = board_file_name(now.board, state, form)
-        with download_folder() as folder:
-            export_board(now.board, state, now.rows, form, folder / name)
-            return File(name, iter([(folder / name).read_bytes()]))
+        return written_file(name, lambda path: export_board(now.board, state, now.rows, form, path))
 
     def as_view(self) -> View:
         """The tab as a view."""

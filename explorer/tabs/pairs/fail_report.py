@@ -233,8 +233,8 @@ def _pairs(now: Scene, notes: PairNotes) -> Lines:
     rows = now.listed.rows
     n = min(WORST_PAIRS, len(rows))
     title = text("failreport.first", n=n)
-    if now.state.model:  # the worst margin first, or without rewards the most surprising outcome
-        usual = PairsState(model=now.state.model)
+    if now.model:  # the worst margin first, or without rewards the most surprising outcome
+        usual = PairsState(model=now.model)
         rows = ordered(usual, now.pairs, np.sort(rows))
         title = text(f"failreport.worst_by_{list_order(usual, now.field).lstrip('-')}", n=n)
     shown = rows[:WORST_PAIRS].tolist()
@@ -252,7 +252,7 @@ def _pairs(now: Scene, notes: PairNotes) -> Lines:
 
 
 def _pair_facts(now: Scene, row: int, notes: PairNotes) -> Lines:
-    field, model = now.known, now.state.model
+    field, model = now.known, now.model
     if section := section_of(field.table.subset_of(row)):
         yield f"- {text('failreport.section')}: {section}"
     if model:
@@ -271,7 +271,7 @@ def _pair_facts(now: Scene, row: int, notes: PairNotes) -> Lines:
 
 def _who(now: Scene, row: int, accuracy: "np.ndarray[tuple[int], np.dtype[np.float64]]") -> str:
     """Which other models fail a pair, those with the most wins elsewhere first."""
-    matrix, model = now.known.matrix, now.state.model
+    matrix, model = now.known.matrix, now.model
     outcomes = np.where(now.known.is_other(model), matrix.outcomes[:, row], np.nan)
     known = ~np.isnan(outcomes)
     if not now.known.difficulty(model).known[row]:
@@ -280,7 +280,7 @@ def _who(now: Scene, row: int, accuracy: "np.ndarray[tuple[int], np.dtype[np.flo
     best = failing[np.argsort(-accuracy[failing], kind="stable")].tolist()
     names = ", ".join(markdown_cell(matrix.models[place]) for place in best[:_MOST_NAMED])
     n, of = f"{len(failing):,}", f"{known.sum():,}"
-    words = text("failreport.who" if now.state.model else "failreport.who_of_all", n=n, of=of)
+    words = text("failreport.who" if now.model else "failreport.who_of_all", n=n, of=of)
     if names:
         words += f" {text('failreport.best_of_them', names=names)}"
     if len(best) > _MOST_NAMED:

@@ -25,7 +25,7 @@ from explorer.reader.state import (
 from explorer.results.field import MAJORITY, Doubles, Field
 from explorer.runs.model_list import size_of
 from explorer.stats.margins import MarginHistogram, margin_histogram
-from explorer.tabs.pairs.notes import LONGEST_NOTE, PairNotes
+from explorer.tabs.pairs.notes import LONGEST_NOTE, MOST_NOTES, mark_of
 
 REWARDS = ("chosen_reward", "rejected_reward")
 OF_OTHERS = ("difficulty", "surprise", "telling")
@@ -36,27 +36,28 @@ MOST_FAILING = 400
 """Models that are listed below a pair."""
 
 
-def head_html(now: Scene, names: Sequence[str]) -> str:
+def head_html(now: Scene, asked: PairsState, names: Sequence[str]) -> str:
     """Whose outcomes stand beside the pairs, and which kind of pairs, each with its number.
 
-    names: the models that are offered.
+    asked: with the model as it was asked for. names: the models that are offered.
     """
     state, field = now.state, now.field
-    rewards = bool(state.model) and field is not None and field.has_rewards(state.model)
+    rewards = field is not None and bool(now.model) and field.has_rewards(now.model)
     kinds = {
         kind: text(f"fails.kind_{kind}")
         for kind in (OUTCOME_KINDS if state.model else FIELD_KINDS)
         if field is not None and (rewards or kind not in ("near", "confident"))
     }
     histogram = _margins(now, field) if field is not None and rewards else None
+    name = "kind" if state.model else "field_kind"
     return render(
         "tabs/pairs/head.html",
-        model=state.model,
-        outcomes=state.outcomes,
+        state=state,
+        asked=asked,
         names=names,
-        compare=compare_query(state.model),
+        compare=compare_query(now.model),
         kinds=kinds,
-        kind=state.shown_kind,
+        links={kind: state.narrowed(**{name: kind}) for kind in kinds},
         counts=now.counts,
         histogram=histogram,
         margins=margins_written(state.margins).split(":") if state.margins else (),
@@ -69,7 +70,7 @@ def _margins(now: Scene, field: Field) -> MarginHistogram | None:
     """How many of the pairs that are listed, or would be with any margin, have each; None where
     none has a finite one.
     """
-    place = field.place(now.state.model)
+    place = field.place(now.model)
     sides = field.matrix.chosen[place], field.matrix.rejected[place]
     found = margin_histogram(*sides, counted=with_any_margin(now, field))
     return found if found.edges else None
@@ -88,7 +89,7 @@ def _brushed(kept: Margins | None, limit: float) -> str:
 
 def _said(now: Scene, field: Field, *, rewards: bool) -> Iterator[tuple[str, str]]:
     """What is to be known of the outcomes: words, and their class."""
-    state, model = now.state, now.state.model
+    state, model = now.state, now.model
     known = len(field.matrix.models) > 0
     about = text(f"fails.about_{state.shown_kind}") if known else text("fails.no_models")
     match = field.match_description(model)
@@ -102,22 +103,25 @@ def _said(now: Scene, field: Field, *, rewards: bool) -> Iterator[tuple[str, str
         yield f"{text('fails.no_texts')} {match}".rstrip(), "wrong"
 
 
-def bar_html(now: Scene, dropped: Sequence[str], link_base: str, refused: str = "") -> str:
+def bar_html(now: Scene, notes: Sequence[str], link_base: str, missing: str = "") -> str:
     """How many pairs are listed, what they were filtered by, a link, and what to know.
 
-    dropped: what was left out of a link. link_base: where a link begins; "" for this page's
-    address. refused: why what was asked for is not shown.
+    notes: sentences on what of an address is not shown. link_base: where a link begins; "" for
+    this page's address. missing: the id of pairs that can be fetched; "" for none.
     """
+    state = now.state
+    every = {"kind": "all"} if state.model else {"field_kind": "every"}
     return render(
         "tabs/pairs/bar.html",
         n=len(now.listed),
         total=len(now.table),
         chips=filter_chips(now),
+        unfiltered=state.unfiltered().href(),
+        every=state.narrowed(**every) if now.field else "",
         link_base=link_base,
         none_words=text("list.none" if now.field is None else "fails.none"),
-        every=now.field and ("all" if now.state.model else "every"),
-        dropped=dropped,
-        refused=refused,
+        notes=notes,
+        missing=missing,
     )
 
 
@@ -125,31 +129,32 @@ def panels_html(state: PairsState) -> str:
     """The ways to look at what is listed; those of one model's outcomes where there are some."""
     shown = [each for each in PAIRS_PANELS if state.outcomes or each not in OF_OUTCOMES]
     words = {panel: text(f"panel.{panel}") for panel in shown}
-    return part("segments", text("panel.label"), "panel", words, state.panel)
+    links = {panel: state.href(panel=panel) for panel in shown}
+    written = part("segments", text("panel.label"), words, links, state.panel, of="core/links.html")
+    return f'<div data-panel="{state.panel}">{written}</div>'
 
 
-def list_of_pairs_html(now: Scene, notes: PairNotes) -> str:
-    """The page of rows that a scene is on; those with a note have a sign."""
+def list_of_pairs_html(now: Scene) -> str:
+    """The page of rows that a scene is on."""
     if not len(now.listed):
         return ""
-    columns, rows = _columns(now), now.listed.rows
+    columns = _columns(now)
     texts = _texts(now)
     values = {name: _values(now, name) for name in columns if name not in ("outcome", "wins")}
 
-    def cells(place: int) -> list[ListCell]:
-        row = int(rows[place])
+    def cells(row: int) -> list[ListCell]:
         known = [_written(now, row, name, values) for name in columns]
         words = _words(now, row, texts)
         return [*words, *known] if now.field is None else [*known, *words]
 
-    def css(place: int) -> str:
-        row = int(rows[place])
+    def css(row: int) -> str:
         found = [harm_css(now.table.subset_of(row))]
-        if now.field is not None and notes.of(now.field, row):
-            found.append("noted")
         if "outcome" in columns:
-            found.append(now.known.outcome(now.state.model, row))
+            found.append(now.known.outcome(now.model, row))
         return " ".join(filter(None, found))
+
+    def mark(row: int) -> str:
+        return mark_of(now.field, row) if now.field is not None else ""
 
     numbers = [
         Column(
@@ -164,49 +169,50 @@ def list_of_pairs_html(now: Scene, notes: PairNotes) -> str:
     return list_html(
         text("list.label" if now.field is None else "list.label_outcomes"),
         [*words, *numbers] if now.field is None else [*numbers, *words],
-        now.listed,
-        now.state.reading,
+        now,
         cells,
         sort=list_order(now.state, now.field),
         css=css,
+        mark=mark,
     )
 
 
 def open_pair_html(now: Scene) -> str:
     """The open pair, with what models made of it where that is looked at."""
-    reading, table, field = now.state.reading, now.table, now.field
-    display, row = reading.display(now.state.filters.query), now.open_row
+    table, field, row = now.table, now.field, now.open_row
+    display = now.state.display
     if row is None:
         return pair_html(None, None, display)
     if field is None:
-        others = [table.key_of(int(other)) for other in table.same_prompt(row)[:MOST_OTHERS]]
+        keys = [table.key_of(int(other)) for other in table.same_prompt(row)[:MOST_OTHERS]]
+        others = [(key, now.state.href(key=key, page=1)) for key in keys]
         pair = pair_html(
-            table.cells(row), reading.key, display, same_prompt=others, source=table.source
+            table.cells(row), now.key, display, same_prompt=others, source=table.source
         )
         crowd = now.pairs.crowd if _has_crowd(now) else None
-        return pair + (who_html(crowd, row) if crowd else "")
-    model, against = now.state.model, now.state.against
+        return pair + (who_html(now.state, crowd, row) if crowd else "")
+    model, against = now.model, now.state.against
     names = [name for name in (model, against) if name not in ("", MAJORITY)] if model else []
     verdicts = [field.verdict(name, row) for name in names]
     cells = table.cells(row) if field.has_texts else None
-    pair = pair_html(cells, reading.key, display, verdicts, source=table.source)
-    return pair + who_html(field, row, model)
+    pair = pair_html(cells, now.key, display, verdicts, source=table.source)
+    return pair + who_html(now.state, field, row)
 
 
-def note_html(now: Scene, notes: PairNotes) -> str:
-    """The field for a note on the open pair; nothing where none is open, or without outcomes."""
-    key, row = now.state.reading.key, now.open_row
+def note_html(now: Scene) -> str:
+    """The field for a note on the open pair, which the browser keeps; nothing where none is open,
+    or without outcomes.
+    """
+    row = now.open_row
     if row is None or now.field is None:
         return ""
-    note = notes.of(now.field, row)
-    return render("tabs/pairs/note.html", key=key, note=note, longest=LONGEST_NOTE)
+    mark = mark_of(now.field, row)
+    return render("tabs/pairs/note.html", mark=mark, longest=LONGEST_NOTE, most=MOST_NOTES)
 
 
-def who_html(field: Field, row: int, model: str = "") -> str:
-    """Which models fail a pair and which win it, each a way to its own failures.
-
-    model: whose failures are looked at, which the others are counted beside.
-    """
+def who_html(state: PairsState, field: Field, row: int) -> str:
+    """Which models fail a pair and which win it, each a way to its own failures."""
+    model = state.model or ""
     outcomes = field.matrix.outcomes[:, row]
     known = ~np.isnan(outcomes)
     failing = np.flatnonzero(known & (outcomes != 1)).tolist()
@@ -218,6 +224,10 @@ def who_html(field: Field, row: int, model: str = "") -> str:
         words = text("fails.who_others" if model else "fails.who", **numbers)
     else:
         words = text("fails.who_alone" if model else "fails.who_one")
+
+    def leading(name: str) -> str:
+        return state.of(name).narrowed()
+
     return render(
         "tabs/pairs/who.html",
         words=words,
@@ -226,6 +236,7 @@ def who_html(field: Field, row: int, model: str = "") -> str:
         ],
         failing=_models(field, failing),
         winning=_models(field, winning),
+        leading=leading,
     )
 
 
@@ -244,7 +255,7 @@ def _columns(now: Scene) -> list[str]:
     if not state.model:
         return ["difficulty", "telling", "difference"]
     several = ["outcome"] if state.kind in ("all", "near") else []
-    rewards = ["margin", *REWARDS] if field.has_rewards(state.model) else []
+    rewards = ["margin", *REWARDS] if field.has_rewards(now.model) else []
     length = ["difference"] if field.has_texts else []
     return [*several, *rewards, "difficulty", "surprise", *length]
 
@@ -264,9 +275,7 @@ def _heading(now: Scene, name: str) -> str:
 def _values(now: Scene, name: str) -> Doubles:
     """A column's number of each pair of the table."""
     if name in REWARDS:
-        return now.known.rewards(
-            now.state.model, "chosen" if name == "chosen_reward" else "rejected"
-        )
+        return now.known.rewards(now.model, "chosen" if name == "chosen_reward" else "rejected")
     return measured(now.state, now.pairs, name)
 
 
@@ -276,7 +285,7 @@ def _written(now: Scene, row: int, name: str, values: dict[str, Doubles]) -> Lis
         known = int(hard.known[row])
         return Won(known - int(hard.failed[row]), known) if known else text("board.unknown")
     if name == "outcome":
-        return text(f"outcome.{now.known.outcome(now.state.model, row)}")
+        return text(f"outcome.{now.known.outcome(now.model, row)}")
     value = float(values[name][row])
     if np.isnan(value):
         return "" if name in OF_OTHERS else text("board.unknown")
@@ -293,7 +302,7 @@ def _written(now: Scene, row: int, name: str, values: dict[str, Doubles]) -> Lis
 def _words(now: Scene, row: int, sides: Sequence[str]) -> list[ListCell]:
     if not sides:
         return []
-    query, cells = now.state.filters.query, now.table.cells(row)
+    query, cells = now.state.query, now.table.cells(row)
     return [excerpt(cells[side], query if query.looks_at(side) else EVERYTHING) for side in sides]
 
 

@@ -1,12 +1,12 @@
 """Notes of a person on pairs, such as why a label may be wrong; their browser keeps them."""
 
+import json
 import re
 from dataclasses import dataclass, field
 from typing import Self
 
 from explorer.core.validation import repaired
 from explorer.results.field import Field
-from scoring.errors import KnownError, shown
 from scoring.pairs.opening import TEXT_COLUMNS
 from scoring.spec import text_hash
 
@@ -27,6 +27,14 @@ class PairNotes:
     by_mark: dict[str, str] = field(default_factory=dict)
 
     @classmethod
+    def read_json(cls, written: str) -> Self:
+        """The notes in what a browser sent along, which may be anything."""
+        try:
+            return cls.read(json.loads(written))
+        except (ValueError, RecursionError):
+            return cls()
+
+    @classmethod
     def read(cls, value: object) -> Self:
         """What a browser had stored, which may be anything; what is no note is left out."""
         notes: dict[str, str] = {}
@@ -38,27 +46,6 @@ class PairNotes:
             if isinstance(words, str) and len(words) <= LONGEST_NOTE and (line := _line(words)):
                 notes[mark] = line
         return cls(notes)
-
-    def put(self, mark: str, value: object) -> Self:
-        """The same with one note, by anybody, new or renewed; nothing but spaces takes it away.
-
-        Raises:
-            KnownError: no text, too long, or one note too many.
-        """
-        if not isinstance(value, str):
-            raise KnownError(f"A note must be text, not {shown(value)}.")
-        if len(value) > LONGEST_NOTE:
-            raise KnownError(
-                f"A note may have {LONGEST_NOTE} characters; this one has {len(value):,}. "
-                "Shorten it."
-            )
-        others = {each: words for each, words in self.by_mark.items() if each != mark}
-        line = _line(value)
-        if line and len(others) >= MOST_NOTES:
-            raise KnownError(
-                f"This browser keeps notes on {MOST_NOTES} pairs. Export them, and empty some."
-            )
-        return type(self)({**others, mark: line} if line else others)
 
     def of(self, field: Field, row: int) -> str:
         """The note on a pair; "" where there is none."""

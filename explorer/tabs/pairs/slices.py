@@ -98,7 +98,7 @@ class SliceComparison:
 
 def slices_html(now: Scene) -> str:
     """The worst slices of two conditions, then every condition, kind by kind."""
-    model, field = now.state.model, now.known
+    model, field = now.model, now.known
     if not model:
         return note(text("fails.kinds_model"))
     known = conditions(field.table)
@@ -119,6 +119,9 @@ def slices_html(now: Scene) -> str:
         columns=columns,
         heads=[text(f"fails.slice_{name}", rivals=rivals) for name in columns],
         surprise=_surprise,
+        leading=lambda result: now.state.narrowed(
+            slices=tuple(each.id for each in result.conditions), panel="pairs"
+        ),
     )
 
 

@@ -1,132 +1,246 @@
-"""The Pairs tab, laid out: facets and search, and by them a list with its reader and wide views."""
+"""The Pairs tab: what the server shows of an address, pairs with what models made of them."""
 
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any
 
 import gradio as gr
+from markupsafe import Markup
 
+from explorer.core.address_view import File, Identify, Regions, View, build_view
 from explorer.core.html import render
-from explorer.core.parts import Part, build_part, components
+from explorer.core.jobs import Job, Jobs
+from explorer.core.parts import EVENT, guarded
+from explorer.core.settings import Settings
 from explorer.core.text import text
-from explorer.data.tokens import TokenCounter
-from explorer.reader.filter_html import search_html
-from explorer.reader.state import PAIRS_PANELS, PairsPanel
-from explorer.reader.tokens_view import TokensParts, build_tokens
-from explorer.tabs.pairs.export_view import ExportParts, build_export
-from explorer.tabs.pairs.lengths_view import LengthParts, build_lengths
-from explorer.tabs.pairs.review.view import Remembered, ReviewParts, build_review
-from explorer.tabs.pairs.rewards_view import RewardsParts, build_rewards
+from explorer.data.export import FORMATS, Format
+from explorer.reader.filter_html import facets_html, model_names, search_html
+from explorer.reader.links import read_pairs
+from explorer.reader.listing import reader_bar
+from explorer.reader.scene import Scene, Scenes, Shown
+from explorer.reader.state import PairsState
+from explorer.reader.tokens_view import has_tokens, pair_tokens
+from explorer.results.board import Ranking
+from explorer.results.boards import BoardMeasuring
+from explorer.runs.facts import facts_html
+from explorer.runs.visitors import Visitor
+from explorer.tabs.pairs.exports import (
+    FAIL_FORMATS,
+    FailFormat,
+    export_html,
+    outcomes_file,
+    pairs_file,
+)
+from explorer.tabs.pairs.lengths import lengths_html
+from explorer.tabs.pairs.list_html import (
+    bar_html,
+    head_html,
+    list_of_pairs_html,
+    note_html,
+    open_pair_html,
+    panels_html,
+)
+from explorer.tabs.pairs.notes import PairNotes
+from explorer.tabs.pairs.rewards import rewards_html
+from explorer.tabs.pairs.slices import slices_html
+from scoring.errors import KnownError
+from scoring.limits import Step
 
-_PART = "pairs"
-_REFRESH_SECONDS = 2.0
-_STORAGE = "rewardbench-explorer-notes"
-"""Where a browser keeps its notes on pairs."""
+_READING = Ranking(own=False)
+"""The board whose results of each pair are read for the tab, too."""
 
 
 @dataclass(frozen=True)
-class PairsParts:
-    """The tab's components.
+class PairsView:
+    """Callable from any thread.
 
-    read, stop, status: of published results of each pair that were not read yet.
-    notes: what the browser keeps of them.
-    table_id: of the pairs on screen, for whom others concern. listed: `PairsState.listed_link`.
-    address: its query string.
-    counted: the tokenizer whose tokens were counted last.
-    wanted: the address of what is shown once published results are read, and when it was asked for.
-    timer: runs while the run does whose outcomes are shown.
+    measuring: reads published results. counts: of tokens, that visitors asked for; tokens: rewards
+    token by token, as HTML.
     """
 
-    part: Part
-    read: gr.Button
-    stop: gr.Button
-    status: gr.HTML
-    head: gr.HTML
-    facets: gr.HTML
-    bar: gr.HTML
-    panels: gr.HTML
-    columns: dict[PairsPanel, gr.Column]
-    reading: gr.Column
-    pairs: gr.HTML
-    reader_bar: gr.HTML
-    note: gr.HTML
-    pair: gr.HTML
-    tokens: TokensParts
-    lengths: LengthParts
-    kinds: gr.HTML
-    rewards: RewardsParts
-    review: ReviewParts
-    export: ExportParts
-    facts: gr.HTML
-    notes: gr.BrowserState
-    table_id: gr.State
-    listed: gr.State
-    address: gr.Textbox
-    counted: gr.State
-    wanted: gr.State
-    timer: gr.Timer
+    scenes: Scenes
+    measuring: BoardMeasuring
+    settings: Settings
+    counts: Jobs[Step, str] = field(default_factory=Jobs)
+    tokens: Jobs[str, str] = field(default_factory=Jobs)
 
-    @property
-    def outputs(self) -> list[gr.blocks.Block]:
-        """The components that `PairsTab.shown` fills."""
-        export = self.export
-        return components(
-            self.read, self.head, self.facets, self.bar, self.panels, self.columns, self.reading,
-            self.pairs, self.reader_bar, self.note, self.pair, self.tokens, self.lengths,
-            self.kinds, self.rewards, export.snippet, export.box, export.fail_status,
-            export.fail_file, self.facts, self.notes, self.table_id, self.listed, self.address,
-            self.wanted, self.timer,
-        )  # fmt: skip
+    def regions(self, query: str, visitor: Visitor) -> tuple[str, Regions]:
+        """The address as it is understood, and the regions of the tab."""
+        state, dropped = read_pairs(query)
+        count = self.counts.of(_count_key(state, visitor))
+        if count is not None and count.result:  # the name under which the tokens are kept
+            state = replace(state, tokenizer=count.result)
+        seen = self.scenes.shown(state, visitor)
+        now, asked = seen.scene, seen.asked
+        ignored = " · ".join((*dropped, *seen.dropped))
+        said = [text("filter.dropped", what=ignored)] if ignored else []
+        said += seen.notes
+        is_read = now.state.panel == "pairs"
+        # While a run goes on, so does what is shown of it.
+        goes_on = now.field is not None and now.field.is_running(now.model)
+        again = '<i data-refresh="2000"></i>' if goes_on else ""
+
+        def if_read(write: Callable[[Scene], str]) -> Callable[[], str]:
+            return lambda: write(now) if is_read else ""
+
+        return asked.href()[1:], {
+            "search": lambda: search_html(asked),
+            "panels": lambda: panels_html(now.state),
+            "bar": lambda: bar_html(now, said, self.settings.link_base, seen.missing) + again,
+            "main": lambda: self._main(now, count) + again,
+            "head": lambda: head_html(now, asked, self._names(asked, visitor)) + again,
+            "status": partial(self._status, seen, visitor),
+            "facets": lambda: facets_html(now),
+            "facts": lambda: self._facts(now) + again,
+            "steps": if_read(reader_bar),
+            "pair": if_read(open_pair_html),
+            "tokens": if_read(partial(self._tokens, visitor=visitor)),
+            "note": if_read(note_html),
+        }
+
+    def measure(self, query: str, visitor: Visitor) -> str:
+        """Try again to read published results. Gives the same address."""
+        state, _ = read_pairs(query)
+        self.measuring.begin_again(self.scenes.where(state, visitor)[0], _READING)
+        return query
+
+    def count(self, query: str, visitor: Visitor) -> str:
+        """Count tokens by the tokenizer of an address, which is given back.
+
+        Raises:
+            KnownError: too much is counted at once.
+        """
+        state, _ = read_pairs(query)
+        return self._counted(replace(state, unit="tokens"), visitor)
+
+    def count_as_paper(self, query: str, visitor: Visitor) -> str:
+        """The same by the paper's tokenizer, or that of the demo; gives the paper's chart."""
+        state, _ = read_pairs(query)
+        alone = replace(state.of(None).unfiltered(), panel="lengths", chart="with_prompt")
+        tokenizer = self.scenes.counter.suggested()
+        return self._counted(replace(alone, unit="tokens", tokenizer=tokenizer), visitor)
+
+    def stop_count(self, query: str, visitor: Visitor) -> str:
+        """End the count of an address, which is given back."""
+        self.counts.stop(_count_key(read_pairs(query)[0], visitor))
+        return query
+
+    def show_tokens(self, query: str, visitor: Visitor) -> None:
+        """Have the open pair of an address rewarded token by token, and wait for it.
+
+        Raises:
+            KnownError: no pair of an own run is open, or too much goes on.
+        """
+        now = self.scenes.shown(read_pairs(query)[0], visitor).scene
+        row, model = now.open_row, now.model
+        if row is None or now.field is None:
+            raise KnownError(text("tokens.only_own"))
+        work = partial(pair_tokens, self.scenes.fields.runs, now.field, model, row, visitor)
+        if (thread := self.tokens.begin(_tokens_key(now, visitor), work)) is not None:
+            thread.join()
+
+    def stop_tokens(self, query: str, visitor: Visitor) -> str:
+        """End the same. Gives the same address."""
+        now = self.scenes.shown(read_pairs(query)[0], visitor).scene
+        self.tokens.stop(_tokens_key(now, visitor))
+        return query
+
+    def pairs_file(self, form: Format, query: str, visitor: Visitor, _: str) -> File:
+        """The pairs that an address lists, as a file; raises as `exports.pairs_file`."""
+        return pairs_file(self.scenes.shown(read_pairs(query)[0], visitor).scene, form)
+
+    def outcomes_file(self, form: FailFormat, query: str, visitor: Visitor, sent: str) -> File:
+        """The same with what models made of them, and the notes that the browser sent along."""
+        now = self.scenes.shown(read_pairs(query)[0], visitor).scene
+        return outcomes_file(now, form, PairNotes.read_json(sent))
+
+    def as_view(self) -> View:
+        """The tab as a view."""
+        files: dict[str, Any] = {
+            f"pairs.{form}": partial(self.pairs_file, form) for form in FORMATS
+        }
+        files |= {f"outcomes.{form}": partial(self.outcomes_file, form) for form in FAIL_FORMATS}
+        actions = {
+            "measure": self.measure,
+            "count": self.count,
+            "paper": self.count_as_paper,
+            "stop-count": self.stop_count,
+            "stop-tokens": self.stop_tokens,
+        }
+        return View(PairsState.TAB, self.regions, actions, files, ("tokens", "fetch"))
+
+    def _counted(self, state: PairsState, visitor: Visitor) -> str:
+        table = self.scenes.shown(state, visitor).scene.table
+        counter = self.scenes.counter
+        if not counter.known(table, state.tokenizer):
+            key = _count_key(replace(state, source=table.id), visitor)
+            self.counts.begin(key, lambda: counter.count(table, state.tokenizer))
+        return replace(state, source=table.id).href()
+
+    def _main(self, now: Scene, count: Job[Step, str] | None) -> str:
+        panel = now.state.panel
+        if panel == "lengths":
+            return lengths_html(now, self.scenes.counter, count)
+        if panel == "kinds":
+            return slices_html(now)
+        if panel == "rewards":
+            return rewards_html(now)
+        if panel == "export":
+            return export_html(now)
+        if panel == "review":
+            return ""
+        return f'<div class="pair-list">{list_of_pairs_html(now)}</div>'
+
+    def _names(self, state: PairsState, visitor: Visitor) -> list[str]:
+        where, fields = self.scenes.where(state, visitor), self.scenes.fields
+        return model_names(fields.all(*where), fields.unread_models(where[0]))
+
+    def _status(self, seen: Shown, visitor: Visitor) -> str:
+        """How far published results are read, where the outcomes of models are asked for."""
+        if seen.asked.model is None:
+            return ""
+        results_id = self.scenes.where(seen.asked, visitor)[0]
+        if not self.scenes.fields.unread(results_id):
+            return ""
+        step = self.measuring.begin(results_id, _READING)
+        refused = "" if step else self.measuring.refused(_READING, results_id)
+        return render("tabs/pairs/status.html", step=step, refused=refused)
+
+    def _facts(self, now: Scene) -> str:
+        run = now.field.runs.get(now.model) if now.field is not None else None
+        return facts_html(run) if run is not None else ""
+
+    def _tokens(self, now: Scene, visitor: Visitor) -> str:
+        if now.field is None or now.open_row is None or not has_tokens(now.field, now.model):
+            return ""
+        job = self.tokens.of(_tokens_key(now, visitor))
+        made = Markup(job.result or "") if job else ""  # noqa: S704 - of templates
+        return render("tabs/pairs/tokens.html", job=job, made=made)
 
 
-def remembered_notes() -> gr.BrowserState:
-    """The notes of this browser. It must stand outside the tabs, which are filled when opened."""
-    return gr.BrowserState({}, storage_key=_STORAGE, secret=_STORAGE)
+def _count_key(state: PairsState, visitor: Visitor) -> Hashable:
+    return visitor.owner, state.source, state.tokenizer
 
 
-def build_pairs(counter: TokenCounter, reviews: Remembered, notes: gr.BrowserState) -> PairsParts:
-    """Lay the tab out where it is called.
+def _tokens_key(now: Scene, visitor: Visitor) -> Hashable:
+    return visitor.owner, now.table.id, now.model, now.key
 
-    reviews: from `remembered_review`. notes: from `remembered_notes`.
-    """
-    with build_part(_PART) as part, gr.Row(equal_height=False, elem_classes="panes"):
-        gr.HTML(render("tabs/pairs/panes.html"), elem_classes="pane-rail")
-        # Before the filters, that the keyboard is soon in the search; the style sheet places panes.
-        with gr.Column(min_width=0, elem_classes="list-pane"):
-            gr.HTML(search_html())
-            panels = gr.HTML(elem_classes="pane-bar")
-            bar = gr.HTML()
-            columns = {
-                panel: gr.Column(visible=panel == PAIRS_PANELS[0], elem_classes="canvas")
-                for panel in PAIRS_PANELS
-            }
-            with columns["pairs"]:
-                pairs = gr.HTML(elem_classes="pair-list")
-            with columns["lengths"]:
-                lengths = build_lengths(counter)
-            with columns["kinds"]:
-                kinds = gr.HTML()
-            with columns["rewards"]:
-                rewards = build_rewards()
-            with columns["review"]:
-                review = build_review(reviews)
-            with columns["export"]:
-                export = build_export()
-        with gr.Column(min_width=0, elem_classes="filters-pane"):
-            head = gr.HTML()
-            status = gr.HTML(elem_id="read-status")
-            read = gr.Button(
-                "", variant="primary", size="sm", elem_id="read-results", visible=False
-            )
-            stop = gr.Button(text("score.stop"), size="sm", visible=False)
-            facets, facts = gr.HTML(), gr.HTML()
-        with gr.Column(min_width=0, elem_id="reader", elem_classes="reader-pane") as reading:
-            reader = gr.HTML(elem_classes="pane-bar")
-            with gr.Column(elem_classes="reader-scroll"):
-                pair = gr.HTML(elem_classes="reader")
-                tokens = build_tokens("token-rewards", visible=False)
-                note = gr.HTML()
-    return PairsParts(
-        part, read, stop, status, head, facets, bar, panels, columns, reading, pairs, reader, note,
-        pair, tokens, lengths, kinds, rewards, review, export, facts, notes, gr.State(""),
-        gr.State(""), gr.Textbox(visible=False), gr.State(""), gr.State(("", 0.0)),
-        gr.Timer(_REFRESH_SECONDS, active=False),
-    )  # fmt: skip
+
+def build_pairs(pairs: PairsView, identify: Identify) -> gr.HTML:
+    """Lay the tab out."""
+    view = build_view(pairs.as_view(), render("tabs/pairs/panes.html"), identify)
+
+    @guarded
+    def show_tokens(
+        event: gr.EventData,
+        request: gr.Request,
+        profile: gr.OAuthProfile | None,
+        token: gr.OAuthToken | None,
+    ) -> None:
+        sent = event._data if isinstance(event._data, dict) else {}
+        visitor = identify(request, profile, token, str(sent.get("secret", ""))[:200])
+        pairs.show_tokens(str(sent.get("query", "")), visitor)
+
+    view.tokens(show_tokens, None, None, **EVENT)
+    return view

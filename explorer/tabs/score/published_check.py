@@ -8,7 +8,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from explorer.core.html import render
-from explorer.data.filters import NO_FILTERS
 from explorer.data.table import Rows
 from explorer.reader.links import cell_query, compare_query
 from explorer.reader.state import PairsState
@@ -129,8 +128,7 @@ def changed_query(own: str, model: str, cell: Cell, section: str = "") -> str:
     >>> changed_query("mine", "org/rm", "only_a", "Chat Hard")
     'model=mine&show=all&against=org/rm&cell=only_a&section=Chat+Hard'
     """
-    filters = NO_FILTERS.picking("section", [section]) if section else NO_FILTERS
-    return cell_query(own, model, cell, PairsState(filters=filters))
+    return cell_query(own, model, cell, PairsState(section=(section,) if section else ()))
 
 
 def _keys(field: Field, rows: Rows) -> tuple[str, ...]:

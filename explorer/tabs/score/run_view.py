@@ -15,11 +15,10 @@ import numpy as np
 from explorer.core.html import part, percent, step_html, time_words
 from explorer.core.parts import Filling
 from explorer.core.text import text
-from explorer.data.filters import NO_FILTERS
 from explorer.reader.links import failures_query
-from explorer.reader.reading import PAGE_ROWS, Reading
+from explorer.reader.reading import PAGE_ROWS
 from explorer.reader.session import Session
-from explorer.reader.state import PAIRS_LINK, PairsState
+from explorer.reader.state import PairsState, changed, every_pair
 from explorer.results.own import own_name
 from explorer.runs.cards import card_of
 from explorer.runs.facts import facts_html, tie_words
@@ -160,8 +159,7 @@ def sections_html(name: str, summary: Summary, intervals: RunIntervals) -> str:
         names = {section: [name] for section, name in v2_names(summary.subsets).items()}
 
     def query(facet: str, value: str) -> str:
-        picked = NO_FILTERS.picking(facet, [value])
-        return PAIRS_LINK.encode(replace(PairsState(filters=picked).of(name), kind="all"))
+        return changed(every_pair(name), {facet: (value,)}).query_string
 
     return _part("sections", summary, intervals, names, tie_words(summary.total.tie), query)
 
@@ -174,7 +172,7 @@ def worst_html(name: str, scored: Sequence[ScoredPair]) -> str:
     margins = ((pair.margin, pair.key) for pair in scored)
     lost = ((margin, key) for margin, key in margins if margin is not None and margin < 0)
     worst = [
-        (key, margin, failures_query(name, PairsState(reading=Reading(key=key))))
+        (key, margin, failures_query(name, PairsState(key=key)))
         for margin, key in heapq.nsmallest(WORST_SUBSETS, lost)
     ]
     return _part("worst", worst)
@@ -202,11 +200,11 @@ def newest_html(name: str, scored: Sequence[ScoredPair]) -> str:
 
     name: what the run is called among models.
     """
-    every = replace(PairsState().of(name), kind="all")
+    every = every_pair(name)
     rows = [
         (
             pair.key,
-            PAIRS_LINK.encode(replace(every, reading=Reading(key=pair.key))),
+            replace(every, key=pair.key).query_string,
             pair.outcome,
             (pair.margin, pair.chosen_reward, pair.rejected_reward),
         )

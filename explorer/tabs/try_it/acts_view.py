@@ -33,7 +33,6 @@ from explorer.data.typed import (
 )
 from explorer.reader.scene import Scenes
 from explorer.reader.session import Session
-from explorer.reader.state import PairsState
 from explorer.reader.tokens_view import tokens_html, tokens_plot, tokens_working
 from explorer.runs.orders import ModelOrder
 from explorer.runs.progress import Progress
@@ -125,7 +124,7 @@ class TrialTab:
     def opened(self, session: Session, *texts: Any) -> Filling:
         """The pair that is open on the Pairs tab."""
         table = self.scenes.with_texts(session)
-        new = _texts_of(table, session.seen(PairsState).reading.key)
+        new = _texts_of(table, self.scenes.now(session).key)
         return self._changed(session, self._checked(texts), new)
 
     @guarded

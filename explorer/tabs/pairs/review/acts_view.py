@@ -31,7 +31,7 @@ from explorer.reader.reader import pair_html
 from explorer.reader.reading import Display
 from explorer.reader.scene import Scenes
 from explorer.reader.session import Session
-from explorer.reader.state import PAIRS_LINK, PairsState
+from explorer.reader.state import PairsState
 from explorer.tabs.pairs.review.agreement import agreement
 from explorer.tabs.pairs.review.files import (
     read_upload,
@@ -325,7 +325,7 @@ class ReviewTab:
         Raises:
             KnownError: it lists pairs of others, whose texts may not be here.
         """
-        now = self.scenes.of(session, PAIRS_LINK.decode(link).state)
+        now = self.scenes.shown(PairsState.parse(link)[0], session.visitor).scene
         if now.table.id != source or not now.pairs.has_texts:
             raise KnownError(text("fails.no_texts"))
         return now.listed.rows

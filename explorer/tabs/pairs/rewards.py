@@ -3,16 +3,12 @@
 Figures are colourless: traces are named, and the theme paints them by name.
 """
 
-from dataclasses import dataclass
 from itertools import pairwise
 
-import gradio as gr
-
 from explorer.core.figures import MARK, Figure
-from explorer.core.html import note
-from explorer.core.parts import Filling
+from explorer.core.html import note, part
 from explorer.core.text import text
-from explorer.core.theme import painted
+from explorer.core.theme import figure_json
 from explorer.reader.scene import Scene
 from explorer.stats.margins import (
     Calibration,
@@ -24,35 +20,16 @@ from explorer.stats.margins import (
 )
 
 
-@dataclass(frozen=True)
-class RewardsParts:
-    """The panel's components."""
-
-    words: gr.HTML
-    margins: gr.Plot
-    calibration: gr.Plot
-    rewards: gr.Plot
-
-
-def build_rewards() -> RewardsParts:
-    """Lay the panel out where it is called."""
-    words = gr.HTML()
-    plots = [gr.Plot(show_label=False, container=True, visible=False) for _ in range(3)]
-    return RewardsParts(words, *plots)
-
-
-def rewards_shown(parts: RewardsParts, now: Scene) -> Filling:
+def rewards_html(now: Scene) -> str:
     """The panel of a scene: of the pairs that pass the filters and slices, whatever their kind."""
-    model, field, rows = now.state.model, now.known, now.passing
-    plots = (parts.margins, parts.calibration, parts.rewards)
-    hidden: Filling = dict.fromkeys(plots, gr.update(visible=False))
-    if not model:
-        return hidden | {parts.words: note(text("fails.rewards_model"))}
-    place = field.place(model)
+    field, rows = now.known, now.passing
+    if not now.model:
+        return note(text("fails.rewards_model"))
+    place = field.place(now.model)
     sides = field.matrix.chosen[place][rows], field.matrix.rejected[place][rows]
     spread, sure = margin_histogram(*sides), calibration(*sides)
     if sure.error is None:
-        return hidden | {parts.words: note(text("fails.rewards_missing"))}
+        return note(text("fails.rewards_missing"))
     words = text(
         "fails.rewards_about", n=f"{sure.n:,}", wins=f"{spread.wins:,}",
         losses=f"{spread.losses:,}", ties=f"{spread.ties:,}", error=f"{100 * sure.error:.1f}",
@@ -60,8 +37,10 @@ def rewards_shown(parts: RewardsParts, now: Scene) -> Filling:
     figures = (
         margins_figure(spread), calibration_figure(sure), rewards_figure(reward_histogram(*sides)),
     )  # fmt: skip
-    drawn = [gr.update(value=painted(figure, 330), visible=True) for figure in figures]
-    return {parts.words: note(words), **dict(zip(plots, drawn, strict=True))}
+    drawn = [figure_json(figure, 330) for figure in figures]
+    return note(words) + "".join(
+        part("figure_of", each, "", of="core/links.html") for each in drawn
+    )
 
 
 def margins_figure(histogram: MarginHistogram) -> Figure:

@@ -3,22 +3,22 @@
 Prompts and responses together are drawn as the paper draws them: means and standard deviations.
 
 Figures are colourless: traces are named, and the theme paints them by name. A point carries as
-`customdata` what a click on it asks for: [measure, least length, greatest length], both included,
-null where there is no end, and the subset if the figure has one a subset.
+`customdata` what it adds to the address: the lengths of its bin, and the subset if the figure has
+one a subset.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from html import escape
 from typing import Any
 
-import gradio as gr
+from markupsafe import Markup
 
 from explorer.core.figures import SELECTED, Figure
-from explorer.core.html import note, render
-from explorer.core.parts import Filling
+from explorer.core.html import render, step_html
+from explorer.core.jobs import Job
+from explorer.core.links import written
 from explorer.core.text import text
-from explorer.core.theme import painted
+from explorer.core.theme import figure_json
 from explorer.data.filters import LengthRange
 from explorer.data.lengths import (
     MEASURED,
@@ -34,9 +34,10 @@ from explorer.data.lengths import (
 )
 from explorer.data.table import UNITS, Measure, PairTable, Unit
 from explorer.data.tokens import MOST_CHARS, TokenCounter, cut_texts
-from explorer.reader.scene import Scene, rows_with
-from explorer.reader.state import Chart, PairsState
+from explorer.reader.scene import Scene, rows_without
+from explorer.reader.state import PairsState, range_written
 from scoring.benchmark import section_of
+from scoring.limits import Step
 from scoring.models.tokenizers import SUGGESTED
 
 _MOST_COLUMNS = 4
@@ -47,107 +48,75 @@ _LONGEST_NAME = 100
 """Of a subset that points repeat; a longer one would make the figure heavy."""
 
 
-@dataclass(frozen=True)
-class LengthParts:
-    """The panel's components."""
-
-    controls: gr.HTML
-    paper: gr.Button
-    stop: gr.Button
-    tokenizing: gr.Column
-    tokenizer: gr.Textbox
-    count: gr.Button
-    status: gr.HTML
-    plot: gr.Plot
-    stats: gr.HTML
-
-
-def build_lengths(counter: TokenCounter) -> LengthParts:
-    """Lay the panel out where it is called."""
-    controls = gr.HTML()
-    with gr.Row():
-        paper = gr.Button(
-            text("lengths.paper"), size="md", scale=0, min_width=200, elem_id="paper-lengths"
-        )
-        stop = gr.Button(text("score.stop"), size="md", scale=0, min_width=80, interactive=False)
-    with gr.Column(visible=False, elem_classes="tokenizing") as tokenizing, gr.Row():
-        tokenizer = gr.Textbox(
-            counter.suggested(),
-            label=text("lengths.tokenizer"),
-            info=text("lengths.tokenizer_info"),
-            elem_id="tokenizer",
-            max_lines=1,
-            scale=4,
-        )
-        count = gr.Button(text("lengths.count"), variant="primary", scale=1, elem_id="count-tokens")
-    status = gr.HTML(elem_id="tokens-status")
-    plot = gr.Plot(show_label=False, container=True, elem_classes="lengths-plot")
-    return LengthParts(
-        controls, paper, stop, tokenizing, tokenizer, count, status, plot,
-        gr.HTML(elem_classes="stats-of"),
-    )  # fmt: skip
-
-
-def lengths_shown(parts: LengthParts, now: Scene, counter: TokenCounter) -> Filling:
+def lengths_html(now: Scene, counter: TokenCounter, job: Job[Step, str] | None) -> str:
     """The panel of a scene.
 
     The bars count what passes every filter but the ranges that they show themselves, so that a
     range can be widened again; those are shaded. The table counts what passes all.
+
+    job: the count of tokens that was asked for; None for none.
     """
-    chart, table = now.state.chart, now.table
-    filled: Filling = {
-        parts.controls: render(
-            "tabs/pairs/chart_controls.html",
-            chart=chart,
-            shown={each: text(f"lengths.{each}") for each in MEASURED},
-            units={each: text(f"unit.{each}") for each in UNITS},
-        ),
-        parts.tokenizing: gr.Column(visible=chart.unit == "tokens"),
-    }
-    if chart.unit == "tokens" and not counter.known(table, chart.tokenizer):
-        return filled | {
-            parts.status: note(text("lengths.not_counted")),
-            parts.plot: gr.update(visible=False),
-            parts.stats: "",
-        }
-    filters, own = now.state.filters, own_ranges(now.state)
-    for each in own:
-        filters = filters.without_range(each)
-    rows = rows_with(now, filters)
-    drawn = (table, rows, chart.shown, chart.unit, chart.tokenizer)
-    stats = length_stats(table, now.filtered.rows, *drawn[2:])
-    if chart.shown == "with_prompt":
-        figure = painted(spread_figure(stats, chart.unit))
-    elif chart.by_subset:
-        figure = painted(small_multiples(histograms_by_subset(*drawn), chart.shown, chart.unit))
-    else:
-        shaded = {each.measure: (each.low, each.high) for each in own}
-        figure = painted(length_figure(histogram(*drawn), chart.shown, chart.unit, shaded), 330)
-    return filled | {
-        parts.status: note(_said(table, chart)),
-        parts.plot: gr.update(value=figure, visible=len(rows) > 0),
-        parts.stats: stats_html(stats, chart.shown, chart.unit),
-    }
+    state, table = now.state, now.table
+    stats: list[LengthStats] = []
+    figure = said = ""
+    if state.unit != "tokens" or counter.known(table, state.tokenizer):
+        measured = (state.chart, state.unit, state.tokenizer)
+        stats = length_stats(table, now.filtered.rows, *measured)
+        figure, said = _figure(now, stats), _said(table, state)
+    end = f".{state.tokenizer}" if state.unit == "tokens" else ""
+    brushed = [f"{each}.{state.unit}.{{}}{end}" for each in measures_of(state.chart)]
+    return render(
+        "tabs/pairs/lengths.html",
+        state=state,
+        shown={each: text(f"lengths.{each}") for each in MEASURED},
+        units={each: text(f"unit.{each}") for each in UNITS},
+        tokenizer=state.tokenizer or counter.suggested(),
+        job=job,
+        step=Markup(step_html(job.step or Step("asking"))) if job else "",  # noqa: S704 - ours
+        said=said,
+        figure=figure,
+        base=state.narrowed(subset=() if state.by_subset else state.subset)[1:],
+        brush="" if state.by_subset else written([("range", each) for each in brushed]),
+        stats=Markup(stats_html(stats, state.chart, state.unit)),  # noqa: S704 - of a template
+    )
+
+
+def _figure(now: Scene, stats: Sequence[LengthStats]) -> str:
+    """The chart as Plotly's JSON; "" without pairs."""
+    state, own = now.state, own_ranges(now.state)
+    rows = rows_without(now, own)
+    if not len(rows):
+        return ""
+    if state.chart == "with_prompt":
+        return figure_json(spread_figure(stats, state.unit), 330)
+    drawn = (now.table, rows, state.chart, state.unit, state.tokenizer)
+    if state.by_subset:
+        found = histograms_by_subset(*drawn)
+        return figure_json(small_multiples(found, state.chart, state.unit, state.tokenizer), 330)
+    shaded = {each.measure: (each.low, each.high) for each in own}
+    found_all = histogram(*drawn)
+    figure = length_figure(found_all, state.chart, state.unit, shaded, state.tokenizer)
+    return figure_json(figure, 330)
 
 
 def own_ranges(state: PairsState) -> list[LengthRange]:
     """The ranges that the chart of a state shows itself."""
-    kinds = [(measure, state.chart.unit) for measure in measures_of(state.chart.shown)]
-    return [each for each in state.filters.ranges if each.what in kinds]
+    kinds = [(measure, state.unit) for measure in measures_of(state.chart)]
+    return [each for each in state.ranges if each.what in kinds]
 
 
-def _said(table: PairTable, chart: Chart) -> str:
+def _said(table: PairTable, state: PairsState) -> str:
     """How tokens were counted, and what a click does."""
     said = []
-    if chart.unit == "tokens":
-        said.append(text("lengths.counted", tokenizer=chart.tokenizer))
+    if state.unit == "tokens":
+        said.append(text("lengths.counted", tokenizer=state.tokenizer))
         if n := cut_texts(table):
             said.append(text("lengths.cut", n=f"{n:,}", most=f"{MOST_CHARS:,}"))
-    if chart.shown == "with_prompt":
-        as_paper = chart.unit == "tokens" and chart.tokenizer.startswith(f"{SUGGESTED}@")
+    if state.chart == "with_prompt":
+        as_paper = state.unit == "tokens" and state.tokenizer.startswith(f"{SUGGESTED}@")
         said.append(text("lengths.as_in_paper" if as_paper else "lengths.unlike_paper"))
     else:
-        said.append(text("lengths.hint_subsets" if chart.by_subset else "lengths.hint"))
+        said.append(text("lengths.hint_subsets" if state.by_subset else "lengths.hint"))
     return " ".join(said)
 
 
@@ -156,6 +125,7 @@ def length_figure(
     shown: Measured,
     unit: Unit,
     selected: Mapping[Measure, Range] | None = None,
+    tokenizer: str = "",
 ) -> Figure:
     """Lengths as bars; of two sides the second as a line over them.
 
@@ -177,10 +147,12 @@ def length_figure(
         "xaxis": {"title": {"text": axis}},
         "shapes": shapes,
     }
-    return go.Figure({"data": _traces(found, shown, unit), "layout": layout})
+    return go.Figure({"data": _traces(found, shown, unit, tokenizer), "layout": layout})
 
 
-def small_multiples(histograms: SubsetHistograms, shown: Measured, unit: Unit) -> Figure:
+def small_multiples(
+    histograms: SubsetHistograms, shown: Measured, unit: Unit, tokenizer: str = ""
+) -> Figure:
     """One small chart a subset, all with the same axis of lengths; its height is set."""
     import plotly.graph_objects as go
 
@@ -203,7 +175,7 @@ def small_multiples(histograms: SubsetHistograms, shown: Measured, unit: Unit) -
     for place, (subset, found) in enumerate(histograms.by_subset.items()):
         number = str(place + 1) if place else ""
         axes = {"xaxis": f"x{number}", "yaxis": f"y{number}"}
-        for trace in _traces(found, shown, unit, subset):
+        for trace in _traces(found, shown, unit, tokenizer, subset):
             side = trace["meta"]
             first = bool(trace["y"]) and side not in named
             named |= {side} if first else set()
@@ -261,7 +233,7 @@ def spread_figure(stats: Sequence[LengthStats], unit: Unit) -> Figure:
 
 
 def _traces(
-    found: Histogram, shown: Measured, unit: Unit, subset: str | None = None
+    found: Histogram, shown: Measured, unit: Unit, tokenizer: str, subset: str | None = None
 ) -> list[dict[str, Any]]:
     """The traces of one chart, of one subset or of all."""
     bins = range(found.bins)
@@ -269,21 +241,22 @@ def _traces(
         negative = [place for place in bins if found.edges[place] < 0]
         sides = {"chosen": bins[len(negative) :], "rejected": negative}
         return [
-            _trace(found, shown, unit, subset, places)
+            _trace(found, shown, unit, tokenizer, subset, places)
             | {"name": text(f"figure.longer_{side}"), "meta": side}
             for side, places in sides.items()
         ]
     return [
-        _trace(found, measure, unit, subset, bins, line=place > 0)
+        _trace(found, measure, unit, tokenizer, subset, bins, line=place > 0)
         | {"name": text(f"figure.side_{measure}"), "meta": measure}
         for place, measure in enumerate(found.counts)
     ]
 
 
-def _trace(
+def _trace(  # noqa: PLR0917
     found: Histogram,
     measure: Measure,
     unit: Unit,
+    tokenizer: str,
     subset: str | None,
     places: Sequence[int],
     *,
@@ -296,11 +269,16 @@ def _trace(
         reach = 1 if line else 0
         places = [at for at in places if any(counts[max(0, at - reach) : at + reach + 1])]
     width = edges[1] - edges[0] if edges else 0
-    last = [subset] if subset is not None and len(subset) <= _LONGEST_NAME else []
+    more = [("subset", subset)] if subset is not None else []
+
+    def asked(place: int) -> str:
+        kept = _bin(found, measure, unit, tokenizer, place)
+        return written([*([("range", range_written(kept))] if kept else []), *more])
+
     trace = {
         "x": [edges[place] + width / 2 for place in places],
         "y": [counts[place] for place in places],
-        "customdata": [[measure, *found.bin_range(place), *last] for place in places],
+        "customdata": [asked(place) for place in places],
         "hovertext": [_ends(*found.bin_ends(place)) for place in places],
         "hovertemplate": text("figure.hover", unit=text(f"figure.unit_{unit}")),
     }
@@ -308,6 +286,16 @@ def _trace(
         mode = "lines" if len(places) > 1 else "markers"
         return {**trace, "type": "scatter", "mode": mode, "line": {"shape": "hvh"}}
     return {**trace, "type": "bar", "width": width * 0.95}
+
+
+def _bin(
+    found: Histogram, measure: Measure, unit: Unit, tokenizer: str, place: int
+) -> LengthRange | None:
+    """The lengths of a bin; None if these are all."""
+    low, high = found.bin_range(place)
+    if low is None and high is None:
+        return None
+    return LengthRange(measure, unit, low, high, tokenizer if unit == "tokens" else "")
 
 
 def _ends(least: int, most: int) -> str:
