@@ -210,16 +210,15 @@ class Scenes:
     ) -> tuple[PairsState, SeenPairs]:
         """The state and its pairs; those of another table where the model's results are of it."""
         is_here = not state.source or self.library.find(state.source) is not None
-        known = state if state.outcomes or is_here else replace(state, source="")
+        if not is_here and not state.outcomes:
+            notes.append(text("filter.no_source", source=state.source[:120]))
+            state = replace(state, source="")
         try:
-            pairs = self.pairs_of(known, visitor)
-            if pairs.field is not None and state.against not in ("", MAJORITY):
-                pairs.field.place(state.against)
+            pairs = self.pairs_of(state, visitor)
         except KnownError as error:
             notes.append(str(error))
             state = replace(state.of(None), slices=())
-            if not is_here:
-                state = state.on("")
+            state = state if is_here else state.on("")
             pairs = self.pairs_of(state, visitor)
         if state.source and state.source != pairs.table.id:
             notes.append(
@@ -229,6 +228,12 @@ class Scenes:
             )
             kinds = {"kind": state.kind, "field_kind": state.field_kind, "model": state.model}
             state = changed(state.on(pairs.table.id), kinds)
+        if pairs.field is not None and state.against not in ("", MAJORITY):
+            try:
+                pairs.field.place(state.against)
+            except KnownError as error:
+                notes.append(str(error))
+                state = state.alone()
         return state, pairs
 
     def _field_of(self, state: PairsState, visitor: Visitor) -> Field:

@@ -265,6 +265,8 @@ class PairsState(Address):
     def of(self, model: str | None) -> "PairsState":
         """The same with the outcomes of another model, of all, or of none."""
         alone = replace(self.alone(), model=model, margins=None)
+        if model is None:
+            return replace(alone, kind="losses", field_kind="hard")
         return replace(alone, kind="losses") if self.against else alone
 
     def alone(self) -> "PairsState":

@@ -1,7 +1,8 @@
-"""The callbacks of the Pairs tab, and what they show, by name."""
+"""The Pairs tab as a test asks for it: its regions by an address, and acts of other tabs."""
 
+import re
 from dataclasses import replace
-from functools import cache
+from html import unescape
 from pathlib import Path
 from typing import Any
 
@@ -11,31 +12,19 @@ from explorer.core.settings import Settings
 from explorer.data.library import Library
 from explorer.data.sources import Candidate, Sources
 from explorer.data.table import PairTable
-from explorer.data.tokens import TokenCounter
-from explorer.page import Page
-from explorer.reader.reading import READER_ACTS
 from explorer.reader.scene import Scenes
 from explorer.reader.session import Session
 from explorer.reader.state import PairsState
+from explorer.results.boards import BoardMeasuring, Boards
 from explorer.results.cache import OutcomeCache
 from explorer.results.fields import Fields
+from explorer.runs.visitors import Visitor
+from explorer.stats.uncertainty import Uncertainties
 from explorer.stores import Stores, open_stores
-from explorer.tabs.pairs.acts_view import PairsTab
-from explorer.tabs.pairs.review.view import remembered_review
-from explorer.tabs.pairs.view import PairsParts, build_pairs, remembered_notes
+from explorer.tabs.pairs.view import PairsView
 from scoring.hub.access import Hub
-from tests.explorer.filling import Filled, answered, filled, laid_out
-from tests.explorer.posting import Visitor
 
-ACTS = (
-    *READER_ACTS, "sort", "panel", "chart", "reset", "pick", "unpick", "search", "range", "unrange",
-)  # fmt: skip
-"""What a person does to the pairs that are listed."""
-FIELDS = (
-    "value", "facet", "names", "name", "words", "where", "regex", "case", "measure", "unit",
-    "low", "high", "shown", "by_subset",
-)  # fmt: skip
-"""What acts send."""
+NOBODY = Visitor()
 
 
 def library_of(*tables: PairTable) -> Library:
@@ -45,14 +34,6 @@ def library_of(*tables: PairTable) -> Library:
     for table in tables[1:]:
         library._opened[table.id] = table
     return library
-
-
-@cache
-def pairs_parts() -> PairsParts:
-    """The components of the tab, on a page of their own."""
-    settings = Settings(home=Path("/nonexistent"), offline=True)
-    counter = TokenCounter(settings.home, Hub(offline=True), settings.model_policy)
-    return laid_out(lambda: build_pairs(counter, remembered_review(), remembered_notes()))
 
 
 def scenes_on(stores: Stores) -> Scenes:
@@ -68,10 +49,12 @@ def scenes_of(library: Library) -> Scenes:
     return scenes_on(replace(stores, fields=fields))
 
 
-def pairs_tab_on(*tables: PairTable) -> PairsTab:
-    """The callbacks of the tab where these tables are at hand, and no results."""
+def pairs_view_on(*tables: PairTable) -> PairsView:
+    """The tab where these tables are at hand, and no results."""
     settings = Settings(home=Path("/nonexistent"), offline=True, pairs="demo")
-    return PairsTab(scenes_of(library_of(*tables)), settings, pairs_parts())
+    scenes = scenes_of(library_of(*tables))
+    measuring = BoardMeasuring(Boards(scenes.fields, Uncertainties(settings.home)))
+    return PairsView(scenes, measuring, settings)
 
 
 def page_on(state: PairsState) -> Session:
@@ -81,30 +64,34 @@ def page_on(state: PairsState) -> Session:
     return session
 
 
-def opened(tab: PairsTab, link: object = "") -> Filled:
-    """What a link shows; "seen" is the state."""
-    session = Session()
-    shown = filled(tab.parts, tab.open(link, session, {}))
-    return Filled(shown, seen=session.seen(PairsState))
+class Answered(dict[str, str]):
+    """Regions by name, as HTML; `query` is the address as it is understood."""
+
+    query: str = ""
+
+    @property
+    def state(self) -> PairsState:
+        """What the address says."""
+        return PairsState.parse(self.query)[0]
 
 
-def acted(tab: PairsTab, seen: PairsState, name: object, **sent: object) -> Filled:
-    """What an act of a person shows; "seen" is the state after it."""
-    session = page_on(seen)
-    shown = filled(tab.parts, tab.act(act(name, **sent), session, {}))
-    return Filled(shown, seen=session.seen(PairsState))
+def answered_of(view: PairsView, query: str = "", visitor: Visitor = NOBODY) -> Answered:
+    """All regions of an address of the Pairs tab."""
+    understood, regions = view.regions(query, visitor)
+    found = Answered({name: write() for name, write in regions.items()})
+    found.query = understood
+    return found
 
 
-def by_name(values: list[Any]) -> Filled:
-    """What an event of the tab was answered."""
-    return answered(pairs_parts(), values)
-
-
-def page_opened(visitor: Visitor, link: object = "") -> Filled:
-    """What the Pairs tab shows once the page was opened by a link."""
-    parts = pairs_parts()
-    _, *values = visitor.data(Page.open, {"Textbox": link})
-    return answered(parts, values[: len(parts.outputs)])
+def links_in(html: str, words: str) -> list[str]:
+    """Where links lead whose label, or else whose text, begins with these words."""
+    found = []
+    for attributes, inside in re.findall(r"<a\s([^>]*)>(.*?)</a>", html, re.DOTALL):
+        label = re.search(r'aria-label="([^"]*)"', attributes)
+        told = label[1] if label else re.sub(r"<[^>]*>", " ", inside)
+        if unescape(" ".join(told.split())).startswith(words):
+            found += [unescape(href) for href in re.findall(r'href="([^"]*)"', attributes)]
+    return found
 
 
 def act(name: object, /, **sent: object) -> gr.EventData:

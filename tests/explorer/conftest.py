@@ -16,10 +16,10 @@ from explorer.core.settings import DEMO_PAIRS, Settings
 from explorer.data.table import PairTable
 from explorer.page import build_page
 from explorer.stores import Stores, open_stores
-from explorer.tabs.pairs.acts_view import PairsTab
+from explorer.tabs.pairs.view import PairsView
 from scoring.hub.access import Hub
 from scoring.pairs.opening import read_pairs
-from tests.explorer.browsing import pairs_parts, scenes_on
+from tests.explorer.browsing import scenes_on
 from tests.explorer.posting import Visitor
 from tests.hub_server import Repo, served_hub
 
@@ -108,8 +108,8 @@ def stores(home: Path) -> Stores:
 
 
 @pytest.fixture
-def pairs_tab(stores: Stores) -> PairsTab:
-    return PairsTab(scenes_on(stores), stores.settings, pairs_parts())
+def pairs_view(stores: Stores) -> PairsView:
+    return PairsView(scenes_on(stores), stores.measuring, stores.settings)
 
 
 @pytest.fixture(scope="module")

@@ -269,7 +269,7 @@ def _trace(  # noqa: PLR0917
         reach = 1 if line else 0
         places = [at for at in places if any(counts[max(0, at - reach) : at + reach + 1])]
     width = edges[1] - edges[0] if edges else 0
-    more = [("subset", subset)] if subset is not None else []
+    more = [("subset", subset)] if subset is not None and len(subset) <= _LONGEST_NAME else []
 
     def asked(place: int) -> str:
         kept = _bin(found, measure, unit, tokenizer, place)

@@ -55,6 +55,7 @@ def head_html(now: Scene, asked: PairsState, names: Sequence[str]) -> str:
         state=state,
         asked=asked,
         names=names,
+        alone=(state if now.pairs.has_texts else state.on("")).of(None).narrowed(),
         compare=compare_query(now.model),
         kinds=kinds,
         links={kind: state.narrowed(**{name: kind}) for kind in kinds},

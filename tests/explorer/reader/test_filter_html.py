@@ -1,6 +1,5 @@
 """The facets: names that stay text and are sent as they are, with their counts."""
 
-import json
 import re
 from dataclasses import dataclass
 
@@ -9,7 +8,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from explorer.data.facets import FACETS
-from explorer.data.filters import Filters, select
 from explorer.data.table import PairTable
 from explorer.reader.filter_html import MOST_SHOWN, facets_html, filter_chips, name_words
 from explorer.reader.scene import SeenPairs, scene
@@ -18,18 +16,18 @@ from scoring.benchmark import SECTIONS
 from tests.explorer.html_reading import HtmlReading
 from tests.explorer.tables import row, small_table
 
-TAGS = {"details", "summary", "div", "label", "input", "span", "b", "button"}
+TAGS = {"details", "summary", "div", "a", "span"}
 
 
 @dataclass(frozen=True)
 class Box:
-    """One name of a facet on screen."""
+    """One name of a facet on screen. after: where it leads."""
 
     facet: str
     name: str
-    words: str
     count: str
     on: bool
+    after: PairsState
 
 
 class Panel(HtmlReading):
@@ -37,31 +35,40 @@ class Panel(HtmlReading):
 
     def __init__(self, html: str) -> None:
         self.boxes: list[Box] = []
-        self._inputs: list[dict[str, str | None]] = []
+        self._links: list[tuple[str, dict[str, str | None]]] = []
+        self._facet = ""
         super().__init__(html, TAGS)
         words, counts = self.of_class["name"], self.of_class["n"]
-        for one, said, count in zip(self._inputs, words, counts, strict=True):
-            assert one["data-act"] == "pick"
-            facet = json.loads(one["data-sent"] or "")["facet"]
-            self.boxes.append(Box(facet, one["value"] or "", said, count, "checked" in one))
+        for (facet, link), said, count in zip(self._links, words, counts, strict=True):
+            assert "data-keep" in link
+            after, dropped = PairsState.parse(link["href"])
+            assert dropped == ()
+            on = link["aria-checked"] == "true"
+            self.boxes.append(Box(facet, said, count, on, after))
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        if tag == "input":
-            self._inputs.append(dict(attrs))
+        if tag == "details":
+            self._facet = dict(attrs)["data-facet"] or ""
+        if tag == "a":
+            is_whole = "whole" in (dict(attrs)["class"] or "").split()
+            self._links.append(("section" if is_whole else self._facet, dict(attrs)))
         super().handle_starttag(tag, attrs)
 
     def of(self, facet: str) -> dict[str, str]:
         """Name -> count, as they are shown."""
         return {box.name: box.count for box in self.boxes if box.facet == facet}
 
+    def pressed(self, name: str) -> PairsState:
+        """What is looked at after a name was pressed, the first of several facets'."""
+        return next(box.after for box in self.boxes if box.name == name)
+
     @property
     def ticked(self) -> list[str]:
         return [box.name for box in self.boxes if box.on]
 
 
-def panel(table: PairTable, filters: Filters | None = None) -> Panel:
-    chosen = filters or Filters()
-    return Panel(facets_html(table, chosen, select(table, chosen)))
+def panel(table: PairTable, state: PairsState | None = None) -> Panel:
+    return Panel(facets_html(scene(state or PairsState(), SeenPairs(table))))
 
 
 def by_model(*models: str) -> PairTable:
@@ -69,8 +76,7 @@ def by_model(*models: str) -> PairTable:
 
 
 def test_each_name_has_the_count_that_picking_it_would_give(demo: PairTable) -> None:
-    filters = Filters().picking("section", ["Chat"])
-    shown = panel(demo, filters)
+    shown = panel(demo, PairsState(section=("Chat",)))
     assert shown.of("section")["Reasoning"] == "57"
     assert shown.of("subset")["alpacaeval-easy"] == "8"
     assert shown.of("subset")["hep-go"] == "8"
@@ -89,7 +95,7 @@ def test_a_facet_that_tells_nothing_apart_is_not_there(demo: PairTable) -> None:
 
 
 def test_but_it_is_where_something_of_it_is_picked(demo: PairTable) -> None:
-    shown = panel(demo, Filters().picking("chosen_model", ["demo-author"]))
+    shown = panel(demo, PairsState(chosen_model=("demo-author",)))
     assert shown.of("chosen_model") == {"demo-author": "188"}
     assert shown.ticked == ["demo-author"]
     assert "1 picked" in shown.words
@@ -97,7 +103,7 @@ def test_but_it_is_where_something_of_it_is_picked(demo: PairTable) -> None:
 
 def test_picked_names_that_the_table_lacks_are_there_to_be_unpicked(demo: PairTable) -> None:
     gone = "<no such subset>"
-    shown = panel(demo, Filters().picking("subset", [gone, "hep-go"]))
+    shown = panel(demo, PairsState(subset=(gone, "hep-go")))
     assert shown.of("subset")[gone] == "0"
     assert sorted(shown.ticked) == [gone, "hep-go", "none"]
     assert "2 picked" in shown.words
@@ -114,7 +120,7 @@ def test_the_most_frequent_of_many_names_are_shown_and_the_rest_counted() -> Non
 
 def test_a_picked_name_is_shown_however_rare_it_is() -> None:
     names = [f"m{number}" for number in range(MOST_SHOWN + 40)]
-    shown = panel(by_model(*names), Filters().picking("chosen_model", ["m99"]))
+    shown = panel(by_model(*names), PairsState(chosen_model=("m99",)))
     assert len(shown.of("chosen_model")) == MOST_SHOWN + 1
     assert shown.ticked == ["m99"]
     assert "+ 39 more with fewer pairs" in shown.words
@@ -125,23 +131,23 @@ def test_many_subsets_keep_the_benchmarks_order_and_their_sections(demo: PairTab
 
 
 def test_a_section_stands_above_its_subsets_and_is_ticked_with_all_of_them(demo: PairTable) -> None:
-    one = panel(demo, Filters().picking("subset", ["mt-bench-easy"]))
+    one = panel(demo, PairsState(subset=("mt-bench-easy",)))
     assert one.ticked == ["mt-bench-easy"]
-    every = panel(demo, Filters().picking("subset", SECTIONS["Chat"]))
+    every = panel(demo, PairsState(subset=tuple(SECTIONS["Chat"])))
     assert every.ticked == ["Chat", *SECTIONS["Chat"]]
     # Links may have both, which is what fulfils both.
-    both = Filters().picking("section", ["Chat", "Safety"]).picking("subset", ["mt-bench-easy"])
+    both = PairsState(section=("Chat", "Safety"), subset=("mt-bench-easy",))
     assert panel(demo, both).ticked == ["mt-bench-easy"]
 
 
 def test_a_section_beside_some_of_another_is_one_chip(demo: PairTable) -> None:
-    state = PairsState(filters=Filters().picking("subset", [*SECTIONS["Chat"], "hep-go"]))
+    state = PairsState(subset=(*SECTIONS["Chat"], "hep-go"))
     chips = filter_chips(scene(state, SeenPairs(demo)))
     assert [each.words for each in chips] == ["Section: Chat", "Subset: hep-go"]
 
 
 def test_the_count_of_a_section_follows_as_its_subsets_do(demo: PairTable) -> None:
-    shown = panel(demo, Filters().picking("subset", ["hep-go"]).picking("longer", ["rejected"]))
+    shown = panel(demo, PairsState(subset=("hep-go",), longer=("rejected",)))
     members = [int(shown.of("subset")[each]) for each in SECTIONS["Chat"]]
     assert int(shown.of("section")["Chat"]) == sum(members) < 40
 
@@ -155,16 +161,38 @@ def test_subsets_that_the_benchmark_lacks_are_a_group_of_their_own() -> None:
 
 def test_bars_are_shares_of_the_most_frequent() -> None:
     shown = panel(by_model("a", "a", "a", "a", "b"))
-    assert shown.attributes["label", "style"] == ["--share: 100%", "--share: 25%"]
+    assert shown.attributes["a", "style"] == ["--share: 100%", "--share: 25%"]
 
 
 def test_facets_that_are_of_use_at_first_are_open(demo: PairTable) -> None:
-    html = facets_html(demo, Filters(), select(demo, Filters()))
-    opened = re.findall(r'data-keep="facet-(\w+)" open="open"', html)
-    assert opened == ["subset", "longer", "code"]
-    filters = Filters().picking("language", ["Go"])
-    html = facets_html(demo, filters, select(demo, filters))
-    assert 'data-keep="facet-language" open="open"' in html
+    html = facets_html(scene(PairsState(), SeenPairs(demo)))
+    assert re.findall(r'data-facet="(\w+)" open', html) == ["subset", "longer", "code"]
+    html = facets_html(scene(PairsState(language=("Go",)), SeenPairs(demo)))
+    assert 'data-facet="language" open' in html
+
+
+def test_a_press_picks_a_name_beside_others_or_takes_it_away(demo: PairTable) -> None:
+    asked = PairsState(longer=("chosen",), key="hep-go:1", page=2, sort="-chosen")
+    shown = panel(demo, asked)
+    narrowed = PairsState(longer=("chosen",), sort="-chosen")
+    assert shown.pressed("rejected") == PairsState(longer=("chosen", "rejected"), sort="-chosen")
+    assert shown.pressed("chosen") == PairsState(sort="-chosen")
+    assert shown.pressed("Safety") == PairsState(
+        longer=narrowed.longer, sort=narrowed.sort, section=("Safety",)
+    )
+
+
+def test_sections_and_subsets_are_picked_as_one(demo: PairTable) -> None:
+    chat = panel(demo, PairsState(section=("Chat",)))
+    left = tuple(each for each in sorted(SECTIONS["Chat"]) if each != "mt-bench-easy")
+    assert chat.pressed("mt-bench-easy") == PairsState(subset=left)
+    assert chat.pressed("Safety") == PairsState(section=("Chat", "Safety"))
+    assert chat.pressed("Chat") == PairsState()
+    assert panel(demo, PairsState(subset=left)).pressed("mt-bench-easy") == PairsState(
+        section=("Chat",)
+    )
+    with_one = panel(demo, PairsState(subset=("hep-go",))).pressed("Chat")
+    assert with_one == PairsState(subset=tuple(sorted([*SECTIONS["Chat"], "hep-go"])))
 
 
 hostile = st.one_of(
@@ -177,11 +205,12 @@ def test_names_stay_text_and_are_sent_as_they_are(one: str, other: str) -> None:
     table = small_table(
         row(subset=one, chosen_model=other), row(subset=f"{one}2", chosen_model=f"{other}2")
     )
-    shown = panel(table, Filters().picking("rejected_model", [one]))
+    shown = panel(table, PairsState(rejected_model=(one,)))
     assert set(shown.of("subset")) == {one, f"{one}2"}
     assert set(shown.of("chosen_model")) == {other, f"{other}2"}
     assert one in shown.of("rejected_model")
-    assert {box.words for box in shown.boxes if box.facet == "subset"} == {one, f"{one}2"}
+    picked = {box.after.subset for box in shown.boxes if box.facet == "subset"}
+    assert picked == {(one,), (f"{one}2",)}
 
 
 @pytest.mark.parametrize(

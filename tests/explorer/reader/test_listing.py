@@ -1,6 +1,5 @@
 """The list: one page of rows, inert and small whatever the texts are; its order and its pager."""
 
-import json
 from dataclasses import replace
 
 import numpy as np
@@ -21,18 +20,17 @@ from explorer.reader.listing import (
     list_html,
     reader_bar,
 )
-from explorer.reader.reading import PAGE_ROWS, ListedRows, Reading
-from explorer.reader.scene import SeenPairs, next_scene, scene
-from explorer.reader.session import Session
+from explorer.reader.reading import PAGE_ROWS
+from explorer.reader.scene import Scene, SeenPairs, scene
 from explorer.reader.state import PairsState
-from explorer.tabs.pairs.acts_view import PairsTab
-from tests.explorer.filling import filled
+from explorer.tabs.pairs.list_html import list_of_pairs_html
+from tests.explorer.browsing import links_in
 from tests.explorer.html_reading import HtmlReading, macro_html
 from tests.explorer.tables import row, small_table
 
 TAGS = {
     "div", "table", "caption", "thead", "tbody", "tr", "th", "td", "button", "mark", "nav", "span",
-    "input", "label", "select", "option",
+    "input", "label", "select", "option", "a", "form",
 }  # fmt: skip
 PAGE_BYTES = 62_000
 SORTABLE = Column("difference", number=True, sort="difference")
@@ -40,30 +38,27 @@ SORTABLE = Column("difference", number=True, sort="difference")
 hostile = st.text(alphabet="<>&\"'`${}=/\\ \n\tsonclik😀", min_size=1, max_size=40)
 
 
-def keys(n: int) -> ListedRows:
+def keys(n: int, shown: PairsState | None = None) -> Scene:
     """Pairs s:0, s:1 and so on."""
-    whole = small_table(*(row(subset="s") for _ in range(max(1, n))))
-    return ListedRows(whole, np.arange(n))
+    state = shown or PairsState()
+    table = small_table(*(row(subset="s") for _ in range(max(1, n))))
+    return scene(state if n else replace(state, words="no such"), SeenPairs(table))
 
 
-def only(subset: str) -> ListedRows:
+def only(subset: str) -> Scene:
     """One pair, whose key is that of its subset."""
-    return ListedRows(small_table(row(subset=subset)), np.arange(1))
+    return scene(PairsState(), SeenPairs(small_table(row(subset=subset))))
 
 
-def page_of(listed: ListedRows, reading: Reading, sort: str = "") -> HtmlReading:
-    shown = list_html(
-        "SeenPairs", [SORTABLE], listed, reading, lambda place: [str(place)], sort=sort
-    )
-    return HtmlReading(shown, TAGS)
+def page_of(now: Scene, sort: str = "") -> HtmlReading:
+    return HtmlReading(list_html("Pairs", [SORTABLE], now, lambda at: [str(at)], sort=sort), TAGS)
 
 
-def sent(seen: HtmlReading, act: str, tag: str = "") -> list[object]:
-    """What the elements of a kind send with an act: rows open pairs, buttons do the rest."""
-    tag = tag or ("tr" if act == "open" else "button")
-    acts = seen.attributes[tag, "data-act"]
-    values = [json.loads(each)["value"] for each in seen.attributes[tag, "data-sent"]]
-    return [value for name, value in zip(acts, values, strict=True) if name == act]
+def opened(now: Scene) -> list[str]:
+    """The keys that rows open."""
+    html = list_html("Pairs", [], now, lambda _: [])
+    hrefs = HtmlReading(html.partition("<tbody")[2].partition("</tbody>")[0], TAGS)
+    return [PairsState.parse(href)[0].key for href in hrefs.attributes["a", "href"]]
 
 
 def cell_html(words: str, query: Query) -> str:
@@ -115,7 +110,7 @@ def test_a_cell_stays_a_text_and_small(words: str, query: str) -> None:
 
 
 @pytest.mark.parametrize("letters", ['&"<', "&", '"', "<", "😀", "😀&", "a&", "𒐫<"])
-def test_a_page_of_the_worst_cells_stays_small(letters: str, pairs_tab: PairsTab) -> None:
+def test_a_page_of_the_worst_cells_stays_small(letters: str) -> None:
     words = (letters * 200)[:CELL_CHARS]
     rows = [
         row(id=number, prompt=words, chosen=f"{words}{number}", rejected=f"{number}{words}")
@@ -123,11 +118,9 @@ def test_a_page_of_the_worst_cells_stays_small(letters: str, pairs_tab: PairsTab
     ]
     table = small_table(*rows, chunk_rows=7)
     for query in ("", *letters, letters):
-        now = scene(PairsState(), SeenPairs(table))
-        if query:
-            now = next_scene(now.state, lambda _: SeenPairs(table), "search", {"words": query})
+        now = scene(PairsState(words=query), SeenPairs(table))
         assert len(now.listed) == PAGE_ROWS + 1
-        page = filled(pairs_tab.parts, pairs_tab.shown(now, Session(), {})).pairs
+        page = list_of_pairs_html(now)
         assert page.count("<tr") == PAGE_ROWS + 1
         assert ("<mark>" in page) == bool(query)
         assert len(page.encode()) < PAGE_BYTES
@@ -137,35 +130,27 @@ def test_a_page_of_the_worst_cells_stays_small(letters: str, pairs_tab: PairsTab
 
 
 @given(key=hostile, cell=hostile)
-def test_a_key_is_shown_and_sent_as_it_is(key: str, cell: str) -> None:
-    listed = only(key)
-    key = listed.key(0)
-    shown = list_html(
-        cell, [Column(cell)], listed, Reading(key), lambda _: [excerpt(cell, Query())]
+def test_a_key_is_shown_and_asked_for_as_it_is(key: str, cell: str) -> None:
+    now = only(key)
+    seen = HtmlReading(
+        list_html(cell, [Column(cell)], now, lambda _: [excerpt(cell, Query())]), TAGS
     )
-    seen = HtmlReading(shown, TAGS)
-    assert sent(seen, "open") == [key]
-    assert key in seen.words
+    assert opened(now) == [now.key]
+    assert now.key in seen.words
     assert seen.attributes["td", "data-label"] == [cell]
     assert seen.attributes["tr", "aria-current"] == ["true"]
 
 
-def test_a_long_key_is_cut_but_sent_whole() -> None:
-    seen = page_of(only("k" * 500), Reading())
-    [key] = sent(seen, "open")
-    assert key == f"{'k' * 500}:0"
-    assert key not in seen.words and "k" * (CELL_CHARS - 1) + "…" in seen.words
-
-
-def test_a_key_is_written_once_to_be_sent_and_once_to_be_read() -> None:
-    shown = list_html("SeenPairs", [], only("k" * 97), Reading(), lambda _: [])
-    assert shown.count("k" * 97) == 2
-    assert f'<button type="button">{"k" * 97}:0</button>' in shown
+def test_a_long_key_is_cut_but_asked_for_whole() -> None:
+    now = only("k" * 500)
+    assert opened(now) == [f"{'k' * 500}:0"]
+    shown = page_of(now).words
+    assert "k" * 500 not in shown and "k" * (CELL_CHARS - 1) + "…" in shown
 
 
 def test_a_list_stays_a_table_where_it_is_laid_out_as_blocks() -> None:
     """Narrow screens do that, and then only the roles say what is what."""
-    seen = page_of(keys(2), Reading())
+    seen = page_of(keys(2))
     roles = {tag: values for (tag, name), values in seen.attributes.items() if name == "role"}
     assert roles == {
         "div": ["region"],
@@ -185,16 +170,18 @@ def test_a_cell_of_an_endless_text_begins_a_little_before_its_first_hit() -> Non
 
 
 def test_the_open_pair_alone_is_marked() -> None:
-    shown = list_html("SeenPairs", [], keys(3), Reading("s:1"), lambda _: [])
+    shown = list_html("Pairs", [], keys(3, PairsState(key="s:1")), lambda _: [])
     assert shown.count("aria-current") == 1
     assert shown.index("aria-current") < shown.index(">s:1<") < shown.index(">s:2<")
 
 
-def test_rows_have_the_class_that_their_place_gives_them() -> None:
+def test_rows_have_the_class_and_the_mark_that_they_are_given() -> None:
     shown = list_html(
-        "SeenPairs", [], keys(30), Reading(page=2), lambda _: [], css=lambda place: f"at-{place}"
-    )
+        "Pairs", [], keys(30, PairsState(page=2)), lambda _: [],
+        css=lambda row: f"at-{row}", mark=lambda row: "<&" if row == 26 else "",
+    )  # fmt: skip
     assert 'class="at-25"' in shown and 'class="at-0"' not in shown
+    assert shown.count('data-mark="&lt;&amp;"') == shown.count("data-mark") == 1
 
 
 def test_harm_is_hidden_where_the_card_warns_of_it() -> None:
@@ -203,84 +190,90 @@ def test_harm_is_hidden_where_the_card_warns_of_it() -> None:
 
 
 @pytest.mark.parametrize(
-    ("n", "page", "first", "last", "turns"),
+    ("n", "page", "first", "last", "pages"),
     [
         (0, 1, None, None, []),
         (1, 1, "s:0", "s:0", []),
         (25, 1, "s:0", "s:24", []),
-        (26, 1, "s:0", "s:24", [1]),
-        (26, 2, "s:25", "s:25", [-1]),
-        (60, 2, "s:25", "s:49", [-1, 1]),
-        (75, 3, "s:50", "s:74", [-1]),
+        (26, 1, "s:0", "s:24", [2]),
+        (26, 2, "s:25", "s:25", [1]),
+        (60, 2, "s:25", "s:49", [1, 3]),
+        (75, 3, "s:50", "s:74", [2]),
     ],
 )
-def test_a_page_has_its_rows_and_turns_where_there_is_more(
-    n: int, page: int, first: str | None, last: str | None, turns: list[int]
+def test_a_page_has_its_rows_and_links_to_those_beside_it(
+    n: int, page: int, first: str | None, last: str | None, pages: list[int]
 ) -> None:
-    seen = page_of(keys(n), Reading(page=page))
-    opened = sent(seen, "open")
-    assert (opened[:1], opened[-1:]) == (([first], [last]) if first else ([], []))
-    assert sent(seen, "turn") == turns
+    now = keys(n, PairsState(page=page))
+    found = opened(now)
+    assert (found[:1], found[-1:]) == (([first], [last]) if first else ([], []))
+    html = list_html("Pairs", [], now, lambda _: [])
+    turns = [*links_in(html, "←"), *links_in(html, "Next")]
+    assert [PairsState.parse(href)[0].page for href in turns] == pages
 
 
 def test_the_pager_says_where_one_is_and_takes_a_number() -> None:
-    seen = page_of(keys(30_000), Reading(page=7))
-    assert "Page  of 1,200" in seen.words
-    for name, value in (("value", "7"), ("min", "1"), ("max", "1200"), ("data-act", "page")):
-        assert seen.attributes["input", name] == [value]
+    seen = page_of(keys(3000, PairsState(page=7)))
+    assert "Page  of 120" in seen.words
+    for name, value in (("name", "list-page"), ("value", "7"), ("min", "1"), ("max", "120")):
+        assert value in seen.attributes["input", name]
 
 
 def test_pressing_a_heading_again_and_again_goes_down_up_and_back() -> None:
     order, seen = "", []
     for _ in range(3):
-        page = page_of(keys(2), Reading(), order)
-        (after,) = sent(page, "sort")
-        seen.append((order, page.attributes["th", "aria-sort"][0], after))
-        order = str(after)
-    assert seen == [
-        ("", "none", "-difference"),
-        ("-difference", "descending", "difference"),
-        ("difference", "ascending", ""),
-    ]
+        page = page_of(keys(2, PairsState(sort=order)), order)
+        [href] = [each for each in page.attributes["a", "href"] if "pair=" not in each]
+        seen.append((order, page.attributes["th", "aria-sort"][0]))
+        order = PairsState.parse(href)[0].sort
+    assert (seen, order) == (
+        [("", "none"), ("-difference", "descending"), ("difference", "ascending")], ""
+    )  # fmt: skip
 
 
 def test_orders_are_offered_in_words() -> None:
-    shown = page_of(keys(2), Reading(), "-difference").words
+    shown = page_of(keys(2), "-difference").words
     for words in ("Dataset order", "chosen longer first", "rejected longer first"):
         assert words in shown
 
 
 def test_another_columns_order_leaves_a_heading_unsorted() -> None:
-    page = page_of(keys(2), Reading(), "-chosen")
-    assert page.attributes["th", "aria-sort"] == ["none"]
-    assert sent(page, "sort") == ["-difference"]
+    assert page_of(keys(2), "-chosen").attributes["th", "aria-sort"] == ["none"]
 
 
 # The bar above the reader
 
 
-@pytest.mark.parametrize(
-    ("key", "words"),
-    [("s:3", "4 of 1,200"), ("elsewhere", "outside the filter · 1,200 pairs match"), ("", "")],
-)
-def test_the_bar_says_where_the_open_pair_stands(key: str, words: str) -> None:
-    seen = HtmlReading(reader_bar(keys(1200), Reading(key)), TAGS)
-    assert seen.of_class["position"] == [words]
+def test_the_bar_says_where_the_open_pair_stands_and_leads_on() -> None:
+    html = reader_bar(keys(30, PairsState(key="s:29")))
+    assert HtmlReading(html, TAGS).of_class["position"] == ["30 of 30"]
+    [after], [before] = links_in(html, "Next pair"), links_in(html, "Previous pair")
+    assert PairsState.parse(after)[0] == PairsState(key="s:0")
+    assert PairsState.parse(before)[0] == PairsState(key="s:28")
+
+
+def test_of_a_pair_outside_the_list_the_first_is_next() -> None:
+    table = small_table(row(subset="s"), row(subset="s"), row(subset="t"))
+    html = reader_bar(scene(PairsState(subset=("s",), key="t:2"), SeenPairs(table)))
+    told = HtmlReading(html, TAGS).of_class["position"]
+    assert told == ["outside the filter · 2 pairs match"]
+    [after] = links_in(html, "Next pair")
+    assert PairsState.parse(after)[0].key == "s:0"
+    empty = reader_bar(scene(PairsState(words="no such"), SeenPairs(table)))
+    assert HtmlReading(empty, TAGS).of_class["position"] == [""]
 
 
 def test_the_bar_shows_how_the_pair_is_shown() -> None:
-    reading = replace(Reading("s:0"), diff="words", spaces=True)
-    seen = HtmlReading(reader_bar(keys(1), reading), TAGS)
-    pressed = zip(
-        [each for each in seen.attributes["button", "data-act"] if each == "diff"],
-        seen.attributes["button", "aria-pressed"],
-        strict=True,
-    )
-    assert [on for _, on in pressed] == ["false", "false", "true", "false"]
-    assert seen.attributes["input", "checked"] == ["checked"]
+    state = PairsState(key="s:0", diff="words", spaces=True)
+    html = reader_bar(keys(1, state))
+    assert links_in(html, "whitespace") == [replace(state, spaces=False).href()]
+    assert links_in(html, "off") == [replace(state, diff="off").href()]
+    seen = HtmlReading(html, TAGS)
+    assert seen.attributes["a", "aria-checked"] == ["true", "false"]
+    assert seen.attributes["a", "aria-current"] == ["true"]
 
 
 def test_rows_of_a_table_are_listed_by_their_keys(demo: PairTable) -> None:
-    listed = ListedRows(demo, np.array([5, 3]))
-    seen = HtmlReading(list_html("SeenPairs", [], listed, Reading(), lambda _: []), TAGS)
-    assert sent(seen, "open") == [demo.keys[5], demo.keys[3]]
+    now = scene(PairsState(sort="-chosen"), SeenPairs(demo))
+    order = np.argsort(-demo.chars["chosen"].astype(float), kind="stable")[:PAGE_ROWS]
+    assert opened(now) == [demo.key_of(int(row)) for row in order]

@@ -4,15 +4,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from explorer.data.facets import FACETS
 from explorer.data.table import PairTable
-from explorer.reader.scene import Scene, SeenPairs, kind_masks, next_scene, scene, shown_again
-from explorer.reader.state import OUTCOME_KINDS, PairsState, move
+from explorer.reader.scene import Scene, SeenPairs, kind_masks, ordered, scene
+from explorer.reader.state import BY_LENGTH, OUTCOME_KINDS, PairsState
 from explorer.results.field import MAJORITY, Field
+from explorer.runs.visitors import Visitor
 from explorer.stats.difficulty import difficulty
 from explorer.stats.matrix import OutcomeMatrix, order_of
-from scoring.errors import KnownError
 from tests.explorer.board_data import real_results
-from tests.explorer.tables import row, small_table
+from tests.explorer.browsing import library_of, scenes_of
+from tests.explorer.tables import keys, row, small_table
 
 NAN = float("nan")
 ROWS = [
@@ -71,8 +73,7 @@ def listed(state: PairsState) -> list[int]:
 def test_kinds_are_what_they_say_and_stand_in_a_fitting_order(
     model: str, kind: str, rows: list[int]
 ) -> None:
-    view = move(PairsState().of(model), "kind", {"value": kind})
-    assert listed(view) == rows
+    assert listed(PairsState(model=model, kind=kind)) == rows  # type: ignore[arg-type]
 
 
 def test_pairs_that_are_in_no_file_are_of_no_kind() -> None:
@@ -85,51 +86,35 @@ def test_the_count_of_a_kind_is_the_length_of_its_list() -> None:
     for model in ("a", "b", "half"):
         now = shown(PairsState().of(model))
         for kind in OUTCOME_KINDS:
-            of_kind = shown(move(now.state, "kind", {"value": kind}))
+            of_kind = shown(replace(now.state, kind=kind))
             assert len(of_kind.listed) == now.counts[kind]
 
 
 def test_slices_and_filters_are_joined() -> None:
-    view = PairsState(outcomes=True, model="a", kind="all", slices=("longer:rejected",))
+    view = PairsState(model="a", kind="all", slices=("longer:rejected",))
     assert sorted(listed(view)) == [0, 1, 2]
-    view = move(view, "pick", {"facet": "subset", "names": ["donotanswer"]})
-    assert listed(view) == []
+    assert listed(replace(view, subset=("donotanswer",))) == []
 
 
 def test_a_cell_of_a_comparison_is_a_list() -> None:
-    view = replace(PairsState(outcomes=True, model="a", kind="all"), against="b")
+    view = replace(PairsState(model="a", kind="all"), against="b")
     assert sorted(listed(replace(view, cell="only_b"))) == [2, 3, 7]
     assert sorted(listed(replace(view, cell="only_a"))) == [1, 4]
     assert sorted(listed(replace(view, cell="both"))) == [0, 5]
     assert listed(replace(view, cell="neither")) == []
-    majority = replace(
-        PairsState(outcomes=True, model="b", kind="all"), against=MAJORITY, cell="only_b"
-    )
+    majority = replace(PairsState(model="b", kind="all"), against=MAJORITY, cell="only_b")
     assert listed(majority) == [1, 4]
 
 
 def test_margins_in_a_range_are_kept_and_all_counts_follow() -> None:
     """Margins of "a" are 1.5, 0.5, -0.5, -3.5, 4.5, 0.5, none, 0."""
-    every = PairsState(outcomes=True, model="a", kind="all")
-    now = next_scene(every, pairs_of, "margin", {"low": "-0.5", "high": "0.5"})
+    view = PairsState(model="a", kind="all", margins=(-0.5, 0.5))
+    now = shown(view)
     assert sorted(now.listed.rows.tolist()) == [1, 2, 5, 7]
     assert (now.counts["wins"], now.counts["losses"], now.counts["missing"]) == (2, 1, 0)
     assert now.filtered.counts["subset"].sum() == 4
-    view = next_scene(now.state, pairs_of, "pick", {"facet": "subset", "names": ["hep-go"]}).state
-    assert sorted(listed(view)) == [1, 2]
-    assert sorted(listed(move(view, "margin", {"low": 1}))) == [0]
-    assert sorted(listed(move(view, "margin", {"low": "", "high": None}))) == [0, 1, 2, 3]
-    for act, sent in (("reset", {}), ("model", {"value": "half"})):
-        assert next_scene(view, pairs_of, act, sent).state.margins is None
-
-
-def test_margins_of_what_has_none_are_refused_and_left_out_of_a_link() -> None:
-    for model in ("", "b"):
-        with pytest.raises(KnownError):
-            next_scene(PairsState(outcomes=True, model=model), pairs_of, "margin", {"low": 1})
-        state = PairsState(outcomes=True, model=model, margins=(None, 1.5))
-        now, dropped = shown_again(state, pairs_of)
-        assert (now.state.margins, dropped) == (None, ("margin=:1.5",))
+    assert sorted(listed(replace(view, subset=("hep-go",)))) == [1, 2]
+    assert sorted(listed(replace(view, subset=("hep-go",), margins=(1.0, None)))) == [0]
 
 
 @pytest.mark.parametrize(
@@ -143,87 +128,11 @@ def test_margins_of_what_has_none_are_refused_and_left_out_of_a_link() -> None:
     ],
 )
 def test_the_list_can_be_sorted(order: str, rows: list[int]) -> None:
-    assert listed(move(PairsState(outcomes=True, model="a"), "sort", {"value": order})) == rows
-
-
-def pairs_of(state: PairsState) -> SeenPairs:
-    found = field()
-    if state.model:
-        found.place(state.model)
-    return SeenPairs(found.table, found)
-
-
-def test_another_kind_keeps_the_open_pair_where_it_is_still_listed() -> None:
-    view = shown(PairsState(outcomes=True, model="a", kind="all")).state
-    opened = next_scene(view, pairs_of, "open", {"value": "hep-go:2"}).state
-    now = next_scene(opened, pairs_of, "kind", {"value": "losses"})
-    assert now.state.reading.key == "hep-go:2"
-    assert next_scene(opened, pairs_of, "kind", {"value": "wins"}).state.reading.key == (
-        "donotanswer:4"
-    )
-
-
-def test_kinds_that_need_rewards_are_left_with_a_model_that_has_none() -> None:
-    now = next_scene(
-        PairsState(outcomes=True, model="a", kind="near"), pairs_of, "model", {"value": "b"}
-    )
-    assert (now.state.model, now.state.kind) == ("b", "losses")
-
-
-@pytest.mark.parametrize(
-    ("act", "sent"),
-    [
-        ("model", {"value": "unknown"}),
-        ("model", {"value": 5}),
-        ("model", {"value": "x" * 5000}),
-        ("kind", {"value": "hard"}),
-        ("sort", {"value": "<b>"}),
-        ("slice", {"value": "longer:nobody"}),
-        ("slice", {"value": None}),
-        ("slices", {"value": ["longer:rejected"] * 5 + ["a", "b", "c", "d"]}),
-        ("cell", {}),
-        ("against", {"value": "unknown"}),
-        ("margin", {"low": 1, "high": 0}),
-        ("margin", {"low": "nan"}),
-        ("margin", {"high": float("inf")}),
-        ("margin", {"low": "few"}),
-        ("margin", {"low": True}),
-        ("margin", {"low": [1]}),
-        ("margin", {"high": 10**400}),
-        ("open", {"value": "gone:1"}),
-        ("fly", {}),
-    ],
-)
-def test_what_cannot_be_is_refused(act: str, sent: dict[str, object]) -> None:
-    with pytest.raises(KnownError):
-        next_scene(PairsState(outcomes=True, model="a"), pairs_of, act, sent)
-
-
-def test_a_view_that_is_not_possible_here_is_cut_down_and_told() -> None:
-    view = PairsState(outcomes=True, model="gone", slices=("longer:rejected",))
-    now, dropped = shown_again(view, pairs_of)
-    assert now.state.model == "" and "gone" in dropped[0]
-    known = ("no:such", "longer:rejected")
-    now, dropped = shown_again(PairsState(outcomes=True, model="a", slices=known), pairs_of)
-    assert (now.state.slices, dropped) == (("longer:rejected",), ("slice=no:such",))
-
-
-def test_where_a_model_is_gone_its_pairs_are_shown_alone_or_others_where_they_are_gone_too() -> (
-    None
-):
-    def left(state: PairsState) -> SeenPairs:
-        if state.model or state.source == "gone":
-            raise KnownError("It is gone.")
-        return SeenPairs(pairs_of(PairsState()).table)
-
-    view = replace(PairsState("gone").of("gone"), sort="margin")
-    now, dropped = shown_again(view, left)
-    assert (now.field, now.state.sort, dropped) == (None, "", ("It is gone.",))
-    assert now.state.source == now.table.id
+    assert listed(PairsState(model="a", sort=order)) == rows
 
 
 def test_hard_pairs_are_those_that_most_models_fail() -> None:
-    now = shown(PairsState(outcomes=True, field_kind="every"))
+    now = shown(PairsState(model="", field_kind="every"))
     share = difficulty(field().matrix.outcomes).share[now.listed.rows]
     assert (np.diff(share[~np.isnan(share)]) <= 0).all()
 
@@ -239,3 +148,123 @@ def test_real_failures_are_what_a_count_by_hand_gives(shared_data: Path, real: P
         others = np.delete(matrix.outcomes, place, axis=0)
         won = [float(np.mean(others[:, row] == 1)) for row in now.listed.rows.tolist()]
         assert won == sorted(won, reverse=True)  # the most surprising loss first
+
+
+# Without outcomes.
+
+TABLE = small_table(
+    *(
+        row(
+            subset="even" if number % 2 == 0 else "odd",
+            prompt="p" * (number % 3),
+            chosen=f"dog {'x' * (7 * number % 60)}",
+            rejected=f"cat {'y' * (11 * number % 60)}",
+        )
+        for number in range(60)
+    ),
+    chunk_rows=13,
+)
+EVEN = PairsState(subset=("even",))
+NOBODY = Visitor()
+
+
+def alone(state: PairsState) -> Scene:
+    return scene(state, SeenPairs(TABLE))
+
+
+def place(state: PairsState) -> tuple[str, int | None, int]:
+    now = alone(state)
+    return now.key, now.place, now.page
+
+
+def test_without_a_key_the_first_pair_of_the_page_is_open() -> None:
+    assert place(PairsState()) == ("even:0", 0, 1)
+    assert place(replace(EVEN, page=2)) == ("even:50", 25, 2)
+    assert place(replace(EVEN, page=10**7)) == ("even:50", 25, 2)
+    assert alone(replace(EVEN, page=2)).state.key == ""
+
+
+def test_the_list_is_on_the_page_of_the_open_pair_where_that_is_listed() -> None:
+    now = alone(replace(EVEN, key="even:58", page=9))
+    assert (now.key, now.place, now.page, now.state.page) == ("even:58", 29, 2, 1)
+    assert place(replace(EVEN, key="odd:1", page=2)) == ("odd:1", None, 2)
+
+
+def test_a_pair_is_kept_open_where_it_is_listed() -> None:
+    kept = alone(replace(EVEN, keep="even:58"))
+    assert (kept.key, kept.state.key, kept.state.keep) == ("even:58", "even:58", "")
+    assert place(replace(EVEN, keep="odd:59")) == ("even:0", 0, 1)
+    assert place(replace(EVEN, keep="even:58", key="even:2")) == ("even:2", 1, 1)
+
+
+def test_any_pair_is_another_one_of_the_list() -> None:
+    found = {place(replace(EVEN, random=True, keep="even:4"))[0] for _ in range(300)}
+    assert "even:4" not in found and len(found) > 20
+    assert all(each.startswith("even") for each in found)
+    one = PairsState(words="dog xxxxxxx", random=True, keep="even:4")
+    assert alone(replace(one, words="no such")).key == ""
+
+
+def test_a_list_of_nothing_has_no_open_pair() -> None:
+    now = alone(PairsState(words="no such"))
+    assert (now.key, now.place, now.page, len(now.listed)) == ("", None, 1, 0)
+
+
+@pytest.mark.parametrize("sort", ["", *(sign + by for by in BY_LENGTH for sign in ("", "-"))])
+def test_the_list_is_in_the_order_asked_for(sort: str) -> None:
+    rows = np.arange(0, 60, 3)
+    wanted = rows.tolist()
+    if sort:
+        chosen, rejected = TABLE.chars["chosen"], TABLE.chars["rejected"]
+        by = {"chosen": chosen, "rejected": rejected, "difference": chosen - rejected}
+        lengths = by[sort.removeprefix("-")]
+        wanted.sort(key=lambda each: int(lengths[each]), reverse=sort.startswith("-"))
+        assert wanted != rows.tolist()
+    assert ordered(PairsState(sort=sort), SeenPairs(TABLE), rows).tolist() == wanted
+
+
+def test_equally_long_pairs_stay_in_table_order_both_ways() -> None:
+    table = small_table(*(row(chosen=text) for text in ("a", "bb", "c", "dd")))
+    rows, pairs = np.arange(4), SeenPairs(table)
+    assert ordered(PairsState(sort="chosen"), pairs, rows).tolist() == [0, 2, 1, 3]
+    assert ordered(PairsState(sort="-chosen"), pairs, rows).tolist() == [1, 3, 0, 2]
+
+
+def test_what_of_an_address_is_not_here_is_left_and_named() -> None:
+    scenes = scenes_of(library_of(TABLE))
+    lost: dict[str, tuple[str, ...]] = dict.fromkeys(FACETS, ("gone",))
+    asked = PairsState(slices=("no:such", "longer:rejected"), margins=(None, 1.5), sort="margin")
+    seen = scenes.shown(replace(asked, **lost, key="no:such", panel="kinds"), NOBODY)  # type: ignore[arg-type]
+    assert seen.asked == PairsState(TABLE.id, slices=("longer:rejected",))
+    assert set(seen.dropped) == {
+        "margin=:1.5", "slice=no:such", *(f"{facet}=gone" for facet in FACETS)
+    }  # fmt: skip
+    assert "There is no pair 'no:such' here" in " ".join(seen.notes)
+
+
+def test_pairs_that_are_not_here_are_told_and_a_datasets_can_be_fetched() -> None:
+    scenes = scenes_of(library_of(TABLE))
+    for source, missing in (("org/set:test@1", "org/set:test@1"), ("/etc/passwd", ""), ("x", "")):
+        seen = scenes.shown(PairsState(source, subset=("even",)), NOBODY)
+        assert (seen.missing, len(seen.notes)) == (missing, 1)
+        assert (seen.scene.table, seen.asked) == (TABLE, PairsState(TABLE.id, subset=("even",)))
+
+
+def test_a_search_that_is_no_expression_shows_all_and_stays_in_the_field() -> None:
+    seen = scenes_of(library_of(TABLE)).shown(PairsState(words="(", regex=True), NOBODY)
+    assert len(seen.scene.listed) == 60
+    assert seen.asked.words == "("
+    assert "no regular expression" in seen.notes[0]
+
+
+def test_a_model_without_results_is_told_and_the_filters_stay() -> None:
+    seen = scenes_of(library_of(TABLE)).shown(PairsState(model="org/gone", words="dog"), NOBODY)
+    assert seen.asked == PairsState(TABLE.id, words="dog")
+    assert "no per-pair results of a model 'org/gone'" in seen.notes[0]
+
+
+def test_a_reader_narrows_the_real_split(real: PairTable) -> None:
+    state = PairsState(subset=("hep-rust",), longer=("rejected",), words="unwrap")
+    now = scene(state, SeenPairs(real))
+    assert len(now.listed) == 8
+    assert keys(real, now.listed.rows)[0] == now.key == "hep-rust:4415"

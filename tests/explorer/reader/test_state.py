@@ -1,323 +1,267 @@
-from collections.abc import Mapping
-from dataclasses import replace
-from typing import Any
+"""Addresses of the Pairs tab: all of a state is in its link, and a link may say anything."""
 
-import numpy as np
+from dataclasses import replace
+from urllib.parse import quote
+
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
+from explorer.core.links import LONGEST_LINK, MOST_DROPPED
 from explorer.data.facets import FACETS
-from explorer.data.filters import NO_FILTERS, Filters, LengthRange, matching_rows
+from explorer.data.filters import LONGEST_NAME, LengthRange, ranges_in_order
 from explorer.data.lengths import MEASURED
-from explorer.data.search import Query
-from explorer.data.table import MEASURES, UNITS, PairTable
-from explorer.reader.reading import FIRST_READING, Reading
-from explorer.reader.scene import PairsOf, Scene, SeenPairs, next_scene, ordered, scene
-from explorer.reader.state import BY_LENGTH, PAIRS_PANELS, SORTS, Chart, PairsState, move
-from scoring.errors import KnownError
-from tests.explorer.browsing import ACTS, FIELDS
-from tests.explorer.tables import keys, row, small_table
-
-TABLE = small_table(
-    *(
-        row(
-            subset="even" if number % 2 == 0 else "odd",
-            prompt="p" * (number % 3),
-            chosen=f"dog {'x' * (7 * number % 60)}",
-            rejected=f"cat {'y' * (11 * number % 60)}",
-        )
-        for number in range(60)
-    ),
-    chunk_rows=13,
+from explorer.data.search import PLACES, Query
+from explorer.data.table import MEASURES, UNITS
+from explorer.reader.diffs import DIFFS
+from explorer.reader.state import (
+    FIELD_KINDS,
+    MOST_PAGES,
+    MOST_SLICES,
+    OUTCOME_KINDS,
+    PAIRS_PANELS,
+    SORTS,
+    Margins,
+    PairsState,
+    changed,
 )
-EVEN = Filters().picking("subset", ["even"])
+from explorer.stats.duels import CELLS
+from scoring.errors import shown
+
+parse = PairsState.parse
+LETTERS = st.characters(exclude_categories=["Cs"])
+TEXTS = st.text(LETTERS, max_size=12) | st.text("a,%&=#+;?/:@.. \t\n\0é日🌈\u202e'\"<>", max_size=8)
+NAMES = st.lists(TEXTS, unique=True, max_size=4).map(tuple)
+TOKENIZERS = st.sampled_from(["", "demo@0123456789ab", "org/na.me-1.5@abc.def", "a..b.", "."])
 
 
-def of(table: PairTable) -> PairsOf:
-    """The pairs of any state are those of a table."""
-    return lambda _: SeenPairs(table)
+@st.composite
+def ranges(draw: st.DrawFn) -> LengthRange:
+    ends = st.none() | st.integers(-(10**9), 10**9)
+    low, high = draw(ends), draw(ends)
+    if low is None and high is None:
+        low = draw(st.integers(-5, 5))
+    if low is not None and high is not None and low > high:
+        low, high = high, low
+    unit = draw(st.sampled_from(UNITS))
+    return LengthRange.of(draw(st.sampled_from(MEASURES)), unit, low, high, draw(TOKENIZERS))
 
 
-def shown(state: PairsState, table: PairTable = TABLE) -> Scene:
-    return scene(state, SeenPairs(table))
+@st.composite
+def margins(draw: st.DrawFn) -> Margins | None:
+    number = st.floats(allow_nan=False, allow_infinity=False)
+    low, high = sorted((draw(number), draw(number)))
+    return draw(st.sampled_from([None, (low, high), (low, None), (None, high)]))
 
 
-def after(state: PairsState, act: str, /, **sent: object) -> Scene:
-    return next_scene(state, of(TABLE), act, sent)
+STATES = st.builds(
+    PairsState,
+    source=TEXTS,
+    results=st.text("0123456789abcdef", min_size=1, max_size=8),
+    words=TEXTS,
+    where=st.sampled_from(PLACES),
+    regex=st.booleans(),
+    case=st.booleans(),
+    ranges=st.lists(ranges(), max_size=4).map(ranges_in_order),
+    slices=NAMES,
+    sort=st.sampled_from(SORTS),
+    model=st.none() | TEXTS,
+    kind=st.sampled_from(OUTCOME_KINDS),
+    field_kind=st.sampled_from(FIELD_KINDS),
+    margins=margins(),
+    against=TEXTS,
+    cell=st.sampled_from(CELLS),
+    key=TEXTS,
+    keep=TEXTS,
+    random=st.booleans(),
+    page=st.integers(1, MOST_PAGES),
+    diff=st.sampled_from(DIFFS),
+    spaces=st.booleans(),
+    rendered=st.booleans(),
+    panel=st.sampled_from(PAIRS_PANELS),
+    chart=st.sampled_from(MEASURED),
+    unit=st.sampled_from(UNITS),
+    by_subset=st.booleans(),
+    tokenizer=TOKENIZERS,
+    **dict.fromkeys(FACETS, NAMES),  # type: ignore[arg-type]
+)
 
 
-def at(key: str, page: int = 1, filters: Filters = NO_FILTERS) -> PairsState:
-    return PairsState(TABLE.id, filters, reading=Reading(key, page))
+@given(STATES)
+@example(PairsState())
+@example(PairsState(rejected_model=("", "a,b", "100%", "a&b=c", "#")))
+@example(PairsState(model=""))
+@example(PairsState(ranges=(LengthRange("chosen", "tokens", None, 5, "a/b-1.5@c"),)))
+def test_a_link_says_all_of_a_state(state: PairsState) -> None:
+    link = state.href()
+    assert parse(link) == (state, ())
+    assert link.isascii()
+    assert not set(link) & set(" \t\n\0<>\"'#")
 
 
-# What a view shows.
+def test_a_default_is_not_written() -> None:
+    assert PairsState().href() == "?tab=pairs"
+    assert parse("") == parse("?") == (PairsState(), ())
 
 
-def test_a_scene_settles_the_view_on_its_table() -> None:
-    now = shown(PairsState("another", EVEN, reading=Reading("no:such", 9)))
-    assert now.state == at("even:50", 2, EVEN)
-    assert now.table is TABLE
-    assert now.filtered.rows.tolist() == now.listed.rows.tolist() == list(range(0, 60, 2))
+def test_a_link_is_written_so_that_a_person_can_read_it() -> None:
+    state = PairsState(
+        "allenai/reward-bench:filtered@168d",
+        subset=("hep-rust", "hep-go"),
+        longer=("rejected",),
+        words="un wrap",
+        where="chosen",
+        regex=True,
+        ranges=(LengthRange("chosen", "chars", 10, None),),
+        sort="-difference",
+        key="hep-rust:4415",
+        diff="words",
+        spaces=True,
+        panel="lengths",
+        chart="prompt",
+        unit="words",
+        by_subset=True,
+        model="org/m",
+    )
+    assert state.query_string.split("&") == [
+        "model=org/m",
+        "source=allenai/reward-bench:filtered@168d",
+        "subset=hep-rust",
+        "subset=hep-go",
+        "longer=rejected",
+        "q=un+wrap",
+        "in=chosen",
+        "regex=1",
+        "range=chosen.chars.10.",
+        "sort=-difference",
+        "pair=hep-rust:4415",
+        "diff=words",
+        "spaces=1",
+        "panel=lengths",
+        "chart=prompt",
+        "unit=words",
+        "by-subset=1",
+    ]
 
 
-def test_a_scene_of_nothing_has_no_open_pair() -> None:
-    now = shown(PairsState(filters=Filters(query=Query("no such"))))
-    assert now.state.reading == FIRST_READING
-    assert len(now.listed) == 0
+NONSENSE = [
+    "nonsense=1", "nonsense=", "=", "=x", "list-page=", "list-page=0", "list-page=-1",
+    "list-page=x", "list-page=1e3", "list-page=²", "list-page=" + "9" * 5000,
+    "list-page=99999999999", "margin=", "margin=:", "margin=1", "margin=2:1", "margin=nan:",
+    "margin=:inf", "margin=few:1", "margin=0:1:2", "in=id", "regex=0", "regex=true", "case=",
+    "sort=prompt", "diff=sideways", "spaces=yes", "markdown=2", "panel=browse", "chart=subset",
+    "unit=bytes", "by-subset=no", "range=", "range=chosen", "range=chosen.chars",
+    "range=chosen.chars..", "range=chosen.chars.5", "range=chosen.chars.2.1",
+    "range=chosen.bytes.1.2", "range=id.chars.1.2", "range=chosen.chars.1.99999999999",
+    "range=chosen.tokens.1.2." + "a" * (LONGEST_NAME + 1), "range=chosen.chars." + "9" * 5000 + ".",
+    "results=../x", "results=é", "q=" + "a" * 501, "show=hard", "pairs=losses", "cell=", "random=2",
+    *(
+        f"{name}={'a' * (LONGEST_NAME + 1)}"
+        for name in ("model", "against", "slice", "source", "subset", "pair", "keep", "tokenizer")
+    ),
+]  # fmt: skip
 
 
-@pytest.mark.parametrize("sort", ["", *(sign + by for by in BY_LENGTH for sign in ("", "-"))])
-def test_the_list_is_in_the_order_asked_for(sort: str) -> None:
-    rows = np.arange(0, 60, 3)
-    in_order = ordered(PairsState(sort=sort), SeenPairs(TABLE), rows).tolist()
-    wanted = rows.tolist()
-    if sort:
-        chosen, rejected = TABLE.chars["chosen"], TABLE.chars["rejected"]
-        by = {"chosen": chosen, "rejected": rejected, "difference": chosen - rejected}
-        lengths = by[sort.removeprefix("-")]
-        wanted.sort(key=lambda each: int(lengths[each]), reverse=sort.startswith("-"))
-        assert wanted != rows.tolist()
-    assert in_order == wanted
+def test_a_part_that_means_nothing_is_named_and_leaves_the_rest(subtests: pytest.Subtests) -> None:
+    for part in NONSENSE:
+        with subtests.test(part=part[:60]):
+            state, dropped = parse(f"subset=hep-go&{part}&subset=hep-rust")
+            assert state == PairsState(subset=("hep-go", "hep-rust"))
+            assert dropped == (part[:80],)
 
 
-def test_equally_long_pairs_stay_in_table_order_both_ways() -> None:
-    table = small_table(*(row(chosen=text) for text in ("a", "bb", "c", "dd")))
-    rows, pairs = np.arange(4), SeenPairs(table)
-    assert ordered(PairsState(sort="chosen"), pairs, rows).tolist() == [0, 2, 1, 3]
-    assert ordered(PairsState(sort="-chosen"), pairs, rows).tolist() == [1, 3, 0, 2]
+def test_more_slices_than_can_be_joined_are_named() -> None:
+    state, dropped = parse("&".join(f"slice={each}" for each in range(MOST_SLICES + 1)))
+    assert (len(state.slices), dropped) == (MOST_SLICES, (f"slice={MOST_SLICES}",))
+
+
+@pytest.mark.parametrize("own", ["__theme=dark", "__sign=abc", "logs=container", "view=api"])
+def test_what_gradio_writes_is_not_ours_to_name(own: str) -> None:
+    assert parse(f"{own}&subset=hep-go")[1] == ()
+
+
+def test_the_last_of_several_is_taken_and_names_add_up() -> None:
+    state, dropped = parse("sort=chosen&sort=-chosen&code=yes&code=no&code=yes&pair=a&pair=b")
+    assert (state.sort, state.key, state.code, dropped) == ("-chosen", "b", ("yes", "no"), ())
+    state, _ = parse("range=chosen.chars.1.2&range=chosen.words.5.&range=chosen.chars.3.4")
+    assert state.ranges == (
+        LengthRange("chosen", "chars", 3, 4),
+        LengthRange("chosen", "words", 5, None),
+    )
+
+
+def test_spaces_about_a_search_count_in_an_expression_alone() -> None:
+    assert parse("q=++dog+")[0].query == Query("dog")
+    assert parse("q=+dog&regex=1&in=chosen&case=1")[0].query == Query(" dog", "chosen", True, True)
+
+
+@pytest.mark.parametrize("value", [None, 5, 1.5, b"q=dog", ["q=dog"], {"q": "dog"}, True])
+def test_what_is_no_text_is_no_state(value: object) -> None:
+    assert parse(value) == (PairsState(), (shown(value),))
+
+
+@pytest.mark.parametrize("name", ["source", "pair", "tokenizer", "q", "subset", "model"])
+def test_a_lone_surrogate_becomes_the_mark_that_stands_for_it(name: str) -> None:
+    assert parse(f"{name}=a\ud800b")[0].query_string == f"{name}=a%EF%BF%BDb"
+
+
+def test_a_very_long_link_is_cut_between_two_parts() -> None:
+    names = [f"{'x' * 90}{number:010}" for number in range(300)]
+    state, dropped = parse("&".join(f"subset={name}" for name in names))
+    assert state.subset == tuple(names[: len(state.subset)])
+    assert len(state.subset) == LONGEST_LINK // 108
+    assert dropped == ("…",)
+
+
+@pytest.mark.parametrize("unit", ["a", "&", "a&", "=", "subset=a&", "%00", "q=a&", "日", "\ud800"])
+def test_a_megabyte_is_cut(unit: str) -> None:
+    _, dropped = parse(unit * (10**6 // len(unit)))
+    assert dropped[0] == "…"
+    assert len(dropped) <= MOST_DROPPED + 1
+    assert all(len(each) <= 80 for each in dropped)
+
+
+MEANT = st.sampled_from(
+    [*PLACES, *SORTS, *DIFFS, *PAIRS_PANELS, *MEASURED, *UNITS, "1", "7", "(", "a.b",
+     "chosen.chars.1.", "difference.tokens.-5.9.x.y", "%00", "%ed%a0%80", "%zz"]
+)  # fmt: skip
+PARTS = st.builds(
+    "{}={}".format,
+    st.sampled_from([each.name for each in PairsState.PARAMETERS]) | st.text(max_size=3),
+    MEANT | st.text(max_size=8),
+)
+
+
+@given(st.text() | st.lists(PARTS, max_size=12).map("&".join))
+@example("q=\0&regex=1")
+@example("subset=%ud800;q=1")
+def test_whatever_a_link_says_its_state_has_a_link_of_its_own(query: str) -> None:
+    state, dropped = parse(query)
+    assert parse(state.href()) == (state, ())
+    assert all(isinstance(each, str) and len(each) <= 80 for each in dropped)
 
 
 def test_what_makes_sense_on_another_table_is_kept() -> None:
-    reading = Reading("even:4", 2, "words", spaces=True, rendered=True)
-    chart = Chart("prompt", "words", by_subset=True)
-    state = PairsState("a", EVEN, sort="-chosen", reading=reading, panel="lengths", chart=chart)
-    closed = Reading("", 1, "words", spaces=True, rendered=True)
-    assert state.on("b") == replace(state, source="b", filters=NO_FILTERS, reading=closed)
+    kept = {"sort": "-chosen", "diff": "words", "spaces": True, "panel": "lengths", "unit": "words"}
+    state = changed(PairsState("a", subset=("x",), key="x:1", page=2, model="m"), kept)
+    assert state.on("b") == changed(PairsState("b"), kept)
 
 
-# Steps of reading.
-
-
-def test_a_step_of_reading_leaves_all_else() -> None:
-    view = PairsState("", EVEN, sort="-chosen", panel="review", chart=Chart("prompt"))
-    first = shown(view)
-    then = after(view, "step", value=1)
-    assert then.state.reading.key == first.listed.key(1)
-    assert (then.state.filters, then.state.sort, then.state.panel, then.state.chart) == (
-        EVEN,
-        "-chosen",
-        "review",
-        Chart("prompt"),
+def test_a_link_to_other_pairs_begins_the_list_and_opens_no_pair() -> None:
+    state = PairsState(key="a:1", page=3, sort="chosen", words="dog")
+    assert parse(state.narrowed(subset=("x",)))[0] == PairsState(
+        sort="chosen", words="dog", subset=("x",)
     )
-    assert after(then.state, "step", value=-2).state.reading == Reading(first.listed.key(29), 2)
-    assert after(view, "turn", value=1).state.reading == Reading(first.listed.key(25), 2)
-    assert after(view, "goto", value="odd:1").state.reading.key == "odd:1"
-    assert after(view, "diff", value="off").state.reading.diff == "off"
+    assert state.unfiltered() == PairsState(sort="chosen")
 
 
-# Filters and order.
+def test_of_another_model_what_depends_on_one_is_left() -> None:
+    state = PairsState(model="a", kind="all", against="b", cell="both", margins=(0.0, None))
+    assert state.of("c") == PairsState(model="c")
+    assert replace(state, against="").of("c") == PairsState(model="c", kind="all")
+    assert replace(state, against="").of(None) == PairsState()
 
 
-def test_the_open_pair_stays_open_where_the_filter_keeps_it() -> None:
-    now = after(at("even:58", 3), "pick", facet="subset", names=["even"])
-    assert now.state == at("even:58", 1, EVEN)
-    back = after(now.state, "unpick", facet="subset", name="even")
-    assert back.state == at("even:58", 1)
-
-
-def test_sections_and_subsets_are_ticked_as_one() -> None:
-    by_section = after(at("even:58", 3), "pick", facet="section", names=["none"])
-    now = after(by_section.state, "pick", facet="subset", names=["even"])
-    assert now.state.filters.picked == (("subset", ("even",)),)
-    assert after(now.state, "unpick", facet="subset", names=["even"]).state.filters == NO_FILTERS
-    assert after(now.state, "pick", facet="section", names=[]).state.filters == NO_FILTERS
-
-
-def test_the_first_pair_is_opened_where_the_filter_drops_the_open_one() -> None:
-    now = after(at("odd:59", 3), "pick", facet="subset", names=["even"])
-    assert now.state == at("even:0", 1, EVEN)
-    assert now.listed.key(0) == "even:0"
-
-
-def test_a_filter_that_keeps_nothing_closes_the_pair_and_reset_opens_one() -> None:
-    now = after(at("odd:59", 3), "search", words="no such")
-    assert now.state.reading == FIRST_READING
-    assert after(now.state, "reset").state == at("even:0")
-
-
-def test_another_order_begins_at_its_first_pair() -> None:
-    now = after(at("even:0", 3), "sort", value="-chosen")
-    assert now.state.sort == "-chosen"
-    assert now.state.reading.key == now.listed.key(0) != "even:0"
-    assert now.state.reading.page == 1
-
-
-def test_what_changes_no_filter_changes_neither_page_nor_pair() -> None:
-    view = at("even:2", 3)
-    for act, sent in (
-        ("panel", {"value": "lengths"}),
-        ("chart", {"unit": "words"}),
-        ("search", {"words": ""}),
-        ("sort", {"value": ""}),
-        ("unpick", {"facet": "subset", "name": "nothing"}),
-        ("reset", {}),
-    ):
-        assert after(view, act, **sent).state.reading == view.reading
-
-
-def test_one_name_of_several_is_dropped() -> None:
-    both = Filters().picking("subset", ["even", "odd"])
-    assert after(at("", 1, both), "unpick", facet="subset", name="odd").state.filters == EVEN
-
-
-def test_a_search_keeps_the_parts_that_are_not_sent() -> None:
-    filters = after(PairsState(), "search", words="DOG", regex=True, case=True).state.filters
-    assert filters.query == Query("DOG", "all", regex=True, case=True)
-    now = after(PairsState(filters=filters), "search", where="chosen")
-    assert now.state.filters.query == Query("DOG", "chosen", regex=True, case=True)
-    assert len(now.listed) == 0
-    now = after(now.state, "search", case=False)
-    assert now.state.filters.query == Query("DOG", "chosen", regex=True)
-    assert len(now.listed) == 60
-
-
-def test_a_range_is_of_what_the_chart_shows() -> None:
-    view = PairsState(chart=Chart("prompt", "words"))
-    now = after(view, "range", low=1, high=2)
-    assert now.state.filters.ranges == (LengthRange("prompt", "words", 1, 2),)
-    both = after(PairsState(), "range", low=5, high=None).state.filters
-    assert both.ranges == (
-        LengthRange("chosen", "chars", 5, None),
-        LengthRange("rejected", "chars", 5, None),
-    )
-    one = after(PairsState(), "range", measure="rejected", low=None, high=30).state
-    assert one.filters.ranges == (LengthRange("rejected", "chars", None, 30),)
-    again = after(one, "range", measure="rejected", low=10, high=20).state
-    assert again.filters.ranges == (LengthRange("rejected", "chars", 10, 20),)
-    dropped = after(again, "unrange", measure="rejected", unit="chars")
-    assert dropped.state.filters == NO_FILTERS
-    assert len(dropped.listed) == 60
-
-
-def test_a_range_of_tokens_is_of_the_tokenizer_that_counted() -> None:
-    table = small_table(*(row() for _ in range(4)))
-    counts = np.array([1, 5, 9, 5], dtype=np.int32)
-    table.tokens["org/name@1.0"] = {"prompt": counts, "chosen": counts, "rejected": counts}
-    chart = Chart("chosen", "tokens", tokenizer="org/name@1.0")
-    now = next_scene(PairsState(chart=chart), of(table), "range", {"low": 5, "high": 5})
-    assert now.listed.rows.tolist() == [1, 3]
-    assert now.state.filters.ranges[0].tokenizer == "org/name@1.0"
-    unranged = next_scene(now.state, of(table), "unrange", {"measure": "chosen", "unit": "tokens"})
-    assert unranged.state.filters == NO_FILTERS
-    with pytest.raises(KnownError, match="'' have not been counted here yet"):
-        next_scene(PairsState(chart=Chart("chosen", "tokens")), of(table), "range", {"low": 5})
-
-
-def test_a_chart_changes_by_what_is_sent() -> None:
-    chart = Chart("prompt", "words", by_subset=True, tokenizer="demo@1")
-    view = PairsState(chart=chart)
-    assert move(view, "chart", {}) == view
-    assert move(view, "chart", {"shown": "difference"}).chart.shown == "difference"
-    assert move(view, "chart", {"unit": "tokens"}).chart == Chart(
-        "prompt", "tokens", by_subset=True, tokenizer="demo@1"
-    )
-    for value in (False, None, 1, "true", [True]):
-        assert not move(view, "chart", {"by_subset": value}).chart.by_subset
-    assert move(view, "chart", {"tokenizer": "other"}).chart.tokenizer == "demo@1"
-
-
-# Values that anybody may have sent.
-
-
-def test_what_cannot_be_is_refused(subtests: pytest.Subtests) -> None:
-    cases: list[tuple[str, Mapping[str, Any], str]] = [
-        ("fly", {}, "There is no act 'fly'"),
-        ("", {}, "There is no act ''"),
-        ("sort", {"value": "prompt"}, "An order is one of"),
-        ("sort", {}, "An order is one of"),
-        ("sort", {"value": ["chosen"]}, "An order is one of"),
-        (
-            "panel",
-            {"value": "browse"},
-            "A panel is one of pairs, lengths, kinds, rewards, review,",
-        ),
-        ("panel", {"value": {}}, "A panel is one of"),
-        ("chart", {"shown": "subset"}, "A chart is one of"),
-        ("chart", {"unit": None}, "A unit is one of chars, words, tokens, not nothing"),
-        ("chart", {"unit": "x" * 10**6}, "A unit is one of"),
-        ("pick", {}, "One can pick by"),
-        ("pick", {"facet": "subset"}, "must be a list of names, not nothing"),
-        ("pick", {"facet": ["subset"], "names": []}, "One can pick by"),
-        ("unpick", {"facet": {}, "name": "even"}, "One can pick by"),
-        ("unpick", {"facet": "subset", "names": 5}, "must be a list of names, not 5"),
-        ("search", {"words": 5}, "must be text, not int"),
-        ("search", {"words": "(", "regex": True}, "no regular expression"),
-        ("search", {"where": "id"}, "A search is in all"),
-        ("range", {}, "cannot go from nothing to nothing"),
-        ("range", {"low": float("nan")}, "A length is a whole number"),
-        ("range", {"low": 10**400}, "A length is a whole number"),
-        ("range", {"low": [1], "high": {}}, "A length is a whole number"),
-        ("range", {"low": 2, "high": 1}, "cannot go from 2 to 1"),
-        ("range", {"measure": "subset", "low": 1}, "A length is of"),
-        ("range", {"measure": ["chosen"], "low": 1}, "A length is of"),
-        ("unrange", {}, "A length is of"),
-        ("unrange", {"measure": "chosen", "unit": "bytes"}, "A length is of"),
-        ("step", {}, "A step is a whole number"),
-        ("open", {"value": "no:such"}, "There is no pair 'no:such'"),
-    ]
-    for act, sent, message in cases:
-        with subtests.test(act=act, sent=sent, message=message):
-            with pytest.raises(KnownError, match=message) as caught:
-                next_scene(at("even:4"), of(TABLE), act, sent)
-            assert len(str(caught.value)) < 250
-
-
-VALUES = st.sampled_from(
-    [
-        None, True, 0, 1, -1, 2.5, float("nan"), 10**400, "", "dog", "even", "(", "\ud800", "\0",
-        "even:4", "odd:59", [], ["even"], ["even", "odd"], [None], {}, {"value": 1},
-        *FACETS, *MEASURED, *MEASURES, *UNITS, *PAIRS_PANELS, *SORTS,
-    ]
-)  # fmt: skip
-ACTED = st.tuples(
-    st.sampled_from(ACTS), st.dictionaries(st.sampled_from(FIELDS), VALUES, max_size=4)
-)
-
-
-@given(st.lists(ACTED, max_size=8))
-def test_whatever_is_sent_the_view_stays_settled(acts: list[tuple[str, dict[str, Any]]]) -> None:
-    view = shown(PairsState()).state
-    for act, sent in acts:
-        try:
-            now = next_scene(view, of(TABLE), act, sent)
-        except KnownError:
-            continue
-        view = now.state
-        assert shown(view).state == view
-        assert sorted(now.listed.rows.tolist()) == now.filtered.rows.tolist()
-        assert now.filtered.rows.tolist() == matching_rows(TABLE, view.filters).tolist()
-
-
-# On the benchmark.
-
-
-def test_a_reader_narrows_the_real_split(real: PairTable) -> None:
-    view = PairsState()
-    for act, sent in (
-        ("pick", {"facet": "subset", "names": ["hep-rust"]}),
-        ("pick", {"facet": "longer", "names": ["rejected"]}),
-        ("search", {"words": "unwrap"}),
-    ):
-        now = next_scene(view, of(real), act, sent)
-        view = now.state
-    assert len(now.listed) == 8
-    assert view.reading == Reading("hep-rust:4415", 1)
-    assert keys(real, now.listed.rows)[0] == "hep-rust:4415"
-
-
-def test_a_bar_of_one_subsets_chart_keeps_that_subset_too() -> None:
-    sent = {"measure": "chosen", "low": 10, "high": 19, "subset": "hep-go"}
-    filters = move(PairsState(), "range", sent).filters
-    assert filters.picked == (("subset", ("hep-go",)),)
-    assert [(each.low, each.high) for each in filters.ranges] == [(10, 19)]
+def test_a_typed_name_is_in_no_link_as_it_is() -> None:
+    name = "<script>'\"&#"
+    assert quote(name, safe="") in PairsState(model=name).href()

@@ -4,47 +4,47 @@ from dataclasses import replace
 
 import pytest
 
-from explorer.core.links import Decoded
-from explorer.data.filters import NO_FILTERS
-from explorer.reader.links import cell_query, compare_query, decode_pairs, failures_query
-from explorer.reader.reading import Reading
+from explorer.reader.links import cell_query, compare_query, failures_query, read_pairs
 from explorer.reader.state import PairsState
 from explorer.results.field import MAJORITY
 from explorer.stats.duels import CELLS, Cell
 from tests.explorer.boards import comparing
 
-SOME = PairsState("org/set", NO_FILTERS.picking("section", ["Chat"]), reading=Reading(key="a:1"))
+SOME = PairsState("org/set", section=("Chat",), key="a:1")
 
 
 @pytest.mark.parametrize("pairs", [PairsState(), SOME])
 def test_a_models_failures_are_asked_for_with_the_pairs(pairs: PairsState) -> None:
-    asked = decode_pairs(failures_query("org/m", pairs)).state
-    assert asked == replace(pairs, outcomes=True, model="org/m")
+    assert read_pairs(failures_query("org/m", pairs)) == (replace(pairs, model="org/m"), ())
 
 
 @pytest.mark.parametrize("cell", CELLS)
 def test_cells_are_asked_for_with_the_pairs(cell: Cell) -> None:
-    asked = decode_pairs(cell_query("a/&", "b", cell, SOME)).state
-    of_a = replace(SOME, outcomes=True, model="a/&")
-    assert asked == replace(of_a, kind="all", against="b", cell=cell)
+    asked, _ = read_pairs(cell_query("a/&", "b", cell, SOME))
+    assert asked == replace(SOME, model="a/&", kind="all", against="b", cell=cell)
 
 
 @pytest.mark.parametrize(
     ("link", "state"),
     [
         ("?tab=browse&sort=-chosen&panel=lengths", PairsState(sort="-chosen", panel="lengths")),
-        ("?tab=failures", PairsState().of("")),
-        ("?tab=failures&pairs=telling", PairsState(outcomes=True, field_kind="telling")),
+        ("?tab=failures", PairsState(model="")),
+        ("?tab=failures&pairs=telling", PairsState(model="", field_kind="telling")),
         (
             "?tab=failures&model=m&show=near&slice=longer:rejected&by=-surprise&part=kinds",
-            replace(PairsState(slices=("longer:rejected",), sort="-surprise").of("m"),
-                    kind="near", panel="kinds"),
+            PairsState(
+                slices=("longer:rejected",), sort="-surprise", model="m", kind="near", panel="kinds"
+            ),
         ),
-        ("?tab=failures&model=m&by=-length", PairsState(sort="-difference").of("m")),
+        ("?tab=failures&model=m&by=-length", PairsState(sort="-difference", model="m")),
     ],
-)  # fmt: skip
+)
 def test_links_of_the_tabs_that_were_open_the_same(link: str, state: PairsState) -> None:
-    assert decode_pairs(link) == Decoded(state)
+    assert read_pairs(link) == (state, ())
+
+
+def test_a_tab_that_there_is_not_is_named() -> None:
+    assert read_pairs("?tab=elsewhere&q=dog") == (PairsState(words="dog"), ("tab=elsewhere",))
 
 
 def test_models_are_compared_as_their_tab_writes_it() -> None:

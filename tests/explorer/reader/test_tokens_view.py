@@ -1,28 +1,28 @@
 """Token rewards of the open pair: whole texts, inert, and the reward that the run gave."""
 
 import re
+from collections.abc import Generator
 from html import unescape
 
-import gradio as gr
 import numpy as np
 import pytest
 
 from explorer.core.html import signed
 from explorer.data.table import PairTable
 from explorer.data.typed import typed_pair
-from explorer.reader.reading import Reading
-from explorer.reader.session import Session
-from explorer.reader.state import PairsState
-from explorer.reader.tokens_view import has_tokens, tokens_html
+from explorer.reader.tokens_view import has_tokens, pair_tokens, tokens_html
+from explorer.runs.visitors import Visitor
 from explorer.stores import Stores
-from explorer.tabs.pairs.acts_view import PairsTab
 from scoring.engine.scorer import Traits
+from scoring.errors import KnownError
 from scoring.probing.side_rewards import SideRewards, TokenReward, TokenRewards
 from scoring.record import Run
 from scoring.spec import ModelSpec
 from tests.explorer.beginning import begun
+from tests.explorer.stepping import gone_through
 from tests.explorer.tables import row, small_table
 
+NOBODY = Visitor()
 HOSTILE = '<script>alert(1)</script> & "quotes" 漢字 👍🏽'
 
 
@@ -33,17 +33,17 @@ def run(stores: Stores, demo: PairTable) -> Run:
     return last.run
 
 
-@pytest.fixture
-def tokens(pairs_tab: PairsTab) -> PairsTab:
-    return pairs_tab
+def steps_of(stores: Stores, run: Run, key: str) -> Generator[str, None, str]:
+    """Has a pair of a run rewarded token by token."""
+    model = stores.fields.name_of(run.id, None, None, NOBODY)
+    field = stores.fields.of(model, None, run.facts.pairs, NOBODY)
+    row = field.table.row_of(key)
+    assert row is not None
+    return pair_tokens(stores.runs, field, model, row, NOBODY)
 
 
-def page_of(tokens: PairsTab, run: Run, key: str) -> Session:
-    """A page that shows a pair of a run."""
-    session = Session()
-    model = tokens.scenes.fields.name_of(run.id, *session.where)
-    session.show(PairsState(reading=Reading(key)).of(model))
-    return session
+def html_of(stores: Stores, run: Run, key: str) -> str:
+    return gone_through(steps_of(stores, run, key))[0]
 
 
 def texts_of(html: str) -> list[str]:
@@ -54,11 +54,10 @@ def texts_of(html: str) -> list[str]:
 
 
 def test_both_responses_are_there_whole_with_the_rewards_of_the_run(
-    tokens: PairsTab, run: Run, demo: PairTable
+    stores: Stores, run: Run, demo: PairTable
 ) -> None:
     pair = run.rows()[0]
-    *_, shown = tokens.show_tokens(page_of(tokens, run, pair.key))
-    html, plot, *_ = shown.values()
+    html = html_of(stores, run, pair.key)
     cells = demo.find(pair.key)
     assert cells is not None
     assert [each.strip() for each in texts_of(html)] == [
@@ -67,7 +66,7 @@ def test_both_responses_are_there_whole_with_the_rewards_of_the_run(
     rewards = re.findall(r'class="reward">([^<]*)<', html)
     assert rewards == [signed(pair.chosen_reward), signed(pair.rejected_reward)]
     assert "differs from the run" not in html
-    assert plot["visible"] is True
+    assert "data-plot" in html
 
 
 @pytest.mark.parametrize(
@@ -82,46 +81,32 @@ def test_code_is_set_as_code(subset: str, words: str, is_code: bool) -> None:
     assert ('class="pair tokens code"' in tokens_html(rewards, "k", subset)) == is_code
 
 
-def test_hostile_text_stays_text(tokens: PairsTab, stores: Stores) -> None:
+def test_hostile_text_stays_text(stores: Stores) -> None:
     table = small_table(row(prompt="p", chosen=HOSTILE, rejected="no"))
     stores.pairs._opened[table.id] = table
     *_, last = begun(stores.runs, "me", "demo", table, np.arange(1))
     assert last.run is not None
-    *_, shown = tokens.show_tokens(page_of(tokens, last.run, "mine:0"))
-    html, *_ = shown.values()
+    html = html_of(stores, last.run, "mine:0")
     assert "<script>" not in html
     assert texts_of(html)[0].strip() == HOSTILE
 
 
 def test_they_are_offered_for_runs_of_a_classifier_alone(
-    tokens: PairsTab, run: Run, stores: Stores, demo: PairTable
+    run: Run, stores: Stores, demo: PairTable
 ) -> None:
     *_, last = begun(stores.runs, "me", "longer", demo, np.arange(4))
     assert last.run is not None
     for each, offered in ((run, True), (last.run, False)):
-        page = page_of(tokens, each, demo.key_of(0))
-        model = page.seen(PairsState).model
-        assert has_tokens(tokens.scenes.fields.of(model, *page.where), model) is offered
-    with pytest.raises(gr.Error, match="need the model itself"):
-        list(tokens.show_tokens(page))
+        model = stores.fields.name_of(each.id, None, None, NOBODY)
+        assert has_tokens(stores.fields.of(model, None, demo.id, NOBODY), model) is offered
+    with pytest.raises(KnownError, match="choose a run of your own"):
+        html_of(stores, last.run, demo.key_of(0))
 
 
-@pytest.mark.parametrize("key", ["gone:1", "", "\ud800"])
-def test_a_pair_that_is_not_there_is_refused(key: str, tokens: PairsTab, run: Run) -> None:
-    with pytest.raises(gr.Error, match="choose a run of your own"):
-        list(tokens.show_tokens(page_of(tokens, run, key)))
-
-
-def test_while_a_run_is_under_way_one_waits(
-    tokens: PairsTab, run: Run, stores: Stores, demo: PairTable
-) -> None:
-    page = page_of(tokens, run, run.rows()[0].key)
+def test_while_a_run_is_under_way_one_waits(run: Run, stores: Stores, demo: PairTable) -> None:
     stream = begun(stores.runs, "she", "demo", demo, np.arange(40))
     next(each for each in stream if each.stage == "running")
-    waiting = tokens.show_tokens(page)
-    words, *_ = next(waiting).values()
-    assert "1 ahead of you in the queue" in words
+    waiting = steps_of(stores, run, run.rows()[0].key)
+    assert "1 ahead of you in the queue" in next(waiting)
     stream.close()
-    *_, shown = waiting
-    _, plot, *_ = shown.values()
-    assert plot["visible"] is True
+    assert "data-plot" in gone_through(waiting)[0]

@@ -7,13 +7,17 @@ from typing import Any
 import numpy as np
 
 from explorer.core.settings import Settings
+from explorer.data.tokens import TokenCounter
 from explorer.page import models_view
+from explorer.reader.scene import Scenes
 from explorer.runs.cards import RunCard, write_card
 from explorer.runs.visitors import Visitor
 from explorer.stats.rules import PRIOR_SCORED
 from explorer.stores import open_stores
 from explorer.tabs.models.view import ModelsView
+from explorer.tabs.pairs.view import PairsView
 from scoring.benchmark import SUBSETS
+from scoring.hub.access import Hub
 from scoring.record import Run, new_folder
 from scoring.spec import Plan, RunFacts, ScoredPack, ScoredPair
 from tests.conftest import until
@@ -65,6 +69,13 @@ def open_models(home: Path, results: Path | None = None) -> ModelsView:
         home, pairs="demo", results=folder, results_of=OF_DEMO, offline=True, public=True
     )
     return models_view(open_stores(settings))
+
+
+def pairs_beside(models: ModelsView) -> PairsView:
+    """The Pairs tab of the same server."""
+    settings, fields = models.settings, models.fields
+    counter = TokenCounter(settings.home, Hub(offline=True), settings.model_policy)
+    return PairsView(Scenes(fields.tables, counter, fields), models.measuring, settings)
 
 
 def write_run(models: ModelsView, title: str, n: int, *, keys: list[str] | None = None) -> Run:

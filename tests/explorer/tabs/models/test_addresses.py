@@ -4,10 +4,8 @@
 shows what differs.
 """
 
-import re
 import sys
 import tempfile
-from itertools import chain
 from pathlib import Path
 from urllib.parse import quote_plus
 
@@ -16,6 +14,7 @@ import pytest
 from explorer.core.settings import DEMO_PAIRS
 from explorer.data.table import PairTable
 from scoring.pairs.opening import read_pairs
+from tests.explorer.addressed import Texts, check_files, files_of, texts_of, write_files
 from tests.explorer.rival_fields import HOSTILE
 from tests.explorer.tabs.models.published import (
     ELSEWHERE,
@@ -31,7 +30,6 @@ from tests.explorer.tabs.models.published import (
     write_published,
     write_run,
 )
-from tests.golden.reading import Outline
 
 FOLDER = Path(__file__).parent / "addresses"
 ADDRESSES = {
@@ -97,11 +95,6 @@ ADDRESSES = {
     "ensemble of a model without rewards": "panel=ensembles&member={a}&member={plain}",
 }  # fmt: skip
 """What is shown -> the address, in which names stand in braces."""
-PASSING = {
-    r"\d{4}-\d\d-\d\d[ +]\d\d:\d\d:\d\d": "TIME",
-    r"\b\d{8}-\d{6}(-[0-9a-f]{16})?": "RUN",
-}
-"""What differs each time."""
 MEANS = {"model": "org/file", "model_type": "DPO", "hep-go": 0.5, "donotanswer": 0.25}
 
 
@@ -124,27 +117,11 @@ class Shown:
         names |= {"hostile": HOSTILE, "token": self.token}
         self.names = {name: quote_plus(each, "/:@") for name, each in names.items()}
 
-    def texts(self, address: str) -> tuple[str, str]:
+    def texts(self, address: str) -> Texts:
         """The visible text of an address, and its links and fields, by region."""
         query = f"?tab=models&{address.format(**self.names)}"
-        regions = {name: Outline(html) for name, html in measured(self.models, query).items()}
         understood, _ = self.models.regions(query, ME)
-        heads = [f"asked: {address}", f"understood: {understood}"]
-        lines = [(f"## {name}", *each.lines) for name, each in regions.items()]
-        links = [(f"## {name}", *each.links) for name, each in regions.items()]
-        return self._text([*heads, *chain(*lines)]), self._text([*heads, *chain(*links)])
-
-    def _text(self, lines: list[str]) -> str:
-        text = "\n".join([*lines, ""]).replace(self.token, "TOKEN")
-        for passing, word in PASSING.items():
-            text = re.sub(passing, word, text)
-        return re.sub(r"\d+\.\d{6,}", lambda found: f"{float(found[0]):.9g}", text)
-
-
-def files_of(name: str) -> tuple[Path, Path]:
-    """Where the texts of an address lie."""
-    stem = re.sub(r"\W+", "-", name)
-    return FOLDER / f"{stem}.txt", FOLDER / f"{stem}.links.txt"
+        return texts_of(address, understood, measured(self.models, query), self.token)
 
 
 @pytest.fixture(scope="module")
@@ -154,27 +131,16 @@ def shown(tmp_path_factory: pytest.TempPathFactory) -> Shown:
 
 @pytest.mark.parametrize("name", ADDRESSES)
 def test_an_address_shows_what_it_showed(name: str, shown: Shown) -> None:
-    for path, now in zip(files_of(name), shown.texts(ADDRESSES[name]), strict=True):
+    for path, now in zip(files_of(FOLDER, name), shown.texts(ADDRESSES[name]), strict=True):
         before = path.read_text("utf-8")
         assert before == now, __doc__
 
 
 def test_there_is_no_file_of_another_address() -> None:
-    files = {path for name in ADDRESSES for path in files_of(name)}
-    assert {*FOLDER.iterdir()} == files and len(files) == 2 * len(ADDRESSES)
-
-
-def write() -> None:
-    """Bring the files up to date."""
-    FOLDER.mkdir(exist_ok=True)
-    for path in FOLDER.iterdir():
-        path.unlink()
-    with tempfile.TemporaryDirectory() as home:
-        shown = Shown(Path(home))
-        for name, address in ADDRESSES.items():
-            for path, text in zip(files_of(name), shown.texts(address), strict=True):
-                path.write_text(text, "utf-8")
+    check_files(FOLDER, ADDRESSES)
 
 
 if __name__ == "__main__" and sys.argv[1:] == ["--write"]:
-    write()
+    with tempfile.TemporaryDirectory() as home:
+        showing = Shown(Path(home))
+        write_files(FOLDER, {name: showing.texts(each) for name, each in ADDRESSES.items()})

@@ -15,7 +15,7 @@ from explorer.reader.state import PairsState
 from explorer.results.board import build_board
 from explorer.results.field import Field
 from explorer.stats.matrix import OutcomeMatrix, order_of
-from explorer.tabs.pairs.export_view import FAIL_FORMATS, FailFormat, export_fails, fail_file_name
+from explorer.tabs.pairs.exports import FAIL_FORMATS, FailFormat, export_fails, fail_file_name
 from explorer.tabs.pairs.fail_report import LONGEST_TEXT, WORST_PAIRS, fenced, scores_of
 from explorer.tabs.pairs.notes import PairNotes, mark_of
 from scoring.errors import KnownError
@@ -30,12 +30,12 @@ NONE = PairNotes()
 def shown_of(model: str = MODEL, kind: Any = "losses", field: Field | None = None) -> Scene:
     field = field or small_field()
     kinds = {"kind": kind} if model else {"field_kind": kind}
-    return scene(replace(PairsState().of(model), **kinds), SeenPairs(field.table, field))
+    return scene(replace(PairsState(model=model), **kinds), SeenPairs(field.table, field))
 
 
 def written(now: Scene, form: FailFormat, folder: Path, notes: PairNotes = NONE) -> Path:
     path = folder / fail_file_name(now, form)
-    *_, _ = export_fails(now, form, path, notes)
+    export_fails(now, form, path, notes)
     assert [each.name for each in folder.iterdir()] == [path.name]
     return path
 
@@ -51,7 +51,7 @@ def json_rows(path: Path) -> list[dict[str, Any]]:
 
 def test_csv_lists_every_pair_in_the_order_of_the_list(tmp_path: Path) -> None:
     now = shown_of(kind="all")
-    notes = NONE.put(mark_of(now.known, 3), "=wrong way round")
+    notes = PairNotes({mark_of(now.known, 3): "=wrong way round"})
     rows = csv_rows(written(now, "csv", tmp_path, notes))
     assert [each["key"] for each in rows] == [now.listed.key(at) for at in range(8)]
     worst = rows[0]
@@ -68,7 +68,7 @@ def test_csv_lists_every_pair_in_the_order_of_the_list(tmp_path: Path) -> None:
 
 def test_jsonl_is_the_preference_format_of_trl(tmp_path: Path) -> None:
     now = shown_of()
-    rows = json_rows(written(now, "jsonl", tmp_path, NONE.put(mark_of(now.known, 2), "?")))
+    rows = json_rows(written(now, "jsonl", tmp_path, PairNotes({mark_of(now.known, 2): "?"})))
     assert [each["key"] for each in rows] == ["hep-go:3", "hep-go:2"]
     first, second = rows
     assert first["prompt"] == [{"role": "user", "content": f"p3{HOSTILE}"}]
@@ -116,9 +116,8 @@ def blocks(report: str) -> tuple[str, list[str]]:
 
 def test_the_report_has_the_figures_and_hostile_text_stays_data(tmp_path: Path) -> None:
     state, pairs = shown_of().state, shown_of().pairs
-    filters = state.filters.picking("subset", ["hep-go", "Chat | `x`"])
-    now = scene(replace(state, filters=filters), pairs)
-    notes = NONE.put(mark_of(now.known, 2), "a | b <b>")
+    now = scene(replace(state, subset=("hep-go", "Chat | `x`")), pairs)
+    notes = PairNotes({mark_of(now.known, 2): "a | b <b>"})
     words, inside = blocks(written(now, "md", tmp_path, notes).read_text("utf-8"))
     assert words.startswith("# org/a\\|b\\_&lt;script&gt;\n")
     assert "<script>" not in words and "# heading" not in words
@@ -167,23 +166,19 @@ def test_without_texts_all_but_jsonl_leave_them_out_and_say_so(tmp_path: Path) -
     now = shown_of(field=small_field(has_texts=False))
     assert not {"prompt", "chosen"} & csv_rows(written(now, "csv", tmp_path))[0].keys()
     with pytest.raises(KnownError, match="texts of the pairs, which are not loaded"):
-        list(export_fails(now, "jsonl", tmp_path / "x", NONE))
+        export_fails(now, "jsonl", tmp_path / "x", NONE)
     report = next(tmp_path.iterdir()).with_suffix(".md")
-    list(export_fails(now, "md", report, NONE))
+    export_fails(now, "md", report, NONE)
     assert "texts of these pairs are not loaded" in report.read_text("utf-8")
     assert "```" not in report.read_text("utf-8")
 
 
 @pytest.mark.parametrize("form", FAIL_FORMATS)
 def test_a_file_is_there_whole_or_not_at_all(form: FailFormat, tmp_path: Path) -> None:
-    steps = export_fails(shown_of(), form, tmp_path / "x", NONE)
-    next(steps)
-    steps.close()
-    assert list(tmp_path.iterdir()) == []
     with pytest.raises(KnownError, match="cannot be written"):
-        list(export_fails(shown_of(), form, tmp_path / "nowhere" / "x", NONE))
+        export_fails(shown_of(), form, tmp_path / "nowhere" / "x", NONE)
     with pytest.raises(KnownError, match="No pair matches"):
-        list(export_fails(shown_of("half", "losses"), form, tmp_path / "x", NONE))
+        export_fails(shown_of("half", "losses"), form, tmp_path / "x", NONE)
 
 
 def test_names_of_files_are_safe() -> None:
@@ -226,6 +221,6 @@ def test_figures_of_real_models_are_those_of_the_board(
     lost = np.flatnonzero(matrix.outcomes[0] == 0)
     listed = csv_rows(written(now, "csv", tmp_path))
     assert sorted(each["key"] for each in listed) == sorted(real.key_of(int(at)) for at in lost)
-    list(export_fails(now, "md", tmp_path / "r.md", NONE))
+    export_fails(now, "md", tmp_path / "r.md", NONE)
     words, inside = blocks((tmp_path / "r.md").read_text("utf-8"))
     assert len(inside) == 3 * WORST_PAIRS and "| RewardBench score |" in words

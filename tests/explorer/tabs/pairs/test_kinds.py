@@ -1,7 +1,5 @@
 """What kind of pairs a model fails, beside few and many others."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
@@ -28,7 +26,7 @@ def shown_of(table: PairTable, n_others: int) -> Scene:
         models, (None,) * len(models), models, order_of(table), wins.astype(np.float32),
         everything, ~everything, unknown, unknown,
     )  # fmt: skip
-    state = replace(PairsState().of(models[0]), panel="kinds")
+    state = PairsState(model=models[0], panel="kinds")
     return scene(state, SeenPairs(table, Field(table, matrix, {}, ("key",))))
 
 

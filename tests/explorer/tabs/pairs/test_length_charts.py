@@ -1,6 +1,7 @@
 import json
 from itertools import pairwise
 from typing import Any
+from urllib.parse import parse_qsl
 
 import numpy as np
 import pytest
@@ -19,7 +20,7 @@ from explorer.data.lengths import (
     measures_of,
 )
 from explorer.data.table import Measure, PairTable
-from explorer.tabs.pairs.lengths_view import length_figure, small_multiples
+from explorer.tabs.pairs.lengths import length_figure, small_multiples
 
 EMPTY = Histogram([], {"chosen": [], "rejected": []}, 0, 0)
 TWO = Histogram([0, 500, 1000], {"chosen": [1, 2], "rejected": [3, 0]}, 7, 12_345)
@@ -48,7 +49,8 @@ def test_chosen_are_bars_and_rejected_a_line_over_them(demo: PairTable) -> None:
 def test_each_point_carries_the_range_that_a_click_asks_for() -> None:
     drawn = traces(length_figure(TWO, "responses", "chars"))
     for measure in ("chosen", "rejected"):
-        assert drawn[measure]["customdata"] == [[measure, None, 499], [measure, 500, None]]
+        ends = [f"range={measure}.chars..499", f"range={measure}.chars.500."]
+        assert drawn[measure]["customdata"] == ends
 
 
 def test_what_is_read_over_a_bar_says_how_far_an_open_end_goes() -> None:
@@ -75,7 +77,8 @@ def test_differences_are_parted_at_zero(demo: PairTable) -> None:
     assert all(x < 0 for x in drawn["rejected"]["x"])
     assert all(x > 0 for x in drawn["chosen"]["x"])
     assert drawn["rejected"]["y"] + drawn["chosen"]["y"] == found.counts["difference"]
-    assert {data[0] for trace in drawn.values() for data in trace["customdata"]} == {"difference"}
+    asked = [each for trace in drawn.values() for each in trace["customdata"]]
+    assert all(each.startswith("range=difference.chars.") for each in asked)
     assert [shape["x0"] for shape in parsed(figure)["layout"]["shapes"]] == [0]
 
 
@@ -113,8 +116,9 @@ def test_small_multiples_count_every_pair_of_every_subset(demo: PairTable, shown
     for measure in measures_of(shown):
         counted = dict.fromkeys(found.by_subset, 0)
         for trace in drawn["data"]:
-            for count, (kind, _, _, subset) in zip(trace["y"], trace["customdata"], strict=True):
-                counted[subset] += count if kind == measure else 0
+            for count, asked in zip(trace["y"], trace["customdata"], strict=True):
+                (_, kept), (_, subset) = parse_qsl(asked)
+                counted[subset] += count if kept.startswith(f"{measure}.") else 0
         assert counted == demo.subset_counts
 
 
@@ -143,8 +147,8 @@ def full(n: int) -> SubsetHistograms:
 
 def test_small_multiples_are_light(real: PairTable) -> None:
     found = histograms_by_subset(real, np.arange(len(real)), "responses", "chars")
-    assert len(small_multiples(found, "responses", "chars").to_json()) < 60_000
-    assert len(small_multiples(full(MOST_CHARTS), "responses", "chars").to_json()) < 130_000
+    assert len(small_multiples(found, "responses", "chars").to_json()) < 65_000
+    assert len(small_multiples(full(MOST_CHARTS), "responses", "chars").to_json()) < 140_000
 
 
 def test_a_subset_with_an_endless_name_makes_no_endless_figure() -> None:

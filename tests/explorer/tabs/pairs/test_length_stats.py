@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from explorer.data.lengths import LengthStats, Spread
 from explorer.data.table import UNITS, Measure, Unit
-from explorer.tabs.pairs.lengths_view import stats_html
+from explorer.tabs.pairs.lengths import stats_html
 
 CHOSEN = Spread(2064.125, 310.2, 1999.5, 3501.0, 40, 4926)
 REJECTED = Spread(427.6, 90.1, 400.0, 1200.25, 15, 1569)

@@ -1,0 +1,340 @@
+"""The Pairs tab as a view: whose outcomes are shown, what goes on by itself, files, addresses."""
+
+import csv
+import json
+import logging
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote_plus
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from explorer.core.address_view import Question, answer
+from explorer.core.files import METADATA
+from explorer.core.links import LONGEST_LINK
+from explorer.core.settings import Settings
+from explorer.data.export import FORMATS
+from explorer.data.table import PairTable
+from explorer.reader.links import failures_query
+from explorer.reader.reading import PAGE_ROWS
+from explorer.reader.state import PairsState
+from explorer.runs.visitors import Visitor
+from explorer.stores import Stores, open_stores
+from explorer.tabs.pairs.notes import mark_of
+from explorer.tabs.pairs.slices import slices_html
+from explorer.tabs.pairs.view import PairsView
+from scoring.errors import KnownError
+from scoring.record import Run
+from tests.conftest import until
+from tests.explorer.beginning import begun
+from tests.explorer.board_data import OF_DEMO, coin_flips, write_results
+from tests.explorer.browsing import answered_of, links_in, pairs_view_on, scenes_on
+from tests.explorer.html_reading import is_told_as_our_own
+from tests.explorer.tables import row, small_table
+from tests.explorer.tabs.models.published import ME, STRANGER, name_of, open_models, pairs_beside
+from tests.explorer.tabs.models.published import write_run as written_run
+
+NOBODY = Visitor()
+HOSTILE = "<img src=x onerror=alert(1)>"
+
+
+@pytest.fixture(autouse=True)
+def no_bug(caplog: pytest.LogCaptureFixture) -> Iterator[None]:
+    """Whatever is asked, nothing may fail in a way that nobody thought of."""
+    yield
+    assert [each.getMessage() for each in caplog.records if each.levelno >= logging.ERROR] == []
+
+
+@pytest.fixture(scope="module")
+def run(stores: Stores, demo: PairTable) -> Run:
+    """A run of the demo model on some demo pairs."""
+    *_, last = begun(stores.runs, "me", "demo", demo, np.arange(0, 188, 3), "every third")
+    assert last.run is not None and last.stage == "finished"
+    return last.run
+
+
+@pytest.fixture
+def model(stores: Stores, run: Run) -> str:
+    """What that run is called among models."""
+    return stores.fields.name_of(run.id, None, None, NOBODY)
+
+
+def _body(html: str) -> str:
+    return html.partition("<tbody")[2].partition("</tbody>")[0]
+
+
+def listed(html: str) -> list[str]:
+    """The keys of a list."""
+    return [PairsState.parse(each)[0].key for each in links_in(_body(html), "")]
+
+
+def file_of(view: PairsView, name: str, query: str, sent: str = "") -> tuple[str, bytes]:
+    """The name and the content of a file."""
+    file = view.as_view().files[name](query, NOBODY, sent)
+    return file.name, b"".join(file.parts)
+
+
+# Outcomes.
+
+
+def test_a_run_that_was_just_scored_opens_at_its_worst_pair(
+    pairs_view: PairsView, run: Run, model: str
+) -> None:
+    lost = [pair for pair in run.rows() if pair.outcome == "loss"]
+    keys = [pair.key for pair in sorted(lost, key=lambda pair: pair.margin or 0.0)]
+    shown = answered_of(pairs_view, failures_query(model))
+    assert len(keys) > 5 and listed(shown["main"]) == keys[:PAGE_ROWS]
+    assert f'data-key="{keys[0]}"' in shown["pair"] and is_told_as_our_own(shown["pair"])
+    assert "every third" in shown["facts"]
+    worst = next(pair for pair in lost if pair.key == keys[0])
+    assert f"{worst.chosen_tokens:,} tokens" in shown["pair"]
+    [after] = links_in(shown["steps"], "Next pair")
+    assert f"2 of {len(keys)}" in answered_of(pairs_view, after)["steps"]
+
+
+def test_a_private_run_is_to_others_as_one_that_is_gone(published: Path, tmp_path: Path) -> None:
+    models = open_models(tmp_path, published)
+    view, run = pairs_beside(models), written_run(models, "<b>mine</b>", 30)
+    name = name_of(run, models)
+    for link in ("model={}", "model={}&show=all&panel=rewards", "model=org/a-7B&against={}"):
+        mine, gone = (link.format(quote_plus(name.replace("mine", each))) for each in
+                      ("mine", "gone"))  # fmt: skip
+        assert "&lt;b&gt;mine" in "".join(answered_of(view, mine, ME).values())
+        for other in (STRANGER, NOBODY, Visitor(run.id)):
+            found = answered_of(view, mine, other)
+            as_gone = {region: html.replace("mine", "gone") for region, html in found.items()}
+            assert as_gone == answered_of(view, gone, other)
+            assert run.id not in "".join(found.values())
+            assert "mine" not in found.query
+    with pytest.raises(KnownError, match="No outcomes stand beside"):
+        view.as_view().files["outcomes.csv"](f"model={quote_plus(name)}", STRANGER, "")
+
+
+def test_a_model_of_the_board_is_offered_at_once_and_read_when_it_is_asked_for(
+    tmp_path: Path, demo: PairTable
+) -> None:
+    subsets = [demo.subset_of(row) for row in range(len(demo))]
+    flips = {name: coin_flips(0.7, len(demo), seed) for seed, name in enumerate(("org/a", "org/b"))}
+    results = write_results(tmp_path / "results", flips, subsets)
+    settings = Settings(
+        tmp_path, pairs="demo", results=str(results), results_of=OF_DEMO, offline=True
+    )
+    stores = open_stores(settings)
+    view = PairsView(scenes_on(stores), stores.measuring, settings)
+    assert all(f'value="{name}"' in answered_of(view)["head"] for name in flips)
+    asked = "model=org/b&show=all&q=the"
+    first = answered_of(view, asked)
+    assert "data-refresh" in first["status"]
+    assert first.state == PairsState(model="org/b", kind="all", words="the")
+    until(lambda: not answered_of(view, asked)["status"])
+    shown = answered_of(view, asked)
+    assert replace(shown.state, source="") == first.state
+    assert "Near misses" not in shown["head"] and "win" not in listed(shown["main"])
+
+
+def test_beside_what_goes_on_all_that_shows_it_is_looked_at_again(
+    stores: Stores, demo: PairTable, pairs_view: PairsView
+) -> None:
+    stream = begun(stores.runs, "me", "longer", demo, np.arange(40))
+    going = next(each for each in stream if each.stage == "running" and each.run is not None)
+    assert going.run is not None
+    query = failures_query(stores.fields.name_of(going.run.id, None, None, NOBODY))
+    shown = answered_of(pairs_view, query)
+    assert all("data-refresh" in shown[each] for each in ("bar", "main", "head", "facts"))
+    assert not any("data-refresh" in shown[each] for each in ("facets", "pair", "steps"))
+    assert [*stream][-1].stage == "finished"
+    assert "data-refresh" not in "".join(answered_of(pairs_view, query).values())
+
+
+def test_slices_without_texts_are_of_sections_and_subsets(
+    pairs_view: PairsView, model: str
+) -> None:
+    now = pairs_view.scenes.shown(PairsState(model=model), NOBODY).scene
+    bare = replace(now, pairs=replace(now.pairs, field=replace(now.known, has_texts=False)))
+    html = slices_html(bare)
+    assert "section Chat" in html and "rejected longer" not in html
+
+
+def test_a_slice_leads_to_its_pairs(pairs_view: PairsView, model: str) -> None:
+    query = f"panel=kinds&{failures_query(model)}"
+    href, *_ = links_in(answered_of(pairs_view, query)["main"], "section Safety")
+    assert PairsState.parse(href)[0] == replace(
+        answered_of(pairs_view, query).state, slices=("section:Safety",), panel="pairs"
+    )
+
+
+# Token rewards, and lengths in tokens.
+
+
+def test_token_rewards_are_shown_to_who_asked_for_them(
+    pairs_view: PairsView, run: Run, model: str
+) -> None:
+    query = failures_query(model, PairsState(key=run.rows()[0].key))
+    assert 'data-trigger="tokens"' in answered_of(pairs_view, query)["tokens"]
+    pairs_view.show_tokens(query, NOBODY)
+    assert "token-rewards" in answered_of(pairs_view, query)["tokens"]
+    other = failures_query(model, PairsState(key=run.rows()[1].key))
+    assert "The largest" not in answered_of(pairs_view, other)["tokens"]
+    assert answered_of(pairs_view, f"panel=lengths&{query}")["tokens"] == ""
+    with pytest.raises(KnownError, match="choose a run of your own"):
+        pairs_view.show_tokens("", NOBODY)
+
+
+def test_tokens_are_counted_when_that_is_asked_for_and_then_drawn(
+    stores: Stores, demo: PairTable
+) -> None:
+    view = PairsView(scenes_on(stores), stores.measuring, stores.settings)
+    asked = "panel=lengths&unit=tokens&tokenizer=demo&chart=prompt"
+    shown = answered_of(view, asked)
+    assert "have not been counted" in shown["main"] and "data-plot" not in shown["main"]
+    after = view.as_view().actions["count"](asked, NOBODY)
+    until(lambda: "data-refresh" not in answered_of(view, after)["main"])
+    shown = answered_of(view, after)
+    assert "data-plot" in shown["main"] and "Counted by demo@" in shown["main"]
+    assert shown.state.tokenizer.startswith("demo@")
+    assert answered_of(view, shown.query)["main"] == shown["main"]
+    paper = view.as_view().actions["paper"]("subset=hep-go&model=", NOBODY)
+    drawn = answered_of(view, paper)
+    assert (drawn.state.chart, drawn.state.subset, drawn.state.model) == ("with_prompt", (), None)
+
+
+def test_a_count_that_cannot_be_is_told_to_who_asked(pairs_view: PairsView) -> None:
+    asked = "panel=lengths&unit=tokens&tokenizer=no/such"
+    after = pairs_view.as_view().actions["count"](asked, NOBODY)
+    until(lambda: "data-refresh" not in answered_of(pairs_view, after)["main"])
+    assert 'class="note wrong"' in answered_of(pairs_view, after)["main"]
+    assert "wrong" not in answered_of(pairs_view, after, STRANGER)["main"]
+
+
+def test_a_bar_and_a_brush_lead_to_the_pairs_of_these_lengths(pairs_view: PairsView) -> None:
+    main = answered_of(pairs_view, "panel=lengths&range=chosen.chars.9.&list-page=3")["main"]
+    attributes = {name: main.split(f'data-{name}="')[1].split('"')[0] for name in ("adds", "brush")}
+    state, dropped = PairsState.parse(f"{attributes['adds']}&range=chosen.chars.50.99".replace(
+        "&amp;", "&"))  # fmt: skip
+    assert ([(each.low, each.high) for each in state.ranges], dropped) == ([(50, 99)], ())
+    assert "range=chosen.chars.%7B%7D&amp;range=rejected.chars.%7B%7D" in attributes["brush"]
+    by_subset = answered_of(pairs_view, "panel=lengths&by-subset=1")["main"]
+    assert "&amp;subset=hep-go" in by_subset or "&amp;amp;subset=hep-go" in by_subset
+    assert "data-brush" not in by_subset
+
+
+# Files.
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_a_file_of_pairs_is_of_the_list(form: str, pairs_view: PairsView, tmp_path: Path) -> None:
+    name, content = file_of(pairs_view, f"pairs.{form}", "subset=hep-go&sort=-chosen")
+    assert name == f"demo-pairs-8-pairs.{form}"
+    if form == "parquet":
+        (tmp_path / "x").write_bytes(content)
+        found = pq.read_table(tmp_path / "x")
+        assert b"Subset: hep-go" in found.schema.metadata[METADATA]
+        assert found.num_rows == 8
+    if form == "jsonl":
+        chosen = [json.loads(line)["chosen"][0]["content"] for line in content.splitlines()]
+        assert [*map(len, chosen)] == sorted(map(len, chosen), reverse=True)
+
+
+def test_files_of_outcomes_have_exact_rewards_and_the_notes_of_the_browser(
+    pairs_view: PairsView, run: Run, model: str
+) -> None:
+    field = pairs_view.scenes.fields.of(model, None, "", NOBODY)
+    row = field.table.row_of(run.rows()[0].key)
+    assert row is not None
+    notes = json.dumps({mark_of(field, row): " odd\n=1 "})
+    query = f"{failures_query(model)}&show=all"
+    name, content = file_of(pairs_view, "outcomes.csv", query, notes)
+    rows = {each["key"]: each for each in csv.DictReader(content.decode("utf-8-sig").splitlines())}
+    assert name.endswith("-all-63-pairs.csv") and len(rows) == 63
+    for pair in run.rows():
+        assert float(rows[pair.key]["chosen_reward"]) == pair.chosen_reward
+    assert [each["note"] for each in rows.values() if each["note"]] == ["odd =1"]
+    _, report = file_of(pairs_view, "outcomes.md", query, notes)
+    assert b"## Settings of the run" in report and b"odd" in report
+    for nonsense in ("", "[", "[1]", "[" * 5000, '{"a": {"b": 1}}'):
+        file_of(pairs_view, "outcomes.jsonl", query, nonsense)
+
+
+def test_no_file_stays_on_the_disk(
+    pairs_view: PairsView, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    file_of(pairs_view, "pairs.csv", "")
+    pairs_view.as_view().files["pairs.csv"]("", NOBODY, "")  # nobody fetches this one
+    with pytest.raises(KnownError, match="no pair to export"):
+        file_of(pairs_view, "pairs.csv", "q=no+such+words")
+    until(lambda: not [*tmp_path.iterdir()])
+
+
+def test_pairs_whose_texts_are_not_at_hand_are_in_no_file(published: Path, tmp_path: Path) -> None:
+    view = pairs_beside(open_models(tmp_path, published))
+    until(lambda: not answered_of(view, "model=")["status"])
+    with pytest.raises(KnownError, match="texts of these pairs are not loaded"):
+        file_of(view, "pairs.csv", "model=org/elsewhere&show=all")
+
+
+# Addresses.
+
+
+def test_a_link_can_be_copied_for_the_space(pairs_view: PairsView) -> None:
+    space = replace(pairs_view, settings=replace(pairs_view.settings, space="me/space"))
+    assert 'data-base="https://huggingface.co/spaces/me/space"' in answered_of(space)["bar"]
+    assert 'data-base=""' in answered_of(pairs_view)["bar"]
+
+
+def test_only_what_differs_is_sent_and_nothing_else_is_computed(pairs_view: PairsView) -> None:
+    view = pairs_view.as_view()
+    whole = answer(view, Question.parse({"query": "?subset=hep-go"}), NOBODY)
+    [after] = links_in(whole["regions"]["steps"], "Next pair")
+    step = answer(view, Question.parse({"query": after, "known": whole["etags"]}), NOBODY)
+    assert {*step["regions"]} == {"panels", "main", "steps", "pair"}
+    only = answer(view, Question.parse({"query": after, "only": ["status"]}), NOBODY)
+    assert {*only["etags"]} == {"status"}
+
+
+LONG = st.text(max_size=30).map(lambda words: f"{words}&" * (LONGEST_LINK // 20))
+POSTED = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
+    lambda inside: st.lists(inside, max_size=3) | st.dictionaries(st.text(), inside, max_size=3),
+    max_leaves=6,
+)
+
+
+@given(posted=POSTED | st.fixed_dictionaries({"query": st.text() | LONG, "only": POSTED}))
+def test_whatever_is_posted_is_answered(posted: Any) -> None:
+    table = small_table(row(subset="hep-go"), row(subset=HOSTILE, prompt=HOSTILE))
+    view = pairs_view_on(table)
+    found = answer(view.as_view(), Question.parse(posted), NOBODY)
+    assert "error" not in found and HOSTILE not in "".join(found["regions"].values())
+
+
+@pytest.mark.parametrize("name", ["pair", "subset", "source", "model", "q", "slice", "tokenizer"])
+def test_a_hostile_address_is_text_and_every_tab_opens(name: str, pairs_view: PairsView) -> None:
+    for panel in ("pairs", "lengths", "export"):
+        shown = answered_of(pairs_view, f"?{name}={quote_plus(HOSTILE)}&panel={panel}")
+        assert "<img" not in "".join(shown.values())
+        assert "188 pairs" in shown["bar"]
+
+
+def test_other_pairs_with_the_same_prompt_are_named_and_lead_there() -> None:
+    table = small_table(*(row(id=number, prompt="same") for number in range(3)))
+    shown = answered_of(pairs_view_on(table))
+    assert "Same prompt in:" in shown["pair"]
+    assert [PairsState.parse(each)[0].key for each in links_in(shown["pair"], "mine:")] == [
+        "mine:1", "mine:2",
+    ]  # fmt: skip
+
+
+def test_where_nothing_passes_there_is_a_way_out(pairs_view: PairsView) -> None:
+    shown = answered_of(pairs_view, "q=no+such+words&sort=-chosen")
+    assert "No pair matches" in shown["bar"]
+    [href] = links_in(shown["bar"], "Reset all filters")
+    assert "188 of 188" in answered_of(pairs_view, href)["bar"]
+    none = answered_of(pairs_view, "model=&pairs=negative&subset=hep-go")
+    assert "No pair matches" in none["bar"] and links_in(none["bar"], "Reset all filters")
