@@ -167,16 +167,17 @@ class Scenes:
         return SeenPairs(table, field, crowd, partial(self.counter.known, table))
 
     def now(self, session: Session) -> Scene:
-        """What the Pairs tab of a session shows."""
-        return self.shown(session.seen(PairsState), session.visitor).scene
+        """What the Pairs tab of a session shows; raises as `pairs_of` and `scene`."""
+        state = session.seen(PairsState)
+        return scene(state, self.pairs_of(state, session.visitor))
 
     def with_texts(self, session: Session) -> PairTable:
         """The pairs that a session looks at, for what needs their texts.
 
         Raises:
-            KnownError: the texts are not at hand.
+            KnownError: as of `pairs_of`, or the texts are not at hand.
         """
-        pairs = self.now(session).pairs
+        pairs = self.pairs_of(session.seen(PairsState), session.visitor)
         if not pairs.has_texts:
             raise KnownError(text("fails.no_texts"))
         return pairs.table

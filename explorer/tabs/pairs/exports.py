@@ -49,7 +49,6 @@ def export_html(now: Scene) -> str:
     return render(
         "tabs/pairs/export.html",
         query=now.state.href(),
-        n=len(rows),
         has_texts=now.pairs.has_texts,
         forms={form: text(f"export.{form}") for form in FORMATS},
         outcome_forms={form: text(f"failexport.{form}") for form in FAIL_FORMATS},

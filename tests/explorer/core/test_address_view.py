@@ -34,7 +34,7 @@ def regions_of(query: str, visitor: Any) -> tuple[str, Regions]:
     return query.removeprefix("?"), {"head": lambda: query, "who": lambda: f"<b>{visitor}"}
 
 
-def no_file(query: str, visitor: Any) -> File:
+def no_file(query: str, visitor: Any, sent: str) -> File:
     raise KnownError(f"There is nothing to export for {visitor}.")
 
 
@@ -43,7 +43,9 @@ VIEW = View(
     regions_of,
     {"turn": lambda query, visitor: f"?turned={visitor}"},
     {
-        "list.csv": lambda query, visitor: File("list.csv", iter([query.encode(), b"|", visitor])),
+        "list.csv": lambda query, visitor, sent: File(
+            "list.csv", iter([query.encode(), b"|", visitor, sent.encode()])
+        ),
         "none": no_file,
     },
 )

@@ -63,14 +63,16 @@ def test_text_stays_text_whatever_it_is(diff: Diff, words: str, other: str, quer
         more_rejected=[{"text": words, "model": other}],
     )
     display = Display(diff, Query(query))
-    reading = read(pair_html(cells, words or "k", display, same_prompt=[words, other]))
+    reading = read(
+        pair_html(cells, words or "k", display, same_prompt=[(words, "?a=1"), (other, "?a=2")])
+    )
     empty = "(empty)"
     assert reading.of_class["body"] == [
         each or empty for each in (words, words, other, other, words)
     ]
     assert reading.of_class["key"] == [words or "k"]
     assert reading.of_class["goto"] == [words, other]
-    assert reading.attributes["button", "data-key"] == [words, other]
+    assert reading.attributes["a", "href"] == ["?a=1", "?a=2"]
     assert reading.attributes["div", "data-key"] == [words or "k"]
 
 
@@ -232,10 +234,10 @@ def test_harmful_subsets_begin_with_a_warning_and_others_have_none() -> None:
 
 def test_other_pairs_with_the_prompt_are_named_up_to_a_number() -> None:
     keys = [f"s:{number}" for number in range(MOST_SAME + 3)]
-    reading = read(pair_html(pair(), "k", Display(), same_prompt=keys))
-    assert reading.attributes["button", "data-key"] == keys[:MOST_SAME]
+    reading = read(pair_html(pair(), "k", Display(), same_prompt=[(each, "?") for each in keys]))
+    assert reading.of_class["goto"] == keys[:MOST_SAME]
     assert reading.of_class["same"][0].strip().endswith("+ 3 more")
-    assert "more" not in read(pair_html(pair(), "k", Display(), same_prompt=["a"])).words
+    assert "more" not in read(pair_html(pair(), "k", Display(), same_prompt=[("a", "?")])).words
 
 
 def test_rendered_texts_say_that_they_carry_no_marks() -> None:

@@ -236,8 +236,8 @@ def test_models_are_counted_and_not_their_runs(tmp_path: Path) -> None:
     for model in (first, ""):
         assert not field.difficulty(model).known.any()
         assert np.isnan(field.difficulty(model).share).all()
-    assert "No other model has a result" in who_html(field, 0, first)
-    assert "%" not in who_html(field, 0)
+    assert "No other model has a result" in who_html(PairsState(model=first), field, 0)
+    assert "%" not in who_html(PairsState(), field, 0)
     other = finished(stores.runs, "shorter", demo, every)
     [field] = stores.fields.all(None, None, [])
     shorter = stores.fields.name_of(other.id, None, None, [])
@@ -245,7 +245,7 @@ def test_models_are_counted_and_not_their_runs(tmp_path: Path) -> None:
     np.testing.assert_array_equal(field.others(first), [field.outcomes(shorter)])
     np.testing.assert_array_equal(field.others(shorter), [field.outcomes(first)])  # has more pairs
     assert set(field.difficulty().known.tolist()) == {2}
-    who = who_html(field, 0, first)
+    who = who_html(PairsState(model=first), field, 0)
     assert "Failed by " in who and "Your runs and others (" in who
     assert set(re.findall("<h3>(.+?)</h3>", who)) <= {"Fail it", "Win it"}
 
@@ -317,8 +317,8 @@ def test_beside_swapped_pairs_nothing_published_is_shown_and_why(
     fields = fields_on(results, tmp_path, swap_sides(real), dataset=None)
     [field] = fields.all(None, None, [])
     assert field.n_models == 66 and not field.has_texts
-    now = scene(PairsState().of(""), SeenPairs(field.table, field))
+    now = scene(PairsState(model=""), SeenPairs(field.table, field))
     assert (
         "hold no texts. They are of allenai/reward-bench:filtered, so they are shown beside no "
-        "other pairs" in head_html(now, [])
+        "other pairs" in head_html(now, now.state, [])
     )

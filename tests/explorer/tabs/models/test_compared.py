@@ -7,7 +7,7 @@ import pytest
 from explorer.data.table import PairTable
 from explorer.reader.scene import SeenPairs
 from explorer.reader.scene import scene as pairs_scene
-from explorer.reader.state import PAIRS_LINK
+from explorer.reader.state import PairsState
 from explorer.results.field import MAJORITY, Field
 from explorer.stats.duels import CELLS, DuelPart, duel
 from explorer.stats.paired import PairedTest, paired_test
@@ -95,9 +95,9 @@ def test_what_cannot_be_compared_is_cut_down_and_told() -> None:
 def test_links_name_the_pairs_where_their_texts_are_at_hand() -> None:
     now, textless = scene(comparing("org/a", "org/b")), replace(rivals(), has_texts=False)
     for href in (lambda now: cell_href(now, "both"), pair_href):
-        source = PAIRS_LINK.decode(href(now)).state.source
+        source = PairsState.parse(href(now))[0].source
         assert source == now.field.table.id
-        assert PAIRS_LINK.decode(href(compared(now.state, textless))).state.source == ""
+        assert PairsState.parse(href(compared(now.state, textless)))[0].source == ""
 
 
 def test_two_models_are_compared_on_the_pairs_that_both_have() -> None:
@@ -170,9 +170,9 @@ def test_likeness_by_hand() -> None:
 
 def n_listed(link: str, field: Field) -> int:
     """How many pairs the Pairs tab lists where a link leads to it."""
-    decoded = PAIRS_LINK.decode(link)
-    assert link.startswith("?tab=pairs&") and not decoded.dropped
-    return len(pairs_scene(decoded.state, SeenPairs(field.table, field)).listed)
+    state, dropped = PairsState.parse(link)
+    assert link.startswith("?tab=pairs&") and not dropped
+    return len(pairs_scene(state, SeenPairs(field.table, field)).listed)
 
 
 def test_a_cell_leads_to_as_many_pairs_of_the_pairs_tab() -> None:

@@ -13,8 +13,7 @@ import pytest
 
 from explorer.core.parts import Filling, Posted, components
 from explorer.core.settings import Settings
-from explorer.data.filters import Filters, LengthRange
-from explorer.data.search import Query
+from explorer.data.filters import LengthRange
 from explorer.data.table import PairTable
 from explorer.reader.fields_view import TypedFields
 from explorer.reader.session import Session
@@ -111,12 +110,12 @@ def scored(score: ScoreTab, session: Session, **held: Any) -> Filled:
     return ended(score, session, pressed(score, session, **held))
 
 
-CHAT = Filters().picking("section", ["Chat"])
+CHAT = PairsState(section=("Chat",))
 
 
 def test_what_the_pairs_tab_lists_is_chosen(score: ScoreTab, demo: PairTable) -> None:
-    filters = replace(CHAT.keeping(LengthRange("chosen", "chars", 1, None)), query=Query("a"))
-    found = chosen(score, page_on(PairsState(filters=filters)), which="filter")
+    listed = replace(CHAT, ranges=(LengthRange("chosen", "chars", 1, None),), words="a")
+    found = chosen(score, page_on(listed), which="filter")
     assert 0 < len(found.rows) <= 40
     assert {demo.subset_of(row)[:6] for row in found.rows} <= {"alpaca", "mt-ben"}
     assert found.words == ("Section: Chat, chosen characters ≥ 1, “a” (in all texts)")
@@ -128,7 +127,7 @@ def test_without_a_filter_all_pairs_are_chosen(score: ScoreTab) -> None:
 
 
 def test_by_subset_the_filter_does_not_matter(score: ScoreTab) -> None:
-    found = chosen(score, page_on(PairsState(filters=CHAT)), per_subset=2, seed=7)
+    found = chosen(score, page_on(CHAT), per_subset=2, seed=7)
     assert len(found.rows) == 46
     assert found.words == "2 from each subset, seed 7"
     again = chosen(score, Session(), per_subset=2, seed=7)
@@ -170,13 +169,13 @@ def test_a_number_that_is_none_is_refused_by_name(
 
 def test_how_many_are_chosen_is_said(score: ScoreTab) -> None:
     assert "46 pairs selected" in counted(score, Session(), per_subset=2)
-    gone = PairsState(filters=Filters().picking("subset", ["gone"]))
+    gone = PairsState(subset=("gone",))
     said = HtmlReading(counted(score, page_on(gone), which="filter"), {"div"})
     assert "No pairs are selected" in said.of_class["wrong"][0]
 
 
 def test_a_range_of_tokens_that_are_not_counted_any_more_is_said(score: ScoreTab) -> None:
-    lost = PairsState(filters=Filters().keeping(LengthRange("chosen", "tokens", 1, None, "gone")))
+    lost = PairsState(ranges=(LengthRange("chosen", "tokens", 1, None, "gone"),))
     assert "not been counted here" in counted(score, page_on(lost), which="filter")
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from explorer.data.table import PairTable
 from explorer.reader.scene import SeenPairs, scene
-from explorer.reader.state import PAIRS_LINK
+from explorer.reader.state import PairsState
 from explorer.results.field import Field
 from explorer.results.own import find_published, own_names
 from explorer.stats.matrix import order_of, outcome_matrix
@@ -116,7 +116,7 @@ def test_exactly_the_flipped_pairs_are_found(
     [field, name] = field_with(run, real, shared_data)
     compare, _ = ModelsState.parse(found.query)
     assert (compare.a, compare.b) == (name, MODEL)
-    state = PAIRS_LINK.decode(changed_query(name, MODEL, "only_b")).state
+    state = PairsState.parse(changed_query(name, MODEL, "only_b"))[0]
     rows = scene(state, SeenPairs(field.table, field)).filtered.rows
     assert {field.table.key_of(int(row)) for row in rows} == set(found.lost)
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from explorer.reader.state import PAIRS_LINK
+from explorer.reader.state import PairsState
 from explorer.results.field import Field
 from explorer.results.own import Match
 from explorer.tabs.score.published_check import (
@@ -67,7 +67,7 @@ def test_both_numbers_their_difference_and_what_changed_are_shown(tmp_path: Path
     ):
         assert each in words
     links = re.findall(r'href="\?tab=pairs&amp;([^"]*)"', html)
-    states = [PAIRS_LINK.decode(each.replace("&amp;", "&")).state for each in links]
+    states = [PairsState.parse(each.replace("&amp;", "&"))[0] for each in links]
     assert {(state.model, state.against) for state in states} == {("mine", HOSTILE)}
     assert {state.cell for state in states} == {"only_a", "only_b"}
     assert html.count("?tab=models&amp;panel=compare&amp;a=mine&amp;b=") == 1

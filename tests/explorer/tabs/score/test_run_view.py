@@ -13,7 +13,7 @@ import pytest
 from explorer.core.html import part, percent
 from explorer.core.settings import Settings
 from explorer.reader.session import Session
-from explorer.reader.state import PAIRS_LINK
+from explorer.reader.state import PairsState
 from explorer.results.own import own_name
 from explorer.runs.live import LiveRun
 from explorer.runs.progress import Progress
@@ -99,7 +99,7 @@ def test_a_row_of_the_result_leads_to_all_pairs_of_its_subset() -> None:
     )
     assert html.count("weighted mean") == 2  # of sections, not of their subsets
     linked = dict(re.findall(r'<a href="\?tab=pairs&amp;([^"]+)" data-go="">([^<]+)</a>', html))
-    states = {words: PAIRS_LINK.decode(unescape(query)).state for query, words in linked.items()}
+    states = {words: PairsState.parse(unescape(query))[0] for query, words in linked.items()}
     assert [*states] == ["Safety", "donotanswer", "Reasoning", "hep-go"]
     for name, state in states.items():
         assert (state.model, state.kind) == (own_name(RUN), "all")
@@ -131,8 +131,8 @@ def test_the_clearest_failures_lead_to_their_pairs() -> None:
     assert html.count("<li>") == WORST_SUBSETS and "hep-go:39" in read.words
     assert html.index("&lt;i&gt;") < html.index("hep-go:39")
     query = html.split('href="?tab=pairs&amp;')[1].split('"')[0].replace("&amp;", "&")
-    state = PAIRS_LINK.decode(query).state
-    assert (state.model, state.reading.key) == (own_name(RUN), hostile.key)
+    state = PairsState.parse(query)[0]
+    assert (state.model, state.key) == (own_name(RUN), hostile.key)
     assert worst_html(own_name(RUN), pairs(1)) == ""
 
 
@@ -147,8 +147,8 @@ def test_the_newest_pair_comes_first_and_each_is_opened_by_its_row(report: Repor
     rows = re.findall(r"<tr>(.*?)</tr>", found.split("<tbody>")[1], re.S)
     assert re.findall(r">([^<>\s]+)<", rows[0]) == ["hep-go:3", "lost", "−4.000", "−4.000", "0.000"]
     [link] = re.findall(r'href="\?tab=pairs&amp;([^"]*)"', rows[0])
-    state = PAIRS_LINK.decode(unescape(link)).state
-    assert (state.model, state.reading.key, state.kind) == (own_name(RUN), "hep-go:3", "all")
+    state = PairsState.parse(unescape(link))[0]
+    assert (state.model, state.key, state.kind) == (own_name(RUN), "hep-go:3", "all")
 
 
 def test_failures_are_listed_and_counted(report: ReportParts) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from explorer.data.table import PairTable
 from explorer.reader.session import Session
-from explorer.reader.state import PAIRS_LINK
+from explorer.reader.state import PairsState
 from explorer.runs.visitors import Visitor
 from explorer.stores import Stores
 from explorer.tabs.score.acts_view import ScoreTab
@@ -96,7 +96,7 @@ def test_each_of_two_runs_begun_in_one_second_leads_to_its_own_failures(
         name = tab.scenes.fields.name_of(run.id, *session.where)
         html = shown["report.cards"] + shown["report.margins"]
         links = re.findall(r'href="\?tab=pairs&amp;([^"]*)"', html)
-        assert {PAIRS_LINK.decode(unescape(link)).state.model for link in links} == {name}
+        assert {PairsState.parse(unescape(link))[0].model for link in links} == {name}
 
 
 def test_what_is_followed_is_shown_again_after_the_list(tab: ScoreTab, runs: list[Run]) -> None:

@@ -16,7 +16,6 @@ from explorer.core.settings import Settings
 from explorer.core.work import Latest
 from explorer.data.table import PairTable
 from explorer.data.typed import PUBLIC_LONGEST, typed_pair
-from explorer.reader.reading import Reading
 from explorer.reader.session import Session
 from explorer.reader.state import PairsState
 from explorer.runs.orders import ModelOrder
@@ -304,12 +303,12 @@ def test_the_pair_open_in_pairs_is_taken(
 ) -> None:
     """With outcomes beside it or without."""
     state = PairsState(demo.id).of(model)
-    me.show(replace(state, reading=Reading(demo.key_of(7))))
+    me.show(replace(state, key=demo.key_of(7)))
     texts, _ = typed_in(tab, tab.opened(me, *TEXTS))
     cells = demo.cells(7)
     assert texts[1:] == [cells["chosen"], cells["rejected"]] and me.seen(Past) == Past((TEXTS,))
-    for nothing in ("gone:1", "", "\ud800"):
-        me.show(replace(state, reading=Reading(nothing)))
+    for nothing in ("gone:1", "\ud800"):
+        me.show(replace(state, key=nothing))
         with pytest.raises(gr.Error, match="No pair is open"):
             tab.opened(me, *TEXTS)
 

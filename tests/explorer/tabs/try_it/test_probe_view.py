@@ -10,7 +10,6 @@ import gradio as gr
 import pytest
 
 from explorer.core.work import Latest
-from explorer.data.filters import Filters
 from explorer.data.library import Library
 from explorer.data.table import PairTable
 from explorer.reader.session import Session
@@ -90,7 +89,7 @@ def test_it_runs_to_its_end(panel: ProbePanel, me: Session) -> None:
 
 
 def test_what_the_pairs_tab_lists_is_probed(panel: ProbePanel, me: Session) -> None:
-    me.show(PairsState(filters=Filters().picking("subset", ["donotanswer"])))
+    me.show(PairsState(subset=("donotanswer",)))
     list(run(panel, me, "filter", None, None, ["upper"]))
     assert {pair.subset for pair in probe_of(me).pairs} == {"donotanswer"}
 
@@ -164,7 +163,7 @@ def test_a_model_that_cannot_be_is_refused(model: Any, panel: ProbePanel) -> Non
 
 
 def test_no_pairs_and_too_many_are_refused(panel: ProbePanel, me: Session) -> None:
-    me.show(PairsState(filters=Filters().picking("subset", ["gone"])))
+    me.show(PairsState(subset=("gone",)))
     *_, last = run(panel, me, "filter", None, None, ["upper"])
     assert "No pairs" in last.status
     few = replace(panel, settings=replace(panel.settings, max_pairs=30))
