@@ -132,7 +132,7 @@ def test_the_walk_finds_the_modules_that_are_there() -> None:
     )
     assert set(SCORING) - set(TORCH_FREE) == WITH_TORCH
     assert {"explorer.data.table", "explorer.runs.queue", "explorer.results"} <= set(PURE)
-    assert {"explorer.tabs.pairs.acts_view", "explorer.core.theme"} <= set(UI)
+    assert {"explorer.tabs.pairs.view", "explorer.core.theme"} <= set(UI)
 
 
 def test_importing_all_but_the_ui_asks_no_network_and_loads_nothing_heavy() -> None:
@@ -227,16 +227,16 @@ def test_the_app_only_joins_the_parts() -> None:
 
 BUDGETS: dict[str, int] = {
     "scoring": 15_200,
-    "explorer/core": 4_100,
+    "explorer/core": 4_200,
     "explorer/data": 4_000,
     "explorer/stats": 2_500,
     "explorer/results": 3_400,
     "explorer/runs": 3_000,
-    "explorer/tabs": 13_100,
+    "explorer/tabs": 12_700,
     "explorer/api": 1_600,
     "explorer": 500,
-    "tests": 62_200,
-    "templates": 2_000,
+    "tests": 61_000,
+    "templates": 2_200,
     "scripts": 1_100,
     "text.toml": 1_500,
 }
@@ -250,7 +250,7 @@ WORDS = frozenset(
 """Of names they say too little: verbs of speech, participles in place of things, adverbs."""
 MOST_NAMES = 137
 """Functions and classes whose names have one of `WORDS`: may only fall, and 60 are wanted."""
-MOST_LONG_LINES = 138
+MOST_LONG_LINES = 110
 """Lines of templates and scripts above 120 characters: may only fall."""
 _LONGEST_LINE = 120
 _OURS = [path for room in ("explorer", "scoring", "tests") for path in (ROOT / room).rglob("*")]

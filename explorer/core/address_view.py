@@ -5,11 +5,9 @@ The channel is one POST a question, without Gradio's queue or state. Anybody may
 
 import hashlib
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import anyio
@@ -19,8 +17,9 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response, StreamingResponse
 from starlette.routing import Route
 
+from explorer.core.errors import user_message
+from explorer.core.files import File
 from explorer.core.links import LONGEST_LINK
-from explorer.core.parts import user_message
 from explorer.core.settings import ASSETS
 from scoring.errors import KnownError
 
@@ -33,7 +32,6 @@ _MOST_KNOWN = 50
 _LONGEST_NAME = 200
 _LONGEST_SENT = 2_000_000
 """Characters that a browser may send along for a file."""
-_CHUNK_BYTES = 1_000_000
 
 Regions = Mapping[str, Callable[[], str]]
 """Name of a region of a tab -> writes its HTML."""
@@ -42,32 +40,6 @@ Visitor = Any
 """Who asks, as `Identify` gives it."""
 Identify = Callable[[gr.Request, gr.OAuthProfile | None, gr.OAuthToken | None, str], Visitor]
 """(request, profile, token, the browser's secret) -> who asks."""
-
-
-@dataclass(frozen=True, slots=True)
-class File:
-    """A file to take away: its name, and its parts."""
-
-    name: str
-    parts: Iterator[bytes]
-
-
-def written_file(name: str, write: Callable[[Path], object]) -> File:
-    """A file that is written to disk before it is sent, and gone once it was.
-
-    Raises:
-        Exception: whatever `write` raises.
-    """
-    folder = TemporaryDirectory(prefix="explorer-file-", ignore_cleanup_errors=True)
-    path = Path(folder.name, name)
-    write(path)
-
-    def parts() -> Iterator[bytes]:
-        with folder, path.open("rb") as file:
-            while part := file.read(_CHUNK_BYTES):
-                yield part
-
-    return File(name, parts())
 
 
 @dataclass(frozen=True)

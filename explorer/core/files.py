@@ -13,6 +13,7 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Literal, TextIO
@@ -50,12 +51,39 @@ _UNSEEN = re.compile(
     r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2064\u2066-\u2069\ufeff]+"
 )
 
+_CHUNK_BYTES = 1_000_000
 TextTable = Sequence[Sequence[str]]
 """Rows of cells."""
 _LONG_ROWS, _LONG_NAME = 45, 60
 """Rows that fit on a page of LaTeX, and letters of a cell that do."""
 _WIDE, _WIDEST = 80, 150
 """Letters of a row of LaTeX from which they are tiny, and from which the page is turned as well."""
+
+
+@dataclass(frozen=True, slots=True)
+class File:
+    """A file to take away: its name, and its parts."""
+
+    name: str
+    parts: Iterator[bytes]
+
+
+def written_file(name: str, write: Callable[[Path], object]) -> File:
+    """A file that is written to disk before it is sent, and gone once it was.
+
+    Raises:
+        Exception: whatever `write` raises.
+    """
+    folder = TemporaryDirectory(prefix="explorer-file-", ignore_cleanup_errors=True)
+    path = Path(folder.name, name)
+    write(path)
+
+    def parts() -> Iterator[bytes]:
+        with folder, path.open("rb") as file:
+            while part := file.read(_CHUNK_BYTES):
+                yield part
+
+    return File(name, parts())
 
 
 @contextmanager

@@ -9,11 +9,9 @@ Here are also uploads, long work told on the page, and `guarded`, by which known
 clear message and unknown ones are logged and shown as ours.
 """
 
-import errno
 import functools
 import inspect
 import json
-import logging
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -25,6 +23,7 @@ from typing import Any, TypeVar
 import gradio as gr
 from gradio.utils import get_upload_folder
 
+from explorer.core.errors import user_message
 from explorer.core.html import nothing_to_tell, part, step_html
 from explorer.core.text import text
 from explorer.core.work import shown_as
@@ -32,11 +31,7 @@ from scoring.errors import KnownError
 from scoring.limits import Step
 from scoring.paths import is_file
 
-logger = logging.getLogger(__name__)
-
 Callback = TypeVar("Callback", bound=Callable[..., Any])
-_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
-"""Numbers of the errors by which a disk takes no more."""
 
 
 def guarded(callback: Callback) -> Callback:
@@ -62,21 +57,6 @@ def guarded(callback: Callback) -> Callback:
 
         wrapper = call
     return wrapper  # type: ignore[return-value]
-
-
-def disk_is_full(error: Exception) -> bool:
-    """Whether the disk did not take what was written."""
-    return isinstance(error, OSError) and error.errno in _FULL
-
-
-def user_message(error: Exception) -> str:
-    """Message to show for an error; unknown errors are logged and reported as a bug."""
-    if isinstance(error, KnownError):
-        return str(error)
-    if disk_is_full(error):
-        return text("error.full")
-    logger.error("a callback failed", exc_info=error)
-    return text("error.bug")
 
 
 @contextmanager

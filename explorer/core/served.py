@@ -35,7 +35,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from explorer.core.addresses import client_address
 from explorer.core.endpoints import answer_json, describe, openapi
-from explorer.core.parts import disk_is_full, errors_shown
+from explorer.core.errors import disk_is_full
+from explorer.core.parts import errors_shown
 from explorer.core.settings import ASSETS, Settings
 from explorer.core.sites import OwnSite, is_foreign
 from explorer.core.text import text

@@ -3,7 +3,7 @@
 Long work is a generator that yields how far it is and returns what it made. Whoever wants no more
 of it closes it; where it is to say how it ended, `Stopped` is thrown into it. What cannot yield, as
 it waits inside of others' code, is told of by `stepping`. What outlives a request of a page is
-driven by a thread (`in_background`).
+driven by a thread (`in_background`), and may be looked at by a key (`Jobs`).
 """
 
 import threading
@@ -11,12 +11,15 @@ from collections.abc import Callable, Generator, Hashable, Iterator
 from concurrent.futures import Future
 from contextlib import closing, contextmanager, suppress
 from contextvars import copy_context
+from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Generic, TypeVar
 from weakref import WeakValueDictionary
 
 from explorer.core.caches import LruCache
+from explorer.core.errors import user_message
 from explorer.core.text import text
-from scoring.errors import Stopped
+from scoring.errors import KnownError, Stopped
 
 S = TypeVar("S")
 T = TypeVar("T")
@@ -234,3 +237,80 @@ class Latest:
             with self._changed:
                 self._answered.discard(session)
                 self._changed.notify_all()
+
+
+MOST_JOBS = 200
+"""That are remembered, with their results."""
+MOST_AT_ONCE = 16
+"""That go on."""
+
+
+@dataclass
+class Job(Generic[S, T]):
+    """One piece of work.
+
+    step: how far it is; None before its first word. result: what it made; None until then.
+    refused: why it made nothing; "" otherwise. is_over: whether it ended, or was stopped.
+    """
+
+    step: S | None = None
+    result: T | None = None
+    refused: str = ""
+    is_over: bool = False
+    stop: threading.Event = field(default_factory=threading.Event)
+
+
+class Jobs(Generic[S, T]):
+    """Callable from any thread.
+
+    >>> jobs = Jobs[int, str]()
+    >>> def work():
+    ...     yield 1
+    ...     return "made"
+    >>> jobs.begin("key", work).join()
+    >>> jobs.of("key").result
+    'made'
+    """
+
+    def __init__(self) -> None:
+        self._jobs = LruCache[Job[S, T]](MOST_JOBS)
+        self._lock = threading.Lock()
+
+    def of(self, key: Hashable) -> Job[S, T] | None:
+        """The work that was begun last by a key; None if none was."""
+        return self._jobs.get(key)
+
+    def begin(
+        self, key: Hashable, work: Callable[[], Generator[S, None, T]]
+    ) -> threading.Thread | None:
+        """Begin work, unless it goes on already. Gives its thread; None if it was there.
+
+        Raises:
+            KnownError: too much goes on.
+        """
+        with self._lock:
+            job = self._jobs.get(key)
+            if job is not None and not job.is_over:
+                return None
+            if sum(not each.is_over for each in self._jobs.snapshot()) >= MOST_AT_ONCE:
+                raise KnownError("The server is busy. Try again in a minute.")
+            job = self._jobs[key] = Job()
+        return in_background(partial(_run, job, work))
+
+    def stop(self, key: Hashable) -> None:
+        """End work after its present step."""
+        if (job := self._jobs.get(key)) is not None:
+            job.stop.set()
+
+
+def _run(job: Job[S, T], work: Callable[[], Generator[S, None, T]]) -> None:
+    try:
+        with closing(work()) as steps:
+            while not job.stop.is_set():
+                job.step = next(steps)
+    except StopIteration as ended:
+        job.result = ended.value
+    except Exception as error:
+        job.refused = user_message(error)
+    finally:
+        job.is_over = True

@@ -110,9 +110,10 @@ class Scene:
 class Shown:
     """A scene, and what of its address is not shown.
 
-    dropped: parts of a link. notes: sentences. missing: the id of pairs that are not here; "" if they are.
+    dropped: parts of a link. notes: sentences.
+    missing: the id of pairs that are not here; "" if they are.
     unread: whether the model's published results are not read yet.
-    asked: the state with a search that cannot be used, or a model whose results are not read yet.
+    asked: the state with a search that cannot be used, or a model with results not read yet.
     """
 
     scene: Scene

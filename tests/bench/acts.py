@@ -3,18 +3,19 @@
 import random
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import cycle
 from typing import Any
 
+from explorer.core.text import text
 from explorer.data.facets import FACETS, Facet
-from explorer.data.filters import Filters, LengthRange
-from explorer.data.lengths import MEASURED
-from explorer.data.search import Query
+from explorer.data.filters import LengthRange
+from explorer.data.lengths import MEASURED, measures_of
 from explorer.data.table import MEASURES, PairTable, Unit
 from explorer.reader.diffs import DIFFS
-from explorer.reader.reading import Reading, n_pages
-from explorer.reader.state import BY_LENGTH, Chart, PairsState
+from explorer.reader.reading import n_pages
+from explorer.reader.state import BY_LENGTH, PairsState, changed
 
 ROUNDS = 20
 _SAMPLE = 400
@@ -26,11 +27,13 @@ _UNITS: tuple[Unit, ...] = ("chars", "words")
 
 @dataclass(frozen=True, slots=True)
 class Act:
-    """One act, and what is on screen before it. name: "" for opening the link of the state."""
+    """A link that is followed: its address, or its words on screen.
 
-    state: PairsState
-    name: str
-    sent: dict[str, Any]
+    before: the address that is on screen; "" for none.
+    """
+
+    before: str
+    followed: str
 
 
 class Visitor:
@@ -59,17 +62,16 @@ class Visitor:
             "search: a pattern": self._patterns(),
             "search, with filters": self._searches(self._rare, self._filtered()),
             "sort": self._sorts(),
-            "turn a page": self._reads("turn", lambda: self._random.choice((-1, 1, 2))),
-            "jump to a page": self._reads("page", self._page),
-            "next pair": self._reads("step", lambda: 1),
-            "random pair": self._reads("random", lambda: None),
-            "open a pair": self._reads("open", self._key),
-            "go to a key": self._reads("goto", self._key),
-            "marks of what differs": self._reads("diff", lambda: self._random.choice(DIFFS)),
-            "open the lengths": self._charts("panel", value="lengths"),
-            "chart: of what": self._charts("chart", shown=MEASURED),
-            "chart: unit": self._charts("chart", unit=_UNITS),
-            "chart: by subset": self._charts("chart", by_subset=(True, True, False)),
+            "turn a page": self._turns(),
+            "jump to a page": self._jumps(),
+            "next pair": self._steps(),
+            "random pair": self._randoms(),
+            "open a pair": self._opens(),
+            "marks of what differs": self._marks(),
+            "open the lengths": self._charts("panel", ("lengths",)),
+            "chart: of what": self._charts("chart", MEASURED),
+            "chart: unit": self._charts("unit", _UNITS),
+            "chart: by subset": self._charts("by_subset", (True, True, False)),
             "brush a range": self._brushes(),
             "drop a range": self._drops(),
             "reset": self._resets(),
@@ -77,13 +79,15 @@ class Visitor:
         }
         return {kind: [next(acts) for _ in range(ROUNDS)] for kind, acts in kinds.items()}
 
-    def _picks(self, facet: Facet) -> Iterator[Act]:
-        while True:
-            yield Act(PairsState(), "pick", {"facet": facet, "names": self._names(facet)})
+    def _narrowing(self, state: PairsState, **changes: Any) -> Act:
+        """To other pairs. As a script has it, the open pair stays open if it is listed."""
+        return Act(state.href(), state.narrowed(keep=state.key or self._table.key_of(0), **changes))
 
-    def _names(self, facet: Facet) -> list[str]:
+    def _picks(self, facet: Facet) -> Iterator[Act]:
         names = self._table.facets[facet].names
-        return self._random.sample(names, self._random.randint(1, min(3, len(names))))
+        while True:
+            some = self._random.sample(names, self._random.randint(1, min(3, len(names))))
+            yield self._narrowing(PairsState(), **{facet: tuple(some)})
 
     def _searches(
         self, words: list[str], states: Iterator[PairsState] | None = None, case: bool = False
@@ -91,7 +95,7 @@ class Visitor:
         """words: to choose from; where they are none, it is something that no text has."""
         while True:
             state = next(states) if states else PairsState()
-            yield Act(state, "search", {"words": self._fresh(words), "case": case})
+            yield self._narrowing(state, words=self._fresh(words), case=case)
 
     def _fresh(self, words: list[str]) -> str:
         left = [word for word in words if word.lower() not in self._seen]
@@ -104,14 +108,12 @@ class Visitor:
         while True:
             words = self._random.choice(long)
             start = self._random.randrange(len(words) - 60)
-            yield Act(PairsState(), "search", {"words": words[start : start + 60].strip()})
+            yield self._narrowing(PairsState(), words=words[start : start + 60].strip())
 
     def _in_columns(self) -> Iterator[Act]:
         while True:
             for where in ("prompt", "chosen", "rejected"):
-                yield Act(
-                    PairsState(), "search", {"words": self._fresh(self._rare), "where": where}
-                )
+                yield self._narrowing(PairsState(), words=self._fresh(self._rare), where=where)
 
     def _patterns(self) -> Iterator[Act]:
         words = (r"\b{}\b", r"{}\s+\w+ed\b", r"(?m)^{}", r"\d+ {}")
@@ -119,47 +121,66 @@ class Visitor:
         while True:
             for shape in shapes:
                 common = self._random.sample(self._common, 2)
-                yield Act(PairsState(), "search", {"words": shape.format(*common), "regex": True})
+                yield self._narrowing(PairsState(), words=shape.format(*common), regex=True)
 
     def _filtered(self) -> Iterator[PairsState]:
         """States with facets, a range, a search (the same ones all the time) and an order."""
         picks: tuple[Facet, ...] = ("subset", "longer", "section", "code", "language")
         words = self._random.sample(self._common, 3)
         while True:
-            filters = Filters()
+            picked: dict[str, Any] = {}
             for facet in self._random.sample(picks, 2):
-                column = self._table.facets[facet]
-                filters = filters.picking(facet, column.names[: max(2, len(column.names) // 2)])
+                names = self._table.facets[facet].names
+                picked[facet] = tuple(names[: max(2, len(names) // 2)])
             measure, low = self._random.choice(MEASURES[:3]), self._random.randrange(100)
-            filters = filters.keeping(LengthRange(measure, "chars", low, 20 * low + 1000))
-            query = Query(self._random.choice(words)) if self._random.random() < 0.5 else Query()
+            picked["ranges"] = (LengthRange(measure, "chars", low, 20 * low + 1000),)
+            if self._random.random() < 0.5:
+                picked["words"] = self._random.choice(words)
             sort = self._random.choice(_SORTS)
-            yield PairsState(
-                filters=replace(filters, query=query), sort=sort, reading=self._reading()
-            )
+            yield changed(self._reading(sort), picked)
+
+    def _reading(self, sort: str = "") -> PairsState:
+        return PairsState(sort=sort, key=self._key(), page=self._page())
 
     def _sorts(self) -> Iterator[Act]:
         filtered = self._filtered()
         while True:
             for sort in _SORTS:
-                state = (
-                    replace(next(filtered), sort="")
-                    if self._random.random() < 0.5
-                    else PairsState()
-                )
-                yield Act(state, "sort", {"value": sort})
+                some = next(filtered) if self._random.random() < 0.5 else PairsState()
+                state = replace(some, sort="")
+                yield Act(state.href(), state.narrowed(sort=sort))
 
-    def _reads(self, name: str, value: Any) -> Iterator[Act]:
-        """Steps in the whole table, in the table in another order, and in what was filtered."""
-        filtered = self._filtered()
-        while True:
-            yield Act(PairsState(reading=self._reading()), name, {"value": value()})
-            sort = self._random.choice(_SORTS[1:])
-            yield Act(PairsState(sort=sort, reading=self._reading()), name, {"value": value()})
-            yield Act(next(filtered), name, {"value": value()})
+    def _read(self) -> Iterator[PairsState]:
+        """The whole table, the table in another order, and what was filtered, each somewhere."""
+        for filtered in self._filtered():
+            yield self._reading()
+            yield self._reading(self._random.choice(_SORTS[1:]))
+            yield filtered
 
-    def _reading(self) -> Reading:
-        return Reading(key=self._key(), page=self._page())
+    def _turns(self) -> Iterator[Act]:
+        for state in self._read():
+            page = max(1, state.page + self._random.choice((-1, 1)))
+            yield Act(replace(state, key="").href(), state.narrowed(page=page))
+
+    def _jumps(self) -> Iterator[Act]:
+        for state in self._read():
+            yield Act(state.href(), state.narrowed(page=self._page()))
+
+    def _steps(self) -> Iterator[Act]:
+        for state in self._read():
+            yield Act(state.href(), text("reader.next"))
+
+    def _randoms(self) -> Iterator[Act]:
+        for state in self._read():
+            yield self._narrowing(state, random=True)
+
+    def _opens(self) -> Iterator[Act]:
+        for state in self._read():
+            yield Act(state.href(), state.href(key=self._key(), page=1))
+
+    def _marks(self) -> Iterator[Act]:
+        for state in self._read():
+            yield Act(state.href(), state.href(diff=self._random.choice(DIFFS)))
 
     def _page(self) -> int:
         return self._random.randint(1, n_pages(len(self._table)))
@@ -167,41 +188,37 @@ class Visitor:
     def _key(self) -> str:
         return self._table.key_of(self._random.randrange(len(self._table)))
 
-    def _charts(self, name: str, **sent: Any) -> Iterator[Act]:
-        """sent: a value, or a tuple of values that take turns."""
-        filtered, place = self._filtered(), 0
-        while True:
-            state = next(filtered) if place % 2 else PairsState()
-            if name != "panel":
-                state = replace(state, panel="lengths", chart=self._chart())
-            chosen = {
-                key: value[place % len(value)] if isinstance(value, tuple) else value
-                for key, value in sent.items()
-            }
-            place += 1
-            yield Act(replace(state, chart=self._chart()), name, chosen)
-
-    def _chart(self) -> Chart:
+    def _charted(self) -> Iterator[PairsState]:
+        """A chart of the whole table, and one of what was filtered, in turn."""
         one_of = self._random.choice
-        return Chart(one_of(MEASURED), one_of(_UNITS), by_subset=one_of((True, False)))
+        for filtered in self._filtered():
+            for state in (PairsState(), filtered):
+                chart, unit, by_subset = one_of(MEASURED), one_of(_UNITS), one_of((True, False))
+                yield replace(state, panel="lengths", chart=chart, unit=unit, by_subset=by_subset)
+
+    def _charts(self, field: str, values: Sequence[Any]) -> Iterator[Act]:
+        """values: of a field of the state; they take turns."""
+        for state, value in zip(self._charted(), cycle(values), strict=False):
+            before = replace(state, panel="pairs") if field == "panel" else state
+            yield Act(before.href(), state.href(**{field: value}))
 
     def _brushes(self) -> Iterator[Act]:
-        for act in self._charts("range"):
-            low = self._random.randrange(500)
-            yield replace(act, sent={"low": low, "high": low + self._random.randrange(1, 3000)})
+        for charted in self._charted():
+            state, low = replace(charted, by_subset=False), self._random.randrange(500)
+            ends = low, low + self._random.randrange(1, 3000)
+            if measures := measures_of(state.chart):
+                added = [LengthRange(each, state.unit, *ends) for each in measures]
+                yield Act(state.href(), state.narrowed(ranges=(*state.ranges, *added)))
 
     def _drops(self) -> Iterator[Act]:
-        for state in self._filtered():
-            one = state.filters.ranges[0]
-            sent = {"measure": one.measure, "unit": one.unit}
-            yield Act(
-                replace(state, panel=self._random.choice(("pairs", "lengths"))), "unrange", sent
-            )
+        for filtered in self._filtered():
+            state = replace(filtered, panel=self._random.choice(("pairs", "lengths")))
+            yield self._narrowing(state, ranges=())
 
     def _resets(self) -> Iterator[Act]:
         for state in self._filtered():
-            yield Act(state, "reset", {})
+            yield Act(state.href(), state.unfiltered().href(keep=state.key))
 
     def _links(self) -> Iterator[Act]:
         for state in self._filtered():
-            yield Act(state, "", {})
+            yield Act("", state.href())

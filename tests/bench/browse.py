@@ -8,9 +8,9 @@ be there once, as it is; all else (lengths, codes) is a few numbers a row.
 Larger tables are made from the pairs given: all rows again and again, with other ids and a number
 at the end of each text, so that no text occurs twice that did not before. Each is read by a fresh
 process that has shown the demo pairs already, so that libraries are no part of what a table adds;
-then every kind of act is done 20 times, each time another one, from another state. Times are those
-of the callback, and of making JSON of what it draws. "first" is each kind's first time, in which
-lengths, codes and the like are made; it counts in the percentiles too.
+then every kind of act is done 20 times, each time another link, from another address. Times are
+those of the whole answer: of all regions, those that stay included. "first" is each kind's first
+time, in which lengths, codes and the like are made; it counts in the percentiles too.
 
 Usage: EXPLORER_PAIRS=filtered.parquet python tests/bench/browse.py [--rows N ...] [--messages]
 
@@ -29,33 +29,27 @@ import os
 import subprocess
 import sys
 import time
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
-import gradio as gr
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute
 import pyarrow.parquet as pq
 
+from explorer.core.address_view import Question, answer
 from explorer.core.settings import Settings
-from explorer.data.library import Library
-from explorer.data.sources import DEMO_ID, Candidate, Sources, pair_sources, read_demo
+from explorer.data.sources import DEMO_ID, pair_sources, read_demo
 from explorer.data.table import PairTable
-from explorer.reader.session import Session
-from explorer.reader.state import PAIRS_LINK, PairsState
-from explorer.results.cache import OutcomeCache
-from explorer.results.fields import Fields
-from explorer.stores import open_stores
-from explorer.tabs.pairs.acts_view import PairsTab
+from explorer.reader.state import PairsState
 from scoring.hub.access import Hub
 from scoring.pairs.opening import TEXT_COLUMNS, read_pairs
-from tests.bench.acts import Act, Visitor
-from tests.explorer.browsing import pairs_parts, scenes_on
+from tests.bench.acts import ROUNDS, Act, Visitor
+from tests.explorer.browsing import NOBODY, links_in, pairs_view_on
 
 pc: Any = pyarrow.compute  # its stubs know few of the types that it takes
 ROOT = Path(__file__).parents[2]
@@ -156,37 +150,32 @@ def write_larger(pairs: pa.Table, n_rows: int, path: Path, messages: bool = Fals
 
 
 class Bench:
-    """The tab's callbacks, timed."""
+    """The tab's answers, timed."""
 
-    def __init__(self, table: PairTable, home: Path) -> None:
-        settings, hub = Settings(home=home, pairs="demo", offline=True), Hub(offline=True)
-        library = Library(Sources([Candidate("bench", lambda: table)], hub), hub, settings)
-        stores = replace(open_stores(settings), pairs=library)
-        fields = Fields(stores.results, library, OutcomeCache(home), stores.runs)
-        self._tab = PairsTab(scenes_on(replace(stores, fields=fields)), settings, pairs_parts())
+    def __init__(self, table: PairTable) -> None:
+        self._view = pairs_view_on(table).as_view()
         self.page = self.sent = 0
 
     def seconds(self, act: Act) -> float:
         """Time of one act, as the server has it."""
-        query_string, session = PAIRS_LINK.encode(act.state), Session()
-        session.show(act.state)
-        event = gr.EventData(None, {"act": act.name, "sent": act.sent})
-        tab = self._tab
+        known: dict[str, str] = {}
+        href = act.followed
+        if act.before:
+            before = self._answer(act.before, known)
+            known = before["etags"]
+            if not href.startswith("?"):
+                [href] = links_in(before["regions"]["steps"], href)
         start = time.perf_counter()
-        acted = tab.act(event, session, {}) if act.name else tab.open(query_string, session, {})
-        written = {part: _written(value) for part, value in acted.items()}
+        found = self._answer(href, known)
         seconds = time.perf_counter() - start
-        self.page = max(self.page, written.get(tab.parts.pairs, 0))
-        self.sent = max(self.sent, sum(written.values()))
+        sizes = {name: len(html.encode()) for name, html in found["regions"].items()}
+        if PairsState.parse(href)[0].panel == "pairs":
+            self.page = max(self.page, sizes.get("main", 0))
+        self.sent = max(self.sent, sum(sizes.values()))
         return seconds
 
-
-def _written(value: Any) -> int:
-    """Bytes that a callback's value is for the browser; of a figure those of its JSON."""
-    value = value.get("value", "") if isinstance(value, dict) else value
-    if hasattr(value, "to_json"):
-        value = value.to_json()
-    return len(value.encode()) if isinstance(value, str) else 0
+    def _answer(self, query: str, known: dict[str, str]) -> dict[str, Any]:
+        return answer(self._view, Question(query, known, (), "", ""), NOBODY)
 
 
 def measure(path: Path) -> Measured:
@@ -196,17 +185,16 @@ def measure(path: Path) -> Measured:
         write_larger(columns_of(read_demo()), len(read_demo()), Path(home) / "demo.parquet")
         demo = PairTable(read_pairs(Path(home) / "demo.parquet"))
         for acts in Visitor(demo).acts().values():
-            Bench(demo, Path(home)).seconds(acts[0])
+            Bench(demo).seconds(acts[0])
         before, start = resident(), time.perf_counter()
         pairs = read_pairs(path)
         load_seconds, read = time.perf_counter() - start, resident()
         n_bytes = sum(pc.sum(pc.binary_length(pairs.table[name])).as_py() for name in TEXT_COLUMNS)
         found = Measured(len(pairs.table), load, n_bytes, load_seconds, before, read)
         table = PairTable(pairs)
-        bench = Bench(table, Path(home))
-        found.seconds["open the tab"] = [
-            bench.seconds(Act(PairsState(), "", {})) for _ in range(20)
-        ]
+        bench = Bench(table)
+        opening = Act("", PairsState().href())
+        found.seconds["open the tab"] = [bench.seconds(opening) for _ in range(ROUNDS)]
         found.opened = resident()
         for kind, acts in Visitor(table).acts().items():
             found.seconds[kind] = [bench.seconds(act) for act in acts]

@@ -12,6 +12,7 @@ from explorer.core.settings import Settings
 from explorer.data.library import Library
 from explorer.data.sources import Candidate, Sources
 from explorer.data.table import PairTable
+from explorer.page import Page
 from explorer.reader.scene import Scenes
 from explorer.reader.session import Session
 from explorer.reader.state import PairsState
@@ -23,6 +24,7 @@ from explorer.stats.uncertainty import Uncertainties
 from explorer.stores import Stores, open_stores
 from explorer.tabs.pairs.view import PairsView
 from scoring.hub.access import Hub
+from tests.explorer.posting import Visitor as Poster
 
 NOBODY = Visitor()
 
@@ -80,6 +82,21 @@ def answered_of(view: PairsView, query: str = "", visitor: Visitor = NOBODY) -> 
     understood, regions = view.regions(query, visitor)
     found = Answered({name: write() for name, write in regions.items()})
     found.query = understood
+    return found
+
+
+def page_opened(by: Poster, link: object = "") -> Answered:
+    """What the Pairs tab shows to who opens the page by a link, which the page then goes by."""
+    by.data(Page.open, {"Textbox": link})
+    return followed(by, link)
+
+
+def followed(by: Poster, link: object, **posted: object) -> Answered:
+    """What the Pairs tab shows after a link on an open page was followed."""
+    answer = by.render("pairs", link, **posted)
+    by.data(Page.see, {"Textbox": f"?{answer['query']}"})
+    found = Answered(answer["regions"])
+    found.query = answer["query"]
     return found
 
 

@@ -114,6 +114,19 @@ class Visitor:
         assert not message["success"], "the event succeeded"
         return str(message["output"]["error"])
 
+    def render(self, tab: str, query: object = "", **posted: object) -> dict[str, Any]:
+        """What a view answers to an address: the query, and its regions or an error."""
+        number = next(
+            number
+            for number, part in self.page.blocks.items()
+            if isinstance(part, gr.HTML) and f'data-tab="{tab}"' in str(part.value)
+        )
+        body = {"component_id": number, "fn_name": "render", "session_hash": self.session}
+        body |= {"data": {"query": query, **posted}}
+        with self.open("component_server", json.dumps(body).encode()) as answer:
+            found: dict[str, Any] = json.load(answer)
+            return found
+
     def upload(self, name: str, content: bytes) -> dict[str, Any]:
         """Send a file as a browser does; what is then posted in its element's place."""
         edge = secrets.token_hex(8)

@@ -6,7 +6,7 @@ from http.client import HTTPConnection
 from http.server import BaseHTTPRequestHandler
 from io import BytesIO
 from pathlib import Path
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -17,10 +17,9 @@ from explorer.core import served
 from explorer.page import Page
 from explorer.runs import scorers
 from explorer.tabs.about.view import Chooser
-from explorer.tabs.pairs.acts_view import PairsTab
 from explorer.tabs.score.acts_view import ScoreTab
 from tests.conftest import PATIENCE, until
-from tests.explorer.browsing import page_opened, posted
+from tests.explorer.browsing import followed, page_opened
 from tests.explorer.conftest import Serve
 from tests.explorer.posting import Visitor, sent_file
 from tests.local_server import LocalServer
@@ -57,7 +56,7 @@ def sent(
 
 
 def still_served(visitor: Visitor) -> bool:
-    return "of 188" in str(visitor.data(PairsTab.act, event_data=posted("step", value=1)))
+    return "of 188" in visitor.render("pairs")["regions"]["bar"]
 
 
 # Bodies
@@ -92,9 +91,8 @@ def test_the_fields_of_a_form_are_not_kept(visitor: Visitor, uploads: Path) -> N
 # Files
 
 
-@pytest.mark.parametrize("callback", [Chooser.upload, PairsTab.count])
 def test_no_file_is_fetched_from_an_address(
-    callback: object, visitor: Visitor, monkeypatch: pytest.MonkeyPatch
+    visitor: Visitor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked = []
 
@@ -105,10 +103,9 @@ def test_no_file_is_fetched_from_an_address(
             self.end_headers()
 
     monkeypatch.setattr(processing_utils, "PUBLIC_HOSTNAME_WHITELIST", ["127.0.0.1"])
-    name = "upload" if callback is Chooser.upload else "tokenizer"
     with LocalServer(Handler) as other:
         for file in (sent_file(f"{other.url}/a.jsonl"), [{"deep": sent_file(f"{other.url}/b")}]):
-            assert "does not fetch" in visitor.refused(callback, {name: file})  # type: ignore[arg-type]
+            assert "does not fetch" in visitor.refused(Chooser.upload, {"upload": file})
     assert asked == [] and still_served(visitor)
 
 
@@ -134,8 +131,8 @@ def test_a_file_of_a_row_in_each_of_its_parts_is_read(serve: Serve) -> None:
         for _ in range(20_000):
             parts.write_table(rows)
     upload = visitor.upload("parts.parquet", file.getvalue())
-    visitor.data(Chooser.upload, {"upload": upload})
-    assert "20,000 of 20,000" in str(visitor.data(PairsTab.turn_to))
+    _, opened, *_ = visitor.data(Chooser.upload, {"upload": upload})
+    assert "20,000 of 20,000" in followed(visitor, f"?source={quote(opened)}")["bar"]
 
 
 # Events

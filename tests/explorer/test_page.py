@@ -18,7 +18,6 @@ from explorer.reader.session import Session
 from explorer.reader.state import PairsState
 from explorer.stores import Stores, open_stores
 from explorer.tabs.about.view import Chooser
-from explorer.tabs.pairs.acts_view import PairsTab
 from explorer.tabs.score.acts_view import ScoreTab
 from scoring.errors import KnownError
 from scoring.hub.access import Hub
@@ -71,7 +70,7 @@ def test_stop_does_not_wait_in_the_queue(page: gr.Blocks) -> None:
     ended = {
         function_name(page.fns[id_].fn) for event in page.fns.values() for id_ in event.cancels
     }
-    assert ended >= {"PairsTab.read", "PairsTab.count", "PairsTab.export", "PairsTab.show_tokens"}
+    assert ended >= {"Chooser.open", "Chooser.upload", "TrialTab.tokens"}
 
 
 def test_an_answer_touches_no_component_for_progress_that_is_hidden(page: gr.Blocks) -> None:
@@ -99,29 +98,6 @@ def test_one_call_opens_it(page: gr.Blocks) -> None:
     assert [name for name in asked if name] == ["Page.open"]
 
 
-def test_a_missing_source_is_asked_for_and_then_followed(page: gr.Blocks) -> None:
-    [asking] = [
-        number
-        for number, event in page.fns.items()
-        if function_name(event.fn) == "Chooser.open"
-        and any(kind == "change" for _, kind in event.targets)
-    ]
-    followed = [event for event in page.fns.values() if event.trigger_after == asking]
-    ways = {"nothing_to_tell", "PairsTab.follow", "wire_stop.<locals>.idle"}
-    assert {function_name(event.fn) for event in followed} == ways
-
-
-def test_every_way_of_choosing_pairs_shows_them(page: gr.Blocks) -> None:
-    turning = [
-        event.trigger_after
-        for event in page.fns.values()
-        if function_name(event.fn) == "PairsTab.turn_to"
-    ]
-    assert all(page.fns[number].fn is not None for number in turning)
-    shown = sorted(function_name(page.fns[number].fn) for number in turning)
-    assert shown == [*["Chooser.open"] * 3, "Chooser.upload", "Page.best_pairs"]
-
-
 def chain(page: gr.Blocks, first: object) -> Iterator[tuple[str, int]]:
     """The callbacks that run one after another once the page is there, each with its number."""
     numbers = [
@@ -134,12 +110,6 @@ def chain(page: gr.Blocks, first: object) -> Iterator[tuple[str, int]]:
         if number in numbers or event.trigger_after in numbers:
             numbers.append(number)
             yield function_name(event.fn), number
-
-
-def test_a_failed_load_turns_to_nothing(page: gr.Blocks) -> None:
-    for event in page.fns.values():
-        if function_name(event.fn) in ("PairsTab.turn_to", "PairsTab.follow", "PairsTab.count_in"):
-            assert event.trigger_only_on_success
 
 
 def test_uploads_and_exports_are_forgotten(page: gr.Blocks) -> None:
@@ -163,21 +133,16 @@ def test_uploads_and_exports_are_forgotten(page: gr.Blocks) -> None:
     ],
 )
 def test_a_link_opens_its_tab(link: object, tab: str, joined: Page, page: gr.Blocks) -> None:
-    shown = joined.go(act("go", query=link), Session(), {})
+    shown = joined.go(act("go", query=link), Session())
     assert shown[joined.parts.tabs].selected == tab
     assert tab in [part.id for part in page.blocks.values() if isinstance(part, gr.Tab)]
 
 
 def test_a_link_fills_its_own_tab_alone(joined: Page) -> None:
     parts, session = joined.parts, Session()
-    outputs = {
-        "pairs": set(parts.pairs.outputs),
-        "score": set(parts.score.outputs),
-    }
-    for name in (*outputs, "models"):  # whose regions the browser asks for
-        shown = set(joined.go(act("go", query=f"?tab={name}"), session, {}))
-        filled = [each for each, of in outputs.items() if shown & of]
-        assert filled == [each for each in outputs if each == name]
+    for name in ("score", "pairs", "models"):  # the browser asks for the regions of the latter
+        shown = set(joined.go(act("go", query=f"?tab={name}"), session))
+        assert bool(shown & set(parts.score.outputs)) == (name == "score")
 
 
 def test_while_nothing_is_asked_the_timer_rests(joined: Page, stores: Stores) -> None:
@@ -260,14 +225,10 @@ def test_a_page_can_be_built_twice(stores: Stores) -> None:
 
 def test_callbacks_of_all_tabs_are_there(page: gr.Blocks) -> None:
     wired = {function_name(event.fn) for event in page.fns.values()}
-    for tab in (PairsTab, Chooser, ScoreTab, Page):
+    for tab in (Chooser, ScoreTab, Page):
         methods = {f"{tab.__name__}.{name}" for name in vars(tab) if not name.startswith("_")} - {
-            "PairsTab.shown",
             "ScoreTab.chosen",
-            "PairsTab.open",
-            "PairsTab.turn_back",
             "ScoreTab.turn_back",
-            "PairsTab.missing",
             "ScoreTab.open",
         }
         assert {name for name in methods if callable(vars(tab)[name.split(".")[1]])} <= wired

@@ -1,7 +1,6 @@
 """What a public Space answers to anyone who posts to its events directly."""
 
 import asyncio
-import json
 import logging
 import re
 import time
@@ -9,16 +8,16 @@ import traceback
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import gradio as gr
 import pytest
 
 from explorer.page import Page
 from explorer.tabs.about.view import Chooser
-from explorer.tabs.pairs.acts_view import PairsTab
 from explorer.tabs.score.acts_view import ScoreTab
 from tests.conftest import ROOT
-from tests.explorer.browsing import by_name, page_opened, posted, stays
+from tests.explorer.browsing import followed, page_opened, posted
 from tests.explorer.conftest import Serve
 from tests.explorer.posting import Visitor, function_name
 
@@ -47,11 +46,6 @@ def visitor(server: Visitor) -> Visitor:
     new = Visitor(server.page)
     new.data(Page.open)
     return new
-
-
-def acted(visitor: Visitor, name: str, /, **sent: Any) -> dict[str, Any]:
-    """An act in the Pairs tab that must succeed; what it changes."""
-    return by_name(visitor.data(PairsTab.act, event_data=posted(name, **sent)))
 
 
 # Nonsense
@@ -111,7 +105,7 @@ def test_nonsense_is_refused_clearly_and_the_page_goes_on(
     capfd: pytest.CaptureFixture[str],
 ) -> None:
     """Each event once, with one kind of nonsense in every place."""
-    acted(visitor, "pick", facet="section", names=["Chat"])
+    followed(visitor, "?section=Chat")
     for number in events(visitor.page):
         kind = [*NONSENSE][number % len(NONSENSE)]
         (data, *_) = sendings(visitor.page, number, kind)
@@ -120,8 +114,8 @@ def test_nonsense_is_refused_clearly_and_the_page_goes_on(
     assert [(each.getMessage(), each.exc_text) for each in failed] == []
     assert f"{Path.cwd()}/explorer/" not in capfd.readouterr().err
     assert not any((home / "runs").glob("*"))
-    shown = by_name(visitor.data(PairsTab.act, event_data=posted("step", value=1)))
-    assert "of 188 pairs" in shown["bar"] and 'class="pair' in shown["pair"]
+    shown = followed(visitor, "?section=Chat")
+    assert "40 of 188 pairs" in shown["bar"] and 'class="pair' in shown["pair"]
 
 
 @pytest.mark.parametrize("kind", NONSENSE)
@@ -148,79 +142,38 @@ def test_every_callback_refuses_nonsense_clearly(
     assert not any((home / "runs").glob("*"))
 
 
-@pytest.mark.parametrize("kind", NONSENSE)
-def test_an_act_of_nonsense_leaves_what_is_seen(kind: str, visitor: Visitor) -> None:
-    before = acted(visitor, "pick", facet="section", names=["Chat"])
-    nonsense = NONSENSE[kind]
-    for event_data in (
-        nonsense,
-        {"act": nonsense},
-        {"act": "pick", "sent": nonsense},
-        {"act": "pick", "sent": {"facet": nonsense, "names": nonsense}},
-        {"act": "open", "sent": {"value": nonsense}},
-        {"act": "panel", "sent": {"value": nonsense}},
-    ):
-        assert visitor.refused(PairsTab.act, event_data=event_data) not in ("", "None")
-    after = acted(visitor, "step", value=0)
-    assert after["address"] == before["address"] and "40 of 188" in after["bar"]
-
-
-@pytest.mark.parametrize("name", ["search", "unpick"])
-def test_a_lone_surrogate_in_a_filter_can_be_shown(name: str, visitor: Visitor) -> None:
-    acted(visitor, "pick", facet="subset", names=["\ud800", HOSTILE])
-    shown = acted(visitor, name, words="\udfff", facet="subset", name="\ud800")
-    assert "0 of 188" in shown["bar"]
-    json.dumps(shown, ensure_ascii=False).encode()
-
-
 # What a session has seen is the server's to say
 
 
-def test_a_posted_state_is_not_accepted(visitor: Visitor) -> None:
-    acted(visitor, "pick", facet="section", names=["Chat"])
-    for forged in (
-        None,
-        {"source": "x", "filters": {}, "reading": {}},
-        "PairsState(source='/etc/passwd')",
-        [1, 2],
-        {"__type__": "update", "value": {"source": "x"}},
-    ):
-        message = visitor.post(PairsTab.act, {"State": forged}, posted("step", value=0))
-        assert message["success"]
-        shown = by_name(message["output"]["data"])
-        assert "40 of 188" in shown["bar"]
-        assert "source=demo" in shown["address"] and "section=Chat" in shown["address"]
+@pytest.mark.parametrize("kind", NONSENSE)
+def test_a_question_of_nonsense_is_answered(kind: str, visitor: Visitor) -> None:
+    nonsense = NONSENSE[kind]
+    for posted_too in ({}, dict.fromkeys(("known", "only", "secret"), nonsense)):
+        answer = visitor.render("pairs", nonsense, **posted_too)
+        assert "188 of 188" in str(answer["regions"].get("bar", "188 of 188"))
+    assert "no action" in visitor.render("pairs", "", action="fly")["error"]
 
 
 def test_a_posted_state_is_not_scored(visitor: Visitor) -> None:
-    acted(visitor, "pick", facet="subset", names=["hep-go"])
+    followed(visitor, "?subset=hep-go")
     forged = {"State": {"source": "x"}, "which": "filter"}
     assert "8 pairs selected" in visitor.data(ScoreTab.count, forged)[1]
 
 
-def test_a_state_is_never_sent_out(visitor: Visitor) -> None:
-    assert acted(visitor, "step", value=1)["table_id"] is None
-
-
 def test_sessions_do_not_see_each_other(visitor: Visitor) -> None:
-    acted(visitor, "pick", facet="section", names=["Chat"])
+    followed(visitor, "?section=Chat")
     other = Visitor(visitor.page)
-    other.data(Page.open)
-    assert "188 of 188" in acted(other, "step", value=0)["bar"]
-    assert "40 of 188" in acted(visitor, "step", value=0)["bar"]
-
-
-def test_what_did_not_change_is_not_sent(visitor: Visitor) -> None:
-    shown = acted(visitor, "step", value=1)
-    assert stays(shown["facets"]) and stays(shown["lengths.plot"]) and not stays(shown["pair"])
+    page_opened(other)
+    for one, told in ((other, "188 are selected"), (visitor, "40 pairs selected")):
+        assert told in one.data(ScoreTab.count, {"which": "filter"})[1]
 
 
 def test_a_page_that_the_server_does_not_know_is_to_be_loaded_anew(server: Visitor) -> None:
-    """As one that was left open over a restart: its address alone says what it shows."""
+    """As one that was left open over a restart; what is a view goes on by its address."""
     left_open = Visitor(server.page)
-    for tab in (PairsTab, ScoreTab):
-        refused = left_open.refused(tab.act, event_data=posted("reset"))
-        assert "Reload the page" in refused
+    assert "40 of 188" in left_open.render("pairs", "?section=Chat")["regions"]["bar"]
+    refused = left_open.refused(ScoreTab.act, event_data=posted("reset"))
+    assert "Reload the page" in refused
     assert "Reload the page" in left_open.refused(ScoreTab.start, LITTLE)
 
 
@@ -229,16 +182,17 @@ def test_a_page_that_the_server_does_not_know_is_to_be_loaded_anew(server: Visit
 
 def test_a_link_is_opened_as_posted(visitor: Visitor) -> None:
     shown = page_opened(visitor, "?subset=hep-go&panel=export")
-    assert "8 of 188" in shown["bar"] and "load_dataset" in shown["export.snippet"]
-    assert shown["columns.export"]["visible"] and not shown["columns.pairs"]["visible"]
+    assert "8 of 188" in shown["bar"] and "load_dataset" in shown["main"]
 
 
-def test_a_source_that_is_not_here_is_asked_for_and_its_link_followed(visitor: Visitor) -> None:
-    link = {"Textbox": "?source=demo&subset=hep-go"}
-    assert "not open here" in page_opened(visitor, link["Textbox"])["bar"]
-    visitor.data(Chooser.open, {"State": "/etc/passwd"})
-    shown = by_name(visitor.data(PairsTab.follow, link))
-    assert "8 of 188" in shown["bar"] and "not here" not in shown["bar"]
+def test_pairs_that_an_address_names_are_fetched_where_that_is_asked_for(visitor: Visitor) -> None:
+    shown = page_opened(visitor, "?source=org/set:test&subset=hep-go")
+    assert "not open here" in shown["bar"] and 'data-value="org/set:test"' in shown["bar"]
+    told = visitor.refused(Chooser.fetch, event_data={"value": "org/set:test"})
+    assert "Upload a file" in told
+    assert "is not here" in visitor.refused(Chooser.fetch, event_data={"value": "/etc/passwd"})
+    _, opened, *_ = visitor.data(Chooser.fetch, event_data={"value": "demo"})
+    assert "8 of 188" in followed(visitor, f"?source={quote(opened)}&subset=hep-go")["bar"]
 
 
 # Scoring
@@ -323,7 +277,7 @@ def test_a_selection_that_is_none_is_refused(
 
 
 def test_what_the_pairs_tab_lists_is_scored(visitor: Visitor) -> None:
-    acted(visitor, "pick", facet="subset", names=["hep-go"])
+    followed(visitor, "?subset=hep-go")
     status = scored(visitor, {"which": "filter", "model": "demo"})
     assert "status finished" in status and "8 pairs" in status
 
@@ -341,15 +295,17 @@ def test_a_run_is_seen_by_its_owner_alone(visitor: Visitor, home: Path) -> None:
     visitor.data(Page.open, {"BrowserState": "the secret of one"})
     assert "status finished" in scored(visitor, LITTLE)
     run = max((home / "runs").iterdir(), key=lambda folder: folder.stat().st_mtime)
-    name = next(model for model in _models(visitor) if "your run of" in model)
-    assert visitor.post(PairsTab.act, {}, posted("model", value=name))["success"]
+    models = _models(visitor, "the secret of one")
+    name = next(model for model in models if "your run of" in model)
+    link = f"?model={quote(name)}"
+    assert "your run of" in followed(visitor, link, secret="the secret of one")["pair"]
     assert run.name in listed(visitor)
 
     for secret in ("another", "", None, run.name, {"owner": "x"}, ["the secret of one"]):
         stranger = Visitor(visitor.page)
         stranger.data(Page.open, {"BrowserState": secret})
-        assert not [model for model in _models(stranger) if "your run of" in model]
-        told = str(stranger.data(PairsTab.act, {}, posted("model", value=name)))
+        assert not [model for model in _models(stranger, secret) if "your run of" in model]
+        told = str(stranger.render("pairs", link, secret=secret))
         assert "There are no per-pair results of a model" in told
         assert run.name not in listed(stranger)
         for act in ("open", "title", "share", "delete", "remove"):
@@ -377,6 +333,6 @@ def test_who_one_is_cannot_be_posted(visitor: Visitor) -> None:
     assert "mine" in told and "user:ana" not in str(told)
 
 
-def _models(visitor: Visitor) -> list[str]:
-    shown = str(visitor.data(PairsTab.show))
+def _models(visitor: Visitor, secret: object) -> list[str]:
+    shown = visitor.render("pairs", "", secret=secret)["regions"]["head"]
     return re.findall(r'<option value="([^"]*)"', shown)

@@ -6,28 +6,24 @@ import json
 import resource
 import socket
 import sys
-import tempfile
-from collections.abc import Iterator
-from functools import partial
+import urllib.request
 from io import BytesIO, StringIO
 from pathlib import Path
 from typing import Any
 from urllib.error import HTTPError
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlencode, urlsplit
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from gradio import processing_utils
 
 from explorer.core.settings import DEMO_MODEL
 from explorer.data.export import FORMATS
 from explorer.page import Page
 from explorer.tabs.about.view import Chooser
-from explorer.tabs.pairs.acts_view import PairsTab
 from scoring.models.finding import DEMO_NAME
-from tests.conftest import until
-from tests.explorer.browsing import by_name, page_opened, posted, stays
+from tests.conftest import PATIENCE, until
+from tests.explorer.browsing import Answered, followed, page_opened
 from tests.explorer.conftest import Serve
 from tests.explorer.posting import Visitor, sent_file
 
@@ -69,15 +65,14 @@ def visitor(server: Visitor) -> Visitor:
     return new
 
 
-def turned(visitor: Visitor) -> dict[str, Any]:
-    """The tab after what was opened was turned to, as the page does by itself."""
-    return by_name(visitor.data(PairsTab.turn_to))
+def turned(visitor: Visitor, told: list[Any]) -> Answered:
+    """The tab after what was opened was turned to, as the page does by itself. told: of opening."""
+    return followed(visitor, f"?source={quote(told[1])}")
 
 
 def still_there(visitor: Visitor) -> bool:
-    """Whether the demo pairs are still what is on screen, filtered as before."""
-    shown = by_name(visitor.data(PairsTab.act, event_data=posted("step", value=1)))
-    return "of 188 pairs" in shown["bar"] and bool(shown["pairs"])
+    """Whether the demo pairs are still what is told of."""
+    return "Demo pairs: 188 pairs" in str(visitor.data(Page.bars))
 
 
 # Uploads
@@ -87,26 +82,25 @@ def still_there(visitor: Visitor) -> bool:
 def test_an_uploaded_file_is_opened_and_deleted(name: str, visitor: Visitor) -> None:
     file = visitor.upload(name, FILES[name])
     assert Path(file["path"]).is_file()
-    told, *_ = visitor.data(Chooser.upload, {"upload": file})
-    assert told == ""
-    shown = turned(visitor)
+    told = visitor.data(Chooser.upload, {"upload": file})
+    assert told[0] == ""
+    shown = turned(visitor, told)
     assert "3 of 3 pairs" in shown["bar"] and 'data-key="mine:1"' in shown["pair"]
-    assert f"source={name}@" in shown["address"]
+    assert f"source={name}@" in shown.query
     assert not Path(file["path"]).exists()
 
 
 def test_the_source_bar_speaks_of_what_is_on_screen(visitor: Visitor) -> None:
     assert "Demo pairs: 188 pairs" in str(visitor.data(Page.bars))
-    visitor.data(Chooser.upload, {"upload": visitor.upload("mine.jsonl", jsonl())})
-    turned(visitor)
+    turned(visitor, visitor.data(Chooser.upload, {"upload": visitor.upload("mine.jsonl", jsonl())}))
     told = str(visitor.data(Page.bars))
     assert "Your file mine.jsonl: 3 pairs" in told and "Demo pairs" not in told
 
 
 def test_a_file_is_opened_once_more_though_it_was_deleted(visitor: Visitor) -> None:
     for _ in range(2):
-        visitor.data(Chooser.upload, {"upload": visitor.upload("again.jsonl", jsonl())})
-        assert "3 of 3 pairs" in turned(visitor)["bar"]
+        told = visitor.data(Chooser.upload, {"upload": visitor.upload("again.jsonl", jsonl())})
+        assert "3 of 3 pairs" in turned(visitor, told)["bar"]
 
 
 def test_somebody_elses_upload_is_not_shown_to_who_does_not_know_its_name(visitor: Visitor) -> None:
@@ -224,15 +218,14 @@ def test_a_public_server_refuses_a_path(visitor: Visitor, local: Path) -> None:
 def test_ones_own_machine_opens_a_path(serve: Serve, local: Path) -> None:
     visitor = serve()
     page_opened(visitor)
-    assert visitor.data(Chooser.open, {"wanted": str(local)})[0] == ""
-    assert "3 of 3 pairs" in turned(visitor)["bar"]
+    told = visitor.data(Chooser.open, {"wanted": str(local)})
+    assert told[0] == "" and "3 of 3 pairs" in turned(visitor, told)["bar"]
 
 
 def test_the_demo_is_opened_by_name_after_another_set(visitor: Visitor) -> None:
-    visitor.data(Chooser.upload, {"upload": visitor.upload("mine.jsonl", jsonl())})
-    assert "3 of 3" in turned(visitor)["bar"]
-    visitor.data(Chooser.open, {"offer": DEMO_NAME})
-    assert "188 of 188" in turned(visitor)["bar"]
+    told = visitor.data(Chooser.upload, {"upload": visitor.upload("mine.jsonl", jsonl())})
+    assert "3 of 3" in turned(visitor, told)["bar"]
+    assert "188 of 188" in turned(visitor, visitor.data(Chooser.open, {"offer": DEMO_NAME}))["bar"]
 
 
 def test_a_set_that_the_network_would_have_to_bring_says_what_to_do(visitor: Visitor) -> None:
@@ -246,28 +239,23 @@ def test_an_offer_is_described(visitor: Visitor) -> None:
 
 
 def test_opening_nothing_leaves_everything_as_it_is(visitor: Visitor) -> None:
-    visitor.data(Chooser.upload, {"upload": visitor.upload("mine.jsonl", jsonl())})
-    turned(visitor)
-    assert visitor.data(Chooser.open, {"wanted": ""})[:2] == ["", None]
-    assert all(stays(value) or value is None for value in turned(visitor).values())
-    shown = by_name(visitor.data(PairsTab.act, event_data=posted("step", value=0)))
-    assert "3 of 3 pairs" in shown["bar"]
+    assert visitor.data(Chooser.open, {"wanted": ""})[:2] == ["", ""]
+    assert still_there(visitor)
 
 
 # Exports
 
 
-@pytest.fixture
-def left_behind() -> Iterator[None]:
-    """Nothing of an export may stay in the folder for temporary files."""
-    before = set(Path(tempfile.gettempdir()).glob("explorer-export-*"))
-    yield
-    assert set(Path(tempfile.gettempdir()).glob("explorer-export-*")) <= before
-
-
-def export(form: str) -> Any:
-    """The callback of the button that exports in that form."""
-    return partial(PairsTab.export, form)  # type: ignore[arg-type]
+def fetched(visitor: Visitor, name: str, query: str, **sent: str) -> tuple[int, str, bytes]:
+    """What the route of files answers: status, name of the file, content. sent: by POST."""
+    body = urlencode(sent).encode() if sent else None
+    request = urllib.request.Request(f"{visitor.page.local_url}files/pairs/{name}{query}", body)
+    try:
+        with urllib.request.urlopen(request, timeout=PATIENCE) as answer:
+            head = answer.headers["content-disposition"]
+            return answer.status, head.split('"')[1], answer.read()
+    except HTTPError as error:
+        return error.code, "", error.read()
 
 
 def number_of_rows(name: str, content: bytes) -> int:
@@ -279,87 +267,65 @@ def number_of_rows(name: str, content: bytes) -> int:
 
 
 @pytest.mark.parametrize("form", FORMATS)
+@pytest.mark.parametrize("sent", [{}, {"secret": "mine", "sent": "{}"}])
 def test_what_is_filtered_is_exported_and_can_be_fetched(
-    form: str, visitor: Visitor, left_behind: None
+    form: str, sent: dict[str, str], visitor: Visitor
 ) -> None:
-    visitor.data(PairsTab.act, event_data=posted("pick", facet="section", names=["Chat"]))
-    told, file, stop, *_ = visitor.data(export(form))
-    assert "40" in told and file["visible"] is True and stop["interactive"]
-    value = file["value"]
-    assert value["orig_name"] == f"demo-pairs-40-pairs.{form}"
-    with visitor.open(f"file={value['path']}") as answer:
-        content = answer.read()
-    assert number_of_rows(value["orig_name"], content) == 40
+    status, name, content = fetched(visitor, f"pairs.{form}", "?section=Chat", **sent)
+    assert (status, name) == (200, f"demo-pairs-40-pairs.{form}")
+    assert number_of_rows(name, content) == 40
 
 
-def test_an_export_that_the_disk_does_not_take_is_told_of(
-    visitor: Visitor, left_behind: None, monkeypatch: pytest.MonkeyPatch
+def test_an_export_without_pairs_or_that_the_disk_does_not_take_is_told_of(
+    visitor: Visitor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    status, _, told = fetched(visitor, "pairs.csv", "?q=no+such+words")
+    assert status == 422 and b"no pair to export" in told
+
     def full(*_: object, **__: object) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(processing_utils, "save_file_to_cache", full)
-    assert "disk of this server is full" in visitor.refused(export("csv"))
-
-
-def test_an_export_without_pairs_is_refused(visitor: Visitor, left_behind: None) -> None:
-    visitor.data(PairsTab.act, event_data=posted("search", words="no such words"))
-    assert "no pair to export" in visitor.refused(export("csv"))
+    monkeypatch.setattr("explorer.tabs.pairs.exports.export", full)
+    status, _, told = fetched(visitor, "pairs.csv", "")
+    assert status == 422 and b"disk of this server is full" in told
 
 
 # Tokens
 
 
+def counted(visitor: Visitor, tokenizer: str) -> Answered:
+    """The lengths in tokens, once they are counted or refused."""
+    query = f"?{urlencode({'panel': 'lengths', 'unit': 'tokens', 'tokenizer': tokenizer})}"
+    after = f"?{visitor.render('pairs', query, action='count')['query']}"
+    until(lambda: "data-refresh" not in followed(visitor, after)["main"])
+    return followed(visitor, after)
+
+
 def test_tokens_are_counted_drawn_and_filtered_by(visitor: Visitor) -> None:
-    act = partial(visitor.data, PairsTab.act)
-    act(event_data=posted("panel", value="lengths"))
-    shown = by_name(act(event_data=posted("chart", unit="tokens")))
-    assert "visible" in shown["lengths.tokenizing"] and shown["lengths.tokenizing"]["visible"]
-    assert not shown["lengths.plot"]["visible"] and "not been counted" in shown["lengths.status"]
-
-    told, counted, *_ = visitor.data(PairsTab.count, {"tokenizer": DEMO_NAME})
-    assert (told, counted) == ("", None)
-    shown = by_name(visitor.data(PairsTab.count_in))
-    assert f"Counted by {DEMO_NAME}@" in shown["lengths.status"]
-    assert shown["lengths.plot"]["visible"] and shown["lengths.plot"]["value"]["type"] == "plotly"
-    assert "188" in shown["lengths.stats"] and "in tokens" in shown["lengths.stats"]
-    assert "unit=tokens" in shown["address"] and "tokenizer=demo@" in shown["address"]
-
-    ranged = by_name(act(event_data=posted("range", measure="chosen", low=1, high=20)))
+    shown = counted(visitor, DEMO_NAME)
+    assert f"Counted by {DEMO_NAME}@" in shown["main"] and "data-plot" in shown["main"]
+    assert "188" in shown["main"] and "in tokens" in shown["main"]
+    tokenizer = shown.state.tokenizer
+    ranged = followed(visitor, f"?{shown.query}&range=chosen.tokens.1.20.{tokenizer}")
     assert "chosen tokens 1 to 20" in ranged["bar"]
-    again = Visitor(visitor.page)
-    reopened = page_opened(again, ranged["address"])
-    assert reopened["bar"] == ranged["bar"]
+    assert page_opened(Visitor(visitor.page), f"?{ranged.query}")["bar"] == ranged["bar"]
 
 
 @pytest.mark.parametrize(
     "wanted",
-    [
-        None,
-        "",
-        " ",
-        "/etc",
-        ".",
-        "assets/demo",
-        "x" * 10**5,
-        "a b",
-        "nobody/nothing",
-        "\ud800",
-    ],
+    ["", " ", "/etc", ".", "assets/demo", "a b", "nobody/nothing", "\ud800"],
 )
-def test_a_tokenizer_that_is_not_allowed_is_refused(wanted: object, visitor: Visitor) -> None:
-    refused = visitor.refused(PairsTab.count, {"tokenizer": wanted})
-    assert 20 < len(refused) < 700 and "ours" not in refused
-    assert still_there(visitor)
+def test_a_tokenizer_that_is_not_allowed_is_refused(wanted: str, visitor: Visitor) -> None:
+    main = counted(visitor, wanted.encode("utf-8", "replace").decode())["main"]
+    told = main.partition('class="note wrong">')[2].partition("<")[0]
+    assert 20 < len(told) < 700 and "ours" not in told
 
 
 def test_a_folder_counts_on_ones_own_machine_alone(
     serve: Serve, visitor: Visitor, tmp_path: Path
 ) -> None:
     (tmp_path / "tokenizer.json").write_bytes((DEMO_MODEL / "tokenizer.json").read_bytes())
-    assert "not a tokenizer" in visitor.refused(PairsTab.count, {"tokenizer": str(tmp_path)})
+    assert "not a tokenizer" in counted(visitor, str(tmp_path))["main"]
     owner = serve()
     page_opened(owner)
-    owner.data(PairsTab.count, {"tokenizer": str(tmp_path)})
-    shown = by_name(owner.data(PairsTab.count_in))
-    assert f"tokenizer={tmp_path}@" in shown["address"]
+    assert f"tokenizer={tmp_path}@" in counted(owner, str(tmp_path)).query

@@ -11,18 +11,17 @@ import pytest
 from explorer.core.settings import Settings
 from explorer.page import models_view
 from explorer.reader.session import Session
-from explorer.reader.state import PairsState
 from explorer.results.board import Ranking
 from explorer.runs.cards import RunCard, write_card
 from explorer.runs.visitors import Visitor
 from explorer.stores import Stores, open_stores
-from explorer.tabs.pairs.acts_view import PairsTab
+from explorer.tabs.pairs.view import PairsView
 from scoring.record import Run, locked, new_folder
 from scoring.results import order as pair_order
 from scoring.spec import Plan, RunFacts, ScoredPack, ScoredPair
 from tests.conftest import until
 from tests.explorer.board_data import coin_flips, rows_in, write_results
-from tests.explorer.browsing import act, pairs_parts, scenes_on
+from tests.explorer.browsing import answered_of, scenes_on
 
 ME = Session().where
 N_RUNS, PACK = 70, 4
@@ -81,9 +80,7 @@ def stores(folder: Path, tmp_path: Path) -> Stores:
 def presses(stores: Stores) -> dict[str, Callable[[], object]]:
     """Tab -> a press on it."""
     models = models_view(stores)
-    pairs = PairsTab(scenes_on(stores), stores.settings, pairs_parts())
-    session = Session()
-    session.show(PairsState().of("org/m3"))
+    pairs = PairsView(scenes_on(stores), stores.measuring, stores.settings)
 
     def show(query: str) -> list[str]:
         _, regions = models.regions(query, Visitor())
@@ -91,7 +88,7 @@ def presses(stores: Stores) -> dict[str, Callable[[], object]]:
 
     return {
         "leaderboard": lambda: show("?tab=models&by=-Chat"),
-        "pairs": lambda: pairs.act(act("kind", value="all"), session, {}),
+        "pairs": lambda: answered_of(pairs, "model=org/m3&show=all"),
         "compare": lambda: show("?tab=models&panel=agreement&a=org/m3"),
     }
 

@@ -15,6 +15,7 @@ from jinja2 import meta, nodes
 from explorer.core import html
 from explorer.core.html import part
 from explorer.core.settings import ROOT, read_settings
+from explorer.core.work import Job
 from explorer.data.typed import typed_pair
 from explorer.page import LOGO
 from explorer.reader.tokens_view import tokens_html
@@ -135,6 +136,7 @@ def visited(server: Server) -> Iterator[Page]:
         {**compared, "panel": "ensembles"},
         {"tab": "models", "plot": "difficulty"},
         {"tab": "models", "model": a},
+        {**of_model, "tab": "pairs"},
         {"tab": "about"},
     ):
         yield Page(server, f"?{urlencode(query)}")
@@ -178,8 +180,14 @@ def to_publish_shown() -> str:
     return shown + part("sent", Publication(HOSTILE, False, HOSTILE), of="tabs/score/publish.html")
 
 
+def under_way_shown() -> str:
+    """What goes on by itself in the Pairs tab, which takes its time."""
+    going = html.render("tabs/pairs/tokens.html", job=Job[str, str](step=HOSTILE), made="")
+    return going + html.render("tabs/pairs/status.html", step=None, refused=HOSTILE)
+
+
 def test_what_a_stranger_wrote_stays_text_in_every_template(seen: set[str], server: Server) -> None:
-    written = [tokens_shown(), to_publish_shown()]
+    written = [tokens_shown(), to_publish_shown(), under_way_shown()]
     for page in visited(server):
         assert page.told == []
         parts = [each["props"] for each in page.parts.values() if each["type"] == "html"]

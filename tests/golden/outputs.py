@@ -31,7 +31,12 @@ KEYS: dict[Set, tuple[str, str]] = {
 LINKS = Path(__file__).with_name("links.txt").read_text().split()
 """{a} to {d} stand for models, {key} and {other} for pairs."""
 EXPORTS = [
-    ("?section=Reasoning&sort=-chosen&panel=export", "pairs", "export", ("csv", "parquet", "jsonl")),
+    (
+        "?section=Reasoning&sort=-chosen&panel=export",
+        "pairs",
+        "export",
+        ("csv", "parquet", "jsonl"),
+    ),
     ("?tab=failures&model={a}", "outcomes", "fail-export", ("csv", "jsonl", "md")),
 ]
 """A link, what files of it are called, and in names of outputs, and in which formats."""

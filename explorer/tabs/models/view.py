@@ -6,15 +6,9 @@ from functools import cache, partial
 
 import gradio as gr
 
-from explorer.core.address_view import (
-    File,
-    Identify,
-    Regions,
-    View,
-    build_view,
-    written_file,
-)
+from explorer.core.address_view import Identify, Regions, View, build_view
 from explorer.core.caches import LruCache
+from explorer.core.files import File, written_file
 from explorer.core.html import render
 from explorer.core.settings import Settings
 from explorer.core.text import text
@@ -89,7 +83,7 @@ class ModelsView:
         self.boards.library.sources.retry(again=True)
         return query
 
-    def file(self, form: BoardFormat, query: str, visitor: Visitor, sent: str = "") -> File:
+    def file(self, form: BoardFormat, query: str, visitor: Visitor, _sent: str) -> File:
         """The rows that an address shows, as a file.
 
         Raises:

@@ -16,8 +16,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from explorer.core.address_view import File, written_file
-from explorer.core.files import as_json, csv_file, jsonl_file, write_lines
+from explorer.core.files import File, as_json, csv_file, jsonl_file, write_lines, written_file
 from explorer.core.html import render
 from explorer.core.text import text
 from explorer.data.export import (

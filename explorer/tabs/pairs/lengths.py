@@ -15,10 +15,10 @@ from markupsafe import Markup
 
 from explorer.core.figures import SELECTED, Figure
 from explorer.core.html import render, step_html
-from explorer.core.jobs import Job
 from explorer.core.links import written
 from explorer.core.text import text
 from explorer.core.theme import figure_json
+from explorer.core.work import Job
 from explorer.data.filters import LengthRange
 from explorer.data.lengths import (
     MEASURED,

@@ -8,12 +8,13 @@ from typing import Any
 import gradio as gr
 from markupsafe import Markup
 
-from explorer.core.address_view import File, Identify, Regions, View, build_view
+from explorer.core.address_view import Identify, Regions, View, build_view
+from explorer.core.files import File
 from explorer.core.html import render
-from explorer.core.jobs import Job, Jobs
 from explorer.core.parts import EVENT, guarded
 from explorer.core.settings import Settings
 from explorer.core.text import text
+from explorer.core.work import Job, Jobs
 from explorer.data.export import FORMATS, Format
 from explorer.reader.filter_html import facets_html, model_names, search_html
 from explorer.reader.links import read_pairs

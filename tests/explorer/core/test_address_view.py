@@ -15,7 +15,6 @@ from starlette.testclient import TestClient
 from explorer.core import address_view
 from explorer.core.address_view import (
     MOST_ANSWERS,
-    File,
     Question,
     Regions,
     View,
@@ -23,6 +22,7 @@ from explorer.core.address_view import (
     build_view,
     file_route,
 )
+from explorer.core.files import File
 from scoring.errors import KnownError
 from tests.conftest import PATIENCE
 

@@ -4,7 +4,6 @@ import json
 
 import numpy as np
 import pytest
-from explorer.tabs.pairs.rewards import margins_figure
 
 from explorer.core.theme import CHOSEN, PROMPT, REJECTED, SCRIPTS, STYLES, painted, script, theme
 from explorer.data.lengths import Histogram, Range, SubsetHistograms
@@ -14,6 +13,7 @@ from explorer.tabs.models.charts import OWN, Alike, Point, SubsetSpread
 from explorer.tabs.models.figures import Axis, alike_figure, models_figure, spread_figure
 from explorer.tabs.models.state import MODEL_TYPES
 from explorer.tabs.pairs.lengths import length_figure, small_multiples
+from explorer.tabs.pairs.rewards import margins_figure
 
 BOTH = Histogram([0, 5, 10], {"chosen": [1, 2], "rejected": [2, 1]}, 0, 9)
 PROMPTS = Histogram([0, 5, 10], {"prompt": [1, 2]}, 0, 9)

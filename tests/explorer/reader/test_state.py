@@ -83,7 +83,7 @@ STATES = st.builds(
     unit=st.sampled_from(UNITS),
     by_subset=st.booleans(),
     tokenizer=TOKENIZERS,
-    **dict.fromkeys(FACETS, NAMES),  # type: ignore[arg-type]
+    **dict.fromkeys(FACETS, NAMES),
 )
 
 

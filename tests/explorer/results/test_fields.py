@@ -237,7 +237,7 @@ def test_models_are_counted_and_not_their_runs(tmp_path: Path) -> None:
         assert not field.difficulty(model).known.any()
         assert np.isnan(field.difficulty(model).share).all()
     assert "No other model has a result" in who_html(PairsState(model=first), field, 0)
-    assert "%" not in who_html(PairsState(), field, 0)
+    assert "Failed by" not in who_html(PairsState(), field, 0)
     other = finished(stores.runs, "shorter", demo, every)
     [field] = stores.fields.all(None, None, [])
     shorter = stores.fields.name_of(other.id, None, None, [])

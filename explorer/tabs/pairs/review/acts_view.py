@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import gradio as gr
 
+from explorer.core.errors import user_message
 from explorer.core.files import download_folder
 from explorer.core.links import parts_of, written
 from explorer.core.parts import (
@@ -20,7 +21,6 @@ from explorer.core.parts import (
     guarded,
     nothing_new,
     sending,
-    user_message,
     wire_part,
 )
 from explorer.core.text import text

@@ -125,7 +125,7 @@ def test_uploaded_files_are_to_others_as_files_that_are_gone(
     )
     with pytest.raises(KnownError, match="no model to export"):
         models.as_view().files["board.csv"](
-            f"?tab=models&results={token}&models=uploaded", STRANGER
+            f"?tab=models&results={token}&models=uploaded", STRANGER, ""
         )
 
 
@@ -263,18 +263,18 @@ def test_the_rows_that_an_address_shows_are_a_file(form: str, tmp_path: Path) ->
     models = open_models(tmp_path)
     query = "tab=models&models=%5Eopenbmb/&by=model&hide=size"
     shown = names(measured(models, query)["table"])
-    file = models.as_view().files[f"board.{form}"](query, NOBODY)
+    file = models.as_view().files[f"board.{form}"](query, NOBODY, "")
     assert len(shown) == 4 and names_in(form, b"".join(file.parts)) == shown
     assert file.name.endswith(f"-sections.{form}")
     for link, words in (("models=nobody", "no model to export"), ("models=(", "no regular")):
         with pytest.raises(KnownError, match=words):
-            models.as_view().files[f"board.{form}"](link, NOBODY)
+            models.as_view().files[f"board.{form}"](link, NOBODY, "")
 
 
 def test_a_file_has_the_runs_of_who_asks_alone(models: ModelsView, run: Run) -> None:
     make = models.as_view().files["board.csv"]
     found = {
-        visitor: names_in("csv", b"".join(make("tab=models", visitor).parts))
+        visitor: names_in("csv", b"".join(make("tab=models", visitor, "").parts))
         for visitor in (ME, STRANGER)
     }
     assert {*found[ME]} - {*found[STRANGER]} == {name_of(run, models)}

@@ -16,7 +16,7 @@ from explorer.data.library import Library
 from explorer.data.sources import pair_sources
 from explorer.data.table import PairTable
 from explorer.reader.session import Session
-from explorer.reader.state import PairsState, move
+from explorer.reader.state import PairsState, changed
 from explorer.tabs.pairs.review.acts_view import MOST_CHOICES, ReviewTab, Stay, wire_review
 from explorer.tabs.pairs.review.agreement import agreement
 from explorer.tabs.pairs.review.files import read_upload
@@ -538,14 +538,14 @@ def test_a_review_is_of_what_is_filtered_and_follows_it(panel: Panel) -> None:
         shown.update((part, value) for part, value in given if not stays(value))
         return shown
 
-    def lists(act: str, **sent: object) -> list[str]:
+    def lists(**changes: Any) -> list[str]:
         nonlocal state
-        state = move(state, act, sent)
+        state = changed(state, changes)
         session.show(state)
-        now = tab.scenes.of(session, state)
+        now = tab.scenes.now(session)
         return [panel.table.keys[row] for row in now.listed.rows]
 
-    code = lists("pick", facet="code", names=["yes"])
+    code = lists(code=("yes",))
     begun = does("begin", subset=FILTERED, start=1)
     assert f"0 of {len(code)} marked" in begun.progress and f"key={code[0]}&" in begun.address
     presses = [["keep", None], ["drop", None]]
@@ -553,7 +553,7 @@ def test_a_review_is_of_what_is_filtered_and_follows_it(panel: Panel) -> None:
         f"2 of {len(code)} marked" in does("press", place=begun.address, presses=presses).progress
     )
 
-    short = lists("search", words="def ", where="chosen")
+    short = lists(words="def ", where="chosen")
     assert 2 < len(short) < len(code)
     n = len({*code[:2]} & {*short})
     followed = does("follow", place=shown.address)
@@ -561,7 +561,7 @@ def test_a_review_is_of_what_is_filtered_and_follows_it(panel: Panel) -> None:
     open_key = code[2] if code[2] in short else next(key for key in short if key not in code[:2])
     assert f"key={open_key}&" in followed.address
     before = shown.address
-    lists("search", words="nowhere to be found")
+    lists(words="nowhere to be found")
     assert does("follow", place=before).marking["visible"] is False
     late = does("press", place=before, presses=[["unsure", None]])
     assert f"{n + 1} of {len(short)} marked" in late.progress, "counted where it was pressed"
