@@ -294,10 +294,10 @@
   const SECRET = "rewardbench-explorer-secret";
   const keepSecret = (secret) => {
     try {
-      if (localStorage.getItem(SECRET) === secret) return;
+      if ((localStorage.getItem(SECRET) ?? "") === secret) return;
       localStorage.setItem(SECRET, secret);
     } catch { return; }
-    for (const view of window.explorerViews?.values() ?? []) view.open(location.search);
+    for (const view of window.explorerViews?.values() ?? []) view.anew();
   };
   const opened = (ids, queries) => {
     ids.forEach((id, place) => { if (queries[place]) addresses.set(id, queries[place]); });

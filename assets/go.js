@@ -2,7 +2,7 @@
 const view = element.querySelector("[data-tab]"), tab = view.dataset.tab, root = window.gradio_config?.root ?? "";
 const message = view.querySelector(".view-message");
 const TYPING = 120, SLOW = 150, AGAIN = 1000, SLOWEST = 5000;
-let turn = 0, shown = null, etags = {}, typing, refreshing, pause;
+let turn = 0, isAsking = false, shown = null, etags = {}, typing, refreshing, pause;
 
 const isMine = (query) => window.explorer.tabIn(query) === tab;
 const panelOf = (query) => new URLSearchParams(query ?? "").get("panel");
@@ -17,20 +17,25 @@ const say = (words, retry) => {
 
 // What was unfolded stays so, what is typed too, and a chart is drawn anew only if it is another one.
 const MORPH = {
-  morphStyle: "innerHTML", ignoreActiveValue: true,
+  morphStyle: "innerHTML",
   callbacks: {
     beforeAttributeUpdated: (name, node) => !(name === "open" && node.matches("details, dialog")),
     beforeNodeMorphed: (old, made) => {
       if (!old.matches?.("figure[data-plot]")) return true;
-      if (old.dataset.plot !== made.dataset?.plot) old.replaceWith(made);
+      if (old.dataset.plot !== made.dataset?.plot) {
+        for (const { name } of [...old.attributes]) old.removeAttribute(name);
+        for (const { name, value } of made.attributes) old.setAttribute(name, value);
+        old.replaceChildren();
+      }
       return false;
     },
   },
 };
 const apply = (regions) => {
+  const ignoreActiveValue = Boolean(document.activeElement?.matches("input, textarea, select"));
   for (const [name, html] of Object.entries(regions)) {
     const region = view.querySelector(`[data-region=${CSS.escape(name)}]`);
-    if (region) Idiomorph.morph(region, html, MORPH);
+    if (region) Idiomorph.morph(region, html, { ...MORPH, ignoreActiveValue });
   }
   view.querySelectorAll("figure[data-plot]:empty").forEach(draw);
   view.dispatchEvent(new CustomEvent("drawn", { bubbles: true }));
@@ -83,6 +88,7 @@ const ask = (question) => server.render({ known: etags, secret: secret(), ...que
 // The last press wins. mode: "push", "replace", or "" where the address is the browser's already.
 const go = async (query, mode = "push", more = {}) => {
   const mine = ++turn, busy = setTimeout(() => view.setAttribute("aria-busy", "true"), SLOW);
+  isAsking = true;
   clearTimeout(refreshing);
   const again = () => go(query, mode, more);
   try {
@@ -104,7 +110,10 @@ const go = async (query, mode = "push", more = {}) => {
     if (mine === turn) say("The server did not answer.", again);
   } finally {
     clearTimeout(busy);
-    if (mine === turn) view.removeAttribute("aria-busy");
+    if (mine === turn) {
+      isAsking = false;
+      view.removeAttribute("aria-busy");
+    }
   }
 };
 
@@ -226,5 +235,7 @@ const save = async (link) => {
 
 const open = (query) => go(isMine(query) ? query : shown ?? `?tab=${tab}`, "");
 const act = (action, query = shown) => go(query, "push", { action });
-(window.explorerViews ??= new Map()).set(tab, { open, act, shown: () => shown ?? "" });
+// What is shown, once more, unless something is under way.
+const anew = () => { if (!isAsking) go(shown ?? `?tab=${tab}`, ""); };
+(window.explorerViews ??= new Map()).set(tab, { open, act, anew, shown: () => shown ?? "" });
 open(location.search);

@@ -159,7 +159,7 @@ class Visitor:
 
     def _turns(self) -> Iterator[Act]:
         for state in self._read():
-            page = max(1, state.page + self._random.choice((-1, 1)))
+            page = state.page + self._random.choice((-1, 1)) or 2
             yield Act(replace(state, key="").href(), state.narrowed(page=page))
 
     def _jumps(self) -> Iterator[Act]:

@@ -33,16 +33,18 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 import numpy as np
 
 from explorer.core.settings import Settings, read_settings
+from explorer.core.text import text
 from explorer.page import Page, build_page
+from explorer.reader.links import tab_of
 from explorer.runs.orders import ModelOrder
 from explorer.runs.selections import selected_per_subset
 from explorer.runs.visitors import Visitor as Owner
 from explorer.stores import open_stores
-from explorer.tabs.pairs.acts_view import PairsTab
 from explorer.tabs.score.acts_view import ScoreTab
 from scoring.models.memory import group_bytes
 from tests.conftest import REAL_DATA
 from tests.e2e.conftest import started
+from tests.explorer.browsing import Answered, links_in
 from tests.explorer.posting import Visitor
 
 THOUGHT = 1.0
@@ -82,43 +84,49 @@ class Measured:
 def browse(visitor: Visitor, measured: Measured, is_over: Callable[[], bool], seed: int) -> None:
     """Acts of a person who looks around, until it is over."""
     choose = random.Random(seed)
+    known: dict[str, dict[str, str]] = {}
+    pairs = Answered()
 
-    def act(kind: str, callback: Callable[..., Any], name: str, **sent: Any) -> None:
-        with measured.timed(kind):
-            visitor.data(callback, event_data={"act": name, "sent": sent})
-
-    def open_link(kind: str, link: str) -> None:
-        with measured.timed(kind):
-            visitor.data(Page.open, {"Textbox": link})
+    def ask(link: str) -> None:
+        tab = tab_of(link)
+        answer = visitor.render(tab, link, known=known.get(tab, {}))
+        if "regions" not in answer:
+            raise ValueError(answer)
+        known[tab] = answer["etags"]
+        if tab == "pairs":
+            pairs.update(answer["regions"])
+            pairs.query = f"?{answer['query']}"
 
     def look(kind: str, link: str) -> None:
-        asked = {"session_hash": visitor.session, "component_id": _view_of(visitor.page)}
-        asked |= {"fn_name": "render", "data": {"query": link}}
         with measured.timed(kind):
-            answer = json.load(visitor.open("component_server", json.dumps(asked).encode()))
-            if "regions" not in answer:
-                raise ValueError(answer)
+            ask(link)
+
+    def turn(kind: str, link: str) -> None:
+        look(kind, link)
+        with measured.timed("tell the other tabs"):
+            visitor.data(Page.see, {"Textbox": pairs.query})
+
+    def list_runs() -> None:
+        with measured.timed("list of runs"):
+            sent = {"act": "panel", "sent": {"value": "runs"}}
+            visitor.data(ScoreTab.act, event_data=sent)
 
     models = ("Skywork/Skywork-Reward-Llama-3.1-8B-v0.2", "allenai/tulu-v2.5-13b-uf-rm")
     acts: tuple[Callable[[], None], ...] = (
-        lambda: act("facet", PairsTab.act, "pick", facet="subset", names=[choose.choice(SUBSETS)]),
-        lambda: act("search", PairsTab.act, "search", words=choose.choice(WORDS)),
-        lambda: act("next pair", PairsTab.act, "step", value=1),
-        lambda: act("reset", PairsTab.act, "reset"),
+        lambda: turn("facet", pairs.state.narrowed(subset=(choose.choice(SUBSETS),))),
+        lambda: turn("search", pairs.state.narrowed(words=choose.choice(WORDS))),
+        lambda: turn("next pair", links_in(pairs["steps"], text("reader.next"))[0]),
+        lambda: turn("reset", pairs.state.unfiltered().href()),
         lambda: look("board", "?tab=models"),
         lambda: look("compare", f"?tab=models&panel=compare&a={models[0]}&b={models[1]}"),
-        lambda: act("list of runs", ScoreTab.act, "panel", value="runs"),
+        list_runs,
     )
-    open_link("open the page", "")
+    with measured.timed("open the page"):
+        visitor.data(Page.open, {"Textbox": ""})
+        ask("?tab=pairs")
     while not is_over():
         time.sleep(choose.expovariate(1 / THOUGHT))
         choose.choices(acts, (3, 2, 6, 1, 1, 1, 1))[0]()
-
-
-def _view_of(page: Any) -> int:
-    """The number of the component that the Models tab is."""
-    views = (n for n, each in page.blocks.items() if "view-block" in (each.elem_classes or []))
-    return int(next(views))
 
 
 def score(address: str, measured: Measured, is_over: Callable[[], bool], seed: int) -> None:
@@ -196,7 +204,9 @@ def main() -> int:
         with started(home, **data) as (address, server):
             page.local_url = address.rstrip("/") + "/"
             first = Visitor(page)
-            first.data(Page.open, {"Textbox": "?tab=models"})
+            first.data(Page.open, {"Textbox": ""})
+            for tab in ("pairs", "models"):
+                first.render(tab)
             score(page.local_url, Measured(), iter((False, True)).__next__, 0)
             before, n_tasks = group_bytes(server.pid), asked.browse + asked.score
             over = threading.Event()

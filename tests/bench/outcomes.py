@@ -2,9 +2,9 @@
 
 The result files of a folder are repeated under other names until there are 188 models, as many as
 the largest public set. They are read and measured once, by a fresh process; then another process,
-which finds what the first one kept, opens the leaderboard and does every act, 20 times each. Times
-are those of the callback, in milliseconds; each is also given over the time of one pass over all
-outcomes (a mean over models and pairs), which is the least that any of these views can cost.
+which finds what the first one kept, opens the leaderboard and follows every link, 20 times each.
+Times are those of all regions, in milliseconds; each is also given over the time of one pass over
+all outcomes (a mean over models and pairs), which is the least that any of these views can cost.
 
 Then 200 runs of 300 pairs each lie beside them, and one more goes on while its failures are looked
 at: what the join of published and own results costs a press, after each of its packs and when one
@@ -20,6 +20,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
@@ -28,23 +29,20 @@ from urllib.parse import quote
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
-import gradio as gr
 import numpy as np
 
 from explorer.core.settings import Settings
 from explorer.data.table import PairTable
-from explorer.page import models_view
-from explorer.reader.session import Session
+from explorer.page import models_view, pairs_view
+from explorer.reader.links import tab_of
 from explorer.reader.state import OF_OUTCOMES, OUTCOME_KINDS, PairsState
 from explorer.results.board import Ranking
 from explorer.runs.cards import RunCard, write_card
-from explorer.runs.visitors import Visitor
 from explorer.stores import Stores, open_stores
 from explorer.tabs.models.state import CHARTS, MODELS_PANELS
-from explorer.tabs.pairs.acts_view import PairsTab
 from scoring.record import Run, locked, new_folder
 from scoring.spec import Plan, RunFacts, ScoredPack, ScoredPair
-from tests.explorer.browsing import pairs_parts, scenes_on
+from tests.explorer.browsing import NOBODY
 
 DATA = Path(__file__).parents[3] / "shared" / "data"
 N_MODELS = 188
@@ -55,6 +53,10 @@ BOUNDS = {
     "listings": 0.0, "join": 30.0,
 }  # fmt: skip
 """Milliseconds; listings are counted."""
+VIEWS: dict[str, Callable[[Stores], Any]] = {"models": models_view, "pairs": pairs_view}
+BOARD = "?tab=models"
+WHERE = (None, "", NOBODY)
+"""What everybody sees, as `Fields` takes it."""
 
 
 def repeat(results: Path, folder: Path) -> None:
@@ -81,22 +83,6 @@ def measure(settings: Settings) -> dict[str, float]:
     return {"measure: read, intervals, ranks, ties": 1000 * (time.perf_counter() - started)}
 
 
-def on(view: object = None) -> Session:
-    """A page that shows this."""
-    session = Session()
-    if view is not None:
-        session.show(view)
-    return session
-
-
-def acted(
-    tab: Any, view: object, name: str, *told: object, rounds: int = ROUNDS, **sent: object
-) -> float:
-    """How long an act takes where this is shown; told: what the tab's `act` takes besides."""
-    event = gr.EventData(None, {"act": name, "sent": sent})
-    return timed(lambda: tab.act(event, on(view), *told), rounds)
-
-
 def timed(work: Callable[[], Any], rounds: int = ROUNDS) -> float:
     """The median, in milliseconds."""
     seconds = []
@@ -107,11 +93,11 @@ def timed(work: Callable[[], Any], rounds: int = ROUNDS) -> float:
     return 1000 * median(seconds)
 
 
-def shown(stores: Stores, query: str, rounds: int = ROUNDS) -> float:
-    """How long all regions of an address of the Models tab take, with no HTML kept."""
+def shown(stores: Stores, link: str, rounds: int = ROUNDS) -> float:
+    """How long all regions of an address take, with no HTML kept."""
 
     def write() -> None:
-        _, regions = models_view(stores).regions(f"?tab=models&{query}", Visitor())
+        _, regions = VIEWS[tab_of(link)](stores).regions(link, NOBODY)
         for region in regions.values():
             region()
 
@@ -119,43 +105,34 @@ def shown(stores: Stores, query: str, rounds: int = ROUNDS) -> float:
 
 
 def views(settings: Settings) -> dict[str, float]:
-    """What each act takes, where all was read and measured before."""
+    """What each link takes, where all was read and measured before."""
     stores = open_stores(settings)
-    took = {"open: the leaderboard": shown(stores, "", 1)}
+    took = {"open: the leaderboard": shown(stores, BOARD, 1)}
     for query in ("by=-Chat", "models=llama,8b", "table=subsets"):
-        took[f"board: {query}"] = shown(stores, query)
+        took[f"board: {query}"] = shown(stores, f"{BOARD}&{query}")
     for chart in CHARTS:
-        took[f"board: chart {chart or 'none'}"] = shown(stores, f"plot={chart}" if chart else "")
+        took[f"board: chart {chart or 'none'}"] = shown(
+            stores, f"{BOARD}&plot={chart}" if chart else BOARD
+        )
     took |= _failures(stores)
-    outcomes = stores.fields.all(*on().where)[0].matrix.outcomes
+    outcomes = stores.fields.all(*WHERE)[0].matrix.outcomes
     took["one pass over all outcomes"] = timed(lambda: np.nanmean(outcomes, axis=0))
     return took
 
 
-def _pairs(stores: Stores) -> PairsTab:
-    return PairsTab(scenes_on(stores), stores.settings, pairs_parts())
-
-
 def _failures(stores: Stores) -> dict[str, float]:
-    tab = _pairs(stores)
-    [field] = stores.fields.all(*on().where)
-    seen = PairsState().of(field.matrix.models[0])
-    took = {"failures: first view": timed(lambda: tab.show(on(seen), None), 1)}
-    for kind in OUTCOME_KINDS:
-        took[f"failures: {kind}"] = acted(tab, seen, "kind", None, value=kind)
-    for panel in ("pairs", *OF_OUTCOMES):
-        took[f"failures: panel {panel}"] = acted(tab, seen, "panel", None, value=panel)
-    took["failures: a slice"] = acted(tab, seen, "slice", None, value="longer:rejected")
-    took["failures: all models"] = acted(tab, seen, "model", None, value="")
-    took |= _comparison(stores, field.matrix.models)
-    return took
-
-
-def _comparison(stores: Stores, models: tuple[str, ...]) -> dict[str, float]:
-    two = f"a={models[0]}&b={models[1]}"
-    took = {"failures: compare two": shown(stores, f"panel=compare&{two}", 1)}
+    [field] = stores.fields.all(*WHERE)
+    names = field.matrix.models
+    seen = PairsState(model=names[0])
+    links = {f"{each}": replace(seen, kind=each) for each in OUTCOME_KINDS}
+    links |= {f"panel {each}": replace(seen, panel=each) for each in ("pairs", *OF_OUTCOMES)}
+    links |= {"a slice": replace(seen, slices=("longer:rejected",)), "all models": seen.of("")}
+    took = {"failures: first view": shown(stores, seen.href(), 1)}
+    took |= {f"failures: {name}": shown(stores, state.href()) for name, state in links.items()}
+    two = f"a={names[0]}&b={names[1]}"
+    took["failures: compare two"] = shown(stores, f"{BOARD}&panel=compare&{two}", 1)
     for panel in MODELS_PANELS[1:]:
-        took[f"failures: compare, {panel}"] = shown(stores, f"panel={panel}&{two}")
+        took[f"failures: compare, {panel}"] = shown(stores, f"{BOARD}&panel={panel}&{two}")
     return took
 
 
@@ -166,21 +143,20 @@ def beside_runs(settings: Settings) -> dict[str, float]:
     folder = stores.runs.store.folder
     for number in range(N_RUNS):
         _run_of(folder, table, number).ended("finished")
-    tab, where = _pairs(stores), on().where
     run = _run_of(folder, table, N_RUNS, n=PACK)
     after_pack, after_run = [], []
     with locked(run.folder):
-        name = stores.fields.name_of(run.id, *where)
-        seen = PairsState().of(name)
-        took = {"runs: first view of a run": timed(lambda: tab.show(on(seen), None), 1)}
+        name = stores.fields.name_of(run.id, *WHERE)
+        failures = PairsState(model=name).href()
+        took = {"runs: first view of a run": shown(stores, failures, 1)}
         rows = np.arange(PACK, (ROUNDS + 1) * PACK)
         for pack in range(ROUNDS):
             _record(run, table, rows[pack * PACK : (pack + 1) * PACK], pack + 1)
-            after_pack.append(timed(lambda: stores.fields.of(name, *where), 1))
+            after_pack.append(timed(lambda: stores.fields.of(name, *WHERE), 1))
         took["join: failures, after a pack"] = median(after_pack)
-        took["join: failures, nothing new"] = timed(lambda: stores.fields.of(name, *where))
-    took["runs: a press on failures"] = acted(tab, seen, "kind", None, value="losses")
-    compare = f"panel=compare&a={quote(name)}"
+        took["join: failures, nothing new"] = timed(lambda: stores.fields.of(name, *WHERE))
+    took["runs: a press on failures"] = shown(stores, failures)
+    compare = f"{BOARD}&panel=compare&a={quote(name)}"
     shown(stores, compare, 1)
     took["runs: a press on the comparison"] = shown(stores, compare)
     asked: tuple[Any, ...] = (None, Ranking(), None)
@@ -190,13 +166,13 @@ def beside_runs(settings: Settings) -> dict[str, float]:
         after_run.append(timed(lambda: stores.boards.seen(*asked), 1))
     took["join: leaderboard, one more run"] = median(after_run)
     took["join: leaderboard, nothing new"] = timed(lambda: stores.boards.seen(*asked))
-    shown(stores, "", 1)
-    took["runs: the leaderboard sorted"] = shown(stores, "by=-Chat")
+    shown(stores, BOARD, 1)
+    took["runs: the leaderboard sorted"] = shown(stores, f"{BOARD}&by=-Chat")
     walked.clear()
-    shown(stores, "by=-Safety", 1)
+    shown(stores, f"{BOARD}&by=-Safety", 1)
     took["listings of results: leaderboard"] = len(walked)
     walked.clear()
-    acted(tab, seen, "kind", None, value="losses", rounds=1)
+    shown(stores, failures, 1)
     took["listings of results: failures"] = len(walked)
     return took
 

@@ -15,6 +15,7 @@ FOLDER: another checkout, measured in turn with this one.
 import argparse
 import json
 import os
+import re
 import statistics
 import subprocess
 import sys
@@ -93,12 +94,13 @@ def visits() -> list[dict[str, float]]:
             begun = time.perf_counter()
             page.wait_for_selector(READY, state="attached")
             page.locator(".pair:visible .chosen .body").first.wait_for()
-            ready, calls = time.perf_counter() - begun, ["queue/join" in r.url for r in requests]
+            ready = time.perf_counter() - begun
+            calls = [re.search("queue/join|component_server", r.url) for r in requests]
             config = page.request.get(f"{address}/config")
             parts = config.json()
             found.append({
                 "ready": ready,
-                "calls": sum(calls),
+                "calls": len([each for each in calls if each]),
                 "config KB": len(config.body()) / 1000,
                 "components": len(parts["components"]),
                 "events": len(parts["dependencies"]),
@@ -147,7 +149,7 @@ def acts(page: "Page", address: str) -> dict[str, float]:
     page.wait_for_function(idle)
     page.go_back()
     page.locator(cell).first.wait_for()
-    sign = timed(press.format(2), "document.documentElement.hasAttribute('data-busy')")
+    sign = timed(press.format(2), visible("#pairs"))
     return {
         "jumps": jumps,
         "facet to count": statistics.median(facets),

@@ -10,7 +10,7 @@ import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe  # type: ignore[import-untyped]
@@ -30,6 +30,8 @@ from tests.e2e.browser import ARGUMENTS, find
 ROOT = Path(__file__).parents[2]
 SCREENSHOTS = Path(__file__).parent / "screenshots"
 READY = "html[data-explorer=ready]"
+VIEWS_FILLED = """() => [...document.querySelectorAll(".view")].filter((view) => view.offsetParent)
+  .every((view) => view.querySelector("[data-region=bar]:not(:empty)"))"""
 
 expect.set_options(timeout=1000 * PATIENCE)
 
@@ -205,6 +207,7 @@ def open_app(page: Page, address: str) -> None:
 
 def wait_until_filled(page: Page) -> None:
     page.wait_for_selector(READY, state="attached")
+    page.wait_for_function(VIEWS_FILLED)
 
 
 def reload(page: Page) -> None:
@@ -246,7 +249,8 @@ def open_runs(page: Page) -> None:
 def open_panel(page: Page, name: str, part: str = "pairs") -> None:
     """Open a panel of the tab that is open."""
     panels = page.locator(f"#{part}").get_by_role("group", name="View", exact=True)
-    panels.get_by_role("button", name=name, exact=True).click()
+    role: Literal["link", "button"] = "link" if part == "pairs" else "button"
+    panels.get_by_role(role, name=name, exact=True).click()
 
 
 def begin_review(page: Page) -> Locator:
@@ -287,7 +291,8 @@ def copied_link(page: Page, part: str) -> str:
 def facet(page: Page, name: str, value: str) -> Locator:
     """A checkbox among the facets; sections stand with their subsets."""
     shown = "subset" if name == "section" else name
-    return page.locator(f'[data-keep="facet-{shown}"]').locator(f'input[value="{value}"]')
+    name_of = page.locator(".name").get_by_text(value, exact=True)
+    return page.locator(f'[data-facet="{shown}"] .facet-name').filter(has=name_of)
 
 
 def pair(page: Page) -> Locator:

@@ -37,7 +37,7 @@ def _views(page: Page) -> Iterator[str]:
     page.locator("#search").fill("no pair holds this text")
     expect(page.locator(".pair-none")).to_be_visible()
     yield "nothing"
-    page.get_by_role("button", name="Reset", exact=True).click()
+    page.get_by_role("link", name="Reset", exact=True).click()
     open_panel(page, "Lengths")
     expect(page.locator(".lengths-plot .bars .point").first).to_be_attached()
     yield "lengths"

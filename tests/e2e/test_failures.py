@@ -45,11 +45,8 @@ def listed(page: Page) -> Locator:
 
 
 def read_results(page: Page) -> None:
-    """Read the published results where they were not read yet."""
-    button = page.locator("#read-results")
-    if button.is_visible():
-        button.click()
-        expect(button).to_be_hidden()
+    """Wait until the published results are read."""
+    expect(page.locator("#read-status")).to_be_empty()
 
 
 def test_a_model_of_the_board_is_offered_and_read_in_one_go(fails_app: str, page: Page) -> None:
@@ -63,7 +60,6 @@ def test_a_model_of_the_board_is_offered_and_read_in_one_go(fails_app: str, page
 
 def test_an_old_link_to_a_model_without_results_says_so(fails_app: str, page: Page) -> None:
     open_app(page, f"{fails_app}/?tab=failures&model=org/gone")
-    page.wait_for_function("!document.getElementById('pairs').explorerSent")
     expect(page.locator("#pairs .note").filter(has_text="'org/gone'")).to_be_visible()
     expect(page.locator("#pairs .bar-line .count")).to_have_text("188 of 188 pairs")
 
@@ -84,7 +80,7 @@ def journey(page: Page, address: str, browser: Browser, model: str) -> None:
     assert losses > 0
     open_panel(page, "Slices")
     expect(page.locator(".kinds-of h2").first).to_be_visible()
-    slices = page.locator(".kinds-of .slices th button").locator("visible=true")
+    slices = page.locator(".kinds-of .slices th a").locator("visible=true")
     slices.filter(has_text=re.compile("^rejected longer$")).first.click()
     expect(page.locator("#pairs .chip.removable")).not_to_have_count(0)
     assert 0 < in_view(page) <= losses
@@ -131,7 +127,7 @@ def test_hostile_names_do_nothing(fails_app: str, page: Page) -> None:
     assert not page.locator("#pairs script, #pairs img").count()
     name.fill("gone")
     name.press("Tab")
-    expect(page.locator("#pairs .note.wrong")).to_contain_text("'gone'")
+    expect(page.locator("#pairs .note.told")).to_contain_text("'gone'")
     expect(listed(page).first).to_be_visible()
 
 

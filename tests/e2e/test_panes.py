@@ -26,14 +26,13 @@ def test_the_list_scrolls_by_itself_and_tells_who_wins(real_app: str, page: Page
     expect(rows.last).to_be_in_viewport(ratio=1)
     expect(page.get_by_test_id("search").first).to_be_in_viewport(ratio=1)
     expect(page.locator("#pairs .reader-bar")).to_be_in_viewport(ratio=1)
-    page.locator("body").press("k")  # draws the list anew, once results were read
-    page.wait_for_function(
+    page.wait_for_function(  # once results were read
         "() => { const row = document.querySelector('[data-testid=pair-row] .wins');"
-        " if (!row) document.querySelector('[data-act=random]').click(); return row; }",
+        " if (!row) document.querySelector('.reader-random').click(); return row; }",
         polling=1000,
     )
     expect(rows.first.locator(".wins")).to_contain_text("/66 win")
-    expect(page.locator("#pairs .who-strip span")).to_have_count(66)
+    expect(page.locator("#pairs .who-strip a")).to_have_count(66)
 
 
 def test_the_keyboard_is_soon_in_the_search_and_headings_name_the_parts(
