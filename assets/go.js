@@ -78,7 +78,7 @@ const draw = async (figure) => {
 const picture = (format) => {
   const { data, layout } = view.querySelector(".js-plotly-plot");
   const size = { width: layout.width, height: layout.height, scale: format === "png" ? 2 : 1 };
-  Plotly.downloadImage({ data, layout: { ...layout, paper_bgcolor: "white" } }, { format, filename: tab, ...size });
+  Plotly.downloadImage({ data, layout: { ...layout, paper_bgcolor: "white" } }, { format, filename: panelOf(shown) ?? tab, ...size });
 };
 
 new MutationObserver(() => view.querySelectorAll("figure[data-plot]").forEach(draw))
@@ -184,7 +184,7 @@ element.addEventListener("submit", (event) => {
 element.addEventListener("input", (event) => {
   const { form } = event.target;
   clearTimeout(typing);
-  if (form && event.target.type === "search") typing = setTimeout(() => go(asForm(form), "replace"), TYPING);
+  if (form && event.target.type === "search") typing = setTimeout(() => go(asForm(form), "replace"), isAsking ? TYPING : 0);
 });
 element.addEventListener("change", (event) => {
   if (event.target.form && event.target.matches("select, [data-submit]")) go(asForm(event.target.form));

@@ -3,9 +3,10 @@
 import random
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import cycle
+from functools import partial
+from itertools import cycle, islice, repeat
 from typing import Any
 
 from explorer.core.text import text
@@ -22,6 +23,7 @@ _SAMPLE = 400
 """Rows whose words are looked for."""
 _WORD = re.compile(r"[A-Za-z]{4,12}")
 _SORTS = ("", *(f"{sign}{each}" for each in BY_LENGTH for sign in ("", "-")))
+_WHOLE = repeat(PairsState())
 _UNITS: tuple[Unit, ...] = ("chars", "words")
 
 
@@ -36,6 +38,11 @@ class Act:
     followed: str
 
 
+def _on(states: Iterator[PairsState], link: Callable[[PairsState], str]) -> Iterator[Act]:
+    """A link on each of some states."""
+    return (Act(now.href(), link(now)) for now in states)
+
+
 class Visitor:
     """Acts on one table; the same ones each time. Every search looks for something new."""
 
@@ -44,84 +51,83 @@ class Visitor:
         self._random = random.Random(seed)
         self._seen: set[str] = set()
         rows = self._random.sample(range(len(table)), min(_SAMPLE, len(table)))
-        self._texts = [table.cells(row)["chosen"] for row in sorted(rows)]
+        self._texts: list[str] = [table.cells(row)["chosen"] for row in sorted(rows)]
         counts = Counter(word for words in self._texts for word in set(_WORD.findall(words)))
         by_count = [word for word, _ in counts.most_common()]
         self._common, self._rare = by_count[: 8 * ROUNDS], by_count[-20 * ROUNDS :]
 
     def acts(self) -> dict[str, list[Act]]:
         """Kind -> acts of that kind, in the order in which they are done."""
+        one_of = self._random.choice
         kinds = {f"facet: {facet.replace('_', ' ')}": self._picks(facet) for facet in FACETS}
         kinds |= {
-            "search: a common word": self._searches(self._common),
-            "search: a rare word": self._searches(self._rare),
-            "search: an absent word": self._searches([]),
-            "search: a sentence": self._sentences(),
-            "search: case matters": self._searches(self._rare, case=True),
+            "search: a common word": self._searches(lambda: self._fresh(self._common)),
+            "search: a rare word": self._searches(self._rare_word),
+            "search: an absent word": self._searches(lambda: self._fresh([])),
+            "search: a sentence": self._searches(self._sentence),
+            "search: case matters": self._searches(self._rare_word, case=True),
             "search: in one column": self._in_columns(),
-            "search: a pattern": self._patterns(),
-            "search, with filters": self._searches(self._rare, self._filtered()),
+            "search: a pattern": self._searches(partial(next, self._patterns()), regex=True),
+            "search, with filters": self._searches(self._rare_word, self._filtered()),
             "sort": self._sorts(),
             "turn a page": self._turns(),
-            "jump to a page": self._jumps(),
-            "next pair": self._steps(),
-            "random pair": self._randoms(),
-            "open a pair": self._opens(),
-            "marks of what differs": self._marks(),
+            "jump to a page": _on(self._read(), lambda now: now.narrowed(page=self._page())),
+            "next pair": _on(self._read(), lambda _: text("reader.next")),
+            "random pair": _on(self._read(), lambda now: self._narrowed(now, random=True)),
+            "open a pair": _on(self._read(), lambda now: now.href(key=self._key(), page=1)),
+            "marks of what differs": _on(self._read(), lambda now: now.href(diff=one_of(DIFFS))),
             "open the lengths": self._charts("panel", ("lengths",)),
             "chart: of what": self._charts("chart", MEASURED),
             "chart: unit": self._charts("unit", _UNITS),
             "chart: by subset": self._charts("by_subset", (True, True, False)),
             "brush a range": self._brushes(),
             "drop a range": self._drops(),
-            "reset": self._resets(),
-            "open a link": self._links(),
+            "reset": _on(self._filtered(), lambda now: now.unfiltered().href(keep=now.key)),
+            "open a link": (Act("", now.href()) for now in self._filtered()),
         }
         return {kind: [next(acts) for _ in range(ROUNDS)] for kind, acts in kinds.items()}
 
-    def _narrowing(self, state: PairsState, **changes: Any) -> Act:
-        """To other pairs. As a script has it, the open pair stays open if it is listed."""
-        return Act(state.href(), state.narrowed(keep=state.key or self._table.key_of(0), **changes))
+    def _narrowed(self, state: PairsState, **changes: Any) -> str:
+        """The link to other pairs. As a script has it, the open pair stays open if it is listed."""
+        return state.narrowed(keep=state.key or self._table.key_of(0), **changes)
 
     def _picks(self, facet: Facet) -> Iterator[Act]:
         names = self._table.facets[facet].names
-        while True:
+
+        def picked(state: PairsState) -> str:
             some = self._random.sample(names, self._random.randint(1, min(3, len(names))))
-            yield self._narrowing(PairsState(), **{facet: tuple(some)})
+            return self._narrowed(state, **{facet: tuple(some)})
+
+        return _on(_WHOLE, picked)
 
     def _searches(
-        self, words: list[str], states: Iterator[PairsState] | None = None, case: bool = False
+        self, words: Callable[[], str], states: Iterator[PairsState] = _WHOLE, **how: Any
     ) -> Iterator[Act]:
-        """words: to choose from; where they are none, it is something that no text has."""
-        while True:
-            state = next(states) if states else PairsState()
-            yield self._narrowing(state, words=self._fresh(words), case=case)
+        return _on(states, lambda now: self._narrowed(now, words=words(), **how))
+
+    def _rare_word(self) -> str:
+        return self._fresh(self._rare)
 
     def _fresh(self, words: list[str]) -> str:
+        """One of some words; where none is left, something that no text has."""
         left = [word for word in words if word.lower() not in self._seen]
         word = self._random.choice(left) if left else f"qz{self._random.randrange(10**8)}xj"
         self._seen.add(word.lower())
         return word
 
-    def _sentences(self) -> Iterator[Act]:
-        long = [words for words in self._texts if len(words) > 200]
-        while True:
-            words = self._random.choice(long)
-            start = self._random.randrange(len(words) - 60)
-            yield self._narrowing(PairsState(), words=words[start : start + 60].strip())
+    def _sentence(self) -> str:
+        words = self._random.choice([each for each in self._texts if len(each) > 200])
+        start = self._random.randrange(len(words) - 60)
+        return words[start : start + 60].strip()
 
     def _in_columns(self) -> Iterator[Act]:
-        while True:
-            for where in ("prompt", "chosen", "rejected"):
-                yield self._narrowing(PairsState(), words=self._fresh(self._rare), where=where)
+        for where in cycle(("prompt", "chosen", "rejected")):
+            yield from islice(self._searches(self._rare_word, where=where), 1)
 
-    def _patterns(self) -> Iterator[Act]:
+    def _patterns(self) -> Iterator[str]:
         words = (r"\b{}\b", r"{}\s+\w+ed\b", r"(?m)^{}", r"\d+ {}")
-        shapes = (*words, "{}|{}", "{}.*{}", "[{}]{{6}}", "{}|.")
-        while True:
-            for shape in shapes:
-                common = self._random.sample(self._common, 2)
-                yield self._narrowing(PairsState(), words=shape.format(*common), regex=True)
+        for shape in cycle((*words, "{}|{}", "{}.*{}", "[{}]{{6}}", "{}|.")):
+            yield shape.format(*self._random.sample(self._common, 2))
 
     def _filtered(self) -> Iterator[PairsState]:
         """States with facets, a range, a search (the same ones all the time) and an order."""
@@ -162,26 +168,6 @@ class Visitor:
             page = state.page + self._random.choice((-1, 1)) or 2
             yield Act(replace(state, key="").href(), state.narrowed(page=page))
 
-    def _jumps(self) -> Iterator[Act]:
-        for state in self._read():
-            yield Act(state.href(), state.narrowed(page=self._page()))
-
-    def _steps(self) -> Iterator[Act]:
-        for state in self._read():
-            yield Act(state.href(), text("reader.next"))
-
-    def _randoms(self) -> Iterator[Act]:
-        for state in self._read():
-            yield self._narrowing(state, random=True)
-
-    def _opens(self) -> Iterator[Act]:
-        for state in self._read():
-            yield Act(state.href(), state.href(key=self._key(), page=1))
-
-    def _marks(self) -> Iterator[Act]:
-        for state in self._read():
-            yield Act(state.href(), state.href(diff=self._random.choice(DIFFS)))
-
     def _page(self) -> int:
         return self._random.randint(1, n_pages(len(self._table)))
 
@@ -213,12 +199,4 @@ class Visitor:
     def _drops(self) -> Iterator[Act]:
         for filtered in self._filtered():
             state = replace(filtered, panel=self._random.choice(("pairs", "lengths")))
-            yield self._narrowing(state, ranges=())
-
-    def _resets(self) -> Iterator[Act]:
-        for state in self._filtered():
-            yield Act(state.href(), state.unfiltered().href(keep=state.key))
-
-    def _links(self) -> Iterator[Act]:
-        for state in self._filtered():
-            yield Act("", state.href())
+            yield Act(state.href(), self._narrowed(state, ranges=()))

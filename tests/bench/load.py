@@ -84,46 +84,39 @@ class Measured:
 def browse(visitor: Visitor, measured: Measured, is_over: Callable[[], bool], seed: int) -> None:
     """Acts of a person who looks around, until it is over."""
     choose = random.Random(seed)
-    known: dict[str, dict[str, str]] = {}
+    known: dict[str, dict[str, str]] = defaultdict(dict)
     pairs = Answered()
 
-    def ask(link: str) -> None:
-        tab = tab_of(link)
-        answer = visitor.render(tab, link, known=known.get(tab, {}))
-        if "regions" not in answer:
-            raise ValueError(answer)
-        known[tab] = answer["etags"]
-        if tab == "pairs":
-            pairs.update(answer["regions"])
-            pairs.query = f"?{answer['query']}"
+    def post(kind: str, callback: Callable[..., Any], *posted: Any) -> None:
+        with measured.timed(kind):
+            visitor.data(callback, *posted)
 
     def look(kind: str, link: str) -> None:
+        tab = tab_of(link)
         with measured.timed(kind):
-            ask(link)
+            answer = visitor.render(tab, link, known=known[tab])
+            if "regions" not in answer:
+                raise ValueError(answer)
+            known[tab] = answer["etags"]
+            if tab == "pairs":
+                pairs.update(answer["regions"])
+                pairs.query = f"?{answer['query']}"
+        if tab == "pairs":
+            post("tell the other tabs", Page.see, {"Textbox": pairs.query})
 
-    def turn(kind: str, link: str) -> None:
-        look(kind, link)
-        with measured.timed("tell the other tabs"):
-            visitor.data(Page.see, {"Textbox": pairs.query})
-
-    def list_runs() -> None:
-        with measured.timed("list of runs"):
-            sent = {"act": "panel", "sent": {"value": "runs"}}
-            visitor.data(ScoreTab.act, event_data=sent)
-
+    runs = {"act": "panel", "sent": {"value": "runs"}}
     models = ("Skywork/Skywork-Reward-Llama-3.1-8B-v0.2", "allenai/tulu-v2.5-13b-uf-rm")
     acts: tuple[Callable[[], None], ...] = (
-        lambda: turn("facet", pairs.state.narrowed(subset=(choose.choice(SUBSETS),))),
-        lambda: turn("search", pairs.state.narrowed(words=choose.choice(WORDS))),
-        lambda: turn("next pair", links_in(pairs["steps"], text("reader.next"))[0]),
-        lambda: turn("reset", pairs.state.unfiltered().href()),
+        lambda: look("facet", pairs.state.narrowed(subset=(choose.choice(SUBSETS),))),
+        lambda: look("search", pairs.state.narrowed(words=choose.choice(WORDS))),
+        lambda: look("next pair", links_in(pairs["steps"], text("reader.next"))[0]),
+        lambda: look("reset", pairs.state.unfiltered().href()),
         lambda: look("board", "?tab=models"),
         lambda: look("compare", f"?tab=models&panel=compare&a={models[0]}&b={models[1]}"),
-        list_runs,
+        lambda: post("list of runs", ScoreTab.act, None, runs),
     )
-    with measured.timed("open the page"):
-        visitor.data(Page.open, {"Textbox": ""})
-        ask("?tab=pairs")
+    post("open the page", Page.open, {"Textbox": ""})
+    look("open the pairs", "?tab=pairs")
     while not is_over():
         time.sleep(choose.expovariate(1 / THOUGHT))
         choose.choices(acts, (3, 2, 6, 1, 1, 1, 1))[0]()
@@ -205,8 +198,8 @@ def main() -> int:
             page.local_url = address.rstrip("/") + "/"
             first = Visitor(page)
             first.data(Page.open, {"Textbox": ""})
-            for tab in ("pairs", "models"):
-                first.render(tab)
+            first.render("pairs")
+            first.render("models")
             score(page.local_url, Measured(), iter((False, True)).__next__, 0)
             before, n_tasks = group_bytes(server.pid), asked.browse + asked.score
             over = threading.Event()

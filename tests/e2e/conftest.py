@@ -24,14 +24,20 @@ from playwright.sync_api import (
     sync_playwright,
 )
 
+from explorer.data.sources import read_demo
 from tests.conftest import PATIENCE
 from tests.e2e.browser import ARGUMENTS, find
+from tests.explorer.board_data import coin_flips, write_results
+from tests.explorer.boards import HOSTILE
 
 ROOT = Path(__file__).parents[2]
 SCREENSHOTS = Path(__file__).parent / "screenshots"
 READY = "html[data-explorer=ready]"
 VIEWS_FILLED = """() => [...document.querySelectorAll(".view")].filter((view) => view.offsetParent)
   .every((view) => view.querySelector("[data-region=bar]:not(:empty)"))"""
+
+WEAK = HOSTILE[0]
+SHARES = {"org/best": 0.95, "org/good": 0.85, "org/fair": 0.7, "org/poor": 0.6, WEAK: 0.5}
 
 expect.set_options(timeout=1000 * PATIENCE)
 
@@ -131,6 +137,18 @@ def real_app(tmp_path_factory: pytest.TempPathFactory, shared_data: Path) -> Ite
         yield address
 
 
+@pytest.fixture(scope="session")
+def fails_app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The same with results of five models on the demo pairs."""
+    home, demo = tmp_path_factory.mktemp("fails"), read_demo()
+    flips = {
+        model: coin_flips(share, len(demo), at) for at, (model, share) in enumerate(SHARES.items())
+    }
+    results = write_results(home / "results", flips, [str(each) for each in demo.subset_of_row])
+    with serving(home, EXPLORER_RESULTS=str(results), EXPLORER_RESULTS_OF="demo") as address:
+        yield address
+
+
 @pytest.fixture(scope="package")
 def browser() -> Iterator[Browser]:
     """While it is there, an event loop runs in this thread, which other tests cannot do with."""
@@ -227,6 +245,11 @@ def _leave(page: Page) -> None:
 def open_tab(page: Page, name: str) -> None:
     """Open a tab."""
     page.get_by_role("tab", name=name, exact=True).click()
+
+
+def read_results(page: Page) -> None:
+    """Wait until the published results are read."""
+    expect(page.locator("#read-status")).to_be_empty()
 
 
 def open_chooser(page: Page) -> None:

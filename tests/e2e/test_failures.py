@@ -1,52 +1,29 @@
 """What models fail, in a real browser: from the board to a pair, to a rival, and on by a link."""
 
 import re
-from collections.abc import Iterator
 
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
-from explorer.data.sources import read_demo
 from tests.e2e.conftest import (
+    WEAK,
     copied_link,
     in_view,
     open_app,
     open_panel,
     open_tab,
     pair,
+    read_results,
     reload,
-    serving,
     violations,
     watched_page,
 )
-from tests.explorer.board_data import coin_flips, write_results
-from tests.explorer.boards import HOSTILE
 
 pytestmark = pytest.mark.e2e
-
-WEAK = HOSTILE[0]
-SHARES = {"org/best": 0.95, "org/good": 0.85, "org/fair": 0.7, "org/poor": 0.6, WEAK: 0.5}
-
-
-@pytest.fixture(scope="module")
-def fails_app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The address of an app with results of five models on the demo pairs."""
-    home, demo = tmp_path_factory.mktemp("fails"), read_demo()
-    flips = {
-        model: coin_flips(share, len(demo), at) for at, (model, share) in enumerate(SHARES.items())
-    }
-    results = write_results(home / "results", flips, [str(each) for each in demo.subset_of_row])
-    with serving(home, EXPLORER_RESULTS=str(results), EXPLORER_RESULTS_OF="demo") as address:
-        yield address
 
 
 def listed(page: Page) -> Locator:
     return page.locator("#pairs .list tbody tr")
-
-
-def read_results(page: Page) -> None:
-    """Wait until the published results are read."""
-    expect(page.locator("#read-status")).to_be_empty()
 
 
 def test_a_model_of_the_board_is_offered_and_read_in_one_go(fails_app: str, page: Page) -> None:

@@ -1,11 +1,20 @@
 """What was opened is a step back: pairs, tabs, a comparison and the pairs of its cells."""
 
 import re
+from collections.abc import Callable
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Browser, Page, expect
 
-from tests.e2e.conftest import open_app, open_tab
+from tests.e2e.conftest import (
+    copied_link,
+    facet,
+    open_app,
+    open_panel,
+    open_tab,
+    read_results,
+    watched_page,
+)
 
 pytestmark = pytest.mark.e2e
 
@@ -18,6 +27,17 @@ BACK_AND_FORTH = """async () => {
     await moved;
   }
 }"""
+
+
+LOOK = """() => {
+  const all = (what) => [...document.querySelectorAll(`#pairs :is(${what})`)];
+  const seen = all(".count, .chip, .list tr, .pair .key, .position, .stats");
+  const pressed = all("[aria-current], [aria-checked=true]");
+  const filled = all("#search, select, #model-name").map((each) => each.value);
+  return [...[...seen, ...pressed].map((each) => each.textContent.trim()), ...filled];
+}"""
+"""What one sees of the Pairs tab: what is listed and open, and what is pressed."""
+IS_SEEN = f"look => JSON.stringify(({LOOK})()) === JSON.stringify(look)"
 
 
 @pytest.mark.journey
@@ -47,7 +67,7 @@ def test_back_goes_back_through_what_was_opened(demo_app: str, page: Page) -> No
 
 def test_back_from_a_cells_pairs_is_the_comparison(real_app: str, page: Page) -> None:
     open_app(page, f"{real_app}/?tab=failures")
-    expect(page.locator("#read-status")).to_be_empty()
+    read_results(page)
     open_app(page, f"{real_app}/?tab=models&panel=compare&a={A}&b={B}")
     page.get_by_test_id("compare-cell").first.get_by_role("link").click()
     expect(page.get_by_role("tab", name="Pairs")).to_have_attribute("aria-selected", "true")
@@ -71,3 +91,51 @@ def test_a_hundred_steps_back_while_acts_are_under_way(demo_app: str, page: Page
     expect(page.locator(".reader .pair .key")).to_have_text(
         rows.nth(3).locator(".key").inner_text()
     )
+
+
+def walk(page: Page, address: str) -> list[list[str]]:
+    """Presses in the Pairs tab, ten of them steps; what was seen before and after each step."""
+    for _ in range(2):  # once read, nothing changes by itself
+        open_app(page, f"{address}/?model=&pairs=every")
+        read_results(page)
+    presses: tuple[Callable[[], object], ...] = (
+        facet(page, "section", "Reasoning").click,
+        page.get_by_test_id("pair-row").nth(2).click,
+        lambda: page.keyboard.press("j"),
+        lambda: open_panel(page, "Lengths"),
+        lambda: open_panel(page, "List"),
+        lambda: page.locator("#search").fill("e"),  # typing is no step of its own
+        lambda: page.get_by_label("Where to search").select_option("chosen"),
+        lambda: page.locator(".list-sort select").select_option(index=1),
+        lambda: page.get_by_test_id("model-picker").fill("org/fair"),
+        page.locator("#pairs .kinds a").filter(has_text="Wins").click,
+        page.locator(".pager").get_by_role("link", name="Next").click,
+    )
+    seen = [page.evaluate(LOOK)]
+    for press in presses:
+        before, n_steps = page.url, page.evaluate("history.length")
+        press()
+        page.locator("#model-name").blur()
+        page.wait_for_function("before => location.href !== before", arg=before)
+        if page.evaluate("history.length") == n_steps:
+            seen.pop()
+        seen.append(page.evaluate(LOOK))
+    assert len({tuple(look) for look in seen}) == len(seen) == 11
+    return seen
+
+
+def test_back_and_forward_show_again_what_ten_presses_led_to(fails_app: str, page: Page) -> None:
+    seen = walk(page, fails_app)
+    for step, looks in ((page.go_back, seen[-2::-1]), (page.go_forward, seen[1:])):
+        for look in looks:
+            step()
+            page.wait_for_function(IS_SEEN, arg=look)
+
+
+def test_a_copied_link_shows_the_same_list_and_pair_to_another(
+    fails_app: str, page: Page, browser: Browser
+) -> None:
+    *_, last = walk(page, fails_app)
+    with watched_page(browser) as other:
+        open_app(other, copied_link(page, "pairs"))
+        other.wait_for_function(IS_SEEN, arg=last)

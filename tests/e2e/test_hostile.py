@@ -123,11 +123,14 @@ def _reader(page: Page) -> None:
     there = range(2, len(ATTACKS) + 1)
     back = range(len(ATTACKS) - 1, 0, -1)
     for look, key, places in (("whitespace", "j", there), ("Markdown", "k", back)):
-        page.get_by_role("checkbox", name=look).click()
+        box = page.get_by_role("checkbox", name=look)
+        box.click()
+        expect(box).to_be_checked()
         for place in places:
             step(page, key, place)
             assert not pair(page).locator("img, script, svg").count()
-        page.get_by_role("checkbox", name=look).click()
+        box.click()
+        expect(box).not_to_be_checked()
     picture(page, "hostile-pairs")
 
 

@@ -259,13 +259,13 @@ def test_two_tabs_of_one_browser_keep_each_others_marks(server: Server, page: Pa
 
 def test_the_keyboard_opens_a_row_and_stays_on_it(demo_app: str, page: Page) -> None:
     open_app(page, demo_app)
-    button = page.locator(".list tbody tr").nth(2).locator("button")
-    key = button.inner_text()
-    button.press("Enter")
+    link = page.locator(".list tbody tr").nth(2).locator("a[data-main]")
+    key = link.inner_text()
+    link.press("Enter")
     expect(pair(page)).to_have_attribute("data-key", key)
-    expect(button).to_be_focused()
+    expect(link).to_be_focused()
     page.keyboard.press("Tab")
-    page.keyboard.press("Space")
+    page.keyboard.press("Enter")
     expect(pair(page)).not_to_have_attribute("data-key", key)
 
 

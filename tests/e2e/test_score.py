@@ -145,7 +145,7 @@ def test_a_run_is_read_while_it_streams_in(long_app: str, page: Page) -> None:
     score_all(page)
     expect(page.locator(".status.running")).to_be_visible()
     page.locator("#score .inspect").click()
-    scored = page.locator("#pairs .kinds button").last
+    scored = page.locator("#pairs .kinds a").last
     expect(scored).to_be_visible()
     worst = str(pair(page).get_attribute("data-key"))
     page.locator("#pairs .list tbody tr:not([aria-current])").first.click()

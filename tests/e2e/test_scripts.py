@@ -175,7 +175,8 @@ ROWS: dict[str, tuple[str, list[str], str, Any]] = {
 
 def fill(page: Page, html: str) -> None:
     """As the app does: the scripts run, then the server's HTML arrives."""
-    for name in ("keys", "reader", "acts"):
+    page.evaluate(script("storage"))
+    for name in ("keys", "reader", "notes", "acts"):
         page.evaluate(f"({script(name)})()")
     page.evaluate(LISTEN)
     page.evaluate("html => document.body.insertAdjacentHTML('beforeend', html)", html)
@@ -216,6 +217,39 @@ def test_what_is_pressed_does_what_it_says(name: str, page: Page) -> None:
     with suppress(AssertionError):
         until(lambda: page.evaluate(look) == expected)
     assert page.evaluate(look) == expected
+
+
+VIEW = """<div class="view" data-tab="pairs"><div class="view-message" hidden></div>
+  <div data-region="list"></div></div>"""
+ASKED_TWICE = """(go) => {
+  const asked = [], answers = {};
+  window.answers = answers;
+  const render = ({ query }) => new Promise((done) => {
+    asked.push(query);
+    const list = `<a href="?q=b">${query || "?"}</a>`;
+    answers[query] = () => done({ query, etags: {}, regions: { list } });
+  });
+  const element = document.body;
+  new Function("element", "server", "trigger", go)(element, { render }, () => {});
+  answers[asked[0]]();
+}"""
+
+
+def test_an_earlier_answer_never_takes_the_place_of_a_later_one(page: Page) -> None:
+    page.route("**/*", answer)
+    page.goto(ADDRESS)
+    fill(page, VIEW)
+    page.evaluate(f"() => {{ {script('idiomorph/idiomorph.min')} ; window.Idiomorph = Idiomorph }}")
+    page.evaluate(ASKED_TWICE, script("go"))
+    region = page.locator("[data-region=list]")
+    until(lambda: region.inner_text() != "")
+    page.evaluate("window.explorerViews.get('pairs').open('?q=first')")
+    region.locator("a").click()
+    page.evaluate("answers['?q=b']()")
+    until(lambda: region.inner_text() == "?q=b")
+    page.evaluate("answers['?q=first']()")
+    page.evaluate("new Promise((go) => setTimeout(go, 50))")
+    assert region.inner_text() == "?q=b"
 
 
 STORED = "[localStorage.getItem('a'), localStorage.getItem('b'), sessionStorage.getItem('a')]"

@@ -147,7 +147,7 @@ def test_counting_tokens_is_stopped_and_at_once_another_tokenizer_is_taken(
 ) -> None:
     open_app(page, app)
     open_panel(page, "Lengths")
-    page.get_by_role("button", name="tokens", exact=True).click()
+    page.get_by_role("link", name="tokens", exact=True).click()
     told = page.locator("#tokens-status")
     expect(told).to_contain_text("Tokens have not been counted yet.")
     for tokenizer in ("org/drips", "demo"):
