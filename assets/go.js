@@ -78,7 +78,8 @@ const draw = async (figure) => {
 const picture = (format) => {
   const { data, layout } = view.querySelector(".js-plotly-plot");
   const size = { width: layout.width, height: layout.height, scale: format === "png" ? 2 : 1 };
-  Plotly.downloadImage({ data, layout: { ...layout, paper_bgcolor: "white" } }, { format, filename: panelOf(shown) ?? tab, ...size });
+  const how = { format, filename: panelOf(shown) ?? tab, ...size };
+  Plotly.downloadImage({ data, layout: { ...layout, paper_bgcolor: "white" } }, how);
 };
 
 new MutationObserver(() => view.querySelectorAll("figure[data-plot]").forEach(draw))
@@ -184,7 +185,8 @@ element.addEventListener("submit", (event) => {
 element.addEventListener("input", (event) => {
   const { form } = event.target;
   clearTimeout(typing);
-  if (form && event.target.type === "search") typing = setTimeout(() => go(asForm(form), "replace"), isAsking ? TYPING : 0);
+  if (!form || event.target.type !== "search") return;
+  typing = setTimeout(() => go(asForm(form), "replace"), isAsking ? TYPING : 0);
 });
 element.addEventListener("change", (event) => {
   if (event.target.form && event.target.matches("select, [data-submit]")) go(asForm(event.target.form));

@@ -394,7 +394,7 @@ def wire_score(tab: ScoreTab, opened: gr.Tab) -> None:
     written = {"fn": None, "inputs": parts.address, "outputs": None, "js": wrote(parts.part)}
     needed = [each for inputs in parts.choice.needed.values() for each in inputs]
     which = parts.choice.which
-    gr.on([which.input, opened.select], tab.show_way, [which, session], needed, **EVENT)
+    gr.on([which.input, opened.select], tab.show_way, [which, session], needed, **latest)
     report.start.click(
         tab.start,
         {*choice, *parts.order.inputs, *parts.sure.inputs},
