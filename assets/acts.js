@@ -1,26 +1,20 @@
 // What is pressed in HTML that the server wrote becomes an event of its part's relay, one at a time.
 (() => {
-  const WAIT = 60000, AGAIN = 2000, TOGETHER = 100, STUCK = 3;
-  const REVIEW = "review", PRESSES = "rewardbench-explorer-presses", NOTE = "#review-note textarea";
-  const REVIEWS = "rewardbench-explorer-reviews";
+  const WAIT = 60000;
   const kept = new Map();
 
   // Of two acts, one of which follows a link, the earlier is answered before the later is sent: an
   // answer that came after the other's would undo it.
   let order = 0;
   const queue = (part, act, sent) => { part.explorerQueue.push({ act, sent, order: order++ }); };
-  // Presses that are refused again and again wait for better times, and nothing waits for them.
-  const isStuck = (part) => part.explorerSent?.refusals >= STUCK;
   const relays = () => [...document.querySelectorAll(".relayed")];
   const isHeld = (part) => relays().some((other) => other !== part
     && (part.id === "go" || other.id === "go")
-    && !isStuck(other) && (other.explorerSent || other.explorerQueue?.[0]?.order < part.explorerQueue[0].order));
+    && (other.explorerSent || other.explorerQueue?.[0]?.order < part.explorerQueue[0].order));
   const advance = (part) => {
     if (part.explorerSent || !part.explorerQueue?.length || isHeld(part)) return;
     const act = part.explorerSent = part.explorerQueue.shift();
-    // A review's act is waited for, however long it takes.
-    if (part.id === REVIEW) act.sent.place ??= addresses.get(REVIEW);
-    else part.explorerWaits = setTimeout(() => next(part), WAIT);
+    part.explorerWaits = setTimeout(() => next(part), WAIT);
     part.explorerAct = act.act;
     part.explorerSend(act);
   };
@@ -28,100 +22,28 @@
     clearTimeout(part.explorerWaits);
     part.explorerSent = undefined;
     relays().forEach(advance);
-    if (part.id === REVIEW) keepPresses(part);
     showBusy();
   };
 
   // A line below the header says that something pressed is being answered; what a timer asks is not.
   const showBusy = () => {
-    const asked = [...document.querySelectorAll(".relayed")].some((part) => part.explorerSent && !isStuck(part) && part.explorerAct !== "again");
+    const asked = [...document.querySelectorAll(".relayed")].some((part) => part.explorerSent && part.explorerAct !== "again");
     document.documentElement.toggleAttribute("data-busy", asked);
   };
 
   const pending = (part) => [part.explorerSent, ...(part.explorerQueue ||= [])].filter(Boolean);
 
-  // Presses in a review are faster than their answers: those that wait go together. Until they are
-  // answered the tab keeps them, for where the connection breaks Gradio loads the page anew; then
-  // they are sent again as they were, and the server counts them once.
-  const isPress = (act) => act.act === "press";
-  // What these open is not on screen yet, so nobody can mark it.
-  const opens = (act) => ["offer", "follow", "begin", "resume", "differ"].includes(act.act);
-  const press = (part, name) => {
-    const acts = pending(part);
-    if (acts.some(opens)) return;
-    const last = part.explorerQueue.at(-1);
-    if (acts.some(isPress)) {
-      if (last?.sent.presses?.length < TOGETHER) last.sent.presses.push([name, null]);
-      else queue(part, "press", { presses: [[name, null]] });
-    } else {
-      const note = document.querySelector(NOTE)?.value ?? null;
-      hasTyped = false;
-      queue(part, "press", { presses: [[name, note]] });
-    }
-    if (part.explorerSent) keepPresses(part);
-    else next(part);
-  };
-  const keepPresses = (part) => {
-    const acts = pending(part), pressed = acts.filter(isPress);
-    const n = pressed.flatMap((act) => act.sent.presses).length;
-    try {
-      if (n || part.explorerKeeps) sessionStorage.setItem(PRESSES, JSON.stringify(pressed));
-    } catch { /* no room, or none allowed */ }
-    part.explorerKeeps = n > 0;
-    for (const button of document.querySelectorAll(".review-marks button")) {
-      button.disabled = acts.some(opens);
-    }
-    for (const field of document.querySelectorAll(NOTE)) field.readOnly = n > 0 || acts.some(opens);
-    for (const waiting of document.querySelectorAll(".review-waiting")) {
-      waiting.textContent = n ? waiting.dataset.words.replace("{n}", n) : "";
-    }
-  };
-  // A note is saved when its field is left, or the page is while one types.
-  let hasTyped = false;
-  const saveNote = () => { if (hasTyped) press(document.getElementById(REVIEW), "note"); };
-  document.addEventListener("input", (event) => { hasTyped ||= event.target.matches(NOTE); });
-  document.addEventListener("focusout", (event) => { if (event.target.matches(NOTE)) saveNote(); });
-  addEventListener("pagehide", saveNote);
-  const takeUpPresses = (part) => {
-    let left = [];
-    try { left = JSON.parse(sessionStorage.getItem(PRESSES)) || []; } catch { /* as if none were left */ }
-    if (left.length && source(left[0].sent.place) === source(addresses.get(REVIEW))) {
-      part.explorerQueue.unshift(...left);
-    }
-  };
-
-  // All tabs of a browser keep their reviews in one place: an act takes along what stands there, and
-  // the server joins it with what it makes of this tab's; once more where another tab was quicker.
-  const stored = () => { try { return localStorage.getItem(REVIEWS); } catch { return null; } };
-  const reviews = (known) => {
-    const words = document.getElementById(REVIEW).explorerRead = stored();
-    try { return JSON.parse(words) ?? known; } catch { return known; }
-  };
-  const keepReviews = (part, made) => {
-    const words = JSON.stringify(made);
-    if (!made || words === part.explorerKept) return;
-    if (stored() !== part.explorerRead) {
-      part.explorerQueue.unshift({ act: "join", sent: {} });
-      return;
-    }
-    part.explorerKept = words;
-    try { localStorage.setItem(REVIEWS, words); } catch { /* no room, or none allowed */ }
-  };
-
   // Of acts that wait, steps are added up where nothing was pressed between them, and a later one
   // that says all anew replaces an earlier.
   const send = (part, name, sent) => {
     if (!part?.explorerSend) return;
-    if (name === "press") { press(part, sent.press); return; }
-    // Only a review of what is listed follows the list.
-    if (name === "follow" && new URLSearchParams(addresses.get(REVIEW)).get("subset") !== "*") return;
     const waiting = part.explorerQueue ||= [];
     const last = waiting.at(-1);
     if (["step", "turn"].includes(name) && last?.act === name && last.order === order - 1) {
       last.sent = { value: last.sent.value + sent.value };
     } else {
       const says = (act) => `${act.act} ${act.sent.facet} ${Object.keys(act.sent)}`;
-      const anew = ["pick", "search", "margin", "chart", "again", "turned", "go", "follow"].includes(name);
+      const anew = ["pick", "search", "margin", "chart", "again", "turned", "go"].includes(name);
       const same = waiting.findIndex((act) => anew && says(act) === says({ act: name, sent }));
       if (same >= 0) waiting.splice(same, 1);
       queue(part, name, sent);
@@ -255,17 +177,9 @@
     "open", "goto", "random", "panel", "model", "against", "cell", "slices", "a", "b", "add", "swap", "close", "ticked",
   ]);
   const going = () => pending(document.getElementById("go"));
-  // In a review that has begun the pair on screen is the review's.
-  const reviewed = () => new URLSearchParams(addresses.get(REVIEW)).get("key");
-  const addressOf = (id) => {
-    const query = addresses.get(id), key = reviewed();
-    if (!key || id !== "pairs" || new URLSearchParams(query).get("panel") !== REVIEW) return query;
-    const others = query.split("&").filter((each) => !each.startsWith("pair="));
-    return [...others, `pair=${encodeURIComponent(key).replaceAll("%3A", ":")}`].join("&");
-  };
   const write = (anew = false) => {
     if (going().some((act) => act.sent.back)) return;
-    const parts = [tab === "pairs" ? "" : `tab=${tab}`, addressOf(tab)];
+    const parts = [tab === "pairs" ? "" : `tab=${tab}`, addresses.get(tab)];
     const query = parts.filter(Boolean).join("&");
     const address = query ? `?${query}` : location.pathname;
     try {
@@ -340,7 +254,6 @@
     addresses.set(id, query);
     if (id === "pairs" && anew === null) showPane(document.getElementById(id), new URLSearchParams(query).has("pair") ? "pair" : "list");
     if (id === tab && anew !== null) write(anew);
-    if (id === REVIEW && tab === "pairs") write();
     return [];
   };
   // On narrow screens one pane of the Pairs tab is in view.
@@ -361,7 +274,8 @@
     if (!event.target.matches(".goto-key") || !event.target.value) return;
     const query = new URLSearchParams(window.explorerViews?.get("pairs")?.shown() || "?tab=pairs");
     query.set("pair", event.target.value);
-    for (const name of ["list-page", "panel"]) query.delete(name);
+    query.delete("list-page");
+    if (query.get("panel") !== "review") query.delete("panel");
     event.target.value = "";
     event.target.blur();
     followLink(`?${query}`);
@@ -378,22 +292,16 @@
   };
   let read = null;
   document.addEventListener("drawn", ({ target }) => {
-    const review = document.getElementById("review-panel"), slot = target.querySelector(".review-slot");
-    if (slot && review && !slot.contains(review)) slot.append(review);
     const pair = target.querySelector(".reader [data-key]");
     if (!pair || pair.dataset.key === read) return;
     read = pair.dataset.key;
     target.querySelector(".reader-scroll").scrollTo(0, 0);
     seeRow(target);
   });
-  const done = (id, query, made) => {
+  const done = (id, query) => {
     const part = document.getElementById(id), name = part?.explorerAct;
     wrote(id, query, OPENS.has(name));
-    if (id === REVIEW) {
-      keepReviews(part, made);
-      if (part.explorerAct === "offer") takeUpPresses(part);
-      next(part);
-    } else if (part) requestAnimationFrame(() => {
+    if (part) requestAnimationFrame(() => {
       if (part.explorerAct === "open") part.querySelector(".drawer")?.scrollIntoView({ block: "nearest", behavior: "smooth" });
       next(part);
     });
@@ -403,13 +311,6 @@
   const refused = (id) => {
     const part = document.getElementById(id);
     if (!part) return [];
-    if (part.explorerSent && isPress(part.explorerSent)) {
-      const act = part.explorerSent;
-      act.refusals = (act.refusals ?? 0) + 1;
-      setTimeout(() => part.explorerSend(act), AGAIN * Math.min(act.refusals, 15));
-      if (isStuck(part)) { relays().forEach(advance); showBusy(); }
-      return [];
-    }
     next(part);
     return [];
   };
@@ -429,15 +330,12 @@
     const words = [...row.cells].flatMap((cell) => [cell.textContent, ...Array(cell.colSpan - 1).fill("")]);
     return [...spanned, ...words].join("\t");
   }).join("\n");
-  // Of a review that has begun, what is sent to others is the pair on screen.
-  const linkedSearch = () => reviewed()
-    ? location.search.replace(`&panel=${REVIEW}`, "") : location.search;
   document.addEventListener("click", async (event) => {
     const button = event.target.closest("[data-copy]");
     if (!button) return;
     const base = button.dataset.copy;
     const from = base !== "link" && document.querySelector(base);
-    const words = base === "link" ? (button.dataset.base || location.origin + location.pathname) + linkedSearch()
+    const words = base === "link" ? (button.dataset.base || location.origin + location.pathname) + location.search
       : (from?.rows ? cells(from) : from?.textContent) || "";
     await copy(words);
     const said = button.textContent;
@@ -448,11 +346,5 @@
   });
 
   const act = (id, name, sent) => { send(document.getElementById(id), name, sent); return []; };
-  const idle = async (id, inputs) => {
-    const part = document.getElementById(id);
-    while (pending(part).length && !isStuck(part)) await new Promise((go) => setTimeout(go, 50));
-    return inputs;
-  };
-
-  Object.assign(window.explorer, { act, follow: followLink, opened, went, wrote, refused, done, turn, look, idle, reviews });
+  Object.assign(window.explorer, { act, follow: followLink, opened, went, wrote, refused, done, turn, look });
 })

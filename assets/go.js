@@ -2,7 +2,7 @@
 const view = element.querySelector("[data-tab]"), tab = view.dataset.tab, root = window.gradio_config?.root ?? "";
 const message = view.querySelector(".view-message");
 const TYPING = 120, SLOW = 150, AGAIN = 1000, SLOWEST = 5000;
-let turn = 0, isAsking = false, shown = null, etags = {}, typing, refreshing, pause;
+let turn = 0, latest = Promise.resolve(), isAsking = false, shown = null, etags = {}, typing, refreshing, pause;
 
 const isMine = (query) => window.explorer.tabIn(query) === tab;
 const panelOf = (query) => new URLSearchParams(query ?? "").get("panel");
@@ -87,7 +87,8 @@ new MutationObserver(() => view.querySelectorAll("figure[data-plot]").forEach(dr
 
 const ask = (question) => server.render({ known: etags, secret: secret(), ...question });
 // The last press wins. mode: "push", "replace", or "" where the address is the browser's already.
-const go = async (query, mode = "push", more = {}) => {
+const go = (...asked) => latest = follow(...asked);
+const follow = async (query, mode = "push", more = {}) => {
   const mine = ++turn, busy = setTimeout(() => view.setAttribute("aria-busy", "true"), SLOW);
   isAsking = true;
   clearTimeout(refreshing);
@@ -95,7 +96,12 @@ const go = async (query, mode = "push", more = {}) => {
   try {
     const answer = await ask({ query, ...more });
     if (mine !== turn) return;
-    if (answer.busy) { say("Busy, trying again…"); setTimeout(() => mine === turn && again(), AGAIN); return; }
+    if (answer.busy) {
+      say("Busy, trying again…");
+      await new Promise((done) => setTimeout(done, AGAIN));
+      if (mine === turn) await again();
+      return;
+    }
     say(answer.error ?? "");
     if (answer.error) return;
     apply(answer.regions);
@@ -225,19 +231,30 @@ element.addEventListener("dblclick", (event) => {
 });
 
 // A file comes by POST, with the secret by which a visitor's own is known, and never by an address.
-const save = async (link) => {
-  const body = new URLSearchParams({ secret: secret(), sent: JSON.stringify(window.explorer.notes()) });
-  const answer = await fetch(`${root}/${link.getAttribute("href")}`, { method: "POST", body }).catch(() => null);
-  if (!answer?.ok) { say(answer ? await answer.text() : "The file could not be fetched."); return; }
-  const name = /filename="([^"]+)"/.exec(answer.headers.get("Content-Disposition"))?.[1] ?? "file";
-  const address = URL.createObjectURL(await answer.blob());
+const file = (href, sent = null) => {
+  const body = new URLSearchParams({ secret: secret(), sent: JSON.stringify(sent) });
+  return fetch(`${root}/${href}`, { method: "POST", body });
+};
+const download = (name, blob) => {
+  const address = URL.createObjectURL(blob);
   Object.assign(document.createElement("a"), { href: address, download: name }).click();
   setTimeout(() => URL.revokeObjectURL(address), 60000);
+};
+const save = async (link) => {
+  try {
+    const answer = await file(link.getAttribute("href"), await window.explorer[link.dataset.sends ?? "notes"]());
+    if (!answer.ok) { say(await answer.text()); return; }
+    say("");
+    const name = /filename="([^"]+)"/.exec(answer.headers.get("Content-Disposition"))?.[1] ?? "file";
+    download(name, await answer.blob());
+  } catch { say("The file could not be fetched."); }
 };
 
 const open = (query) => go(isMine(query) ? query : shown ?? `?tab=${tab}`, "");
 const act = (action, query = shown) => go(query, "push", { action });
 // What is shown, once more, unless something is under way.
 const anew = () => { if (!isAsking) go(shown ?? `?tab=${tab}`, ""); };
-(window.explorerViews ??= new Map()).set(tab, { open, act, anew, shown: () => shown ?? "" });
+const settled = () => latest;
+const asScript = { element, go, open, act, anew, settled, file, download, shown: () => shown ?? "" };
+(window.explorerViews ??= new Map()).set(tab, asScript);
 open(location.search);

@@ -1,6 +1,6 @@
 // Notes on pairs, which this browser keeps by their texts.
 (() => {
-  const NOTES = "rewardbench-explorer-pair-notes", MOST = 500;
+  const NOTES = "rewardbench-explorer-pair-notes", MOST = 2000;
   const notes = () => { try { return JSON.parse(localStorage.getItem(NOTES)) ?? {}; } catch { return {}; } };
   const keep = (all) => {
     try { localStorage.setItem(NOTES, JSON.stringify(all)); return true; } catch { return false; }
@@ -24,10 +24,20 @@
     said.textContent = isKept ? "" : said.dataset[isFull ? "full" : "refused"];
     show(document);
   });
-  // Notes that this browser kept in another way before.
-  const takeOver = (former) => {
-    if (former && Object.keys(former).length && !Object.keys(notes()).length) { keep(former); show(document); }
-    return [];
+  // Notes from elsewhere, where there is none yet.
+  const addNotes = (found) => {
+    const all = notes();
+    for (const [mark, words] of found) {
+      const line = typeof words === "string" ? words.trim().replace(/\s+/g, " ") : "";
+      if (mark && line && !all[mark] && Object.keys(all).length < MOST) all[mark] = line;
+    }
+    keep(all);
+    show(document);
   };
-  Object.assign(window.explorer, { notes, takeOver });
+  // A note is kept when its field is left, or the page is.
+  addEventListener("pagehide", () => {
+    const field = document.activeElement;
+    if (field?.matches("[data-note]")) field.dispatchEvent(new Event("change", { bubbles: true }));
+  });
+  Object.assign(window.explorer, { notes, addNotes });
 })

@@ -1,7 +1,9 @@
 // In a frame of another site a browser may keep nothing, and Gradio reads what it kept: for this page then.
 (() => {
+  let isForgetful = false;
   for (const name of ["localStorage", "sessionStorage"]) {
     try { if (window[name]) continue; } catch { /* access is denied */ }
+    isForgetful = true;
     const kept = new Map();
     Object.defineProperty(window, name, { value: {
       getItem: (key) => kept.get(String(key)) ?? null,
@@ -18,5 +20,5 @@
     const asked = new URLSearchParams(query).get("tab"), named = ONCE[asked] ?? asked;
     return ["models", "score", "try", "about"].includes(named) ? named : "pairs";
   };
-  window.explorer = { tabIn };
+  window.explorer = { tabIn, isForgetful };
 })();

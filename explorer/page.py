@@ -49,8 +49,6 @@ from explorer.tabs.about.view import (
 )
 from explorer.tabs.models.source_view import BoardSource, BoardSourceParts, wire_boardsource
 from explorer.tabs.models.view import ModelsView, build_models
-from explorer.tabs.pairs.review.acts_view import ReviewTab, wire_review
-from explorer.tabs.pairs.review.view import ReviewParts, build_review, remembered_review
 from explorer.tabs.pairs.view import PairsView, build_pairs
 from explorer.tabs.score.acts_view import ScoreTab, wire_score
 from explorer.tabs.score.before_view import Find, offered_models, wire_find
@@ -68,6 +66,8 @@ _STORAGE = "rewardbench-explorer-typed"
 """Where a browser keeps what was typed."""
 ADDRESS = "(_, ...others) => [window.location.search, ...others]"
 """Script that passes the address of the page on as the first input."""
+_NOTES = "rewardbench-explorer-notes"
+"""Where a browser kept notes on pairs before assets/notes.js did, as Gradio keeps them."""
 _SEEN = "(_, session) => [window.explorerViews.get('pairs').shown(), session]"
 """Script that passes the address of the Pairs tab on as the first input."""
 
@@ -76,9 +76,9 @@ _SEEN = "(_, session) => [window.explorerViews.get('pairs').shown(), session]"
 class PageParts:
     """All components of the page. tab: by its name.
 
-    source, listed: id of the pairs that the Pairs tab shows, and `PairsState.listed_link`.
+    source: id of the pairs that the Pairs tab shows.
     asked: what carries the page's address, or that of the Pairs tab.
-    typed: what the browser keeps of what was typed.
+    typed: what the browser keeps of what was typed. notes: what it once kept of notes.
     """
 
     session: gr.State
@@ -87,9 +87,7 @@ class PageParts:
     chooser: ChooserParts
     tabs: gr.Tabs
     pairs: gr.HTML
-    review: ReviewParts
     source: gr.State
-    listed: gr.State
     score: ScoreParts
     trial: TrialParts
     results: BoardSourceParts
@@ -99,6 +97,7 @@ class PageParts:
     go: Part
     asked: gr.Textbox
     typed: gr.BrowserState
+    notes: gr.BrowserState
 
 
 @dataclass(frozen=True)
@@ -141,11 +140,11 @@ class Page:
         return filled | {self.parts.tabs: gr.Tabs(selected=tab)}
 
     @guarded
-    def see(self, query_string: object, session: Session) -> tuple[str, str]:
-        """What the Pairs tab shows now, for the tabs that score it, or review it."""
+    def see(self, query_string: object, session: Session) -> str:
+        """What the Pairs tab shows now, for the tabs that score it; gives which pairs."""
         state, _ = read_pairs(query_string)
         session.show(state)
-        return state.source, state.listed_link
+        return state.source
 
     def _tab(self, tab: str, query_string: object, session: Session) -> Filling:
         """What a link asks for of a tab."""
@@ -210,17 +209,15 @@ def _lay_out(stores: Stores) -> PageParts:
     secret = build_signin(settings)
     with gr.Column(elem_id="dataset", elem_classes="popover"):
         chooser = build_chooser(settings)
-    reviews = remembered_review()
     identity = partial(identified, settings)
     typed = gr.BrowserState([], storage_key=_STORAGE, secret=_STORAGE)
+    notes = gr.BrowserState({}, storage_key=_NOTES, secret=_NOTES)
     with build_part("go") as go:
         pass
     with gr.Tabs(elem_id="tabs") as tabs:
         tab = {name: _tab(name) for name in TABS}
         with tab["pairs"]:
             pairs = build_pairs(pairs_view(stores), identity)
-            with gr.Column(elem_id="review-panel"):
-                review = build_review(reviews)
             gr.HTML(render("welcome.html"), elem_id="welcome")
         with tab["score"]:
             score = build_score(settings)
@@ -232,9 +229,9 @@ def _lay_out(stores: Stores) -> PageParts:
             about = gr.HTML()
     return PageParts(
         gr.State(Session(is_open=False)), bar, secret, chooser, tabs,
-        pairs, review, gr.State(""), gr.State(""), score, trial, results, about, tab,
+        pairs, gr.State(""), score, trial, results, about, tab,
         gr.Timer(_POLL_SECONDS, active=False), go,
-        gr.Textbox(visible=False), typed,
+        gr.Textbox(visible=False), typed, notes,
     )  # fmt: skip
 
 
@@ -295,12 +292,8 @@ def _wire(callbacks: Page, page: gr.Blocks) -> None:
     parts, stores = callbacks.parts, callbacks.stores
     session, settings = parts.session, stores.settings
     trial = TrialTab(callbacks.scenes, stores.runs, settings, Latest(), parts.trial)
-    review = ReviewTab(callbacks.scenes, parts.review)
     publish = Publish(stores.runs, stores.pairs, stores.hub, settings, parts.score.runs.publish)
-    parts.pairs.shown(
-        callbacks.see, [parts.asked, session], [parts.source, parts.listed], js=_SEEN, **EVENT
-    )
-    wire_review(review, session, parts.source, parts.listed)
+    parts.pairs.shown(callbacks.see, [parts.asked, session], parts.source, js=_SEEN, **EVENT)
     wire_score(callbacks.score, parts.tab["score"])
     wire_find(Find(stores.hub, parts.score.find), parts.score.order.model, session)
     wire_publish(publish, session)
@@ -322,10 +315,15 @@ def _wire(callbacks: Page, page: gr.Blocks) -> None:
 
 
 def _wire_typed(parts: PageParts, page: gr.Blocks) -> None:
-    """Keep what is typed in the browser, and show it again when the page is opened."""
+    """Keep what is typed in the browser, and show it again when the page is opened.
+
+    Notes that it once kept are handed to the script that keeps them now.
+    """
     fields = [parts.score.choice.per_subset, *parts.trial.texts]
     shown = "(kept, ...fields) => kept?.length ? kept : fields"
     page.load(None, [parts.typed, *fields], fields, js=shown, **EVENT)
+    taken = "(notes) => { window.explorer.addNotes(Object.entries(notes ?? {})); return [{}]; }"
+    page.load(None, parts.notes, parts.notes, js=taken, **EVENT)
     changed = [each.change for each in fields]
     gr.on(changed, None, fields, parts.typed, js="(...fields) => [fields]", **EVENT)
 

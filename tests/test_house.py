@@ -232,13 +232,13 @@ BUDGETS: dict[str, int] = {
     "explorer/stats": 2_500,
     "explorer/results": 3_400,
     "explorer/runs": 3_000,
-    "explorer/tabs": 12_700,
+    "explorer/tabs": 11_200,
     "explorer/api": 1_600,
     "explorer": 500,
-    "tests": 61_000,
+    "tests": 59_600,
     "templates": 2_200,
-    "scripts": 1_100,
-    "text.toml": 1_500,
+    "scripts": 1_300,
+    "text.toml": 1_400,
 }
 """Lines that a room may have, blank ones and docstrings too. A change lowers its rooms' rows to
 what it left, rounded up to a hundred; a row is raised only in a commit that says what for.

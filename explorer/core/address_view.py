@@ -30,7 +30,7 @@ PATIENCE_SECONDS = 2.0
 _MOST_KNOWN = 50
 """Regions that a question may name."""
 _LONGEST_NAME = 200
-_LONGEST_SENT = 2_000_000
+_LONGEST_SENT = 3_900_000
 """Characters that a browser may send along for a file."""
 
 Regions = Mapping[str, Callable[[], str]]

@@ -6,7 +6,6 @@ name: "reader/pair.html". Every value in it is escaped; a name that it is not gi
 """
 
 import json
-from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -16,7 +15,6 @@ from jinja2 import Environment, FunctionLoader, StrictUndefined
 from explorer.core.text import text
 from scoring.errors import counted
 from scoring.limits import MEGABYTE, Step
-from scoring.results.files import LeftOut
 
 ROOMS = Path(__file__).parents[1]
 
@@ -244,14 +242,6 @@ def step_html(step: Step, what: str = "") -> str:
     else:
         words = text(f"step.{step.doing}_of", done=f"{done:,}", total=f"{total:,}")
     return part("step", words, min(1, done / total) if total else None)
-
-
-def refused_html(refused: Sequence[LeftOut]) -> str:
-    """What could not be had of what was asked for, why, and what to do; nothing where all was."""
-    if not refused:
-        return ""
-    why = str(refused[0]).rstrip(".")
-    return note(text("step.refused", n=f"{len(refused):,}", why=why), "refused")
 
 
 def nothing_to_tell() -> str:

@@ -145,19 +145,16 @@ def wire_part(
     inputs: Any,
     outputs: Any,
     address: gr.Textbox | None = None,
-    *told: gr.components.Component,
-    js: str | None = None,
 ) -> gr.events.Dependency:
     """Let every act of a part call `callback(event, *inputs)`.
 
     address: holds the query string of what is shown then; None where the part has none.
-    told: what the page is told besides. js: script that the inputs pass through.
     """
-    acted = part.relay.act(callback, inputs, outputs, js=js, trigger_mode="multiple", **EVENT)
+    acted = part.relay.act(callback, inputs, outputs, trigger_mode="multiple", **EVENT)
     name = json.dumps(part.elem_id)
     # It was answered, and where there is an address it is written.
-    done = f"(...told) => window.explorer.done({name}, ...told)"
-    acted.success(None, [address, *told] if address else None, None, js=done)
+    done = f"(address) => window.explorer.done({name}, address)"
+    acted.success(None, [address] if address else None, None, js=done)
     # It was refused: what is shown stays, and so do its boxes.
     acted.failure(None, None, None, js=f"() => window.explorer.refused({name})")
     wired: gr.events.Dependency = acted
@@ -169,11 +166,6 @@ def sending(part: Part, act: str, *names: str) -> str:
     values = ", ".join(names)
     asked = f"{json.dumps(part.elem_id)}, {json.dumps(act)}, {{{values}}}"
     return f"({values}) => window.explorer.act({asked})"
-
-
-def after_acts(part: Part) -> str:
-    """Script of an event that waits until all acts are answered, and passes its inputs on."""
-    return f"(...inputs) => window.explorer.idle({json.dumps(part.elem_id)}, inputs)"
 
 
 @contextmanager

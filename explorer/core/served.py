@@ -44,7 +44,7 @@ from explorer.core.text import text
 LOOK_SECONDS = 0.01
 """After which an idle queue looks for events again. Gradio's own 0.001 take 6 % of a core."""
 MOST_POSTED_BYTES = 4_000_000
-"""Of a request that is no upload. Reviews that a browser keeps have 3 MB and are sent whole."""
+"""Of a request that is no upload. A browser sends all its notes along for a report."""
 MOST_POSTED_LISTS = 200_000
 """Lists and objects in it: 4 MB of empty ones are 0.2 GB in memory."""
 _LARGEST_UPLOADS = 20

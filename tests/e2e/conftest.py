@@ -1,5 +1,6 @@
 """Real servers, a real browser, and pages that fail on any error or any foreign request."""
 
+import json
 import os
 import re
 import socket
@@ -279,10 +280,17 @@ def open_panel(page: Page, name: str, part: str = "pairs") -> None:
 def begin_review(page: Page) -> Locator:
     """Begin a review, until its pairs can be marked; where its progress stands."""
     open_panel(page, "Review")
-    page.locator(".review-begin").click()
-    expect(page.locator(".review-keep")).to_be_enabled()
-    expect(page.locator(".review-begin")).to_be_hidden()  # what is set up once folds away
-    return page.locator(".review .status")
+    expect(page.locator(".review-keep")).to_be_visible()
+    return page.get_by_test_id("review-progress")
+
+
+def marks_of(page: Page) -> list[dict[str, Any]]:
+    """What the file of a review's marks says."""
+    page.get_by_role("button", name="Files", exact=True).click()
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Export marks").click()
+    page.keyboard.press("Escape")
+    return [json.loads(line) for line in download.value.path().read_text().splitlines()]
 
 
 def in_view(page: Page) -> int:

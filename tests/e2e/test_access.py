@@ -43,9 +43,13 @@ def _views(page: Page) -> Iterator[str]:
     yield "lengths"
     begin_review(page)
     expect(pair(page)).to_be_visible()
-    page.get_by_text("Export, and compare").click()
-    expect(page.locator("#review-states")).to_be_visible()
+    page.locator("body").press("1")
+    expect(page.get_by_test_id("review-progress")).to_contain_text("1 of")
     yield "review"
+    page.get_by_role("button", name="Files", exact=True).click()
+    expect(page.locator("#review-files")).to_be_visible()
+    yield "files of a review"
+    page.locator("body").press("Escape")
     open_panel(page, "Export")
     expect(page.locator("#export-csv")).to_be_visible()
     yield "export"

@@ -1,4 +1,4 @@
-"""Fast hands in the review panel, and the list by keyboard, in a real browser."""
+"""A review in a real browser: fast hands, files, two tabs, a browser that keeps nothing."""
 
 import json
 import signal
@@ -6,7 +6,7 @@ import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
@@ -14,7 +14,9 @@ from playwright.sync_api import Browser, Locator, Page, expect
 from tests.e2e.conftest import (
     begin_review,
     copied_link,
+    marks_of,
     open_app,
+    open_panel,
     open_tab,
     pair,
     started,
@@ -22,31 +24,33 @@ from tests.e2e.conftest import (
 )
 
 pytestmark = pytest.mark.e2e
+MARKS = "rewardbench-explorer-marks"
 
 
 @pytest.mark.journey
 def test_quick_presses_all_count_and_a_note_stays_with_its_pair(demo_app: str, page: Page) -> None:
     open_app(page, demo_app)
     progress = begin_review(page)
-    expect(progress).to_contain_text("0 of 188 marked")
+    expect(progress).to_have_text("0 of 188 reviewed")
     first = pair(page).get_attribute("data-key")
     page.set_viewport_size({"width": 1366, "height": 600})
-    for element in (page.locator(".review-keep"), page.locator("#review-note"), pair(page)):
+    for element in (page.locator(".review-keep"), page.locator("#pair-note"), pair(page)):
         expect(element).to_be_in_viewport()
-    page.locator("#review-note textarea").fill("of the first")
-    page.locator("#review-note textarea").blur()
-    page.keyboard.press("2")
-    page.keyboard.press("3")
-    for _ in range(3):
-        page.wait_for_timeout(100)
-        page.keyboard.press("1")
-    expect(progress).to_have_text("5 of 188 marked: 3 to keep, 1 to drop, 1 unsure")
-    expect(page.locator("#review-note textarea")).to_have_value("")
+    page.locator("#pair-note").fill("of the first")
+    page.locator("#pair-note").blur()
+    press_at_once(page, "2311111122")
+    expect(progress).to_have_text("10 of 188 reviewed")
+    expect(
+        page.get_by_test_id("pair-row").locator("xpath=self::*[@data-verdict='keep']")
+    ).to_have_count(6)
+    expect(page.locator("#pair-note")).to_have_value("")
 
-    decisions = decisions_of(page)
-    assert [row["verdict"] for row in decisions] == ["drop", "unsure", "keep", "keep", "keep"]
-    assert [row["note"] for row in decisions] == ["of the first", "", "", "", ""]
-    assert decisions[0]["key"] == first
+    marks = marks_of(page)
+    assert [each["verdict"] for each in marks] == [
+        "drop", "unsure", *["keep"] * 6, "drop", "drop",
+    ]  # fmt: skip
+    assert [each["note"] for each in marks] == ["of the first", *[""] * 9]
+    assert marks[0]["key"] == first and len({each["key"] for each in marks}) == 10
 
 
 @dataclass
@@ -79,7 +83,7 @@ def begin(page: Page, address: str) -> Locator:
     """Begin a review of the twelve; where its progress stands."""
     open_app(page, address)
     progress = begin_review(page)
-    expect(progress).to_contain_text("0 of 12 marked")
+    expect(progress).to_have_text("0 of 12 reviewed")
     return progress
 
 
@@ -92,169 +96,243 @@ def press_at_once(page: Page, keys: str) -> None:
     )
 
 
-def decisions_of(page: Page) -> list[dict[str, Any]]:
-    page.get_by_text("Export, and compare").click()
-    with page.expect_download() as download:
-        page.locator(".review-export-decisions").click()
-    return [json.loads(line) for line in download.value.path().read_text().splitlines()]
+def numbers_of(page: Page) -> list[str]:
+    """The ids of the marked pairs."""
+    return [each["key"].partition(":")[2] for each in marks_of(page)]
+
+
+def verdict_of(page: Page, verdict: str) -> Locator:
+    """How many have a verdict, and the way to their keys."""
+    return page.locator(f"[data-list={verdict}]")
 
 
 def test_no_press_is_lost_while_the_server_hangs(server: Server, page: Page) -> None:
     progress = begin(page, server.address)
-    note = page.locator("#review-note textarea")
-    note.fill("of the first")
-    note.blur()
-    expect(page.locator(".review-waiting")).to_be_hidden()
     with server.hanging():
+        press_at_once(page, "2311")
         page.keyboard.press("2")
-        press_at_once(page, "3112")
         page.keyboard.press("u")
         page.keyboard.press("3")
-        expect(page.locator(".review-waiting")).to_have_text("7 not saved yet")
-        expect(note).not_to_be_editable()
-        page.wait_for_timeout(2_000)
+        expect(progress).to_have_text("5 of 12 reviewed")
+    expect(pair(page)).to_have_attribute("data-key", "twelve:5")
     press_at_once(page, "11123")
-    expect(progress).to_have_text("10 of 12 marked: 5 to keep, 2 to drop, 3 unsure")
-    expect(page.locator(".review-waiting")).to_be_hidden()
-    note.fill("of the eleventh")
-    note.press("1")
-    page.locator(".review-keep").click()
-    expect(progress).to_contain_text("11 of 12 marked")
-
-    made = decisions_of(page)
+    expect(progress).to_have_text("10 of 12 reviewed")
+    made = marks_of(page)
     letters = {"drop": "d", "unsure": "u", "keep": "k"}
-    assert "".join(letters[each["verdict"]] for each in made) == "dukkukkkduk"
-    assert [each["key"].partition(":")[2] for each in made] == [str(n) for n in range(11)]
-    assert [each["note"] for each in made] == ["of the first", *[""] * 9, "of the eleventh1"]
+    assert "".join(letters[each["verdict"]] for each in made) == "dukkukkkdu"
+    assert [each["key"].partition(":")[2] for each in made] == [str(n) for n in range(10)]
 
 
-def test_quick_keys_leave_a_note_and_mark_nothing_after_the_last_pair(
-    server: Server, page: Page
-) -> None:
+def test_a_mark_is_on_the_pair_on_screen_when_one_went_back(server: Server, page: Page) -> None:
+    begin(page, server.address)
+    press_at_once(page, "11")
+    expect(pair(page)).to_have_attribute("data-key", "twelve:2")
+    with server.hanging():
+        press_at_once(page, "k2")
+        expect(verdict_of(page, "drop")).to_have_text("0 drop")
+    expect(verdict_of(page, "drop")).to_have_text("1 drop")
+    assert [each["verdict"] for each in marks_of(page)] == ["keep", "drop"], "of 0 and 1"
+    expect(pair(page)).to_have_attribute("data-key", "twelve:2")
+
+
+def test_quick_keys_mark_nothing_after_the_last_pair(server: Server, page: Page) -> None:
     progress = begin(page, server.address)
-    page.locator("#review-note textarea").fill("of the first")
-    page.locator("#review-note textarea").press("Escape")
+    press_at_once(page, 10 * "1")
+    expect(progress).to_have_text("10 of 12 reviewed")
+    press_at_once(page, "1133")
+    expect(page.get_by_text("All pairs are marked.")).to_be_visible()
+    expect(verdict_of(page, "keep")).to_have_text("12 keep")
+    expect(pair(page)).to_have_attribute("data-key", "twelve:11")
+    page.keyboard.press("k")
+    expect(pair(page)).to_have_attribute("data-key", "twelve:10")
+    page.keyboard.press("3")
+    expect(verdict_of(page, "unsure")).to_have_text("1 unsure")
+
+
+def test_pairs_passed_over_come_again_after_the_last(server: Server, page: Page) -> None:
+    begin(page, server.address)
+    press_at_once(page, "nn" + 10 * "1")
+    expect(pair(page)).to_have_attribute("data-key", "twelve:0")
+    page.keyboard.press("u")
+    expect(pair(page)).to_have_attribute("data-key", "twelve:11")
+    assert numbers_of(page) == [str(n) for n in range(2, 11)]
+
+
+def test_undo_takes_back_the_last_mark_and_leaves_its_note(server: Server, page: Page) -> None:
+    progress = begin(page, server.address)
+    page.keyboard.press("u")
+    expect(page.get_by_text("Nothing to undo.")).to_be_visible()
+    page.locator("#pair-note").fill("why")
+    page.locator("#pair-note").press("Enter")
     page.locator(".review-keep").click()
-    expect(progress).to_contain_text("1 of 12 marked")
-    with server.hanging():
-        press_at_once(page, "k2" + 10 * "1")
-    expect(progress).to_contain_text("11 of 12 marked")
-    with server.hanging():
-        press_at_once(page, "133")
-    expect(page.get_by_text("after the last pair, not counted: 2.")).to_be_visible()
-    expect(progress).to_have_text("12 of 12 marked: 11 to keep, 1 to drop, 0 unsure")
-    made = decisions_of(page)
-    assert [each["note"] for each in made] == ["of the first", *[""] * 11]
+    expect(progress).to_have_text("1 of 12 reviewed")
+    expect(pair(page)).to_have_attribute("data-key", "twelve:1")
+    page.keyboard.press("k")
+    expect(pair(page)).to_have_attribute("data-key", "twelve:0")
+    expect(page.locator(".review-keep")).to_have_attribute("aria-pressed", "true")
+    page.keyboard.press("2")
+    expect(verdict_of(page, "drop")).to_have_text("1 drop")
+    page.keyboard.press("u")
+    expect(verdict_of(page, "keep")).to_have_text("1 keep")
+    page.keyboard.press("u")
+    expect(progress).to_have_text("0 of 12 reviewed")
+    expect(page.locator("#pair-note")).to_have_value("why")
 
 
-def test_a_reload_keeps_marks_that_were_answered_and_those_that_were_not(
+def test_a_reload_keeps_marks_though_nothing_reaches_the_server(
     server: Server, leaving: Page
 ) -> None:
     progress = begin(leaving, server.address)
     press_at_once(leaving, "123")
-    expect(progress).to_contain_text("3 of 12 marked")
-    leaving.reload()
-    expect(leaving.get_by_text("3 marked, last on")).to_be_visible()
-    leaving.locator(".review-begin").click()
-    expect(progress).to_contain_text("3 of 12 marked")
-
-    leaving.route("**/queue/join*", lambda _: None)  # nothing reaches the server
+    expect(pair(leaving)).to_have_attribute("data-key", "twelve:3")
+    leaving.route("**/component_server*", lambda _: None)
     press_at_once(leaving, "nn12u1")
-    expect(leaving.locator(".review-waiting")).to_have_text("6 not saved yet")
+    expect(progress).to_have_text("5 of 12 reviewed")
+    leaving.unroute("**/component_server*")
     leaving.reload()
-    leaving.unroute("**/queue/join*")
-    leaving.reload()
-    expect(progress).to_have_text("5 of 12 marked: 3 to keep, 1 to drop, 1 unsure")
-    keys = [each["key"].partition(":")[2] for each in decisions_of(leaving)]
-    assert keys == ["0", "1", "2", "5", "6"], "the pairs that were meant"
-
-
-def test_presses_that_are_refused_hold_nothing_else_up_and_count_later(
-    server: Server, leaving: Page
-) -> None:
-    progress = begin(leaving, server.address)
-    press_at_once(leaving, "1")
-    expect(progress).to_contain_text("1 of 12 marked")
-    leaving.route(
-        "**/queue/join*",
-        lambda route: (
-            route.fulfill(status=500)
-            if '"press"' in (route.request.post_data or "")
-            else route.continue_()
-        ),
-    )
-    press_at_once(leaving, "23")
-    expect(leaving.locator(".review-waiting")).to_have_text("2 not saved yet")
-    assert [each["verdict"] for each in decisions_of(leaving)] == ["keep"], "what is saved"
-    leaving.locator("#header a[data-go]", has_text="About").click()
-    expect(leaving.locator(".data-card")).to_be_visible()
-    leaving.go_back()
-    expect(progress).to_contain_text("1 of 12 marked")
-    leaving.unroute("**/queue/join*")
-    expect(progress).to_have_text("3 of 12 marked: 1 to keep, 1 to drop, 1 unsure")
-    expect(leaving.locator(".review-waiting")).to_be_hidden()
+    expect(progress).to_have_text("5 of 12 reviewed")
+    assert numbers_of(leaving) == ["0", "1", "2", "5", "6"]
 
 
 def test_the_link_of_a_review_is_to_the_pair_on_screen(server: Server, page: Page) -> None:
     begin(page, server.address)
     page.keyboard.press("1")
-    expect(page.locator(".review-place")).to_contain_text("Pair 2 of 12")
-    key = pair(page).get_attribute("data-key")
-    assert key is not None
-    page.wait_for_url(lambda url: f"pair={key}" in url and "panel=review" in url)
+    expect(pair(page)).to_have_attribute("data-key", "twelve:1")
+    page.wait_for_url("**/*pair=twelve:1*panel=review*")
     other = page.context.new_page()
     open_app(other, copied_link(page, "pairs"))
-    expect(pair(other)).to_have_attribute("data-key", key)
+    expect(pair(other)).to_have_attribute("data-key", "twelve:1")
     other.close()
+    open_panel(page, "List")
+    expect(pair(page)).to_have_attribute("data-key", "twelve:1")
 
 
-def test_a_note_is_saved_when_its_field_is_left(server: Server, leaving: Page) -> None:
-    progress = begin(leaving, server.address)
-    note = leaving.locator("#review-note textarea")
-    place = leaving.locator(".review-place")
-    leaving.keyboard.press("1")
-    expect(progress).to_contain_text("1 of 12 marked")
-    with server.hanging():
-        note.fill("of the second, which has no mark")
-        leaving.keyboard.press("Tab")
-        expect(leaving.locator(".review-waiting")).to_have_text("1 not saved yet")
-        leaving.locator(".reader-previous:visible").click()
-    expect(place).to_have_text("Pair 1 of 12 keep")
-    expect(note).to_be_editable()
+def test_a_note_is_kept_when_its_field_is_left_and_when_the_page_is(
+    server: Server, leaving: Page
+) -> None:
+    begin(leaving, server.address)
+    note = leaving.locator("#pair-note")
     note.fill("of the first")
     leaving.locator(".reader-next:visible").click()
-    expect(place).to_have_text("Pair 2 of 12 unmarked")
-    expect(note).to_have_value("of the second, which has no mark")
+    expect(pair(leaving)).to_have_attribute("data-key", "twelve:1")
+    expect(note).to_have_value("")
+    note.fill("of the second")
+    leaving.reload()
+    expect(note).to_have_value("of the second")
     leaving.locator(".reader-previous:visible").click()
     expect(note).to_have_value("of the first")
-    expect(note).to_be_editable()
-    note.fill("of the first, anew")
-    leaving.reload()
-    expect(note).to_have_value("of the first, anew")
-    expect(note).to_be_editable()
-    leaving.reload()
-    expect(leaving.get_by_text("1 marked, last on")).to_be_visible()
-    leaving.locator(".review-begin").click()
-    expect(note).to_have_value("of the second, which has no mark")
-    leaving.locator(".review-keep").click()
-    expect(progress).to_contain_text("2 of 12 marked")
-    notes = {each["key"][-1]: each["note"] for each in decisions_of(leaving)}
-    assert notes == {"0": "of the first, anew", "1": "of the second, which has no mark"}
+    press_at_once(leaving, "11")
+    expect(pair(leaving)).to_have_attribute("data-key", "twelve:2")
+    assert [each["note"] for each in marks_of(leaving)] == ["of the first", "of the second"]
 
 
-def test_two_tabs_of_one_browser_keep_each_others_marks(server: Server, page: Page) -> None:
+def test_two_tabs_of_one_browser_see_each_others_marks(server: Server, page: Page) -> None:
     progress = begin(page, server.address)
     other = page.context.new_page()
     in_other = begin(other, server.address)
     press_at_once(page, "11")
-    expect(progress).to_contain_text("2 of 12 marked")
+    expect(in_other).to_have_text("2 of 12 reviewed")
     press_at_once(other, "nn33")
-    expect(in_other).to_have_text("4 of 12 marked: 2 to keep, 0 to drop, 2 unsure")
+    expect(progress).to_have_text("4 of 12 reviewed")
     press_at_once(page, "2")
-    expect(progress).to_have_text("4 of 12 marked: 2 to keep, 1 to drop, 1 unsure")
-    other.reload()
-    expect(other.get_by_text("4 marked, last on")).to_be_visible()
+    expect(progress).to_have_text("5 of 12 reviewed")
     other.close()
+
+
+def test_marks_go_to_a_colleague_and_come_back(
+    server: Server, page: Page, browser: Browser, tmp_path: Path
+) -> None:
+    begin(page, server.address)
+    page.locator("#pair-note").fill("seen by me")
+    page.locator("#pair-note").blur()
+    press_at_once(page, "1122")
+    mine = marks_of(page)
+    elsewhere = {**mine[0], "key": "gone:1", "text_hash": 16 * "0"}
+    file = tmp_path / "marks.jsonl"
+    file.write_text("".join(json.dumps(each) + "\n" for each in [*mine, elsewhere]))
+    with watched_page(browser) as colleague:
+        progress = begin(colleague, server.address)
+        colleague.locator("[data-read=resume]").set_input_files(file)
+        expect(progress).to_have_text("4 of 12 reviewed")
+        expect(colleague.get_by_text("1 are left out")).to_be_visible()
+        expect(pair(colleague)).to_have_attribute("data-key", "twelve:4")
+        assert marks_of(colleague) == mine
+    theirs = [{**each, "verdict": "keep", "note": "fine"} for each in mine]
+    file.write_text("".join(json.dumps(each) + "\n" for each in theirs))
+    page.locator("[data-read=compare]").set_input_files(file)
+    expect(page.locator(".agreement")).to_contain_text("You agree on 50.0 %")
+    expect(page.locator(".agreement")).to_contain_text("kappa is 0.00")
+    verdict_of(page, "differing").click()
+    page.locator(".review-keys a").first.click()
+    expect(pair(page)).to_have_attribute("data-key", "twelve:2")
+    expect(page.locator(".colleague")).to_have_text("Colleague: keep (fine)")
+    file.write_text('{"verdict": "maybe"}')
+    page.locator("[data-read=resume]").set_input_files(file)
+    expect(page.locator(".review-told")).to_contain_text("marks.jsonl, line 1: source and key")
+    file.write_text(json.dumps(elsewhere))
+    page.locator("[data-read=resume]").set_input_files(file)
+    expect(page.locator(".review-told")).to_contain_text("None of the 1 marks in this file")
+
+
+def test_kept_pairs_are_a_file(server: Server, page: Page) -> None:
+    begin(page, server.address)
+    press_at_once(page, "1212")
+    expect(verdict_of(page, "drop")).to_have_text("2 drop")
+    page.get_by_role("button", name="Files", exact=True).click()
+    page.get_by_label("unmarked").check()
+    with page.expect_download() as download:
+        page.get_by_role("link", name="Export pairs (Parquet)").click()
+    assert download.value.suggested_filename == "twelve-10-pairs.parquet"
+
+
+def test_where_a_browser_keeps_nothing_more_the_page_says_so_and_offers_the_file(
+    server: Server, page: Page
+) -> None:
+    progress = begin(page, server.address)
+    page.evaluate("() => { Storage.prototype.setItem = () => { throw new Error('full') } }")
+    press_at_once(page, "12")
+    expect(progress).to_have_text("2 of 12 reviewed")
+    expect(page.get_by_text("This browser cannot keep your marks")).to_be_visible()
+    assert numbers_of(page) == ["0", "1"]
+
+
+def test_reviews_of_an_earlier_version_are_taken_over_once(server: Server, page: Page) -> None:
+    progress = begin(page, server.address)
+    press_at_once(page, "12")
+    [first, second] = marks_of(page)
+    review = {
+        "version": 1,
+        "source": first["source"],
+        "subset": "*",
+        "start": 0,
+        "decisions": [
+            [first["key"], first["text_hash"], "unsure", "of then", 5],
+            [second["key"], second["text_hash"], "keep", "", 6],
+        ],
+        "notes": [["twelve:4", "unmarked"]],
+    }
+    others = json.dumps({**review, "source": "another"})
+    page.evaluate(
+        "(all) => { localStorage.clear();"
+        " localStorage.setItem('rewardbench-explorer-reviews', JSON.stringify(all)); }",
+        [json.dumps(review), others],
+    )
+    page.reload()
+    expect(progress).to_have_text("2 of 12 reviewed")
+    made = marks_of(page)
+    assert [each["verdict"] for each in made] == ["unsure", "keep"]
+    assert [each["note"] for each in made] == ["of then", ""]
+    assert made[0]["at"] == "1970-01-01T00:00:05Z"
+    press_at_once(page, "n")
+    expect(pair(page)).not_to_have_attribute("data-key", "twelve:0")
+    open_app(page, f"{server.address}/?panel=review&pair=twelve:4")
+    expect(page.locator("#pair-note")).to_have_value("unmarked")
+    page.keyboard.press("u")
+    expect(progress).to_have_text("1 of 12 reviewed")
+    page.reload()
+    expect(progress).to_have_text("1 of 12 reviewed")
+    [left] = page.evaluate("JSON.parse(localStorage['rewardbench-explorer-reviews'])")
+    assert json.loads(left) == json.loads(others)
 
 
 def test_the_keyboard_opens_a_row_and_stays_on_it(demo_app: str, page: Page) -> None:

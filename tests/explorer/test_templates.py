@@ -145,10 +145,7 @@ def visited(server: Server) -> Iterator[Page]:
     runs.act("score", "open", id=run["id"])
     runs.act("score", "title", id=run["id"], value=HOSTILE)
     yield runs
-    review = Page(server, "?panel=review")
-    review.act("review", "offer")
-    review.act("review", "begin", subset="hep-go", start=1)
-    yield review
+    yield Page(server, "?panel=review")
     trial = Page(server, "?tab=try")
     for field in ("prompt", "chosen", "rejected"):
         trial.fill(f"try-{field}", HOSTILE)

@@ -164,17 +164,10 @@ def _files(server: Server, names: dict[str, str]) -> Iterator[Output]:
 
 
 def _review(server: Server) -> Iterator[Output]:
-    """A review of a few pairs: what it shows, and its files."""
-    page = Page(server, "?panel=review")
-    page.act("review", "offer")
-    page.act("review", "begin", subset="hep-go", start=1)
-    yield "review begun", page.screen()
-    place = page.address("review")
-    presses = [["keep", "fine"], ["drop", ""], ["unsure", "why?"], ["skip", None], ["keep", None]]
-    page.act("review", "press", presses=[*presses, ["undo", None]], place=place)
-    yield "review pressed", page.screen()
-    for words in ("Export decisions (JSONL)", "Export pairs (Parquet)"):
-        yield f"review {words}", page.written(words, "review-file")
+    """A review of a few pairs: what it shows, and what a browser is sent for it."""
+    query = "?panel=review&subset=hep-go"
+    yield "review", Page(server, query).screen()
+    yield "keys of a review", server.file(f"files/pairs/review.keys{query}")
 
 
 def _probe(server: Server) -> Iterator[Output]:

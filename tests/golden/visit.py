@@ -145,8 +145,6 @@ class Page:
                 time.sleep(0.2)
             self.parts[number]["props"]["value"] = written
             if 'data-tab="pairs"' in skeleton:
-                is_review = "panel=review" in answer["query"]
-                self.parts[self.named("review-panel")]["props"]["visible"] = is_review
                 self.fire(number, "shown")
 
     def fire(self, part: int | None, name: str, said: Any = None) -> None:

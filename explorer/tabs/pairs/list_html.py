@@ -155,7 +155,9 @@ def list_of_pairs_html(now: Scene) -> str:
         return " ".join(filter(None, found))
 
     def mark(row: int) -> str:
-        return mark_of(now.field, row) if now.field is not None else ""
+        if now.field is None and now.state.panel != "review":
+            return ""
+        return mark_of(now.table, row, has_texts=now.pairs.has_texts)
 
     numbers = [
         Column(
@@ -202,13 +204,13 @@ def open_pair_html(now: Scene) -> str:
 
 def note_html(now: Scene) -> str:
     """The field for a note on the open pair, which the browser keeps; nothing where none is open,
-    or without outcomes.
+    without outcomes, or in a review, whose bar has it.
     """
     row = now.open_row
-    if row is None or now.field is None:
+    if row is None or now.field is None or now.state.panel == "review":
         return ""
-    mark = mark_of(now.field, row)
-    return render("tabs/pairs/note.html", mark=mark, longest=LONGEST_NOTE, most=MOST_NOTES)
+    mark = mark_of(now.table, row, has_texts=now.pairs.has_texts)
+    return part("field", mark, LONGEST_NOTE, MOST_NOTES, of="tabs/pairs/note.html")
 
 
 def who_html(state: PairsState, field: Field, row: int) -> str:

@@ -6,13 +6,14 @@ from dataclasses import dataclass, field
 from typing import Self
 
 from explorer.core.validation import repaired
+from explorer.data.table import PairTable
 from explorer.results.field import Field
 from scoring.pairs.opening import TEXT_COLUMNS
 from scoring.spec import text_hash
 
-LONGEST_NOTE = 300
+LONGEST_NOTE = 2_000
 """Characters of a note, which is one line."""
-MOST_NOTES = 500
+MOST_NOTES = 2_000
 _LONGEST_MARK = 1_500
 
 
@@ -49,18 +50,19 @@ class PairNotes:
 
     def of(self, field: Field, row: int) -> str:
         """The note on a pair; "" where there is none."""
-        return self.by_mark.get(mark_of(field, row), "") if self.by_mark else ""
+        if not self.by_mark:
+            return ""
+        return self.by_mark.get(mark_of(field.table, row, has_texts=field.has_texts), "")
 
 
-def mark_of(field: Field, row: int) -> str:
+def mark_of(table: PairTable, row: int, *, has_texts: bool = True) -> str:
     """What a note is kept by: the texts, so that it is found in other tables with the same pair.
 
     Where the texts are not at hand, the key and which pairs these are.
     """
-    if not field.has_texts:
-        return f"{field.table.id} {field.table.key_of(row)}"[:_LONGEST_MARK]
-    arrow = field.table.arrow
-    return text_hash(*(arrow.column(name)[row].as_py() for name in TEXT_COLUMNS))
+    if not has_texts:
+        return f"{table.id} {table.key_of(row)}"[:_LONGEST_MARK]
+    return text_hash(*(table.arrow.column(name)[row].as_py() for name in TEXT_COLUMNS))
 
 
 def _line(words: str) -> str:

@@ -43,6 +43,7 @@ from explorer.tabs.pairs.list_html import (
     panels_html,
 )
 from explorer.tabs.pairs.notes import PairNotes
+from explorer.tabs.pairs.review import kept_file, keys_file, review_html, verdict_html
 from explorer.tabs.pairs.rewards import rewards_html
 from explorer.tabs.pairs.slices import slices_html
 from scoring.errors import KnownError
@@ -77,7 +78,7 @@ class PairsView:
         ignored = " · ".join((*dropped, *seen.dropped))
         said = [text("filter.dropped", what=ignored)] if ignored else []
         said += seen.notes
-        is_read = now.state.panel == "pairs"
+        is_read = now.state.panel in ("pairs", "review")
         # While a run goes on, so does what is shown of it.
         goes_on = now.field is not None and now.field.is_running(now.model)
         again = '<i data-refresh="2000"></i>' if goes_on else ""
@@ -85,10 +86,14 @@ class PairsView:
         def if_read(write: Callable[[Scene], str]) -> Callable[[], str]:
             return lambda: write(now) if is_read else ""
 
+        def if_reviewed(write: Callable[[Scene], str]) -> Callable[[], str]:
+            return lambda: write(now) if now.state.panel == "review" else ""
+
         return asked.href()[1:], {
             "search": lambda: search_html(asked),
             "panels": lambda: panels_html(now.state),
             "bar": lambda: bar_html(now, said, self.settings.link_base, seen.missing) + again,
+            "review": if_reviewed(review_html),
             "main": lambda: self._main(now, count) + again,
             "head": lambda: head_html(now, asked, self._names(asked, visitor)) + again,
             "status": partial(self._status, seen, visitor),
@@ -98,6 +103,7 @@ class PairsView:
             "pair": if_read(open_pair_html),
             "tokens": if_read(partial(self._tokens, visitor=visitor)),
             "note": if_read(note_html),
+            "verdict": if_reviewed(verdict_html),
         }
 
     def measure(self, query: str, visitor: Visitor) -> str:
@@ -156,11 +162,20 @@ class PairsView:
         now = self.scenes.shown(read_pairs(query)[0], visitor).scene
         return outcomes_file(now, form, PairNotes.read_json(sent))
 
+    def review_keys(self, query: str, visitor: Visitor, _: str) -> File:
+        """Which pairs an address lists, for a review; raises as `review.keys_file`."""
+        return keys_file(self.scenes.shown(read_pairs(query)[0], visitor).scene)
+
+    def kept_file(self, query: str, visitor: Visitor, sent: str) -> File:
+        """Those of an address that a browser marked so; raises as `review.kept_file`."""
+        return kept_file(self.scenes.shown(read_pairs(query)[0], visitor).scene, sent)
+
     def as_view(self) -> View:
         """The tab as a view."""
         files: dict[str, Any] = {
             f"pairs.{form}": partial(self.pairs_file, form) for form in FORMATS
         }
+        files |= {"review.keys": self.review_keys, "kept.parquet": self.kept_file}
         files |= {f"outcomes.{form}": partial(self.outcomes_file, form) for form in FAIL_FORMATS}
         actions = {
             "measure": self.measure,
@@ -189,8 +204,6 @@ class PairsView:
             return rewards_html(now)
         if panel == "export":
             return export_html(now)
-        if panel == "review":
-            return ""
         return f'<div class="pair-list">{list_of_pairs_html(now)}</div>'
 
     def _names(self, state: PairsState, visitor: Visitor) -> list[str]:

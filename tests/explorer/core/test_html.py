@@ -6,11 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from explorer.core.html import magnitude, refused_html, signed, step_html, typed_number
+from explorer.core.html import magnitude, signed, step_html, typed_number
 from explorer.core.parts import telling
 from scoring.errors import KnownError
 from scoring.limits import Step
-from scoring.results.files import LeftOut
 from tests.explorer.browsing import stays
 from tests.explorer.html_reading import HtmlReading
 
@@ -54,13 +53,6 @@ def test_what_goes_wrong_is_not_swallowed() -> None:
     next(told)
     with pytest.raises(KnownError, match="No"):
         next(told)
-
-
-def test_what_could_not_be_had_is_counted_with_the_first_reason_as_text() -> None:
-    refused = [LeftOut("<b>.json", "nobody answers."), LeftOut("c.json", "not asked for")]
-    words = HtmlReading(refused_html(refused), {"div"}).words
-    assert "could not be read: 2. The first, <b>.json: nobody answers. What was read stays" in words
-    assert refused_html([]) == ""
 
 
 @given(st.floats(-1e5, 1e5) | st.floats(-1e-3, 1e-3))

@@ -51,7 +51,7 @@ def json_rows(path: Path) -> list[dict[str, Any]]:
 
 def test_csv_lists_every_pair_in_the_order_of_the_list(tmp_path: Path) -> None:
     now = shown_of(kind="all")
-    notes = PairNotes({mark_of(now.known, 3): "=wrong way round"})
+    notes = PairNotes({mark_of(now.table, 3): "=wrong way round"})
     rows = csv_rows(written(now, "csv", tmp_path, notes))
     assert [each["key"] for each in rows] == [now.listed.key(at) for at in range(8)]
     worst = rows[0]
@@ -68,7 +68,7 @@ def test_csv_lists_every_pair_in_the_order_of_the_list(tmp_path: Path) -> None:
 
 def test_jsonl_is_the_preference_format_of_trl(tmp_path: Path) -> None:
     now = shown_of()
-    rows = json_rows(written(now, "jsonl", tmp_path, PairNotes({mark_of(now.known, 2): "?"})))
+    rows = json_rows(written(now, "jsonl", tmp_path, PairNotes({mark_of(now.table, 2): "?"})))
     assert [each["key"] for each in rows] == ["hep-go:3", "hep-go:2"]
     first, second = rows
     assert first["prompt"] == [{"role": "user", "content": f"p3{HOSTILE}"}]
@@ -117,7 +117,7 @@ def blocks(report: str) -> tuple[str, list[str]]:
 def test_the_report_has_the_figures_and_hostile_text_stays_data(tmp_path: Path) -> None:
     state, pairs = shown_of().state, shown_of().pairs
     now = scene(replace(state, subset=("hep-go", "Chat | `x`")), pairs)
-    notes = PairNotes({mark_of(now.known, 2): "a | b <b>"})
+    notes = PairNotes({mark_of(now.table, 2): "a | b <b>"})
     words, inside = blocks(written(now, "md", tmp_path, notes).read_text("utf-8"))
     assert words.startswith("# org/a\\|b\\_&lt;script&gt;\n")
     assert "<script>" not in words and "# heading" not in words

@@ -16,12 +16,12 @@ ANYTHING = st.recursive(
 
 def test_a_note_is_of_its_pair_alone() -> None:
     field = small_field()
-    notes = PairNotes({mark_of(field, 2): "both are right"})
+    notes = PairNotes({mark_of(field.table, 2): "both are right"})
     assert [notes.of(field, row) for row in range(8)] == ["", "", "both are right", *[""] * 5]
 
 
 def test_a_note_is_found_in_another_table_with_the_same_texts() -> None:
-    notes = PairNotes({mark_of(small_field(), 2): "swapped"})
+    notes = PairNotes({mark_of(small_field().table, 2): "swapped"})
     assert notes.of(small_field(), 2) == "swapped"
     textless = small_field(has_texts=False)
     assert [notes.of(textless, row) for row in range(8)] == [""] * 8
@@ -29,7 +29,7 @@ def test_a_note_is_found_in_another_table_with_the_same_texts() -> None:
 
 def test_without_texts_a_note_goes_by_the_key() -> None:
     field = small_field(has_texts=False)
-    notes = PairNotes({mark_of(field, 5): "odd"})
+    notes = PairNotes({mark_of(field.table, 5, has_texts=False): "odd"})
     assert [row for row in range(8) if notes.of(field, row)] == [5]
 
 

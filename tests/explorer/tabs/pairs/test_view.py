@@ -37,7 +37,14 @@ from tests.explorer.board_data import OF_DEMO, coin_flips, write_results
 from tests.explorer.browsing import answered_of, links_in, pairs_view_on, scenes_on
 from tests.explorer.html_reading import is_told_as_our_own
 from tests.explorer.tables import row, small_table
-from tests.explorer.tabs.models.published import ME, STRANGER, name_of, open_models, pairs_beside
+from tests.explorer.tabs.models.published import (
+    ME,
+    STRANGER,
+    measured,
+    name_of,
+    open_models,
+    pairs_beside,
+)
 from tests.explorer.tabs.models.published import write_run as written_run
 
 NOBODY = Visitor()
@@ -100,6 +107,7 @@ def test_a_run_that_was_just_scored_opens_at_its_worst_pair(
 
 def test_a_private_run_is_to_others_as_one_that_is_gone(published: Path, tmp_path: Path) -> None:
     models = open_models(tmp_path, published)
+    measured(models, "?tab=models")
     view, run = pairs_beside(models), written_run(models, "<b>mine</b>", 30)
     name = name_of(run, models)
     for link in ("model={}", "model={}&show=all&panel=rewards", "model=org/a-7B&against={}"):
@@ -247,7 +255,7 @@ def test_files_of_outcomes_have_exact_rewards_and_the_notes_of_the_browser(
     field = pairs_view.scenes.fields.of(model, None, "", NOBODY)
     row = field.table.row_of(run.rows()[0].key)
     assert row is not None
-    notes = json.dumps({mark_of(field, row): " odd\n=1 "})
+    notes = json.dumps({mark_of(field.table, row): " odd\n=1 "})
     query = f"{failures_query(model)}&show=all"
     name, content = file_of(pairs_view, "outcomes.csv", query, notes)
     rows = {each["key"]: each for each in csv.DictReader(content.decode("utf-8-sig").splitlines())}

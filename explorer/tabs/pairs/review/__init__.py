@@ -1,1 +1,0 @@
-"""Review: a person marks pairs keep, drop or unsure, and compares with a colleague."""

@@ -1,0 +1,95 @@
+"""What the server writes for a review: which pairs are listed, and the file of those kept."""
+
+import io
+import json
+
+import pyarrow.parquet as pq
+import pytest
+
+from explorer.core.files import METADATA
+from explorer.data.export import UPSTREAM_COLUMNS
+from explorer.data.table import PairTable
+from explorer.tabs.pairs.review import MARKS
+from explorer.tabs.pairs.view import PairsView
+from scoring.errors import KnownError
+from scoring.pairs.opening import TEXT_COLUMNS
+from scoring.spec import text_hash
+from tests.explorer.browsing import NOBODY, answered_of, pairs_view_on
+from tests.explorer.tables import row, small_table
+
+KEYS = [f"{subset}:{number}" for subset, number in zip("aaabb", range(1, 6), strict=True)]
+NOT_SENT = ("", "null", "[]", '{"marks": [], "keys": []}', '{"marks": ["odd"], "keys": []}',
+            '{"marks": ["keep"]}', '{"marks": "keep", "keys": []}', '{"marks": [[]], "keys": []}',
+            "[" * 100_000)  # fmt: skip
+
+
+@pytest.fixture
+def table() -> PairTable:
+    texts = ("one", "two", "three", "four", "five")
+    cells = zip(texts, "aaabb", (1, 2, 3, 4, 5), strict=True)
+    return small_table(*(row(prompt=words, subset=subset, id=id_) for words, subset, id_ in cells))
+
+
+@pytest.fixture
+def view(table: PairTable) -> PairsView:
+    return pairs_view_on(table)
+
+
+def content(view: PairsView, name: str, query: str, sent: str = "") -> bytes:
+    return b"".join(view.as_view().files[name](query, NOBODY, sent).parts)
+
+
+def keys_of(view: PairsView, query: str) -> list[str]:
+    return [key for key, *_ in json.loads(content(view, "review.keys", query))]
+
+
+def test_the_listed_pairs_come_in_their_order_with_what_a_mark_is_kept_by(
+    view: PairsView, table: PairTable
+) -> None:
+    assert keys_of(view, "?sort=-chosen&subset=a") == keys_of(view, "?subset=a&sort=-chosen")
+    found = json.loads(content(view, "review.keys", "?subset=b"))
+    cells = [table.cells(at) for at in (3, 4)]
+    assert found == [
+        [each["key"], text_hash(*(each[name] for name in TEXT_COLUMNS)), "b"] for each in cells
+    ]
+    assert keys_of(view, "?sort=-prompt") == KEYS
+    assert keys_of(view, "?q=nobody") == []
+
+
+def test_kept_pairs_are_those_listed_with_these_keys_in_the_order_of_the_list(
+    view: PairsView,
+) -> None:
+    sent = json.dumps({"marks": ["keep", "unsure"], "keys": [KEYS[2], KEYS[0], KEYS[4], "x", 1]})
+    written = pq.read_table(io.BytesIO(content(view, "kept.parquet", "?subset=a", sent)))
+    assert written.column_names == list(UPSTREAM_COLUMNS)
+    assert written.column("prompt").to_pylist() == ["one", "three"]
+    about = json.loads(written.schema.metadata[METADATA])
+    assert about["selection"] == ["Subset: a", "keep or unsure in review"]
+
+
+@pytest.mark.parametrize("sent", NOT_SENT)
+def test_what_a_browser_sends_wrongly_is_told_and_writes_no_file(
+    view: PairsView, sent: str
+) -> None:
+    with pytest.raises(KnownError, match="chosen by marks"):
+        content(view, "kept.parquet", "", sent)
+
+
+@pytest.mark.parametrize("keys", [[], ["b:4"], ["x"], ["a:1" * 10**6]])
+def test_where_no_listed_pair_is_kept_that_is_told(view: PairsView, keys: list[str]) -> None:
+    sent = json.dumps({"marks": list(MARKS[:2]), "keys": keys})
+    with pytest.raises(KnownError, match="No listed pair is keep or drop"):
+        content(view, "kept.parquet", "?subset=a", sent)
+
+
+def test_a_review_has_list_pair_and_a_bar_of_the_open_pair(
+    view: PairsView, table: PairTable
+) -> None:
+    shown = answered_of(view, "?panel=review&pair=b:4&markdown=1&subset=b")
+    assert 'data-key="b:4"' in shown["verdict"] and table.hashes[3] in shown["verdict"]
+    assert "pair=b:5" in shown["main"] and shown["main"].count("data-mark=") == 2
+    assert "review.keys?" in shown["review"] and 'data-n="2"' in shown["review"]
+    assert "markdown" in shown["steps"] and shown["note"] == ""
+    assert "data-mark" not in answered_of(view)["main"]
+    assert answered_of(view)["verdict"] == answered_of(view)["review"] == ""
+    assert answered_of(view, "?panel=review&q=nobody")["verdict"] == ""
