@@ -174,7 +174,7 @@ def test_one_of_anything_is_singular() -> None:
 
 
 def test_values_are_not_templates_themselves() -> None:
-    assert text("filter.choice", name="{n}", n="5") == "{n} (5)"
+    assert text("filter.remove", filter="{filter} {n}") == "Remove the filter {filter} {n}"
 
 
 def test_an_unknown_key_or_a_missing_value_is_an_error() -> None:
