@@ -21,6 +21,7 @@ from explorer.core.errors import user_message
 from explorer.core.files import File
 from explorer.core.links import LONGEST_LINK
 from explorer.core.settings import ASSETS
+from explorer.core.validation import repaired
 from scoring.errors import KnownError
 
 MOST_ANSWERS = 8
@@ -90,7 +91,7 @@ class Question:
 
 
 def _text(value: object, most: int) -> str:
-    return value[:most] if isinstance(value, str) else ""
+    return repaired(value[:most]) if isinstance(value, str) else ""
 
 
 def build_view(view: View, skeleton: str, identify: Identify) -> gr.HTML:

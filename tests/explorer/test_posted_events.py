@@ -151,7 +151,8 @@ def test_a_question_of_nonsense_is_answered(kind: str, visitor: Visitor) -> None
     for posted_too in ({}, dict.fromkeys(("known", "only", "secret"), nonsense)):
         answer = visitor.render("pairs", nonsense, **posted_too)
         assert "188 of 188" in str(answer["regions"].get("bar", "188 of 188"))
-    assert "no action" in visitor.render("pairs", "", action="fly")["error"]
+    for action in ("fly", "\ud800"):
+        assert "no action" in visitor.render("pairs", "", action=action)["error"]
 
 
 def test_a_posted_state_is_not_scored(visitor: Visitor) -> None:
