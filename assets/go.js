@@ -75,8 +75,8 @@ const draw = async (figure) => {
   });
 };
 // A chart as a file, on a white ground.
-const picture = (format) => {
-  const { data, layout } = view.querySelector(".js-plotly-plot");
+const picture = (format, near) => {
+  const { data, layout } = (near.closest(".chart") ?? view).querySelector(".js-plotly-plot");
   const size = { width: layout.width, height: layout.height, scale: format === "png" ? 2 : 1 };
   const how = { format, filename: panelOf(shown) ?? tab, ...size };
   Plotly.downloadImage({ data, layout: { ...layout, paper_bgcolor: "white" } }, how);
@@ -165,7 +165,7 @@ element.addEventListener("click", (event) => {
   const row = event.target.closest("[data-row]");
   const triggered = event.target.closest("[data-trigger]"), drawn = event.target.closest("[data-picture]");
   if (button) act(button.dataset.action, button.form ? asForm(button.form) : shown);
-  else if (drawn) picture(drawn.dataset.picture);
+  else if (drawn) picture(drawn.dataset.picture, drawn);
   else if (triggered) {
     const { trigger: name, value } = triggered.dataset;
     trigger(name, { query: shown, value, secret: secret() });

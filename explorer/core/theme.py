@@ -18,6 +18,7 @@ _COLOURS = {
     "chosen": CHOSEN,
     "rejected": REJECTED,
     "prompt": PROMPT,
+    "same": "#94a3b8",
     MARK: "#64748b",
     **{f"{SERIES}-{number}": colour for number, colour in enumerate(_SERIES)},
 }
@@ -188,6 +189,8 @@ def painted(figure: Any, height: int = 260) -> Any:
             trace.update(line={"color": colour, "width": 2}, fillcolor=_FAINT)
         else:
             trace.line.update(color=colour, width=2)
+            if trace.fill:
+                trace.fillcolor = _SHADES.get(trace.meta, _SHADE)
             trace.marker.update(color=colour, line={"color": _GREY})
             trace.error_y.color = _GREY
     for shape in figure.layout.shapes:

@@ -4,16 +4,21 @@ All is counted here, so that a chart of 300,000 pairs is a few hundred numbers f
 """
 
 from dataclasses import dataclass
+from itertools import groupby
 from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from explorer.data.table import Measure, PairTable, Rows, Unit
+from scoring.benchmark import section_of
 
 Measured = Literal["responses", "with_prompt", "chosen", "rejected", "prompt", "difference"]
 """What a chart shows; "responses" is chosen and rejected in one, "with_prompt" each of them and its
 prompt together, as the paper counts."""
+
+Scale = Literal["log", "linear"]
+SCALES: tuple[Scale, ...] = get_args(Scale)
 
 Range = tuple[int | None, int | None]
 """The least and the greatest length, both included; None where there is no end."""
@@ -43,16 +48,19 @@ def measures_of(shown: Measured) -> tuple[Measure, ...]:
 class Histogram:
     """How many pairs have each length.
 
-    edges: one more than there are bins, multiples of a round width: bin i holds the lengths from
-        edges[i] up to edges[i + 1] - 1. The first and the last bin hold the rest as well.
+    edges: one more than there are bins, multiples of a round width, or each so many times the one
+        before: bin i holds the lengths from edges[i] up to edges[i + 1] - 1. The first and the last
+        bin hold the rest as well.
     counts: measure -> pairs a bin. Without rows there are no edges and no bins.
     low, high: the least and the greatest length there is.
+    equal: of differences, pairs whose responses are equally long.
     """
 
     edges: list[int]
     counts: dict[Measure, list[int]]
     low: int
     high: int
+    equal: int = 0
 
     @property
     def bins(self) -> int:
@@ -113,10 +121,41 @@ class LengthStats:
     spreads: dict[Measure, Spread]
 
 
+@dataclass(frozen=True, slots=True)
+class Longer:
+    """Which response is the longer one in some pairs.
+
+    name: of a subset or a section; None for all rows together.
+    chosen, rejected: median lengths.
+    chosen_longer, equal, rejected_longer: pairs.
+    """
+
+    name: str | None
+    is_section: bool
+    chosen: float
+    rejected: float
+    chosen_longer: int
+    equal: int
+    rejected_longer: int
+
+    @property
+    def n(self) -> int:
+        """Pairs."""
+        return self.chosen_longer + self.equal + self.rejected_longer
+
+
 def histogram(
-    table: PairTable, rows: Rows, shown: Measured, unit: Unit, tokenizer: str = ""
+    table: PairTable,
+    rows: Rows,
+    shown: Measured,
+    unit: Unit,
+    tokenizer: str = "",
+    *,
+    scale: Scale = "linear",
 ) -> Histogram:
-    """Bin the lengths of some rows by bins of a round width.
+    """Bin the lengths of some rows, by bins of a round width or, on a log scale, of equal ratios.
+
+    Differences, which may be below 0, have no log scale.
 
     The bins reach from the 1st to the 99th percentile, so that one very long text does not flatten
     the rest. Of differences, 0 is always an edge: the bin that begins there holds the pairs whose
@@ -128,7 +167,8 @@ def histogram(
     values = _values(table, rows, shown, unit, tokenizer)
     if not len(rows):
         return Histogram([], {measure: [] for measure in values}, 0, 0)
-    return _binned(values, _edges(values, BINS))
+    is_log = scale == "log" and "difference" not in values
+    return _binned(values, (_log_edges if is_log else _edges)(values, BINS))
 
 
 def histograms_by_subset(
@@ -171,6 +211,38 @@ def length_stats(
     ]
 
 
+def longer_lines(table: PairTable, rows: Rows, unit: Unit, tokenizer: str = "") -> list[Longer]:
+    """Which response is longer: a line a section with its subsets after it, and one for all rows.
+
+    Only the `MOST_LINES` largest subsets have a line of their own. No rows give no lines.
+
+    Raises:
+        KeyError: the tokens of that tokenizer were not counted yet.
+    """
+    values = _values(table, rows, "responses", unit, tokenizer)
+    if not len(rows):
+        return []
+    subsets, _ = _by_subset(table, rows, values, MOST_LINES)
+    lines = []
+    for section, group in groupby(subsets, lambda each: section_of(each[0])):
+        of_section = list(group)
+        if section:
+            parts = [each for _, each in of_section]
+            together = {name: np.concatenate([each[name] for each in parts]) for name in parts[0]}
+            lines.append(_longer(section, together, is_section=True))
+        lines += [_longer(name, each) for name, each in of_section]
+    return [*lines, _longer(None, values)]
+
+
+def _longer(name: str | None, values: _ByMeasure, *, is_section: bool = False) -> Longer:
+    chosen, rejected = values["chosen"], values["rejected"]
+    medians = float(np.median(chosen)), float(np.median(rejected))
+    counts = [
+        int(each.sum()) for each in (chosen > rejected, chosen == rejected, chosen < rejected)
+    ]
+    return Longer(name, is_section, *medians, *counts)
+
+
 def round_width(least: float) -> int:
     """The smallest of 1, 2, 5, 10, 20, 50, ... that is not below `least`."""
     width = 1
@@ -206,18 +278,29 @@ def _edges(values: _ByMeasure, most: int) -> _Lengths:
     return width * np.arange(low // width, high // width + 2)
 
 
+def _log_edges(values: _ByMeasure, most: int) -> _Lengths:
+    """The same, each as many times the one before as the last, in whole numbers from 1 on."""
+    together = np.concatenate(list(values.values())).clip(1)
+    last = len(together) - 1
+    ends = sorted({last // 100, last - last // 100})
+    ordered = np.partition(together, ends)
+    low, high = int(ordered[ends[0]]), int(ordered[ends[-1]]) + 1
+    return np.unique(np.geomspace(low, max(high, low + 1), most + 1).round().astype(np.int64))
+
+
 def _binned(values: _ByMeasure, edges: _Lengths) -> Histogram:
     """There is at least one value."""
-    width, bins = edges[1] - edges[0], len(edges) - 1
+    bins = len(edges) - 1
     counts = {
         measure: np.bincount(
-            ((lengths - edges[0]) // width).clip(0, bins - 1), minlength=bins
+            (np.searchsorted(edges, lengths, side="right") - 1).clip(0, bins - 1), minlength=bins
         ).tolist()
         for measure, lengths in values.items()
     }
     low = min(int(lengths.min()) for lengths in values.values())
     high = max(int(lengths.max()) for lengths in values.values())
-    return Histogram(edges.tolist(), counts, low, high)
+    equal = int((values["difference"] == 0).sum()) if "difference" in values else 0
+    return Histogram(edges.tolist(), counts, low, high, equal)
 
 
 def _by_subset(

@@ -19,7 +19,7 @@ from explorer.data.filters import (
     LengthRange,
     ranges_in_order,
 )
-from explorer.data.lengths import MEASURED, Measured
+from explorer.data.lengths import MEASURED, SCALES, Measured, Scale
 from explorer.data.search import LONGEST_QUERY, PLACES, Query, Where
 from explorer.data.table import MEASURES, UNITS, Measure, Unit
 from explorer.reader.diffs import DIFFS, Diff
@@ -135,7 +135,7 @@ class PairsState(Address):
         is shown.
     page: of the list, from 1, unless the open pair is in it.
     diff, spaces, rendered: how the reader shows a pair, as of `Display`.
-    chart, unit, by_subset: what the lengths panel draws.
+    chart, unit, scale, by_subset: what the lengths panel draws. more: its table has all columns.
     tokenizer: the one whose tokens are counted, as `PairTable.tokens` names it or as it was typed;
         "" for none.
     """
@@ -175,7 +175,9 @@ class PairsState(Address):
     panel: PairsPanel = "pairs"
     chart: Measured = "responses"
     unit: Unit = "chars"
+    scale: Scale = "log"
     by_subset: bool = False
+    more: bool = False
     tokenizer: str = ""
     PARAMETERS: ClassVar[tuple[Parameter, ...]] = (
         text("model", checked_model),
@@ -204,7 +206,9 @@ class PairsState(Address):
         choice("panel", PAIRS_PANELS),
         choice("chart", MEASURED),
         choice("unit", UNITS),
+        choice("scale", SCALES),
         flag("by-subset", "by_subset"),
+        flag("more", "more"),
         text("tokenizer", _name),
     )
     ONCE: ClassVar[dict[str, str]] = {"by": "sort", "part": "panel"}
@@ -244,7 +248,7 @@ class PairsState(Address):
         """What of it says which pairs are listed, in which order, as a link."""
         shown_apart = (
             "pair", "keep", "random", "list-page", "diff", "spaces", "markdown", "panel", "chart",
-            "unit", "by-subset", "tokenizer",
+            "unit", "scale", "by-subset", "more", "tokenizer",
         )  # fmt: skip
         return written(self.parts(*shown_apart))
 
@@ -259,7 +263,7 @@ class PairsState(Address):
     def on(self, source: str) -> "PairsState":
         """The same of another table, as far as it makes sense there: nothing picked or open."""
         kept = ("results", "sort", "diff", "spaces", "rendered", "panel", "chart", "unit")
-        names = (*kept, "by_subset", "tokenizer")
+        names = (*kept, "scale", "by_subset", "more", "tokenizer")
         return changed(PairsState(source), {name: getattr(self, name) for name in names})
 
     def of(self, model: str | None) -> "PairsState":

@@ -179,7 +179,7 @@ def _panels(page: Page) -> None:
     open_panel(page, "Lengths")
     expect(page.locator(".lengths-plot .bars .point").first).to_be_attached()
     expect(page.locator("table.stats")).to_contain_text(shown(ATTACKS["tag"]))
-    page.get_by_role("checkbox", name="one chart per subset").click()
+    page.get_by_role("checkbox", name="By subset").click()
     expect(page.locator(".lengths-plot .annotation")).to_have_count(N_PAIRS)
     progress = begin_review(page)
     expect(progress).to_contain_text(f"0 of {N_PAIRS} reviewed")

@@ -107,24 +107,24 @@ def test_lengths_are_measured_and_become_filters(real_app: str, page: Page) -> N
     open_panel(page, "Lengths")
     bars = page.locator(".lengths-plot .bars .point")
     expect(bars.nth(20)).to_be_attached()
-    expect(page.locator("table.stats tbody tr")).to_have_count(23)
+    expect(page.locator("table.stats tbody tr")).to_have_count(23 + 4)
     expect(page.locator("table.stats tfoot")).to_contain_text("2,985")
 
     press_mark(page, bars.nth(4))
-    expect(chips(page)).to_have_text(re.compile(r"chosen characters 400 to 499"))
+    expect(chips(page)).to_have_text(re.compile(r"chosen − rejected characters"))
     clicked = in_view(page)
     assert 0 < clicked < 2985
     expect(page.locator("table.stats tfoot")).to_contain_text(f"{clicked:,}")
     expect(bars.nth(20)).to_be_attached()
 
-    plot = page.locator(".lengths-plot .nsewdrag").bounding_box()
+    plot = page.locator(".lengths-plot .nsewdrag").first.bounding_box()
     assert plot is not None
     page.mouse.move(plot["x"] + 0.1 * plot["width"], plot["y"] + 90)
     page.mouse.down()
     page.mouse.move(plot["x"] + 0.6 * plot["width"], plot["y"] + 110, steps=4)
     page.mouse.up()
-    expect(chips(page)).to_have_count(2)
-    expect(chips(page).nth(1)).to_contain_text("rejected characters 3")
+    expect(chips(page)).to_have_count(3)
+    expect(chips(page).filter(has_text="rejected characters")).to_have_count(2)
     assert in_view(page) != clicked
     page.get_by_role("link", name="Reset", exact=True).click()
     expect(chips(page)).to_have_count(0)
@@ -136,12 +136,14 @@ def test_lengths_are_measured_and_become_filters(real_app: str, page: Page) -> N
     expect(page.locator("#tokens-status")).to_contain_text("Counted by demo")
     expect(page.locator("table.stats caption")).to_contain_text("in tokens")
     expect(bars.nth(20)).to_be_attached()
-    page.get_by_role("checkbox", name="one chart per subset").click()
+    page.get_by_role("checkbox", name="By subset").click()
     expect(page.locator(".lengths-plot .annotation")).to_have_count(23)
     expect(page.locator(".lengths-plot .scatterlayer .trace")).to_have_count(23)
     picture(page, "lengths")
 
+    page.get_by_label("Measure").select_option("Paper's figure")
     page.locator("#paper-lengths").click()
+    page.get_by_role("checkbox", name="More columns").click()
     expect(page.locator("table.stats caption")).to_contain_text("prompt and response in tokens")
     expect(page.locator(".lengths-plot .scatterlayer .point")).to_have_count(46)
     for form, begins in (("png", b"\x89PNG"), ("svg", b"<svg")):
@@ -150,7 +152,7 @@ def test_lengths_are_measured_and_become_filters(real_app: str, page: Page) -> N
         assert download.value.suggested_filename == f"lengths.{form}"
         assert Path(download.value.path()).read_bytes().startswith(begins)
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
-    page.get_by_role("button", name="Copy the table").click()
+    page.get_by_role("button", name="Copy table").click()
     expect(page.locator("[data-copy='table.stats']")).to_have_text("Copied")
     copied = str(page.evaluate("navigator.clipboard.readText()")).splitlines()
     lines = [line.split("\t") for line in copied]

@@ -125,6 +125,7 @@ def visited(server: Server) -> Iterator[Page]:
     for query in (
         {"tab": "score"},
         {"q": HOSTILE, "panel": "lengths"},
+        {"q": HOSTILE, "panel": "lengths", "more": 1},
         {"panel": "export"},
         {"q": f"no {HOSTILE}"},
         {**of_model, "show": "all"},

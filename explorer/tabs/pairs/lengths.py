@@ -1,14 +1,17 @@
-"""The lengths panel of the Pairs tab: a chart whose bars are filters, and its table.
+"""The lengths panel of the Pairs tab: charts whose parts are filters, and their table.
 
-Prompts and responses together are drawn as the paper draws them: means and standard deviations.
+Beside lengths of responses stands which of the two is longer. Prompts and responses together are
+drawn as the paper draws them: means and standard deviations.
 
 Figures are colourless: traces are named, and the theme paints them by name. A point carries as
 `customdata` what it adds to the address: the lengths of its bin, and the subset if the figure has
 one a subset.
 """
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from html import escape
+from itertools import pairwise
 from typing import Any
 
 from markupsafe import Markup
@@ -22,14 +25,18 @@ from explorer.core.work import Job
 from explorer.data.filters import LengthRange
 from explorer.data.lengths import (
     MEASURED,
+    SCALES,
     Histogram,
     LengthStats,
+    Longer,
     Measured,
     Range,
+    Scale,
     SubsetHistograms,
     histogram,
     histograms_by_subset,
     length_stats,
+    longer_lines,
     measures_of,
 )
 from explorer.data.table import UNITS, Measure, PairTable, Unit
@@ -57,51 +64,74 @@ def lengths_html(now: Scene, counter: TokenCounter, job: Job[Step, str] | None) 
     job: the count of tokens that was asked for; None for none.
     """
     state, table = now.state, now.table
-    stats: list[LengthStats] = []
-    figure = said = ""
+    said, stats, figures = "", "", {}
     if state.unit != "tokens" or counter.known(table, state.tokenizer):
-        measured = (state.chart, state.unit, state.tokenizer)
-        stats = length_stats(table, now.filtered.rows, *measured)
-        figure, said = _figure(now, stats), _said(table, state)
-    end = f".{state.tokenizer}" if state.unit == "tokens" else ""
-    brushed = [f"{each}.{state.unit}.{{}}{end}" for each in measures_of(state.chart)]
+        figures, said, stats = _figures(now), _said(table, state), _stats(now)
     return render(
         "tabs/pairs/lengths.html",
         state=state,
         shown={each: text(f"lengths.{each}") for each in MEASURED},
         units={each: text(f"unit.{each}") for each in UNITS},
+        scales={each: each.capitalize() for each in SCALES},
         tokenizer=state.tokenizer or counter.suggested(),
         job=job,
         step=Markup(step_html(job.step or Step("asking"))) if job else "",  # noqa: S704 - ours
         said=said,
-        figure=figure,
+        figures={chart: (figure, _brush(state, chart)) for chart, figure in figures.items()},
         base=state.narrowed(subset=() if state.by_subset else state.subset)[1:],
-        brush="" if state.by_subset else written([("range", each) for each in brushed]),
-        stats=Markup(stats_html(stats, state.chart, state.unit)),  # noqa: S704 - of a template
+        stats=Markup(stats),  # noqa: S704 - of a template
     )
 
 
-def _figure(now: Scene, stats: Sequence[LengthStats]) -> str:
-    """The chart as Plotly's JSON; "" without pairs."""
-    state, own = now.state, own_ranges(now.state)
+def _figures(now: Scene) -> dict[Measured, str]:
+    """What is drawn -> the chart as Plotly's JSON; nothing without pairs."""
+    state = now.state
+    if state.chart == "with_prompt":
+        stats = length_stats(now.table, now.filtered.rows, *_measured(state))
+        return {"with_prompt": figure_json(spread_figure(stats, state.unit), 300)} if stats else {}
+    several = state.chart == "responses" and not state.by_subset
+    charts: tuple[Measured, ...] = ("responses", "difference") if several else (state.chart,)
+    return {chart: figure for chart in charts if (figure := _figure(now, chart))}
+
+
+def _figure(now: Scene, chart: Measured) -> str:
+    state, own = now.state, own_ranges(now.state, chart)
     rows = rows_without(now, own)
     if not len(rows):
         return ""
-    if state.chart == "with_prompt":
-        return figure_json(spread_figure(stats, state.unit), 330)
-    drawn = (now.table, rows, state.chart, state.unit, state.tokenizer)
+    drawn = (now.table, rows, chart, state.unit, state.tokenizer)
     if state.by_subset:
         found = histograms_by_subset(*drawn)
-        return figure_json(small_multiples(found, state.chart, state.unit, state.tokenizer), 330)
+        return figure_json(small_multiples(found, chart, state.unit, state.tokenizer), 300)
     shaded = {each.measure: (each.low, each.high) for each in own}
-    found_all = histogram(*drawn)
-    figure = length_figure(found_all, state.chart, state.unit, shaded, state.tokenizer)
-    return figure_json(figure, 330)
+    found_all = histogram(*drawn, scale=state.scale)
+    figure = length_figure(found_all, chart, state.unit, shaded, state.tokenizer, scale=state.scale)
+    return figure_json(figure, 300)
 
 
-def own_ranges(state: PairsState) -> list[LengthRange]:
-    """The ranges that the chart of a state shows itself."""
-    kinds = [(measure, state.unit) for measure in measures_of(state.chart)]
+def _measured(state: PairsState) -> tuple[Measured, Unit, str]:
+    return state.chart, state.unit, state.tokenizer
+
+
+def _stats(now: Scene) -> str:
+    """Which response is longer, by subset, or how what is drawn is spread."""
+    state, rows = now.state, now.filtered.rows
+    if not state.more and state.chart in ("responses", "difference", "with_prompt"):
+        lines = longer_lines(now.table, rows, state.unit, state.tokenizer)
+        return longer_html(lines, state)
+    return stats_html(length_stats(now.table, rows, *_measured(state)), state)
+
+
+def _brush(state: PairsState, chart: Measured) -> str:
+    """The parameters that a range of lengths adds to the address; "" where none can be dragged."""
+    end = f".{state.tokenizer}" if state.unit == "tokens" else ""
+    brushed = [f"{each}.{state.unit}.{{}}{end}" for each in measures_of(chart)]
+    return "" if state.by_subset else written([("range", each) for each in brushed])
+
+
+def own_ranges(state: PairsState, chart: Measured) -> list[LengthRange]:
+    """The ranges of a state that a chart shows itself."""
+    kinds = [(measure, state.unit) for measure in measures_of(chart)]
     return [each for each in state.ranges if each.what in kinds]
 
 
@@ -126,28 +156,80 @@ def length_figure(
     unit: Unit,
     selected: Mapping[Measure, Range] | None = None,
     tokenizer: str = "",
+    *,
+    scale: Scale = "linear",
 ) -> Figure:
-    """Lengths as bars; of two sides the second as a line over them.
+    """Lengths as steps, one line a side; differences as bars.
 
-    Differences left of zero are named "rejected", since rejected is longer there, others "chosen".
+    Differences left of zero are named "rejected", since rejected is longer there, none "same", and
+    others "chosen".
     selected: measure -> the lengths of it that a filter lets through, both ends included.
     """
     import plotly.graph_objects as go
 
     axis, shapes = text(f"figure.unit_{unit}"), [*_selection(found, selected or {})]
+    title = text("figure.lengths", what=text(f"figure.of_{shown}"))
     if shown == "difference":
+        title = "Which response is longer"
         axis = text("figure.difference", unit=axis)
         place = {"x0": 0, "x1": 0, "y0": 0, "y1": 1, "yref": "y domain"}
         shapes.append({"type": "line", **place})
     layout: dict[str, Any] = {
-        "title": {"text": text("figure.lengths", what=text(f"figure.of_{shown}"))},
-        "barmode": "overlay",
+        "title": {"text": title},
+        "barmode": "stack",
+        "hoverdistance": -1,
         "dragmode": "select",
         "selectdirection": "h",
         "xaxis": {"title": {"text": axis}},
         "shapes": shapes,
     }
-    return go.Figure({"data": _traces(found, shown, unit, tokenizer), "layout": layout})
+    traces = _traces(found, shown, unit, tokenizer)
+    if shown == "difference":
+        traces = _with_equal(traces, found, unit, tokenizer)
+    else:
+        if scale == "log":
+            layout["xaxis"] |= {"type": "log", "dtick": 1}
+        traces = [_steps(each, found, scale) for each in traces]
+    return go.Figure({"data": traces, "layout": layout})
+
+
+def _with_equal(
+    traces: list[dict[str, Any]], found: Histogram, unit: Unit, tokenizer: str
+) -> list[dict[str, Any]]:
+    """The traces of differences with one more, of the pairs whose responses are equally long."""
+    if not found.equal:
+        return traces
+    [chosen, rejected] = sorted(traces, key=lambda trace: str(trace["meta"]))
+    same = LengthRange("difference", unit, 0, 0, tokenizer if unit == "tokens" else "")
+    counts = [chosen["y"][0] - found.equal, *chosen["y"][1:]]
+    equal = {
+        **chosen,
+        "name": "Same length",
+        "meta": "same",
+        "x": chosen["x"][:1],
+        "y": [found.equal],
+        "customdata": [written([("range", range_written(same))])],
+        "hovertext": ["0"],
+    }
+    return [rejected, {**chosen, "y": counts, "name": "Chosen longer"}, equal]
+
+
+def _steps(trace: dict[str, Any], found: Histogram, scale: Scale) -> dict[str, Any]:
+    """A trace as steps over a filled ground; its points are in the middle of the bins."""
+    middles = [
+        math.sqrt(low * high) if scale == "log" else (low + high) / 2
+        for low, high in pairwise(found.edges)
+    ]
+    kept = {name: each for name, each in trace.items() if name not in ("type", "width", "mode")}
+    line = {"shape": "hvh"}
+    return {
+        **kept,
+        "type": "scatter",
+        "mode": "lines",
+        "x": middles,
+        "line": line,
+        "fill": "tozeroy",
+    }
 
 
 def small_multiples(
@@ -332,7 +414,23 @@ def _small_title(subset: str, number: str) -> dict[str, Any]:
     }
 
 
-def stats_html(stats: Sequence[LengthStats], shown: Measured, unit: Unit) -> str:
+def longer_html(lines: Sequence[Longer], state: PairsState) -> str:
+    """Which response is longer, a line a section and a subset, and all pairs in the last.
+
+    lines: as `longer_lines` gives them. No lines give nothing.
+    """
+    if not lines:
+        return ""
+    return render(
+        "tabs/pairs/longer.html",
+        state=state,
+        caption=f"Length in {text(f'figure.unit_{state.unit}')}, by subset",
+        lines=lines[:-1],
+        total=lines[-1],
+    )
+
+
+def stats_html(stats: Sequence[LengthStats], state: PairsState) -> str:
     """How lengths are spread, a line a subset and all pairs in the last.
 
     stats: as `length_stats` gives them; of chosen and rejected the columns stand in two groups.
@@ -342,10 +440,10 @@ def stats_html(stats: Sequence[LengthStats], shown: Measured, unit: Unit) -> str
         return ""
     *lines, total = stats
     measures = tuple(total.spreads)
-    what = text(f"figure.of_{shown}")
+    what, unit = text(f"figure.of_{state.chart}"), text(f"figure.unit_{state.unit}")
     return render(
         "tabs/pairs/stats.html",
-        caption=text("figure.by_subset", what=what, unit=text(f"figure.unit_{unit}")),
+        caption=text("figure.by_subset", what=what, unit=unit),
         measures=measures,
         lines=lines,
         total=total,

@@ -32,7 +32,7 @@ def review_html(now: Scene) -> str:
     return render(
         "tabs/pairs/review.html",
         source=now.table.id,
-        query=now.state.href(key="", page=1),
+        query=f"?{now.state.listed_link}",
         every=every.href(),
         n=len(now.listed),
         verdicts=VERDICTS,

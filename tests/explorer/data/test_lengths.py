@@ -15,14 +15,17 @@ from explorer.data.lengths import (
     MEASURED,
     MOST_CHARTS,
     MOST_LINES,
+    SCALES,
     SUBSET_BINS,
     Histogram,
     Measured,
     Range,
+    Scale,
     Spread,
     histogram,
     histograms_by_subset,
     length_stats,
+    longer_lines,
     measures_of,
     round_width,
 )
@@ -72,10 +75,13 @@ some_pairs = st.lists(
 any_shown = st.sampled_from([each for each in MEASURED if measures_of(each)])
 
 
-@given(some_pairs, any_shown)
-def test_a_bar_counts_what_its_range_lets_through(pairs: list[Texts], shown: Measured) -> None:
+@given(some_pairs, any_shown, st.sampled_from(SCALES))
+def test_a_bar_counts_what_its_range_lets_through(
+    pairs: list[Texts], shown: Measured, scale: Scale
+) -> None:
     table = table_of(pairs)
-    found = histogram(table, every_row(table), shown, "chars")
+    found = histogram(table, every_row(table), shown, "chars", scale=scale)
+    assert found.bins <= BINS
     assert tuple(found.counts) == measures_of(shown)
     for measure, counts in found.counts.items():
         lengths = table.lengths(measure, "chars")
@@ -84,12 +90,12 @@ def test_a_bar_counts_what_its_range_lets_through(pairs: list[Texts], shown: Mea
         assert sum(counts) == len(pairs)
 
 
-@given(some_pairs, any_shown)
+@given(some_pairs, any_shown, st.sampled_from(SCALES))
 def test_the_ranges_part_the_line_without_gap_or_overlap(
-    pairs: list[Texts], shown: Measured
+    pairs: list[Texts], shown: Measured, scale: Scale
 ) -> None:
     table = table_of(pairs)
-    found = histogram(table, every_row(table), shown, "chars")
+    found = histogram(table, every_row(table), shown, "chars", scale=scale)
     ranges = [found.bin_range(place) for place in range(found.bins)]
     assert (ranges[0][0], ranges[-1][1]) == (None, None)
     for (_, high), (low, _) in pairwise(ranges):
@@ -156,6 +162,30 @@ def test_no_rows_give_nothing_to_draw(demo: PairTable) -> None:
     assert found.bins == 0
     assert histograms_by_subset(demo, none, "prompt", "chars").by_subset == {}
     assert length_stats(demo, none, "prompt", "chars") == []
+    assert longer_lines(demo, none, "chars") == []
+
+
+def test_on_a_log_scale_each_edge_is_as_many_times_the_one_before(real: PairTable) -> None:
+    found = histogram(real, every_row(real), "responses", "chars", scale="log")
+    ratios = [high / low for low, high in pairwise(found.edges)]
+    assert max(ratios) < 1.2 and min(ratios) > 1.02 and found.bins == BINS
+    empty = histogram(table_of([Texts(0, 0, 9)]), np.arange(1), "responses", "chars", scale="log")
+    assert empty.counts["chosen"][0] == empty.counts["rejected"][-1] == 1
+
+
+def test_which_response_is_longer_is_counted_by_section_and_subset() -> None:
+    pairs = [Texts(1, 5, 2, "hep-go"), Texts(1, 2, 2, "math-prm"), Texts(1, 1, 9, "own")]
+    found = longer_lines(table_of(pairs), np.arange(3), "chars")
+    counts = {each.name: (each.chosen_longer, each.equal, each.rejected_longer) for each in found}
+    assert counts == {
+        "Reasoning": (1, 1, 0),
+        "math-prm": (0, 1, 0),
+        "hep-go": (1, 0, 0),
+        "own": (0, 0, 1),
+        None: (1, 1, 1),
+    }
+    assert [each.name for each in found if each.is_section] == ["Reasoning"]
+    assert (found[0].chosen, found[0].rejected, found[-1].chosen) == (3.5, 2.0, 2.0)
 
 
 def test_empty_texts_lie_in_one_bin() -> None:
@@ -311,3 +341,6 @@ def test_the_sign_of_real_differences_is_known(real: PairTable) -> None:
     zero = found.edges.index(0)
     assert sum(found.counts["difference"][:zero]) == 1501
     assert sum(found.counts["difference"][zero:]) == 1116 + 368
+    assert found.equal == 368
+    total = longer_lines(real, every_row(real), "chars")[-1]
+    assert (total.chosen_longer, total.equal, total.rejected_longer) == (1116, 368, 1501)

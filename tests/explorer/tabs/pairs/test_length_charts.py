@@ -1,5 +1,4 @@
 import json
-from itertools import pairwise
 from typing import Any
 from urllib.parse import parse_qsl
 
@@ -10,10 +9,12 @@ from explorer.core.figures import Figure
 from explorer.data.lengths import (
     MEASURED,
     MOST_CHARTS,
+    SCALES,
     SUBSET_BINS,
     Histogram,
     Measured,
     Range,
+    Scale,
     SubsetHistograms,
     histogram,
     histograms_by_subset,
@@ -36,14 +37,18 @@ def traces(figure: Figure) -> dict[str, dict[str, Any]]:
     return {trace["meta"]: trace for trace in parsed(figure)["data"]}
 
 
-def test_chosen_are_bars_and_rejected_a_line_over_them(demo: PairTable) -> None:
-    found = histogram(demo, np.arange(len(demo)), "responses", "chars")
-    drawn = traces(length_figure(found, "responses", "chars"))
-    middles = [(low + high) / 2 for low, high in pairwise(found.edges)]
+@pytest.mark.parametrize("scale", SCALES)
+def test_both_sides_are_steps_over_a_filled_ground(demo: PairTable, scale: Scale) -> None:
+    found = histogram(demo, np.arange(len(demo)), "responses", "chars", scale=scale)
+    figure = length_figure(found, "responses", "chars", scale=scale)
+    drawn = traces(figure)
     for measure, counts in found.counts.items():
-        assert (drawn[measure]["x"], drawn[measure]["y"]) == (middles, counts)
-    assert (drawn["chosen"]["type"], drawn["rejected"]["type"]) == ("bar", "scatter")
+        assert drawn[measure]["y"] == counts
+        inside = zip(found.edges, drawn[measure]["x"], found.edges[1:], strict=False)
+        assert all(low < x < high for low, x, high in inside)
+    assert {each["type"] for each in drawn.values()} == {"scatter"}
     assert (drawn["chosen"]["name"], drawn["rejected"]["name"]) == ("Chosen", "Rejected")
+    assert parsed(figure)["layout"]["xaxis"].get("type") == ("log" if scale == "log" else None)
 
 
 def test_each_point_carries_the_range_that_a_click_asks_for() -> None:
@@ -76,7 +81,10 @@ def test_differences_are_parted_at_zero(demo: PairTable) -> None:
     drawn = traces(figure)
     assert all(x < 0 for x in drawn["rejected"]["x"])
     assert all(x > 0 for x in drawn["chosen"]["x"])
-    assert drawn["rejected"]["y"] + drawn["chosen"]["y"] == found.counts["difference"]
+    counts = [*drawn["rejected"]["y"], *drawn["chosen"]["y"]]
+    counts[len(drawn["rejected"]["y"])] += drawn["same"]["y"][0]
+    assert counts == found.counts["difference"] and drawn["same"]["y"] == [found.equal]
+    assert drawn["same"]["customdata"] == ["range=difference.chars.0.0"]
     asked = [each for trace in drawn.values() for each in trace["customdata"]]
     assert all(each.startswith("range=difference.chars.") for each in asked)
     assert [shape["x0"] for shape in parsed(figure)["layout"]["shapes"]] == [0]
