@@ -227,13 +227,13 @@ def test_the_app_only_joins_the_parts() -> None:
 
 BUDGETS: dict[str, int] = {
     "scoring": 15_200,
-    "explorer/core": 4_200,
+    "explorer/core": 4_000,
     "explorer/data": 4_100,
     "explorer/stats": 2_500,
     "explorer/results": 3_400,
     "explorer/runs": 3_000,
     "explorer/tabs": 11_300,
-    "explorer/api": 1_600,
+    "explorer/api": 1_500,
     "explorer": 500,
     "tests": 59_800,
     "templates": 2_200,

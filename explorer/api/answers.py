@@ -1,4 +1,4 @@
-"""What the public endpoints take and give, as types: their descriptions are made of these.
+"""What the public endpoints take and give, as types, from which Gradio describes them.
 
 What is not known is None. Shares and scores are 0 to 1, unrounded.
 """
@@ -8,28 +8,11 @@ from typing import Annotated, Any, Literal, NotRequired
 from pydantic import Field
 from typing_extensions import TypedDict  # of typing's own, pydantic reads none before Python 3.12
 
-from explorer.data.facets import Facet
-from explorer.data.filters import LONGEST_NAME
-from explorer.data.search import LONGEST_QUERY
-from explorer.runs.orders import MOST_SEED
-from explorer.runs.selections import MOST_PER_SUBSET
-from explorer.runs.visitors import LONGEST_SECRET
-
 MOST_ANSWERED_ROWS = 3_000
 MOST_RUNS = 1_000
 MOST_FOUND = 200
 """Pairs on a page of what was searched."""
 
-Name = Annotated[str, Field(min_length=1, max_length=LONGEST_NAME)]
-Limit = Annotated[int, Field(ge=1, le=MOST_ANSWERED_ROWS)]
-RunLimit = Annotated[int, Field(ge=1, le=MOST_RUNS)]
-PerSubset = Annotated[int, Field(ge=1, le=MOST_PER_SUBSET)]
-Seed = Annotated[int, Field(ge=0, le=MOST_SEED)]
-Place = Annotated[int, Field(ge=0)]
-PageNumber = Annotated[int, Field(ge=1)]
-PageRows = Annotated[int, Field(ge=1, le=MOST_FOUND)]
-SearchText = Annotated[str, Field(max_length=LONGEST_QUERY)]
-Secret = Annotated[str, Field(max_length=LONGEST_SECRET)]
 SectionName = Literal["Chat", "Chat Hard", "Safety", "Reasoning"]
 FamilyName = Literal[
     "classifier", "dpo", "logprob-sum", "logprob-mean", "judge", "rater", "pairrm", "random",
@@ -191,7 +174,7 @@ class FoundPairs(TypedDict):
     page: int
     pages: int
     rows: list[FoundPair]
-    counts: dict[Facet, dict[str, Count]]
+    counts: dict[str, dict[str, Count]]
 
 
 class Rewards(TypedDict):

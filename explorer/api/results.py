@@ -17,10 +17,7 @@ from explorer.api.answers import (
     Failures,
     Hardest,
     Leaderboard,
-    Limit,
-    Name,
     PairTexts,
-    Secret,
     SectionName,
 )
 from explorer.api.callers import caller
@@ -65,15 +62,17 @@ class PairEndpoints:
         self,
         request: gr.Request,
         profile: gr.OAuthProfile | None,
-        model: Name,
-        subset: Name | None = None,
-        limit: Limit = 100,
+        model: str,
+        subset: str | None = None,
+        limit: int = 100,
         section: SectionName | None = None,
-        secret: Secret = "",
+        secret: str = "",
     ) -> Failures:
         """The pairs that a model or a run loses or ties, the worst margin first.
 
         Where its rewards are not known, the most surprising come first: those that most others win.
+        A margin is the chosen reward minus the rejected reward; a difficulty is the share of the
+        other models that fail the pair. What is not known is null.
 
         Args:
             model: as /leaderboard names it; or the id of a run, the caller's own or a public one.
@@ -83,9 +82,7 @@ class PairEndpoints:
             secret: as /start_run gave it, where the run is the caller's own on a shared server.
 
         Returns:
-            {"rows": a list of {"key": of the pair, "subset", "outcome": "loss" or "tie",
-            "margin": chosen reward minus rejected reward, null where not known, "difficulty":
-            the share of the other models that fail the pair, 0 to 1; null where there is none}}.
+            The pairs, each with its key, subset, outcome, margin and difficulty.
         """
         visitor = caller(request, profile, None, secret, self.settings)
         fields, [name] = self._named(visitor, model)
@@ -96,12 +93,18 @@ class PairEndpoints:
         self,
         request: gr.Request,
         profile: gr.OAuthProfile | None,
-        model_a: Name,
-        model_b: Name,
+        model_a: str,
+        model_b: str,
         section: SectionName | None = None,
-        secret: Secret = "",
+        secret: str = "",
     ) -> Comparison:
         """How two models or runs differ on the pairs that both have results of.
+
+        "both", "only_a", "only_b" and "neither" count the pairs that they win; a tie is no win
+        there. The two scores are by RewardBench's weights over these pairs, and the p value is of
+        the two being equal: a paired test by the same weights, two-sided and not corrected for
+        several tests. In the scores and their test a tie counts half a win for judges and nothing
+        for others. Where no pair counts in RewardBench's score, all weigh alike.
 
         Args:
             model_a: as /leaderboard names it; or the id of a run, the caller's own or a public one.
@@ -110,47 +113,41 @@ class PairEndpoints:
             secret: as /start_run gave it, where a run is the caller's own on a shared server.
 
         Returns:
-            {"both", "only_a", "only_b", "neither": how many pairs both win, only one, or neither,
-            each counted once, "score_a", "score_b": by RewardBench's weights over these pairs,
-            0 to 1, "p_value": of the two scores being equal, a paired test by the same weights,
-            two-sided and not corrected for several tests, "sections": {name: the same seven}}. In
-            the four counts a tie is no win; in the scores and their test it counts half a win for
-            judges and nothing for others. Where no pair counts in RewardBench's score, all weigh
-            alike.
+            The four counts, both scores and the p value, of all pairs and of each section.
         """
         visitor = caller(request, profile, None, secret, self.settings)
         fields, [one, other] = self._named(visitor, model_a, model_b)
         return compare_json(fields, one, other, section)
 
     @guarded
-    def pair(self, key: Name) -> PairTexts:
+    def pair(self, key: str) -> PairTexts:
         """One pair with its texts, and what every model made of it.
+
+        A conversation is given as its transcript. What is not known is null.
 
         Args:
             key: the subset and the id, as "alpacaeval-easy:900001".
 
         Returns:
-            {"key", "prompt": a conversation as its transcript, "chosen", "rejected", "subset",
-            "section", "models": {"chosen": who wrote it, "rejected"}, "source": {"name", "split",
-            "revision"}, "outcomes": a list of {"model", "outcome": "win", "loss" or "tie",
-            "chosen_reward", "rejected_reward"}}. What is not known is null.
+            The texts, who wrote the responses, where the pair is from, and each model's outcome.
         """
         fields = self._read()
         return pair_json(fields, self.fields.tables.sources.all()[::-1], key)
 
     @guarded
-    def hardest(self, limit: Limit = 50) -> Hardest:
+    def hardest(self, limit: int = 50) -> Hardest:
         """The pairs of RewardBench that the most models fail, the hardest first.
+
+        "known" counts the models with a result and "failed" those that do not win the pair; the
+        difficulty is failed / known. "item_rest" is how far models that win the pair do better on
+        the other pairs of its subset, a correlation: below 0 better models fail it more often,
+        which a wrong label causes, too. What is not known is null.
 
         Args:
             limit: pairs at most, 1 to 3000.
 
         Returns:
-            {"rows": a list of {"key": of the pair, "subset", "failed": models that do not win it,
-            "known": models with a result, "difficulty": failed / known, "item_rest": how far
-            models that win it do better on the other pairs of its subset, a correlation, below 0
-            where better models fail it more often, which a wrong label causes, too; null where
-            not known}}.
+            The pairs, each with its key, subset, counts, difficulty and item-rest correlation.
         """
         return hardest_json(self._read(), limit)
 
@@ -353,7 +350,7 @@ class BoardEndpoints:
         benchmark: Literal["v1", "v2"] = "v1",
         prior_sets: bool = False,
         ties: Literal["official", "half", "loss"] = "official",
-        limit: Limit | None = None,
+        limit: int | None = None,
     ) -> Leaderboard:
         """The leaderboard of reward models, best first.
 
@@ -361,22 +358,22 @@ class BoardEndpoints:
         when they are first asked for. Where that takes more than a few seconds, the rows come
         without them, "measuring" is true, and "retry_after_seconds" says when to ask again.
 
+        Intervals are at 95 %; one of a score is "paired" where it comes from results of each pair.
+        Models of a tie group are not told from its best by tests at 5 %. Scores are 0 to 1,
+        unrounded; what is not known is null.
+
+        Equal scores of a pair, known where results have rewards, count by "ties": "official" is
+        half a win for judges and nothing for others, "half" is half a win for all. "loss" is the
+        former name of "official", and is answered as that.
+
         Args:
             benchmark: "v1" for RewardBench, "v2" for RewardBench 2.
             prior_sets: whether prior test sets count half in RewardBench's score.
-            ties: "official" counts equal scores of a pair as half a win for judges and as nothing
-                for others, "half" as half a win for all; which are equal is known where results
-                have rewards. "loss" is the former name of "official", and is answered as that.
+            ties: what equal scores of a pair count, as "official" or "half".
             limit: rows at most, 1 to 3000; null for all.
 
         Returns:
-            {"source": where the results are from, "remarks": what is to be known of the numbers,
-            a sentence each, "measuring": true or false, "retry_after_seconds": whole seconds while
-            it is true, else null, "rows": a list of {"rank", "model", "model_type", "score",
-            "sections": {name: score}, "interval": 95 % interval of the score, [low, high],
-            "paired": whether that comes from results of each pair, "rank_interval": 95 % interval
-            of the rank, [best, worst], "tie_group": models that tests at 5 % do not tell from its
-            best}}. Scores are 0 to 1, unrounded; what is not known is null.
+            Where the results are from, remarks on the numbers, and a row for each model.
         """
         most = None if limit is None else _limit(limit)
         ranking = ModelsState(

@@ -14,12 +14,7 @@ import gradio as gr
 from explorer.api.answers import (
     MOST_ANSWERED_ROWS,
     FamilyName,
-    Name,
-    PerSubset,
-    Place,
     RunNow,
-    Secret,
-    Seed,
     StartedRun,
 )
 from explorer.api.callers import asked_table, caller
@@ -67,18 +62,20 @@ class RunEndpoints:
         request: gr.Request,
         profile: gr.OAuthProfile | None,
         token: gr.OAuthToken | None,
-        model: Name,
-        per_subset: PerSubset = 4,
-        seed: Seed = 0,
+        model: str,
+        per_subset: int = 4,
+        seed: int = 0,
         keys: list[str] | None = None,
         pairs: str = "",
         family: FamilyName | None = None,
         reference: str = "",
-        secret: Secret = "",
+        secret: str = "",
     ) -> StartedRun:
         """Start a run that scores pairs with a reward model, goes on by itself, and is kept.
 
-        Ask /run how far it is; /failures and /compare take its id.
+        Ask /run how far it is; /failures and /compare take its id. On a shared server the run
+        belongs to the "secret" of the answer, which /run, /runs, /failures and /compare must be
+        told to see it; where none is needed it is "".
 
         Args:
             model: as of /score_pair.
@@ -91,8 +88,7 @@ class RunEndpoints:
             secret: as an earlier /start_run gave it, for the run to belong to the same; "" for new.
 
         Returns:
-            As of /run, and "secret": what the run belongs to on a shared server, which /run, /runs,
-            /failures and /compare must be told to see it; "" where it is not needed.
+            What /run says of it, and the secret that it belongs to.
         """
         order = ModelOrder.of({"model": model, "family": family, "reference": reference})
         selection = asked_selection(asked_table(self.tables, pairs), per_subset, seed, keys)
@@ -113,12 +109,18 @@ class RunEndpoints:
         request: gr.Request,
         profile: gr.OAuthProfile | None,
         token: gr.OAuthToken | None,
-        id: Name,
+        id: str,
         action: Action = "look",
-        rows_from: Place | None = None,
-        secret: Secret = "",
+        rows_from: int | None = None,
+        secret: str = "",
     ) -> RunNow:
         """How far a run is that is kept; stop it, or let one that was stopped go on.
+
+        A run has another id once its model is loaded and it is kept; until the server starts anew
+        both are known. It is "waiting" for its turn behind the people counted by "ahead", then
+        "loading", "running", and at last "finished", "stopped" or "failed"; it is "refused" before
+        anything was scored. Ask again after "retry_after_seconds", null at its end. At most 3000
+        rows are given, null where none were asked for.
 
         Args:
             id: as /start_run or /runs gave it.
@@ -127,14 +129,7 @@ class RunEndpoints:
             secret: as /start_run gave it, where the run is the caller's own on a shared server.
 
         Returns:
-            {"id": of the run, another one once its model is loaded and it is kept; until the server
-            starts anew, both are known, "status": "waiting" for its turn, "loading", "running",
-            "finished", "stopped", "failed", or "refused" before anything was scored, "message": why
-            it ended, "" where nothing is to be said, "ahead": people who are served first, "total":
-            pairs, "scored": how many so far, "accuracy", "tie_counts", "interval", "score",
-            "sections", "settings": as of /score_selection, "rows": the scored pairs from that place
-            on, at most 3000, as of /score_selection; null where none were asked for,
-            "retry_after_seconds": when to ask again; null at its end}.
+            Its status, why it ended, its numbers so far, its settings, and the rows asked for.
         """
         asked = one_of("An action", ("look", "stop", "resume"), action)
         place = None

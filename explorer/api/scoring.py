@@ -14,12 +14,7 @@ from explorer.api.answers import (
     MOST_RUNS,
     FamilyName,
     Models,
-    Name,
     PairScore,
-    PerSubset,
-    RunLimit,
-    Secret,
-    Seed,
     SelectionProgress,
     StoredRuns,
 )
@@ -82,7 +77,7 @@ class ScoreEndpoints:
         request: gr.Request,
         profile: gr.OAuthProfile | None,
         token: gr.OAuthToken | None,
-        model: Name,
+        model: str,
         prompt: str,
         chosen: str,
         rejected: str,
@@ -90,6 +85,9 @@ class ScoreEndpoints:
         reference: str = "",
     ) -> PairScore:
         """Score one preference pair with a reward model: which response does it prefer?
+
+        The margin is the chosen reward minus the rejected one. A reward that the model does not
+        give is null. "settings" are what the numbers rest on.
 
         Args:
             model: a Hub id such as org/name or org/name@revision, demo, or a baseline.
@@ -100,9 +98,7 @@ class ScoreEndpoints:
             reference: the Hub id of a DPO policy's reference model.
 
         Returns:
-            {"chosen_reward", "rejected_reward", "margin": their difference, "outcome": "win",
-            "loss", "tie" or "missing", "chosen_tokens", "rejected_tokens", "settings": what the
-            numbers rest on}. A reward that the model does not give is null.
+            Both rewards, their margin, the outcome, the tokens, and the settings.
         """
         order = ModelOrder.of({"model": model, "family": family, "reference": reference})
         longest = longest_text(self.settings)
@@ -116,9 +112,9 @@ class ScoreEndpoints:
         request: gr.Request,
         profile: gr.OAuthProfile | None,
         token: gr.OAuthToken | None,
-        model: Name,
-        per_subset: PerSubset = 4,
-        seed: Seed = 0,
+        model: str,
+        per_subset: int = 4,
+        seed: int = 0,
         keys: list[str] | None = None,
         pairs: str = "",
         family: FamilyName | None = None,
@@ -127,6 +123,13 @@ class ScoreEndpoints:
         """Score pairs of the benchmark with a reward model; rows stream in as they are scored.
 
         Nothing is kept, and who disconnects ends it: /start_run begins a run that goes on.
+
+        One message comes after the other, with the stage "waiting" while people counted by "ahead"
+        are served first, "loading", "running", and at last "finished" or "stopped". Its rows are
+        the pairs that are new, in the last message all of them; that one says in "message" why
+        pairs are left. The accuracy has a 95 % interval, each pair taken alone though those of one
+        prompt go together; a tie adds "tie_counts" to it, half a win for judges and else 0. The
+        score is RewardBench's of what is scored. Shares are 0 to 1; what is not known is null.
 
         Args:
             model: as of /score_pair.
@@ -138,16 +141,7 @@ class ScoreEndpoints:
             reference: the Hub id of a DPO policy's reference model.
 
         Returns:
-            One message after the other: {"stage": "waiting", "loading", "running", and at last
-            "finished" or "stopped", "ahead": people who are served first, "total": pairs,
-            "scored": how many so far, "accuracy", "tie_counts": what a tie adds to it, half a win
-            for judges and else 0, "interval": of it, [low, high] at 95 %, each pair taken alone
-            though those of one prompt go together, "score": RewardBench's of what is scored,
-            "sections": {name: score}, "rows": the pairs that are new, in the last message all of
-            them, each {"key", "subset", "chosen_reward", "rejected_reward", "margin", "outcome",
-            "chosen_tokens", "rejected_tokens", "truncated"}, "settings": what the numbers
-            rest on}. The last one has a "message" besides: why pairs are left, "" where none are.
-            Shares are 0 to 1; what is not known is null.
+            How far it is, the numbers so far, the rows that are new, and the settings.
         """
         order = ModelOrder.of({"model": model, "family": family, "reference": reference})
         selection = asked_selection(asked_table(self.tables, pairs), per_subset, seed, keys)
@@ -159,15 +153,12 @@ class ScoreEndpoints:
     def models(self) -> Models:
         """Which models may be scored with on this server, and how much.
 
+        "any" says whether any other id of the Hub may be used; "own_code" names the ids whose own
+        Python runs here. Of well-known ones the weights are counted in billions, the memory is that
+        of bfloat16, and "why_not" says why one cannot run here. null means no limit.
+
         Returns:
-            {"models": ids that are offered, "any": whether any other id of the Hub may be used,
-            "known": a list of {"id", "family", "billions": weights, "memory_gigabytes": in
-            bfloat16, "reference": of a DPO policy, "licence": of what it is built from by its name,
-            "why_not": in words, why it cannot run here} of well-known ones, "own_code": ids whose
-            own Python runs here, "max_gigabytes": of a model's weights,
-            "max_pairs": of one request, "seconds_per_hour": of scoring by one visitor, "sign_in":
-            whether only who signed in may score, "served_families": families that a server of the
-            owner's can run}. null means no limit.
+            The ids that are offered, what is known of models, and the limits of this server.
         """
         return models_json(self.settings)
 
@@ -177,8 +168,8 @@ class ScoreEndpoints:
         request: gr.Request,
         profile: gr.OAuthProfile | None,
         token: gr.OAuthToken | None,
-        limit: RunLimit = 100,
-        secret: Secret = "",
+        limit: int = 100,
+        secret: str = "",
     ) -> StoredRuns:
         """Runs that are kept on this server, newest first: the caller's own, and public ones.
 
@@ -187,10 +178,7 @@ class ScoreEndpoints:
             secret: as /start_run gave it, to see the caller's own on a shared server.
 
         Returns:
-            {"runs": a list of {"id", "title", "own": whether it is the caller's, "public",
-            "status": "running", "finished", "stopped" or "failed", "started": UTC, "pairs": their
-            source, "selection": in words, "total": pairs, "scored", "accuracy", "interval",
-            "score", "sections", "settings": what the numbers rest on, as of /score_selection}}.
+            The runs, each with its status, its numbers so far and what they rest on.
         """
         visitor = caller(request, profile, token, secret, self.settings)
         return runs_json(self.runs.store, visitor, limit)

@@ -11,7 +11,7 @@ from typing import Any, Literal, get_args
 import gradio as gr
 import numpy as np
 
-from explorer.api.answers import MOST_FOUND, FoundPairs, PageNumber, PageRows, SearchText
+from explorer.api.answers import MOST_FOUND, FoundPairs
 from explorer.api.callers import asked_table
 from explorer.core.files import as_json
 from explorer.core.parts import guarded
@@ -42,18 +42,22 @@ class SearchEndpoints:
     @guarded
     def search_pairs(
         self,
-        text: SearchText = "",
+        text: str = "",
         where: Where = "all",
         regex: bool = False,
         case: bool = False,
-        filters: dict[Facet, list[str]] | None = None,
+        filters: dict[str, list[str]] | None = None,
         lengths: dict[str, list[int | None]] | None = None,
         sort: Sort = "",
-        page: PageNumber = 1,
-        page_rows: PageRows = 25,
+        page: int = 1,
+        page_rows: int = 25,
         pairs: str = "",
     ) -> FoundPairs:
         """Search the preference pairs: which of them pass filters and hold a text.
+
+        A row has the beginning of each text, or what is about the first hit. "counts" says of each
+        facet's names how many pairs there would be with that name in place of the facet's own
+        filter, for the 100 names with the most.
 
         Args:
             text: what to look for; "" for all pairs.
@@ -68,13 +72,7 @@ class SearchEndpoints:
             pairs: the id of pairs that the server has open; "" for those it shows first.
 
         Returns:
-            {"pairs": the id of what was searched, "total": pairs found, "of": pairs searched,
-            "page", "pages": how many there are, "rows": a list of {"key": of the pair, as /pair and
-            /start_run take it, "subset", "section", "prompt", "chosen", "rejected": the beginning
-            of each text, or what is about the first hit, "models": who wrote the responses,
-            "chosen_chars", "rejected_chars": how long they are}, "counts": {facet: {name: pairs
-            that there would be with this name in place of the facet's own filter; the 100 names
-            with the most}}}.
+            The id of the pairs searched, how many were found, a page of them, and the counts.
         """
         query = checked_query(text, where, regex, case)
         asked = replace(_filters(filters, lengths), query=query)

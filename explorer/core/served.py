@@ -9,7 +9,6 @@ import time
 from collections.abc import Sequence
 from contextlib import suppress
 from copy import copy
-from functools import cached_property
 from pathlib import Path
 from traceback import walk_tb
 from types import SimpleNamespace
@@ -28,13 +27,12 @@ from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.requests import ClientDisconnect, Request
-from starlette.responses import JSONResponse, PlainTextResponse, Response
+from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from explorer.core.addresses import client_address
-from explorer.core.endpoints import answer_json, describe, openapi
 from explorer.core.errors import disk_is_full
 from explorer.core.parts import errors_shown
 from explorer.core.settings import ASSETS, Settings
@@ -96,26 +94,6 @@ class LeanBlocks(gr.Blocks):  # type: ignore[misc]
                 event["show_progress_on"] = []
         return config
 
-    def get_api_info(self, *given: Any, **named: Any) -> Any:
-        """Gradio's, with bounds and defaults of what endpoints take, and what they give, told."""
-        info = super().get_api_info(*given, **named)
-        for fn in self.fns.values():
-            if told := info["named_endpoints"].get(f"/{fn.api_name}"):
-                describe(told, fn.fn)
-        return info
-
-    @cached_property
-    def openapi(self) -> dict[str, Any]:
-        """The endpoints as an OpenAPI document."""
-        return openapi(self.title, self.get_api_info()["named_endpoints"])
-
-    def launch(self, *given: Any, **named: Any) -> Any:
-        """Gradio's; tools for agents answer JSON."""
-        launched = super().launch(*given, **named)
-        if self.mcp_server_obj is not None:
-            answer_json(self.mcp_server_obj)
-        return launched
-
     def validate_inputs(self, block_fn: Any, inputs: list[Any]) -> None:
         """Gradio's, after which it fetches whatever the address of a posted file leads to.
 
@@ -159,10 +137,6 @@ def _plotly(_: Request) -> Response:
 
     headers = {"Cache-Control": "max-age=86400"}
     return Response(get_plotlyjs(), media_type="text/javascript", headers=headers)
-
-
-def _openapi(request: Request) -> Response:
-    return JSONResponse(request.app.get_blocks().openapi)
 
 
 def _no_address(file: dict[str, Any]) -> None:
@@ -397,7 +371,6 @@ def launched(settings: Settings, routes: Sequence[Route] = ()) -> dict[str, Any]
         "app_kwargs": {
             "routes": [
                 Mount("/katex", StaticFiles(directory=ASSETS / "katex")),
-                Route("/gradio_api/openapi.json", _openapi),
                 Route("/plotly.min.js", _plotly),
                 *routes,
             ],

@@ -84,7 +84,8 @@ def test_a_judges_tie_is_no_win_in_the_counts_and_half_a_win_in_the_scores() -> 
     assert (safety["both"], safety["only_a"], safety["only_b"]) == (1, 1, 1)
     assert safety["score_a"] == pytest.approx(2.5 / 3)
     described = " ".join(str(PairEndpoints.compare.__doc__).split())
-    assert "counts a tie is no win; in the scores and their test it counts half" in described
+    assert "a tie is no win there" in described
+    assert "their test a tie counts half a win for judges" in described
 
 
 def test_models_of_different_pairs_cannot_be_compared() -> None:
