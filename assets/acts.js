@@ -1,66 +1,6 @@
-// What is pressed in HTML that the server wrote becomes an event of its part's relay, one at a time.
+// Links into other tabs, the address of the page, and what else the page does beside its views.
 (() => {
-  const WAIT = 60000;
   const kept = new Map();
-
-  // Of two acts, one of which follows a link, the earlier is answered before the later is sent: an
-  // answer that came after the other's would undo it.
-  let order = 0;
-  const queue = (part, act, sent) => { part.explorerQueue.push({ act, sent, order: order++ }); };
-  const relays = () => [...document.querySelectorAll(".relayed")];
-  const isHeld = (part) => relays().some((other) => other !== part
-    && (part.id === "go" || other.id === "go")
-    && (other.explorerSent || other.explorerQueue?.[0]?.order < part.explorerQueue[0].order));
-  const advance = (part) => {
-    if (part.explorerSent || !part.explorerQueue?.length || isHeld(part)) return;
-    const act = part.explorerSent = part.explorerQueue.shift();
-    part.explorerWaits = setTimeout(() => next(part), WAIT);
-    part.explorerAct = act.act;
-    part.explorerSend(act);
-  };
-  const next = (part) => {
-    clearTimeout(part.explorerWaits);
-    part.explorerSent = undefined;
-    relays().forEach(advance);
-    showBusy();
-  };
-
-  // A line below the header says that something pressed is being answered; what a timer asks is not.
-  const showBusy = () => {
-    const asked = [...document.querySelectorAll(".relayed")].some((part) => part.explorerSent && part.explorerAct !== "again");
-    document.documentElement.toggleAttribute("data-busy", asked);
-  };
-
-  const pending = (part) => [part.explorerSent, ...(part.explorerQueue ||= [])].filter(Boolean);
-
-  // Of acts that wait, steps are added up where nothing was pressed between them, and a later one
-  // that says all anew replaces an earlier.
-  const send = (part, name, sent) => {
-    if (!part?.explorerSend) return;
-    const waiting = part.explorerQueue ||= [];
-    const last = waiting.at(-1);
-    if (["step", "turn"].includes(name) && last?.act === name && last.order === order - 1) {
-      last.sent = { value: last.sent.value + sent.value };
-    } else {
-      const says = (act) => `${act.act} ${act.sent.facet} ${Object.keys(act.sent)}`;
-      const anew = ["pick", "search", "margin", "chart", "again", "turned", "go"].includes(name);
-      const same = waiting.findIndex((act) => anew && says(act) === says({ act: name, sent }));
-      if (same >= 0) waiting.splice(same, 1);
-      queue(part, name, sent);
-    }
-    if (!part.explorerSent) next(part);
-  };
-
-  const sendOf = (element) => {
-    const { act, field } = element.dataset;
-    const sent = JSON.parse(element.dataset.sent || "{}");
-    if (field) {
-      sent[field] = element.type === "checkbox" ? element.checked
-        : element.type === "number" && element.step !== "any" ? Math.round(Number(element.value)) : element.value;
-    }
-    const part = document.getElementById(element.dataset.part) || element.closest(".relayed");
-    send(part, act, sent);
-  };
 
   // A link to another part of this page is followed in place; any other way of opening it is a link's.
   document.addEventListener("click", (event) => {
@@ -70,7 +10,6 @@
     followLink(link.search);
   });
   // Tabs whose address is their state (go.js). The tab's button is pressed once its address is written.
-  const VIEWS = ["pairs", "models"];
   const { tabIn } = window.explorer;
   const openView = (query) => {
     tab = tabIn(query);
@@ -78,28 +17,15 @@
     window.explorerViews?.get(tab)?.open(query);
   };
   const followLink = (query) => {
-    if (!VIEWS.includes(tabIn(query))) { send(document.getElementById("go"), "go", { query }); return; }
     history.pushState(history.state, "", query);
     openView(query);
   };
 
-  const isField = (element) => element.matches("input, select, textarea");
-
   document.addEventListener("click", (event) => {
     const press = event.target.closest("[data-press]");
     if (press) { document.querySelector(press.dataset.press).click(); return; }
-    const element = event.target.closest("[data-act]");
-    const marking = element?.matches("tr") && !event.target.closest("button")
-      && getSelection().containsNode(element, true) && getSelection().toString();
-    if (element && !isField(element) && !marking) sendOf(element);
-  });
-  document.addEventListener("change", (event) => {
-    if (!event.target.matches("[data-act]") || event.target.type === "search") return;
-    sendOf(event.target);
-    if (event.target.type === "text") event.target.blur();
-  });
-  document.addEventListener("input", (event) => {
-    if (event.target.matches("[data-act][type=search]")) sendOf(event.target);
+    const button = event.target.closest("[data-act]");
+    button?.closest(".relayed").explorerSend?.({ act: button.dataset.act, sent: JSON.parse(button.dataset.sent) });
   });
 
   // The server writes a part anew: what was folded, scrolled and focused stays so. The button of a
@@ -155,30 +81,13 @@
     new Set(changes.map((change) => change.target.closest(".relayed") ?? change.target)).forEach(restore);
   }).observe(document.body, { childList: true, subtree: true });
 
-  // Gradio keeps the elements and changes their attributes, which a field that was used ignores.
-  new MutationObserver((changes) => {
-    for (const change of changes) {
-      const target = change.target.closest("option") ? change.target.closest("select") : change.target;
-      if (!target?.matches(".relayed :is(input, select)[data-act]")) continue;
-      if (target.type === "checkbox") target.checked = target.hasAttribute("checked");
-      else if (target.hasAttribute("value")) target.value = target.getAttribute("value");
-    }
-  }).observe(document.body, { subtree: true, attributes: true, attributeFilter: ["checked", "value"] });
-
   // The address says what is on screen.
   const addresses = new Map();
   const source = (query) => new URLSearchParams(query).get("source");
   const asked = tabIn(location.search);
   const asksForApi = new URLSearchParams(location.search).get("view") === "api";
-  let tab = "pairs", linked = [];
-  // What opens something is a step that Back undoes; what is typed, ticked or walked through changes
-  // the step one is on. While Back is followed the address is the browser's.
-  const OPENS = new Set([
-    "open", "goto", "random", "panel", "model", "against", "cell", "slices", "a", "b", "add", "swap", "close", "ticked",
-  ]);
-  const going = () => pending(document.getElementById("go"));
+  let tab = "pairs", isOpen = false;
   const write = (anew = false) => {
-    if (going().some((act) => act.sent.back)) return;
     const parts = [tab === "pairs" ? "" : `tab=${tab}`, addresses.get(tab)];
     const query = parts.filter(Boolean).join("&");
     const address = query ? `?${query}` : location.pathname;
@@ -190,17 +99,12 @@
       }
     } catch { /* some browsers refuse many changes of the address in a short time */ }
   };
-  // A tab that is turned to is brought up to date, and filled where it was never open.
-  const look = (part) => {
-    if (part?.id === tab && linked.includes(tab)) send(part, "turned", {});
-  };
   const turn = (opened) => {
-    const isTurned = tab !== opened && !going().length; // else a link turns to it, and fills it
+    const isTurned = tab !== opened; // else a link turned to it, and fills it
     tab = opened;
-    if (linked.length && isTurned) {
-      if (!VIEWS.includes(opened) || tabIn(location.search) !== opened) write(true);
-      if (VIEWS.includes(opened)) window.explorerViews?.get(opened)?.open(location.search);
-      else look(document.getElementById(opened));
+    if (isOpen && isTurned) {
+      if (tabIn(location.search) !== opened) write(true);
+      window.explorerViews?.get(opened)?.turned(location.search);
     }
     return [];
   };
@@ -213,15 +117,13 @@
     } catch { return; }
     for (const view of window.explorerViews?.values() ?? []) view.anew();
   };
-  const opened = (ids, queries) => {
-    ids.forEach((id, place) => { if (queries[place]) addresses.set(id, queries[place]); });
+  const opened = (secret) => {
     // What a view showed before this script was here.
     for (const [id, view] of window.explorerViews ?? []) wrote(id, view.shown().replace(/^\?tab=\w+&?/, ""), null);
     document.documentElement.dataset.explorer = "ready";
-    linked = ids;
-    if (tab !== asked && !addresses.has(tab)) look(document.getElementById(tab));
-    if (!VIEWS.includes(asked)) write();
-    keepSecret(queries[ids.length]);
+    isOpen = true;
+    if (!window.explorerViews?.has(asked)) write();
+    keepSecret(secret);
     // To Gradio it is open, but not loaded before its button is pressed: closed, and opened.
     if (asksForApi) { pressApi(); pressApi(); }
     return [];
@@ -234,18 +136,7 @@
     event.preventDefault();
     pressApi();
   });
-  const went = ([go, ...ids], queries) => {
-    const part = document.getElementById(go), { query, back } = part.explorerSent?.sent ?? {};
-    ids.forEach((id, place) => { wrote(id, queries[place], null); });
-    tab = tabIn(query);
-    next(part);
-    write(!back);
-    return [];
-  };
-  addEventListener("popstate", () => {
-    if (VIEWS.includes(tabIn(location.search))) openView(location.search);
-    else send(document.getElementById("go"), "go", { query: location.search, back: true });
-  });
+  addEventListener("popstate", () => openView(location.search));
   // anew: whether the address is a step of its own; null where it is not to be written.
   const wrote = (id, query, anew = false) => {
     const part = document.getElementById(id);
@@ -298,23 +189,6 @@
     target.querySelector(".reader-scroll").scrollTo(0, 0);
     seeRow(target);
   });
-  const done = (id, query) => {
-    const part = document.getElementById(id), name = part?.explorerAct;
-    wrote(id, query, OPENS.has(name));
-    if (part) requestAnimationFrame(() => {
-      if (part.explorerAct === "open") part.querySelector(".drawer")?.scrollIntoView({ block: "nearest", behavior: "smooth" });
-      next(part);
-    });
-    return [];
-  };
-
-  const refused = (id) => {
-    const part = document.getElementById(id);
-    if (!part) return [];
-    next(part);
-    return [];
-  };
-
   const copy = async (words) => {
     try { await navigator.clipboard.writeText(words); } catch {
       const field = document.body.appendChild(document.createElement("textarea"));
@@ -345,6 +219,5 @@
     }
   });
 
-  const act = (id, name, sent) => { send(document.getElementById(id), name, sent); return []; };
-  Object.assign(window.explorer, { act, follow: followLink, opened, went, wrote, refused, done, turn, look });
+  Object.assign(window.explorer, { follow: followLink, opened, wrote, turn });
 })

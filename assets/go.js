@@ -1,7 +1,7 @@
 // The address is the state: links (?...) and forms of a view are followed in place, by one question to the server.
 const view = element.querySelector("[data-tab]"), tab = view.dataset.tab, root = window.gradio_config?.root ?? "";
 const message = view.querySelector(".view-message");
-const TYPING = 120, SLOW = 150, AGAIN = 1000, SLOWEST = 5000;
+const TYPING = 120, QUIET = 400, SLOW = 150, AGAIN = 1000, SLOWEST = 5000;
 let turn = 0, latest = Promise.resolve(), isAsking = false, shown = null, etags = {}, typing, refreshing, pause;
 
 const isMine = (query) => window.explorer.tabIn(query) === tab;
@@ -85,13 +85,22 @@ const picture = (format, near) => {
 new MutationObserver(() => view.querySelectorAll("figure[data-plot]").forEach(draw))
   .observe(document.body, { attributes: true, attributeFilter: ["class"] });
 
-const ask = (question) => server.render({ known: etags, secret: secret(), ...question });
+// What stands in fields that no address holds goes along; a password only with what is pressed.
+const sent = (value) => {
+  const fields = [...view.querySelectorAll("[data-sent]")];
+  const told = value === undefined ? fields.filter(({ type }) => type !== "password") : fields;
+  const said = (field) => field.type !== "checkbox" || field.checked ? field.value : "";
+  return { value: value ?? "", ...Object.fromEntries(told.map((field) => [field.dataset.sent, said(field)])) };
+};
+const ask = (question) => server.render({ known: etags, secret: secret(), sent: sent(), ...question });
 // The last press wins. mode: "push", "replace", or "" where the address is the browser's already.
 const go = (...asked) => latest = follow(...asked);
 const follow = async (query, mode = "push", more = {}) => {
-  const mine = ++turn, busy = setTimeout(() => view.setAttribute("aria-busy", "true"), SLOW);
+  const mine = ++turn, show = () => { if (mine === turn) view.setAttribute("aria-busy", "true"); };
+  const busy = setTimeout(show, SLOW);
   isAsking = true;
   clearTimeout(refreshing);
+  clearTimeout(typing);
   const again = () => go(query, mode, more);
   try {
     const answer = await ask({ query, ...more });
@@ -108,11 +117,14 @@ const follow = async (query, mode = "push", more = {}) => {
     etags = answer.etags;
     if (mode === "push" && panelOf(shown) !== panelOf(answer.query)) view.closest("[role=tabpanel]")?.scrollTo(0, 0);
     shown = `?${answer.query}`;
+    keepForm();
     pause = 0;
     trigger("shown");
     const own = answer.query.replace(/^tab=\w+&?/, "");
     window.explorer.wrote?.(tab, own, mode === "push" ? true : mode === "replace" ? false : null);
-    schedule();
+    // An address that was opened is written as it was understood.
+    const isHere = isMine(location.search) && view.offsetParent;
+    if (!mode && isHere && location.search !== shown) window.explorer.wrote?.(tab, own);
   } catch {
     if (mine === turn) say("The server did not answer.", again);
   } finally {
@@ -120,6 +132,7 @@ const follow = async (query, mode = "push", more = {}) => {
     if (mine === turn) {
       isAsking = false;
       view.removeAttribute("aria-busy");
+      schedule();
     }
   }
 };
@@ -141,6 +154,7 @@ const refresh = async (going) => {
     if (answer.regions) {
       apply(answer.regions);
       Object.assign(etags, answer.etags);
+      if (`?${answer.query}` !== shown) { go(`?${answer.query}`, "replace"); return; }
       if (Object.keys(answer.regions).length) pause = 0;
       const goesOn = (name) => view.querySelector(`[data-region=${CSS.escape(name)}] [data-refresh]`);
       if (!only.every(goesOn)) { go(shown, "replace"); return; }
@@ -159,16 +173,19 @@ const asForm = (form) => {
   const said = [...new FormData(form)].filter(([name, value]) => isSaid(name, value));
   return keeping(form, `?${new URLSearchParams(said)}`);
 };
+const addressOf = ({ form }) => form?.method === "get" ? asForm(form) : shown;
+const press = (field, value = field.dataset.value) =>
+  act(field.dataset.action, addressOf(field), value, field.form?.dataset.mode);
 element.addEventListener("click", (event) => {
   const plain = !(event.button || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey);
   const button = event.target.closest("[data-action]"), link = event.target.closest("a[href]");
   const row = event.target.closest("[data-row]");
   const triggered = event.target.closest("[data-trigger]"), drawn = event.target.closest("[data-picture]");
-  if (button) act(button.dataset.action, button.form ? asForm(button.form) : shown);
+  if (button) { if (button.matches("button")) press(button); }
   else if (drawn) picture(drawn.dataset.picture, drawn);
   else if (triggered) {
-    const { trigger: name, value } = triggered.dataset;
-    trigger(name, { query: shown, value, secret: secret() });
+    const { trigger: name, value = "" } = triggered.dataset;
+    trigger(name, { query: addressOf(triggered), value, sent: sent(value), secret: secret() });
     if ("waits" in triggered.dataset) { triggered.dataset.refresh = AGAIN / 2; schedule(); }
   }
   else if (link && plain && "file" in link.dataset) { event.preventDefault(); save(link); }
@@ -186,16 +203,23 @@ element.addEventListener("submit", (event) => {
   if (event.target.method !== "get") return;
   event.preventDefault();
   clearTimeout(typing);
-  go(asForm(event.target));
+  go(asForm(event.target), event.target.dataset.mode);
 });
 element.addEventListener("input", (event) => {
   const { form } = event.target;
   clearTimeout(typing);
-  if (!form || event.target.type !== "search") return;
+  const { type } = event.target, isText = !["password", "checkbox", "radio"].includes(type);
+  if (isText && "sent" in event.target.dataset) typing = setTimeout(() => go(shown, ""), QUIET);
+  if (isText && "submit" in event.target.dataset && form?.dataset.mode) {
+    typing = setTimeout(() => go(asForm(form), form.dataset.mode), QUIET);
+  }
+  if (!form || event.target.type !== "search" || form.dataset.mode) return;
   typing = setTimeout(() => go(asForm(form), "replace"), isAsking ? TYPING : 0);
 });
 element.addEventListener("change", (event) => {
-  if (event.target.form && event.target.matches("select, [data-submit]")) go(asForm(event.target.form));
+  const { form, type, checked, value } = event.target;
+  if (event.target.matches("[data-action]")) press(event.target, type === "checkbox" && !checked ? "" : value);
+  else if (form && event.target.matches("select, [data-submit]")) go(asForm(form), form.dataset.mode);
   const margins = event.target.dataset.end && event.target.closest(".margins");
   if (margins) brushed(margins, ...[...margins.querySelectorAll("[data-end]")].map((end) => end.value));
 });
@@ -241,8 +265,10 @@ const download = (name, blob) => {
   setTimeout(() => URL.revokeObjectURL(address), 60000);
 };
 const save = async (link) => {
+  link.closest("[popover]")?.hidePopover();
   try {
-    const answer = await file(link.getAttribute("href"), await window.explorer[link.dataset.sends ?? "notes"]());
+    const { sends } = link.dataset, sent = sends ? await window.explorer[sends]() : null;
+    const answer = await file(link.getAttribute("href"), sent);
     if (!answer.ok) { say(await answer.text()); return; }
     say("");
     const name = /filename="([^"]+)"/.exec(answer.headers.get("Content-Disposition"))?.[1] ?? "file";
@@ -250,11 +276,31 @@ const save = async (link) => {
   } catch { say("The file could not be fetched."); }
 };
 
-const open = (query) => go(isMine(query) ? query : shown ?? `?tab=${tab}`, "");
-const act = (action, query = shown) => go(query, "push", { action });
-// What is shown, once more, unless something is under way.
-const anew = () => { if (!isAsking) go(shown ?? `?tab=${tab}`, ""); };
+// What a form said last, which this browser keeps.
+const FORM = `rewardbench-explorer-form-${tab}`, NOT_OF_FORM = ["run", "panel", "page", "search", "delete", "pairs"];
+const begins = () => {
+  const bare = `?tab=${tab}`;
+  try { return "beside" in view.dataset && localStorage.getItem(FORM) || bare; } catch { return bare; }
+};
+const keepForm = () => {
+  if (!("beside" in view.dataset)) return;
+  const said = new URLSearchParams(shown);
+  NOT_OF_FORM.forEach((name) => said.delete(name));
+  try { localStorage.setItem(FORM, `?${said}`); } catch { /* it is full */ }
+};
+const open = (query) => go(isMine(query) ? query : shown ?? begins(), "");
+// Where what another tab shows matters, it is part of the address.
+const turned = (query) => {
+  const beside = view.dataset.beside, other = beside && window.explorerViews.get(beside)?.shown();
+  if (!other) { open(query); return; }
+  const asked = new URLSearchParams(isMine(query) ? query : shown ?? begins());
+  asked.set(beside, other.slice(1));
+  go(`?${asked}`, "replace");
+};
+const act = (action, query = shown, value = "", mode = "push") => go(query, mode, { action, sent: sent(value) });
+// What is shown, once more, after what is under way.
+const anew = async () => { await settled(); go(shown ?? `?tab=${tab}`, ""); };
 const settled = () => latest;
-const asScript = { element, go, open, act, anew, settled, file, download, shown: () => shown ?? "" };
+const asScript = { element, go, open, turned, act, anew, settled, file, download, shown: () => shown ?? "" };
 (window.explorerViews ??= new Map()).set(tab, asScript);
 open(location.search);

@@ -19,14 +19,8 @@ from explorer.core.html import help_html, render
 from explorer.core.parts import (
     EVENT,
     Filling,
-    Part,
-    act_of,
-    build_part,
     components,
-    filling,
     guarded,
-    joined_fillings,
-    went,
 )
 from explorer.core.served import LeanBlocks, queued
 from explorer.core.settings import ASSETS, Settings
@@ -50,11 +44,10 @@ from explorer.tabs.about.view import (
 from explorer.tabs.models.source_view import BoardSource, BoardSourceParts, wire_boardsource
 from explorer.tabs.models.view import ModelsView, build_models
 from explorer.tabs.pairs.view import PairsView, build_pairs
-from explorer.tabs.score.acts_view import ScoreTab, wire_score
-from explorer.tabs.score.before_view import Find, offered_models, wire_find
-from explorer.tabs.score.publish_view import Publish, wire_publish
+from explorer.tabs.score.before import offered_models
+from explorer.tabs.score.publish_html import Publishing
 from explorer.tabs.score.signin_view import build_signin, identify, visitor_of
-from explorer.tabs.score.view import ScoreParts, build_score
+from explorer.tabs.score.view import ScoreView, build_score
 from explorer.tabs.try_it.acts_view import TrialTab, wire_trial
 from explorer.tabs.try_it.view import TrialParts, build_trial
 
@@ -88,13 +81,11 @@ class PageParts:
     tabs: gr.Tabs
     pairs: gr.HTML
     source: gr.State
-    score: ScoreParts
     trial: TrialParts
     results: BoardSourceParts
     about: gr.HTML
     tab: dict[str, gr.Tab]
     timer: gr.Timer
-    go: Part
     asked: gr.Textbox
     typed: gr.BrowserState
     notes: gr.BrowserState
@@ -107,7 +98,6 @@ class Page:
     stores: Stores
     parts: PageParts
     scenes: Scenes
-    score: ScoreTab
 
     @guarded
     def open(  # noqa: PLR0917 - Gradio gives them by position
@@ -125,19 +115,10 @@ class Page:
         session.is_open = True
         session.show(self.scenes.shown(read_pairs(query_string)[0], session.visitor).scene.state)
         tab = tab_of(query_string)
-        shown = joined_fillings(partial(self._tab, tab, query_string, session))
         frame: Filling = {parts.secret: kept, **self.bars(session, is_opening=True)}
         if tab != TABS[0]:  # else whoever turned to another tab meanwhile stays there
             frame[parts.tabs] = gr.Tabs(selected=tab)
-        return {**shown, **frame}
-
-    @guarded
-    def go(self, event: gr.EventData, session: Session) -> Filling:
-        """What a link on the page asks for."""
-        query_string = str(act_of(event)[1].get("query"))
-        tab = tab_of(query_string)
-        filled = self._tab(tab, query_string, session)
-        return filled | {self.parts.tabs: gr.Tabs(selected=tab)}
+        return frame
 
     @guarded
     def see(self, query_string: object, session: Session) -> str:
@@ -145,10 +126,6 @@ class Page:
         state, _ = read_pairs(query_string)
         session.show(state)
         return state.source
-
-    def _tab(self, tab: str, query_string: object, session: Session) -> Filling:
-        """What a link asks for of a tab."""
-        return self.score.open(query_string, session) if tab == "score" else {}
 
     @guarded
     def bars(self, session: Session, *, is_opening: bool = False) -> Filling:
@@ -212,15 +189,13 @@ def _lay_out(stores: Stores) -> PageParts:
     identity = partial(identified, settings)
     typed = gr.BrowserState([], storage_key=_STORAGE, secret=_STORAGE)
     notes = gr.BrowserState({}, storage_key=_NOTES, secret=_NOTES)
-    with build_part("go") as go:
-        pass
     with gr.Tabs(elem_id="tabs") as tabs:
         tab = {name: _tab(name) for name in TABS}
         with tab["pairs"]:
             pairs = build_pairs(pairs_view(stores), identity)
             gr.HTML(render("welcome.html"), elem_id="welcome")
         with tab["score"]:
-            score = build_score(settings)
+            build_score(score_view(stores), identity)
         with tab["try"]:
             trial = build_trial(settings)
         with tab["models"]:
@@ -229,8 +204,8 @@ def _lay_out(stores: Stores) -> PageParts:
             about = gr.HTML()
     return PageParts(
         gr.State(Session(is_open=False)), bar, secret, chooser, tabs,
-        pairs, gr.State(""), score, trial, results, about, tab,
-        gr.Timer(_POLL_SECONDS, active=False), go,
+        pairs, gr.State(""), trial, results, about, tab,
+        gr.Timer(_POLL_SECONDS, active=False),
         gr.Textbox(visible=False), typed, notes,
     )  # fmt: skip
 
@@ -249,10 +224,7 @@ def _header() -> str:
 
 def callbacks_of(stores: Stores, parts: PageParts) -> Page:
     """The callbacks of a page that was laid out."""
-    settings = stores.settings
-    scenes = scenes_of(stores)
-    score = ScoreTab(scenes, stores.runs, stores.boards, settings, parts.score, parts.session)
-    return Page(stores, parts, scenes, score)
+    return Page(stores, parts, scenes_of(stores))
 
 
 def scenes_of(stores: Stores) -> Scenes:
@@ -271,9 +243,16 @@ def pairs_view(stores: Stores) -> PairsView:
     return PairsView(scenes_of(stores), stores.measuring, stores.settings)
 
 
+def score_view(stores: Stores) -> ScoreView:
+    """What the server shows of the Score tab."""
+    publishing = Publishing(stores.runs, stores.pairs, stores.hub, stores.settings)
+    shown = scenes_of(stores), stores.runs, stores.boards, stores.hub, stores.settings
+    return ScoreView(*shown, publishing)
+
+
 def file_routes(stores: Stores) -> list[Route]:
     """The routes of files to take away."""
-    views = models_view(stores).as_view(), pairs_view(stores).as_view()
+    views = [view(stores).as_view() for view in (models_view, pairs_view, score_view)]
     return [file_route(view, partial(identified, stores.settings)) for view in views]
 
 
@@ -292,11 +271,7 @@ def _wire(callbacks: Page, page: gr.Blocks) -> None:
     parts, stores = callbacks.parts, callbacks.stores
     session, settings = parts.session, stores.settings
     trial = TrialTab(callbacks.scenes, stores.runs, settings, Latest(), parts.trial)
-    publish = Publish(stores.runs, stores.pairs, stores.hub, settings, parts.score.runs.publish)
     parts.pairs.shown(callbacks.see, [parts.asked, session], parts.source, js=_SEEN, **EVENT)
-    wire_score(callbacks.score, parts.tab["score"])
-    wire_find(Find(stores.hub, parts.score.find), parts.score.order.model, session)
-    wire_publish(publish, session)
     wire_trial(trial, session)
     # Long, and the same each time: what is told once the tab is seen.
 
@@ -304,13 +279,12 @@ def _wire(callbacks: Page, page: gr.Blocks) -> None:
         return gr.update(choices=offered_models(settings, stores.hub))
 
     for name, shown, telling in (
-        ("score", parts.score.order.model, menu),
         ("try", parts.trial.model, menu),
         ("about", parts.about, about_html),
     ):
         parts.tab[name].select(telling, None, shown, **EVENT)
     _wire_typed(parts, page)
-    _wire_links(callbacks, page)
+    _wire_opening(callbacks, page)
     _wire_sources(callbacks)
 
 
@@ -319,8 +293,8 @@ def _wire_typed(parts: PageParts, page: gr.Blocks) -> None:
 
     Notes that it once kept are handed to the script that keeps them now.
     """
-    fields = [parts.score.choice.per_subset, *parts.trial.texts]
-    shown = "(kept, ...fields) => kept?.length ? kept : fields"
+    fields = parts.trial.texts
+    shown = "(kept, ...fields) => kept?.length ? kept.slice(-3) : fields"
     page.load(None, [parts.typed, *fields], fields, js=shown, **EVENT)
     taken = "(notes) => { window.explorer.addNotes(Object.entries(notes ?? {})); return [{}]; }"
     page.load(None, parts.notes, parts.notes, js=taken, **EVENT)
@@ -328,16 +302,13 @@ def _wire_typed(parts: PageParts, page: gr.Blocks) -> None:
     gr.on(changed, None, fields, parts.typed, js="(...fields) => [fields]", **EVENT)
 
 
-def _wire_links(callbacks: Page, page: gr.Blocks) -> None:
-    """Open what the address asks for, and later what links on the page do: one call each."""
-    parts, session, score = callbacks.parts, callbacks.parts.session, callbacks.parts.score
-    shown = [parts.tabs, *score.outputs]
-    asked = [parts.asked, parts.secret, session]
-    frame = components(parts.secret, *_bars(callbacks)["outputs"])
-    opened = page.load(callbacks.open, asked, [*shown, *frame], js=ADDRESS, **EVENT)
-    opened.then(None, [score.address, parts.secret], None, js=filling(score.part))
-    going = parts.go.relay.act(callbacks.go, session, shown, **EVENT)
-    going.then(None, score.address, None, js=went(parts.go, score.part))
+def _wire_opening(callbacks: Page, page: gr.Blocks) -> None:
+    """Open the tab that the address asks for, and say whose page it is."""
+    parts = callbacks.parts
+    asked = [parts.asked, parts.secret, parts.session]
+    frame = components(parts.tabs, parts.secret, *_bars(callbacks)["outputs"])
+    opened = page.load(callbacks.open, asked, frame, js=ADDRESS, **EVENT)
+    opened.then(None, parts.secret, None, js="(secret) => window.explorer.opened(secret)")
 
 
 def _bars(callbacks: Page) -> dict[str, Any]:

@@ -232,13 +232,13 @@ BUDGETS: dict[str, int] = {
     "explorer/stats": 2_500,
     "explorer/results": 3_400,
     "explorer/runs": 3_000,
-    "explorer/tabs": 11_300,
+    "explorer/tabs": 10_800,
     "explorer/api": 1_500,
     "explorer": 500,
-    "tests": 59_800,
-    "templates": 2_200,
+    "tests": 59_100,
+    "templates": 2_500,
     "scripts": 1_300,
-    "text.toml": 1_400,
+    "text.toml": 1_300,
 }
 """Lines that a room may have, blank ones and docstrings too. A change lowers its rooms' rows to
 what it left, rounded up to a hundred; a row is raised only in a commit that says what for.
@@ -250,7 +250,7 @@ WORDS = frozenset(
 """Of names they say too little: verbs of speech, participles in place of things, adverbs."""
 MOST_NAMES = 137
 """Functions and classes whose names have one of `WORDS`: may only fall, and 60 are wanted."""
-MOST_LONG_LINES = 110
+MOST_LONG_LINES = 96
 """Lines of templates and scripts above 120 characters: may only fall."""
 _LONGEST_LINE = 120
 _OURS = [path for room in ("explorer", "scoring", "tests") for path in (ROOT / room).rglob("*")]

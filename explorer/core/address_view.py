@@ -8,6 +8,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from types import MappingProxyType
 from typing import Any
 
 import anyio
@@ -34,8 +35,15 @@ _LONGEST_NAME = 200
 _LONGEST_SENT = 3_900_000
 """Characters that a browser may send along for a file."""
 
+_MOST_FIELDS = 20
+"""Of a question, that no address holds."""
+
 Regions = Mapping[str, Callable[[], str]]
 """Name of a region of a tab -> writes its HTML."""
+Sent = Mapping[str, str]
+"""What a browser sends beside an address: the fields with `data-sent`, and "value" of what was
+pressed."""
+NOTHING_SENT: Sent = MappingProxyType({})
 
 Visitor = Any
 """Who asks, as `Identify` gives it."""
@@ -47,16 +55,17 @@ Identify = Callable[[gr.Request, gr.OAuthProfile | None, gr.OAuthToken | None, s
 class View:
     """What the server shows of a tab, and does for it.
 
-    regions: (query, visitor) -> the address as it is understood, without "?", and the regions.
+    regions: (query, visitor, what is sent beside) -> the address as it is understood, without "?",
+        and the regions.
     actions: name -> what changes something, from the same; gives the address that follows.
-    files: name -> a file, from the same and what a browser sent along, "" for nothing; raise
+    files: name -> a file, from query, visitor and what a browser sent along, "" for nothing; raise
         `KnownError` if there is none.
     events: of the component, that elements with `data-trigger` have.
     """
 
     tab: str
-    regions: Callable[[str, Visitor], tuple[str, Regions]]
-    actions: Mapping[str, Callable[[str, Visitor], str]] = field(default_factory=dict)
+    regions: Callable[[str, Visitor, Sent], tuple[str, Regions]]
+    actions: Mapping[str, Callable[[str, Visitor, Sent], str]] = field(default_factory=dict)
     files: Mapping[str, Callable[[str, Visitor, str], File]] = field(default_factory=dict)
     events: Sequence[str] = ()
 
@@ -73,20 +82,23 @@ class Question:
     only: tuple[str, ...]
     action: str
     secret: str
+    sent: Sent = field(default_factory=dict)
 
     @classmethod
     def parse(cls, posted: object) -> "Question":
         """Whatever it is: what makes no sense is as if it had not been posted."""
         given = posted if isinstance(posted, dict) else {}
-        known, only = given.get("known"), given.get("only")
+        known, only, sent = given.get("known"), given.get("only"), given.get("sent")
         pairs = list(known.items())[:_MOST_KNOWN] if isinstance(known, dict) else []
         names = only[:_MOST_KNOWN] if isinstance(only, list) else []
+        fields = list(sent.items())[:_MOST_FIELDS] if isinstance(sent, dict) else []
         return cls(
             _text(given.get("query"), LONGEST_LINK + 1),
             {name: each for name, each in pairs if isinstance(each, str)},
             tuple(each for each in names if isinstance(each, str)),
             _text(given.get("action"), _LONGEST_NAME),
             _text(given.get("secret"), _LONGEST_NAME),
+            {name: _text(each, _LONGEST_SENT) for name, each in fields},
         )
 
 
@@ -140,8 +152,8 @@ def answer(view: View, question: Question, visitor: Visitor) -> dict[str, Any]:
         if question.action:
             if question.action not in view.actions:
                 raise KnownError(f"There is no action {question.action!r} here. Reload the page.")
-            query = view.actions[question.action](query, visitor)
-        query, regions = view.regions(query, visitor)
+            query = view.actions[question.action](query, visitor, question.sent)
+        query, regions = view.regions(query, visitor, question.sent)
         asked = [name for name in regions if not question.only or name in question.only]
         made = {name: regions[name]() for name in asked}
     except Exception as error:

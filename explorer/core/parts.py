@@ -82,15 +82,11 @@ EVENT: dict[str, Any] = {"api_visibility": "private", "show_progress": "hidden"}
 """How every event of the page is wired: no public endpoint, no overlay."""
 
 Filling = dict[gr.blocks.Block, Any]
-"""What a callback shows: component -> its value. All others stay; see `nothing_new`."""
-
-Posted = Mapping[gr.blocks.Block, Any]
-"""What a callback gets whose inputs are a set: component -> what it holds, whoever sent it."""
+"""What a callback shows: component -> its value. All others stay."""
 
 _LISTEN = """
 const part = element.closest(".relayed");
 part.explorerSend = (act) => trigger("act", act);
-window.explorer.look?.(part);
 """
 
 
@@ -100,23 +96,6 @@ class Part:
 
     elem_id: str
     relay: gr.HTML
-
-
-def joined_fillings(*fillings: Callable[[], Filling]) -> Filling:
-    """What several callbacks show; where one fails, its error is told and the others are shown."""
-    filled: Filling = {}
-    for filling in fillings:
-        try:
-            filled |= filling()
-        except Exception as error:
-            gr.Warning(escape(user_message(error), quote=False), title=text("error.title"))
-    return filled
-
-
-def nothing_new() -> Filling:
-    """What a callback gives where all stays; an empty dictionary Gradio takes for a value."""
-    filling: Filling = gr.skip()
-    return filling
 
 
 def components(*parts: object) -> list[gr.blocks.Block]:
@@ -140,32 +119,13 @@ def build_part(elem_id: str) -> Iterator[Part]:
 
 
 def wire_part(
-    part: Part,
-    callback: Callable[..., Any],
-    inputs: Any,
-    outputs: Any,
-    address: gr.Textbox | None = None,
+    part: Part, callback: Callable[..., Any], inputs: Any, outputs: Any
 ) -> gr.events.Dependency:
-    """Let every act of a part call `callback(event, *inputs)`.
-
-    address: holds the query string of what is shown then; None where the part has none.
-    """
-    acted = part.relay.act(callback, inputs, outputs, trigger_mode="multiple", **EVENT)
-    name = json.dumps(part.elem_id)
-    # It was answered, and where there is an address it is written.
-    done = f"(address) => window.explorer.done({name}, address)"
-    acted.success(None, [address] if address else None, None, js=done)
-    # It was refused: what is shown stays, and so do its boxes.
-    acted.failure(None, None, None, js=f"() => window.explorer.refused({name})")
-    wired: gr.events.Dependency = acted
-    return wired
-
-
-def sending(part: Part, act: str, *names: str) -> str:
-    """Script of an event that sends an act, and with it the event's inputs by these names."""
-    values = ", ".join(names)
-    asked = f"{json.dumps(part.elem_id)}, {json.dumps(act)}, {{{values}}}"
-    return f"({values}) => window.explorer.act({asked})"
+    """Let every act of a part call `callback(event, *inputs)`."""
+    acted: gr.events.Dependency = part.relay.act(
+        callback, inputs, outputs, trigger_mode="multiple", **EVENT
+    )
+    return acted
 
 
 @contextmanager
@@ -192,33 +152,6 @@ def fetching(elem_id: str) -> str:
   }}, 200);
   look(20);
 }})"""
-
-
-def again(part: Part) -> str:
-    """Script that sends the act "again": show what goes on, in its turn, lest it undo an act."""
-    return sending(part, "again")
-
-
-def wrote(part: Part) -> str:
-    """Script that writes the address of what is shown, where no act was answered."""
-    return f"(query) => window.explorer.wrote({json.dumps(part.elem_id)}, query)"
-
-
-def filling(*parts: Part) -> str:
-    """Script that writes what their addresses say into the search fields of parts.
-
-    It comes last when a page was opened, which it then says.
-    """
-    return f"(...queries) => window.explorer.opened({_ids(parts)}, queries)"
-
-
-def went(go: Part, *parts: Part) -> str:
-    """Script that says that a link was followed, and writes the addresses of what is shown."""
-    return f"(...queries) => window.explorer.went({_ids((go, *parts))}, queries)"
-
-
-def _ids(parts: Sequence[Part]) -> str:
-    return json.dumps([part.elem_id for part in parts])
 
 
 def saying(selector: str, words: str) -> str:

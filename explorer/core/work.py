@@ -302,6 +302,10 @@ class Jobs(Generic[S, T]):
         if (job := self._jobs.get(key)) is not None:
             job.stop.set()
 
+    def forget(self, key: Hashable) -> None:
+        """Nothing is known of a work any more."""
+        self._jobs.discard(key)
+
 
 def _run(job: Job[S, T], work: Callable[[], Generator[S, None, T]]) -> None:
     try:

@@ -14,11 +14,9 @@ The last line is JSON. Its exit status is 1 if drawing took more than 5 % of the
 """
 
 import argparse
-import asyncio
 import json
 import sys
 import time
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -27,19 +25,15 @@ from tempfile import TemporaryDirectory
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-import gradio as gr
 import numpy as np
-from gradio.state_holder import SessionState
 
-from explorer.core.parts import Filling, components
+from explorer.core.address_view import Question, answer
 from explorer.core.settings import DEMO_MODEL, Settings
-from explorer.reader.session import Session
+from explorer.page import score_view
 from explorer.runs.orders import ModelOrder
 from explorer.runs.selections import Selection, selected_as_listed
 from explorer.runs.visitors import Visitor
 from explorer.stores import Stores, open_stores
-from explorer.tabs.score.run_view import Followed, run_shown
-from explorer.tabs.score.view import POLL_SECONDS, ReportParts, build_score
 from scoring.engine.scorer import Scorer, facts
 from scoring.families import open_scorer
 from scoring.hub.access import Hub
@@ -51,8 +45,10 @@ from scoring.spec import RunSettings
 MOST = 0.05
 """Of the engine's time."""
 WHO = Visitor(session="bench")
-Send = Callable[[Filling], int]
-"""Sends an update, and tells its bytes."""
+POLL_SECONDS = 1.0
+"""Between two questions of a page that watches a run, at the least."""
+WATCHED = ("status", "numbers", "latest", "buttons")
+"""The regions that it asks for."""
 
 
 @dataclass
@@ -88,40 +84,22 @@ def engine(stores: Stores, order: ModelOrder, selection: Selection) -> float:
     return time.perf_counter() - began
 
 
-def app(
-    stores: Stores, order: ModelOrder, selection: Selection, report: ReportParts, send: Send
-) -> tuple[float, Drawn]:
+def app(stores: Stores, order: ModelOrder, selection: Selection) -> tuple[float, Drawn]:
     """Seconds from the press to the last update, and what was drawn."""
-    counted, session, has_ended = Drawn(), Session(WHO), False
+    counted, view = Drawn(), score_view(stores)
     began = time.perf_counter()
     live = stores.runs.live.begin(
         WHO, order.model, lambda: stores.runs.start(WHO, order, selection)
     )
+    query, has_ended = f"?tab=score&run={live.id}", False
     while not has_ended:
         has_ended = live.ended.wait(POLL_SECONDS)
-        if not has_ended and time.monotonic() < session.seen(Followed).due:
-            continue
         asked = time.perf_counter()
-        now = run_shown(report, session, live)
+        shown = answer(view.as_view(), Question(query, {}, WATCHED, "", ""), WHO)
         counted.updates += 1
-        counted.largest = max(counted.largest, send(now))
+        counted.largest = max(counted.largest, len(json.dumps(shown)))
         counted.seconds += time.perf_counter() - asked
     return time.perf_counter() - began, counted
-
-
-def page_of(stores: Stores) -> tuple[ReportParts, Send]:
-    """What a run is drawn on, and what does with an update what the server does."""
-    with gr.Blocks(analytics_enabled=False) as page:
-        report = build_score(stores.settings).report
-        page.load(None, None, components(report))
-    [wired] = page.fns.values()
-    state = SessionState(page)
-
-    def send(filling: Filling) -> int:
-        ready = asyncio.run(page.postprocess_data(wired, filling, state))
-        return len(json.dumps(ready, default=str))
-
-    return report, send
 
 
 def main() -> int:
@@ -136,16 +114,15 @@ def main() -> int:
         order = ModelOrder(asked.model)
         table = stores.pairs.get(None)
         selection = selected_as_listed(table, np.arange(len(table)), "")
-        page = page_of(stores)
         few = Selection(table, selection.rows[:20], "")
         engine(stores, order, few)
-        app(stores, order, few, *page)
+        app(stores, order, few)
         alone, within, drawings, cpu = [], [], [], []
         for _ in range(asked.rounds):
             before = time.process_time()
             alone.append(engine(stores, order, selection))
             between = time.process_time()
-            seconds, counted = app(stores, order, selection, *page)
+            seconds, counted = app(stores, order, selection)
             cpu.append((time.process_time() - between) / (between - before))
             within.append(seconds)
             drawings.append(counted)

@@ -40,7 +40,6 @@ from explorer.runs.orders import ModelOrder
 from explorer.runs.selections import selected_per_subset
 from explorer.runs.visitors import Visitor as Owner
 from explorer.stores import open_stores
-from explorer.tabs.score.acts_view import ScoreTab
 from scoring.models.memory import group_bytes
 from tests.conftest import REAL_DATA
 from tests.e2e.conftest import started
@@ -104,7 +103,6 @@ def browse(visitor: Visitor, measured: Measured, is_over: Callable[[], bool], se
         if tab == "pairs":
             post("tell the other tabs", Page.see, {"Textbox": pairs.query})
 
-    runs = {"act": "panel", "sent": {"value": "runs"}}
     models = ("Skywork/Skywork-Reward-Llama-3.1-8B-v0.2", "allenai/tulu-v2.5-13b-uf-rm")
     acts: tuple[Callable[[], None], ...] = (
         lambda: look("facet", pairs.state.narrowed(subset=(choose.choice(SUBSETS),))),
@@ -113,7 +111,7 @@ def browse(visitor: Visitor, measured: Measured, is_over: Callable[[], bool], se
         lambda: look("reset", pairs.state.unfiltered().href()),
         lambda: look("board", "?tab=models"),
         lambda: look("compare", f"?tab=models&panel=compare&a={models[0]}&b={models[1]}"),
-        lambda: post("list of runs", ScoreTab.act, None, runs),
+        lambda: look("list of runs", "?tab=score&panel=runs"),
     )
     post("open the page", Page.open, {"Textbox": ""})
     look("open the pairs", "?tab=pairs")

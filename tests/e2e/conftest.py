@@ -11,7 +11,7 @@ import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe  # type: ignore[import-untyped]
@@ -260,8 +260,8 @@ def open_chooser(page: Page) -> None:
 
 def choose_model(page: Page, name: str) -> None:
     """Type a model's name on the Score tab."""
-    page.locator("#model input").fill(name)
-    page.locator("#model input").press("Enter")
+    page.locator("#model").fill(name)
+    page.locator("#model").press("Enter")
 
 
 def open_runs(page: Page) -> None:
@@ -273,8 +273,7 @@ def open_runs(page: Page) -> None:
 def open_panel(page: Page, name: str, part: str = "pairs") -> None:
     """Open a panel of the tab that is open."""
     panels = page.locator(f"#{part}").get_by_role("group", name="View", exact=True)
-    role: Literal["link", "button"] = "link" if part == "pairs" else "button"
-    panels.get_by_role(role, name=name, exact=True).click()
+    panels.get_by_role("link", name=name, exact=True).click()
 
 
 def begin_review(page: Page) -> Locator:

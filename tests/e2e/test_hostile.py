@@ -213,8 +213,8 @@ def _score(page: Page) -> None:
     expect(page.locator(".status.refused")).to_contain_text("<img src=x")
     expect(page.locator("#model-card")).to_contain_text("<img src=x")
     page.locator("#which").get_by_label("A sample of each subset").check()
-    page.locator("#per-subset input").fill("-3")
-    page.locator("#per-subset input").blur()
+    page.locator("#per-subset").fill("-3")
+    page.locator("#per-subset").blur()
     expect(page.get_by_text("must be a whole number")).to_be_visible()
 
 

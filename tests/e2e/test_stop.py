@@ -80,7 +80,7 @@ def app(serve: Serve) -> Iterator[str]:
 def type_pair(page: Page, prompt: str) -> None:
     page.get_by_label("A pair I type").check()
     for name, words in {"prompt": prompt, "chosen": "It is 4.", "rejected": "It is 5."}.items():
-        page.locator(f"#own-{name} textarea").fill(words)
+        page.locator(f"#own-{name}").fill(words)
     expect(page.locator("#selected")).to_contain_text("1 pair selected")
 
 

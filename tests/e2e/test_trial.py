@@ -78,7 +78,7 @@ def test_what_is_typed_stays_when_the_page_is_loaded_anew(demo_app: str, leaving
     open_tab(leaving, "Score")
     sample = leaving.locator("#which").get_by_label("A sample of each subset")
     sample.check()
-    leaving.locator("#per-subset input").fill("2")
+    leaving.locator("#per-subset").fill("2")
     expect(leaving.locator("#selected")).to_contain_text("46 pairs")
     for _ in range(2):
         leaving.reload()
@@ -87,8 +87,8 @@ def test_what_is_typed_stays_when_the_page_is_loaded_anew(demo_app: str, leaving
         expect(leaving.locator("#try-chosen textarea")).to_have_value(HOSTILE)
         expect(leaving.locator("#try-prompt textarea")).to_have_value(re.compile("basil"))
         open_tab(leaving, "Score")
-        sample.check()
-        expect(leaving.locator("#per-subset input")).to_have_value("2")
+        expect(sample).to_be_checked()
+        expect(leaving.locator("#per-subset")).to_have_value("2")
         expect(leaving.locator("#selected")).to_contain_text("46 pairs")
 
 

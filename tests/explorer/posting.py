@@ -116,16 +116,27 @@ class Visitor:
 
     def render(self, tab: str, query: object = "", **posted: object) -> dict[str, Any]:
         """What a view answers to an address: the query, and its regions or an error."""
-        number = next(
-            number
-            for number, part in self.page.blocks.items()
-            if isinstance(part, gr.HTML) and f'data-tab="{tab}"' in str(part.value)
-        )
-        body = {"component_id": number, "fn_name": "render", "session_hash": self.session}
+        body = {"component_id": self._view(tab), "fn_name": "render", "session_hash": self.session}
         body |= {"data": {"query": query, **posted}}
         with self.open("component_server", json.dumps(body).encode()) as answer:
             found: dict[str, Any] = json.load(answer)
             return found
+
+    def press(self, tab: str, name: str, query: object = "", **posted: object) -> dict[str, Any]:
+        """Run an event of a view; the last message of its stream. The secret is the session."""
+        [index] = [
+            number
+            for number, event in self.page.fns.items()
+            if (self._view(tab), name) in event.targets
+        ]
+        return self.post_to(index, [], {"query": query, "secret": self.session, **posted})
+
+    def _view(self, tab: str) -> int:
+        return next(
+            int(number)
+            for number, part in self.page.blocks.items()
+            if isinstance(part, gr.HTML) and f'data-tab="{tab}"' in str(part.value)
+        )
 
     def upload(self, name: str, content: bytes) -> dict[str, Any]:
         """Send a file as a browser does; what is then posted in its element's place."""

@@ -17,7 +17,6 @@ from explorer.core import served
 from explorer.page import Page
 from explorer.runs import scorers
 from explorer.tabs.about.view import Chooser
-from explorer.tabs.score.acts_view import ScoreTab
 from tests.conftest import PATIENCE, until
 from tests.explorer.browsing import followed, page_opened
 from tests.explorer.conftest import Serve
@@ -170,11 +169,15 @@ def test_runs_of_no_work_are_counted_too(
 ) -> None:
     monkeypatch.setattr(scorers, "LEAST_SECONDS", PATIENCE)
     visitor = serve(public=True, seconds_per_hour=PATIENCE - 1)  # loading takes a part of it
-    page_opened(visitor)
-    order = {"per-subset": 1, "model": "longer"}
+    asked = "?tab=score&which=subset&per-subset=1&model=longer"
     before = set((home / "runs").glob("*"))
-    assert visitor.post(ScoreTab.start, order)["success"]
-    until(lambda: "used up" in str(visitor.post(ScoreTab.start, order)["output"]))
+
+    def told() -> str:
+        [address] = visitor.press("score", "start", asked)["output"]["data"]
+        return str(visitor.render("score", address, secret=visitor.session)["regions"]["status"])
+
+    assert "used up" not in told()
+    until(lambda: "used up" in told())
     assert len(set((home / "runs").glob("*")) - before) == 1
 
 

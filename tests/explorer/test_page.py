@@ -14,15 +14,15 @@ from explorer.core.settings import Settings
 from explorer.data.sources import Candidate, Sources
 from explorer.data.table import PairTable
 from explorer.page import FILES_SECONDS, Page, _lay_out, build_page, callbacks_of
+from explorer.reader.links import tab_of
 from explorer.reader.session import Session
 from explorer.reader.state import PairsState
 from explorer.stores import Stores, open_stores
 from explorer.tabs.about.view import Chooser
-from explorer.tabs.score.acts_view import ScoreTab
 from scoring.errors import KnownError
 from scoring.hub.access import Hub
 from tests.conftest import PATIENCE
-from tests.explorer.browsing import act, stays
+from tests.explorer.browsing import stays
 from tests.explorer.filling import laid_out
 from tests.explorer.posting import function_name
 from tests.explorer.tables import row, small_table
@@ -66,7 +66,7 @@ def test_stop_does_not_wait_in_the_queue(page: gr.Blocks) -> None:
     }
     assert past == {id_ for id_, event in page.fns.items() if not event.queue}
     names = {function_name(page.fns[id_].fn) for id_ in past}
-    assert names >= {"ScoreTab.stop", "ProbePanel.stop", "TrialTab.stop"}
+    assert names >= {"ProbePanel.stop", "TrialTab.stop"}
     ended = {
         function_name(page.fns[id_].fn) for event in page.fns.values() for id_ in event.cancels
     }
@@ -132,17 +132,9 @@ def test_uploads_and_exports_are_forgotten(page: gr.Blocks) -> None:
         (5, "pairs"),
     ],
 )
-def test_a_link_opens_its_tab(link: object, tab: str, joined: Page, page: gr.Blocks) -> None:
-    shown = joined.go(act("go", query=link), Session())
-    assert shown[joined.parts.tabs].selected == tab
+def test_a_link_opens_its_tab(link: object, tab: str, page: gr.Blocks) -> None:
+    assert tab_of(link) == tab
     assert tab in [part.id for part in page.blocks.values() if isinstance(part, gr.Tab)]
-
-
-def test_a_link_fills_its_own_tab_alone(joined: Page) -> None:
-    parts, session = joined.parts, Session()
-    for name in ("score", "pairs", "models"):  # the browser asks for the regions of the latter
-        shown = set(joined.go(act("go", query=f"?tab={name}"), session))
-        assert bool(shown & set(parts.score.outputs)) == (name == "score")
 
 
 def test_while_nothing_is_asked_the_timer_rests(joined: Page, stores: Stores) -> None:
@@ -225,12 +217,8 @@ def test_a_page_can_be_built_twice(stores: Stores) -> None:
 
 def test_callbacks_of_all_tabs_are_there(page: gr.Blocks) -> None:
     wired = {function_name(event.fn) for event in page.fns.values()}
-    for tab in (Chooser, ScoreTab, Page):
-        methods = {f"{tab.__name__}.{name}" for name in vars(tab) if not name.startswith("_")} - {
-            "ScoreTab.chosen",
-            "ScoreTab.turn_back",
-            "ScoreTab.open",
-        }
+    for tab in (Chooser, Page):
+        methods = {f"{tab.__name__}.{name}" for name in vars(tab) if not name.startswith("_")}
         assert {name for name in methods if callable(vars(tab)[name.split(".")[1]])} <= wired
 
 

@@ -8,20 +8,19 @@ import traceback
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
+from urllib.parse import quote, urlencode
 
 import gradio as gr
 import pytest
 
 from explorer.page import Page
 from explorer.tabs.about.view import Chooser
-from explorer.tabs.score.acts_view import ScoreTab
 from tests.conftest import ROOT
-from tests.explorer.browsing import followed, page_opened, posted
+from tests.explorer.browsing import followed, page_opened
 from tests.explorer.conftest import Serve
 from tests.explorer.posting import Visitor, function_name
 
-LITTLE = {"per-subset": 2, "model": "demo"}
+LITTLE = {"which": "subset", "per-subset": 2, "model": "demo"}
 HOSTILE = "<img src=x onerror=alert(1)>"
 NONSENSE: dict[str, Any] = {
     "nothing": None,
@@ -142,9 +141,6 @@ def test_every_callback_refuses_nonsense_clearly(
     assert not any((home / "runs").glob("*"))
 
 
-# What a session has seen is the server's to say
-
-
 @pytest.mark.parametrize("kind", NONSENSE)
 def test_a_question_of_nonsense_is_answered(kind: str, visitor: Visitor) -> None:
     nonsense = NONSENSE[kind]
@@ -155,27 +151,11 @@ def test_a_question_of_nonsense_is_answered(kind: str, visitor: Visitor) -> None
         assert "no action" in visitor.render("pairs", "", action=action)["error"]
 
 
-def test_a_posted_state_is_not_scored(visitor: Visitor) -> None:
-    followed(visitor, "?subset=hep-go")
-    forged = {"State": {"source": "x"}, "which": "filter"}
-    assert "8 pairs selected" in visitor.data(ScoreTab.count, forged)[1]
-
-
-def test_sessions_do_not_see_each_other(visitor: Visitor) -> None:
-    followed(visitor, "?section=Chat")
-    other = Visitor(visitor.page)
-    page_opened(other)
-    for one, told in ((other, "188 are selected"), (visitor, "40 pairs selected")):
-        assert told in one.data(ScoreTab.count, {"which": "filter"})[1]
-
-
-def test_a_page_that_the_server_does_not_know_is_to_be_loaded_anew(server: Visitor) -> None:
-    """As one that was left open over a restart; what is a view goes on by its address."""
+def test_a_page_that_was_left_open_over_a_restart_goes_on_by_its_address(server: Visitor) -> None:
     left_open = Visitor(server.page)
     assert "40 of 188" in left_open.render("pairs", "?section=Chat")["regions"]["bar"]
-    refused = left_open.refused(ScoreTab.act, event_data=posted("reset"))
-    assert "Reload the page" in refused
-    assert "Reload the page" in left_open.refused(ScoreTab.start, LITTLE)
+    asked = "?tab=score&pairs=section%3DChat&which=filter"
+    assert "40 pairs selected" in left_open.render("score", asked)["regions"]["selected"]
 
 
 # Opening
@@ -204,14 +184,15 @@ ENDS = ("status finished", "status stopped", "status failed", "status refused")
 
 def scored(visitor: Visitor, values: dict[str, Any]) -> str:
     """Press Score and follow the run; how it ended, or what the visitor is told instead."""
-    message = visitor.post(ScoreTab.start, values)
+    message = visitor.press("score", "start", f"?tab=score&{urlencode(values)}")
     if not message["success"]:
         return f"status refused {message['output']['error']}"
-    status = str(message["output"]["data"][0])
+    [address] = message["output"]["data"]
+    status = ""
     while not any(end in status for end in ENDS):
-        time.sleep(0.3)
-        told = visitor.data(ScoreTab.act, {}, posted("again"))
-        status = next((each for each in told if 'class="status' in str(each)), status)
+        time.sleep(0.1)
+        answer = visitor.render("score", address, secret=visitor.session)
+        status = answer["regions"]["status"]
     return status
 
 
@@ -242,15 +223,9 @@ def test_a_model_that_is_not_allowed_is_refused(visitor: Visitor, home: Path, mo
     assert not any((home / "runs").glob("*"))
 
 
-@pytest.mark.parametrize("model", [None, 5, ["demo"], {"a": 1}])
-def test_a_model_that_is_no_text_is_refused(visitor: Visitor, home: Path, model: object) -> None:
-    refused(visitor, {**LITTLE, "model": model})
-    assert not any((home / "runs").glob("*"))
-
-
 @pytest.mark.parametrize("number", [1001, 1000, 100])
 def test_more_pairs_than_allowed_are_refused(visitor: Visitor, home: Path, number: int) -> None:
-    told = refused(visitor, {"per-subset": number})
+    told = refused(visitor, {**LITTLE, "per-subset": number})
     assert "1 to 1,000" in told or "may have 50 pairs" in told
     assert not any((home / "runs").glob("*"))
 
@@ -262,71 +237,63 @@ def test_more_pairs_than_allowed_are_refused(visitor: Visitor, home: Path, numbe
         ("per-subset", 0),
         ("per-subset", 1e300),
         ("per-subset", "many"),
-        ("per-subset", None),
+        ("per-subset", ""),
         ("seed", -5),
-        ("seed", {}),
-        ("which", "no such way"),
-        ("which", ["filter"]),
+        ("seed", "{}"),
     ],
 )
 def test_a_selection_that_is_none_is_refused(
     visitor: Visitor, home: Path, element: str, value: Any
 ) -> None:
-    told = refused(visitor, {element: value})
+    told = refused(visitor, {**LITTLE, element: value})
     assert "Traceback" not in told
     assert not any((home / "runs").glob("*"))
 
 
 def test_what_the_pairs_tab_lists_is_scored(visitor: Visitor) -> None:
-    followed(visitor, "?subset=hep-go")
-    status = scored(visitor, {"which": "filter", "model": "demo"})
+    asked = {"which": "filter", "model": "demo", "pairs": "subset=hep-go"}
+    status = scored(visitor, asked)
     assert "status finished" in status and "8 pairs" in status
 
 
 def test_who_comes_second_waits_for_their_turn(server: Visitor) -> None:
     people = [Visitor(server.page) for _ in range(2)]
-    for one in people:
-        one.data(Page.open)
     with ThreadPoolExecutor() as pool:
         runs = [pool.submit(scored, one, LITTLE) for one in people]
     assert ["status finished" in run.result() for run in runs] == [True] * 2
 
 
 def test_a_run_is_seen_by_its_owner_alone(visitor: Visitor, home: Path) -> None:
-    visitor.data(Page.open, {"BrowserState": "the secret of one"})
+    mine = visitor.session
     assert "status finished" in scored(visitor, LITTLE)
-    run = max((home / "runs").iterdir(), key=lambda folder: folder.stat().st_mtime)
-    models = _models(visitor, "the secret of one")
-    name = next(model for model in models if "your run of" in model)
+    run = max((home / "runs").iterdir(), key=lambda folder: folder.stat().st_mtime).name
+    name = next(model for model in _models(visitor, mine) if "your run of" in model)
     link = f"?model={quote(name)}"
-    assert "your run of" in followed(visitor, link, secret="the secret of one")["pair"]
-    assert run.name in listed(visitor)
+    assert "your run of" in followed(visitor, link, secret=mine)["pair"]
+    assert run in listed(visitor, mine)
 
-    for secret in ("another", "", None, run.name, {"owner": "x"}, ["the secret of one"]):
-        stranger = Visitor(visitor.page)
-        stranger.data(Page.open, {"BrowserState": secret})
+    stranger = Visitor(visitor.page)
+    opened = f"?tab=score&panel=runs&run={run}"
+    for secret in ("another", "", None, run, {"owner": "x"}, [mine]):
         assert not [model for model in _models(stranger, secret) if "your run of" in model]
         told = str(stranger.render("pairs", link, secret=secret))
         assert "There are no per-pair results of a model" in told
-        assert run.name not in listed(stranger)
-        for act in ("open", "title", "share", "delete", "remove"):
-            sent = posted(act, id=run.name, value=True)
-            if act != "delete":
-                assert "no such run" in stranger.refused(ScoreTab.act, {}, sent)
-    same = Visitor(visitor.page)
-    same.data(Page.open, {"BrowserState": "the secret of one"})
-    assert run.name in listed(same)
-    same.data(ScoreTab.act, {}, posted("share", id=run.name, value=True))
-    anybody = Visitor(visitor.page)
-    anybody.data(Page.open)
-    assert run.name in listed(anybody)
-    same.data(ScoreTab.act, {}, posted("remove", id=run.name))
-    assert not (home / "runs" / run.name).exists()
+        assert run not in listed(stranger, secret)
+        for act in ("rename", "share", "remove", "publish-look", "publish-send"):
+            sent = {"value": run if act == "remove" else "1"}
+            told = stranger.render("score", opened, action=act, sent=sent, secret=secret)["error"]
+            assert "no such run" in told or "no such run" in told.lower(), (act, told)
+        stranger.render("score", opened, action="stop", secret=secret)
+        assert "There is no such run" in str(stranger.render("score", opened, secret=secret))
+    visitor.render("score", opened, action="share", sent={"value": "1"}, secret=mine)
+    assert run in listed(stranger, None)
+    visitor.render("score", opened, action="remove", sent={"value": run}, secret=mine)
+    assert not (home / "runs" / run).exists()
 
 
-def listed(visitor: Visitor) -> str:
+def listed(visitor: Visitor, secret: object) -> str:
     """The list of runs as a visitor sees it."""
-    return str(visitor.data(ScoreTab.act, {}, posted("panel", value="runs")))
+    return str(visitor.render("score", "?tab=score&panel=runs", secret=secret)["regions"]["runs"])
 
 
 def test_who_one_is_cannot_be_posted(visitor: Visitor) -> None:

@@ -13,13 +13,13 @@ import pytest
 from jinja2 import meta, nodes
 
 from explorer.core import html
-from explorer.core.html import part
 from explorer.core.settings import ROOT, read_settings
 from explorer.core.work import Job
 from explorer.data.typed import typed_pair
 from explorer.page import LOGO
 from explorer.reader.tokens_view import tokens_html
 from explorer.tabs.score.publishing import FilePreview, Publication, Sending
+from explorer.tabs.score.state import ScoreState
 from scoring.engine.scorer import Traits
 from scoring.probing.side_rewards import SideRewards, TokenReward, TokenRewards
 from scoring.spec import ModelSpec
@@ -114,9 +114,7 @@ def server(seen: set[str], serve: Serve, tmp_path: Path) -> Server:
 def visited(server: Server) -> Iterator[Page]:
     """Pages that show texts and names."""
     for n_runs, model in enumerate(("longer", "shorter"), start=1):
-        score = Page(server, "?tab=score")
-        score.fill("model", model)
-        score.press("start")
+        Page(server, "?tab=score").start(f"?tab=score&model={model}")
         while [each["status"] for each in runs_of(server)] != ["finished"] * n_runs:
             time.sleep(0.1)
     server.ask("hardest")  # reads what the models made of each pair
@@ -141,11 +139,12 @@ def visited(server: Server) -> Iterator[Page]:
         {"tab": "about"},
     ):
         yield Page(server, f"?{urlencode(query)}")
-    runs = Page(server, "?tab=runs")
     [run, _] = runs_of(server)
-    runs.act("score", "open", id=run["id"])
-    runs.act("score", "title", id=run["id"], value=HOSTILE)
+    runs = Page(server, f"?tab=score&panel=runs&run={run['id']}")
+    runs.view(action="rename", sent={"value": HOSTILE})
     yield runs
+    yield Page(server, "?tab=score&which=keys&find=" + HOSTILE)
+    yield Page(server, f"?tab=score&run={run['id']}&model={HOSTILE}&which=failed&failed={HOSTILE}")
     yield Page(server, "?panel=review")
     trial = Page(server, "?tab=try")
     for field in ("prompt", "chosen", "rejected"):
@@ -174,8 +173,10 @@ def tokens_shown() -> str:
 def to_publish_shown() -> str:
     """What would be sent of a run and where it is then, which take a run of all of RewardBench."""
     files = (FilePreview(HOSTILE, 1, HOSTILE, HOSTILE),)
-    shown = part("preview", Sending("", HOSTILE, HOSTILE, files), of="tabs/score/publish.html")
-    return shown + part("sent", Publication(HOSTILE, False, HOSTILE), of="tabs/score/publish.html")
+    seen = Job[str, Sending](result=Sending("", HOSTILE, HOSTILE, files), is_over=True)
+    sent = Job[str, Publication](result=Publication(HOSTILE, False, HOSTILE), is_over=True)
+    told = {"state": ScoreState(), "may": True, "is_public": False}
+    return html.render("tabs/score/publishing.html", preview=seen, sending=sent, **told)
 
 
 def under_way_shown() -> str:

@@ -184,17 +184,14 @@ def _probe(server: Server) -> Iterator[Output]:
 def _runs(server: Server) -> Iterator[Output]:
     """A run that is made on the page: its report, its place in each tab, its files."""
     page = Page(server, "?tab=score")
-    for element, value in (("model", "longer"), ("per-subset", 5), ("seed", 1)):
-        page.fill(element, value)
-    page.press("start")
-    while not (runs := server.ask("runs")["complete"][0]["runs"]) or runs[0]["status"] == "running":
-        time.sleep(0.2)
+    page.start("?tab=score&model=longer&which=subset&per-subset=5&seed=1")
+    runs = server.ask("runs")["complete"][0]["runs"]
     yield "/runs after one", runs
     yield "report of a run", Page(server, "?tab=score").screen()
-    page = Page(server, "?tab=runs")
-    page.act("score", "open", id=runs[0]["id"])
+    query = f"?tab=score&panel=runs&run={runs[0]['id']}"
+    page = Page(server, query)
     yield "open run", page.screen()
     for form in ("csv", "jsonl", "json"):
-        yield f"run as {form}", page.written(f"run-export-{form}", "run-file")
+        yield f"run as {form}", server.file(f"files/score/run.{form}{query}")
     for link in page.links("?tab="):
         yield f"link of a run to {link.partition('&')[0]}", Page(server, link).screen()

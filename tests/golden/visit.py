@@ -116,6 +116,7 @@ class Page:
         self.parts = {each["id"]: deepcopy(each) for each in server.config["components"]}
         self.events = server.config["dependencies"]
         self.told: list[str] = []
+        self.skeletons: dict[int, str] = {}
         self.fire(None, "load")
         tab = self.parts[self.named("tabs")]["props"].get("selected") or "pairs"
         self.tab = next(
@@ -126,17 +127,22 @@ class Page:
         self.fire(self.tab, "select")
         self.view()
 
-    def view(self) -> None:
-        """Fill the open tab as its address says, if it is a view, once nothing goes on in it."""
+    def view(self, **posted: object) -> None:
+        """Fill the open tab as its address says, if it is a view, once nothing goes on in it.
+
+        posted: an action, and what is sent with it.
+        """
         for number in self._below(self._node(self.server.config["layout"], self.tab)):
-            skeleton = str(self.parts[number]["props"].get("value"))
+            written = str(self.parts[number]["props"].get("value"))
+            skeleton = self.skeletons.setdefault(number, written)
             if 'class="view"' not in skeleton:
                 continue
             body = {"session_hash": self.session, "component_id": number, "fn_name": "render"}
             while True:
-                asked = body | {"data": {"query": self.link}}
+                asked = body | {"data": {"query": self.link, **posted}}
                 answer = self.server.http.post("gradio_api/component_server", json=asked).json()
                 self.told += [answer["error"]] if "error" in answer else []
+                posted = {}
                 regions = answer.get("regions", {})
                 names = re.findall(r'data-region="(\w+)"', skeleton)
                 written = "".join(regions.get(name, "") for name in names)
@@ -152,6 +158,15 @@ class Page:
         for event in self.events:
             if any(kind == name and part in (None, where) for where, kind in event["targets"]):
                 self._run(event, said)
+
+    def start(self, link: str) -> None:
+        """Press Score with what the form of an address says, and see the run to its end."""
+        [number] = [each for each, html in self.skeletons.items() if 'data-tab="score"' in html]
+        for event in self.events:
+            if [number, "start"] in [list(each) for each in event["targets"]]:
+                self._run(event, {"query": link})
+                self.link = self.parts[event["outputs"][0]]["props"]["value"]
+        self.view()
 
     def act(self, part: str, name: str, **sent: Any) -> None:
         """Press what the server wrote into a part of the page."""

@@ -6,7 +6,7 @@ from functools import cache, partial
 
 import gradio as gr
 
-from explorer.core.address_view import Identify, Regions, View, build_view
+from explorer.core.address_view import NOTHING_SENT, Identify, Regions, Sent, View, build_view
 from explorer.core.caches import LruCache
 from explorer.core.files import File, written_file
 from explorer.core.html import render
@@ -55,7 +55,9 @@ class ModelsView:
     tables: Callable[[], Sequence[PairTable]] = list
     written: LruCache[str] = field(default_factory=lambda: LruCache[str](_KEPT_HTML, len))
 
-    def regions(self, query: str, visitor: Visitor) -> tuple[str, Regions]:
+    def regions(
+        self, query: str, visitor: Visitor, _sent: Sent = NOTHING_SENT
+    ) -> tuple[str, Regions]:
         """The address as it is understood, and the regions of the tab."""
         state, dropped = ModelsState.parse(query)
         notes = [text("filter.dropped", what=what) for what in dropped]
@@ -72,13 +74,13 @@ class ModelsView:
             return self._comparison(state, visitor, notes)
         return self._board(state, visitor, notes, typed)
 
-    def measure(self, query: str, visitor: Visitor) -> str:
+    def measure(self, query: str, visitor: Visitor, _sent: Sent = NOTHING_SENT) -> str:
         """Try again to read results and to measure the board. Gives the same address."""
         state, _ = ModelsState.parse(query)
         self.measuring.begin_again(self._results_id(state, visitor), state.ranking, visitor)
         return query
 
-    def refresh(self, query: str, _: Visitor) -> str:
+    def refresh(self, query: str, _: Visitor, _sent: Sent = NOTHING_SENT) -> str:
         """Look for newer results in the background. Gives the same address."""
         self.boards.library.sources.retry(again=True)
         return query

@@ -8,7 +8,7 @@ from typing import Any
 import gradio as gr
 from markupsafe import Markup
 
-from explorer.core.address_view import Identify, Regions, View, build_view
+from explorer.core.address_view import NOTHING_SENT, Identify, Regions, Sent, View, build_view
 from explorer.core.files import File
 from explorer.core.html import render
 from explorer.core.parts import EVENT, guarded
@@ -67,7 +67,9 @@ class PairsView:
     counts: Jobs[Step, str] = field(default_factory=Jobs)
     tokens: Jobs[str, str] = field(default_factory=Jobs)
 
-    def regions(self, query: str, visitor: Visitor) -> tuple[str, Regions]:
+    def regions(
+        self, query: str, visitor: Visitor, _sent: Sent = NOTHING_SENT
+    ) -> tuple[str, Regions]:
         """The address as it is understood, and the regions of the tab."""
         state, dropped = read_pairs(query)
         count = self.counts.of(_count_key(state, visitor))
@@ -106,13 +108,13 @@ class PairsView:
             "verdict": if_reviewed(verdict_html),
         }
 
-    def measure(self, query: str, visitor: Visitor) -> str:
+    def measure(self, query: str, visitor: Visitor, _sent: Sent = NOTHING_SENT) -> str:
         """Try again to read published results. Gives the same address."""
         state, _ = read_pairs(query)
         self.measuring.begin_again(self.scenes.where(state, visitor)[0], _READING)
         return query
 
-    def count(self, query: str, visitor: Visitor) -> str:
+    def count(self, query: str, visitor: Visitor, _sent: Sent = NOTHING_SENT) -> str:
         """Count tokens by the tokenizer of an address, which is given back.
 
         Raises:
@@ -121,14 +123,14 @@ class PairsView:
         state, _ = read_pairs(query)
         return self._counted(replace(state, unit="tokens"), visitor)
 
-    def count_as_paper(self, query: str, visitor: Visitor) -> str:
+    def count_as_paper(self, query: str, visitor: Visitor, _sent: Sent = NOTHING_SENT) -> str:
         """The same by the paper's tokenizer, or that of the demo; gives the paper's chart."""
         state, _ = read_pairs(query)
         alone = replace(state.of(None).unfiltered(), panel="lengths", chart="with_prompt")
         tokenizer = self.scenes.counter.suggested()
         return self._counted(replace(alone, unit="tokens", tokenizer=tokenizer), visitor)
 
-    def stop_count(self, query: str, visitor: Visitor) -> str:
+    def stop_count(self, query: str, visitor: Visitor, _sent: Sent = NOTHING_SENT) -> str:
         """End the count of an address, which is given back."""
         self.counts.stop(_count_key(read_pairs(query)[0], visitor))
         return query
@@ -147,7 +149,7 @@ class PairsView:
         if (thread := self.tokens.begin(_tokens_key(now, visitor), work)) is not None:
             thread.join()
 
-    def stop_tokens(self, query: str, visitor: Visitor) -> str:
+    def stop_tokens(self, query: str, visitor: Visitor, _sent: Sent = NOTHING_SENT) -> str:
         """End the same. Gives the same address."""
         now = self.scenes.shown(read_pairs(query)[0], visitor).scene
         self.tokens.stop(_tokens_key(now, visitor))

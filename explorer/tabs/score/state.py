@@ -1,186 +1,185 @@
-"""What is looked at in the Score tab, as one value, its link, its acts, and the list it shows."""
+"""What a person looks at and fills in in the Score tab, as the value of an address."""
 
-from collections.abc import Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
-from explorer.core.links import Codec, checked, choice
-from explorer.core.validation import whole_number
-from explorer.data.filters import LONGEST_NAME
-from explorer.reader.links import named_tab, tab_of
-from explorer.runs.cards import RunCard, card_of
-from explorer.runs.facts import began
-from explorer.runs.sections import summary_of, total_interval
-from explorer.runs.store import RunStore
+from explorer.core.address import Address, Parameter, choice, flag, text
+from explorer.core.links import LONGEST_LINK
+from explorer.core.validation import repaired
+from explorer.reader.links import named_tab, read_pairs, tab_of
+from explorer.reader.state import PairsState
+from explorer.runs.orders import ModelOrder
+from explorer.runs.selections import SELECTION_WAYS
 from scoring.errors import KnownError, shown
-from scoring.interval import Interval
-from scoring.record import Run
-from scoring.summary import Summary
+from scoring.models.finding import DEMO_NAME
+from scoring.sure import TARGETS, SureRule, Target
 
 ScorePanel = Literal["new", "runs"]
 SCORE_PANELS: tuple[ScorePanel, ...] = get_args(ScorePanel)
-TAB = "score"
-PAGE = 25
-"""Runs on one page of the list."""
-_MOST_PAGES = 10_000
+LONGEST_FIELD = 500
+"""Characters of a field whose value an address holds."""
+LARGEST_PAGE = 10_000
 
 
-@dataclass(frozen=True, slots=True)
-class ScoreState:
-    """What is looked at of the runs.
+def _within(most: int) -> Callable[[str], str]:
+    def check(value: str) -> str:
+        if len(value) > most:
+            raise ValueError(value)
+        return repaired(value)
+
+    return check
+
+
+def _page(value: str) -> int:
+    if not (value.isascii() and value.isdecimal() and 1 <= int(value[:6]) <= LARGEST_PAGE):
+        raise ValueError(value)
+    return int(value)
+
+
+@dataclass(frozen=True)
+class ScoreState(Address):
+    """What is looked at of the runs, and what the form says. Its values are checked when used.
 
     panel: the form beside the report of a run, or the list of runs.
-    run_id: of the run that is open; "" for none: the report is of the one that goes on then, or of
-        the last.
-    page: of the list, from 0.
-    deleting: whether it was asked to delete the open run, and not yet said for sure.
-    search: part of the names of the runs that stand beside the report; "" for all.
+    run: id of the run that is open, stored or under way; "" for the latest.
+    page: of the list, from 1. search: part of the names of the runs beside the report.
+    deleting: whether it was asked to delete the open run, and not yet confirmed.
+    model to temperature: as of `ModelOrder`, as typed.
+    which: of `SELECTION_WAYS`; "" for what the server begins with.
+    per_subset, seed: of a sample. failed: the model whose failures are scored.
+    pairs: the address of the Pairs tab whose filter is meant, without "?".
+    sure: whether the run stops as soon as `number` is known to `width` points.
+    find: what is searched for on the Hub.
+    repo, name: where the run is to be sent, and what its model is called there.
     """
 
+    TAB = "score"
     panel: ScorePanel = "new"
-    run_id: str = ""
-    page: int = 0
-    deleting: bool = False
+    run: str = ""
+    page: int = 1
     search: str = ""
+    deleting: bool = False
+    model: str = DEMO_NAME
+    family: str = ""
+    reference: str = ""
+    reading: str = ""
+    dtype: str = "auto"
+    max_length: str = ""
+    chat_template: str = ""
+    tokenizer: str = ""
+    url: str = ""
+    judge_prompt: str = ""
+    max_tokens: str = ""
+    temperature: str = ""
+    which: str = ""
+    per_subset: str = "4"
+    seed: str = "0"
+    failed: str = ""
+    pairs: str = ""
+    sure: bool = False
+    number: Target = "accuracy"
+    width: str = "5"
+    find: str = ""
+    repo: str = ""
+    name: str = ""
+    PARAMETERS = (
+        choice("panel", SCORE_PANELS),
+        text("run", _within(LONGEST_FIELD)),
+        Parameter("page", "page", _page),
+        text("search", _within(LONGEST_FIELD)),
+        flag("delete", "deleting"),
+        *(
+            text(name.replace("_", "-"), _within(LONGEST_FIELD), name)
+            for name in (
+                "model", "family", "reference", "reading", "dtype", "max_length", "chat_template",
+                "tokenizer", "url", "judge_prompt", "max_tokens", "temperature",
+            )
+        ),
+        choice("which", SELECTION_WAYS),
+        *(text(name.replace("_", "-"), _within(LONGEST_FIELD), name) for name in (
+            "per_subset", "seed", "failed",
+        )),
+        text("pairs", _within(LONGEST_LINK)),
+        flag("sure", "sure"),
+        choice("number", TARGETS),
+        text("width", _within(LONGEST_FIELD)),
+        text("find", _within(LONGEST_FIELD)),
+        text("repo", _within(LONGEST_FIELD)),
+        text("name", _within(LONGEST_FIELD)),
+    )  # fmt: skip
 
-    def of(self, run_id: str) -> "ScoreState":
-        """The same with another run open; "" for none."""
-        return self if run_id == self.run_id else replace(self, run_id=run_id, deleting=False)
+    def settled(self) -> tuple["ScoreState", tuple[str, ...]]:
+        """The state with nothing of the Pairs tab's address but what says which pairs it lists."""
+        return replace(self, pairs=listing_query(self.pairs)), ()
+
+    def of(self, run: str) -> "ScoreState":
+        """The same with another run open; "" for the latest."""
+        return replace(self, run=run, deleting=False)
+
+    @property
+    def listed(self) -> PairsState:
+        """What the Pairs tab lists whose filter is meant."""
+        return read_pairs(f"?{self.pairs}")[0]
+
+    @property
+    def order(self) -> ModelOrder:
+        """The model that is asked for.
+
+        Raises:
+            KnownError: of `ModelOrder.of`.
+        """
+        asked = {
+            name: getattr(self, name)
+            for name in (
+                "model", "family", "reference", "reading", "tokenizer", "url", "dtype",
+                "chat_template", "judge_prompt",
+            )
+        }  # fmt: skip
+        for name in ("max_length", "max_tokens", "temperature"):
+            asked[name] = _number(getattr(self, name))
+        return ModelOrder.of({**asked, "settings": asked})
+
+    @property
+    def rule(self) -> SureRule | None:
+        """What the run is to be sure of; None where it is to score all pairs.
+
+        Raises:
+            KnownError: of `SureRule`, or the width is no number.
+        """
+        if not self.sure:
+            return None
+        width = _number(self.width)
+        if not isinstance(width, int | float):
+            raise KnownError(f"The width of an interval must be a number, not {shown(width)}.")
+        return SureRule(self.number, width / 100)
 
 
-SCORE_LINK = Codec(
-    ScoreState(), (choice("panel", "panel", SCORE_PANELS, "A panel"), checked("run", "run_id", str))
-)
-"""Such as `panel=runs&run=20260101-120000-1a2b`."""
+def _number(typed: str) -> int | float | str | None:
+    """The number that was typed; a text that is none stays, for who checks it to say so."""
+    for read in (int, float):
+        try:
+            return read(typed) if typed else None
+        except ValueError:
+            continue
+    return typed
 
 
-def decode_score(query_string: object) -> ScoreState:
-    """What a link asks of the tab; of one of another tab, nothing.
+def listing_query(query: str) -> str:
+    """What of an address of the Pairs tab says which pairs it lists."""
+    state = read_pairs(f"?{query}")[0]
+    return replace(
+        state, key="", keep="", random=False, page=1, sort="", panel="pairs"
+    ).query_string
 
-    >>> decode_score("?tab=runs"), decode_score("?tab=score&run=a").run_id
-    (ScoreState(panel='runs', run_id='', page=0, deleting=False, search=''), 'a')
+
+def read_score(query: object) -> tuple[ScoreState, tuple[str, ...]]:
+    """What a link asks of the Score tab, if it is one of that, and what of it means nothing.
+
+    >>> read_score("?tab=runs")[0].panel, read_score("?tab=score&run=a&x=1")[1]
+    ('runs', ('x=1',))
     """
-    if tab_of(query_string) != TAB:
-        return ScoreState()
-    state = SCORE_LINK.decode(query_string).state
-    return replace(state, panel="runs") if named_tab(query_string) == "runs" else state
-
-
-def move(
-    state: ScoreState, store: RunStore, visitor: object, act: str, sent: Mapping[str, Any]
-) -> ScoreState:
-    """Do what was pressed, with the run it names.
-
-    Acts: "panel" (value), "open" (id), "close", "page" (value), "title" (id, value), "share" (id,
-    value), "delete" and "keep", "remove" (id), "find" (value).
-
-    Raises:
-        KnownError: no such act, or the run is not the visitor's to see or to change.
-    """
-    run_id, value = sent.get("id"), sent.get("value")
-    if act == "panel":
-        return SCORE_LINK.moved(state, "panel", value)
-    if act == "open":
-        return replace(state, run_id=store.open(run_id, visitor).id, deleting=False)
-    if act == "close":
-        return state.of("")
-    if act == "find":
-        if not isinstance(value, str):
-            raise KnownError(f"What is searched for must be text, not {shown(value)}.")
-        return replace(state, search=value[:LONGEST_NAME])
-    if act == "page":
-        return replace(state, page=whole_number("The page", value, 0, _MOST_PAGES))
-    if act == "title":
-        store.change(run_id, visitor, lambda card: card.titled(value))
-        return state
-    if act == "share":
-        store.change(run_id, visitor, lambda card: replace(card, public=value is True))
-        return state
-    if act in ("delete", "keep"):
-        return replace(state, deleting=act == "delete")
-    if act == "remove":
-        store.delete(run_id, visitor)
-        return state.of("")
-    raise KnownError(f"There is nothing that is called {shown(act)} here.")
-
-
-@dataclass(frozen=True, slots=True)
-class RunLine:
-    """A run in the list.
-
-    own: whether who looks may change it. summary: None if unreadable.
-    """
-
-    run: Run
-    card: RunCard
-    own: bool
-    summary: Summary | None
-
-    @property
-    def name(self) -> str:
-        """What it is called: by its owner, else by its model."""
-        return self.card.title or self.run.facts.model
-
-    @property
-    def started(self) -> str:
-        """When it began, by UTC."""
-        return began(self.run)
-
-    @property
-    def n_scored(self) -> int:
-        """Pairs that are on disk."""
-        return sum(self.summary.total.counts.values()) if self.summary else 0
-
-    @property
-    def interval(self) -> Interval | None:
-        """Of its accuracy, as `explorer.runs.sections` says; None without one."""
-        return total_interval(self.run) if self.summary else None
-
-    @property
-    def can_go_on(self) -> bool:
-        """Whether pairs are left, and it is known how to score them."""
-        return self.own and self.run.status in ("stopped", "failed") and self.card.order is not None
-
-
-@dataclass(frozen=True, slots=True)
-class RunsScene:
-    """The list at a moment.
-
-    page: which one, from 0. lines: of it; total: runs in all; open: the run that is open;
-        damaged: ids of runs that cannot be read.
-    """
-
-    page: int
-    lines: tuple[RunLine, ...]
-    total: int
-    open: RunLine | None
-    damaged: tuple[str, ...] = ()
-
-    @property
-    def pages(self) -> int:
-        """At least 1."""
-        return max(1, -(-self.total // PAGE))
-
-
-def runs_scene(
-    store: RunStore, visitor: object, page: int = 0, open_id: str = "", search: str = ""
-) -> RunsScene:
-    """What a person sees of their runs now; a run that is gone is not open.
-
-    page: the last one where there are fewer. search: part of their names, "" for all.
-    """
-    runs = store.visible(visitor)
-    if words := search.strip().casefold():
-        runs = [
-            run for run in runs if words in f"{card_of(run).title} {run.facts.model}".casefold()
-        ]
-    page = min(page, max(0, (len(runs) - 1) // PAGE))
-    lines = tuple(run_line(run, store, visitor) for run in runs[page * PAGE : (page + 1) * PAGE])
-    opened = next((run_line(run, store, visitor) for run in runs if run.id == open_id), None)
-    return RunsScene(page, lines, len(runs), opened, tuple(store.damaged(visitor)[:PAGE]))
-
-
-def run_line(run: Run, store: RunStore, visitor: object) -> RunLine:
-    """A run as a visitor sees it in the list."""
-    card = card_of(run)
-    return RunLine(run, card, store.is_own(card, visitor), summary_of(run))
+    if tab_of(query) != ScoreState.TAB:
+        return ScoreState(), ()
+    state, dropped = ScoreState.parse(query)
+    return (replace(state, panel="runs") if named_tab(query) == "runs" else state), dropped

@@ -1,417 +1,501 @@
-"""The Score tab, laid out: form, report of a run and latest runs, or the list of all runs."""
+"""The Score tab: a form, the report of a run, and the runs, as regions of an address."""
 
-from dataclasses import dataclass
+from collections.abc import Callable, Generator, Hashable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import get_args
 
 import gradio as gr
 
-from explorer.core.html import note, part
-from explorer.core.parts import Part, Posted, build_menu, build_part, components
+from explorer.core.address_view import Identify, Question, Regions, Sent, View, build_view
+from explorer.core.files import File, written_file
+from explorer.core.html import note, part, render
+from explorer.core.parts import EVENT, guarded
 from explorer.core.settings import Settings
 from explorer.core.text import text
-from explorer.reader.fields_view import TypedFields, build_model, build_typed
-from explorer.runs.orders import LARGEST, ModelOrder
-from explorer.runs.selections import Choice
-from explorer.tabs.score.exports import RUN_FORMATS, RunFormat
-from explorer.tabs.score.publish_view import PublishParts, build_publish
-from explorer.tabs.score.state import SCORE_PANELS, TAB, ScorePanel, ScoreState
+from explorer.core.work import Jobs
+from explorer.data.table import PairTable, Rows
+from explorer.data.typed import longest_text
+from explorer.reader.filter_html import listed_and_why
+from explorer.reader.links import compare_query, failures_query
+from explorer.reader.scene import Scene, Scenes
+from explorer.reader.state import PairsState
+from explorer.results.board import Ranking
+from explorer.results.boards import Boards
+from explorer.results.own import own_names
+from explorer.runs.cards import card_of, pairs_of
+from explorer.runs.estimates import forecast
+from explorer.runs.facts import facts_html, run_facts
+from explorer.runs.live import LiveRun, Steps
+from explorer.runs.orders import ModelOrder
+from explorer.runs.running import Runs
+from explorer.runs.selections import Choice, Selection
+from explorer.runs.visitors import Visitor
+from explorer.tabs.score.before import (
+    known_size,
+    model_card_html,
+    offered_models,
+    selected_html,
+)
+from explorer.tabs.score.exports import RUN_FORMATS, RunFormat, export_run
+from explorer.tabs.score.publish_html import Publishing
+from explorer.tabs.score.published_check import check_run, published_html
+from explorer.tabs.score.report import Reported, numbers_html, progress_of, status_html
+from explorer.tabs.score.runs_list import listed_runs, run_line
+from explorer.tabs.score.state import ScoreState, read_score
 from scoring.engine.templates import named_templates
-from scoring.errors import KnownError, shown
-from scoring.spec import FAMILIES, JudgePrompt
-from scoring.sure import SureRule
+from scoring.errors import KnownError
+from scoring.hub.access import Hub
+from scoring.hub.search import HubSearch, search_models
+from scoring.limits import Step
+from scoring.models.finding import DEMO_NAME
+from scoring.record import Run
+from scoring.spec import BASELINES, FAMILIES, JudgePrompt, RunSettings
 
-POLL_SECONDS = 1.0
-"""Between two questions of a page how far the run is that it follows."""
-
-
-@dataclass(frozen=True)
-class OrderParts:
-    """Which model, and how it scores."""
-
-    model: gr.Dropdown
-    family: gr.Dropdown
-    reference: gr.Textbox
-    reading: gr.Textbox
-    dtype: gr.Dropdown
-    max_length: gr.Number
-    chat_template: gr.Dropdown
-    tokenizer: gr.Textbox
-    url: gr.Textbox
-    judge_prompt: gr.Dropdown
-    max_tokens: gr.Number
-    temperature: gr.Number
-    card: gr.HTML
-
-    @property
-    def inputs(self) -> list[gr.components.Component]:
-        """What is chosen here."""
-        return [each for each in components(self) if each is not self.card]
-
-    def order(self, posted: Posted) -> ModelOrder:
-        """What is asked for.
-
-        Raises:
-            KnownError: of `ModelOrder.of`.
-        """
-        asked = {name: posted[each] for name, each in vars(self).items() if each is not self.card}
-        return ModelOrder.of({**asked, "settings": asked})
+FIRST_SECONDS = 2.0
+"""How long a page waits for the first word of its run."""
+_part = partial(part, of="tabs/score/form.html")
 
 
 @dataclass(frozen=True)
-class FindParts:
-    """The search for a model on the Hub."""
+class ScoreView:
+    """Callable from any thread.
 
-    words: gr.Textbox
-    press: gr.Button
-    found: gr.Dropdown
-    said: gr.HTML
+    looks: at models, that visitors asked for. searches: for models on the Hub.
+    """
 
+    scenes: Scenes
+    runs: Runs
+    boards: Boards
+    hub: Hub
+    settings: Settings
+    publishing: Publishing
+    looks: Jobs[Step, bool] = field(default_factory=Jobs)
+    searches: Jobs[Step, HubSearch] = field(default_factory=Jobs)
 
-@dataclass(frozen=True)
-class ChoiceParts:
-    """Which pairs."""
+    def regions(self, query: str, visitor: Visitor, sent: Sent) -> tuple[str, Regions]:
+        """The address as it is understood, and the regions of the tab."""
+        state, dropped = read_score(query)
+        if state.pairs == PairsState(self.scenes.library.sources.best).query_string:
+            state = replace(state, pairs="")  # of all pairs that are shown first nothing is said
+        said = [text("filter.dropped", what=each) for each in dropped]
+        seen, wrong = self._seen(state, visitor)
+        if wrong:
+            said.append(wrong)
+            state = state.of("")
+        elif state.run and seen is not None:
+            state = replace(state, run=seen.run_id)  # of one that is stored by now
+        chosen = _Chosen(self, state, visitor, sent)
+        is_new = state.panel == "new"
+        again = '<i data-refresh="1000"></i>' if seen is not None and seen.goes_on else ""
+        run_id = seen.run_id if seen is not None else ""
+        # Until a run has pairs, the report of an earlier one stays.
+        told = seen if seen is None or seen.has_pairs else self._last(visitor) or seen
 
-    which: gr.Radio
-    per_subset: gr.Number
-    seed: gr.Number
-    keys: gr.Textbox
-    failed: gr.Dropdown
-    typed: gr.Column
-    texts: TypedFields
-    selected: gr.HTML
+        def in_panel(shown: bool, write: Callable[[], str]) -> Callable[[], str]:
+            return lambda: write() if shown else ""
 
-    @property
-    def inputs(self) -> list[gr.components.Component]:
-        """What is chosen here."""
-        return [self.which, self.per_subset, self.seed, self.keys, self.failed, *self.texts]
-
-    @property
-    def needed(self) -> dict[str, tuple[gr.blocks.Block, ...]]:
-        """Way to choose pairs -> what is there for it alone."""
-        return {
-            "subset": (self.per_subset, self.seed),
-            "keys": (self.keys,),
-            "failed": (self.failed,),
-            "typed": (self.typed,),
+        regions: dict[str, Callable[[], str]] = {
+            "bar": lambda: self._bar(state, run_id, said),
+            "model": lambda: _part("model", state, self._offered(), self.settings.public),
+            "card": lambda: self._card(chosen),
+            "choice": lambda: self._choice(chosen),
+            "texts": lambda: _part(
+                "texts", chosen.which, chosen.example_keys, longest_text(self.settings)
+            ),
+            "selected": chosen.html,
+            "settings": lambda: _part(
+                "settings", state, _FAMILIES, _templates(), _PROMPTS, bool(self.settings.servers)
+            ),
+            "found": lambda: self._found(state, visitor),
+            "buttons": lambda: _part("buttons", bool(again)) + again,
+            "status": lambda: self._status(seen) + again,
+            "numbers": lambda: numbers_html(told) + again if told is not None else "",
+            "check": lambda: self._check(seen, visitor),
+            "facts": lambda: self._facts(told),
+            "search": lambda: render("tabs/score/search.html", state=state),
+            "latest": lambda: self._latest(state, visitor, run_id) + again,
         }
+        shown = {name: in_panel(is_new or name == "bar", write) for name, write in regions.items()}
+        shown["runs"] = in_panel(not is_new, lambda: self._listed(state, visitor))
+        shown["publish"] = in_panel(not is_new, lambda: self.publishing.html(state, visitor))
+        return state.href()[1:], shown
 
-    def choice(self, posted: Posted) -> Choice:
-        """What is asked for."""
-        return Choice(*(posted[each] for each in self.inputs))
+    def start(self, query: str, visitor: Visitor, sent: Sent) -> str:
+        """Let a run begin with what the form says. Gives its address.
+
+        Raises:
+            KnownError: the address says what means nothing, so something else would be scored.
+        """
+        state, dropped = read_score(query)
+        if dropped:
+            raise KnownError(f"{dropped[0]} means nothing here. Change it, and press Score again.")
+        chosen = _Chosen(self, state, visitor, sent)
+        return self._begun(
+            state,
+            visitor,
+            lambda: self.runs.start(visitor, state.order, chosen.selection(), state.rule),
+            state.model,
+        )
+
+    def resume(self, query: str, visitor: Visitor, sent: Sent) -> str:
+        """Let a stored run go on. Gives its address."""
+        state, run_id = read_score(query)[0], sent.get("value", "")
+        live = self.runs.live.get(visitor, run_id)
+        if live is not None and not live.ended.is_set():
+            return state.of(live.id).href()
+        table_of = partial(pairs_of, library=self.scenes.library)
+        state = replace(state, panel="new")
+        return self._begun(state, visitor, partial(self.runs.resume, visitor, run_id, table_of), "")
+
+    def stop(self, query: str, visitor: Visitor, _: Sent) -> str:
+        """End a run after its present pack, wherever it was begun. Gives its address."""
+        seen, _wrong = self._seen(read_score(query)[0], visitor)
+        if seen is not None and seen.live is not None:
+            seen.live.stop.set()
+        return query
+
+    def rename(self, query: str, visitor: Visitor, sent: Sent) -> str:
+        """Give the open run a name."""
+        title = sent.get("value", "")
+        run_id = read_score(query)[0].run
+        self.runs.store.change(run_id, visitor, lambda card: card.titled(title))
+        return query
+
+    def share(self, query: str, visitor: Visitor, sent: Sent) -> str:
+        """Let everybody see the open run, or nobody else."""
+        is_public = sent.get("value") == "1"
+        run_id = read_score(query)[0].run
+        self.runs.store.change(run_id, visitor, lambda card: replace(card, public=is_public))
+        return query
+
+    def remove(self, query: str, visitor: Visitor, sent: Sent) -> str:
+        """Delete a run. Gives the address of the list."""
+        self.runs.store.delete(sent.get("value", ""), visitor)
+        return read_score(query)[0].of("").href()
+
+    def look(self, query: str, visitor: Visitor, _: Sent) -> str:
+        """Look at the model of an address, which is given back."""
+        state, _dropped = read_score(query)
+        with suppress(KnownError):  # the card says what is wrong
+            self._begin_look(visitor, state.order)
+        return query
+
+    def find(self, query: str, visitor: Visitor, _: Sent) -> str:
+        """Search for a model on the Hub, with the visitor's own token, if any."""
+        words = read_score(query)[0].find
+        key = (visitor.owner, visitor.token, words)
+
+        def search() -> Generator[Step, None, HubSearch]:
+            yield Step("asking")
+            return search_models(words, self.hub, token=visitor.token)
+
+        self.searches.begin(key, search)
+        return query
+
+    def take(self, query: str, visitor: Visitor, sent: Sent) -> str:
+        """Choose a model that was found, and look at it."""
+        state = replace(read_score(query)[0], model=sent.get("value", "")[:500])
+        return self.look(state.href(), visitor, sent)
+
+    def file(self, form: RunFormat, query: str, visitor: Visitor, _sent: str) -> File:
+        """The open run as a file.
+
+        Raises:
+            KnownError: there is no such run, or it cannot be read.
+        """
+        run = self.runs.store.open(read_score(query)[0].run, visitor)
+        name = f"run-{run.id[:15]}.{form}"
+        return written_file(name, lambda path: export_run(run, form, path.parent))
+
+    def as_view(self) -> View:
+        """The tab as a view."""
+        names = ("stop", "rename", "share", "remove", "look", "find", "take")
+        sending = {"publish-look": self.publishing.look, "publish-send": self.publishing.send}
+        return View(
+            ScoreState.TAB,
+            self.regions,
+            {name: getattr(self, name) for name in names} | sending,
+            {f"run.{form}": partial(self.file, form) for form in RUN_FORMATS},
+            ("start", "resume"),
+        )
+
+    def _begun(self, state: ScoreState, visitor: Visitor, steps: Steps, model: str) -> str:
+        live = self.runs.live.begin(visitor, model, steps)
+        live.has_begun.wait(FIRST_SECONDS)
+        return state.of(live.id).href()
+
+    def _seen(self, state: ScoreState, visitor: Visitor) -> tuple[Reported | None, str]:
+        """The run whose report is shown: the one of the address, else the person's that goes on,
+        else their last one; and why the one of the address is not there.
+        """
+        try:
+            if state.run:
+                return self._reported(self._of_id(visitor, state.run), visitor), ""
+            for live in self.runs.live.of(visitor):
+                return self._reported(live, visitor), ""
+            return self._last(visitor), ""
+        except KnownError as error:
+            return None, str(error)
+
+    def _last(self, visitor: Visitor) -> Reported | None:
+        """The last run of a person that is stored."""
+        for run in self.runs.store.own(visitor):
+            if card_of(run).owner == visitor.owner:
+                return self._reported(self._of_id(visitor, run.id), visitor)
+        return None
+
+    def _of_id(self, visitor: Visitor, run_id: str) -> LiveRun | Run:
+        """A run while it goes on; where it ended, with why if this server saw it."""
+        live = self.runs.live.get(visitor, run_id)
+        if live is not None and (not live.ended.is_set() or live.run_id is None):
+            return live
+        run = self.runs.store.open(live.run_id if live is not None else run_id, visitor)
+        return live if live is not None and live.progress.stage == run.status else run
+
+    def _reported(self, seen: LiveRun | Run, visitor: Visitor) -> Reported:
+        live = seen if isinstance(seen, LiveRun) else None
+        progress = progress_of(seen)
+        run = progress.run
+        if run is None:
+            return Reported(progress, live, "", can_go_on=False)
+        names = own_names(self.runs.store.visible(visitor), ())
+        name = next((name for name, each in names.items() if each.id == run.id), "")
+        can_go_on = False
+        if live is None or live.ended.is_set():
+            stored = self.runs.store.open(run.id, visitor)
+            can_go_on = run_line(stored, self.runs.store, visitor).can_go_on
+        return Reported(progress, live, name, can_go_on)
+
+    def _bar(self, state: ScoreState, run_id: str, said: list[str]) -> str:
+        base = self.settings.link_base
+        notes = "".join(note(each, "told") for each in said)
+        return notes + render("tabs/score/bar.html", state=state, run=run_id, link_base=base)
+
+    def _offered(self) -> Mapping[str, str]:
+        return {name: words for words, name in offered_models(self.settings, self.hub)}
+
+    def _card(self, chosen: "_Chosen") -> str:
+        state, visitor, models = chosen.state, chosen.visitor, self.runs.scorers.models
+        try:
+            order = state.order
+            if not models.is_previewed(visitor, order):
+                return self._looking(visitor, order)
+            return model_card_html(forecast(self.runs, visitor, order, chosen.or_none()))
+        except KnownError as error:
+            return note(str(error), "wrong")
+
+    def _looking(self, visitor: Visitor, order: ModelOrder) -> str:
+        job = self.looks.of(_look_key(visitor, order))
+        if job is None and order.model.strip() in (DEMO_NAME, *BASELINES, *self.settings.models):
+            self._begin_look(visitor, order)
+            job = self.looks.of(_look_key(visitor, order))
+        if job is None:
+            return render("tabs/score/look.html", model=order.model[:200])
+        if job.is_over and not job.refused:  # what was known is forgotten once a model is fetched
+            self._begin_look(visitor, order)
+            job = self.looks.of(_look_key(visitor, order)) or job
+        if not job.is_over:
+            return part("looking", of="tabs/score/run.html") + '<i data-refresh="300"></i>'
+        refused = note(job.refused, "wrong") if job.refused else ""
+        return refused + known_size(order.model, self.runs.scorers.models.device())
+
+    def _begin_look(self, visitor: Visitor, order: ModelOrder) -> None:
+        models = self.runs.scorers.models
+
+        def look() -> Generator[Step, None, bool]:
+            yield Step("asking")
+            models.preview(visitor, order)
+            models.device()
+            return True
+
+        self.looks.begin(_look_key(visitor, order), look)
+
+    def _choice(self, chosen: "_Chosen") -> str:
+        failing: tuple[str, ...] = ()
+        if chosen.which == "failed":
+            where = self.scenes.where(chosen.state.listed, chosen.visitor)
+            with suppress(KnownError):
+                failing = tuple(self.scenes.fields.largest(*where).matrix.models)
+        return _part("choice", chosen.state, chosen.ways(), chosen.which, failing)
+
+    def _found(self, state: ScoreState, visitor: Visitor) -> str:
+        if self.settings.offline or self.settings.models:
+            return ""
+        return _part("found", state, self.searches.of((visitor.owner, visitor.token, state.find)))
+
+    def _status(self, seen: Reported | None) -> str:
+        return render("tabs/score/idle.html") if seen is None else status_html(seen)
+
+    def _check(self, seen: Reported | None, visitor: Visitor) -> str:
+        """What is published of the model of a run that ended, beside it; "" where nothing is."""
+        if seen is None or seen.goes_on or not seen.has_pairs or not seen.name:
+            return ""
+        field = self.scenes.fields.of(seen.name, None, None, visitor)
+        run = self.runs.store.open(seen.run_id, visitor)
+        return published_html(check_run(run, field, self.boards.board(None, Ranking(own=False))))
+
+    def _facts(self, seen: Reported | None) -> str:
+        """Everything that the numbers rest on."""
+        run = seen.progress.run if seen is not None and seen.has_pairs else None
+        return "" if run is None else facts_html(run)
+
+    def _latest(self, state: ScoreState, visitor: Visitor, run_id: str) -> str:
+        return render(
+            "tabs/score/latest_runs.html",
+            now=listed_runs(self.runs.store, visitor, search=state.search),
+            state=state,
+            opened=run_id,
+            waiting=[
+                each
+                for each in self.runs.live.of(visitor)
+                if each.run_id is None and each.id != run_id
+            ],
+        )
+
+    def _listed(self, state: ScoreState, visitor: Visitor) -> str:
+        now = listed_runs(self.runs.store, visitor, state.page, state.run)
+        name = now.open and self.scenes.fields.name_of(now.open.run.id, None, None, visitor)
+        return render(
+            "tabs/score/all_runs.html",
+            now=now,
+            state=replace(state, page=now.page),
+            waiting=[each for each in self.runs.live.of(visitor) if each.run_id is None],
+            kept=self.settings.runs_last,
+            facts=now.open and run_facts(now.open.run),
+            failures=name and failures_query(name),
+            compare=name and compare_query(name),
+        )
 
 
 @dataclass(frozen=True)
-class SureParts:
-    """When to stop."""
+class _Chosen:
+    """The pairs that a form means."""
 
-    on: gr.Checkbox
-    number: gr.Dropdown
-    width: gr.Number
+    view: ScoreView
+    state: ScoreState
+    visitor: Visitor
+    sent: Sent
 
     @property
-    def inputs(self) -> list[gr.components.Component]:
-        """What is chosen here."""
-        return components(self)
+    def which(self) -> str:
+        """Of `SELECTION_WAYS`."""
+        first = "filter" if self.view.settings.max_pairs is None else "subset"
+        return self.state.which or first
 
-    def rule(self, posted: Posted) -> SureRule | None:
-        """What a run is to be sure of; None where it is to score all pairs. The width is in points.
+    @property
+    def example_keys(self) -> str:
+        """Of the pairs that are open; "" where none are."""
+        with suppress(KnownError):
+            return self._scene().table.example_keys
+        return ""
+
+    def selection(self) -> Selection:
+        """What is to be scored.
 
         Raises:
-            KnownError: of `SureRule`, or the width is no number.
+            KnownError: pairs that are not here any more; a number that is none, too small or large.
         """
-        if posted[self.on] is not True:
+        state, sent = self.state, self.sent
+        texts = (sent.get(name, "") for name in ("prompt", "chosen", "rejected"))
+        per_subset, seed = (_whole(each) for each in (state.per_subset, state.seed))
+        keys = sent.get("keys", "")
+        return Choice(self.which, per_subset, seed, keys, state.failed, *texts).of(
+            self._table, lambda: listed_and_why(self._scene()), self._lost, self._typed
+        )
+
+    def or_none(self) -> Selection | None:
+        """The same; None where nothing can be."""
+        try:
+            return self.selection()
+        except KnownError:
             return None
-        width = posted[self.width]
-        is_number = isinstance(width, int | float) and not isinstance(width, bool)
-        if not is_number or not -LARGEST <= width <= LARGEST:
-            raise KnownError(f"{text('sure.width')} must be a number, not {shown(width)}.")
-        return SureRule(posted[self.number], width / 100)
 
+    def html(self) -> str:
+        """How many pairs are chosen, or why none can be."""
+        try:
+            selection = self.selection()
+            self.view.runs.check_pairs(selection.n_pairs)
+        except KnownError as error:
+            return note(str(error), "wrong")
+        return selected_html(selection)
 
-@dataclass(frozen=True)
-class ReportParts:
-    """What a run shows.
-
-    check: what is published of its model, beside it.
-    latest: the runs that began last. box: holds the menu of its files, and file the one asked for.
-    ended: the run that ended last on this page, "" where none began, and the id by which it was
-        followed.
-    """
-
-    status: gr.HTML
-    start: gr.Button
-    stop: gr.Button
-    cards: gr.HTML
-    sections: gr.HTML
-    margins: gr.HTML
-    rows: gr.HTML
-    facts: gr.HTML
-    check: gr.HTML
-    latest: gr.HTML
-    box: gr.Column
-    exports: dict[RunFormat, gr.Button]
-    file: gr.DownloadButton
-    ended: gr.State
-    timer: gr.Timer
-
-
-@dataclass(frozen=True)
-class RunsParts:
-    """The list of runs, and what can be done with the one that is open."""
-
-    listed: gr.HTML
-    publish: PublishParts
-
-
-@dataclass(frozen=True)
-class ScoreParts:
-    """The tab's components. address: its query string."""
-
-    part: Part
-    panels: gr.HTML
-    columns: dict[ScorePanel, gr.Row | gr.Column]
-    order: OrderParts
-    find: FindParts
-    choice: ChoiceParts
-    sure: SureParts
-    report: ReportParts
-    runs: RunsParts
-    address: gr.Textbox
-
-    @property
-    def outputs(self) -> list[gr.blocks.Block]:
-        """The components that `ScoreTab.act` fills."""
-        return components(self.panels, self.columns, self.report, self.runs.listed, self.address)
-
-
-def ways(n_listed: int, n: int) -> list[tuple[str, str]]:
-    """The ways to choose pairs, in words: of n pairs, as many as the Pairs tab lists pass."""
-    words = text("score.by_all", n=f"{n:,}")
-    if n_listed != n:
-        words = text("score.by_filter", n=f"{n_listed:,}")
-    others = ("subset", "failed", "keys", "typed")
-    return [(words, "filter"), *((text(f"score.by_{way}"), way) for way in others)]
-
-
-def panels_html(state: ScoreState, link_base: str) -> str:
-    """The form with the report of a run, or the list of all; and the link of what is open.
-
-    link_base: where a copied link begins; "" for the page.
-    """
-    words: dict[str, str] = {panel: text(f"score.panel_{panel}") for panel in SCORE_PANELS}
-    segments = part("segments", text("panel.label"), "panel", words, state.panel)
-    return segments + part("copy_button", text("filter.copy_link"), "link", link_base)
-
-
-def looking_html() -> str:
-    """In place of a model's card, while it is looked at."""
-    return part("looking", of="tabs/score/run.html")
-
-
-def build_score(settings: Settings) -> ScoreParts:
-    """Lay the tab out where it is called."""
-    with build_part(TAB) as part:
-        with gr.Row(elem_classes="pane-bar"):
-            panels = gr.HTML(panels_html(ScoreState(), settings.link_base))
-            box, exports, file = _build_exports()
-        columns: dict[ScorePanel, gr.Row | gr.Column] = {
-            "new": gr.Row(equal_height=False, elem_classes="panes"),
-            "runs": gr.Column(visible=False),
+    def ways(self) -> dict[str, str]:
+        """Way to choose pairs -> how it is called."""
+        words = "The current filter"
+        with suppress(KnownError):
+            now = self._scene()
+            n, n_listed = len(now.table), len(now.listed)
+            words = (
+                text("score.by_all", n=f"{n:,}")
+                if n == n_listed
+                else text("score.by_filter", n=f"{n_listed:,}")
+            )
+        return {
+            "filter": words,
+            "subset": "A sample of each subset",
+            "failed": "Pairs a model fails",
+            "keys": "Pasted keys",
+            "typed": "A pair I type",
         }
-        with columns["new"]:
-            with gr.Column(scale=1, min_width=0, elem_classes="form-pane"):
-                with gr.Group():
-                    model = build_model(settings, "model")
-                card = gr.HTML(looking_html(), elem_id="model-card")
-                choice = _build_choice(settings)
-                sure = _build_sure()
-                order = _build_order(settings, model, card)
-                find = _build_find(settings)
-                with gr.Row(elem_classes="score-buttons"):
-                    start = gr.Button(
-                        text("score.start"), variant="primary", elem_id="start", min_width=120
-                    )
-                    stop = gr.Button(
-                        text("score.stop"), elem_id="stop", min_width=80, interactive=False
-                    )
-            with gr.Column(scale=4, min_width=0, elem_classes="report-pane"):
-                status = gr.HTML(note(text("score.idle")), elem_id="status")
-                cards = gr.HTML()
-                with gr.Row(equal_height=False):
-                    sections = gr.HTML(min_width=360, elem_id="by-section")
-                    with gr.Column(min_width=360):
-                        margins = gr.HTML(elem_id="margins")
-                        rows = gr.HTML(elem_id="scored")
-                check = gr.HTML(elem_id="published-check")
-                facts = gr.HTML()
-            with gr.Column(scale=1, min_width=0, elem_classes="runs-pane"):
-                gr.HTML(_run_search())
-                latest = gr.HTML(elem_id="latest-runs")
-        with columns["runs"]:
-            runs = RunsParts(gr.HTML(elem_id="runs-list"), build_publish(settings))
-    report = ReportParts(
-        status, start, stop, cards, sections, margins, rows, facts, check, latest,
-        box, exports, file,
-        gr.State(("", "")), gr.Timer(POLL_SECONDS, active=False),
-    )  # fmt: skip
-    return ScoreParts(
-        part, panels, columns, order, find, choice, sure, report, runs, gr.Textbox(visible=False)
-    )
+
+    def _scene(self) -> Scene:
+        return self.view.scenes.shown(self.state.listed, self.visitor).scene
+
+    def _table(self) -> PairTable:
+        pairs = self._scene().pairs
+        if not pairs.has_texts:
+            raise KnownError(text("fails.no_texts"))
+        return pairs.table
+
+    def _lost(self, model: object) -> tuple[PairTable, Rows]:
+        where = self.view.scenes.where(self.state.listed, self.visitor)
+        field = self.view.scenes.fields.of(model, *where)
+        return field.table, field.lost(str(model))
+
+    def _typed(self, *texts: object) -> PairTable:
+        return self.view.scenes.library.typed(*texts)
 
 
-def _run_search() -> str:
-    return part("run_search", of="tabs/score/run.html")
+def _whole(typed: str) -> int | str:
+    return int(typed) if typed.isascii() and typed.isdecimal() and len(typed) < 12 else typed
 
 
-def _build_exports() -> tuple[gr.Column, dict[RunFormat, gr.Button], gr.DownloadButton]:
-    """Hidden until there is a run."""
-    with build_menu(text("runs.export"), "run-exports") as box:
-        exports = {
-            each: gr.Button(text(f"runs.export_{each}"), elem_id=f"run-export-{each}")
-            for each in RUN_FORMATS
-        }
-    # Outside: a hidden component in a column that is shown would be shown with it.
-    return box, exports, gr.DownloadButton(visible="hidden", elem_id="run-file")
+def _look_key(visitor: Visitor, order: ModelOrder) -> Hashable:
+    return visitor.owner, visitor.token, replace(order, settings=RunSettings())
 
 
-def _build_order(settings: Settings, model: gr.Dropdown, card: gr.HTML) -> OrderParts:
-    with gr.Accordion(text("score.how"), open=False, elem_id="how-it-scores"):
-        family = gr.Dropdown(
-            [(text("score.family_auto"), ""), *((each, each) for each in FAMILIES)],
-            value="",
-            label=text("score.family"),
-            info=text("score.family_info"),
-            elem_id="family",
-        )
-        reference = gr.Textbox(
-            label=text("score.reference"),
-            info=text("score.reference_info"),
-            elem_id="reference",
-            max_lines=1,
-        )
-        reading = gr.Textbox(
-            label=text("score.reading"),
-            info=text("score.reading_info"),
-            elem_id="reading",
-            max_lines=1,
-        )
-        with gr.Row():
-            dtype = gr.Dropdown(
-                ["auto", "float32", "bfloat16", "float16"],
-                value="auto",
-                label=text("score.dtype"),
-                min_width=110,
-                elem_id="dtype",
-            )
-            max_length = gr.Number(
-                None,
-                label=text("score.max_length"),
-                info=text("score.max_length_info"),
-                precision=0,
-                min_width=110,
-                elem_id="max-length",
-            )
-        chat_template = gr.Dropdown(
-            [(text("score.template_own"), ""), *((each, each) for each in named_templates())],
-            value="",
-            label=text("score.template"),
-            info=text("score.template_info"),
-            elem_id="chat-template",
-        )
-        tokenizer = gr.Textbox(
-            label=text("score.tokenizer"),
-            info=text("score.tokenizer_info"),
-            elem_id="tokenizer",
-            max_lines=1,
-        )
-        url = gr.Textbox(
-            label=text("score.url"),
-            info=text("score.url_info"),
-            visible=bool(settings.servers),
-            elem_id="url",
-            max_lines=1,
-        )
-        with gr.Row():
-            judge_prompt = gr.Dropdown(
-                list(get_args(JudgePrompt)),
-                value="probabilities",
-                label=text("score.judge_prompt"),
-                info=text("score.judge_prompt_info"),
-                elem_id="judge-prompt",
-            )
-            max_tokens = gr.Number(
-                None,
-                label=text("score.max_tokens"),
-                info=text("score.max_tokens_info"),
-                precision=0,
-                min_width=110,
-                elem_id="max-tokens",
-            )
-            temperature = gr.Number(
-                0, label=text("score.temperature"), min_width=110, elem_id="temperature"
-            )
-    return OrderParts(
-        model, family, reference, reading, dtype, max_length, chat_template, tokenizer, url,
-        judge_prompt, max_tokens, temperature, card,
-    )  # fmt: skip
+_FAMILIES: dict[str, str] = {"": "auto-detect", **{each: each for each in FAMILIES}}
+_PROMPTS: dict[str, str] = {
+    "" if each == "probabilities" else each: each for each in get_args(JudgePrompt)
+}
 
 
-def _build_find(settings: Settings) -> FindParts:
-    may = not settings.offline and not settings.models
-    with gr.Accordion(text("score.find"), open=False, visible=may, elem_id="find-model"):
-        words = gr.Textbox(label=text("score.find_words"), max_lines=1, elem_id="find-words")
-        press = gr.Button(text("score.find_press"), size="md", elem_id="find-press")
-        found = gr.Dropdown([], label=text("score.find_found"), visible=False, elem_id="find-found")
-        said = gr.HTML()
-    return FindParts(words, press, found, said)
+def _templates() -> dict[str, str]:
+    return {"": "The tokenizer's own", **{each: each for each in named_templates()}}
 
 
-def _build_choice(settings: Settings) -> ChoiceParts:
-    first = "filter" if settings.max_pairs is None else "subset"
-    with gr.Group():
-        which = gr.Radio(
-            ways(0, 0),
-            value=first,
-            label=text("score.which"),
-            elem_id="which",
-        )
-        with gr.Row():
-            per_subset = gr.Number(
-                4, label=text("score.per_subset"), precision=0, min_width=100,
-                elem_id="per-subset", visible=first == "subset",
-            )  # fmt: skip
-            seed = gr.Number(
-                0, label=text("score.seed"), precision=0, min_width=100, elem_id="seed",
-                visible=first == "subset",
-            )  # fmt: skip
-        failed = gr.Dropdown(
-            [], label=text("score.failed_model"), visible=False, elem_id="failed-model"
-        )
-        keys = gr.Textbox(
-            label=text("score.keys"),
-            lines=4,
-            max_lines=12,
-            visible=False,
-            elem_id="keys",
-        )
-        with gr.Column(visible=False) as typed:
-            texts = build_typed(settings, "own")
-    selected = gr.HTML(elem_id="selected")
-    return ChoiceParts(which, per_subset, seed, keys, failed, typed, texts, selected)
+def build_score(score: ScoreView, identify: Identify) -> gr.HTML:
+    """Lay the tab out: what starts a run goes through Gradio's queue, as ZeroGPU asks."""
+    view = build_view(score.as_view(), render("tabs/score/panes.html"), identify)
+    address = gr.Textbox(visible=False)
+    follow = "(query) => window.explorerViews.get('score').go(query)"
 
+    def wired(begin: Callable[[str, Visitor, Sent], str]) -> Callable[..., str]:
+        @guarded
+        def begun(
+            event: gr.EventData,
+            request: gr.Request,
+            profile: gr.OAuthProfile | None,
+            token: gr.OAuthToken | None,
+        ) -> str:
+            asked = Question.parse(event._data)
+            return begin(asked.query, identify(request, profile, token, asked.secret), asked.sent)
 
-def _build_sure() -> SureParts:
-    with gr.Accordion(text("sure.title"), open=False, elem_id="stop-when-sure"):
-        on = gr.Checkbox(label=text("sure.on"), info=text("sure.about"), elem_id="sure")
-        with gr.Row():
-            number = gr.Dropdown(
-                [(text("sure.accuracy"), "accuracy"), (text("sure.score"), "score")],
-                value="accuracy",
-                label=text("sure.number"),
-                min_width=120,
-                elem_id="sure-number",
-            )
-            width = gr.Number(
-                5, label=text("sure.width"), precision=1, min_width=100, elem_id="sure-width"
-            )
-    return SureParts(on, number, width)
+        return begun
+
+    for name, begin in (("start", score.start), ("resume", score.resume)):
+        begun = getattr(view, name)(wired(begin), None, address, **EVENT)
+        begun.success(None, address, None, js=follow)
+    return view

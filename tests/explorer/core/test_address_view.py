@@ -17,6 +17,7 @@ from explorer.core.address_view import (
     MOST_ANSWERS,
     Question,
     Regions,
+    Sent,
     View,
     answer,
     build_view,
@@ -29,7 +30,7 @@ from tests.conftest import PATIENCE
 ASKED = Question("?q=1", {}, (), "", "")
 
 
-def regions_of(query: str, visitor: Any) -> tuple[str, Regions]:
+def regions_of(query: str, visitor: Any, sent: Sent) -> tuple[str, Regions]:
     """Two regions, of which one says who asks."""
     return query.removeprefix("?"), {"head": lambda: query, "who": lambda: f"<b>{visitor}"}
 
@@ -41,7 +42,7 @@ def no_file(query: str, visitor: Any, sent: str) -> File:
 VIEW = View(
     "walk",
     regions_of,
-    {"turn": lambda query, visitor: f"?turned={visitor}"},
+    {"turn": lambda query, visitor, sent: f"?turned={visitor}{sent.get('value', '')}"},
     {
         "list.csv": lambda query, visitor, sent: File(
             "list.csv", iter([query.encode(), b"|", visitor, sent.encode()])
@@ -55,7 +56,7 @@ JSON = st.recursive(
     max_leaves=20,
 )
 POSTED = st.dictionaries(
-    st.sampled_from(["query", "known", "only", "action", "secret", "other"]), JSON
+    st.sampled_from(["query", "known", "only", "action", "secret", "sent", "other"]), JSON
 )
 
 
@@ -79,19 +80,21 @@ def test_of_regions_that_are_asked_for_alone_no_other_is_written() -> None:
     def explode() -> str:
         raise AssertionError("it was not asked for")
 
-    view = View("walk", lambda query, visitor: ("", {"a": explode, "b": lambda: "B"}))
+    view = View("walk", lambda query, visitor, sent: ("", {"a": explode, "b": lambda: "B"}))
     found = answer(view, Question("", {}, ("b", "gone"), "", ""), "me")
     assert found["regions"] == {"b": "B"} and {*found["etags"]} == {"b"}
 
 
 def test_an_action_leads_to_an_address_and_one_that_there_is_not_is_refused() -> None:
     assert answer(VIEW, Question("", {}, (), "turn", ""), "me")["query"] == "turned=me"
+    pressed = Question.parse({"action": "turn", "sent": {"value": "1", "other": 5}})
+    assert answer(VIEW, pressed, "me")["query"] == "turned=me1"
     refused = answer(VIEW, Question("", {}, (), "explode", ""), "me")
     assert refused == {"error": "There is no action 'explode' here. Reload the page."}
 
 
 def test_an_error_shows_its_cause_or_that_it_is_ours(caplog: pytest.LogCaptureFixture) -> None:
-    def fails(query: str, visitor: Any) -> tuple[str, Regions]:
+    def fails(query: str, visitor: Any, sent: Sent) -> tuple[str, Regions]:
         raise KnownError("No such board.") if visitor == "me" else ValueError("inner secret")
 
     assert answer(View("walk", fails), ASKED, "me") == {"error": "No such board."}
@@ -107,7 +110,7 @@ def test_who_waits_too_long_is_told_so_and_is_answered_later(
     monkeypatch.setattr(address_view, "PATIENCE_SECONDS", 0.05)
     over = threading.Event()
 
-    def slow(query: str, visitor: Any) -> tuple[str, Regions]:
+    def slow(query: str, visitor: Any, sent: Sent) -> tuple[str, Regions]:
         assert over.wait(PATIENCE)
         return query, {}
 

@@ -39,26 +39,6 @@ def test_a_button_in_words_needs_no_label_and_one_alone_sends_nothing_with_it() 
     assert seen.attributes["button", "type"] == ["button"]
 
 
-@given(legend=hostile, names=st.lists(hostile, min_size=2, max_size=4, unique=True))
-def test_of_a_row_of_buttons_the_chosen_one_is_pressed(legend: str, names: list[str]) -> None:
-    options = {name: f"[{name}]" for name in names}
-    seen = read(part("segments", legend, "diff", options, names[1], "kind"))
-    assert seen.attributes["div", "aria-label"] == [legend]
-    pressed = seen.attributes["button", "aria-pressed"]
-    assert pressed == ["true" if name == names[1] else "false" for name in names]
-    sent = [json.loads(each) for each in seen.attributes["button", "data-sent"]]
-    assert sent == [{"kind": name} for name in names]
-    assert "".join(seen.words.split()) == "".join("".join(options.values()).split())
-
-
-@pytest.mark.parametrize("on", [True, False])
-def test_a_box_is_ticked_or_not(on: bool) -> None:
-    seen = read(part("ticked", "show <b>", "spaces", on))
-    assert (("input", "checked") in seen.attributes) == on
-    assert seen.words == "show <b>"
-    assert seen.attributes["input", "data-field"] == ["value"]
-
-
 @pytest.mark.parametrize(
     ("posted", "found"),
     [

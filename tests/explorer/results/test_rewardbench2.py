@@ -14,13 +14,14 @@ from explorer.results.board import Ranking
 from explorer.results.field import Field
 from explorer.runs.estimates import work_of
 from explorer.runs.orders import ModelOrder
+from explorer.runs.progress import Progress
 from explorer.runs.sections import run_intervals, sections_now
 from explorer.runs.selections import Selection, selected_by_keys
 from explorer.runs.visitors import Visitor
 from explorer.stores import Stores, open_stores
 from explorer.tabs.models.board_html import board_html
 from explorer.tabs.models.state import ModelsState
-from explorer.tabs.score.run_view import sections_html
+from explorer.tabs.score.report import Reported, numbers_html
 from scoring.errors import KnownError
 from scoring.pairs.opening import as_pairs
 from scoring.record import Run
@@ -103,8 +104,10 @@ def test_the_report_has_every_subset_once_and_its_rule(
     for line in lines[1:]:
         assert line.accuracy == pytest.approx(expected[line.name], abs=1e-12)
         assert (line.interval is None) == (line.name == "Ties")
-    html = sections_html("mine", summary, intervals)
-    assert html.count(">Focus<") == 1 and "Ties is a composite" in html
+    progress = Progress("finished", len(scored), run, tuple(scored))
+    html = numbers_html(Reported(progress, None, "mine", can_go_on=False))
+    table = html.partition('<table class="sections">')[2]
+    assert table.count(">Focus<") == 1 and "Ties is a composite" in table
 
 
 def test_a_failure_says_which_wrong_response_won_and_by_how_much(

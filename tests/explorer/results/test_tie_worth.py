@@ -10,13 +10,14 @@ from explorer.results.board import build_board
 from explorer.results.field import Field
 from explorer.results.own import own_names
 from explorer.runs.facts import run_facts, tie_words
+from explorer.runs.progress import Progress
 from explorer.runs.running import Rewarded
 from explorer.runs.sections import run_intervals, sections_now, summary_of
 from explorer.stats.matrix import Outcomes, order_of, outcome_matrix
 from explorer.tabs.models.compared import compared, standings
 from explorer.tabs.pairs.fail_report import scores_of
 from explorer.tabs.score.published_check import check_pairs, check_run, published_html
-from explorer.tabs.score.run_view import sections_html
+from explorer.tabs.score.report import Reported, numbers_html
 from scoring.command.report import as_table, report_json
 from scoring.pairs.opening import as_pairs
 from scoring.record import Run, new_folder
@@ -24,7 +25,6 @@ from scoring.results.accuracies import read_aggregates
 from scoring.results.exports import write_results
 from scoring.results.pairs import PairResults, read_pair_results
 from scoring.spec import Plan, RunFacts, ScoredPack, ScoredPair
-from scoring.summary import summarise
 from scoring.sure import SureRule, Watch
 from tests.explorer.board_data import NOTHING, rows_in, with_runs
 from tests.explorer.boards import comparing
@@ -114,8 +114,8 @@ def test_beside_a_score_stands_what_a_tie_counts(family: str, score: float, tmp_
     run = run_of(family, tmp_path)
     words = tie_words(score - 0.5)
     assert ("half a win" in words) == (score > 0.5)
-    summary = summarise(run.rows(), family)
-    assert words in sections_html(run.id, summary, run_intervals(run.rows(), run.facts))
+    progress = Progress("finished", 4, run, tuple(run.rows()))
+    assert words in numbers_html(Reported(progress, None, run.id, can_go_on=False))
     assert run_facts(run)["ties"] == words
     assert report_json(run, [], [])["tie_counts"] == 2 * score - 1
     said = "half a win each" if score > 0.5 else "as not won"

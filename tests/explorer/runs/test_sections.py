@@ -17,7 +17,7 @@ from explorer.stats.matrix import FIRST_IDS, Outcomes, clusters_of, order_of, ou
 from explorer.stats.rules import V1
 from explorer.stats.uncertainty import measure
 from explorer.tabs.pairs.fail_report import scores_of
-from explorer.tabs.score.state import runs_scene
+from explorer.tabs.score.runs_list import listed_runs
 from scoring.record import Run, new_folder
 from scoring.spec import Plan, RunFacts, ScoredPack, ScoredPair
 from scoring.summary import summarise
@@ -69,7 +69,7 @@ def test_a_run_of_the_benchmark_is_as_sure_as_on_the_board_and_in_failures(
     failures = scores_of(field, name)
     assert failures.overall is not None and failures.overall.interval == overall
     assert found.score == pytest.approx(overall)
-    [line] = runs_scene(RunStore(settings), None).lines
+    [line] = listed_runs(RunStore(settings), None).lines
     assert line.interval == found.total != summarise(rows, FACTS.family).total.interval
     assert found.sections == {"": None} | {
         section: pytest.approx(each) for section, each in zip(board.sections, ends, strict=True)

@@ -14,7 +14,7 @@ from urllib.parse import quote_plus
 import pyarrow.parquet as pq
 import pytest
 
-from explorer.core.address_view import Question, Regions, answer
+from explorer.core.address_view import Question, Regions, Sent, answer
 from explorer.core.links import LONGEST_LINK
 from explorer.results import library
 from explorer.runs.visitors import Visitor
@@ -200,7 +200,7 @@ def test_regions_that_are_asked_for_alone_compute_no_other(query: str, models: M
     measured(models, query)
     made = Counter[str]()
 
-    def regions(query: str, visitor: object) -> tuple[str, Regions]:
+    def regions(query: str, visitor: object, _: Sent) -> tuple[str, Regions]:
         understood, found = models.regions(query, visitor)  # type: ignore[arg-type]
 
         def counted(name: str) -> str:

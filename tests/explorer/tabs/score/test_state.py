@@ -1,112 +1,117 @@
-"""What the address says of the Score tab, and what it opens."""
+"""Addresses of the Score tab: any link opens something, and says what was filled in."""
 
-import json
-import re
-from html import unescape
+from dataclasses import fields, replace
+from typing import Any
 
-import gradio as gr
-import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from explorer.data.table import PairTable
-from explorer.reader.session import Session
 from explorer.reader.state import PairsState
-from explorer.runs.visitors import Visitor
-from explorer.stores import Stores
-from explorer.tabs.score.acts_view import ScoreTab
-from explorer.tabs.score.state import SCORE_LINK, TAB, ScoreState, decode_score
-from scoring.record import Run
-from tests.explorer.beginning import finished
-from tests.explorer.browsing import act
-from tests.explorer.filling import Filled, filled
-from tests.explorer.score_tab import score_tab
+from explorer.tabs.score.state import ScoreState, read_score
+from scoring.errors import KnownError
 
-
-@pytest.fixture(scope="module")
-def tab(stores: Stores) -> ScoreTab:
-    return score_tab(stores)
-
-
-@pytest.fixture
-def runs(stores: Stores, demo: PairTable) -> list[Run]:
-    """Two runs of one model, begun in the same second."""
-    made = [finished(stores.runs, "shorter", demo, np.arange(n)) for n in (30, 40)]
-    for run in made:
-        file = run.folder / "run.json"
-        file.write_text(json.dumps(json.loads(file.read_text()) | {"started": 1.7e9}))
-    return made
-
-
-def opened(tab: ScoreTab, link: object, session: Session | None = None) -> Filled:
-    return filled(tab.parts, tab.open(link, session or Session(Visitor("browser:me"))))
-
-
-@pytest.mark.parametrize(
-    "state",
-    [ScoreState(), ScoreState("runs"), ScoreState(run_id="a/&=é"), ScoreState("runs", "b")],
+FILLED = ScoreState(
+    panel="runs",
+    run="20260101-120000-1a2b",
+    page=3,
+    search="half",
+    deleting=True,
+    model="org/rm@main",
+    family="dpo",
+    reference="org/base",
+    reading="0.5,1",
+    dtype="bfloat16",
+    max_length="512",
+    chat_template="tulu",
+    tokenizer="org/tok",
+    url="http://localhost:8000",
+    judge_prompt="upstream",
+    max_tokens="64",
+    temperature="0.5",
+    which="keys",
+    per_subset="7",
+    seed="9",
+    failed="org/other",
+    pairs="section=Chat",
+    sure=True,
+    number="score",
+    width="2.5",
+    find="reward",
+    repo="org/results",
+    name="org/rm",
 )
-def test_a_link_says_what_is_looked_at(state: ScoreState) -> None:
-    assert decode_score(f"?tab={TAB}&{SCORE_LINK.encode(state)}") == state
+
+
+def test_every_field_comes_back_from_its_link() -> None:
+    assert read_score(FILLED.href()) == (FILLED, ())
+    for field in fields(FILLED):
+        alone = replace(ScoreState(), **{field.name: getattr(FILLED, field.name)})
+        assert alone.href() != "?tab=score", field.name
+        assert read_score(alone.href()) == (alone, ())
+
+
+def test_only_what_says_which_pairs_are_listed_is_kept_of_the_pairs_tab() -> None:
+    query = "section=Safety&q=sorry&pair=x:1&panel=lengths&list-page=4&sort=chosen"
+    state, dropped = read_score(f"?tab=score&pairs={query.replace('&', '%26')}")
+    assert state.pairs == "section=Safety&q=sorry" and not dropped
+    assert state.listed == PairsState.parse("?section=Safety&q=sorry")[0]
 
 
 @pytest.mark.parametrize(
     ("link", "state"),
     [
-        ("?tab=score", ScoreState()),
-        ("?tab=runs", ScoreState("runs")),
-        ("?tab=runs&source=demo&nonsense=1", ScoreState("runs")),
-        ("?tab=score&panel=nonsense", ScoreState()),
-        ("?tab=pairs&panel=runs&run=a", ScoreState()),
-        (None, ScoreState()),
+        ("", ScoreState()),
+        ("?tab=runs", ScoreState(panel="runs")),
+        ("?tab=runs&run=x", ScoreState(panel="runs", run="x")),
+        ("?tab=models&run=x", ScoreState()),
+        ("?tab=score&panel=elsewhere&page=²&page=0&which=%00", ScoreState()),
+        ("?tab=score&model=" + "x" * 501, ScoreState()),
+        (7, ScoreState()),
     ],
 )
 def test_any_link_opens_something(link: object, state: ScoreState) -> None:
-    assert decode_score(link) == state
+    assert read_score(link)[0] == state
 
 
-def test_a_link_opens_a_run_with_its_report_or_in_the_list(tab: ScoreTab, runs: list[Run]) -> None:
-    report = opened(tab, f"?tab=score&run={runs[0].id}")
-    assert "30 of 30 pairs" in report["report.cards"] and report["columns.new"]["visible"]
-    assert report.address == f"run={runs[0].id}"
-    listed = opened(tab, f"?tab=score&panel=runs&run={runs[0].id}")
-    assert "Show report" in listed["runs.listed"] and listed["columns.runs"]["visible"]
-    assert listed["report.box"].visible is True
+@given(st.text(max_size=60), st.sampled_from([field.name for field in fields(ScoreState)]))
+def test_whatever_stands_in_a_field_is_kept_or_dropped(words: str, name: str) -> None:
+    parameter = next(each.name for each in ScoreState.PARAMETERS if each.field == name)
+    state, _ = ScoreState.parse(f"?{parameter}={words}")
+    assert ScoreState.parse(state.href())[0] == state
 
 
-@pytest.mark.parametrize("panel", ["new", "runs"])
-def test_a_link_to_a_run_that_is_not_here_says_so(
-    panel: str, tab: ScoreTab, runs: list[Run]
-) -> None:
-    for run_id in ("gone", "../..", "\ud800", "<img src=x>"):
-        shown = opened(tab, f"?tab=score&panel={panel}&run={run_id}")
-        told = shown["runs.listed" if panel == "runs" else "report.status"]
-        assert "no such run" in told and "<img" not in told
-        assert shown[f"columns.{panel}"]["visible"] and "no such run" not in shown.panels
-        # Not of another run, whatever was shown before.
-        assert panel == "runs" or shown["report.cards"] == ""
-        assert "run=" not in shown.address
+def test_numbers_are_read_as_they_are_typed() -> None:
+    assert FILLED.order.settings.max_length == 512
+    assert FILLED.order.settings.temperature == 0.5
+    assert FILLED.order.reading == (0.5, 1.0)
+    rule = FILLED.rule
+    assert rule is not None and (rule.number, rule.width) == ("score", 0.025)
+    assert ScoreState().rule is None
 
 
-def test_each_of_two_runs_begun_in_one_second_leads_to_its_own_failures(
-    tab: ScoreTab, runs: list[Run]
-) -> None:
-    for run in runs:
-        session = Session(Visitor("browser:me"))
-        shown = opened(tab, f"?tab=score&run={run.id}", session)
-        name = tab.scenes.fields.name_of(run.id, *session.where)
-        html = shown["report.cards"] + shown["report.margins"]
-        links = re.findall(r'href="\?tab=pairs&amp;([^"]*)"', html)
-        assert {PairsState.parse(unescape(link))[0].model for link in links} == {name}
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"max_length": "half"}, "The max length is 'half'"),
+        ({"max_length": "-3"}, "The max length is -3"),
+        ({"max_length": "1.5"}, "The max length is 1.5"),
+        ({"max_tokens": "1e9"}, "length of an answer"),
+        ({"temperature": "-1"}, "The temperature is -1"),
+        ({"temperature": "nan"}, "The temperature is nan"),
+        ({"dtype": "int4"}, "The dtype is 'int4'"),
+        ({"family": "guess"}, "The family is 'guess'"),
+        ({"reading": "a,b"}, "A label is its number"),
+        ({"chat_template": "none such"}, "none such"),
+        ({"judge_prompt": "mine"}, "judge's prompt"),
+    ],
+)
+def test_an_order_that_is_none_is_refused_by_name(changes: dict[str, Any], words: str) -> None:
+    with pytest.raises(KnownError, match=words):
+        _ = ScoreState(**changes).order
 
 
-def test_what_is_followed_is_shown_again_after_the_list(tab: ScoreTab, runs: list[Run]) -> None:
-    session = Session(Visitor("browser:me"))
-    opened(tab, f"?tab=score&run={runs[0].id}", session)
-    for name, sent in (("panel", {"value": "runs"}), ("open", {"id": runs[1].id})):
-        listed = filled(tab.parts, tab.act(act(name, **sent), session))
-        assert listed["columns.runs"]["visible"]
-    report = filled(tab.parts, tab.act(act("panel", value="new"), session))
-    assert "40 of 40 pairs" in report["report.cards"]
-    filled(tab.parts, tab.act(act("close"), session))
-    with pytest.raises(gr.Error):
-        tab.act(act("panel", value="elsewhere"), session)
+@pytest.mark.parametrize("width", ["wide", "", "0.1", "99", "inf"])
+def test_a_width_that_is_none_is_refused(width: str) -> None:
+    with pytest.raises(KnownError, match=r"number|wide"):
+        _ = ScoreState(sure=True, width=width).rule

@@ -6,24 +6,18 @@ from html import unescape
 from pathlib import Path
 from typing import Any
 
-import gradio as gr
 import pytest
 
 from explorer.core.settings import Settings
-from explorer.reader.session import Session
 from explorer.runs.estimates import Forecast, Work, estimate
 from explorer.runs.model_list import entry_of
-from explorer.tabs.score.before_view import Find, found_words, model_card_html, offered_models
-from explorer.tabs.score.view import FindParts
+from explorer.tabs.score.before import model_card_html, offered_models
 from scoring.hub.access import Hub
-from scoring.hub.search import HubModel
 from scoring.models.devices import Device
 from scoring.models.finding import ModelPolicy
 from scoring.models.preview import Preview
 from scoring.spec import RunSettings
 from tests.conftest import DEMO_MODEL
-from tests.explorer.filling import filled, laid_out
-from tests.hub_server import Repo, served_hub
 from tests.scoring.models.test_preview import preview
 
 CPU = Device("AMD EPYC", "cpu", 21_300_000_000, 25_000_000_000, n_cores=2)
@@ -179,24 +173,3 @@ def test_no_text_is_believed(text: str) -> None:
     html = card(seen, replace(CPU, name=text))
     assert text not in html
     assert "<img" not in html
-
-
-def test_a_gated_model_is_found_as_one() -> None:
-    assert found_words(HubModel("org/rm", 1234)) == "org/rm · 1,234 downloads"
-    gated = found_words(HubModel("org/rm", 1234, is_gated=True))
-    assert gated == "org/rm · 1,234 downloads · gated"
-
-
-def test_the_hub_is_searched_and_what_is_found_is_taken(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    boxes = laid_out(lambda: FindParts(gr.Textbox(), gr.Button(), gr.Dropdown(), gr.HTML()))
-    info = {"pipeline_tag": "text-classification", "downloads": 5}
-    with served_hub({"models/org/small-rm": Repo(info=info)}, tmp_path, monkeypatch):
-        find = Find(Hub(), boxes)
-        found = filled(boxes, find.search("rm", Session()))
-    assert found.found["choices"] == [("org/small-rm · 5 downloads", "org/small-rm")]
-    assert "1 model found" in found.said
-    assert find.take("org/small-rm") == "org/small-rm"
-    none = filled(boxes, Find(Hub(offline=True), boxes).search("rm", Session()))
-    assert not none.found["visible"] and "the network is switched off" in none.said

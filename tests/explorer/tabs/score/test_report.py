@@ -1,7 +1,7 @@
-"""What a run shows while it goes on: bars, margins, the clearest failures, and how much that is."""
+"""The report of a run: bars, margins, the clearest failures, and how much that is."""
 
-import json
 import re
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from html import unescape
@@ -11,23 +11,20 @@ import numpy as np
 import pytest
 
 from explorer.core.html import part, percent
-from explorer.core.settings import Settings
-from explorer.reader.session import Session
 from explorer.reader.state import PairsState
 from explorer.results.own import own_name
 from explorer.runs.live import LiveRun
 from explorer.runs.progress import Progress
 from explorer.runs.sections import run_intervals, sections_now
 from explorer.stats.margins import MarginHistogram, margin_histogram
-from explorer.tabs.score.run_view import (
-    WORST_SUBSETS,
-    run_shown,
-    sections_html,
+from explorer.tabs.score.report import (
+    WORST_PAIRS,
+    Reported,
+    numbers_html,
+    progress_of,
+    status_html,
     sure_words,
-    worst_html,
 )
-from explorer.tabs.score.state import ScoreState
-from explorer.tabs.score.view import ReportParts, build_score
 from scoring.benchmark import COUNTS, SUBSETS
 from scoring.engine.packing import random_order
 from scoring.interval import Interval
@@ -35,7 +32,6 @@ from scoring.record import Run
 from scoring.spec import RunFacts, ScoredPair
 from scoring.summary import summarise
 from scoring.sure import SureInterval, SureRule, Watch
-from tests.explorer.filling import Filled, filled, laid_out
 from tests.explorer.html_reading import HtmlReading
 
 FACTS = RunFacts(
@@ -60,20 +56,18 @@ def everything() -> list[ScoredPair]:
     return [pair for each in SUBSETS for pair in pairs(COUNTS[each], each)]
 
 
-@pytest.fixture(scope="module")
-def report() -> ReportParts:
-    return laid_out(build_score, Settings(home=Path("unused"))).report
+def numbers_of(scored: Sequence[ScoredPair]) -> str:
+    """The report of a run with these pairs."""
+    progress = Progress("running", len(scored), RUN, tuple(scored), 10.0)
+    return numbers_html(Reported(progress, None, own_name(RUN), can_go_on=False))
 
 
-def told_of(progress: Progress, model: str = "") -> LiveRun:
-    """A run that is so far."""
+def status_of(progress: Progress, model: str = "", *, has_ended: bool = False) -> str:
     live = LiveRun("", model)
     live.progress = progress
-    return live
-
-
-def drawn(report: ReportParts, progress: Progress) -> Filled:
-    return filled(report, run_shown(report, Session(), told_of(progress)))
+    if has_ended:
+        live.ended.set()
+    return status_html(Reported(progress, live, "", can_go_on=False))
 
 
 def test_a_bar_has_its_whisker_where_it_belongs() -> None:
@@ -93,10 +87,8 @@ def test_each_section_has_a_line() -> None:
 
 
 def test_a_row_of_the_result_leads_to_all_pairs_of_its_subset() -> None:
-    scored = [*pairs(4), *pairs(2, "donotanswer")]
-    html = sections_html(
-        own_name(RUN), summarise(scored, "classifier"), run_intervals(scored, FACTS)
-    )
+    html = numbers_of([*pairs(4), *pairs(2, "donotanswer")])
+    html = html.partition('<table class="sections">')[2].partition("</table>")[0]
     assert html.count("weighted mean") == 2  # of sections, not of their subsets
     linked = dict(re.findall(r'<a href="\?tab=pairs&amp;([^"]+)" data-go="">([^<]+)</a>', html))
     states = {words: PairsState.parse(unescape(query))[0] for query, words in linked.items()}
@@ -126,77 +118,76 @@ def test_the_last_bars_say_that_they_hold_all_that_lies_beyond() -> None:
 
 def test_the_clearest_failures_lead_to_their_pairs() -> None:
     hostile = replace(pairs(1)[0], key="<i>&pair=x", chosen_reward=-99.0)
-    html = worst_html(own_name(RUN), [*pairs(40), hostile])
-    read = HtmlReading(html, {"div", "b", "ul", "li", "a", "bdi", "small"})
-    assert html.count("<li>") == WORST_SUBSETS and "hep-go:39" in read.words
+    html = numbers_of([*pairs(40), hostile]).partition("live-worst")[2].partition("</ul>")[0]
+    assert html.count("<li>") == WORST_PAIRS and "hep-go:39" in html
     assert html.index("&lt;i&gt;") < html.index("hep-go:39")
     query = html.split('href="?tab=pairs&amp;')[1].split('"')[0].replace("&amp;", "&")
     state = PairsState.parse(query)[0]
     assert (state.model, state.key) == (own_name(RUN), hostile.key)
-    assert worst_html(own_name(RUN), pairs(1)) == ""
+    assert "live-worst" not in numbers_of(pairs(1))
 
 
-def test_an_update_is_small_whatever_the_run_has(report: ReportParts) -> None:
+def test_a_report_is_small_whatever_the_run_has() -> None:
     for n in (1, 50, 2985):
-        now = drawn(report, Progress("running", 2985, RUN, tuple(everything()[:n]), 10.0))
-        assert len(json.dumps(now)) < 40_000
+        assert len(numbers_of(everything()[:n])) < 40_000
 
 
-def test_the_newest_pair_comes_first_and_each_is_opened_by_its_row(report: ReportParts) -> None:
-    found = drawn(report, Progress("running", 4, RUN, tuple(pairs(4)), 1.0)).rows
-    rows = re.findall(r"<tr>(.*?)</tr>", found.split("<tbody>")[1], re.S)
+def test_the_newest_pair_comes_first_and_each_is_opened_by_its_row() -> None:
+    table = numbers_of(pairs(4)).partition('id="scored"')[2]
+    rows = re.findall(r"<tr>(.*?)</tr>", table.split("<tbody>")[1], re.DOTALL)
     assert re.findall(r">([^<>\s]+)<", rows[0]) == ["hep-go:3", "lost", "−4.000", "−4.000", "0.000"]
     [link] = re.findall(r'href="\?tab=pairs&amp;([^"]*)"', rows[0])
     state = PairsState.parse(unescape(link))[0]
     assert (state.model, state.key, state.kind) == (own_name(RUN), "hep-go:3", "all")
 
 
-def test_failures_are_listed_and_counted(report: ReportParts) -> None:
-    for stage in ("running", "finished"):
-        now = drawn(report, Progress(stage, 4, RUN, tuple(pairs(4)), 1.0))
-        assert "Clearest failures" in now.margins
-        assert "Inspect failures (2)" in now.cards
+def test_failures_are_listed_and_counted() -> None:
+    html = numbers_of(pairs(4))
+    assert "Clearest failures" in html and "Inspect failures (2)" in html
 
 
 @pytest.mark.parametrize("each_of", [COUNTS, dict.fromkeys(SUBSETS, 3)])
-def test_every_headline_score_has_its_interval(
-    each_of: dict[str, int], report: ReportParts
-) -> None:
+def test_every_headline_score_has_its_interval(each_of: dict[str, int]) -> None:
     """The RewardBench score of a whole run, and the mean of sections of some pairs of each."""
     rows = tuple(pair for subset, n in each_of.items() for pair in pairs(n, subset))
-    now = drawn(report, Progress("finished", len(rows), RUN, rows, 1.0))
-    score = HtmlReading(now.cards, {"a", "h2", "div", "p", "span"}).of_class["card"][1]
+    cards = numbers_of(rows).partition('<div class="cards">')[2]
+    score = re.findall(r'<div class="card">(.*?)</div></div>', cards, re.DOTALL)[1]
     interval = run_intervals(rows, FACTS).score
     assert interval is not None
     assert ("not the RewardBench score" in score) == (each_of is not COUNTS)
     assert f"95 % interval {percent(interval.low)} to {percent(interval.high)}" in score
 
 
-def test_hostile_names_are_shown_as_they_are(report: ReportParts) -> None:
-    now = drawn(report, Progress("running", 4, RUN, tuple(pairs(4)), 1.0))
-    for html in (now.cards, now.sections, now.margins, now.facts):
-        assert "<b>rm" not in html
+def test_hostile_names_are_shown_as_they_are() -> None:
+    html = numbers_of(pairs(4))
+    assert "<b>rm" not in html and "&lt;b&gt;rm" in html
 
 
-def test_of_packs_that_come_faster_than_they_are_drawn_the_end_is(report: ReportParts) -> None:
+def test_of_packs_that_come_fast_the_end_is_told() -> None:
     rows = tuple(pairs(60))
     stream = [Progress("running", 60, RUN, rows[: n + 1], 1.0) for n in range(60)]
     stream += [Progress("finished", 60, RUN, rows, 1.0)]
     live = LiveRun("", "m")
     live.drive(lambda: (each for each in stream))
-    found = filled(report, run_shown(report, Session(), live))
-    assert "Finished" in found.status and found.ended == (RUN.id, live.id)
+    assert progress_of(live).stage == "finished"
 
 
-@pytest.mark.parametrize("run", [None, RUN])
-def test_a_word_leaves_the_report_where_it_is(run: Run | None, report: ReportParts) -> None:
-    session = Session()
-    session.show(ScoreState(run_id="earlier"))
-    failed = Progress("failed", 4, run, message="<b>no</b>")
-    told = filled(report, run_shown(report, session, told_of(failed)))
-    assert "&lt;b&gt;no" in told.status
-    assert told.cards == told.margins == told.rows == {"__type__": "update"}
-    assert session.seen(ScoreState).run_id == (run.id if run else "earlier")
+def test_a_message_is_text_and_a_run_without_pairs_has_no_report() -> None:
+    failed = Progress("failed", 4, RUN, message="<b>no</b>")
+    assert "&lt;b&gt;no" in status_of(failed)
+    assert numbers_html(Reported(failed, None, "", can_go_on=False)) == ""
+
+
+def test_a_run_that_is_to_stop_says_so_until_it_has() -> None:
+    live = LiveRun("", "m")
+    live.progress = Progress("running", 4, RUN, tuple(pairs(2)), 1.0)
+    live.stop.set()
+    seen = Reported(live.progress, live, "", can_go_on=True)
+    assert "topping" in status_html(seen) and "Resume" not in status_html(seen)
+    live.ended.set()
+    stopped = replace(seen, progress=replace(live.progress, stage="stopped"))
+    assert "Resume</button>" in status_html(stopped)
+    assert f'data-value="{RUN.id}"' in status_html(stopped)
 
 
 def looked(done: int, width: float = 0.2) -> SureInterval:

@@ -1,21 +1,13 @@
-"""What the Score tab says of a model before it runs, and the search for one on the Hub."""
-
-from dataclasses import dataclass
-
-import gradio as gr
+"""What the Score tab says of a model before it runs."""
 
 from explorer.core.html import bytes_words, count_text, note, render
-from explorer.core.parts import EVENT, Filling, guarded
 from explorer.core.settings import Settings
 from explorer.core.text import text
-from explorer.reader.session import Session
 from explorer.runs.estimates import Forecast, work_of
 from explorer.runs.model_list import ModelEntry, entry_of, licence_note, model_list
 from explorer.runs.selections import Selection
-from explorer.tabs.score.view import FindParts
 from scoring.hub.access import Hub, parse_hub_id
 from scoring.hub.cache import is_cached
-from scoring.hub.search import HubModel, search_models
 from scoring.models.devices import Device
 from scoring.models.finding import DEMO_NAME
 from scoring.spec import BASELINES
@@ -77,42 +69,3 @@ def known_size(model: object, device: Device) -> str:
     memory, free = bytes_words(entry.memory_bytes()), bytes_words(device.free_bytes)
     size = f"{entry.billions:g}"
     return note(text("score.known_size", size=size, memory=memory, free=free, device=device.words))
-
-
-def found_words(model: HubModel) -> str:
-    """What the search says of a model that it found."""
-    downloads = f"{model.downloads:,}"
-    if model.is_gated:
-        return text("score.found_gated", model=model.id, n=downloads)
-    return text("score.found", model=model.id, n=downloads)
-
-
-@dataclass(frozen=True)
-class Find:
-    """The callbacks of the search on the Hub."""
-
-    hub: Hub
-    parts: FindParts
-
-    @guarded
-    def search(self, words: object, session: Session) -> Filling:
-        """Models on the Hub by their names; with the visitor's own token, if any."""
-        found = search_models(words, self.hub, token=session.visitor.token)
-        choices = [(found_words(model), model.id) for model in found.models]
-        return {
-            self.parts.found: gr.update(choices=choices, value=None, visible=bool(choices)),
-            self.parts.said: note(found.reason or text("score.found_n", n=len(choices))),
-        }
-
-    @guarded
-    def take(self, model: object) -> object:
-        """Put a model that was found where one is typed."""
-        return model if isinstance(model, str) else gr.skip()
-
-
-def wire_find(find: Find, model: gr.Dropdown, session: gr.State) -> None:
-    """Connect the components. model: where one is typed."""
-    parts = find.parts
-    for asked in (parts.words.submit, parts.press.click):
-        asked(find.search, [parts.words, session], [parts.found, parts.said], **EVENT)
-    parts.found.input(find.take, parts.found, model, **EVENT)

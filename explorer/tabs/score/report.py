@@ -1,0 +1,194 @@
+"""The report of a run, as regions: its status, its numbers, its margins, its newest pairs."""
+
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from statistics import median
+from typing import Any
+
+import numpy as np
+
+from explorer.core.html import percent, render, step_html, time_words
+from explorer.core.text import text
+from explorer.reader.links import failures_query
+from explorer.reader.reading import PAGE_ROWS
+from explorer.reader.state import PairsState, changed, every_pair
+from explorer.runs.cards import card_of
+from explorer.runs.facts import tie_words
+from explorer.runs.live import LiveRun
+from explorer.runs.progress import Progress
+from explorer.runs.sections import run_intervals, sections_now
+from explorer.stats.margins import margin_histogram
+from scoring.benchmark import SECTIONS, section_of
+from scoring.errors import KnownError
+from scoring.record import Run
+from scoring.results.accuracies import v2_names
+from scoring.spec import ScoredPair
+from scoring.summary import Summary, summarise
+from scoring.sure import SureInterval
+
+WORST_PAIRS = 5
+"""Pairs that are lost most clearly, which are listed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reported:
+    """A run at a moment.
+
+    live: while it goes on here, or where this server saw its end. name: what the run is called
+        among models. can_go_on: whether its owner can resume it.
+    """
+
+    progress: Progress
+    live: LiveRun | None
+    name: str
+    can_go_on: bool
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether there is more to come of it here."""
+        return self.live is not None and not self.live.ended.is_set()
+
+    @property
+    def run_id(self) -> str:
+        """Of the stored run, else that of the one under way."""
+        if self.progress.run is not None:
+            return self.progress.run.id
+        return self.live.id if self.live is not None else ""
+
+    @property
+    def has_pairs(self) -> bool:
+        """Whether any pair is scored."""
+        return bool(self.progress.scored) and self.progress.run is not None
+
+
+def progress_of(seen: LiveRun | Run) -> Progress:
+    """How far a run is; of one that ended with its pairs, as far as they can be read.
+
+    Raises:
+        KnownError: a stored run cannot be read.
+    """
+    if isinstance(seen, LiveRun):
+        ended = seen.ended.is_set()  # asked first: what is told last is not missed then
+        now = seen.progress
+        if ended and now.run is not None:
+            with suppress(KnownError):
+                return replace(now, scored=tuple(now.run.rows()))
+        return now
+    stage: Any = "left" if seen.status == "running" else seen.status
+    rows, sure = tuple(seen.rows()), card_of(seen).sure
+    return Progress(stage, seen.facts.n_pairs, seen, rows, seen.seconds, sure=sure)
+
+
+def status_html(seen: Reported) -> str:
+    """How far the run is, in words and as a bar."""
+    progress, live = seen.progress, seen.live
+    done, total, wait = len(progress.scored), progress.total, progress.wait_seconds
+    left = progress.seconds_left
+    words = text(
+        f"stage.{progress.stage}",
+        model=(progress.run.facts.model if progress.run else live.model if live else "")[:200],
+        done=f"{done:,}",
+        total=f"{total:,}",
+        seconds=f"{progress.seconds:.1f}",
+        rate=f"{progress.rate or 0:.1f}",
+        left="–" if left is None else time_words(left),
+        message=progress.message,
+        ahead=progress.ahead,
+        wait="" if wait is None else text("score.waiting_known", seconds=time_words(wait)),
+    )
+    if seen.goes_on and live is not None and live.stop.is_set():
+        words = text("score.stopping")
+    elif progress.stage == "stopped" and progress.message:
+        words = f"{words} {progress.message}"
+    step = progress.step
+    if step is not None and progress.stage == "loading" and step.total is not None:
+        return step_html(step)
+    return render(
+        "tabs/score/status.html",
+        stage=progress.stage,
+        words=words,
+        share=done / total if total else 0.0,
+        sure=sure_words(progress.sure, progress.stage == "stopped") if progress.sure else "",
+        resumes=seen.run_id if seen.can_go_on and not seen.goes_on else "",
+    )
+
+
+def sure_words(sure: SureInterval, ended: bool) -> str:
+    """What is sure since the last look, what was asked, and when the next look is.
+
+    ended: whether the run was stopped, be it because it is sure.
+    """
+    number = text(f"sure.{sure.rule.number}")
+    if sure.estimate is None:
+        return text("sure.waiting", number=number, n=f"{sure.following or 0:,}")
+    words = text(
+        "sure.now",
+        number=number,
+        estimate=percent(sure.estimate),
+        low=percent(sure.low),
+        high=percent(sure.high),
+        width=f"{100 * sure.width:.1f}",
+        wanted=f"{100 * sure.rule.width:.1f}",
+        n=f"{sure.n:,}",
+    )
+    if sure.is_enough:
+        return f"{text('sure.enough')} {words}" if ended else words
+    if sure.following is None:
+        return words
+    return f"{words} " + text("sure.following", n=f"{sure.following:,}")
+
+
+def numbers_html(seen: Reported) -> str:
+    """What was scored with what, the numbers, each section, the margins, and the newest pairs."""
+    run, scored, name = seen.progress.run, seen.progress.scored, seen.name
+    if run is None or not scored:
+        return ""
+    summary = summarise(scored, run.facts.family)
+    intervals = run_intervals(scored, run.facts)
+    chosen = np.array([pair.chosen_reward for pair in scored], np.float64)
+    rejected = np.array([pair.rejected_reward for pair in scored], np.float64)
+    known = [pair.margin for pair in scored if pair.margin is not None]
+    every = every_pair(name)
+    return render(
+        "tabs/score/numbers.html",
+        run=run,
+        summary=summary,
+        intervals=intervals,
+        n=len(scored),
+        margin=median(known) if known else None,
+        failures=failures_query(name),
+        sections=sections_now(summary, intervals),
+        names=_subsets_of_sections(summary),
+        ties=tie_words(summary.total.tie),
+        query=lambda facet, value: changed(every, {facet: (value,)}).query_string,
+        histogram=margin_histogram(chosen, rejected),
+        worst=[
+            (pair.key, pair.margin, failures_query(name, PairsState(key=pair.key)))
+            for pair in _worst(scored)
+        ],
+        newest=[
+            (
+                pair.key,
+                replace(every, key=pair.key).query_string,
+                pair.outcome,
+                (pair.margin, pair.chosen_reward, pair.rejected_reward),
+            )
+            for pair in reversed(scored[-PAGE_ROWS:])
+        ],
+    )
+
+
+def _subsets_of_sections(summary: Summary) -> dict[str | None, list[str]]:
+    if summary.v2:
+        return {section: [name] for section, name in v2_names(summary.subsets).items()}
+    return {
+        section: [name for name in summary.subsets if section_of(name) == section]
+        for section in (*SECTIONS, None)
+    }
+
+
+def _worst(scored: Sequence[ScoredPair]) -> list[ScoredPair]:
+    """The losses with the widest margins."""
+    lost = [pair for pair in scored if pair.margin is not None and pair.margin < 0]
+    return sorted(lost, key=lambda pair: (pair.margin, pair.key))[:WORST_PAIRS]

@@ -1,0 +1,458 @@
+"""The Score tab: which pairs are chosen, what a run shows, what its owner can do with it."""
+
+import json
+import re
+import shutil
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from html import unescape
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode
+
+import numpy as np
+import pytest
+
+from explorer.api.scoring import runs_json
+from explorer.core.address_view import NOTHING_SENT, Sent
+from explorer.data.table import PairTable
+from explorer.page import score_view
+from explorer.results.own import own_names
+from explorer.runs.cards import RunCard, card_of, write_card
+from explorer.runs.store import RunStore
+from explorer.runs.visitors import Visitor
+from explorer.stores import Stores, open_stores
+from explorer.tabs.score.exports import RUN_FORMATS
+from explorer.tabs.score.runs_list import PAGE_RUNS
+from explorer.tabs.score.state import read_score
+from explorer.tabs.score.view import ScoreView
+from scoring.errors import KnownError
+from scoring.hub.access import Hub
+from scoring.record import Run
+from tests.conftest import PATIENCE, until
+from tests.explorer.beginning import begun, finished, stopped
+from tests.hub_server import Repo, served_hub
+
+HOSTILE = "<img src=x onerror=alert(1)>"
+ME, YOU = Visitor("browser:me", "page"), Visitor("browser:you", "other")
+
+
+@pytest.fixture
+def score(stores: Stores) -> ScoreView:
+    """Of a server that has no runs yet."""
+    shutil.rmtree(stores.runs.store.folder, ignore_errors=True)
+    return score_view(stores)
+
+
+@pytest.fixture
+def shared(score: ScoreView, stores: Stores) -> ScoreView:
+    """Of a server for people who do not know each other, with the same runs."""
+    return score_view(open_stores(replace(stores.settings, public=True)))
+
+
+def query_of(asked: Mapping[str, Any]) -> str:
+    """The address with these parameters, in whose names "_" stands for "-"."""
+    return "?tab=score&" + urlencode({name.replace("_", "-"): each for name, each in asked.items()})
+
+
+def regions(
+    score: ScoreView, sent: Sent = NOTHING_SENT, who: Visitor = ME, **asked: Any
+) -> dict[str, str]:
+    """What an address shows."""
+    _, written = score.regions(query_of(asked), who, sent)
+    return {name: write() for name, write in written.items()}
+
+
+def words(html: str) -> str:
+    return re.sub(r"\s+", " ", unescape(re.sub(r"<[^>]*>", " ", html)))
+
+
+def scored(
+    score: ScoreView, sent: Sent = NOTHING_SENT, who: Visitor = ME, **asked: Any
+) -> dict[str, str]:
+    """What is shown at the end of a run that is started with a form."""
+    address = score.start(query_of({"model": "longer", **asked}), who, sent)
+    until(lambda: not score.runs.live.of(who))
+    _, written = score.regions(address, who, NOTHING_SENT)
+    return {name: write() for name, write in written.items()}
+
+
+# Which pairs
+
+
+@pytest.mark.parametrize(
+    ("asked", "sent", "said"),
+    [
+        ({}, {}, "188 pairs selected"),
+        ({"pairs": "section=Chat"}, {}, "40 pairs selected"),
+        ({"which": "subset", "pairs": "section=Chat"}, {}, "92 pairs selected"),
+        ({"which": "subset", "per-subset": 1, "seed": 7}, {}, "23 pairs selected"),
+        ({"which": "keys"}, {"keys": "{first}, {first};\n{last}"}, "2 pairs selected"),
+        (
+            {"which": "typed"},
+            {"prompt": "[user]\nHi.", "chosen": "Hello.", "rejected": "No."},
+            "1 pair selected",
+        ),
+        ({"which": "keys"}, {}, "No pairs are selected"),
+        ({"which": "keys"}, {"keys": HOSTILE}, "has no pair"),
+        ({"which": "subset", "per-subset": 0}, {}, "Pairs per subset is 0"),
+        ({"which": "subset", "per-subset": "many"}, {}, "Pairs per subset is 'many'"),
+        ({"which": "subset", "per-subset": "²"}, {}, "Pairs per subset is '²'"),
+        ({"which": "subset", "seed": "-1"}, {}, "Seed is"),
+        ({"which": "failed"}, {}, "Choose"),
+        ({"which": "failed", "failed": HOSTILE}, {}, "There are no per-pair results"),
+        ({"which": "typed"}, {}, "The prompt is empty"),
+        ({"which": "typed"}, {"prompt": "a", "chosen": "b"}, "The rejected response is empty"),
+        ({"pairs": "section=Nowhere"}, {}, "188 pairs selected"),
+        ({"pairs": "q=no+such+words"}, {}, "No pairs are selected"),
+    ],
+)
+def test_how_many_pairs_are_chosen_is_said(
+    asked: dict[str, Any], sent: dict[str, str], said: str, score: ScoreView, demo: PairTable
+) -> None:
+    keys = {"first": demo.keys[0], "last": demo.keys[-1]}
+    sent = {name: value.format_map(keys) if "{" in value else value for name, value in sent.items()}
+    told = regions(score, sent, **asked)["selected"]
+    assert said in words(told) and HOSTILE not in told
+
+
+def test_each_way_shows_what_it_needs(score: ScoreView, demo: PairTable) -> None:
+    for which, needed in {"subset": "per-subset", "failed": "failed-model"}.items():
+        assert f'id="{needed}"' in regions(score, which=which)["choice"]
+    keys = regions(score, which="keys")["texts"]
+    assert demo.keys[0] in keys and 'data-sent="keys"' in keys
+    assert regions(score, which="typed")["texts"].count("<textarea") == 3
+    assert regions(score)["texts"] == ""
+    assert "The current filter, 40 pairs" in words(regions(score, pairs="section=Chat")["choice"])
+    assert "All 188 pairs" in words(regions(score)["choice"])
+
+
+def test_the_pairs_that_a_run_did_not_win_are_scored_again(score: ScoreView) -> None:
+    first = scored(score, which="subset")
+    name = re.findall(r"model=([^&\"]+)", first["numbers"])[0]
+    [run] = score.runs.store.own(ME)
+    again = scored(score, model="shorter", which="failed", failed=own_name_of(score, run))
+    lost = int(re.findall(r"Inspect failures \(([\d,]+)\)", first["numbers"])[0])
+    assert f"{lost} of {lost} pairs" in words(again["numbers"]) and name
+
+
+def own_name_of(score: ScoreView, run: Run) -> str:
+    return next(n for n, each in own_names([run], ()).items() if each.id == run.id)
+
+
+def test_a_pair_that_is_typed_is_scored(score: ScoreView) -> None:
+    sent = {"prompt": "Hi.", "chosen": "Hello there!", "rejected": HOSTILE[:5]}
+    shown = scored(score, sent, which="typed")
+    assert "a typed pair" in shown["numbers"] and "1 of 1 pair" in words(shown["numbers"])
+
+
+# The model
+
+
+def test_an_address_looks_at_no_model_of_the_hub(score: ScoreView) -> None:
+    shown = regions(score, model="org/<b>rm")
+    assert "Look at this model" in shown["card"] and "<b>rm" not in shown["card"]
+    address = "?tab=score&model=org/rm"
+    assert score.look(address, ME, {}) == address
+    until(lambda: "data-refresh" not in regions(score, model="org/rm")["card"])
+    assert "org/rm is not on this machine" in regions(score, model="org/rm")["card"]
+    assert "Look at this model" in regions(score, who=YOU, model="org/rm")["card"]
+
+
+def test_the_bundled_model_is_looked_at_at_once(score: ScoreView) -> None:
+    until(lambda: "classifier" in regions(score)["card"])
+    assert "3.8 million" in regions(score)["card"]
+
+
+def test_what_is_wrong_with_the_order_is_said_in_its_card(score: ScoreView) -> None:
+    told = regions(score, max_length=HOSTILE)["card"]
+    assert "The max length is" in told and HOSTILE not in told
+
+
+def test_a_public_server_does_not_speak_of_folders(score: ScoreView, shared: ScoreView) -> None:
+    assert "a folder on this machine" in regions(score)["model"]
+    assert "a folder on this machine" not in regions(shared)["model"]
+
+
+def test_the_hub_is_searched_and_what_is_found_is_taken(
+    stores: Stores, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    online = replace(stores, settings=replace(stores.settings, offline=False), hub=Hub())
+    score = score_view(online)
+    info = {"pipeline_tag": "text-classification", "downloads": 5}
+    with served_hub({"models/org/small-rm": Repo(info=info)}, tmp_path, monkeypatch):
+        assert "found" not in regions(score, find="rm")["found"].replace('class="found"', "")
+        score.find("?tab=score&find=rm", ME, {})
+        until(lambda: "1 model found" in words(regions(score, find="rm")["found"]))
+        assert "org/small-rm" in regions(score, find="rm")["found"]
+    taken = score.take("?tab=score&find=rm", ME, {"value": "org/small-rm"})
+    assert read_score(taken)[0].model == "org/small-rm"
+
+
+# A run
+
+
+def test_a_run_is_reported_listed_and_seen_by_its_owners_pages_alone(
+    score: ScoreView, shared: ScoreView
+) -> None:
+    shown = scored(shared, which="subset", per_subset=1)
+    assert "Finished" in shown["status"] and "23 of 23 pairs" in words(shown["numbers"])
+    assert "Against published results" in shown["check"]
+    [run] = shared.runs.store.own(ME)
+    assert run.id in shown["latest"] and f"run={run.id}" in shown["bar"]
+    mine, other = regions(shared, run=run.id), regions(shared, who=YOU, run=run.id)
+    assert "23 of 23 pairs" in words(mine["numbers"])
+    assert "There is no such run" in other["bar"] and run.id not in str(other)
+    gone = regions(shared, who=YOU, run="20200101-000000-0000000000000000")
+    assert words(gone["bar"]) == words(other["bar"])  # somebody else's is as one that is gone
+
+
+def test_the_last_run_is_shown_where_none_is_asked_for(score: ScoreView) -> None:
+    assert "Nothing scored yet" in regions(score)["status"]
+    scored(score, which="subset")
+    assert "Finished" in regions(score)["status"]
+    assert "Nothing scored yet" in regions(score, who=YOU)["status"] or not score.settings.public
+
+
+def test_why_a_run_was_refused_is_told_beside_the_report_of_the_last(score: ScoreView) -> None:
+    scored(score, which="subset", per_subset=1)
+    shown = scored(score, model="no-one/no-such-model")
+    assert "no-one/no-such-model is not on this machine" in shown["status"]
+    assert "23 of 23 pairs" in words(shown["numbers"])
+    assert "disabled" not in shown["buttons"].split("stop")[0]
+
+
+def test_a_run_ends_when_it_is_sure(score: ScoreView) -> None:
+    shown = scored(score, sure=1, width=40)
+    assert "Sure enough" in shown["status"] or "Finished" in shown["status"]
+    refused = scored(score, sure=1, width="wide")
+    assert "The width of an interval must be a number" in refused["status"]
+
+
+@pytest.fixture
+def busy(stores: Stores, demo: PairTable) -> Iterator[Callable[[], None]]:
+    """Somebody else scores, so that runs wait; until it is called."""
+    stream = begun(stores.runs, "she", "longer", demo, np.arange(3))
+    next(stream)
+    yield stream.close
+    stream.close()
+
+
+def test_every_page_sees_the_run_under_way_and_stops_it(
+    score: ScoreView, busy: Callable[[], None]
+) -> None:
+    address = score.start("?tab=score&model=longer", ME, {})
+    for query in (address, "?tab=score"):
+        _, written = score.regions(query, ME, {})
+        assert "ahead of you in the queue" in written["status"]()
+        for name in ("status", "numbers", "latest", "buttons"):
+            assert (name == "numbers") or "data-refresh" in written[name]()
+        start, stop = re.findall(r"<button[^>]*>", written["buttons"]())
+        assert "disabled" in start and "disabled" not in stop
+    assert "A run of longer is waiting" in regions(score, panel="runs")["runs"]
+    score.stop("?tab=score", ME, {})
+    until(lambda: not score.runs.live.of(ME))
+    _, written = score.regions(address, ME, {})
+    assert "topped" in written["status"]() and "data-refresh" not in written["status"]()
+
+
+def test_nobody_stops_anothers_run(shared: ScoreView, busy: Callable[[], None]) -> None:
+    address = shared.start("?tab=score&model=demo&which=subset&per-subset=40", ME, {})
+    shared.stop(address, YOU, {})
+    shared.stop("?tab=score", YOU, {})
+    [live] = shared.runs.live.of(ME)
+    assert not live.stop.is_set()
+    live.stop.set()
+    assert live.ended.wait(PATIENCE)
+
+
+def test_a_stopped_run_is_gone_on_with(score: ScoreView, stores: Stores, demo: PairTable) -> None:
+    stream = begun(stores.runs, "me", "demo", demo, np.arange(60))
+    next(now for now in stream if now.scored)
+    run = stopped(stream).run
+    assert run is not None
+    n = 60 - len(run.rows())
+    listed = regions(score, panel="runs", run=run.id)["runs"]
+    assert f"Resume ({n} pairs left)" in words(listed)
+    assert "Resume" in regions(score, run=run.id)["status"]
+    address = score.resume("?tab=score&panel=runs", ME, {"value": run.id})
+    assert read_score(address)[0].panel == "new"
+    until(lambda: not score.runs.live.of(ME))
+    assert len(run.rows()) == 60
+    _, written = score.regions(address, ME, {})
+    assert "Finished" in written["status"]()
+    assert score.regions(address, ME, {})[0].endswith(f"run={run.id}")
+
+
+def test_a_run_that_is_gone_says_so_and_the_form_is_there(score: ScoreView) -> None:
+    for run_id in ("gone", "../..", "a\0b", "x" * 500):
+        shown = regions(score, run=run_id)
+        assert "There is no such run" in shown["bar"] and 'id="start"' in shown["buttons"]
+
+
+# The list
+
+
+def test_an_open_run_says_what_it_rests_on(
+    score: ScoreView, stores: Stores, demo: PairTable
+) -> None:
+    run = finished(stores.runs, "longer", demo, np.arange(4), HOSTILE)
+    shown = regions(score, panel="runs", run=run.id)["runs"]
+    assert "longer" in words(shown) and "4 / 4" in words(shown) and HOSTILE not in shown
+    assert "Its failures" in shown and "panel=compare" in shown and "<dt>device</dt>" in shown
+    assert "No runs yet" in regions(score, panel="runs", who=Visitor("x"))["runs"] or (
+        not score.settings.public
+    )
+
+
+def test_a_run_is_named_shared_and_removed_in_two_steps(
+    score: ScoreView, stores: Stores, demo: PairTable
+) -> None:
+    run = finished(stores.runs, "longer", demo, np.arange(4))
+    query = f"?tab=score&panel=runs&run={run.id}"
+    assert score.rename(query, ME, {"value": HOSTILE}) == query
+    assert card_of(run).title == HOSTILE
+    assert HOSTILE not in regions(score, panel="runs", run=run.id)["runs"]
+    score.share(query, ME, {"value": "1"})
+    assert card_of(run).public and "checked" in regions(score, panel="runs", run=run.id)["runs"]
+    score.share(query, ME, {"value": ""})
+    assert not card_of(run).public
+    assert "Yes, delete it" not in regions(score, panel="runs", run=run.id)["runs"]
+    assert "Yes, delete it" in regions(score, panel="runs", run=run.id, delete=1)["runs"]
+    assert score.remove(query, ME, {"value": run.id}) == "?tab=score&panel=runs"
+    assert not run.folder.exists()
+
+
+@pytest.mark.parametrize("title", ["x" * 81, "a" * 10**5])
+def test_a_name_that_is_none_is_refused(
+    title: str, score: ScoreView, stores: Stores, demo: PairTable
+) -> None:
+    run = finished(stores.runs, "longer", demo, np.arange(3))
+    with pytest.raises(KnownError, match="at most 80 characters"):
+        score.rename(f"?tab=score&run={run.id}", ME, {"value": title})
+
+
+def test_who_does_not_own_a_public_run_can_look_at_it_and_change_nothing(
+    shared: ScoreView, stores: Stores, demo: PairTable
+) -> None:
+    run = finished(stores.runs, "longer", demo, np.arange(4))
+    write_card(run.folder, replace(card_of(run), public=True))
+    query = f"?tab=score&panel=runs&run={run.id}"
+    for who, is_own in ((ME, True), (YOU, False)):
+        shown = regions(shared, who=who, panel="runs", run=run.id)["runs"]
+        assert "4 / 4" in words(shown)
+        assert ("Delete…" in shown) is ("run-owned" in shown) is is_own
+    for change in (shared.rename, shared.share, shared.remove):
+        with pytest.raises(KnownError, match="There is no such run"):
+            change(query, YOU, {"value": run.id if change == shared.remove else "1"})
+    assert run.folder.exists() and not card_of(run).title
+
+
+DAMAGED: list[bytes | Mapping[str, Any] | None] = [
+    None,
+    b"",
+    b'{"facts": {"mod',
+    b"null",
+    b"[]",
+    b"\xff\xfe",
+    b"[" * 99_999,
+    {"facts": None},
+    {"facts": {"model": 5}},
+    {"status": "gone"},
+    {"started": "today"},
+    {"seconds": -1},
+    {"tokens": 10**400},
+]
+"""What is in the file of a run: nothing, other bytes, or what it holds but for this."""
+
+
+@pytest.mark.parametrize("damage", DAMAGED, ids=lambda damage: str(damage)[:20])
+@pytest.mark.parametrize("name", ["run.json", "card.json"])
+def test_a_damaged_run_is_listed_and_removed_and_harms_no_other(
+    score: ScoreView,
+    stores: Stores,
+    demo: PairTable,
+    name: str,
+    damage: bytes | Mapping[str, Any] | None,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    other, run = (finished(stores.runs, "longer", demo, np.arange(n)) for n in (4, 5))
+    path = run.folder / name
+    content = path.read_bytes()
+    path.unlink()
+    if isinstance(damage, bytes):
+        path.write_bytes(damage)
+    elif damage is not None:
+        path.write_text(json.dumps({**json.loads(content), **damage}))
+    caplog.clear()
+    listed = regions(score, panel="runs")["runs"]
+    assert other.id in listed and run.id in listed
+    if name == "run.json":
+        assert f"{run.id} is damaged" in listed
+    told = runs_json(stores.runs.store, ME)["runs"]
+    assert other.id in [each["id"] for each in told]
+    assert own_names(stores.runs.store.visible(ME), ())
+    score.remove("?tab=score&panel=runs", ME, {"value": run.id})
+    listed = regions(score, panel="runs")["runs"]
+    assert not run.folder.exists() and run.id not in listed and other.id in listed
+    assert not [record for record in caplog.records if record.exc_info]
+
+
+def test_a_damaged_run_is_its_owners_alone(stores: Stores, demo: PairTable) -> None:
+    run = finished(stores.runs, "longer", demo, np.arange(4))
+    (run.folder / "run.json").write_text("null")
+    store = RunStore(replace(stores.settings, public=True))
+    assert store.damaged(ME) == [run.id]
+    assert store.damaged(YOU) == store.damaged(Visitor()) == []
+    with pytest.raises(KnownError, match="There is no such run"):
+        store.delete(run.id, YOU)
+    store.delete(run.id, ME)
+    assert not run.folder.exists()
+
+
+def test_a_broken_run_is_listed_all_the_same(
+    score: ScoreView, stores: Stores, demo: PairTable
+) -> None:
+    run = finished(stores.runs, "longer", demo, np.arange(3))
+    next(run.folder.glob("rewards*")).write_text("{}\n")
+    assert run.id in regions(score, panel="runs", run=run.id)["runs"]
+    assert 'id="start"' in regions(score, run=run.id)["buttons"]
+    write_card(run.folder, RunCard())
+    (run.folder / "card.json").write_text("[")
+    shown = regions(score, panel="runs", run=run.id)["runs"]
+    assert "card unreadable" in shown and "cannot be read" in shown
+    assert "Name of the run" not in shown
+    with pytest.raises(KnownError, match="cannot be read"):
+        score.rename(f"?tab=score&run={run.id}", ME, {"value": "another"})
+    assert (run.folder / "card.json").read_text() == "["
+
+
+def test_many_runs_come_on_pages_newest_first_and_are_searched(
+    score: ScoreView, stores: Stores, demo: PairTable
+) -> None:
+    finished(stores.runs, "shorter", demo, np.arange(2))
+    runs = [finished(stores.runs, "longer", demo, np.arange(2)) for _ in range(PAGE_RUNS + 1)]
+    first = regions(score, panel="runs")["runs"]
+    assert first.count("<tr") == PAGE_RUNS + 1 and "Page 1 of 2" in words(first)
+    assert runs[-1].id in first and runs[0].id not in first
+    second = regions(score, panel="runs", page=9)["runs"]
+    assert second.count("<tr") == 3 and runs[0].id in second
+    found = regions(score, search=" SHORT ")["latest"]
+    assert found.count("run-row") == 1 and "shorter" in found
+    assert "No run has that in its name" in regions(score, search="gone")["latest"]
+
+
+# Files
+
+
+@pytest.mark.parametrize("form", RUN_FORMATS)
+def test_every_pair_is_in_each_file_of_its_owner(
+    form: Any, shared: ScoreView, stores: Stores, demo: PairTable
+) -> None:
+    run = finished(stores.runs, "longer", demo, np.arange(3))
+    query = f"?tab=score&run={run.id}"
+    file = shared.file(form, query, ME, "")
+    content = b"".join(file.parts).decode()
+    assert file.name.endswith(form) and all(row.key in content for row in run.rows())
+    with pytest.raises(KnownError, match="There is no such run"):
+        shared.file(form, query, YOU, "")
