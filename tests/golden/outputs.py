@@ -194,4 +194,6 @@ def _runs(server: Server) -> Iterator[Output]:
     for form in ("csv", "jsonl", "json"):
         yield f"run as {form}", server.file(f"files/score/run.{form}{query}")
     for link in page.links("?tab="):
+        if link.startswith("?tab=score"):
+            continue
         yield f"link of a run to {link.partition('&')[0]}", Page(server, link).screen()
