@@ -120,7 +120,8 @@ class ModelsView:
         asked, said = replace(state, search=typed), [*notes, *gone]
         results = self.boards.library.get(self._results_id(state, visitor))
         fetching = self.boards.library.sources.fetching
-        key = (now.seen.board, now.state, tuple(now.seen.apart))
+        apart = [(name, run.id, run.status, run.n_scored) for name, run in now.seen.apart.items()]
+        key = (now.seen.board, now.state, tuple(apart))
         loaded = (now.unread, *(table.id for table in self.tables()))
 
         def once(region: str, *key: Hashable, write: Callable[[], str]) -> str:
