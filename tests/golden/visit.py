@@ -145,7 +145,7 @@ class Page:
                 posted = {}
                 regions = answer.get("regions", {})
                 names = re.findall(r'data-region="(\w+)"', skeleton)
-                written = "".join(regions.get(name, "") for name in names)
+                written = "".join(regions.get(name, "") for name in names if name != "card")
                 if "data-refresh" not in written:
                     break
                 time.sleep(0.2)
