@@ -28,12 +28,10 @@
     button?.closest(".relayed").explorerSend?.({ act: button.dataset.act, sent: JSON.parse(button.dataset.sent) });
   });
 
-  // The server writes a part anew: what was folded, scrolled and focused stays so. The button of a
-  // row has no act of its own, the row has.
+  // The server writes a part anew: what was folded, scrolled and focused stays so.
   const name = (inside) => {
     const element = inside?.closest?.("[data-act]");
-    return element
-      && [element.dataset.act, element.dataset.sent, element.dataset.field, element.value].join("\n");
+    return element && `${element.dataset.act} ${element.dataset.sent}`;
   };
   let focused = null;
   document.addEventListener("focusin", (event) => { focused = name(event.target); });
@@ -69,7 +67,7 @@
     }
     if (focused && document.hasFocus() && document.activeElement === document.body) {
       const element = [...part.querySelectorAll("[data-act]")].find((each) => name(each) === focused);
-      (element?.matches("tr") ? element.querySelector("button") : element)?.focus({ preventScroll: true });
+      element?.focus({ preventScroll: true });
     }
   };
   // Gradio's components have no such attributes: checks from outside find some by the first, and what

@@ -112,7 +112,6 @@ class Page:
         """The page as its address asks for it; tabs fill when they are first seen."""
         parts, settings = self.parts, self.stores.settings
         kept = identify(request, profile, token, secret, session, settings=settings)
-        session.is_open = True
         session.show(self.scenes.shown(read_pairs(query_string)[0], session.visitor).scene.state)
         tab = tab_of(query_string)
         frame: Filling = {parts.secret: kept, **self.bars(session, is_opening=True)}
@@ -203,7 +202,7 @@ def _lay_out(stores: Stores) -> PageParts:
         with tab["about"]:
             about = gr.HTML()
     return PageParts(
-        gr.State(Session(is_open=False)), bar, secret, chooser, tabs,
+        gr.State(Session()), bar, secret, chooser, tabs,
         pairs, gr.State(""), trial, results, about, tab,
         gr.Timer(_POLL_SECONDS, active=False),
         gr.Textbox(visible=False), typed, notes,

@@ -227,7 +227,7 @@ def test_the_app_only_joins_the_parts() -> None:
 
 BUDGETS: dict[str, int] = {
     "scoring": 15_200,
-    "explorer/core": 4_000,
+    "explorer/core": 3_800,
     "explorer/data": 4_100,
     "explorer/stats": 2_500,
     "explorer/results": 3_400,
@@ -248,7 +248,7 @@ WORDS = frozenset(
     "apart alone whole left given drawn".split()
 )
 """Of names they say too little: verbs of speech, participles in place of things, adverbs."""
-MOST_NAMES = 137
+MOST_NAMES = 127
 """Functions and classes whose names have one of `WORDS`: may only fall, and 60 are wanted."""
 MOST_LONG_LINES = 96
 """Lines of templates and scripts above 120 characters: may only fall."""

@@ -8,7 +8,10 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
 from explorer.core.links import IGNORED, as_dropped, first_dropped, parts_of, written
+from explorer.core.validation import repaired
 from scoring.errors import shown
+
+_LONGEST_TOKEN = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +49,24 @@ def text(name: str, check: Callable[[str], str], field: str = "") -> Parameter:
 def several(name: str, check: Callable[[str], Any], most: int, field: str = "") -> Parameter:
     """At most so many different texts, each as a check makes it."""
     return Parameter(name, field or name, check, most=most)
+
+
+def at_most(most: int) -> Callable[[str], str]:
+    """A check of a text: so many characters, half a character repaired."""
+
+    def check(value: str) -> str:
+        if len(value) > most:
+            raise ValueError(value)
+        return repaired(value)
+
+    return check
+
+
+def token(value: str) -> str:
+    """A check of the random name of a visitor's files."""
+    if not (value.isascii() and value.isalnum() and len(value) <= _LONGEST_TOKEN):
+        raise ValueError(value)
+    return value
 
 
 class Address:

@@ -21,6 +21,7 @@ from starlette.routing import Route
 from explorer.core.errors import user_message
 from explorer.core.files import File
 from explorer.core.links import LONGEST_LINK
+from explorer.core.parts import EVENT, guarded
 from explorer.core.settings import ASSETS
 from explorer.core.validation import repaired
 from scoring.errors import KnownError
@@ -138,6 +139,32 @@ def build_view(view: View, skeleton: str, identify: Identify) -> gr.HTML:
         apply_default_css=False,
         elem_classes="view-block",
     )
+
+
+def wire_event(
+    view: gr.HTML,
+    name: str,
+    work: Callable[[str, Visitor, Sent], Any],
+    identify: Identify,
+    output: gr.components.Component | None = None,
+) -> gr.events.Dependency:
+    """Let an event of a view do work through Gradio's queue, as ZeroGPU asks.
+
+    work: gets the address, who asks, and what is sent beside it. output: is given what it returns.
+    """
+
+    @guarded
+    def run(
+        event: gr.EventData,
+        request: gr.Request,
+        profile: gr.OAuthProfile | None,
+        token: gr.OAuthToken | None,
+    ) -> Any:
+        asked = Question.parse(event._data)
+        return work(asked.query, identify(request, profile, token, asked.secret), asked.sent)
+
+    wired: gr.events.Dependency = getattr(view, name)(run, None, output, **EVENT)
+    return wired
 
 
 def answer(view: View, question: Question, visitor: Visitor) -> dict[str, Any]:

@@ -1,9 +1,8 @@
 """HTML that the server writes and people press: how a press becomes an event.
 
 An element with `data-act` (and `data-sent`, its values as JSON) inside a part built by
-`build_part` is sent by assets/acts.js to the part's relay, one act at a time. A part can hold far
-more than Gradio's components offer (facets with counts, a list that reads well on a phone), and
-every act is one event with one callback. Anybody may post any act: callbacks check what they get.
+`build_part` is sent by assets/acts.js to the part's relay. Anybody may post any act: callbacks
+check what they get.
 
 Here are also uploads, long work told on the page, and `guarded`, by which known errors become one
 clear message and unknown ones are logged and shown as ours.
@@ -116,16 +115,6 @@ def build_part(elem_id: str) -> Iterator[Part]:
     with gr.Column(elem_id=elem_id, elem_classes="relayed"):
         relay = gr.HTML("", visible="hidden", js_on_load=_LISTEN)
         yield Part(elem_id, relay)
-
-
-def wire_part(
-    part: Part, callback: Callable[..., Any], inputs: Any, outputs: Any
-) -> gr.events.Dependency:
-    """Let every act of a part call `callback(event, *inputs)`."""
-    acted: gr.events.Dependency = part.relay.act(
-        callback, inputs, outputs, trigger_mode="multiple", **EVENT
-    )
-    return acted
 
 
 @contextmanager

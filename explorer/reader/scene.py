@@ -55,6 +55,16 @@ class SeenPairs:
         """Whether their texts are at hand."""
         return self.field is None or self.field.has_texts
 
+    def with_texts(self) -> PairTable:
+        """The pairs, for what needs their texts.
+
+        Raises:
+            KnownError: these are not at hand.
+        """
+        if not self.has_texts:
+            raise KnownError(text("fails.no_texts"))
+        return self.table
+
 
 @dataclass(frozen=True, slots=True)
 class Scene:
@@ -173,15 +183,8 @@ class Scenes:
         return scene(state, self.pairs_of(state, session.visitor))
 
     def with_texts(self, session: Session) -> PairTable:
-        """The pairs that a session looks at, for what needs their texts.
-
-        Raises:
-            KnownError: as of `pairs_of`, or the texts are not at hand.
-        """
-        pairs = self.pairs_of(session.seen(PairsState), session.visitor)
-        if not pairs.has_texts:
-            raise KnownError(text("fails.no_texts"))
-        return pairs.table
+        """The pairs that a session looks at; raises as `pairs_of` and `SeenPairs.with_texts`."""
+        return self.pairs_of(session.seen(PairsState), session.visitor).with_texts()
 
     def where(self, state: PairsState, visitor: Visitor) -> tuple[str | None, str, Visitor]:
         """Which results of which pairs a state is of, and who looks, as `Fields` takes them."""

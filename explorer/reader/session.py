@@ -3,10 +3,8 @@
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from explorer.core.text import text
 from explorer.reader.state import PairsState
 from explorer.runs.visitors import Visitor
-from scoring.errors import KnownError
 
 T = TypeVar("T")
 
@@ -17,22 +15,11 @@ class Session:
 
     visitor: who has it open; here on the server no event's data can replace it.
     results_id: of the published results, as `ResultsLibrary.get` takes it.
-    is_open: whether this server has opened the page, and remembers it.
     """
 
     visitor: Visitor = field(default_factory=Visitor)
     results_id: str | None = None
-    is_open: bool = True
     _seen: dict[type, Any] = field(default_factory=dict)
-
-    def check_open(self) -> None:
-        """
-        Raises:
-            KnownError: the page is not known here, as after a restart; its address is what it
-                shows, which an act on a new session would replace.
-        """
-        if not self.is_open:
-            raise KnownError(text("error.forgotten"))
 
     def get(self, kind: type[T]) -> T | None:
         """What is shown of a kind; None where nothing is."""

@@ -8,7 +8,16 @@ from dataclasses import dataclass, replace
 from math import isfinite
 from typing import Any, ClassVar, Literal, get_args
 
-from explorer.core.address import Address, Parameter, choice, flag, several, text
+from explorer.core.address import (
+    Address,
+    Parameter,
+    at_most,
+    choice,
+    flag,
+    several,
+    text,
+    token,
+)
 from explorer.core.links import written
 from explorer.core.validation import repaired, whole_number
 from explorer.data.facets import FACETS, Facet
@@ -55,10 +64,7 @@ _SORT_OF = {each: each for each in SORTS if each} | {
 """Links once said "length"."""
 
 
-def _name(value: str) -> str:
-    if not len(value) <= LONGEST_NAME:
-        raise ValueError(value)
-    return repaired(value)
+_name = at_most(LONGEST_NAME)
 
 
 def _searched(words: str) -> str:
@@ -70,12 +76,6 @@ def _searched(words: str) -> str:
 
 def _page(value: str) -> int:
     return whole_number("A page", int(value), 1, MOST_PAGES)
-
-
-def _token(value: str) -> str:
-    if not (value.isascii() and value.isalnum() and len(value) <= 64):
-        raise ValueError(value)
-    return value
 
 
 def _range(value: str) -> LengthRange:
@@ -188,7 +188,7 @@ class PairsState(Address):
         text("against", checked_model),
         choice("cell", CELLS),
         text("source", _name),
-        text("results", _token),
+        text("results", token),
         *map(_facet, FACETS),
         text("q", _searched, "words"),
         choice("in", PLACES, "where"),
@@ -282,10 +282,6 @@ class PairsState(Address):
         usual = PairsState()
         names = (*FACETS, "words", "where", "regex", "case", "ranges", "slices", "margins", "key")
         return changed(self.alone(), {each: getattr(usual, each) for each in (*names, "page")})
-
-    def with_filters(self, filters: Filters) -> "PairsState":
-        """The same with the names of facets and the ranges of these."""
-        return changed(self, {**dict(filters.picked), "ranges": filters.ranges})
 
 
 def changed(state: PairsState, changes: Mapping[str, Any]) -> PairsState:

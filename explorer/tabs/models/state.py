@@ -6,7 +6,7 @@ Models stand on a board, or a few of them side by side on the pairs that they sh
 from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args
 
-from explorer.core.address import Address, choice, flag, several, text
+from explorer.core.address import Address, choice, flag, several, text, token
 from explorer.core.links import as_dropped
 from explorer.core.validation import repaired
 from explorer.data.search import checked_search
@@ -52,19 +52,12 @@ LETTERS = "ABCD"
 MOST_MODELS = len(LETTERS)
 MOST_MEMBERS = 8
 """Of an ensemble."""
-_LONGEST_TOKEN = 64
 
 
 def _model(name: str) -> str:
     if not 0 < len(name) <= LONGEST_MODEL:
         raise ValueError(name)
     return repaired(name)
-
-
-def _token(value: str) -> str:
-    if not (value.isascii() and value.isalnum() and len(value) <= _LONGEST_TOKEN):
-        raise ValueError(value)
-    return value
 
 
 @dataclass(frozen=True)
@@ -148,7 +141,7 @@ class ModelsState(Address):
         choice("section", tuple(SECTIONS)),
         several("member", _model, MOST_MEMBERS, "members"),
         choice("way", WAYS),
-        text("results", _token),
+        text("results", token),
     )
 
     @property

@@ -8,10 +8,17 @@ from typing import Any
 import gradio as gr
 from markupsafe import Markup
 
-from explorer.core.address_view import NOTHING_SENT, Identify, Regions, Sent, View, build_view
+from explorer.core.address_view import (
+    NOTHING_SENT,
+    Identify,
+    Regions,
+    Sent,
+    View,
+    build_view,
+    wire_event,
+)
 from explorer.core.files import File
 from explorer.core.html import render
-from explorer.core.parts import EVENT, guarded
 from explorer.core.settings import Settings
 from explorer.core.text import text
 from explorer.core.work import Job, Jobs
@@ -135,7 +142,7 @@ class PairsView:
         self.counts.stop(_count_key(read_pairs(query)[0], visitor))
         return query
 
-    def show_tokens(self, query: str, visitor: Visitor) -> None:
+    def show_tokens(self, query: str, visitor: Visitor, _sent: Sent = NOTHING_SENT) -> None:
         """Have the open pair of an address rewarded token by token, and wait for it.
 
         Raises:
@@ -247,16 +254,5 @@ def build_pairs(pairs: PairsView, identify: Identify) -> gr.HTML:
     """Lay the tab out."""
     view = build_view(pairs.as_view(), render("tabs/pairs/panes.html"), identify)
 
-    @guarded
-    def show_tokens(
-        event: gr.EventData,
-        request: gr.Request,
-        profile: gr.OAuthProfile | None,
-        token: gr.OAuthToken | None,
-    ) -> None:
-        sent = event._data if isinstance(event._data, dict) else {}
-        visitor = identify(request, profile, token, str(sent.get("secret", ""))[:200])
-        pairs.show_tokens(str(sent.get("query", "")), visitor)
-
-    view.tokens(show_tokens, None, None, **EVENT)
+    wire_event(view, "tokens", pairs.show_tokens, identify)
     return view

@@ -16,6 +16,7 @@ from explorer.reader.state import PairsState, changed, every_pair
 from explorer.runs.cards import card_of
 from explorer.runs.facts import tie_words
 from explorer.runs.live import LiveRun
+from explorer.runs.outcomes import scored_rows
 from explorer.runs.progress import Progress
 from explorer.runs.sections import run_intervals, sections_now
 from explorer.stats.margins import margin_histogram
@@ -73,10 +74,10 @@ def progress_of(seen: LiveRun | Run) -> Progress:
         now = seen.progress
         if ended and now.run is not None:
             with suppress(KnownError):
-                return replace(now, scored=tuple(now.run.rows()))
+                return replace(now, scored=tuple(scored_rows(now.run)))
         return now
     stage: Any = "left" if seen.status == "running" else seen.status
-    rows, sure = tuple(seen.rows()), card_of(seen).sure
+    rows, sure = tuple(scored_rows(seen)), card_of(seen).sure
     return Progress(stage, seen.facts.n_pairs, seen, rows, seen.seconds, sure=sure)
 
 

@@ -1,12 +1,10 @@
 """What a person looks at and fills in in the Score tab, as the value of an address."""
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
-from explorer.core.address import Address, Parameter, choice, flag, text
+from explorer.core.address import Address, Parameter, at_most, choice, flag, text
 from explorer.core.links import LONGEST_LINK
-from explorer.core.validation import repaired
 from explorer.reader.links import named_tab, read_pairs, tab_of
 from explorer.reader.state import PairsState
 from explorer.runs.orders import ModelOrder
@@ -22,19 +20,21 @@ LONGEST_FIELD = 500
 LARGEST_PAGE = 10_000
 
 
-def _within(most: int) -> Callable[[str], str]:
-    def check(value: str) -> str:
-        if len(value) > most:
-            raise ValueError(value)
-        return repaired(value)
-
-    return check
-
-
 def _page(value: str) -> int:
-    if not (value.isascii() and value.isdecimal() and 1 <= int(value[:6]) <= LARGEST_PAGE):
+    if not (value.isascii() and value.isdecimal() and 1 <= int(value) <= LARGEST_PAGE):
         raise ValueError(value)
     return int(value)
+
+
+def _field(name: str) -> Parameter:
+    return text(name.replace("_", "-"), at_most(LONGEST_FIELD), name)
+
+
+_NUMBERS = ("max_length", "max_tokens", "temperature")
+_OF_MODEL = (
+    "model", "family", "reference", "reading", "dtype", "max_length", "chat_template",
+    "tokenizer", "url", "judge_prompt", "max_tokens", "temperature",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -85,29 +85,18 @@ class ScoreState(Address):
     name: str = ""
     PARAMETERS = (
         choice("panel", SCORE_PANELS),
-        text("run", _within(LONGEST_FIELD)),
+        _field("run"),
         Parameter("page", "page", _page),
-        text("search", _within(LONGEST_FIELD)),
+        _field("search"),
         flag("delete", "deleting"),
-        *(
-            text(name.replace("_", "-"), _within(LONGEST_FIELD), name)
-            for name in (
-                "model", "family", "reference", "reading", "dtype", "max_length", "chat_template",
-                "tokenizer", "url", "judge_prompt", "max_tokens", "temperature",
-            )
-        ),
+        *map(_field, _OF_MODEL),
         choice("which", SELECTION_WAYS),
-        *(text(name.replace("_", "-"), _within(LONGEST_FIELD), name) for name in (
-            "per_subset", "seed", "failed",
-        )),
-        text("pairs", _within(LONGEST_LINK)),
+        *map(_field, ("per_subset", "seed", "failed")),
+        text("pairs", at_most(LONGEST_LINK)),
         flag("sure", "sure"),
         choice("number", TARGETS),
-        text("width", _within(LONGEST_FIELD)),
-        text("find", _within(LONGEST_FIELD)),
-        text("repo", _within(LONGEST_FIELD)),
-        text("name", _within(LONGEST_FIELD)),
-    )  # fmt: skip
+        *map(_field, ("width", "find", "repo", "name")),
+    )
 
     def settled(self) -> tuple["ScoreState", tuple[str, ...]]:
         """The state with nothing of the Pairs tab's address but what says which pairs it lists."""
@@ -129,15 +118,8 @@ class ScoreState(Address):
         Raises:
             KnownError: of `ModelOrder.of`.
         """
-        asked = {
-            name: getattr(self, name)
-            for name in (
-                "model", "family", "reference", "reading", "tokenizer", "url", "dtype",
-                "chat_template", "judge_prompt",
-            )
-        }  # fmt: skip
-        for name in ("max_length", "max_tokens", "temperature"):
-            asked[name] = _number(getattr(self, name))
+        asked = {name: getattr(self, name) for name in _OF_MODEL}
+        asked |= {name: _number(asked[name]) for name in _NUMBERS}
         return ModelOrder.of({**asked, "settings": asked})
 
     @property

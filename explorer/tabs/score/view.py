@@ -1,17 +1,23 @@
 """The Score tab: a form, the report of a run, and the runs, as regions of an address."""
 
-from collections.abc import Callable, Generator, Hashable, Mapping
+from collections.abc import Callable, Generator, Hashable
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cached_property, partial
 from typing import get_args
 
 import gradio as gr
 
-from explorer.core.address_view import Identify, Question, Regions, Sent, View, build_view
+from explorer.core.address_view import (
+    Identify,
+    Regions,
+    Sent,
+    View,
+    build_view,
+    wire_event,
+)
 from explorer.core.files import File, written_file
 from explorer.core.html import note, part, render
-from explorer.core.parts import EVENT, guarded
 from explorer.core.settings import Settings
 from explorer.core.text import text
 from explorer.core.work import Jobs
@@ -43,7 +49,7 @@ from explorer.tabs.score.publish_html import Publishing
 from explorer.tabs.score.published_check import check_run, published_html
 from explorer.tabs.score.report import Reported, numbers_html, progress_of, status_html
 from explorer.tabs.score.runs_list import listed_runs, run_line
-from explorer.tabs.score.state import ScoreState, read_score
+from explorer.tabs.score.state import LONGEST_FIELD, ScoreState, read_score
 from scoring.engine.templates import named_templates
 from scoring.errors import KnownError
 from scoring.hub.access import Hub
@@ -98,7 +104,7 @@ class ScoreView:
 
         regions: dict[str, Callable[[], str]] = {
             "bar": lambda: self._bar(state, run_id, said),
-            "model": lambda: _part("model", state, self._offered(), self.settings.public),
+            "model": lambda: self._model(state),
             "card": lambda: self._card(chosen),
             "choice": lambda: self._choice(chosen),
             "texts": lambda: _part(
@@ -110,7 +116,9 @@ class ScoreView:
             ),
             "found": lambda: self._found(state, visitor),
             "buttons": lambda: _part("buttons", bool(again)) + again,
-            "status": lambda: self._status(seen) + again,
+            "status": lambda: (
+                render("tabs/score/idle.html") if seen is None else status_html(seen) + again
+            ),
             "numbers": lambda: numbers_html(told) + again if told is not None else "",
             "check": lambda: self._check(seen, visitor),
             "facts": lambda: self._facts(told),
@@ -135,7 +143,7 @@ class ScoreView:
         return self._begun(
             state,
             visitor,
-            lambda: self.runs.start(visitor, state.order, chosen.selection(), state.rule),
+            lambda: self.runs.start(visitor, state.order, chosen.selection, state.rule),
             state.model,
         )
 
@@ -196,7 +204,7 @@ class ScoreView:
 
     def take(self, query: str, visitor: Visitor, sent: Sent) -> str:
         """Choose a model that was found, and look at it."""
-        state = replace(read_score(query)[0], model=sent.get("value", "")[:500])
+        state = replace(read_score(query)[0], model=sent.get("value", "")[:LONGEST_FIELD])
         return self.look(state.href(), visitor, sent)
 
     def file(self, form: RunFormat, query: str, visitor: Visitor, _sent: str) -> File:
@@ -273,8 +281,9 @@ class ScoreView:
         notes = "".join(note(each, "told") for each in said)
         return notes + render("tabs/score/bar.html", state=state, run=run_id, link_base=base)
 
-    def _offered(self) -> Mapping[str, str]:
-        return {name: words for words, name in offered_models(self.settings, self.hub)}
+    def _model(self, state: ScoreState) -> str:
+        offered = {name: words for words, name in offered_models(self.settings, self.hub)}
+        return _part("model", state, offered, self.settings.public)
 
     def _card(self, chosen: "_Chosen") -> str:
         state, visitor, models = chosen.state, chosen.visitor, self.runs.scorers.models
@@ -288,18 +297,16 @@ class ScoreView:
 
     def _looking(self, visitor: Visitor, order: ModelOrder) -> str:
         job = self.looks.of(_look_key(visitor, order))
-        if job is None and order.model.strip() in (DEMO_NAME, *BASELINES, *self.settings.models):
-            self._begin_look(visitor, order)
-            job = self.looks.of(_look_key(visitor, order))
-        if job is None:
+        may = order.model.strip() in (DEMO_NAME, *BASELINES, *self.settings.models)
+        if job is None and not may:
             return render("tabs/score/look.html", model=order.model[:200])
-        if job.is_over and not job.refused:  # what was known is forgotten once a model is fetched
+        if job is not None and job.refused:
+            return note(job.refused, "wrong") + known_size(
+                order.model, self.runs.scorers.models.device()
+            )
+        if job is None or job.is_over:  # what was known is forgotten once a model is fetched
             self._begin_look(visitor, order)
-            job = self.looks.of(_look_key(visitor, order)) or job
-        if not job.is_over:
-            return part("looking", of="tabs/score/run.html") + '<i data-refresh="300"></i>'
-        refused = note(job.refused, "wrong") if job.refused else ""
-        return refused + known_size(order.model, self.runs.scorers.models.device())
+        return part("looking", of="tabs/score/run.html") + '<i data-refresh="300"></i>'
 
     def _begin_look(self, visitor: Visitor, order: ModelOrder) -> None:
         models = self.runs.scorers.models
@@ -325,9 +332,6 @@ class ScoreView:
             return ""
         return _part("found", state, self.searches.of((visitor.owner, visitor.token, state.find)))
 
-    def _status(self, seen: Reported | None) -> str:
-        return render("tabs/score/idle.html") if seen is None else status_html(seen)
-
     def _check(self, seen: Reported | None, visitor: Visitor) -> str:
         """What is published of the model of a run that ended, beside it; "" where nothing is."""
         if seen is None or seen.goes_on or not seen.has_pairs or not seen.name:
@@ -347,12 +351,12 @@ class ScoreView:
             now=listed_runs(self.runs.store, visitor, search=state.search),
             state=state,
             opened=run_id,
-            waiting=[
-                each
-                for each in self.runs.live.of(visitor)
-                if each.run_id is None and each.id != run_id
-            ],
+            waiting=[each for each in self._waiting(visitor) if each.id != run_id],
         )
+
+    def _waiting(self, visitor: Visitor) -> list[LiveRun]:
+        """A person's runs without a pair yet."""
+        return [each for each in self.runs.live.of(visitor) if each.run_id is None]
 
     def _listed(self, state: ScoreState, visitor: Visitor) -> str:
         now = listed_runs(self.runs.store, visitor, state.page, state.run)
@@ -361,7 +365,7 @@ class ScoreView:
             "tabs/score/all_runs.html",
             now=now,
             state=replace(state, page=now.page),
-            waiting=[each for each in self.runs.live.of(visitor) if each.run_id is None],
+            waiting=self._waiting(visitor),
             kept=self.settings.runs_last,
             facts=now.open and run_facts(now.open.run),
             failures=name and failures_query(name),
@@ -388,9 +392,10 @@ class _Chosen:
     def example_keys(self) -> str:
         """Of the pairs that are open; "" where none are."""
         with suppress(KnownError):
-            return self._scene().table.example_keys
+            return self._scene.table.example_keys
         return ""
 
+    @cached_property
     def selection(self) -> Selection:
         """What is to be scored.
 
@@ -402,20 +407,23 @@ class _Chosen:
         per_subset, seed = (_whole(each) for each in (state.per_subset, state.seed))
         keys = sent.get("keys", "")
         return Choice(self.which, per_subset, seed, keys, state.failed, *texts).of(
-            self._table, lambda: listed_and_why(self._scene()), self._lost, self._typed
+            self._scene.pairs.with_texts,
+            lambda: listed_and_why(self._scene),
+            self._lost,
+            self.view.scenes.library.typed,
         )
 
     def or_none(self) -> Selection | None:
         """The same; None where nothing can be."""
         try:
-            return self.selection()
+            return self.selection
         except KnownError:
             return None
 
     def html(self) -> str:
         """How many pairs are chosen, or why none can be."""
         try:
-            selection = self.selection()
+            selection = self.selection
             self.view.runs.check_pairs(selection.n_pairs)
         except KnownError as error:
             return note(str(error), "wrong")
@@ -425,7 +433,7 @@ class _Chosen:
         """Way to choose pairs -> how it is called."""
         words = "The current filter"
         with suppress(KnownError):
-            now = self._scene()
+            now = self._scene
             n, n_listed = len(now.table), len(now.listed)
             words = (
                 text("score.by_all", n=f"{n:,}")
@@ -440,22 +448,14 @@ class _Chosen:
             "typed": "A pair I type",
         }
 
+    @cached_property
     def _scene(self) -> Scene:
         return self.view.scenes.shown(self.state.listed, self.visitor).scene
-
-    def _table(self) -> PairTable:
-        pairs = self._scene().pairs
-        if not pairs.has_texts:
-            raise KnownError(text("fails.no_texts"))
-        return pairs.table
 
     def _lost(self, model: object) -> tuple[PairTable, Rows]:
         where = self.view.scenes.where(self.state.listed, self.visitor)
         field = self.view.scenes.fields.of(model, *where)
         return field.table, field.lost(str(model))
-
-    def _typed(self, *texts: object) -> PairTable:
-        return self.view.scenes.library.typed(*texts)
 
 
 def _whole(typed: str) -> int | str:
@@ -482,20 +482,7 @@ def build_score(score: ScoreView, identify: Identify) -> gr.HTML:
     address = gr.Textbox(visible=False)
     follow = "(query) => window.explorerViews.get('score').go(query)"
 
-    def wired(begin: Callable[[str, Visitor, Sent], str]) -> Callable[..., str]:
-        @guarded
-        def begun(
-            event: gr.EventData,
-            request: gr.Request,
-            profile: gr.OAuthProfile | None,
-            token: gr.OAuthToken | None,
-        ) -> str:
-            asked = Question.parse(event._data)
-            return begin(asked.query, identify(request, profile, token, asked.secret), asked.sent)
-
-        return begun
-
     for name, begin in (("start", score.start), ("resume", score.resume)):
-        begun = getattr(view, name)(wired(begin), None, address, **EVENT)
-        begun.success(None, address, None, js=follow)
+        event = wire_event(view, name, begin, identify, address)
+        event.success(None, address, None, js=follow)
     return view

@@ -16,7 +16,6 @@ from explorer.core.parts import (
     guarded,
     saying,
     told,
-    wire_part,
     wire_stop,
 )
 from explorer.core.settings import Settings
@@ -290,7 +289,7 @@ def wire_trial(tab: TrialTab, session: gr.State) -> None:
     long = {"concurrency_limit": None, "cancels": [reading], **often}
     parts.score.click(tab.press, asked, parts.outputs, **long)
     parts.typed.typed(tab.typed, asked, parts.outputs, **often)
-    acted = wire_part(parts.part, tab.act, [session, *parts.texts], changed)
+    acted = parts.part.relay.act(tab.act, [session, *parts.texts], changed, **often)
     parts.rest.click(tab.rest, asked, parts.outputs, **long)
     said = saying("#try-status .note, #try-status .status > div", text("score.stopping"))
     parts.stop.click(tab.stop, session, None, js=said, queue=False, **EVENT)
