@@ -2,16 +2,21 @@
 const view = element.querySelector("[data-tab]"), tab = view.dataset.tab, root = window.gradio_config?.root ?? "";
 const message = view.querySelector(".view-message");
 const TYPING = 120, QUIET = 400, SLOW = 150, AGAIN = 1000, SLOWEST = 5000;
-let turn = 0, latest = Promise.resolve(), isAsking = false, shown = null, etags = {}, typing, refreshing, pause;
+let turn = 0, latest = Promise.resolve(), stepping = latest, isAsking = false, shown = null, asked = null;
+let etags = {}, waiting = {}, typing, refreshing, pause;
 
 const isMine = (query) => window.explorer.tabIn(query) === tab;
 const panelOf = (query) => new URLSearchParams(query ?? "").get("panel");
 const secret = () => { try { return localStorage.getItem("rewardbench-explorer-secret") ?? ""; } catch { return ""; } };
-const say = (words, retry) => {
+let said = "", retry;
+const say = (words, how) => {
+  retry = how;
+  if (words === said) return; // once is enough
+  said = words;
   message.hidden = !words;
   message.replaceChildren(words);
-  if (!retry) return;
-  const button = { type: "button", className: "button", textContent: "Try again", onclick: retry };
+  if (!how) return;
+  const button = { type: "button", className: "button", textContent: "Try again", onclick: () => retry() };
   message.append(" ", Object.assign(document.createElement("button"), button));
 };
 
@@ -25,7 +30,7 @@ const MORPH = {
       if (old.dataset.plot !== made.dataset?.plot) {
         for (const { name } of [...old.attributes]) old.removeAttribute(name);
         for (const { name, value } of made.attributes) old.setAttribute(name, value);
-        old.replaceChildren();
+        erase(old);
       }
       return false;
     },
@@ -49,8 +54,13 @@ const load = () => plotly ??= window.Plotly ? Promise.resolve() : new Promise((l
   document.head.append(script);
 });
 const colour = (_, name) => getComputedStyle(document.body).getPropertyValue(name).trim();
+const erase = (figure) => {
+  if (figure.firstChild && window.Plotly) Plotly.purge(figure.firstChild);
+  figure.replaceChildren();
+};
 const draw = async (figure) => {
-  figure.replaceChildren(document.createElement("div"));
+  erase(figure);
+  figure.append(document.createElement("div"));
   const { plot: written, sets, base, adds, brush } = figure.dataset;
   const { data, layout } = JSON.parse(written.replace(/var\((--\w+)\)/g, colour));
   try { await load(); } catch { figure.textContent = "The chart could not be loaded."; return; }
@@ -93,9 +103,14 @@ const sent = (value) => {
   return { value: value ?? "", ...Object.fromEntries(told.map((field) => [field.dataset.sent, said(field)])) };
 };
 const ask = (question) => server.render({ known: etags, secret: secret(), sent: sent(), ...question });
-// The last press wins. mode: "push", "replace", or "" where the address is the browser's already.
-const go = (...asked) => latest = follow(...asked);
+// The last press wins. mode: "push", "replace", or "" where the address is the browser's already. Gives whether
+// its answer is on screen.
+const go = (...given) => {
+  waiting = {}; // steps that wait are not meant for it
+  return latest = follow(...given);
+};
 const follow = async (query, mode = "push", more = {}) => {
+  asked = query;
   const mine = ++turn, show = () => { if (mine === turn) view.setAttribute("aria-busy", "true"); };
   const busy = setTimeout(show, SLOW);
   isAsking = true;
@@ -104,19 +119,23 @@ const follow = async (query, mode = "push", more = {}) => {
   const again = () => go(query, mode, more);
   try {
     const answer = await ask({ query, ...more });
-    if (mine !== turn) return;
+    if (mine !== turn) return false;
     if (answer.busy) {
       say("Busy, trying again…");
       await new Promise((done) => setTimeout(done, AGAIN));
-      if (mine === turn) await again();
-      return;
+      return mine === turn && await again();
     }
     say(answer.error ?? "");
-    if (answer.error) return;
+    if (answer.error) return false;
     apply(answer.regions);
     etags = answer.etags;
     if (mode === "push" && panelOf(shown) !== panelOf(answer.query)) view.closest("[role=tabpanel]")?.scrollTo(0, 0);
     shown = `?${answer.query}`;
+    // What was typed, and left by another press, is not what is shown.
+    for (const field of view.querySelectorAll("input[type=search][name]")) {
+      const value = new URLSearchParams(shown).get(field.name) ?? "";
+      if (field !== document.activeElement && field.value !== value) field.value = value;
+    }
     keepForm();
     pause = 0;
     trigger("shown");
@@ -125,8 +144,13 @@ const follow = async (query, mode = "push", more = {}) => {
     // An address that was opened is written as it was understood.
     const isHere = isMine(location.search) && view.offsetParent;
     if (!mode && isHere && location.search !== shown) window.explorer.wrote?.(tab, own);
+    return true;
   } catch {
-    if (mine === turn) say("The server did not answer.", again);
+    if (mine !== turn) return false;
+    say("The server did not answer.", again);
+    // What changes something is asked for once.
+    if (!more.action) setTimeout(() => { if (mine === turn) again(); }, SLOWEST);
+    return false;
   } finally {
     clearTimeout(busy);
     if (mine === turn) {
@@ -168,20 +192,42 @@ const keeping = (element, query) => {
   const open = "keep" in element.dataset && view.querySelector(".reader [data-key]")?.dataset.key;
   return open ? `${query}&${new URLSearchParams({ keep: open })}` : query;
 };
+// Of quick presses each counts. A box is ticked in what was asked for last, shown already or not; a step is made
+// from where the one before it led.
+const ticked = (link) => {
+  const [before, after, made] = [shown, link.search, asked].map((query) => new URLSearchParams(query));
+  for (const [name, value] of before) if (!after.has(name, value)) made.delete(name, value);
+  for (const [name, value] of after) {
+    if (before.has(name, value)) continue;
+    if (made.has(name, value)) made.delete(name, value); else made.append(name, value);
+  }
+  return `?${made}`;
+};
+const step = (name) => {
+  const mine = waiting;
+  stepping = stepping.then(() => latest).then(() => {
+    const link = mine === waiting && view.querySelector(`a[data-step="${name}"]`);
+    return link && (latest = follow(link.search));
+  });
+};
+const press = (link) => {
+  if (isAsking && link.dataset.step) step(link.dataset.step);
+  else go(keeping(link, isAsking && link.matches("[role=checkbox]") ? ticked(link) : link.search));
+};
 const asForm = (form) => {
   const isSaid = (name, value) => value !== "" || form.querySelector(`input[type=hidden][name="${name}"][value=""]`);
   const said = [...new FormData(form)].filter(([name, value]) => isSaid(name, value));
   return keeping(form, `?${new URLSearchParams(said)}`);
 };
 const addressOf = ({ form }) => form?.method === "get" ? asForm(form) : shown;
-const press = (field, value = field.dataset.value) =>
+const does = (field, value = field.dataset.value) =>
   act(field.dataset.action, addressOf(field), value, field.form?.dataset.mode);
 element.addEventListener("click", (event) => {
   const plain = !(event.button || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey);
   const button = event.target.closest("[data-action]"), link = event.target.closest("a[href]");
   const row = event.target.closest("[data-row]");
   const triggered = event.target.closest("[data-trigger]"), drawn = event.target.closest("[data-picture]");
-  if (button) { if (button.matches("button")) press(button); }
+  if (button) { if (button.matches("button")) does(button); }
   else if (drawn) picture(drawn.dataset.picture, drawn);
   else if (triggered) {
     const { trigger: name, value = "" } = triggered.dataset;
@@ -191,7 +237,7 @@ element.addEventListener("click", (event) => {
   else if (link && plain && "file" in link.dataset) { event.preventDefault(); save(link); }
   else if (link && plain && link.getAttribute("href").startsWith("?") && isMine(link.search)) {
     event.preventDefault();
-    go(keeping(link, link.search));
+    press(link);
   } else if (!link && row && !event.target.closest("input, button, label") && !String(getSelection())) {
     row.querySelector("a[data-main]")?.click();
   }
@@ -218,7 +264,7 @@ element.addEventListener("input", (event) => {
 });
 element.addEventListener("change", (event) => {
   const { form, type, checked, value } = event.target;
-  if (event.target.matches("[data-action]")) press(event.target, type === "checkbox" && !checked ? "" : value);
+  if (event.target.matches("[data-action]")) does(event.target, type === "checkbox" && !checked ? "" : value);
   else if (form && event.target.matches("select, [data-submit]")) go(asForm(form), form.dataset.mode);
   const margins = event.target.dataset.end && event.target.closest(".margins");
   if (margins) brushed(margins, ...[...margins.querySelectorAll("[data-end]")].map((end) => end.value));
@@ -293,14 +339,15 @@ const open = (query) => go(isMine(query) ? query : shown ?? begins(), "");
 const turned = (query) => {
   const beside = view.dataset.beside, other = beside && window.explorerViews.get(beside)?.shown();
   if (!other) { open(query); return; }
-  const asked = new URLSearchParams(isMine(query) ? query : shown ?? begins());
-  asked.set(beside, other.slice(1));
-  go(`?${asked}`, "replace");
+  const wanted = new URLSearchParams(isMine(query) ? query : shown ?? begins());
+  wanted.set(beside, other.slice(1));
+  go(`?${wanted}`, "replace");
 };
 const act = (action, query = shown, value = "", mode = "push") => go(query, mode, { action, sent: sent(value) });
 // What is shown, once more, after what is under way.
 const anew = async () => { await settled(); go(shown ?? `?tab=${tab}`, ""); };
-const settled = () => latest;
-const asScript = { element, go, open, turned, act, anew, settled, file, download, shown: () => shown ?? "" };
+const settled = () => stepping.then(() => latest);
+const asScript = { element, go, open, turned, act, anew, settled, file, download };
+Object.assign(asScript, { shown: () => shown ?? "", asked: () => asked });
 (window.explorerViews ??= new Map()).set(tab, asScript);
 open(location.search);

@@ -62,13 +62,14 @@
   document.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     const field = event.target.closest("input, textarea, select, [contenteditable=true]");
-    if (field?.type === "search" && ["Enter", "Escape"].includes(event.key)) {
+    if (field?.matches("[type=search], [data-note]") && ["Enter", "Escape"].includes(event.key)) {
       event.preventDefault();
       field.blur();
     }
     if (field && !["checkbox", "radio"].includes(field.type)) return;
     if (document.getElementById("help")?.open && event.key !== "?") return;
-    const held = event.repeat && !"jk".includes(event.key);
+    // A key that is held steps on as fast as pairs come.
+    const held = event.repeat && (!"jk".includes(event.key) || document.querySelector("#pairs [aria-busy=true]"));
     if (!held && Object.hasOwn(BUTTONS, event.key)) visible(BUTTONS[event.key])?.click();
     if (event.key === "?") help();
     if (event.key === "/") {

@@ -5,23 +5,34 @@
   const keep = (all) => {
     try { localStorage.setItem(NOTES, JSON.stringify(all)); return true; } catch { return false; }
   };
+  // The texts of whose pair a note is being typed; the field may come to stand under another.
+  let typed = null;
   const show = (view) => {
-    const all = notes();
     for (const field of view.querySelectorAll("[data-note]")) {
-      if (field !== document.activeElement) field.value = all[field.dataset.note] ?? "";
+      const isOfAnother = typed !== null && typed !== field.dataset.note;
+      if (isOfAnother) write(field, typed);
+      if (isOfAnother || field !== document.activeElement) field.value = notes()[field.dataset.note] ?? "";
     }
+    const all = notes();
     for (const row of view.querySelectorAll("[data-mark]")) row.classList.toggle("noted", row.dataset.mark in all);
   };
   document.addEventListener("drawn", ({ target }) => show(target));
   addEventListener("storage", ({ key }) => { if (key === NOTES) show(document); });
-  document.addEventListener("change", ({ target }) => {
-    if (!target.matches("[data-note]")) return;
-    const { [target.dataset.note]: _, ...others } = notes(), words = target.value.trim().replace(/\s+/g, " ");
+  const write = (field, mark) => {
+    typed = null;
+    const { [mark]: _, ...others } = notes(), words = field.value.trim().replace(/\s+/g, " ");
     const isFull = words && Object.keys(others).length >= MOST;
-    const isKept = !isFull && keep(words ? { ...others, [target.dataset.note]: words } : others);
-    const said = target.parentElement.querySelector(".note-told");
+    const isKept = !isFull && keep(words ? { ...others, [mark]: words } : others);
+    const said = field.parentElement.querySelector(".note-told");
     said.hidden = isKept;
     said.textContent = isKept ? "" : said.dataset[isFull ? "full" : "refused"];
+  };
+  document.addEventListener("input", ({ target }) => {
+    if (target.matches("[data-note]")) typed ??= target.dataset.note;
+  });
+  document.addEventListener("change", ({ target }) => {
+    if (!target.matches("[data-note]")) return;
+    write(target, typed ?? target.dataset.note);
     show(document);
   });
   // Notes from elsewhere, where there is none yet.
@@ -31,8 +42,9 @@
       const line = typeof words === "string" ? words.trim().replace(/\s+/g, " ") : "";
       if (mark && line && !all[mark] && Object.keys(all).length < MOST) all[mark] = line;
     }
-    keep(all);
+    const isKept = keep(all);
     show(document);
+    return isKept;
   };
   // A note is kept when its field is left, or the page is.
   addEventListener("pagehide", () => {

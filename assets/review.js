@@ -38,32 +38,36 @@
     return told;
   }));
 
-  // Key, text hash and subset of the pairs that an address lists.
+  // Key, text hash and subset of the pairs that an address lists; while a run goes on, it lists ever more.
   const lists = new Map();
-  const list = (href) => {
-    if (!lists.has(href)) {
+  const list = (href, n = "") => {
+    const name = `${n} ${href}`;
+    if (!lists.has(name)) {
       if (lists.size > 3) lists.clear();
       const asked = view().file(href).then(async (answer) => {
         if (!answer.ok) throw new Error(await answer.text());
         return answer.json();
       });
-      asked.catch(() => lists.delete(href));
-      lists.set(href, asked);
+      asked.catch(() => lists.delete(name));
+      lists.set(name, asked);
     }
-    return lists.get(href);
+    return lists.get(name);
   };
-  const listed = () => list(head().dataset.keys);
+  const listed = () => list(head().dataset.keys, head().dataset.n);
 
   // Presses count one after another, each on the pair that the one before it opened, seen already or not: hands
-  // are faster than a server. What else was pressed is on screen first.
+  // are faster than a server. What else was pressed is on screen first. target: the pair that is being opened, the
+  // address that opens it, and whether it could not be.
   let target = null, ended = null, pressing = Promise.resolve();
   const press = (name, time) => {
     pressing = pressing.then(() => pressed(name, time)).catch((error) => tell(error.message));
   };
   const pressed = async (name, time) => {
+    if (target?.href !== view().asked()) target = null;
     if (!target) await view().settled();
     if (!head() || !bar()) return;
-    const pairs = await listed(), { source, key, hash } = bar().dataset, open = target ?? [key, hash];
+    if (target?.isStuck) throw new Error("The next pair could not be opened, and nothing is marked. Try again.");
+    const pairs = await listed(), { source, key, hash } = bar().dataset, open = target?.pair ?? [key, hash];
     if (name === "undo") { undo(source); return; }
     if (name !== "skip") {
       // Of a burst, what comes after the last pair is meant for none.
@@ -93,9 +97,9 @@
     return `?${query}`;
   };
   const open = (pair) => {
-    target = pair;
-    view().go(leadingTo(pair[0])).finally(() => { if (target === pair) target = null; });
-    draw();
+    const mine = target = { pair, href: leadingTo(pair[0]), isStuck: false };
+    view().go(mine.href).then((isOpen) => { mine.isStuck = !isOpen; });
+    draw().catch(shows);
   };
 
   // What the marks say on the page.
@@ -103,8 +107,8 @@
   const draw = async () => {
     if (!head()) return;
     await takeOver(head().dataset);
-    const pairs = await listed();
-    if (!head()) return;
+    const { keys: href, n } = head().dataset, pairs = await list(href, n);
+    if (href !== head()?.dataset.keys || n !== head().dataset.n) return; // another list is on screen, and drawn
     const marked = byPair(marks()), found = agreement([...marked.values()], colleague ?? []);
     const verdictOf = (pair) => marked.get(idOfPair(pair))?.[3];
     const keys = Object.fromEntries(VERDICTS.map((each) => [each, []]));
@@ -206,11 +210,15 @@
     lines.forEach((line, place) => {
       if (!line.trim()) return;
       try {
-        const mark = checked(JSON.parse(line));
+        const mark = checked(parsed(line));
         found.set(JSON.stringify([mark.source, mark.key]), mark);
       } catch (error) { throw new Error(`${file.name}, line ${place + 1}: ${error.message}`); }
     });
+    if (!found.size) throw new Error(`${file.name} has no marks. Choose a .jsonl file of marks exported here.`);
     return [...found.values()];
+  };
+  const parsed = (line) => {
+    try { return JSON.parse(line); } catch { throw new Error("A line must be one mark in JSON, as in an export."); }
   };
   const checked = (mark) => {
     const { source, key, text_hash, verdict, note, at } = mark ?? {};
@@ -237,17 +245,21 @@
       const pairOf = (mark) => (mark.source === source && byKey.get(mark.key)) || byHash.get(mark.text_hash);
       const here = found.filter(pairOf), left = found.length - here.length;
       if (!here.length) {
-        throw new Error(`None of the ${found.length} marks in this file is on one of these pairs. `
+        throw new Error(`No mark in this file (of ${found.length}) is on one of these pairs. `
           + "Show the pairs that they were made on, or choose another file.");
       }
       merge(here.map((mark) => [source, ...pairOf(mark).slice(0, 2), mark.verdict, mark.at]));
       window.explorer.addNotes(here.map((mark) => [pairOf(mark)[1], mark.note]));
       await draw();
       openNext(await listed());
-      const more = left ? [`${left} are left out: their pairs are not here.`] : [];
-      tell(`${here.length} marks were read from the file.`, ...more);
+      const more = left ? [`${left} left out: pairs that are not here.`] : [];
+      tell(`Marks read from the file: ${here.length}.`, ...more);
     },
-    compare: async (file) => { colleague = await read(file); await draw(); },
+    compare: async (file) => {
+      colleague = await read(file);
+      tell();
+      await draw();
+    },
   };
   const exported = async () => {
     const { source, every } = head().dataset, notes = window.explorer.notes();
@@ -268,8 +280,11 @@
   };
 
   // Reviews that this browser kept in another way before, each of a source: its marks, and notes by key.
+  const asked = new Set();
   const takeOver = async ({ source, every }) => {
     let former = [];
+    if (asked.has(source)) return;
+    asked.add(source);
     try { former = JSON.parse(stored(FORMER))?.map((each) => JSON.parse(each)) ?? []; } catch { /* none */ }
     const ours = former.filter((review) => review.source === source);
     if (!ours.length) return;
@@ -279,13 +294,26 @@
       window.explorer.addNotes(decisions.map(([, hash, , note]) => [hash, note]));
       window.explorer.addNotes(notes.map(([key, note]) => [hashOf.get(key), note]));
     }
+    if (unkept) return; // once more next time
     const others = former.filter((review) => !ours.includes(review)).map((each) => JSON.stringify(each));
-    try { localStorage.setItem(FORMER, JSON.stringify(others)); } catch { /* once more next time */ }
+    try { localStorage.setItem(FORMER, JSON.stringify(others)); } catch { /* the same */ }
   };
 
   const shows = (error) => tell(error.message);
-  document.addEventListener("drawn", ({ target: { id } }) => { if (id === "pairs") draw().catch(shows); });
-  addEventListener("storage", ({ key }) => { if (key === MARKS) draw().catch(shows); });
+  document.addEventListener("drawn", ({ target: { id } }) => {
+    if (id !== "pairs") return;
+    target = null;
+    draw().catch(shows);
+  });
+  addEventListener("storage", ({ key }) => {
+    if (key !== MARKS) return;
+    if (unkept) {
+      const ours = unkept;
+      unkept = null;
+      merge(ours);
+    }
+    draw().catch(shows);
+  });
   document.addEventListener("click", (event) => {
     const button = event.target.closest("[data-review]"), counted = event.target.closest("[data-list]");
     if (button?.dataset.review === "export") exported().catch(shows);

@@ -295,7 +295,7 @@ def _wire_typed(parts: PageParts, page: gr.Blocks) -> None:
     fields = parts.trial.texts
     shown = "(kept, ...fields) => kept?.length ? kept.slice(-3) : fields"
     page.load(None, [parts.typed, *fields], fields, js=shown, **EVENT)
-    taken = "(notes) => { window.explorer.addNotes(Object.entries(notes ?? {})); return [{}]; }"
+    taken = "(notes) => [window.explorer.addNotes(Object.entries(notes ?? {})) ? {} : notes]"
     page.load(None, parts.notes, parts.notes, js=taken, **EVENT)
     changed = [each.change for each in fields]
     gr.on(changed, None, fields, parts.typed, js="(...fields) => [fields]", **EVENT)

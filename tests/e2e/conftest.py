@@ -325,6 +325,15 @@ def facet(page: Page, name: str, value: str) -> Locator:
     return page.locator(f'[data-facet="{shown}"] .facet-name').filter(has=name_of)
 
 
+def press_at_once(page: Page, keys: str) -> None:
+    """Keys without any time between them."""
+    page.evaluate(
+        """keys => { for (const key of keys)
+            document.body.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true })); }""",
+        keys,
+    )
+
+
 def pair(page: Page) -> Locator:
     """The pair that is open in the reader on screen."""
     return page.locator(".pair:visible")

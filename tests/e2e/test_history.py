@@ -12,6 +12,7 @@ from tests.e2e.conftest import (
     open_app,
     open_panel,
     open_tab,
+    press_at_once,
     read_results,
     watched_page,
 )
@@ -136,3 +137,16 @@ def test_a_copied_link_shows_the_same_list_and_pair_to_another(
     with watched_page(browser) as other:
         open_app(other, copied_link(page, "pairs"))
         other.wait_for_function(IS_SEEN, arg=last)
+
+
+def test_of_quick_presses_each_counts(demo_app: str, page: Page) -> None:
+    open_app(page, demo_app)
+    rows = page.get_by_test_id("pair-row")
+    press_at_once(page, "jjjk")
+    expect(rows.nth(2)).to_have_attribute("aria-current", "true")
+    boxes = page.locator('[data-facet="subset"] .whole').filter(has_text=re.compile("Chat|Safety"))
+    boxes.evaluate_all("boxes => boxes.forEach(box => box.click())")
+    expect(boxes).to_have_count(3)
+    for name in ("Chat", "Chat Hard", "Safety"):
+        expect(facet(page, "section", name)).to_have_attribute("aria-checked", "true")
+    expect(page.locator("#pairs .chip.removable")).to_have_count(3)

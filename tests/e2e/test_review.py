@@ -19,6 +19,7 @@ from tests.e2e.conftest import (
     open_panel,
     open_tab,
     pair,
+    press_at_once,
     started,
     watched_page,
 )
@@ -85,15 +86,6 @@ def begin(page: Page, address: str) -> Locator:
     progress = begin_review(page)
     expect(progress).to_have_text("0 of 12 reviewed")
     return progress
-
-
-def press_at_once(page: Page, keys: str) -> None:
-    """Keys without any time between them."""
-    page.evaluate(
-        """keys => { for (const key of keys)
-            document.body.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true })); }""",
-        keys,
-    )
 
 
 def numbers_of(page: Page) -> list[str]:
@@ -254,7 +246,7 @@ def test_marks_go_to_a_colleague_and_come_back(
         progress = begin(colleague, server.address)
         colleague.locator("[data-read=resume]").set_input_files(file)
         expect(progress).to_have_text("4 of 12 reviewed")
-        expect(colleague.get_by_text("1 are left out")).to_be_visible()
+        expect(colleague.get_by_text("1 left out")).to_be_visible()
         expect(pair(colleague)).to_have_attribute("data-key", "twelve:4")
         assert marks_of(colleague) == mine
     theirs = [{**each, "verdict": "keep", "note": "fine"} for each in mine]
@@ -271,7 +263,7 @@ def test_marks_go_to_a_colleague_and_come_back(
     expect(page.locator(".review-told")).to_contain_text("marks.jsonl, line 1: source and key")
     file.write_text(json.dumps(elsewhere))
     page.locator("[data-read=resume]").set_input_files(file)
-    expect(page.locator(".review-told")).to_contain_text("None of the 1 marks in this file")
+    expect(page.locator(".review-told")).to_contain_text("No mark in this file (of 1)")
 
 
 def test_kept_pairs_are_a_file(server: Server, page: Page) -> None:
