@@ -162,6 +162,8 @@
   document.addEventListener("change", (event) => {
     if (!event.target.matches(".goto-key") || !event.target.value) return;
     const query = new URLSearchParams(window.explorerViews?.get("pairs")?.shown() || "?tab=pairs");
+    const open = document.querySelector("#pairs .reader [data-key]")?.dataset.key;
+    if (open) query.set("keep", open); // if there is no such pair
     query.set("pair", event.target.value);
     query.delete("list-page");
     if (query.get("panel") !== "review") query.delete("panel");

@@ -265,7 +265,12 @@ element.addEventListener("input", (event) => {
 element.addEventListener("change", (event) => {
   const { form, type, checked, value } = event.target;
   if (event.target.matches("[data-action]")) does(event.target, type === "checkbox" && !checked ? "" : value);
-  else if (form && event.target.matches("select, [data-submit]")) go(asForm(form), form.dataset.mode);
+  else if (form && event.target.matches("select, [data-submit]")) {
+    const isPage = type === "number" && !form.dataset.mode;
+    if (isPage) event.target.blur();
+    const followed = go(asForm(form), form.dataset.mode);
+    if (isPage) followed.then(() => { event.target.value = event.target.defaultValue; });
+  }
   const margins = event.target.dataset.end && event.target.closest(".margins");
   if (margins) brushed(margins, ...[...margins.querySelectorAll("[data-end]")].map((end) => end.value));
 });

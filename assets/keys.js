@@ -47,7 +47,7 @@
   const visible = (selector) =>
     [...document.querySelectorAll(selector)].find((element) => element.offsetParent !== null);
   const BUTTONS = {
-    j: ".reader-next", k: ".reader-previous", r: ".reader-random",
+    j: ".reader-next", k: ".reader-previous", r: ".reader-random", Escape: ".drawer .close",
     1: ".review-keep", 2: ".review-drop", 3: ".review-unsure", u: ".review-undo", n: ".review-skip",
   };
 
@@ -68,6 +68,7 @@
     }
     if (field && !["checkbox", "radio"].includes(field.type)) return;
     if (document.getElementById("help")?.open && event.key !== "?") return;
+    if (event.key === "Escape" && document.querySelector(":popover-open")) return;
     // A key that is held steps on as fast as pairs come.
     const held = event.repeat && (!"jk".includes(event.key) || document.querySelector("#pairs [aria-busy=true]"));
     if (!held && Object.hasOwn(BUTTONS, event.key)) visible(BUTTONS[event.key])?.click();

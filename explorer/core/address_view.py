@@ -5,6 +5,8 @@ The channel is one POST a question, without Gradio's queue or state. Anybody may
 
 import hashlib
 import json
+import math
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -196,11 +198,13 @@ def _etag(html: str) -> str:
 
 def file_route(view: View, identify: Identify) -> Route:
     """The route of a view's files: GET for what everybody may have, POST for a visitor's own."""
-    threads = CapacityLimiter(MOST_ANSWERS)
+    turns, threads = Semaphore(MOST_ANSWERS), CapacityLimiter(MOST_ANSWERS)
 
     async def send(request: Request) -> Response:
         form = await request.form(max_files=0, max_fields=2) if request.method == "POST" else {}
         signed_in = request.session.get("oauth_info") if "session" in request.scope else None
+        if signed_in and signed_in.get("expires_at", math.inf) < time.time():
+            signed_in = None
         profile = gr.OAuthProfile(signed_in["userinfo"]) if signed_in else None
         secret = _text(form.get("secret"), _LONGEST_NAME)
         visitor = identify(gr.Request(request), profile, None, secret)
@@ -208,11 +212,18 @@ def file_route(view: View, identify: Identify) -> Route:
         if make is None:
             return PlainTextResponse("There is no such file.", status_code=404)
         try:
+            with anyio.fail_after(PATIENCE_SECONDS):
+                await turns.acquire()
+        except TimeoutError:
+            return PlainTextResponse("The server is busy. Try again soon.", status_code=503)
+        try:
             sent = _text(form.get("sent"), _LONGEST_SENT)
             work = partial(make, request.url.query, visitor, sent)
             file = await to_thread.run_sync(work, limiter=threads)
         except Exception as error:
             return PlainTextResponse(user_message(error), status_code=422)
+        finally:
+            turns.release()
         headers = {"Content-Disposition": f'attachment; filename="{file.name}"'}
         return StreamingResponse(file.parts, media_type="application/octet-stream", headers=headers)
 

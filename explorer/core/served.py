@@ -221,6 +221,19 @@ class Bounded:
             raise OSError(errno.ENOSPC, "uploads have no room")
 
 
+class OnePage:
+    """Leaves addresses to the page: Gradio looks for another one by the parameter `page`."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        """app: what answers."""
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer."""
+        is_page = scope["type"] == "http" and scope["path"] == "/"
+        await self._app({**scope, "query_string": b""} if is_page else scope, receive, send)
+
+
 class WholeStreams:
     """Lets a stream of answers that has told its end come to it.
 
@@ -382,6 +395,7 @@ def launched(settings: Settings, routes: Sequence[Route] = ()) -> dict[str, Any]
             "middleware": [
                 Middleware(OwnSite, settings.hosts, any_name=settings.any_name),
                 Middleware(WholeStreams),
+                Middleware(OnePage),
                 Middleware(Bounded, _LARGEST_UPLOADS * most if most else None),
             ],
         },

@@ -105,11 +105,6 @@ class Filters:
         """With one more range, in place of one of the same measure and unit."""
         return replace(self, ranges=ranges_in_order([*self.ranges, added]))
 
-    def without_range(self, dropped: LengthRange) -> Self:
-        """Without the range of that measure and unit."""
-        left = tuple(each for each in self.ranges if each.what != dropped.what)
-        return replace(self, ranges=left)
-
 
 NO_FILTERS = Filters()
 

@@ -36,9 +36,9 @@ from explorer.reader.reading import Display
 from explorer.results.field import checked_model
 from explorer.stats.duels import CELLS, Cell
 
-PairsPanel = Literal["pairs", "lengths", "kinds", "rewards", "review", "export"]
+PairsPanel = Literal["pairs", "lengths", "slices", "rewards", "review", "export"]
 PAIRS_PANELS: tuple[PairsPanel, ...] = get_args(PairsPanel)
-OF_OUTCOMES: tuple[PairsPanel, ...] = ("kinds", "rewards")
+OF_OUTCOMES: tuple[PairsPanel, ...] = ("slices", "rewards")
 """Those that there are where outcomes are looked at."""
 OutcomeKind = Literal["losses", "ties", "missing", "near", "confident", "wins", "all"]
 OUTCOME_KINDS: tuple[OutcomeKind, ...] = get_args(OutcomeKind)
@@ -62,6 +62,8 @@ _SORT_OF = {each: each for each in SORTS if each} | {
     "-length": "-difference",
 }
 """Links once said "length"."""
+_PANEL_OF: dict[str, PairsPanel] = {each: each for each in PAIRS_PANELS} | {"kinds": "slices"}
+"""Links once said "kinds"."""
 
 
 _name = at_most(LONGEST_NAME)
@@ -203,7 +205,7 @@ class PairsState(Address):
         choice("diff", DIFFS),
         flag("spaces", "spaces"),
         flag("markdown", "rendered"),
-        choice("panel", PAIRS_PANELS),
+        Parameter("panel", "panel", _PANEL_OF.__getitem__),
         choice("chart", MEASURED),
         choice("unit", UNITS),
         choice("scale", SCALES),

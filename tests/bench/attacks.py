@@ -45,7 +45,7 @@ MOST_NESTED = 6
 QUESTION = ("query", "known", "only", "action", "secret")
 WORDS = (
     "tab", "model", "models", "pairs", "subset", "hep-go", "q", "(x+x+)+y", "regex", "1", "sort",
-    "-margin", "panel", "kinds", "rewards", "lengths", "review", "page", "\u00b2", "-5", "9" * 30,
+    "-margin", "panel", "slices", "rewards", "lengths", "review", "page", "\u00b2", "-5", "9" * 30,
     "source", "/etc/passwd", "demo", "open", "a", "b", "range", "chosen.chars.1.2", "margin",
     "nan:", "slice", "longer:rejected", "against", "*", "\ud800", "<img src=x onerror=alert(1)>",
     "../../x", "count", "paper", "measure", "main", "bar", "board", "tokenizer",

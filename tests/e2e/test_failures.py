@@ -125,7 +125,7 @@ def test_axe_finds_nothing_and_nothing_sticks_out(fails_app: str, browser: Brows
     found = []
     for name, address in (
         ("failures", "?model=org/fair"),
-        ("kinds", "?model=org/fair&panel=kinds"),
+        ("kinds", "?model=org/fair&panel=slices"),
         ("hardest", "?model=&pairs=every"),
         ("compare", "?tab=compare&a=org/fair&b=org/good"),
         ("agreement", "?tab=compare&a=org/fair&part=agreement"),

@@ -224,7 +224,7 @@ def test_a_hostile_link_shows_what_makes_sense_and_names_the_rest(
     tag, template = ATTACKS["tag"], ATTACKS["template"]
     asked = {
         "q": tag, "subset": template, "length": "x", "list-page": "-1", "range": "chosen.chars.9.1",
-        "panel": tag, "pair": template, "section": "Chat", "__proto__": tag,
+        "page": "\u00b2", "panel": tag, "pair": template, "section": "Chat", "__proto__": tag,
     }  # fmt: skip
     open_app(page, f"{demo_app}/?{urlencode(asked)}")
     notes = page.locator(".note", has_text="Ignored in the link:")

@@ -127,7 +127,7 @@ def visited(server: Server) -> Iterator[Page]:
         {"panel": "export"},
         {"q": f"no {HOSTILE}"},
         {**of_model, "show": "all"},
-        {**of_model, "part": "kinds"},
+        {**of_model, "part": "slices"},
         {**compared, "panel": "compare"},
         {**compared, "panel": "compare", "with": c},
         {**compared, "panel": "agreement"},

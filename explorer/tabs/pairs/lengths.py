@@ -10,6 +10,7 @@ one a subset.
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from html import escape
 from itertools import pairwise
 from typing import Any
@@ -201,7 +202,16 @@ def _with_equal(
         return traces
     [chosen, rejected] = sorted(traces, key=lambda trace: str(trace["meta"]))
     same = LengthRange("difference", unit, 0, 0, tokenizer if unit == "tokens" else "")
-    counts = [chosen["y"][0] - found.equal, *chosen["y"][1:]]
+    place = found.edges.index(0)
+    longer = {
+        **chosen,
+        "name": "Chosen longer",
+        "y": [chosen["y"][0] - found.equal, *chosen["y"][1:]],
+    }
+    if (high := found.bin_range(place)[1]) != 0:  # else no chosen response of the bin is longer
+        first = written([("range", range_written(replace(same, low=1, high=high)))])
+        longer["customdata"] = [first, *chosen["customdata"][1:]]
+        longer["hovertext"] = [_ends(1, found.bin_ends(place)[1]), *chosen["hovertext"][1:]]
     equal = {
         **chosen,
         "name": "Same length",
@@ -211,7 +221,7 @@ def _with_equal(
         "customdata": [written([("range", range_written(same))])],
         "hovertext": ["0"],
     }
-    return [rejected, {**chosen, "y": counts, "name": "Chosen longer"}, equal]
+    return [rejected, longer, equal]
 
 
 def _steps(trace: dict[str, Any], found: Histogram, scale: Scale) -> dict[str, Any]:

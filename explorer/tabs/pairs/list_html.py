@@ -126,9 +126,15 @@ def bar_html(now: Scene, notes: Sequence[str], link_base: str, missing: str = ""
     )
 
 
-def panels_html(state: PairsState) -> str:
+def panels_html(now: Scene) -> str:
     """The ways to look at what is listed; those of one model's outcomes where there are some."""
-    shown = [each for each in PAIRS_PANELS if state.outcomes or each not in OF_OUTCOMES]
+    state = now.state
+    left_out: set[str] = set()
+    if now.field is None:
+        left_out = {*OF_OUTCOMES}
+    elif now.model and not now.field.has_rewards(now.model):
+        left_out = {"rewards"} - {state.panel}
+    shown = [each for each in PAIRS_PANELS if each not in left_out]
     words = {panel: text(f"panel.{panel}") for panel in shown}
     links = {panel: state.href(panel=panel) for panel in shown}
     written = part("segments", text("panel.label"), words, links, state.panel, of="core/links.html")

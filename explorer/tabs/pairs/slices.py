@@ -12,6 +12,7 @@ from explorer.core.text import text
 from explorer.data.conditions import CONDITION_KINDS, Condition, conditions
 from explorer.data.facets import Mask
 from explorer.reader.scene import Scene
+from explorer.results.field import Field
 from explorer.stats.paired import ALPHA, holm
 from explorer.stats.slices import LEAST_RIVALS, SliceTest, SliceTester
 from explorer.stats.strata import Whole
@@ -96,15 +97,22 @@ class SliceComparison:
         )
 
 
-def slices_html(now: Scene) -> str:
-    """The worst slices of two conditions, then every condition, kind by kind."""
-    model, field = now.model, now.known
-    if not model:
-        return note(text("fails.kinds_model"))
+def slices_of(field: Field, model: str) -> SliceComparison:
+    """The slices of a model, by every condition that is known of its pairs."""
     known = conditions(field.table)
     if not field.has_texts:
         known = tuple(each for each in known if each.kind in ("section", "subset"))
-    found = compare_slices(field.outcomes(model), field.others(model), known, field.clusters)
+    return compare_slices(field.outcomes(model), field.others(model), known, field.clusters)
+
+
+def slices_html(now: Scene, compare: Callable[[Field, str], SliceComparison] = slices_of) -> str:
+    """The worst slices of two conditions, then every condition, kind by kind.
+
+    compare: `slices_of`, or what keeps its results.
+    """
+    if not now.model:
+        return note(text("fails.kinds_model"))
+    found = compare(now.known, now.model)
     by_kind = {
         kind: of_kind
         for kind in CONDITION_KINDS
@@ -113,7 +121,7 @@ def slices_html(now: Scene) -> str:
     columns = [name for name in _COLUMNS if found.can_test or name not in _OF_TESTS]
     rivals = f"{found.n_rivals:,}"
     return render(
-        "tabs/pairs/kinds.html",
+        "tabs/pairs/slices.html",
         found=found,
         by_kind=by_kind,
         columns=columns,

@@ -17,6 +17,7 @@ from explorer.core.address_view import (
     build_view,
     wire_event,
 )
+from explorer.core.caches import LruCache
 from explorer.core.files import File
 from explorer.core.html import render
 from explorer.core.settings import Settings
@@ -31,6 +32,7 @@ from explorer.reader.state import PairsState
 from explorer.reader.tokens_view import has_tokens, pair_tokens
 from explorer.results.board import Ranking
 from explorer.results.boards import BoardMeasuring
+from explorer.results.field import Field
 from explorer.runs.facts import facts_html
 from explorer.runs.visitors import Visitor
 from explorer.tabs.pairs.exports import (
@@ -52,12 +54,13 @@ from explorer.tabs.pairs.list_html import (
 from explorer.tabs.pairs.notes import PairNotes
 from explorer.tabs.pairs.review import kept_file, keys_file, review_html, verdict_html
 from explorer.tabs.pairs.rewards import rewards_html
-from explorer.tabs.pairs.slices import slices_html
+from explorer.tabs.pairs.slices import SliceComparison, slices_html, slices_of
 from scoring.errors import KnownError
 from scoring.limits import Step
 
 _READING = Ranking(own=False)
 """The board whose results of each pair are read for the tab, too."""
+_KEPT_SLICES = 16
 
 
 @dataclass(frozen=True)
@@ -65,7 +68,7 @@ class PairsView:
     """Callable from any thread.
 
     measuring: reads published results. counts: of tokens, that visitors asked for; tokens: rewards
-    token by token, as HTML.
+    token by token, as HTML. slices: of models looked at last.
     """
 
     scenes: Scenes
@@ -73,6 +76,7 @@ class PairsView:
     settings: Settings
     counts: Jobs[Step, str] = field(default_factory=Jobs)
     tokens: Jobs[str, str] = field(default_factory=Jobs)
+    slices: LruCache[SliceComparison] = field(default_factory=lambda: LruCache(_KEPT_SLICES))
 
     def regions(
         self, query: str, visitor: Visitor, _sent: Sent = NOTHING_SENT
@@ -100,7 +104,7 @@ class PairsView:
 
         return asked.href()[1:], {
             "search": lambda: search_html(asked),
-            "panels": lambda: panels_html(now.state),
+            "panels": lambda: panels_html(now),
             "bar": lambda: bar_html(now, said, self.settings.link_base, seen.missing) + again,
             "review": if_reviewed(review_html),
             "main": lambda: self._main(now, count) + again,
@@ -207,13 +211,17 @@ class PairsView:
         panel = now.state.panel
         if panel == "lengths":
             return lengths_html(now, self.scenes.counter, count)
-        if panel == "kinds":
-            return slices_html(now)
+        if panel == "slices":
+            return slices_html(now, self._slices)
         if panel == "rewards":
             return rewards_html(now)
         if panel == "export":
             return export_html(now)
         return f'<div class="pair-list">{list_of_pairs_html(now)}</div>'
+
+    def _slices(self, field: Field, model: str) -> SliceComparison:
+        key = (field.key, model)
+        return self.slices.get_or_create_once(key, lambda: slices_of(field, model))
 
     def _names(self, state: PairsState, visitor: Visitor) -> list[str]:
         where, fields = self.scenes.where(state, visitor), self.scenes.fields
@@ -247,7 +255,8 @@ def _count_key(state: PairsState, visitor: Visitor) -> Hashable:
 
 
 def _tokens_key(now: Scene, visitor: Visitor) -> Hashable:
-    return visitor.owner, now.table.id, now.model, now.key
+    run = now.field.runs.get(now.model) if now.field is not None else None
+    return visitor.owner, now.table.id, run and run.id, now.key
 
 
 def build_pairs(pairs: PairsView, identify: Identify) -> gr.HTML:

@@ -3,6 +3,7 @@
 import asyncio
 import logging
 import threading
+import time
 from typing import Any
 
 import gradio as gr
@@ -144,6 +145,23 @@ def test_a_file_is_of_an_address_and_of_whoever_posts_the_secret(client: TestCli
     assert got.headers["content-disposition"] == 'attachment; filename="list.csv"'
     posted = client.post("/files/walk/list.csv?q=1", data={"secret": "mine"})
     assert posted.text == "q=1|mine"
+
+
+@pytest.mark.parametrize(("seconds_left", "name"), [(60, "me"), (-60, ""), (None, "me")])
+def test_a_file_is_of_who_is_signed_in_still(seconds_left: int | None, name: str) -> None:
+    def identify(request: gr.Request, profile: gr.OAuthProfile | None, *_: object) -> bytes:
+        return profile.username.encode() if profile else b""
+
+    me = {"preferred_username": "me", "name": "Me", "profile": "", "picture": ""}
+    signed_in: dict[str, Any] = {"userinfo": me}
+    if seconds_left is not None:
+        signed_in["expires_at"] = time.time() + seconds_left
+    app = Starlette(routes=[file_route(VIEW, identify)])
+
+    async def with_session(scope: Any, receive: Any, send: Any) -> None:
+        await app({**scope, "session": {"oauth_info": signed_in}}, receive, send)
+
+    assert TestClient(with_session).get("/files/walk/list.csv?q=1").text == f"q=1|{name}"
 
 
 @pytest.mark.parametrize(("name", "status", "words"), [("none", 422, "nothing to export"),

@@ -6,10 +6,11 @@ from typing import Any
 
 import gradio as gr
 import pytest
-from starlette.responses import StreamingResponse
-from starlette.types import Message
+from starlette.responses import Response, StreamingResponse
+from starlette.testclient import TestClient
+from starlette.types import Message, Receive, Scope, Send
 
-from explorer.core.served import LeanBlocks, WholeStreams
+from explorer.core.served import LeanBlocks, OnePage, WholeStreams
 
 
 @pytest.mark.parametrize(
@@ -41,6 +42,19 @@ def test_a_stream_that_told_its_end_is_not_broken_off(line: str, comes_to_its_en
 
     asyncio.run(visit())
     assert ended is comes_to_its_end
+
+
+def test_an_address_names_no_page_of_gradio() -> None:
+    seen = []
+
+    async def answered(scope: Scope, receive: Receive, send: Send) -> None:
+        seen.append(scope["query_string"])
+        await Response()(scope, receive, send)
+
+    client = TestClient(OnePage(answered))
+    client.get("/?page=x&deep_link=y")
+    client.get("/files/pairs/pairs.csv?page=x")
+    assert seen == [b"", b"page=x"]
 
 
 @pytest.mark.parametrize(

@@ -304,8 +304,6 @@ def test_there_is_one_range_of_a_kind_and_they_have_an_order() -> None:
     wanted = one("chosen", "chars", 3), one("chosen", "words", 4), one("difference", "chars", 1)
     assert filters.ranges == wanted
     assert ranges_in_order(reversed(wanted)) == wanted
-    assert filters.without_range(one("chosen", "words", 9)).ranges == (wanted[0], wanted[2])
-    assert filters.without_range(one("prompt", "words", 9)) == filters
 
 
 # On the benchmark.

@@ -234,7 +234,7 @@ def test_what_of_an_address_is_not_here_is_left_and_named() -> None:
     scenes = scenes_of(library_of(TABLE))
     lost: dict[str, tuple[str, ...]] = dict.fromkeys(FACETS, ("gone",))
     asked = PairsState(slices=("no:such", "longer:rejected"), margins=(None, 1.5), sort="margin")
-    seen = scenes.shown(replace(asked, **lost, key="no:such", panel="kinds"), NOBODY)  # type: ignore[arg-type]
+    seen = scenes.shown(replace(asked, **lost, key="no:such", panel="slices"), NOBODY)  # type: ignore[arg-type]
     assert seen.asked == PairsState(TABLE.id, slices=("longer:rejected",))
     assert set(seen.dropped) == {
         "margin=:1.5", "slice=no:such", *(f"{facet}=gone" for facet in FACETS)

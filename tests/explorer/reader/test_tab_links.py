@@ -33,7 +33,11 @@ def test_cells_are_asked_for_with_the_pairs(cell: Cell) -> None:
         (
             "?tab=failures&model=m&show=near&slice=longer:rejected&by=-surprise&part=kinds",
             PairsState(
-                slices=("longer:rejected",), sort="-surprise", model="m", kind="near", panel="kinds"
+                slices=("longer:rejected",),
+                sort="-surprise",
+                model="m",
+                kind="near",
+                panel="slices",
             ),
         ),
         ("?tab=failures&model=m&by=-length", PairsState(sort="-difference", model="m")),

@@ -78,8 +78,10 @@ def pairs_beside(models: ModelsView) -> PairsView:
     return PairsView(Scenes(fields.tables, counter, fields), models.measuring, settings)
 
 
-def write_run(models: ModelsView, title: str, n: int, *, keys: list[str] | None = None) -> Run:
-    """A finished run of `ME`, of the first n demo pairs, or of pairs that are nowhere else."""
+def write_run(
+    models: ModelsView, title: str, n: int, *, keys: list[str] | None = None, who: Visitor = ME
+) -> Run:
+    """A finished run of somebody, of the first n demo pairs, or of pairs that are nowhere else."""
     [table] = models.tables()
     texts = table.hashes if keys is None else [f"no text {key}" for key in keys]
     keys = (table.keys if keys is None else keys)[:n]
@@ -91,7 +93,7 @@ def write_run(models: ModelsView, title: str, n: int, *, keys: list[str] | None 
     ]
     list(run.record([ScoredPack(0, tuple(rows), 1)]))
     run = run.ended("finished")
-    write_card(run.folder, RunCard(ME.owner, title))
+    write_card(run.folder, RunCard(who.owner, title))
     return run
 
 

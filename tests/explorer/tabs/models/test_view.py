@@ -90,6 +90,15 @@ def test_a_private_run_is_to_others_as_one_that_is_gone(
         )
 
 
+def test_runs_of_one_name_are_each_persons_own(models: ModelsView) -> None:
+    runs = [write_run(models, "twin", n, who=who) for n, who in ((20, ME), (30, STRANGER))]
+    for who, n, other in ((ME, 20, 30), (STRANGER, 30, 20), (ME, 20, 30)):
+        table = measured(models, "?tab=models", who)["table"]
+        assert f"{n} pairs" in table and f"{other} pairs" not in table
+    for run, who in zip(runs, (ME, STRANGER), strict=True):
+        models.fields.runs.store.delete(run.id, who)
+
+
 def test_a_run_is_there_as_soon_as_it_is_and_hidden_where_own_runs_are(models: ModelsView) -> None:
     before = names(measured(models, "?tab=models")["table"])
     run = write_run(models, "later", 20)

@@ -85,6 +85,7 @@ def test_differences_are_parted_at_zero(demo: PairTable) -> None:
     counts[len(drawn["rejected"]["y"])] += drawn["same"]["y"][0]
     assert counts == found.counts["difference"] and drawn["same"]["y"] == [found.equal]
     assert drawn["same"]["customdata"] == ["range=difference.chars.0.0"]
+    assert drawn["chosen"]["customdata"][0].startswith("range=difference.chars.1.")
     asked = [each for trace in drawn.values() for each in trace["customdata"]]
     assert all(each.startswith("range=difference.chars.") for each in asked)
     assert [shape["x0"] for shape in parsed(figure)["layout"]["shapes"]] == [0]

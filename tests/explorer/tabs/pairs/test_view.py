@@ -170,7 +170,7 @@ def test_slices_without_texts_are_of_sections_and_subsets(
 
 
 def test_a_slice_leads_to_its_pairs(pairs_view: PairsView, model: str) -> None:
-    query = f"panel=kinds&{failures_query(model)}"
+    query = f"panel=slices&{failures_query(model)}"
     href, *_ = links_in(answered_of(pairs_view, query)["main"], "section Safety")
     assert PairsState.parse(href)[0] == replace(
         answered_of(pairs_view, query).state, slices=("section:Safety",), panel="pairs"

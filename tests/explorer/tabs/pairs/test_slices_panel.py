@@ -26,7 +26,7 @@ def shown_of(table: PairTable, n_others: int) -> Scene:
         models, (None,) * len(models), models, order_of(table), wins.astype(np.float32),
         everything, ~everything, unknown, unknown,
     )  # fmt: skip
-    state = PairsState(model=models[0], panel="kinds")
+    state = PairsState(model=models[0], panel="slices")
     return scene(state, SeenPairs(table, Field(table, matrix, {}, ("key",))))
 
 
