@@ -64,6 +64,7 @@ const draw = async (figure) => {
   const { plot: written, sets, base, adds, brush } = figure.dataset;
   const { data, layout } = JSON.parse(written.replace(/var\((--\w+)\)/g, colour));
   try { await load(); } catch { figure.textContent = "The chart could not be loaded."; return; }
+  if (figure.clientWidth < 480) layout.margin.t += 26; // there, names of what is drawn take two lines
   const plot = await Plotly.newPlot(figure.firstChild, data, layout, { displayModeBar: false, responsive: true });
   plot.on("plotly_click", ({ points: [{ data: trace, customdata, pointNumber }] }) => {
     const value = trace.type === "heatmap" ? trace.customdata[[pointNumber].flat()[0]] : customdata;

@@ -5,13 +5,15 @@
   const keep = (all) => {
     try { localStorage.setItem(NOTES, JSON.stringify(all)); return true; } catch { return false; }
   };
-  // The texts of whose pair a note is being typed; the field may come to stand under another.
-  let typed = null;
+  // A field may come to stand under another pair while somebody types in it.
+  const stoodUnder = new WeakMap();
+  let isTyped = false;
   const show = (view) => {
     for (const field of view.querySelectorAll("[data-note]")) {
-      const isOfAnother = typed !== null && typed !== field.dataset.note;
-      if (isOfAnother) write(field, typed);
-      if (isOfAnother || field !== document.activeElement) field.value = notes()[field.dataset.note] ?? "";
+      const { note } = field.dataset, before = stoodUnder.get(field) ?? note;
+      if (before !== note && isTyped) write(field, before);
+      if (before !== note || field !== document.activeElement) field.value = notes()[note] ?? "";
+      stoodUnder.set(field, note);
     }
     const all = notes();
     for (const row of view.querySelectorAll("[data-mark]")) row.classList.toggle("noted", row.dataset.mark in all);
@@ -19,7 +21,7 @@
   document.addEventListener("drawn", ({ target }) => show(target));
   addEventListener("storage", ({ key }) => { if (key === NOTES) show(document); });
   const write = (field, mark) => {
-    typed = null;
+    isTyped = false;
     const { [mark]: _, ...others } = notes(), words = field.value.trim().replace(/\s+/g, " ");
     const isFull = words && Object.keys(others).length >= MOST;
     const isKept = !isFull && keep(words ? { ...others, [mark]: words } : others);
@@ -28,11 +30,11 @@
     said.textContent = isKept ? "" : said.dataset[isFull ? "full" : "refused"];
   };
   document.addEventListener("input", ({ target }) => {
-    if (target.matches("[data-note]")) typed ??= target.dataset.note;
+    if (target.matches("[data-note]")) isTyped = true;
   });
   document.addEventListener("change", ({ target }) => {
     if (!target.matches("[data-note]")) return;
-    write(target, typed ?? target.dataset.note);
+    write(target, stoodUnder.get(target) ?? target.dataset.note);
     show(document);
   });
   // Notes from elsewhere, where there is none yet.

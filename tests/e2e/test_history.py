@@ -139,6 +139,7 @@ def test_a_copied_link_shows_the_same_list_and_pair_to_another(
         other.wait_for_function(IS_SEEN, arg=last)
 
 
+@pytest.mark.journey
 def test_of_quick_presses_each_counts(demo_app: str, page: Page) -> None:
     open_app(page, demo_app)
     rows = page.get_by_test_id("pair-row")

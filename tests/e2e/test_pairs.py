@@ -18,6 +18,7 @@ from tests.e2e.conftest import (
     open_app,
     open_chooser,
     open_panel,
+    open_tab,
     pair,
     picture,
     press_mark,
@@ -319,3 +320,36 @@ def test_the_keyboard_is_enough_and_the_warning_is_remembered(demo_app: str, pag
     page.keyboard.press("Enter")
     expect(pair(page)).to_have_attribute("data-key", first)
     expect(position(page)).to_contain_text("outside the filter")
+
+
+def test_the_keyboard_opens_a_row_and_stays_on_it(demo_app: str, page: Page) -> None:
+    open_app(page, demo_app)
+    link = page.locator(".list tbody tr").nth(2).locator("a[data-main]")
+    key = link.inner_text()
+    link.press("Enter")
+    expect(pair(page)).to_have_attribute("data-key", key)
+    expect(link).to_be_focused()
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    expect(pair(page)).not_to_have_attribute("data-key", key)
+
+
+def test_on_a_narrow_screen_every_tab_is_reached(demo_app: str, browser: Browser) -> None:
+    with watched_page(browser, 390) as page:
+        open_app(page, demo_app)
+        page.get_by_role("link", name="About", exact=True).click()
+        expect(page.locator(".data-card")).to_be_visible()
+        open_tab(page, "Pairs")
+        expect(page.get_by_test_id("pair-row").first).to_be_visible()
+
+
+def test_a_list_is_a_table_on_a_narrow_screen(demo_app: str, page: Page) -> None:
+    open_app(page, demo_app)
+    page.set_viewport_size({"width": 600, "height": 900})
+    assert page.locator(".list td").first.evaluate("each => getComputedStyle(each).display") in (
+        "block",
+        "inline-block",
+    )
+    expect(page.locator(".list").get_by_role("row")).to_have_count(26)
+    expect(page.locator(".list").get_by_role("rowheader")).to_have_count(25)
+    expect(page.locator(".list").get_by_role("cell").first).to_be_visible()

@@ -17,18 +17,16 @@ from tests.e2e.conftest import (
     marks_of,
     open_app,
     open_panel,
-    open_tab,
     pair,
     press_at_once,
     started,
     watched_page,
 )
 
-pytestmark = pytest.mark.e2e
+pytestmark = [pytest.mark.e2e, pytest.mark.journey]
 MARKS = "rewardbench-explorer-marks"
 
 
-@pytest.mark.journey
 def test_quick_presses_all_count_and_a_note_stays_with_its_pair(demo_app: str, page: Page) -> None:
     open_app(page, demo_app)
     progress = begin_review(page)
@@ -144,6 +142,7 @@ def test_quick_keys_mark_nothing_after_the_last_pair(server: Server, page: Page)
 def test_pairs_passed_over_come_again_after_the_last(server: Server, page: Page) -> None:
     begin(page, server.address)
     press_at_once(page, "nn" + 10 * "1")
+    page.wait_for_url("**/*pair=twelve:0*")
     expect(pair(page)).to_have_attribute("data-key", "twelve:0")
     page.keyboard.press("u")
     expect(pair(page)).to_have_attribute("data-key", "twelve:11")
@@ -216,6 +215,12 @@ def test_a_note_is_kept_when_its_field_is_left_and_when_the_page_is(
     press_at_once(leaving, "11")
     expect(pair(leaving)).to_have_attribute("data-key", "twelve:2")
     assert [each["note"] for each in marks_of(leaving)] == ["of the first", "of the second"]
+    note.fill("of the third")
+    leaving.go_back()
+    expect(pair(leaving)).to_have_attribute("data-key", "twelve:0")
+    expect(note).to_have_value("of the first")
+    leaving.go_forward()
+    expect(note).to_have_value("of the third")
 
 
 def test_two_tabs_of_one_browser_see_each_others_marks(server: Server, page: Page) -> None:
@@ -325,36 +330,3 @@ def test_reviews_of_an_earlier_version_are_taken_over_once(server: Server, page:
     expect(progress).to_have_text("1 of 12 reviewed")
     [left] = page.evaluate("JSON.parse(localStorage['rewardbench-explorer-reviews'])")
     assert json.loads(left) == json.loads(others)
-
-
-def test_the_keyboard_opens_a_row_and_stays_on_it(demo_app: str, page: Page) -> None:
-    open_app(page, demo_app)
-    link = page.locator(".list tbody tr").nth(2).locator("a[data-main]")
-    key = link.inner_text()
-    link.press("Enter")
-    expect(pair(page)).to_have_attribute("data-key", key)
-    expect(link).to_be_focused()
-    page.keyboard.press("Tab")
-    page.keyboard.press("Enter")
-    expect(pair(page)).not_to_have_attribute("data-key", key)
-
-
-def test_on_a_narrow_screen_every_tab_is_reached(demo_app: str, browser: Browser) -> None:
-    with watched_page(browser, 390) as page:
-        open_app(page, demo_app)
-        page.get_by_role("link", name="About", exact=True).click()
-        expect(page.locator(".data-card")).to_be_visible()
-        open_tab(page, "Pairs")
-        expect(page.get_by_test_id("pair-row").first).to_be_visible()
-
-
-def test_a_list_is_a_table_on_a_narrow_screen(demo_app: str, page: Page) -> None:
-    open_app(page, demo_app)
-    page.set_viewport_size({"width": 600, "height": 900})
-    assert page.locator(".list td").first.evaluate("each => getComputedStyle(each).display") in (
-        "block",
-        "inline-block",
-    )
-    expect(page.locator(".list").get_by_role("row")).to_have_count(26)
-    expect(page.locator(".list").get_by_role("rowheader")).to_have_count(25)
-    expect(page.locator(".list").get_by_role("cell").first).to_be_visible()
