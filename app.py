@@ -29,11 +29,12 @@ def main() -> None:
         from explorer.core.served import launched, prepare_for_many
         from explorer.core.text import text
         from explorer.core.theme import STYLES, script, theme
-        from explorer.page import build_page, file_routes
+        from explorer.page import build_page
         from explorer.stores import open_stores
 
         prepare_for_many()
-        build_page(stores := open_stores(settings)).launch(
+        page, routes = build_page(stores := open_stores(settings))
+        page.launch(
             server_name=settings.server_name,
             server_port=settings.server_port,
             prevent_thread_lock=True,
@@ -42,7 +43,7 @@ def main() -> None:
             js=script(),
             _frontend=False,  # else it asks itself for the page, and a busy machine is too slow
             mcp_server=find_spec("mcp") is not None,
-            **launched(settings, file_routes(stores)),
+            **launched(settings, routes),
         )
         stores.measuring.start()
         over.wait()

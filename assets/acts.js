@@ -23,19 +23,10 @@
 
   document.addEventListener("click", (event) => {
     const press = event.target.closest("[data-press]");
-    if (press) { document.querySelector(press.dataset.press).click(); return; }
-    const button = event.target.closest("[data-act]");
-    button?.closest(".relayed").explorerSend?.({ act: button.dataset.act, sent: JSON.parse(button.dataset.sent) });
+    if (press) document.querySelector(press.dataset.press).click();
   });
 
   // The server writes a part anew: what was folded, scrolled and focused stays so.
-  const name = (inside) => {
-    const element = inside?.closest?.("[data-act]");
-    return element && `${element.dataset.act} ${element.dataset.sent}`;
-  };
-  let focused = null;
-  document.addEventListener("focusin", (event) => { focused = name(event.target); });
-  document.addEventListener("pointerdown", () => { focused = null; });
   // Not on "toggle": what is written anew is closed for a moment, by nobody.
   document.addEventListener("click", (event) => {
     const folded = event.target.closest("summary")?.parentElement;
@@ -64,10 +55,6 @@
     for (const element of part.querySelectorAll("[data-keep-scroll]")) {
       const top = kept.get(element.dataset.keepScroll);
       if (top && element.scrollTop !== top) element.scrollTop = top;
-    }
-    if (focused && document.hasFocus() && document.activeElement === document.body) {
-      const element = [...part.querySelectorAll("[data-act]")].find((each) => name(each) === focused);
-      element?.focus({ preventScroll: true });
     }
   };
   // Gradio's components have no such attributes: checks from outside find some by the first, and what

@@ -130,6 +130,7 @@ const follow = async (query, mode = "push", more = {}) => {
     if (answer.error) return false;
     apply(answer.regions);
     etags = answer.etags;
+    window.explorer.write?.(view, answer.texts);
     if (mode === "push" && panelOf(shown) !== panelOf(answer.query)) view.closest("[role=tabpanel]")?.scrollTo(0, 0);
     shown = `?${answer.query}`;
     // What was typed, and left by another press, is not what is shown.
@@ -223,6 +224,13 @@ const asForm = (form) => {
 const addressOf = ({ form }) => form?.method === "get" ? asForm(form) : shown;
 const does = (field, value = field.dataset.value) =>
   act(field.dataset.action, addressOf(field), value, field.form?.dataset.mode);
+// An event of the view, of what is on screen once what is under way is. It may wait in a queue: how far it is by
+// then is looked at once it may have begun.
+const fire = async (field, name, value = "") => {
+  await settled();
+  trigger(name, { query: addressOf(field), value, sent: sent(value), secret: secret() });
+  if ("waits" in field.dataset || "typed" in field.dataset) setTimeout(() => isAsking || go(shown, ""), AGAIN / 4);
+};
 element.addEventListener("click", (event) => {
   const plain = !(event.button || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey);
   const button = event.target.closest("[data-action]"), link = event.target.closest("a[href]");
@@ -231,9 +239,7 @@ element.addEventListener("click", (event) => {
   if (button) { if (button.matches("button")) does(button); }
   else if (drawn) picture(drawn.dataset.picture, drawn);
   else if (triggered) {
-    const { trigger: name, value = "" } = triggered.dataset;
-    trigger(name, { query: addressOf(triggered), value, sent: sent(value), secret: secret() });
-    if ("waits" in triggered.dataset) { triggered.dataset.refresh = AGAIN / 2; schedule(); }
+    fire(triggered, triggered.dataset.trigger, triggered.dataset.value);
   }
   else if (link && plain && "file" in link.dataset) { event.preventDefault(); save(link); }
   else if (link && plain && link.getAttribute("href").startsWith("?") && isMine(link.search)) {
@@ -256,7 +262,9 @@ element.addEventListener("input", (event) => {
   const { form } = event.target;
   clearTimeout(typing);
   const { type } = event.target, isText = !["password", "checkbox", "radio"].includes(type);
-  if (isText && "sent" in event.target.dataset) typing = setTimeout(() => go(shown, ""), QUIET);
+  const { sent: isSent, typed: name } = event.target.dataset;
+  if (name) typing = setTimeout(() => fire(event.target, name, "typed"), QUIET);
+  else if (isText && isSent) typing = setTimeout(() => go(shown, ""), QUIET);
   if (isText && "submit" in event.target.dataset && form?.dataset.mode) {
     typing = setTimeout(() => go(asForm(form), form.dataset.mode), QUIET);
   }

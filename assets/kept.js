@@ -9,11 +9,42 @@
   document.addEventListener("input", ({ target }) => {
     if (target.matches(FIELDS)) keep({ [nameOf(target)]: target.value });
   });
+  // Texts that the server writes into fields of a view, and those before, to which one can go back.
+  const MOST = 20, before = [];
+  const fill = (view, texts) => {
+    for (const field of view.querySelectorAll(FIELDS)) {
+      const text = texts[field.dataset.sent];
+      if (text === undefined || field.value === text) continue;
+      field.value = text;
+      field.dispatchEvent(new Event("input", { bubbles: true }));
+    }
+    for (const button of view.querySelectorAll("[data-undo]")) button.disabled = !before.length;
+  };
+  const write = (view, texts) => {
+    if (!Object.keys(texts).length) return;
+    before.push(Object.fromEntries([...view.querySelectorAll(FIELDS)].map((each) => [each.dataset.sent, each.value])));
+    before.splice(0, before.length - MOST);
+    fill(view, texts);
+  };
+  document.addEventListener("click", ({ target }) => {
+    const view = target.closest("[data-undo]")?.closest("[data-tab]");
+    if (view && before.length) fill(view, before.pop());
+  });
   document.addEventListener("drawn", ({ target }) => {
+    fill(target, {});
     const texts = kept();
     for (const field of target.querySelectorAll(FIELDS)) {
       const text = texts[nameOf(field)];
       if (text !== undefined && field !== document.activeElement && field.value !== text) field.value = text;
     }
   });
+  // What an earlier version kept of the texts of Try. Gives whether it is kept here.
+  const takeTyped = (typed) => {
+    if (!(typed?.length >= 3) || "try-prompt" in kept()) return true;
+    const texts = Object.fromEntries(["prompt", "chosen", "rejected"].map((name, at) => [name, typed.at(at - 3)]));
+    keep(Object.fromEntries(Object.entries(texts).map(([name, text]) => [`try-${name}`, text])));
+    fill(document.querySelector("[data-tab=try]"), texts);
+    return "try-prompt" in kept();
+  };
+  Object.assign(window.explorer, { write, takeTyped });
 })

@@ -25,7 +25,6 @@ from explorer.core.parts import (
 from explorer.core.served import LeanBlocks, queued
 from explorer.core.settings import ASSETS, Settings
 from explorer.core.text import text
-from explorer.core.work import Latest
 from explorer.reader.links import TABS, read_pairs, tab_of
 from explorer.reader.scene import Scenes
 from explorer.reader.session import Session
@@ -44,19 +43,17 @@ from explorer.tabs.about.view import (
 from explorer.tabs.models.source_view import BoardSource, BoardSourceParts, wire_boardsource
 from explorer.tabs.models.view import ModelsView, build_models
 from explorer.tabs.pairs.view import PairsView, build_pairs
-from explorer.tabs.score.before import offered_models
 from explorer.tabs.score.publish_html import Publishing
 from explorer.tabs.score.signin_view import build_signin, identify, visitor_of
 from explorer.tabs.score.view import ScoreView, build_score
-from explorer.tabs.try_it.acts_view import TrialTab, wire_trial
-from explorer.tabs.try_it.view import TrialParts, build_trial
+from explorer.tabs.try_it.view import TryView, build_try
 
 _POLL_SECONDS = 1.5
 FILES_SECONDS = (3600, 7200)
 """Files that were uploaded or exported are looked for so often, and kept so long, in seconds."""
 LOGO: Path = ASSETS / "logo.svg"
 _STORAGE = "rewardbench-explorer-typed"
-"""Where a browser keeps what was typed."""
+"""Where a browser kept what was typed before assets/kept.js did."""
 ADDRESS = "(_, ...others) => [window.location.search, ...others]"
 """Script that passes the address of the page on as the first input."""
 _NOTES = "rewardbench-explorer-notes"
@@ -66,12 +63,22 @@ _SEEN = "(_, session) => [window.explorerViews.get('pairs').shown(), session]"
 
 
 @dataclass(frozen=True)
+class Views:
+    """What the server shows of each tab, to everybody who has the page open."""
+
+    pairs: PairsView
+    models: ModelsView
+    score: ScoreView
+    trial: TryView
+
+
+@dataclass(frozen=True)
 class PageParts:
     """All components of the page. tab: by its name.
 
     source: id of the pairs that the Pairs tab shows.
     asked: what carries the page's address, or that of the Pairs tab.
-    typed: what the browser keeps of what was typed. notes: what it once kept of notes.
+    typed, notes: what the browser once kept of texts and of notes.
     """
 
     session: gr.State
@@ -81,7 +88,6 @@ class PageParts:
     tabs: gr.Tabs
     pairs: gr.HTML
     source: gr.State
-    trial: TrialParts
     results: BoardSourceParts
     about: gr.HTML
     tab: dict[str, gr.Tab]
@@ -156,8 +162,9 @@ class Page:
         self.stores.results.sources.retry()
 
 
-def build_page(stores: Stores) -> gr.Blocks:
-    """The page with its queue, laid out and wired."""
+def build_page(stores: Stores) -> tuple[gr.Blocks, list[Route]]:
+    """The page with its queue, laid out and wired, and the routes of its files."""
+    views = views_of(stores)
     with LeanBlocks(
         title=text("app.title"),
         fill_width=True,
@@ -171,11 +178,13 @@ def build_page(stores: Stores) -> gr.Blocks:
         publish_search(SearchEndpoints(stores.pairs))
         publish_scoring(ScoreEndpoints(stores.runs, stores.pairs, stores.settings))
         publish_runs(RunEndpoints(stores.runs, stores.pairs, stores.settings))
-        _wire(callbacks_of(stores, _lay_out(stores)), page)
-    return queued(page, stores.settings)
+        _wire(callbacks_of(stores, _lay_out(stores, views)), page)
+    shown = [each.as_view() for each in (views.pairs, views.models, views.score, views.trial)]
+    routes = [file_route(view, partial(identified, stores.settings)) for view in shown]
+    return queued(page, stores.settings), routes
 
 
-def _lay_out(stores: Stores) -> PageParts:
+def _lay_out(stores: Stores, views: Views) -> PageParts:
     settings = stores.settings
     with gr.Row(elem_id="header"):
         gr.HTML(_header() + help_html())
@@ -191,19 +200,19 @@ def _lay_out(stores: Stores) -> PageParts:
     with gr.Tabs(elem_id="tabs") as tabs:
         tab = {name: _tab(name) for name in TABS}
         with tab["pairs"]:
-            pairs = build_pairs(pairs_view(stores), identity)
+            pairs = build_pairs(views.pairs, identity)
             gr.HTML(render("welcome.html"), elem_id="welcome")
         with tab["score"]:
-            build_score(score_view(stores), identity)
+            build_score(views.score, identity)
         with tab["try"]:
-            trial = build_trial(settings)
+            build_try(views.trial, identity)
         with tab["models"]:
-            results = build_models(models_view(stores), identity)
+            results = build_models(views.models, identity)
         with tab["about"]:
             about = gr.HTML()
     return PageParts(
         gr.State(Session()), bar, secret, chooser, tabs,
-        pairs, gr.State(""), trial, results, about, tab,
+        pairs, gr.State(""), results, about, tab,
         gr.Timer(_POLL_SECONDS, active=False),
         gr.Textbox(visible=False), typed, notes,
     )  # fmt: skip
@@ -231,6 +240,11 @@ def scenes_of(stores: Stores) -> Scenes:
     return Scenes(stores.pairs, stores.counter, stores.fields)
 
 
+def views_of(stores: Stores) -> Views:
+    """The views of all tabs."""
+    return Views(pairs_view(stores), models_view(stores), score_view(stores), try_view(stores))
+
+
 def models_view(stores: Stores) -> ModelsView:
     """What the server shows of the Models tab."""
     tables = stores.pairs.all
@@ -249,10 +263,9 @@ def score_view(stores: Stores) -> ScoreView:
     return ScoreView(*shown, publishing)
 
 
-def file_routes(stores: Stores) -> list[Route]:
-    """The routes of files to take away."""
-    views = [view(stores).as_view() for view in (models_view, pairs_view, score_view)]
-    return [file_route(view, partial(identified, stores.settings)) for view in views]
+def try_view(stores: Stores) -> TryView:
+    """What the server shows of the Try tab."""
+    return TryView(scenes_of(stores), stores.runs, stores.hub, stores.settings)
 
 
 def identified(
@@ -267,38 +280,21 @@ def identified(
 
 
 def _wire(callbacks: Page, page: gr.Blocks) -> None:
-    parts, stores = callbacks.parts, callbacks.stores
-    session, settings = parts.session, stores.settings
-    trial = TrialTab(callbacks.scenes, stores.runs, settings, Latest(), parts.trial)
-    parts.pairs.shown(callbacks.see, [parts.asked, session], parts.source, js=_SEEN, **EVENT)
-    wire_trial(trial, session)
+    parts = callbacks.parts
+    parts.pairs.shown(callbacks.see, [parts.asked, parts.session], parts.source, js=_SEEN, **EVENT)
     # Long, and the same each time: what is told once the tab is seen.
-
-    def menu() -> Any:
-        return gr.update(choices=offered_models(settings, stores.hub))
-
-    for name, shown, telling in (
-        ("try", parts.trial.model, menu),
-        ("about", parts.about, about_html),
-    ):
-        parts.tab[name].select(telling, None, shown, **EVENT)
+    parts.tab["about"].select(about_html, None, parts.about, **EVENT)
     _wire_typed(parts, page)
     _wire_opening(callbacks, page)
     _wire_sources(callbacks)
 
 
 def _wire_typed(parts: PageParts, page: gr.Blocks) -> None:
-    """Keep what is typed in the browser, and show it again when the page is opened.
-
-    Notes that it once kept are handed to the script that keeps them now.
-    """
-    fields = parts.trial.texts
-    shown = "(kept, ...fields) => kept?.length ? kept.slice(-3) : fields"
-    page.load(None, [parts.typed, *fields], fields, js=shown, **EVENT)
+    """Hand what the browser once kept of texts and notes to the scripts that keep them now."""
+    kept = "(typed) => [window.explorer.takeTyped(typed) ? [] : typed]"
+    page.load(None, parts.typed, parts.typed, js=kept, **EVENT)
     taken = "(notes) => [window.explorer.addNotes(Object.entries(notes ?? {})) ? {} : notes]"
     page.load(None, parts.notes, parts.notes, js=taken, **EVENT)
-    changed = [each.change for each in fields]
-    gr.on(changed, None, fields, parts.typed, js="(...fields) => [fields]", **EVENT)
 
 
 def _wire_opening(callbacks: Page, page: gr.Blocks) -> None:

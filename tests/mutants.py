@@ -77,6 +77,8 @@ def read_bugs(rooms: Sequence[str]) -> list[Bug]:
         n = path.read_text(encoding="utf-8").count(bug.before) if path.is_file() else 0
         if n != 1:
             errors.append(f"{bug.room}: {bug.promise}: its text stands {n} times in {bug.file}.")
+        gone = [each for each in bug.tests if not (ROOT / each.partition("::")[0]).exists()]
+        errors += [f"{bug.room}: {bug.promise}: there is no {each}." for each in gone]
     if errors:
         raise SystemExit("\n".join(errors))
     return bugs

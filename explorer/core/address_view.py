@@ -60,7 +60,8 @@ class View:
 
     regions: (query, visitor, what is sent beside) -> the address as it is understood, without "?",
         and the regions.
-    actions: name -> what changes something, from the same; gives the address that follows.
+    actions: name -> what changes something, from the same; gives the address that follows, or that
+        and the texts that take the place of others in fields with `data-sent`, by their names.
     files: name -> a file, from query, visitor and what a browser sent along, "" for nothing; raise
         `KnownError` if there is none.
     events: of the component, that elements with `data-trigger` have.
@@ -68,7 +69,9 @@ class View:
 
     tab: str
     regions: Callable[[str, Visitor, Sent], tuple[str, Regions]]
-    actions: Mapping[str, Callable[[str, Visitor, Sent], str]] = field(default_factory=dict)
+    actions: Mapping[str, Callable[[str, Visitor, Sent], str | tuple[str, Sent]]] = field(
+        default_factory=dict
+    )
     files: Mapping[str, Callable[[str, Visitor, str], File]] = field(default_factory=dict)
     events: Sequence[str] = ()
 
@@ -144,16 +147,24 @@ def build_view(view: View, skeleton: str, identify: Identify) -> gr.HTML:
 
 
 def wire_event(
-    view: gr.HTML,
+    part: gr.HTML,
+    tab: str,
     name: str,
-    work: Callable[[str, Visitor, Sent], Any],
+    work: Callable[[str, Visitor, Sent], str | None],
     identify: Identify,
-    output: gr.components.Component | None = None,
-) -> gr.events.Dependency:
+    *,
+    often: bool = False,
+) -> None:
     """Let an event of a view do work through Gradio's queue, as ZeroGPU asks.
 
-    work: gets the address, who asks, and what is sent beside it. output: is given what it returns.
+    Who waits there holds nobody up. The page shows then the address that the work gives, or anew
+    the one that it shows already.
+
+    part: what `build_view` gives for the tab. work: gets the address, who asks, and what is sent.
+    often: whether it is heard while an earlier one goes on.
     """
+    followed = gr.Textbox(visible=False)
+    view = f"window.explorerViews.get({json.dumps(tab)})"
 
     @guarded
     def run(
@@ -161,12 +172,15 @@ def wire_event(
         request: gr.Request,
         profile: gr.OAuthProfile | None,
         token: gr.OAuthToken | None,
-    ) -> Any:
+    ) -> str:
         asked = Question.parse(event._data)
-        return work(asked.query, identify(request, profile, token, asked.secret), asked.sent)
+        visitor = identify(request, profile, token, asked.secret)
+        return work(asked.query, visitor, asked.sent) or ""
 
-    wired: gr.events.Dependency = getattr(view, name)(run, None, output, **EVENT)
-    return wired
+    how = {"concurrency_limit": None, "trigger_mode": "multiple" if often else "once", **EVENT}
+    event = getattr(part, name)(run, None, followed, **how)
+    event.success(None, followed, None, js=f"(query) => query ? {view}.go(query) : {view}.anew()")
+    event.failure(None, None, None, js=f"() => {view}.anew()")
 
 
 def answer(view: View, question: Question, visitor: Visitor) -> dict[str, Any]:
@@ -174,14 +188,17 @@ def answer(view: View, question: Question, visitor: Visitor) -> dict[str, Any]:
 
     Returns:
         {"query": the address as it is understood, "etags": of the regions that were asked for,
-        "regions": name -> HTML of those that differ}; {"error": a sentence} if that failed.
+        "regions": name -> HTML of those that differ, "texts": that are to stand in fields};
+        {"error": a sentence} if that failed.
     """
+    texts: Sent = {}
     try:
         query = question.query
         if question.action:
             if question.action not in view.actions:
                 raise KnownError(f"There is no action {question.action!r} here. Reload the page.")
-            query = view.actions[question.action](query, visitor, question.sent)
+            follows = view.actions[question.action](query, visitor, question.sent)
+            query, texts = (follows, {}) if isinstance(follows, str) else follows
         query, regions = view.regions(query, visitor, question.sent)
         asked = [name for name in regions if not question.only or name in question.only]
         made = {name: regions[name]() for name in asked}
@@ -189,7 +206,7 @@ def answer(view: View, question: Question, visitor: Visitor) -> dict[str, Any]:
         return {"error": user_message(error)}
     etags = {name: _etag(html) for name, html in made.items()}
     changed = {name: html for name, html in made.items() if question.known.get(name) != etags[name]}
-    return {"query": query, "etags": etags, "regions": changed}
+    return {"query": query, "etags": etags, "regions": changed, "texts": dict(texts)}
 
 
 def _etag(html: str) -> str:

@@ -1,19 +1,9 @@
-"""HTML that the server writes and people press: how a press becomes an event.
-
-An element with `data-act` (and `data-sent`, its values as JSON) inside a part built by
-`build_part` is sent by assets/acts.js to the part's relay. Anybody may post any act: callbacks
-check what they get.
-
-Here are also uploads, long work told on the page, and `guarded`, by which known errors become one
-clear message and unknown ones are logged and shown as ours.
-"""
+"""What events of Gradio need: known errors as one clear message, uploads, long work on the page."""
 
 import functools
 import inspect
-import json
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from html import escape
 from pathlib import Path
 from traceback import clear_frames
@@ -23,7 +13,7 @@ import gradio as gr
 from gradio.utils import get_upload_folder
 
 from explorer.core.errors import user_message
-from explorer.core.html import nothing_to_tell, part, step_html
+from explorer.core.html import nothing_to_tell, step_html
 from explorer.core.text import text
 from explorer.core.work import shown_as
 from scoring.errors import KnownError
@@ -83,19 +73,6 @@ EVENT: dict[str, Any] = {"api_visibility": "private", "show_progress": "hidden"}
 Filling = dict[gr.blocks.Block, Any]
 """What a callback shows: component -> its value. All others stay."""
 
-_LISTEN = """
-const part = element.closest(".relayed");
-part.explorerSend = (act) => trigger("act", act);
-"""
-
-
-@dataclass(frozen=True)
-class Part:
-    """A part of the page whose HTML is listened to. relay: has the event `act`."""
-
-    elem_id: str
-    relay: gr.HTML
-
 
 def components(*parts: object) -> list[gr.blocks.Block]:
     """The components among these: dataclasses and dictionaries of components give all of theirs."""
@@ -107,52 +84,6 @@ def components(*parts: object) -> list[gr.blocks.Block]:
             inner = each if isinstance(each, dict) else vars(each)
             found += components(*inner.values())
     return found
-
-
-@contextmanager
-def build_part(elem_id: str) -> Iterator[Part]:
-    """Lay a part out; what is built inside belongs to it."""
-    with gr.Column(elem_id=elem_id, elem_classes="relayed"):
-        relay = gr.HTML("", visible="hidden", js_on_load=_LISTEN)
-        yield Part(elem_id, relay)
-
-
-@contextmanager
-def build_menu(words: str, elem_id: str) -> Iterator[gr.Column]:
-    """A button that opens a menu, hidden until what is given is shown; what is built inside is in
-    the menu, whose id `elem_id` is.
-    """
-    with gr.Column(visible=False, min_width=0, elem_classes="menu-box") as box:
-        gr.HTML(part("menu_button", words, elem_id))
-        with gr.Column(elem_id=elem_id, elem_classes="popover menu"):
-            yield box
-
-
-def fetching(elem_id: str) -> str:
-    """Script that fetches the file a hidden button, or a box, was just given, and closes menus."""
-    return f"""() => new Promise((done) => {{
-  const look = (left) => setTimeout(() => {{
-    document.querySelector(":popover-open")?.hidePopover();
-    const box = document.getElementById({json.dumps(elem_id)});
-    const link = box?.matches("a, button") ? box : box?.querySelector("a");
-    if (!link && left) return look(left - 1);
-    link?.click();
-    done([]);
-  }}, 200);
-  look(20);
-}})"""
-
-
-def saying(selector: str, words: str) -> str:
-    """Script of an event that says something at once, and passes its inputs on.
-
-    For words that the server would say too late: after the last word of what it is about.
-    """
-    return f"""(...inputs) => {{
-        const said = document.querySelector({json.dumps(selector)});
-        if (said) said.textContent = {json.dumps(words)};
-        return inputs;
-    }}"""
 
 
 def told(
@@ -193,18 +124,6 @@ def wire_stop(
         each.failure(nothing_to_tell, None, status, **EVENT)
         each.then(idle, None, [stop, *starts], **EVENT)
     stop.click(None, cancels=[*events])
-
-
-def act_of(event: gr.EventData) -> tuple[str, Mapping[str, Any]]:
-    """The name of an act and what was sent with it, whatever was posted.
-
-    >>> act_of(gr.EventData(None, {"act": "step", "sent": {"value": 1}}))
-    ('step', {'value': 1})
-    """
-    data = event._data if isinstance(event._data, dict) else {}
-    sent = data.get("sent")
-    act = data.get("act")
-    return act if isinstance(act, str) else "", sent if isinstance(sent, dict) else {}
 
 
 def uploaded_file(sent: object) -> Path:

@@ -82,3 +82,8 @@ def validated(adapter: TypeAdapter[T], values: Mapping[str, Any]) -> T:
         given = f"names {first['input']!r}" if inside else f"is {values.get(name)!r}"
         must = adapter.json_schema()["properties"][name].get("description") or first["msg"]
         raise KnownError(f"{name} {given}; {must}.") from error
+
+
+def whole_if_one(typed: str) -> int | str:
+    """The whole number that was typed; a text that is none stays, for who checks it to say so."""
+    return int(typed) if typed.isascii() and typed.isdecimal() and len(typed) < 12 else typed

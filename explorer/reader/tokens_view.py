@@ -1,16 +1,12 @@
 """Token rewards of a pair: both responses shaded by how the reward changed, and as lines."""
 
 from collections.abc import Generator
-from dataclasses import dataclass
 from html import escape
-from typing import Any
-
-import gradio as gr
 
 from explorer.core.figures import Figure
 from explorer.core.html import magnitude, note, part, render
 from explorer.core.text import text
-from explorer.core.theme import figure_json, painted
+from explorer.core.theme import figure_json
 from explorer.core.work import shown_as
 from explorer.reader.listing import harm_css
 from explorer.reader.reader import is_code
@@ -23,6 +19,7 @@ from explorer.runs.visitors import Visitor
 from scoring.errors import KnownError
 from scoring.pairs.opening import as_pairs
 from scoring.probing.side_rewards import SideRewards, TokenRewards, largest_jumps
+from scoring.spec import Pair
 
 _N_JUMPS = 5
 _MOST_TOKENS = 4_000
@@ -30,29 +27,6 @@ _MOST_TOKENS = 4_000
 _STRONGEST = 0.55
 """Opacity of the largest change."""
 _LONGEST_PIECE = 40
-
-
-@dataclass(frozen=True)
-class TokensParts:
-    """The components; all but the buttons are filled when the first is pressed."""
-
-    button: gr.Button
-    stop: gr.Button
-    words: gr.HTML
-    plot: gr.Plot
-
-
-def build_tokens(elem_id: str) -> TokensParts:
-    """Lay them out where it is called. elem_id: of the button."""
-    with gr.Row():
-        button = gr.Button(
-            text("tokens.button"), size="md", scale=0, min_width=200, elem_id=elem_id,
-        )  # fmt: skip
-        stop = gr.Button(
-            text("score.stop"), size="md", scale=0, min_width=80, interactive=False,
-            elem_id=f"{elem_id}-stop",
-        )  # fmt: skip
-    return TokensParts(button, stop, gr.HTML(), gr.Plot(show_label=False, visible=False))
 
 
 def has_tokens(field: Field, model: str) -> bool:
@@ -77,25 +51,28 @@ def pair_tokens(
     run = field.runs[model]
     order = card_of(run).order or ModelOrder(run.facts.model)
     rewards = yield from shown_as(runs.token_rewards(visitor, order, pair), _words)
-    said = _differs(field, model, row, rewards)
-    figure = part("figure_of", figure_json(token_figure(rewards), 300), "", of="core/links.html")
-    return said + tokens_html(rewards, pair.key, pair.subset) + figure
+    return _differs(field, model, row, rewards) + _rewards_html(rewards, pair.key, pair.subset)
 
 
-def tokens_working(
-    steps: Generator[Progress, None, TokenRewards],
-) -> Generator[tuple[str, Any], None, TokenRewards]:
-    """What is shown until the rewards are there, which it returns."""
-    return (yield from shown_as(steps, lambda now: (note(_words(now)), gr.skip())))
+def typed_tokens(
+    runs: Runs, order: ModelOrder, pair: Pair, visitor: Visitor
+) -> Generator[str, None, str]:
+    """The same of a pair that was typed, by any model that has rewards after each token.
+
+    Raises:
+        KnownError: it has none, or cannot be had.
+    """
+    rewards = yield from shown_as(runs.token_rewards(visitor, order, pair), _words)
+    return _rewards_html(rewards, "this pair", pair.subset)
 
 
 def _words(now: Progress) -> str:
     return text("tokens.waiting", n=now.ahead) if now.ahead else text("tokens.working")
 
 
-def tokens_plot(rewards: TokenRewards) -> Any:
-    """The figure, drawn."""
-    return gr.update(value=painted(token_figure(rewards), 300), visible=True)
+def _rewards_html(rewards: TokenRewards, key: str, subset: str) -> str:
+    figure = part("figure_of", figure_json(token_figure(rewards), 300), "", of="core/links.html")
+    return tokens_html(rewards, key, subset) + figure
 
 
 def _differs(field: Field, model: str, row: int, rewards: TokenRewards) -> str:

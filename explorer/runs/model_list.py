@@ -9,6 +9,8 @@ from typing import Any
 from explorer.core.settings import ASSETS, Settings
 from explorer.core.text import text
 from explorer.data.search import meant_name
+from scoring.hub.access import Hub
+from scoring.hub.cache import is_cached
 from scoring.models.catalogue import CATALOGUE, BoardFacts, board_facts, listed
 from scoring.models.files import BYTES
 from scoring.models.finding import DEMO_NAME
@@ -149,3 +151,32 @@ def marks_of(model: str) -> tuple[str, ...]:
 def _marked() -> dict[str, frozenset[str]]:
     lists = tomllib.loads(MODELS_FILE.read_text(encoding="utf-8"))
     return {mark: frozenset(models) for mark, models in lists.items()}
+
+
+def offered_models(settings: Settings, hub: Hub) -> list[tuple[str, str]]:
+    """(words, name) of each of `offered_names`, what can run first.
+
+    Without a network it is said which are not on this machine.
+    """
+    first = [(text("score.model_demo"), DEMO_NAME)]
+    if settings.models:
+        return [*first, *((name, name) for name in settings.models if name != DEMO_NAME)]
+    rules = [(text(f"score.baseline_{name}"), name) for name in BASELINES]
+    away = {each.id for each in model_list() if hub.reason and not is_cached(each.id)}
+
+    def place(each: ModelEntry) -> tuple[object, ...]:
+        why_not, is_away = bool(each.why_not), each.id in away
+        return why_not, is_away, each.family != "classifier", each.billions, each.id
+
+    known = sorted(model_list(), key=place)
+    words = (_words(entry, is_away=entry.id in away) for entry in known)
+    return [*first, *rules, *zip(words, (entry.id for entry in known), strict=True)]
+
+
+def _words(entry: ModelEntry, *, is_away: bool) -> str:
+    size = f"{entry.billions:g}"
+    if entry.why_not:
+        return text("score.model_words_not", model=entry.id, size=size)
+    if is_away:
+        return text("score.model_words_away", model=entry.id, size=size)
+    return text("score.model_words", model=entry.id, size=size, family=entry.family)

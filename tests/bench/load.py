@@ -191,7 +191,7 @@ def main() -> int:
         with_runs(home, asked.runs)
         without, start = start_seconds(empty, data), start_seconds(home, data)
         environment = {**data, "EXPLORER_OFFLINE": "1", "EXPLORER_HOME": str(home)}
-        page = build_page(open_stores(read_settings(environment)))
+        page, _ = build_page(open_stores(read_settings(environment)))
         with started(home, **data) as (address, server):
             page.local_url = address.rstrip("/") + "/"
             first = Visitor(page)

@@ -23,7 +23,7 @@ from explorer.core.settings import read_settings
 from explorer.core.theme import STYLES
 from explorer.page import build_page
 from explorer.stores import open_stores
-page = build_page(open_stores(read_settings(os.environ)))
+page, _ = build_page(open_stores(read_settings(os.environ)))
 address = page.launch(prevent_thread_lock=True, quiet=True)[1]
 urllib.request.urlopen(address).read()
 os._exit(0)

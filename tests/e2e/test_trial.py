@@ -26,14 +26,14 @@ def press_score(page: Page) -> list[str]:
 
 def test_rewards_follow_what_is_typed_edited_and_taken(demo_app: str, page: Page) -> None:
     open_app(page, f"{demo_app}/?tab=try")
-    hint = page.locator("#try-model").get_by_text("Part of a listed name")
+    hint = page.locator(".try-pane").get_by_text("Part of a listed name")
     expect(hint).to_be_hidden()
-    page.locator("#try-model input").focus()
+    page.locator("#try-model").focus()
     expect(hint).to_be_visible()
-    page.locator("#try-model input").press("Tab")
+    page.locator("#try-model").press("Tab")
     expect(page.locator("#try-score")).to_be_focused()
     expect(hint).to_be_hidden()
-    chosen = page.locator("#try-chosen textarea")
+    chosen = page.locator("#try-chosen")
     chosen.press("Control+End")
     chosen.press_sequentially(" Before.")
     expect(page.locator("#try-status")).to_contain_text("Nothing scored yet")
@@ -55,7 +55,7 @@ def test_rewards_follow_what_is_typed_edited_and_taken(demo_app: str, page: Page
     expect(page.locator("#try-numbers .card.chosen .value")).not_to_have_text(before[0])
 
     # What is pasted is no key press.
-    page.locator("#try-rejected textarea").fill(HOSTILE)
+    page.locator("#try-rejected").fill(HOSTILE)
     expect(page.locator("#try-numbers .card.rejected .value")).not_to_have_text(before[2])
     assert not page.locator("#try img").count()
     page.locator("#try-tokens").click()
@@ -74,7 +74,7 @@ def test_rewards_follow_what_is_typed_edited_and_taken(demo_app: str, page: Page
 
 def test_what_is_typed_stays_when_the_page_is_loaded_anew(demo_app: str, leaving: Page) -> None:
     open_app(leaving, f"{demo_app}/?tab=try")
-    leaving.locator("#try-chosen textarea").fill(HOSTILE)
+    leaving.locator("#try-chosen").fill(HOSTILE)
     open_tab(leaving, "Score")
     sample = leaving.locator("#which").get_by_label("A sample of each subset")
     sample.check()
@@ -84,8 +84,8 @@ def test_what_is_typed_stays_when_the_page_is_loaded_anew(demo_app: str, leaving
         leaving.reload()
         wait_until_filled(leaving)
         open_tab(leaving, "Try")
-        expect(leaving.locator("#try-chosen textarea")).to_have_value(HOSTILE)
-        expect(leaving.locator("#try-prompt textarea")).to_have_value(re.compile("basil"))
+        expect(leaving.locator("#try-chosen")).to_have_value(HOSTILE)
+        expect(leaving.locator("#try-prompt")).to_have_value(re.compile("basil"))
         open_tab(leaving, "Score")
         expect(sample).to_be_checked()
         expect(leaving.locator("#per-subset")).to_have_value("2")
@@ -104,7 +104,7 @@ def test_a_probe_is_run_and_one_is_stopped(demo_app: str, page: Page) -> None:
         page.locator("#probe-csv-pairs").click()
     assert taken.value.suggested_filename == "bias-probe-pairs.csv"
 
-    page.locator("#probe-per-subset input").fill("100")
+    page.locator("#probe-per-subset").fill("100")
     page.locator("#probe-start").click()
     page.locator("#probe-stop:not([disabled])").click()
     expect(page.locator("#probe-status .stopped")).to_contain_text("of 188 pairs")

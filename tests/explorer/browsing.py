@@ -4,7 +4,6 @@ import re
 from dataclasses import replace
 from html import unescape
 from pathlib import Path
-from typing import Any
 
 import gradio as gr
 
@@ -109,16 +108,6 @@ def links_in(html: str, words: str) -> list[str]:
         if unescape(" ".join(told.split())).startswith(words):
             found += [unescape(href) for href in re.findall(r'href="([^"]*)"', attributes)]
     return found
-
-
-def act(name: object, /, **sent: object) -> gr.EventData:
-    """An act of a person."""
-    return gr.EventData(None, posted(name, **sent))
-
-
-def posted(name: object, /, **sent: object) -> dict[str, Any]:
-    """An act as it is posted."""
-    return {"act": name, "sent": sent}
 
 
 def stays(value: object) -> bool:

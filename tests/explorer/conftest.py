@@ -14,7 +14,7 @@ from huggingface_hub import constants
 from explorer.core.served import launched
 from explorer.core.settings import DEMO_PAIRS, Settings
 from explorer.data.table import PairTable
-from explorer.page import build_page, file_routes
+from explorer.page import build_page
 from explorer.stores import Stores, open_stores
 from explorer.tabs.pairs.view import PairsView
 from scoring.hub.access import Hub
@@ -129,10 +129,10 @@ def serve(home: Path, uploads: Path) -> Iterator[Serve]:
         def start(mcp: bool = False, **settings: Any) -> Visitor:
             chosen = replace(Settings(home=home, pairs="demo", offline=True), **settings)
             stores = open_stores(chosen)
-            page = build_page(stores)
+            page, routes = build_page(stores)
             page.launch(
                 _frontend=False,
-                **launched(chosen, file_routes(stores)),
+                **launched(chosen, routes),
                 mcp_server=mcp,
                 prevent_thread_lock=True,
                 quiet=True,

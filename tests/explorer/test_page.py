@@ -13,7 +13,7 @@ from explorer.core.served import LOOK_SECONDS, queued
 from explorer.core.settings import Settings
 from explorer.data.sources import Candidate, Sources
 from explorer.data.table import PairTable
-from explorer.page import FILES_SECONDS, Page, _lay_out, build_page, callbacks_of
+from explorer.page import FILES_SECONDS, Page, _lay_out, build_page, callbacks_of, views_of
 from explorer.reader.links import tab_of
 from explorer.reader.session import Session
 from explorer.reader.state import PairsState
@@ -30,7 +30,7 @@ from tests.explorer.tables import row, small_table
 
 @pytest.fixture(scope="module")
 def page(stores: Stores) -> gr.Blocks:
-    return build_page(stores)
+    return build_page(stores)[0]
 
 
 @pytest.fixture
@@ -39,7 +39,7 @@ def joined(stores: Stores) -> Page:
 
 
 def joined_on(stores: Stores) -> Page:
-    return callbacks_of(stores, laid_out(_lay_out, stores))
+    return callbacks_of(stores, laid_out(_lay_out, stores, views_of(stores)))
 
 
 def bars(joined: Page, table_id: Any = "") -> list[Any]:
@@ -211,7 +211,7 @@ def test_whoever_keeps_pressing_retry_has_the_network_asked_once(home: Path) -> 
 
 
 def test_a_page_can_be_built_twice(stores: Stores) -> None:
-    first, second = build_page(stores), build_page(stores)
+    first, second = build_page(stores)[0], build_page(stores)[0]
     assert len(first.fns) == len(second.fns) > 50
 
 

@@ -114,7 +114,7 @@ def server(seen: set[str], serve: Serve, tmp_path: Path) -> Server:
 def visited(server: Server) -> Iterator[Page]:
     """Pages that show texts and names."""
     for n_runs, model in enumerate(("longer", "shorter"), start=1):
-        Page(server, "?tab=score").start(f"?tab=score&model={model}")
+        Page(server, "?tab=score").trigger("score", "start", f"?tab=score&model={model}")
         while [each["status"] for each in runs_of(server)] != ["finished"] * n_runs:
             time.sleep(0.1)
     server.ask("hardest")  # reads what the models made of each pair
@@ -147,11 +147,9 @@ def visited(server: Server) -> Iterator[Page]:
     yield Page(server, f"?tab=score&run={run['id']}&model={HOSTILE}&which=failed&failed={HOSTILE}")
     yield Page(server, "?panel=review")
     trial = Page(server, "?tab=try")
-    for field in ("prompt", "chosen", "rejected"):
-        trial.fill(f"try-{field}", HOSTILE)
-    trial.fill("try-model", "longer")
-    trial.press("try-score")
-    trial.press("probe-start")
+    texts = dict.fromkeys(("prompt", "chosen", "rejected"), HOSTILE)
+    trial.trigger("try", "score", "?tab=try&model=longer", value="press", **texts)
+    trial.trigger("try", "probe", "?tab=try&model=longer")
     yield trial
 
 
@@ -181,7 +179,9 @@ def to_publish_shown() -> str:
 
 def under_way_shown() -> str:
     """What goes on by itself in the Pairs tab, which takes its time."""
-    going = html.render("tabs/pairs/tokens.html", job=Job[str, str](step=HOSTILE), made="")
+    going = html.render(
+        "reader/token_rewards.html", element="tokens", job=Job[str, str](step=HOSTILE), made=""
+    )
     return going + html.render("tabs/pairs/status.html", step=None, refused=HOSTILE)
 
 

@@ -173,18 +173,16 @@ def _review(server: Server) -> Iterator[Output]:
 def _probe(server: Server) -> Iterator[Output]:
     """The bias probe of a baseline, whose rewards are whole numbers."""
     page = Page(server, "?tab=try")
-    for element, value in (("try-model", "longer"), ("probe-per-subset", 1)):
-        page.fill(element, value)
-    page.press("probe-start")
+    page.trigger("try", "probe", "?tab=try&model=longer&per-subset=1")
     yield "probe", page.screen()
     for form in ("summary", "pairs"):
-        yield f"probe {form}", page.written(f"probe-csv-{form}", "probe-file")
+        yield f"probe {form}", server.file(f"files/try/probe-{form}.csv")
 
 
 def _runs(server: Server) -> Iterator[Output]:
     """A run that is made on the page: its report, its place in each tab, its files."""
     page = Page(server, "?tab=score")
-    page.start("?tab=score&model=longer&which=subset&per-subset=5&seed=1")
+    page.trigger("score", "start", "?tab=score&model=longer&which=subset&per-subset=5&seed=1")
     runs = server.ask("runs")["complete"][0]["runs"]
     yield "/runs after one", runs
     yield "report of a run", Page(server, "?tab=score").screen()

@@ -159,20 +159,16 @@ class Page:
             if any(kind == name and part in (None, where) for where, kind in event["targets"]):
                 self._run(event, said)
 
-    def start(self, link: str) -> None:
-        """Press Score with what the form of an address says, and see the run to its end."""
-        [number] = [each for each, html in self.skeletons.items() if 'data-tab="score"' in html]
+    def trigger(self, tab: str, name: str, link: str, **sent: str) -> None:
+        """Press what begins an event of a tab, with what the form of an address says, and see it
+        to its end.
+        """
+        [number] = [each for each, html in self.skeletons.items() if f'data-tab="{tab}"' in html]
         for event in self.events:
-            if [number, "start"] in [list(each) for each in event["targets"]]:
-                self._run(event, {"query": link})
-                self.link = self.parts[event["outputs"][0]]["props"]["value"]
+            if [number, name] in [list(each) for each in event["targets"]]:
+                self._run(event, {"query": link, "sent": sent})
+                self.link = self.parts[event["outputs"][0]]["props"]["value"] or link
         self.view()
-
-    def act(self, part: str, name: str, **sent: Any) -> None:
-        """Press what the server wrote into a part of the page."""
-        column = self._node(self.server.config["layout"], self.named(part))
-        relay = column["children"][0]["id"]
-        self.fire(relay, "act", {"act": name, "sent": sent})
 
     def press(self, button: str) -> None:
         """Press a button by its id, or by its words on the tab that is open."""

@@ -247,7 +247,7 @@ class PairsView:
             return ""
         job = self.tokens.of(_tokens_key(now, visitor))
         made = Markup(job.result or "") if job else ""  # noqa: S704 - of templates
-        return render("tabs/pairs/tokens.html", job=job, made=made)
+        return render("reader/token_rewards.html", element="token-rewards", job=job, made=made)
 
 
 def _count_key(state: PairsState, visitor: Visitor) -> Hashable:
@@ -263,5 +263,5 @@ def build_pairs(pairs: PairsView, identify: Identify) -> gr.HTML:
     """Lay the tab out."""
     view = build_view(pairs.as_view(), render("tabs/pairs/panes.html"), identify)
 
-    wire_event(view, "tokens", pairs.show_tokens, identify)
+    wire_event(view, PairsState.TAB, "tokens", pairs.show_tokens, identify, often=True)
     return view

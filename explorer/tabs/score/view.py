@@ -20,6 +20,7 @@ from explorer.core.files import File, written_file
 from explorer.core.html import note, part, render
 from explorer.core.settings import Settings
 from explorer.core.text import text
+from explorer.core.validation import whole_if_one
 from explorer.core.work import Jobs
 from explorer.data.table import PairTable, Rows
 from explorer.data.typed import longest_text
@@ -34,6 +35,7 @@ from explorer.runs.cards import card_of, pairs_of
 from explorer.runs.estimates import forecast
 from explorer.runs.facts import facts_html, run_facts
 from explorer.runs.live import LiveRun, Steps
+from explorer.runs.model_list import offered_models
 from explorer.runs.orders import ModelOrder
 from explorer.runs.running import Runs
 from explorer.runs.selections import Choice, Selection
@@ -41,7 +43,6 @@ from explorer.runs.visitors import Visitor
 from explorer.tabs.score.before import (
     known_size,
     model_card_html,
-    offered_models,
     selected_html,
 )
 from explorer.tabs.score.exports import RUN_FORMATS, RunFormat, export_run
@@ -404,7 +405,7 @@ class _Chosen:
         """
         state, sent = self.state, self.sent
         texts = (sent.get(name, "") for name in ("prompt", "chosen", "rejected"))
-        per_subset, seed = (_whole(each) for each in (state.per_subset, state.seed))
+        per_subset, seed = (whole_if_one(each) for each in (state.per_subset, state.seed))
         keys = sent.get("keys", "")
         return Choice(self.which, per_subset, seed, keys, state.failed, *texts).of(
             self._scene.pairs.with_texts,
@@ -458,10 +459,6 @@ class _Chosen:
         return field.table, field.lost(str(model))
 
 
-def _whole(typed: str) -> int | str:
-    return int(typed) if typed.isascii() and typed.isdecimal() and len(typed) < 12 else typed
-
-
 def _look_key(visitor: Visitor, order: ModelOrder) -> Hashable:
     return visitor.owner, visitor.token, replace(order, settings=RunSettings())
 
@@ -479,10 +476,6 @@ def _templates() -> dict[str, str]:
 def build_score(score: ScoreView, identify: Identify) -> gr.HTML:
     """Lay the tab out: what starts a run goes through Gradio's queue, as ZeroGPU asks."""
     view = build_view(score.as_view(), render("tabs/score/panes.html"), identify)
-    address = gr.Textbox(visible=False)
-    follow = "(query) => window.explorerViews.get('score').go(query)"
-
-    for name, begin in (("start", score.start), ("resume", score.resume)):
-        event = wire_event(view, name, begin, identify, address)
-        event.success(None, address, None, js=follow)
+    wire_event(view, ScoreState.TAB, "start", score.start, identify)
+    wire_event(view, ScoreState.TAB, "resume", score.resume, identify)
     return view

@@ -9,13 +9,12 @@ from typing import Literal, get_args
 import numpy as np
 
 from explorer.core.files import csv_file
-from explorer.core.text import text
 from explorer.core.validation import one_of, some_of
 from explorer.runs.progress import Progress
 from explorer.runs.running import Rewarded
 from explorer.stats.paired import holm, mcnemar_exact
 from explorer.stats.strata import Floats
-from explorer.tabs.try_it.state import (
+from explorer.tabs.try_it.trial import (
     CHANGES,
     PAIRWISE,
     SIDES,
@@ -158,7 +157,11 @@ def _told(probe: Probe, steps: Iterator[Progress | Rewarded]) -> Iterator[tuple[
             yield ()
         else:
             if probe.facts is not None and step.facts.revision != probe.facts.revision:
-                raise KnownError(text("probe.changed", model=step.facts.model))
+                raise KnownError(
+                    f"{step.facts.model} changed its revision meanwhile, so its new rewards cannot "
+                    "be compared with those so far. What is known is shown; run the probe again "
+                    "for the new revision."
+                )
             probe.waits, probe.facts = None, step.facts
             probe.n_scored += len(step.scored)
             yield step.scored
@@ -308,7 +311,7 @@ def write_probe(probe: Probe | None, form: object, path: Path) -> None:
     """
     known = one_of("A file", PROBE_FORMS, form)
     if probe is None or not any(probe.effects.values()):
-        raise KnownError(text("probe.nothing"))
+        raise KnownError("Nothing probed yet. Run the probe first.")
     rows = _summary(probe) if known == "summary" else _of_pairs(probe)
     with csv_file(path) as write:
         write(_SUMMARY if known == "summary" else _PAIRS)

@@ -1,235 +1,63 @@
-"""A pair that is tried out: its rewards, how they moved, and what each one-click edit would do."""
+"""What the forms of the Try tab say, as the value of an address."""
 
-import time
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any, Literal, get_args
+from dataclasses import dataclass, replace
+from typing import Literal, get_args
 
-from explorer.core.text import text
-from explorer.core.validation import one_of
-from explorer.data.typed import Texts
-from explorer.runs.orders import ModelOrder
-from explorer.runs.progress import Progress
-from explorer.runs.running import Rewarded
-from scoring.errors import KnownError
-from scoring.probing.edits import EDITS, EditName, edited, swapped
-from scoring.spec import Family, Pair, RunFacts, ScoredPair, margin_of
+from explorer.core.address import Address, Parameter, at_most, choice, several, text
+from explorer.core.links import LONGEST_LINK
+from explorer.tabs.try_it.trial import CHANGES
+from scoring.models.finding import DEMO_NAME
 
-Side = Literal["chosen", "rejected"]
-SIDES: tuple[Side, ...] = get_args(Side)
-Change = EditName | Literal["swap"]
-CHANGES: tuple[Change, ...] = ("swap", *EDITS)
-PAIRWISE: tuple[Family, ...] = ("judge", "pairrm")
-"""Families that read both responses at once, so that a reward depends on the other response."""
-EDITS_SECONDS = 6.0
-"""After so long no further edit is scored unless it is asked for: the model is a slow one."""
-MOST_UNDONE = 20
-
-_RewardsOf = Callable[[Sequence[Pair]], Rewarded]
-"""Scores a few pairs at once."""
+ProbeWay = Literal["subset", "filter"]
+PROBE_WAYS: tuple[ProbeWay, ...] = get_args(ProbeWay)
+_LONGEST_FIELD = 500
+_NO_CHANGE = ""
+"""Stands in an address for no change at all; without any, all are meant."""
 
 
-@dataclass(frozen=True, slots=True)
-class Variant:
-    """A pair of which something was changed.
+def _field(name: str) -> Parameter:
+    return text(name.replace("_", "-"), at_most(_LONGEST_FIELD), name)
 
-    place: of the pair it was made of, in the list that was given.
-    sides: whose response was edited; of a swap, both.
+
+def _change(value: str) -> str:
+    if value not in (_NO_CHANGE, *CHANGES):
+        raise ValueError(value)
+    return value
+
+
+@dataclass(frozen=True)
+class TryState(Address):
+    """Which model scores what is typed, and what is probed. Values are checked when used.
+
+    model: as it was typed.
+    pairs: the address of the Pairs tab, without "?", whose open pair may be taken and whose filter
+        may be probed.
+    which: pairs that are probed: a sample of each subset, or those that the filter keeps.
+    per_subset, seed: of the sample.
+    change: of `CHANGES`, those that are made, in this order.
     """
 
-    place: int
-    change: Change
-    sides: tuple[Side, ...]
-    pair: Pair
-
-
-@dataclass(frozen=True, slots=True)
-class Effect:
-    """What a change did to one response.
-
-    change: its reward then, minus its reward before; None where either is missing.
-    margin: the chosen text's reward minus the rejected text's, with this response alone changed;
-        of a swap, with each in the other's place. None where a reward is missing.
-    """
-
-    change: float | None
-    margin: float | None
-
-
-def variants(pairs: Sequence[Pair], changes: Sequence[Change], *, pairwise: bool) -> list[Variant]:
-    """Every change of every pair that it applies to.
-
-    pairwise: whether rewards depend on both responses and their order. Then each response is
-        edited by itself, else both at once, which is as good and half the work; and only then a
-        swap can change anything.
-    """
-    return [
-        Variant(place, change, sides, replace(made, key=f"{place}:{change}:{'+'.join(sides)}"))
-        for place, pair in enumerate(pairs)
-        for change in changes
-        for sides, made in _changed(pair, change, pairwise)
-    ]
-
-
-def _changed(pair: Pair, change: Change, pairwise: bool) -> Iterator[tuple[tuple[Side, ...], Pair]]:
-    """The pair with a change, and the sides that are edited in it."""
-    if change == "swap":
-        if pairwise and (other := swapped(pair)) is not None:
-            yield SIDES, other
-        return
-    texts = {side: edited(change, getattr(pair, side)) for side in SIDES}
-    applies: dict[Side, Any] = {side: made for side, made in texts.items() if made is not None}
-    at_once = [{side: made} for side, made in applies.items()] if pairwise else [applies]
-    for some in filter(None, at_once):
-        yield tuple(some), replace(pair, **some)
-
-
-def effects_of(variant: Variant, before: ScoredPair, after: ScoredPair) -> dict[Side, Effect]:
-    """What a change did to the responses that it changed. after: the variant's own rewards."""
-    old = {"chosen": before.chosen_reward, "rejected": before.rejected_reward}
-    new = {"chosen": after.chosen_reward, "rejected": after.rejected_reward}
-    if variant.change == "swap":
-        new = {"chosen": after.rejected_reward, "rejected": after.chosen_reward}
-    found: dict[Side, Effect] = {}
-    for side in variant.sides:
-        # Of a pairwise model the other response has another reward too, be it edited or not.
-        alone = len(variant.sides) == 1 or variant.change == "swap"
-        now = new if alone else {**old, side: new[side]}
-        margin = margin_of(now["chosen"], now["rejected"])
-        found[side] = Effect(margin_of(new[side], old[side]), margin)
-    return found
-
-
-@dataclass(frozen=True, slots=True)
-class Trial:
-    """What is known of a pair that is tried out.
-
-    order: of the model that scored it.
-    start: the rewards that later ones are compared with: those of the pair when Score was pressed.
-    applies: which responses each change does anything to.
-    effects: what it does, as far as it is scored.
-    """
-
-    order: ModelOrder
-    pair: Pair
-    scored: ScoredPair
-    facts: RunFacts
-    start: ScoredPair
-    applies: frozenset[tuple[Change, Side]]
-    effects: Mapping[tuple[Change, Side], Effect] = field(default_factory=dict)
-
-    @property
-    def is_whole(self) -> bool:
-        """Whether every edit that applies is scored."""
-        return self.applies <= set(self.effects)
-
-    @property
-    def swapped_margin(self) -> float | None:
-        """The margin with the responses in each other's place; None where it is not known."""
-        if self.facts.family not in PAIRWISE:
-            return margin_of(self.scored.rejected_reward, self.scored.chosen_reward)
-        effect = self.effects.get(("swap", "chosen"))
-        return None if effect is None else margin_of(0.0, effect.margin)
-
-    def reward(self, side: Side) -> float | None:
-        """Of a response."""
-        return self.scored.chosen_reward if side == "chosen" else self.scored.rejected_reward
-
-    def moved(self, side: Side) -> float | None:
-        """By how much a reward moved since the start; None where it is not known."""
-        before = self.start.chosen_reward if side == "chosen" else self.start.rejected_reward
-        return margin_of(self.reward(side), before)
-
-    @property
-    def margin_moved(self) -> float | None:
-        """By how much the margin moved since the start; None where it is not known."""
-        return margin_of(self.scored.margin, self.start.margin)
-
-
-def trying(
-    order: ModelOrder,
-    pair: Pair,
-    rewards: _RewardsOf,
-    *,
-    first: Generator[Progress, None, Rewarded] | None = None,
-    former: Trial | None = None,
-    seconds: float | None = EDITS_SECONDS,
-) -> Iterator[Progress | Trial]:
-    """Score a pair, and then what each edit does to it, one edit after the other.
-
-    first: scores the pair itself and tells how far it is, where that may take long; None for
-        `rewards`.
-    former: the trial whose start stays; None makes these rewards the start.
-    seconds: after which edits are left out; None scores them all.
-
-    Raises:
-        KnownError: of `rewards` and `first`; the model is not the revision that the former rewards
-            are of.
-    """
-    found = rewards([pair]) if first is None else (yield from first)
-    if former is not None:
-        _check_revision(former.facts, found.facts)
-    [scored] = found.scored
-    made = variants([pair], CHANGES, pairwise=found.facts.family in PAIRWISE)
-    now = Trial(
-        order,
-        pair,
-        scored,
-        found.facts,
-        scored if former is None else former.start,
-        frozenset((each.change, side) for each in made for side in each.sides),
+    TAB = "try"
+    model: str = DEMO_NAME
+    pairs: str = ""
+    which: ProbeWay = "subset"
+    per_subset: str = "1"
+    seed: str = "0"
+    change: tuple[str, ...] = CHANGES
+    PARAMETERS = (
+        _field("model"),
+        text("pairs", at_most(LONGEST_LINK)),
+        choice("which", PROBE_WAYS),
+        _field("per_subset"),
+        _field("seed"),
+        several("change", _change, len(CHANGES) + 1),
     )
-    yield now
-    started = time.monotonic()
-    for change in CHANGES:
-        of_change = {each.pair.key: each for each in made if each.change == change}
-        late = seconds is not None and time.monotonic() - started > seconds
-        if not of_change or late:
-            continue
-        changed = rewards([each.pair for each in of_change.values()])
-        _check_revision(now.facts, changed.facts)
-        for row in changed.scored:
-            new = effects_of(of_change[row.key], scored, row)
-            effects = {(change, side): effect for side, effect in new.items()}
-            now = replace(now, effects={**now.effects, **effects})
-        yield now
 
+    @property
+    def changes(self) -> tuple[str, ...]:
+        """Those that are made; () for none."""
+        return tuple(each for each in CHANGES if each in self.change)
 
-def _check_revision(before: RunFacts, now: RunFacts) -> None:
-    if now.revision != before.revision:
-        raise KnownError(text("trial.changed", model=before.model))
-
-
-def with_edit(texts: Texts, change: object, side: object) -> Texts:
-    """The texts after a one-click edit. side: whose response; of a swap it does not matter.
-
-    Raises:
-        KnownError: no such edit or side, or it does not apply.
-    """
-    conversation, chosen, rejected = texts
-    known = one_of("An edit", CHANGES, change)
-    if known == "swap":
-        return conversation, rejected, chosen
-    whose = one_of("A side", SIDES, side)
-    made = edited(known, chosen if whose == "chosen" else rejected)
-    if made is None:
-        raise KnownError(text("trial.not_applied", edit=text(f"edit.{known}"), side=whose))
-    return (conversation, made, rejected) if whose == "chosen" else (conversation, chosen, made)
-
-
-@dataclass(frozen=True, slots=True)
-class Past:
-    """Texts that can be gone back to, the oldest first; `MOST_UNDONE` at most."""
-
-    texts: tuple[Texts, ...] = ()
-
-    def remembering(self, texts: Texts) -> "Past":
-        """With the texts as they were before a change."""
-        return Past((*self.texts, texts)[-MOST_UNDONE:])
-
-    def gone_back(self, texts: Texts) -> "tuple[Texts, Past]":
-        """The texts before the last change, and what can be gone back to from there.
-
-        texts: as they are; they stay where there is nothing to go back to.
-        """
-        return (self.texts[-1], Past(self.texts[:-1])) if self.texts else (texts, self)
+    def settled(self) -> tuple["TryState", tuple[str, ...]]:
+        """The state with the changes in their order."""
+        return replace(self, change=self.changes or (_NO_CHANGE,)), ()

@@ -1,98 +1,420 @@
-"""The Try tab, laid out: a pair to type in, its rewards, one-click edits, the bias probe."""
+"""The Try tab: a pair that is typed, its rewards, one-click edits, and the bias probe."""
 
-from dataclasses import dataclass
+from collections.abc import Generator, Sequence
+from contextlib import closing, suppress
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any
 
 import gradio as gr
+from markupsafe import Markup
 
-from explorer.core.html import note
-from explorer.core.parts import Part, build_part, components
+from explorer.core.address_view import Identify, Regions, Sent, View, build_view, wire_event
+from explorer.core.caches import LruCache
+from explorer.core.files import File, written_file
+from explorer.core.html import note, part, render, step_html
 from explorer.core.settings import Settings
 from explorer.core.text import text
-from explorer.reader.fields_view import build_model, build_typed
-from explorer.reader.tokens_view import TokensParts, build_tokens
-from explorer.tabs.try_it.probe_view import ProbeParts, build_probe
+from explorer.core.validation import whole_if_one
+from explorer.core.work import Jobs, Latest
+from explorer.data.typed import Texts, longest_text, typed_pair, typed_texts, written_conversation
+from explorer.reader.filter_html import listed_and_why
+from explorer.reader.links import read_pairs
+from explorer.reader.scene import Scene, Scenes
+from explorer.reader.state import PairsState
+from explorer.reader.tokens_view import typed_tokens
+from explorer.runs.model_list import offered_models
+from explorer.runs.orders import ModelOrder
+from explorer.runs.progress import Progress
+from explorer.runs.running import Rewarded, Runs
+from explorer.runs.selections import Choice
+from explorer.runs.visitors import EVERYBODY, Visitor
+from explorer.tabs.try_it.probe import (
+    PROBE_FORMS,
+    Probe,
+    ProbeForm,
+    bought,
+    probed_changes,
+    probing,
+    write_probe,
+)
+from explorer.tabs.try_it.probe_html import ProbeStage, probe_html, probe_status_html
+from explorer.tabs.try_it.state import TryState
+from explorer.tabs.try_it.trial import (
+    CHANGES,
+    EDIT_NAMES,
+    EDITS_SECONDS,
+    SIDES,
+    Trial,
+    trying,
+    with_edit,
+)
+from scoring.errors import KnownError
+from scoring.hub.access import Hub
+from scoring.limits import Step
+from scoring.pairs.opening import as_pairs
+from scoring.spec import Pair
 
-_PART = "try"
-TYPED_MILLISECONDS = 400
-"""Of quiet, after which somebody has stopped typing."""
-_LISTEN = f"""
-const part = element.closest(".relayed");
-const isNew = !part.explorerTyped;
-part.explorerTyped = () => trigger("typed", {{}});
-let wait = 0;
-if (isNew) part.addEventListener("input", (event) => {{
-  if (!event.target.matches(".typed textarea")) return;
-  clearTimeout(wait);
-  wait = setTimeout(() => part.explorerTyped(), {TYPED_MILLISECONDS});
-}});
-"""
+_MOST_PEOPLE = 200
+"""Whose last trials and probes are remembered."""
+TEXTS = ("prompt", "chosen", "rejected")
+"""Fields with what is typed."""
+_part = partial(part, of="tabs/try_it/form.html")
+
+
+@dataclass
+class Tried:
+    """How far the trial is that a person asked for last.
+
+    order: of the model; None before any was asked for. trial: what is shown; None for nothing.
+    loads: whether the model may be loaded for it. step: of the loading.
+    refused: why it came to no end; "" otherwise.
+    """
+
+    order: ModelOrder | None = None
+    trial: Trial | None = None
+    loads: bool = False
+    step: Step | None = None
+    refused: str = ""
+    is_over: bool = True
 
 
 @dataclass(frozen=True)
-class TrialParts:
-    """The components.
+class TryView:
+    """Callable from any thread. What is remembered, is by who asked.
 
-    typed: has the event `typed`, some time after the last key in one of the text areas.
+    latest: numbers questions. tokens: rewards token by token, as HTML. probes: that go on, or
+        ended last; probed: the last that found something.
     """
 
-    part: Part
-    typed: gr.HTML
-    model: gr.Dropdown
-    score: gr.Button
-    stop: gr.Button
-    opened: gr.Button
-    undo: gr.Button
-    status: gr.HTML
-    conversation: gr.Textbox
-    chosen: gr.Textbox
-    rejected: gr.Textbox
-    numbers: gr.HTML
-    edits: gr.HTML
-    rest: gr.Button
-    tokens: TokensParts
-    probe: ProbeParts
+    scenes: Scenes
+    runs: Runs
+    hub: Hub
+    settings: Settings
+    latest: Latest = field(default_factory=Latest)
+    tried: LruCache[Tried] = field(default_factory=lambda: LruCache(_MOST_PEOPLE))
+    tokens: Jobs[str, str] = field(default_factory=Jobs)
+    probes: Jobs[Probe, None] = field(default_factory=Jobs)
+    probed: LruCache[Probe] = field(default_factory=lambda: LruCache(_MOST_PEOPLE))
 
-    @property
-    def texts(self) -> list[gr.components.Component]:
-        """What is typed in."""
-        return [self.conversation, self.chosen, self.rejected]
+    def regions(self, query: str, visitor: Visitor, sent: Sent) -> tuple[str, Regions]:
+        """The address as it is understood, and the regions of the tab."""
+        state, dropped = TryState.parse(query)
+        if state.pairs == PairsState(self.scenes.library.sources.best).query_string:
+            state = replace(state, pairs="")  # of all pairs that are shown first nothing is said
+        said = [text("filter.dropped", what=each) for each in dropped]
+        tried = self.tried.get(visitor.owner) or Tried()
+        trial = tried.trial
+        again = "" if tried.is_over else '<i data-refresh="200"></i>'
+        return state.href()[1:], {
+            "bar": lambda: self._bar(state, said),
+            "buttons": lambda: _part("buttons", tried.is_over),
+            "numbers": lambda: (numbers_html(trial) if trial else "") + again,
+            "status": lambda: self._status(state, tried, visitor, sent) + again,
+            "texts": lambda: _part("texts", longest_text(self.settings)),
+            "edits": lambda: (edits_html(trial, ended=not again) if trial else "") + again,
+            "tokens": lambda: self._tokens(visitor),
+            "options": lambda: part("options", state, EDIT_NAMES, of="tabs/try_it/probe.html"),
+            "probe": lambda: self._probe(visitor),
+            "found": lambda: self._found(visitor),
+        }
 
-    @property
-    def outputs(self) -> list[gr.blocks.Block]:
-        """The components that a trial fills."""
-        return components(
-            self.status, self.numbers, self.edits, self.rest, self.stop,
-            self.tokens.words, self.tokens.plot,
-        )  # fmt: skip
+    def score(self, query: str, visitor: Visitor, sent: Sent) -> None:
+        """Score what is typed, step by step to its end, for as long as nothing newer is asked.
+
+        What is sent as "value" says what is asked: "press" for a new start with which later rewards
+        are compared, "rest" for the edits that were left out; else the model is not loaded for it.
+        """
+        self._check_known(visitor)
+        state, asked = TryState.parse(query)[0], sent.get("value")
+        before = self.tried.get(visitor.owner) or Tried()
+        loads = asked in ("press", "rest")
+        if not loads and not self._is_warm(state, before, visitor):
+            return
+        now = Tried(before.order, before.trial, loads, is_over=False)
+        number = self.latest.ask(visitor.owner)
+        self.tried[visitor.owner] = now
+        self.tokens.forget(visitor.owner)  # of another text they are of no use
+        try:
+            now.order = ModelOrder.of({"model": state.model})
+            former = None if asked == "press" else before.trial
+            seconds = None if asked == "rest" else EDITS_SECONDS
+            steps = self._trying(now.order, visitor, sent, number, former, loads, seconds)
+            with closing(steps):
+                for step in steps:
+                    if not self.latest.is_last(visitor.owner, number):
+                        break
+                    if isinstance(step, Progress):
+                        now.step = step.step
+                    else:
+                        now.trial, now.step = step, None
+        except KnownError as error:
+            now.refused = str(error)
+        finally:
+            now.is_over = True
+        if self.latest.is_stopped(visitor.owner, number):
+            is_scored = now.trial is not before.trial
+            now.refused = "" if is_scored else text("trial.stopped")
+
+    def stop(self, query: str, visitor: Visitor, _: Sent) -> str:
+        """End what is being scored. Gives the same address."""
+        self.latest.stop(visitor.owner)
+        return query
+
+    def edit(self, query: str, _: Visitor, sent: Sent) -> tuple[str, Sent]:
+        """Make an edit, "change:side", in what is typed; gives the same address and the texts.
+
+        Raises:
+            KnownError: there is no such edit, it does not apply, or the texts are too long.
+        """
+        change, _colon, side = sent.get("value", "").partition(":")
+        longest = longest_text(self.settings)
+        now = typed_texts(*(sent.get(name) for name in TEXTS), longest=longest)
+        return query, _as_sent(with_edit(now, change, side))
+
+    def take(self, query: str, visitor: Visitor, _: Sent) -> tuple[str, Sent]:
+        """The texts of the pair that is open on the Pairs tab; their rewards are a new start.
+
+        Raises:
+            KnownError: none is open, or its texts are not here.
+        """
+        self._check_known(visitor)
+        now = self._scene(TryState.parse(query)[0], visitor)
+        table, row = now.pairs.with_texts(), now.open_row
+        if row is None:
+            raise KnownError("No pair is open in Pairs. Open one there first.")
+        [pair] = as_pairs(table.arrow, [row])
+        before = self.tried.get(visitor.owner) or Tried()
+        self.latest.ask(visitor.owner)
+        self.tried[visitor.owner] = Tried(before.order)
+        self.tokens.forget(visitor.owner)
+        return query, _as_sent((written_conversation(pair.messages), pair.chosen, pair.rejected))
+
+    def show_tokens(self, query: str, visitor: Visitor, sent: Sent) -> None:
+        """Have what is typed rewarded token by token, and wait for it.
+
+        Raises:
+            KnownError: it is no pair, the model cannot be, or too much goes on.
+        """
+        self._check_known(visitor)
+        order = ModelOrder.of({"model": TryState.parse(query)[0].model})
+        work = partial(typed_tokens, self.runs, order, self._pair(sent), visitor)
+        if (thread := self.tokens.begin(visitor.owner, work)) is not None:
+            thread.join()
+
+    def stop_tokens(self, query: str, visitor: Visitor, _: Sent) -> str:
+        """End the same. Gives the same address."""
+        self.tokens.stop(visitor.owner)
+        return query
+
+    def start_probe(self, query: str, visitor: Visitor, _: Sent) -> None:
+        """Probe, and wait for it.
+
+        Raises:
+            KnownError: too much goes on.
+        """
+        self._check_known(visitor)
+        work = partial(self._probing, TryState.parse(query)[0], visitor)
+        if (thread := self.probes.begin(visitor.owner, work)) is not None:
+            thread.join()
+
+    def stop_probe(self, query: str, visitor: Visitor, _: Sent) -> str:
+        """End the probe after its present pack. Gives the same address."""
+        self.probes.stop(visitor.owner)
+        return query
+
+    def file(self, form: ProbeForm, _query: str, visitor: Visitor, _sent: str) -> File:
+        """What was probed last, as a file; raises as `write_probe`."""
+        probe = self.probed.get(visitor.owner)
+        return written_file(f"bias-probe-{form}.csv", partial(write_probe, probe, form))
+
+    def as_view(self) -> View:
+        """The tab as a view."""
+        actions: dict[str, Any] = {
+            name: getattr(self, name.replace("-", "_"))
+            for name in ("stop", "edit", "take", "stop-tokens", "stop-probe")
+        }
+        files = {f"probe-{form}.csv": partial(self.file, form) for form in PROBE_FORMS}
+        return View(TryState.TAB, self.regions, actions, files, ("score", "tokens", "probe"))
+
+    def _check_known(self, visitor: Visitor) -> None:
+        """On a public server nothing is remembered of who is nobody: anybody else could see it."""
+        if self.settings.public and visitor.owner == EVERYBODY:
+            raise KnownError("This page does not know yet whose it is. Reload it, and try again.")
+
+    def _trying(  # noqa: PLR0917
+        self,
+        order: ModelOrder,
+        visitor: Visitor,
+        sent: Sent,
+        number: int,
+        former: Trial | None,
+        loads: bool,
+        seconds: float | None,
+    ) -> Generator[Progress | Trial, None, None]:
+        """As `trying`. number: of the question. loads: whether the model may be loaded for it."""
+        owner, pair = visitor.owner, self._pair(sent)
+        still = {
+            "is_wanted": partial(self.latest.is_last, owner, number),
+            "is_stopped": partial(self.latest.is_stopped, owner, number),
+        }
+
+        def rewards(pairs: Sequence[Pair]) -> Rewarded:
+            with self.latest.answering(owner, number):
+                return self.runs.rewards(visitor, order, pairs, only_warm=True, **still)
+
+        def loading() -> Generator[Progress, None, Rewarded]:
+            with self.latest.answering(owner, number):
+                return (yield from self.runs.loading_rewards(visitor, order, [pair]))
+
+        first = loading() if loads else None
+        yield from trying(order, pair, rewards, first=first, former=former, seconds=seconds)
+
+    def _probing(self, state: TryState, visitor: Visitor) -> Generator[Probe, None, None]:
+        order = ModelOrder.of({"model": state.model})
+        changes = probed_changes([*state.changes])
+        numbers = (whole_if_one(each) for each in (state.per_subset, state.seed))
+        now = self._scene(state, visitor)
+        found = Choice(state.which, *numbers).of(
+            now.pairs.with_texts, lambda: listed_and_why(now), _no_field, _no_typed
+        )
+        if not len(found.rows):
+            raise KnownError(text("score.none_selected"))
+        if found.n_several:
+            rows = "row has" if found.n_several == 1 else "rows have"
+            raise KnownError(
+                f"The probe edits pairs, and {found.n_several:,} {rows} several chosen or several "
+                "rejected responses: choose rows with one of each."
+            )
+        pairs = as_pairs(found.table.arrow, found.rows.tolist())
+        rewarding = partial(self.runs.rewarding, visitor, order)
+        probe = None
+        try:
+            for probe in probing(pairs, changes, rewarding, most=self.settings.max_pairs):
+                yield probe
+        finally:
+            if probe is not None and any(probe.effects.values()):
+                self.probed[visitor.owner] = probe
+
+    def _bar(self, state: TryState, said: Sequence[str]) -> str:
+        offered = {name: words for words, name in offered_models(self.settings, self.hub)}
+        return _part("bar", state, offered, self.settings.public, said)
+
+    def _status(self, state: TryState, tried: Tried, visitor: Visitor, sent: Sent) -> str:
+        """How far the rewards are, by what they are, or what to do for those of what is typed."""
+        if not tried.is_over:
+            return self._working(tried)
+        if tried.refused:
+            return note(tried.refused, "wrong")
+        if tried.order is None or tried.trial is None:
+            return _part("idle")
+        if not self._is_warm(state, tried, visitor) and self._has_changed(state, tried.trial, sent):
+            return note(text("trial.press", model=repr(state.model[:100])))
+        return status_html(tried.trial)
+
+    def _working(self, tried: Tried) -> str:
+        if tried.step is not None:
+            return step_html(tried.step)
+        if tried.loads or tried.trial is None:
+            return note("Loading the model and scoring the pair…")
+        return status_html(tried.trial)
+
+    def _tokens(self, visitor: Visitor) -> str:
+        job = self.tokens.of(visitor.owner)
+        made = Markup(job.result or "") if job else ""  # noqa: S704 - of templates
+        return render("reader/token_rewards.html", element="try-tokens", job=job, made=made)
+
+    def _probe(self, visitor: Visitor) -> str:
+        """Start and Stop, and how far the probe is."""
+        job = self.probes.of(visitor.owner)
+        goes_on = job is not None and not job.is_over
+        status = ""
+        if job is not None and job.refused:
+            status = note(job.refused, "wrong")
+        elif job is not None and (goes_on or job.step is not None):
+            is_whole = job.step is not None and job.step.is_whole
+            ended: ProbeStage = "finished" if is_whole else "stopped"
+            stage: ProbeStage = "running" if goes_on else ended
+            status = probe_status_html(job.step, stage)
+        return part("state", goes_on, Markup(status), of="tabs/try_it/probe.html")  # noqa: S704
+
+    def _found(self, visitor: Visitor) -> str:
+        """What the probe found so far; before that, what one before it found."""
+        job = self.probes.of(visitor.owner)
+        probe = job.step if job is not None else None
+        if probe is None or not any(probe.effects.values()):
+            probe = self.probed.get(visitor.owner)
+        again = '<i data-refresh="400"></i>' if job is not None and not job.is_over else ""
+        return again + ("" if probe is None else probe_html(probe, bought(probe)))
+
+    def _scene(self, state: TryState, visitor: Visitor) -> Scene:
+        return self.scenes.shown(read_pairs(f"?{state.pairs}")[0], visitor).scene
+
+    def _is_warm(self, state: TryState, tried: Tried, visitor: Visitor) -> bool:
+        """Whether the model that was asked for last is chosen, and still in memory."""
+        order = tried.order
+        if order is None or order.model != state.model.strip():
+            return False
+        return self.runs.scorers.models.is_warm(visitor, order)
+
+    def _has_changed(self, state: TryState, trial: Trial, sent: Sent) -> bool:
+        """Whether a trial is of another model than is chosen, or of other texts than are typed."""
+        if not all(name in sent for name in TEXTS):  # the page has no fields yet
+            return False
+        with suppress(KnownError):
+            return trial.order.model != state.model.strip() or trial.pair != self._pair(sent)
+        return True
+
+    def _pair(self, sent: Sent) -> Pair:
+        texts = (sent.get(name) for name in TEXTS)
+        return typed_pair(*texts, longest=longest_text(self.settings))
 
 
-def build_trial(settings: Settings) -> TrialParts:
-    """Lay the tab out where it is called."""
-    with build_part(_PART) as part, gr.Row(equal_height=False, elem_classes="panes"):
-        typed = gr.HTML("", visible="hidden", js_on_load=_LISTEN)
-        with gr.Column(min_width=0, elem_classes="try-pane"):
-            with gr.Row(elem_classes="pane-bar"):
-                model = build_model(settings, "try-model")
-                score = gr.Button(
-                    text("trial.score"), variant="primary", size="sm", elem_id="try-score"
-                )
-                stop = gr.Button(
-                    text("score.stop"), size="sm", interactive=False, elem_id="try-stop"
-                )
-                opened = gr.Button(text("trial.opened"), size="sm", elem_id="try-opened")
-                undo = gr.Button(
-                    text("trial.undo"), size="sm", interactive=False, elem_id="try-undo"
-                )
-            with gr.Column(elem_classes="try-texts"):
-                numbers = gr.HTML(elem_id="try-numbers")
-                status = gr.HTML(note(text("trial.idle")), elem_id="try-status")
-                texts = build_typed(settings, "try", are_examples=True)
-                edits = gr.HTML(elem_id="try-edits")
-                rest = gr.Button(text("trial.rest"), size="md", elem_id="try-rest", visible=False)
-                tokens = build_tokens("try-tokens")
-        with gr.Column(min_width=0, elem_classes="probe-pane"):
-            probe = build_probe()
-    return TrialParts(
-        part, typed, model, score, stop, opened, undo, status, *texts,
-        numbers, edits, rest, tokens, probe,
-    )  # fmt: skip
+def _as_sent(texts: Texts) -> Sent:
+    return dict(zip(TEXTS, texts, strict=True))
+
+
+def _no_field(model: object) -> Any:
+    raise AssertionError(f"no way of choosing probed pairs asks for {model}")
+
+
+def _no_typed(*texts: object) -> Any:
+    raise AssertionError(f"no way of choosing probed pairs asks for {texts}")
+
+
+def status_html(trial: Trial) -> str:
+    """By what the rewards are."""
+    facts = trial.facts
+    device = f"{facts.dtype} on {facts.device}" if facts.dtype != "none" else ""
+    how = " · ".join(filter(None, [facts.model, facts.family, device, facts.reading]))
+    return note(f"Scored by {how}")
+
+
+def numbers_html(trial: Trial) -> str:
+    """Both rewards and the margin, and how far they moved since the start."""
+    return render("tabs/try_it/numbers.html", trial=trial, sides=SIDES)
+
+
+def edits_html(trial: Trial, *, ended: bool) -> str:
+    """What each edit does to each response, and buttons to make it.
+
+    ended: whether what is not known is not being scored any more.
+    """
+    return render(
+        "tabs/try_it/edits.html",
+        trial=trial,
+        changes=CHANGES,
+        names=EDIT_NAMES,
+        sides=SIDES,
+        waits="–" if ended else "…",
+        is_cut_short=ended and not trial.is_whole,
+    )
+
+
+def build_try(view: TryView, identify: Identify) -> gr.HTML:
+    """Lay the tab out: what needs a model goes through Gradio's queue, as ZeroGPU asks."""
+    built = build_view(view.as_view(), render("tabs/try_it/panes.html"), identify)
+    wire_event(built, TryState.TAB, "score", view.score, identify, often=True)
+    wire_event(built, TryState.TAB, "tokens", view.show_tokens, identify, often=True)
+    wire_event(built, TryState.TAB, "probe", view.start_probe, identify, often=True)
+    return built

@@ -12,7 +12,7 @@ import pytest
 
 from explorer.core.served import launched
 from explorer.core.settings import Settings
-from explorer.page import Page, build_page, file_routes
+from explorer.page import Page, build_page
 from explorer.stores import open_stores
 from explorer.tabs.models.source_view import BoardSource, _by_name
 from tests.conftest import PATIENCE
@@ -26,10 +26,10 @@ MINE = {"model": "<b>mine</b>", "model_type": "DPO", "hep-go": 0.5}
 def server(published: Path, home: Path, uploads: Path) -> Iterator[Visitor]:
     settings = Settings(home, pairs="demo", results=str(published), offline=True, public=True)
     stores = open_stores(settings)
-    page = build_page(stores)
+    page, routes = build_page(stores)
     page.launch(
         _frontend=False,
-        **launched(settings, file_routes(stores)),
+        **launched(settings, routes),
         prevent_thread_lock=True,
         quiet=True,
     )

@@ -201,20 +201,20 @@ def test_tokens_are_counted_when_that_is_asked_for_and_then_drawn(
     asked = "panel=lengths&unit=tokens&tokenizer=demo&chart=prompt"
     shown = answered_of(view, asked)
     assert "have not been counted" in shown["main"] and "data-plot" not in shown["main"]
-    after = view.as_view().actions["count"](asked, NOBODY, {})
+    after = view.count(asked, NOBODY, {})
     until(lambda: "data-refresh" not in answered_of(view, after)["main"])
     shown = answered_of(view, after)
     assert "data-plot" in shown["main"] and "Counted by demo@" in shown["main"]
     assert shown.state.tokenizer.startswith("demo@")
     assert answered_of(view, shown.query)["main"] == shown["main"]
-    paper = view.as_view().actions["paper"]("subset=hep-go&model=", NOBODY, {})
+    paper = view.count_as_paper("subset=hep-go&model=", NOBODY, {})
     drawn = answered_of(view, paper)
     assert (drawn.state.chart, drawn.state.subset, drawn.state.model) == ("with_prompt", (), None)
 
 
 def test_a_count_that_cannot_be_is_told_to_who_asked(pairs_view: PairsView) -> None:
     asked = "panel=lengths&unit=tokens&tokenizer=no/such"
-    after = pairs_view.as_view().actions["count"](asked, NOBODY, {})
+    after = pairs_view.count(asked, NOBODY, {})
     until(lambda: "data-refresh" not in answered_of(pairs_view, after)["main"])
     assert 'class="note wrong"' in answered_of(pairs_view, after)["main"]
     assert "wrong" not in answered_of(pairs_view, after, STRANGER)["main"]

@@ -10,8 +10,8 @@ import pytest
 
 from explorer.core.settings import Settings
 from explorer.runs.estimates import Forecast, Work, estimate
-from explorer.runs.model_list import entry_of
-from explorer.tabs.score.before import model_card_html, offered_models
+from explorer.runs.model_list import entry_of, offered_models
+from explorer.tabs.score.before import model_card_html
 from scoring.hub.access import Hub
 from scoring.models.devices import Device
 from scoring.models.finding import ModelPolicy

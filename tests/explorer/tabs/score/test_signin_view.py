@@ -127,7 +127,7 @@ for more in json.loads(sys.argv[1]):
     os.environ.clear()
     os.environ.update(kept | more)
     settings = read_settings(os.environ)
-    page = build_page(open_stores(settings))
+    page, _ = build_page(open_stores(settings))
     buttons = [each for each in page.blocks.values() if isinstance(each, gr.LoginButton)]
     print(settings.public, settings.has_sign_in, len(buttons))
 """

@@ -26,8 +26,8 @@ from explorer.tabs.try_it.probe import (
     probing,
     write_probe,
 )
-from explorer.tabs.try_it.probe_view import probe_figure
-from explorer.tabs.try_it.state import CHANGES, SIDES, Effect, Side
+from explorer.tabs.try_it.probe_html import probe_figure
+from explorer.tabs.try_it.trial import CHANGES, SIDES, Effect, Side
 from scoring.errors import KnownError
 from scoring.hub.access import Hub
 from scoring.pairs.opening import as_pairs

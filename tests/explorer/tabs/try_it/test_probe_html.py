@@ -1,0 +1,187 @@
+"""The bias probe: run, stopped, refused, taken away; hostile names."""
+
+import threading
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from explorer.core.work import Jobs
+from explorer.data.table import PairTable
+from explorer.page import try_view
+from explorer.reader.state import PairsState
+from explorer.runs.running import Rewarded
+from explorer.runs.visitors import Visitor
+from explorer.stores import Stores
+from explorer.tabs.try_it.probe import bought, probing
+from explorer.tabs.try_it.probe_html import probe_html, probe_status_html
+from explorer.tabs.try_it.state import TryState
+from explorer.tabs.try_it.view import TryView
+from scoring.errors import KnownError
+from scoring.pairs.opening import as_pairs
+from scoring.spec import Pair
+from tests.conftest import until
+from tests.explorer.browsing import library_of
+from tests.explorer.html_reading import HtmlReading
+from tests.explorer.rewarding import FACTS, by_length, in_packs
+from tests.explorer.tables import row, small_table
+
+TAGS = {
+    "div", "h2", "table", "thead", "tbody", "tr", "th", "td", "b", "i", "small", "button", "a",
+    "figure",
+}  # fmt: skip
+HOSTILE = "<img src=x onerror=alert(1)>"
+ME = Visitor("browser:me", address="1")
+
+
+@pytest.fixture
+def tab(stores: Stores) -> TryView:
+    return try_view(stores)
+
+
+def asked(**state: Any) -> str:
+    """The address of a probe of few edits, by a model that counts characters."""
+    return TryState(**{"model": "longer", "change": ("longer", "upper"), **state}).href()
+
+
+def run(tab: TryView, **state: Any) -> tuple[str, str]:
+    """Probe; what is said then, and what was found."""
+    tab.start_probe(asked(**state), ME, {})
+    return shown(tab)
+
+
+def shown(tab: TryView, who: Visitor = ME) -> tuple[str, str]:
+    regions = tab.regions(asked(), who, {})[1]
+    return regions["probe"](), regions["found"]()
+
+
+def said(html: str) -> str:
+    return HtmlReading(html, TAGS).words
+
+
+def buttons(html: str) -> list[bool]:
+    """Whether Run and Stop can be pressed."""
+    return ["disabled" not in each.partition(">")[0] for each in html.split("<button")[1:3]]
+
+
+def test_it_runs_to_its_end(tab: TryView) -> None:
+    assert shown(tab)[1] == "" and buttons(shown(tab)[0]) == [True, False]
+    state, found = run(tab)
+    assert "Finished: 23 pairs" in said(state) and buttons(state) == [True, False]
+    assert "Longer with filler" in said(found) and "Polite" not in said(found)
+    assert "data-plot" in found and "probe-csv-pairs" in found
+    assert shown(tab, Visitor("browser:other"))[1] == ""
+
+
+def test_what_the_pairs_tab_lists_is_probed(tab: TryView) -> None:
+    run(tab, which="filter", pairs=PairsState(subset=("donotanswer",)).query_string)
+    assert {pair.subset for pair in tab.probed[ME.owner].pairs} == {"donotanswer"}
+
+
+def test_it_waits_for_its_turn_and_can_be_stopped_meanwhile(tab: TryView) -> None:
+    thread = threading.Thread(target=run, args=(tab,))
+    with tab.runs.scorers.turn(Visitor(session="other", address="2")):
+        thread.start()
+        until(lambda: "1 ahead of you" in shown(tab)[0])
+        assert buttons(shown(tab)[0]) == [False, True]
+        tab.stop_probe(asked(), ME, {})
+        thread.join()
+    assert "Stopped: 0 of 23 pairs" in said(shown(tab)[0])
+
+
+def test_stopped_it_keeps_what_is_known(tab: TryView, monkeypatch: pytest.MonkeyPatch) -> None:
+    left = 9
+
+    def rewarding(_: object, __: object, ___: object, pairs: Sequence[Pair]) -> Iterator[Any]:
+        nonlocal left
+        for step in in_packs(by_length)(pairs):
+            left -= 1
+            if not left:
+                tab.stop_probe(asked(), ME, {})
+            yield step
+
+    monkeypatch.setattr(type(tab.runs), "rewarding", rewarding)
+    state, found = run(tab, per_subset="8")
+    assert "Stopped: " in said(state) and "Longer with filler" in said(found)
+    assert not tab.probed[ME.owner].is_whole and len(tab.probed[ME.owner].before) < 184
+
+
+def test_what_ends_in_an_error_keeps_what_is_known(
+    tab: TryView, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    left = 0
+
+    def rewarding(_: object, __: object, ___: object, pairs: Sequence[Pair]) -> Iterator[Any]:
+        nonlocal left
+        for step in in_packs(by_length)(pairs):
+            if not left:
+                raise KnownError("You have used up are <used> up.")
+            left -= isinstance(step, Rewarded)
+            yield step
+
+    monkeypatch.setattr(type(tab.runs), "rewarding", rewarding)
+    left = 9
+    state, found = run(tab, per_subset="3")
+    assert "You have used up are &lt;used&gt; up." in state and "wrong" in state
+    assert "Longer with filler" in found and not tab.probed[ME.owner].is_whole
+    left = 1
+    state, still = run(tab, per_subset="3")
+    assert "You have used up" in state and still == found
+
+
+@pytest.mark.parametrize(
+    ("state", "why"),
+    [
+        ({"per_subset": "0"}, "Pairs per subset is 0; it must be a whole number, 1"),
+        ({"per_subset": ""}, "Pairs per subset is"),
+        ({"seed": "x"}, "Seed is 'x'"),
+        ({"change": ("",)}, "No change is chosen"),
+        ({"model": "a b"}, "a b"),
+        ({"model": HOSTILE}, ""),
+        ({"which": "filter", "pairs": "q=no+such+words+anywhere"}, "No pairs"),
+    ],
+)
+def test_what_cannot_be_probed_is_told(state: dict[str, Any], why: str, tab: TryView) -> None:
+    told, found = run(tab, **state)
+    assert why in said(told) and "wrong" in told and found == "" and buttons(told) == [True, False]
+
+
+def test_too_many_pairs_are_refused(tab: TryView) -> None:
+    few = replace(tab, settings=replace(tab.settings, max_pairs=30), probes=Jobs())
+    assert "may score 30 pairs here" in run(few)[0]
+    assert "may score 30 pairs here" in run(few, per_subset="2", change=("swap",))[0]
+
+
+def test_rows_with_further_responses_are_refused(stores: Stores) -> None:
+    library = library_of(small_table(row(rejected=["one", "two"]), row()))
+    tab = try_view(replace(stores, pairs=library))
+    assert "several chosen or several rejected" in run(tab, which="filter")[0]
+
+
+def test_files_are_of_what_is_shown(tab: TryView) -> None:
+    files = tab.as_view().files
+    with pytest.raises(KnownError, match="Nothing probed yet"):
+        files["probe-summary.csv"](asked(), ME, "")
+    run(tab)
+    for form in ("summary", "pairs"):
+        file = files[f"probe-{form}.csv"](asked(), ME, "")
+        assert file.name == f"bias-probe-{form}.csv"
+        assert len(b"".join(file.parts).decode("utf-8-sig").splitlines()) > 2
+
+
+def test_hostile_names_do_nothing(demo: PairTable) -> None:
+    pairs = [replace(pair, key=HOSTILE + pair.key) for pair in as_pairs(demo.arrow, range(9))]
+    rewarding = in_packs(by_length, replace(FACTS, model=HOSTILE))
+    *_, probe = probing(pairs, ["upper", "longer"], rewarding)
+    html = probe_html(probe, bought(probe))
+    assert HOSTILE in HtmlReading(html, TAGS).words
+    HtmlReading(probe_status_html(probe, "finished"), TAGS)
+
+
+def test_what_is_sure_is_marked(demo: PairTable) -> None:
+    pairs = as_pairs(demo.arrow, range(60))
+    *_, probe = probing(pairs, ["upper", "longer", "cut"], in_packs(by_length))
+    reading = HtmlReading(probe_html(probe, bought(probe)), TAGS)
+    assert len(reading.of_class["up"]) == 2 and len(reading.of_class["down"]) == 2
+    assert all("Longer with filler" in line for line in reading.of_class["up"])

@@ -1,0 +1,220 @@
+"""A pair that is tried out: what is told, what is left out, what a change does to which side."""
+
+from collections.abc import Generator, Sequence
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from explorer.runs.orders import ModelOrder
+from explorer.runs.progress import Progress
+from explorer.runs.running import Rewarded
+from explorer.tabs.try_it.trial import (
+    CHANGES,
+    SIDES,
+    Effect,
+    Trial,
+    effects_of,
+    trying,
+    variants,
+    with_edit,
+)
+from scoring.errors import KnownError
+from scoring.probing.edits import FILLER
+from scoring.spec import Pair, RunFacts, ScoredPair
+from tests.explorer.rewarding import FACTS, JUDGE, Reward, by_length, first_is_better, scored
+
+ORDER = ModelOrder("longer")
+PAIR = Pair("typed", "typed", "p", "Take the figs. Wash them.", "No.")
+
+
+class Counting:
+    """Scores, and remembers how many pairs at a time."""
+
+    def __init__(self, reward: Reward = by_length, facts: RunFacts = FACTS) -> None:
+        self.asked: list[int] = []
+        self._reward, self._facts = reward, facts
+
+    def __call__(self, pairs: Sequence[Pair]) -> Rewarded:
+        self.asked.append(len(pairs))
+        return Rewarded(tuple(scored(pair, self._reward) for pair in pairs), self._facts)
+
+
+def last(pair: Pair, rewards: Counting, former: Trial | None = None) -> Trial:
+    *_, trial = tried(pair, rewards, former=former)
+    return trial
+
+
+def tried(pair: Pair, rewards: Counting, **how: Any) -> list[Trial]:
+    return [step for step in trying(ORDER, pair, rewards, **how) if isinstance(step, Trial)]
+
+
+def test_the_rewards_come_first_and_then_each_edit() -> None:
+    rewards = Counting()
+    told = tried(PAIR, rewards)
+    assert rewards.asked == [1] * 6  # the pair, and every edit but the two that do not apply
+    assert [len({change for change, _ in trial.effects}) for trial in told] == [0, 1, 2, 3, 4, 5]
+    assert [trial.is_whole for trial in told] == [False] * 5 + [True]
+    trial = told[-1]
+    assert trial.effects["longer", "rejected"].change == len(FILLER) + 2
+    assert trial.effects["upper", "chosen"].change == 0
+    assert ("cut", "rejected") not in trial.applies and ("plain", "chosen") not in trial.applies
+    assert (trial.reward("chosen"), trial.swapped_margin) == (25.0, -22.0)
+
+
+def test_rewards_are_compared_with_those_of_the_start() -> None:
+    first = last(PAIR, Counting())
+    assert [first.moved(side) for side in SIDES] == [0.0, 0.0]
+    typed = Pair("typed", "typed", "p", PAIR.chosen + "!!", "No")
+    second = last(typed, Counting(), first)
+    third = last(PAIR, Counting(), second)
+    assert [second.moved(side) for side in SIDES] == [2.0, -1.0]
+    assert third.moved("chosen") == 0.0 and third.start == first.scored
+
+
+def test_a_judge_is_asked_for_each_side_and_the_swap() -> None:
+    rewards = Counting(first_is_better, JUDGE)
+    trial = last(PAIR, rewards)
+    assert rewards.asked == [1, 1, 1, 2, 2, 2, 2]
+    assert trial.scored.margin == 3.0 and trial.swapped_margin == 1.0
+
+
+def test_of_a_slow_model_edits_are_left_out_until_they_are_asked_for() -> None:
+    rewards = Counting()
+    [only] = tried(PAIR, rewards, seconds=-1)
+    assert rewards.asked == [1] and not only.is_whole
+    *_, whole = tried(PAIR, rewards, seconds=None)
+    assert whole.is_whole
+
+
+def test_a_missing_reward_moves_nothing() -> None:
+    trial = last(PAIR, Counting(lambda pair: (None, 1.0)))
+    assert trial.moved("chosen") is None and trial.swapped_margin is None
+    assert trial.effects["upper", "chosen"].change is None
+
+
+def test_the_loading_is_told_before_the_first_rewards() -> None:
+    ended = False
+
+    def first() -> Generator[Progress, None, Rewarded]:
+        nonlocal ended
+        yield Progress("loading", 1)
+        ended = True
+        return Counting()([PAIR])
+
+    rewards = Counting()
+    steps = trying(ORDER, PAIR, rewards, first=first())
+    loading, found = next(steps), next(steps)
+    assert isinstance(loading, Progress) and loading.stage == "loading"
+    assert isinstance(found, Trial) and found.scored.margin == 22.0
+    assert ended and rewards.asked == []  # its turn is over before the edits take theirs
+
+
+def test_rewards_of_another_revision_are_not_compared() -> None:
+    newer = replace(FACTS, revision="newer")
+    with pytest.raises(KnownError, match="m has changed its revision"):
+        last(PAIR, Counting(facts=newer), last(PAIR, Counting()))
+
+    def first() -> Generator[Progress, None, Rewarded]:
+        yield Progress("loading", 1)
+        return Counting(facts=newer)([PAIR])
+
+    steps = trying(ORDER, PAIR, Counting(), first=first())
+    assert isinstance(next(steps), Progress)
+    assert isinstance(next(steps), Trial)
+    with pytest.raises(KnownError, match="m has changed its revision"):
+        next(steps)
+
+
+# The texts
+
+
+@pytest.mark.parametrize(
+    ("change", "side"),
+    [("gone", "chosen"), (None, None), ("upper", "prompt"), ("upper", None), ([], "chosen"),
+     ("plain", "chosen"), ("cut", "rejected")],
+)  # fmt: skip
+def test_an_edit_that_cannot_be_made_is_refused(change: object, side: object) -> None:
+    with pytest.raises(KnownError):
+        with_edit(("p", "Take it. Go.", "No."), change, side)
+
+
+def test_an_edit_changes_one_text() -> None:
+    texts = ("p", "Take it. Go.", "No.")
+    assert with_edit(texts, "cut", "chosen") == ("p", "Take it.", "No.")
+    assert with_edit(texts, "upper", "rejected") == ("p", "Take it. Go.", "NO.")
+    assert with_edit(texts, "swap", "anything") == ("p", "No.", "Take it. Go.")
+
+
+# What a change does, of models that read one response or both
+
+
+SHORT = Pair("s:1", "s", "p", "Take the figs.", "ONE TWO.")
+FILLED = float(len(FILLER) + 2)
+
+
+def effects(pair: Pair, change: str, reward: Reward, *, pairwise: bool) -> dict[str, Effect]:
+    known = next(each for each in CHANGES if each == change)
+    before = scored(pair, reward)
+    return {
+        side: effect
+        for variant in variants([pair], [known], pairwise=pairwise)
+        for side, effect in effects_of(variant, before, scored(variant.pair, reward)).items()
+    }
+
+
+def test_what_reads_one_response_is_asked_once_for_both_sides() -> None:
+    made = variants([SHORT, SHORT], CHANGES, pairwise=False)
+    assert [(each.place, each.change, each.sides) for each in made if each.place == 1] == [
+        (1, "polite", ("chosen", "rejected")),
+        (1, "refusal", ("chosen", "rejected")),
+        (1, "longer", ("chosen", "rejected")),
+        (1, "upper", ("chosen",)),
+    ]
+    assert len({each.pair.key for each in made}) == len(made)
+    upper = made[-1].pair
+    assert (upper.chosen, upper.rejected) == ("TAKE THE FIGS.", SHORT.rejected)
+
+
+def test_what_reads_both_is_asked_for_each_side_and_for_the_swap() -> None:
+    made = variants([SHORT], ["swap", "longer"], pairwise=True)
+    assert [(each.change, each.sides) for each in made] == [
+        ("swap", ("chosen", "rejected")),
+        ("longer", ("chosen",)),
+        ("longer", ("rejected",)),
+    ]
+    assert made[0].pair.chosen == SHORT.rejected
+    assert made[1].pair.rejected == SHORT.rejected and made[2].pair.chosen == SHORT.chosen
+    equal = replace(SHORT, rejected=SHORT.chosen)
+    assert variants([equal], ["swap"], pairwise=True) == []
+
+
+@pytest.mark.parametrize("pairwise", [True, False])
+def test_each_side_is_changed_alone(pairwise: bool) -> None:
+    margin = float(len(SHORT.chosen) - len(SHORT.rejected))
+    assert effects(SHORT, "longer", by_length, pairwise=pairwise) == {
+        "chosen": Effect(FILLED, margin + FILLED),
+        "rejected": Effect(FILLED, margin - FILLED),
+    }
+    assert effects(SHORT, "upper", by_length, pairwise=pairwise) == {"chosen": Effect(0.0, margin)}
+
+
+def test_of_a_judge_the_other_response_counts_too() -> None:
+    found = effects(SHORT, "longer", first_is_better, pairwise=True)
+    assert found == {"chosen": Effect(0.0, 3.0), "rejected": Effect(1.0, 1.0)}
+
+
+def test_a_swap_shows_what_the_place_is_worth() -> None:
+    # The chosen response, which is longer, is worth 1.5 when read first and -0.5 when second.
+    found = effects(SHORT, "swap", first_is_better, pairwise=True)
+    assert found == {"chosen": Effect(-2.0, -1.0), "rejected": Effect(2.0, -1.0)}
+    fair = effects(SHORT, "swap", by_length, pairwise=True)
+    assert {effect.change for effect in fair.values()} == {0.0}
+
+
+def test_a_missing_reward_has_no_effect() -> None:
+    [variant] = variants([SHORT], ["upper"], pairwise=False)
+    before = scored(SHORT, by_length)
+    none = ScoredPair("", "", "", None, 8.0, 1, 1)
+    assert effects_of(variant, before, none) == {"chosen": Effect(None, None)}
+    assert effects_of(variant, none, before)["chosen"].change is None

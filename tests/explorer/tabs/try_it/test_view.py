@@ -1,0 +1,313 @@
+"""The Try tab: rewards that follow what is typed, edits, pairs that are taken, and bad input."""
+
+import re
+import time
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from explorer.core.address_view import Sent
+from explorer.core.html import signed
+from explorer.data.table import PairTable
+from explorer.data.typed import PUBLIC_LONGEST, typed_pair
+from explorer.page import try_view
+from explorer.reader.state import PairsState
+from explorer.runs.orders import ModelOrder
+from explorer.runs.running import Rewarded
+from explorer.runs.scorers import BRIEF_SECONDS
+from explorer.runs.visitors import Visitor
+from explorer.stores import Stores
+from explorer.tabs.try_it import view as view_module
+from explorer.tabs.try_it.state import TryState
+from explorer.tabs.try_it.trial import Trial
+from explorer.tabs.try_it.view import TEXTS as FIELDS
+from explorer.tabs.try_it.view import TryView, edits_html, numbers_html, status_html
+from scoring.errors import KnownError
+from tests.conftest import PATIENCE
+from tests.explorer.html_reading import HtmlReading
+from tests.explorer.rewarding import FACTS, by_length, scored
+
+ME, OTHER = Visitor("browser:me", address="1"), Visitor("browser:other", address="2")
+TEXTS = ("Fruit?", "Take **figs**. Wash them.", "No.")
+HOSTILE = '<script>alert(1)</script> & "quotes" {n}'
+TAGS = {
+    "div", "span", "h2", "table", "thead", "tbody", "tr", "th", "td", "b", "i", "small", "button",
+}  # fmt: skip
+
+
+@pytest.fixture
+def tab(stores: Stores) -> TryView:
+    return try_view(stores)
+
+
+@pytest.fixture
+def pressed(tab: TryView) -> TryView:
+    """A tab on which `TEXTS` were scored."""
+    ask(tab, "press")
+    return tab
+
+
+def sent(*texts: str, value: str = "") -> Sent:
+    return {**dict(zip(FIELDS, texts or TEXTS, strict=True)), "value": value}
+
+
+def ask(
+    tab: TryView, what: str, *texts: str, model: str = "demo", who: Visitor = ME
+) -> dict[str, str]:
+    """Score what is typed; what is shown then."""
+    query = TryState(model=model).href()
+    tab.score(query, who, sent(*texts, value=what))
+    return shown(tab, query, who, *texts)
+
+
+def shown(tab: TryView, query: str = "?tab=try", who: Visitor = ME, *texts: str) -> dict[str, str]:
+    return {name: write() for name, write in tab.regions(query, who, sent(*texts))[1].items()}
+
+
+def trial_of(tab: TryView, who: Visitor = ME) -> Trial:
+    """The trial that is shown."""
+    trial = tab.tried[who.owner].trial
+    assert trial is not None
+    return trial
+
+
+def values(regions: dict[str, str]) -> list[str]:
+    return [words.strip() for words in HtmlReading(regions["numbers"], TAGS).of_class["value"]]
+
+
+def status(regions: dict[str, str]) -> str:
+    return HtmlReading(regions["status"], TAGS).words
+
+
+def test_both_rewards_the_margin_and_each_edit_are_shown(tab: TryView, stores: Stores) -> None:
+    assert "Nothing scored yet" in status(shown(tab)) and shown(tab)["numbers"] == ""
+    found = ask(tab, "press")
+    pair = typed_pair(*TEXTS, longest=1000)
+    [row] = stores.runs.rewards(ME, ModelOrder("demo"), [pair]).scored
+    rewards = (row.chosen_reward, row.margin, row.rejected_reward)
+    assert values(found) == [signed(reward) for reward in rewards]
+    moves = set(re.findall('<b class="(up|down)">(.)', found["edits"]))
+    assert moves == {("up", "+"), ("down", "−")} and "…" not in found["edits"]
+    assert trial_of(tab).is_whole and "try-rest" not in found["edits"]
+    assert "Scored by demo" in status(found)
+
+
+def test_typing_moves_the_rewards_and_says_by_how_much(pressed: TryView) -> None:
+    first = values(shown(pressed))
+    moved = ask(pressed, "typed", TEXTS[0], "Take nothing.", TEXTS[2])
+    assert values(moved)[0] != first[0] and values(moved)[2] == first[2]
+    change = trial_of(pressed).moved("chosen")
+    assert change and f"{signed(change)} since Score" in moved["numbers"]
+    back = ask(pressed, "typed")
+    assert values(back) == first and "since Score" not in back["numbers"]
+
+
+def test_nobody_sees_what_another_tries(pressed: TryView) -> None:
+    for other in (OTHER, Visitor()):
+        assert shown(pressed, who=other) == shown(try_of(pressed), who=other)
+
+
+def try_of(tab: TryView) -> TryView:
+    """The same tab, where nobody tried anything."""
+    return TryView(tab.scenes, tab.runs, tab.hub, tab.settings)
+
+
+@pytest.mark.parametrize("model", ["longer", "gone/model", "", "x" * 400])
+def test_another_model_is_not_loaded_by_typing(model: str, pressed: TryView) -> None:
+    trial = trial_of(pressed)
+    found = ask(pressed, "typed", "Other?", *TEXTS[1:], model=model)
+    assert "Press Score this pair to load" in status(found) and len(found["status"]) < 300
+    assert trial_of(pressed) is trial
+
+
+def test_a_model_whose_place_another_took_is_not_loaded_by_typing(pressed: TryView) -> None:
+    pair, models = typed_pair(*TEXTS, longest=1000), pressed.runs.scorers.models
+    pressed.runs.rewards(OTHER, ModelOrder("longer"), [pair])
+    found = ask(pressed, "typed", "Other?", *TEXTS[1:])
+    assert "Press Score this pair to load" in status(found)
+    assert models.is_warm(OTHER, ModelOrder("longer"))
+    ask(pressed, "press")
+    assert trial_of(pressed).is_whole
+
+
+def test_only_the_newest_key_is_answered_after_an_older_one(pressed: TryView) -> None:
+    def typed(words: str) -> None:
+        ask(pressed, "typed", TEXTS[0], words, TEXTS[2])
+
+    number = pressed.latest.ask(ME.owner)
+    with ThreadPoolExecutor(2) as pool:
+        with pressed.latest.answering(ME.owner, number), pressed.runs.scorers.brief(ME):
+            older = pool.submit(typed, "Older.")
+            while pressed.latest.is_last(ME.owner, number) and not older.done():
+                time.sleep(0.01)
+            newer = pool.submit(typed, "Newer.")
+            older.result(PATIENCE)  # dropped while the device is taken
+            with pytest.raises(TimeoutError):
+                newer.result(2 * BRIEF_SECONDS)
+            assert trial_of(pressed).pair.chosen == TEXTS[1]
+        newer.result(PATIENCE)
+    assert trial_of(pressed).is_whole and trial_of(pressed).pair.chosen == "Newer."
+
+
+def test_before_anything_is_scored_typing_scores_nothing(tab: TryView) -> None:
+    assert "Nothing scored yet" in status(ask(tab, "typed"))
+
+
+@pytest.mark.parametrize(
+    ("model", "texts", "why"),
+    [
+        ("demo", ("", "a", "b"), "The prompt is empty"),
+        ("demo", ("p", " \n", "b"), "The chosen response is empty"),
+        ("demo", ("p", "a" * 200_001, "b"), "has 200,001 characters; at most 200,000"),
+        ("demo", ("[user]\nx\n[assistant]\ny", "a", "b"), "The last message is of the assistant"),
+        ("a model with spaces", TEXTS, "a model with spaces"),
+        ("../../etc", TEXTS, ""),
+        ("", TEXTS, "No model was given"),
+    ],
+)
+def test_what_cannot_be_scored_is_told_and_the_numbers_stay(
+    model: str, texts: tuple[str, ...], why: str, pressed: TryView
+) -> None:
+    before = shown(pressed)["numbers"]
+    found = ask(pressed, "press", *texts, model=model)
+    assert why in status(found) and "wrong" in found["status"] and found["numbers"] == before
+
+
+def test_fields_that_were_not_sent_are_named(tab: TryView) -> None:
+    tab.score("?tab=try", ME, {"value": "press"})
+    assert "The prompt must be text" in status(shown(tab))
+
+
+def test_strangers_may_type_less(tab: TryView) -> None:
+    public = replace(tab, settings=replace(tab.settings, public=True))
+    found = ask(public, "press", "p", "a" * (PUBLIC_LONGEST + 1), "b")
+    assert "at most 20,000" in status(found)
+
+
+def test_on_a_public_server_nothing_is_remembered_of_nobody(tab: TryView) -> None:
+    public = replace(tab, settings=replace(tab.settings, public=True))
+    for ask_for in (public.score, public.take, public.show_tokens, public.start_probe):
+        with pytest.raises(KnownError, match="whose it is"):
+            ask_for("?tab=try", Visitor(), sent(value="press"))
+
+
+def test_while_others_score_one_is_told_so(pressed: TryView) -> None:
+    trial = trial_of(pressed)
+    with pressed.runs.scorers.turn(OTHER):
+        found = ask(pressed, "typed", "Other?", *TEXTS[1:])
+    assert "The device is busy" in status(found) and trial_of(pressed) is trial
+
+
+def test_hostile_texts_do_nothing(tab: TryView) -> None:
+    found = ask(tab, "press", HOSTILE, HOSTILE, HOSTILE)
+    for name in ("status", "numbers", "edits"):
+        assert "script" not in HtmlReading(found[name], TAGS).words
+    facts = replace(FACTS, model=HOSTILE, reading=HOSTILE)
+    pair = typed_pair(*TEXTS, longest=100)
+    row = scored(pair, by_length)
+    trial = Trial(ModelOrder(HOSTILE), pair, row, Rewarded((row,), facts).facts, row, frozenset())
+    for html in (status_html(trial), numbers_html(trial), edits_html(trial, ended=True)):
+        HtmlReading(html, TAGS)
+    assert HOSTILE in HtmlReading(status_html(trial), TAGS).words
+
+
+def test_an_edit_that_does_not_apply_is_not_offered(pressed: TryView) -> None:
+    offered = HtmlReading(shown(pressed)["edits"], TAGS).of_class
+    [chosen], [rejected] = offered["of-chosen"], offered["of-rejected"]
+    for words in ("Drop the last sentence", "Strip Markdown"):
+        assert words in chosen and words not in rejected  # which is "No."
+
+
+# The texts
+
+
+@pytest.mark.parametrize(
+    ("value", "texts"),
+    [
+        ("plain:chosen", ("Fruit?", "Take figs. Wash them.", "No.")),
+        ("swap:", ("Fruit?", "No.", "Take **figs**. Wash them.")),
+    ],
+)
+def test_an_edit_gives_the_texts_that_take_the_place_of_others(
+    value: str, texts: tuple[str, ...], tab: TryView
+) -> None:
+    query, made = tab.edit("?tab=try&model=longer", ME, sent(value=value))
+    assert query == "?tab=try&model=longer" and tuple(made[name] for name in FIELDS) == texts
+
+
+@pytest.mark.parametrize(
+    ("posted", "why"),
+    [
+        (sent(value="gone:chosen"), "is one of"),
+        (sent(value=""), "is one of"),
+        (sent(value="upper:prompt"), "is one of"),
+        (sent(value="plain:rejected"), "“Strip Markdown” does not apply to the rejected response"),
+        ({"value": "upper:chosen"}, "must be text"),
+        (sent("p", "x" * 200_001, "r", value="swap:"), "characters"),
+    ],
+)
+def test_an_edit_that_cannot_be_is_refused(posted: Sent, why: str, tab: TryView) -> None:
+    with pytest.raises(KnownError, match=why):
+        tab.edit("?tab=try", ME, posted)
+
+
+@pytest.mark.parametrize("model", [None, ""])
+def test_the_pair_open_in_pairs_is_taken(model: str | None, tab: TryView, demo: PairTable) -> None:
+    """With outcomes beside it or without."""
+    beside = replace(PairsState(demo.id).of(model), key=demo.key_of(7))
+    _, made = tab.take(TryState(pairs=beside.query_string).href(), ME, {})
+    cells = demo.cells(7)
+    assert [made[name] for name in FIELDS[1:]] == [cells["chosen"], cells["rejected"]]
+    nothing = replace(beside, key="", subset=("gone",), words="no such words")
+    with pytest.raises(KnownError, match="No pair is open"):
+        tab.take(TryState(pairs=nothing.query_string).href(), ME, {})
+
+
+def test_what_is_taken_is_scored_as_a_new_start(pressed: TryView) -> None:
+    pressed.take("?tab=try", ME, {})
+    cleared = shown(pressed)
+    assert (cleared["numbers"], cleared["edits"]) == ("", "")
+    found = ask(pressed, "typed", "p", "Other words.", "r")
+    assert trial_of(pressed).start == trial_of(pressed).scored
+    assert "since Score" not in found["numbers"]
+
+
+def test_slow_edits_are_offered_and_scored_on_demand(
+    tab: TryView, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(view_module, "EDITS_SECONDS", -1.0)
+    few = ask(tab, "press")
+    assert "try-rest" in few["edits"] and "were not scored" in few["edits"]
+    whole = ask(tab, "rest")
+    assert trial_of(tab).is_whole and "not scored" not in whole["edits"]
+
+
+# Token rewards
+
+
+def test_token_rewards_end_with_the_reward(pressed: TryView) -> None:
+    pressed.show_tokens("?tab=try", ME, sent())
+    found = shown(pressed)
+    assert values(found)[0] in found["tokens"] and "this pair" in found["tokens"]
+    assert "data-plot" in found["tokens"]
+    assert "data-plot" not in shown(pressed, who=OTHER)["tokens"]
+    assert "data-plot" not in ask(pressed, "typed", "Other?", *TEXTS[1:])["tokens"]
+
+
+def test_why_there_are_no_token_rewards_is_told(tab: TryView) -> None:
+    tab.show_tokens("?tab=try&model=longer", ME, sent())
+    assert "no reward after each" in shown(tab)["tokens"]
+    with pytest.raises(KnownError, match="is empty"):
+        tab.show_tokens("?tab=try", ME, sent("p", "", "r"))
+
+
+def test_token_rewards_and_rewards_of_a_person_wait_for_each_other(pressed: TryView) -> None:
+    with ThreadPoolExecutor(1) as pool, pressed.runs.scorers.brief(ME):
+        made: Any = pool.submit(pressed.show_tokens, "?tab=try", ME, sent())
+        while "1 ahead of you in the queue" not in shown(pressed)["tokens"]:
+            time.sleep(0.01)
+        assert not made.done()
+    made.result(PATIENCE)
+    assert "data-plot" in shown(pressed)["tokens"]
