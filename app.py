@@ -22,8 +22,8 @@ def main() -> None:
     for name in ("httpx", "httpx2"):
         logging.getLogger(name).setLevel(logging.WARNING)
     over = threading.Event()
-    signal.signal(signal.SIGINT, lambda *_: over.set())
-    signal.signal(signal.SIGTERM, lambda *_: over.set())
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: over.set())
     try:
         settings = read_settings(os.environ)  # what is wrong there is said at once
         from explorer.core.served import launched, prepare_for_many
@@ -37,11 +37,9 @@ def main() -> None:
         page.launch(
             server_name=settings.server_name,
             server_port=settings.server_port,
-            prevent_thread_lock=True,
             theme=theme(),
             css_paths=STYLES,
             js=script(),
-            _frontend=False,  # else it asks itself for the page, and a busy machine is too slow
             mcp_server=find_spec("mcp") is not None,
             **launched(settings, routes),
         )

@@ -1,7 +1,5 @@
 // Links into other tabs, the address of the page, and what else the page does beside its views.
 (() => {
-  const kept = new Map();
-
   // A link to another part of this page is followed in place; any other way of opening it is a link's.
   document.addEventListener("click", (event) => {
     const link = event.target.closest("a[data-go]");
@@ -11,9 +9,12 @@
   });
   // Tabs whose address is their state (go.js). The tab's button is pressed once its address is written.
   const { tabIn } = window.explorer;
+  let turning = null;
   const openView = (query) => {
     tab = tabIn(query);
-    document.querySelector(`#tabs [role=tab][data-tab-id="${tab}"]`)?.click();
+    const button = document.querySelector(`#tabs [role=tab][data-tab-id="${tab}"]:not([aria-selected=true])`);
+    if (button) turning = tab;
+    button?.click();
     window.explorerViews?.get(tab)?.open(query);
   };
   const followLink = (query) => {
@@ -21,20 +22,8 @@
     openView(query);
   };
 
-  document.addEventListener("click", (event) => {
-    const press = event.target.closest("[data-press]");
-    if (press) document.querySelector(press.dataset.press).click();
-  });
-
-  // The server writes a part anew: what was folded, scrolled and focused stays so.
-  // Not on "toggle": what is written anew is closed for a moment, by nobody.
-  document.addEventListener("click", (event) => {
-    const folded = event.target.closest("summary")?.parentElement;
-    if (folded?.dataset.keep) kept.set(folded.dataset.keep, !folded.open);
-  });
+  // What stands side by side is scrolled together.
   document.addEventListener("scroll", (event) => {
-    const keep = event.target.dataset?.keepScroll;
-    if (keep) kept.set(keep, event.target.scrollTop);
     const sync = event.target.dataset?.sync;
     if (!sync || event.target.explorerMoved) { event.target.explorerMoved = false; return; }
     const { scrollTop, scrollHeight, clientHeight } = event.target;
@@ -47,25 +36,6 @@
       other.scrollTop = share * reach;
     }
   }, true);
-  const restore = (part) => {
-    for (const element of part.querySelectorAll("details[data-keep]")) {
-      const open = kept.get(element.dataset.keep);
-      if (open !== undefined && element.open !== open) element.open = open;
-    }
-    for (const element of part.querySelectorAll("[data-keep-scroll]")) {
-      const top = kept.get(element.dataset.keepScroll);
-      if (top && element.scrollTop !== top) element.scrollTop = top;
-    }
-  };
-  // Gradio's components have no such attributes: checks from outside find some by the first, and what
-  // opens over the page does so by the second.
-  const TESTED = { reader: "reader", start: "score-start", stop: "score-stop" };
-  new MutationObserver((changes) => {
-    for (const [id, name] of Object.entries(TESTED)) document.getElementById(id)?.setAttribute("data-testid", name);
-    for (const each of document.querySelectorAll(".popover:not([popover])")) each.popover = "auto";
-    new Set(changes.map((change) => change.target.closest(".relayed") ?? change.target)).forEach(restore);
-  }).observe(document.body, { childList: true, subtree: true });
-
   // The address says what is on screen.
   const addresses = new Map();
   const source = (query) => new URLSearchParams(query).get("source");
@@ -85,6 +55,9 @@
     } catch { /* some browsers refuse many changes of the address in a short time */ }
   };
   const turn = (opened) => {
+    // Gradio tells late of the tab that it began with.
+    if (turning !== null && turning !== opened) return [];
+    turning = null;
     const isTurned = tab !== opened; // else a link turned to it, and fills it
     tab = opened;
     if (isOpen && isTurned) {
@@ -93,26 +66,23 @@
     }
     return [];
   };
-  // By it the server knows what belongs to this browser.
-  const SECRET = "rewardbench-explorer-secret";
-  const keepSecret = (secret) => {
-    try {
-      if ((localStorage.getItem(SECRET) ?? "") === secret) return;
-      localStorage.setItem(SECRET, secret);
-    } catch { return; }
-    for (const view of window.explorerViews?.values() ?? []) view.anew();
-  };
-  const opened = (secret) => {
+  const opened = (former) => {
     // What a view showed before this script was here.
     for (const [id, view] of window.explorerViews ?? []) wrote(id, view.shown().replace(/^\?tab=\w+&?/, ""), null);
     document.documentElement.dataset.explorer = "ready";
     isOpen = true;
-    if (!window.explorerViews?.has(asked)) write();
-    keepSecret(secret);
+    if (asked !== tab) openView(location.search);
+    if (!window.explorer.hasSecret()) {
+      window.explorer.keepSecret(former);
+      for (const view of window.explorerViews?.values() ?? []) view.anew();
+    }
     // To Gradio it is open, but not loaded before its button is pressed: closed, and opened.
     if (asksForApi) { pressApi(); pressApi(); }
     return [];
   };
+  // What an earlier version kept; gives whether it is kept in our way now.
+  const takeOver = (name, kept) =>
+    name === "notes" ? window.explorer.addNotes(Object.entries(kept ?? {})) : window.explorer.takeTyped(kept);
   // The page of the endpoints opens by a button in Gradio's footer, which is not shown.
   const pressApi = () => document.querySelector("footer .show-api")?.click();
   document.addEventListener("click", (event) => {
@@ -126,7 +96,11 @@
   const wrote = (id, query, anew = false) => {
     const part = document.getElementById(id);
     if (typeof query !== "string") return [];
-    if (id === "pairs" && source(query) !== source(addresses.get(id))) document.getElementById("dataset").hidePopover();
+    if (id === "pairs" && source(query) !== source(addresses.get(id))) {
+      document.getElementById("dataset")?.hidePopover();
+      const shown = new URLSearchParams({ tab: "data", source: source(query) ?? "" });
+      window.explorerViews?.get("data")?.go(`?${shown}`, "");
+    }
     addresses.set(id, query);
     if (id === "pairs" && anew === null) showPane(document.getElementById(id), new URLSearchParams(query).has("pair") ? "pair" : "list");
     if (id === tab && anew !== null) write(anew);
@@ -206,5 +180,20 @@
     }
   });
 
-  Object.assign(window.explorer, { follow: followLink, opened, wrote, turn });
+  // What was opened is shown where somebody waits for it, once.
+  const followed = new Set();
+  document.addEventListener("drawn", ({ target }) => {
+    const link = target.querySelector(":popover-open [data-follow]");
+    if (!link || followed.has(link.search)) return;
+    followed.add(link.search);
+    link.closest("[popover]").hidePopover();
+    followLink(link.search);
+  });
+  // Pairs that an address names are got by the view that opens others.
+  document.addEventListener("click", ({ target }) => {
+    const button = target.closest("[data-get]");
+    if (button) window.explorerViews.get("data").act("open", undefined, button.dataset.get, "");
+  });
+
+  Object.assign(window.explorer, { follow: followLink, opened, takeOver, wrote, turn });
 })

@@ -128,8 +128,9 @@ const follow = async (query, mode = "push", more = {}) => {
     }
     say(answer.error ?? "");
     if (answer.error) return false;
-    apply(answer.regions);
     etags = answer.etags;
+    apply(answer.regions);
+    if (mine !== turn) return false; // what was drawn led on
     window.explorer.write?.(view, answer.texts);
     if (mode === "push" && panelOf(shown) !== panelOf(answer.query)) view.closest("[role=tabpanel]")?.scrollTo(0, 0);
     shown = `?${answer.query}`;
@@ -178,8 +179,9 @@ const refresh = async (going) => {
     const answer = await ask({ query: shown, only });
     if (mine !== turn) return;
     if (answer.regions) {
-      apply(answer.regions);
       Object.assign(etags, answer.etags);
+      apply(answer.regions);
+      if (mine !== turn) return;
       if (`?${answer.query}` !== shown) { go(`?${answer.query}`, "replace"); return; }
       if (Object.keys(answer.regions).length) pause = 0;
       const goesOn = (name) => view.querySelector(`[data-region=${CSS.escape(name)}] [data-refresh]`);
@@ -256,6 +258,8 @@ element.addEventListener("submit", (event) => {
   if (event.target.method !== "get") return;
   event.preventDefault();
   clearTimeout(typing);
+  const button = event.target.querySelector("button[data-default]");
+  if (button) { button.click(); return; }
   go(asForm(event.target), event.target.dataset.mode);
 });
 element.addEventListener("input", (event) => {
@@ -273,7 +277,8 @@ element.addEventListener("input", (event) => {
 });
 element.addEventListener("change", (event) => {
   const { form, type, checked, value } = event.target;
-  if (event.target.matches("[data-action]")) does(event.target, type === "checkbox" && !checked ? "" : value);
+  if (event.target.matches("[data-upload]")) upload(event.target);
+  else if (event.target.matches("[data-action]")) does(event.target, type === "checkbox" && !checked ? "" : value);
   else if (form && event.target.matches("select, [data-submit]")) {
     const isPage = type === "number" && !form.dataset.mode;
     if (isPage) event.target.blur();
@@ -283,6 +288,18 @@ element.addEventListener("change", (event) => {
   const margins = event.target.dataset.end && event.target.closest(".margins");
   if (margins) brushed(margins, ...[...margins.querySelectorAll("[data-end]")].map((end) => end.value));
 });
+
+// Files go to Gradio's route of uploads, and where they lie there to an action.
+const upload = async (field) => {
+  const body = new FormData();
+  for (const file of field.files) body.append("files", file);
+  field.value = "";
+  try {
+    const answer = await fetch(`${root}/gradio_api/upload`, { method: "POST", body });
+    if (answer.ok) act(field.dataset.upload, shown, JSON.stringify(await answer.json()), "");
+    else say(await answer.text());
+  } catch { say("The file could not be sent."); }
+};
 
 // Over a histogram of margins a range is dragged. At its edges, what lies beyond is meant, too.
 const brushed = (margins, low, high) => {

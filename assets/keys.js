@@ -51,14 +51,6 @@
     1: ".review-keep", 2: ".review-drop", 3: ".review-unsure", u: ".review-undo", n: ".review-skip",
   };
 
-  // Gradio opens a menu at any key, at Tab after it was left; and Tab goes on to what stands after the
-  // menu, not into its list, which scrolls and closes.
-  window.addEventListener("keydown", (event) => {
-    if (event.key !== "Tab" || !event.target.matches?.("[role=combobox]")) return;
-    event.stopPropagation();
-    for (const list of document.querySelectorAll(".options, .option-list")) list.tabIndex = -1;
-  }, true);
-
   document.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     const field = event.target.closest("input, textarea, select, [contenteditable=true]");

@@ -8,7 +8,7 @@
   const pairs = () => [...document.querySelectorAll(".pair[data-differences]")].filter((pair) => pair.offsetParent);
   const barOf = (pair) => {
     const bars = [...document.querySelectorAll(".reader-bar")].filter((bar) => bar.offsetParent);
-    return bars.find((bar) => bar.closest(".view, .relayed") === pair.closest(".view, .relayed"));
+    return bars.find((bar) => bar.closest(".view") === pair.closest(".view"));
   };
   const marksOf = (pair, number) => pair.querySelectorAll(`[data-difference="${number}"]`);
 

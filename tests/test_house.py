@@ -76,6 +76,7 @@ WITH_GRADIO = (
     "explorer.core.parts",
     "explorer.core.served",
     "explorer.core.theme",
+    "explorer.core.uploads",
 )
 PURE_ROOMS = ("core", "data", "stats", "runs", "results")
 PURE = [
@@ -231,14 +232,14 @@ BUDGETS: dict[str, int] = {
     "explorer/data": 4_100,
     "explorer/stats": 2_500,
     "explorer/results": 3_400,
-    "explorer/runs": 3_000,
-    "explorer/tabs": 10_800,
+    "explorer/runs": 3_100,
+    "explorer/tabs": 10_300,
     "explorer/api": 1_500,
-    "explorer": 500,
-    "tests": 59_100,
-    "templates": 2_500,
-    "scripts": 1_300,
-    "text.toml": 1_300,
+    "explorer": 200,
+    "tests": 58_800,
+    "templates": 2_600,
+    "scripts": 1_400,
+    "text.toml": 1_200,
 }
 """Lines that a room may have, blank ones and docstrings too. A change lowers its rooms' rows to
 what it left, rounded up to a hundred; a row is raised only in a commit that says what for.
@@ -250,7 +251,7 @@ WORDS = frozenset(
 """Of names they say too little: verbs of speech, participles in place of things, adverbs."""
 MOST_NAMES = 127
 """Functions and classes whose names have one of `WORDS`: may only fall, and 60 are wanted."""
-MOST_LONG_LINES = 96
+MOST_LONG_LINES = 92
 """Lines of templates and scripts above 120 characters: may only fall."""
 _LONGEST_LINE = 120
 _OURS = [path for room in ("explorer", "scoring", "tests") for path in (ROOT / room).rglob("*")]

@@ -31,11 +31,11 @@ from explorer.runs.outcomes import scored_rows
 from explorer.runs.running import Runs
 from explorer.runs.sections import summary_of
 from explorer.runs.visitors import EVERYBODY, Visitor
-from explorer.tabs.score.signin_view import SECRET_BYTES
 from scoring.errors import KnownError
 from scoring.record import Run
 from scoring.summary import Summary, summarise
 
+_SECRET_BYTES = 24
 FIRST_SECONDS = 2.0
 """How long a run's first pack is waited for, and the end of one that is stopped."""
 _LOOK_SECONDS = 0.05
@@ -94,7 +94,7 @@ class RunEndpoints:
         selection = asked_selection(asked_table(self.tables, pairs), per_subset, seed, keys)
         visitor = caller(request, profile, token, secret, self.settings)
         if self.settings.public and visitor.owner == EVERYBODY:
-            secret = token_urlsafe(SECRET_BYTES)
+            secret = token_urlsafe(_SECRET_BYTES)
             visitor = caller(request, profile, token, secret, self.settings)
         steps = partial(self.runs.start, visitor, order, selection)
         live = _begun(self.runs.live.begin(visitor, model, steps))

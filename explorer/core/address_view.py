@@ -24,7 +24,6 @@ from explorer.core.errors import user_message
 from explorer.core.files import File
 from explorer.core.links import LONGEST_LINK
 from explorer.core.parts import EVENT, guarded
-from explorer.core.settings import ASSETS
 from explorer.core.validation import repaired
 from scoring.errors import KnownError
 
@@ -40,6 +39,9 @@ _LONGEST_SENT = 3_900_000
 
 _MOST_FIELDS = 20
 """Of a question, that no address holds."""
+
+START_VIEW = "window.explorerView"
+"""The script that fills a view, assets/go.js, which the page holds once."""
 
 Regions = Mapping[str, Callable[[], str]]
 """Name of a region of a tab -> writes its HTML."""
@@ -136,7 +138,7 @@ def build_view(view: View, skeleton: str, identify: Identify) -> gr.HTML:
             turns.release()
 
     # Gradio knows the events of a component by their names in its script.
-    script = f"{(ASSETS / 'go.js').read_text(encoding='utf-8')}\n// {json.dumps(view.events)}"
+    script = f"{START_VIEW}(element, trigger, server); // {json.dumps(view.events)}"
     return gr.HTML(
         skeleton,
         js_on_load=script,

@@ -6,7 +6,7 @@ import inspect
 import os
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from copy import copy
 from pathlib import Path
@@ -32,6 +32,7 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from explorer.core.address_view import START_VIEW
 from explorer.core.addresses import client_address
 from explorer.core.errors import disk_is_full
 from explorer.core.parts import errors_shown
@@ -130,6 +131,11 @@ class LeanBlocks(gr.Blocks):  # type: ignore[misc]
 
 def _asset(name: str) -> str:
     return (ASSETS / name).read_text(encoding="utf-8")
+
+
+def _first_scripts() -> Iterator[str]:
+    yield from map(_asset, _FIRST_SCRIPTS)
+    yield f"{START_VIEW} = (element, trigger, server) => {{{_asset('go.js')}}};"
 
 
 def _plotly(_: Request) -> Response:
@@ -374,7 +380,9 @@ def launched(settings: Settings, routes: Sequence[Route] = ()) -> dict[str, Any]
     """How the page is launched. routes: of files to take away."""
     most = settings.max_upload_bytes
     return {
-        "head": "".join(f"<script>{_asset(name)}</script>" for name in _FIRST_SCRIPTS),
+        "head": "".join(f"<script>{script}</script>" for script in _first_scripts()),
+        "prevent_thread_lock": True,
+        "_frontend": False,  # else it asks itself for the page, and a busy machine is too slow
         "footer_links": ["api"],  # not shown; without it no address opens the page of endpoints
         "run_history": False,
         "share": False,

@@ -17,7 +17,6 @@ from explorer.data.sources import DEMO_ID
 from explorer.data.table import PairTable, Rows
 from explorer.data.tokens import TokenCounter
 from explorer.reader.reading import PAGE_ROWS, ListedRows, meant_key, n_pages, page_holding
-from explorer.reader.session import Session
 from explorer.reader.state import (
     BY_LENGTH,
     BY_OUTCOME,
@@ -176,15 +175,6 @@ class Scenes:
             self.counter.known(table, name)  # fetches what is on disk
         crowd = next((each for each in self.fields.published() if each.table is table), None)
         return SeenPairs(table, field, crowd, partial(self.counter.known, table))
-
-    def now(self, session: Session) -> Scene:
-        """What the Pairs tab of a session shows; raises as `pairs_of` and `scene`."""
-        state = session.seen(PairsState)
-        return scene(state, self.pairs_of(state, session.visitor))
-
-    def with_texts(self, session: Session) -> PairTable:
-        """The pairs that a session looks at; raises as `pairs_of` and `SeenPairs.with_texts`."""
-        return self.pairs_of(session.seen(PairsState), session.visitor).with_texts()
 
     def where(self, state: PairsState, visitor: Visitor) -> tuple[str | None, str, Visitor]:
         """Which results of which pairs a state is of, and who looks, as `Fields` takes them."""

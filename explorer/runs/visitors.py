@@ -4,8 +4,11 @@ import hashlib
 from dataclasses import dataclass, field
 from typing import Literal, TypeGuard
 
+from scoring.errors import KnownError
+
 LONGEST_SECRET = 200
 _USER = "user:"
+
 EVERYBODY = ""
 """The owner of what is done where nobody is told apart, as on one's own machine."""
 
@@ -48,3 +51,14 @@ def owner_of(user: str | None, secret: object) -> str:
 def is_secret(secret: object) -> TypeGuard[str]:
     """Whether a browser may keep it: short plain text, as the server makes it."""
     return isinstance(secret, str) and 0 < len(secret) <= LONGEST_SECRET and secret.isascii()
+
+
+def check_known(visitor: Visitor, *, is_public: bool) -> None:
+    """Whether something may be remembered of a visitor: on a public server not of who is nobody in
+    particular, as anybody else could see it.
+
+    Raises:
+        KnownError: it may not.
+    """
+    if is_public and visitor.owner == EVERYBODY:
+        raise KnownError("This page does not know yet whose it is. Reload it, and try again.")

@@ -29,7 +29,7 @@ import numpy as np
 
 from explorer.core.address_view import Question, answer
 from explorer.core.settings import DEMO_MODEL, Settings
-from explorer.page import score_view
+from explorer.page import views_of
 from explorer.runs.orders import ModelOrder
 from explorer.runs.selections import Selection, selected_as_listed
 from explorer.runs.visitors import Visitor
@@ -86,7 +86,7 @@ def engine(stores: Stores, order: ModelOrder, selection: Selection) -> float:
 
 def app(stores: Stores, order: ModelOrder, selection: Selection) -> tuple[float, Drawn]:
     """Seconds from the press to the last update, and what was drawn."""
-    counted, view = Drawn(), score_view(stores)
+    counted, view = Drawn(), views_of(stores).score
     began = time.perf_counter()
     live = stores.runs.live.begin(
         WHO, order.model, lambda: stores.runs.start(WHO, order, selection)

@@ -34,7 +34,7 @@ import numpy as np
 
 from explorer.core.settings import Settings, read_settings
 from explorer.core.text import text
-from explorer.page import Page, build_page
+from explorer.page import build_page
 from explorer.reader.links import tab_of
 from explorer.runs.orders import ModelOrder
 from explorer.runs.selections import selected_per_subset
@@ -100,8 +100,6 @@ def browse(visitor: Visitor, measured: Measured, is_over: Callable[[], bool], se
             if tab == "pairs":
                 pairs.update(answer["regions"])
                 pairs.query = f"?{answer['query']}"
-        if tab == "pairs":
-            post("tell the other tabs", Page.see, {"Textbox": pairs.query})
 
     models = ("Skywork/Skywork-Reward-Llama-3.1-8B-v0.2", "allenai/tulu-v2.5-13b-uf-rm")
     acts: tuple[Callable[[], None], ...] = (
@@ -113,7 +111,7 @@ def browse(visitor: Visitor, measured: Measured, is_over: Callable[[], bool], se
         lambda: look("compare", f"?tab=models&panel=compare&a={models[0]}&b={models[1]}"),
         lambda: look("list of runs", "?tab=score&panel=runs"),
     )
-    post("open the page", Page.open, {"Textbox": ""})
+    look("open the head", "?tab=data")
     look("open the pairs", "?tab=pairs")
     while not is_over():
         time.sleep(choose.expovariate(1 / THOUGHT))
@@ -143,8 +141,8 @@ def leave(page: Any, measured: Measured, is_over: Callable[[], bool]) -> None:
             return
         with measured.timed("come and leave"):
             visitor = Visitor(page)
-            number, data = visitor.event(Page.open, {"Textbox": ""})
-            asked = {"data": data, "fn_index": number, "session_hash": visitor.session}
+            number = next(n for n, each in page.fns.items() if each.api_name == "models")
+            asked = {"data": [], "fn_index": number, "session_hash": visitor.session}
             visitor.open("queue/join", json.dumps(asked).encode()).close()
             visitor.open(f"queue/data?session_hash={visitor.session}").close()
         time.sleep(0.2)
@@ -195,7 +193,6 @@ def main() -> int:
         with started(home, **data) as (address, server):
             page.local_url = address.rstrip("/") + "/"
             first = Visitor(page)
-            first.data(Page.open, {"Textbox": ""})
             first.render("pairs")
             first.render("models")
             score(page.local_url, Measured(), iter((False, True)).__next__, 0)

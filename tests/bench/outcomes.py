@@ -33,7 +33,7 @@ import numpy as np
 
 from explorer.core.settings import Settings
 from explorer.data.table import PairTable
-from explorer.page import models_view, pairs_view
+from explorer.page import views_of
 from explorer.reader.links import tab_of
 from explorer.reader.state import OF_OUTCOMES, OUTCOME_KINDS, PairsState
 from explorer.results.board import Ranking
@@ -53,7 +53,10 @@ BOUNDS = {
     "listings": 0.0, "join": 30.0,
 }  # fmt: skip
 """Milliseconds; listings are counted."""
-VIEWS: dict[str, Callable[[Stores], Any]] = {"models": models_view, "pairs": pairs_view}
+VIEWS: dict[str, Callable[[Stores], Any]] = {
+    "models": lambda stores: views_of(stores).models,
+    "pairs": lambda stores: views_of(stores).pairs,
+}
 BOARD = "?tab=models"
 WHERE = (None, "", NOBODY)
 """What everybody sees, as `Fields` takes it."""

@@ -62,6 +62,6 @@ def test_after_retry_what_arrives_is_offered(serve: Serve, page: Page, tmp_path:
         open_tab(page, "Pairs")
         repos["datasets/allenai/reward-bench"] = _benchmark(tmp_path)
         retry.click()
-        page.get_by_role("button", name="Show these pairs").click()
+        page.get_by_role("link", name="Show these pairs").click()
         expect(page.locator("#dataset-caption")).to_contain_text("split filtered: 2 pairs")
         expect(page.get_by_test_id("result-count")).to_contain_text("2 of 2")

@@ -217,22 +217,19 @@ def test_other_pairs_are_opened_and_failures_change_nothing(
     open_app(page, f"{real_app}/?subset=hep-rust")
     source = page.locator("#dataset-caption")
     open_chooser(page)
-    page.locator("#offer input").click()
-    page.get_by_role("option", name="Demo").click()
+    page.locator("#offer").select_option("demo")
     expect(source).to_contain_text("Demo pairs")
     expect(count(page)).to_have_text("188 of 188 pairs")
     expect(chips(page)).to_have_count(0)
 
     open_chooser(page)
-    page.locator("#wanted input").fill("no-one/no-such-dataset")
+    page.locator("#wanted").fill("no-one/no-such-dataset")
     page.locator("#open-wanted").click()
-    toast = page.locator(".toast-body")
-    expect(toast).to_have_count(1)
-    expect(toast).to_contain_text("no-one/no-such-dataset")
-    expect(toast).to_contain_text("Upload a file of pairs")
+    told = page.locator("#chooser-status")
+    expect(told).to_contain_text("no-one/no-such-dataset")
+    expect(told).to_contain_text("Upload a file of pairs")
     expect(count(page)).to_have_text("188 of 188 pairs")
     expect(source).to_contain_text("Demo pairs")
-    toast.get_by_test_id("toast-close").click()
 
     upload = page.locator("#dataset input[type=file]")
     upload.set_input_files(write_jsonl(tmp_path / "best-of.jsonl", [BEST_OF, TIES]))
@@ -246,6 +243,7 @@ def test_other_pairs_are_opened_and_failures_change_nothing(
     expect(answers.nth(2)).to_contain_text("Chosen 2")
     expect(pair(page)).to_contain_text("Violet.")
 
+    open_chooser(page)
     upload.set_input_files(write_jsonl(tmp_path / "turns.jsonl", [MULTI_TURN]))
     expect(source).to_contain_text("Your file turns.jsonl: 1 pair,")
     turns = pair(page).locator(".turn")
@@ -254,6 +252,7 @@ def test_other_pairs_are_opened_and_failures_change_nothing(
 
     columns = tmp_path / "swapped.csv"
     columns.write_text("rejected,extra,chosen,question\nworse,x,better,Which?\n")
+    open_chooser(page)
     upload.set_input_files(columns)
     expect(source).to_contain_text("Your file swapped.csv: 1 pair,")
     expect(pair(page).locator(".prompt .body")).to_have_text("Which?")
@@ -262,9 +261,9 @@ def test_other_pairs_are_opened_and_failures_change_nothing(
 
     nothing = tmp_path / "nothing.csv"
     nothing.write_text("a,b\n1,2\n")
+    open_chooser(page)
     upload.set_input_files(nothing)
-    expect(toast).to_have_count(1)
-    expect(toast).to_contain_text("nothing.csv")
+    expect(told).to_contain_text("nothing.csv")
     expect(source).to_contain_text("Your file swapped.csv: 1 pair,")
 
 

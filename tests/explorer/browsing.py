@@ -1,9 +1,13 @@
-"""The Pairs tab as a test asks for it: its regions by an address, and acts of other tabs."""
+"""The page as a test asks for it: regions by an address, and other pairs that are opened."""
 
+import json
 import re
+import time
 from dataclasses import replace
 from html import unescape
 from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qsl
 
 import gradio as gr
 
@@ -11,9 +15,7 @@ from explorer.core.settings import Settings
 from explorer.data.library import Library
 from explorer.data.sources import Candidate, Sources
 from explorer.data.table import PairTable
-from explorer.page import Page
 from explorer.reader.scene import Scenes
-from explorer.reader.session import Session
 from explorer.reader.state import PairsState
 from explorer.results.boards import BoardMeasuring, Boards
 from explorer.results.cache import OutcomeCache
@@ -58,13 +60,6 @@ def pairs_view_on(*tables: PairTable) -> PairsView:
     return PairsView(scenes, measuring, settings)
 
 
-def page_on(state: PairsState) -> Session:
-    """A page that shows this of the pairs."""
-    session = Session()
-    session.show(state)
-    return session
-
-
 class Answered(dict[str, str]):
     """Regions by name, as HTML; `query` is the address as it is understood."""
 
@@ -84,19 +79,35 @@ def answered_of(view: PairsView, query: str = "", visitor: Visitor = NOBODY) -> 
     return found
 
 
-def page_opened(by: Poster, link: object = "") -> Answered:
-    """What the Pairs tab shows to who opens the page by a link, which the page then goes by."""
-    by.data(Page.open, {"Textbox": link})
-    return followed(by, link)
-
-
 def followed(by: Poster, link: object, **posted: object) -> Answered:
-    """What the Pairs tab shows after a link on an open page was followed."""
+    """What the Pairs tab shows of an address."""
     answer = by.render("pairs", link, **posted)
-    by.data(Page.see, {"Textbox": f"?{answer['query']}"})
     found = Answered(answer["regions"])
     found.query = answer["query"]
     return found
+
+
+def opening(by: Poster, action: str, value: str = "") -> tuple[str, str]:
+    """Open other pairs: what is told at last, and their id, "" where there are none.
+
+    action, value: as of `explorer.tabs.data.view.DataView`.
+    """
+    asked: dict[str, Any] = {"action": action, "sent": {"value": value}}
+    while True:
+        answer = by.render("data", "", secret=by.session, **asked)
+        if "error" in answer:
+            return str(answer["error"]), ""
+        status, asked = str(answer["regions"]["status"]), {}
+        if "data-refresh" not in status:
+            break
+        time.sleep(0.05)
+    [link, *_] = [*links_in(status, "Show them"), ""]
+    return unescape(status), dict(parse_qsl(link.removeprefix("?"))).get("source", "")
+
+
+def uploading(by: Poster, name: str, content: bytes) -> tuple[str, str]:
+    """The same of a file that is sent first."""
+    return opening(by, "upload", json.dumps([by.upload(name, content)["path"]]))
 
 
 def links_in(html: str, words: str) -> list[str]:

@@ -131,10 +131,8 @@ def serve(home: Path, uploads: Path) -> Iterator[Serve]:
             stores = open_stores(chosen)
             page, routes = build_page(stores)
             page.launch(
-                _frontend=False,
                 **launched(chosen, routes),
                 mcp_server=mcp,
-                prevent_thread_lock=True,
                 quiet=True,
             )
             stack.callback(page.close)

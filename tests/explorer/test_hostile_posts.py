@@ -14,11 +14,9 @@ import pytest
 from gradio import processing_utils
 
 from explorer.core import served
-from explorer.page import Page
 from explorer.runs import scorers
-from explorer.tabs.about.view import Chooser
 from tests.conftest import PATIENCE, until
-from tests.explorer.browsing import followed, page_opened
+from tests.explorer.browsing import followed, uploading
 from tests.explorer.conftest import Serve
 from tests.explorer.posting import Visitor, sent_file
 from tests.local_server import LocalServer
@@ -35,9 +33,7 @@ def server(serve: Serve) -> Visitor:
 
 @pytest.fixture
 def visitor(server: Visitor) -> Visitor:
-    new = Visitor(server.page)
-    page_opened(new)
-    return new
+    return Visitor(server.page)
 
 
 def sent(
@@ -52,6 +48,12 @@ def sent(
     told = answer.status, answer.read().decode()
     browser.close()
     return told
+
+
+def endpoint(visitor: Visitor, name: str) -> int:
+    """The number of its event."""
+    fns = visitor.page.fns.items()
+    return next(int(number) for number, each in fns if each.api_name == name)
 
 
 def still_served(visitor: Visitor) -> bool:
@@ -104,7 +106,8 @@ def test_no_file_is_fetched_from_an_address(
     monkeypatch.setattr(processing_utils, "PUBLIC_HOSTNAME_WHITELIST", ["127.0.0.1"])
     with LocalServer(Handler) as other:
         for file in (sent_file(f"{other.url}/a.jsonl"), [{"deep": sent_file(f"{other.url}/b")}]):
-            assert "does not fetch" in visitor.refused(Chooser.upload, {"upload": file})
+            told = visitor.post_to(endpoint(visitor, "pair"), [file])["output"]["error"]
+            assert "does not fetch" in told
     assert asked == [] and still_served(visitor)
 
 
@@ -124,13 +127,11 @@ def test_uploads_have_so_much_room_and_no_more(visitor: Visitor, uploads: Path) 
 def test_a_file_of_a_row_in_each_of_its_parts_is_read(serve: Serve) -> None:
     """Before, each part took longer than the one before it, and a slot for reading meanwhile."""
     visitor, file = serve(public=True, max_dataset_megabytes=100.0), BytesIO()
-    page_opened(visitor)
     rows = pa.table({"prompt": ["p"], "chosen": ["y"], "rejected": ["n"]})
     with pq.ParquetWriter(file, rows.schema) as parts:
         for _ in range(20_000):
             parts.write_table(rows)
-    upload = visitor.upload("parts.parquet", file.getvalue())
-    _, opened, *_ = visitor.data(Chooser.upload, {"upload": upload})
+    _, opened = uploading(visitor, "parts.parquet", file.getvalue())
     assert "20,000 of 20,000" in followed(visitor, f"?source={quote(opened)}")["bar"]
 
 
@@ -146,10 +147,10 @@ def test_nothing_goes_round_the_queue(path: str, visitor: Visitor) -> None:
 def test_one_address_leaves_room_for_others_and_is_served_again_later(
     server: Visitor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    index, data = server.event(Page.open, {"Textbox": ""})
+    index = endpoint(server, "models")
 
     def asks(session: str, address: str = HERE) -> int:
-        body = {"data": data, "fn_index": index, "session_hash": session}
+        body = {"data": [], "fn_index": index, "session_hash": session}
         return sent(server, "queue/join", json.dumps(body).encode(), address=address)[0]
 
     answers = server.page._queue.pending_messages_per_session
@@ -161,7 +162,7 @@ def test_one_address_leaves_room_for_others_and_is_served_again_later(
     until(lambda: asks("again", ELSEWHERE) == 200 and "unread-0" not in answers)
     until(lambda: asks("again") == 200)
     assert sum(name.startswith("unread") for name in answers) == 0
-    page_opened(Visitor(server.page))
+    assert still_served(Visitor(server.page))
 
 
 def test_runs_of_no_work_are_counted_too(
@@ -191,7 +192,7 @@ def test_what_is_remembered_of_visitors_is_bounded(
     server = serve(public=True)
     visitors = [Visitor(server.page) for _ in range(5)]
     for each in visitors:
-        page_opened(each)
+        followed(each, "")
     remembered = server.page.state_holder.session_data
     assert [*remembered] == [each.session for each in visitors[2:]]
     links = set()

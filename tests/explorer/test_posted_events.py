@@ -13,10 +13,8 @@ from urllib.parse import quote, urlencode
 import gradio as gr
 import pytest
 
-from explorer.page import Page
-from explorer.tabs.about.view import Chooser
 from tests.conftest import ROOT
-from tests.explorer.browsing import followed, page_opened
+from tests.explorer.browsing import followed, opening
 from tests.explorer.conftest import Serve
 from tests.explorer.posting import Visitor, function_name
 
@@ -41,10 +39,8 @@ def server(serve: Serve) -> Visitor:
 
 @pytest.fixture
 def visitor(server: Visitor) -> Visitor:
-    """Somebody new, whose page was opened."""
-    new = Visitor(server.page)
-    new.data(Page.open)
-    return new
+    """Somebody new."""
+    return Visitor(server.page)
 
 
 # Nonsense
@@ -125,7 +121,6 @@ def test_every_callback_refuses_nonsense_clearly(
     visitor, unclear = Visitor(server.page), []
 
     async def send_all() -> None:
-        await asyncio.create_task(visitor.answer_here(*visitor.event(Page.open, {})))
         for number in events(visitor.page):
             for data in sendings(visitor.page, number, kind):
                 try:
@@ -144,9 +139,11 @@ def test_every_callback_refuses_nonsense_clearly(
 @pytest.mark.parametrize("kind", NONSENSE)
 def test_a_question_of_nonsense_is_answered(kind: str, visitor: Visitor) -> None:
     nonsense = NONSENSE[kind]
-    for posted_too in ({}, dict.fromkeys(("known", "only", "secret"), nonsense)):
+    for posted_too in ({}, dict.fromkeys(("known", "only", "secret", "sent"), nonsense)):
         answer = visitor.render("pairs", nonsense, **posted_too)
         assert "188 of 188" in str(answer["regions"].get("bar", "188 of 188"))
+        for tab in ("data", "models", "score", "try", "about"):
+            assert "regions" in visitor.render(tab, nonsense, **posted_too)
     for action in ("fly", "\ud800"):
         assert "no action" in visitor.render("pairs", "", action=action)["error"]
 
@@ -162,18 +159,15 @@ def test_a_page_that_was_left_open_over_a_restart_goes_on_by_its_address(server:
 
 
 def test_a_link_is_opened_as_posted(visitor: Visitor) -> None:
-    shown = page_opened(visitor, "?subset=hep-go&panel=export")
+    shown = followed(visitor, "?subset=hep-go&panel=export")
     assert "8 of 188" in shown["bar"] and "load_dataset" in shown["main"]
 
 
 def test_pairs_that_an_address_names_are_fetched_where_that_is_asked_for(visitor: Visitor) -> None:
-    shown = page_opened(visitor, "?source=org/set:test&subset=hep-go")
-    assert "not open here" in shown["bar"] and 'data-value="org/set:test"' in shown["bar"]
-    told = visitor.refused(Chooser.fetch, event_data={"value": "org/set:test"})
-    assert "Upload a file" in told
-    assert "is not here" in visitor.refused(Chooser.fetch, event_data={"value": "/etc/passwd"})
-    _, opened, *_ = visitor.data(Chooser.fetch, event_data={"value": "demo"})
-    assert "8 of 188" in followed(visitor, f"?source={quote(opened)}&subset=hep-go")["bar"]
+    shown = followed(visitor, "?source=org/set:test&subset=hep-go")
+    assert "not open here" in shown["bar"] and 'data-get="org/set:test"' in shown["bar"]
+    assert "Upload a file" in opening(visitor, "open", "org/set:test")[0]
+    assert "is not here" in opening(visitor, "open", "/etc/passwd")[0]
 
 
 # Scoring
@@ -294,11 +288,6 @@ def test_a_run_is_seen_by_its_owner_alone(visitor: Visitor, home: Path) -> None:
 def listed(visitor: Visitor, secret: object) -> str:
     """The list of runs as a visitor sees it."""
     return str(visitor.render("score", "?tab=score&panel=runs", secret=secret)["regions"]["runs"])
-
-
-def test_who_one_is_cannot_be_posted(visitor: Visitor) -> None:
-    told = visitor.data(Page.open, {"BrowserState": "mine", "State": {"owner": "user:ana"}})
-    assert "mine" in told and "user:ana" not in str(told)
 
 
 def _models(visitor: Visitor, secret: object) -> list[str]:

@@ -19,13 +19,11 @@ import pytest
 
 from explorer.core.settings import DEMO_MODEL
 from explorer.data.export import FORMATS
-from explorer.page import Page
-from explorer.tabs.about.view import Chooser
 from scoring.models.finding import DEMO_NAME
 from tests.conftest import PATIENCE, until
-from tests.explorer.browsing import Answered, followed, page_opened
+from tests.explorer.browsing import Answered, followed, links_in, opening, uploading
 from tests.explorer.conftest import Serve
-from tests.explorer.posting import Visitor, sent_file
+from tests.explorer.posting import Visitor
 
 ROWS = [{"prompt": f"p{n}", "chosen": "yes", "rejected": "no", "subset": "mine"} for n in range(3)]
 MEGABYTE = 1_000_000
@@ -59,20 +57,28 @@ def server(serve: Serve) -> Visitor:
 
 @pytest.fixture
 def visitor(server: Visitor) -> Visitor:
-    """Somebody new, whose page was opened."""
-    new = Visitor(server.page)
-    page_opened(new)
-    return new
+    """Somebody new."""
+    return Visitor(server.page)
 
 
-def turned(visitor: Visitor, told: list[Any]) -> Answered:
-    """The tab after what was opened was turned to, as the page does by itself. told: of opening."""
-    return followed(visitor, f"?source={quote(told[1])}")
+def turned(visitor: Visitor, opened: tuple[str, str]) -> Answered:
+    """The tab after what was opened was turned to, as the page does by itself."""
+    return followed(visitor, f"?source={quote(opened[1])}")
+
+
+def caption(visitor: Visitor, source: str = "") -> str:
+    """What the head of the page says of the pairs on screen."""
+    return str(visitor.render("data", f"?source={quote(source)}")["regions"]["bar"])
 
 
 def still_there(visitor: Visitor) -> bool:
     """Whether the demo pairs are still what is told of."""
-    return "Demo pairs: 188 pairs" in str(visitor.data(Page.bars))
+    return "Demo pairs: 188 pairs" in caption(visitor)
+
+
+def upload(visitor: Visitor, file: dict[str, Any]) -> tuple[str, str]:
+    """Open a file that was sent; as of `opening`."""
+    return opening(visitor, "upload", json.dumps([file["path"]]))
 
 
 # Uploads
@@ -82,32 +88,33 @@ def still_there(visitor: Visitor) -> bool:
 def test_an_uploaded_file_is_opened_and_deleted(name: str, visitor: Visitor) -> None:
     file = visitor.upload(name, FILES[name])
     assert Path(file["path"]).is_file()
-    told = visitor.data(Chooser.upload, {"upload": file})
-    assert told[0] == ""
-    shown = turned(visitor, told)
+    shown = turned(visitor, upload(visitor, file))
     assert "3 of 3 pairs" in shown["bar"] and 'data-key="mine:1"' in shown["pair"]
     assert f"source={name}@" in shown.query
     assert not Path(file["path"]).exists()
 
 
-def test_the_source_bar_speaks_of_what_is_on_screen(visitor: Visitor) -> None:
-    assert "Demo pairs: 188 pairs" in str(visitor.data(Page.bars))
-    turned(visitor, visitor.data(Chooser.upload, {"upload": visitor.upload("mine.jsonl", jsonl())}))
-    told = str(visitor.data(Page.bars))
+def test_the_head_speaks_of_what_is_on_screen(visitor: Visitor) -> None:
+    assert still_there(visitor)
+    _, source = uploading(visitor, "mine.jsonl", jsonl())
+    told = caption(visitor, source)
     assert "Your file mine.jsonl: 3 pairs" in told and "Demo pairs" not in told
+    assert still_there(visitor), "of an address that says nothing"
 
 
 def test_a_file_is_opened_once_more_though_it_was_deleted(visitor: Visitor) -> None:
     for _ in range(2):
-        told = visitor.data(Chooser.upload, {"upload": visitor.upload("again.jsonl", jsonl())})
-        assert "3 of 3 pairs" in turned(visitor, told)["bar"]
+        opened = uploading(visitor, "again.jsonl", jsonl())
+        assert "3 of 3 pairs" in turned(visitor, opened)["bar"]
 
 
 def test_somebody_elses_upload_is_not_shown_to_who_does_not_know_its_name(visitor: Visitor) -> None:
     secret = jsonl([{**ROWS[0], "prompt": "secret"}])
-    visitor.data(Chooser.upload, {"upload": visitor.upload("secret.jsonl", secret)})
+    _, source = uploading(visitor, "secret.jsonl", secret)
     other = Visitor(visitor.page)
-    shown = page_opened(other, "?source=secret.jsonl")
+    for by in ("", None, other.session, source):
+        assert source not in str(other.render("data", "", secret=by))
+    shown = followed(other, "?source=secret.jsonl")
     assert "not open here" in shown["bar"] and "secret" not in shown["pair"]
 
 
@@ -125,17 +132,15 @@ def test_a_file_that_is_none_is_refused_deleted_and_the_present_pairs_stay(
     name: str, content: bytes, told: str, visitor: Visitor
 ) -> None:
     file = visitor.upload(name, content)
-    refused = visitor.refused(Chooser.upload, {"upload": file})
-    assert told in refused
+    assert told in upload(visitor, file)[0]
     assert still_there(visitor)
     assert not Path(file["path"]).exists()
 
 
 @pytest.mark.parametrize("name", ["mine.txt", "mine", "mine.csv.exe", "mine.JSONL.html"])
 def test_a_file_of_another_kind_is_refused(name: str, visitor: Visitor) -> None:
-    file = visitor.upload(name, jsonl())
-    assert "Invalid file type" in visitor.refused(Chooser.upload, {"upload": file})
-    assert still_there(visitor)
+    told, opened = uploading(visitor, name, jsonl())
+    assert ".parquet" in told and opened == "" and still_there(visitor)
 
 
 def test_a_file_that_is_too_large_is_not_taken(visitor: Visitor) -> None:
@@ -179,7 +184,7 @@ def test_a_file_whose_texts_are_too_large_is_refused(visitor: Visitor) -> None:
     row = {"prompt": "p" * MEGABYTE, "chosen": "y" * MEGABYTE, "rejected": "n" * MEGABYTE}
     pq.write_table(pa.Table.from_pylist([row]), file, compression="zstd")
     sent = visitor.upload("bomb.parquet", file.getvalue())
-    assert "unpacks to more than 1.6 MB" in visitor.refused(Chooser.upload, {"upload": sent})
+    assert "unpacks to more than 1.6 MB" in upload(visitor, sent)[0]
     assert still_there(visitor) and not Path(sent["path"]).exists()
 
 
@@ -187,15 +192,19 @@ def test_a_file_whose_texts_are_too_large_is_refused(visitor: Visitor) -> None:
     "path", ["/etc/passwd", "../../etc/passwd", "assets/demo/pairs.jsonl", "x"]
 )
 def test_a_path_outside_of_the_uploads_is_refused(path: str, visitor: Visitor) -> None:
-    message = visitor.post(Chooser.upload, {"upload": sent_file(path)})
-    assert not message["success"]
-    assert "root:" not in str(message["output"])
+    told, opened = opening(visitor, "upload", json.dumps([path]))
+    assert "No file was uploaded" in told and opened == ""
     assert Path("/etc/passwd").is_file() and Path("assets/demo/pairs.jsonl").is_file()
     assert still_there(visitor)
 
 
-def test_no_file_at_all_is_refused(visitor: Visitor) -> None:
-    assert "uploaded" in visitor.refused(Chooser.upload, {"upload": None})
+@pytest.mark.parametrize("action", ["open", "upload"])
+def test_nobody_in_particular_opens_nothing_on_a_public_server(
+    action: str, visitor: Visitor
+) -> None:
+    path = visitor.upload("mine.jsonl", jsonl())["path"]
+    sent = {"value": DEMO_NAME if action == "open" else json.dumps([path])}
+    assert "whose it is" in visitor.render("data", "", action=action, sent=sent)["error"]
 
 
 # Asked for by name
@@ -210,36 +219,27 @@ def local(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_a_public_server_refuses_a_path(visitor: Visitor, local: Path) -> None:
     for wanted in (str(local), "/etc/passwd", f"{local.parent}/../{local.parent.name}/pairs.jsonl"):
-        refused = visitor.refused(Chooser.open, {"wanted": wanted})
+        refused, _ = opening(visitor, "open", wanted)
         assert "is not here" in refused and "Type a Hub dataset" in refused
         assert still_there(visitor)
 
 
 def test_ones_own_machine_opens_a_path(serve: Serve, local: Path) -> None:
     visitor = serve()
-    page_opened(visitor)
-    told = visitor.data(Chooser.open, {"wanted": str(local)})
-    assert told[0] == "" and "3 of 3 pairs" in turned(visitor, told)["bar"]
+    assert "3 of 3 pairs" in turned(visitor, opening(visitor, "open", str(local)))["bar"]
 
 
 def test_the_demo_is_opened_by_name_after_another_set(visitor: Visitor) -> None:
-    told = visitor.data(Chooser.upload, {"upload": visitor.upload("mine.jsonl", jsonl())})
-    assert "3 of 3" in turned(visitor, told)["bar"]
-    assert "188 of 188" in turned(visitor, visitor.data(Chooser.open, {"offer": DEMO_NAME}))["bar"]
+    opened = uploading(visitor, "mine.jsonl", jsonl())
+    assert "3 of 3" in turned(visitor, opened)["bar"]
+    opening(visitor, "open", DEMO_NAME)
+    answer = visitor.render("data", f"?source={quote(opened[1])}", secret=visitor.session)
+    [link] = links_in(answer["regions"]["status"], "Show them")
+    assert "188 of 188" in followed(visitor, link)["bar"]
 
 
 def test_a_set_that_the_network_would_have_to_bring_says_what_to_do(visitor: Visitor) -> None:
-    assert "Upload a file" in visitor.refused(Chooser.open, {"wanted": "nobody/nothing"})
-    assert still_there(visitor)
-
-
-def test_an_offer_is_described(visitor: Visitor) -> None:
-    (about,) = visitor.data(Chooser.about, {"offer": DEMO_NAME})
-    assert "note" in about
-
-
-def test_opening_nothing_leaves_everything_as_it_is(visitor: Visitor) -> None:
-    assert visitor.data(Chooser.open, {"wanted": ""})[:2] == ["", ""]
+    assert "Upload a file" in opening(visitor, "open", "nobody/nothing")[0]
     assert still_there(visitor)
 
 
@@ -308,7 +308,7 @@ def test_tokens_are_counted_drawn_and_filtered_by(visitor: Visitor) -> None:
     tokenizer = shown.state.tokenizer
     ranged = followed(visitor, f"?{shown.query}&range=chosen.tokens.1.20.{tokenizer}")
     assert "chosen tokens 1 to 20" in ranged["bar"]
-    assert page_opened(Visitor(visitor.page), f"?{ranged.query}")["bar"] == ranged["bar"]
+    assert followed(Visitor(visitor.page), f"?{ranged.query}")["bar"] == ranged["bar"]
 
 
 @pytest.mark.parametrize(
@@ -327,5 +327,4 @@ def test_a_folder_counts_on_ones_own_machine_alone(
     (tmp_path / "tokenizer.json").write_bytes((DEMO_MODEL / "tokenizer.json").read_bytes())
     assert "not a tokenizer" in counted(visitor, str(tmp_path))["main"]
     owner = serve()
-    page_opened(owner)
     assert f"tokenizer={tmp_path}@" in counted(owner, str(tmp_path)).query

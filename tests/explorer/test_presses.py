@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 from explorer.core.settings import Settings
-from explorer.page import models_view
-from explorer.reader.session import Session
+from explorer.page import views_of
 from explorer.results.board import Ranking
 from explorer.runs.cards import RunCard, write_card
 from explorer.runs.visitors import Visitor
@@ -23,7 +22,7 @@ from tests.conftest import until
 from tests.explorer.board_data import coin_flips, rows_in, write_results
 from tests.explorer.browsing import answered_of, scenes_on
 
-ME = Session().where
+ME = (None, "", Visitor())
 N_RUNS, PACK = 70, 4
 """More runs than any cache of whole ones would hold."""
 LISTS = ("os.scandir", "os.listdir")
@@ -79,7 +78,7 @@ def stores(folder: Path, tmp_path: Path) -> Stores:
 
 def presses(stores: Stores) -> dict[str, Callable[[], object]]:
     """Tab -> a press on it."""
-    models = models_view(stores)
+    models = views_of(stores).models
     pairs = PairsView(scenes_on(stores), stores.measuring, stores.settings)
 
     def show(query: str) -> list[str]:
@@ -102,7 +101,7 @@ def test_a_press_lists_no_results_until_newer_ones_are_looked_for(
         _heard.clear()
         press()
         assert heard(folder, *LISTS) == [], tab
-    models_view(stores).refresh("", Visitor())
+    views_of(stores).models.refresh("", Visitor())
     until(lambda: heard(folder, *LISTS) != [])
 
 

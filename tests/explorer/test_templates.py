@@ -16,8 +16,8 @@ from explorer.core import html
 from explorer.core.settings import ROOT, read_settings
 from explorer.core.work import Job
 from explorer.data.typed import typed_pair
-from explorer.page import LOGO
 from explorer.reader.tokens_view import tokens_html
+from explorer.tabs.data.view import LOGO
 from explorer.tabs.score.publishing import FilePreview, Publication, Sending
 from explorer.tabs.score.state import ScoreState
 from scoring.engine.scorer import Traits

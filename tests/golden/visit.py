@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 
 import httpx
 
+from explorer.reader.links import tab_of
 from tests.conftest import PATIENCE, ROOT
 from tests.golden.reading import component_outline
 
@@ -118,7 +119,7 @@ class Page:
         self.told: list[str] = []
         self.skeletons: dict[int, str] = {}
         self.fire(None, "load")
-        tab = self.parts[self.named("tabs")]["props"].get("selected") or "pairs"
+        tab = tab_of(link)
         self.tab = next(
             each["id"]
             for each in self.parts.values()

@@ -1,8 +1,10 @@
 """The Models tab: what the server shows of an address, a board or models side by side."""
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Generator, Hashable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
+from pathlib import Path
 
 import gradio as gr
 
@@ -12,12 +14,16 @@ from explorer.core.files import File, written_file
 from explorer.core.html import render
 from explorer.core.settings import Settings
 from explorer.core.text import text
+from explorer.core.uploads import uploaded_files
+from explorer.core.work import Jobs, stepping
+from explorer.data.library import upload_name
 from explorer.data.search import matching_names
 from explorer.data.table import PairTable
 from explorer.results.boards import BoardMeasuring, Boards
 from explorer.results.field import MAJORITY, Field
 from explorer.results.fields import Fields
-from explorer.runs.visitors import Visitor
+from explorer.results.published import UPLOADED
+from explorer.runs.visitors import Visitor, check_known
 from explorer.tabs.models.board_html import (
     about_html,
     bar_html,
@@ -32,10 +38,9 @@ from explorer.tabs.models.compare_html import compare_bar_html, compared_html
 from explorer.tabs.models.compared import Compared, comparable, compared
 from explorer.tabs.models.exports import BOARD_FORMATS, BoardFormat, board_file_name, export_board
 from explorer.tabs.models.ranked import Ranked, shown_rows
-from explorer.tabs.models.source_view import BoardSourceParts, build_boardsource
 from explorer.tabs.models.state import ModelsState
 from scoring.errors import KnownError
-from scoring.limits import MEGABYTE
+from scoring.limits import MEGABYTE, Step, Tell
 
 _KEPT_HTML = 16 * MEGABYTE
 
@@ -46,6 +51,7 @@ class ModelsView:
 
     tables: gives the pairs whose texts are loaded.
     written: tables and charts as HTML, by what they show.
+    uploads: by who sends files, the token under which the board shows them.
     """
 
     boards: Boards
@@ -54,6 +60,7 @@ class ModelsView:
     settings: Settings
     tables: Callable[[], Sequence[PairTable]] = list
     written: LruCache[str] = field(default_factory=lambda: LruCache[str](_KEPT_HTML, len))
+    uploads: Jobs[Step, str] = field(default_factory=Jobs)
 
     def regions(
         self, query: str, visitor: Visitor, _sent: Sent = NOTHING_SENT
@@ -85,6 +92,33 @@ class ModelsView:
         self.boards.library.sources.retry(again=True)
         return query
 
+    def upload(self, query: str, visitor: Visitor, sent: Sent) -> str:
+        """Begin to read files, which stand beside the results then and are deleted. Gives the same
+        address.
+
+        Raises:
+            KnownError: no file was uploaded, too much goes on, or nobody knows whose they are.
+        """
+        check_known(visitor, is_public=self.settings.public)
+        files = uploaded_files(sent.get("value", ""))
+        before = self._results_id(ModelsState.parse(query)[0], visitor)
+        library = self.boards.library
+
+        def read(tell: Tell) -> str:
+            try:
+                return library.upload(before, _by_name(files), tell, visitor.owner).id
+            finally:
+                for file in files:
+                    with suppress(OSError):
+                        file.unlink()
+
+        def steps() -> Generator[Step, None, str]:
+            return (yield from stepping(read)).rpartition(UPLOADED)[2]
+
+        self.uploads.forget(visitor.owner)
+        self.uploads.begin(visitor.owner, steps)
+        return query
+
     def file(self, form: BoardFormat, query: str, visitor: Visitor, _sent: str) -> File:
         """The rows that an address shows, as a file.
 
@@ -99,7 +133,8 @@ class ModelsView:
     def as_view(self) -> View:
         """The tab as a view."""
         files = {f"board.{form}": partial(self.file, form) for form in BOARD_FORMATS}
-        actions = {"measure": self.measure, "refresh": self.refresh}
+        names = ("measure", "refresh", "upload")
+        actions = {name: getattr(self, name) for name in names}
         return View(ModelsState.TAB, self.regions, actions, files)
 
     def _results_id(self, state: ModelsState, visitor: Visitor) -> str | None:
@@ -136,6 +171,7 @@ class ModelsView:
             "table": lambda: once("table", *key, write=lambda: board_html(now)),
             "drawer": lambda: drawer_html(now, self.settings.link_base),
             "below": lambda: once("below", *key, *loaded, write=below),
+            "own": partial(self._own, asked, visitor),
         }
 
     def _comparison(
@@ -158,7 +194,15 @@ class ModelsView:
             "table": lambda: compared_html(now, tied=_is_tied(now, beside())),
             "drawer": lambda: short_board_html(board) if (board := beside()) else "",
             "below": lambda: "",
+            "own": partial(self._own, state, visitor),
         }
+
+    def _own(self, state: ModelsState, visitor: Visitor) -> str:
+        """A visitor's files: how they are sent, and how far the reading of them is."""
+        job = self.uploads.of(visitor.owner)
+        token = job.result if job is not None else None
+        opened = "" if token in (None, state.results) else ModelsState(results=str(token)).href()
+        return render("tabs/models/own.html", state=state, job=job, opened=opened)
 
     def _with_whole_names(
         self, state: ModelsState, where: tuple[str | None, None, Visitor]
@@ -182,12 +226,9 @@ class ModelsView:
         return self._ranked(replace(state, sort=""), visitor)
 
 
-def build_models(models: ModelsView, identify: Identify) -> BoardSourceParts:
-    """Lay the tab out, with the popover in which results are chosen."""
-    with gr.Column(elem_id="results", elem_classes="popover"):
-        source = build_boardsource()
-    build_view(models.as_view(), render("tabs/models/panes.html"), identify)
-    return source
+def build_models(models: ModelsView, identify: Identify) -> gr.HTML:
+    """Lay the tab out."""
+    return build_view(models.as_view(), render("tabs/models/panes.html"), identify)
 
 
 def _without_gone(now: Ranked) -> tuple[Ranked, list[str]]:
@@ -201,6 +242,15 @@ def _without_gone(now: Ranked) -> tuple[Ranked, list[str]]:
         gone.append(f"chosen={state.ticked}")
         state = replace(state, ticked="")
     return replace(now, state=state), [text("filter.dropped", what=each[:80]) for each in gone]
+
+
+def _by_name(files: Sequence[Path]) -> dict[str, Path]:
+    """Files by the names that their sender gave them; of equal names each but one has a number."""
+    named: dict[str, Path] = {}
+    for number, file in enumerate(files, start=1):
+        name = upload_name(file.name, file.suffix)
+        named[name if name not in named else f"{number} {name}"] = file
+    return named
 
 
 def _is_tied(now: Compared, beside: Ranked | None) -> bool:

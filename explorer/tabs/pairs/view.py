@@ -197,7 +197,7 @@ class PairsView:
             "stop-count": self.stop_count,
             "stop-tokens": self.stop_tokens,
         }
-        return View(PairsState.TAB, self.regions, actions, files, ("tokens", "fetch"))
+        return View(PairsState.TAB, self.regions, actions, files, ("tokens",))
 
     def _counted(self, state: PairsState, visitor: Visitor) -> str:
         table = self.scenes.shown(state, visitor).scene.table

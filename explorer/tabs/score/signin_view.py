@@ -1,7 +1,6 @@
 """Who has the page open: the button to sign in, and what the server knows of a visitor."""
 
 from importlib.util import find_spec
-from secrets import token_urlsafe
 
 import gradio as gr
 
@@ -9,13 +8,11 @@ from explorer.core.addresses import client_address
 from explorer.core.html import note
 from explorer.core.settings import Settings
 from explorer.core.text import text
-from explorer.reader.session import Session
-from explorer.runs.visitors import Visitor, is_secret, owner_of
+from explorer.runs.visitors import Visitor, owner_of
 from scoring.errors import KnownError
 
 _STORAGE = "rewardbench-explorer-visitor"
-"""Where a browser keeps the secret that its runs belong to."""
-SECRET_BYTES = 24
+"""Where a browser once kept the secret that its runs belong to, as Gradio keeps it."""
 _OAUTH_PACKAGES = ("authlib", "itsdangerous")
 """What `gradio[oauth]` installs."""
 
@@ -23,7 +20,7 @@ _OAUTH_PACKAGES = ("authlib", "itsdangerous")
 def build_signin(settings: Settings) -> gr.BrowserState:
     """Lay out what tells who visits; it must stand outside the tabs, which are filled when opened.
 
-    Gives the secret of this browser; "" until the page was opened.
+    Gives the secret that a browser once kept, and assets/storage.js keeps now.
 
     Raises:
         KnownError: people are to sign in, and the packages for it are not here.
@@ -44,27 +41,6 @@ def build_signin(settings: Settings) -> gr.BrowserState:
                 elem_id="signin",
             )
     return gr.BrowserState("", storage_key=_STORAGE, secret=_STORAGE)
-
-
-def identify(
-    request: gr.Request,
-    profile: gr.OAuthProfile | None,
-    token: gr.OAuthToken | None,
-    secret: object,
-    session: Session,
-    *,
-    settings: Settings,
-) -> str:
-    """The secret that the browser is to keep; the session knows from now on who visits.
-
-    Gradio gives profile and token from the session of who signed in, and None for others,
-    whatever was posted.
-    """
-    kept = secret if is_secret(secret) else ""
-    if settings.public:
-        kept = kept or token_urlsafe(SECRET_BYTES)
-    session.visitor = visitor_of(request, profile, token, kept, settings=settings)
-    return kept
 
 
 def visitor_of(

@@ -28,7 +28,7 @@ from explorer.runs.orders import ModelOrder
 from explorer.runs.progress import Progress
 from explorer.runs.running import Rewarded, Runs
 from explorer.runs.selections import Choice
-from explorer.runs.visitors import EVERYBODY, Visitor
+from explorer.runs.visitors import Visitor, check_known
 from explorer.tabs.try_it.probe import (
     PROBE_FORMS,
     Probe,
@@ -125,7 +125,7 @@ class TryView:
         What is sent as "value" says what is asked: "press" for a new start with which later rewards
         are compared, "rest" for the edits that were left out; else the model is not loaded for it.
         """
-        self._check_known(visitor)
+        check_known(visitor, is_public=self.settings.public)
         state, asked = TryState.parse(query)[0], sent.get("value")
         before = self.tried.get(visitor.owner) or Tried()
         loads = asked in ("press", "rest")
@@ -178,7 +178,7 @@ class TryView:
         Raises:
             KnownError: none is open, or its texts are not here.
         """
-        self._check_known(visitor)
+        check_known(visitor, is_public=self.settings.public)
         now = self._scene(TryState.parse(query)[0], visitor)
         table, row = now.pairs.with_texts(), now.open_row
         if row is None:
@@ -196,7 +196,7 @@ class TryView:
         Raises:
             KnownError: it is no pair, the model cannot be, or too much goes on.
         """
-        self._check_known(visitor)
+        check_known(visitor, is_public=self.settings.public)
         order = ModelOrder.of({"model": TryState.parse(query)[0].model})
         work = partial(typed_tokens, self.runs, order, self._pair(sent), visitor)
         if (thread := self.tokens.begin(visitor.owner, work)) is not None:
@@ -213,7 +213,7 @@ class TryView:
         Raises:
             KnownError: too much goes on.
         """
-        self._check_known(visitor)
+        check_known(visitor, is_public=self.settings.public)
         work = partial(self._probing, TryState.parse(query)[0], visitor)
         if (thread := self.probes.begin(visitor.owner, work)) is not None:
             thread.join()
@@ -236,11 +236,6 @@ class TryView:
         }
         files = {f"probe-{form}.csv": partial(self.file, form) for form in PROBE_FORMS}
         return View(TryState.TAB, self.regions, actions, files, ("score", "tokens", "probe"))
-
-    def _check_known(self, visitor: Visitor) -> None:
-        """On a public server nothing is remembered of who is nobody: anybody else could see it."""
-        if self.settings.public and visitor.owner == EVERYBODY:
-            raise KnownError("This page does not know yet whose it is. Reload it, and try again.")
 
     def _trying(  # noqa: PLR0917
         self,

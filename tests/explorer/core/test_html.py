@@ -1,16 +1,11 @@
 """How far long work is, in words, with a bar where its end is known; and numbers for readers."""
 
-from collections.abc import Generator
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from explorer.core.html import magnitude, signed, step_html, typed_number
-from explorer.core.parts import telling
-from scoring.errors import KnownError
 from scoring.limits import Step
-from tests.explorer.browsing import stays
 from tests.explorer.html_reading import HtmlReading
 
 
@@ -30,29 +25,6 @@ def test_a_step_is_told(step: Step, words: list[str], bar: list[str]) -> None:
     seen = HtmlReading(step_html(step), {"div", "i"})
     assert [each for each in words if each not in seen.words] == []
     assert seen.attributes["i", "style"] == bar
-
-
-def test_steps_come_one_by_one_and_the_result_at_last() -> None:
-    def work() -> Generator[Step, None, str]:
-        yield Step("asking")
-        yield Step("reading", 5)
-        return "table"
-
-    *steps, last = telling(work())
-    assert all(stays(result) for _, result in steps)
-    assert all('role="status"' in html for html, _ in steps)
-    assert last == ("", "table")
-
-
-def test_what_goes_wrong_is_not_swallowed() -> None:
-    def work() -> Generator[Step, None, str]:
-        yield Step("asking")
-        raise KnownError("No.")
-
-    told = telling(work())
-    next(told)
-    with pytest.raises(KnownError, match="No"):
-        next(told)
 
 
 @given(st.floats(-1e5, 1e5) | st.floats(-1e-3, 1e-3))

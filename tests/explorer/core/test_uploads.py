@@ -1,10 +1,11 @@
 """A file that somebody says was uploaded: only what lies in the folder of uploads is one."""
 
+import json
 from pathlib import Path
 
 import pytest
 
-from explorer.core.parts import uploaded_file
+from explorer.core.uploads import uploaded_files
 from scoring.errors import KnownError
 
 
@@ -12,7 +13,7 @@ def test_an_uploaded_file_is_found(uploads: Path) -> None:
     path = uploads / "0123" / "mine.csv"
     path.parent.mkdir()
     path.write_text("prompt,chosen,rejected\n")
-    assert uploaded_file(str(path)) == path
+    assert uploaded_files(json.dumps([str(path), str(path)])) == [path, path]
 
 
 def test_what_lies_elsewhere_is_refused(uploads: Path, tmp_path: Path) -> None:
@@ -24,15 +25,23 @@ def test_what_lies_elsewhere_is_refused(uploads: Path, tmp_path: Path) -> None:
     sibling = uploads.with_name(f"{uploads.name}-too")
     sibling.mkdir()
     (sibling / "a.csv").write_text("secret")
+    good = uploads / "good.csv"
+    good.write_text("prompt")
     for path in (secret, link, around, sibling / "a.csv", "/etc/passwd", uploads):
         with pytest.raises(KnownError, match="uploaded"):
-            uploaded_file(str(path))
+            uploaded_files(json.dumps([str(good), str(path)]))
 
 
 @pytest.mark.parametrize(
-    "sent", [None, "", 5, ["a.csv"], {"path": "a"}, "a\0b", "x" * 10**6, "x" * 300, "\ud800"]
+    "sent", ["", "[]", "null", "5", "[5]", "[null]", '{"path": "a"}', "[[]]", "a.csv", "[" * 10**5]
 )
-def test_what_is_no_path_is_refused(uploads: Path, sent: object) -> None:
-    for each in (sent, f"{uploads}/{sent}"):
+def test_what_is_no_list_of_paths_is_refused(sent: str) -> None:
+    with pytest.raises(KnownError, match="uploaded"):
+        uploaded_files(sent)
+
+
+@pytest.mark.parametrize("name", ["a\0b", "x" * 10**6, "x" * 300, "\ud800"])
+def test_what_is_no_path_is_refused(uploads: Path, name: str) -> None:
+    for each in (name, f"{uploads}/{name}"):
         with pytest.raises(KnownError, match="uploaded"):
-            uploaded_file(each)
+            uploaded_files(json.dumps([each]))

@@ -8,7 +8,7 @@ import numpy as np
 
 from explorer.core.settings import Settings
 from explorer.data.tokens import TokenCounter
-from explorer.page import models_view
+from explorer.page import views_of
 from explorer.reader.scene import Scenes
 from explorer.runs.cards import RunCard, write_card
 from explorer.runs.visitors import Visitor
@@ -68,7 +68,7 @@ def open_models(home: Path, results: Path | None = None) -> ModelsView:
     settings = Settings(
         home, pairs="demo", results=folder, results_of=OF_DEMO, offline=True, public=True
     )
-    return models_view(open_stores(settings))
+    return views_of(open_stores(settings)).models
 
 
 def pairs_beside(models: ModelsView) -> PairsView:

@@ -2,6 +2,7 @@
 
 import csv
 import json
+import time
 import urllib.request
 from collections.abc import Iterator
 from io import StringIO
@@ -12,11 +13,12 @@ import pytest
 
 from explorer.core.served import launched
 from explorer.core.settings import Settings
-from explorer.page import Page, build_page
+from explorer.page import build_page
 from explorer.stores import open_stores
-from explorer.tabs.models.source_view import BoardSource, _by_name
+from explorer.tabs.models.view import _by_name
 from tests.conftest import PATIENCE
-from tests.explorer.posting import Visitor, sent_file
+from tests.explorer.browsing import links_in
+from tests.explorer.posting import Visitor
 from tests.explorer.tabs.models.published import A
 
 MINE = {"model": "<b>mine</b>", "model_type": "DPO", "hep-go": 0.5}
@@ -28,27 +30,32 @@ def server(published: Path, home: Path, uploads: Path) -> Iterator[Visitor]:
     stores = open_stores(settings)
     page, routes = build_page(stores)
     page.launch(
-        _frontend=False,
         **launched(settings, routes),
-        prevent_thread_lock=True,
         quiet=True,
     )
     yield Visitor(page)
     page.close()
 
 
-def visitor(server: Visitor, secret: str) -> Visitor:
-    """A new page of a browser that keeps a secret."""
-    new = Visitor(server.page)
-    new.data(Page.open, {"BrowserState": secret})
-    return new
+def send(server: Visitor, secret: str, name: str, values: object, results: str = "") -> str:
+    """Send a file beside those of a token; what is told, or the token of all."""
+    file = server.upload(name, json.dumps(values).encode())
+    return sent(server, secret, json.dumps([file["path"]]), results)
 
 
-def send(visitor: Visitor, name: str, values: object) -> str:
-    """Send a file; gives the token of the visitor's files."""
-    file = visitor.upload(name, json.dumps(values).encode())
-    _, _, token = visitor.data(BoardSource.upload, {"upload-results": [file]})
-    return str(token)
+def sent(server: Visitor, secret: str, value: str, results: str = "") -> str:
+    query = f"?tab=models&results={results}"
+    posted: dict[str, object] = {"action": "upload", "sent": {"value": value}}
+    while True:
+        answer = server.render("models", query, secret=secret, **posted)
+        if "error" in answer:
+            return str(answer["error"])
+        own, posted = answer["regions"]["own"], {}
+        if "data-refresh" not in own:
+            break
+        time.sleep(0.05)
+    [link, *_] = [*links_in(own, "Show them"), ""]
+    return link.partition("results=")[2] or own
 
 
 def board(server: Visitor, token: str, secret: str) -> list[str]:
@@ -66,26 +73,24 @@ def board(server: Visitor, token: str, secret: str) -> list[str]:
 def test_files_stand_beside_the_others_for_their_sender_alone(
     server: Visitor, uploads: Path
 ) -> None:
-    mine = visitor(server, "one")
-    token = send(mine, "mine.json", MINE)
+    token = send(server, "one", "mine.json", MINE)
     assert "<b>mine</b> (uploaded)" in board(server, token, "one")
     for secret in ("another", "", token):
         assert A in board(server, token, secret)
         assert "<b>mine</b> (uploaded)" not in board(server, token, secret)
-    more = send(mine, "more.json", {**MINE, "model": "more"})
+        own = server.render("models", "?tab=models", secret=secret)["regions"]["own"]
+        assert token not in own
+    more = send(server, "one", "more.json", {**MINE, "model": "more"}, token)
     both = board(server, more, "one")
     assert {"<b>mine</b> (uploaded)", "more (uploaded)"} <= {*both}
     assert not list(uploads.rglob("m*e.json"))
-    assert mine.data(BoardSource.without)[-1] == ""
 
 
 def test_what_is_no_result_is_refused(server: Visitor) -> None:
-    mine = visitor(server, "one")
-    file = mine.upload("no.json", b"[1]")
-    told = mine.refused(BoardSource.upload, {"upload-results": [file]})
-    assert "None of these files holds results" in told
-    for sent in (None, [], 7, "x.json", [sent_file("/etc/passwd")]):
-        assert not mine.post(BoardSource.upload, {"upload-results": sent})["success"]
+    assert "None of these files holds results" in send(server, "one", "no.json", [1])
+    for value in ("", "[]", "7", '["x.json"]', '["/etc/passwd"]'):
+        assert "No file was uploaded" in sent(server, "one", value)
+    assert "whose it is" in sent(server, "", '["x.json"]')
     assert A in board(server, "", "one")
 
 

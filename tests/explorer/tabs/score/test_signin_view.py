@@ -4,17 +4,20 @@ import json
 import os
 import subprocess
 import sys
+import urllib.request
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import gradio as gr
 import pytest
 
+from explorer.core.address_view import Regions, Sent, View, build_view
 from explorer.core.settings import Settings
-from explorer.reader.session import Session
+from explorer.page import identified as page_identified
 from explorer.runs.visitors import EVERYBODY, Visitor, owner_of
-from explorer.tabs.score.signin_view import build_signin, identify, visitor_of
+from explorer.tabs.score.signin_view import build_signin, visitor_of
 from scoring.errors import KnownError
 from tests.conftest import PATIENCE, ROOT
 from tests.explorer.posting import Visitor as Stranger
@@ -34,51 +37,41 @@ def request(peer: str = "8.8.8.8", forwarded: str = "") -> gr.Request:
 
 def identified(
     settings: Settings, profile: gr.OAuthProfile | None, token: gr.OAuthToken | None, secret: object
-) -> tuple[str, Visitor]:
-    session = Session()
-    kept = identify(request(), profile, token, secret, session, settings=settings)
-    return kept, session.visitor
+) -> Visitor:
+    return visitor_of(request(), profile, token, secret, settings=settings)
 
 
 def test_on_ones_own_machine_everything_is_everybodys() -> None:
-    secret, who = identified(LOCAL, None, None, "")
-    assert (secret, who) == ("", Visitor(EVERYBODY, "s1", False, "8.8.8.8"))
-    assert identified(LOCAL, None, None, "kept from another day")[1].owner == EVERYBODY
-
-
-def test_a_browser_without_a_secret_is_given_one_that_cannot_be_guessed() -> None:
-    secrets = {identified(PUBLIC, None, None, "")[0] for _ in range(50)}
-    assert len(secrets) == 50 and all(len(each) >= 32 for each in secrets)
+    assert identified(LOCAL, None, None, "") == Visitor(EVERYBODY, "s1", False, "8.8.8.8")
+    assert identified(LOCAL, None, None, "kept from another day").owner == EVERYBODY
 
 
 def test_a_browser_is_known_again_by_its_secret() -> None:
-    secret, who = identified(PUBLIC, None, None, "")
-    again, same = identified(PUBLIC, None, None, secret)
-    assert (again, same) == (secret, who)
-    assert who.owner == owner_of(None, secret) and who.owner.startswith("browser:")
-    assert secret not in repr(who) and who.token is False
+    who = identified(PUBLIC, None, None, "secret")
+    assert identified(PUBLIC, None, None, "secret") == who
+    assert who.owner == owner_of(None, "secret") and who.owner.startswith("browser:")
+    assert "secret" not in repr(who) and who.token is False
 
 
 @pytest.mark.parametrize("posted", [None, 7, "", "x" * 1000, ["x"], {"owner": "user:ana"}, True])
-def test_what_is_no_secret_is_replaced(posted: object) -> None:
-    secret, who = identified(PUBLIC, None, None, posted)
-    assert len(secret) >= 32 and who.owner == owner_of(None, secret)
+def test_who_has_no_secret_is_nobody_in_particular(posted: object) -> None:
+    assert identified(PUBLIC, None, None, posted).owner == EVERYBODY
 
 
 @pytest.mark.parametrize("posted", ["user:ana", "ana", "browser:0"])
 def test_a_secret_cannot_claim_an_account(posted: str) -> None:
-    who = identified(PUBLIC, None, None, posted)[1]
+    who = identified(PUBLIC, None, None, posted)
     assert who.owner == owner_of(None, posted) and not who.signed_in
 
 
 def test_who_signed_in_is_known_by_their_account_and_brings_their_token() -> None:
-    secret, who = identified(PUBLIC, ANA, TOKEN, "kept")
-    assert (secret, who.owner, who.token) == ("kept", "user:ana", "hf_ana")
+    who = identified(PUBLIC, ANA, TOKEN, "kept")
+    assert (who.owner, who.token) == ("user:ana", "hf_ana")
     assert who.signed_in and "hf_ana" not in repr(who)
 
 
 def test_a_token_without_an_account_is_not_taken() -> None:
-    assert identified(PUBLIC, None, TOKEN, "kept")[1].token is False
+    assert identified(PUBLIC, None, TOKEN, "kept").token is False
 
 
 def test_the_address_behind_a_proxy_is_the_visitors() -> None:
@@ -174,67 +167,33 @@ def built_in_a_new_process(tmp_path: Path, environs: list[dict[str, str]]) -> li
     return done.stdout.splitlines()[-len(environs) :]
 
 
-def opened(
-    request: gr.Request,
-    profile: gr.OAuthProfile | None,
-    token: gr.OAuthToken | None,
-    secret: object,
-    session: Session,
-) -> str:
-    return identify(request, profile, token, secret, session, settings=PUBLIC)
-
-
-def owner_seen(session: Session) -> str:
-    return f"{session.visitor.owner}|{session.visitor.session}"
-
-
 @pytest.fixture(scope="module")
 def stranger() -> Iterator[Stranger]:
+    def regions(query: str, visitor: Visitor, _: Sent) -> tuple[str, Regions]:
+        return query, {"owner": lambda: visitor.owner}
+
     with gr.Blocks() as page:
-        session, secret = gr.State(Session()), build_signin(PUBLIC)
-        seen, button = gr.Textbox(elem_id="seen"), gr.Button()
-        page.load(opened, [secret, session], secret)
-        button.click(owner_seen, session, seen)
+        identify = partial(page_identified, PUBLIC)
+        build_view(View("who", regions), '<div data-tab="who"></div>', identify)
     page.launch(_frontend=False, prevent_thread_lock=True, quiet=True)
     yield Stranger(page)
     page.close()
 
 
-def test_the_visitor_stays_on_the_server_whatever_is_posted_in_their_place(
-    stranger: Stranger,
-) -> None:
-    before = stranger.data(owner_seen)[0]
-    assert before == "|"
-    assert stranger.data(opened, {"BrowserState": "mine"}) == ["mine"]
-    claimed = {"owner": "user:ana", "session": "other", "token": "hf_x", "address": ""}
-    for posted in (None, claimed, "user:ana"):
-        said = stranger.data(owner_seen, {"State": posted})[0]
-        assert said == f"{owner_of(None, 'mine')}|{stranger.session}"
-
-
 def test_no_header_or_cookie_makes_an_account(stranger: Stranger) -> None:
-    import urllib.request
-
-    index = next(
-        number
-        for number, event in stranger.page.fns.items()
-        if getattr(event.fn, "__name__", "") == "opened"
-    )
-    posted = {"data": ["mine", None], "fn_index": index, "session_hash": "forged"}
-    body = json.dumps(posted).encode()
+    body = {
+        "component_id": stranger._view("who"),
+        "fn_name": "render",
+        "session_hash": "forged",
+        "data": {"secret": "mine", "owner": "user:ana", "profile": {"username": "ana"}},
+    }
     headers = {
         "Content-Type": "application/json",
         "Cookie": "session=eyJvYXV0aF9pbmZvIjogeyJ1c2VyaW5mbyI6IHsibmFtZSI6ICJhbmEifX19.x.y",
         "X-Forwarded-User": "ana",
         "Authorization": "Bearer hf_forged",
     }
-    asked = urllib.request.Request(
-        f"{stranger.page.local_url}gradio_api/queue/join", data=body, headers=headers
-    )
-    urllib.request.urlopen(asked, timeout=PATIENCE).close()
-    with stranger.open("queue/data?session_hash=forged") as stream:
-        for line in stream:
-            if b"process_completed" in line:
-                break
-    another = Stranger(stranger.page, "forged")
-    assert another.data(owner_seen)[0] == f"{owner_of(None, 'mine')}|forged"
+    address = f"{stranger.page.local_url}gradio_api/component_server"
+    asked = urllib.request.Request(address, json.dumps(body).encode(), headers)
+    with urllib.request.urlopen(asked, timeout=PATIENCE) as answer:
+        assert json.load(answer)["regions"] == {"owner": owner_of(None, "mine")}

@@ -16,7 +16,7 @@ import pytest
 from explorer.api.scoring import runs_json
 from explorer.core.address_view import NOTHING_SENT, Sent
 from explorer.data.table import PairTable
-from explorer.page import score_view
+from explorer.page import views_of
 from explorer.results.own import own_names
 from explorer.runs.cards import RunCard, card_of, write_card
 from explorer.runs.store import RunStore
@@ -41,13 +41,13 @@ ME, YOU = Visitor("browser:me", "page"), Visitor("browser:you", "other")
 def score(stores: Stores) -> ScoreView:
     """Of a server that has no runs yet."""
     shutil.rmtree(stores.runs.store.folder, ignore_errors=True)
-    return score_view(stores)
+    return views_of(stores).score
 
 
 @pytest.fixture
 def shared(score: ScoreView, stores: Stores) -> ScoreView:
     """Of a server for people who do not know each other, with the same runs."""
-    return score_view(open_stores(replace(stores.settings, public=True)))
+    return views_of(open_stores(replace(stores.settings, public=True))).score
 
 
 def query_of(asked: Mapping[str, Any]) -> str:
@@ -178,7 +178,7 @@ def test_the_hub_is_searched_and_what_is_found_is_taken(
     stores: Stores, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     online = replace(stores, settings=replace(stores.settings, offline=False), hub=Hub())
-    score = score_view(online)
+    score = views_of(online).score
     info = {"pipeline_tag": "text-classification", "downloads": 5}
     with served_hub({"models/org/small-rm": Repo(info=info)}, tmp_path, monkeypatch):
         assert "found" not in regions(score, find="rm")["found"].replace('class="found"', "")

@@ -9,7 +9,7 @@ import pytest
 
 from explorer.core.work import Jobs
 from explorer.data.table import PairTable
-from explorer.page import try_view
+from explorer.page import views_of
 from explorer.reader.state import PairsState
 from explorer.runs.running import Rewarded
 from explorer.runs.visitors import Visitor
@@ -37,7 +37,7 @@ ME = Visitor("browser:me", address="1")
 
 @pytest.fixture
 def tab(stores: Stores) -> TryView:
-    return try_view(stores)
+    return views_of(stores).trial
 
 
 def asked(**state: Any) -> str:
@@ -155,7 +155,7 @@ def test_too_many_pairs_are_refused(tab: TryView) -> None:
 
 def test_rows_with_further_responses_are_refused(stores: Stores) -> None:
     library = library_of(small_table(row(rejected=["one", "two"]), row()))
-    tab = try_view(replace(stores, pairs=library))
+    tab = views_of(replace(stores, pairs=library)).trial
     assert "several chosen or several rejected" in run(tab, which="filter")[0]
 
 

@@ -12,7 +12,7 @@ from explorer.core.address_view import Sent
 from explorer.core.html import signed
 from explorer.data.table import PairTable
 from explorer.data.typed import PUBLIC_LONGEST, typed_pair
-from explorer.page import try_view
+from explorer.page import views_of
 from explorer.reader.state import PairsState
 from explorer.runs.orders import ModelOrder
 from explorer.runs.running import Rewarded
@@ -39,7 +39,7 @@ TAGS = {
 
 @pytest.fixture
 def tab(stores: Stores) -> TryView:
-    return try_view(stores)
+    return views_of(stores).trial
 
 
 @pytest.fixture

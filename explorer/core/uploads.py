@@ -1,0 +1,26 @@
+"""Files that a page sent to Gradio's route of uploads."""
+
+import json
+from pathlib import Path
+
+from gradio.utils import get_upload_folder
+
+from scoring.errors import KnownError
+from scoring.paths import is_file
+
+
+def uploaded_files(sent: str) -> list[Path]:
+    """Uploaded files, wherever anybody said that they lie. sent: a JSON list of paths.
+
+    Raises:
+        KnownError: it is none, empty, or names what is not in the folder of uploads.
+    """
+    try:
+        paths = json.loads(sent)
+        files = [Path(path).resolve() for path in paths] if isinstance(paths, list) else []
+    except (OSError, ValueError, TypeError, RecursionError):  # no file can have such a name
+        files = []
+    folder = Path(get_upload_folder()).resolve()
+    if not files or not all(each.is_relative_to(folder) and is_file(each) for each in files):
+        raise KnownError("No file was uploaded. Choose one, and try again.")
+    return files

@@ -1,0 +1,263 @@
+"""The head of the page: what is on screen, why not something else, and other pairs."""
+
+import json
+import re
+import threading
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from explorer.core.settings import Settings
+from explorer.data.library import offers
+from explorer.data.sources import Candidate, Sources
+from explorer.data.table import PairTable
+from explorer.page import views_of
+from explorer.runs.visitors import Visitor
+from explorer.stores import Stores
+from explorer.tabs.data.view import DataView, passed_over
+from scoring.errors import KnownError
+from scoring.hub.access import Hub
+from scoring.limits import Step
+from tests.conftest import DEMO_PAIRS, PATIENCE, until
+from tests.explorer.browsing import library_of
+from tests.explorer.html_reading import HtmlReading
+from tests.explorer.tables import file_table, row, small_table
+
+TAGS = {"div", "details", "summary", "ul", "li", "a", "button", "i"}
+HOSTILE = "<img src=x onerror=alert(1)> \"'&lt;${1}"
+ME = Visitor()
+
+
+@pytest.fixture
+def head(stores: Stores) -> DataView:
+    return views_of(stores).data
+
+
+def shown(head: DataView, query: str = "", who: Visitor = ME) -> dict[str, str]:
+    return {name: write() for name, write in head.regions(query, who, {})[1].items()}
+
+
+def done(head: DataView, query: str = "") -> str:
+    """What is told once nothing is being opened any more."""
+    until(lambda: "data-refresh" not in shown(head, query)["status"])
+    return shown(head, query)["status"]
+
+
+def absent(reason: str = "nobody answers") -> PairTable:
+    raise KnownError(reason)
+
+
+def with_sources(
+    head: DataView,
+    local: PairTable,
+    remote: Callable[[], PairTable] = absent,
+    label: str = "org/a",
+) -> DataView:
+    """The head where `local` is shown, and something remote would rather be."""
+    candidates = [Candidate(label, absent, remote), Candidate("demo", lambda: local)]
+    library = library_of(local)
+    library.sources = Sources(candidates, Hub(offline=False))
+    settings = replace(head.settings, offline=False)
+    results = type(head.results)(
+        Sources([Candidate("here", lambda: head.results.sources.get(None))], Hub(offline=True)),
+        settings.limits,
+    )
+    return DataView(library, results, settings)
+
+
+# What is on screen
+
+
+def test_the_pairs_of_an_address_are_named_else_the_best(head: DataView, demo: PairTable) -> None:
+    for query in ("", f"?tab=data&source={demo.id}", "?tab=data&source=gone", 5, None):
+        assert "Demo pairs: 188 pairs" in shown(head, query)["bar"]  # type: ignore[arg-type]
+
+
+def test_what_holds_of_several_is_said_once() -> None:
+    why = {"org/pairs": "org/pairs is not here.", "org/board": "org/board is not here."}
+    assert passed_over(why) == ["Not shown: org/pairs is not here. The same holds for org/board."]
+    assert passed_over({**why, "org/board": "nobody answers"}) == [
+        "Not shown: org/pairs is not here.",
+        "Not shown: org/board: nobody answers",
+    ]
+
+
+def test_what_a_stranger_wrote_stays_text(head: DataView) -> None:
+    table = file_table(HOSTILE, small_table(row()).arrow)
+    own = with_sources(head, table, label=HOSTILE)
+    assert HOSTILE in HtmlReading(shown(own)["bar"], {"button", "span"}).words
+    assert f"Not shown: {HOSTILE}: nobody answers" in HtmlReading(shown(own)["strip"], TAGS).words
+
+
+def test_after_the_network_failed_one_can_ask_again_where_it_is_of_use(
+    head: DataView, demo: PairTable
+) -> None:
+    own = with_sources(head, demo)
+    own.pairs.sources.fetch()
+    own.pairs.sources.wait(PATIENCE)
+    strip = shown(own)["strip"]
+    assert 'data-action="retry"' in strip and "show-arrived" not in strip
+    assert re.search(r"Last checked at \d\d:\d\d:\d\d UTC", strip)
+    offline = replace(own, settings=replace(own.settings, offline=True))
+    assert "retry" not in shown(offline)["strip"]
+
+
+def test_while_the_network_is_asked_it_is_said_and_nothing_is_offered(
+    head: DataView, demo: PairTable
+) -> None:
+    answered = threading.Event()
+
+    def slow() -> PairTable:
+        answered.wait(PATIENCE)
+        return absent()
+
+    own = with_sources(head, demo, slow)
+    own.retry("", ME, {})
+    try:
+        strip = shown(own)["strip"]
+        assert "Asking the Hugging Face Hub" in strip and "data-refresh" in strip
+        assert "show-arrived" not in strip and "retry" not in strip
+    finally:
+        answered.set()
+    own.pairs.sources.wait(PATIENCE)
+    assert "data-refresh" not in shown(own)["strip"]
+
+
+def test_what_arrived_is_offered_to_who_does_not_look_at_it_yet(
+    head: DataView, demo: PairTable
+) -> None:
+    remote = file_table(HOSTILE, small_table(row(), row()).arrow)
+    own = with_sources(head, demo, lambda: remote)
+    own.retry("", ME, {})
+    own.pairs.sources.wait(PATIENCE)
+    strip = shown(own, f"?source={demo.id}")["strip"]
+    assert "show-arrived" in strip and "Now available" in HtmlReading(strip, TAGS).words
+    assert "show-arrived" not in shown(own)["strip"], "the best are on screen"
+
+
+def test_whoever_keeps_pressing_retry_has_the_network_asked_once(head: DataView) -> None:
+    asked = []
+
+    def refuse() -> PairTable:
+        asked.append(True)
+        return absent()
+
+    own = with_sources(head, small_table(row()), refuse)
+    for _ in range(5):
+        own.retry("", ME, {})
+        own.pairs.sources.wait(PATIENCE)
+    assert len(asked) == 1
+
+
+# Other pairs
+
+
+def test_every_offer_can_be_chosen_and_the_present_one_is_described(head: DataView) -> None:
+    choose = shown(head)["choose"]
+    values = re.findall(r'<option value="([^"]*)"', choose)
+    assert values[-len(offers()) :] == [each.wanted for each in offers()]
+    demo = next(each for each in offers() if each.wanted == "demo")
+    assert 'value="demo" selected' in choose and demo.about.split(".")[0] in choose
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"max_rows": 300_000, "max_dataset_megabytes": 100.0}, ("300,000 rows", "100 MB")),
+        ({}, ("any number of rows", "any number of MB")),
+    ],
+)
+def test_the_limits_are_said(
+    settings: dict[str, Any], words: tuple[str, str], head: DataView
+) -> None:
+    own = replace(head, settings=Settings(Path("unused"), **settings))
+    assert all(each in " ".join(shown(own)["choose"].split()) for each in words)
+
+
+def test_what_was_chosen_is_opened_and_leads_to_its_pairs(head: DataView, demo: PairTable) -> None:
+    for value in ("demo", "default"):
+        head.open("?source=gone", ME, {"value": value})
+        assert done(head) == "", "it is on screen"
+    path = "?source=elsewhere"
+    own = replace(head, pairs=library_of(small_table(row()), demo))
+    own.open(path, ME, {"value": "demo"})
+    assert f"source={demo.id.replace(' ', '+')}" in done(own, path)
+    assert "data-follow" in done(own, path)
+
+
+def test_what_was_typed_is_opened_where_nothing_is_chosen(head: DataView) -> None:
+    head.open("?wanted=no/such", ME, {"value": ""})
+    assert "no/such" in done(head) and "wrong" in done(head)
+
+
+@pytest.mark.parametrize("wanted", ["no/such", "", " ", "x" * 10**6, "\ud800", "a\0b"])
+def test_what_there_is_not_is_refused(wanted: str, head: DataView) -> None:
+    head.open("", ME, {"value": wanted})
+    assert "wrong" in done(head) and "of ours" not in done(head)
+
+
+def uploaded(uploads: Path, name: str, content: bytes) -> Path:
+    path = uploads / name
+    path.write_bytes(content)
+    return path
+
+
+def test_a_file_is_deleted_once_it_was_read(head: DataView, uploads: Path) -> None:
+    path = uploaded(uploads, "mine.jsonl", DEMO_PAIRS.read_bytes())
+    head.upload("", ME, {"value": json.dumps([str(path)])})
+    assert "mine.jsonl%40" in done(head) or "mine.jsonl@" in done(head)
+    assert not path.exists()
+
+
+def test_a_file_is_deleted_though_it_was_no_file_of_pairs(head: DataView, uploads: Path) -> None:
+    path = uploaded(uploads, "odd.csv", b"question,answer\nq,a\n")
+    head.upload("", ME, {"value": json.dumps([str(path)])})
+    assert "no column" in done(head) and not path.exists()
+
+
+def test_a_file_is_deleted_though_reading_it_failed_in_an_unforeseen_way(
+    head: DataView, demo: PairTable, uploads: Path
+) -> None:
+    path = uploaded(uploads, "left.jsonl", DEMO_PAIRS.read_bytes())
+
+    def broken(file: Path, name: str, tell: object) -> None:
+        raise MemoryError("no room")
+
+    library = library_of(demo)
+    library.upload = broken  # type: ignore[method-assign, assignment]
+    own = replace(head, pairs=library)
+    own.upload("", ME, {"value": json.dumps([str(path)])})
+    assert "bug in the app" in done(own) and not path.exists()
+
+
+def test_what_is_no_upload_is_neither_read_nor_deleted(head: DataView, tmp_path: Path) -> None:
+    path = tmp_path / "mine.jsonl"
+    path.write_bytes(DEMO_PAIRS.read_bytes())
+    with pytest.raises(KnownError, match="uploaded"):
+        head.upload("", ME, {"value": json.dumps([str(path)])})
+    assert path.exists()
+
+
+def test_opening_is_stopped_and_the_next_begins_at_once(head: DataView, demo: PairTable) -> None:
+    over = threading.Event()
+
+    def slow(wanted: object, tell: Any) -> PairTable:
+        while not over.wait(0.02):
+            tell(Step("reading", 5))
+        return demo
+
+    library = library_of(small_table(row()), demo)
+    library.open = slow  # type: ignore[method-assign, assignment]
+    own = replace(head, pairs=library)
+    own.open("", ME, {"value": "org/large"})
+    until(lambda: "5 rows" in shown(own)["status"])
+    assert "disabled" in shown(own)["choose"].split("open-wanted")[1][:60]
+    assert shown(own, who=Visitor("browser:other"))["status"] == ""
+    own.stop("", ME, {})
+    assert "Stopped before the pairs were opened" in done(own)
+    own.open("", ME, {"value": "org/large"})
+    over.set()
+    assert "Show them" in done(own)
