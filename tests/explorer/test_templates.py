@@ -17,6 +17,7 @@ from explorer.core.settings import ROOT, read_settings
 from explorer.core.work import Job
 from explorer.data.typed import typed_pair
 from explorer.reader.tokens_view import tokens_html
+from explorer.tabs.about.view import about_html
 from explorer.tabs.data.view import LOGO
 from explorer.tabs.score.publishing import FilePreview, Publication, Sending
 from explorer.tabs.score.state import ScoreState
@@ -146,6 +147,8 @@ def visited(server: Server) -> Iterator[Page]:
     yield Page(server, "?tab=score&which=keys&find=" + HOSTILE)
     yield Page(server, f"?tab=score&run={run['id']}&model={HOSTILE}&which=failed&failed={HOSTILE}")
     yield Page(server, "?panel=review")
+    about_html.cache_clear()
+    yield Page(server, "?tab=about")
     trial = Page(server, "?tab=try")
     texts = dict.fromkeys(("prompt", "chosen", "rejected"), HOSTILE)
     trial.trigger("try", "score", "?tab=try&model=longer", value="press", **texts)
@@ -178,11 +181,12 @@ def to_publish_shown() -> str:
 
 
 def under_way_shown() -> str:
-    """What goes on by itself in the Pairs tab, which takes its time."""
+    """What goes on by itself, which takes its time."""
     going = html.render(
         "reader/token_rewards.html", element="tokens", job=Job[str, str](step=HOSTILE), made=""
     )
-    return going + html.render("tabs/pairs/status.html", step=None, refused=HOSTILE)
+    opened = html.render("tabs/data/opened.html", link=HOSTILE)
+    return going + opened + html.render("tabs/pairs/status.html", step=None, refused=HOSTILE)
 
 
 def test_what_a_stranger_wrote_stays_text_in_every_template(seen: set[str], server: Server) -> None:

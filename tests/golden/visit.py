@@ -133,17 +133,19 @@ class Page:
 
         posted: an action, and what is sent with it.
         """
-        for number in self._below(self._node(self.server.config["layout"], self.tab)):
+        head = self._view("data")
+        for number in [head, *self._below(self._node(self.server.config["layout"], self.tab))]:
             written = str(self.parts[number]["props"].get("value"))
             skeleton = self.skeletons.setdefault(number, written)
             if 'class="view"' not in skeleton:
                 continue
             body = {"session_hash": self.session, "component_id": number, "fn_name": "render"}
             while True:
-                asked = body | {"data": {"query": self.link, **posted}}
+                link, told = ("?tab=data", {}) if number == head else (self.link, posted)
+                asked = body | {"data": {"query": link, **told}}
                 answer = self.server.http.post("gradio_api/component_server", json=asked).json()
                 self.told += [answer["error"]] if "error" in answer else []
-                posted = {}
+                posted = posted if number == head else {}
                 regions = answer.get("regions", {})
                 names = re.findall(r'data-region="(\w+)"', skeleton)
                 written = "".join(regions.get(name, "") for name in names if name != "card")
@@ -151,8 +153,13 @@ class Page:
                     break
                 time.sleep(0.2)
             self.parts[number]["props"]["value"] = written
-            if 'data-tab="pairs"' in skeleton:
-                self.fire(number, "shown")
+
+    def _view(self, tab: str) -> int:
+        return next(
+            int(number)
+            for number, each in self.parts.items()
+            if f'data-tab="{tab}"' in self.skeletons.get(number, str(each["props"].get("value")))
+        )
 
     def fire(self, part: int | None, name: str, said: Any = None) -> None:
         """What happens when something is done to a component, or to the page."""
@@ -214,12 +221,6 @@ class Page:
             [line for lines, _ in outlines for line in lines] + self.told,
             [link for _, links in outlines for link in links],
         )
-
-    def address(self, part: str) -> Any:
-        """The query string of what a part shows: what its script writes after an act."""
-        done = f'explorer.done("{part}"'
-        [event] = [each for each in self.events if done in str(each.get("js")) and each["inputs"]]
-        return self.parts[event["inputs"][0]]["props"]["value"]
 
     def links(self, start: str) -> list[str]:
         """The addresses that the open tab links to and that start so."""

@@ -304,7 +304,7 @@ def test_a_file_has_the_runs_of_who_asks_alone(models: ModelsView, run: Run) -> 
 def test_any_address_is_answered(query: str, models: ModelsView) -> None:
     for link in (query, f"{query}&plot=tradeoff", f"{query}&panel=compare&a={A}"):
         found = answer(models.as_view(), Question(link, {}, (), "", ""), STRANGER)
-        assert "error" not in found and len(found["regions"]) == 5
+        assert "error" not in found and len(found["regions"]) == 6
         assert len(found["query"]) <= 3 * LONGEST_LINK
     assert answer(models.as_view(), Question(query, {}, (), "explode", ""), ME)["error"]
 

@@ -56,7 +56,7 @@ def test_where_nothing_passes_it_is_said_beside_the_chips() -> None:
 def test_notes_are_said_as_text_and_what_can_be_fetched_is_offered() -> None:
     shown = bar(seen(PairsState()), "<b>", "pair=&lt;", missing="org/<a>")
     assert shown.of_class["note"] == ["<b>", "pair=&lt;"]
-    assert shown.attributes["button", "data-value"] == ["org/<a>"]
+    assert shown.attributes["button", "data-get"] == ["org/<a>"]
 
 
 def test_a_link_begins_where_it_is_told() -> None:
