@@ -87,13 +87,6 @@ def written_file(name: str, write: Callable[[Path], object]) -> File:
 
 
 @contextmanager
-def download_folder() -> Iterator[Path]:
-    """A folder for one download, which goes at the end: Gradio keeps a copy for a while."""
-    with TemporaryDirectory(prefix="explorer-export-", ignore_cleanup_errors=True) as folder:
-        yield Path(folder)
-
-
-@contextmanager
 def whole(path: Path) -> Iterator[Path]:
     """Where to write a file that is there whole in the end, or not at all."""
     try:

@@ -244,11 +244,6 @@ def step_html(step: Step, what: str = "") -> str:
     return part("step", words, min(1, done / total) if total else None)
 
 
-def nothing_to_tell() -> str:
-    """What stands in place of a step when the work failed."""
-    return ""
-
-
 KEYS = ("j", "k", "r", "/", "?", "1", "2", "3", "u", "n")
 
 

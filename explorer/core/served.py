@@ -8,7 +8,6 @@ import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from copy import copy
 from pathlib import Path
 from traceback import walk_tb
 from types import SimpleNamespace
@@ -35,7 +34,6 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from explorer.core.address_view import START_VIEW
 from explorer.core.addresses import client_address
 from explorer.core.errors import disk_is_full
-from explorer.core.parts import errors_shown
 from explorer.core.settings import ASSETS, Settings
 from explorer.core.sites import OwnSite, is_foreign
 from explorer.core.text import text
@@ -109,24 +107,6 @@ class LeanBlocks(gr.Blocks):  # type: ignore[misc]
                 raise gr.Error(told, print_exception=False)
             inputs += [default for _, _, default, _ in left]
         super().validate_inputs(block_fn, inputs)
-
-    async def postprocess_data(self, block_fn: Any, predictions: Any, state: Any) -> Any:
-        """Gradio's, which copies exports: of what fails there it would tell nothing.
-
-        Of components it is given those alone that change: it makes each other anew, and tells the
-        page that a hidden value changed where it stayed.
-        """
-        with errors_shown():
-            shown = predictions if isinstance(predictions, dict) else {}
-            if shown == gr.skip():
-                return [gr.skip() for _ in block_fn.outputs]
-            if not any(isinstance(each, gr.blocks.Block) for each in shown):
-                return await super().postprocess_data(block_fn, predictions, state)
-            few = copy(block_fn)
-            few.outputs = [each for each in block_fn.outputs if each in shown]
-            values = await super().postprocess_data(few, shown, state)
-            made = dict(zip(few.outputs, values, strict=True))
-            return [made.get(each, gr.skip()) for each in block_fn.outputs]
 
 
 def _asset(name: str) -> str:

@@ -9,8 +9,6 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl
 
-import gradio as gr
-
 from explorer.core.settings import Settings
 from explorer.data.library import Library
 from explorer.data.sources import Candidate, Sources
@@ -119,9 +117,3 @@ def links_in(html: str, words: str) -> list[str]:
         if unescape(" ".join(told.split())).startswith(words):
             found += [unescape(href) for href in re.findall(r'href="([^"]*)"', attributes)]
     return found
-
-
-def stays(value: object) -> bool:
-    """Whether an output is left as it is."""
-    skip = gr.skip()
-    return value == skip or value == {**skip, "props": skip}

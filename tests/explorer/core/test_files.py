@@ -5,6 +5,7 @@ import json
 from collections.abc import Sequence
 from io import StringIO
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,6 @@ from explorer.core.files import (
     as_json,
     cell,
     csv_file,
-    download_folder,
     jsonl_file,
     latex_cell,
     latex_table,
@@ -89,7 +89,8 @@ def test_latex_sets_a_text_as_it_stands(text: str, expected: str) -> None:
 
 @given(ROWS)
 def test_csv_is_read_back_cell_by_cell(rows: list[list[str]]) -> None:
-    with download_folder() as folder:
+    with TemporaryDirectory() as name:
+        folder = Path(name)
         with csv_file(folder / "a.csv") as write:
             for number, row in enumerate(rows):
                 write([*row, -number, None])
@@ -102,7 +103,8 @@ def test_csv_is_read_back_cell_by_cell(rows: list[list[str]]) -> None:
 
 @given(ROWS)
 def test_jsonl_is_exact_and_a_line_each(rows: list[list[str]]) -> None:
-    with download_folder() as folder:
+    with TemporaryDirectory() as name:
+        folder = Path(name)
         with jsonl_file(folder / "a.jsonl") as write:
             for row in rows:
                 write({"texts": row})
@@ -146,12 +148,6 @@ def test_what_cannot_be_written_is_an_error_with_a_way_out(tmp_path: Path) -> No
         whole(tmp_path / "none" / "a.txt") as part,
     ):
         part.write_text("x")
-
-
-def test_a_downloads_folder_goes_at_the_end() -> None:
-    with download_folder() as folder:
-        (folder / "a").write_text("x")
-    assert not folder.exists()
 
 
 def test_a_markdown_table_has_words_on_the_left_and_numbers_on_the_right() -> None:

@@ -2,15 +2,13 @@
 
 import asyncio
 from collections.abc import AsyncIterator
-from typing import Any
 
-import gradio as gr
 import pytest
 from starlette.responses import Response, StreamingResponse
 from starlette.testclient import TestClient
 from starlette.types import Message, Receive, Scope, Send
 
-from explorer.core.served import LeanBlocks, OnePage, WholeStreams
+from explorer.core.served import OnePage, WholeStreams
 
 
 @pytest.mark.parametrize(
@@ -55,23 +53,3 @@ def test_an_address_names_no_page_of_gradio() -> None:
     client.get("/?page=x&deep_link=y")
     client.get("/files/pairs/pairs.csv?page=x")
     assert seen == [b"", b"page=x"]
-
-
-@pytest.mark.parametrize(
-    ("changed", "told"),
-    [
-        (("words", "box"), ["new", gr.skip(), {"visible": False, **gr.skip()}]),
-        (("kept",), [gr.skip(), None, gr.skip()]),
-        ((), [gr.skip()] * 3),
-    ],
-)
-def test_an_answer_tells_the_page_of_nothing_that_stays(
-    changed: tuple[str, ...], told: list[Any]
-) -> None:
-    with LeanBlocks() as page:
-        parts = {"words": gr.HTML(), "kept": gr.State("old"), "box": gr.Column()}
-        new = {"words": "new", "kept": "new", "box": gr.update(visible=False)}
-        shown = {parts[name]: new[name] for name in changed} or gr.skip()
-        gr.Button().click(lambda: shown, None, [*parts.values()])
-    answer = asyncio.run(page.process_api(0, [], None))
-    assert answer["data"] == told
