@@ -180,13 +180,14 @@
     }
   });
 
-  // What was opened is shown where somebody waits for it, once.
-  const followed = new Set();
+  // What was opened here is shown where somebody waits for it.
   document.addEventListener("drawn", ({ target }) => {
-    const link = target.querySelector(":popover-open [data-follow]");
-    if (!link || followed.has(link.search)) return;
-    followed.add(link.search);
-    link.closest("[popover]").hidePopover();
+    const link = "awaits" in target.dataset && target.querySelector("[data-follow]");
+    if (!link) return;
+    delete target.dataset.awaits;
+    const popover = link.closest("[popover]");
+    if (!popover.matches(":popover-open")) return;
+    popover.hidePopover();
     followLink(link.search);
   });
   // Pairs that an address names are got by the view that opens others.

@@ -3,7 +3,7 @@ const view = element.querySelector("[data-tab]"), tab = view.dataset.tab, root =
 const message = view.querySelector(".view-message");
 const TYPING = 120, QUIET = 400, SLOW = 150, AGAIN = 1000, SLOWEST = 5000;
 let turn = 0, latest = Promise.resolve(), stepping = latest, isAsking = false, shown = null, asked = null;
-let etags = {}, waiting = {}, typing, refreshing, pause;
+let etags = {}, waiting = {}, typing, typed, refreshing, pause;
 
 const isMine = (query) => window.explorer.tabIn(query) === tab;
 const panelOf = (query) => new URLSearchParams(query ?? "").get("panel");
@@ -120,6 +120,7 @@ const follow = async (query, mode = "push", more = {}) => {
   const again = () => go(query, mode, more);
   try {
     const answer = await ask({ query, ...more });
+    if (answer.texts) window.explorer.write?.(view, answer.texts); // whatever was pressed since
     if (mine !== turn) return false;
     if (answer.busy) {
       say("Busy, trying again…");
@@ -131,7 +132,6 @@ const follow = async (query, mode = "push", more = {}) => {
     etags = answer.etags;
     apply(answer.regions);
     if (mine !== turn) return false; // what was drawn led on
-    window.explorer.write?.(view, answer.texts);
     if (mode === "push" && panelOf(shown) !== panelOf(answer.query)) view.closest("[role=tabpanel]")?.scrollTo(0, 0);
     shown = `?${answer.query}`;
     // What was typed, and left by another press, is not what is shown.
@@ -221,7 +221,13 @@ const press = (link) => {
 const asForm = (form) => {
   const isSaid = (name, value) => value !== "" || form.querySelector(`input[type=hidden][name="${name}"][value=""]`);
   const said = [...new FormData(form)].filter(([name, value]) => isSaid(name, value));
-  return keeping(form, `?${new URLSearchParams(said)}`);
+  if (form.dataset.mode !== "replace") return keeping(form, `?${new URLSearchParams(said)}`);
+  // Beside its own fields stays what was asked for last, by another form of the view, answered already or not.
+  const query = new URLSearchParams(asked);
+  const own = [...form.elements].filter(({ name, type, value }) => name && (type !== "hidden" || !value));
+  for (const { name } of own) query.delete(name);
+  for (const [name, value] of said) if (own.some((each) => each.name === name)) query.append(name, value);
+  return `?${query}`;
 };
 const addressOf = ({ form }) => form?.method === "get" ? asForm(form) : shown;
 const does = (field, value = field.dataset.value) =>
@@ -229,6 +235,7 @@ const does = (field, value = field.dataset.value) =>
 // An event of the view, of what is on screen once what is under way is. It may wait in a queue: how far it is by
 // then is looked at once it may have begun.
 const fire = async (field, name, value = "") => {
+  clearTimeout(typed);
   await settled();
   trigger(name, { query: addressOf(field), value, sent: sent(value), secret: secret() });
   if ("waits" in field.dataset || "typed" in field.dataset) setTimeout(() => isAsking || go(shown, ""), AGAIN / 4);
@@ -267,8 +274,10 @@ element.addEventListener("input", (event) => {
   clearTimeout(typing);
   const { type } = event.target, isText = !["password", "checkbox", "radio"].includes(type);
   const { sent: isSent, typed: name } = event.target.dataset;
-  if (name) typing = setTimeout(() => fire(event.target, name, "typed"), QUIET);
-  else if (isText && isSent) typing = setTimeout(() => go(shown, ""), QUIET);
+  if (name) {
+    clearTimeout(typed); // which nothing else does: the last letter counts
+    typed = setTimeout(() => fire(event.target, name, "typed"), QUIET);
+  } else if (isText && isSent) typing = setTimeout(() => go(shown, ""), QUIET);
   if (isText && "submit" in event.target.dataset && form?.dataset.mode) {
     typing = setTimeout(() => go(asForm(form), form.dataset.mode), QUIET);
   }
@@ -374,9 +383,17 @@ const turned = (query) => {
   wanted.set(beside, other.slice(1));
   go(`?${wanted}`, "replace");
 };
-const act = (action, query = shown, value = "", mode = "push") => go(query, mode, { action, sent: sent(value) });
-// What is shown, once more, after what is under way.
-const anew = async () => { await settled(); go(shown ?? `?tab=${tab}`, ""); };
+// What opens something else is awaited here: acts.js leads on to it.
+const act = async (action, query = shown, value = "", mode = "push") => {
+  if (["open", "upload"].includes(action)) view.dataset.awaits = "";
+  await settled();
+  return go(query, mode, { action, sent: sent(value) });
+};
+// What is shown, once more, after all that is under way.
+const anew = async () => {
+  for (let seen; seen !== latest;) { seen = latest; await settled(); }
+  go(shown ?? `?tab=${tab}`, "");
+};
 const settled = () => stepping.then(() => latest);
 const asScript = { element, go, open, turned, act, anew, settled, file, download };
 Object.assign(asScript, { shown: () => shown ?? "", asked: () => asked });

@@ -30,12 +30,14 @@
     const view = target.closest("[data-undo]")?.closest("[data-tab]");
     if (view && before.length) fill(view, before.pop());
   });
+  const restored = new WeakSet(); // fields are filled once: what is typed then is theirs
   document.addEventListener("drawn", ({ target }) => {
     fill(target, {});
     const texts = kept();
     for (const field of target.querySelectorAll(FIELDS)) {
       const text = texts[nameOf(field)];
-      if (text !== undefined && field !== document.activeElement && field.value !== text) field.value = text;
+      if (text !== undefined && !restored.has(field)) field.value = text;
+      restored.add(field);
     }
   });
   // What an earlier version kept of the texts of Try. Gives whether it is kept here.
@@ -43,7 +45,8 @@
     if (!(typed?.length >= 3) || "try-prompt" in kept()) return true;
     const texts = Object.fromEntries(["prompt", "chosen", "rejected"].map((name, at) => [name, typed.at(at - 3)]));
     keep(Object.fromEntries(Object.entries(texts).map(([name, text]) => [`try-${name}`, text])));
-    fill(document.querySelector("[data-tab=try]"), texts);
+    const view = document.querySelector("[data-tab=try]");
+    if (view) fill(view, texts);
     return "try-prompt" in kept();
   };
   Object.assign(window.explorer, { write, takeTyped });

@@ -27,7 +27,7 @@
   const idOf = ([, key, hash]) => `${hash} ${key}`;
   const idOfPair = ([key, hash]) => `${hash} ${key}`;
   const byPair = (made) => new Map(made.map((mark) => [idOf(mark), mark]));
-  const now = () => Math.floor(Date.now() / 1000);
+  const seconds = () => Math.floor(Date.now() / 1000);
 
   const view = () => window.explorerViews?.get("pairs");
   const head = () => document.querySelector(".review-head"), bar = () => document.querySelector(".verdict-bar");
@@ -66,16 +66,19 @@
     if (target?.href !== view().asked()) target = null;
     if (!target) await view().settled();
     if (!head() || !bar()) return;
-    if (target?.isStuck) throw new Error("The next pair could not be opened, and nothing is marked. Try again.");
-    const pairs = await listed(), { source, key, hash } = bar().dataset, open = target?.pair ?? [key, hash];
+    if (target?.isStuck) {
+      open(target.pair);
+      throw new Error("The next pair could not be opened, and nothing is marked. It is tried again.");
+    }
+    const pairs = await listed(), { source, key, hash } = bar().dataset, now = target?.pair ?? [key, hash];
     if (name === "undo") { undo(source); return; }
     if (name !== "skip") {
       // Of a burst, what comes after the last pair is meant for none.
-      if (open[0] === ended?.key && time - ended.time < QUICK) return;
-      keep([...marks(), [source, ...open.slice(0, 2), name, now()]]);
+      if (now[0] === ended?.key && time - ended.time < QUICK) return;
+      keep([...marks(), [source, ...now.slice(0, 2), name, seconds()]]);
     }
     await draw();
-    openNext(pairs, open[0], time);
+    openNext(pairs, now[0], time);
   };
   const undo = (source) => {
     const made = marks(), place = made.findLastIndex((each) => each[0] === source);

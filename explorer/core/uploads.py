@@ -8,16 +8,21 @@ from gradio.utils import get_upload_folder
 from scoring.errors import KnownError
 from scoring.paths import is_file
 
+MOST_FILES = 200
+"""That are sent at once."""
+
 
 def uploaded_files(sent: str) -> list[Path]:
     """Uploaded files, wherever anybody said that they lie. sent: a JSON list of paths.
 
     Raises:
-        KnownError: it is none, empty, or names what is not in the folder of uploads.
+        KnownError: it is none, empty, longer than `MOST_FILES`, or names what is not in the
+            folder of uploads.
     """
     try:
         paths = json.loads(sent)
-        files = [Path(path).resolve() for path in paths] if isinstance(paths, list) else []
+        known = paths if isinstance(paths, list) and len(paths) <= MOST_FILES else []
+        files = [Path(path).resolve() for path in known]
     except (OSError, ValueError, TypeError, RecursionError):  # no file can have such a name
         files = []
     folder = Path(get_upload_folder()).resolve()

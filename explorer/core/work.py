@@ -245,7 +245,7 @@ MOST_AT_ONCE = 16
 """That go on."""
 
 
-@dataclass
+@dataclass(eq=False)
 class Job(Generic[S, T]):
     """One piece of work.
 
@@ -274,6 +274,7 @@ class Jobs(Generic[S, T]):
 
     def __init__(self) -> None:
         self._jobs = LruCache[Job[S, T]](MOST_JOBS)
+        self._going: set[Job[S, T]] = set()  # forgotten or not
         self._lock = threading.Lock()
 
     def of(self, key: Hashable) -> Job[S, T] | None:
@@ -292,9 +293,11 @@ class Jobs(Generic[S, T]):
             job = self._jobs.get(key)
             if job is not None and not job.is_over:
                 return None
-            if sum(not each.is_over for each in self._jobs.snapshot()) >= MOST_AT_ONCE:
+            self._going = {each for each in self._going if not each.is_over}
+            if len(self._going) >= MOST_AT_ONCE:
                 raise KnownError("The server is busy. Try again in a minute.")
             job = self._jobs[key] = Job()
+            self._going.add(job)
         return in_background(partial(_run, job, work))
 
     def stop(self, key: Hashable) -> None:
@@ -303,7 +306,8 @@ class Jobs(Generic[S, T]):
             job.stop.set()
 
     def forget(self, key: Hashable) -> None:
-        """Nothing is known of a work any more."""
+        """Nothing is known of a work any more, which ends after its present step."""
+        self.stop(key)
         self._jobs.discard(key)
 
 

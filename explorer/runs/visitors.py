@@ -19,7 +19,7 @@ class Visitor:
 
     owner: "user:NAME" of who signed in, else "browser:DIGEST" of the secret that their browser
         keeps, else `EVERYBODY`.
-    session: of the open page; what it tries or probes ends when it is closed, no run does.
+    session: of the open page.
     token: the visitor's own token for the Hub; False where there is none. Never the server's.
     address: where they are, as far as that tells people apart; "" where it does not.
     """

@@ -110,7 +110,6 @@ class DataView:
         def steps() -> Generator[Step, None, str]:
             return (yield from stepping(work, stop))
 
-        self.opened.stop(visitor.owner)
         self.opened.forget(visitor.owner)
         self.opened.begin(visitor.owner, steps)
         return query
@@ -152,6 +151,7 @@ class DataView:
             return ""
         if not job.is_over:
             words = step_html(job.step) if job.step is not None else note("Opening…")
+            words = note("Stopping…") if job.stop.is_set() else words
             return words + '<i data-refresh="300"></i>'
         if job.result is None:
             return note(job.refused or "Stopped before the pairs were opened.", "wrong")

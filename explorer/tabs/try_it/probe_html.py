@@ -28,12 +28,15 @@ def probe_status_html(probe: Probe | None, stage: ProbeStage) -> str:
     return part("waiting", waits.ahead if waits is not None else 0, of=_TEMPLATE)
 
 
-def probe_html(probe: Probe, found: Sequence[Bought]) -> str:
-    """What each change bought on each side, how to read it, and files. found: of the probe."""
+def probe_html(probe: Probe, found: Sequence[Bought], *, has_files: bool = True) -> str:
+    """What each change bought on each side, and how to read it.
+
+    found: of the probe. has_files: whether files of it are offered.
+    """
     if not (probe.facts and found):
         return ""
     figure = figure_json(probe_figure(found), _ROW_HEIGHT)
-    return part("bought", probe, found, EDIT_NAMES, figure, of=_TEMPLATE)
+    return part("bought", probe, found, EDIT_NAMES, figure, has_files, of=_TEMPLATE)
 
 
 def probe_figure(found: Sequence[Bought]) -> Figure:

@@ -4,6 +4,7 @@ from collections.abc import Generator, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
+from threading import Lock
 from typing import Any
 
 import gradio as gr
@@ -83,8 +84,8 @@ class Tried:
 class TryView:
     """Callable from any thread. What is remembered, is by who asked.
 
-    latest: numbers questions. tokens: rewards token by token, as HTML. probes: that go on, or
-        ended last; probed: the last that found something.
+    latest: numbers questions, whose trials stand in `tried`; lock: of both. tokens: rewards by
+        token, as HTML. probes: that go on, or ended last; probed: the last that found something.
     """
 
     scenes: Scenes
@@ -92,6 +93,7 @@ class TryView:
     hub: Hub
     settings: Settings
     latest: Latest = field(default_factory=Latest)
+    lock: Lock = field(default_factory=Lock)
     tried: LruCache[Tried] = field(default_factory=lambda: LruCache(_MOST_PEOPLE))
     tokens: Jobs[str, str] = field(default_factory=Jobs)
     probes: Jobs[Probe, None] = field(default_factory=Jobs)
@@ -132,8 +134,9 @@ class TryView:
         if not loads and not self._is_warm(state, before, visitor):
             return
         now = Tried(before.order, before.trial, loads, is_over=False)
-        number = self.latest.ask(visitor.owner)
-        self.tried[visitor.owner] = now
+        with self.lock:
+            number = self.latest.ask(visitor.owner)
+            self.tried[visitor.owner] = now
         self.tokens.forget(visitor.owner)  # of another text they are of no use
         try:
             now.order = ModelOrder.of({"model": state.model})
@@ -225,7 +228,7 @@ class TryView:
 
     def file(self, form: ProbeForm, _query: str, visitor: Visitor, _sent: str) -> File:
         """What was probed last, as a file; raises as `write_probe`."""
-        probe = self.probed.get(visitor.owner)
+        probe = self._shown_probe(visitor)
         return written_file(f"bias-probe-{form}.csv", partial(write_probe, probe, form))
 
     def as_view(self) -> View:
@@ -303,7 +306,9 @@ class TryView:
             return note(tried.refused, "wrong")
         if tried.order is None or tried.trial is None:
             return _part("idle")
-        if not self._is_warm(state, tried, visitor) and self._has_changed(state, tried.trial, sent):
+        if self._has_changed(state, tried.trial, sent):
+            if self._is_warm(state, tried, visitor):
+                return note("The numbers are for other texts. Press Score this pair for these.")
             return note(text("trial.press", model=repr(state.model[:100])))
         return status_html(tried.trial)
 
@@ -326,6 +331,8 @@ class TryView:
         status = ""
         if job is not None and job.refused:
             status = note(job.refused, "wrong")
+        elif job is not None and goes_on and job.stop.is_set():
+            status = note("Stopping…")
         elif job is not None and (goes_on or job.step is not None):
             is_whole = job.step is not None and job.step.is_whole
             ended: ProbeStage = "finished" if is_whole else "stopped"
@@ -334,13 +341,21 @@ class TryView:
         return part("state", goes_on, Markup(status), of="tabs/try_it/probe.html")  # noqa: S704
 
     def _found(self, visitor: Visitor) -> str:
-        """What the probe found so far; before that, what one before it found."""
+        """What the probe found so far, or one before it; files are offered at its end."""
+        job, probe = self.probes.of(visitor.owner), self._shown_probe(visitor)
+        goes_on = job is not None and not job.is_over
+        again = '<i data-refresh="400"></i>' if goes_on else ""
+        return again + (
+            "" if probe is None else probe_html(probe, bought(probe), has_files=not goes_on)
+        )
+
+    def _shown_probe(self, visitor: Visitor) -> Probe | None:
+        """The last probe that has found something."""
         job = self.probes.of(visitor.owner)
         probe = job.step if job is not None else None
         if probe is None or not any(probe.effects.values()):
-            probe = self.probed.get(visitor.owner)
-        again = '<i data-refresh="400"></i>' if job is not None and not job.is_over else ""
-        return again + ("" if probe is None else probe_html(probe, bought(probe)))
+            return self.probed.get(visitor.owner)
+        return probe
 
     def _scene(self, state: TryState, visitor: Visitor) -> Scene:
         return self.scenes.shown(read_pairs(f"?{state.pairs}")[0], visitor).scene
