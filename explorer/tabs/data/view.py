@@ -1,7 +1,7 @@
 """The head of the page: which pairs are on screen, why not others, and how to open others."""
 
 import time
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
@@ -107,11 +107,8 @@ class DataView:
 
             return load(tell_on).id
 
-        def steps() -> Generator[Step, None, str]:
-            return (yield from stepping(work, stop))
-
         self.opened.forget(visitor.owner)
-        self.opened.begin(visitor.owner, steps)
+        self.opened.begin(visitor.owner, partial(stepping, work, stop))
         return query
 
     def _strip(self, table: PairTable) -> str:

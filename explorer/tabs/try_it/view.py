@@ -156,8 +156,7 @@ class TryView:
         finally:
             now.is_over = True
         if self.latest.is_stopped(visitor.owner, number):
-            is_scored = now.trial is not before.trial
-            now.refused = "" if is_scored else text("trial.stopped")
+            now.refused = "" if now.trial is not before.trial else text("trial.stopped")
 
     def stop(self, query: str, visitor: Visitor, _: Sent) -> str:
         """End what is being scored. Gives the same address."""
@@ -171,8 +170,7 @@ class TryView:
             KnownError: there is no such edit, it does not apply, or the texts are too long.
         """
         change, _colon, side = sent.get("value", "").partition(":")
-        longest = longest_text(self.settings)
-        now = typed_texts(*(sent.get(name) for name in TEXTS), longest=longest)
+        now = typed_texts(*map(sent.get, TEXTS), longest=longest_text(self.settings))
         return query, _as_sent(with_edit(now, change, side))
 
     def take(self, query: str, visitor: Visitor, _: Sent) -> tuple[str, Sent]:
@@ -228,8 +226,8 @@ class TryView:
 
     def file(self, form: ProbeForm, _query: str, visitor: Visitor, _sent: str) -> File:
         """What was probed last, as a file; raises as `write_probe`."""
-        probe = self._shown_probe(visitor)
-        return written_file(f"bias-probe-{form}.csv", partial(write_probe, probe, form))
+        write = partial(write_probe, self._shown_probe(visitor), form)
+        return written_file(f"bias-probe-{form}.csv", write)
 
     def as_view(self) -> View:
         """The tab as a view."""
@@ -274,7 +272,7 @@ class TryView:
         numbers = (whole_if_one(each) for each in (state.per_subset, state.seed))
         now = self._scene(state, visitor)
         found = Choice(state.which, *numbers).of(
-            now.pairs.with_texts, lambda: listed_and_why(now), _no_field, _no_typed
+            now.pairs.with_texts, lambda: listed_and_why(now), _not_asked, _not_asked
         )
         if not len(found.rows):
             raise KnownError(text("score.none_selected"))
@@ -345,9 +343,8 @@ class TryView:
         job, probe = self.probes.of(visitor.owner), self._shown_probe(visitor)
         goes_on = job is not None and not job.is_over
         again = '<i data-refresh="400"></i>' if goes_on else ""
-        return again + (
-            "" if probe is None else probe_html(probe, bought(probe), has_files=not goes_on)
-        )
+        found = "" if probe is None else probe_html(probe, bought(probe), has_files=not goes_on)
+        return again + found
 
     def _shown_probe(self, visitor: Visitor) -> Probe | None:
         """The last probe that has found something."""
@@ -376,20 +373,15 @@ class TryView:
         return True
 
     def _pair(self, sent: Sent) -> Pair:
-        texts = (sent.get(name) for name in TEXTS)
-        return typed_pair(*texts, longest=longest_text(self.settings))
+        return typed_pair(*map(sent.get, TEXTS), longest=longest_text(self.settings))
 
 
 def _as_sent(texts: Texts) -> Sent:
     return dict(zip(TEXTS, texts, strict=True))
 
 
-def _no_field(model: object) -> Any:
-    raise AssertionError(f"no way of choosing probed pairs asks for {model}")
-
-
-def _no_typed(*texts: object) -> Any:
-    raise AssertionError(f"no way of choosing probed pairs asks for {texts}")
+def _not_asked(*given: object) -> Any:
+    raise AssertionError(f"no way of choosing probed pairs asks for {given}")
 
 
 def status_html(trial: Trial) -> str:
