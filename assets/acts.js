@@ -94,8 +94,6 @@
   addEventListener("popstate", () => openView(location.search));
   // anew: whether the address is a step of its own; null where it is not to be written.
   const wrote = (id, query, anew = false) => {
-    const part = document.getElementById(id);
-    if (typeof query !== "string") return [];
     if (id === "pairs" && source(query) !== source(addresses.get(id))) {
       document.getElementById("dataset")?.hidePopover();
       const shown = new URLSearchParams({ tab: "data", source: source(query) ?? "" });
@@ -104,7 +102,6 @@
     addresses.set(id, query);
     if (id === "pairs" && anew === null) showPane(document.getElementById(id), new URLSearchParams(query).has("pair") ? "pair" : "list");
     if (id === tab && anew !== null) write(anew);
-    return [];
   };
   // On narrow screens one pane of the Pairs tab is in view.
   const showPane = (part, pane) => {

@@ -133,7 +133,7 @@ const follow = async (query, mode = "push", more = {}) => {
     apply(answer.regions);
     if (mine !== turn) return false; // what was drawn led on
     if (mode === "push" && panelOf(shown) !== panelOf(answer.query)) view.closest("[role=tabpanel]")?.scrollTo(0, 0);
-    shown = `?${answer.query}`;
+    asked = shown = `?${answer.query}`;
     // What was typed, and left by another press, is not what is shown.
     for (const field of view.querySelectorAll("input[type=search][name]")) {
       const value = new URLSearchParams(shown).get(field.name) ?? "";
@@ -141,7 +141,6 @@ const follow = async (query, mode = "push", more = {}) => {
     }
     keepForm();
     pause = 0;
-    trigger("shown");
     const own = answer.query.replace(/^tab=\w+&?/, "");
     window.explorer.wrote?.(tab, own, mode === "push" ? true : mode === "replace" ? false : null);
     // An address that was opened is written as it was understood.
@@ -247,9 +246,7 @@ element.addEventListener("click", (event) => {
   const triggered = event.target.closest("[data-trigger]"), drawn = event.target.closest("[data-picture]");
   if (button) { if (button.matches("button")) does(button); }
   else if (drawn) picture(drawn.dataset.picture, drawn);
-  else if (triggered) {
-    fire(triggered, triggered.dataset.trigger, triggered.dataset.value);
-  }
+  else if (triggered) fire(triggered, triggered.dataset.trigger, triggered.dataset.value);
   else if (link && plain && "file" in link.dataset) { event.preventDefault(); save(link); }
   else if (link && plain && link.getAttribute("href").startsWith("?") && isMine(link.search)) {
     event.preventDefault();

@@ -11,6 +11,8 @@ from explorer.core.links import IGNORED, as_dropped, first_dropped, parts_of, wr
 from explorer.core.validation import repaired
 from scoring.errors import shown
 
+LONGEST_FIELD = 500
+"""Characters of a field of a form whose value an address holds."""
 _LONGEST_TOKEN = 64
 
 
@@ -60,6 +62,11 @@ def at_most(most: int) -> Callable[[str], str]:
         return repaired(value)
 
     return check
+
+
+def form_field(name: str) -> Parameter:
+    """What stands in a field of a form, as it was typed. name: of the field of the state."""
+    return text(name.replace("_", "-"), at_most(LONGEST_FIELD), name)
 
 
 def token(value: str) -> str:

@@ -286,12 +286,7 @@ class _Session(state_holder.SessionState):  # type: ignore[misc]
         return self._last[1] if key == self._last[0] else super().__getitem__(key)
 
     def __setitem__(self, key: int, value: Any) -> None:
-        if isinstance(self.blocks_config.blocks.get(key), gr.State):
-            self.state_data[key] = value
-        elif hasattr(value, "choices"):
-            self.blocks_config.blocks[key] = value
-        else:
-            self._last = key, value
+        self._last = key, value
 
     def _update_config(self, key: int) -> None:
         pass

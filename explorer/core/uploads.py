@@ -1,6 +1,8 @@
 """Files that a page sent to Gradio's route of uploads."""
 
 import json
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from gradio.utils import get_upload_folder
@@ -29,3 +31,14 @@ def uploaded_files(sent: str) -> list[Path]:
     if not files or not all(each.is_relative_to(folder) and is_file(each) for each in files):
         raise KnownError("No file was uploaded. Choose one, and try again.")
     return files
+
+
+@contextmanager
+def deleted_after(files: Sequence[Path]) -> Iterator[None]:
+    """Delete files once they were read, however that ended."""
+    try:
+        yield
+    finally:
+        for file in files:
+            with suppress(OSError):
+                file.unlink()

@@ -300,6 +300,11 @@ class Jobs(Generic[S, T]):
             self._going.add(job)
         return in_background(partial(_run, job, work))
 
+    def do(self, key: Hashable, work: Callable[[], Generator[S, None, T]]) -> None:
+        """The same, and wait for what was begun; raises as `begin`."""
+        if (thread := self.begin(key, work)) is not None:
+            thread.join()
+
     def stop(self, key: Hashable) -> None:
         """End work after its present step."""
         if (job := self._jobs.get(key)) is not None:

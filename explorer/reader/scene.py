@@ -163,6 +163,10 @@ class Scenes:
         missing = wanted.source if is_missing else ""
         return Shown(now, asked, dropped, tuple(notes), missing, unread)
 
+    def unless_first(self, query: str) -> str:
+        """An address of the Pairs tab, without "?"; "" for all pairs that are shown first."""
+        return "" if query == PairsState(self.library.sources.best).query_string else query
+
     def pairs_of(self, state: PairsState, visitor: Visitor) -> SeenPairs:
         """The pairs of a state; where outcomes are looked at, those that they are of.
 

@@ -117,3 +117,13 @@ def test_axe_finds_nothing_and_nothing_sticks_out(demo_app: str, page: Page) -> 
     page.locator("#probe-start").click()
     expect(page.locator("#probe-status .finished")).to_be_visible()
     assert violations(page, "try") == []
+
+
+def test_what_an_address_says_in_vain_goes_with_the_first_change(demo_app: str, page: Page) -> None:
+    open_app(page, f"{demo_app}/?tab=try&bogus=1&model=longer")
+    ignored = page.get_by_text("Ignored in the link: bogus=1")
+    expect(ignored).to_be_visible()
+    page.get_by_label("The current filter").check()
+    expect(page.locator("#probe-per-subset")).to_have_count(0)
+    expect(ignored).to_have_count(0)
+    expect(page.locator("#try-model")).to_have_value("longer")

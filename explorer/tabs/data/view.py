@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -13,7 +12,7 @@ from markupsafe import Markup
 from explorer.core.address_view import Regions, Sent, View
 from explorer.core.html import note, render, step_html
 from explorer.core.settings import ASSETS, Settings
-from explorer.core.uploads import uploaded_files
+from explorer.core.uploads import deleted_after, uploaded_files
 from explorer.core.work import Job, Jobs, stepping
 from explorer.data.library import Library, offers
 from explorer.data.sources import DEMO_ID
@@ -68,14 +67,11 @@ class DataView:
         Raises:
             KnownError: no file was uploaded, or too much goes on.
         """
-        [file, *_] = uploaded_files(sent.get("value", ""))
+        files = uploaded_files(sent.get("value", ""))
 
         def load(tell: Tell) -> PairTable:
-            try:
-                return self.pairs.upload(file, file.name, tell)
-            finally:
-                with suppress(OSError):
-                    file.unlink()
+            with deleted_after(files):
+                return self.pairs.upload(files[0], files[0].name, tell)
 
         return self._begun(query, visitor, load)
 

@@ -1,7 +1,6 @@
 """The Models tab: what the server shows of an address, a board or models side by side."""
 
 from collections.abc import Callable, Generator, Hashable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from pathlib import Path
@@ -14,7 +13,7 @@ from explorer.core.files import File, written_file
 from explorer.core.html import render
 from explorer.core.settings import Settings
 from explorer.core.text import text
-from explorer.core.uploads import uploaded_files
+from explorer.core.uploads import deleted_after, uploaded_files
 from explorer.core.work import Jobs, stepping
 from explorer.data.library import upload_name
 from explorer.data.search import matching_names
@@ -105,12 +104,8 @@ class ModelsView:
         library = self.boards.library
 
         def read(tell: Tell) -> str:
-            try:
+            with deleted_after(files):
                 return library.upload(before, _by_name(files), tell, visitor.owner).id
-            finally:
-                for file in files:
-                    with suppress(OSError):
-                        file.unlink()
 
         def steps() -> Generator[Step, None, str]:
             return (yield from stepping(read)).rpartition(UPLOADED)[2]

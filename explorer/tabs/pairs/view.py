@@ -157,8 +157,7 @@ class PairsView:
         if row is None or now.field is None:
             raise KnownError(text("tokens.only_own"))
         work = partial(pair_tokens, self.scenes.fields.runs, now.field, model, row, visitor)
-        if (thread := self.tokens.begin(_tokens_key(now, visitor), work)) is not None:
-            thread.join()
+        self.tokens.do(_tokens_key(now, visitor), work)
 
     def stop_tokens(self, query: str, visitor: Visitor, _sent: Sent = NOTHING_SENT) -> str:
         """End the same. Gives the same address."""

@@ -65,8 +65,7 @@ class Publishing:
             return preview(run, table, state.repo, state.name)
 
         self.sendings.forget(key)
-        if (thread := self.previews.begin(key, looking)) is not None:
-            thread.join()
+        self.previews.do(key, looking)
         return query
 
     def send(self, query: str, visitor: Visitor, sent: Sent) -> str:

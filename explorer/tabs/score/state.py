@@ -3,7 +3,7 @@
 from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
-from explorer.core.address import Address, Parameter, at_most, choice, flag, text
+from explorer.core.address import Address, Parameter, at_most, choice, flag, form_field, text
 from explorer.core.links import LONGEST_LINK
 from explorer.reader.links import named_tab, read_pairs, tab_of
 from explorer.reader.state import PairsState
@@ -15,8 +15,6 @@ from scoring.sure import TARGETS, SureRule, Target
 
 ScorePanel = Literal["new", "runs"]
 SCORE_PANELS: tuple[ScorePanel, ...] = get_args(ScorePanel)
-LONGEST_FIELD = 500
-"""Characters of a field whose value an address holds."""
 LARGEST_PAGE = 10_000
 
 
@@ -24,10 +22,6 @@ def _page(value: str) -> int:
     if not (value.isascii() and value.isdecimal() and 1 <= int(value) <= LARGEST_PAGE):
         raise ValueError(value)
     return int(value)
-
-
-def _field(name: str) -> Parameter:
-    return text(name.replace("_", "-"), at_most(LONGEST_FIELD), name)
 
 
 _NUMBERS = ("max_length", "max_tokens", "temperature")
@@ -85,17 +79,17 @@ class ScoreState(Address):
     name: str = ""
     PARAMETERS = (
         choice("panel", SCORE_PANELS),
-        _field("run"),
+        form_field("run"),
         Parameter("page", "page", _page),
-        _field("search"),
+        form_field("search"),
         flag("delete", "deleting"),
-        *map(_field, _OF_MODEL),
+        *map(form_field, _OF_MODEL),
         choice("which", SELECTION_WAYS),
-        *map(_field, ("per_subset", "seed", "failed")),
+        *map(form_field, ("per_subset", "seed", "failed")),
         text("pairs", at_most(LONGEST_LINK)),
         flag("sure", "sure"),
         choice("number", TARGETS),
-        *map(_field, ("width", "find", "repo", "name")),
+        *map(form_field, ("width", "find", "repo", "name")),
     )
 
     def settled(self) -> tuple["ScoreState", tuple[str, ...]]:

@@ -8,6 +8,7 @@ from typing import get_args
 
 import gradio as gr
 
+from explorer.core.address import LONGEST_FIELD
 from explorer.core.address_view import (
     Identify,
     Regions,
@@ -27,7 +28,6 @@ from explorer.data.typed import longest_text
 from explorer.reader.filter_html import listed_and_why
 from explorer.reader.links import compare_query, failures_query
 from explorer.reader.scene import Scene, Scenes
-from explorer.reader.state import PairsState
 from explorer.results.board import Ranking
 from explorer.results.boards import Boards
 from explorer.results.own import own_names
@@ -50,7 +50,7 @@ from explorer.tabs.score.publish_html import Publishing
 from explorer.tabs.score.published_check import check_run, published_html
 from explorer.tabs.score.report import Reported, numbers_html, progress_of, status_html
 from explorer.tabs.score.runs_list import listed_runs, run_line
-from explorer.tabs.score.state import LONGEST_FIELD, ScoreState, read_score
+from explorer.tabs.score.state import ScoreState, read_score
 from scoring.engine.templates import named_templates
 from scoring.errors import KnownError
 from scoring.hub.access import Hub
@@ -84,8 +84,7 @@ class ScoreView:
     def regions(self, query: str, visitor: Visitor, sent: Sent) -> tuple[str, Regions]:
         """The address as it is understood, and the regions of the tab."""
         state, dropped = read_score(query)
-        if state.pairs == PairsState(self.scenes.library.sources.best).query_string:
-            state = replace(state, pairs="")  # of all pairs that are shown first nothing is said
+        state = replace(state, pairs=self.scenes.unless_first(state.pairs))
         said = [text("filter.dropped", what=each) for each in dropped]
         seen, wrong = self._seen(state, visitor)
         if wrong:

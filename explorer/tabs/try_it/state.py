@@ -3,20 +3,15 @@
 from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
-from explorer.core.address import Address, Parameter, at_most, choice, several, text
+from explorer.core.address import Address, at_most, choice, form_field, several, text
 from explorer.core.links import LONGEST_LINK
 from explorer.tabs.try_it.trial import CHANGES
 from scoring.models.finding import DEMO_NAME
 
 ProbeWay = Literal["subset", "filter"]
 PROBE_WAYS: tuple[ProbeWay, ...] = get_args(ProbeWay)
-_LONGEST_FIELD = 500
 _NO_CHANGE = ""
 """Stands in an address for no change at all; without any, all are meant."""
-
-
-def _field(name: str) -> Parameter:
-    return text(name.replace("_", "-"), at_most(_LONGEST_FIELD), name)
 
 
 def _change(value: str) -> str:
@@ -45,11 +40,11 @@ class TryState(Address):
     seed: str = "0"
     change: tuple[str, ...] = CHANGES
     PARAMETERS = (
-        _field("model"),
+        form_field("model"),
         text("pairs", at_most(LONGEST_LINK)),
         choice("which", PROBE_WAYS),
-        _field("per_subset"),
-        _field("seed"),
+        form_field("per_subset"),
+        form_field("seed"),
         several("change", _change, len(CHANGES) + 1),
     )
 

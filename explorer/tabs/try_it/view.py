@@ -22,7 +22,6 @@ from explorer.data.typed import Texts, longest_text, typed_pair, typed_texts, wr
 from explorer.reader.filter_html import listed_and_why
 from explorer.reader.links import read_pairs
 from explorer.reader.scene import Scene, Scenes
-from explorer.reader.state import PairsState
 from explorer.reader.tokens_view import typed_tokens
 from explorer.runs.model_list import offered_models
 from explorer.runs.orders import ModelOrder
@@ -102,8 +101,7 @@ class TryView:
     def regions(self, query: str, visitor: Visitor, sent: Sent) -> tuple[str, Regions]:
         """The address as it is understood, and the regions of the tab."""
         state, dropped = TryState.parse(query)
-        if state.pairs == PairsState(self.scenes.library.sources.best).query_string:
-            state = replace(state, pairs="")  # of all pairs that are shown first nothing is said
+        state = replace(state, pairs=self.scenes.unless_first(state.pairs))
         said = [text("filter.dropped", what=each) for each in dropped]
         tried = self.tried.get(visitor.owner) or Tried()
         trial = tried.trial
@@ -200,8 +198,7 @@ class TryView:
         check_known(visitor, is_public=self.settings.public)
         order = ModelOrder.of({"model": TryState.parse(query)[0].model})
         work = partial(typed_tokens, self.runs, order, self._pair(sent), visitor)
-        if (thread := self.tokens.begin(visitor.owner, work)) is not None:
-            thread.join()
+        self.tokens.do(visitor.owner, work)
 
     def stop_tokens(self, query: str, visitor: Visitor, _: Sent) -> str:
         """End the same. Gives the same address."""
@@ -216,8 +213,7 @@ class TryView:
         """
         check_known(visitor, is_public=self.settings.public)
         work = partial(self._probing, TryState.parse(query)[0], visitor)
-        if (thread := self.probes.begin(visitor.owner, work)) is not None:
-            thread.join()
+        self.probes.do(visitor.owner, work)
 
     def stop_probe(self, query: str, visitor: Visitor, _: Sent) -> str:
         """End the probe after its present pack. Gives the same address."""
