@@ -62,7 +62,7 @@
     tab = opened;
     if (isOpen && isTurned) {
       if (tabIn(location.search) !== opened) write(true);
-      window.explorerViews?.get(opened)?.turned(location.search);
+      window.explorerViews?.get(opened)?.turned();
     }
     return [];
   };

@@ -372,19 +372,19 @@ const keepForm = () => {
   try { localStorage.setItem(FORM, `?${said}`); } catch { /* it is full */ }
 };
 const open = (query) => go(isMine(query) ? query : shown ?? begins(), "");
-// Where what another tab shows matters, it is part of the address.
-const turned = (query) => {
+// Where what another tab shows matters, it is part of the address. Told late of its tab, a view may be in use.
+const turned = async () => {
+  await settled();
   const beside = view.dataset.beside, other = beside && window.explorerViews.get(beside)?.shown();
-  if (!other) { open(query); return; }
-  const wanted = new URLSearchParams(isMine(query) ? query : shown ?? begins());
+  if (!other) { open(location.search); return; }
+  const wanted = new URLSearchParams(isMine(location.search) ? location.search : shown ?? begins());
   wanted.set(beside, other.slice(1));
   go(`?${wanted}`, "replace");
 };
 // What opens something else is awaited here: acts.js leads on to it.
-const act = async (action, query = shown, value = "", mode = "push") => {
+const act = (action, query = shown, value = "", mode = "push") => {
   if (["open", "upload"].includes(action)) view.dataset.awaits = "";
-  await settled();
-  return go(query, mode, { action, sent: sent(value) });
+  return stepping = settled().then(() => go(query, mode, { action, sent: sent(value) }));
 };
 // What is shown, once more, after all that is under way.
 const anew = async () => {

@@ -4,7 +4,7 @@ from contextlib import suppress
 from typing import Any
 
 import pytest
-from playwright.sync_api import Page, Route
+from playwright.sync_api import Page, Route, expect
 
 from tests.conftest import ROOT, until
 
@@ -250,6 +250,47 @@ def test_an_earlier_answer_never_takes_the_place_of_a_later_one(page: Page) -> N
     page.evaluate("answers['?q=first']()")
     page.evaluate("new Promise((go) => setTimeout(go, 50))")
     assert region.inner_text() == "?q=b"
+
+
+FORM = """<div class="view" data-tab="pairs"><div class="view-message" hidden></div>
+  <form method="get" data-mode="replace"><div data-region="form"></div></form></div>"""
+PRESSED_AT_ONCE = """(go) => {
+  const asked = [], started = [], answers = {};
+  Object.assign(window, { asked, started, answers });
+  const render = ({ query }) => new Promise((done) => {
+    asked.push(query);
+    const model = new URLSearchParams(query).get("model") ?? "demo";
+    const form = `<input type="text" id="model" name="model" value="${model}" data-action="look">
+      <button type="button" id="start" data-trigger="start">Score</button>`;
+    answers[query] = () => done({ query: query.slice(1), etags: {}, regions: { form } });
+  });
+  const trigger = (_, { query }) => started.push(query);
+  new Function("element", "server", "trigger", go)(document.body, { render }, trigger);
+  answers[asked[0]]();
+}"""
+
+
+@pytest.mark.parametrize("is_typed_first", [True, False])
+def test_what_is_typed_while_a_tab_opens_is_what_starts(is_typed_first: bool, page: Page) -> None:
+    page.route("**/*", answer)
+    page.goto(ADDRESS)
+    fill(page, FORM)
+    page.evaluate(f"() => {{ {script('idiomorph/idiomorph.min')} ; window.Idiomorph = Idiomorph }}")
+    page.evaluate(PRESSED_AT_ONCE, script("go"))
+    model = page.locator("#model")
+    expect(model).to_have_value("demo")
+    turn = "() => void window.explorerViews.get('pairs').turned()"
+    if not is_typed_first:
+        page.evaluate(turn)
+    model.fill("typed")
+    page.locator("#start").click()
+    if is_typed_first:
+        page.evaluate(turn)
+    for at in range(1, 3):
+        page.wait_for_function(f"asked.length > {at}")
+        page.evaluate(f"answers[asked[{at}]]()")
+    until(lambda: page.evaluate("started.length") == 1)
+    assert "model=typed" in page.evaluate("started[0]")
 
 
 STORED = "[localStorage.getItem('a'), localStorage.getItem('b'), sessionStorage.getItem('a')]"
