@@ -27,7 +27,6 @@ def main() -> None:
     try:
         settings = read_settings(os.environ)  # what is wrong there is said at once
         from explorer.core.served import launched, prepare_for_many
-        from explorer.core.text import text
         from explorer.core.theme import STYLES, script, theme
         from explorer.page import build_page
         from explorer.stores import open_stores
@@ -51,7 +50,8 @@ def main() -> None:
     except OSError as error:
         if "empty port" not in str(error):
             raise
-        sys.exit(text("error.port", host=settings.server_name, port=settings.server_port))
+        port = f"Port {settings.server_port} on {settings.server_name} is in use"
+        sys.exit(f"{port}. Stop what listens there, or set GRADIO_SERVER_PORT to another.")
     os._exit(0)  # nobody who is connected still holds it up
 
 

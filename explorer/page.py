@@ -16,7 +16,6 @@ from explorer.core.html import help_html, render
 from explorer.core.parts import EVENT
 from explorer.core.served import LeanBlocks, queued
 from explorer.core.settings import Settings
-from explorer.core.text import text
 from explorer.reader.links import TABS
 from explorer.reader.scene import Scenes
 from explorer.runs.visitors import Visitor
@@ -51,7 +50,7 @@ def build_page(stores: Stores) -> tuple[gr.Blocks, list[Route]]:
     """The page with its queue, laid out and wired, and the routes of its files."""
     views = views_of(stores)
     with LeanBlocks(
-        title=text("app.title"),
+        title="RewardBench Explorer",
         fill_width=True,
         fill_height=True,
         analytics_enabled=False,
@@ -121,7 +120,7 @@ def _lay_out(views: Views, settings: Settings, page: gr.Blocks) -> None:
 
 def _tab(name: str) -> gr.Tab:
     """A tab that the address names while it is open."""
-    tab = gr.Tab(text(f"tab.{name}"), id=name)
+    tab = gr.Tab("About the data" if name == "about" else name.capitalize(), id=name)
     tab.select(None, None, None, js=f"() => window.explorer.turn({json.dumps(name)})")
     return tab
 

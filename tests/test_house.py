@@ -173,7 +173,7 @@ def test_what_may_load_torch_has_use_for_it() -> None:
 def room_of(module: str) -> str:
     """The room that a module of the project stands in.
 
-    >>> room_of("scoring.hub.access"), room_of("explorer.core.text")
+    >>> room_of("scoring.hub.access"), room_of("explorer.core.html")
     ('scoring', 'core')
     """
     return module.removeprefix("explorer.").split(".")[0]
@@ -230,16 +230,15 @@ BUDGETS: dict[str, int] = {
     "scoring": 15_200,
     "explorer/core": 3_800,
     "explorer/data": 4_100,
-    "explorer/stats": 2_500,
+    "explorer/stats": 2_600,
     "explorer/results": 3_400,
     "explorer/runs": 3_100,
-    "explorer/tabs": 10_300,
+    "explorer/tabs": 10_800,
     "explorer/api": 1_500,
     "explorer": 200,
-    "tests": 58_800,
-    "templates": 2_600,
+    "tests": 58_600,
+    "templates": 2_800,
     "scripts": 1_400,
-    "text.toml": 1_200,
 }
 """Lines that a room may have, blank ones and docstrings too. A change lowers its rooms' rows to
 what it left, rounded up to a hundred; a row is raised only in a commit that says what for.
@@ -251,11 +250,11 @@ WORDS = frozenset(
 """Of names they say too little: verbs of speech, participles in place of things, adverbs."""
 MOST_NAMES = 127
 """Functions and classes whose names have one of `WORDS`: may only fall, and 60 are wanted."""
-MOST_LONG_LINES = 92
+MOST_LONG_LINES = 30
 """Lines of templates and scripts above 120 characters: may only fall."""
 _LONGEST_LINE = 120
 _OURS = [path for room in ("explorer", "scoring", "tests") for path in (ROOT / room).rglob("*")]
-_OURS += [path for path in (ROOT / "assets").glob("*.*") if path.suffix in (".js", ".toml")]
+_OURS += [path for path in (ROOT / "assets").glob("*.*") if path.suffix == ".js"]
 
 
 def budget_room(path: Path) -> str | None:
@@ -265,8 +264,7 @@ def budget_room(path: Path) -> str | None:
         if room != "explorer" or len(inner) == 1:
             return room
         return "explorer/tabs" if inner[0] == "reader" else f"explorer/{inner[0]}"
-    by_suffix = {".html": "templates", ".js": "scripts"}
-    return "text.toml" if path.name == "text.toml" else by_suffix.get(path.suffix)
+    return {".html": "templates", ".js": "scripts"}.get(path.suffix)
 
 
 def test_no_room_has_more_lines_than_its_budget() -> None:

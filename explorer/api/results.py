@@ -24,7 +24,6 @@ from explorer.api.callers import caller
 from explorer.core.files import as_json
 from explorer.core.parts import guarded
 from explorer.core.settings import Settings
-from explorer.core.text import text
 from explorer.core.validation import one_of, whole_number
 from explorer.data.filters import LONGEST_NAME
 from explorer.data.table import PairTable
@@ -289,8 +288,8 @@ def _field_of(fields: Sequence[Field], model: str) -> Field:
         if model in field.place_of:
             return field
     raise KnownError(
-        f"There are no per-pair results of a model {shown(model)} here. /leaderboard names "
-        "the models; some of them have accuracies alone. /runs names the runs."
+        f"There are no per-pair results of a model {shown(model)} here. /leaderboard names the "
+        "models; some of them have accuracies alone. /runs names the runs."
     )
 
 
@@ -396,7 +395,7 @@ def leaderboard_json(
     refused: why not all of it was measured; "" where it was.
     most: rows; None for all.
     """
-    missing = [text("board.not_measured", reason=refused)] if refused else []
+    missing = [f"Some intervals and tie groups could not be measured: {refused}"] if refused else []
     return as_json(
         {
             "source": {

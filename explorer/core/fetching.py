@@ -5,9 +5,8 @@ from collections.abc import Generator, Sequence
 from contextlib import ExitStack
 from typing import Literal
 
-from explorer.core.text import text
 from explorer.core.work import repeated, shown_as
-from explorer.core.workers import GIGABYTE, Limit, WayOut, alone
+from explorer.core.workers import ANOTHER, GIGABYTE, Limit, WayOut, alone
 from scoring.errors import KnownError
 from scoring.hub.access import Hub, Listing
 from scoring.hub.cache import cache_folder, remove_unfinished
@@ -19,6 +18,11 @@ LOOK_SECONDS, LOOK_BYTES = 30.0, GIGABYTE // 2
 FETCH_BYTES = GIGABYTE
 FETCH_SECONDS, FETCH_BYTES_A_SECOND = 60.0, 100_000
 """In how long a download must have how much, again and again."""
+_FETCHING: dict[WayOut, str] = {
+    "model": "Downloading the model",
+    "file": "Downloading the pairs",
+    "tokenizer": "Downloading the tokenizer",
+}
 
 
 def fetching(
@@ -35,14 +39,14 @@ def fetching(
     """
     missing, repo = listing.missing(names), listing.hub_id.repo
     size = sum(listing.sizes[name] for name in missing)
-    another = text(f"another.{way_out}")
+    another = ANOTHER[way_out]
     with ExitStack() as stack:
         stack.enter_context(hub.roomy(listing, size))
         if not missing:
             return str(listing.folder)
         blobs = [listing.blobs[name] for name in missing if name in listing.blobs]
         stack.callback(remove_unfinished, cache_folder(repo, listing.repo_type), blobs)
-        limit = Limit(text(f"worker.fetch_{way_out}"), None, FETCH_BYTES, way_out=way_out)
+        limit = Limit(_FETCHING[way_out], None, FETCH_BYTES, way_out=way_out)
         steps = alone(fetch_files, hub.seen(), listing, names, token, limit=limit, online=True)
         since, before = time.monotonic(), 0
 
@@ -50,13 +54,17 @@ def fetching(
             nonlocal since, before
             if step.done > size:
                 said = f"{size / 1e6:,.1f} MB"
-                raise KnownError(text("worker.endless", repo=repo, size=said, another=another))
+                raise KnownError(
+                    f"Gave up downloading {repo}: it is larger than the stated {said}. Choose "
+                    f"{another}."
+                )
             seconds = time.monotonic() - since
             if seconds > FETCH_SECONDS:
                 if step.done - before < seconds * FETCH_BYTES_A_SECOND:
                     said, rate = f"{seconds:.0f}", FETCH_BYTES_A_SECOND // 1000
                     raise KnownError(
-                        text("worker.slow", repo=repo, seconds=said, rate=rate, another=another)
+                        f"Gave up downloading {repo}: it did not reach {rate} kB/s in {said} s. "
+                        f"Try again later, or choose {another}."
                     )
                 since, before = time.monotonic(), step.done
             return step

@@ -12,7 +12,6 @@ from typing import Any
 
 from jinja2 import Environment, FunctionLoader, StrictUndefined
 
-from explorer.core.text import text
 from scoring.errors import counted
 from scoring.limits import MEGABYTE, Step
 
@@ -54,7 +53,7 @@ def _environment() -> Environment:
         lstrip_blocks=True,
         loader=FunctionLoader(_source),
     )
-    made.globals |= {"text": text, "zip": zip}
+    made.globals |= {"outcome_words": OUTCOME_WORDS, "zip": zip}
     made.filters |= {
         "n": "{:,}".format,
         "counted": lambda n, one, many="": counted(n, one, many or f"{one}s"),
@@ -232,19 +231,36 @@ def step_html(step: Step, what: str = "") -> str:
     if what:
         words = f"{what} {done:,} / {total:,}"
     elif step.doing == "fetching":
-        words = text(
-            "step.fetching",
-            done=f"{done / MEGABYTE:,.1f}",
-            total="?" if total is None else f"{total / MEGABYTE:,.1f}",
+        words = (
+            f"Fetching: {done / MEGABYTE:,.1f} of "
+            f"{'?' if total is None else f'{total / MEGABYTE:,.1f}'} MB"
         )
-    elif total is None:
-        words = text(f"step.{step.doing}", done=f"{done:,}")
+    elif step.doing == "reading":
+        rows = "Reading: " if total is None else f"{done:,} of "
+        words = rows + counted(done if total is None else total, "row", "rows")
+    elif step.doing == "loading":
+        words = "Loading the model"
+        words += "…" if total is None else f": {done:,} of {counted(total, 'weight', 'weights')}"
     else:
-        words = text(f"step.{step.doing}_of", done=f"{done:,}", total=f"{total:,}")
+        words = "Asking the Hugging Face Hub…"
     return part("step", words, min(1, done / total) if total else None)
 
 
-KEYS = ("j", "k", "r", "/", "?", "1", "2", "3", "u", "n")
+OUTCOME_WORDS = {"win": "won", "loss": "lost", "tie": "tie", "missing": "no reward"}
+"""What became of a pair."""
+
+KEYS = {
+    "j": "next pair",
+    "k": "previous pair",
+    "r": "a random pair",
+    "/": "search",
+    "?": "this help",
+    "1": "review: keep",
+    "2": "review: drop",
+    "3": "review: unsure",
+    "u": "review: undo",
+    "n": "review: next unmarked",
+}
 
 
 def help_html() -> str:

@@ -11,7 +11,6 @@ from typing import Any, TypeVar
 import gradio as gr
 
 from explorer.core.errors import user_message
-from explorer.core.text import text
 
 Callback = TypeVar("Callback", bound=Callable[..., Any])
 
@@ -56,7 +55,7 @@ def errors_shown() -> Iterator[None]:
         # A toast renders its message as HTML, images included; programs read it as it is.
         message = escape(user_message(error), quote=False)
         clear_frames(error.__traceback__)  # their variables may hold work under way
-        title = text("error.title")
+        title = "That did not work"
         raise gr.Error(message, duration=12, title=title, print_exception=False) from error
 
 

@@ -35,8 +35,8 @@ from explorer.core.address_view import START_VIEW
 from explorer.core.addresses import client_address
 from explorer.core.errors import disk_is_full
 from explorer.core.settings import ASSETS, Settings
-from explorer.core.sites import OwnSite, is_foreign
-from explorer.core.text import text
+from explorer.core.sites import FOREIGN, OwnSite, is_foreign
+from scoring.errors import counted
 
 LOOK_SECONDS = 0.01
 """After which an idle queue looks for events again. Gradio's own 0.001 take 6 % of a core."""
@@ -103,7 +103,7 @@ class LeanBlocks(gr.Blocks):  # type: ignore[misc]
         if block_fn.api_visibility == "public":
             left = get_function_params(block_fn.fn)[len(inputs) :]
             if needed := [name for name, has_default, *_ in left if not has_default]:
-                told = text("error.arguments", names=", ".join(needed))
+                told = f"This endpoint needs: {', '.join(needed)}."
                 raise gr.Error(told, print_exception=False)
             inputs += [default for _, _, default, _ in left]
         super().validate_inputs(block_fn, inputs)
@@ -127,7 +127,13 @@ def _plotly(_: Request) -> Response:
 
 def _no_address(file: dict[str, Any]) -> None:
     if is_http_url_like(str(file.get("path"))):
-        raise gr.Error(text("error.address"), print_exception=False)
+        raise gr.Error(
+            (
+                "Upload a file from your own machine: this server does not fetch files from an "
+                "address."
+            ),
+            print_exception=False,
+        )
 
 
 def _leave_out(told: dict[str, Any], names: set[str]) -> None:
@@ -149,11 +155,17 @@ def _not_taken(_: Request, error: Exception) -> Response:
         return Response()  # to nobody
     if not disk_is_full(error):
         raise error
-    return PlainTextResponse(text("error.disk"), status_code=507)
+    return PlainTextResponse(
+        (
+            "The disk of this server is full: the file was not accepted. Try again later, or "
+            "with a smaller one."
+        ),
+        status_code=507,
+    )
 
 
 def _no_endpoint(_request: Request, _error: Exception) -> Response:
-    return PlainTextResponse(text("error.endpoint"), status_code=404)
+    return PlainTextResponse("There is no such endpoint.", status_code=404)
 
 
 class OwnCors(route_utils.CustomCORSMiddleware):  # type: ignore[misc]
@@ -165,7 +177,7 @@ class OwnCors(route_utils.CustomCORSMiddleware):  # type: ignore[misc]
         if not is_foreign(headers):
             await super().__call__(scope, receive, send)
         elif "access-control-request-method" in headers:
-            await PlainTextResponse(text("error.foreign"), status_code=403)(scope, receive, send)
+            await PlainTextResponse(FOREIGN, status_code=403)(scope, receive, send)
         else:
             await self.app(scope, receive, send)
 
@@ -251,8 +263,11 @@ class WholeStreams:
 
 
 def _too_large() -> str:
-    lists = f"{MOST_POSTED_LISTS:,}"
-    return text("error.body", megabytes=MOST_POSTED_BYTES // 10**6, lists=lists)
+    lists = counted(MOST_POSTED_LISTS, "list or object", "lists and objects")
+    return (
+        f"This request is too large: the limit is {MOST_POSTED_BYTES // 10**6} MB, and {lists}, "
+        "not counting files. Upload it as a file instead."
+    )
 
 
 def _folder_bytes() -> int:
@@ -310,7 +325,12 @@ class FairQueue(queueing.Queue):  # type: ignore[misc]
         address = self._address(request)
         n_asked = sum(self._address(event.request) == address for event in self._asked)
         if address and n_asked >= MOST_OF_ADDRESS:
-            return False, text("error.crowd"), "queue_full"
+            return (
+                False,
+                "Too many requests from your address are still being answered. Try again in a "
+                "minute.",
+                "queue_full",
+            )
         pushed = await super().push(body, request, username)
         if pushed[0] and (event := self.event_ids_to_events.get(pushed[1])):
             self._asked[event] = None

@@ -8,8 +8,6 @@ from starlette.datastructures import Headers
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from explorer.core.text import text
-
 HUB = ("https://huggingface.co", "https://hf.co")
 """Sites whose pages hold that of a Space in a frame."""
 LOCAL = frozenset({"localhost", "127.0.0.1", "::1", "0.0.0.0"})  # noqa: S104 - as a page calls it
@@ -18,6 +16,11 @@ _READS = ("GET", "HEAD", "OPTIONS")
 _CLOSED = re.compile(r"/gradio_api/(dev/reload$|proxy=|file[=/]\W*\w[\w+.-]+:)")
 """Routes of Gradio that nobody needs: one for its own development, where each visitor holds a
 connection that looks 20 times a second, and those that fetch any address, without bounds."""
+
+FOREIGN = (
+    "A page of another site made this request, which only this server's own page and programs "
+    "may make. Behind a proxy, the proxy must pass on the header Host or X-Forwarded-Host."
+)
 
 
 class OwnSite:
@@ -55,11 +58,21 @@ class OwnSite:
         """Why a request is refused; "" where it is not."""
         asked = {host_name(headers[name]) for name in ("host", "origin") if name in headers}
         if self._hosts:
+            if asked <= self._hosts:
+                return ""
             names = ", ".join(sorted(self._hosts))
-            return "" if asked <= self._hosts else text("error.site", names=names)
+            return (
+                "This server answers only under these names, and to no page of another site: "
+                f"{names}. To open it under another name, set GRADIO_SERVER_NAME to it; behind a "
+                "proxy, set EXPLORER_PROXIES=1."
+            )
         if not self._any_name and not is_inner(host_name(headers.get("host", ""))):
-            return text("error.name")
-        return text("error.foreign") if is_foreign(headers) and method not in _READS else ""
+            return (
+                "This server answers only under addresses and names of a local network, such as "
+                "192.168.1.7, gpu-box or gpu-box.local. To open it under another name, set "
+                "GRADIO_SERVER_NAME to it; behind a proxy, set EXPLORER_PROXIES=1."
+            )
+        return FOREIGN if is_foreign(headers) and method not in _READS else ""
 
 
 def is_foreign(headers: Headers) -> bool:

@@ -18,7 +18,6 @@ from weakref import WeakValueDictionary
 
 from explorer.core.caches import LruCache
 from explorer.core.errors import user_message
-from explorer.core.text import text
 from scoring.errors import KnownError, Stopped
 
 S = TypeVar("S")
@@ -26,6 +25,8 @@ T = TypeVar("T")
 V = TypeVar("V")
 EVERY_SECONDS = 0.25
 """How often whoever waits for work can leave."""
+
+TRIAL_STOPPED = "Stopped before this pair was scored. Press Score this pair to score it."
 
 
 def in_background(work: Callable[[], object]) -> threading.Thread:
@@ -229,7 +230,7 @@ class Latest:
                 lambda: session not in self._answered or self._last.get(session) != number
             )
             if self._last.get(session) != number:
-                raise Stopped(text("trial.stopped"))
+                raise Stopped(TRIAL_STOPPED)
             self._answered.add(session)
         try:
             yield

@@ -28,7 +28,6 @@ from multiprocessing.connection import Connection
 from typing import Any, ClassVar, Literal
 
 from explorer.core.forks import ForkServer
-from explorer.core.text import text
 from explorer.core.work import EVERY_SECONDS
 from scoring.errors import KnownError, Stopped
 from scoring.models.memory import group_bytes, limit_memory, waited_seconds
@@ -52,8 +51,8 @@ PRELOADED = (
 _SECRET = re.compile(r"(TOKEN|SECRET|KEY|PASSWORD)(_|$)")
 """In the names of variables that no worker is given; one that is spawned forgets them at once."""
 _FORKS = ForkServer(
-    "from explorer.core import forks, workers; "
-    "forks.serve_forks({fd}, workers.PRELOADED, workers.serve)"
+    "from explorer.core import forks, workers; forks.serve_forks({fd}, workers.PRELOADED, "
+    "workers.serve)"
 )
 _GO, _STOP = b"go", b"stop"
 
@@ -67,6 +66,17 @@ TEXT_BYTES, BYTES_A_CHARACTER = 2 * GIGABYTE, 40
 
 Task = Callable[..., Any]
 WayOut = Literal["model", "file", "tokenizer"]
+ANOTHER: dict[WayOut, str] = {
+    "model": "another model",
+    "file": "other pairs",
+    "tokenizer": "another tokenizer",
+}
+"""What to choose instead."""
+_WAYS_OUT: dict[WayOut, str] = {
+    "model": "Choose another model, or fewer or shorter pairs.",
+    "file": "Choose fewer or shorter pairs.",
+    "tokenizer": "Choose another tokenizer.",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +168,10 @@ class Worker:
                     if kind == "memory":
                         raise KnownError(_too_much(limit))
                     if kind == "broke":
-                        raise KnownError(text("worker.broke", doing=limit.doing))
+                        raise KnownError(
+                            f"{limit.doing} failed because of a bug in this app; details are in "
+                            "the server's log."
+                        )
                     yield value
                     if kind == "gave":
                         pipe.send_bytes(_GO)
@@ -304,22 +317,33 @@ class _Watch:
                 and group_bytes(os.getpid()) > MOST_BYTES
             ):
                 n = _gigabytes(MOST_BYTES)
-                self.why = text("worker.together", doing=self._limit.doing, n=n)
+                self.why = (
+                    f"{self._limit.doing} was stopped: everything running here needed more than "
+                    f"{n} GB together, and this used the most. Try again in a moment."
+                )
 
 
 def _crashed(limit: Limit, reason: str) -> str:
-    another = text(f"another.{limit.way_out}")
-    return text("worker.died", doing=limit.doing, reason=reason, another=another)
+    another = ANOTHER[limit.way_out]
+    return (
+        f"{limit.doing} crashed ({reason}). Pairs scored so far are kept. Try again, or choose "
+        f"{another}."
+    )
 
 
 def _too_long(limit: Limit) -> str:
-    seconds, way_out = f"{limit.seconds:,.0f}", text(f"way_out.{limit.way_out}")
-    return text("worker.seconds", doing=limit.doing, n=seconds, way_out=way_out)
+    seconds, way_out = f"{limit.seconds:,.0f}", _WAYS_OUT[limit.way_out]
+    return (
+        f"{limit.doing} took longer than the {seconds} s allowed here, and was stopped. {way_out}"
+    )
 
 
 def _too_much(limit: Limit) -> str:
-    way_out, gigabytes = text(f"way_out.{limit.way_out}"), _gigabytes(limit.n_bytes or 0)
-    return text("worker.memory", doing=limit.doing, gigabytes=gigabytes, way_out=way_out)
+    way_out, gigabytes = _WAYS_OUT[limit.way_out], _gigabytes(limit.n_bytes or 0)
+    return (
+        f"{limit.doing} needed more than the {gigabytes} GB allowed here, and was stopped. "
+        f"{way_out}"
+    )
 
 
 def _gigabytes(n_bytes: int) -> str:

@@ -12,10 +12,9 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from explorer.core.text import text
 from explorer.data.facets import NONE, Mask
 from explorer.data.table import PairTable
-from scoring.errors import KnownError, shown
+from scoring.errors import KnownError, counted, shown
 
 ConditionKind = Literal[
     "section", "subset", "chosen_model", "rejected_model", "longer", "longer_by", "chosen_chars",
@@ -102,6 +101,23 @@ _Found = Iterator[tuple[str, str, Mask]]
 """What follows the kind in the id, the name, the mask."""
 
 
+_OF_FACET: Mapping[Named, str] = {
+    "section": "section",
+    "subset": "subset",
+    "chosen_model": "chosen from",
+    "rejected_model": "rejected from",
+}
+_OF_MARKER = {
+    "fence": "a code fence",
+    "list": "a list",
+    "heading": "a heading",
+    "bold": "bold words",
+    "table": "a table",
+    "refusal": "a refusal",
+    "apology": "an apology",
+}
+
+
 def _named(facet: Named, least: int, table: PairTable) -> _Found:
     column = table.facets[facet]
     counts = np.bincount(column.codes, minlength=len(column.names))
@@ -109,43 +125,41 @@ def _named(facet: Named, least: int, table: PairTable) -> _Found:
     for code in np.sort(largest[counts[largest] >= least]).tolist():
         name = column.names[code]
         if not (facet == "section" and name == NONE):
-            yield name, text(f"condition.{facet}", name=name), column.codes == code
+            yield name, f"{_OF_FACET[facet]} {name}", column.codes == code
 
 
 def _longer(table: PairTable) -> _Found:
     column = table.facets["longer"]
     for code, side in enumerate(column.names):
-        yield side, text(f"condition.longer_{side}"), column.codes == code
+        yield side, "equally long" if side == "equal" else f"{side} longer", column.codes == code
 
 
 def _longer_by(table: PairTable) -> _Found:
     difference = table.lengths("difference", "chars")
     for side, more in zip(_SIDES, (difference, -difference), strict=True):
-        words = text(f"condition.longer_by_{side}")
+        words = f"{side} longer by"
         for of_it, bounds, mask in _cut(more, more > 0, 3):
-            yield f"{side}:{of_it}", text("condition.longer_by", side=words, range=bounds), mask
+            yield f"{side}:{of_it}", f"{words} {bounds}", mask
 
 
 def _chosen_chars(table: PairTable) -> _Found:
     lengths = table.chars["chosen"]
     for of_it, bounds, mask in _cut(lengths, np.ones(len(lengths), dtype=bool), 4):
-        yield of_it, text("condition.chosen_chars", range=bounds), mask
+        yield of_it, f"chosen {bounds}", mask
 
 
 def _markers(table: PairTable) -> _Found:
     for marker, marked in table.markers.items():
-        what = text(f"condition.what_{marker}")
         chosen, rejected = marked
-        whose: dict[Who, Mask] = {
-            "chosen": chosen,
-            "rejected": rejected,
-            "only_chosen": chosen & ~rejected,
-            "only_rejected": rejected & ~chosen,
-            "both": chosen & rejected,
+        whose: dict[Who, tuple[str, Mask]] = {
+            "chosen": ("chosen has", chosen),
+            "rejected": ("rejected has", rejected),
+            "only_chosen": ("only chosen has", chosen & ~rejected),
+            "only_rejected": ("only rejected has", rejected & ~chosen),
+            "both": ("both have", chosen & rejected),
         }
-        for who, mask in whose.items():
-            words = text("condition.marker", who=text(f"condition.who_{who}"), what=what)
-            yield f"{marker}:{who}", words, mask
+        for who, (words, mask) in whose.items():
+            yield f"{marker}:{who}", f"{words} {_OF_MARKER[marker]}", mask
 
 
 _FAMILIES: Mapping[ConditionKind, Callable[[PairTable], _Found]] = {
@@ -173,9 +187,13 @@ def _cut(lengths: NDArray[np.signedinteger[Any]], of: Mask, parts: int) -> _Foun
         return
     cuts = np.quantile(lengths[of], np.arange(1, parts) / parts)
     edges = sorted({int(float(f"{cut:.1e}")) for cut in cuts})
-    yield f"-{edges[0]}", text("condition.up_to", high=f"{edges[0]:,}"), of & (lengths <= edges[0])
+    yield (
+        f"-{edges[0]}",
+        f"up to {counted(edges[0], 'character', 'characters')}",
+        of & (lengths <= edges[0]),
+    )
     for low, high in pairwise(edges):
-        words = text("condition.between", low=f"{low + 1:,}", high=f"{high:,}")
+        words = f"{low + 1:,}–{counted(high, 'character', 'characters')}"
         yield f"{low + 1}-{high}", words, of & (lengths > low) & (lengths <= high)
     last = edges[-1]
-    yield f"{last + 1}-", text("condition.over", low=f"{last:,}"), of & (lengths > last)
+    yield f"{last + 1}-", f"over {counted(last, 'character', 'characters')}", of & (lengths > last)

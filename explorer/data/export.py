@@ -26,10 +26,9 @@ import pyarrow.compute as pc
 
 from explorer.core.files import csv_file, jsonl_file, parquet_file
 from explorer.core.settings import DEMO_PAIRS, ROOT
-from explorer.core.text import text
 from explorer.data.facets import bytes_of_each
 from explorer.data.table import PairTable, Rows
-from scoring.errors import KnownError, shown
+from scoring.errors import KnownError, counted, shown
 from scoring.pairs.opening import take_rows
 
 Format = Literal["csv", "parquet", "jsonl"]
@@ -263,17 +262,19 @@ def snippet(table: PairTable, rows: Rows, filters: Sequence[str]) -> str:
     """
     n_source = len(table) + len(table.pairs.left_out)
     runs = _runs(np.delete(np.arange(n_source), table.pairs.left_out)[rows])
-    counts = {"n": f"{len(rows):,}", "total": f"{len(table):,}"}
     lines = [
         "from datasets import load_dataset",
         "",
-        _comment(text("snippet.selection", source=table.source, **counts)),
+        _comment(f"{len(rows):,} of the {counted(len(table), 'pair', 'pairs')} of {table.source}"),
         *(_comment(f"- {each}") for each in filters),
     ]
     if len(runs) > MOST_EXPORTED_RUNS:
         export = export_name(table, rows, "parquet")
         lines.append(
-            _comment(text("snippet.scattered", most=f"{MOST_EXPORTED_RUNS:,}", file=export))
+            _comment(
+                f"They lie in more than {counted(MOST_EXPORTED_RUNS, 'place', 'places')} of the "
+                f"source, too many to list: export them, then run this beside {export}."
+            )
         )
         lines.append(f"pairs = load_dataset('parquet', data_files={export!r}, split='train')")
     else:
@@ -297,7 +298,7 @@ def _loaded(table: PairTable) -> list[str]:
     loader = ending if ending in ("parquet", "csv") else "json"
     exact = ", keep_default_na=False" if loader == "csv" else ""
     return [
-        _comment(text("snippet.folder")),
+        _comment("The path is relative: run this in the folder it starts from."),
         f"pairs = load_dataset({loader!r}, data_files={name!r}, split='train'{exact})",
     ]
 

@@ -16,16 +16,16 @@ from weakref import WeakValueDictionary
 import pyarrow as pa
 
 from explorer.core.caches import LruCache
+from explorer.core.errors import disk_cannot_hold
 from explorer.core.fetching import fetching
 from explorer.core.settings import ASSETS, MAX_DATASET_MB, Settings
-from explorer.core.text import text
 from explorer.core.work import repeated, result_of, shown_as
 from explorer.core.workers import Limit, alone
 from explorer.data.sources import DEMO_ID, Sources, read_demo
 from explorer.data.table import PairTable
 from explorer.data.typed import longest_text, typed_pair, typed_table
 from scoring.errors import KnownError, shown
-from scoring.hub.access import DEFAULT_DATASET, Hub, HubId, Listing, first_line, parse_hub_id
+from scoring.hub.access import DEFAULT_DATASET, Hub, HubId, Listing, parse_hub_id
 from scoring.limits import MEGABYTE, Limits, Step, Tell, tell_nobody
 from scoring.pairs.checking import CheckedRows
 from scoring.pairs.opening import Pairs, checked_rows, fetch_pairs, read_pairs
@@ -119,8 +119,8 @@ class Library:
         table = self.find(item_id) if item_id else self.sources.get(None)
         if table is None:
             raise KnownError(
-                f"{shown(item_id)} is not in memory any more: others were opened since. "
-                "Choose it again."
+                f"{shown(item_id)} is not in memory any more: others were opened since. Choose it "
+                "again."
             )
         return table
 
@@ -241,8 +241,8 @@ class Library:
         """One of the few loads that this process does at once."""
         if not self._slots.acquire(blocking=False):
             raise KnownError(
-                f"This server is busy: it is loading {_LOADS_AT_ONCE} other sets of pairs. "
-                "Try again in a moment."
+                f"This server is busy: it is loading {_LOADS_AT_ONCE} other sets of pairs. Try "
+                "again in a moment."
             )
         try:
             yield
@@ -281,7 +281,7 @@ def _read_apart(
     if size < APART_BYTES:
         return checked_rows(paths, shown, default_subset, limits, tell)
     limit = Limit(
-        text("worker.read"),
+        "Reading the pairs",
         _READ_SECONDS + size / _READ_BYTES_A_SECOND,
         READ_BYTES + BYTES_A_BYTE * size,
         in_addresses=True,
@@ -295,7 +295,7 @@ def _read_apart(
             notes, left_out = result_of(shown_as(repeated(steps, Step("reading")), tell))
             table = pa.ipc.open_file(pa.memory_map(str(to))).read_all()  # stays when it is removed
     except OSError as error:
-        raise KnownError(text("worker.disk", why=first_line(error))) from error
+        raise disk_cannot_hold(error) from error
     return CheckedRows(table, notes, left_out)
 
 

@@ -16,7 +16,6 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from explorer.core.caches import LruCache, locked_cached_property
-from explorer.core.text import text
 from explorer.data.facets import (
     Coded,
     Counts,
@@ -32,6 +31,7 @@ from explorer.data.facets import (
 )
 from explorer.data.search import Query, found_by
 from scoring.benchmark import subsets_in_order
+from scoring.errors import counted
 from scoring.pairs.opening import TEXT_COLUMNS, Pairs, PairSource
 from scoring.spec import text_hash
 
@@ -73,13 +73,18 @@ class PairTable:
     @property
     def caption(self) -> str:
         """Which pairs, how many, from where and at which revision."""
-        return text(
-            f"source.pairs_{self.source.kind}",
-            n=f"{len(self):,}",
-            name=self.source.name,
-            split=self.source.split,
-            revision=self.source.revision[:12],
-        )
+        n, source = counted(len(self), "pair", "pairs"), self.source
+        name, revision = source.name, source.revision[:12]
+        words = {
+            "demo": f"Demo pairs: {n} written for this project in the style of RewardBench, not "
+            "the benchmark itself.",
+            "hub": f"{name}, split {source.split}: {n} from the Hugging Face Hub, revision "
+            f"{revision}.",
+            "file": f"Your file {name}: {n}, sha256 {revision}.",
+            "typed": "A pair you typed.",
+            "textless": f"{n} without texts: only their subsets and keys are known, from results.",
+        }
+        return words[source.kind]
 
     @property
     def remarks(self) -> tuple[str, ...]:

@@ -19,13 +19,13 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from explorer.core.caches import LruCache, read_arrays, write_arrays
+from explorer.core.errors import disk_cannot_hold
 from explorer.core.fetching import LOOK_BYTES, LOOK_SECONDS, fetching
-from explorer.core.text import text
 from explorer.core.work import Shared, repeated
 from explorer.core.workers import Limit, alone, text_limit
 from explorer.data.table import PairTable
 from scoring.errors import KnownError
-from scoring.hub.access import Hub, first_line, parse_hub_id
+from scoring.hub.access import Hub, parse_hub_id
 from scoring.limits import Step
 from scoring.models.finding import DEMO_NAME, ModelPolicy
 from scoring.models.tokenizers import SUGGESTED, FoundTokenizer, allowed_tokenizers
@@ -55,9 +55,7 @@ def locate_tokenizer(
     """
     if parse_hub_id(typed) is not None:
         hub.reachable()  # asked once, here, and not by each worker
-    limit = Limit(
-        text("worker.look_tokenizer"), LOOK_SECONDS, LOOK_BYTES, True, way_out="tokenizer"
-    )
+    limit = Limit("Inspecting the tokenizer", LOOK_SECONDS, LOOK_BYTES, True, way_out="tokenizer")
     steps = alone(look_at_tokenizer, hub.seen(), typed, policy, limit=limit, online=True)
     found: FoundTokenizer = yield from repeated(steps, Step("asking"))
     if found.listing is not None:
@@ -153,7 +151,7 @@ class TokenCounter:
             texts = Path(folder) / "texts.arrow"
             _write_texts(table, [job.done, *job.left], texts)
             limit = text_limit(
-                text("worker.count"),
+                "Counting tokens",
                 int(job.characters[job.done :].sum()),
                 in_addresses=True,
                 way_out="tokenizer",
@@ -215,4 +213,4 @@ def _write_texts(table: PairTable, stops: list[int], to: Path) -> None:
                 columns = [each.combine_chunks() for each in cut]
                 stream.write(pa.RecordBatch.from_arrays(columns, schema=schema))
     except OSError as error:
-        raise KnownError(text("worker.disk", why=first_line(error))) from error
+        raise disk_cannot_hold(error) from error

@@ -19,7 +19,6 @@ import re
 from collections.abc import Sequence
 
 from explorer.core.settings import Settings
-from explorer.core.text import text
 from explorer.core.validation import repaired
 from explorer.data.table import PairTable
 from scoring.errors import KnownError, shown
@@ -68,7 +67,7 @@ def typed_pair(conversation: object, chosen: object, rejected: object, *, longes
 
 def typed_table(pair: Pair) -> PairTable:
     """A table of that pair alone, as a file of it would be read."""
-    name, turns = text("source.typed"), [turn._asdict() for turn in pair.turns]
+    name, turns = "typed pair", [turn._asdict() for turn in pair.turns]
     row = {"id": "1", "subset": TYPED_KEY, "prompt": turns or pair.prompt}
     row |= {"chosen": pair.chosen, "rejected": pair.rejected}
     checker = Checker(name, TYPED_KEY)

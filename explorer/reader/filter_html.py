@@ -5,15 +5,15 @@ from collections.abc import Set as AbstractSet
 from typing import NamedTuple
 
 from explorer.core.html import minus, render, typed_number
-from explorer.core.text import text
 from explorer.data.conditions import condition_of
 from explorer.data.facets import FACETS, NONE, Facet
 from explorer.data.filters import LengthRange
-from explorer.data.search import LONGEST_QUERY, PLACES
+from explorer.data.search import LONGEST_QUERY, Where
 from explorer.data.table import PairTable, Rows
 from explorer.reader.scene import Scene
 from explorer.reader.state import PairsState
 from explorer.results.field import MAJORITY, Field
+from explorer.stats.duels import Cell
 from scoring.benchmark import SECTIONS, section_of
 
 MOST_SHOWN = 60
@@ -50,9 +50,44 @@ class Removable(NamedTuple):
     href: str
 
 
+KINDS: Mapping[str, str] = {
+    "losses": "Losses",
+    "ties": "Ties",
+    "missing": "Missing",
+    "near": "Near misses",
+    "confident": "Confident losses",
+    "wins": "Wins",
+    "all": "All",
+    "hard": "Most fail",
+    "telling": "Discriminating",
+    "negative": "Possibly mislabelled",
+    "every": "All",
+}
+"""Which pairs by their outcomes are listed, in words."""
+_FACETS: Mapping[Facet, str] = {
+    "section": "Section",
+    "subset": "Subset",
+    "chosen_model": "Chosen model",
+    "rejected_model": "Rejected model",
+    "longer": "Longer response",
+    "length": "Longer side by RewardBench's list",
+    "shared": "Prompt also in another subset",
+    "code": "Has code",
+    "language": "Code language",
+}
+_NAMES = {"equal": "equally long", "neutral": "neither", "none": "unknown"}
+"""Of `_WORDED` facets, where they are not their own words."""
+_PLACES: Mapping[Where, str] = {
+    "all": "in all texts",
+    "prompt": "in prompts",
+    "chosen": "in chosen",
+    "rejected": "in rejected",
+}
+
+
 def search_html(asked: PairsState) -> str:
     """The form of a search, with what is searched for."""
-    return render("reader/search.html", state=asked, longest=LONGEST_QUERY, places=PLACES)
+    return render("reader/search.html", state=asked, longest=LONGEST_QUERY, places=_PLACES)
 
 
 def filter_chips(now: Scene) -> list[Removable]:
@@ -65,8 +100,8 @@ def filter_chips(now: Scene) -> list[Removable]:
     if state.margins:
         chips.append(Removable(_margins_words(*state.margins), state.narrowed(margins=None)))
     if state.model and state.against:
-        rival = text("fails.majority") if state.against == MAJORITY else state.against
-        words = text(f"fails.cell_{state.cell}", model=rival)
+        rival = "the majority of the others" if state.against == MAJORITY else state.against
+        words = _of_cell(state.cell, rival)
         chips.append(Removable(words, state.of(state.model).narrowed(margins=state.margins)))
     return chips
 
@@ -75,8 +110,8 @@ def listed_words(now: Scene) -> list[str]:
     """By which filters a scene lists its pairs, in words, one each."""
     state, words = now.state, [each.words for each in filter_chips(now)]
     if state.shown_kind not in (None, "all", "every"):
-        whose = state.model or text("fails.all_models")
-        kind = f"{whose}: {text(f'fails.kind_{state.shown_kind}')}"
+        whose = state.model or "All models"
+        kind = f"{whose}: {KINDS[state.shown_kind]}"
         words.insert(len(words) - bool(state.model and state.against), kind)  # before the cell
     return words
 
@@ -106,38 +141,47 @@ def _of_filters(state: PairsState, table: PairTable) -> Iterator[Removable]:
             table.subsets.names if facet == "subset" else ()
         ).items():
             if len(members) > 1 and set(members) <= set(names):
-                words = f"{text('facet.section')}: {name_words('section', section)}"
+                words = f"Section: {name_words('section', section)}"
                 yield Removable(words, without(members))
                 single = [name for name in single if name not in members]
         for name in single:
-            words = f"{text(f'facet.{facet}')}: {name_words(facet, name)}"
+            words = f"{_FACETS[facet]}: {name_words(facet, name)}"
             yield Removable(words, without([name]))
     for each in state.ranges:
         left = tuple(other for other in state.ranges if other != each)
         yield Removable(_range_words(each), state.narrowed(ranges=left))
     query = state.query
     if query.words:
-        how = [text(f"search.in_{query.where}")]
-        how += [text(f"search.{name}") for name in ("regex", "case") if getattr(query, name)]
+        how = [_PLACES[query.where], *["regex"] * query.regex, *["match case"] * query.case]
         yield Removable(f"“{query.words}” ({', '.join(how)})", state.narrowed(words=""))
 
 
+def _of_cell(cell: Cell, rival: str) -> str:
+    words: dict[Cell, str] = {
+        "both": f"both this model and {rival} win",
+        "only_a": f"this model wins, {rival} does not",
+        "only_b": f"{rival} wins, this model does not",
+        "neither": f"neither this model nor {rival} wins",
+    }
+    return words[cell]
+
+
 def _range_words(one: LengthRange) -> str:
-    said = {"what": text(f"measure.{one.measure}"), "unit": text(f"unit.{one.unit}")}
+    measure = "chosen − rejected" if one.measure == "difference" else one.measure
+    unit = "characters" if one.unit == "chars" else one.unit
     if one.low is None:
-        return text("filter.at_most", high=f"{one.high:,}", **said)
+        return f"{measure} {unit} ≤ {one.high:,}"
     if one.high is None:
-        return text("filter.at_least", low=f"{one.low:,}", **said)
-    return text("filter.between", low=f"{one.low:,}", high=f"{one.high:,}", **said)
+        return f"{measure} {unit} ≥ {one.low:,}"
+    return f"{measure} {unit} {one.low:,} to {one.high:,}"
 
 
 def _margins_words(low: float | None, high: float | None) -> str:
     if low is None:
-        return text("filter.margin_at_most", high=minus(typed_number(high or 0.0)))
+        return f"margin ≤ {minus(typed_number(high or 0.0))}"
     if high is None:
-        return text("filter.margin_at_least", low=minus(typed_number(low)))
-    ends = {"low": minus(typed_number(low)), "high": minus(typed_number(high))}
-    return text("filter.margin_between", **ends)
+        return f"margin ≥ {minus(typed_number(low))}"
+    return f"margin {minus(typed_number(low))} to {minus(typed_number(high))}"
 
 
 def facets_html(now: Scene) -> str:
@@ -152,8 +196,8 @@ def facets_html(now: Scene) -> str:
 def name_words(facet: Facet, name: str) -> str:
     """How a name of a facet is called on screen."""
     if facet in _WORDED:
-        return text(f"facet.{facet}_{name}")
-    return text("facet.none") if name == NONE else name
+        return _NAMES.get(name, name)
+    return "none" if name == NONE else name
 
 
 def _facet(now: Scene, facet: Facet) -> dict[str, object] | None:
@@ -193,7 +237,7 @@ def _facet(now: Scene, facet: Facet) -> dict[str, object] | None:
     ]
     return {
         "name": facet,
-        "title": text("facet.section_and_subset" if whole else f"facet.{facet}"),
+        "title": "Section and subset" if whole else _FACETS[facet],
         "is_open": facet in _OPEN or bool(picked or sections),
         "n_picked": len(picked) + len(sections),
         "groups": groups or [(None, ticks(names))],

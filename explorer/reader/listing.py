@@ -8,12 +8,12 @@ from typing import NamedTuple
 from markupsafe import escape
 
 from explorer.core.html import render
-from explorer.core.text import text
 from explorer.data.datacard import subset_card
 from explorer.data.search import Query, first_hits
 from explorer.reader.diffs import DIFFS
 from explorer.reader.reading import PAGE_ROWS, n_pages
 from explorer.reader.scene import Scene
+from scoring.errors import counted
 
 CELL_CHARS = 140
 CELL_BYTES = 480
@@ -163,9 +163,9 @@ def reader_bar(now: Scene) -> str:
     state, listed, place = now.state, now.listed, now.place
     position = ""
     if place is not None:
-        position = text("reader.position", place=f"{place + 1:,}", n=f"{len(listed):,}")
+        position = f"{place + 1:,} of {len(listed):,}"
     elif now.key:
-        position = text("reader.outside", n=f"{len(listed):,}")
+        position = f"outside the filter · {counted(len(listed), 'pair matches', 'pairs match')}"
 
     def beside(step: int) -> str:
         """Past the end at the beginning; the first where the open pair is at no place."""
@@ -180,6 +180,6 @@ def reader_bar(now: Scene) -> str:
         position=position,
         previous=beside(-1),
         next=beside(1),
-        diffs={diff: text(f"reader.diff_{diff}") for diff in DIFFS},
+        diffs={diff: "chars" if diff == "characters" else diff for diff in DIFFS},
         links={diff: state.href(diff=diff) for diff in DIFFS},
     )

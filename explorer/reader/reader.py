@@ -15,7 +15,6 @@ import pyarrow as pa
 from markupsafe import Markup
 
 from explorer.core.html import magnitude, render
-from explorer.core.text import text
 from explorer.data.datacard import SubsetCard, data_card, subset_card
 from explorer.data.facets import count_words
 from explorer.data.rebuilding.provenance import provenance_of
@@ -37,6 +36,7 @@ from explorer.reader.markdown import LONGEST_MARKDOWN, rendered
 from explorer.reader.reading import Display
 from explorer.results.field import PairOutcome
 from scoring.benchmark import section_of
+from scoring.errors import counted
 from scoring.pairs.opening import PairSource
 from scoring.spec import decisive, is_ties
 
@@ -171,8 +171,8 @@ class Response:
     @property
     def title(self) -> str:
         """What it is called."""
-        side = text(f"side.{self.side}")
-        return side if self.number == 1 else text("reader.further", side=side, n=self.number)
+        side = self.side.capitalize()
+        return side if self.number == 1 else f"{side} {self.number}"
 
 
 def pair_html(
@@ -251,11 +251,18 @@ def _possible(
     length = sum(len(cells[name]) for name in ("prompt", "chosen", "rejected"))
     length += sum(len(each["text"]) for each in _shown_more(cells))
     if (display.rendered or display.spaces) and length > LONGEST_MARKDOWN:
-        return replace(display, rendered=False, spaces=False), [text("reader.too_long_look")]
+        return replace(display, rendered=False, spaces=False), [
+            (
+                "These texts are too long to render or to show whitespace in: this is the source "
+                "text."
+            )
+        ]
     if display.rendered and card is not None and card.language is not None:
-        return replace(display, rendered=False), [text("reader.code_as_written")]
+        return replace(display, rendered=False), [
+            "The pairs of this subset are code, shown as written."
+        ]
     if display.rendered and (display.diff != "off" or display.query.words or display.spaces):
-        return display, [text("reader.without_marks")]
+        return display, ["Rendered text shows no marks: no differences, search hits or whitespace."]
     return display, []
 
 
@@ -275,16 +282,40 @@ def marks_of(cells: Mapping[str, Any], diff: Diff, language: str) -> Marks:
     chosen, rejected = (cells[side][:LONGEST_BODY] for side in _SIDES)
     compared = automatic(chosen, rejected, cells["subset"]) if diff == "auto" else diff
     if compared == "off":
-        unlike = text("reader.unlike", share=f"{100 * LEAST_ALIKE:.0f} %")
+        unlike = (
+            f"These responses share less than {100 * LEAST_ALIKE:.0f} % of their words, so no "
+            "differences are marked."
+        )
         return Marks(note=unlike if diff == "auto" else "")
     lines = aligned(chosen, rejected, diff) if language else None
     if lines is not None:
-        note = "" if lines.is_complete else text("reader.whole_lines")
+        note = (
+            ""
+            if lines.is_complete
+            else "Too much differs to compare it all word by word: some lines are marked whole."
+        )
         return _numbered(Marks(lines.spans, lines.rows, note=note))
-    notes = [text("reader.too_many_lines", n=f"{MOST_LINES:,}")] if language else []
+    notes = (
+        [
+            (
+                f"Together these responses have more than {counted(MOST_LINES, 'line', 'lines')}, "
+                "too many to align."
+            )
+        ]
+        if language
+        else []
+    )
     spans = diff_spans(chosen, rejected, compared)
     if spans is None:
-        return Marks(note=" ".join([*notes, text("reader.too_long")]))
+        return Marks(
+            note=" ".join(
+                [
+                    *notes,
+                    "These responses are too long to compare this way, so no differences are "
+                    "marked.",
+                ]
+            )
+        )
     return _numbered(Marks(spans, note=" ".join(notes)))
 
 
@@ -298,8 +329,8 @@ def _first(each: Response, body: Body, verdicts: Sequence[PairOutcome]) -> Card:
     if len(verdicts) == 1 and not verdicts[0].rewards:
         [one] = verdicts
         tokens = getattr(one, f"{each.side}_tokens")
-        facts += [] if tokens is None else [text("reader.tokens", tokens=f"{tokens:,}")]
-        facts += [text("reader.truncated")] if getattr(one, f"{each.side}_truncated") else []
+        facts += [] if tokens is None else [counted(tokens, "token", "tokens")]
+        facts += ["truncated"] if getattr(one, f"{each.side}_truncated") else []
         reward = getattr(one, f"{each.side}_reward")
     return Card(each.side, each.title, facts, body, is_first=True, reward=reward, rank=each.rank)
 
@@ -364,14 +395,31 @@ def _decided(first: Sequence[Response], subset: str, verdicts: Sequence[PairOutc
     margin = verdicts[0].margin if len(verdicts) == 1 and verdicts[0].rewards else None
     if margin is None:
         return ""
-    right, wrong = first
-    how = "won" if margin > 0 else "lost" if margin < 0 else "tied"
-    return text(
-        f"reader.ties_{how}" if is_ties(subset) else f"reader.row_{how}",
-        right=right.title,
-        wrong=wrong.title,
-        margin=magnitude(abs(margin)),
-    )
+    (right, wrong), lead = (each.title for each in first), magnitude(abs(margin))
+    if is_ties(subset) and margin > 0:
+        decided = (
+            f"Every right response beats every wrong one: the worst right one, {right}, is {lead} "
+            f"above the best wrong one, {wrong}."
+        )
+    elif is_ties(subset):
+        rest = f"is {lead} above" if margin else "has the reward of"
+        decided = (
+            f"Not every right response beats every wrong one: the best wrong one, {wrong}, {rest} "
+            f"the worst right one, {right}."
+        )
+    elif margin > 0:
+        decided = f"{right} has the highest reward, {lead} above the best wrong response, {wrong}."
+    elif margin < 0:
+        decided = (
+            f"{wrong}, a wrong response, has the highest reward, {lead} above the best right one, "
+            f"{right}."
+        )
+    else:
+        decided = (
+            f"A right and a wrong response share the highest reward, {right} and {wrong}: the row "
+            "earns the share of right ones among those that have it."
+        )
+    return f"{decided} Further responses follow, best first."
 
 
 def _shown_more(cells: Mapping[str, Any]) -> list[Mapping[str, str]]:
@@ -381,7 +429,7 @@ def _shown_more(cells: Mapping[str, Any]) -> list[Mapping[str, str]]:
 def _facts(model: str, response: str) -> list[str]:
     encoded = response.encode(errors="replace")  # a lone surrogate is in no Arrow text
     words = count_words(pa.chunked_array([[encoded]], pa.large_binary()))[0]
-    return [model, text("reader.words", words=f"{words:,}", chars=f"{len(response):,}")]
+    return [model, f"{counted(words, 'word', 'words')} · {counted(len(response), 'char', 'chars')}"]
 
 
 def body_of(
@@ -447,7 +495,7 @@ def prompt_of(cells: Mapping[str, Any], display: Display) -> Prompt:
     n = _n_shown((len(words) for _, words in turns), MOST_SHOWN_TURNS)
     shown = [
         ShownTurn(
-            text(f"reader.speaker_{role}") if role in _SPEAKERS else role,
+            role.capitalize() if role in _SPEAKERS else role,
             role if role in _SPEAKERS else "",
             body_of(words, "prompt", display),
         )

@@ -8,7 +8,6 @@ from random import randrange
 import numpy as np
 
 from explorer.core.links import as_dropped, first_dropped
-from explorer.core.text import text
 from explorer.data.conditions import condition_of
 from explorer.data.facets import FACETS, Mask
 from explorer.data.filters import Filtered, LengthRange, matching_rows, select
@@ -33,6 +32,15 @@ from explorer.stats.duels import CELLS, cells_of
 from explorer.stats.margins import confident_losses, near_misses
 from scoring.errors import KnownError
 from scoring.hub.access import parse_hub_id
+
+FILES_GONE = (
+    "The files you added are no longer here: the server keeps those of a few visitors at a time. "
+    "Add them again to see them."
+)
+NO_TEXTS = (
+    "The texts of these pairs are not loaded: results are listed by subset and key. To read "
+    "them, open their dataset from the menu at the top."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +69,7 @@ class SeenPairs:
             KnownError: these are not at hand.
         """
         if not self.has_texts:
-            raise KnownError(text("fails.no_texts"))
+            raise KnownError(NO_TEXTS)
         return self.table
 
 
@@ -190,7 +198,7 @@ class Scenes:
     def _known(self, state: PairsState, visitor: Visitor, notes: list[str]) -> PairsState:
         """The state with whole names of models and of the demo, without files that are gone."""
         if state.results and self._results_id(state, visitor) is None:
-            notes.append(text("board.gone"))
+            notes.append(FILES_GONE)
             state = replace(state, results="")
         if state.source == DEMO_ID:
             state = replace(state, source=self.library.open(DEMO_ID).id)
@@ -209,8 +217,9 @@ class Scenes:
     ) -> tuple[PairsState, SeenPairs]:
         """The state and its pairs; those of another table where the model's results are of it."""
         is_here = not state.source or self.library.find(state.source) is not None
+        elsewhere = f"source={state.source[:120]}, which is not open here, so other pairs are shown"
         if not is_here and not state.outcomes:
-            notes.append(text("filter.no_source", source=state.source[:120]))
+            notes.append(elsewhere)
             state = replace(state, source="")
         try:
             pairs = self.pairs_of(state, visitor)
@@ -221,9 +230,10 @@ class Scenes:
             pairs = self.pairs_of(state, visitor)
         if state.source and state.source != pairs.table.id:
             notes.append(
-                text("match.other", dataset=state.source)
+                f"None of these results are of {state.source}, so the pairs they are of are shown "
+                "instead."
                 if is_here
-                else text("filter.no_source", source=state.source[:120])
+                else elsewhere
             )
             kinds = {"kind": state.kind, "field_kind": state.field_kind, "model": state.model}
             state = changed(state.on(pairs.table.id), kinds)
@@ -272,7 +282,9 @@ def _fitting(state: PairsState, pairs: SeenPairs) -> tuple[PairsState, tuple[str
         state = changed(state, {facet: tuple(name for name in names if name in known)})
     for kept in state.ranges:
         if kept.unit == "tokens" and not pairs.is_counted(kept.tokenizer):
-            dropped.append(text("filter.no_tokens", tokenizer=kept.tokenizer[:80]))
+            dropped.append(
+                f"a range of tokens of {kept.tokenizer[:80]}, which have not been counted here"
+            )
             state = replace(state, ranges=tuple(each for each in state.ranges if each != kept))
     return replace(state, source=table.id), first_dropped(dropped)
 

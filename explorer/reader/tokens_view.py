@@ -5,7 +5,6 @@ from html import escape
 
 from explorer.core.figures import Figure
 from explorer.core.html import magnitude, note, part, render
-from explorer.core.text import text
 from explorer.core.theme import figure_json
 from explorer.core.work import shown_as
 from explorer.reader.listing import harm_css
@@ -35,6 +34,9 @@ def has_tokens(field: Field, model: str) -> bool:
     return run is not None and field.has_texts and run.facts.family == "classifier"
 
 
+ONLY_OWN = "Token rewards need the model itself: choose a run of your own by a classifier."
+
+
 def pair_tokens(
     runs: Runs, field: Field, model: str, row: int, visitor: Visitor
 ) -> Generator[str, None, str]:
@@ -44,10 +46,10 @@ def pair_tokens(
         KnownError: `has_tokens` says no, or the pair has several responses.
     """
     if not has_tokens(field, model):
-        raise KnownError(text("tokens.only_own"))
+        raise KnownError(ONLY_OWN)
     [pair] = as_pairs(field.table.arrow, [row])
     if len(pair.responses) > 2:
-        raise KnownError(text("tokens.several"))
+        raise KnownError("Token rewards are shown for pairs; this row has more than two responses.")
     run = field.runs[model]
     order = card_of(run).order or ModelOrder(run.facts.model)
     rewards = yield from shown_as(runs.token_rewards(visitor, order, pair), _words)
@@ -67,7 +69,14 @@ def typed_tokens(
 
 
 def _words(now: Progress) -> str:
-    return text("tokens.waiting", n=now.ahead) if now.ahead else text("tokens.working")
+    return (
+        (
+            f"{now.ahead} ahead of you in the queue. Token rewards follow when their turn comes; "
+            "keep this page open."
+        )
+        if now.ahead
+        else "Loading the model and reading the pair…"
+    )
 
 
 def _rewards_html(rewards: TokenRewards, key: str, subset: str) -> str:
@@ -81,7 +90,17 @@ def _differs(field: Field, model: str, row: int, rewards: TokenRewards) -> str:
     known = (verdict.chosen_reward, rewards.chosen), (verdict.rejected_reward, rewards.rejected)
     most = max((abs(side.reward - given) for given, side in known if given is not None), default=0)
     least = 0.001 * max(1.0, abs(rewards.chosen.reward), abs(rewards.rejected.reward))
-    return note(text("tokens.differs", difference=magnitude(most)), "wrong") if most > least else ""
+    return (
+        note(
+            (
+                f"The last value differs from the run's reward by {magnitude(most)}: the run used "
+                "other settings."
+            ),
+            "wrong",
+        )
+        if most > least
+        else ""
+    )
 
 
 def token_figure(rewards: TokenRewards) -> Figure:
@@ -91,17 +110,17 @@ def token_figure(rewards: TokenRewards) -> Figure:
     figure = go.Figure()
     for side, found in (("chosen", rewards.chosen), ("rejected", rewards.rejected)):
         figure.add_scatter(
-            name=text(f"side.{side}"),
+            name=side.capitalize(),
             meta=side,
             x=list(range(1, len(found.tokens) + 1)),
             y=list(found.rewards),
             customdata=[escape(repr(token.piece[:_LONGEST_PIECE])) for token in found.tokens],
             mode="lines",
-            hovertemplate=text("tokens.hover", what=text("figure.reward")),
+            hovertemplate="%{customdata}<br>reward: %{y:.3f}",
         )
-    figure.update_layout(title={"text": text("tokens.figure")})
-    figure.update_xaxes(title=text("tokens.axis"))
-    figure.update_yaxes(title=text("figure.reward"))
+    figure.update_layout(title={"text": "Reward after each token"})
+    figure.update_xaxes(title="token of the response")
+    figure.update_yaxes(title="reward")
     return figure
 
 
@@ -133,7 +152,7 @@ def _side(side: SideRewards, name: str, most: float) -> dict[str, object]:
     jumps = []
     for jump in largest_jumps(side, _N_JUMPS):
         token = side.tokens[jump.place]
-        words = repr(token.piece) if token.in_response else text("tokens.end")
+        words = repr(token.piece) if token.in_response else "end of template"
         jumps.append({"words": words[:60], "change": jump.change, "reward": token.reward})
     return {
         "name": name,

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 
-from explorer.core.text import text
 from explorer.results.board_certainty import certainties, comparable, frame_of, rivals
 from explorer.results.published import Results, ResultsSource, model_url
 from explorer.runs.model_list import marks_of, size_of
@@ -16,6 +15,7 @@ from explorer.stats.matrix import OutcomeMatrix, of_models
 from explorer.stats.rules import PRIOR, PRIOR_PAIRS, RULES, Rule, RuleName
 from explorer.stats.strata import DECIMALS
 from explorer.stats.uncertainty import COMPOSITES, Uncertainty, intervals, subsets_by
+from scoring.errors import counted
 from scoring.interval import wilson
 from scoring.results.accuracies import Benchmark
 
@@ -27,6 +27,13 @@ _ENOUGH = 0.9
 _SAME = 1e-4
 """Accuracies in files are rounded to four decimals at worst."""
 _FEW_NAMES = 3
+
+
+COMPOSITE = (
+    "In RewardBench 2, Ties is a composite, not a mean over pairs: scores have unpaired "
+    "intervals and no tie groups."
+)
+"""A remark on a board."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,23 +154,50 @@ class Board:
         """What to know of the numbers, a sentence each."""
         table, said = self.table, [*self.noticed]
         if self.ties != "official":
-            changed = text("board.changed_ties", n=f"{self.rewarded:,}")
-            said.append(changed if self.rewarded else text("board.unknown_ties"))
+            changed = (
+                "Not the official rule: ties count half here, for "
+                f"{counted(self.rewarded, 'model', 'models')} with known rewards."
+            )
+            said.append(
+                changed
+                if self.rewarded
+                else (
+                    "None of these results has rewards, so ties are unknown, and how they count "
+                    "changes nothing."
+                )
+            )
         if self.missing != "left out":
-            said.append(text("board.changed_missing"))
+            said.append(
+                "Not the rule above: missing results count as lost here, as in upstream's code."
+            )
         prior = list(self.rule.zero_is_missing)
         if len(table) and prior and table[prior].isna().all(axis=None):
-            said.append(text("board.no_prior", n=f"{len(table):,}"))
+            said.append(
+                f"None of {counted(len(table), 'model', 'models')} here has results on prior "
+                "sets, so prior sets count nowhere."
+            )
         if (table["own"] & table["rank"].notna()).any():
-            said.append(text("board.own_ranks"))
+            said.append(
+                "Ranks, rank intervals and tie groups are those of the published models. A rank "
+                "in brackets is where your model would stand among them; Side by side tests it "
+                "against any of them."
+            )
         without = int((~table["by_pairs"]).sum())
         if without:
-            said.append(text("board.without_outcomes", n=f"{without:,}"))
+            said.append(
+                f"{counted(without, 'model has', 'models have')} accuracies only, without "
+                "per-pair results: how ties and missing results count makes no difference there, "
+                "and intervals are wider and unpaired."
+            )
         measured = int(table["best_rank"].notna().sum())
         if measured and rivals(table)["best_rank"].isna().any():
-            said.append(text("board.mixed", n=f"{measured:,}"))
+            said.append(
+                f"{counted(measured, 'model has', 'models have')} per-pair results and others do "
+                "not: rank intervals count the others by their unpaired intervals, and tie "
+                "groups leave them out."
+            )
         if COMPOSITES & set(self.rule.subsets) and without < len(table):
-            said.append(text("board.composite"))
+            said.append(COMPOSITE)
         return tuple(said)
 
 
@@ -320,7 +354,10 @@ def _rowless(
     left_out = outcomes.left_out if outcomes is not None else ()
     reasons = {each.file: each.reason for each in left_out if each.whole}
     return [
-        text("board.no_row", file=file, reason=reasons.get(file, text("board.no_row_reason")))
+        (
+            f"Your file {file} gives no row here: "
+            f"{reasons.get(file, 'it has no result for a pair of this benchmark')}"
+        )
         for file, each in zip(found.files, found.results, strict=True)
         if each.model not in models
     ]
@@ -356,14 +393,23 @@ class _Noticed:
         """A sentence for each."""
         said = []
         if self.not_whole:
-            n, share = f"{len(self.not_whole):,}", f"{100 * _ENOUGH:.0f}"
-            said.append(text("board.not_whole", n=n, share=share))
+            n = counted(len(self.not_whole), "model has", "models have")
+            said.append(
+                f"{n} no rank: a subset is missing, or results cover less than "
+                f"{100 * _ENOUGH:.0f} % of a section's pairs."
+            )
         if self.differ:
-            n, most = f"{len(self.differ):,}", f"{100 * self.most:.2f}"
-            said.append(text("board.differ", n=n, most=most, names=_few(self.differ)))
+            n = counted(len(self.differ), "model", "models")
+            said.append(
+                f"Per-pair results contradict the accuracies of {n}, by {100 * self.most:.2f} "
+                f"points at most; the per-pair results are used: {_few(self.differ)}"
+            )
         if self.incomplete:
-            n, names = f"{len(self.incomplete):,}", _few(self.incomplete)
-            said.append(text("board.incomplete", n=n, names=names))
+            n = counted(len(self.incomplete), "model", "models")
+            said.append(
+                f"Per-pair results contradict the accuracies of {n} but are too few; the "
+                f"accuracies are used: {_few(self.incomplete)}"
+            )
         return said
 
 

@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from explorer.core.caches import LruCache, locked_cached_property
-from explorer.core.text import text
 from explorer.core.validation import repaired
 from explorer.data.facets import Mask
 from explorer.data.filters import LONGEST_NAME
@@ -210,10 +209,24 @@ class Field:
             if pairs.hashes or not self.matrix.models:
                 return ""
             dataset = pairs.origin
-            return text("match.dataset", dataset=dataset) if dataset else text("match.unknown")
+            return (
+                (
+                    f"The files of these results hold no texts. They are of {dataset}, so they "
+                    "are shown beside no other pairs."
+                )
+                if dataset
+                else (
+                    "The files of these results hold no texts and do not say which pairs they "
+                    "are of, so they are shown beside none."
+                )
+            )
         files = [model] if model else self.matrix.models
         ways = {matched_by[each] for each in files if each in matched_by and each not in self.runs}
-        return text("match.ways", ways=" or ".join(sorted(ways))) if ways else ""
+        return (
+            f"Outcomes of files are matched to the pairs by {' or '.join(sorted(ways))}."
+            if ways
+            else ""
+        )
 
     def is_running(self, model: str) -> bool:
         """Whether the model is a run that goes on while one looks."""

@@ -11,7 +11,6 @@ from typing import NamedTuple
 
 from explorer.core.caches import LruCache
 from explorer.core.settings import Settings
-from explorer.core.text import text
 from explorer.data.sources import Candidate, Sources
 from explorer.results.published import (
     Results,
@@ -144,7 +143,7 @@ class Upstream:
     def _without_newer_second(self, first: Results, reason: str) -> Results:
         second = self._second
         if second is not None:
-            reason = text("source.second_stays", source=str(second.source), reason=reason)
+            reason = f"{second.source!s}, read earlier, stays: {reason}"
         said = LeftOut(str(_DEFAULT_SECOND), reason, whole=second is None)
         lacking = replace(first, left_out=(*first.left_out, said))
         return lacking if second is None else joined_results(lacking, second)

@@ -3,7 +3,6 @@
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from explorer.core.text import text
 from explorer.runs.cards import RunCard, card_of
 from explorer.runs.facts import began
 from explorer.runs.outcomes import results_of
@@ -51,7 +50,7 @@ def own_name(run: Run, card: RunCard | None = None) -> str:
     card: its own, where it was read.
     """
     called = (card or card_of(run)).title or run.facts.model
-    return text("board.own_run", model=printable(called), when=began(run))
+    return f"{printable(called)} (your run of {began(run)})"
 
 
 def published_as(facts: RunFacts) -> str:

@@ -11,12 +11,11 @@ from pathlib import Path
 from typing import Literal, get_args
 
 from explorer.core.settings import SECOND_SNAPSHOT, SNAPSHOT
-from explorer.core.text import text
 from explorer.results.sources import FolderSource, HubSource, Source
 from explorer.results.uploads import Uploaded
 from explorer.stats.rules import V2_PAIRS
 from scoring.benchmark import SUBSETS
-from scoring.errors import KnownError
+from scoring.errors import KnownError, counted
 from scoring.hub.access import Hub, HubId, Listing
 from scoring.limits import MEGABYTE
 from scoring.paths import is_folder
@@ -110,14 +109,15 @@ class Results:
     def caption(self) -> str:
         """Which figures, of how many models, from where and of when."""
         mine = self.own_models
-        words = text(
-            f"source.board_{self.source.kind}",
-            n=f"{len(self.models.difference(mine)):,}",
-            name=self.source.name,
-            revision=self.source.revision[:12],
-            date=self.source.date,
-        )
-        return f"{words} {text('source.board_uploaded', n=f'{len(mine):,}')}" if mine else words
+        n, name = counted(len(self.models.difference(mine)), "model", "models"), self.source.name
+        revision, date = self.source.revision[:12], self.source.date
+        words = {
+            "snapshot": f"Bundled figures: {name}, {n}, published {date}.",
+            "hub": f"{name}: {n} from the Hugging Face Hub, revision {revision}, read {date}.",
+            "folder": f"Your folder {name}: {n}.",
+        }
+        own = f" With {counted(len(mine), 'model', 'models')} from files you uploaded."
+        return words[self.source.kind] + (own if mine else "")
 
     @property
     def remarks(self) -> tuple[str, ...]:

@@ -6,7 +6,6 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
-from explorer.core.text import text
 from explorer.stats.matrix import Outcomes
 from scoring.errors import KnownError
 from scoring.limits import NO_LIMITS, Limits, Step, Tell, tell_nobody
@@ -151,9 +150,9 @@ def _kind_of(path: Path) -> SetKind | None:
 
 
 def _named(model: str) -> str:
-    return text("board.uploaded", model=model)
+    return f"{model} (uploaded)"
 
 
 def model_of_uploaded(name: str) -> str:
     """What a model of `Uploaded` is called in its file."""
-    return name.removesuffix(text("board.uploaded", model=""))
+    return name.removesuffix(" (uploaded)")

@@ -11,7 +11,6 @@ from typing import Annotated
 from filelock import FileLock, Timeout
 from pydantic import BeforeValidator, Strict, TypeAdapter
 
-from explorer.core.text import text
 from explorer.core.validation import repaired, validated
 from explorer.data.library import Library
 from explorer.data.table import PairTable
@@ -135,7 +134,7 @@ def change_card(run: Run, change: Callable[[RunCard], RunCard]) -> None:
                 raise KnownError(card.wrong)
             write_card(run.folder, change(card))
     except Timeout as error:
-        raise KnownError(text("runs.card_busy")) from error
+        raise KnownError("This run is being changed elsewhere. Try again in a moment.") from error
 
 
 @cache
@@ -175,4 +174,10 @@ def _wrong(path: Path, why: str) -> RunCard:
         owner = (path.parent / _OWNER).read_text(encoding="utf-8")
     except (OSError, ValueError):
         owner = EVERYBODY
-    return RunCard(owner, wrong=text("runs.card_wrong", why=why))
+    return RunCard(
+        owner,
+        wrong=(
+            f"This run's card.json cannot be read ({why}): its name, visibility and settings are "
+            "unknown, and nothing is written to it. Fix the file, or delete the run."
+        ),
+    )

@@ -3,15 +3,19 @@
 import time
 
 from explorer.core.html import render
-from explorer.core.text import text
 from explorer.runs.cards import card_of
+from scoring.errors import counted
 from scoring.record import Run
 from scoring.summary import tie_worth
 
 
 def tie_words(worth: float) -> str:
     """What a tie counts of a run; see `scoring.summary.tie_worth`."""
-    return text("ties.half" if worth else "ties.nothing")
+    return (
+        "A tie counts as half a win, the official rule for judges."
+        if worth
+        else "A tie does not count as a win, the official rule for all models but judges."
+    )
 
 
 def began(run: Run) -> str:
@@ -25,33 +29,34 @@ def run_facts(run: Run) -> dict[str, str]:
     Names and versions in it may be anything.
     """
     facts = run.facts
-    length = text(
-        "facts.tokens_and_side", tokens=f"{facts.max_length:,}", side=facts.truncation_side
+    length = (
+        f"{counted(facts.max_length, 'token', 'tokens')}; longer texts lose their "
+        f"{facts.truncation_side} end"
     )
     lines = {
         "model": facts.model,
         "revision": facts.revision,
-        "reading": f"{facts.family}: {facts.reading}",
-        "path": facts.path,
+        "reward": f"{facts.family}: {facts.reading}",
+        "computation": facts.path,
         "pairs": f"{facts.n_pairs:,} · {facts.pairs}",
         "selection": facts.selection,
         "device": facts.device,
         "dtype": facts.dtype,
-        "max_length": length,
-        "template": facts.template,
-        **({"tokenizer": facts.tokenizer} if facts.tokenizer else {}),
+        "max length": length,
+        "chat template": facts.template,
+        **({"tokenizer of": facts.tokenizer} if facts.tokenizer else {}),
         "ties": tie_words(tie_worth(facts.family)),
         "seed": str(facts.seed),
         "versions": ", ".join(f"{name} {version}" for name, version in facts.versions.items()),
         "started": f"{began(run)} UTC",
-        "seconds": f"{run.seconds:.1f}" if run.seconds else text("board.unknown"),
+        "seconds": f"{run.seconds:.1f}" if run.seconds else "–",
     }
     card = card_of(run)
     if card.notes:
-        lines["notes"] = " ".join(card.notes)
+        lines["resumed"] = " ".join(card.notes)
     if card.wrong:
         lines["card"] = card.wrong
-    return {text(f"facts.{name}"): value for name, value in lines.items()}
+    return lines
 
 
 def facts_html(run: Run) -> str:

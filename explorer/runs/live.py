@@ -8,10 +8,10 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 
-from explorer.core.text import text
+from explorer.core.errors import BUG
 from explorer.core.work import in_background, until_stopped
 from explorer.runs.progress import Progress, Stream
-from explorer.runs.queue import MOST_OF_ONE, MOST_WAITING
+from explorer.runs.queue import MOST_OF_ONE, MOST_WAITING, waits_enough
 from explorer.runs.store import RunStore
 from explorer.runs.visitors import Visitor
 from scoring.errors import KnownError
@@ -65,7 +65,13 @@ class LiveRun:
             self._update(Progress("refused", 0, message=str(error)))
         except Exception:
             logger.exception("a run failed")
-            self._update(Progress("refused", 0, message=text("error.bug")))
+            self._update(
+                Progress(
+                    "refused",
+                    0,
+                    message=BUG,
+                )
+            )
         finally:
             self.progress = replace(self.progress, scored=())
             self.ended.set()
@@ -132,11 +138,15 @@ class LiveRuns:
     def _refusal(self, owner: str) -> str:
         """Why an owner's run may not begin now; "" where it may."""
         if self._is_over:
-            return text("queue.over")
+            return "The server is shutting down. Try again when it is back."
         owners = [each.owner for each in self._runs.values() if not each.ended.is_set()]
         if owner and owners.count(owner) >= MOST_OF_ONE:
-            return text("queue.yours", n=MOST_OF_ONE)
-        return text("queue.full", n=MOST_WAITING) if len(owners) > MOST_WAITING else ""
+            return waits_enough(MOST_OF_ONE)
+        return (
+            f"The queue is full, with {MOST_WAITING} waiting. Try again later."
+            if len(owners) > MOST_WAITING
+            else ""
+        )
 
     def _known(self, visitor: Visitor) -> list[LiveRun]:
         with self._lock:

@@ -7,7 +7,6 @@ from functools import cache
 from typing import Any
 
 from explorer.core.settings import ASSETS, Settings
-from explorer.core.text import text
 from explorer.data.search import meant_name
 from scoring.hub.access import Hub
 from scoring.hub.cache import is_cached
@@ -98,7 +97,7 @@ def licence_note(name: str) -> str:
     lowered = name.casefold()
     for licence in listed()["licences"]:
         if any(part in lowered for part in licence["parts"]):
-            return text("modelcard.licence_base", base=licence["base"], licence=licence["licence"])
+            return f"Built from {licence['base']} by its name: {licence['licence']}"
     return ""
 
 
@@ -158,10 +157,14 @@ def offered_models(settings: Settings, hub: Hub) -> list[tuple[str, str]]:
 
     Without a network it is said which are not on this machine.
     """
-    first = [(text("score.model_demo"), DEMO_NAME)]
+    first = [("Demo model (bundled, tiny)", DEMO_NAME)]
     if settings.models:
         return [*first, *((name, name) for name in settings.models if name != DEMO_NAME)]
-    rules = [(text(f"score.baseline_{name}"), name) for name in BASELINES]
+    rules = [
+        ("Baseline: random", "random"),
+        ("Baseline: the longer response", "longer"),
+        ("Baseline: the shorter response", "shorter"),
+    ]
     away = {each.id for each in model_list() if hub.reason and not is_cached(each.id)}
 
     def place(each: ModelEntry) -> tuple[object, ...]:
@@ -176,7 +179,7 @@ def offered_models(settings: Settings, hub: Hub) -> list[tuple[str, str]]:
 def _words(entry: ModelEntry, *, is_away: bool) -> str:
     size = f"{entry.billions:g}"
     if entry.why_not:
-        return text("score.model_words_not", model=entry.id, size=size)
+        return f"{entry.id} · {size}B · cannot run here"
     if is_away:
-        return text("score.model_words_away", model=entry.id, size=size)
-    return text("score.model_words", model=entry.id, size=size, family=entry.family)
+        return f"{entry.id} · {size}B · not on this machine"
+    return f"{entry.id} · {size}B · {entry.family}"

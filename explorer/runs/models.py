@@ -13,7 +13,6 @@ from pathlib import Path
 from explorer.core.caches import LruCache
 from explorer.core.fetching import LOOK_BYTES, LOOK_SECONDS, fetching
 from explorer.core.settings import Settings
-from explorer.core.text import text
 from explorer.core.work import repeated, result_of
 from explorer.core.workers import (
     BYTES_A_CHARACTER,
@@ -89,7 +88,7 @@ class WarmModel:
             KnownError: the template fails, or limits are met.
         """
         given = (pairs, settings, source, selection, self._strict)
-        limit = self._limit(text("worker.ready"), pairs)
+        limit = self._limit("Preparing the pairs", pairs)
         ready: Ready = yield from self._worker.run(make_ready, *given, limit=limit)
         return ready
 
@@ -104,7 +103,7 @@ class WarmModel:
             KnownError: one cannot be scored, or the worker died.
         """
         n_bytes = SCORE_BYTES if self._strict and self._on_cpu else None
-        limit = Limit(text("worker.score"), None, n_bytes, self._on_cpu)
+        limit = Limit("Scoring", None, n_bytes, self._on_cpu)
         yield from self._worker.run(score_packs, plan, frozenset(done), folder, limit=limit)
 
     def token_rewards(self, pair: Pair) -> Generator[None, None, TokenRewards]:
@@ -113,7 +112,7 @@ class WarmModel:
         Raises:
             KnownError: the model has none, or limits are met.
         """
-        limit = self._limit(text("worker.tokens"), [pair])
+        limit = self._limit("Computing token rewards", [pair])
         rewards: TokenRewards = yield from self._worker.run(reward_tokens, pair, limit=limit)
         return rewards
 
@@ -168,7 +167,7 @@ class ModelStore:
             return present_device(self._settings.device)
         with self._looking:
             if self._device is None:
-                limit = Limit(text("worker.device"), LOOK_SECONDS)
+                limit = Limit("Inspecting the device", LOOK_SECONDS)
                 asked = self._settings.device
                 self._device = result_of(alone(look_at_device, asked, limit=limit))
         return self._device.now(self._held)
@@ -228,14 +227,14 @@ class ModelStore:
         self.release()
         # The key is for the servers that the owner named.
         self._worker = Worker(knows=[KEY_VARIABLE] if spec.url else ())
-        limit = Limit(text("worker.device"), LOOK_SECONDS)
+        limit = Limit("Inspecting the device", LOOK_SECONDS)
         looking = self._worker.run(look_at_device, self._settings.device, limit=limit)
         self._device = device = yield from repeated(looking, Step("loading"))
         before = self._worker.resident_bytes()
         dtype = chosen_dtype(settings.dtype, has_bf16=device.has_bf16, family=preview.family)
         weights = max(preview.memory_bytes(dtype), preview.weight_bytes)
         limit = Limit(
-            text("worker.load"),
+            "Loading the model",
             LOAD_SECONDS + weights / LOAD_BYTES_A_SECOND,
             2 * weights + TEXT_BYTES,
             device.kind == "cpu",
@@ -273,7 +272,7 @@ class ModelStore:
             self._hub.reachable()
             self._hub.room.clear(MOST_CONFIG_BYTES)
         given = (self._hub.seen(), order.model, policy, _asked(visitor, order))
-        limit = Limit(text("worker.look_model"), LOOK_SECONDS, LOOK_BYTES, in_addresses=True)
+        limit = Limit("Inspecting the model", LOOK_SECONDS, LOOK_BYTES, in_addresses=True)
         steps = alone(look_at_model, *given, limit=limit, online=True, slots=self._looks)
         looked: Looked = yield from repeated(steps, first)
         return looked

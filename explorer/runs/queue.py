@@ -4,8 +4,7 @@ import threading
 import time
 from typing import Self
 
-from explorer.core.text import text
-from scoring.errors import KnownError
+from scoring.errors import KnownError, counted
 
 MOST_WAITING = 24
 """People who wait hold a thread of the server each."""
@@ -13,6 +12,12 @@ MOST_OF_ONE = 2
 """Places in the queue of one owner."""
 MOST_OF_ADDRESS = 8
 """Of all who come from one address, where addresses tell people apart: owners can be made up."""
+
+
+def waits_enough(n: int) -> str:
+    """That somebody has all the places that one may have."""
+    places = counted(n, "place", "places")
+    return f"You already have {places} in the queue. Stop one, or wait."
 
 
 class Queue:
@@ -34,11 +39,13 @@ class Queue:
         """
         with self._changed:
             if len(self._turns) > MOST_WAITING:
-                raise KnownError(text("queue.full", n=MOST_WAITING))
+                raise KnownError(
+                    f"The queue is full, with {MOST_WAITING} waiting. Try again later."
+                )
             if owner and sum(turn.owner == owner for turn in self._turns) >= MOST_OF_ONE:
-                raise KnownError(text("queue.yours", n=MOST_OF_ONE))
+                raise KnownError(waits_enough(MOST_OF_ONE))
             if address and sum(each.address == address for each in self._turns) >= MOST_OF_ADDRESS:
-                raise KnownError(text("queue.yours", n=MOST_OF_ADDRESS))
+                raise KnownError(waits_enough(MOST_OF_ADDRESS))
             turn = Turn(self, owner, address, is_short=is_short)
             self._turns.append(turn)
             return turn
@@ -55,7 +62,7 @@ class Queue:
         while not turn.wait(seconds):
             if not turn.is_after_own():
                 turn.leave()
-                raise KnownError(text("queue.busy"))
+                raise KnownError("The device is busy with a run. Try again later.")
         return turn
 
 

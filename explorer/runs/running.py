@@ -8,9 +8,9 @@ from contextlib import closing, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from explorer.core.errors import BUG
 from explorer.core.settings import Settings
-from explorer.core.text import text
-from explorer.core.work import result_of, shown_as
+from explorer.core.work import TRIAL_STOPPED, result_of, shown_as
 from explorer.data.table import PairTable
 from explorer.runs.cards import RunCard, card_of, change_card, write_card
 from explorer.runs.gpu_calls import PlacedModel
@@ -18,7 +18,7 @@ from explorer.runs.live import LiveRuns
 from explorer.runs.models import WarmModel
 from explorer.runs.orders import ModelOrder
 from explorer.runs.progress import Progress, Stream
-from explorer.runs.scorers import Scorers
+from explorer.runs.scorers import USED_UP, Scorers
 from explorer.runs.selections import Selection, selected_by_keys
 from explorer.runs.store import RunStore
 from explorer.runs.visitors import Visitor
@@ -33,6 +33,18 @@ from scoring.sure import SureInterval, SureRule, Watch
 from scoring.tasks import Ready
 
 logger = logging.getLogger(__name__)
+
+NO_PAIRS = (
+    "No pairs are selected. Widen the filter on the Pairs tab, or choose a number per subset."
+)
+
+
+def press_to_load(model: str) -> str:
+    """What is told where a model would have to be loaded for what is typed."""
+    return (
+        f"Press Score this pair to load {shown(model)}. The numbers below are for what was scored "
+        "last."
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +90,12 @@ class Runs:
         """
         self.check_pairs(selection.n_pairs)
         if sure is not None and selection.n_several:
-            raise KnownError(text("sure.several", n=f"{selection.n_several:,}"))
+            raise KnownError(
+                "Stop when sure does not take rows with several chosen or several rejected "
+                "responses yet, and "
+                f"{counted(selection.n_several, 'such row is', 'such rows are')} selected: score "
+                "all rows, or choose pairs."
+            )
         pairs = as_pairs(selection.table.arrow, selection.rows.tolist())
         yield from self._turn(visitor, order, pairs, selection, sure=sure)
 
@@ -105,8 +122,8 @@ class Runs:
             raise KnownError(card.wrong)
         if order is None:
             raise KnownError(
-                "What this run was asked for is not known, so it cannot go on here. Go on with it "
-                "on the command line (--resume), or score anew."
+                "What this run was asked for is not known, so it cannot go on here. Go on with "
+                "it on the command line (--resume), or score anew."
             )
         table = table_of(run)
         _, keys = run.plan()
@@ -140,7 +157,7 @@ class Runs:
 
         def check(_: None) -> None:
             if is_stopped():
-                raise Stopped(text("trial.stopped"))
+                raise Stopped(TRIAL_STOPPED)
 
         with self.scorers.brief(visitor, is_wanted) as turn:
             if only_warm:
@@ -148,7 +165,7 @@ class Runs:
             else:
                 model = result_of(self.scorers.load(visitor, order, turn))
             if model is None:
-                raise KnownError(text("trial.press", model=shown(order.model)))
+                raise KnownError(press_to_load(order.model))
             return result_of(shown_as(_rewarding(model, order, pairs), check))
 
     def loading_rewards(
@@ -184,7 +201,11 @@ class Runs:
             with closing(model.packs(ready.plan)) as packs:
                 for pack in packs:
                     rows, used_up = pack.rows if pack else (), self.scorers.used_up(visitor, turn)
-                    yield Rewarded(rows, ready.facts, text("score.used_up") if used_up else "")
+                    yield Rewarded(
+                        rows,
+                        ready.facts,
+                        USED_UP if used_up else "",
+                    )
                     if used_up:
                         return
 
@@ -209,7 +230,7 @@ class Runs:
             KnownError: they are too many, or none.
         """
         if not n_pairs:
-            raise KnownError(text("score.none_selected"))
+            raise KnownError(NO_PAIRS)
         most = self._settings.max_pairs
         if most is not None and n_pairs > most:
             raise KnownError(
@@ -221,7 +242,7 @@ class Runs:
         """Whether a run would belong to somebody; on one's own machine it is everybody's."""
         self.scorers.quotas.check(visitor)
         if self._settings.public and not (visitor.owner and visitor.session):
-            raise KnownError(text("score.not_known_yet"))
+            raise KnownError("The page is still loading. Press again in a moment.")
 
     def _turn(
         self,
@@ -247,7 +268,7 @@ class Runs:
                     lambda _: loading,
                 )
             except Stopped:
-                yield replace(progress, stage="refused", message=text("score.stopped_early"))
+                yield replace(progress, stage="refused", message="stopped before the first pair.")
                 return
             worth = tie_worth(model.spec.family)
             watch = None if sure is None else Watch(subsets, seed, sure, worth)
@@ -257,7 +278,7 @@ class Runs:
             def assess(progress: Progress, newly: Sequence[ScoredPair]) -> Progress:
                 turn.seconds = progress.seconds_left
                 if self.scorers.used_up(visitor, turn):
-                    progress = replace(progress, message=text("score.used_up"))
+                    progress = replace(progress, message=USED_UP)
                 return replace(progress, sure=watch.add(newly)) if watch else progress
 
             with nullcontext() if former else locked(folder):
@@ -319,8 +340,8 @@ def _begin(folder: Path, ready: Ready, keys: Sequence[str], card: RunCard) -> _B
     except OSError as error:
         shutil.rmtree(folder, ignore_errors=True)
         raise KnownError(
-            f"Runs cannot be kept on this disk: {error.strerror or first_line(error)}. "
-            "Make room, or set EXPLORER_HOME to a folder that can be written."
+            f"Runs cannot be kept on this disk: {error.strerror or first_line(error)}. Make room, "
+            "or set EXPLORER_HOME to a folder that can be written."
         ) from error
     return _Begun(run, ready.plan)
 
@@ -405,7 +426,10 @@ def _recorded(begun: _Begun, model: WarmModel | PlacedModel, assess: _Assess) ->
     except Exception:
         status = "failed"
         logger.exception("run %s failed", run.id[:15])
-        progress = replace(progress, message=text("error.bug"))
+        progress = replace(
+            progress,
+            message=BUG,
+        )
     finally:
         if status != "failed" and len(progress.scored) == total:
             status, progress = "finished", replace(progress, message="")

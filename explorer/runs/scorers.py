@@ -5,8 +5,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 
 from explorer.core.settings import Settings
-from explorer.core.text import text
-from explorer.core.work import shown_as
+from explorer.core.work import TRIAL_STOPPED, shown_as
 from explorer.runs.gpu_calls import PlacedModel
 from explorer.runs.models import ModelStore, WarmModel
 from explorer.runs.orders import ModelOrder
@@ -24,6 +23,8 @@ LEAST_SECONDS = 3.0
 """That a run's turn counts for, however short: what it leaves on the disk stays there."""
 BRIEF_SECONDS = 1.0
 """How long what is short waits for others' turns to end."""
+
+USED_UP = "You have used up your scoring time for this hour."
 
 
 class Scorers:
@@ -93,7 +94,7 @@ class Scorers:
         with self._queue.first(owner, BRIEF_SECONDS, visitor.address) as turn:
             try:
                 if not is_wanted():
-                    raise Stopped(text("trial.stopped"))
+                    raise Stopped(TRIAL_STOPPED)
                 yield turn
             finally:
                 self.quotas.spend(visitor, turn.lasted)
@@ -110,7 +111,7 @@ class Scorers:
 
         def bounded(step: Step) -> Step:
             if self.used_up(visitor, turn):
-                raise KnownError(text("score.used_up"))
+                raise KnownError(USED_UP)
             return step
 
         return (yield from shown_as(self.models.load(visitor, order), bounded))

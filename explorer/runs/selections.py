@@ -6,13 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from explorer.core.text import text
 from explorer.core.validation import one_of, whole_number
 from explorer.data.filters import rows_per_subset
 from explorer.data.table import PairTable, Rows
 from explorer.data.typed import Texts
 from explorer.runs.orders import MOST_SEED
-from scoring.errors import KnownError, shown
+from scoring.errors import KnownError, counted, shown
 from scoring.pairs.opening import n_responses
 
 LONGEST_KEYS = 2_000_000
@@ -50,13 +49,13 @@ class Selection:
 
 def selected_as_listed(table: PairTable, rows: Rows, words: str) -> Selection:
     """The rows that the Pairs tab lists. words: by which filters; "" for none."""
-    described = text("score.selection_filter", filters=words or text("score.no_filter"))
+    described = f"{words or 'all pairs'}"
     return Selection(table, np.sort(rows), described)
 
 
 def selected_per_subset(table: PairTable, n: int, seed: int) -> Selection:
     """So many rows of each subset, drawn with a seed."""
-    words = text("score.selection_subset", n=n, seed=seed)
+    words = f"{n} from each subset, seed {seed}"
     return Selection(table, rows_per_subset(table, n, seed), words)
 
 
@@ -68,7 +67,7 @@ def _selected_failures(table: PairTable, lost: Lost, model: object) -> Selection
             f"The results of {shown(model)} are not of the pairs that are open. Choose another "
             "model, or open its pairs on the Pairs tab."
         )
-    return Selection(table, rows, text("score.selection_failed", model=str(model)))
+    return Selection(table, rows, f"failed by {model!s}")
 
 
 def selected_by_typed_keys(table: PairTable, typed: object) -> Selection:
@@ -102,7 +101,7 @@ def selected_by_keys(table: PairTable, keys: Sequence[str]) -> Selection:
             f"the list on the Pairs tab shows them, such as {table.example_keys}."
         )
     rows = np.array([row for row in found if row is not None], np.int64)
-    return Selection(table, rows, text("score.selection_keys", n=f"{len(rows):,}"))
+    return Selection(table, rows, f"{counted(len(rows), 'pair', 'pairs')} by key")
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,9 +142,12 @@ class Choice:
         if self.which == "typed":
             own = typed(self.conversation, self.chosen, self.rejected)
             texts = (str(self.conversation), str(self.chosen), str(self.rejected))
-            return Selection(own, np.arange(len(own)), text("score.selection_typed"), texts)
+            return Selection(own, np.arange(len(own)), "a typed pair", texts)
         if self.which == "failed" and not self.model:
-            raise KnownError(text("score.choose_failed"))
+            raise KnownError(
+                "Choose the model whose failures to score. To choose among models with published "
+                "results, read those on the Pairs tab first."
+            )
         table = opened()
         if self.which == "filter":
             return selected_as_listed(table, *listed())
@@ -154,6 +156,6 @@ class Choice:
         if self.which == "failed":
             return _selected_failures(table, lost, self.model)
         one_of("way to choose pairs", SELECTION_WAYS, self.which)
-        seed = whole_number(text("score.seed"), self.seed, 0, MOST_SEED)
-        n = whole_number(text("score.per_subset"), self.per_subset, 1, MOST_PER_SUBSET)
+        seed = whole_number("Seed", self.seed, 0, MOST_SEED)
+        n = whole_number("Pairs per subset", self.per_subset, 1, MOST_PER_SUBSET)
         return selected_per_subset(table, n, seed)

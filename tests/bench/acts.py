@@ -9,7 +9,6 @@ from functools import partial
 from itertools import cycle, islice, repeat
 from typing import Any
 
-from explorer.core.text import text
 from explorer.data.facets import FACETS, Facet
 from explorer.data.filters import LengthRange
 from explorer.data.lengths import MEASURED, measures_of
@@ -72,7 +71,7 @@ class Visitor:
             "sort": self._sorts(),
             "turn a page": self._turns(),
             "jump to a page": _on(self._read(), lambda now: now.narrowed(page=self._page())),
-            "next pair": _on(self._read(), lambda _: text("reader.next")),
+            "next pair": _on(self._read(), lambda _: "Next pair (j)"),
             "random pair": _on(self._read(), lambda now: self._narrowed(now, random=True)),
             "open a pair": _on(self._read(), lambda now: now.href(key=self._key(), page=1)),
             "marks of what differs": _on(self._read(), lambda now: now.href(diff=one_of(DIFFS))),

@@ -33,7 +33,6 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 import numpy as np
 
 from explorer.core.settings import Settings, read_settings
-from explorer.core.text import text
 from explorer.page import build_page
 from explorer.reader.links import tab_of
 from explorer.runs.orders import ModelOrder
@@ -105,7 +104,7 @@ def browse(visitor: Visitor, measured: Measured, is_over: Callable[[], bool], se
     acts: tuple[Callable[[], None], ...] = (
         lambda: look("facet", pairs.state.narrowed(subset=(choose.choice(SUBSETS),))),
         lambda: look("search", pairs.state.narrowed(words=choose.choice(WORDS))),
-        lambda: look("next pair", links_in(pairs["steps"], text("reader.next"))[0]),
+        lambda: look("next pair", links_in(pairs["steps"], "Next pair (j)")[0]),
         lambda: look("reset", pairs.state.unfiltered().href()),
         lambda: look("board", "?tab=models"),
         lambda: look("compare", f"?tab=models&panel=compare&a={models[0]}&b={models[1]}"),

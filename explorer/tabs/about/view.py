@@ -10,18 +10,18 @@ from explorer.data.rebuilding.recipes import untraced
 from explorer.runs.visitors import Visitor
 from scoring.benchmark import SECTIONS
 
-SUBSET_COLUMNS = (
-    "subset",
-    "description",
-    "pairs",
-    "raw",
-    "collected",
-    "weight",
-    "length",
-    "found",
-    "origin",
-)
-"""Of the table of subsets; how each is headed stands in about.*."""
+SUBSET_COLUMNS = {
+    "subset": "Subset, and its name in the data",
+    "description": "What it is",
+    "pairs": "Pairs",
+    "raw": "Raw split",
+    "collected": "Before filtering",
+    "weight": "Weight",
+    "length": "Longer by upstream",
+    "found": "Found in published files",
+    "origin": "Source and licence",
+}
+"""Of the table of subsets, and how each is headed."""
 
 
 @cache

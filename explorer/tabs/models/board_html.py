@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from explorer.core.html import points, render
-from explorer.core.text import text
 from explorer.data.search import matching_names
 from explorer.reader.links import failures_query
 from explorer.reader.state import PairsState
-from explorer.results.board import Board, BoardRow, benchmark_of
+from explorer.results.board import COMPOSITE, Board, BoardRow, benchmark_of
 from explorer.results.board_certainty import rivals
 from explorer.results.published import Results
 from explorer.runs.sections import summary_of
@@ -19,7 +18,7 @@ from explorer.stats.aggregate import Counted, settled
 from explorer.stats.rules import V1
 from explorer.stats.uncertainty import subsets_by
 from explorer.tabs.models.charts import LengthBias, length_bias, lengths_of
-from explorer.tabs.models.exports import BOARD_FORMATS
+from explorer.tabs.models.exports import BOARD_FORMATS, BoardFormat
 from explorer.tabs.models.ranked import (
     MOST_BOARD_ROWS,
     Ranked,
@@ -28,21 +27,18 @@ from explorer.tabs.models.ranked import (
     shown_columns,
 )
 from explorer.tabs.models.state import (
-    BOARD_BENCHMARKS,
     DIGITS,
     FACTS,
     LETTERS,
-    MISSING,
     MODEL_TYPES,
-    MODELS_PANELS,
     MOST_MODELS,
-    RULE_OPTIONS,
     TABLES,
-    TIES,
+    BoardTable,
     ModelsState,
     type_of,
     type_words,
 )
+from scoring.errors import counted
 from scoring.interval import wilson
 from scoring.record import Run
 
@@ -100,7 +96,7 @@ def board_html(now: Ranked) -> str:
         measured=any(line.group for line in lines),
         widest=_widest_ends([line.row for line in lines]) if by == "score" else 0,
         type_words=type_words,
-        unknown=text("board.unknown"),
+        unknown="–",
         total=len(board.table),
         left_out=len(rows) - MOST_BOARD_ROWS,
     )
@@ -183,6 +179,65 @@ def _cell(row: BoardRow, column: str, digits: int) -> tuple[str, str]:
     return f"{100 * value:.{digits}f}", ends
 
 
+_PANELS = {
+    "board": "Leaderboard",
+    "compare": "Side by side",
+    "scatter": "Margins",
+    "agreement": "Agreement",
+    "ensembles": "Ensembles",
+}
+_TABLES: dict[BoardTable, str] = {
+    "sections": "Sections",
+    "subsets": "Subsets",
+    "prior": "Prior sets",
+}
+_OPTIONS: dict[str, dict[Any, str]] = {
+    "benchmark": {"v1": "RewardBench", "v2": "RewardBench 2"},
+    "rule": {
+        "official": "official",
+        "paper": "as in the paper",
+        "prior-full": "prior sets at full weight",
+    },
+    "ties": {"official": "official: half for judges, else nothing", "half": "half for all"},
+    "missing": {
+        "left out": "left out",
+        "loss": "counted as lost, as in upstream's code",
+    },
+}
+"""Field -> its options in words."""
+_FORMATS: dict[BoardFormat, str] = {
+    "csv": "CSV",
+    "parquet": "Parquet",
+    "md": "Markdown",
+    "tex": "LaTeX",
+}
+_DOING = {
+    "reading": "Reading per-pair results, files:",
+    "measuring": "Measuring ranks and ties, steps:",
+}
+PAIRED = (
+    "Below each score stands its 95 % interval: how far it could move if the benchmark had drawn "
+    "other prompts of the same kind (Wilson's interval, by subset; pairs with the same prompt, "
+    "and one HumanEval problem in its six languages, count as one draw)."
+)
+RANKED = (
+    "Below each rank stands its 95 % interval, for that model alone and not for all ranks at "
+    "once. Models in one tie group could not be told from its best at the 5 % level (paired "
+    "tests between every two models, Holm-corrected); this does not say that they are equally "
+    "good, nor how they do on other data."
+)
+_UNPAIRED = (
+    "Intervals in brackets are binomial 95 % intervals of each score alone, from its number of "
+    "pairs. They are mostly wider than those from per-pair results, and overlap does not show "
+    "that two models are equal."
+)
+__UNPAIRED_PRIOR = (
+    "For prior sets only accuracies are known, not per-pair results. A score that includes them "
+    "has the wider binomial interval in brackets, without rank intervals or tie groups; sections "
+    "have their own where their pairs were read."
+)
+
+
 def bar_html(
     now: Ranked, state: ModelsState, results: Results, notes: Sequence[str], link_base: str
 ) -> str:
@@ -193,11 +248,16 @@ def bar_html(
     """
     board = now.board
     kinds = {type_of(each) for each in board.model_types} | {*state.types}
-    has_own, total = board.table["own"].any(), f"{len(board.table):,}"
-    n_rows = f"{len(now.rows):,}"
-    count = text("board.count_own" if has_own else "board.count", n=n_rows, total=total)
+    count = f"{len(now.rows):,} of {counted(len(board.table), 'model', 'models')}"
+    count += ", including your runs and files" if board.table["own"].any() else ""
     if not now.unread and not len(board.table):
-        notes = [*notes, text("board.no_results", rule=board.rule.title)]
+        notes = [
+            *notes,
+            (
+                f"No results for the rule {board.rule.title}: neither the published accuracies "
+                "nor the per-pair results read so far cover it."
+            ),
+        ]
     return render(
         "tabs/models/bar.html",
         state=state,
@@ -217,23 +277,17 @@ def bar_html(
 
 def panel_names() -> dict[str, str]:
     """The board and the ways to compare, as they are called."""
-    return {panel: text(f"models.panel_{panel}") for panel in MODELS_PANELS}
+    return dict(_PANELS)
 
 
 def _choices(state: ModelsState) -> dict[str, dict[Any, str]]:
     """Field -> the names of its options."""
-    options: dict[str, Sequence[str]] = {
-        "benchmark": BOARD_BENCHMARKS,
-        "table": TABLES if state.benchmark == "v1" else TABLES[:1],
-        "rule": RULE_OPTIONS,
-        "ties": TIES,
-        "missing": MISSING,
+    tables = TABLES if state.benchmark == "v1" else TABLES[:1]
+    return {
+        **_OPTIONS,
+        "table": {each: _TABLES[each] for each in tables},
+        "digits": {each: str(each) for each in DIGITS},
     }
-    choices: dict[str, dict[Any, str]] = {
-        field: {each: text(f"board.{field}_{_key(each)}") for each in values}
-        for field, values in options.items()
-    }
-    return {**choices, "digits": {each: str(each) for each in DIGITS}}
 
 
 def status_html(now: Ranked, *, is_fetching: bool) -> str:
@@ -241,7 +295,7 @@ def status_html(now: Ranked, *, is_fetching: bool) -> str:
     return render(
         "tabs/models/status.html",
         going=now.step,
-        doing=text(f"board.{now.step.doing}") if now.step else "",
+        doing=_DOING[now.step.doing] if now.step else "",
         refused=now.refused,
         is_fetching=is_fetching,
     )
@@ -251,26 +305,30 @@ def about_html(now: Ranked) -> str:
     """The files of the rows, the rule, what intervals mean, and remarks on the numbers."""
     board, state, left_out = now.board, now.state, now.seen.left_out
     meanings = {
-        "paired": "paired" in board.has,
-        "ranked": "ranks" in board.has,
-        "unpaired": state.table == "subsets" or "unpaired" in board.has,
-        "composite": text("board.composite") in board.remarks,
-        "prior_unpaired": "unpaired prior" in board.has,
+        PAIRED: "paired" in board.has,
+        RANKED: "ranks" in board.has,
+        _UNPAIRED: state.table == "subsets" or "unpaired" in board.has,
+        COMPOSITE: COMPOSITE in board.remarks,
+        __UNPAIRED_PRIOR: "unpaired prior" in board.has,
     }
-    said = [text(f"board.{name}") for name, is_so in meanings.items() if is_so]
+    said = [words for words, is_so in meanings.items() if is_so]
     remarks = [each for each in board.remarks if each not in said]
     if board.rule.name == "v2" and board.source.kind == "snapshot":
         n_published = (~board.table["own"]).sum()
         name, revision = board.source.name, board.source.revision[:12]
         said.insert(
-            0, text("source.board_second", n=f"{n_published:,}", name=name, revision=revision)
+            0,
+            (
+                f"Bundled figures of {counted(n_published, 'model', 'models')}: {name}, sha256 "
+                f"{revision}."
+            ),
         )
     lists = {
-        text("board.remarks", n=f"{len(remarks):,}"): remarks,
-        text("board.pair_remarks", n=f"{len(left_out):,}"): list(map(str, left_out)),
+        f"Warnings about these numbers: {len(remarks):,}": remarks,
+        f"Warnings about per-pair results: {len(left_out):,}": list(map(str, left_out)),
     }
     forms = BOARD_FORMATS if len(board.table) else ()
-    files = {form: text(f"board.export_{form}") for form in forms}
+    files = {form: _FORMATS[form] for form in forms}
     return render(
         "tabs/models/about.html", state=state, files=files, rule=board.rule, said=said, lists=lists
     )
@@ -390,7 +448,7 @@ def _by_length(lengths: LengthBias) -> list[dict[str, Any]]:
         interval = wilson((share.accuracy or 0.0) * share.n, share.n) or (None, None)
         found.append(
             {
-                "name": text(f"drawer.{side}"),
+                "name": f"{side.removesuffix('_longer')} is longer",
                 "score": share.accuracy,
                 "low": interval[0],
                 "high": interval[1],
@@ -406,7 +464,10 @@ def _length_words(lengths: LengthBias) -> str:
     if lengths.interval is None:
         return ""
     low, high = map(points, lengths.interval)
-    return text("drawer.length_about", points=points(lengths.difference), low=low, high=high)
+    return (
+        f"{points(lengths.difference)} points where the chosen response is longer, 95 % interval "
+        f"{low} to {high}"
+    )
 
 
 def _compare_pinned(board: Board, state: ModelsState) -> str:
@@ -446,4 +507,4 @@ def _wins(counted: Counted) -> str:
         return wins
     credit = round(counted.accuracy * counted.n - counted.wins, 4)
     n = f"{counted.halves:,}"
-    return text("board.behind_wins_part", wins=wins, credit=f"{credit:,.10g}", n=n)
+    return f"{wins} + {credit:,.10g} of {n} won in part"

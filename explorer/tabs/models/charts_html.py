@@ -8,7 +8,6 @@ from typing import Any
 from markupsafe import Markup
 
 from explorer.core.html import part, render
-from explorer.core.text import text
 from explorer.core.theme import figure_json
 from explorer.results.board import benchmark_of
 from explorer.stats.aggregate import accuracies_of, aggregate_counted, settled
@@ -30,11 +29,39 @@ from explorer.tabs.models.charts import (
 )
 from explorer.tabs.models.figures import Axis, alike_figure, models_figure, spread_figure
 from explorer.tabs.models.ranked import MOST_BOARD_ROWS, Ranked, column_words
-from explorer.tabs.models.state import CHARTS, ChartName
+from explorer.tabs.models.state import ChartName
+from scoring.errors import counted
 
 MOST_ALIKE = 200
 """Models of a heat map."""
 _table = partial(part, of="tabs/models/chart_table.html")
+
+_CHARTS: dict[ChartName, str] = {
+    "": "No chart",
+    "length": "Length bias",
+    "agreement": "Agreement",
+    "difficulty": "Difficulty",
+    "size": "Score and size",
+    "tradeoff": "Trade-off",
+}
+_ABOUT: dict[ChartName, str] = {
+    "length": "Accuracy where the chosen response is longer (in characters) against accuracy where "
+    "the rejected one is: above the dashed line, a model does better where length points to the "
+    "right response. The two kinds of pairs come from different subsets, some harder than "
+    "others, so this does not isolate the effect of length.",
+    "agreement": "How alike two models win and lose: Pearson's r of their outcomes over the pairs "
+    "known for both, with similar models next to each other. It does not say who is right: two "
+    "models can agree in being wrong.",
+    "difficulty": "Accuracies of the models shown, by subset: the box holds the middle half of "
+    "them, its line is the median, the dashed line the mean, and the whiskers reach to the lowest "
+    "and the highest. It says how hard a subset was for these models, not how good its labels are.",
+    "size": "Score against number of parameters, where a model's name gives it; vertical lines are "
+    "95 % intervals. Models differ in much besides size, so this does not say what more "
+    "parameters would bring.",
+    "tradeoff": "Two columns against each other, for the models shown; on the dashed line both are "
+    "equal. It shows which models do better in one than in the other, not that one costs the "
+    "other.",
+}
 
 
 def chart_html(scene: Ranked) -> str:
@@ -42,20 +69,29 @@ def chart_html(scene: Ranked) -> str:
     state, chosen = scene.state, scene.state.chart
     drawn, notes = _Chart(), []
     if chosen:
-        drawn = _DRAW[chosen](scene) if len(scene.rows) else _Chart([text("board.none")])
-        notes = [text(f"chart.about_{chosen}"), *drawn.notes]
+        drawn = (
+            _DRAW[chosen](scene)
+            if len(scene.rows)
+            else _Chart(["No model matches. Remove a filter, or reset them all."])
+        )
+        notes = [_ABOUT[chosen], *drawn.notes]
     if drawn.figure is not None and chosen != "difficulty":
-        notes.append(text("chart.click"))
+        notes.append("Click a model to see its details.")
     return render(
         "tabs/models/chart.html",
         state=state,
-        charts={each: text(f"chart.show_{each or 'none'}") for each in CHARTS},
+        charts=_CHARTS,
         axes=drawn.axes,
         columns={each: column_words(each) for each in number_columns(scene.board)},
         notes=notes,
         figure="" if drawn.figure is None else figure_json(drawn.figure, 460),
         table=Markup(drawn.table),  # noqa: S704 - of a template
     )
+
+
+_NO_NUMBERS = (
+    "None of these models has the numbers this chart needs. Choose another chart or other models."
+)
 
 
 @dataclass(frozen=True)
@@ -78,7 +114,7 @@ def _agreement(scene: Ranked) -> _Chart:
         return _Chart([scene.not_read])
     rows, notes = scene.drawn_by_pairs(matrix, MOST_ALIKE)
     if len(rows) < 2:
-        return _Chart([text("chart.two_models"), *notes])
+        return _Chart(["This chart needs per-pair results of at least two models.", *notes])
     models = rows.index.to_list()
     return _Chart(notes, alike_figure(alike(matrix, models, scene.board.rule, scene.state.ties)))
 
@@ -86,7 +122,7 @@ def _agreement(scene: Ranked) -> _Chart:
 def _difficulty(scene: Ranked) -> _Chart:
     spreads = subset_spreads(scene.board, scene.rows)
     if not spreads:
-        return _Chart([text("chart.nothing")])
+        return _Chart([_NO_NUMBERS])
     table = _table("spreads", spreads, scene.state.digits)
     return _Chart(figure=spread_figure(spreads), table=table)
 
@@ -94,8 +130,10 @@ def _difficulty(scene: Ranked) -> _Chart:
 def _size(scene: Ranked) -> _Chart:
     points = points_of(scene.rows, "size", "score", scene.state.pins, intervals=True)
     if not points:
-        return _Chart([text("chart.nothing")])
-    return _Chart(_missing(scene, points, "size"), _scatter(points, "size", "score"))
+        return _Chart([_NO_NUMBERS])
+    return _Chart(
+        _missing(scene, points, "as the name gives no size"), _scatter(points, "size", "score")
+    )
 
 
 def _tradeoff(scene: Ranked) -> _Chart:
@@ -103,21 +141,38 @@ def _tradeoff(scene: Ranked) -> _Chart:
     axes = {"x": x, "y": y}
     points = points_of(scene.rows, x, y, scene.state.pins)
     if not points:
-        return _Chart([text("chart.nothing")], axes=axes)
+        return _Chart(
+            [_NO_NUMBERS],
+            axes=axes,
+        )
     figure = _scatter(points, x, y, diagonal="size" not in (x, y))
-    return _Chart(_missing(scene, points, "numbers"), figure, axes)
+    return _Chart(_missing(scene, points, "as a number is unknown"), figure, axes)
 
 
 def _length(scene: Ranked) -> _Chart:
     """Where models stand between two baselines that go by length alone."""
     if benchmark_of(scene.board.rule) != "v1":
-        return _Chart([text("chart.only_v1")])
+        return _Chart(
+            [
+                (
+                    "Length bias is known for RewardBench only: choose that benchmark above, and "
+                    "another table than prior sets."
+                )
+            ]
+        )
     matrix = scene.seen.outcomes
     if matrix is None:
         return _Chart([scene.not_read])
     lengths = lengths_of(scene.tables(), matrix.pairs)
     if lengths is None:
-        return _Chart([text("chart.no_texts")])
+        return _Chart(
+            [
+                (
+                    "The texts of the pairs are not loaded, so their lengths are unknown. Open "
+                    "allenai/reward-bench from the menu at the top."
+                )
+            ]
+        )
     state, subsets = scene.state, subsets_by(V1, matrix.pairs)
     rows, notes = scene.drawn_by_pairs(matrix)
     row_of = {model: row for row, model in enumerate(matrix.models)}
@@ -127,11 +182,11 @@ def _length(scene: Ranked) -> _Chart:
     scores = [scene.board.rows[model]["score"] for model in rows.index]
     lines = list(map(_LengthLine, rows.index, scores, found))
     alone = []
-    for name, longer in (("longer_alone", True), ("shorter_alone", False)):
+    for name, longer in (("prefers the longer", True), ("prefers the shorter", False)):
         outcomes = length_alone(lengths.difference, longer=longer)
         (bias,) = length_bias(outcomes[None], lengths.difference, subsets)
         score = aggregate_counted(scene.board.rule, accuracies_of(outcomes, subsets)).score
-        alone.append(_LengthLine(text(f"chart.{name}"), score, bias))
+        alone.append(_LengthLine(name, score, bias))
     points = [
         Point(line.name, 100 * x, 100 * y, kind, line.name in state.pins)
         for line, kind in zip(lines, kinds(rows), strict=True)
@@ -140,20 +195,18 @@ def _length(scene: Ranked) -> _Chart:
     ]
     figure = models_figure(
         points,
-        _percent_axis(text("chart.axis_rejected_longer")),
-        _percent_axis(text("chart.axis_chosen_longer")),
+        _percent_axis("Accuracy where rejected is longer"),
+        _percent_axis("Accuracy where chosen is longer"),
         diagonal=True,
         marks=[
             (line.name, 100 * (x or 0), 100 * (y or 0)) for line in alone for x, y in [line.place]
         ],
     )
     of_all = alone[0].bias
-    said = text(
-        "chart.lengths_of",
-        pairs=lengths.pairs,
-        chosen=f"{of_all.chosen_longer.n:,}",
-        rejected=f"{of_all.rejected_longer.n:,}",
-        equal=f"{of_all.equal.n:,}",
+    said = (
+        f"Lengths: {lengths.pairs} The chosen response is longer in "
+        f"{counted(of_all.chosen_longer.n, 'pair', 'pairs')}, the rejected one in "
+        f"{of_all.rejected_longer.n:,}; {of_all.equal.n:,} of equal length count apart."
     )
     table = _table("lengths", lines, alone, state.digits, CATEGORIES)
     return _Chart([said, *notes], figure, table=table)
@@ -183,7 +236,7 @@ class _LengthLine:
 
 
 def _percent_axis(what: str) -> Axis:
-    return Axis(text("chart.percent", what=what))
+    return Axis(f"{what} (%)")
 
 
 def _scatter(points: Sequence[Point], x: str, y: str, *, diagonal: bool = False) -> Any:
@@ -197,7 +250,7 @@ def _scatter(points: Sequence[Point], x: str, y: str, *, diagonal: bool = False)
 def _missing(scene: Ranked, points: Sequence[Point], why: str) -> list[str]:
     notes = []
     if n := len(scene.rows) - len(points):
-        notes.append(text(f"chart.without_{why}", n=f"{n:,}"))
+        notes.append(f"{counted(n, 'model is', 'models are')} not drawn, {why}.")
     if len(points) > MOST_BOARD_ROWS:
-        notes.append(text("chart.cut", n=f"{MOST_BOARD_ROWS:,}"))
+        notes.append(f"Only the first {counted(MOST_BOARD_ROWS, 'model is', 'models are')} drawn.")
     return notes

@@ -8,16 +8,15 @@ from typing import Any
 import numpy as np
 
 from explorer.core.html import note, p_words, part, percent, points, render
-from explorer.core.text import text
 from explorer.core.theme import figure_json
 from explorer.data.filters import LONGEST_NAME
 from explorer.reader.filter_html import model_names
 from explorer.reader.links import failures_query
 from explorer.results.ensembles import (
     LEAST_MEMBERS,
-    WAYS,
     Ensembles,
     EnsembleScore,
+    Way,
     ensemble_name,
     ensembles_of,
     with_rewards,
@@ -44,7 +43,7 @@ from explorer.tabs.models.compared import (
 from explorer.tabs.models.figures import margin_points_figure
 from explorer.tabs.models.state import LETTERS, MOST_MEMBERS, MOST_MODELS
 from scoring.benchmark import SECTIONS
-from scoring.errors import KnownError
+from scoring.errors import KnownError, counted
 
 _MOST_LISTED = 400
 _MOST_OFFERED = 60
@@ -52,7 +51,26 @@ _MOST_OFFERED = 60
 _MOST_BUTTONS = 12
 _REFRESH_MILLISECONDS = 2000
 """Between two looks at a run that goes on."""
-_OF_TWO = ("models", "pairs", "difference", "interval", "p", "first", "second")
+_OF_TWO = (
+    "Models",
+    "Pairs",
+    "Difference, points",
+    "95 %",
+    "p, corrected",
+    "First alone",
+    "Second alone",
+)
+_WAYS: dict[Way, str] = {"mean": "mean", "worst": "worst", "mean_minus_std": "mean − sd"}
+_STANDARDISED = (
+    "Each model's rewards are standardised to mean 0 and standard deviation 1 over all its "
+    "pairs; a response's reward is "
+)
+_ABOUT_WAYS: dict[Way, str] = {
+    "mean": "the mean over the members.",
+    "worst": "the lowest of any member.",
+    "mean_minus_std": "the members' mean minus their standard deviation, so that disagreement "
+    "lowers it.",
+}
 
 
 def compare_bar_html(
@@ -98,12 +116,18 @@ def _table(now: Compared, *, tied: bool) -> str:
     """Who wins more, where, and how sure that is; every count leads to its pairs."""
     found = first_duel(now)
     if not found.all_pairs.n:
-        return note(text("compare.no_pairs"), "wrong")
+        return note(
+            (
+                "No pair has known outcomes for both, so there is nothing to compare. Choose "
+                "another model."
+            ),
+            "wrong",
+        )
     return render(
         "tabs/models/duel.html",
         found=found,
         a=now.state.a,
-        b=text("fails.majority") if now.state.b == MAJORITY else now.state.b,
+        b="the majority of the others" if now.state.b == MAJORITY else now.state.b,
         is_whole=is_whole(now, 2),
         several=_several(now) if now.state.more else None,
         chosen_section=now.state.section,
@@ -119,11 +143,15 @@ def _several(now: Compared) -> dict[str, Any]:
     names, found = now.state.named, each_headline(now)
     *parts, by_rule = standings(now)
     counted = [each for each in parts if each.n]
-    heads = [text("compare.head_model")]
+    heads = ["Model"]
     for each in counted:
-        name = each.section or text("compare.all_pairs")
-        heads.append(text("compare.head_with_pairs", name=name, n=f"{each.n:,}"))
-    heads.append(text("compare.score" if is_whole(now, len(names)) else "compare.score_part"))
+        name = each.section or "All pairs"
+        heads.append(f"{name} ({each.n:,})")
+    heads.append(
+        "RewardBench score"
+        if is_whole(now, len(names))
+        else "By RewardBench's rule, over these pairs only"
+    )
     letter = dict(zip(names, LETTERS, strict=False))
     scores = [each.scores for each in (*counted, by_rule)]
     rows = [
@@ -135,8 +163,7 @@ def _several(now: Compared) -> dict[str, Any]:
         (f"{letter[a]} − {letter[b]}", each, p)
         for (a, b, each), p in zip(found, adjusted, strict=True)
     ]
-    pairwise_heads = [text(f"compare.head_{name}") for name in _OF_TWO]
-    return {"heads": heads, "rows": rows, "pairwise": pairwise, "pairwise_heads": pairwise_heads}
+    return {"heads": heads, "rows": rows, "pairwise": pairwise, "pairwise_heads": _OF_TWO}
 
 
 def _subsets(now: Compared, found: Duel) -> dict[str, Any]:
@@ -165,10 +192,14 @@ def _ensembles(now: Compared) -> str:
     """The members to choose from, and what they come to together."""
     state, offered = now.state, with_rewards(now.field)
     if len(offered) < LEAST_MEMBERS:
-        return _no_rewards(text("compare.few_rewards", n=len(offered)))
+        return _no_rewards(
+            "An ensemble combines the rewards of two or more models. Models with rewards for "
+            f"these pairs: {len(offered)}. Score the pairs with several models on the Score tab, "
+            "or add result files with rewards."
+        )
     said, said_css, found = "", "", {"found": None}
     if len(state.members) < LEAST_MEMBERS:
-        said = text("compare.pick_members", most=MOST_MEMBERS)
+        said = f"Tick two to {MOST_MEMBERS} models."
     else:
         try:
             found = _found(ensembles_of(now.field, state.members, state.way))
@@ -181,7 +212,8 @@ def _ensembles(now: Compared) -> str:
         state=state,
         n_offered=len(offered),
         offered=shown,
-        ways={way: text(f"compare.way_{way}") for way in WAYS},
+        ways=_WAYS,
+        about=_STANDARDISED + _ABOUT_WAYS[state.way],
         said=said,
         said_css=said_css,
         **found,
@@ -193,19 +225,19 @@ def _found(found: Ensembles) -> dict[str, Any]:
     rows = [_row(_joined(found.whole, number), found.whole, "", "")]
     for model, (alone, test) in zip(number, found.alone, strict=True):
         low, high = test.interval or (None, None)
-        ends = text("figure.ends", low=points(low), high=points(high))
+        ends = f"{points(low)} to {points(high)}"
         difference = f"{points(test.difference)} ({ends})"
         rows.append(_row(f"{number[model]}: {model}", alone, difference, p_words(test.p)))
     return {
         "found": found,
-        "heads": [text(f"compare.head_{name}") for name in ("members", "way", "score", "failures")],
+        "heads": ["Members", "Combined by", "Score", "Failures"],
         "rows": rows,
         "ranked": [_row(_joined(each, number), each) for each in found.ranked],
     }
 
 
 def _row(name: str, each: EnsembleScore, *further: str) -> dict[str, Any]:
-    way = text(f"compare.way_{each.way}") if each.way else text("compare.alone_way")
+    way = _WAYS[each.way] if each.way else "alone"
     model = ensemble_name(each.members, each.way) if each.way else each.members[0]
     query = failures_query(model) if len(model) <= LONGEST_NAME else ""
     cells = (way, percent(each.score), f"{each.failures:,}", *further)
@@ -220,15 +252,16 @@ def _likeness(now: Compared) -> str:
     """The other models of the field, the most alike first."""
     found = likenesses(now)
     if not found:
-        return note(text("compare.alone"))
-    names = ("model", "correlation", "same", "won", "pairs")
-    heads = [text(f"compare.head_{name}") for name in names]
+        return note(
+            "No other model has results on these pairs. Score them with another one, or add "
+            "result files."
+        )
     sought = set(now.searched([each["model"] for each in found]))
     found = [each for each in found if each["model"] in sought]
     return render(
         "tabs/models/alike.html",
         state=now.state,
-        heads=heads,
+        heads=("Model", "Correlation", "Same outcome", "Won, A − it, points", "Pairs"),
         models=found[:_MOST_LISTED],
         n_more=max(0, len(found) - _MOST_LISTED),
     )
@@ -273,12 +306,27 @@ def _no_margins(now: Compared) -> str:
     if len(rewarded) < 2:
         if not field.matrix.models:
             return ""  # the head says so
-        return _no_rewards(text("compare.scatter_few", n=len(rewarded)))
+        return _no_rewards(
+            "Margins are drawn where both models have rewards; published results mostly hold "
+            f"outcomes only. Models with rewards for these pairs: {len(rewarded)}. Score the "
+            "pairs on the Score tab, or add result files with rewards."
+        )
     without = [each for each in state.named[:2] if not field.has_rewards(each)]
     if without:
-        said = text("compare.scatter_missing", models=", ".join(without))
+        said = (
+            "Margins are drawn where both models have rewards. These results hold outcomes only: "
+            f"{', '.join(without)}. Score them on the Score tab, add result files with rewards, "
+            "or choose another model:"
+        )
     else:
-        said = text("compare.scatter_majority" if state.a else "compare.scatter_choose")
+        said = (
+            (
+                "The majority of the others has no rewards. Choose a model to see margin against "
+                "margin:"
+            )
+            if state.a
+            else "Margins are drawn for two models with rewards. Choose the first:"
+        )
     offered = [each for each in now.searched(rewarded) if each not in state.named]
     letter = "b" if state.a and state.a not in without else "a"
     return _no_rewards(
@@ -296,9 +344,16 @@ def _margins_words(now: Compared, found: MarginPoints | None) -> str:
     if found is None:
         return _no_margins(now)
     if not found.n:
-        return note(text("compare.scatter_none"))
-    html = note(text("compare.scatter_about"))
+        return note("No pair here has known margins by both models. Choose another model.")
+    html = note(
+        "Each point is a pair, at its margin (chosen reward − rejected reward) by A across and "
+        "by B up. A wins right of the vertical line, B above the horizontal one. Press a point "
+        "to read its pair below. Rewards of two models have no common unit, so do not compare "
+        "distances along the two axes."
+    )
     if len(found.rows) < found.n:
-        n, of = f"{len(found.rows):,}", f"{found.n:,}"
-        html += note(text("compare.scatter_cut", n=n, of=of))
+        html += note(
+            f"{len(found.rows):,} of {counted(found.n, 'pair', 'pairs')} drawn: those on which "
+            "they differ, as far as there is room, and an even sample of the rest."
+        )
     return html

@@ -23,12 +23,11 @@ from explorer.core.files import (
     write_lines,
 )
 from explorer.core.html import in_percent
-from explorer.core.text import text
 from explorer.results.board import Board
 from explorer.results.board_certainty import RANKS
 from explorer.tabs.models.ranked import COLUMN_OF, column_words, shown_columns
 from explorer.tabs.models.state import FACTS, ModelsState, rule_of
-from scoring.errors import KnownError, shown
+from scoring.errors import KnownError, counted, shown
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -103,8 +102,8 @@ def _printed(
     columns, digits = ["rank", *shown_columns(board, state)], state.digits
     sure = "score" in columns and bool(rows["score_low"].notna().any())
     grouped = bool(rows["tie_group"].notna().any())
-    headings = [text("board.column_rank"), *map(column_words, columns[1:])]
-    headings += [text("board.column_interval")] * sure + [text("board.column_group")] * grouped
+    headings = ["#", *map(column_words, columns[1:])]
+    headings += ["95 % interval"] * sure + ["Tie group"] * grouped
     lines = []
     for row in map(board.rows.__getitem__, rows.index):
         line = [_written(row[COLUMN_OF.get(name, name)], name, digits) for name in columns]
@@ -127,10 +126,10 @@ def _written(value: Any, name: str, digits: int) -> str:
 
 
 def _caption(board: Board, rows: "pd.DataFrame") -> str:
-    source, n = board.source, f"{len(rows):,}"
-    ties = text(f"board.caption_{board.ties}")
+    n, source = counted(len(rows), "model", "models"), board.source
+    half = "half" if board.ties == "half" else "officially: half for judges, else nothing"
     dated = ", ".join(filter(None, (str(source), source.date)))
-    return text("board.caption", n=n, title=board.rule.title, source=dated, ties=ties)
+    return f"{board.rule.title}: {n}, {dated}. Scores in percent. Ties count {half}."
 
 
 def _markdown(board: Board, state: ModelsState, rows: "pd.DataFrame", path: Path) -> None:
@@ -148,9 +147,9 @@ def _latex(board: Board, state: ModelsState, rows: "pd.DataFrame", path: Path) -
         + [False] * (len(headings) - len(names))
         for row in map(board.rows.__getitem__, rows.index)
     ]
-    caption = f"{_caption(board, rows)} {text('board.caption_best')}"
-    if text("board.column_interval") in headings:
-        caption += f" {text('board.caption_intervals')}"
+    caption = f"{_caption(board, rows)} The best of a column is bold."
+    if "95 % interval" in headings:
+        caption += " Intervals are 95 %."
     write_lines(path, latex_table(headings, lines, is_words, caption, is_bold))
 
 

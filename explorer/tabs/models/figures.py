@@ -21,7 +21,6 @@ from explorer.core.figures import (
     plotly_name,
     short_names,
 )
-from explorer.core.text import text
 from explorer.stats.duels import CELLS, Cell
 from explorer.tabs.models.charts import OWN, Alike, Point, SubsetSpread
 from explorer.tabs.models.compared import MarginPoints
@@ -89,7 +88,7 @@ def models_figure(
     ]
     traces += [_marks(marks, middle)] if marks else []
     x_as, y_as = (",.3~f" if axis.log else ".1f" for axis in (x, y))
-    hover = text("chart.models_hover", x=x.title, y=y.title, x_as=x_as, y_as=y_as)
+    hover = f"%{{hovertext}}<br>{x.title}: %{{x:{x_as}}}<br>{y.title}: %{{y:{y_as}}}<extra></extra>"
     layout: dict[str, Any] = {
         "dragmode": False,
         "hovermode": "closest",
@@ -123,7 +122,7 @@ def alike_figure(found: Alike) -> Figure:
         "zmin": -reach,
         "zmax": reach,
         "colorbar": {"orientation": "h", "y": 0, "yanchor": "top", "nticks": 5},
-        "hovertemplate": text("chart.alike_hover", measure=text("chart.correlation")),
+        "hovertemplate": "%{y}<br>%{x}<br>Correlation: %{z:.2f}<extra></extra>",
     }
     labels = short_names(found.models) if n <= _NAMED_ROWS else []
     height = 20 if n <= 25 else 12
@@ -167,7 +166,7 @@ def spread_figure(spreads: Sequence[SubsetSpread]) -> Figure:
                 "hoverinfo": "skip",  # its labels would cover each other; a table says the numbers
                 "orientation": "h",
                 "meta": f"{SERIES}-{number}",
-                "name": escape(section or text("chart.no_section")),
+                "name": escape(section or "outside the score"),
                 "y": [escape(each.subset) for each in members],
                 **{end: [100 * getattr(each, name) for each in members]
                    for end, name in _BOX.items()},
@@ -177,7 +176,7 @@ def spread_figure(spreads: Sequence[SubsetSpread]) -> Figure:
         "dragmode": False,
         "height": 120 + 24 * len(spreads),
         "showlegend": 1 < len(sections) < len(spreads),
-        "xaxis": Axis(text("chart.axis_accuracy")).layout(),
+        "xaxis": Axis("Accuracy of the models (%)").layout(),
         "yaxis": {
             "type": "category",
             "categoryorder": "array",
@@ -198,7 +197,7 @@ def _models(members: Sequence[Point], number: int, kind: str, middle: float) -> 
         "type": "scatter",
         "mode": "markers",
         "meta": f"{SERIES}-{number}",
-        "name": text("board.own") if kind == OWN else kind,
+        "name": "yours" if kind == OWN else kind,
         "x": [point.x for point in members],
         "y": [point.y for point in members],
         "customdata": [point.model for point in members],
@@ -236,7 +235,7 @@ def _marks(marks: Sequence[_LabelledPoint], middle: float) -> dict[str, Any]:
         "type": "scatter",
         "mode": "markers+text",
         "meta": MARK,
-        "name": text("chart.marks"),
+        "name": "Without a model",
         "showlegend": False,
         "x": [x for _, x, _ in marks],
         "y": [y for _, _, y in marks],
@@ -253,7 +252,7 @@ def _told(point: Point) -> str:
     if point.interval is None:
         return name
     low, high = point.interval
-    return text("chart.with_interval", name=name, low=f"{low:.1f}", high=f"{high:.1f}")
+    return f"{name}<br>95 % interval {low:.1f} to {high:.1f}"
 
 
 def _middle(values: Sequence[float], axis: Axis) -> float:
@@ -279,6 +278,13 @@ def _diagonal(places: Sequence[tuple[float, float]]) -> Iterator[dict[str, Any]]
 
 _SERIES_OF: dict[Cell, int] = {"both": 5, "only_a": 0, "only_b": 1, "neither": 3}
 
+_CELLS: dict[Cell, str] = {
+    "both": "both win",
+    "only_a": "A alone wins",
+    "only_b": "B alone wins",
+    "neither": "neither wins",
+}
+
 
 def margin_points_figure(points: MarginPoints, keys: Sequence[str]) -> Figure:
     """The margin of each pair by one model against that by another, a trace for each cell.
@@ -291,7 +297,7 @@ def margin_points_figure(points: MarginPoints, keys: Sequence[str]) -> Figure:
     for at, cell in enumerate(CELLS):
         places = np.flatnonzero(points.cells == at).tolist()
         figure.add_scatter(
-            name=text(f"compare.cell_{cell}", n=f"{len(places):,}"),
+            name=f"{_CELLS[cell]} ({len(places):,})",
             meta=f"{SERIES}-{_SERIES_OF[cell]}",
             mode="markers",
             marker={"size": 6, "opacity": 0.55},
@@ -300,11 +306,11 @@ def margin_points_figure(points: MarginPoints, keys: Sequence[str]) -> Figure:
             y=[float(f"{points.b[place]:.6g}") for place in places],
             customdata=[keys[place] for place in places],
             hovertext=[plotly_name(keys[place]) for place in places],
-            hovertemplate=text("compare.margin_hover", a="A", b="B"),
+            hovertemplate="%{hovertext}<br>A: %{x:.3f}<br>B: %{y:.3f}<extra></extra>",
         )
     figure.add_vline(x=0)
     figure.add_hline(y=0)
     figure.update_layout(dragmode=False, hovermode="closest", margin={"l": 56})
-    figure.update_xaxes(title=text("compare.margin_a"))
-    figure.update_yaxes(title=text("compare.margin_b"))
+    figure.update_xaxes(title="margin by A")
+    figure.update_yaxes(title="margin by B")
     return figure

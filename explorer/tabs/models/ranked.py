@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from explorer.core.text import text
 from explorer.data.search import matching_names
 from explorer.data.table import PairTable
 from explorer.results.board import Board
 from explorer.results.boards import SeenBoard
 from explorer.stats.matrix import OutcomeMatrix
 from explorer.tabs.models.state import FACTS, ModelsState, type_of
+from scoring.errors import counted
 from scoring.limits import Step
 
 if TYPE_CHECKING:
@@ -35,13 +35,22 @@ def shown_columns(board: Board, state: ModelsState) -> tuple[str, ...]:
     return tuple(column for column in columns_of(board, state) if column not in state.hidden)
 
 
+_FACT_WORDS = {
+    "rank": "#",
+    "model": "Model",
+    "type": "Type",
+    "size": "Parameters (B)",
+    "score": "Score",
+}
+
+
 def column_words(column: str) -> str:
     """What a column is called on screen.
 
     >>> column_words("score"), column_words("Chat")
     ('Score', 'Chat')
     """
-    return text(f"board.column_{column}") if column in FACTS else column
+    return _FACT_WORDS.get(column, column)
 
 
 def shown_rows(board: Board, state: ModelsState) -> "pd.DataFrame":
@@ -104,14 +113,20 @@ class Ranked:
         rows = self.rows[self.rows["by_pairs"] & self.rows.index.isin(matrix.models)]
         notes = [self.not_read] if self.unread else []
         if without := len(self.rows) - len(rows):
-            notes.append(text("chart.without_pairs", n=f"{without:,}"))
+            notes.append(
+                f"{counted(without, 'model is', 'models are')} not drawn, for lack of per-pair "
+                "results."
+            )
         if len(rows) > most:
-            notes.append(text("chart.cut", n=f"{most:,}"))
+            notes.append(f"Only the first {counted(most, 'model is', 'models are')} drawn.")
         return rows.head(most), notes
 
     @property
     def not_read(self) -> str:
         """Why outcomes are missing, and what to do."""
         if not self.unread:
-            return text("chart.no_pairs")
-        return text("chart.unread", n=f"{self.unread:,}")
+            return (
+                "These models have no per-pair results, which this chart needs. Choose another "
+                "chart or other models."
+            )
+        return f"Files of per-pair results still to be read, in the background: {self.unread:,}."

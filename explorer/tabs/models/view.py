@@ -12,12 +12,12 @@ from explorer.core.caches import LruCache
 from explorer.core.files import File, written_file
 from explorer.core.html import render
 from explorer.core.settings import Settings
-from explorer.core.text import text
 from explorer.core.uploads import deleted_after, uploaded_files
 from explorer.core.work import Jobs, stepping
 from explorer.data.library import upload_name
 from explorer.data.search import matching_names
 from explorer.data.table import PairTable
+from explorer.reader.scene import FILES_GONE
 from explorer.results.boards import BoardMeasuring, Boards
 from explorer.results.field import MAJORITY, Field
 from explorer.results.fields import Fields
@@ -66,9 +66,9 @@ class ModelsView:
     ) -> tuple[str, Regions]:
         """The address as it is understood, and the regions of the tab."""
         state, dropped = ModelsState.parse(query)
-        notes = [text("filter.dropped", what=what) for what in dropped]
+        notes = [f"Ignored in the link: {what}" for what in dropped]
         if state.results and self._results_id(state, visitor) is None:
-            notes.append(text("board.gone"))
+            notes.append(FILES_GONE)
             state = replace(state, results="")
         typed = state.search
         try:
@@ -182,7 +182,7 @@ class ModelsView:
         state, common, dropped = comparable(state, field_of)
         now = compared(state, common)
         beside = cache(lambda: self._beside(now, visitor))
-        said = [*notes, *unclear, *(text("filter.dropped", what=each) for each in dropped)]
+        said = [*notes, *unclear, *(f"Ignored in the link: {each}" for each in dropped)]
         return state.href()[1:], {
             "bar": lambda: compare_bar_html(now, fields, said, self.settings.link_base),
             "status": lambda: "",
@@ -236,7 +236,7 @@ def _without_gone(now: Ranked) -> tuple[Ranked, list[str]]:
     if state.ticked and not (state.ticked in rows and rows[state.ticked]["opens"]):
         gone.append(f"chosen={state.ticked}")
         state = replace(state, ticked="")
-    return replace(now, state=state), [text("filter.dropped", what=each[:80]) for each in gone]
+    return replace(now, state=state), [f"Ignored in the link: {each[:80]}" for each in gone]
 
 
 def _by_name(files: Sequence[Path]) -> dict[str, Path]:

@@ -18,9 +18,7 @@ from typing import Any, Literal, get_args
 
 from explorer.core.files import File, as_json, csv_file, jsonl_file, write_lines, written_file
 from explorer.core.html import render
-from explorer.core.text import text
 from explorer.data.export import (
-    FORMATS,
     Format,
     batches,
     export,
@@ -29,7 +27,7 @@ from explorer.data.export import (
     snippet,
 )
 from explorer.reader.filter_html import listed_words
-from explorer.reader.scene import Scene
+from explorer.reader.scene import NO_TEXTS, Scene
 from explorer.tabs.pairs.fail_report import report_lines
 from explorer.tabs.pairs.notes import PairNotes
 from scoring.benchmark import section_of
@@ -38,6 +36,16 @@ from scoring.errors import KnownError
 FailFormat = Literal["csv", "jsonl", "md"]
 FAIL_FORMATS: tuple[FailFormat, ...] = get_args(FailFormat)
 
+_FORMATS: dict[Format, str] = {
+    "csv": "CSV (spreadsheets)",
+    "parquet": "Parquet",
+    "jsonl": "JSONL (TRL)",
+}
+_FAIL_FORMATS: dict[FailFormat, str] = {
+    "csv": "CSV (spreadsheets)",
+    "jsonl": "JSONL (TRL)",
+    "md": "Report (Markdown)",
+}
 _TEXTS = ("chosen_model", "rejected_model", "prompt", "chosen", "rejected")
 
 
@@ -49,8 +57,8 @@ def export_html(now: Scene) -> str:
         "tabs/pairs/export.html",
         query=now.state.href(),
         has_texts=now.pairs.has_texts,
-        forms={form: text(f"export.{form}") for form in FORMATS},
-        outcome_forms={form: text(f"failexport.{form}") for form in FAIL_FORMATS},
+        forms=_FORMATS,
+        outcome_forms=_FAIL_FORMATS,
         has_outcomes=now.field is not None,
         code=code,
     )
@@ -63,7 +71,7 @@ def pairs_file(now: Scene, form: Format) -> File:
         KnownError: nothing is, the texts are not at hand, or the file cannot be written.
     """
     if not now.pairs.has_texts:
-        raise KnownError(text("fails.no_texts"))
+        raise KnownError(NO_TEXTS)
     rows, table = now.listed.rows, now.table
 
     def write(path: Path) -> None:
@@ -87,9 +95,12 @@ def export_fails(now: Scene, form: FailFormat, path: Path, notes: PairNotes) -> 
             written.
     """
     if not len(now.listed):
-        raise KnownError(text("fails.none"))
+        raise KnownError("No pair matches. Choose another outcome, or remove a filter.")
     if form == "jsonl" and not now.known.has_texts:
-        raise KnownError(text("failexport.needs_texts"))
+        raise KnownError(
+            "JSONL needs the texts of the pairs, which are not loaded. Open their dataset from "
+            "the menu at the top, or choose CSV or the report."
+        )
     if form == "md":
         write_lines(path, report_lines(now, notes))
     else:

@@ -7,11 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from explorer.core.files import markdown_cell, markdown_table, pictured
-from explorer.core.html import p_words, typed_number
-from explorer.core.text import text
+from explorer.core.html import OUTCOME_WORDS, p_words, typed_number
 from explorer.data.conditions import conditions
-from explorer.reader.filter_html import filter_chips
-from explorer.reader.scene import Scene, list_order, ordered
+from explorer.reader.filter_html import KINDS, filter_chips
+from explorer.reader.scene import NO_TEXTS, Scene, list_order, ordered
 from explorer.reader.state import PairsState
 from explorer.results.field import OUTCOMES, Doubles, Field
 from explorer.runs.facts import run_facts
@@ -21,9 +20,11 @@ from explorer.stats.matrix import is_reward_bench
 from explorer.stats.rules import V1
 from explorer.stats.strata import Strata, score_models
 from explorer.stats.uncertainty import strata_by
+from explorer.tabs.pairs.list_html import FEW_MODELS, NO_OTHERS
 from explorer.tabs.pairs.notes import PairNotes
-from explorer.tabs.pairs.slices import compare_slices
+from explorer.tabs.pairs.slices import ABOUT_TIES, compare_slices
 from scoring.benchmark import section_of
+from scoring.errors import counted
 from scoring.interval import Interval, wilson
 
 WORST_PAIRS = 20
@@ -89,15 +90,15 @@ def report_lines(now: Scene, notes: PairNotes) -> Lines:
     Figures are of all pairs of the model's results, whatever is filtered; pairs are of the list.
     """
     state, field = now.state, now.known
-    yield f"# {markdown_cell(state.model or text('failreport.all_models'))}"
+    yield f"# {markdown_cell(state.model or 'All models together')}"
     yield ""
     yield from _about(now)
     if state.model:
         run = field.runs.get(state.model)
         if run is not None:
-            yield from _heading(text("failreport.settings"))
+            yield from _heading("Settings of the run")
             rows = [[name, value] for name, value in run_facts(run).items()]
-            yield from _table(_heads("fact", "value"), rows, words=2)
+            yield from _table(["Setting", "Value"], rows, words=2)
         yield from _outcomes(field, state.model)
         yield from _sections(field, state.model)
         if field.has_rewards(state.model):
@@ -123,19 +124,19 @@ def fenced(words: str) -> Lines:
 
 def _about(now: Scene) -> Lines:
     field = now.known
-    kind = text(f"fails.kind_{now.state.shown_kind}")
+    kind = KINDS[now.state.shown_kind or "every"]
     chosen = [each.words for each in filter_chips(now)]
-    counted = text("list.count", n=f"{len(now.listed):,}", total=f"{len(field.table):,}")
+    listed = f"{len(now.listed):,} of {counted(len(field.table), 'pair', 'pairs')}"
     facts = {
-        "pairs": field.table.caption,
-        "revision": field.table.source.revision,
-        "models": f"{field.n_models:,}",
-        "list": "; ".join([f"{kind}: {counted}", *chosen]),
+        "Pairs": field.table.caption,
+        "Revision of the pairs": field.table.source.revision,
+        "Models with results on these pairs": f"{field.n_models:,}",
+        "Listed": "; ".join([f"{kind}: {listed}", *chosen]),
     }
     for name, value in facts.items():
-        yield f"- {text(f'failreport.{name}')}: {markdown_cell(value)}"
+        yield f"- {name}: {markdown_cell(value)}"
     if not field.has_texts:
-        yield f"- {text('fails.no_texts')}"
+        yield f"- {NO_TEXTS}"
 
 
 def _outcomes(field: Field, model: str) -> Lines:
@@ -146,43 +147,61 @@ def _outcomes(field: Field, model: str) -> Lines:
     for outcome, n in zip(OUTCOMES, counts, strict=True):
         share = n / known if known and outcome != "missing" else None
         interval = None if share is None else wilson(n, known)
-        rows.append([text(f"outcome.{outcome}"), f"{n:,}", _percent(share), _range(interval)])
-    yield from _heading(text("failreport.outcomes"))
-    yield from _table(_heads("outcome", "pairs_column", "share", "interval"), rows)
+        rows.append([OUTCOME_WORDS[outcome], f"{n:,}", _percent(share), _range(interval)])
+    yield from _heading("Outcomes")
+    yield from _table(["Outcome", "Pairs", "Share", "95 %"], rows)
     yield ""
-    yield text("failreport.about_outcomes")
+    yield (
+        "Over all pairs the model has results for, whatever is listed. Shares are of pairs with "
+        "a known outcome; intervals are Wilson's."
+    )
 
 
 def _sections(field: Field, model: str) -> Lines:
     found = scores_of(field, model)
     rows = [_section_row(name, each) for name, each in found.sections.items()]
     if found.overall is not None:
-        rows.append(_section_row(text("failreport.score"), found.overall))
-    yield from _heading(text("failreport.sections"))
-    yield from _table(_heads("section", "share", "interval", "pairs_column"), rows)
+        rows.append(_section_row("RewardBench score", found.overall))
+    yield from _heading("Accuracy by section")
+    yield from _table(["Section", "Share", "95 %", "Pairs"], rows)
     yield ""
-    about = text("failreport.about_sections" if found.overall else "failreport.no_score")
-    yield f"{about} {text('ties.official')}"
+    about = (
+        (
+            "By the official weights and rule, over all pairs the model has results for. "
+            "Intervals say how far a score could move if other prompts of the same kind had been "
+            "drawn (Wilson's, by subset; pairs with the same prompt count as one draw)."
+        )
+        if found.overall
+        else (
+            "By the official weights, over all pairs the model has results for. There is no "
+            "RewardBench score, because some pairs of the benchmark have no result. Intervals "
+            "say how far a score could move if other prompts of the same kind had been drawn "
+            "(Wilson's, by subset; pairs with the same prompt count as one draw)."
+        )
+    )
+    yield (
+        f"{about} Ties count by the official rule: half a win for judges, nothing for other models."
+    )
 
 
 def _rewards(field: Field, model: str) -> Lines:
     """How wide margins are, and how often they are right."""
     sides = field.rewards(model, "chosen"), field.rewards(model, "rejected")
     margins = field.margins(model)
-    yield from _heading(text("failreport.margins"))
+    yield from _heading("Margins")
     kinds = {"win": margins > 0, "loss": margins < 0}
     rows = [
         [
-            text(f"outcome.{kind}"),
+            OUTCOME_WORDS[kind],
             f"{of_it.sum():,}",
             *map(_reward, np.quantile(margins[of_it], (0.25, 0.5, 0.75)).tolist()),
         ]
         for kind, of_it in kinds.items()
         if of_it.any()
     ]
-    yield from _table(_heads("outcome", "pairs_column", "lower", "middle", "upper"), rows)
+    yield from _table(["Outcome", "Pairs", "Lower quartile", "Median", "Upper quartile"], rows)
     sure = calibration(*sides)
-    yield from _heading(text("failreport.calibration"))
+    yield from _heading("Calibration")
     rows = [
         [
             f"{each.low:.3f} – {each.high:.3f}", _percent(each.confidence),
@@ -190,9 +209,12 @@ def _rewards(field: Field, model: str) -> Lines:
         ]
         for each in sure.bins
     ]  # fmt: skip
-    yield from _table(_heads("width", "confidence", "won", "interval", "pairs_column"), rows)
+    yield from _table(["|margin|", "Confidence (sigmoid)", "Won", "95 %", "Pairs"], rows)
     yield ""
-    yield text("failreport.about_calibration", error=_percent(sure.error))
+    yield (
+        "Bins of about equal size, by |margin|. If margins were log-odds, the expected "
+        f"calibration error would be {_percent(sure.error)}."
+    )
 
 
 def _section_row(name: str, score: SectionScore) -> list[str]:
@@ -202,9 +224,9 @@ def _section_row(name: str, score: SectionScore) -> list[str]:
 def _slices(field: Field, model: str) -> Lines:
     known = conditions(field.table)
     found = compare_slices(field.outcomes(model), field.others(model), known, field.clusters)
-    yield from _heading(text("fails.worst"))
+    yield from _heading("Worst slices")
     about = found.about(in_report=True)
-    yield f"{about} {text('fails.kinds_about')}" if found.can_test else about
+    yield f"{about} {ABOUT_TIES}" if found.can_test else about
     if found.worst:
         yield ""
         rows = [
@@ -214,9 +236,9 @@ def _slices(field: Field, model: str) -> Lines:
             ]
             for each in found.worst[:_MOST_SLICES]
         ]  # fmt: skip
-        names = ("slice", "won", "interval", "expected", "others", "n", "p")
-        rivals = f"{found.n_rivals:,}"
-        yield from _table([text(f"fails.slice_{name}", rivals=rivals) for name in names], rows)
+        others = f"Other models ({found.n_rivals:,})"
+        heads = ["Slice", "Won", "95 %", "Expected", others, "Pairs", "p, corrected"]
+        yield from _table(heads, rows)
 
 
 def _noted(now: Scene, notes: PairNotes) -> Lines:
@@ -225,18 +247,20 @@ def _noted(now: Scene, notes: PairNotes) -> Lines:
         [now.known.table.key_of(row), words] for row in rows if (words := notes.of(now.known, row))
     ]
     if noted:
-        yield from _heading(text("failreport.noted"))
-        yield from _table([text("list.key"), text("failreport.note")], noted, words=2)
+        yield from _heading("Notes on listed pairs")
+        yield from _table(["key", "Note"], noted, words=2)
 
 
 def _pairs(now: Scene, notes: PairNotes) -> Lines:
     rows = now.listed.rows
     n = min(WORST_PAIRS, len(rows))
-    title = text("failreport.first", n=n)
+    title = f"The first listed pairs ({n})"
     if now.model:  # the worst margin first, or without rewards the most surprising outcome
         usual = PairsState(model=now.model)
         rows = ordered(usual, now.pairs, np.sort(rows))
-        title = text(f"failreport.worst_by_{list_order(usual, now.field).lstrip('-')}", n=n)
+        by_margin = list_order(usual, now.field).lstrip("-") == "margin"
+        title = "worst listed pairs by margin" if by_margin else "most unexpected listed pairs"
+        title = f"The {title} ({n})"
     shown = rows[:WORST_PAIRS].tolist()
     yield from _heading(title)
     wins = (now.known.matrix.outcomes == 1).sum(axis=1)
@@ -254,19 +278,20 @@ def _pairs(now: Scene, notes: PairNotes) -> Lines:
 def _pair_facts(now: Scene, row: int, notes: PairNotes) -> Lines:
     field, model = now.known, now.model
     if section := section_of(field.table.subset_of(row)):
-        yield f"- {text('failreport.section')}: {section}"
+        yield f"- Section: {section}"
     if model:
         verdict = field.verdict(model, row)
-        outcome = text(f"outcome.{verdict.outcome}")
+        outcome = OUTCOME_WORDS[verdict.outcome]
         rewards = (verdict.chosen_reward, verdict.rejected_reward, verdict.margin)
         if rewards == (None, None, None):
-            yield f"- {text('failreport.no_rewards', outcome=outcome)}"
+            yield f"- {outcome}; its rewards are not known"
         else:
             chosen, rejected, margin = map(_reward, rewards)
-            values = {"outcome": outcome, "chosen": chosen, "rejected": rejected, "margin": margin}
-            yield f"- {text('failreport.verdict', **values)}"
+            yield (
+                f"- {outcome}: chosen reward {chosen}, rejected reward {rejected}, margin {margin}"
+            )
     if note := notes.of(field, row):
-        yield f"- {text('failreport.note')}: {markdown_cell(note)}"
+        yield f"- Note: {markdown_cell(note)}"
 
 
 def _who(now: Scene, row: int, accuracy: "np.ndarray[tuple[int], np.dtype[np.float64]]") -> str:
@@ -275,23 +300,23 @@ def _who(now: Scene, row: int, accuracy: "np.ndarray[tuple[int], np.dtype[np.flo
     outcomes = np.where(now.known.is_other(model), matrix.outcomes[:, row], np.nan)
     known = ~np.isnan(outcomes)
     if not now.known.difficulty(model).known[row]:
-        return text("fails.who_alone" if model else "fails.who_one")
+        return NO_OTHERS if model else FEW_MODELS
     failing = np.flatnonzero(known & (outcomes != 1))
     best = failing[np.argsort(-accuracy[failing], kind="stable")].tolist()
     names = ", ".join(markdown_cell(matrix.models[place]) for place in best[:_MOST_NAMED])
-    n, of = f"{len(failing):,}", f"{known.sum():,}"
-    words = text("failreport.who" if now.model else "failreport.who_of_all", n=n, of=of)
+    models = ("other model", "other models") if model else ("model", "models")
+    words = f"Failed by {len(failing):,} of {counted(int(known.sum()), *models)}."
     if names:
-        words += f" {text('failreport.best_of_them', names=names)}"
+        words += f" The best of these: {names}."
     if len(best) > _MOST_NAMED:
-        words += f" {text('fails.more', n=f'{len(best) - _MOST_NAMED:,}')}"
+        words += f" + {counted(len(best) - _MOST_NAMED, 'more model', 'more models')}"
     return words
 
 
 def _texts(field: Field, row: int) -> Lines:
     cells = field.table.cells(row)
     for name in ("prompt", "chosen", "rejected"):
-        written = text(f"failreport.{name}")
+        written = name.capitalize()
         if name != "prompt":
             written += f" ({markdown_cell(cells[f'{name}_model'])})"
         yield f"**{written}**"
@@ -299,7 +324,11 @@ def _texts(field: Field, row: int) -> Lines:
         yield from fenced(cells[name][:LONGEST_TEXT])
         if len(cells[name]) > LONGEST_TEXT:
             yield ""
-            yield text("reader.cut", shown=f"{LONGEST_TEXT:,}", n=f"{len(cells[name]):,}")
+            yield (
+                f"Only the first {LONGEST_TEXT:,} of "
+                f"{counted(len(cells[name]), 'character', 'characters')} are shown. An export has "
+                "the whole text."
+            )
         yield ""
 
 
@@ -309,24 +338,20 @@ def _heading(words: str) -> Lines:
     yield ""
 
 
-def _heads(*names: str) -> list[str]:
-    return [text(f"failreport.{name}") for name in names]
-
-
 def _table(headings: Sequence[str], rows: Sequence[Sequence[str]], words: int = 1) -> Lines:
     """A table. words: columns from the left that hold words, the others hold numbers."""
     return markdown_table(headings, rows, [at < words for at in range(len(headings))])
 
 
 def _percent(share: float | None) -> str:
-    return text("board.unknown") if share is None else f"{100 * share:.1f} %"
+    return "–" if share is None else f"{100 * share:.1f} %"
 
 
 def _range(interval: Interval | None) -> str:
     if interval is None:
-        return text("board.unknown")
+        return "–"
     return f"{100 * interval.low:.1f} – {100 * interval.high:.1f}"
 
 
 def _reward(value: float | None) -> str:
-    return text("board.unknown") if value is None else typed_number(value)
+    return "–" if value is None else typed_number(value)

@@ -20,12 +20,10 @@ from markupsafe import Markup
 from explorer.core.figures import SELECTED, Figure
 from explorer.core.html import render, step_html
 from explorer.core.links import written
-from explorer.core.text import text
 from explorer.core.theme import figure_json
 from explorer.core.work import Job
 from explorer.data.filters import LengthRange
 from explorer.data.lengths import (
-    MEASURED,
     SCALES,
     Histogram,
     LengthStats,
@@ -40,14 +38,32 @@ from explorer.data.lengths import (
     longer_lines,
     measures_of,
 )
-from explorer.data.table import UNITS, Measure, PairTable, Unit
+from explorer.data.table import Measure, PairTable, Unit
 from explorer.data.tokens import MOST_CHARS, TokenCounter, cut_texts
 from explorer.reader.scene import Scene, rows_without
 from explorer.reader.state import PairsState, range_written
 from scoring.benchmark import section_of
+from scoring.errors import counted
 from scoring.limits import Step
 from scoring.models.tokenizers import SUGGESTED
 
+UNIT_WORDS: dict[Unit, str] = {"chars": "characters", "words": "words", "tokens": "tokens"}
+_MEASURED: dict[Measured, str] = {
+    "responses": "Chosen and rejected",
+    "with_prompt": "Paper's figure",
+    "chosen": "Chosen",
+    "rejected": "Rejected",
+    "prompt": "Prompt",
+    "difference": "Chosen − rejected",
+}
+_WHAT: dict[Measured, str] = {
+    "responses": "responses",
+    "with_prompt": "prompt and response",
+    "chosen": "chosen responses",
+    "rejected": "rejected responses",
+    "prompt": "prompts",
+    "difference": "chosen − rejected",
+}
 _MOST_COLUMNS = 4
 _ROW_HEIGHT = 130
 _LINE_HEIGHT = 26
@@ -71,8 +87,8 @@ def lengths_html(now: Scene, counter: TokenCounter, job: Job[Step, str] | None) 
     return render(
         "tabs/pairs/lengths.html",
         state=state,
-        shown={each: text(f"lengths.{each}") for each in MEASURED},
-        units={each: text(f"unit.{each}") for each in UNITS},
+        shown=_MEASURED,
+        units=UNIT_WORDS,
         scales={each: each.capitalize() for each in SCALES},
         tokenizer=state.tokenizer or counter.suggested(),
         job=job,
@@ -140,14 +156,31 @@ def _said(table: PairTable, state: PairsState) -> str:
     """How tokens were counted, and what a click does."""
     said = []
     if state.unit == "tokens":
-        said.append(text("lengths.counted", tokenizer=state.tokenizer))
+        said.append(f"Counted by {state.tokenizer}.")
         if n := cut_texts(table):
-            said.append(text("lengths.cut", n=f"{n:,}", most=f"{MOST_CHARS:,}"))
+            said.append(
+                f"Only the first {counted(MOST_CHARS, 'character', 'characters')} were counted of "
+                f"{counted(n, 'text', 'texts')}."
+            )
     if state.chart == "with_prompt":
         as_paper = state.unit == "tokens" and state.tokenizer.startswith(f"{SUGGESTED}@")
-        said.append(text("lengths.as_in_paper" if as_paper else "lengths.unlike_paper"))
+        said.append(
+            (
+                "Prompt and response together, without special tokens; each line is the mean ± "
+                "one standard deviation, as in the paper's figure."
+            )
+            if as_paper
+            else (
+                "Prompt and response together; each line is the mean ± one standard deviation, "
+                "as in the paper's figure. The paper counted tokens of oobabooga/llama-tokenizer."
+            )
+        )
     else:
-        said.append(text("lengths.hint_subsets" if state.by_subset else "lengths.hint"))
+        said.append(
+            "Click a bar to keep only those pairs of its subset."
+            if state.by_subset
+            else "Click or drag over a chart to filter."
+        )
     return " ".join(said)
 
 
@@ -168,11 +201,11 @@ def length_figure(
     """
     import plotly.graph_objects as go
 
-    axis, shapes = text(f"figure.unit_{unit}"), [*_selection(found, selected or {})]
-    title = text("figure.lengths", what=text(f"figure.of_{shown}"))
+    axis, shapes = UNIT_WORDS[unit], [*_selection(found, selected or {})]
+    title = f"Length of {_WHAT[shown]}"
     if shown == "difference":
         title = "Which response is longer"
-        axis = text("figure.difference", unit=axis)
+        axis = f"{axis}, chosen − rejected"
         place = {"x0": 0, "x1": 0, "y0": 0, "y1": 1, "yref": "y domain"}
         shapes.append({"type": "line", **place})
     layout: dict[str, Any] = {
@@ -248,10 +281,12 @@ def small_multiples(
     """One small chart a subset, all with the same axis of lengths; its height is set."""
     import plotly.graph_objects as go
 
-    what = {"what": text(f"figure.of_{shown}"), "unit": text(f"figure.unit_{unit}")}
-    title = text("figure.by_subset", **what)
+    title = f"Length of {_WHAT[shown]} in {UNIT_WORDS[unit]}, by subset"
     if histograms.left_out:
-        title = text("figure.left_out", title=title, n=f"{histograms.left_out:,}")
+        title = (
+            f"{title} · {counted(histograms.left_out, 'smaller subset is', 'smaller subsets are')}"
+            " not drawn"
+        )
     n = len(histograms.by_subset)
     columns = min(_MOST_COLUMNS, max(1, n))
     rows = -(-n // columns)
@@ -301,24 +336,29 @@ def spread_figure(stats: Sequence[LengthStats], unit: Unit) -> Figure:
                 "type": "scatter",
                 "mode": "markers",
                 "orientation": "h",
-                "name": text(f"figure.side_{measure}"),
+                "name": measure.capitalize(),
                 "meta": measure,
                 "x": [each.mean for each in spreads],
                 "y": lines if any(sections) else lines[1],
                 "error_x": {"array": sds, "thickness": 2, "width": 3},
                 "marker": {"size": 9},
                 "hovertext": [f"{sd:,.1f}" for sd in sds],
-                "hovertemplate": text("figure.spread_hover", unit=text(f"figure.unit_{unit}")),
+                "hovertemplate": "%{y}: mean %{x:,.1f}, standard deviation %{hovertext} "
+                + UNIT_WORDS[unit],
             }
         )
-    what = {"what": text("figure.of_with_prompt"), "unit": text(f"figure.unit_{unit}")}
+    title = f"Length of {_WHAT['with_prompt']} in {UNIT_WORDS[unit]}: mean ± standard deviation"
     layout: dict[str, Any] = {
-        "title": {"text": text("figure.spread", **what)},
+        "title": {"text": title},
         "dragmode": False,
         "scattermode": "group",
         "height": 110 + _LINE_HEIGHT * len(names),
         "margin": {"l": 190},
-        "xaxis": {"title": {"text": what["unit"]}, "rangemode": "nonnegative", "showgrid": True},
+        "xaxis": {
+            "title": {"text": UNIT_WORDS[unit]},
+            "rangemode": "nonnegative",
+            "showgrid": True,
+        },
         "yaxis": {"autorange": "reversed", "dtick": 1, "showgrid": False},
     }
     return go.Figure({"data": traces, "layout": layout})
@@ -331,15 +371,17 @@ def _traces(
     bins = range(found.bins)
     if shown == "difference":
         negative = [place for place in bins if found.edges[place] < 0]
-        sides = {"chosen": bins[len(negative) :], "rejected": negative}
+        sides = {
+            "chosen": ("Chosen longer or equal", bins[len(negative) :]),
+            "rejected": ("Rejected longer", negative),
+        }
         return [
-            _trace(found, shown, unit, tokenizer, subset, places)
-            | {"name": text(f"figure.longer_{side}"), "meta": side}
-            for side, places in sides.items()
+            _trace(found, shown, unit, tokenizer, subset, places) | {"name": name, "meta": side}
+            for side, (name, places) in sides.items()
         ]
     return [
         _trace(found, measure, unit, tokenizer, subset, bins, line=place > 0)
-        | {"name": text(f"figure.side_{measure}"), "meta": measure}
+        | {"name": measure.capitalize(), "meta": measure}
         for place, measure in enumerate(found.counts)
     ]
 
@@ -372,7 +414,7 @@ def _trace(  # noqa: PLR0917
         "y": [counts[place] for place in places],
         "customdata": [asked(place) for place in places],
         "hovertext": [_ends(*found.bin_ends(place)) for place in places],
-        "hovertemplate": text("figure.hover", unit=text(f"figure.unit_{unit}")),
+        "hovertemplate": f"%{{hovertext}} {UNIT_WORDS[unit]}: %{{y:,}}",
     }
     if line:
         mode = "lines" if len(places) > 1 else "markers"
@@ -393,7 +435,7 @@ def _bin(
 def _ends(least: int, most: int) -> str:
     if least == most:
         return f"{least:,}".replace("-", "−")
-    return text("figure.ends", low=f"{least:,}", high=f"{most:,}").replace("-", "−")
+    return f"{least:,} to {most:,}".replace("-", "−")
 
 
 def _selection(found: Histogram, selected: Mapping[Measure, Range]) -> Iterator[dict[str, Any]]:
@@ -434,7 +476,7 @@ def longer_html(lines: Sequence[Longer], state: PairsState) -> str:
     return render(
         "tabs/pairs/longer.html",
         state=state,
-        caption=f"Length in {text(f'figure.unit_{state.unit}')}, by subset",
+        caption=f"Length in {UNIT_WORDS[state.unit]}, by subset",
         lines=lines[:-1],
         total=lines[-1],
     )
@@ -450,10 +492,9 @@ def stats_html(stats: Sequence[LengthStats], state: PairsState) -> str:
         return ""
     *lines, total = stats
     measures = tuple(total.spreads)
-    what, unit = text(f"figure.of_{state.chart}"), text(f"figure.unit_{state.unit}")
     return render(
         "tabs/pairs/stats.html",
-        caption=text("figure.by_subset", what=what, unit=unit),
+        caption=f"Length of {_WHAT[state.chart]} in {UNIT_WORDS[state.unit]}, by subset",
         measures=measures,
         lines=lines,
         total=total,

@@ -4,14 +4,13 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from explorer.core.html import minus, part, percent, render, signed
-from explorer.core.text import text
+from explorer.core.html import OUTCOME_WORDS, minus, part, percent, render, signed
 from explorer.data.search import EVERYTHING
-from explorer.reader.filter_html import filter_chips
+from explorer.reader.filter_html import KINDS, filter_chips
 from explorer.reader.links import compare_query
 from explorer.reader.listing import Column, ListCell, Won, excerpt, harm_css, list_html
 from explorer.reader.reader import pair_html
-from explorer.reader.scene import Scene, list_order, measured, with_any_margin
+from explorer.reader.scene import NO_TEXTS, Scene, list_order, measured, with_any_margin
 from explorer.reader.state import (
     BY_LENGTH,
     FIELD_KINDS,
@@ -26,6 +25,7 @@ from explorer.results.field import MAJORITY, Doubles, Field
 from explorer.runs.model_list import size_of
 from explorer.stats.margins import MarginHistogram, margin_histogram
 from explorer.tabs.pairs.notes import LONGEST_NOTE, MOST_NOTES, mark_of
+from scoring.errors import counted
 
 REWARDS = ("chosen_reward", "rejected_reward")
 OF_OTHERS = ("difficulty", "surprise", "telling")
@@ -34,6 +34,29 @@ MOST_OTHERS = 60
 """Pairs with the same prompt that are looked up."""
 MOST_FAILING = 400
 """Models that are listed below a pair."""
+
+NO_OTHERS = "No other model has a result for this pair."
+FEW_MODELS = "Fewer than two models have results here, so the difficulty of this pair is unknown."
+_ABOUT = {
+    "losses": "Pairs where the model preferred the rejected response.",
+    "ties": "Pairs where both responses got the same reward, or a judge could not decide. "
+    "Officially a tie is half a win for judges and nothing for other models.",
+    "missing": "Pairs without an outcome: the reward was not a number, or the file has no result "
+    "for them.",
+    "near": "Losses and ties with a margin in the narrowest quarter of all the model's margins.",
+    "confident": "Losses with a margin in the widest quarter of all the model's margins.",
+    "wins": "Pairs where the model preferred the chosen response.",
+    "all": "All pairs the model has results for.",
+    "hard": "Pairs that more than 80 % of the models fail, hardest first. Some are hard; others "
+    "may be mislabelled.",
+    "telling": "Pairs won by models that do well on the rest of the subset and lost by the "
+    "others: sorted by the correlation, over models, between a pair's outcome and the rest of "
+    "its subset, highest first.",
+    "negative": "Pairs that models lose more often the better they do on the rest of the subset, "
+    "clearest first. A wrong label is one cause; others are a pair that tests a different skill, "
+    "a bias that good models share, and chance, above all with few models.",
+    "every": "Every pair, with the outcomes of all models.",
+}
 
 
 def head_html(now: Scene, asked: PairsState, names: Sequence[str]) -> str:
@@ -44,7 +67,7 @@ def head_html(now: Scene, asked: PairsState, names: Sequence[str]) -> str:
     state, field = now.state, now.field
     rewards = field is not None and bool(now.model) and field.has_rewards(now.model)
     kinds = {
-        kind: text(f"fails.kind_{kind}")
+        kind: KINDS[kind]
         for kind in (OUTCOME_KINDS if state.model else FIELD_KINDS)
         if field is not None and (rewards or kind not in ("near", "confident"))
     }
@@ -92,16 +115,29 @@ def _said(now: Scene, field: Field, *, rewards: bool) -> Iterator[tuple[str, str
     """What is to be known of the outcomes: words, and their class."""
     state, model = now.state, now.model
     known = len(field.matrix.models) > 0
-    about = text(f"fails.about_{state.shown_kind}") if known else text("fails.no_models")
+    about = (
+        _ABOUT[state.shown_kind or "every"]
+        if known
+        else (
+            "No per-pair results yet. Read the published ones with the button above, where there "
+            "is one, score some pairs on the Score tab, or add result files on the Models tab."
+        )
+    )
     match = field.match_description(model)
     yield f"{about} {match if field.has_texts else ''}".rstrip(), ""
     if field.is_running(model):
-        n, of = f"{field.known(model).sum():,}", f"{field.runs[model].facts.n_pairs:,}"
-        yield text("fails.running", n=n, of=of), ""
+        of = counted(field.runs[model].facts.n_pairs, "pair", "pairs")
+        yield f"This run is in progress: {field.known(model).sum():,} of {of} scored so far.", ""
     if model and not rewards:
-        yield text("fails.no_rewards"), ""
+        yield (
+            (
+                "Only outcomes of this model are known, not rewards, so there are no margins, "
+                "near misses or calibration."
+            ),
+            "",
+        )
     if not field.has_texts:
-        yield f"{text('fails.no_texts')} {match}".rstrip(), "wrong"
+        yield f"{NO_TEXTS} {match}".rstrip(), "wrong"
 
 
 def bar_html(now: Scene, notes: Sequence[str], link_base: str, missing: str = "") -> str:
@@ -120,7 +156,11 @@ def bar_html(now: Scene, notes: Sequence[str], link_base: str, missing: str = ""
         unfiltered=state.unfiltered().href(),
         every=state.narrowed(**every) if now.field else "",
         link_base=link_base,
-        none_words=text("list.none" if now.field is None else "fails.none"),
+        none_words=(
+            "No pair matches these filters. Remove one, or reset them all."
+            if now.field is None
+            else "No pair matches. Choose another outcome, or remove a filter."
+        ),
         notes=notes,
         missing=missing,
     )
@@ -135,9 +175,9 @@ def panels_html(now: Scene) -> str:
     elif now.model and not now.field.has_rewards(now.model):
         left_out = {"rewards"} - {state.panel}
     shown = [each for each in PAIRS_PANELS if each not in left_out]
-    words = {panel: text(f"panel.{panel}") for panel in shown}
+    words = {panel: "List" if panel == "pairs" else panel.capitalize() for panel in shown}
     links = {panel: state.href(panel=panel) for panel in shown}
-    written = part("segments", text("panel.label"), words, links, state.panel, of="core/links.html")
+    written = part("segments", "View", words, links, state.panel, of="core/links.html")
     return f'<div data-panel="{state.panel}">{written}</div>'
 
 
@@ -167,16 +207,16 @@ def list_of_pairs_html(now: Scene) -> str:
 
     numbers = [
         Column(
-            text(f"list.{_heading(now, name)}"),
+            _heading(now, name),
             number=name not in ("outcome", "wins"),
             sort="" if name in ("outcome", "wins", *REWARDS) else name,
             css=name,
         )
         for name in columns
     ]
-    words = [Column(text(f"list.{name}"), css=f"words {name}") for name in texts]
+    words = [Column(name, css=f"words {name}") for name in texts]
     return list_html(
-        text("list.label" if now.field is None else "list.label_outcomes"),
+        ("Pairs" if now.field is None else "Pairs and their outcomes"),
         [*words, *numbers] if now.field is None else [*numbers, *words],
         now,
         cells,
@@ -229,10 +269,10 @@ def who_html(state: PairsState, field: Field, row: int) -> str:
     hard = field.difficulty(model)
     n, of = int(hard.failed[row]), int(hard.known[row])
     if of:
-        numbers = {"n": f"{n:,}", "of": f"{of:,}", "share": percent(n / of, 0)}
-        words = text("fails.who_others" if model else "fails.who", **numbers)
+        models = ("other model", "other models") if model else ("model", "models")
+        words = f"Failed by {n:,} of {counted(of, *models)} ({percent(n / of, 0)})"
     else:
-        words = text("fails.who_alone" if model else "fails.who_one")
+        words = NO_OTHERS if model else FEW_MODELS
 
     def leading(name: str) -> str:
         return state.of(name).narrowed()
@@ -276,8 +316,20 @@ def _has_crowd(now: Scene) -> bool:
 
 def _heading(now: Scene, name: str) -> str:
     if now.field is None:
-        return {"chosen": "chosen_chars", "rejected": "rejected_chars"}.get(name, name)
-    named = {"difference": "longer_by", "difficulty": "others_fail" if now.state.model else "fail"}
+        named = {
+            "chosen": "chosen chars",
+            "rejected": "rejected chars",
+            "wins": "models that win it",
+        }
+    else:
+        named = {
+            "difference": "chosen longer by",
+            "difficulty": "others fail" if now.state.model else "failed by",
+            "surprise": "unexpected",
+            "telling": "discrimination",
+            "chosen_reward": "chosen reward",
+            "rejected_reward": "rejected reward",
+        }
     return named.get(name, name)
 
 
@@ -292,19 +344,19 @@ def _written(now: Scene, row: int, name: str, values: dict[str, Doubles]) -> Lis
     if name == "wins" and now.pairs.crowd is not None:
         hard = now.pairs.crowd.difficulty()
         known = int(hard.known[row])
-        return Won(known - int(hard.failed[row]), known) if known else text("board.unknown")
+        return Won(known - int(hard.failed[row]), known) if known else "–"
     if name == "outcome":
-        return text(f"outcome.{now.known.outcome(now.model, row)}")
+        return OUTCOME_WORDS[now.known.outcome(now.model, row)]
     value = float(values[name][row])
     if np.isnan(value):
-        return "" if name in OF_OTHERS else text("board.unknown")
+        return "" if name in OF_OTHERS else "–"
     if name in ("difficulty", "surprise"):
         return percent(value, 0)
     if name in BY_LENGTH:
         if now.field is None:
             shown = f"{value:,.0f}"
-            return text("list.chars", n=shown) if name == "rejected" else shown
-        return text("list.longer", n=minus(f"{value:+,.0f}"))
+            return f"{shown} {'char' if value == 1 else 'chars'}" if name == "rejected" else shown
+        return f"chosen {minus(f'{value:+,.0f}')} chars"
     return signed(value)
 
 
@@ -319,7 +371,7 @@ def _models(field: Field, places: Sequence[int]) -> dict[str, object]:
     """Models by type and size, as many as are listed, and how many are not."""
     by_type: dict[str, list[str]] = {}
     for place in places[:MOST_FAILING]:
-        kind = field.matrix.model_types[place] or text("fails.own_type")
+        kind = field.matrix.model_types[place] or "Your runs and others"
         by_type.setdefault(kind, []).append(field.matrix.models[place])
     for names in by_type.values():
         names.sort(key=lambda name: (-(size_of(name) or 0), name))

@@ -12,10 +12,9 @@ import numpy as np
 
 from explorer.core.files import File, written_file
 from explorer.core.html import render
-from explorer.core.text import text
 from explorer.data.export import export, export_name
 from explorer.reader.filter_html import listed_words
-from explorer.reader.scene import Scene
+from explorer.reader.scene import NO_TEXTS, Scene
 from explorer.reader.state import PairsState
 from explorer.tabs.pairs.notes import LONGEST_NOTE, MOST_NOTES, mark_of
 from scoring.errors import KnownError, shown
@@ -27,7 +26,7 @@ MARKS = (*VERDICTS, "unmarked")
 def review_html(now: Scene) -> str:
     """The head of the list in a review: progress, counts by verdict, files."""
     if not now.pairs.has_texts:
-        return f'<p class="note wrong">{text("fails.no_texts")}</p>'
+        return f'<p class="note wrong">{NO_TEXTS}</p>'
     every = PairsState(source=now.table.id, results=now.state.results)
     return render(
         "tabs/pairs/review.html",
@@ -63,7 +62,7 @@ def keys_file(now: Scene) -> File:
         KnownError: the texts are not at hand.
     """
     if not now.pairs.has_texts:
-        raise KnownError(text("fails.no_texts"))
+        raise KnownError(NO_TEXTS)
     keys, hashes, subsets = now.table.keys, now.table.hashes, now.table.subset_of_row
     written = json.dumps([(keys[row], hashes[row], subsets[row]) for row in now.listed.rows])
     return File("review-keys.json", iter([written.encode()]))
@@ -80,7 +79,7 @@ def kept_file(now: Scene, sent: str) -> File:
     """
     marks, keys = _kept(sent)
     if not now.pairs.has_texts:
-        raise KnownError(text("fails.no_texts"))
+        raise KnownError(NO_TEXTS)
     table = now.table
     rows = now.listed.rows
     rows = rows[np.fromiter((table.keys[row] in keys for row in rows), np.bool_, len(rows))]

@@ -7,7 +7,6 @@ from itertools import pairwise
 
 from explorer.core.figures import MARK, Figure
 from explorer.core.html import note, part
-from explorer.core.text import text
 from explorer.core.theme import figure_json
 from explorer.reader.scene import Scene
 from explorer.stats.margins import (
@@ -18,22 +17,29 @@ from explorer.stats.margins import (
     margin_histogram,
     reward_histogram,
 )
+from scoring.errors import counted
 
 
 def rewards_html(now: Scene) -> str:
     """The panel of a scene: of the pairs that pass the filters and slices, whatever their kind."""
     field, rows = now.known, now.passing
     if not now.model:
-        return note(text("fails.rewards_model"))
+        return note("Choose a model in “Outcomes of” to see its rewards.")
     place = field.place(now.model)
     sides = field.matrix.chosen[place][rows], field.matrix.rejected[place][rows]
     spread, sure = margin_histogram(*sides), calibration(*sides)
     if sure.error is None:
-        return note(text("fails.rewards_missing"))
-    words = text(
-        "fails.rewards_about", n=f"{sure.n:,}", wins=f"{spread.wins:,}",
-        losses=f"{spread.losses:,}", ties=f"{spread.ties:,}", error=f"{100 * sure.error:.1f}",
-    )  # fmt: skip
+        return note(
+            "These results hold outcomes only, not rewards. Score the model on the Score tab to "
+            "see its margins, or add a result file with rewards."
+        )
+    words = (
+        f"Over all outcomes: {counted(sure.n, 'pair', 'pairs')} with both rewards, "
+        f"{spread.wins:,} won, {spread.losses:,} lost, {spread.ties:,} tied. If the margin were "
+        "the log-odds of being right (Bradley-Terry), the expected calibration error would be "
+        f"{100 * sure.error:.1f} points; for rewards in other units only the order of the points "
+        "means something."
+    )
     figures = (
         margins_figure(spread), calibration_figure(sure), rewards_figure(reward_histogram(*sides)),
     )  # fmt: skip
@@ -50,18 +56,21 @@ def margins_figure(histogram: MarginHistogram) -> Figure:
     figure = go.Figure()
     middle = len(histogram.counts) // 2
     centres = _middles(histogram.edges)
-    sides = {"rejected": ("lost", slice(None, middle)), "chosen": ("won", slice(middle, None))}
+    sides = {
+        "rejected": ("Lost or tied", slice(None, middle)),
+        "chosen": ("Won", slice(middle, None)),
+    }
     for side, (outcome, bins) in sides.items():
         figure.add_bar(
-            name=text(f"outcome.{outcome}"),
+            name=outcome,
             meta=side,
             x=centres[bins],
             y=list(histogram.counts[bins]),
-            hovertemplate=text("figure.margin_hover", what=text("figure.margin")),
+            hovertemplate="chosen reward − rejected reward about %{x:.2f}, pairs: %{y}",
         )
     figure.add_vline(x=0)
-    figure.update_layout(title={"text": text("figure.margins")}, barmode="stack", bargap=0.05)
-    figure.update_xaxes(title=text("figure.beyond", what=text("figure.margin")))
+    figure.update_layout(title={"text": "Margins"}, barmode="stack", bargap=0.05)
+    figure.update_xaxes(title="chosen reward − rejected reward (the ends hold all beyond)")
     return figure
 
 
@@ -72,16 +81,16 @@ def rewards_figure(histogram: RewardHistogram) -> Figure:
     figure = go.Figure()
     for side, counts in (("chosen", histogram.chosen), ("rejected", histogram.rejected)):
         figure.add_scatter(
-            name=text(f"side.{side}"),
+            name=side.capitalize(),
             meta=side,
             x=_middles(histogram.edges),
             y=list(counts),
             mode="lines",
             line={"shape": "hvh"},
-            hovertemplate=text("figure.reward_hover", what=text("figure.reward")),
+            hovertemplate="reward about %{x:.2f}, responses: %{y}",
         )
-    figure.update_layout(title={"text": text("figure.rewards")})
-    figure.update_xaxes(title=text("figure.beyond", what=text("figure.reward")))
+    figure.update_layout(title={"text": "Rewards of both sides"})
+    figure.update_xaxes(title="reward (the ends hold all beyond)")
     return figure
 
 
@@ -92,11 +101,11 @@ def calibration_figure(found: Calibration) -> Figure:
     bins = found.bins
     figure = go.Figure()
     figure.add_scatter(
-        name=text("figure.calibrated"), meta=MARK, x=[0.5, 1], y=[0.5, 1], mode="lines",
+        name="perfectly calibrated", meta=MARK, x=[0.5, 1], y=[0.5, 1], mode="lines",
         line={"dash": "dash"}, hoverinfo="skip",
     )  # fmt: skip
     figure.add_scatter(
-        name=text("figure.share_won"),
+        name="share won",
         meta="prompt",
         x=[each.confidence for each in bins],
         y=[each.accuracy for each in bins],
@@ -107,11 +116,14 @@ def calibration_figure(found: Calibration) -> Figure:
         },
         mode="markers+lines",
         customdata=[[each.n, each.low, each.high] for each in bins],
-        hovertemplate=text("figure.calibration_hover", what=text("figure.share_won")),
+        hovertemplate=(
+            "Pairs: %{customdata[0]}, |margin| %{customdata[1]:.3f} to %{customdata[2]:.3f}: "
+            "share won %{y:.1%}, confidence %{x:.1%}"
+        ),
     )
-    figure.update_layout(title={"text": text("figure.calibration")})
-    figure.update_xaxes(title=text("figure.confidence"))
-    figure.update_yaxes(title=text("figure.share_won"), range=[0, 1.02])
+    figure.update_layout(title={"text": "Calibration: share won by confidence"})
+    figure.update_xaxes(title="confidence: sigmoid of |margin|")
+    figure.update_yaxes(title="share won", range=[0, 1.02])
     return figure
 
 

@@ -8,14 +8,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from explorer.core.html import note, render
-from explorer.core.text import text
-from explorer.data.conditions import CONDITION_KINDS, Condition, conditions
+from explorer.data.conditions import CONDITION_KINDS, Condition, ConditionKind, conditions
 from explorer.data.facets import Mask
 from explorer.reader.scene import Scene
 from explorer.results.field import Field
 from explorer.stats.paired import ALPHA, holm
 from explorer.stats.slices import LEAST_RIVALS, SliceTest, SliceTester
 from explorer.stats.strata import Whole
+from scoring.errors import counted
 from scoring.interval import Interval, wilson
 
 LEAST_PAIRS = 20
@@ -48,7 +48,7 @@ class SliceResult:
     def name(self) -> str:
         """The conditions in words, for the screen; names in it may be anything."""
         names = [each.name for each in self.conditions]
-        return names[0] if len(names) == 1 else text("condition.and", one=names[0], other=names[1])
+        return names[0] if len(names) == 1 else f"{names[0]} and {names[1]}"
 
     @property
     def won(self) -> float:
@@ -86,14 +86,24 @@ class SliceComparison:
 
     def about(self, in_report: bool = False) -> str:
         """Describe the tests. in_report: for a report, which has no slices to press."""
-        rivals = f"{self.n_rivals:,}"
         if not self.can_test:
-            return text("fails.few_rivals", least=str(LEAST_RIVALS), rivals=rivals)
-        return text(
-            "failreport.about_slices" if in_report else "fails.worst_about",
-            rivals=rivals,
-            looked_at=f"{self.n_tested:,}",
-            n=f"{self.n_worse:,}",
+            return (
+                "Slices cannot be tested: telling a weakness of this model from pairs that are "
+                f"hard for every model needs at least {LEAST_RIVALS} other models with results on "
+                f"the same pairs; there are {self.n_rivals:,}. Read published results, or add "
+                "result files on the Models tab."
+            )
+        how = (
+            "Expected is the share it would win if it did as well as on equally hard pairs outside."
+            if in_report
+            else "Press one to see its pairs."
+        )
+        return (
+            f"Compared with {counted(self.n_rivals, 'other model', 'other models')}. We tested "
+            f"{counted(self.n_tested, 'slice', 'slices')} of two conditions and at least "
+            f"{LEAST_PAIRS} pairs; in {self.n_worse:,}, the model does worse than on pairs "
+            "outside that the other models find equally hard, Holm-corrected for all slices "
+            f"tested. Slices that one of their conditions explains are left out. {how}"
         )
 
 
@@ -105,13 +115,38 @@ def slices_of(field: Field, model: str) -> SliceComparison:
     return compare_slices(field.outcomes(model), field.others(model), known, field.clusters)
 
 
+ABOUT_TIES = (
+    "Ties do not count as wins here, not even for judges, whose scores count them half. Won is "
+    "the share of pairs the model won."
+)
+_HEADS = {
+    "slice": "Slice",
+    "won": "Won",
+    "interval": "95 %",
+    "expected": "Expected",
+    "difference": "Difference",
+    "n": "Pairs",
+    "p": "p, corrected",
+}
+_KINDS: dict[ConditionKind, str] = {
+    "section": "Section",
+    "subset": "Subset",
+    "chosen_model": "Who wrote the chosen response",
+    "rejected_model": "Who wrote the rejected response",
+    "longer": "Which response is longer",
+    "longer_by": "By how much it is longer",
+    "chosen_chars": "Length of the chosen response",
+    "marker": "Format and refusals",
+}
+
+
 def slices_html(now: Scene, compare: Callable[[Field, str], SliceComparison] = slices_of) -> str:
     """The worst slices of two conditions, then every condition, kind by kind.
 
     compare: `slices_of`, or what keeps its results.
     """
     if not now.model:
-        return note(text("fails.kinds_model"))
+        return note("Choose a model in “Outcomes of” to see which kinds of pairs it fails.")
     found = compare(now.known, now.model)
     by_kind = {
         kind: of_kind
@@ -119,13 +154,15 @@ def slices_html(now: Scene, compare: Callable[[Field, str], SliceComparison] = s
         if (of_kind := [each for each in found.by_condition if each.conditions[0].kind == kind])
     }
     columns = [name for name in _COLUMNS if found.can_test or name not in _OF_TESTS]
-    rivals = f"{found.n_rivals:,}"
+    words = {**_HEADS, "others": f"Other models ({found.n_rivals:,})"}
     return render(
         "tabs/pairs/slices.html",
         found=found,
         by_kind=by_kind,
+        kinds=_KINDS,
+        about_ties=ABOUT_TIES,
         columns=columns,
-        heads=[text(f"fails.slice_{name}", rivals=rivals) for name in columns],
+        heads=[words[name] for name in columns],
         surprise=_surprise,
         leading=lambda result: now.state.narrowed(
             slices=tuple(each.id for each in result.conditions), panel="pairs"

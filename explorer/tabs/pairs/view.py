@@ -21,7 +21,6 @@ from explorer.core.caches import LruCache
 from explorer.core.files import File
 from explorer.core.html import render
 from explorer.core.settings import Settings
-from explorer.core.text import text
 from explorer.core.work import Job, Jobs
 from explorer.data.export import FORMATS, Format
 from explorer.reader.filter_html import facets_html, model_names, search_html
@@ -29,7 +28,7 @@ from explorer.reader.links import read_pairs
 from explorer.reader.listing import reader_bar
 from explorer.reader.scene import Scene, Scenes, Shown
 from explorer.reader.state import PairsState
-from explorer.reader.tokens_view import has_tokens, pair_tokens
+from explorer.reader.tokens_view import ONLY_OWN, has_tokens, pair_tokens
 from explorer.results.board import Ranking
 from explorer.results.boards import BoardMeasuring
 from explorer.results.field import Field
@@ -89,7 +88,7 @@ class PairsView:
         seen = self.scenes.shown(state, visitor)
         now, asked = seen.scene, seen.asked
         ignored = " · ".join((*dropped, *seen.dropped))
-        said = [text("filter.dropped", what=ignored)] if ignored else []
+        said = [f"Ignored in the link: {ignored}"] if ignored else []
         said += seen.notes
         is_read = now.state.panel in ("pairs", "review")
         # While a run goes on, so does what is shown of it.
@@ -155,7 +154,7 @@ class PairsView:
         now = self.scenes.shown(read_pairs(query)[0], visitor).scene
         row, model = now.open_row, now.model
         if row is None or now.field is None:
-            raise KnownError(text("tokens.only_own"))
+            raise KnownError(ONLY_OWN)
         work = partial(pair_tokens, self.scenes.fields.runs, now.field, model, row, visitor)
         self.tokens.do(_tokens_key(now, visitor), work)
 

@@ -1,10 +1,10 @@
 """What the Score tab says of a model before it runs."""
 
 from explorer.core.html import bytes_words, count_text, note, render
-from explorer.core.text import text
 from explorer.runs.estimates import Forecast, work_of
 from explorer.runs.model_list import entry_of, licence_note
 from explorer.runs.selections import Selection
+from scoring.errors import counted
 from scoring.hub.access import parse_hub_id
 from scoring.models.devices import Device
 from scoring.models.finding import DEMO_NAME
@@ -13,8 +13,8 @@ from scoring.models.finding import DEMO_NAME
 def selected_html(selection: Selection) -> str:
     """How many pairs are chosen, and about how many tokens they have."""
     work = work_of(selection.table, selection.rows)
-    n, tokens = f"{len(selection.rows):,}", count_text(work.tokens)
-    return note(text("score.selected", n=n, tokens=tokens))
+    n = counted(len(selection.rows), "pair", "pairs")
+    return note(f"{n} selected, about {count_text(work.tokens)} tokens")
 
 
 def model_card_html(seen: Forecast) -> str:
@@ -36,4 +36,7 @@ def known_size(model: object, device: Device) -> str:
         return ""
     memory, free = bytes_words(entry.memory_bytes()), bytes_words(device.free_bytes)
     size = f"{entry.billions:g}"
-    return note(text("score.known_size", size=size, memory=memory, free=free, device=device.words))
+    return note(
+        f"About {size} billion parameters: {memory} in bfloat16, with {free} free on "
+        f"{device.words}."
+    )

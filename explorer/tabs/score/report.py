@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from explorer.core.html import percent, render, step_html, time_words
-from explorer.core.text import text
 from explorer.reader.links import failures_query
 from explorer.reader.reading import PAGE_ROWS
 from explorer.reader.state import PairsState, changed, every_pair
@@ -21,7 +20,7 @@ from explorer.runs.progress import Progress
 from explorer.runs.sections import run_intervals, sections_now
 from explorer.stats.margins import margin_histogram
 from scoring.benchmark import SECTIONS, section_of
-from scoring.errors import KnownError
+from scoring.errors import KnownError, counted
 from scoring.record import Run
 from scoring.results.accuracies import v2_names
 from scoring.spec import ScoredPair
@@ -85,21 +84,24 @@ def status_html(seen: Reported) -> str:
     """How far the run is, in words and as a bar."""
     progress, live = seen.progress, seen.live
     done, total, wait = len(progress.scored), progress.total, progress.wait_seconds
-    left = progress.seconds_left
-    words = text(
-        f"stage.{progress.stage}",
-        model=(progress.run.facts.model if progress.run else live.model if live else "")[:200],
-        done=f"{done:,}",
-        total=f"{total:,}",
-        seconds=f"{progress.seconds:.1f}",
-        rate=f"{progress.rate or 0:.1f}",
-        left="–" if left is None else time_words(left),
-        message=progress.message,
-        ahead=progress.ahead,
-        wait="" if wait is None else text("score.waiting_known", seconds=time_words(wait)),
-    )
+    left, rate = progress.seconds_left, f"{progress.rate or 0:.1f} pairs/s"
+    of, seconds = f"{done:,} of {counted(total, 'pair', 'pairs')}", f"{progress.seconds:.1f} s"
+    about = "" if wait is None else f", about {time_words(wait)}"
+    model = (progress.run.facts.model if progress.run else live.model if live else "")[:200]
+    words = {
+        "waiting": f"{progress.ahead} ahead of you in the queue{about}. Your run starts when its "
+        "turn comes, even if you close this page.",
+        "loading": f"Loading {model}…",
+        "running": f"{of} · {rate} · {'–' if left is None else time_words(left)} left",
+        "finished": f"Finished: {of} in {seconds} · {rate}",
+        "stopped": f"Stopped: {of} scored in {seconds}. They are kept.",
+        "left": f"This run is in progress and cannot be stopped from here: {of} so far. The list "
+        "under All runs shows how it ends.",
+        "refused": f"Not scored: {progress.message}",
+        "failed": f"Failed after {of}: {progress.message} The scored pairs are kept.",
+    }[progress.stage]
     if seen.goes_on and live is not None and live.stop.is_set():
-        words = text("score.stopping")
+        words = "Stopping after the current batch…"
     elif progress.stage == "stopped" and progress.message:
         words = f"{words} {progress.message}"
     step = progress.step
@@ -120,24 +122,24 @@ def sure_words(sure: SureInterval, ended: bool) -> str:
 
     ended: whether the run was stopped, be it because it is sure.
     """
-    number = text(f"sure.{sure.rule.number}")
+    number = "Accuracy" if sure.rule.number == "accuracy" else "Mean of sections"
     if sure.estimate is None:
-        return text("sure.waiting", number=number, n=f"{sure.following or 0:,}")
-    words = text(
-        "sure.now",
-        number=number,
-        estimate=percent(sure.estimate),
-        low=percent(sure.low),
-        high=percent(sure.high),
-        width=f"{100 * sure.width:.1f}",
-        wanted=f"{100 * sure.rule.width:.1f}",
-        n=f"{sure.n:,}",
+        return (
+            f"{number}: first check after {counted(sure.following or 0, 'pair', 'pairs')} in "
+            "random order."
+        )
+    words = (
+        f"{number} of this selection: {percent(sure.estimate)}, 95 % interval {percent(sure.low)} "
+        f"to {percent(sure.high)} ({100 * sure.width:.1f} points wide, target "
+        f"{100 * sure.rule.width:.1f}), from the first {counted(sure.n, 'pair', 'pairs')} in "
+        "random order."
     )
     if sure.is_enough:
-        return f"{text('sure.enough')} {words}" if ended else words
+        enough = "Sure enough. Quote this interval: those below do not account for stopping early."
+        return f"{enough} {words}" if ended else words
     if sure.following is None:
         return words
-    return f"{words} " + text("sure.following", n=f"{sure.following:,}")
+    return f"{words} " + f"Next check after {sure.following:,}."
 
 
 def numbers_html(seen: Reported) -> str:

@@ -7,7 +7,6 @@ import gradio as gr
 from explorer.core.addresses import client_address
 from explorer.core.html import note
 from explorer.core.settings import Settings
-from explorer.core.text import text
 from explorer.runs.visitors import Visitor, owner_of
 from scoring.errors import KnownError
 
@@ -31,10 +30,16 @@ def build_signin(settings: Settings) -> gr.BrowserState:
                 "EXPLORER_SIGN_IN needs packages that are not here: pip install 'gradio[oauth]'."
             )
         with gr.Row(elem_classes="signin"):
-            gr.HTML(note(text(f"signin.{settings.sign_in}")), min_width=280)
+            words = (
+                "Sign in with Hugging Face to score. Reading needs no account."
+                if settings.sign_in == "required"
+                else "Sign in to keep your runs in every browser, and to score private models you "
+                "may read."
+            )
+            gr.HTML(note(words), min_width=280)
             gr.LoginButton(
-                text("signin.button"),
-                f"{text('signin.leave')} ({{}})",
+                "Sign in with Hugging Face",
+                "Sign out ({})",
                 size="sm",
                 scale=0,
                 min_width=230,

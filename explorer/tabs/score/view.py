@@ -20,7 +20,6 @@ from explorer.core.address_view import (
 from explorer.core.files import File, written_file
 from explorer.core.html import note, part, render
 from explorer.core.settings import Settings
-from explorer.core.text import text
 from explorer.core.validation import whole_if_one
 from explorer.core.work import Jobs
 from explorer.data.table import PairTable, Rows
@@ -52,7 +51,7 @@ from explorer.tabs.score.report import Reported, numbers_html, progress_of, stat
 from explorer.tabs.score.runs_list import listed_runs, run_line
 from explorer.tabs.score.state import ScoreState, read_score
 from scoring.engine.templates import named_templates
-from scoring.errors import KnownError
+from scoring.errors import KnownError, counted
 from scoring.hub.access import Hub
 from scoring.hub.search import HubSearch, search_models
 from scoring.limits import Step
@@ -85,7 +84,7 @@ class ScoreView:
         """The address as it is understood, and the regions of the tab."""
         state, dropped = read_score(query)
         state = replace(state, pairs=self.scenes.unless_first(state.pairs))
-        said = [text("filter.dropped", what=each) for each in dropped]
+        said = [f"Ignored in the link: {each}" for each in dropped]
         seen, wrong = self._seen(state, visitor)
         if wrong:
             said.append(wrong)
@@ -436,9 +435,9 @@ class _Chosen:
             now = self._scene
             n, n_listed = len(now.table), len(now.listed)
             words = (
-                text("score.by_all", n=f"{n:,}")
+                f"All {counted(n, 'pair', 'pairs')}"
                 if n == n_listed
-                else text("score.by_filter", n=f"{n_listed:,}")
+                else f"The current filter, {counted(n_listed, 'pair', 'pairs')}"
             )
         return {
             "filter": words,

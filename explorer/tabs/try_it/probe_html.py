@@ -5,7 +5,6 @@ from typing import Any, Literal
 
 from explorer.core.figures import Figure
 from explorer.core.html import part, step_html
-from explorer.core.text import text
 from explorer.core.theme import figure_json
 from explorer.tabs.try_it.probe import Bought, Probe
 from explorer.tabs.try_it.trial import EDIT_NAMES, SIDES
@@ -77,7 +76,7 @@ def _trace(found: Sequence[Bought], side: str, height: Mapping[str, float]) -> d
         "type": "scatter",
         "mode": "markers",
         "meta": side,
-        "name": text(f"side.{side}"),
+        "name": side.capitalize(),
         "marker": {"size": 9, "symbol": "circle" if side == "chosen" else "diamond"},
         "x": [each.mean for each in known],
         "y": [height[each.change] for each in known],

@@ -15,9 +15,8 @@ from explorer.core.caches import LruCache
 from explorer.core.files import File, written_file
 from explorer.core.html import note, part, render, step_html
 from explorer.core.settings import Settings
-from explorer.core.text import text
 from explorer.core.validation import whole_if_one
-from explorer.core.work import Jobs, Latest
+from explorer.core.work import TRIAL_STOPPED, Jobs, Latest
 from explorer.data.typed import Texts, longest_text, typed_pair, typed_texts, written_conversation
 from explorer.reader.filter_html import listed_and_why
 from explorer.reader.links import read_pairs
@@ -26,7 +25,7 @@ from explorer.reader.tokens_view import typed_tokens
 from explorer.runs.model_list import offered_models
 from explorer.runs.orders import ModelOrder
 from explorer.runs.progress import Progress
-from explorer.runs.running import Rewarded, Runs
+from explorer.runs.running import NO_PAIRS, Rewarded, Runs, press_to_load
 from explorer.runs.selections import Choice
 from explorer.runs.visitors import Visitor, check_known
 from explorer.tabs.try_it.probe import (
@@ -102,7 +101,7 @@ class TryView:
         """The address as it is understood, and the regions of the tab."""
         state, dropped = TryState.parse(query)
         state = replace(state, pairs=self.scenes.unless_first(state.pairs))
-        said = [text("filter.dropped", what=each) for each in dropped]
+        said = [f"Ignored in the link: {each}" for each in dropped]
         tried = self.tried.get(visitor.owner) or Tried()
         trial = tried.trial
         again = "" if tried.is_over else '<i data-refresh="200"></i>'
@@ -154,7 +153,7 @@ class TryView:
         finally:
             now.is_over = True
         if self.latest.is_stopped(visitor.owner, number):
-            now.refused = "" if now.trial is not before.trial else text("trial.stopped")
+            now.refused = "" if now.trial is not before.trial else TRIAL_STOPPED
 
     def stop(self, query: str, visitor: Visitor, _: Sent) -> str:
         """End what is being scored. Gives the same address."""
@@ -271,7 +270,7 @@ class TryView:
             now.pairs.with_texts, lambda: listed_and_why(now), _not_asked, _not_asked
         )
         if not len(found.rows):
-            raise KnownError(text("score.none_selected"))
+            raise KnownError(NO_PAIRS)
         if found.n_several:
             rows = "row has" if found.n_several == 1 else "rows have"
             raise KnownError(
@@ -303,7 +302,7 @@ class TryView:
         if self._has_changed(state, tried.trial, sent):
             if self._is_warm(state, tried, visitor):
                 return note("The numbers are for other texts. Press Score this pair for these.")
-            return note(text("trial.press", model=repr(state.model[:100])))
+            return note(press_to_load(state.model))
         return status_html(tried.trial)
 
     def _working(self, tried: Tried) -> str:

@@ -15,7 +15,6 @@ from explorer.api.scoring import (
     selection_score_json,
 )
 from explorer.core.settings import Settings
-from explorer.core.text import text
 from explorer.data.table import PairTable
 from explorer.runs.cards import RunCard, write_card
 from explorer.runs.orders import ModelOrder
@@ -121,7 +120,10 @@ def test_whose_seconds_are_used_up_is_told_so(demo: PairTable, tmp_path: Path, h
     who, order = Visitor(address="8.8.8.8"), ModelOrder("longer")
     loaded(runs, order, who)
     *before, last = selection_score_json(runs.rewarding(who, order, pairs), len(pairs))
-    assert (last["stage"], last["message"]) == ("stopped", text("score.used_up"))
+    assert (last["stage"], last["message"]) == (
+        "stopped",
+        "You have used up your scoring time for this hour.",
+    )
     assert 0 < last["scored"] < 100 and not any("message" in each for each in before)
     assert is_plain(last)
 

@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from explorer.core.text import text
 from explorer.data.datacard import subset_card
 from explorer.data.search import Query
 from explorer.reader.diffs import DIFFS, MOST_WORDS, Diff
@@ -226,8 +225,8 @@ def test_another_subset_has_no_origin() -> None:
 def test_harmful_subsets_begin_with_a_warning_and_others_have_none() -> None:
     html = pair_html(pair(subset="donotanswer"), "k", Display())
     assert html.startswith('<div class="pair may-harm" data-key="k"')
-    assert html.index('class="warning"') < html.index(text("reader.prompt"))
-    assert read(html).of_class["reveal"] == [text("reader.show_harm")]
+    assert html.index('class="warning"') < html.index("Prompt")
+    assert read(html).of_class["reveal"] == ["Show all harmful texts"]
     assert "may-harm" not in pair_html(pair(subset="math-prm"), "k", Display())
     assert "warning" not in pair_html(pair(), "k", Display())
 

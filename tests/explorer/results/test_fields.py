@@ -9,7 +9,6 @@ import pyarrow as pa
 import pytest
 
 from explorer.core.settings import Settings
-from explorer.core.text import text
 from explorer.data.library import Library
 from explorer.data.sources import Candidate, Sources
 from explorer.data.table import PairTable
@@ -270,7 +269,7 @@ def test_a_run_or_a_file_of_a_published_model_is_no_other_model() -> None:
     assert own.n_models == 2
     np.testing.assert_array_equal(own.others(mine), [field.outcomes(other)])
     np.testing.assert_array_equal(own.others(published), [field.outcomes(other)])
-    assert model_of_uploaded(text("board.uploaded", model=published)) == published
+    assert model_of_uploaded(f"{published} (uploaded)") == published
 
 
 def test_the_real_models_are_in_one_field(

@@ -12,13 +12,14 @@ from urllib.parse import urlencode
 import pytest
 
 from explorer.api.results import BoardEndpoints
-from explorer.core.text import text
 from explorer.results.board import Board, BoardRow, build_board
 from explorer.results.published import Results
 from explorer.stats import intervals as statistics
 from explorer.stats.rules import PRIOR_SCORED, RULES, RuleName
 from explorer.stats.uncertainty import measure
 from explorer.tabs.models.board_html import (
+    PAIRED,
+    RANKED,
     _axis,
     about_html,
     bar_html,
@@ -326,7 +327,9 @@ def test_the_search_keeps_all_else_of_an_address() -> None:
     names, values = (seen.attributes["input", each] for each in ("name", "value"))
     sent = urlencode([*zip(names, values, strict=True)])
     assert ModelsState.parse(sent) == (state, ())
-    assert seen.attributes["input", "aria-label"] == [text("board.search")]
+    assert seen.attributes["input", "aria-label"] == [
+        "Find models: llama 8b, commas for alternatives, or a regex"
+    ]
 
 
 @pytest.mark.parametrize("rewarded", [0, 3])
@@ -366,7 +369,7 @@ def test_pinned_models_are_compared_that_have_outcomes() -> None:
 def test_every_interval_is_told_with_its_level() -> None:
     """Of scores and of ranks: on the page, to programs, and in files."""
     level = f"{100 * (statistics._ENDS[1] - statistics._ENDS[0]):.0f} %"
-    on_page = [text("board.paired"), text("board.ranked")]
+    on_page = [PAIRED, RANKED]
     told = re.findall(r"Intervals are at [^;]*", BoardEndpoints.leaderboard.__doc__ or "")
     assert len(told) == 1
     assert [each for each in (*on_page, *told) if level not in each] == []
@@ -499,7 +502,7 @@ def test_the_drawer_says_where_a_model_stands_and_leads_on() -> None:
     assert f"{ends[0]} to {ends[1]}" in words
     assert [each.ticked for each in links if each.ticked] == ["alike"]
     assert [each.named for each in links if each.a] == [("alike", "best")]
-    assert text("drawer.no_pairs") not in html
+    assert "Its results for each pair are not here" not in html
 
 
 def test_a_rank_interval_is_explained_where_it_is_narrower_than_the_tie_group() -> None:
@@ -509,12 +512,12 @@ def test_a_rank_interval_is_explained_where_it_is_narrower_than_the_tie_group() 
         table = board.table.assign(tie_group=[1, 1, 2], best_rank=first, worst_rank=last)
         tied = replace(board, table=table)
         words = reading(drawer_of(tied, "alike")).words
-        told[first, last] = text("drawer.ties_about") in words
+        told[first, last] = "Corrected for all comparisons between models" in words
     assert told == {(1, 2): False, (1, 3): False, (2, 2): True, (1, 1): True}
     assert share_group(tied, "best", "alike") and not share_group(tied, "best", "last")
     assert not share_group(board, "best", "alike") and not share_group(tied, "best", "gone")
-    assert text("drawer.no_pairs") in words
-    assert text("drawer.no_pairs") not in drawer_of(tied, "alike", unread=1)
+    assert "Its results for each pair are not here" in words
+    assert "Its results for each pair are not here" not in drawer_of(tied, "alike", unread=1)
 
 
 def test_beside_a_drawer_columns_give_way() -> None:
