@@ -381,7 +381,7 @@ const turned = async () => {
   wanted.set(beside, other.slice(1));
   go(`?${wanted}`, "replace");
 };
-// What opens something else is awaited here: acts.js leads on to it.
+// What opens something else is awaited here: page.js leads on to it.
 const act = (action, query = shown, value = "", mode = "push") => {
   if (["open", "upload"].includes(action)) view.dataset.awaits = "";
   return stepping = settled().then(() => go(query, mode, { action, sent: sent(value) }));

@@ -12,7 +12,7 @@
       clear: () => kept.clear(),
     } });
   }
-  // By it the server knows what belongs to this browser. An earlier version kept it in another way (acts.js).
+  // By it the server knows what belongs to this browser. An earlier version kept it in another way (page.js).
   const SECRET = "rewardbench-explorer-secret", FORMER = "rewardbench-explorer-visitor";
   const keepSecret = (former) => {
     const random = btoa(String.fromCharCode(...crypto.getRandomValues(new Uint8Array(24)))).replace(/[^A-Za-z0-9]/g, "-");
@@ -21,11 +21,10 @@
   if (!localStorage.getItem(SECRET) && !localStorage.getItem(FORMER)) keepSecret();
   // Before anything is drawn, so that nothing moves.
   if (localStorage.getItem("rewardbench-explorer-welcome")) document.documentElement.dataset.welcome = "seen";
-  // The tab that an address opens; two have another name than they once had.
-  const ONCE = { browse: "pairs", failures: "pairs", runs: "score" };
+  // The tab that an address opens.
   const tabIn = (query) => {
-    const asked = new URLSearchParams(query).get("tab"), named = ONCE[asked] ?? asked;
-    return ["models", "score", "try", "about"].includes(named) ? named : "pairs";
+    const asked = new URLSearchParams(query).get("tab");
+    return ["models", "score", "try", "about"].includes(asked) ? asked : "pairs";
   };
   window.explorer = { tabIn, isForgetful, keepSecret, hasSecret: () => Boolean(localStorage.getItem(SECRET)) };
 })();

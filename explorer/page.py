@@ -11,9 +11,8 @@ from explorer.api.results import BoardEndpoints, PairEndpoints, publish_results
 from explorer.api.running import RunEndpoints, publish_runs
 from explorer.api.scoring import ScoreEndpoints, publish_scoring
 from explorer.api.searching import SearchEndpoints, publish_search
-from explorer.core.address_view import build_view, file_route
+from explorer.core.address_view import EVENT, build_view, file_route
 from explorer.core.html import help_html, render
-from explorer.core.parts import EVENT
 from explorer.core.served import LeanBlocks, queued
 from explorer.core.settings import Settings
 from explorer.reader.links import TABS

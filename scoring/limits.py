@@ -78,5 +78,5 @@ Tell = Callable[[Step], None]
 """Is told each step; may be called from another thread, and often."""
 
 
-def tell_nobody(_: Step) -> None:
+def ignore_progress(_: Step) -> None:
     """For those who do not ask how far it is."""

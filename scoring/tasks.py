@@ -112,10 +112,10 @@ def load_model(tell: Tell, spec: ModelSpec, settings: RunSettings) -> None:
     if not spec.folder:
         _HELD.scorer = open_scorer(spec, settings)
         return
-    from scoring.models.loading import loading_told
+    from scoring.models.loading import report_loading
 
     tell(Step("loading"))
-    with loading_told(tell):
+    with report_loading(tell):
         _HELD.scorer = open_scorer(spec, settings)
 
 

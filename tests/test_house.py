@@ -73,7 +73,7 @@ WITH_GRADIO = (
     "explorer.page",
     "explorer.api",
     "explorer.core.address_view",
-    "explorer.core.parts",
+    "explorer.core.error_view",
     "explorer.core.served",
     "explorer.core.theme",
     "explorer.core.uploads",

@@ -32,7 +32,7 @@ def caller(
     return visitor_of(request, profile, token, secret or None, settings=settings)
 
 
-def asked_table(tables: Library, pairs: object) -> PairTable:
+def requested_table(tables: Library, pairs: object) -> PairTable:
     """The pairs that a program names by their id, whatever it sent; "" for the best there are.
 
     Raises:

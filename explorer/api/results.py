@@ -21,13 +21,13 @@ from explorer.api.answers import (
     SectionName,
 )
 from explorer.api.callers import caller
+from explorer.core.error_view import guarded
 from explorer.core.files import as_json
-from explorer.core.parts import guarded
 from explorer.core.settings import Settings
-from explorer.core.validation import one_of, whole_number
+from explorer.core.validation import checked_integer, one_of
 from explorer.data.filters import LONGEST_NAME
 from explorer.data.table import PairTable
-from explorer.reader.scene import SeenPairs, kind_masks, ordered
+from explorer.reader.scene import ScenePairs, kind_masks, ordered
 from explorer.reader.state import PairsState
 from explorer.results.board import Board, BoardRow
 from explorer.results.boards import BoardMeasuring, Boards
@@ -194,7 +194,7 @@ def failures_json(
         wanted = one_of("A section", tuple(SECTIONS), section)
         subsets = field.table.subsets
         fails &= np.array([section_of(each) == wanted for each in subsets.names])[subsets.codes]
-    scene = SeenPairs(field.table, field)
+    scene = ScenePairs(field.table, field)
     rows = ordered(PairsState(model=name), scene, np.flatnonzero(fails))[:most].tolist()
     margins, difficulty = field.margins(name), field.difficulty(name).share
     listed = [
@@ -294,7 +294,7 @@ def _field_of(fields: Sequence[Field], model: str) -> Field:
 
 
 def _limit(value: object) -> int:
-    return whole_number("The limit", value, 1, MOST_ANSWERED_ROWS)
+    return checked_integer("The limit", value, 1, MOST_ANSWERED_ROWS)
 
 
 def _short(what: str, value: object) -> str:

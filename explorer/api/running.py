@@ -17,12 +17,12 @@ from explorer.api.answers import (
     RunNow,
     StartedRun,
 )
-from explorer.api.callers import asked_table, caller
-from explorer.api.scoring import asked_selection, result_json, row_json, settings_json
+from explorer.api.callers import caller, requested_table
+from explorer.api.scoring import requested_selection, result_json, row_json, settings_json
+from explorer.core.error_view import guarded
 from explorer.core.files import as_json
-from explorer.core.parts import guarded
 from explorer.core.settings import Settings
-from explorer.core.validation import one_of, whole_number
+from explorer.core.validation import checked_integer, one_of
 from explorer.data.library import Library
 from explorer.runs.cards import pairs_of
 from explorer.runs.live import LiveRun
@@ -91,7 +91,7 @@ class RunEndpoints:
             What /run says of it, and the secret that it belongs to.
         """
         order = ModelOrder.of({"model": model, "family": family, "reference": reference})
-        selection = asked_selection(asked_table(self.tables, pairs), per_subset, seed, keys)
+        selection = requested_selection(requested_table(self.tables, pairs), per_subset, seed, keys)
         visitor = caller(request, profile, token, secret, self.settings)
         if self.settings.public and visitor.owner == EVERYBODY:
             secret = token_urlsafe(_SECRET_BYTES)
@@ -134,7 +134,7 @@ class RunEndpoints:
         asked = one_of("An action", ("look", "stop", "resume"), action)
         place = None
         if rows_from is not None:
-            place = whole_number("The first row", rows_from, 0, _MOST_PLACE)
+            place = checked_integer("The first row", rows_from, 0, _MOST_PLACE)
         visitor = caller(request, profile, token, secret, self.settings)
         if asked == "stop":
             self._stop(visitor, id)

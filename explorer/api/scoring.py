@@ -18,11 +18,11 @@ from explorer.api.answers import (
     SelectionProgress,
     StoredRuns,
 )
-from explorer.api.callers import asked_table, caller
+from explorer.api.callers import caller, requested_table
+from explorer.core.error_view import guarded
 from explorer.core.files import as_json
-from explorer.core.parts import guarded
 from explorer.core.settings import Settings
-from explorer.core.validation import whole_number
+from explorer.core.validation import checked_integer
 from explorer.data.library import Library
 from explorer.data.table import PairTable
 from explorer.data.typed import longest_text, typed_pair
@@ -144,7 +144,7 @@ class ScoreEndpoints:
             How far it is, the numbers so far, the rows that are new, and the settings.
         """
         order = ModelOrder.of({"model": model, "family": family, "reference": reference})
-        selection = asked_selection(asked_table(self.tables, pairs), per_subset, seed, keys)
+        selection = requested_selection(requested_table(self.tables, pairs), per_subset, seed, keys)
         taken = as_pairs(selection.table.arrow, selection.rows.tolist())
         visitor = caller(request, profile, token, "", self.settings)
         yield from selection_score_json(self.runs.rewarding(visitor, order, taken), len(taken))
@@ -184,11 +184,13 @@ class ScoreEndpoints:
         return runs_json(self.runs.store, visitor, limit)
 
 
-def asked_selection(table: PairTable, per_subset: object, seed: object, keys: object) -> Selection:
+def requested_selection(
+    table: PairTable, per_subset: object, seed: object, keys: object
+) -> Selection:
     """The pairs that a program names. keys: a list of keys; None for so many of each subset."""
     if keys is None:
-        n = whole_number("Pairs per subset", per_subset, 1, MOST_PER_SUBSET)
-        return selected_per_subset(table, n, whole_number("The seed", seed, 0, MOST_SEED))
+        n = checked_integer("Pairs per subset", per_subset, 1, MOST_PER_SUBSET)
+        return selected_per_subset(table, n, checked_integer("The seed", seed, 0, MOST_SEED))
     if not isinstance(keys, list) or not all(isinstance(key, str) for key in keys):
         raise KnownError(
             f"Keys are a list of texts such as {table.example_keys}, not {shown(keys)}."
@@ -260,7 +262,7 @@ def _known(entry: ModelEntry) -> dict[str, Any]:
 
 def runs_json(store: RunStore, visitor: Visitor, limit: object = 100) -> Any:
     """As of `ScoreEndpoints.stored_runs`."""
-    most = whole_number("The limit", limit, 1, MOST_RUNS)
+    most = checked_integer("The limit", limit, 1, MOST_RUNS)
     return as_json({"runs": [_run(run, store, visitor) for run in store.visible(visitor)[:most]]})
 
 

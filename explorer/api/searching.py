@@ -12,17 +12,17 @@ import gradio as gr
 import numpy as np
 
 from explorer.api.answers import MOST_FOUND, FoundPairs
-from explorer.api.callers import asked_table
+from explorer.api.callers import requested_table
+from explorer.core.error_view import guarded
 from explorer.core.files import as_json
-from explorer.core.parts import guarded
-from explorer.core.validation import one_of, whole_number
+from explorer.core.validation import checked_integer, one_of
 from explorer.data.facets import FACETS, Facet
 from explorer.data.filters import NO_FILTERS, Filtered, Filters, LengthRange, select
 from explorer.data.library import Library
 from explorer.data.search import EVERYTHING, Query, Where, checked_query
 from explorer.data.table import PairTable
 from explorer.reader.listing import excerpt
-from explorer.reader.scene import SeenPairs, ordered
+from explorer.reader.scene import ScenePairs, ordered
 from explorer.reader.state import MOST_PAGES, PairsState
 from scoring.benchmark import section_of
 from scoring.errors import KnownError, shown
@@ -77,9 +77,9 @@ class SearchEndpoints:
         query = checked_query(text, where, regex, case)
         asked = replace(_filters(filters, lengths), query=query)
         order = one_of("An order", _SORTS, sort)
-        size = whole_number("The pairs of a page", page_rows, 1, MOST_FOUND)
-        number = whole_number("The page", page, 1, MOST_PAGES)
-        return found_json(asked_table(self.tables, pairs), asked, order, number, size)
+        size = checked_integer("The pairs of a page", page_rows, 1, MOST_FOUND)
+        number = checked_integer("The page", page, 1, MOST_PAGES)
+        return found_json(requested_table(self.tables, pairs), asked, order, number, size)
 
 
 def _filters(facets: object, lengths: object) -> Filters:
@@ -114,8 +114,8 @@ def _named(what: str, values: object) -> Mapping[str, Any]:
 def found_json(table: PairTable, filters: Filters, sort: str, page: int, size: int) -> Any:
     """A page of the pairs that pass, as of `SearchEndpoints.search_pairs`."""
     found = select(table, filters)
-    rows = ordered(PairsState(sort=sort), SeenPairs(table), found.rows)
-    shown_rows = rows[(page - 1) * size : page * size].tolist()
+    rows = ordered(PairsState(sort=sort), ScenePairs(table), found.rows)
+    visible_rows = rows[(page - 1) * size : page * size].tolist()
     return as_json(
         {
             "pairs": table.id,
@@ -123,7 +123,7 @@ def found_json(table: PairTable, filters: Filters, sort: str, page: int, size: i
             "of": len(table),
             "page": page,
             "pages": max(1, ceil(len(rows) / size)),
-            "rows": [_found(table, row, filters.query) for row in shown_rows],
+            "rows": [_found(table, row, filters.query) for row in visible_rows],
             "counts": {facet: _counts(table, facet, found) for facet in FACETS},
         }
     )

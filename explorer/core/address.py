@@ -94,8 +94,6 @@ class Address:
 
     TAB: ClassVar[str]
     PARAMETERS: ClassVar[tuple[Parameter, ...]]
-    ONCE: ClassVar[dict[str, str]] = {}
-    """Names that links once had for parameters -> their names."""
 
     @classmethod
     def parse(cls, query: object) -> tuple[Self, tuple[str, ...]]:
@@ -109,7 +107,7 @@ class Address:
             if name in IGNORED:
                 continue
             try:
-                parameter = known[cls.ONCE.get(name, name)]
+                parameter = known[name]
                 read = parameter.read(value)
                 if parameter.most is not None:
                     read = tuple(dict.fromkeys((*found.get(parameter.field, ()), read)))

@@ -20,10 +20,10 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response, StreamingResponse
 from starlette.routing import Route
 
+from explorer.core.error_view import guarded
 from explorer.core.errors import user_message
 from explorer.core.files import File
 from explorer.core.links import LONGEST_LINK
-from explorer.core.parts import EVENT, guarded
 from explorer.core.validation import repaired
 from scoring.errors import KnownError
 
@@ -54,6 +54,8 @@ Visitor = Any
 """Who asks, as `Identify` gives it."""
 Identify = Callable[[gr.Request, gr.OAuthProfile | None, gr.OAuthToken | None, str], Visitor]
 """(request, profile, token, the browser's secret) -> who asks."""
+EVENT: dict[str, Any] = {"api_visibility": "private", "show_progress": "hidden"}
+"""How every event of the page is wired: no public endpoint, no overlay."""
 
 
 @dataclass(frozen=True)

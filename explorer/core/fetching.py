@@ -5,7 +5,7 @@ from collections.abc import Generator, Sequence
 from contextlib import ExitStack
 from typing import Literal
 
-from explorer.core.work import repeated, shown_as
+from explorer.core.work import map_steps, repeated
 from explorer.core.workers import ANOTHER, GIGABYTE, Limit, WayOut, alone
 from scoring.errors import KnownError
 from scoring.hub.access import Hub, Listing
@@ -69,5 +69,5 @@ def fetching(
                 since, before = time.monotonic(), step.done
             return step
 
-        folder: str = yield from shown_as(repeated(steps, Step("fetching", 0, size)), bounded)
+        folder: str = yield from map_steps(repeated(steps, Step("fetching", 0, size)), bounded)
         return folder

@@ -1,4 +1,4 @@
-"""What of Gradio is served otherwise than it would: configuration, queue, sessions, requests."""
+"""What of Gradio is served otherwise than it would: configuration, queue, requests."""
 
 import asyncio
 import errno
@@ -10,11 +10,10 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from traceback import walk_tb
-from types import SimpleNamespace
 from typing import Any
 
 import gradio as gr
-from gradio import queueing, route_utils, routes, state_holder
+from gradio import queueing, route_utils, routes
 from gradio.route_utils import FnIndexInferError, GradioMultiPartParser, MultiPartException
 from gradio.utils import get_function_params, get_upload_folder
 from gradio_client.utils import (  # type: ignore[import-untyped]
@@ -55,7 +54,7 @@ MOST_OF_ADDRESS = MOST_EVENTS // 2
 UNREAD_SECONDS = 60.0
 """After which an answer that nobody reads is let go."""
 MOST_SESSIONS = 300
-"""Open pages that are remembered, some 0.04 MB each; the one that did nothing for longest goes."""
+"""Open pages that are remembered, some 0.16 MB each; the one that did nothing for longest goes."""
 _END_OF_STREAM = b'"msg":"close_stream"'
 _FIRST_SCRIPTS = ("storage.js", "idiomorph/idiomorph.min.js")
 """Run before anything is drawn."""
@@ -232,7 +231,7 @@ class OnePage:
         await self._app({**scope, "query_string": b""} if is_page else scope, receive, send)
 
 
-class WholeStreams:
+class CompleteStreams:
     """Lets a stream of answers that has told its end come to it.
 
     The page leaves it then. Where Gradio hears of that in time, it takes the page for gone and
@@ -279,35 +278,13 @@ def _folder_bytes() -> int:
     return total
 
 
-class _FilesAlone(GradioMultiPartParser):  # type: ignore[misc]
+class _FilesOnly(GradioMultiPartParser):  # type: ignore[misc]
     """Gradio's, which keeps the fields of a form in memory. No upload has any."""
 
     def on_part_data(self, *given: Any) -> None:
         if self._current_part.file is None:
             raise MultiPartException("A form may hold files alone.")
         super().on_part_data(*given)
-
-
-class _Session(state_holder.SessionState):  # type: ignore[misc]
-    """Gradio's, without what it keeps of all that is shown: for deep links, and because what some
-    components take depends on what they offer.
-    """
-
-    def __init__(self, blocks: gr.Blocks) -> None:
-        super().__init__(SimpleNamespace(default_config=blocks.default_config, blocks=()))
-        self._last: tuple[int, Any] = (-1, None)  # which Gradio reads at once, and no more
-
-    def __getitem__(self, key: int) -> Any:
-        return self._last[1] if key == self._last[0] else super().__getitem__(key)
-
-    def __setitem__(self, key: int, value: Any) -> None:
-        self._last = key, value
-
-    def _update_config(self, key: int) -> None:
-        pass
-
-    def _update_value_in_config(self, key: int, value: Any) -> None:
-        pass
 
 
 class FairQueue(queueing.Queue):  # type: ignore[misc]
@@ -397,7 +374,7 @@ def launched(settings: Settings, routes: Sequence[Route] = ()) -> dict[str, Any]
             },
             "middleware": [
                 Middleware(OwnSite, settings.hosts, any_name=settings.any_name),
-                Middleware(WholeStreams),
+                Middleware(CompleteStreams),
                 Middleware(OnePage),
                 Middleware(Bounded, _LARGEST_UPLOADS * most if most else None),
             ],
@@ -429,9 +406,8 @@ def prepare_for_many() -> None:
 
 def queued(page: gr.Blocks, settings: Settings) -> gr.Blocks:
     """The page with its queue."""
-    state_holder.SessionState = _Session
     routes.CustomCORSMiddleware = OwnCors
-    route_utils.GradioMultiPartParser = _FilesAlone
+    route_utils.GradioMultiPartParser = _FilesOnly
     page.queue(default_concurrency_limit=8, api_open=False)
     page._queue = FairQueue(
         settings.proxied,

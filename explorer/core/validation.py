@@ -19,13 +19,13 @@ def repaired(words: str) -> str:
     return words.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
-def whole_number(what: str, value: Any, low: int, high: int) -> int:
+def checked_integer(what: str, value: Any, low: int, high: int) -> int:
     """A whole number in a range, however it is written.
 
     Raises:
         KnownError: it is none, or outside.
 
-    >>> whole_number("page", 3.0, 1, 10)
+    >>> checked_integer("page", 3.0, 1, 10)
     3
     """
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
@@ -84,6 +84,6 @@ def validated(adapter: TypeAdapter[T], values: Mapping[str, Any]) -> T:
         raise KnownError(f"{name} {given}; {must}.") from error
 
 
-def whole_if_one(typed: str) -> int | str:
+def integer_if_numeric(typed: str) -> int | str:
     """The whole number that was typed; a text that is none stays, for who checks it to say so."""
     return int(typed) if typed.isascii() and typed.isdecimal() and len(typed) < 12 else typed

@@ -76,7 +76,7 @@ def stepping(
     return result.result()
 
 
-def shown_as(steps: Generator[S, None, T], show: Callable[[S], V]) -> Generator[V, None, T]:
+def map_steps(steps: Generator[S, None, T], show: Callable[[S], V]) -> Generator[V, None, T]:
     """The same work, each step as it is shown."""
     with closing(steps):
         while True:
@@ -97,7 +97,7 @@ def repeated(steps: Generator[S | None, None, T], first: S) -> Generator[S, None
         last = step or last
         return last
 
-    return (yield from shown_as(steps, known))
+    return (yield from map_steps(steps, known))
 
 
 def result_of(steps: Generator[Any, None, T]) -> T:

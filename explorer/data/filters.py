@@ -148,7 +148,7 @@ def select(table: PairTable, filters: Filters, among: Mask | None = None) -> Fil
     Raises:
         KnownError: the search takes too long, or a range needs tokens that were not counted.
     """
-    base = _both(among, _kept_by_text_and_length(table, filters))
+    base = _both(among, _match_text_and_length(table, filters))
     masks = {facet: _has_name(table, facet, names) for facet, names in filters.picked}
     rows = _rows(table, reduce(_both, masks.values(), base))
 
@@ -172,7 +172,7 @@ def matching_rows(table: PairTable, filters: Filters) -> Rows:
     Raises:
         KnownError: the search takes too long, or a range needs tokens that were not counted.
     """
-    keep = _kept_by_text_and_length(table, filters)
+    keep = _match_text_and_length(table, filters)
     for facet, names in filters.picked:
         keep = _both(keep, _has_name(table, facet, names))
     return _rows(table, keep)
@@ -195,7 +195,7 @@ def _has_name(table: PairTable, facet: Facet, names: tuple[str, ...]) -> Mask:
     return np.array([name in wanted for name in column.names], dtype=bool)[column.codes]
 
 
-def _kept_by_text_and_length(table: PairTable, filters: Filters) -> Mask | None:
+def _match_text_and_length(table: PairTable, filters: Filters) -> Mask | None:
     keep = table.matching(filters.query) if filters.query.words else None
     for each in filters.ranges:
         try:

@@ -19,14 +19,14 @@ from explorer.core.caches import LruCache
 from explorer.core.errors import disk_cannot_hold
 from explorer.core.fetching import fetching
 from explorer.core.settings import ASSETS, MAX_DATASET_MB, Settings
-from explorer.core.work import repeated, result_of, shown_as
+from explorer.core.work import map_steps, repeated, result_of
 from explorer.core.workers import Limit, alone
 from explorer.data.sources import DEMO_ID, Sources, read_demo
 from explorer.data.table import PairTable
 from explorer.data.typed import longest_text, typed_pair, typed_table
 from scoring.errors import KnownError, shown
 from scoring.hub.access import DEFAULT_DATASET, Hub, HubId, Listing, parse_hub_id
-from scoring.limits import MEGABYTE, Limits, Step, Tell, tell_nobody
+from scoring.limits import MEGABYTE, Limits, Step, Tell, ignore_progress
 from scoring.pairs.checking import CheckedRows
 from scoring.pairs.opening import Pairs, checked_rows, fetch_pairs, read_pairs
 from scoring.pairs.rows import SUFFIXES
@@ -130,7 +130,7 @@ class Library:
         tables = {table.id: table for table in (*self.sources.all(), self._demo, *opened)}
         return list(tables.values())
 
-    def open(self, wanted: object, tell: Tell = tell_nobody) -> PairTable:
+    def open(self, wanted: object, tell: Tell = ignore_progress) -> PairTable:
         """The table that a visitor typed, chose or followed a link to.
 
         wanted: `demo`, a table's id, a public Hub dataset, or (on one's own machine) a path.
@@ -157,7 +157,7 @@ class Library:
             )
         return self._fetch(hub_id, tell)
 
-    def upload(self, path: Path, name: str, tell: Tell = tell_nobody) -> PairTable:
+    def upload(self, path: Path, name: str, tell: Tell = ignore_progress) -> PairTable:
         """The table of an uploaded file, which is the caller's to delete. name: its sender's.
 
         Raises:
@@ -182,7 +182,7 @@ class Library:
         limits, on_disk = self._settings.limits, name is None  # an upload is its sender's to keep
         with self._slot():
             pairs = read_pairs(
-                path, name=name, limits=limits, tell=tell, on_disk=on_disk, reader=_read_apart
+                path, name=name, limits=limits, tell=tell, on_disk=on_disk, reader=_read_in_worker
             )
             return self._keep(pairs)
 
@@ -211,8 +211,8 @@ class Library:
                         limits=limits,
                         tell=tell,
                         on_disk=stays,
-                        reader=_read_apart,
-                        fetch=self._fetch_apart,
+                        reader=_read_in_worker,
+                        fetch=self._fetch_in_worker,
                     )
             finally:
                 if not stays:
@@ -222,11 +222,11 @@ class Library:
                 self._only[pinned] = table.id
             return table
 
-    def _fetch_apart(
-        self, listing: Listing, names: Sequence[str], *, tell: Tell = tell_nobody
+    def _fetch_in_worker(
+        self, listing: Listing, names: Sequence[str], *, tell: Tell = ignore_progress
     ) -> Path:
         """As `Hub.fetch`, by a worker, which is ended where it takes too long."""
-        return Path(result_of(shown_as(fetching(self._hub, listing, names, False, "file"), tell)))
+        return Path(result_of(map_steps(fetching(self._hub, listing, names, False, "file"), tell)))
 
     @contextmanager
     def _only_one(self, key: str) -> Iterator[None]:
@@ -269,7 +269,7 @@ class Library:
         return self._opened.setdefault(table.id, table) if present is None else present
 
 
-def _read_apart(
+def _read_in_worker(
     paths: Mapping[str, Path], shown: str, default_subset: str, limits: Limits, tell: Tell
 ) -> CheckedRows:
     """As `opening.checked_rows`. Large files are read by a worker, whose table is mapped here.
@@ -292,7 +292,7 @@ def _read_apart(
             to = Path(folder) / "pairs.arrow"
             given = (to, dict(paths), shown, default_subset, limits)
             steps = alone(read_rows, *given, limit=limit)
-            notes, left_out = result_of(shown_as(repeated(steps, Step("reading")), tell))
+            notes, left_out = result_of(map_steps(repeated(steps, Step("reading")), tell))
             table = pa.ipc.open_file(pa.memory_map(str(to))).read_all()  # stays when it is removed
     except OSError as error:
         raise disk_cannot_hold(error) from error

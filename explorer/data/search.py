@@ -116,13 +116,13 @@ def _checked_words(value: object, *, is_stripped: bool) -> str:
     return found
 
 
-def meant_name(typed: str, names: Collection[str]) -> str:
+def resolve_name(typed: str, names: Collection[str]) -> str:
     """The one of the names that was typed, or has it as a part, upper or lower case; else as typed.
 
     Raises:
         KnownError: it is a part of several.
 
-    >>> meant_name("rm-8b", ["org/RM-8B", "org/judge"]), meant_name("x", ["org/judge"])
+    >>> resolve_name("rm-8b", ["org/RM-8B", "org/judge"]), resolve_name("x", ["org/judge"])
     ('org/RM-8B', 'x')
     """
     part = typed.strip().casefold()

@@ -109,9 +109,9 @@ def filter_chips(now: Scene) -> list[Removable]:
 def listed_words(now: Scene) -> list[str]:
     """By which filters a scene lists its pairs, in words, one each."""
     state, words = now.state, [each.words for each in filter_chips(now)]
-    if state.shown_kind not in (None, "all", "every"):
+    if state.listed_kind not in (None, "all", "every"):
         whose = state.model or "All models"
-        kind = f"{whose}: {KINDS[state.shown_kind]}"
+        kind = f"{whose}: {KINDS[state.listed_kind]}"
         words.insert(len(words) - bool(state.model and state.against), kind)  # before the cell
     return words
 

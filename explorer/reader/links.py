@@ -13,26 +13,15 @@ from explorer.stats.duels import Cell
 TABS = ("pairs", "models", "score", "try", "about")
 MODELS_TAB = "models"
 _ALL = PairsState()
-_FAILURES = "failures"
-"""What links once called the tab of the pairs with what models made of them."""
-_ONCE = {
-    "browse": TABS[0],
-    _FAILURES: TABS[0],
-    "runs": "score",
-}
-"""Tab that there was -> the one that has its place."""
 
 
 def tab_of(query_string: object) -> str:
     """The tab that a link opens.
 
-    >>> tab_of("?tab=about"), tab_of("?tab=elsewhere"), tab_of("?tab=failures&model=m")
+    >>> tab_of("?tab=about"), tab_of("?tab=elsewhere"), tab_of("?model=m")
     ('about', 'pairs', 'pairs')
-    >>> tab_of("?tab=models"), tab_of("?tab=runs")
-    ('models', 'score')
     """
     asked = named_tab(query_string)
-    asked = _ONCE.get(asked, asked)
     return asked if asked in TABS else TABS[0]
 
 
@@ -40,19 +29,15 @@ def read_pairs(query: object) -> tuple[PairsState, tuple[str, ...]]:
     """What a link asks of the Pairs tab, and what of it means nothing; of one of another tab, the
     source of the pairs alone.
 
-    >>> read_pairs("?tab=failures&show=wins") == (PairsState(model="", kind="wins"), ())
-    True
     >>> read_pairs("?tab=models&a=m&source=demo") == (PairsState("demo"), ())
     True
     """
     state, dropped = PairsState.parse(query)
     tab = named_tab(query)
-    if tab not in ("", *TABS, *_ONCE):
+    if tab not in ("", *TABS):
         return state, (as_dropped("tab", tab), *dropped)
     if tab_of(query) != TABS[0]:
         return PairsState(state.source), ()
-    if tab == _FAILURES and state.model is None:
-        state = replace(state, model="")
     return state, dropped
 
 

@@ -68,7 +68,7 @@ class MarkedPiece:
 
 
 @dataclass(frozen=True, slots=True)
-class ShownLine:
+class RenderedLine:
     """A row of code. number: its line's, from 1; None for a gap. difference: 0 where none is."""
 
     number: int | None
@@ -106,7 +106,7 @@ class Body:
     n_more: int
     mark: str
     pieces: Sequence[MarkedPiece] = ()
-    lines: Sequence[ShownLine] = ()
+    lines: Sequence[RenderedLine] = ()
     rendered: Markup | None = None
     is_refused: bool = False
 
@@ -117,7 +117,7 @@ class Body:
 
 
 @dataclass(frozen=True, slots=True)
-class ShownTurn:
+class RenderedTurn:
     """A turn of a conversation. css: who speaks, where that is known."""
 
     speaker: str
@@ -130,7 +130,7 @@ class Prompt:
     """What is shown of a prompt: of a conversation its turns. n_more: turns that are not shown."""
 
     body: Body
-    turns: Sequence[ShownTurn] = ()
+    turns: Sequence[RenderedTurn] = ()
     n_more: int = 0
 
     @property
@@ -249,7 +249,7 @@ def _possible(
 ) -> tuple[Display, list[str]]:
     """The display as far as these texts allow it, and why not all of it."""
     length = sum(len(cells[name]) for name in ("prompt", "chosen", "rejected"))
-    length += sum(len(each["text"]) for each in _shown_more(cells))
+    length += sum(len(each["text"]) for each in _further_cells(cells))
     if (display.rendered or display.spaces) and length > LONGEST_MARKDOWN:
         return replace(display, rendered=False, spaces=False), [
             (
@@ -373,7 +373,7 @@ def _responses(
             for each in both
             if each is not None
         ]
-    n = _n_shown((len(each.words) for each in rest), 2 * MOST_FURTHER)
+    n = _n_within_limit((len(each.words) for each in rest), 2 * MOST_FURTHER)
     return first, rest[:n], len(every) - len(first) - n
 
 
@@ -422,7 +422,7 @@ def _decided(first: Sequence[Response], subset: str, verdicts: Sequence[PairOutc
     return f"{decided} Further responses follow, best first."
 
 
-def _shown_more(cells: Mapping[str, Any]) -> list[Mapping[str, str]]:
+def _further_cells(cells: Mapping[str, Any]) -> list[Mapping[str, str]]:
     return [each for side in _SIDES for each in (cells.get(f"more_{side}") or ())[:MOST_FURTHER]]
 
 
@@ -466,7 +466,7 @@ def body_of(
     cut = pieces(here, spans, found, colours(here, language), starts)
     lines = [[_marked(each, display) for each in line] for line in by_line(cut, starts)]
     shown = [
-        ShownLine(place.line, place.difference, lines[place.line - 1] if place.line else ())
+        RenderedLine(place.line, place.difference, lines[place.line - 1] if place.line else ())
         for place in rows or (Place(number) for number in range(1, len(lines) + 1))
     ]
     return Body(here, n_more, mark, lines=shown)
@@ -477,7 +477,7 @@ def _marked(piece: Piece, display: Display) -> MarkedPiece:
     return MarkedPiece(shown, piece.difference, piece.hit, piece.colour)
 
 
-def _n_shown(lengths: Iterable[int], most: int) -> int:
+def _n_within_limit(lengths: Iterable[int], most: int) -> int:
     """How many texts in a row are shown: `most`, and none that begins after `LONGEST_BODY`."""
     shown, before = 0, 0
     for length in islice(lengths, most):
@@ -492,9 +492,9 @@ def prompt_of(cells: Mapping[str, Any], display: Display) -> Prompt:
     if not cells.get("turns"):
         return Prompt(body_of(cells["prompt"], "prompt", display))
     turns = json.loads(cells["turns"])
-    n = _n_shown((len(words) for _, words in turns), MOST_SHOWN_TURNS)
+    n = _n_within_limit((len(words) for _, words in turns), MOST_SHOWN_TURNS)
     shown = [
-        ShownTurn(
+        RenderedTurn(
             role.capitalize() if role in _SPEAKERS else role,
             role if role in _SPEAKERS else "",
             body_of(words, "prompt", display),

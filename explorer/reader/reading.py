@@ -69,7 +69,7 @@ def page_holding(place: int) -> int:
     return place // PAGE_ROWS + 1
 
 
-def meant_key(table: PairTable, typed: str) -> str:
+def resolve_key(table: PairTable, typed: str) -> str:
     """The key of the pair that was typed: its key, or its id where no other pair has it.
 
     Raises:

@@ -15,7 +15,7 @@ from explorer.data.library import Library
 from explorer.data.sources import DEMO_ID
 from explorer.data.table import PairTable, Rows
 from explorer.data.tokens import TokenCounter
-from explorer.reader.reading import PAGE_ROWS, ListedRows, meant_key, n_pages, page_holding
+from explorer.reader.reading import PAGE_ROWS, ListedRows, n_pages, page_holding, resolve_key
 from explorer.reader.state import (
     BY_LENGTH,
     BY_OUTCOME,
@@ -44,7 +44,7 @@ NO_TEXTS = (
 
 
 @dataclass(frozen=True, slots=True)
-class SeenPairs:
+class ScenePairs:
     """The pairs that a state is of, and what models made of them.
 
     field: None where that is not looked at.
@@ -86,7 +86,7 @@ class Scene:
     """
 
     state: PairsState
-    pairs: SeenPairs
+    pairs: ScenePairs
     filtered: Filtered
     listed: ListedRows
     passing: Rows
@@ -175,7 +175,7 @@ class Scenes:
         """An address of the Pairs tab, without "?"; "" for all pairs that are shown first."""
         return "" if query == PairsState(self.library.sources.best).query_string else query
 
-    def pairs_of(self, state: PairsState, visitor: Visitor) -> SeenPairs:
+    def pairs_of(self, state: PairsState, visitor: Visitor) -> ScenePairs:
         """The pairs of a state; where outcomes are looked at, those that they are of.
 
         Raises:
@@ -186,7 +186,7 @@ class Scenes:
         for name in {state.tokenizer, *(each.tokenizer for each in state.ranges)}:
             self.counter.known(table, name)  # fetches what is on disk
         crowd = next((each for each in self.fields.published() if each.table is table), None)
-        return SeenPairs(table, field, crowd, partial(self.counter.known, table))
+        return ScenePairs(table, field, crowd, partial(self.counter.known, table))
 
     def where(self, state: PairsState, visitor: Visitor) -> tuple[str | None, str, Visitor]:
         """Which results of which pairs a state is of, and who looks, as `Fields` takes them."""
@@ -214,7 +214,7 @@ class Scenes:
 
     def _of_model(
         self, state: PairsState, visitor: Visitor, notes: list[str]
-    ) -> tuple[PairsState, SeenPairs]:
+    ) -> tuple[PairsState, ScenePairs]:
         """The state and its pairs; those of another table where the model's results are of it."""
         is_here = not state.source or self.library.find(state.source) is not None
         elsewhere = f"source={state.source[:120]}, which is not open here, so other pairs are shown"
@@ -256,7 +256,7 @@ class Scenes:
         return self.fields.largest(*where)
 
 
-def _fitting(state: PairsState, pairs: SeenPairs) -> tuple[PairsState, tuple[str, ...]]:
+def _fitting(state: PairsState, pairs: ScenePairs) -> tuple[PairsState, tuple[str, ...]]:
     """A state as far as it can be shown of pairs, and what of it cannot, as a link says it."""
     table, field, dropped, slices = pairs.table, pairs.field, [], []
     if field is None and state.sort.removeprefix("-") in BY_OUTCOME:
@@ -293,13 +293,13 @@ def _with_key(state: PairsState, table: PairTable, notes: list[str]) -> PairsSta
     if not state.key:
         return state
     try:
-        return replace(state, key=meant_key(table, state.key))
+        return replace(state, key=resolve_key(table, state.key))
     except KnownError as error:
         notes.append(str(error))
         return replace(state, key="")
 
 
-def scene(state: PairsState, pairs: SeenPairs) -> Scene:
+def scene(state: PairsState, pairs: ScenePairs) -> Scene:
     """What a state shows, whose open pair is in the table.
 
     Raises:
@@ -308,7 +308,7 @@ def scene(state: PairsState, pairs: SeenPairs) -> Scene:
     """
     table, field, among = pairs.table, pairs.field, _among(state, pairs)
     counts: dict[str, int] = {}
-    kind = state.shown_kind
+    kind = state.listed_kind
     if field is None or kind is None:
         filtered = select(table, state.filters, among)
         passing = filtered.rows
@@ -343,14 +343,14 @@ def _opened(state: PairsState, listed: ListedRows) -> tuple[PairsState, str, int
     return state, key, place, page
 
 
-def _passing(state: PairsState, pairs: SeenPairs, among: Mask | None) -> Rows:
+def _passing(state: PairsState, pairs: ScenePairs, among: Mask | None) -> Rows:
     passing = matching_rows(pairs.table, state.filters)
     return passing if among is None else passing[among[passing]]
 
 
 def with_any_margin(now: Scene, field: Field) -> Rows:
     """The rows that are listed, or would be with any margin, in table order."""
-    state, kind = replace(now.state, margins=None), now.state.shown_kind
+    state, kind = replace(now.state, margins=None), now.state.listed_kind
     if now.state.margins is None or kind is None:
         return now.filtered.rows
     passing = _passing(state, now.pairs, _among(state, now.pairs))
@@ -402,7 +402,7 @@ def list_order(state: PairsState, field: Field | None) -> str:
     return "-margin" if state.kind in ("wins", "near") else "margin"
 
 
-def measured(state: PairsState, pairs: SeenPairs, what: str) -> Doubles:
+def measured(state: PairsState, pairs: ScenePairs, what: str) -> Doubles:
     """What a list can be sorted by, of each pair; NaN where it is not known.
 
     "surprise": how far the model is from what the share of the others that win let expect, 0 to 1.
@@ -423,7 +423,7 @@ def measured(state: PairsState, pairs: SeenPairs, what: str) -> Doubles:
     return surprise
 
 
-def ordered(state: PairsState, pairs: SeenPairs, rows: Rows) -> Rows:
+def ordered(state: PairsState, pairs: ScenePairs, rows: Rows) -> Rows:
     """Rows, given in table order, in the order of the list; what is not known comes last."""
     order = list_order(state, pairs.field)
     if not order:
@@ -433,7 +433,7 @@ def ordered(state: PairsState, pairs: SeenPairs, rows: Rows) -> Rows:
     return in_order
 
 
-def _among(state: PairsState, pairs: SeenPairs) -> Mask | None:
+def _among(state: PairsState, pairs: ScenePairs) -> Mask | None:
     """Pairs that fulfil the conditions, stand in the cell and have one of the margins, of whatever
     kind; None for all.
     """
@@ -449,7 +449,7 @@ def _among(state: PairsState, pairs: SeenPairs) -> Mask | None:
     return np.logical_and.reduce(masks) if masks else None
 
 
-def _has_margins(state: PairsState, pairs: SeenPairs) -> bool:
+def _has_margins(state: PairsState, pairs: ScenePairs) -> bool:
     """Whether any margin of the model that is looked at is known."""
     if pairs.field is None or not state.model:
         return False

@@ -19,7 +19,7 @@ from explorer.core.address import (
     token,
 )
 from explorer.core.links import written
-from explorer.core.validation import repaired, whole_number
+from explorer.core.validation import checked_integer, repaired
 from explorer.data.facets import FACETS, Facet
 from explorer.data.filters import (
     LONGEST_NAME,
@@ -57,13 +57,6 @@ Margins = tuple[float | None, float | None]
 MOST_SLICES = 4
 """Conditions that can be joined."""
 MOST_PAGES = 10**7
-_SORT_OF = {each: each for each in SORTS if each} | {
-    "length": "difference",
-    "-length": "-difference",
-}
-"""Links once said "length"."""
-_PANEL_OF: dict[str, PairsPanel] = {each: each for each in PAIRS_PANELS} | {"kinds": "slices"}
-"""Links once said "kinds"."""
 
 
 _name = at_most(LONGEST_NAME)
@@ -77,7 +70,7 @@ def _searched(words: str) -> str:
 
 
 def _page(value: str) -> int:
-    return whole_number("A page", int(value), 1, MOST_PAGES)
+    return checked_integer("A page", int(value), 1, MOST_PAGES)
 
 
 def _range(value: str) -> LengthRange:
@@ -197,7 +190,7 @@ class PairsState(Address):
         flag("regex", "regex"),
         flag("case", "case"),
         Parameter("range", "ranges", _range, range_written, most=len(MEASURES) * len(UNITS)),
-        Parameter("sort", "sort", _SORT_OF.__getitem__),
+        choice("sort", SORTS),
         Parameter("list-page", "page", _page),
         text("pair", _name, "key"),
         text("keep", _name),
@@ -205,7 +198,7 @@ class PairsState(Address):
         choice("diff", DIFFS),
         flag("spaces", "spaces"),
         flag("markdown", "rendered"),
-        Parameter("panel", "panel", _PANEL_OF.__getitem__),
+        choice("panel", PAIRS_PANELS),
         choice("chart", MEASURED),
         choice("unit", UNITS),
         choice("scale", SCALES),
@@ -213,7 +206,6 @@ class PairsState(Address):
         flag("more", "more"),
         text("tokenizer", _name),
     )
-    ONCE: ClassVar[dict[str, str]] = {"by": "sort", "part": "panel"}
 
     @property
     def outcomes(self) -> bool:
@@ -221,7 +213,7 @@ class PairsState(Address):
         return self.model is not None
 
     @property
-    def shown_kind(self) -> OutcomeKind | FieldKind | None:
+    def listed_kind(self) -> OutcomeKind | FieldKind | None:
         """Which pairs are listed by what models made of them; None where that has no say."""
         if self.model is None:
             return None

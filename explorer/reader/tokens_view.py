@@ -6,7 +6,7 @@ from html import escape
 from explorer.core.figures import Figure
 from explorer.core.html import magnitude, note, part, render
 from explorer.core.theme import figure_json
-from explorer.core.work import shown_as
+from explorer.core.work import map_steps
 from explorer.reader.listing import harm_css
 from explorer.reader.reader import is_code
 from explorer.results.field import Field
@@ -52,7 +52,7 @@ def pair_tokens(
         raise KnownError("Token rewards are shown for pairs; this row has more than two responses.")
     run = field.runs[model]
     order = card_of(run).order or ModelOrder(run.facts.model)
-    rewards = yield from shown_as(runs.token_rewards(visitor, order, pair), _words)
+    rewards = yield from map_steps(runs.token_rewards(visitor, order, pair), _words)
     return _differs(field, model, row, rewards) + _rewards_html(rewards, pair.key, pair.subset)
 
 
@@ -64,7 +64,7 @@ def typed_tokens(
     Raises:
         KnownError: it has none, or cannot be had.
     """
-    rewards = yield from shown_as(runs.token_rewards(visitor, order, pair), _words)
+    rewards = yield from map_steps(runs.token_rewards(visitor, order, pair), _words)
     return _rewards_html(rewards, "this pair", pair.subset)
 
 

@@ -19,7 +19,7 @@ from explorer.results.fields import Fields
 from explorer.results.own import outcomes_of
 from explorer.results.published import Results
 from explorer.results.sources import Source
-from explorer.runs.store import SeenRuns
+from explorer.runs.store import RunList
 from explorer.stats.aggregate import composites
 from explorer.stats.matrix import OutcomeMatrix, Outcomes
 from explorer.stats.rules import RULES, RuleName
@@ -29,7 +29,7 @@ from scoring.hub.access import first_line
 from scoring.limits import Step
 from scoring.record import Run
 from scoring.results.accuracies import Benchmark
-from scoring.results.files import LeftOut
+from scoring.results.files import Omission
 
 _KEPT = 16
 """Boards that stay in memory."""
@@ -50,7 +50,7 @@ logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class SeenBoard:
+class BoardView:
     """A board as a person sees it.
 
     outcomes: what each model did on each pair, as far as it was read; None where nothing was.
@@ -62,7 +62,7 @@ class SeenBoard:
     board: Board
     outcomes: OutcomeMatrix | None = None
     unread: int = 0
-    left_out: tuple[LeftOut, ...] = ()
+    left_out: tuple[Omission, ...] = ()
     apart: Mapping[str, Run] = field(default_factory=dict)
 
 
@@ -83,15 +83,15 @@ class Boards:
         """
         return self.seen(results_id, ranking, own).board
 
-    def seen(self, results_id: object, ranking: Ranking, own: object = ()) -> "SeenBoard":
+    def seen(self, results_id: object, ranking: Ranking, own: object = ()) -> "BoardView":
         """The same with what is known of each pair."""
         field, apart = self._field(results_id, ranking, own)
         board = self._board(self._results(results_id, ranking), field, ranking)
         source = self._source(results_id, ranking)
         unread = self._fields.cache.unread(source)
         if field is None:
-            return SeenBoard(board, None, unread, self._fields.cache.known(source).left_out, apart)
-        return SeenBoard(board, field.matrix, unread, field.matrix.left_out, apart)
+            return BoardView(board, None, unread, self._fields.cache.known(source).left_out, apart)
+        return BoardView(board, field.matrix, unread, field.matrix.left_out, apart)
 
     def _board(self, results: Results, field: Field | None, ranking: Ranking) -> Board:
         key = (results.id, field and field.key, ranking.rule, ranking.ties, ranking.missing)
@@ -142,7 +142,7 @@ class Boards:
         """How many files of each pair were not read yet."""
         return self._fields.cache.unread(self._source(results_id, ranking))
 
-    def refused(self, results_id: object, ranking: Ranking) -> list[LeftOut]:
+    def refused(self, results_id: object, ranking: Ranking) -> list[Omission]:
         """Those that could not be had when they were last asked for."""
         return self._fields.cache.refused(self._source(results_id, ranking))
 
@@ -186,7 +186,7 @@ class Boards:
         benchmark = _benchmark(ranking)
         if benchmark == "prior":
             return None, {}
-        runs = SeenRuns()
+        runs = RunList()
         if ranking.own:
             runs = self._fields.runs.store.seen(own).ended
         return self._fields.usual(self._results(results_id, ranking), benchmark, runs)
@@ -268,7 +268,7 @@ class BoardMeasuring:
         self._go_on(asked, 0.0)
         return self._step
 
-    def begin_again(self, results_id: object, ranking: Ranking, own: object = ()) -> None:
+    def restart_measuring(self, results_id: object, ranking: Ranking, own: object = ()) -> None:
         """The same, though it failed just now."""
         self._tried.discard(self._asked(results_id, ranking, own))
         self.begin(results_id, ranking, own)

@@ -31,7 +31,7 @@ from scoring.errors import KnownError
 from scoring.hub.access import first_line
 from scoring.limits import Step
 from scoring.paths import atomic_write
-from scoring.results.files import LeftOut, printable
+from scoring.results.files import Omission, printable
 from scoring.results.order import PairOrder
 from scoring.results.pairs import PairResults, Ragged, read_pair_results
 
@@ -91,7 +91,7 @@ class OutcomeCache:
         """How many files were not read yet as they are now, well or ill."""
         return 0 if source is None else len(self._of(source).unread(source))
 
-    def refused(self, source: Source | None) -> list[LeftOut]:
+    def refused(self, source: Source | None) -> list[Omission]:
         """Files that could not be had when they were last asked for, in the order of asking."""
         return [] if source is None else self._of(source).refused_of(source)
 
@@ -312,10 +312,10 @@ class _SourceCache:
         """Files that were not read as they are now."""
         return [entry for entry in source.entries[0] if not self.has(entry)]
 
-    def refused_of(self, source: Source) -> list[LeftOut]:
+    def refused_of(self, source: Source) -> list[Omission]:
         """Files that could not be had when they were last asked for."""
         asked = ((entry.name, self.refused.get(entry.name)) for entry in source.entries[0])
-        return [LeftOut(printable(name), why) for name, why in asked if why is not None]
+        return [Omission(printable(name), why) for name, why in asked if why is not None]
 
     def outcomes(self, source: Source) -> Outcomes:
         """What is known of the files that the source has; of a fixed one, of all it ever had."""
@@ -328,7 +328,7 @@ class _SourceCache:
         if source.dataset is not None:
             orders = {each.order: replace(each.order, dataset=source.dataset) for _, each in read}
             read = [(file, replace(each, order=orders[each.order])) for file, each in read]
-        broken = [LeftOut(row.file, row.reason) for row in rows if row.results is None]
+        broken = [Omission(row.file, row.reason) for row in rows if row.results is None]
         others = [*left_out, *broken, *self.refused_of(source)]
         return Outcomes(
             files=tuple(file for file, _ in read),

@@ -16,10 +16,10 @@ from explorer.data.table import PairTable, Rows
 from explorer.runs.outcomes import scored_rows
 from explorer.stats.difficulty import (
     Difficulty,
-    Telling,
+    PairDiscrimination,
     difficulty,
+    discriminating_pairs,
     failed_by_most,
-    telling_pairs,
 )
 from explorer.stats.duels import majority_of
 from explorer.stats.matrix import OutcomeMatrix, clusters_of, of_models
@@ -171,9 +171,9 @@ class Field:
         return clusters_of(self.matrix.pairs)
 
     @locked_cached_property
-    def telling(self) -> Telling:
+    def telling(self) -> PairDiscrimination:
         """How well pairs tell good rivals from bad."""
-        return telling_pairs(self.matrix.outcomes[self.is_rival], self.table.subsets.codes)
+        return discriminating_pairs(self.matrix.outcomes[self.is_rival], self.table.subsets.codes)
 
     @locked_cached_property
     def hardest(self) -> Rows:

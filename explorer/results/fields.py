@@ -19,7 +19,7 @@ import pyarrow as pa
 
 from explorer.core.caches import LruCache
 from explorer.data.library import Library
-from explorer.data.search import meant_name
+from explorer.data.search import resolve_name
 from explorer.data.table import PairTable
 from explorer.results.cache import OutcomeCache
 from explorer.results.ensembles import members_of, with_ensemble
@@ -31,7 +31,7 @@ from explorer.results.uploads import model_of_uploaded
 from explorer.runs.cards import pairs_of
 from explorer.runs.outcomes import is_of_v2
 from explorer.runs.running import Runs
-from explorer.runs.store import SeenRuns
+from explorer.runs.store import RunList
 from explorer.stats.matrix import (
     OutcomeMatrix,
     OutcomeRows,
@@ -47,7 +47,7 @@ from scoring.limits import MEGABYTE, Step
 from scoring.pairs.opening import SCHEMA, Pairs, PairSource
 from scoring.record import Run
 from scoring.results.accuracies import Benchmark
-from scoring.results.files import LeftOut
+from scoring.results.files import Omission
 from scoring.results.order import PairOrder
 from scoring.results.pairs import PairResults
 
@@ -92,10 +92,10 @@ class Fields:
     def published(self) -> tuple[Field, ...]:
         """The fields of what this server shows from the start: nobody's runs, files or pairs."""
         tables = {each.id: each for each in (self.tables.get(None), *self.tables.sources.all())}
-        return self._join(self.results.get(None), None, SeenRuns(), list(tables.values()))
+        return self._join(self.results.get(None), None, RunList(), list(tables.values()))
 
     def usual(
-        self, results: Results, benchmark: Benchmark, runs: SeenRuns
+        self, results: Results, benchmark: Benchmark, runs: RunList
     ) -> tuple[Field | None, Mapping[str, Run]]:
         """The field, without texts, of the pairs that most published files are of, in their order;
         where none was read, of those that most of the person's own are of. None without any.
@@ -113,7 +113,7 @@ class Fields:
         self,
         results: Results,
         benchmark: Benchmark | None,
-        runs: SeenRuns,
+        runs: RunList,
         tables: Sequence[PairTable],
         most: int | None = None,
     ) -> tuple[Field, ...]:
@@ -138,7 +138,7 @@ class Fields:
 
         return self._joined.get_or_create_once(key, join)
 
-    def _owns_of(self, results: Results, benchmark: Benchmark | None, runs: SeenRuns) -> "_Owns":
+    def _owns_of(self, results: Results, benchmark: Benchmark | None, runs: RunList) -> "_Owns":
         found = self.cache.known(results.pairs_of(benchmark or "v1"))
         return self._owns.get_or_create_once(
             (results.id, benchmark, runs, found.version),
@@ -149,7 +149,7 @@ class Fields:
         self,
         bases: Sequence[Field],
         own: Mapping[str, "_Own"],
-        left_out: tuple[LeftOut, ...],
+        left_out: tuple[Omission, ...],
         key: Hashable,
     ) -> Iterator[Field]:
         """Fields of published results, with each own model in the first that it is of; then those
@@ -228,7 +228,7 @@ class Fields:
             return typed
         fields = self.all(results_id, table_id, own)
         names = dict.fromkeys(name for field in fields for name in field.place_of)
-        return meant_name(typed, [*names, *self.unread_models(results_id)])
+        return resolve_name(typed, [*names, *self.unread_models(results_id)])
 
     def unread(self, results_id: object) -> int:
         """How many published files of results of each pair were not read yet."""
@@ -247,7 +247,7 @@ class Fields:
         """Read them, telling each step. Closing the generator stops; what was read is kept."""
         yield from self.cache.read(self.results.get(results_id).pairs_of("v1"))
 
-    def refused(self, results_id: object) -> list[LeftOut]:
+    def refused(self, results_id: object) -> list[Omission]:
         """Those that could not be had when they were last asked for."""
         return self.cache.refused(self.results.get(results_id).pairs_of("v1"))
 
@@ -267,7 +267,7 @@ class Fields:
         table = self.tables.get(table_id)
         return Field(table, outcome_matrix(Outcomes(), order_of(table)), {}, ("", table.id))
 
-    def _tables(self, table_id: object, runs: SeenRuns) -> list[PairTable]:
+    def _tables(self, table_id: object, runs: RunList) -> list[PairTable]:
         """Tables that results may be of, each once."""
         seen = [self.tables.get(table_id), *self.tables.all()]
         for run in runs.of_each_table:
@@ -300,7 +300,7 @@ class _Owns:
 
     @classmethod
     def of(
-        cls, results: Results, benchmark: Benchmark | None, runs: SeenRuns, taken: Collection[str]
+        cls, results: Results, benchmark: Benchmark | None, runs: RunList, taken: Collection[str]
     ) -> "_Owns":
         """taken: names of the published."""
         models = _own_models(results, benchmark, runs, taken)
@@ -309,7 +309,7 @@ class _Owns:
 
 
 def _own_models(
-    results: Results, benchmark: Benchmark | None, runs: SeenRuns, taken: Collection[str]
+    results: Results, benchmark: Benchmark | None, runs: RunList, taken: Collection[str]
 ) -> dict[str, _Own]:
     own: dict[str, _Own] = {}
     if results.uploaded is not None:

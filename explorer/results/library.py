@@ -24,9 +24,9 @@ from explorer.results.uploads import Uploaded, read_result_files
 from explorer.runs.visitors import EVERYBODY
 from scoring.errors import KnownError
 from scoring.hub.access import Hub, HubId, parse_hub_id
-from scoring.limits import Limits, Tell, tell_nobody
+from scoring.limits import Limits, Tell, ignore_progress
 from scoring.paths import is_folder, typed_path
-from scoring.results.files import LeftOut
+from scoring.results.files import Omission
 
 _KEPT = 24
 """Sets of results with files beside them that stay in memory."""
@@ -64,7 +64,7 @@ class ResultsLibrary:
         self,
         results_id: object,
         files: Mapping[str, Path],
-        tell: Tell = tell_nobody,
+        tell: Tell = ignore_progress,
         owner: str = EVERYBODY,
     ) -> Results:
         """Results with a visitor's files beside what they look at, and what they sent before.
@@ -144,7 +144,7 @@ class Upstream:
         second = self._second
         if second is not None:
             reason = f"{second.source!s}, read earlier, stays: {reason}"
-        said = LeftOut(str(_DEFAULT_SECOND), reason, whole=second is None)
+        said = Omission(str(_DEFAULT_SECOND), reason, whole=second is None)
         lacking = replace(first, left_out=(*first.left_out, said))
         return lacking if second is None else joined_results(lacking, second)
 

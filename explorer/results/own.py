@@ -9,7 +9,7 @@ from explorer.runs.outcomes import results_of
 from explorer.stats.matrix import Outcomes
 from scoring.errors import KnownError
 from scoring.record import Run
-from scoring.results.files import REFERENCE_FREE, LeftOut, printable
+from scoring.results.files import REFERENCE_FREE, Omission, printable
 from scoring.spec import RunFacts
 
 _MOST_SIMILAR = 5
@@ -21,7 +21,7 @@ def outcomes_of(run: Run, name: str) -> Outcomes:
     try:
         return Outcomes((file,), (replace(results_of(run), model=name),))
     except KnownError as error:
-        return Outcomes(left_out=(LeftOut(file, str(error)),))
+        return Outcomes(left_out=(Omission(file, str(error)),))
 
 
 def own_names(

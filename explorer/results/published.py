@@ -29,7 +29,7 @@ from scoring.results.accuracies import (
     collect_aggregates,
     read_aggregates,
 )
-from scoring.results.files import REFERENCE_FREE, LeftOut, ResultFile, printable
+from scoring.results.files import REFERENCE_FREE, Omission, ResultFile, printable
 
 _NOT_ON_THE_HUB = ("openai/", "anthropic/", "google/", "cohere/", "poll/", "ai2/", "my_model/")
 BENCHMARKS: tuple[Benchmark, ...] = get_args(Benchmark)
@@ -76,7 +76,7 @@ class Results:
 
     source: ResultsSource
     aggregates: tuple[Aggregate, ...]
-    left_out: tuple[LeftOut, ...] = ()
+    left_out: tuple[Omission, ...] = ()
     pairs: Source | None = None
     second: ResultsSource | None = None
     second_pairs: Source | None = None
@@ -181,7 +181,7 @@ def read_snapshot() -> Results:
             if benchmark == "prior" and accuracies and not row["printed_prior_sets"]:
                 why = "the paper prints no mean of them, and its average lacks them"
                 said = f"prior sets of {row['model']}: {why}"
-                left_out.append(LeftOut(SNAPSHOT.name, said, whole=False))
+                left_out.append(Omission(SNAPSHOT.name, said, whole=False))
             elif accuracies:
                 kind = row["model_type"] or None
                 found.append(Aggregate(row["model"], kind, accuracies, benchmark, SNAPSHOT.name))
@@ -264,33 +264,33 @@ def beside(results: Results, uploaded: Uploaded) -> Results:
     return replace(results, aggregates=aggregates, left_out=left_out, uploaded=uploaded)
 
 
-def _aggregate_files(listing: Listing) -> tuple[dict[str, SetKind], list[LeftOut]]:
+def _aggregate_files(listing: Listing) -> tuple[dict[str, SetKind], list[Omission]]:
     """The files of a dataset that hold accuracies, in the order of names, and what else is there.
 
     What is too large is not fetched at all.
     """
     names: dict[str, SetKind] = {}
-    strays: list[LeftOut] = []
+    strays: list[Omission] = []
     for name, size in sorted(listing.sizes.items()):
         kind = next((kind for kind in SET_KINDS if name.startswith(f"{kind}/")), None)
         if kind is None:
             continue
         if not name.lower().endswith(".json"):
-            strays.append(LeftOut(printable(name), "no JSON file"))
+            strays.append(Omission(printable(name), "no JSON file"))
         elif size > MOST_SCORES_BYTES:
             most = f"accuracies have at most {MOST_SCORES_BYTES // MEGABYTE} MB here"
             why = f"it is {size / MEGABYTE:,.1f} MB large; {most}"
-            strays.append(LeftOut(printable(name), why))
+            strays.append(Omission(printable(name), why))
         else:
             names[name] = kind
     return names, strays
 
 
 def _collected(
-    read: Iterable[tuple[list[Aggregate], list[LeftOut]]],
-) -> tuple[tuple[Aggregate, ...], tuple[LeftOut, ...]]:
+    read: Iterable[tuple[list[Aggregate], list[Omission]]],
+) -> tuple[tuple[Aggregate, ...], tuple[Omission, ...]]:
     found: list[Aggregate] = []
-    left_out: list[LeftOut] = []
+    left_out: list[Omission] = []
     for results, unused in read:
         found += results
         left_out += unused
@@ -308,6 +308,6 @@ def _newest(paths: Iterable[Path]) -> str:
     return time.strftime("%Y-%m-%d", time.gmtime(max(times))) if times else ""
 
 
-def _nothing(what: str, left_out: Sequence[LeftOut]) -> KnownError:
+def _nothing(what: str, left_out: Sequence[Omission]) -> KnownError:
     reasons = "; ".join(str(each) for each in left_out[:_FEW_REASONS])
     return KnownError(f"{what}." + (f" Left out: {reasons}." if reasons else ""))

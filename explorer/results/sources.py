@@ -12,7 +12,7 @@ from explorer.core.caches import locked_cached_property
 from scoring.errors import KnownError
 from scoring.hub.access import Hub, Listing
 from scoring.limits import MEGABYTE
-from scoring.results.files import OUTPUTS, LeftOut, files_below, files_of_command
+from scoring.results.files import OUTPUTS, Omission, files_below, files_of_command
 from scoring.results.pairs import MOST_OUTCOMES_BYTES
 
 SCORES_FOLDER = "eval-set-scores"
@@ -27,7 +27,7 @@ class Entry:
     stamp: str
 
 
-Entries = tuple[list[Entry], list[LeftOut]]
+Entries = tuple[list[Entry], list[Omission]]
 """The files of a source in the order of names, and what lies there besides."""
 
 
@@ -95,15 +95,15 @@ class HubSource:
     def entries(self) -> Entries:
         """A file is the same while its content is, at whatever commit."""
         entries: list[Entry] = []
-        left_out: list[LeftOut] = []
+        left_out: list[Omission] = []
         for name, size in sorted(self._listing.sizes.items()):
             if not name.startswith(f"{SCORES_FOLDER}/"):
                 continue
             if not name.lower().endswith(".json"):
-                left_out.append(LeftOut(name, "no JSON file"))
+                left_out.append(Omission(name, "no JSON file"))
             elif size > MOST_OUTCOMES_BYTES:
                 most = f"at most {MOST_OUTCOMES_BYTES / MEGABYTE:,.0f} MB are fetched"
-                left_out.append(LeftOut(name, f"it is {size / MEGABYTE:,.0f} MB large; {most}"))
+                left_out.append(Omission(name, f"it is {size / MEGABYTE:,.0f} MB large; {most}"))
             else:
                 entries.append(Entry(name, self._listing.blobs.get(name, self._listing.commit)))
         return entries, left_out

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from explorer.stats.matrix import Outcomes
 from scoring.errors import KnownError
-from scoring.limits import NO_LIMITS, Limits, Step, Tell, tell_nobody
+from scoring.limits import NO_LIMITS, Limits, Step, Tell, ignore_progress
 from scoring.results.accuracies import (
     SET_KINDS,
     Aggregate,
@@ -17,7 +17,7 @@ from scoring.results.accuracies import (
     is_v2,
     set_kind_of,
 )
-from scoring.results.files import LeftOut, ResultFile, printable, read_object
+from scoring.results.files import Omission, ResultFile, printable, read_object
 from scoring.results.pairs import MOST_OUTCOMES_BYTES, PairResults, read_pair_results
 
 MOST_FILES = 200
@@ -39,7 +39,7 @@ class Uploaded:
 
     aggregates: tuple[Aggregate, ...] = ()
     outcomes: Outcomes = field(default_factory=Outcomes)
-    left_out: tuple[LeftOut, ...] = ()
+    left_out: tuple[Omission, ...] = ()
     token: str = field(default_factory=lambda: secrets.token_hex(16))
 
     @cached_property
@@ -88,7 +88,7 @@ def _whose(result: PairResults) -> tuple[str, bool]:
 
 
 def read_result_files(
-    files: Mapping[str, Path], tell: Tell = tell_nobody, limits: Limits = NO_LIMITS
+    files: Mapping[str, Path], tell: Tell = ignore_progress, limits: Limits = NO_LIMITS
 ) -> Uploaded:
     """Read files by what they hold, whatever they are called; all are read at once.
 
@@ -102,7 +102,7 @@ def read_result_files(
         raise KnownError(f"{MOST_FILES} files can be read at once, not {len(files):,}.")
     by_kind: dict[SetKind, list[ResultFile]] = {kind: [] for kind in SET_KINDS}
     of_pairs: list[tuple[str, PairResults]] = []
-    left_out: list[LeftOut] = []
+    left_out: list[Omission] = []
     named = sorted((printable(name), path) for name, path in files.items())
     for done, (name, path) in enumerate(named):
         tell(Step("reading", done, len(files)))
@@ -115,7 +115,7 @@ def read_result_files(
             else:
                 by_kind[kind].append(ResultFile(name, path))
         except KnownError as error:
-            left_out.append(LeftOut(name, str(error)))
+            left_out.append(Omission(name, str(error)))
     found: list[Aggregate] = []
     for kind, each in by_kind.items():
         read, unused = collect_aggregates(each, kind)

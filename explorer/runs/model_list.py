@@ -7,7 +7,7 @@ from functools import cache
 from typing import Any
 
 from explorer.core.settings import ASSETS, Settings
-from explorer.data.search import meant_name
+from explorer.data.search import resolve_name
 from scoring.hub.access import Hub
 from scoring.hub.cache import is_cached
 from scoring.models.catalogue import CATALOGUE, BoardFacts, board_facts, listed
@@ -73,7 +73,7 @@ def offered_names(settings: Settings) -> list[str]:
     return list(dict.fromkeys((DEMO_NAME, *others)))
 
 
-def meant_model(typed: str, settings: Settings) -> str:
+def resolve_model(typed: str, settings: Settings) -> str:
     """The model that is offered and has what was typed as a part of its name, if it is one.
 
     What is a Hub id or a folder stays as typed.
@@ -85,7 +85,7 @@ def meant_model(typed: str, settings: Settings) -> str:
     is_local = settings.model_policy.local_folders and is_folder(typed_path(name))
     if is_local or any(sign in name for sign in "/\\@~"):
         return typed
-    return meant_name(name, offered_names(settings))
+    return resolve_name(name, offered_names(settings))
 
 
 def licence_note(name: str) -> str:

@@ -24,7 +24,7 @@ from explorer.core.workers import (
     text_limit,
 )
 from explorer.runs.gpu_calls import PlacedModel
-from explorer.runs.model_list import meant_model
+from explorer.runs.model_list import resolve_model
 from explorer.runs.orders import ModelOrder
 from explorer.runs.visitors import Visitor
 from scoring.engine.compiled import keep_in
@@ -265,7 +265,7 @@ class ModelStore:
     def _looked(self, visitor: Visitor, order: ModelOrder) -> Generator[Step, None, Looked]:
         policy = self._settings.model_policy
         if not order.url:
-            order = replace(order, model=meant_model(order.model, self._settings))
+            order = replace(order, model=resolve_model(order.model, self._settings))
         first = Step("loading")
         if parse_hub_id(order.model.strip()) is not None:
             first = Step("asking")

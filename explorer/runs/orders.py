@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, get_args
 
-from explorer.core.validation import whole_number
+from explorer.core.validation import checked_integer
 from scoring.engine.templates import named_template
 from scoring.errors import KnownError, shown
 from scoring.spec import FAMILIES, Dtype, Family, JudgePrompt, LabelWeights, RunSettings
@@ -127,7 +127,7 @@ def _whole(what: str, value: Any, low: int, high: int) -> int | None:
     """None where nothing is said, which a browser says by a 0 once it has shown an empty field."""
     if value in (None, "") or (value == 0 and value is not False and low > 0):
         return None
-    return whole_number(f"The {what}", value, low, high)
+    return checked_integer(f"The {what}", value, low, high)
 
 
 def _number(what: str, value: Any) -> float:

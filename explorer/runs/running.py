@@ -10,7 +10,7 @@ from pathlib import Path
 
 from explorer.core.errors import BUG
 from explorer.core.settings import Settings
-from explorer.core.work import TRIAL_STOPPED, result_of, shown_as
+from explorer.core.work import TRIAL_STOPPED, map_steps, result_of
 from explorer.data.table import PairTable
 from explorer.runs.cards import RunCard, card_of, change_card, write_card
 from explorer.runs.gpu_calls import PlacedModel
@@ -166,7 +166,7 @@ class Runs:
                 model = result_of(self.scorers.load(visitor, order, turn))
             if model is None:
                 raise KnownError(press_to_load(order.model))
-            return result_of(shown_as(_rewarding(model, order, pairs), check))
+            return result_of(map_steps(_rewarding(model, order, pairs), check))
 
     def loading_rewards(
         self, visitor: Visitor, order: ModelOrder, pairs: Sequence[Pair]
@@ -180,7 +180,7 @@ class Runs:
         with self.scorers.brief(visitor) as turn:
             progress = Progress("loading", len(pairs))
             model = yield from self.scorers.ready(visitor, order, turn, progress)
-            return (yield from shown_as(_rewarding(model, order, pairs), lambda _: progress))
+            return (yield from map_steps(_rewarding(model, order, pairs), lambda _: progress))
 
     def rewarding(
         self, visitor: Visitor, order: ModelOrder, pairs: Sequence[Pair]
@@ -197,7 +197,7 @@ class Runs:
         with self.scorers.turn(visitor) as turn:
             model = yield from self.scorers.ready(visitor, order, turn, progress)
             loading = replace(progress, stage="loading")
-            ready = yield from shown_as(model.ready(pairs, order.settings), lambda _: loading)
+            ready = yield from map_steps(model.ready(pairs, order.settings), lambda _: loading)
             with closing(model.packs(ready.plan)) as packs:
                 for pack in packs:
                     rows, used_up = pack.rows if pack else (), self.scorers.used_up(visitor, turn)
@@ -221,7 +221,7 @@ class Runs:
         with self.scorers.turn(visitor, is_short=True) as turn:
             progress = Progress("loading", 1)
             model = yield from self.scorers.ready(visitor, order, turn, progress)
-            return (yield from shown_as(model.token_rewards(pair), lambda _: progress))
+            return (yield from map_steps(model.token_rewards(pair), lambda _: progress))
 
     def check_pairs(self, n_pairs: int) -> None:
         """Whether so many pairs may be scored at once.
@@ -263,7 +263,7 @@ class Runs:
             try:
                 model = yield from self.scorers.ready(visitor, order, turn, progress)
                 loading = replace(progress, stage="loading")
-                ready = yield from shown_as(
+                ready = yield from map_steps(
                     model.ready(pairs, order.settings, selection.table.id, selection.words),
                     lambda _: loading,
                 )
@@ -291,7 +291,7 @@ class Runs:
                     yield from _recorded(begun, model, assess)
                 finally:
                     if watch:
-                        _tell_sure(begun.run, watch.now)
+                        _save_interval(begun.run, watch.now)
 
 
 def _n_pairs(rows: Sequence[Pair]) -> int:
@@ -315,7 +315,7 @@ def _rewarding(
 
 
 @dataclass(frozen=True, slots=True)
-class _Begun:
+class _StartedRun:
     """A run that can be scored: its packs, and those of them that are done."""
 
     run: Run
@@ -323,7 +323,7 @@ class _Begun:
     done: frozenset[int] = frozenset()
 
 
-def _begin(folder: Path, ready: Ready, keys: Sequence[str], card: RunCard) -> _Begun:
+def _begin(folder: Path, ready: Ready, keys: Sequence[str], card: RunCard) -> _StartedRun:
     """A new run, which nobody sees before its card says whose it is.
 
     folder: its own, locked by the caller. keys: of its pairs, in the order they were made ready.
@@ -343,10 +343,10 @@ def _begin(folder: Path, ready: Ready, keys: Sequence[str], card: RunCard) -> _B
             f"Runs cannot be kept on this disk: {error.strerror or first_line(error)}. Make room, "
             "or set EXPLORER_HOME to a folder that can be written."
         ) from error
-    return _Begun(run, ready.plan)
+    return _StartedRun(run, ready.plan)
 
 
-def _go_on(former: Run, ready: Ready, keys: Sequence[str]) -> _Begun:
+def _go_on(former: Run, ready: Ready, keys: Sequence[str]) -> _StartedRun:
     """A stored run with what is left of its packs; its card says where it went on otherwise.
 
     Raises:
@@ -364,10 +364,10 @@ def _go_on(former: Run, ready: Ready, keys: Sequence[str]) -> _Begun:
         raise KnownError(
             f"The disk does not take it: {error.strerror or first_line(error)}. Make room."
         ) from error
-    return _Begun(resumed.run, resumed.run.plan()[0], frozenset(resumed.done))
+    return _StartedRun(resumed.run, resumed.run.plan()[0], frozenset(resumed.done))
 
 
-def _tell_sure(run: Run, sure: SureInterval) -> None:
+def _save_interval(run: Run, sure: SureInterval) -> None:
     """Write down how sure a run was at its end; where that fails it stays as it is."""
     try:
         change_card(run, lambda card: replace(card, sure=sure))
@@ -379,7 +379,7 @@ _Assess = Callable[[Progress, Sequence[ScoredPair]], Progress]
 """Gives a progress, of which the latter pairs are new, with what else there is to say of it."""
 
 
-def _recorded(begun: _Begun, model: WarmModel | PlacedModel, assess: _Assess) -> Stream:
+def _recorded(begun: _StartedRun, model: WarmModel | PlacedModel, assess: _Assess) -> Stream:
     """Score the packs of a run that are not done, each written to disk before it is told of.
 
     The last progress says how the run ended. What was scored stays, also where the stream is

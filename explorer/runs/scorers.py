@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 
 from explorer.core.settings import Settings
-from explorer.core.work import TRIAL_STOPPED, shown_as
+from explorer.core.work import TRIAL_STOPPED, map_steps
 from explorer.runs.gpu_calls import PlacedModel
 from explorer.runs.models import ModelStore, WarmModel
 from explorer.runs.orders import ModelOrder
@@ -75,7 +75,7 @@ class Scorers:
         progress = replace(progress, stage="loading")
         yield progress
         steps = self.load(visitor, order, turn)
-        return (yield from shown_as(steps, lambda step: replace(progress, step=step)))
+        return (yield from map_steps(steps, lambda step: replace(progress, step=step)))
 
     @contextmanager
     def brief(
@@ -114,7 +114,7 @@ class Scorers:
                 raise KnownError(USED_UP)
             return step
 
-        return (yield from shown_as(self.models.load(visitor, order), bounded))
+        return (yield from map_steps(self.models.load(visitor, order), bounded))
 
     def used_up(self, visitor: Visitor, turn: Turn) -> bool:
         """Whether a turn has taken what its visitor had left of the seconds of this hour."""

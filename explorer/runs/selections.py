@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from explorer.core.validation import one_of, whole_number
+from explorer.core.validation import checked_integer, one_of
 from explorer.data.filters import rows_per_subset
 from explorer.data.table import PairTable, Rows
 from explorer.data.typed import Texts
@@ -156,6 +156,6 @@ class Choice:
         if self.which == "failed":
             return _selected_failures(table, lost, self.model)
         one_of("way to choose pairs", SELECTION_WAYS, self.which)
-        seed = whole_number("Seed", self.seed, 0, MOST_SEED)
-        n = whole_number("Pairs per subset", self.per_subset, 1, MOST_PER_SUBSET)
+        seed = checked_integer("Seed", self.seed, 0, MOST_SEED)
+        n = checked_integer("Pairs per subset", self.per_subset, 1, MOST_PER_SUBSET)
         return selected_per_subset(table, n, seed)

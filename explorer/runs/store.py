@@ -47,7 +47,7 @@ class _Stored:
 
 
 @dataclass(frozen=True, slots=True)
-class _Kept:
+class _CachedRuns:
     """Runs by their folders, as they were at a time, after so many changes of cards."""
 
     runs: Mapping[str, _Stored]
@@ -56,14 +56,14 @@ class _Kept:
 
 
 @dataclass(frozen=True, eq=False)
-class SeenRuns:
+class RunList:
     """Runs of one moment, newest first. cards: by their ids."""
 
     runs: tuple[Run, ...] = ()
     cards: Mapping[str, RunCard] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, runs: Sequence[tuple[Run, RunCard]]) -> "SeenRuns":
+    def of(cls, runs: Sequence[tuple[Run, RunCard]]) -> "RunList":
         """Runs with their cards."""
         return cls(tuple(run for run, _ in runs), {run.id: card for run, card in runs})
 
@@ -74,10 +74,10 @@ class SeenRuns:
         return tuple(reversed(of.values()))
 
     @cached_property
-    def ended(self) -> "SeenRuns":
+    def ended(self) -> "RunList":
         """Those that go on no more, of pairs that others may have scored, too."""
         with_cards = [(run, self.cards[run.id]) for run in self.runs]
-        return SeenRuns.of(
+        return RunList.of(
             [(run, card) for run, card in with_cards if run.status != "running" and not card.typed]
         )
 
@@ -88,9 +88,9 @@ class RunStore:
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
         self._killed = LruCache[int](4096)  # run and its size -> pairs scored
-        self._kept = _Kept({}, 0.0, 0)
+        self._kept = _CachedRuns({}, 0.0, 0)
         self._n_changes = 0
-        self._seen = LruCache[SeenRuns](_KEPT_SEEN)
+        self._seen = LruCache[RunList](_KEPT_SEEN)
         self.folder = settings.runs
 
     def visible(self, visitor: object) -> list[Run]:
@@ -102,7 +102,7 @@ class RunStore:
         found = self.seen(visitor)
         return [run for run in found.runs if self.is_own(found.cards[run.id], visitor)]
 
-    def seen(self, visitor: object) -> "SeenRuns":
+    def seen(self, visitor: object) -> "RunList":
         """The runs of `visible` with their cards: the same object while nothing of them changes."""
         seen, version = [], []
         for path, stored in self._stored():
@@ -111,7 +111,7 @@ class RunStore:
                 n_bytes = run.n_bytes() if run.status == "running" else 0
                 seen.append((run, stored.card))
                 version.append((path, stored.version, run.status, run.n_scored, n_bytes))
-        return self._seen.get_or_create(tuple(version), lambda: SeenRuns.of(seen))
+        return self._seen.get_or_create(tuple(version), lambda: RunList.of(seen))
 
     def _stored(self) -> list[tuple[str, "_Stored"]]:
         """All runs with their folders, newest first; read again only where a file changed."""
@@ -122,10 +122,10 @@ class RunStore:
             for entry in entries:
                 kept = last.runs.get(entry.path)
                 if kept is None or kept.run.status != "finished" or not is_recent:
-                    kept = _read_again(entry.path, kept)
+                    kept = _reread(entry.path, kept)
                 if kept is not None:
                     found[entry.path] = kept
-        self._kept = _Kept(found, last.seconds if is_recent else seconds, n_changes)
+        self._kept = _CachedRuns(found, last.seconds if is_recent else seconds, n_changes)
         return sorted(found.items(), key=lambda item: item[1].run.started, reverse=True)
 
     def damaged(self, visitor: object) -> list[str]:
@@ -233,7 +233,7 @@ def _n_scored(run: Run) -> int:
         return 0
 
 
-def _read_again(folder: str, kept: _Stored | None) -> _Stored | None:
+def _reread(folder: str, kept: _Stored | None) -> _Stored | None:
     """A run as its files are, which are read where they changed; None where they cannot be."""
     version = (_stamp(f"{folder}/run.json"), _stamp(f"{folder}/card.json"))
     if version[0] is None or (kept is not None and kept.version == version):

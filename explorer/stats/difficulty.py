@@ -152,7 +152,7 @@ _MOST_TOLD = 100
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Telling:
+class PairDiscrimination:
     """How well pairs tell models that are good at their subset from those that are bad at it.
 
     correlation: (pairs,), `item_rest`; NaN where it is not known, or too few models are.
@@ -181,12 +181,12 @@ def failed_by_most(
     return rows[np.lexsort((rows, -found.failed[rows], -found.share[rows]))]
 
 
-def telling_pairs(
+def discriminating_pairs(
     outcomes: NDArray[np.floating],
     subsets: NDArray[np.integer] | None = None,
     most: int = _MOST_TOLD,
     least_models: int = LEAST_MODELS,
-) -> Telling:
+) -> PairDiscrimination:
     """The pairs that tell good models from bad best, and those that may be mislabelled.
 
     With few models a correlation below 0 is often chance.
@@ -203,4 +203,4 @@ def telling_pairs(
     order = np.argsort(correlation, kind="stable")  # what is not known comes last
     backwards = np.argsort(-correlation, kind="stable")
     negative, best = order[correlation[order] < 0], backwards[correlation[backwards] > 0]
-    return Telling(correlation, best[:most], negative[:most])
+    return PairDiscrimination(correlation, best[:most], negative[:most])

@@ -16,7 +16,7 @@ from explorer.data.table import PairTable
 from scoring.benchmark import COUNTS
 from scoring.errors import KnownError, counted
 from scoring.results.accuracies import Benchmark, is_v2
-from scoring.results.files import LeftOut, twice
+from scoring.results.files import Omission, twice
 from scoring.results.order import Alignment, How, PairOrder, Singles, align, pair_texts
 from scoring.results.pairs import PairResults
 
@@ -47,7 +47,7 @@ class Outcomes:
 
     files: tuple[str, ...] = ()
     results: tuple[PairResults, ...] = ()
-    left_out: tuple[LeftOut, ...] = ()
+    left_out: tuple[Omission, ...] = ()
     version: int = 0
 
     def __add__(self, more: "Outcomes") -> "Outcomes":
@@ -104,7 +104,7 @@ class OutcomeMatrix:
     known_equal: Mask
     chosen: Singles
     rejected: Singles
-    left_out: tuple[LeftOut, ...] = ()
+    left_out: tuple[Omission, ...] = ()
     matched_by: Mapping[str, How] = field(default_factory=dict)
 
     @property
@@ -180,7 +180,7 @@ def outcome_matrix(
     for file, result in zip(found.files, found.results, strict=True):
         key = id(result.order)
         if key in refused:
-            left_out.append(LeftOut(file, refused[key]))
+            left_out.append(Omission(file, refused[key]))
         else:
             placed.append((file, result, aligned[key]))
     sizes = ((result.model, file, len(pairs) - how.missing) for file, result, how in placed)
@@ -271,7 +271,7 @@ def of_models(matrix: OutcomeMatrix, models: Collection[str]) -> OutcomeMatrix:
     return replace(matrix, **kept)
 
 
-def _notes(file: str, result: PairResults, how: Alignment) -> list[LeftOut]:
+def _notes(file: str, result: PairResults, how: Alignment) -> list[Omission]:
     """What of a file that is used is missing or not."""
     said = list(result.notes)
     if how.unmatched:
@@ -284,7 +284,7 @@ def _notes(file: str, result: PairResults, how: Alignment) -> list[LeftOut]:
     if empty:
         n = counted(empty, "of its outcomes is", "of its outcomes are")
         said.append(f"{n} missing, not lost")
-    return [LeftOut(file, text, whole=False) for text in said]
+    return [Omission(file, text, whole=False) for text in said]
 
 
 def clusters_of(pairs: PairOrder) -> NDArray[np.intp]:

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from explorer.core.caches import LruCache, read_arrays, write_arrays
-from explorer.core.work import Shared, shown_as
+from explorer.core.work import Shared, map_steps
 from explorer.data.facets import Coded
 from explorer.stats.aggregate import Missing, Ties, settled
 from explorer.stats.intervals import REPLICATES, rank_intervals, score_intervals
@@ -129,7 +129,7 @@ def measure(
     found.ranked[:] = [ranked is None or model in ranked for model in outcomes.models]
     rows = np.flatnonzero(found.ranked)
     if not COMPOSITES & set(rule.subsets):
-        drawn = yield from shown_as(
+        drawn = yield from map_steps(
             rank_intervals(values[rows], groups, replicates, _SEED),
             lambda share: Step("measuring", int(_DRAWING * share), total),
         )

@@ -19,7 +19,7 @@ from scoring.engine.packing import share_out
 from scoring.engine.scorer import Scorer, facts
 from scoring.engine.templates import named_template
 from scoring.errors import KnownError
-from scoring.families import keep_answers, open_scorer, tell_answers, troubles_of
+from scoring.families import keep_answers, open_scorer, report_answers, troubles_of
 from scoring.hub.access import Hub, first_line, parse_hub_id
 from scoring.models.finding import ModelPolicy, locate
 from scoring.pairs.candidates import candidate_rows
@@ -284,7 +284,7 @@ def _follow(stream: Iterable[ScoredPack], total: int, processes: Processes, scor
             bar.set_postfix_str(f"{n:,} of {of:,} answers of the next pairs")
             log(f", {n:,} of {of:,} answers of the next")
 
-        tell_answers(scorer, answered)
+        report_answers(scorer, answered)
         for pack in stream:
             for row in pack.rows:
                 tally.add(row)

@@ -309,7 +309,7 @@ def choose(
         proof = proof_of(model, lambda: read(alone(check), check))
         why = "its rewards come from the whole model" if whole else ""
         if not whole:
-            why = _not_attention_alone(model)
+            why = _not_attention_only(model)
             for narrow in () if why else (True, False):
                 packed, why = _packed(model, read, check, proof, narrow=narrow)
                 if packed is not None:
@@ -380,7 +380,7 @@ def _can_be_wide(model: Any, check: Sequence[Prepared]) -> bool:
     return True
 
 
-def _not_attention_alone(model: Any) -> str:
+def _not_attention_only(model: Any) -> str:
     """What else than attention looks at other tokens, in words; "" where nothing is known to.
 
     Rewards cannot show it: of states that one pair leaves to the next little may be seen.

@@ -68,13 +68,13 @@ def keep_answers(scorer: Scorer, folder: Path | None, part: str = "") -> None:
         KnownError: the folder cannot be used.
     """
     if scorer.spec.family in ("judge", "rater"):
-        from scoring.families.chat import AskedJudge
+        from scoring.families.chat import JudgeRequest
 
-        if isinstance(scorer, AskedJudge):
+        if isinstance(scorer, JudgeRequest):
             scorer.keep(folder, part)
 
 
-def tell_answers(scorer: Scorer, tell: Callable[[int, int], None]) -> None:
+def report_answers(scorer: Scorer, tell: Callable[[int, int], None]) -> None:
     """Have it told how many answers of a judge's pack there are, and of how many, as they come."""
     if hasattr(scorer, "tell"):
         scorer.tell = tell

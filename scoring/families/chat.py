@@ -19,9 +19,9 @@ from scoring.families import upstream
 from scoring.families.prompts import (
     LABELS,
     digest,
+    parse_rating,
+    parse_verdict,
     rating_prompt,
-    said_rating,
-    said_verdict,
     verdict_prompt,
 )
 from scoring.families.server import PATIENCE, Patience, RequestFailed, Server, Troubles
@@ -64,7 +64,7 @@ class Reply(NamedTuple):
     cut: bool = False
 
 
-class AskedJudge(TextScorer):
+class JudgeRequest(TextScorer):
     """Families judge (which of two is better) and rater (how good is each), by their answers.
 
     A judge is asked in both orders. The reward of a response is the mean, over the orders, of the
@@ -163,12 +163,12 @@ class AskedJudge(TextScorer):
         text = _THOUGHTS.sub("", reply.text).strip()
         meaning: _Meaning
         if self._prompt and self._is_judge:
-            named = upstream.said_verdict(self._prompt, text)
+            named = upstream.parse_verdict(self._prompt, text)
             meaning = None if named is None else (float(named == "A"), float(named == "B"))
         elif self._is_judge:
             meaning = verdict(reply._replace(text=text))
         else:
-            rating = upstream.said_rating(text) if self._prompt else said_rating(text)
+            rating = upstream.parse_rating(text) if self._prompt else parse_rating(text)
             meaning = None if rating is None else (rating,)
         if meaning is None:
             kind = "verdict" if self._is_judge else "rating"
@@ -206,7 +206,7 @@ class AskedJudge(TextScorer):
         return (meant[0][0] + meant[1][1]) / 2, (meant[0][1] + meant[1][0]) / 2
 
 
-class ChatJudge(AskedJudge):
+class ChatJudge(JudgeRequest):
     """A judge or rater that is asked over HTTP."""
 
     def __init__(
@@ -352,7 +352,7 @@ def verdict(reply: Reply) -> _Meaning:
     )
     if first + second >= LABELS_EXPECTED:
         return first / (first + second), second / (first + second)
-    named = said_verdict(reply.text)
+    named = parse_verdict(reply.text)
     return None if named is None else (float(named == LABELS[0]), float(named == LABELS[1]))
 
 

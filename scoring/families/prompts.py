@@ -73,20 +73,20 @@ def pair_question(kind: str, pair: Pair, first: str, second: str) -> list[Messag
     return [Message("user", asked)]
 
 
-def said_verdict(text: str) -> str | None:
+def parse_verdict(text: str) -> str | None:
     """The label that an answer names; None where it names none or both.
 
-    >>> [said_verdict(text) for text in ("B", "[[A]]", "A or B?", "Both are bad.", "")]
+    >>> [parse_verdict(text) for text in ("B", "[[A]]", "A or B?", "Both are bad.", "")]
     ['B', 'A', None, None, None]
     """
     named = set(_LETTER.findall(text))
     return named.pop() if len(named) == 1 else None
 
 
-def said_rating(text: str) -> float | None:
+def parse_rating(text: str) -> float | None:
     """The rating that an answer gives; None where it gives none from 1 to 10.
 
-    >>> [said_rating(text) for text in ("7", "Rating: 8/10", "[[10]]", "11", "good")]
+    >>> [parse_rating(text) for text in ("7", "Rating: 8/10", "[[10]]", "11", "good")]
     [7.0, 8.0, 10.0, None, None]
     """
     found = _NUMBER.search(text)

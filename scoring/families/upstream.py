@@ -105,14 +105,14 @@ def rating_question(pair: Pair, response: str) -> tuple[Message, ...]:
     )
 
 
-def said_verdict(prompt: str, text: str) -> str | None:
+def parse_verdict(prompt: str, text: str) -> str | None:
     """The label by which an answer names the better one, A or B; None where it names none.
 
-    >>> said_verdict("mt-bench", "[[B]] and not [[A]]"), said_verdict("mt-bench", "B")
+    >>> parse_verdict("mt-bench", "[[B]] and not [[A]]"), parse_verdict("mt-bench", "B")
     ('A', None)
-    >>> said_verdict("prometheus", "Feedback: ... [RESULT] B"), said_verdict("prometheus", "B")
+    >>> parse_verdict("prometheus", "Feedback: ... [RESULT] B"), parse_verdict("prometheus", "B")
     ('B', None)
-    >>> said_verdict("atla", "**Result:** B"), said_verdict("atla", "**Result:** Both")
+    >>> parse_verdict("atla", "**Result:** B"), parse_verdict("atla", "**Result:** Both")
     ('B', None)
     """
     if prompt == "prometheus":
@@ -121,24 +121,24 @@ def said_verdict(prompt: str, text: str) -> str | None:
         found = re.search(r"\*\*Result:\*\*\s*(\w+)", text)
         named = found[1] if found else ""
     elif prompt == "con-j":
-        return _said_con_j(text)
+        return _parse_con_j(text)
     else:
         marks = _MARKS.get(prompt, _MARKS["mt-bench"])
         named = next((label for label, mark in zip("AB", marks, strict=True) if mark in text), "")
     return named if named in ("A", "B") else None
 
 
-def said_rating(text: str) -> float | None:
+def parse_rating(text: str) -> float | None:
     r"""The number from 1 to 10 that an answer ends with; None where it ends otherwise.
 
-    >>> [said_rating(text) for text in ("Good.\n\n9", "8/10", "7.", "11")]
+    >>> [parse_rating(text) for text in ("Good.\n\n9", "8/10", "7.", "11")]
     [9.0, 10.0, None, None]
     """
     found = re.search(r"\b([1-9]|10)\b\s*$", text.strip())
     return float(found[1]) if found else None
 
 
-def _said_con_j(text: str) -> str | None:
+def _parse_con_j(text: str) -> str | None:
     text = text.replace("\n", " ").strip()
     key = _CON_J_KEYS[0]
     for written in _objects(text):

@@ -20,7 +20,7 @@ from scoring.hub.cache import (
     watched,
 )
 from scoring.hub.quota import Room
-from scoring.limits import Tell, tell_nobody
+from scoring.limits import Tell, ignore_progress
 from scoring.paths import is_file
 
 DEFAULT_DATASET = "allenai/reward-bench"
@@ -257,7 +257,7 @@ class Hub:
         names: Sequence[str],
         *,
         token: str | Literal[False],
-        tell: Tell = tell_nobody,
+        tell: Tell = ignore_progress,
     ) -> Path:
         """The local folder that holds these files of a repository, downloaded where need be.
 

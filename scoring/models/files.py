@@ -64,7 +64,7 @@ def check_indexes(folder: Path, model: str) -> None:
     for index in sorted(folder.glob("*.index.json")):
         try:
             names = set(dict(json.loads(index.read_text(encoding="utf-8"))["weight_map"]).values())
-            wrong = [name for name in names if not _is_beside(index, name)]
+            wrong = [name for name in names if not _is_adjacent(index, name)]
         except (OSError, ValueError, TypeError, LookupError, RecursionError) as error:
             raise KnownError(
                 f"{model} could not be loaded: its {index.name} cannot be read."
@@ -76,7 +76,7 @@ def check_indexes(folder: Path, model: str) -> None:
             )
 
 
-def _is_beside(index: Path, name: object) -> bool:
+def _is_adjacent(index: Path, name: object) -> bool:
     return isinstance(name, str) and Path(name).name == name and (index.parent / name).is_file()
 
 

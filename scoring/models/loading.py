@@ -268,7 +268,7 @@ def _dtype(settings: RunSettings, device: str) -> torch.dtype:
 
 
 @contextmanager
-def loading_told(tell: Tell) -> Iterator[None]:
+def report_loading(tell: Tell) -> Iterator[None]:
     """Tell of each weight before it is loaded inside, for which transformers shows a bar."""
     from transformers.utils import logging
 

@@ -24,7 +24,7 @@ def system_memory(root: Path = Path("/")) -> tuple[int, int]:
 
     root: where the files of the system are.
     """
-    free, total = _said_by_proc(root) or _said_by_sysconf()
+    free, total = _memory_by_proc(root) or _memory_by_sysconf()
     for limit, used in _control_groups(root):
         if limit < total or not total:
             total = limit
@@ -107,7 +107,7 @@ def _numbers(path: Path) -> dict[str, int]:
     return {name: int(number) for name, number, *_ in map(str.split, lines)}
 
 
-def _said_by_proc(root: Path) -> tuple[int, int] | None:
+def _memory_by_proc(root: Path) -> tuple[int, int] | None:
     try:
         said = _numbers(root / "proc/meminfo")
         return said["MemAvailable:"] * 1024, said["MemTotal:"] * 1024
@@ -115,7 +115,7 @@ def _said_by_proc(root: Path) -> tuple[int, int] | None:
         return None
 
 
-def _said_by_sysconf() -> tuple[int, int]:
+def _memory_by_sysconf() -> tuple[int, int]:
     try:
         page = os.sysconf("SC_PAGE_SIZE")
         total = page * os.sysconf("SC_PHYS_PAGES")

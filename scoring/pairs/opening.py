@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from scoring.errors import KnownError
 from scoring.hub.access import Hub, HubId, Listing, first_line
-from scoring.limits import MEGABYTE, NO_LIMITS, Limits, Step, Tell, tell_nobody
+from scoring.limits import MEGABYTE, NO_LIMITS, Limits, Step, Tell, ignore_progress
 from scoring.pairs.checking import MORE_COLUMNS, SCHEMA, TEXT_COLUMNS, CheckedRows, Checker
 from scoring.pairs.rows import SUFFIXES, announced, read_batches, unpacked_bytes
 from scoring.pairs.shapes import WANTED
@@ -119,7 +119,7 @@ def read_pairs(
     *,
     name: str | None = None,
     limits: Limits = NO_LIMITS,
-    tell: Tell = tell_nobody,
+    tell: Tell = ignore_progress,
     on_disk: bool = False,
     reader: "RowsReader | None" = None,
 ) -> Pairs:
@@ -165,7 +165,7 @@ def fetch_pairs(
     token: str | Literal[False],
     local_only: bool = False,
     limits: Limits = NO_LIMITS,
-    tell: Tell = tell_nobody,
+    tell: Tell = ignore_progress,
     on_disk: bool = False,
     reader: "RowsReader | None" = None,
     fetch: "Fetch | None" = None,
@@ -259,7 +259,7 @@ class Fetch(Protocol):
     """Gives the folder with files of a repository, as `Hub.fetch` does."""
 
     def __call__(
-        self, listing: Listing, names: Sequence[str], *, tell: Tell = tell_nobody
+        self, listing: Listing, names: Sequence[str], *, tell: Tell = ignore_progress
     ) -> Path: ...
 
 

@@ -16,7 +16,7 @@ from scoring.errors import KnownError
 from scoring.limits import MEGABYTE
 from scoring.results.files import (
     BY_COMMAND,
-    LeftOut,
+    Omission,
     ResultFile,
     files_below,
     files_of_command,
@@ -75,7 +75,7 @@ class Aggregate:
 
 def read_aggregates(
     root: Path, kind: SetKind = "eval-set"
-) -> tuple[list[Aggregate], list[LeftOut]]:
+) -> tuple[list[Aggregate], list[Omission]]:
     """Of every file below `root/eval-set` or `root/pref-sets`, and what was left out and why.
 
     The former with what upstream's command line left in `root` itself; one of each model and
@@ -90,19 +90,19 @@ def read_aggregates(
 
 def collect_aggregates(
     files: Iterable[ResultFile], kind: SetKind = "eval-set"
-) -> tuple[list[Aggregate], list[LeftOut]]:
+) -> tuple[list[Aggregate], list[Omission]]:
     """Of these files; of several of one model one is taken, and the others are left out."""
     read: list[Aggregate] = []
-    left_out: list[LeftOut] = []
+    left_out: list[Omission] = []
     for file in files:
         try:
             result = _read_aggregate(file.path, file.name, kind)
         except KnownError as error:
-            left_out.append(LeftOut(printable(file.name), str(error)))
+            left_out.append(Omission(printable(file.name), str(error)))
             continue
         read.append(result)
         if result.extra:
-            left_out.append(LeftOut(result.file, _said_of_extra(result), whole=False))
+            left_out.append(Omission(result.file, _extra_message(result), whole=False))
     for benchmark in get_args(Benchmark):
         of_it = [result for result in read if result.benchmark == benchmark]
         left_out += twice((item.model, item.file, len(item.accuracies)) for item in of_it)
@@ -214,7 +214,7 @@ def _extra(values: Mapping[str, Any], known: set[str]) -> dict[str, float]:
     return extra
 
 
-def _said_of_extra(result: Aggregate) -> str:
+def _extra_message(result: Aggregate) -> str:
     names = [name if len(name) <= 40 else f"{name[:40]}…" for name in result.extra]
     more = f" and {len(names) - 5:,} more" if len(names) > 5 else ""
     return f"no subsets of the benchmark: {', '.join(names[:5])}{more}"

@@ -30,7 +30,7 @@ BY_COMMAND = "extra_results"
 
 
 @dataclass(frozen=True, slots=True)
-class LeftOut:
+class Omission:
     """What of a file is not used. whole: whether nothing of it is."""
 
     file: str
@@ -49,7 +49,7 @@ class ResultFile:
     path: Path
 
 
-def twice(files: Iterable[tuple[str, str, int]]) -> list[LeftOut]:
+def twice(files: Iterable[tuple[str, str, int]]) -> list[Omission]:
     """Of several files of one model, all but the one to take.
 
     That is the fullest; of equally full ones the one that lies where its model's name says, else
@@ -61,7 +61,7 @@ def twice(files: Iterable[tuple[str, str, int]]) -> list[LeftOut]:
     of_model: dict[str, list[tuple[str, int]]] = {}
     for model, file, size in files:
         of_model.setdefault(model, []).append((file, size))
-    others: list[LeftOut] = []
+    others: list[Omission] = []
     for model, found in of_model.items():
         most = max(size for _, size in found)
         full = [file for file, size in found if size == most]
@@ -72,27 +72,27 @@ def twice(files: Iterable[tuple[str, str, int]]) -> list[LeftOut]:
             if file != taken:
                 said = "which holds more" if size < most else why
                 name = model if len(model) <= 80 else f"{model[:80]}…"
-                others.append(LeftOut(file, f"also of {name}; {taken} is taken, {said}"))
+                others.append(Omission(file, f"also of {name}; {taken} is taken, {said}"))
     return others
 
 
-def files_below(root: Path, folder: str) -> tuple[list[ResultFile], list[LeftOut]]:
+def files_below(root: Path, folder: str) -> tuple[list[ResultFile], list[Omission]]:
     """The JSON files below `root/folder`, in the order of paths, and what else lies there."""
     found: list[ResultFile] = []
-    strays: list[LeftOut] = []
+    strays: list[Omission] = []
 
     def name_of(path: Path) -> str:
         return printable(path.relative_to(root).as_posix())
 
     def refused(error: OSError) -> None:
         if not isinstance(error, FileNotFoundError):  # a source need not have each folder
-            strays.append(LeftOut(name_of(Path(error.filename)), error.strerror or "not readable"))
+            strays.append(Omission(name_of(Path(error.filename)), error.strerror or "not readable"))
 
     for place, folders, names in os.walk(root / folder, onerror=refused):
         for name in folders:
             path = Path(place) / name
             if path.is_symlink():
-                strays.append(LeftOut(name_of(path), "a link to a folder, which is not followed"))
+                strays.append(Omission(name_of(path), "a link to a folder, which is not followed"))
             elif name.endswith(".json"):
                 found.append(ResultFile(name_of(path), path))  # opening it says what it is
         for name in names:
@@ -100,7 +100,7 @@ def files_below(root: Path, folder: str) -> tuple[list[ResultFile], list[LeftOut
             if name.lower().endswith(".json"):
                 found.append(ResultFile(name_of(path), path))
             else:
-                strays.append(LeftOut(name_of(path), "no JSON file"))
+                strays.append(Omission(name_of(path), "no JSON file"))
     return sorted(found, key=lambda file: file.path), strays
 
 

@@ -36,14 +36,14 @@ def test_a_model_of_the_board_is_offered_and_read_in_one_go(fails_app: str, page
 
 
 def test_an_old_link_to_a_model_without_results_says_so(fails_app: str, page: Page) -> None:
-    open_app(page, f"{fails_app}/?tab=failures&model=org/gone")
+    open_app(page, f"{fails_app}/?model=org/gone")
     expect(page.locator("#pairs .note").filter(has_text="'org/gone'")).to_be_visible()
     expect(page.locator("#pairs .bar-line .count")).to_have_text("188 of 188 pairs")
 
 
 def journey(page: Page, address: str, browser: Browser, model: str) -> None:
     """From a row of the board to what the model fails, to a rival, to a link."""
-    open_app(page, f"{address}/?tab=failures")
+    open_app(page, f"{address}/?model=")
     read_results(page)
     open_tab(page, "Models")
     row = page.locator("#models-table tbody tr", has=page.get_by_text(model, exact=True))
@@ -93,7 +93,7 @@ def test_a_trainer_does_so_with_the_real_models(
 
 
 def test_hostile_names_do_nothing(fails_app: str, page: Page) -> None:
-    open_app(page, f"{fails_app}/?tab=failures")
+    open_app(page, f"{fails_app}/?model=")
     read_results(page)
     name = page.locator("#model-name")
     name.fill(WEAK)
@@ -127,8 +127,8 @@ def test_axe_finds_nothing_and_nothing_sticks_out(fails_app: str, browser: Brows
         ("failures", "?model=org/fair"),
         ("kinds", "?model=org/fair&panel=slices"),
         ("hardest", "?model=&pairs=every"),
-        ("compare", "?tab=compare&a=org/fair&b=org/good"),
-        ("agreement", "?tab=compare&a=org/fair&part=agreement"),
+        ("compare", "?tab=models&panel=compare&a=org/fair&b=org/good"),
+        ("agreement", "?tab=models&panel=agreement&a=org/fair"),
     ):
         with watched_page(browser) as page:
             open_app(page, f"{fails_app}/{address}")

@@ -67,7 +67,7 @@ def test_back_goes_back_through_what_was_opened(demo_app: str, page: Page) -> No
 
 
 def test_back_from_a_cells_pairs_is_the_comparison(real_app: str, page: Page) -> None:
-    open_app(page, f"{real_app}/?tab=failures")
+    open_app(page, f"{real_app}/?model=")
     read_results(page)
     open_app(page, f"{real_app}/?tab=models&panel=compare&a={A}&b={B}")
     page.get_by_test_id("compare-cell").first.get_by_role("link").click()

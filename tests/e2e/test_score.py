@@ -279,9 +279,7 @@ def test_on_a_shared_server_people_wait_in_turn_and_see_their_own_runs(
             expect(page.locator("#runs-list tbody tr")).to_contain_text(f"/ {n}")
 
 
-def test_a_link_to_the_former_runs_tab_lists_ones_own_runs_on_a_shared_server(
-    serve: Serve, leaving: Page
-) -> None:
+def test_a_link_to_the_runs_lists_ones_own_on_a_shared_server(serve: Serve, leaving: Page) -> None:
     address = serve(EXPLORER_PUBLIC="1")
     open_app(leaving, address)
     score_few(leaving)
@@ -290,7 +288,7 @@ def test_a_link_to_the_former_runs_tab_lists_ones_own_runs_on_a_shared_server(
     open_runs(leaving)
     leaving.locator("#runs-list .run-name").click()
     expect(leaving.locator("#run-export-csv")).to_contain_text("Pairs as CSV")
-    leaving.goto(f"{address}?tab=runs")
+    leaving.goto(f"{address}?tab=score&panel=runs")
     expect(leaving.locator("#runs-list tbody tr")).to_contain_text("23 / 23")
 
 

@@ -176,7 +176,7 @@ ROWS: dict[str, tuple[str, list[str], str, Any]] = {
 def fill(page: Page, html: str) -> None:
     """As the app does: the scripts run, then the server's HTML arrives."""
     page.evaluate(script("storage"))
-    for name in ("keys", "reader", "notes", "acts"):
+    for name in ("keys", "reader", "notes", "page"):
         page.evaluate(f"({script(name)})()")
     page.evaluate(LISTEN)
     page.evaluate("html => document.body.insertAdjacentHTML('beforeend', html)", html)

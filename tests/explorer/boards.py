@@ -3,9 +3,9 @@
 from typing import Any
 
 from explorer.results.board import Board, build_board
-from explorer.results.boards import SeenBoard
+from explorer.results.boards import BoardView
 from explorer.results.field import MAJORITY
-from explorer.tabs.models.ranked import Ranked, shown_rows
+from explorer.tabs.models.ranked import Ranked, visible_rows
 from explorer.tabs.models.state import ModelsPanel, ModelsState, rule_of
 from tests.explorer.board_data import results_of
 from tests.explorer.html_reading import HtmlReading
@@ -41,9 +41,9 @@ def comparing(
 
 
 def ranked(board: Board, state: ModelsState | None = None, **seen: Any) -> Ranked:
-    """A board as a state shows it. seen: further fields of `SeenBoard`."""
+    """A board as a state shows it. seen: further fields of `BoardView`."""
     state = ModelsState() if state is None else state
-    return Ranked(state, SeenBoard(board, **seen), shown_rows(board, state), list)
+    return Ranked(state, BoardView(board, **seen), visible_rows(board, state), list)
 
 
 def hostile_board(state: ModelsState | None = None) -> Board:

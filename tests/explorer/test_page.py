@@ -66,9 +66,8 @@ def test_uploads_and_exports_are_forgotten(page: gr.Blocks) -> None:
     ("link", "tab"),
     [
         ("?tab=score", "score"),
-        ("?tab=runs", "score"),
-        ("?tab=failures&model=m", "pairs"),
-        ("?tab=browse", "pairs"),
+        ("?tab=runs", "pairs"),
+        ("?model=m", "pairs"),
         ("?tab=models&board=v2", "models"),
         ("?tab=models&panel=compare&a=m", "models"),
         ("?tab=leaderboard", "pairs"),

@@ -37,7 +37,7 @@ EXPORTS = [
         "export",
         ("csv", "parquet", "jsonl"),
     ),
-    ("?tab=failures&model={a}", "outcomes", "fail-export", ("csv", "jsonl", "md")),
+    ("?model={a}", "outcomes", "fail-export", ("csv", "jsonl", "md")),
 ]
 """A link, what files of it are called, and in names of outputs, and in which formats."""
 BUNDLED = [link for link in LINKS if "tab=models" in link and "panel=" not in link]

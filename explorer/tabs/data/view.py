@@ -96,12 +96,12 @@ class DataView:
         stop = Event()
 
         def work(tell: Tell) -> str:
-            def tell_on(step: Step) -> None:
+            def report_step(step: Step) -> None:
                 if stop.is_set():
                     raise Stopped("Stopped before the pairs were opened.")
                 tell(step)
 
-            return load(tell_on).id
+            return load(report_step).id
 
         self.opened.forget(visitor.owner)
         self.opened.begin(visitor.owner, partial(stepping, work, stop))

@@ -24,7 +24,7 @@ from explorer.tabs.models.ranked import (
     Ranked,
     column_words,
     columns_of,
-    shown_columns,
+    visible_columns,
 )
 from explorer.tabs.models.state import (
     DIGITS,
@@ -54,7 +54,7 @@ _MOST_APART = 20
 def board_html(now: Ranked) -> str:
     """The table of a state, with fewer columns while a drawer is open beside it."""
     board, state, rows, apart = now.board, now.state, now.rows, now.seen.apart
-    columns = shown_columns(board, state)
+    columns = visible_columns(board, state)
     if state.open:
         columns = tuple(column for column in columns if column in ("model", "score"))
     scores = [column for column in columns if column not in FACTS[:3]]

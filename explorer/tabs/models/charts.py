@@ -223,7 +223,7 @@ def lengths_of(tables: Iterable[PairTable], pairs: PairOrder) -> PairLengths | N
     return None
 
 
-def length_alone(difference: NDArray[np.int64], *, longer: bool) -> Floats:
+def length_baseline(difference: NDArray[np.int64], *, longer: bool) -> Floats:
     """Outcomes of preferring the longer response, or the shorter: a baseline without a model.
 
     Responses of the same length are a tie, which officially is a loss.

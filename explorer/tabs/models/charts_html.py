@@ -20,7 +20,7 @@ from explorer.tabs.models.charts import (
     alike,
     axes_of,
     kinds,
-    length_alone,
+    length_baseline,
     length_bias,
     lengths_of,
     number_columns,
@@ -112,7 +112,7 @@ def _agreement(scene: Ranked) -> _Chart:
     matrix = scene.seen.outcomes
     if matrix is None:
         return _Chart([scene.not_read])
-    rows, notes = scene.drawn_by_pairs(matrix, MOST_ALIKE)
+    rows, notes = scene.rows_with_outcomes(matrix, MOST_ALIKE)
     if len(rows) < 2:
         return _Chart(["This chart needs per-pair results of at least two models.", *notes])
     models = rows.index.to_list()
@@ -174,7 +174,7 @@ def _length(scene: Ranked) -> _Chart:
             ]
         )
     state, subsets = scene.state, subsets_by(V1, matrix.pairs)
-    rows, notes = scene.drawn_by_pairs(matrix)
+    rows, notes = scene.rows_with_outcomes(matrix)
     row_of = {model: row for row, model in enumerate(matrix.models)}
     at = [row_of[model] for model in rows.index]
     outcomes = settled(matrix.outcomes[at], matrix.known_equal[at], state.ties, state.missing)
@@ -183,7 +183,7 @@ def _length(scene: Ranked) -> _Chart:
     lines = list(map(_LengthLine, rows.index, scores, found))
     alone = []
     for name, longer in (("prefers the longer", True), ("prefers the shorter", False)):
-        outcomes = length_alone(lengths.difference, longer=longer)
+        outcomes = length_baseline(lengths.difference, longer=longer)
         (bias,) = length_bias(outcomes[None], lengths.difference, subsets)
         score = aggregate_counted(scene.board.rule, accuracies_of(outcomes, subsets)).score
         alone.append(_LengthLine(name, score, bias))

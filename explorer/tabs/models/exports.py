@@ -25,7 +25,7 @@ from explorer.core.files import (
 from explorer.core.html import in_percent
 from explorer.results.board import Board
 from explorer.results.board_certainty import RANKS
-from explorer.tabs.models.ranked import COLUMN_OF, column_words, shown_columns
+from explorer.tabs.models.ranked import COLUMN_OF, column_words, visible_columns
 from explorer.tabs.models.state import FACTS, ModelsState, rule_of
 from scoring.errors import KnownError, counted, shown
 
@@ -41,7 +41,7 @@ def export_board(
 ) -> None:
     """Write rows to a file, which is there whole or not at all.
 
-    rows: as `shown_rows` gives them; the columns are those not hidden.
+    rows: as `visible_rows` gives them; the columns are those not hidden.
 
     Raises:
         KnownError: an unknown format, no rows, or the file cannot be written.
@@ -64,7 +64,7 @@ def _exported(board: Board, state: ModelsState, rows: "pd.DataFrame") -> "pd.Dat
     """What programs get: scores from 0 to 1 with the ends of their intervals, ranks, groups."""
     further = {"model": (), "score": ("paired", *RANKS)}
     columns = ["rank", "model"]
-    for name in shown_columns(board, state):
+    for name in visible_columns(board, state):
         ends = () if name in FACTS[:3] else (f"{name}_low", f"{name}_high")
         columns += [COLUMN_OF.get(name, name), *ends, *further.get(name, ())]
     found = rows[[*dict.fromkeys(columns), "marks", "own"]]
@@ -99,7 +99,7 @@ def _printed(
     board: Board, state: ModelsState, rows: "pd.DataFrame"
 ) -> tuple[list[str], TextTable, list[bool]]:
     """Headings, rows, and whether each column holds words."""
-    columns, digits = ["rank", *shown_columns(board, state)], state.digits
+    columns, digits = ["rank", *visible_columns(board, state)], state.digits
     sure = "score" in columns and bool(rows["score_low"].notna().any())
     grouped = bool(rows["tie_group"].notna().any())
     headings = ["#", *map(column_words, columns[1:])]
@@ -139,7 +139,7 @@ def _markdown(board: Board, state: ModelsState, rows: "pd.DataFrame", path: Path
 
 def _latex(board: Board, state: ModelsState, rows: "pd.DataFrame", path: Path) -> None:
     headings, lines, is_words = _printed(board, state, rows)
-    names = ["rank", *(COLUMN_OF.get(each, each) for each in shown_columns(board, state))]
+    names = ["rank", *(COLUMN_OF.get(each, each) for each in visible_columns(board, state))]
     scores = [name for name in names if name not in ("rank", "model", "model_type", "size")]
     best = rows[scores].max()
     is_bold = [

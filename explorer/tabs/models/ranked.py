@@ -9,7 +9,7 @@ import numpy as np
 from explorer.data.search import matching_names
 from explorer.data.table import PairTable
 from explorer.results.board import Board
-from explorer.results.boards import SeenBoard
+from explorer.results.boards import BoardView
 from explorer.stats.matrix import OutcomeMatrix
 from explorer.tabs.models.state import FACTS, ModelsState, type_of
 from scoring.errors import counted
@@ -30,7 +30,7 @@ def columns_of(board: Board, state: ModelsState) -> tuple[str, ...]:
     return (*FACTS, *(board.rule.sections if has_sections else board.subsets))
 
 
-def shown_columns(board: Board, state: ModelsState) -> tuple[str, ...]:
+def visible_columns(board: Board, state: ModelsState) -> tuple[str, ...]:
     """The columns that are not hidden."""
     return tuple(column for column in columns_of(board, state) if column not in state.hidden)
 
@@ -53,7 +53,7 @@ def column_words(column: str) -> str:
     return _FACT_WORDS.get(column, column)
 
 
-def shown_rows(board: Board, state: ModelsState) -> "pd.DataFrame":
+def visible_rows(board: Board, state: ModelsState) -> "pd.DataFrame":
     """The rows to show: pinned ones first, then those that pass the filters, in the state's order.
 
     Raises:
@@ -83,14 +83,14 @@ def _folded(column: "pd.Series[Any]") -> "pd.Series[Any]":
 class Ranked:
     """A board as a state shows it.
 
-    rows: as `shown_rows` gives them.
+    rows: as `visible_rows` gives them.
     tables: gives the pairs whose texts are loaded.
     step: progress of reading and measuring; None if nothing is left to do.
     refused: why some of it failed; "" if nothing did.
     """
 
     state: ModelsState
-    seen: SeenBoard
+    seen: BoardView
     rows: "pd.DataFrame"
     tables: Callable[[], Sequence[PairTable]]
     step: Step | None = None
@@ -106,7 +106,7 @@ class Ranked:
         """Files with results of each pair that were not read yet."""
         return self.seen.unread
 
-    def drawn_by_pairs(
+    def rows_with_outcomes(
         self, matrix: OutcomeMatrix, most: int = MOST_BOARD_ROWS
     ) -> tuple["pd.DataFrame", list[str]]:
         """The rows that are drawn by their outcomes, and notes on the others."""

@@ -36,7 +36,7 @@ from explorer.tabs.models.charts_html import chart_html
 from explorer.tabs.models.compare_html import compare_bar_html, compared_html
 from explorer.tabs.models.compared import Compared, comparable, compared
 from explorer.tabs.models.exports import BOARD_FORMATS, BoardFormat, board_file_name, export_board
-from explorer.tabs.models.ranked import Ranked, shown_rows
+from explorer.tabs.models.ranked import Ranked, visible_rows
 from explorer.tabs.models.state import ModelsState
 from scoring.errors import KnownError
 from scoring.limits import MEGABYTE, Step, Tell
@@ -83,7 +83,7 @@ class ModelsView:
     def measure(self, query: str, visitor: Visitor, _sent: Sent = NOTHING_SENT) -> str:
         """Try again to read results and to measure the board. Gives the same address."""
         state, _ = ModelsState.parse(query)
-        self.measuring.begin_again(self._results_id(state, visitor), state.ranking, visitor)
+        self.measuring.restart_measuring(self._results_id(state, visitor), state.ranking, visitor)
         return query
 
     def refresh(self, query: str, _: Visitor, _sent: Sent = NOTHING_SENT) -> str:
@@ -141,7 +141,7 @@ class ModelsView:
         step = self.measuring.begin(*where, visitor)
         refused = "" if step else self.measuring.refused(where[1], where[0], visitor)
         seen = self.boards.seen(*where, visitor)
-        return Ranked(state, seen, shown_rows(seen.board, state), self.tables, step, refused)
+        return Ranked(state, seen, visible_rows(seen.board, state), self.tables, step, refused)
 
     def _board(
         self, state: ModelsState, visitor: Visitor, notes: Sequence[str], typed: str
@@ -178,7 +178,7 @@ class ModelsView:
         def field_of(model: str) -> Field:
             return self.fields.among(fields, model) if model else self.fields.largest(*where)
 
-        state, unclear = self._with_whole_names(state, where)
+        state, unclear = self._with_full_names(state, where)
         state, common, dropped = comparable(state, field_of)
         now = compared(state, common)
         beside = cache(lambda: self._beside(now, visitor))
@@ -199,7 +199,7 @@ class ModelsView:
         opened = "" if token in (None, state.results) else ModelsState(results=str(token)).href()
         return render("tabs/models/own.html", state=state, job=job, opened=opened)
 
-    def _with_whole_names(
+    def _with_full_names(
         self, state: ModelsState, where: tuple[str | None, None, Visitor]
     ) -> tuple[ModelsState, list[str]]:
         """The state with whole names, of which parts may have been typed, and what is unclear."""

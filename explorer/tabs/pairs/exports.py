@@ -112,7 +112,7 @@ def fail_file_name(now: Scene, form: FailFormat) -> str:
     name = now.model
     model = re.sub(r"[^A-Za-z0-9_]+", "-", name.rpartition("/")[2])[:60].strip("-")
     of = model or ("model" if name else "all-models")
-    return f"{of}-{now.state.shown_kind}-{len(now.listed)}-pairs.{form}"
+    return f"{of}-{now.state.listed_kind}-{len(now.listed)}-pairs.{form}"
 
 
 def _csv(now: Scene, notes: PairNotes, path: Path) -> None:

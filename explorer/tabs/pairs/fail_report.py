@@ -124,7 +124,7 @@ def fenced(words: str) -> Lines:
 
 def _about(now: Scene) -> Lines:
     field = now.known
-    kind = KINDS[now.state.shown_kind or "every"]
+    kind = KINDS[now.state.listed_kind or "every"]
     chosen = [each.words for each in filter_chips(now)]
     listed = f"{len(now.listed):,} of {counted(len(field.table), 'pair', 'pairs')}"
     facts = {

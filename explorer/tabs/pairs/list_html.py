@@ -116,7 +116,7 @@ def _said(now: Scene, field: Field, *, rewards: bool) -> Iterator[tuple[str, str
     state, model = now.state, now.model
     known = len(field.matrix.models) > 0
     about = (
-        _ABOUT[state.shown_kind or "every"]
+        _ABOUT[state.listed_kind or "every"]
         if known
         else (
             "No per-pair results yet. Read the published ones with the button above, where there "

@@ -68,7 +68,7 @@ def keys_file(now: Scene) -> File:
     return File("review-keys.json", iter([written.encode()]))
 
 
-def kept_file(now: Scene, sent: str) -> File:
+def marked_pairs_file(now: Scene, sent: str) -> File:
     """The listed pairs with some marks as Parquet.
 
     sent: {"marks": some of `MARKS`, "keys": of the pairs that have them}, as JSON.

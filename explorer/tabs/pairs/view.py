@@ -51,7 +51,7 @@ from explorer.tabs.pairs.list_html import (
     panels_html,
 )
 from explorer.tabs.pairs.notes import PairNotes
-from explorer.tabs.pairs.review import kept_file, keys_file, review_html, verdict_html
+from explorer.tabs.pairs.review import keys_file, marked_pairs_file, review_html, verdict_html
 from explorer.tabs.pairs.rewards import rewards_html
 from explorer.tabs.pairs.slices import SliceComparison, slices_html, slices_of
 from scoring.errors import KnownError
@@ -121,7 +121,7 @@ class PairsView:
     def measure(self, query: str, visitor: Visitor, _sent: Sent = NOTHING_SENT) -> str:
         """Try again to read published results. Gives the same address."""
         state, _ = read_pairs(query)
-        self.measuring.begin_again(self.scenes.where(state, visitor)[0], _READING)
+        self.measuring.restart_measuring(self.scenes.where(state, visitor)[0], _READING)
         return query
 
     def count(self, query: str, visitor: Visitor, _sent: Sent = NOTHING_SENT) -> str:
@@ -177,16 +177,16 @@ class PairsView:
         """Which pairs an address lists, for a review; raises as `review.keys_file`."""
         return keys_file(self.scenes.shown(read_pairs(query)[0], visitor).scene)
 
-    def kept_file(self, query: str, visitor: Visitor, sent: str) -> File:
-        """Those of an address that a browser marked so; raises as `review.kept_file`."""
-        return kept_file(self.scenes.shown(read_pairs(query)[0], visitor).scene, sent)
+    def marked_pairs_file(self, query: str, visitor: Visitor, sent: str) -> File:
+        """Those of an address that a browser marked so; raises as `review.marked_pairs_file`."""
+        return marked_pairs_file(self.scenes.shown(read_pairs(query)[0], visitor).scene, sent)
 
     def as_view(self) -> View:
         """The tab as a view."""
         files: dict[str, Any] = {
             f"pairs.{form}": partial(self.pairs_file, form) for form in FORMATS
         }
-        files |= {"review.keys": self.review_keys, "kept.parquet": self.kept_file}
+        files |= {"review.keys": self.review_keys, "kept.parquet": self.marked_pairs_file}
         files |= {f"outcomes.{form}": partial(self.outcomes_file, form) for form in FAIL_FORMATS}
         actions = {
             "measure": self.measure,

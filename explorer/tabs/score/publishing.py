@@ -153,7 +153,7 @@ def account_of(token: str) -> tuple[str, set[str]]:
 @contextmanager
 def _written(run: Run, table: PairTable, name: str) -> Iterator[tuple[Path, list[Path]]]:
     """The result files of a run, in a folder that is removed afterwards."""
-    _check_whole(run, table)
+    _check_complete(run, table)
     pairs = as_pairs(table.arrow, range(len(table)))
     facts = replace(run.facts, selection=ALL_PAIRS)
     with TemporaryDirectory(prefix="results-") as made:
@@ -166,7 +166,7 @@ def _written(run: Run, table: PairTable, name: str) -> Iterator[tuple[Path, list
             ) from error
 
 
-def _check_whole(run: Run, table: PairTable) -> None:
+def _check_complete(run: Run, table: PairTable) -> None:
     if run.status != "finished":
         raise KnownError(
             f"This run is {run.status}: only finished runs are published. Resume it first."

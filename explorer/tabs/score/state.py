@@ -5,7 +5,7 @@ from typing import Literal, get_args
 
 from explorer.core.address import Address, Parameter, at_most, choice, flag, form_field, text
 from explorer.core.links import LONGEST_LINK
-from explorer.reader.links import named_tab, read_pairs, tab_of
+from explorer.reader.links import read_pairs, tab_of
 from explorer.reader.state import PairsState
 from explorer.runs.orders import ModelOrder
 from explorer.runs.selections import SELECTION_WAYS
@@ -152,10 +152,7 @@ def listing_query(query: str) -> str:
 def read_score(query: object) -> tuple[ScoreState, tuple[str, ...]]:
     """What a link asks of the Score tab, if it is one of that, and what of it means nothing.
 
-    >>> read_score("?tab=runs")[0].panel, read_score("?tab=score&run=a&x=1")[1]
-    ('runs', ('x=1',))
+    >>> read_score("?tab=score&run=a&x=1")[0].run, read_score("?tab=score&run=a&x=1")[1]
+    ('a', ('x=1',))
     """
-    if tab_of(query) != ScoreState.TAB:
-        return ScoreState(), ()
-    state, dropped = ScoreState.parse(query)
-    return (replace(state, panel="runs") if named_tab(query) == "runs" else state), dropped
+    return ScoreState.parse(query) if tab_of(query) == ScoreState.TAB else (ScoreState(), ())

@@ -20,7 +20,7 @@ from explorer.core.address_view import (
 from explorer.core.files import File, written_file
 from explorer.core.html import note, part, render
 from explorer.core.settings import Settings
-from explorer.core.validation import whole_if_one
+from explorer.core.validation import integer_if_numeric
 from explorer.core.work import Jobs
 from explorer.data.table import PairTable, Rows
 from explorer.data.typed import longest_text
@@ -403,7 +403,7 @@ class _Chosen:
         """
         state, sent = self.state, self.sent
         texts = (sent.get(name, "") for name in ("prompt", "chosen", "rejected"))
-        per_subset, seed = (whole_if_one(each) for each in (state.per_subset, state.seed))
+        per_subset, seed = (integer_if_numeric(each) for each in (state.per_subset, state.seed))
         keys = sent.get("keys", "")
         return Choice(self.which, per_subset, seed, keys, state.failed, *texts).of(
             self._scene.pairs.with_texts,

@@ -15,7 +15,7 @@ from explorer.core.caches import LruCache
 from explorer.core.files import File, written_file
 from explorer.core.html import note, part, render, step_html
 from explorer.core.settings import Settings
-from explorer.core.validation import whole_if_one
+from explorer.core.validation import integer_if_numeric
 from explorer.core.work import TRIAL_STOPPED, Jobs, Latest
 from explorer.data.typed import Texts, longest_text, typed_pair, typed_texts, written_conversation
 from explorer.reader.filter_html import listed_and_why
@@ -221,7 +221,7 @@ class TryView:
 
     def file(self, form: ProbeForm, _query: str, visitor: Visitor, _sent: str) -> File:
         """What was probed last, as a file; raises as `write_probe`."""
-        write = partial(write_probe, self._shown_probe(visitor), form)
+        write = partial(write_probe, self._visible_probe(visitor), form)
         return written_file(f"bias-probe-{form}.csv", write)
 
     def as_view(self) -> View:
@@ -264,10 +264,10 @@ class TryView:
     def _probing(self, state: TryState, visitor: Visitor) -> Generator[Probe, None, None]:
         order = ModelOrder.of({"model": state.model})
         changes = probed_changes([*state.changes])
-        numbers = (whole_if_one(each) for each in (state.per_subset, state.seed))
+        numbers = (integer_if_numeric(each) for each in (state.per_subset, state.seed))
         now = self._scene(state, visitor)
         found = Choice(state.which, *numbers).of(
-            now.pairs.with_texts, lambda: listed_and_why(now), _not_asked, _not_asked
+            now.pairs.with_texts, lambda: listed_and_why(now), _never_called, _never_called
         )
         if not len(found.rows):
             raise KnownError(NO_PAIRS)
@@ -335,13 +335,13 @@ class TryView:
 
     def _found(self, visitor: Visitor) -> str:
         """What the probe found so far, or one before it; files are offered at its end."""
-        job, probe = self.probes.of(visitor.owner), self._shown_probe(visitor)
+        job, probe = self.probes.of(visitor.owner), self._visible_probe(visitor)
         goes_on = job is not None and not job.is_over
         again = '<i data-refresh="400"></i>' if goes_on else ""
         found = "" if probe is None else probe_html(probe, bought(probe), has_files=not goes_on)
         return again + found
 
-    def _shown_probe(self, visitor: Visitor) -> Probe | None:
+    def _visible_probe(self, visitor: Visitor) -> Probe | None:
         """The last probe that has found something."""
         job = self.probes.of(visitor.owner)
         probe = job.step if job is not None else None
@@ -375,7 +375,7 @@ def _as_sent(texts: Texts) -> Sent:
     return dict(zip(TEXTS, texts, strict=True))
 
 
-def _not_asked(*given: object) -> Any:
+def _never_called(*given: object) -> Any:
     raise AssertionError(f"no way of choosing probed pairs asks for {given}")
 
 

@@ -8,9 +8,9 @@ import pytest
 
 from explorer.api.scoring import (
     STOPPED,
-    asked_selection,
     models_json,
     pair_score_json,
+    requested_selection,
     runs_json,
     selection_score_json,
 )
@@ -65,7 +65,7 @@ def test_a_pair_has_its_rewards_and_what_they_rest_on(runs: Runs) -> None:
 
 def messages(runs: Runs, table: PairTable, **asked: Any) -> list[dict[str, Any]]:
     given = {"per_subset": 1, "seed": 0, "keys": None} | asked
-    selection = asked_selection(table, **given)
+    selection = requested_selection(table, **given)
     pairs = as_pairs(table.arrow, selection.rows.tolist())
     stream = runs.rewarding(WHO, ModelOrder("longer"), pairs)
     return list(selection_score_json(stream, len(pairs)))
@@ -151,7 +151,7 @@ def test_pairs_that_are_none_are_one_clear_message(
     asked: dict[str, Any], said: str, demo: PairTable
 ) -> None:
     with pytest.raises(KnownError, match=said) as caught:
-        asked_selection(demo, **({"per_subset": 1, "seed": 0, "keys": None} | asked))
+        requested_selection(demo, **({"per_subset": 1, "seed": 0, "keys": None} | asked))
     assert len(str(caught.value)) < 300
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import gradio as gr
 import pytest
 
-from explorer.core.parts import guarded
+from explorer.core.error_view import guarded
 from scoring.errors import KnownError
 
 

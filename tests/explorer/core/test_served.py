@@ -8,7 +8,7 @@ from starlette.responses import Response, StreamingResponse
 from starlette.testclient import TestClient
 from starlette.types import Message, Receive, Scope, Send
 
-from explorer.core.served import OnePage, WholeStreams
+from explorer.core.served import CompleteStreams, OnePage
 
 
 @pytest.mark.parametrize(
@@ -36,7 +36,7 @@ def test_a_stream_that_told_its_end_is_not_broken_off(line: str, comes_to_its_en
             return {"type": "http.disconnect"}
 
         scope = {"type": "http", "path": "/gradio_api/queue/data"}
-        await WholeStreams(StreamingResponse(lines()))(scope, receive, send)
+        await CompleteStreams(StreamingResponse(lines()))(scope, receive, send)
 
     asyncio.run(visit())
     assert ended is comes_to_its_end

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from explorer.data.facets import FACETS
 from explorer.data.table import PairTable
 from explorer.reader.filter_html import MOST_SHOWN, facets_html, filter_chips, name_words
-from explorer.reader.scene import SeenPairs, scene
+from explorer.reader.scene import ScenePairs, scene
 from explorer.reader.state import PairsState
 from scoring.benchmark import SECTIONS
 from tests.explorer.html_reading import HtmlReading
@@ -68,7 +68,7 @@ class Panel(HtmlReading):
 
 
 def panel(table: PairTable, state: PairsState | None = None) -> Panel:
-    return Panel(facets_html(scene(state or PairsState(), SeenPairs(table))))
+    return Panel(facets_html(scene(state or PairsState(), ScenePairs(table))))
 
 
 def by_model(*models: str) -> PairTable:
@@ -142,7 +142,7 @@ def test_a_section_stands_above_its_subsets_and_is_ticked_with_all_of_them(demo:
 
 def test_a_section_beside_some_of_another_is_one_chip(demo: PairTable) -> None:
     state = PairsState(subset=(*SECTIONS["Chat"], "hep-go"))
-    chips = filter_chips(scene(state, SeenPairs(demo)))
+    chips = filter_chips(scene(state, ScenePairs(demo)))
     assert [each.words for each in chips] == ["Section: Chat", "Subset: hep-go"]
 
 
@@ -165,9 +165,9 @@ def test_bars_are_shares_of_the_most_frequent() -> None:
 
 
 def test_facets_that_are_of_use_at_first_are_open(demo: PairTable) -> None:
-    html = facets_html(scene(PairsState(), SeenPairs(demo)))
+    html = facets_html(scene(PairsState(), ScenePairs(demo)))
     assert re.findall(r'data-facet="(\w+)" open', html) == ["subset", "longer", "code"]
-    html = facets_html(scene(PairsState(language=("Go",)), SeenPairs(demo)))
+    html = facets_html(scene(PairsState(language=("Go",)), ScenePairs(demo)))
     assert 'data-facet="language" open' in html
 
 

@@ -21,7 +21,7 @@ from explorer.reader.listing import (
     reader_bar,
 )
 from explorer.reader.reading import PAGE_ROWS
-from explorer.reader.scene import Scene, SeenPairs, scene
+from explorer.reader.scene import Scene, ScenePairs, scene
 from explorer.reader.state import PairsState
 from explorer.tabs.pairs.list_html import list_of_pairs_html
 from tests.explorer.browsing import links_in
@@ -42,12 +42,12 @@ def keys(n: int, shown: PairsState | None = None) -> Scene:
     """Pairs s:0, s:1 and so on."""
     state = shown or PairsState()
     table = small_table(*(row(subset="s") for _ in range(max(1, n))))
-    return scene(state if n else replace(state, words="no such"), SeenPairs(table))
+    return scene(state if n else replace(state, words="no such"), ScenePairs(table))
 
 
 def only(subset: str) -> Scene:
     """One pair, whose key is that of its subset."""
-    return scene(PairsState(), SeenPairs(small_table(row(subset=subset))))
+    return scene(PairsState(), ScenePairs(small_table(row(subset=subset))))
 
 
 def page_of(now: Scene, sort: str = "") -> HtmlReading:
@@ -118,7 +118,7 @@ def test_a_page_of_the_worst_cells_stays_small(letters: str) -> None:
     ]
     table = small_table(*rows, chunk_rows=7)
     for query in ("", *letters, letters):
-        now = scene(PairsState(words=query), SeenPairs(table))
+        now = scene(PairsState(words=query), ScenePairs(table))
         assert len(now.listed) == PAGE_ROWS + 1
         page = list_of_pairs_html(now)
         assert page.count("<tr") == PAGE_ROWS + 1
@@ -254,12 +254,12 @@ def test_the_bar_says_where_the_open_pair_stands_and_leads_on() -> None:
 
 def test_of_a_pair_outside_the_list_the_first_is_next() -> None:
     table = small_table(row(subset="s"), row(subset="s"), row(subset="t"))
-    html = reader_bar(scene(PairsState(subset=("s",), key="t:2"), SeenPairs(table)))
+    html = reader_bar(scene(PairsState(subset=("s",), key="t:2"), ScenePairs(table)))
     told = HtmlReading(html, TAGS).of_class["position"]
     assert told == ["outside the filter · 2 pairs match"]
     [after] = links_in(html, "Next pair")
     assert PairsState.parse(after)[0].key == "s:0"
-    empty = reader_bar(scene(PairsState(words="no such"), SeenPairs(table)))
+    empty = reader_bar(scene(PairsState(words="no such"), ScenePairs(table)))
     assert HtmlReading(empty, TAGS).of_class["position"] == [""]
 
 
@@ -274,6 +274,6 @@ def test_the_bar_shows_how_the_pair_is_shown() -> None:
 
 
 def test_rows_of_a_table_are_listed_by_their_keys(demo: PairTable) -> None:
-    now = scene(PairsState(sort="-chosen"), SeenPairs(demo))
+    now = scene(PairsState(sort="-chosen"), ScenePairs(demo))
     order = np.argsort(-demo.chars["chosen"].astype(float), kind="stable")[:PAGE_ROWS]
     assert opened(now) == [demo.key_of(int(row)) for row in order]

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from explorer.reader.reading import PAGE_ROWS, ListedRows, meant_key, n_pages, page_holding
+from explorer.reader.reading import PAGE_ROWS, ListedRows, n_pages, page_holding, resolve_key
 from scoring.errors import KnownError
 from tests.explorer.tables import row, small_table
 
@@ -22,7 +22,7 @@ def test_a_key_stands_where_the_list_has_it(listed: ListedRows) -> None:
 def test_a_key_that_is_nowhere_has_no_place_and_is_refused(key: str) -> None:
     assert [listed.place_of(key) for listed in LISTS] == [None] * len(LISTS)
     with pytest.raises(KnownError, match=r"There is no pair .* as in mine:0") as caught:
-        meant_key(TABLE, key)
+        resolve_key(TABLE, key)
     assert len(str(caught.value)) < 200
 
 
@@ -35,11 +35,11 @@ def test_a_place_is_on_the_page_that_shows_it(place: int) -> None:
 
 def test_a_key_may_be_typed_with_spaces_about_it_and_may_have_some() -> None:
     table = small_table(row(subset=" a", id="1 "), row(subset="a", id="1"))
-    assert meant_key(table, " a:1 ") == " a:1 "
-    assert meant_key(table, "  a:1 ") == "a:1"
+    assert resolve_key(table, " a:1 ") == " a:1 "
+    assert resolve_key(table, "  a:1 ") == "a:1"
 
 
 def test_a_bare_id_is_of_the_one_pair_that_has_it_and_of_several_all_are_named() -> None:
-    assert meant_key(TABLE, " 30 ") == "mine:30"
+    assert resolve_key(TABLE, " 30 ") == "mine:30"
     with pytest.raises(KnownError, match=r"Several pairs have the id .7.: a:7, b:7"):
-        meant_key(small_table(row(subset="a", id=7), row(subset="b", id=7)), "7")
+        resolve_key(small_table(row(subset="a", id=7), row(subset="b", id=7)), "7")

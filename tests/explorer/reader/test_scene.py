@@ -6,7 +6,7 @@ import pytest
 
 from explorer.data.facets import FACETS
 from explorer.data.table import PairTable
-from explorer.reader.scene import Scene, SeenPairs, kind_masks, ordered, scene
+from explorer.reader.scene import Scene, ScenePairs, kind_masks, ordered, scene
 from explorer.reader.state import BY_LENGTH, OUTCOME_KINDS, PairsState
 from explorer.results.field import MAJORITY, Field
 from explorer.runs.visitors import Visitor
@@ -48,7 +48,7 @@ def field() -> Field:
 
 def shown(state: PairsState, of: Field | None = None) -> Scene:
     of = of or field()
-    return scene(state, SeenPairs(of.table, of))
+    return scene(state, ScenePairs(of.table, of))
 
 
 def listed(state: PairsState) -> list[int]:
@@ -169,7 +169,7 @@ NOBODY = Visitor()
 
 
 def alone(state: PairsState) -> Scene:
-    return scene(state, SeenPairs(TABLE))
+    return scene(state, ScenePairs(TABLE))
 
 
 def place(state: PairsState) -> tuple[str, int | None, int]:
@@ -220,12 +220,12 @@ def test_the_list_is_in_the_order_asked_for(sort: str) -> None:
         lengths = by[sort.removeprefix("-")]
         wanted.sort(key=lambda each: int(lengths[each]), reverse=sort.startswith("-"))
         assert wanted != rows.tolist()
-    assert ordered(PairsState(sort=sort), SeenPairs(TABLE), rows).tolist() == wanted
+    assert ordered(PairsState(sort=sort), ScenePairs(TABLE), rows).tolist() == wanted
 
 
 def test_equally_long_pairs_stay_in_table_order_both_ways() -> None:
     table = small_table(*(row(chosen=text) for text in ("a", "bb", "c", "dd")))
-    rows, pairs = np.arange(4), SeenPairs(table)
+    rows, pairs = np.arange(4), ScenePairs(table)
     assert ordered(PairsState(sort="chosen"), pairs, rows).tolist() == [0, 2, 1, 3]
     assert ordered(PairsState(sort="-chosen"), pairs, rows).tolist() == [1, 3, 0, 2]
 
@@ -265,6 +265,6 @@ def test_a_model_without_results_is_told_and_the_filters_stay() -> None:
 
 def test_a_reader_narrows_the_real_split(real: PairTable) -> None:
     state = PairsState(subset=("hep-rust",), longer=("rejected",), words="unwrap")
-    now = scene(state, SeenPairs(real))
+    now = scene(state, ScenePairs(real))
     assert len(now.listed) == 8
     assert keys(real, now.listed.rows)[0] == now.key == "hep-rust:4415"

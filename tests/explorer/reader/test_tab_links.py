@@ -24,29 +24,6 @@ def test_cells_are_asked_for_with_the_pairs(cell: Cell) -> None:
     assert asked == replace(SOME, model="a/&", kind="all", against="b", cell=cell)
 
 
-@pytest.mark.parametrize(
-    ("link", "state"),
-    [
-        ("?tab=browse&sort=-chosen&panel=lengths", PairsState(sort="-chosen", panel="lengths")),
-        ("?tab=failures", PairsState(model="")),
-        ("?tab=failures&pairs=telling", PairsState(model="", field_kind="telling")),
-        (
-            "?tab=failures&model=m&show=near&slice=longer:rejected&by=-surprise&part=kinds",
-            PairsState(
-                slices=("longer:rejected",),
-                sort="-surprise",
-                model="m",
-                kind="near",
-                panel="slices",
-            ),
-        ),
-        ("?tab=failures&model=m&by=-length", PairsState(sort="-difference", model="m")),
-    ],
-)
-def test_links_of_the_tabs_that_were_open_the_same(link: str, state: PairsState) -> None:
-    assert read_pairs(link) == (state, ())
-
-
 def test_a_tab_that_there_is_not_is_named() -> None:
     assert read_pairs("?tab=elsewhere&q=dog") == (PairsState(words="dog"), ("tab=elsewhere",))
 

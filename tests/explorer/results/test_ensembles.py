@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from explorer.reader.scene import SeenPairs, scene
+from explorer.reader.scene import ScenePairs, scene
 from explorer.reader.state import PairsState
 from explorer.results.ensembles import (
     MOST_RANKED,
@@ -204,7 +204,7 @@ def test_an_ensemble_is_a_model_like_any_other(way: str) -> None:
     joint = with_ensemble(field(), name, *found)
     outcomes = joint.outcomes(name)
     assert outcomes[~np.isnan(outcomes)].tolist() == by_hand(way)
-    now = scene(PairsState().of(name), SeenPairs(joint.table, joint))
+    now = scene(PairsState().of(name), ScenePairs(joint.table, joint))
     assert now.counts["losses"] + now.counts["ties"] == by_hand(way).count(0.0)
     assert now.counts["missing"] == 1
     assert len(now.listed) == now.counts["losses"]

@@ -12,7 +12,7 @@ from explorer.core.settings import Settings
 from explorer.data.library import Library
 from explorer.data.sources import Candidate, Sources
 from explorer.data.table import PairTable
-from explorer.reader.scene import SeenPairs, scene
+from explorer.reader.scene import ScenePairs, scene
 from explorer.reader.state import PairsState
 from explorer.results.cache import OutcomeCache
 from explorer.results.field import Field
@@ -316,7 +316,7 @@ def test_beside_swapped_pairs_nothing_published_is_shown_and_why(
     fields = fields_on(results, tmp_path, swap_sides(real), dataset=None)
     [field] = fields.all(None, None, [])
     assert field.n_models == 66 and not field.has_texts
-    now = scene(PairsState(model=""), SeenPairs(field.table, field))
+    now = scene(PairsState(model=""), ScenePairs(field.table, field))
     assert (
         "hold no texts. They are of allenai/reward-bench:filtered, so they are shown beside no "
         "other pairs" in head_html(now, now.state, [])

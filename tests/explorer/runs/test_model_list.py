@@ -9,8 +9,8 @@ from explorer.core.settings import Settings
 from explorer.runs.model_list import (
     entry_of,
     licence_note,
-    meant_model,
     model_list,
+    resolve_model,
     size_of,
 )
 from scoring.errors import KnownError
@@ -31,12 +31,14 @@ def board(shared_data: Path) -> dict[str, dict[str, str]]:
 
 def test_a_part_of_a_models_name_is_enough_where_one_alone_has_it(tmp_path: Path) -> None:
     listed = Settings(home=tmp_path, models=("org/RM-8B", "org/rm-1B", "other/judge"))
-    assert meant_model(" JUDGE", listed) == "other/judge"
-    assert meant_model("demo", listed) == "demo"
-    assert meant_model("org/rm", listed) == "org/rm"
-    assert meant_model("deberta-v3-large-v2", Settings(home=tmp_path)).startswith("OpenAssistant/")
+    assert resolve_model(" JUDGE", listed) == "other/judge"
+    assert resolve_model("demo", listed) == "demo"
+    assert resolve_model("org/rm", listed) == "org/rm"
+    assert resolve_model("deberta-v3-large-v2", Settings(home=tmp_path)).startswith(
+        "OpenAssistant/"
+    )
     with pytest.raises(KnownError, match=r"2 names: org/RM-8B, org/rm-1B\. Type more"):
-        meant_model("rm-", listed)
+        resolve_model("rm-", listed)
 
 
 def test_every_entry_can_be_used() -> None:

@@ -4,7 +4,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from explorer.stats.difficulty import difficulty, failed_by_most, telling_pairs
+from explorer.stats.difficulty import difficulty, discriminating_pairs, failed_by_most
 from scoring.benchmark import section_of
 from tests.explorer.real_outcomes import read_real_outcomes
 
@@ -47,22 +47,22 @@ def test_pairs_that_tell_and_those_that_mislead() -> None:
     outcomes[:, 7] = 1 - (skill[:, 0] > 15)
     outcomes[:, 9] = skill[:, 0] > 15
     outcomes[:, 11] = 1.0
-    found = telling_pairs(outcomes)
+    found = discriminating_pairs(outcomes)
     assert found.negative.tolist() == [7]
     assert found.best[0] == 9
     assert len(found.best) == 48
     assert np.isnan(found.correlation[11])
     assert (np.diff(found.correlation[found.best]) <= 0).all()
-    assert telling_pairs(outcomes, most=3).best.tolist() == found.best[:3].tolist()
+    assert discriminating_pairs(outcomes, most=3).best.tolist() == found.best[:3].tolist()
 
 
 def test_a_pair_that_few_models_know_tells_nothing() -> None:
     outcomes = (np.arange(10)[:, None] >= np.arange(10)).astype(float)
     outcomes[:4, 5] = np.nan
-    known_by_six = telling_pairs(outcomes, least_models=6).correlation
+    known_by_six = discriminating_pairs(outcomes, least_models=6).correlation
     assert not np.isnan(known_by_six[5])
-    assert np.isnan(telling_pairs(outcomes, least_models=7).correlation[5])
-    assert telling_pairs(outcomes, least_models=11).best.tolist() == []
+    assert np.isnan(discriminating_pairs(outcomes, least_models=7).correlation[5])
+    assert discriminating_pairs(outcomes, least_models=11).best.tolist() == []
 
 
 def test_subsets_that_ask_for_different_skills_hold_no_wrong_labels() -> None:
@@ -70,17 +70,17 @@ def test_subsets_that_ask_for_different_skills_hold_no_wrong_labels() -> None:
     skill = np.linspace(-2, 2, 30)[:, None] * np.repeat([1, -1], [40, 80])
     outcomes = (np.random.default_rng(4).normal(skill) > 0).astype(float)
     subsets = np.repeat([0, 1], [40, 80])
-    assert len(telling_pairs(outcomes).negative) > 30
-    assert len(telling_pairs(outcomes, subsets).negative) == 0
+    assert len(discriminating_pairs(outcomes).negative) > 30
+    assert len(discriminating_pairs(outcomes, subsets).negative) == 0
     outcomes[:, 3] = 1 - outcomes[:, 3]
-    assert telling_pairs(outcomes, subsets).negative.tolist() == [3]
+    assert discriminating_pairs(outcomes, subsets).negative.tolist() == [3]
 
 
 def test_subsets_of_few_pairs_are_taken_together() -> None:
     outcomes = drawn(5)
     subsets = np.append(np.zeros(250, dtype=np.intp), 1 + np.arange(50) // 5)
-    found = telling_pairs(outcomes, subsets).correlation
-    together = telling_pairs(outcomes, np.minimum(subsets, 1)).correlation
+    found = discriminating_pairs(outcomes, subsets).correlation
+    together = discriminating_pairs(outcomes, np.minimum(subsets, 1)).correlation
     assert np.array_equal(found, together, equal_nan=True)
 
 
@@ -93,7 +93,7 @@ def test_labels_that_were_swapped_are_listed(shared_data: Path) -> None:
         swapped = np.random.default_rng(seed).choice(len(subsets), 60, replace=False)
         outcomes = real.matrix.copy()
         outcomes[:, swapped] = 1 - outcomes[:, swapped]
-        listed.append(np.isin(swapped, telling_pairs(outcomes, subsets).negative).sum())
+        listed.append(np.isin(swapped, discriminating_pairs(outcomes, subsets).negative).sum())
     assert min(listed) >= 53
     assert np.mean(listed) >= 56
 
@@ -101,7 +101,7 @@ def test_labels_that_were_swapped_are_listed(shared_data: Path) -> None:
 def test_without_models_no_pair_is_hard() -> None:
     nothing = np.zeros((0, 4))
     assert failed_by_most(nothing, least_models=0).tolist() == []
-    assert telling_pairs(nothing, least_models=0).negative.tolist() == []
+    assert discriminating_pairs(nothing, least_models=0).negative.tolist() == []
 
 
 def test_of_real_models_the_hardest_pairs_are_in_chat_hard_and_safety(shared_data: Path) -> None:
@@ -111,4 +111,4 @@ def test_of_real_models_the_hardest_pairs_are_in_chat_hard_and_safety(shared_dat
     assert len(found) == (failed > 0.8 * 66).sum() > 30
     assert failed[found].tolist() == sorted(failed[failed > 0.8 * 66].tolist(), reverse=True)
     assert {section_of(real.subsets[row]) for row in found} == {"Chat Hard", "Safety"}
-    assert len(telling_pairs(real.matrix, most=10).negative) == 10
+    assert len(discriminating_pairs(real.matrix, most=10).negative) == 10

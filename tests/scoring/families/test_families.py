@@ -13,7 +13,7 @@ from scoring.engine.scorer import TEXTS_A_PACK, facts
 from scoring.errors import KnownError
 from scoring.families import open_scorer
 from scoring.limits import Step
-from scoring.models.loading import loading_told
+from scoring.models.loading import report_loading
 from scoring.pairs.opening import as_pairs, read_pairs
 from scoring.run import make_job, score
 from scoring.spec import BASELINES, FAMILIES, Family, ModelSpec, Pair, RunSettings, ScoredPair
@@ -74,7 +74,7 @@ def test_beta_is_refused_where_it_means_nothing() -> None:
 
 def test_a_loading_is_told_weight_by_weight(small: ModelSpec) -> None:
     steps: list[Step] = []
-    with loading_told(steps.append):
+    with report_loading(steps.append):
         open_scorer(small, CPU)
     assert [step.done for step in steps] == [*range(len(steps))]
     assert {step.total for step in steps} == {len(steps) - 1}

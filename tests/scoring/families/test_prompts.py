@@ -7,9 +7,9 @@ from scoring.families.prompts import (
     LABELS,
     RATINGS,
     digest,
+    parse_rating,
+    parse_verdict,
     rating_prompt,
-    said_rating,
-    said_verdict,
     verdict_prompt,
 )
 from scoring.spec import Message, Pair
@@ -81,7 +81,7 @@ def test_several_turns_are_shown_as_their_transcript() -> None:
     ],
 )
 def test_a_verdict_is_the_one_label_named(text: str, said: str | None) -> None:
-    assert said_verdict(text) == said
+    assert parse_verdict(text) == said
 
 
 @pytest.mark.parametrize(
@@ -104,19 +104,19 @@ def test_a_verdict_is_the_one_label_named(text: str, said: str | None) -> None:
     ],
 )
 def test_a_rating_is_the_first_number_from_1_to_10(text: str, said: float | None) -> None:
-    assert said_rating(text) == said
+    assert parse_rating(text) == said
 
 
 @given(st.text())
 def test_any_answer_is_read_without_an_error(text: str) -> None:
-    verdict, rating = said_verdict(text), said_rating(text)
+    verdict, rating = parse_verdict(text), parse_rating(text)
     assert verdict is None or (verdict in LABELS and verdict in text)
     assert rating is None or RATINGS[0] <= rating <= RATINGS[-1]
 
 
 @given(st.integers(1, 10), st.sampled_from(["{}", "Rating: {}", "[[{}]]", "{}/10", "**{}**\n"]))
 def test_every_rating_can_be_said(rating: int, words: str) -> None:
-    assert said_rating(words.format(rating)) == rating
+    assert parse_rating(words.format(rating)) == rating
 
 
 @pytest.mark.parametrize(("family", "name"), [("judge", "_VERDICT"), ("rater", "_RATING")])

@@ -13,11 +13,11 @@ from transformers import AutoModelForCausalLM, LlamaConfig, PreTrainedTokenizerF
 
 from scoring.__main__ import main
 from scoring.errors import KnownError
-from scoring.families import keep_answers, open_scorer, tell_answers
+from scoring.families import keep_answers, open_scorer, report_answers
 from scoring.families.upstream import (
+    parse_rating,
+    parse_verdict,
     rating_question,
-    said_rating,
-    said_verdict,
     verdict_question,
 )
 from scoring.families.writer import Draws
@@ -96,7 +96,7 @@ def test_a_verdict_is_what_the_model_writes_greedily(folder: str) -> None:
     expected = []
     for pair in PAIRS:
         swapped = judge._is_swapped(pair)
-        named = said_verdict(
+        named = parse_verdict(
             "mt-bench", plain.answer(verdict_question("mt-bench", pair, swapped=swapped))
         )
         first = {"A": 1.0, "B": 0.0, None: 0.5}[named]
@@ -114,7 +114,7 @@ def test_a_rating_is_what_the_model_ends_with(folder: str) -> None:
     expected = []
     for pair in PAIRS:
         both = [
-            said_rating(plain.answer(rating_question(pair, each)))
+            parse_rating(plain.answer(rating_question(pair, each)))
             for each in (pair.chosen, pair.rejected)
         ]
         expected.append((0.0, 0.0) if None in both else (both[0], both[1]))
@@ -138,7 +138,7 @@ def test_a_run_that_goes_on_writes_nothing_twice(folder: str, tmp_path: Path) ->
     assert n_steps > 0
     again = counted(**warm)
     told: list[tuple[int, int]] = []
-    tell_answers(again, lambda *each: told.append(each))
+    report_answers(again, lambda *each: told.append(each))
     assert again.rewards(again.prepare(PAIRS[:4])) == half
     assert len(steps) == n_steps
     assert told == [(4, 4)]

@@ -10,7 +10,7 @@ import pytest
 
 from scoring.errors import KnownError
 from scoring.hub.access import Hub, HubId, Listing, RepoType, parse_hub_id
-from scoring.limits import Tell, tell_nobody
+from scoring.limits import Tell, ignore_progress
 from scoring.models.catalogue import CATALOGUE
 from scoring.models.finding import ModelPolicy, locate
 from scoring.spec import BASELINES, Family, ModelSpec
@@ -402,7 +402,7 @@ class Repo(Hub):
         names: Sequence[str],
         *,
         token: str | Literal[False],
-        tell: Tell = tell_nobody,
+        tell: Tell = ignore_progress,
         stop: threading.Event | None = None,
     ) -> Path:
         self.fetched.append(sorted(names))

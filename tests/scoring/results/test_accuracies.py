@@ -16,7 +16,7 @@ from scoring.results.accuracies import (
     SetKind,
     read_aggregates,
 )
-from scoring.results.files import LeftOut
+from scoring.results.files import Omission
 from tests.conftest import ROOT
 from tests.upstream_files import leave
 
@@ -137,7 +137,7 @@ def test_a_folder_without_results_has_none(tmp_path: Path) -> None:
 # Both folders and both benchmarks, one result a model.
 
 
-def reasons(left_out: list[LeftOut]) -> dict[str, str]:
+def reasons(left_out: list[Omission]) -> dict[str, str]:
     return {item.file: item.reason for item in left_out}
 
 
@@ -241,7 +241,7 @@ def test_what_is_no_subset_is_kept_aside_and_listed(tmp_path: Path) -> None:
     assert result.accuracies == {"hep-js": 0.5}
     assert result.extra == {"xstest": 0.4, "anthropic": 0.5, "pku_safer": 0.6, "own": 50.0}
     assert left_out == [
-        LeftOut(
+        Omission(
             "eval-set/x.json",
             "no subsets of the benchmark: xstest, anthropic, pku_safer, own",
             whole=False,

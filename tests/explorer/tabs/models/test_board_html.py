@@ -40,7 +40,7 @@ from explorer.tabs.models.state import (
 )
 from scoring.benchmark import SUBSETS
 from scoring.results.accuracies import V2_SUBSETS, Aggregate
-from scoring.results.files import LeftOut
+from scoring.results.files import Omission
 from tests.explorer.board_data import (
     EVERY,
     FOUR,
@@ -408,7 +408,7 @@ def test_every_kind_of_interval_that_is_shown_is_explained_and_no_other() -> Non
 
 def test_what_is_left_out_of_the_pairs_is_told_as_text_100_lines_and_the_rest_counted() -> None:
     board = build_board(results_of({"a": 0.5}), "v1")
-    left_out = [LeftOut(f"{HOSTILE[0]} {number}.json", HOSTILE[1]) for number in range(103)]
+    left_out = [Omission(f"{HOSTILE[0]} {number}.json", HOSTILE[1]) for number in range(103)]
     html = about_of(board, left_out=tuple(left_out))
     words = reading(html).words
     assert "Warnings about per-pair results: 103" in words and "and 3 more" in words

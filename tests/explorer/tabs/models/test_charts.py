@@ -24,7 +24,7 @@ from explorer.tabs.models.charts import (
     alike,
     axes_of,
     difference_interval,
-    length_alone,
+    length_baseline,
     length_bias,
     lengths_of,
     number_columns,
@@ -219,7 +219,7 @@ def test_length_alone_scores_as_published_for_the_real_pairs(real: PairTable) ->
     assert lengths_of([swap_sides(real)], order) is None
     counts = [int((found.difference * sign > 0).sum()) for sign in (1, -1)]
     assert counts == [1116, 1501] and len(real) - sum(counts) == 368
-    outcomes = length_alone(found.difference, longer=True)
+    outcomes = length_baseline(found.difference, longer=True)
     subsets = Coded(list(order.names), order.codes)
     scored = aggregate_counted(V1, accuracies_of(outcomes, subsets))
     assert scored.sections == pytest.approx(
@@ -293,7 +293,7 @@ def test_every_subset_is_in_one_category() -> None:
 def test_going_by_length_alone_is_the_farthest_from_the_line() -> None:
     difference = np.array([3, 4, -5, -6, 0])
     subsets = Coded(["math-prm"], np.zeros(5, np.int32))
-    outcomes = np.stack([length_alone(difference, longer=longer) for longer in (True, False)])
+    outcomes = np.stack([length_baseline(difference, longer=longer) for longer in (True, False)])
     longer, shorter = length_bias(outcomes, difference, subsets)
     assert (longer.chosen_longer, longer.rejected_longer) == (Share(2, 1.0), Share(2, 0.0))
     assert (longer.difference, shorter.difference) == (1.0, -1.0)

@@ -12,11 +12,11 @@ import pytest
 
 from explorer.data.table import PairTable
 from explorer.results.board import Board, build_board
-from explorer.results.boards import SeenBoard
+from explorer.results.boards import BoardView
 from explorer.results.published import read_snapshot
 from explorer.stats.matrix import OutcomeMatrix, order_of
 from explorer.tabs.models.charts_html import MOST_ALIKE, chart_html
-from explorer.tabs.models.ranked import MOST_BOARD_ROWS, Ranked, shown_rows
+from explorer.tabs.models.ranked import MOST_BOARD_ROWS, Ranked, visible_rows
 from explorer.tabs.models.state import CHARTS, ChartName, ModelsState
 from tests.explorer.board_data import (
     FOUR,
@@ -54,8 +54,8 @@ def scene_of(
     unread: int = 0,
 ) -> Ranked:
     board = board or build_board(NOTHING, "v1", outcomes=matrix)
-    rows = shown_rows(board, state)
-    return Ranked(state, SeenBoard(board, matrix, unread), rows, lambda: tables)
+    rows = visible_rows(board, state)
+    return Ranked(state, BoardView(board, matrix, unread), rows, lambda: tables)
 
 
 @dataclass(frozen=True)
@@ -106,7 +106,7 @@ def whole() -> PairTable:
 
 def test_without_a_chart_nothing_is_asked_for_or_computed() -> None:
     board = build_board(read_snapshot(), "v1")
-    shown = drawn_of(Ranked(ModelsState(), SeenBoard(board), board.table, nothing_is_asked))
+    shown = drawn_of(Ranked(ModelsState(), BoardView(board), board.table, nothing_is_asked))
     assert shown.plot is None and shown.table == "" and told(shown) == []
     assert [each.chart for each in linked_states(shown.about)] == list(CHARTS)
     assert shown.about.attributes["a", "aria-current"] == ["true"]
@@ -236,7 +236,7 @@ def test_own_pairs_alone_have_no_length_bias(demo: PairTable) -> None:
 def test_length_bias_is_of_the_first_benchmark(benchmark: Any) -> None:
     results = results_of({"a": {"Focus": 0.5, "shp": 0.5}}, benchmark)
     board = build_board(results, benchmark)
-    shown = drawn_of(Ranked(ModelsState(chart="length"), SeenBoard(board), board.table, list))
+    shown = drawn_of(Ranked(ModelsState(chart="length"), BoardView(board), board.table, list))
     assert shown.plot is None and "RewardBench only" in told(shown)[1]
 
 
@@ -294,7 +294,7 @@ def test_difficulty_and_size_need_no_results_of_each_pair() -> None:
     board = build_board(read_snapshot(), "v1")
     for chart in ("difficulty", "size", "tradeoff"):
         state = ModelsState(chart=chart)
-        scene = Ranked(state, SeenBoard(board), board.table, nothing_is_asked)
+        scene = Ranked(state, BoardView(board), board.table, nothing_is_asked)
         assert figure_of(drawn_of(scene))["data"]
 
 

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from explorer.data.table import PairTable
-from explorer.reader.scene import SeenPairs
+from explorer.reader.scene import ScenePairs
 from explorer.reader.scene import scene as pairs_scene
 from explorer.reader.state import PairsState
 from explorer.results.field import MAJORITY, Field
@@ -172,7 +172,7 @@ def n_listed(link: str, field: Field) -> int:
     """How many pairs the Pairs tab lists where a link leads to it."""
     state, dropped = PairsState.parse(link)
     assert link.startswith("?tab=pairs&") and not dropped
-    return len(pairs_scene(state, SeenPairs(field.table, field)).listed)
+    return len(pairs_scene(state, ScenePairs(field.table, field)).listed)
 
 
 def test_a_cell_leads_to_as_many_pairs_of_the_pairs_tab() -> None:

@@ -15,7 +15,7 @@ from explorer.tabs.models.exports import (
     board_file_name,
     export_board,
 )
-from explorer.tabs.models.ranked import shown_rows
+from explorer.tabs.models.ranked import visible_rows
 from explorer.tabs.models.state import ModelsState
 from scoring.benchmark import SUBSETS
 from scoring.errors import KnownError
@@ -41,7 +41,7 @@ def written(
 ) -> Path:
     path = folder / f"board.{form}"
     state = state or ModelsState()
-    export_board(board, state, shown_rows(board, state), form, path)
+    export_board(board, state, visible_rows(board, state), form, path)
     assert [each.name for each in folder.iterdir()] == [path.name]
     return path
 

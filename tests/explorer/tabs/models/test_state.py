@@ -14,7 +14,7 @@ from explorer.results.board import Board, build_board
 from explorer.results.field import MAJORITY
 from explorer.results.published import Results, read_snapshot
 from explorer.stats.rules import PRIOR_PAIRS, V2_PAIRS
-from explorer.tabs.models.ranked import columns_of, shown_columns, shown_rows
+from explorer.tabs.models.ranked import columns_of, visible_columns, visible_rows
 from explorer.tabs.models.state import (
     BOARD_COLUMNS,
     HIDEABLE,
@@ -263,7 +263,7 @@ def board() -> Board:
 
 
 def names(board: Board, **changed: Any) -> list[str]:
-    return [*shown_rows(board, ModelsState(**changed)).index]
+    return [*visible_rows(board, ModelsState(**changed)).index]
 
 
 ALL = ["org/Gemma-2B", "a, b", "x/(y)", "org/llama-8b", "part", "mine"]
@@ -294,7 +294,7 @@ def test_a_search_is_expressions_with_commas_between(
 @pytest.mark.parametrize("search", ["(", "llama,(", "a{2,1}(", r"(?=x)", r"(a)\1", "[", "*"])
 def test_a_bad_expression_is_refused_by_name(board: Board, search: str) -> None:
     with pytest.raises(KnownError, match="no regular expression"):
-        shown_rows(board, ModelsState(search=search))
+        visible_rows(board, ModelsState(search=search))
 
 
 def test_expressions_that_others_choke_on_come_to_an_end() -> None:
@@ -337,7 +337,7 @@ def test_the_tables_have_their_columns(board: Board) -> None:
     assert columns_of(board, ModelsState()) == (*facts, *SECTIONS)
     assert columns_of(board, ModelsState(table="subsets")) == (*facts, *SUBSETS)
     hidden = ("size", "Safety")
-    assert shown_columns(board, ModelsState(hidden=hidden)) == (
+    assert visible_columns(board, ModelsState(hidden=hidden)) == (
         "model", "type", "score", "Chat", "Chat Hard", "Reasoning",
     )  # fmt: skip
     prior = ModelsState(table="prior")

@@ -61,7 +61,6 @@ ADDRESSES = {
     "pairs that are not here": "source=org/set:test@0123&" + FEW,
     "file that is not here": "source=/etc/passwd&" + FEW,
     "nonsense": "tab=elsewhere&<b>=1&sort=prompt&diff=sideways&subset={hostile}&" + FEW,
-    "old names": "tab=browse&by=-length&part=export&" + FEW,
     # Panels
     "lengths": "panel=lengths&subset=hep-go",
     "lengths of differences": "panel=lengths&chart=difference&unit=words&range=prompt.words.9.",
@@ -75,7 +74,7 @@ ADDRESSES = {
     "all models": "model=&subset=llmbar-natural",
     "discriminating": "model=&pairs=telling",
     "possibly mislabelled": "model=&pairs=negative&sort=telling",
-    "every pair of all models": "tab=failures&pairs=every&" + FEW,
+    "every pair of all models": "model=&pairs=every&" + FEW,
     "losses": "model={a}",
     "near misses": "model={a}&show=near&sort=difficulty",
     "confident losses in a slice": "model={b}&show=confident&slice=longer:rejected",

@@ -10,7 +10,7 @@ import pytest
 
 from explorer.core.html import typed_number
 from explorer.data.table import PairTable
-from explorer.reader.scene import Scene, SeenPairs, scene
+from explorer.reader.scene import Scene, ScenePairs, scene
 from explorer.reader.state import PairsState
 from explorer.results.board import build_board
 from explorer.results.field import Field
@@ -30,7 +30,7 @@ NONE = PairNotes()
 def shown_of(model: str = MODEL, kind: Any = "losses", field: Field | None = None) -> Scene:
     field = field or small_field()
     kinds = {"kind": kind} if model else {"field_kind": kind}
-    return scene(replace(PairsState(model=model), **kinds), SeenPairs(field.table, field))
+    return scene(replace(PairsState(model=model), **kinds), ScenePairs(field.table, field))
 
 
 def written(now: Scene, form: FailFormat, folder: Path, notes: PairNotes = NONE) -> Path:

@@ -11,7 +11,7 @@ from explorer.data.filters import LengthRange
 from explorer.data.search import LONGEST_QUERY, PLACES
 from explorer.data.table import PairTable
 from explorer.reader.filter_html import filter_chips, search_html
-from explorer.reader.scene import Scene, SeenPairs, scene
+from explorer.reader.scene import Scene, ScenePairs, scene
 from explorer.reader.state import PairsState
 from explorer.tabs.pairs.list_html import bar_html
 from tests.explorer.html_reading import HtmlReading
@@ -29,7 +29,7 @@ def bar(now: Scene, *notes: str, base: str = "", missing: str = "") -> HtmlReadi
 
 
 def seen(state: PairsState) -> Scene:
-    return scene(state, SeenPairs(small_table(row(), row(chosen="longer"), row())))
+    return scene(state, ScenePairs(small_table(row(), row(chosen="longer"), row())))
 
 
 def words_of(state: PairsState) -> list[str]:
@@ -131,5 +131,5 @@ def test_a_search_is_a_form_that_keeps_all_else() -> None:
 
 @pytest.mark.parametrize("place", PLACES)
 def test_a_search_says_where(place: Any, demo: PairTable) -> None:
-    now = scene(PairsState(words="a", where=place), SeenPairs(demo))
+    now = scene(PairsState(words="a", where=place), ScenePairs(demo))
     assert bar(now).of_class["words"][0].startswith("“a” (in ")

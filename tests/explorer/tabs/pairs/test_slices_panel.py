@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from explorer.data.table import PairTable
-from explorer.reader.scene import Scene, SeenPairs, scene
+from explorer.reader.scene import Scene, ScenePairs, scene
 from explorer.reader.state import PairsState
 from explorer.results.field import Field
 from explorer.stats.matrix import OutcomeMatrix, order_of
@@ -27,7 +27,7 @@ def shown_of(table: PairTable, n_others: int) -> Scene:
         everything, ~everything, unknown, unknown,
     )  # fmt: skip
     state = PairsState(model=models[0], panel="slices")
-    return scene(state, SeenPairs(table, Field(table, matrix, {}, ("key",))))
+    return scene(state, ScenePairs(table, Field(table, matrix, {}, ("key",))))
 
 
 def test_how_many_others_it_is_compared_with_is_said(demo: PairTable) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from explorer.data.table import PairTable
-from explorer.reader.scene import SeenPairs, scene
+from explorer.reader.scene import ScenePairs, scene
 from explorer.reader.state import PairsState
 from explorer.results.field import Field
 from explorer.results.own import find_published, own_names
@@ -117,7 +117,7 @@ def test_exactly_the_flipped_pairs_are_found(
     compare, _ = ModelsState.parse(found.query)
     assert (compare.a, compare.b) == (name, MODEL)
     state = PairsState.parse(changed_query(name, MODEL, "only_b"))[0]
-    rows = scene(state, SeenPairs(field.table, field)).filtered.rows
+    rows = scene(state, ScenePairs(field.table, field)).filtered.rows
     assert {field.table.key_of(int(row)) for row in rows} == set(found.lost)
 
 

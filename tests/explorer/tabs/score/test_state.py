@@ -62,8 +62,7 @@ def test_only_what_says_which_pairs_are_listed_is_kept_of_the_pairs_tab() -> Non
     ("link", "state"),
     [
         ("", ScoreState()),
-        ("?tab=runs", ScoreState(panel="runs")),
-        ("?tab=runs&run=x", ScoreState(panel="runs", run="x")),
+        ("?tab=score&panel=runs&run=x", ScoreState(panel="runs", run="x")),
         ("?tab=models&run=x", ScoreState()),
         ("?tab=score&panel=elsewhere&page=²&page=0&which=%00", ScoreState()),
         ("?tab=score&model=" + "x" * 501, ScoreState()),

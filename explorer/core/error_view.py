@@ -1,4 +1,4 @@
-"""What events of Gradio need: known errors as one clear message, and how they are wired."""
+"""What a callback raises, as one clear message to the person who caused it."""
 
 import functools
 import inspect
@@ -25,7 +25,7 @@ def guarded(callback: Callback) -> Callback:
 
         @functools.wraps(callback)
         def stream(*args: Any, **kwargs: Any) -> Iterator[Any]:
-            with errors_shown():
+            with show_errors():
                 yield from callback(*args, **kwargs)
 
         wrapper = stream
@@ -33,7 +33,7 @@ def guarded(callback: Callback) -> Callback:
 
         @functools.wraps(callback)
         def call(*args: Any, **kwargs: Any) -> Any:
-            with errors_shown():
+            with show_errors():
                 return callback(*args, **kwargs)
 
         wrapper = call
@@ -41,7 +41,7 @@ def guarded(callback: Callback) -> Callback:
 
 
 @contextmanager
-def errors_shown() -> Iterator[None]:
+def show_errors() -> Iterator[None]:
     """Show what is raised inside to the person who caused it.
 
     Raises:
@@ -57,7 +57,3 @@ def errors_shown() -> Iterator[None]:
         clear_frames(error.__traceback__)  # their variables may hold work under way
         title = "That did not work"
         raise gr.Error(message, duration=12, title=title, print_exception=False) from error
-
-
-EVENT: dict[str, Any] = {"api_visibility": "private", "show_progress": "hidden"}
-"""How every event of the page is wired: no public endpoint, no overlay."""
