@@ -374,17 +374,21 @@ const keepForm = () => {
 const open = (query) => go(isMine(query) ? query : shown ?? begins(), "");
 // Where what another tab shows matters, it is part of the address. Told late of its tab, a view may be in use.
 const turned = async () => {
-  await settled();
+  const before = turn;
+  for (let seen; seen !== latest;) { seen = latest; await settled(); }
   const beside = view.dataset.beside, other = beside && window.explorerViews.get(beside)?.shown();
-  if (!other) { open(location.search); return; }
-  const wanted = new URLSearchParams(isMine(location.search) ? location.search : shown ?? begins());
+  const isUnused = turn === before;
+  if (!other) { if (isUnused) open(location.search); return; }
+  const wanted = new URLSearchParams(isUnused && isMine(location.search) ? location.search : shown ?? begins());
   wanted.set(beside, other.slice(1));
   go(`?${wanted}`, "replace");
 };
 // What opens something else is awaited here: page.js leads on to it.
 const act = (action, query = shown, value = "", mode = "push") => {
   if (["open", "upload"].includes(action)) view.dataset.awaits = "";
-  return stepping = settled().then(() => go(query, mode, { action, sent: sent(value) }));
+  let followed; // others wait until it is sent, and then for its answer as for any other
+  stepping = settled().then(() => { followed = go(query, mode, { action, sent: sent(value) }); });
+  return stepping.then(() => followed);
 };
 // What is shown, once more, after all that is under way.
 const anew = async () => {

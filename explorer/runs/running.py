@@ -22,7 +22,7 @@ from explorer.runs.scorers import USED_UP, Scorers
 from explorer.runs.selections import Selection, selected_by_keys
 from explorer.runs.store import RunStore
 from explorer.runs.visitors import Visitor
-from scoring.errors import KnownError, Stopped, counted, shown
+from scoring.errors import KnownError, Stopped, counted
 from scoring.hub.access import Hub, first_line
 from scoring.pairs.opening import as_pairs
 from scoring.probing.side_rewards import TokenRewards
@@ -42,7 +42,7 @@ NO_PAIRS = (
 def press_to_load(model: str) -> str:
     """What is told where a model would have to be loaded for what is typed."""
     return (
-        f"Press Score this pair to load {shown(model)}. The numbers below are for what was scored "
+        f"Press Score this pair to load {model[:100]!r}. The numbers below are for what was scored "
         "last."
     )
 

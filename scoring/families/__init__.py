@@ -68,9 +68,9 @@ def keep_answers(scorer: Scorer, folder: Path | None, part: str = "") -> None:
         KnownError: the folder cannot be used.
     """
     if scorer.spec.family in ("judge", "rater"):
-        from scoring.families.chat import JudgeRequest
+        from scoring.families.chat import BaseJudge
 
-        if isinstance(scorer, JudgeRequest):
+        if isinstance(scorer, BaseJudge):
             scorer.keep(folder, part)
 
 

@@ -64,7 +64,7 @@ class Reply(NamedTuple):
     cut: bool = False
 
 
-class JudgeRequest(TextScorer):
+class BaseJudge(TextScorer):
     """Families judge (which of two is better) and rater (how good is each), by their answers.
 
     A judge is asked in both orders. The reward of a response is the mean, over the orders, of the
@@ -206,7 +206,7 @@ class JudgeRequest(TextScorer):
         return (meant[0][0] + meant[1][1]) / 2, (meant[0][1] + meant[1][0]) / 2
 
 
-class ChatJudge(JudgeRequest):
+class ChatJudge(BaseJudge):
     """A judge or rater that is asked over HTTP."""
 
     def __init__(

@@ -11,7 +11,7 @@ from scoring.engine.forward import running
 from scoring.engine.packing import padded_batches
 from scoring.engine.scorer import Traits
 from scoring.errors import KnownError
-from scoring.families.chat import JudgeRequest, Question, Reply
+from scoring.families.chat import BaseJudge, Question, Reply
 from scoring.families.prompts import LEAST_TOKENS
 from scoring.models.loading import load
 from scoring.spec import ModelSpec, Pair, RunSettings
@@ -36,7 +36,7 @@ class Draws:
         return logits.float() / self._temperature - noise.log()
 
 
-class WritingJudge(JudgeRequest):
+class WritingJudge(BaseJudge):
     """A judge or rater that is loaded and writes its answers here.
 
     Answers are greedy at temperature 0; what else a model's own settings of generation say (top_p,

@@ -480,10 +480,6 @@ def _compare_pinned(board: Board, state: ModelsState) -> str:
     return state.comparing(a=a, b=b, more=tuple(more))
 
 
-def _key(option: str) -> str:
-    return option.replace(" ", "_").replace("-", "_")
-
-
 def _onwards(board: Board, row: BoardRow) -> tuple[str, str]:
     """A link to the pairs that a model loses, and the model that stands next to it; "" for none."""
     if not row["opens"]:
