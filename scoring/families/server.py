@@ -209,7 +209,7 @@ class Server:
                 failure = self._refusal(response)
                 if response.status_code != 429 and response.status_code < 500:
                     raise failure
-                self._pause(_seconds(response.headers.get("Retry-After", "")))
+                self._pause_all(_seconds(response.headers.get("Retry-After", "")))
             if tried < self._patience.tries:
                 over.wait(self._pause(tried))
         raise failure
@@ -252,7 +252,7 @@ class Server:
         own *= random.uniform(0.5, 1)  # noqa: S311 - so that not all threads come back at once
         return min(self._patience.longest, own)
 
-    def _pause(self, seconds: float) -> None:
+    def _pause_all(self, seconds: float) -> None:
         """Let no thread ask for so long, since a limit is one for all."""
         until = time.monotonic() + min(self._patience.most_asked, seconds)
         with self._lock:
