@@ -120,7 +120,7 @@ def visited(server: Server) -> Iterator[Page]:
             time.sleep(0.1)
     server.ask("hardest")  # reads what the models made of each pair
     a, b, c = (f"{HOSTILE}{number}" for number in range(3))
-    of_model, compared = {"tab": "failures", "model": a}, {"tab": "models", "a": a, "b": b}
+    of_model, compared = {"model": a}, {"tab": "models", "a": a, "b": b}
     for query in (
         {"tab": "score"},
         {"q": HOSTILE, "panel": "lengths"},
@@ -128,7 +128,7 @@ def visited(server: Server) -> Iterator[Page]:
         {"panel": "export"},
         {"q": f"no {HOSTILE}"},
         {**of_model, "show": "all"},
-        {**of_model, "part": "slices"},
+        {**of_model, "panel": "slices"},
         {**compared, "panel": "compare"},
         {**compared, "panel": "compare", "with": c},
         {**compared, "panel": "agreement"},

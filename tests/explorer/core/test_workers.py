@@ -283,7 +283,7 @@ def test_a_worker_that_is_killed_is_told_and_another_is_there(worker: Worker) ->
 def test_one_that_is_killed_while_it_waits_is_replaced(worker: Worker) -> None:
     pid = done_by(worker, odd_tasks.process)
     os.kill(pid, signal.SIGKILL)
-    until(lambda: not is_running(pid))
+    until(lambda: not worker.is_alive())
     assert done_by(worker, odd_tasks.process) != pid
 
 
