@@ -223,9 +223,8 @@ const asForm = (form) => {
   if (form.dataset.mode !== "replace") return keeping(form, `?${new URLSearchParams(said)}`);
   // Beside its own fields stays what was asked for last, by another form of the view, answered already or not.
   const query = new URLSearchParams(asked);
-  const own = [...form.elements].filter(({ name, type, value }) => name && (type !== "hidden" || !value));
-  for (const { name } of own) query.delete(name);
-  for (const [name, value] of said) if (own.some((each) => each.name === name)) query.append(name, value);
+  for (const { name } of form.elements) query.delete(name);
+  for (const [name, value] of said) query.append(name, value);
   return `?${query}`;
 };
 const addressOf = ({ form }) => form?.method === "get" ? asForm(form) : shown;
@@ -375,7 +374,7 @@ const open = (query) => go(isMine(query) ? query : shown ?? begins(), "");
 // Where what another tab shows matters, it is part of the address. Told late of its tab, a view may be in use.
 const turned = async () => {
   const before = turn;
-  for (let seen; seen !== latest;) { seen = latest; await settled(); }
+  await idle();
   const beside = view.dataset.beside, other = beside && window.explorerViews.get(beside)?.shown();
   const isUnused = turn === before;
   if (!other) { if (isUnused) open(location.search); return; }
@@ -392,10 +391,14 @@ const act = (action, query = shown, value = "", mode = "push") => {
 };
 // What is shown, once more, after all that is under way.
 const anew = async () => {
-  for (let seen; seen !== latest;) { seen = latest; await settled(); }
+  await idle();
   go(shown ?? `?tab=${tab}`, "");
 };
 const settled = () => stepping.then(() => latest);
+// What was pressed meanwhile is awaited, too.
+const idle = async () => {
+  for (let awaited; awaited !== latest;) { awaited = latest; await settled(); }
+};
 const asScript = { element, go, open, turned, act, anew, settled, file, download };
 Object.assign(asScript, { shown: () => shown ?? "", asked: () => asked });
 (window.explorerViews ??= new Map()).set(tab, asScript);

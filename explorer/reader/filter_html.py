@@ -9,7 +9,7 @@ from explorer.data.conditions import condition_of
 from explorer.data.facets import FACETS, NONE, Facet
 from explorer.data.filters import LengthRange
 from explorer.data.search import LONGEST_QUERY, Where
-from explorer.data.table import PairTable, Rows
+from explorer.data.table import PairTable, Rows, Unit
 from explorer.reader.scene import Scene
 from explorer.reader.state import PairsState
 from explorer.results.field import MAJORITY, Field
@@ -64,6 +64,7 @@ KINDS: Mapping[str, str] = {
     "every": "All",
 }
 """Which pairs by their outcomes are listed, in words."""
+UNIT_WORDS: Mapping[Unit, str] = {"chars": "characters", "words": "words", "tokens": "tokens"}
 _FACETS: Mapping[Facet, str] = {
     "section": "Section",
     "subset": "Subset",
@@ -168,7 +169,7 @@ def _of_cell(cell: Cell, rival: str) -> str:
 
 def _range_words(one: LengthRange) -> str:
     measure = "chosen − rejected" if one.measure == "difference" else one.measure
-    unit = "characters" if one.unit == "chars" else one.unit
+    unit = UNIT_WORDS[one.unit]
     if one.low is None:
         return f"{measure} {unit} ≤ {one.high:,}"
     if one.high is None:

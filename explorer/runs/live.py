@@ -11,7 +11,7 @@ from functools import partial
 from explorer.core.errors import BUG
 from explorer.core.work import in_background, until_stopped
 from explorer.runs.progress import Progress, Stream
-from explorer.runs.queue import MOST_OF_ONE, MOST_WAITING, waits_enough
+from explorer.runs.queue import MOST_OF_ONE, MOST_WAITING, QUEUE_FULL, waits_enough
 from explorer.runs.store import RunStore
 from explorer.runs.visitors import Visitor
 from scoring.errors import KnownError
@@ -65,13 +65,7 @@ class LiveRun:
             self._update(Progress("refused", 0, message=str(error)))
         except Exception:
             logger.exception("a run failed")
-            self._update(
-                Progress(
-                    "refused",
-                    0,
-                    message=BUG,
-                )
-            )
+            self._update(Progress("refused", 0, message=BUG))
         finally:
             self.progress = replace(self.progress, scored=())
             self.ended.set()
@@ -142,11 +136,7 @@ class LiveRuns:
         owners = [each.owner for each in self._runs.values() if not each.ended.is_set()]
         if owner and owners.count(owner) >= MOST_OF_ONE:
             return waits_enough(MOST_OF_ONE)
-        return (
-            f"The queue is full, with {MOST_WAITING} waiting. Try again later."
-            if len(owners) > MOST_WAITING
-            else ""
-        )
+        return QUEUE_FULL if len(owners) > MOST_WAITING else ""
 
     def _known(self, visitor: Visitor) -> list[LiveRun]:
         with self._lock:

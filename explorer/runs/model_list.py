@@ -160,11 +160,8 @@ def offered_models(settings: Settings, hub: Hub) -> list[tuple[str, str]]:
     first = [("Demo model (bundled, tiny)", DEMO_NAME)]
     if settings.models:
         return [*first, *((name, name) for name in settings.models if name != DEMO_NAME)]
-    rules = [
-        ("Baseline: random", "random"),
-        ("Baseline: the longer response", "longer"),
-        ("Baseline: the shorter response", "shorter"),
-    ]
+    words = {"random": "random", "longer": "the longer response", "shorter": "the shorter response"}
+    rules = [(f"Baseline: {words[name]}", name) for name in BASELINES]
     away = {each.id for each in model_list() if hub.reason and not is_cached(each.id)}
 
     def place(each: ModelEntry) -> tuple[object, ...]:
@@ -172,8 +169,8 @@ def offered_models(settings: Settings, hub: Hub) -> list[tuple[str, str]]:
         return why_not, is_away, each.family != "classifier", each.billions, each.id
 
     known = sorted(model_list(), key=place)
-    words = (_words(entry, is_away=entry.id in away) for entry in known)
-    return [*first, *rules, *zip(words, (entry.id for entry in known), strict=True)]
+    models = [(_words(entry, is_away=entry.id in away), entry.id) for entry in known]
+    return [*first, *rules, *models]
 
 
 def _words(entry: ModelEntry, *, is_away: bool) -> str:

@@ -13,6 +13,8 @@ MOST_OF_ONE = 2
 MOST_OF_ADDRESS = 8
 """Of all who come from one address, where addresses tell people apart: owners can be made up."""
 
+QUEUE_FULL = f"The queue is full, with {MOST_WAITING} waiting. Try again later."
+
 
 def waits_enough(n: int) -> str:
     """That somebody has all the places that one may have."""
@@ -39,9 +41,7 @@ class Queue:
         """
         with self._changed:
             if len(self._turns) > MOST_WAITING:
-                raise KnownError(
-                    f"The queue is full, with {MOST_WAITING} waiting. Try again later."
-                )
+                raise KnownError(QUEUE_FULL)
             if owner and sum(turn.owner == owner for turn in self._turns) >= MOST_OF_ONE:
                 raise KnownError(waits_enough(MOST_OF_ONE))
             if address and sum(each.address == address for each in self._turns) >= MOST_OF_ADDRESS:

@@ -201,11 +201,7 @@ class Runs:
             with closing(model.packs(ready.plan)) as packs:
                 for pack in packs:
                     rows, used_up = pack.rows if pack else (), self.scorers.used_up(visitor, turn)
-                    yield Rewarded(
-                        rows,
-                        ready.facts,
-                        USED_UP if used_up else "",
-                    )
+                    yield Rewarded(rows, ready.facts, USED_UP if used_up else "")
                     if used_up:
                         return
 

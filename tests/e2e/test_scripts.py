@@ -235,12 +235,17 @@ ASKED_TWICE = """(go) => {
 }"""
 
 
-def test_an_earlier_answer_never_takes_the_place_of_a_later_one(page: Page) -> None:
+def follow_links(page: Page, html: str, server: str) -> None:
+    """A view whose links go.js follows. server: a script that answers when the test says."""
     page.route("**/*", answer)
     page.goto(ADDRESS)
-    fill(page, VIEW)
+    fill(page, html)
     page.evaluate(f"() => {{ {script('idiomorph/idiomorph.min')} ; window.Idiomorph = Idiomorph }}")
-    page.evaluate(ASKED_TWICE, script("go"))
+    page.evaluate(server, script("go"))
+
+
+def test_an_earlier_answer_never_takes_the_place_of_a_later_one(page: Page) -> None:
+    follow_links(page, VIEW, ASKED_TWICE)
     region = page.locator("[data-region=list]")
     until(lambda: region.inner_text() != "")
     page.evaluate("() => void window.explorerViews.get('pairs').open('?q=first')")
@@ -272,11 +277,7 @@ PRESSED_AT_ONCE = """(go) => {
 
 @pytest.mark.parametrize("is_typed_first", [True, False])
 def test_what_is_typed_while_a_tab_opens_is_what_starts(is_typed_first: bool, page: Page) -> None:
-    page.route("**/*", answer)
-    page.goto(ADDRESS)
-    fill(page, FORM)
-    page.evaluate(f"() => {{ {script('idiomorph/idiomorph.min')} ; window.Idiomorph = Idiomorph }}")
-    page.evaluate(PRESSED_AT_ONCE, script("go"))
+    follow_links(page, FORM, PRESSED_AT_ONCE)
     model = page.locator("#model")
     expect(model).to_have_value("demo")
     turn = "() => void window.explorerViews.get('pairs').turned()"

@@ -179,13 +179,14 @@ def _cell(row: BoardRow, column: str, digits: int) -> tuple[str, str]:
     return f"{100 * value:.{digits}f}", ends
 
 
-_PANELS = {
+PANELS = {
     "board": "Leaderboard",
     "compare": "Side by side",
     "scatter": "Margins",
     "agreement": "Agreement",
     "ensembles": "Ensembles",
 }
+"""The board and the ways to compare, as they are called."""
 _TABLES: dict[BoardTable, str] = {
     "sections": "Sections",
     "subsets": "Subsets",
@@ -261,7 +262,7 @@ def bar_html(
     return render(
         "tabs/models/bar.html",
         state=state,
-        panels=panel_names(),
+        panels=PANELS,
         link_base=link_base,
         choices=_choices(state),
         types=[kind for kind in MODEL_TYPES if kind in kinds],
@@ -273,11 +274,6 @@ def bar_html(
         source=results.caption,
         remarks=results.remarks,
     )
-
-
-def panel_names() -> dict[str, str]:
-    """The board and the ways to compare, as they are called."""
-    return dict(_PANELS)
 
 
 def _choices(state: ModelsState) -> dict[str, dict[Any, str]]:

@@ -12,6 +12,7 @@ from explorer.core.theme import figure_json
 from explorer.data.filters import LONGEST_NAME
 from explorer.reader.filter_html import model_names
 from explorer.reader.links import failures_query
+from explorer.reader.scene import NO_TEXTS
 from explorer.results.ensembles import (
     LEAST_MEMBERS,
     Ensembles,
@@ -24,7 +25,7 @@ from explorer.results.ensembles import (
 from explorer.results.field import MAJORITY, Field
 from explorer.stats.duels import Duel, DuelPart
 from explorer.stats.paired import holm
-from explorer.tabs.models.board_html import panel_names
+from explorer.tabs.models.board_html import PANELS
 from explorer.tabs.models.compared import (
     Compared,
     MarginPoints,
@@ -91,7 +92,7 @@ def compare_bar_html(
     return render(
         "tabs/models/compare_bar.html",
         state=state,
-        panels=panel_names(),
+        panels=PANELS,
         link_base=link_base,
         names=model_names(fields),
         others=model_names([now.field]),
@@ -106,7 +107,7 @@ def compare_bar_html(
         known=", ".join(f"{letter} {n:,}" for letter, n in zip(LETTERS, known, strict=False))
         if state.b != MAJORITY and set(known) != {shared}
         else "",
-        no_texts=not now.field.has_texts,
+        no_texts="" if now.field.has_texts else NO_TEXTS,
         match=match,
         sections=sections if len(sections) > 1 else [],
     )

@@ -20,7 +20,7 @@ from explorer.stats.matrix import is_reward_bench
 from explorer.stats.rules import V1
 from explorer.stats.strata import Strata, score_models
 from explorer.stats.uncertainty import strata_by
-from explorer.tabs.pairs.list_html import FEW_MODELS, NO_OTHERS
+from explorer.tabs.pairs.list_html import FEW_MODELS, NO_OTHERS, failed_by
 from explorer.tabs.pairs.notes import PairNotes
 from explorer.tabs.pairs.slices import ABOUT_TIES, compare_slices
 from scoring.benchmark import section_of
@@ -165,22 +165,17 @@ def _sections(field: Field, model: str) -> Lines:
     yield from _heading("Accuracy by section")
     yield from _table(["Section", "Share", "95 %", "Pairs"], rows)
     yield ""
-    about = (
-        (
-            "By the official weights and rule, over all pairs the model has results for. "
-            "Intervals say how far a score could move if other prompts of the same kind had been "
-            "drawn (Wilson's, by subset; pairs with the same prompt count as one draw)."
+    by, no_score = "weights and rule", ""
+    if not found.overall:
+        by = "weights"
+        no_score = (
+            " There is no RewardBench score, because some pairs of the benchmark have no result."
         )
-        if found.overall
-        else (
-            "By the official weights, over all pairs the model has results for. There is no "
-            "RewardBench score, because some pairs of the benchmark have no result. Intervals "
-            "say how far a score could move if other prompts of the same kind had been drawn "
-            "(Wilson's, by subset; pairs with the same prompt count as one draw)."
-        )
-    )
     yield (
-        f"{about} Ties count by the official rule: half a win for judges, nothing for other models."
+        f"By the official {by}, over all pairs the model has results for.{no_score} Intervals say "
+        "how far a score could move if other prompts of the same kind had been drawn (Wilson's, by "
+        "subset; pairs with the same prompt count as one draw). Ties count by the official rule: "
+        "half a win for judges, nothing for other models."
     )
 
 
@@ -304,8 +299,7 @@ def _who(now: Scene, row: int, accuracy: "np.ndarray[tuple[int], np.dtype[np.flo
     failing = np.flatnonzero(known & (outcomes != 1))
     best = failing[np.argsort(-accuracy[failing], kind="stable")].tolist()
     names = ", ".join(markdown_cell(matrix.models[place]) for place in best[:_MOST_NAMED])
-    models = ("other model", "other models") if model else ("model", "models")
-    words = f"Failed by {len(failing):,} of {counted(int(known.sum()), *models)}."
+    words = f"{failed_by(len(failing), int(known.sum()), model)}."
     if names:
         words += f" The best of these: {names}."
     if len(best) > _MOST_NAMED:

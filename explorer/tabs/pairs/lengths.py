@@ -40,6 +40,7 @@ from explorer.data.lengths import (
 )
 from explorer.data.table import Measure, PairTable, Unit
 from explorer.data.tokens import MOST_CHARS, TokenCounter, cut_texts
+from explorer.reader.filter_html import UNIT_WORDS
 from explorer.reader.scene import Scene, rows_without
 from explorer.reader.state import PairsState, range_written
 from scoring.benchmark import section_of
@@ -47,7 +48,6 @@ from scoring.errors import counted
 from scoring.limits import Step
 from scoring.models.tokenizers import SUGGESTED
 
-UNIT_WORDS: dict[Unit, str] = {"chars": "characters", "words": "words", "tokens": "tokens"}
 _MEASURED: dict[Measured, str] = {
     "responses": "Chosen and rejected",
     "with_prompt": "Paper's figure",

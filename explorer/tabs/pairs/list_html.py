@@ -259,6 +259,12 @@ def note_html(now: Scene) -> str:
     return part("field", mark, LONGEST_NOTE, MOST_NOTES, of="tabs/pairs/note.html")
 
 
+def failed_by(n: int, of: int, model: str) -> str:
+    """How many models fail a pair, of those with an outcome of it; beside one, of the others."""
+    models = ("other model", "other models") if model else ("model", "models")
+    return f"Failed by {n:,} of {counted(of, *models)}"
+
+
 def who_html(state: PairsState, field: Field, row: int) -> str:
     """Which models fail a pair and which win it, each a way to its own failures."""
     model = state.model or ""
@@ -269,8 +275,7 @@ def who_html(state: PairsState, field: Field, row: int) -> str:
     hard = field.difficulty(model)
     n, of = int(hard.failed[row]), int(hard.known[row])
     if of:
-        models = ("other model", "other models") if model else ("model", "models")
-        words = f"Failed by {n:,} of {counted(of, *models)} ({percent(n / of, 0)})"
+        words = f"{failed_by(n, of, model)} ({percent(n / of, 0)})"
     else:
         words = NO_OTHERS if model else FEW_MODELS
 
