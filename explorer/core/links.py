@@ -40,6 +40,16 @@ def as_dropped(name: str, value: str) -> str:
     return f"{name}={value}"[:80]
 
 
+def ignored(dropped: Iterable[str]) -> list[str]:
+    """A sentence on parts that mean nothing; none where there are none.
+
+    >>> ignored(["page=²", "b=1"]), ignored([])
+    (['Ignored in the link: page=² · b=1'], [])
+    """
+    parts = " · ".join(dropped)
+    return [f"Ignored in the link: {parts}"] if parts else []
+
+
 def first_dropped(dropped: list[str]) -> tuple[str, ...]:
     """The first of the parts that mean nothing."""
     return tuple(dropped if len(dropped) <= MOST_DROPPED else [*dropped[:MOST_DROPPED], "…"])

@@ -326,6 +326,6 @@ def _found(texts: Any, pattern: str, typed: str, way_out: str, *, case: bool = F
     except pa.ArrowInvalid as error:
         reason = first_line(error).removeprefix("Invalid regular expression: ")
         raise KnownError(
-            f"{typed[:80]!r} is no regular expression that can be used here ({reason}). "
+            f"{typed[:80]!r} is not a regular expression that can be used here ({reason}). "
             f"The syntax is RE2's: no lookahead, no backreferences. {way_out}"
         ) from error

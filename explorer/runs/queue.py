@@ -62,7 +62,9 @@ class Queue:
         while not turn.wait(seconds):
             if not turn.is_after_own():
                 turn.leave()
-                raise KnownError("The device is busy with a run. Try again later.")
+                raise KnownError(
+                    "The device was busy with a run, so nothing was scored. Try again later."
+                )
         return turn
 
 

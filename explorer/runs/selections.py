@@ -97,8 +97,9 @@ def selected_by_keys(table: PairTable, keys: Sequence[str]) -> Selection:
         named = ", ".join(shown(key) for key in missing[:MOST_NAMED])
         more = f" and {len(missing) - MOST_NAMED:,} more" if len(missing) > MOST_NAMED else ""
         raise KnownError(
-            f"{table.source.name} has no pair {named}{more}. A key is the subset and the id, as "
-            f"the list on the Pairs tab shows them, such as {table.example_keys}."
+            f"Not found among these pairs ({table.source.name}): {named}{more}. A key is the "
+            "subset and the id, as the list on the Pairs tab shows them, such as "
+            f"{table.example_keys}."
         )
     rows = np.array([row for row in found if row is not None], np.int64)
     return Selection(table, rows, f"{counted(len(rows), 'pair', 'pairs')} by key")

@@ -74,6 +74,7 @@ class LocalModel:
         self.budget = loaded.budget(settings)
         self._family = family
         self._compile = settings.compile
+        self._expected = 0
         self._vocabulary: int = loaded.model.get_input_embeddings().weight.shape[0]
         self._check = family.prepare(CHECK_PAIRS)
         check_tokens(self._check, self._vocabulary, loaded.spec.name)
@@ -126,7 +127,9 @@ class LocalModel:
         if self._compile == "off" or not isinstance(forward, Packed) or forward.is_compiled:
             return
         code = LayerCode.of(forward.layers, model.dtype, model.device)
-        if self._compile == "on" or (model.device.type == "cuda" and code.repays(tokens)):
+        before, self._expected = self._expected, self._expected + tokens
+        is_worth_it = model.device.type == "cuda" and code.repays(tokens, before)
+        if self._compile == "on" or is_worth_it:
             with running(self.loaded.spec.name):
                 forward.compile(self._doubt)
             code.tried(is_kept=forward.is_compiled)

@@ -73,7 +73,9 @@ class Loaded:
         weights = sum(each.numel() for each in self.model.parameters()) - embeddings
         fitting = None
         if self.model.device.type == "cuda":
-            free = torch.cuda.mem_get_info(self.model.device)[0]
+            device = self.model.device
+            unused = torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)
+            free = torch.cuda.mem_get_info(device)[0] + unused  # which torch keeps for itself
             fitting = free // 2 // _bytes_a_token(self.model)
         return pack_tokens(self.model.device.type, weights, fitting)
 

@@ -8,7 +8,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from explorer.core.links import as_dropped
+from explorer.core.links import as_dropped, ignored
 from explorer.data.facets import Mask
 from explorer.data.search import matching_names
 from explorer.data.table import Rows
@@ -75,20 +75,20 @@ def comparable(
     except KnownError as error:
         alone = replace(state, **COMPARES_NOTHING, a="", b=MAJORITY)
         return alone, field_of(""), (str(error),)
-    dropped: list[str] = []
+    notes: list[str] = []
     others: tuple[str, ...] = ()
     for model in (each for each in (state.b, *state.more) if each != MAJORITY):
         if model in field.place_of:
             others += (model,)
         else:
             try:
-                dropped.append(_other_pairs(model, field_of(model), state.a, field))
+                notes.append(_other_pairs(model, field_of(model), state.a, field))
             except KnownError as error:
-                dropped.append(str(error))
+                notes.append(str(error))
     members = tuple(each for each in state.members if each in field.place_of)
-    dropped += [as_dropped("member", each) for each in state.members if each not in members]
+    notes += ignored(as_dropped("member", each) for each in state.members if each not in members)
     kept = replace(state, b=(*others, MAJORITY)[0], more=others[1:], members=members)
-    return kept, field, tuple(dropped)
+    return kept, field, tuple(notes)
 
 
 def _other_pairs(model: str, of_model: Field, other: str, of_other: Field) -> str:

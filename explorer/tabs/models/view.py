@@ -11,6 +11,7 @@ from explorer.core.address_view import NOTHING_SENT, Identify, Regions, Sent, Vi
 from explorer.core.caches import LruCache
 from explorer.core.files import File, written_file
 from explorer.core.html import render
+from explorer.core.links import as_dropped, ignored
 from explorer.core.settings import Settings
 from explorer.core.uploads import deleted_after, uploaded_files
 from explorer.core.work import Jobs, stepping
@@ -66,7 +67,7 @@ class ModelsView:
     ) -> tuple[str, Regions]:
         """The address as it is understood, and the regions of the tab."""
         state, dropped = ModelsState.parse(query)
-        notes = [f"Ignored in the link: {what}" for what in dropped]
+        notes = ignored(dropped)
         if state.results and self._results_id(state, visitor) is None:
             notes.append(FILES_GONE)
             state = replace(state, results="")
@@ -179,10 +180,10 @@ class ModelsView:
             return self.fields.among(fields, model) if model else self.fields.largest(*where)
 
         state, unclear = self._with_full_names(state, where)
-        state, common, dropped = comparable(state, field_of)
+        state, common, apart = comparable(state, field_of)
         now = compared(state, common)
         beside = cache(lambda: self._beside(now, visitor))
-        said = [*notes, *unclear, *(f"Ignored in the link: {each}" for each in dropped)]
+        said = [*notes, *unclear, *apart]
         return state.href()[1:], {
             "bar": lambda: compare_bar_html(now, fields, said, self.settings.link_base),
             "status": lambda: "",
@@ -231,12 +232,12 @@ def _without_gone(now: Ranked) -> tuple[Ranked, list[str]]:
     state, rows = now.state, now.board.rows
     gone = []
     if state.open and state.open not in rows:
-        gone.append(f"model={state.open}")
+        gone.append(as_dropped("model", state.open))
         state = replace(state, open="")
     if state.ticked and not (state.ticked in rows and rows[state.ticked]["opens"]):
-        gone.append(f"chosen={state.ticked}")
+        gone.append(as_dropped("chosen", state.ticked))
         state = replace(state, ticked="")
-    return replace(now, state=state), [f"Ignored in the link: {each[:80]}" for each in gone]
+    return replace(now, state=state), ignored(gone)
 
 
 def _by_name(files: Sequence[Path]) -> dict[str, Path]:

@@ -361,7 +361,9 @@ def _written(now: Scene, row: int, name: str, values: dict[str, Doubles]) -> Lis
         if now.field is None:
             shown = f"{value:,.0f}"
             return f"{shown} {'char' if value == 1 else 'chars'}" if name == "rejected" else shown
-        return f"chosen {minus(f'{value:+,.0f}')} chars"
+        if not value:
+            return "equally long"
+        return f"chosen {minus(f'{value:+,.0f}')} {'char' if abs(value) == 1 else 'chars'}"
     return signed(value)
 
 

@@ -20,6 +20,7 @@ from explorer.core.address_view import (
 from explorer.core.caches import LruCache
 from explorer.core.files import File
 from explorer.core.html import render
+from explorer.core.links import ignored
 from explorer.core.settings import Settings
 from explorer.core.work import Job, Jobs
 from explorer.data.export import FORMATS, Format
@@ -87,9 +88,7 @@ class PairsView:
             state = replace(state, tokenizer=count.result)
         seen = self.scenes.shown(state, visitor)
         now, asked = seen.scene, seen.asked
-        ignored = " · ".join((*dropped, *seen.dropped))
-        said = [f"Ignored in the link: {ignored}"] if ignored else []
-        said += seen.notes
+        said = [*ignored((*dropped, *seen.dropped)), *seen.notes]
         is_read = now.state.panel in ("pairs", "review")
         # While a run goes on, so does what is shown of it.
         goes_on = now.field is not None and now.field.is_running(now.model)

@@ -94,7 +94,7 @@ def status_html(seen: Reported) -> str:
         "loading": f"Loading {model}…",
         "running": f"{of} · {rate} · {'–' if left is None else time_words(left)} left",
         "finished": f"Finished: {of} in {seconds} · {rate}",
-        "stopped": f"Stopped: {of} scored in {seconds}. They are kept.",
+        "stopped": f"Stopped: {of} scored in {seconds}." + (" They are kept." if done else ""),
         "left": f"This run is in progress and cannot be stopped from here: {of} so far. The list "
         "under All runs shows how it ends.",
         "refused": f"Not scored: {progress.message}",

@@ -19,6 +19,7 @@ from explorer.core.address_view import (
 )
 from explorer.core.files import File, written_file
 from explorer.core.html import note, part, render
+from explorer.core.links import ignored
 from explorer.core.settings import Settings
 from explorer.core.validation import integer_if_numeric
 from explorer.core.work import Jobs
@@ -84,7 +85,7 @@ class ScoreView:
         """The address as it is understood, and the regions of the tab."""
         state, dropped = read_score(query)
         state = replace(state, pairs=self.scenes.unless_first(state.pairs))
-        said = [f"Ignored in the link: {each}" for each in dropped]
+        said = ignored(dropped)
         seen, wrong = self._seen(state, visitor)
         if wrong:
             said.append(wrong)

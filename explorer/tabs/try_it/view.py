@@ -14,6 +14,7 @@ from explorer.core.address_view import Identify, Regions, Sent, View, build_view
 from explorer.core.caches import LruCache
 from explorer.core.files import File, written_file
 from explorer.core.html import note, part, render, step_html
+from explorer.core.links import ignored
 from explorer.core.settings import Settings
 from explorer.core.validation import integer_if_numeric
 from explorer.core.work import TRIAL_STOPPED, Jobs, Latest
@@ -101,7 +102,7 @@ class TryView:
         """The address as it is understood, and the regions of the tab."""
         state, dropped = TryState.parse(query)
         state = replace(state, pairs=self.scenes.unless_first(state.pairs))
-        said = [f"Ignored in the link: {each}" for each in dropped]
+        said = ignored(dropped)
         tried = self.tried.get(visitor.owner) or Tried()
         trial = tried.trial
         again = "" if tried.is_over else '<i data-refresh="200"></i>'

@@ -301,7 +301,7 @@ def test_the_owners_limits_hold_for_runs(serve: Serve) -> None:
     [
         ("search_pairs", {"text": 7}, "A search must be text"),
         ("search_pairs", {"text": "x" * 501}, "may have 500 characters"),
-        ("search_pairs", {"text": "(", "regex": True}, "is no regular expression"),
+        ("search_pairs", {"text": "(", "regex": True}, "is not a regular expression"),
         ("search_pairs", {"where": HOSTILE}, "A search is in all, prompt"),
         ("search_pairs", {"filters": {HOSTILE: ["a"]}}, "One can pick by section"),
         ("search_pairs", {"filters": {"section": "Chat"}}, "must be a list of names"),
@@ -319,7 +319,7 @@ def test_the_owners_limits_hold_for_runs(serve: Serve) -> None:
         ("search_pairs", {"pairs": "../../etc"}, "is not in memory any more"),
         ("search_pairs", {"pairs": {}}, "Pairs are named by the text"),
         ("start_run", {"model": ["demo"]}, "A model is named by"),
-        ("start_run", {"model": "longer", "keys": [HOSTILE]}, "has no pair"),
+        ("start_run", {"model": "longer", "keys": [HOSTILE]}, "Not found among these pairs"),
         ("start_run", {"model": "longer", "keys": []}, "No pair"),
         ("start_run", {"model": "longer", "pairs": None}, "Pairs are named by the text"),
         ("start_run", {"model": "longer", "secret": "x" * 201}, "A secret is ASCII text"),

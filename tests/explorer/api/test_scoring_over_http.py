@@ -134,7 +134,7 @@ def test_named_pairs_are_scored(client: Client) -> None:
         ({"per_subset": 1000}, "A run may have 100 pairs here"),
         ({"seed": -1}, "The seed is -1"),
         ({"keys": "a"}, "Keys are a list of texts"),
-        ({"keys": [HOSTILE]}, "has no pair"),
+        ({"keys": [HOSTILE]}, "Not found among these pairs"),
         ({"keys": []}, "No pair"),
         ({"pairs": "../../etc"}, "is not in memory any more"),
         ({"pairs": 7}, "Pairs are named by the text of their id"),

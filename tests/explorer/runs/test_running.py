@@ -276,7 +276,7 @@ def test_while_others_score_it_says_so(runs: Runs, demo: PairTable, rows: Rows) 
     stream = begun(runs, "you", "demo", demo, rows[:20])
     first_pack(stream)
     pairs = as_pairs(demo.arrow, rows[:1].tolist())
-    with pytest.raises(KnownError, match="The device is busy"):
+    with pytest.raises(KnownError, match="The device was busy"):
         runs.rewards(Visitor(session="me"), ModelOrder.of({"model": "demo"}), pairs)
     stream.close()
     assert runs.rewards(Visitor(session="me"), ModelOrder.of({"model": "demo"}), pairs).scored

@@ -1,6 +1,8 @@
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -236,6 +238,25 @@ def test_a_budget_is_as_set_or_about_a_second_of_work(tmp_path: Path) -> None:
     for none in (0, -5):
         with pytest.raises(KnownError, match=f"A pack cannot hold {none} tokens"):
             small.budget(RunSettings(budget=none))
+
+
+def test_memory_that_torch_keeps_from_earlier_work_is_free_for_packs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """After a run that had filled a card, packs were as small as could be."""
+    small = loaded(save(tmp_path, llama()))
+    embeddings = small.model.get_input_embeddings()
+    on_card: Any = SimpleNamespace(
+        device=torch.device("cuda"),
+        dtype=torch.bfloat16,
+        config=small.model.config,
+        parameters=small.model.parameters,
+        get_input_embeddings=lambda: embeddings,
+    )
+    kept = {"mem_get_info": (10**6, 80 * 10**9), "memory_reserved": 79 * 10**9}
+    for name, n_bytes in {**kept, "memory_allocated": 10**9}.items():
+        monkeypatch.setattr(f"torch.cuda.{name}", lambda _, n_bytes=n_bytes: n_bytes)
+    assert replace(small, model=on_card).budget(RunSettings()) == 32_768
 
 
 def test_a_model_without_padding_takes_its_tokenizers(tmp_path: Path) -> None:

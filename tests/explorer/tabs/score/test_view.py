@@ -94,7 +94,7 @@ def scored(
             "1 pair selected",
         ),
         ({"which": "keys"}, {}, "No pairs are selected"),
-        ({"which": "keys"}, {"keys": HOSTILE}, "has no pair"),
+        ({"which": "keys"}, {"keys": HOSTILE}, "Not found among these pairs"),
         ({"which": "subset", "per-subset": 0}, {}, "Pairs per subset is 0"),
         ({"which": "subset", "per-subset": "many"}, {}, "Pairs per subset is 'many'"),
         ({"which": "subset", "per-subset": "²"}, {}, "Pairs per subset is '²'"),
