@@ -1,12 +1,11 @@
 """Whether compiling a model's layers repays, and what of it this machine kept.
 
-Compiling takes 12 s once (one H200; 18 s beside an H100, where the host is slower) and spares 3 to
-5 microseconds a token (0.6B and 8B). A later process finds the code in a folder, but imports the
-compiler and traces a layer again: half of that (9 s on that H100). No run is to pay alone for what
-all later ones gain: layers are compiled when what all runs so far would have been spared reaches
-what it costs, which is at most twice what it would have cost to know the future (A. Karlin et al.,
-Algorithmica 3 (1988), on renting or buying). Where the code is kept, those are the runs of this
-process: it is their time that it takes.
+Compiling takes 11 to 18 s once and spares 3 to 6 microseconds a token (0.6B and 8B, on one H200 and
+one H100). A later process finds the code in a folder, but imports the compiler and traces a layer
+again: about half of that, 9 of 18 s on the H100. No run is to pay alone for what all later ones
+gain: layers are compiled when what all runs so far would have been spared reaches what it costs,
+which is at most twice what it would have cost to know the future (A. Karlin et al., Algorithmica 3
+(1988), on renting or buying). Where the code is kept, those are the runs of this process.
 """
 
 import hashlib
