@@ -13,7 +13,7 @@ from explorer.api.scoring import ScoreEndpoints, publish_scoring
 from explorer.api.searching import SearchEndpoints, publish_search
 from explorer.core.address_view import EVENT, build_view, file_route
 from explorer.core.html import help_html, render
-from explorer.core.served import LeanBlocks, queued
+from explorer.core.served import MOST_EVENTS
 from explorer.core.settings import Settings
 from explorer.reader.links import TABS
 from explorer.reader.scene import Scenes
@@ -48,7 +48,7 @@ class Views:
 def build_page(stores: Stores) -> tuple[gr.Blocks, list[Route]]:
     """The page with its queue, laid out and wired, and the routes of its files."""
     views = views_of(stores)
-    with LeanBlocks(
+    with gr.Blocks(
         title="RewardBench Explorer",
         fill_width=True,
         fill_height=True,
@@ -64,7 +64,7 @@ def build_page(stores: Stores) -> tuple[gr.Blocks, list[Route]]:
         _lay_out(views, stores.settings, page)
     shown = [each.as_view() for each in (views.pairs, views.models, views.score, views.trial)]
     routes = [file_route(view, partial(identified, stores.settings)) for view in shown]
-    return queued(page, stores.settings), routes
+    return page.queue(default_concurrency_limit=8, max_size=MOST_EVENTS, api_open=False), routes
 
 
 def views_of(stores: Stores) -> Views:

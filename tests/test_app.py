@@ -83,7 +83,7 @@ def test_the_page_is_served_with_its_styles_and_script(tmp_path: Path) -> None:
         config = json.loads(_answer(f"{address}config"))
     assert ".facets" in config["css"] and "window.explorer" in config["js"]
     assert config["footer_links"] == ["api"]
-    assert len(config["dependencies"]) > 50
+    assert len(config["dependencies"]) > 30
 
 
 def test_a_taken_port_is_said_in_one_line(tmp_path: Path) -> None:

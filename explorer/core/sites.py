@@ -26,8 +26,9 @@ FOREIGN = (
 class OwnSite:
     """Refuses what pages of other sites ask, or hears them as nobody in particular.
 
-    Gradio only keeps its answers from them, after it did what they asked, and that not where a site
-    calls itself this server's name (DNS rebinding). Starlette's own guard reads no Origin.
+    Gradio does what they ask, and lets them read it unless both call themselves localhost, also
+    where a site calls itself this server's name (DNS rebinding). Starlette's own guard reads no
+    Origin.
     """
 
     def __init__(self, app: ASGIApp, hosts: frozenset[str], *, any_name: bool) -> None:
@@ -72,7 +73,8 @@ class OwnSite:
                 "192.168.1.7, gpu-box or gpu-box.local. To open it under another name, set "
                 "GRADIO_SERVER_NAME to it; behind a proxy, set EXPLORER_PROXIES=1."
             )
-        return FOREIGN if is_foreign(headers) and method not in _READS else ""
+        is_asked = "origin" in headers or method not in _READS
+        return FOREIGN if is_asked and is_foreign(headers) else ""
 
 
 def is_foreign(headers: Headers) -> bool:

@@ -70,23 +70,16 @@ def test_a_body_that_is_too_large_is_refused_unread(
 ) -> None:
     parts = (LARGE[start : start + 2**16] for start in range(0, len(LARGE), 2**16))
     status, told = sent(visitor, path, parts if chunked else LARGE)
-    assert status == 413 and "the limit is 4 MB" in told
+    assert status == 413 and "the limit is 256 KB" in told
     assert still_served(visitor)
 
 
-def test_a_body_of_very_many_lists_is_refused(visitor: Visitor) -> None:
-    """Of 4 MB it took 0.2 GB for as long as nobody read the answer."""
-    status, told = sent(visitor, "queue/join", json.dumps({"data": [[]] * 300_000}).encode())
-    assert status == 413 and "200,000 lists" in told
+@pytest.mark.parametrize("body", [b'{"data": ["\xff"]}', b"[" * 90_000, b"data=1"])
+def test_a_body_that_is_no_json_is_refused(body: bytes, visitor: Visitor) -> None:
+    for path in ("queue/join", "call/models", "component_server"):
+        status, told = sent(visitor, path, body)
+        assert status == 400 and "not JSON" in told
     assert still_served(visitor)
-
-
-def test_the_fields_of_a_form_are_not_kept(visitor: Visitor, uploads: Path) -> None:
-    before = {*uploads.rglob("*")}
-    field = b'--x\r\nContent-Disposition: form-data; name="a"\r\n\r\n' + LARGE + b"\r\n--x--\r\n"
-    status, told = sent(visitor, "upload", field, "multipart/form-data; boundary=x")
-    assert status == 400 and "files alone" in told
-    assert {*uploads.rglob("*")} == before and still_served(visitor)
 
 
 # Files
@@ -106,8 +99,10 @@ def test_no_file_is_fetched_from_an_address(
     monkeypatch.setattr(processing_utils, "PUBLIC_HOSTNAME_WHITELIST", ["127.0.0.1"])
     with LocalServer(Handler) as other:
         for file in (sent_file(f"{other.url}/a.jsonl"), [{"deep": sent_file(f"{other.url}/b")}]):
-            told = visitor.post_to(endpoint(visitor, "pair"), [file])["output"]["error"]
-            assert "does not fetch" in told
+            asks = {"data": [file], "fn_index": endpoint(visitor, "pair"), "session_hash": "a"}
+            for path in ("queue/join", "call/pair", "component_server"):
+                status, told = sent(visitor, path, json.dumps(asks).encode())
+                assert status == 400 and "does not fetch" in told
     assert asked == [] and still_served(visitor)
 
 
@@ -153,15 +148,14 @@ def test_one_address_leaves_room_for_others_and_is_served_again_later(
         body = {"data": [], "fn_index": index, "session_hash": session}
         return sent(server, "queue/join", json.dumps(body).encode(), address=address)[0]
 
-    answers = server.page._queue.pending_messages_per_session
     statuses = [asks(f"unread-{n}") for n in range(2 * served.MOST_OF_ADDRESS)]
     assert statuses.count(200) <= served.MOST_OF_ADDRESS and set(statuses) == {200, 503}
     assert asks("other", ELSEWHERE) == 200
-    until(lambda: all(event.data is None for event in server.page._queue._asked))
+    with server.open("queue/data?session_hash=unread-0") as answer:
+        assert b"process_completed" in answer.read()
+    assert asks("again") == 200 and asks("and again") == 503
     monkeypatch.setattr(served, "UNREAD_SECONDS", 0.0)
-    until(lambda: asks("again", ELSEWHERE) == 200 and "unread-0" not in answers)
-    until(lambda: asks("again") == 200)
-    assert sum(name.startswith("unread") for name in answers) == 0
+    assert asks("and again") == 200
     assert still_served(Visitor(server.page))
 
 

@@ -91,31 +91,9 @@ def test_another_sites_page_changes_nothing_on_a_server_for_all(
     public: Visitor, uploads: Path, origin: str
 ) -> None:
     before = {*uploads.rglob("*")}
-    (opened, _), (sent, told) = asked(public, "me-space.hf.space", origin)
-    assert (opened, sent) == (200, 403) and "another site" in told
+    for status, told in asked(public, "me-space.hf.space", origin):
+        assert status == 403 and "another site" in told
     assert {*uploads.rglob("*")} == before
-
-
-@pytest.mark.parametrize("method", ["GET", "OPTIONS"])
-def test_another_sites_page_cannot_read_what_a_visitor_is_told(
-    public: Visitor, method: str
-) -> None:
-    told = {
-        origin: {name.lower() for name, _ in _headers(public, method, origin)}
-        for origin in ("https://other.example", "https://me-space.hf.space")
-    }
-    allowed = {"access-control-allow-origin", "access-control-allow-credentials"}
-    assert not told["https://other.example"] & allowed
-    assert told["https://me-space.hf.space"] >= allowed
-
-
-def _headers(server: Visitor, method: str, origin: str) -> list[tuple[str, str]]:
-    browser = HTTPConnection(str(urlsplit(str(server.page.local_url)).netloc), timeout=PATIENCE)
-    sent = {"Host": "me-space.hf.space", "Origin": origin, "Cookie": "session=me"}
-    asks = {"Access-Control-Request-Method": "POST"} if method == "OPTIONS" else {}
-    browser.request(method, "/config", headers=sent | asks)
-    with browser.getresponse() as answer:
-        return answer.getheaders()
 
 
 @pytest.mark.parametrize(
@@ -123,7 +101,6 @@ def _headers(server: Visitor, method: str, origin: str) -> list[tuple[str, str]]
     [
         ({"origin": "https://me-space.hf.space"}, "ana"),
         ({"sec-fetch-site": "cross-site", "sec-fetch-mode": "navigate"}, "ana"),  # into a frame
-        ({"origin": "https://other.example"}, None),
         ({"sec-fetch-site": "cross-site", "sec-fetch-mode": "no-cors"}, None),  # an image
     ],
 )

@@ -1,13 +1,10 @@
 """The page as a whole: how it is wired, and what joins its tabs."""
 
 import json
-from pathlib import Path
 
 import gradio as gr
 import pytest
 
-from explorer.core.served import LOOK_SECONDS, queued
-from explorer.core.settings import Settings
 from explorer.page import FILES_SECONDS, build_page
 from explorer.reader.links import tab_of
 from explorer.stores import Stores
@@ -24,14 +21,6 @@ def test_no_event_is_a_public_endpoint_but_those_designed(page: gr.Blocks) -> No
     runs = ["runs", "start_run", "run"]
     assert public == ["leaderboard", *pairs, "search_pairs", *scoring, "models", *runs]
     assert list(page.get_api_info()["named_endpoints"]) == [f"/{name}" for name in public]
-
-
-def test_an_answer_touches_no_component_for_progress_that_is_hidden(page: gr.Blocks) -> None:
-    """A browser goes over all of `show_progress_on`, else over all outputs, thrice an answer."""
-    events = page.get_config_file()["dependencies"]
-    assert all(
-        each["show_progress_on"] == [] for each in events if each["show_progress"] == "hidden"
-    )
 
 
 def test_the_page_itself_holds_no_pairs(page: gr.Blocks, stores: Stores) -> None:
@@ -53,7 +42,7 @@ def test_a_page_holds_nothing_on_the_server_and_calls_nothing_to_open(page: gr.B
 
 def test_a_visit_is_sent_little(page: gr.Blocks) -> None:
     config = page.get_config_file()
-    assert len(json.dumps(config, default=str)) < 120_000
+    assert len(json.dumps(config, default=str, separators=(",", ":"))) < 120_000
     shown = [each for each in config["components"] if each["type"] != "api"]
     assert len(shown) < 60 and len(config["dependencies"]) < 40
 
@@ -85,10 +74,3 @@ def test_a_link_opens_its_tab(link: object, tab: str, page: gr.Blocks) -> None:
 def test_a_page_can_be_built_twice(stores: Stores) -> None:
     first, second = build_page(stores)[0], build_page(stores)[0]
     assert len(first.fns) == len(second.fns) > 20
-
-
-def test_an_idle_queue_looks_for_events_less_often() -> None:
-    page = gr.Blocks()
-    page.queue()
-    assert page._queue.sleep_when_free < LOOK_SECONDS
-    assert queued(page, Settings(home=Path()))._queue.sleep_when_free == LOOK_SECONDS

@@ -8,7 +8,7 @@ from starlette.responses import Response, StreamingResponse
 from starlette.testclient import TestClient
 from starlette.types import Message, Receive, Scope, Send
 
-from explorer.core.served import CompleteStreams, OnePage
+from explorer.core.served import FairShare, OnePage
 
 
 @pytest.mark.parametrize(
@@ -35,8 +35,10 @@ def test_a_stream_that_told_its_end_is_not_broken_off(line: str, comes_to_its_en
             await has_left.wait()
             return {"type": "http.disconnect"}
 
-        scope = {"type": "http", "path": "/gradio_api/queue/data"}
-        await CompleteStreams(StreamingResponse(lines()))(scope, receive, send)
+        path = "/gradio_api/queue/data"
+        scope = {"type": "http", "method": "GET", "path": path, "query_string": b""}
+        share = FairShare(StreamingResponse(lines()), proxied=False)
+        await share(scope, receive, send)
 
     asyncio.run(visit())
     assert ended is comes_to_its_end
