@@ -37,7 +37,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 from scoring.models.memory import group_bytes
 from tests.e2e.conftest import started
 
-BODY_BYTES = 3_900_000
+BODY_BYTES = 250_000
 SETTLE_SECONDS = 10.0
 LOOK_SECONDS = 0.05
 NUMBERS = (("posts", 32), ("visits", 200), ("questions", 10_000), ("seconds", 600))
