@@ -65,16 +65,18 @@ TEXT_BYTES, BYTES_A_CHARACTER = 2 * GIGABYTE, 40
 """What `text_limit` gives in any case, and for each character besides."""
 
 Task = Callable[..., Any]
-WayOut = Literal["model", "file", "tokenizer"]
+WayOut = Literal["model", "file", "results", "tokenizer"]
 ANOTHER: dict[WayOut, str] = {
     "model": "another model",
     "file": "other pairs",
+    "results": "other files",
     "tokenizer": "another tokenizer",
 }
 """What to choose instead."""
 _WAYS_OUT: dict[WayOut, str] = {
     "model": "Choose another model, or fewer or shorter pairs.",
     "file": "Choose fewer or shorter pairs.",
+    "results": "Choose fewer or smaller files.",
     "tokenizer": "Choose another tokenizer.",
 }
 

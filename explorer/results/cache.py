@@ -11,7 +11,7 @@ import json
 import logging
 import threading
 import time
-from collections.abc import Generator, Iterable
+from collections.abc import Generator, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import count
@@ -227,6 +227,26 @@ def _read_part(path: Path, orders: dict[str, PairOrder]) -> list[_Read]:
     return [_from_row(row, orders) for row in rows]
 
 
+def _write_part(path: Path, rows: Sequence[_Read]) -> None:
+    orders = {row.digest: _written(row.results.order) for row in rows if row.results is not None}
+    table = pa.Table.from_pylist([row.row() for row in rows], schema=_SCHEMA)
+    table = table.replace_schema_metadata({"orders": json.dumps(orders)})
+    pq.write_table(table, path, compression="zstd", write_page_checksum=True)
+
+
+def write_outcomes(path: Path, outcomes: Outcomes) -> None:
+    """Write what was read of files into one, for another process."""
+    pairs = zip(outcomes.files, outcomes.results, strict=True)
+    _write_part(path, [_Read(file, "", results) for file, results in pairs])
+
+
+def read_outcomes(path: Path) -> Outcomes:
+    """What `write_outcomes` wrote."""
+    rows = _read_part(path, {})
+    results = tuple(row.results for row in rows if row.results is not None)
+    return Outcomes(tuple(row.file for row in rows), results)
+
+
 def _from_row(row: dict[str, Any], orders: dict[str, PairOrder]) -> _Read:
     if row["results"] is None:
         return _Read(row["file"], row["stamp"], None, row["reason"] or "")
@@ -370,16 +390,11 @@ class _SourceCache:
                 logger.warning("the outcomes in %s are not used: %s", part, first_line(error))
 
     def _write(self, rows: list[_Read]) -> Path | None:
-        orders = {
-            row.digest: _written(row.results.order) for row in rows if row.results is not None
-        }
-        table = pa.Table.from_pylist([row.row() for row in rows], schema=_SCHEMA)
-        table = table.replace_schema_metadata({"orders": json.dumps(orders)})
         path = self.folder / f"{uuid4().hex}.parquet"
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
             with atomic_write(path) as part:
-                pq.write_table(table, part, compression="zstd", write_page_checksum=True)
+                _write_part(part, rows)
             return path
         except OSError as error:
             logger.warning("outcomes are not kept in %s: %s", self.folder, first_line(error))

@@ -20,7 +20,7 @@ from explorer.results.published import (
     read_snapshot,
     with_second,
 )
-from explorer.results.uploads import Uploaded, read_result_files
+from explorer.results.uploads import Uploaded, read_in_worker
 from explorer.runs.visitors import EVERYBODY
 from scoring.errors import KnownError
 from scoring.hub.access import Hub, HubId, parse_hub_id
@@ -79,7 +79,7 @@ class ResultsLibrary:
         """
         for name, path in files.items():
             self._limits.check_files(path.stat().st_size, name)
-        uploaded = read_result_files(files, tell, self._limits)
+        uploaded = read_in_worker(files, tell, self._limits)
         before = self._find(results_id)
         if before is not None and before.results.uploaded is not None:
             uploaded = before.results.uploaded + uploaded

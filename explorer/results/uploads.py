@@ -5,7 +5,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
+from explorer.core.errors import disk_cannot_hold
+from explorer.core.work import map_steps, repeated, result_of
+from explorer.core.workers import Limit, alone
+from explorer.data.library import APART_BYTES, READ_BYTES
+from explorer.results.cache import read_outcomes, write_outcomes
 from explorer.stats.matrix import Outcomes
 from scoring.errors import KnownError
 from scoring.limits import NO_LIMITS, Limits, Step, Tell, ignore_progress
@@ -24,6 +30,9 @@ MOST_FILES = 200
 """Of one visitor, all uploads together; likewise the next."""
 MOST_OUTCOMES = 1_000_000
 _FEW_REASONS = 3
+_READ_SECONDS, _READ_BYTES_A_SECOND = 60.0, 2_000_000
+_BYTES_A_BYTE = 16
+"""Of memory, that a byte of JSON takes."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,6 +144,47 @@ def read_result_files(
         Outcomes(tuple(name for name, _ in of_pairs), tuple(results)),
         tuple(left_out),
     )
+
+
+def read_in_worker(
+    files: Mapping[str, Path], tell: Tell = ignore_progress, limits: Limits = NO_LIMITS
+) -> Uploaded:
+    """The same; large files are read by a worker, which may be ended at any moment.
+
+    Raises:
+        KnownError: as there, or a limit of time or memory is met.
+    """
+    size = sum(path.stat().st_size for path in files.values())
+    if size < APART_BYTES:
+        return read_result_files(files, tell, limits)
+    limit = Limit(
+        "Reading the results",
+        _READ_SECONDS + size / _READ_BYTES_A_SECOND,
+        READ_BYTES + _BYTES_A_BYTE * size,
+        in_addresses=True,
+        way_out="results",
+    )
+    try:
+        with TemporaryDirectory(prefix="explorer-results-") as folder:
+            to = Path(folder) / "outcomes.parquet"
+            steps = alone(write_result_files, to, dict(files), limits, limit=limit)
+            found, left_out = result_of(map_steps(repeated(steps, Step("reading")), tell))
+            return Uploaded(found, read_outcomes(to), left_out)
+    except OSError as error:
+        raise disk_cannot_hold(error) from error
+
+
+def write_result_files(
+    tell: Tell, to: Path, files: Mapping[str, Path], limits: Limits
+) -> tuple[tuple[Aggregate, ...], tuple[Omission, ...]]:
+    """A worker's part: the outcomes are written, and accuracies and what is left out returned.
+
+    Raises:
+        KnownError: as of `read_result_files`.
+    """
+    found = read_result_files(files, tell, limits)
+    write_outcomes(to, found.outcomes)
+    return found.aggregates, found.left_out
 
 
 def _kind_of(path: Path) -> SetKind | None:
