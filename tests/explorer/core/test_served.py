@@ -2,13 +2,14 @@
 
 import asyncio
 from collections.abc import AsyncIterator
+from uuid import uuid4
 
 import pytest
 from starlette.responses import Response, StreamingResponse
 from starlette.testclient import TestClient
 from starlette.types import Message, Receive, Scope, Send
 
-from explorer.core.served import FairShare, OnePage
+from explorer.core.served import MOST_OF_ADDRESS, FairShare, OnePage
 
 
 @pytest.mark.parametrize(
@@ -55,3 +56,21 @@ def test_an_address_names_no_page_of_gradio() -> None:
     client.get("/?page=x&deep_link=y")
     client.get("/files/pairs/pairs.csv?page=x")
     assert seen == [b"", b"page=x"]
+
+
+def test_who_leaves_before_an_answer_comes_is_served_again() -> None:
+    async def answered(scope: Scope, receive: Receive, send: Send) -> None:
+        await receive()
+        await Response(f'{{"event_id":"{uuid4().hex}"}}')(scope, receive, send)
+
+    client = TestClient(FairShare(answered, proxied=False), client=("127.0.0.1", 50_000))
+
+    def asks() -> int:
+        body = '{"session_hash": "mine", "data": []}'
+        return client.post("/gradio_api/queue/join", content=body).status_code
+
+    assert [asks() for _ in range(MOST_OF_ADDRESS + 1)] == [200] * MOST_OF_ADDRESS + [503]
+    client.get("/gradio_api/queue/data?session_hash=another")
+    assert asks() == 503
+    client.get("/gradio_api/queue/data?session_hash=mine")
+    assert asks() == 200
