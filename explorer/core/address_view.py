@@ -8,7 +8,7 @@ import json
 import math
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import partial
 from types import MappingProxyType
 from typing import Any
@@ -177,7 +177,7 @@ def wire_event(
         profile: gr.OAuthProfile | None,
         token: gr.OAuthToken | None,
     ) -> str:
-        asked = Question.parse(event._data)
+        asked = Question.parse(_event_fields(event))
         visitor = identify(request, profile, token, asked.secret)
         return work(asked.query, visitor, asked.sent) or ""
 
@@ -185,6 +185,14 @@ def wire_event(
     event = getattr(part, name)(run, None, followed, **how)
     event.success(None, followed, None, js=f"(query) => query ? {view}.go(query) : {view}.anew()")
     event.failure(None, None, None, js=f"() => {view}.anew()")
+
+
+def _event_fields(event: gr.EventData) -> dict[str, Any]:
+    """What a page's script sent with an event, or whoever posted one."""
+    try:
+        return {each.name: getattr(event, each.name, None) for each in fields(Question)}
+    except TypeError:  # it is no object
+        return {}
 
 
 def answer(view: View, question: Question, visitor: Visitor) -> dict[str, Any]:
