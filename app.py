@@ -15,7 +15,7 @@ os.environ.setdefault("GRADIO_ANALYTICS_ENABLED", "False")
 def main() -> None:
     """Serve the app until it is interrupted."""
     # Workers import this file and have no use for these.
-    from explorer.core.settings import read_settings
+    from explorer.core.settings import read_settings, with_home
     from scoring.errors import KnownError
 
     logging.basicConfig(level=logging.INFO, format="%(levelname)s %(name)s: %(message)s")
@@ -25,7 +25,7 @@ def main() -> None:
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: over.set())
     try:
-        settings = read_settings(os.environ)  # what is wrong there is said at once
+        settings = with_home(read_settings(os.environ))  # what is wrong there is said at once
         from explorer.core.served import launched, prepare_for_many
         from explorer.core.theme import STYLES, script, theme
         from explorer.page import build_page

@@ -52,19 +52,16 @@ MOST_SESSIONS = 300
 _END_OF_STREAM = b'"msg":"close_stream"'
 _ANSWERED = b'"msg":"process_completed"'
 _EVENT = re.compile(rb'"event_id":"([0-9a-f]{32})"')
-_FIRST_SCRIPTS = ("storage.js", "idiomorph/idiomorph.min.js")
+_FIRST_SCRIPTS = ("storage.js", "idiomorph/idiomorph.min.js", "go.js")
 """Run before anything is drawn."""
 CONNECTIONS = 10_000
 """That may be open at once, where the system allows it."""
 
 
-def _asset(name: str) -> str:
-    return (ASSETS / name).read_text(encoding="utf-8")
-
-
 def _first_scripts() -> Iterator[str]:
-    yield from map(_asset, _FIRST_SCRIPTS)
-    yield f"{START_VIEW} = (element, trigger, server) => {{{_asset('go.js')}}};"
+    *first, go = ((ASSETS / name).read_text(encoding="utf-8") for name in _FIRST_SCRIPTS)
+    yield from first
+    yield f"{START_VIEW} = (element, trigger, server) => {{{go}}};"
 
 
 def _plotly(_: Request) -> Response:
@@ -141,7 +138,10 @@ class Bounded:
             message = await receive()
             body += message.get("body", b"")
             is_more = message.get("more_body", False)
-        status, why = (413, _too_large(most)) if is_more else (400, "" if is_form else _wrong(body))
+        status, why = 400, "" if is_form else _wrong(body)
+        if is_more or len(body) > most:
+            kilobytes = f"{most // 1000:,} KB, not counting files"
+            status, why = 413, f"This request is too large: the limit is {kilobytes}."
         if why:
             await PlainTextResponse(why, status_code=status)(scope, receive, send)
             return
@@ -155,13 +155,6 @@ class Bounded:
 
 def _is_upload(scope: Scope) -> bool:
     return str(scope["path"]).endswith("/gradio_api/upload")
-
-
-def _too_large(most: int) -> str:
-    return (
-        f"This request is too large: the limit is {most // 1000:,} KB, not counting files. Upload "
-        "it as a file instead."
-    )
 
 
 def _wrong(body: bytes) -> str:
@@ -209,8 +202,7 @@ class FairShare:
         """proxied: as of `client_address`."""
         self._app = app
         self._proxied = proxied
-        self._unread: dict[bytes, tuple[str, str, float]] = {}
-        # event -> its address, its session, and when it came
+        self._unread: dict[bytes, tuple[str, str, float]] = {}  # event -> address, session, when
         self._uploading = Counter[str]()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

@@ -1,8 +1,10 @@
 """Every environment variable the app reads, in one frozen value, read once."""
 
+import logging
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from tempfile import TemporaryFile, mkdtemp
 from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
 
@@ -16,6 +18,8 @@ from scoring.limits import MEGABYTE, Limits
 from scoring.models.finding import DEMO_NAME, ModelPolicy
 from scoring.paths import HOME, file_digest, is_file, typed_path
 from scoring.spec import BASELINES, DEVICE_NAMES
+
+logger = logging.getLogger(__name__)
 
 ROOT = Path(__file__).resolve().parents[2]
 ASSETS = ROOT / "assets"
@@ -308,6 +312,25 @@ def _check_sign_in(settings: Settings, given: Mapping[str, str]) -> None:
             f"EXPLORER_SIGN_IN is {text!r}; people can sign in with Hugging Face on a Space alone, "
             "so nobody could score here. Leave it out."
         )
+
+
+def with_home(settings: Settings) -> Settings:
+    """The same, with a home that can be written: a folder for this run where the default cannot.
+
+    Raises:
+        KnownError: the home that the owner chose cannot be written.
+    """
+    try:
+        settings.home.mkdir(parents=True, exist_ok=True)
+        TemporaryFile(dir=settings.home).close()
+    except OSError as error:
+        why = f"Nothing can be written in {settings.home}: {error.strerror}."
+        if settings.home != Path(HOME).expanduser():
+            raise KnownError(f"{why} Set EXPLORER_HOME to a folder that can be written.") from error
+        other = Path(mkdtemp(prefix="rewardbench-explorer-"))
+        logger.warning("%s Runs of this server are kept in %s.", why, other)
+        return replace(settings, home=other)
+    return settings
 
 
 def _mount_of(path: Path) -> Path:

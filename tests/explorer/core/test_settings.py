@@ -2,7 +2,8 @@ from pathlib import Path
 
 import pytest
 
-from explorer.core.settings import DEMO_MODEL, DEMO_PAIRS, Settings, read_settings
+from explorer.core import settings as settings_module
+from explorer.core.settings import DEMO_MODEL, DEMO_PAIRS, Settings, read_settings, with_home
 from explorer.data.sources import read_demo
 from scoring.errors import KnownError
 from scoring.limits import NO_LIMITS, Limits
@@ -205,6 +206,20 @@ def test_a_port_that_cannot_be_is_refused(value: str) -> None:
 def test_a_home_of_a_user_that_is_not_there_is_refused_by_name() -> None:
     with pytest.raises(KnownError, match="EXPLORER_HOME"):
         read_settings({"EXPLORER_HOME": "~nobody-of-that-name/x"})
+
+
+def test_a_home_that_cannot_be_written_is_refused_and_the_default_has_another(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    (tmp_path / "file").touch()
+    below = tmp_path / "file" / "home"
+    with pytest.raises(KnownError, match=r"Nothing can be written in .* Set EXPLORER_HOME"):
+        with_home(Settings(home=below))
+    monkeypatch.setattr(settings_module, "HOME", str(below))
+    other = with_home(Settings(home=below)).home
+    assert other.is_dir() and str(other) in caplog.text
+    other.rmdir()
+    assert with_home(Settings(home=tmp_path / "new")).home.is_dir()
 
 
 def test_runs_lie_below_home() -> None:
