@@ -232,8 +232,9 @@ class FairShare:
         async def heard() -> Message:
             nonlocal session
             message = await receive()
-            if scope["path"].endswith("/queue/join") and message.get("body"):
-                session = str(json.loads(message["body"]).get("session_hash"))
+            if not _is_upload(scope):
+                with suppress(ValueError, AttributeError):  # no JSON, or no object
+                    session = str(json.loads(message.get("body", "")).get("session_hash"))
             return message
 
         async def noted(message: Message) -> None:

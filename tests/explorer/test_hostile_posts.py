@@ -82,6 +82,13 @@ def test_a_body_that_is_no_json_is_refused(body: bytes, visitor: Visitor) -> Non
     assert still_served(visitor)
 
 
+@pytest.mark.parametrize("body", [b"[]", b"--x", b"5", b""])
+def test_a_body_that_is_no_question_is_refused_by_gradio(body: bytes, visitor: Visitor) -> None:
+    for path in ("queue/join", "call/models"):
+        assert sent(visitor, path, body)[0] == 422
+    assert still_served(visitor)
+
+
 # Files
 
 
