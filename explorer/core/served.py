@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs
 
+from anyio import to_thread
 from gradio.route_utils import FnIndexInferError
 from gradio.utils import get_upload_folder
 from starlette.datastructures import Headers
@@ -30,9 +31,10 @@ from explorer.core.errors import disk_is_full
 from explorer.core.settings import ASSETS, Settings
 from explorer.core.sites import OwnSite
 
-MOST_POSTED_BYTES = 256_000
-"""Of a request of a public server that is neither an upload nor a form for a file; elsewhere texts
-are longer, and it is `MOST_FORM_BYTES`."""
+MOST_POSTED_BYTES = 800_000
+"""Of a request of a public server that is neither an upload nor a form for a file: a typed pair has
+three texts, whose characters programs write in up to twelve bytes. Elsewhere texts are longer, and
+it is `MOST_FORM_BYTES`."""
 MOST_FORM_BYTES = 4_000_000
 """Of a form for a file: a browser sends all its notes along for a report."""
 _LARGEST_UPLOADS = 20
@@ -40,7 +42,8 @@ _LARGEST_UPLOADS = 20
 _LOOK_BYTES = 8_000_000
 """Of an upload, between two looks at how much room there is."""
 _LEFT_SECONDS = 3600
-"""After which a file is taken for the rest of an upload that broke off."""
+"""After which a part of an upload is taken for the rest of one that broke off."""
+_REST = re.compile(r"tmp[a-z0-9_]{8}")
 MOST_EVENTS = 64
 """Of all visitors, that wait in the queue."""
 MOST_OF_ADDRESS = MOST_EVENTS // 2
@@ -52,6 +55,8 @@ MOST_SESSIONS = 300
 _END_OF_STREAM = b'"msg":"close_stream"'
 _ANSWERED = b'"msg":"process_completed"'
 _EVENT = re.compile(rb'"event_id":"([0-9a-f]{32})"')
+_GIVEN_BY_NAME = ("/gradio_api/call/v2/", "/gradio_api/component_server")
+"""Routes that look up what is posted without looking whether it is there."""
 _FIRST_SCRIPTS = ("storage.js", "idiomorph/idiomorph.min.js", "go.js")
 """Run before anything is drawn."""
 CONNECTIONS = 10_000
@@ -86,8 +91,11 @@ def _not_taken(_: Request, error: Exception) -> Response:
     )
 
 
-def _no_endpoint(_request: Request, _error: Exception) -> Response:
-    return PlainTextResponse("There is no such endpoint.", status_code=404)
+def _no_endpoint(request: Request, error: Exception) -> Response:
+    path = request.url.path
+    if isinstance(error, FnIndexInferError) or path.startswith(_GIVEN_BY_NAME):
+        return PlainTextResponse("There is no such endpoint or argument.", status_code=404)
+    raise error
 
 
 class Bounded:
@@ -103,13 +111,18 @@ class Bounded:
         self._app = app
         self._posted_bytes = posted_bytes
         self._uploads_bytes = uploads_bytes
+        self._uploading = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer, or refuse."""
         if scope["type"] != "http" or scope["method"] != "POST":
             await self._app(scope, receive, send)
         elif _is_upload(scope):
-            await self._app(scope, self._watched(receive), send)
+            self._uploading += 1
+            try:
+                await self._app(scope, self._watched(receive), send)
+            finally:
+                self._uploading -= 1
         else:
             await self._whole(scope, receive, send)
 
@@ -122,7 +135,8 @@ class Bounded:
             taken += len(message.get("body", b""))
             if taken >= looked:
                 looked = taken + _LOOK_BYTES
-                n_bytes = _uploaded_bytes()
+                deletes_rest = self._uploading == 1
+                n_bytes = await to_thread.run_sync(_uploaded_bytes, deletes_rest)
                 if self._uploads_bytes is not None and n_bytes > self._uploads_bytes:
                     raise OSError(errno.ENOSPC, "uploads have no room")
             return message
@@ -130,22 +144,24 @@ class Bounded:
         return watched
 
     async def _whole(self, scope: Scope, receive: Receive, send: Send) -> None:
-        is_form = "/files/" in scope["path"]
+        is_form = scope["path"].startswith("/files/")
         most = MOST_FORM_BYTES if is_form else self._posted_bytes
-        body, is_more = b"", True
+        body, is_more = bytearray(), True
         said = Headers(scope=scope).get("content-length", "")
         while is_more and len(body) <= most and not (said.isdecimal() and int(said) > most):
             message = await receive()
+            if message["type"] == "http.disconnect":
+                return
             body += message.get("body", b"")
             is_more = message.get("more_body", False)
-        status, why = 400, "" if is_form else _wrong(body)
+        status, why = 400, "" if is_form else _wrong(bytes(body))
         if is_more or len(body) > most:
             kilobytes = f"{most // 1000:,} KB, not counting files"
             status, why = 413, f"This request is too large: the limit is {kilobytes}."
         if why:
             await PlainTextResponse(why, status_code=status)(scope, receive, send)
             return
-        rest: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
+        rest: list[Message] = [{"type": "http.request", "body": bytes(body), "more_body": False}]
 
         async def replayed() -> Message:
             return rest.pop() if rest else await receive()
@@ -154,7 +170,7 @@ class Bounded:
 
 
 def _is_upload(scope: Scope) -> bool:
-    return str(scope["path"]).endswith("/gradio_api/upload")
+    return bool(scope["path"] == "/gradio_api/upload")
 
 
 def _wrong(body: bytes) -> str:
@@ -177,17 +193,22 @@ def _wrong(body: bytes) -> str:
     return ""
 
 
-def _uploaded_bytes() -> int:
-    """Of all uploads on the disk. What is left of those that broke off is deleted."""
+def _uploaded_bytes(deletes_rest: bool) -> int:
+    """Of all uploads on the disk, in blocks of 4 KB.
+
+    deletes_rest: whether parts of uploads that broke off are deleted. They have names that a
+        library gave them, and lie beside the folders of whole ones.
+    """
     total, root = 0, get_upload_folder()
     for folder, _, names in os.walk(root):
         for path in map(Path(folder).joinpath, names):
             with suppress(OSError):  # it was deleted meanwhile
                 status = path.stat()
-                if folder == root and time.time() - status.st_mtime > _LEFT_SECONDS:
-                    path.unlink()  # whole ones are moved to folders of their own
+                is_rest = deletes_rest and folder == root and _REST.fullmatch(path.name)
+                if is_rest and time.time() - status.st_mtime > _LEFT_SECONDS:
+                    path.unlink()
                 else:
-                    total += status.st_size
+                    total += max(status.st_size, 4096)
     return total
 
 
@@ -208,17 +229,17 @@ class FairShare:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer, or refuse."""
         path, method = str(scope.get("path")), scope.get("method")
-        is_call = "/gradio_api/call/" in path
-        if method == "POST" and (_is_upload(scope) or is_call or path.endswith("/queue/join")):
+        is_call = path.startswith("/gradio_api/call/")
+        is_asked = is_call or path in ("/gradio_api/queue/join", "/gradio_api/upload")
+        if method == "POST" and is_asked:
             await self._taken(scope, receive, send)
-        elif method == "GET" and (is_call or path.endswith("/queue/data")):
+        elif method == "GET" and (is_call or path == "/gradio_api/queue/data"):
             await self._read(scope, receive, send)
         else:
             await self._app(scope, receive, send)
 
     async def _taken(self, scope: Scope, receive: Receive, send: Send) -> None:
-        peer, forwarded = scope.get("client"), Headers(scope=scope).get("x-forwarded-for")
-        address = client_address(peer and peer[0], forwarded, proxied=self._proxied)
+        address = self._address(scope)
         soonest = time.monotonic() - UNREAD_SECONDS
         self._unread = {name: each for name, each in self._unread.items() if each[2] > soonest}
         n_unread = sum(of == address for of, *_ in self._unread.values())
@@ -227,19 +248,20 @@ class FairShare:
             await PlainTextResponse(why, status_code=503)(scope, receive, send)
             return
 
-        session = ""
+        session: object = ""
 
         async def heard() -> Message:
             nonlocal session
             message = await receive()
             if not _is_upload(scope):
                 with suppress(ValueError, AttributeError):  # no JSON, or no object
-                    session = str(json.loads(message.get("body", "")).get("session_hash"))
+                    session = json.loads(message.get("body", "")).get("session_hash")
             return message
 
         async def noted(message: Message) -> None:
             for event in _EVENT.findall(message.get("body", b"")):
-                self._unread[event] = address, session, time.monotonic()
+                of = session[:200] if isinstance(session, str) else ""
+                self._unread[event] = address, of, time.monotonic()
             await send(message)
 
         self._uploading[address] += _is_upload(scope)
@@ -271,8 +293,18 @@ class FairShare:
         finally:
             asked = parse_qs(scope["query_string"].decode(errors="replace"))
             [session] = asked.get("session_hash", [""])[:1]
-            of_session = [name for name, each in self._unread.items() if each[1] == session != ""]
-            self._forget(*of_session, scope["path"].rpartition("/")[2].encode())
+            name, address = scope["path"].rpartition("/")[2].encode(), self._address(scope)
+            self._forget(
+                *(
+                    event
+                    for event, (of, its_session, _when) in self._unread.items()
+                    if of == address and (event == name or its_session == session[:200] != "")
+                )
+            )
+
+    def _address(self, scope: Scope) -> str:
+        peer, forwarded = scope.get("client"), Headers(scope=scope).get("x-forwarded-for")
+        return client_address(peer and peer[0], forwarded, proxied=self._proxied)
 
     def _forget(self, *events: bytes) -> None:
         for event in events:
@@ -315,6 +347,8 @@ def launched(settings: Settings, routes: Sequence[Route] = ()) -> dict[str, Any]
                 OSError: _not_taken,
                 ClientDisconnect: _not_taken,
                 FnIndexInferError: _no_endpoint,
+                KeyError: _no_endpoint,
+                TypeError: _no_endpoint,
             },
             "middleware": [
                 Middleware(OwnSite, settings.hosts, any_name=settings.any_name),

@@ -2,10 +2,12 @@
 
 import json
 from collections.abc import Iterator
+from contextlib import suppress
 from http.client import HTTPConnection
 from http.server import BaseHTTPRequestHandler
 from io import BytesIO
 from pathlib import Path
+from urllib.error import HTTPError
 from urllib.parse import quote, urlsplit
 
 import pyarrow as pa
@@ -70,7 +72,7 @@ def test_a_body_that_is_too_large_is_refused_unread(
 ) -> None:
     parts = (LARGE[start : start + 2**16] for start in range(0, len(LARGE), 2**16))
     status, told = sent(visitor, path, parts if chunked else LARGE)
-    assert status == 413 and "the limit is 256 KB" in told
+    assert status == 413 and "the limit is 800 KB" in told
     assert still_served(visitor)
 
 
@@ -80,6 +82,26 @@ def test_a_body_that_is_no_json_is_refused(body: bytes, visitor: Visitor) -> Non
         status, told = sent(visitor, path, body)
         assert status == 400 and "not JSON" in told
     assert still_served(visitor)
+
+
+@pytest.mark.parametrize(
+    "path", ["mcp/files/gradio_api/mcp/", "mcp/messages/files/x", "mcp/messages/gradio_api/upload"]
+)
+def test_no_way_round_the_bounds_leads_through_another_route(path: str, visitor: Visitor) -> None:
+    assert sent(visitor, path, LARGE)[0] == 413
+
+
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        ("call/v2/leaderboard", b'{"bogus": 1}'),
+        ("call/v2/nope", b"{}"),
+        ("component_server", b'{"component_id": 99999, "fn_name": "a", "session_hash": "a"}'),
+    ],
+)
+def test_what_is_not_there_is_refused_in_a_line(path: str, body: bytes, visitor: Visitor) -> None:
+    status, told = sent(visitor, path, body)
+    assert status in (400, 404, 422) and len(told) < 300
 
 
 @pytest.mark.parametrize("body", [b"[]", b"--x", b"5", b""])
@@ -158,6 +180,10 @@ def test_one_address_leaves_room_for_others_and_is_served_again_later(
     statuses = [asks(f"unread-{n}") for n in range(2 * served.MOST_OF_ADDRESS)]
     assert statuses.count(200) <= served.MOST_OF_ADDRESS and set(statuses) == {200, 503}
     assert asks("other", ELSEWHERE) == 200
+    for path in ("no/queue/data?session_hash=unread-1", "queue/data?session_hash=None"):
+        with suppress(HTTPError):
+            server.open(path).close()
+    assert asks("too early") == 503
     with server.open("queue/data?session_hash=unread-0") as answer:
         assert b"process_completed" in answer.read()
     assert asks("again") == 200 and asks("and again") == 503

@@ -37,7 +37,7 @@ def test_a_stream_that_told_its_end_is_not_broken_off(line: str, comes_to_its_en
             return {"type": "http.disconnect"}
 
         path = "/gradio_api/queue/data"
-        scope = {"type": "http", "method": "GET", "path": path, "query_string": b""}
+        scope = {"type": "http", "method": "GET", "path": path, "query_string": b"", "headers": []}
         share = FairShare(StreamingResponse(lines()), proxied=False)
         await share(scope, receive, send)
 
