@@ -9,7 +9,7 @@ from starlette.responses import Response, StreamingResponse
 from starlette.testclient import TestClient
 from starlette.types import Message, Receive, Scope, Send
 
-from explorer.core.served import MOST_OF_ADDRESS, FairShare, OnePage
+from explorer.core.served import MOST_OF_ADDRESS, Bounded, FairShare, OnePage
 
 
 @pytest.mark.parametrize(
@@ -74,3 +74,17 @@ def test_who_leaves_before_an_answer_comes_is_served_again() -> None:
     assert asks() == 503
     client.get("/gradio_api/queue/data?session_hash=mine")
     assert asks() == 200
+
+
+def test_a_body_without_end_is_refused_before_it_fills_the_memory() -> None:
+    chunks, sent = iter([b"x" * 10_000] * 20), list[Message]()
+
+    async def receive() -> Message:
+        return {"type": "http.request", "body": next(chunks), "more_body": True}
+
+    async def send(message: Message) -> None:
+        sent.append(message)
+
+    scope = {"type": "http", "method": "POST", "path": "/gradio_api/queue/join", "headers": []}
+    asyncio.run(Bounded(Response(), 50_000, None)(scope, receive, send))
+    assert sent[0]["status"] == 413 and len([*chunks]) == 14
