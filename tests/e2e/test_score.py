@@ -277,6 +277,21 @@ def test_on_a_shared_server_people_wait_in_turn_and_see_their_own_runs(
             open_runs(page)
             expect(page.locator("#runs-list tbody tr")).to_have_count(1)
             expect(page.locator("#runs-list tbody tr")).to_contain_text(f"/ {n}")
+        one.locator("#runs-list .run-name").first.click()
+        one.get_by_label("visible to everyone").check()
+        open_runs(one)
+        third.reload()
+        open_runs(third)
+        expect(third.locator("#runs-list tbody tr")).to_have_count(2)
+
+
+def test_an_open_page_sees_the_run_that_another_begins(serve: Serve, leaving: Page) -> None:
+    address = serve()
+    one, other = (opened_on_score(leaving.context, address) for _ in range(2))
+    expect(other.locator("#score")).to_contain_text("Nothing scored yet")
+    score_few(one)
+    expect(other.locator(".status.finished")).to_be_visible()
+    expect(other.locator("h2.report").first).to_contain_text("23 of 23 pairs")
 
 
 def test_a_link_to_the_runs_lists_ones_own_on_a_shared_server(serve: Serve, leaving: Page) -> None:

@@ -62,6 +62,7 @@ from scoring.spec import BASELINES, FAMILIES, JudgePrompt, RunSettings
 
 FIRST_SECONDS = 2.0
 """How long a page waits for the first word of its run."""
+_LATER = '<i data-refresh="4000"></i>'
 _part = partial(part, of="tabs/score/form.html")
 
 
@@ -95,6 +96,8 @@ class ScoreView:
         chosen = _Chosen(self, state, visitor, sent)
         is_new = state.panel == "new"
         again = '<i data-refresh="1000"></i>' if seen is not None and seen.goes_on else ""
+        # Another page of the same person may begin a run, which is the latest then.
+        later = again or ("" if state.run else _LATER)
         run_id = seen.run_id if seen is not None else ""
         # Until a run has pairs, the report of an earlier one stays.
         told = seen if seen is None or seen.has_pairs else self._last(visitor) or seen
@@ -115,15 +118,15 @@ class ScoreView:
                 "settings", state, _FAMILIES, _templates(), _PROMPTS, bool(self.settings.servers)
             ),
             "found": lambda: self._found(state, visitor),
-            "buttons": lambda: _part("buttons", bool(again)) + again,
+            "buttons": lambda: _part("buttons", bool(again)) + later,
             "status": lambda: (
-                render("tabs/score/idle.html") if seen is None else status_html(seen) + again
+                (render("tabs/score/idle.html") if seen is None else status_html(seen)) + later
             ),
-            "numbers": lambda: numbers_html(told) + again if told is not None else "",
+            "numbers": lambda: (numbers_html(told) if told is not None else "") + later,
             "check": lambda: self._check(seen, visitor),
             "facts": lambda: self._facts(told),
             "search": lambda: render("tabs/score/search.html", state=state),
-            "latest": lambda: self._latest(state, visitor, run_id) + again,
+            "latest": lambda: self._latest(state, visitor, run_id) + (again or _LATER),
         }
         shown = {name: in_panel(is_new or name == "bar", write) for name, write in regions.items()}
         shown["runs"] = in_panel(not is_new, lambda: self._listed(state, visitor))

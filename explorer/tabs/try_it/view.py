@@ -297,14 +297,17 @@ class TryView:
         if not tried.is_over:
             return self._working(tried)
         if tried.refused:
-            return note(tried.refused, "wrong")
+            before = " The numbers are of what was scored before." if tried.trial else ""
+            return note(tried.refused + before, "wrong")
         if tried.order is None or tried.trial is None:
             return _part("idle")
         if self._has_changed(state, tried.trial, sent):
             if self._is_warm(state, tried, visitor):
                 return note("The numbers are for other texts. Press Score this pair for these.")
             return note(press_to_load(state.model))
-        return status_html(tried.trial)
+        has_fields = all(name in sent for name in TEXTS)
+        # Else the texts of the page, which may be others, come with its next question.
+        return status_html(tried.trial) + ("" if has_fields else '<i data-refresh="300"></i>')
 
     def _working(self, tried: Tried) -> str:
         if tried.step is not None:
