@@ -2,7 +2,6 @@
 
 import ast
 import re
-import time
 from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
@@ -24,6 +23,7 @@ from explorer.tabs.score.state import ScoreState
 from scoring.engine.scorer import Traits
 from scoring.probing.side_rewards import SideRewards, TokenReward, TokenRewards
 from scoring.spec import ModelSpec
+from tests.conftest import until
 from tests.e2e.files import write_jsonl
 from tests.explorer.board_data import coin_flips, write_results
 from tests.explorer.conftest import Serve
@@ -116,8 +116,8 @@ def visited(server: Server) -> Iterator[Page]:
     """Pages that show texts and names."""
     for n_runs, model in enumerate(("longer", "shorter"), start=1):
         Page(server, "?tab=score").trigger("score", "start", f"?tab=score&model={model}")
-        while [each["status"] for each in runs_of(server)] != ["finished"] * n_runs:
-            time.sleep(0.1)
+        finished = ["finished"] * n_runs
+        until(lambda: [each["status"] for each in runs_of(server)] == finished)  # noqa: B023
     server.ask("hardest")  # reads what the models made of each pair
     a, b, c = (f"{HOSTILE}{number}" for number in range(3))
     of_model, compared = {"model": a}, {"tab": "models", "a": a, "b": b}

@@ -26,6 +26,8 @@ from tests.golden.reading import component_outline
 
 PLACE = re.compile(r"window\.(location\.search|explorerViews)")
 """Whether a script passes on an address."""
+GOES_ON = re.compile(r'data-refresh="[123]?\d{1,3}"')
+"""Whether an end is awaited; what is looked at less often waits for what others may begin."""
 OF_THE_MACHINE = ("model-card",)
 """Says how much memory is free, and how long a model takes here."""
 
@@ -117,6 +119,7 @@ class Page:
         self.parts = {each["id"]: deepcopy(each) for each in server.config["components"]}
         self.events = server.config["dependencies"]
         self.told: list[str] = []
+        self.fields: dict[str, str] = {}
         self.skeletons: dict[int, str] = {}
         self.fire(None, "load")
         tab = tab_of(link)
@@ -140,17 +143,19 @@ class Page:
             if 'class="view"' not in skeleton:
                 continue
             body = {"session_hash": self.session, "component_id": number, "fn_name": "render"}
+            deadline = time.monotonic() + PATIENCE
             while True:
                 link, told = ("?tab=data", {}) if number == head else (self.link, posted)
-                asked = body | {"data": {"query": link, **told}}
+                asked = body | {"data": {"query": link, "sent": self.fields, **told}}
                 answer = self.server.http.post("gradio_api/component_server", json=asked).json()
                 self.told += [answer["error"]] if "error" in answer else []
                 posted = posted if number == head else {}
                 regions = answer.get("regions", {})
                 names = re.findall(r'data-region="(\w+)"', skeleton)
                 written = "".join(regions.get(name, "") for name in names if name != "card")
-                if "data-refresh" not in written:
+                if not GOES_ON.search(written):
                     break
+                assert time.monotonic() < deadline, f"{link} goes on without end: {written}"
                 time.sleep(0.2)
             self.parts[number]["props"]["value"] = written
 
@@ -170,11 +175,14 @@ class Page:
     def trigger(self, tab: str, name: str, link: str, **sent: str) -> None:
         """Press what begins an event of a tab, with what the form of an address says, and see it
         to its end.
+
+        sent: what the fields of the page hold from now on.
         """
+        self.fields |= sent
         [number] = [each for each, html in self.skeletons.items() if f'data-tab="{tab}"' in html]
         for event in self.events:
             if [number, name] in [list(each) for each in event["targets"]]:
-                self._run(event, {"query": link, "sent": sent})
+                self._run(event, {"query": link, "sent": self.fields})
                 self.link = self.parts[event["outputs"][0]]["props"]["value"] or link
         self.view()
 
