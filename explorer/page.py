@@ -74,7 +74,7 @@ def views_of(stores: Stores) -> Views:
     boards = stores.boards, stores.measuring, stores.fields, settings, stores.pairs.all
     return Views(
         DataView(stores.pairs, stores.results, settings),
-        PairsView(scenes, stores.measuring, settings),
+        PairsView(scenes, settings),
         ModelsView(*boards),
         ScoreView(scenes, stores.runs, stores.boards, stores.hub, settings, publishing),
         TryView(scenes, stores.runs, stores.hub, settings),

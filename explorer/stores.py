@@ -7,7 +7,6 @@ from explorer.data.library import Library
 from explorer.data.sources import pair_sources
 from explorer.data.tokens import TokenCounter
 from explorer.results.boards import BoardMeasuring, Boards
-from explorer.results.cache import OutcomeCache
 from explorer.results.fields import Fields
 from explorer.results.library import ResultsLibrary, results_sources
 from explorer.runs.gpu_calls import place
@@ -39,15 +38,13 @@ def open_stores(settings: Settings) -> Stores:
     if settings.zero_gpu:
         place(settings, hub)
     pairs, results = pair_sources(settings, hub), results_sources(settings, hub)
-    if not settings.offline:
-        pairs.fetch()
-        results.fetch()
+    for each in (pairs, results):
+        each.fetch(online=not settings.offline)
     counter = TokenCounter(settings.home, hub, settings.model_policy)
     runs = Runs(settings, hub)
-    cache, sure = OutcomeCache(settings.home), Uncertainties(settings.home)
     library = ResultsLibrary(results, settings.limits)
     tables = Library(pairs, hub, settings)
-    fields = Fields(library, tables, cache, runs)
-    boards = Boards(fields, sure)
+    fields = Fields(library, tables, runs)
+    boards = Boards(fields, Uncertainties(settings.home))
     measuring = BoardMeasuring(boards)
     return Stores(settings, hub, tables, library, boards, measuring, fields, runs, counter)

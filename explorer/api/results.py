@@ -43,6 +43,7 @@ from scoring.errors import KnownError, shown
 
 _SOURCE = ("kind", "name", "revision", "date")
 _VERDICT = ("model", "outcome", "chosen_reward", "rejected_reward")
+_LONGEST_READING = 600.0
 
 
 @dataclass(frozen=True)
@@ -151,10 +152,8 @@ class PairEndpoints:
         return hardest_json(self._read(), limit)
 
     def _read(self) -> Sequence[Field]:
-        """The public results, read where they were not."""
-        if self.fields.unread(None):
-            for _ in self.fields.reading(None):
-                pass
+        """The public results, once they are read."""
+        self.fields.results.wait_read(_LONGEST_READING)
         return self.fields.published()
 
     def _named(self, visitor: Visitor, *asked: object) -> tuple[Sequence[Field], list[object]]:

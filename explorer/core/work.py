@@ -273,7 +273,8 @@ class Jobs(Generic[S, T]):
     'made'
     """
 
-    def __init__(self) -> None:
+    def __init__(self, most_at_once: int = MOST_AT_ONCE) -> None:
+        self._most_at_once = most_at_once
         self._jobs = LruCache[Job[S, T]](MOST_JOBS)
         self._going: set[Job[S, T]] = set()  # forgotten or not
         self._lock = threading.Lock()
@@ -295,7 +296,7 @@ class Jobs(Generic[S, T]):
             if job is not None and not job.is_over:
                 return None
             self._going = {each for each in self._going if not each.is_over}
-            if len(self._going) >= MOST_AT_ONCE:
+            if len(self._going) >= self._most_at_once:
                 raise KnownError("The server is busy. Try again in a minute.")
             job = self._jobs[key] = Job()
             self._going.add(job)

@@ -19,6 +19,7 @@ from explorer.core.work import in_background
 from explorer.data.table import PairTable
 from scoring.errors import KnownError
 from scoring.hub.access import DEFAULT_DATASET, Hub, HubId, first_line, parse_hub_id
+from scoring.limits import Step, Tell
 from scoring.pairs.opening import fetch_pairs, read_pairs
 from scoring.pairs.rows import SUFFIXES
 from scoring.paths import is_file, typed_path
@@ -75,14 +76,28 @@ class Sources(Generic[T]):
     passed_over: label -> why something that would be preferred is not shown.
     asked: when the network was last asked, in seconds since 1970; None where it never was.
     refused: why nothing newer could be had then; "" where it could.
+    step: how far the reading of the rest of the best is; None while it is not read.
+    unread: why the rest of the best could not be read; "" where it could.
     """
 
-    def __init__(self, candidates: Sequence[Candidate[T]], hub: Hub) -> None:
-        """candidates: in order of preference; the last must always be readable."""
+    def __init__(
+        self,
+        candidates: Sequence[Candidate[T]],
+        hub: Hub,
+        read_rest: Callable[[T, Tell], T] = lambda item, tell: item,
+    ) -> None:
+        """candidates: in order of preference; the last must always be readable.
+
+        read_rest: reads in the background what takes longer, and tells each step.
+        """
         self.passed_over: dict[str, str] = {}
         self.asked: float | None = None
         self.refused = ""
+        self.step: Step | None = None
+        self.unread = ""
+        self.when_read: Callable[[], object] = lambda: None
         self._candidates = candidates
+        self._read_rest = read_rest
         self._hub = hub
         self._lock = threading.Lock()
         self._items = LruCache[T](MOST_SOURCES)
@@ -128,14 +143,23 @@ class Sources(Generic[T]):
         with self._lock:
             return self._items[self.best]
 
-    def fetch(self, again: bool = False) -> None:
-        """Ask the network in the background for what is preferred to, or newer than, the best.
+    def fetch(self, again: bool = False, online: bool = True) -> None:
+        """Read the rest of the best in the background, then ask the network for what is preferred
+        to, or newer than, it.
 
         again: whether to read what the owner chose on this machine once more, too.
+        online: whether there is a network to ask.
         """
+
+        def work() -> None:
+            self._add_with_rest(self.get(None))
+            if online:
+                self._fetch(again)
+
         with self._lock:
             if not self.fetching:
-                self._thread = in_background(lambda: self._fetch(again))
+                self.step = Step("reading")
+                self._thread = in_background(work)
 
     def retry(self, again: bool = False) -> None:
         """Ask the network again in the background, unless that was asked for just now.
@@ -149,9 +173,23 @@ class Sources(Generic[T]):
             self.fetch(again)
 
     def wait(self, seconds: float) -> None:
-        """Wait until the network was asked, at most so long."""
+        """Wait until all was read and the network was asked, at most so long."""
         if self._thread is not None:
             self._thread.join(seconds)
+
+    def _add_with_rest(self, item: T) -> None:
+        def note(step: Step) -> None:
+            self.step = step
+
+        try:
+            self.step = Step("reading")
+            item, self.unread = self._read_rest(item, note), ""
+        except Exception as error:
+            logger.exception("reading %s failed", item.caption)
+            self.unread = f"They could not be read: {first_line(error)}"
+        self._add(item)
+        self.step = None
+        self.when_read()
 
     def _fetch(self, again: bool) -> None:
         refused, passed_over = "", dict(self.passed_over)
@@ -160,8 +198,12 @@ class Sources(Generic[T]):
             if read is None:
                 continue
             try:
-                self._add(read())
+                item = read()
+                if rank < self._rank:  # else what is shown stays until its successor is whole
+                    self.step = Step("reading")
+                    self._add(item)
                 self._rank, refused = rank, ""
+                self._add_with_rest(item)
                 break
             except KnownError as error:
                 refused = str(error)

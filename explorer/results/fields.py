@@ -7,7 +7,7 @@ them, each read and put in order once, so that a pack more of a run makes nothin
 """
 
 import hashlib
-from collections.abc import Callable, Collection, Generator, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
@@ -21,7 +21,6 @@ from explorer.core.caches import LruCache
 from explorer.data.library import Library
 from explorer.data.search import resolve_name
 from explorer.data.table import PairTable
-from explorer.results.cache import OutcomeCache
 from explorer.results.ensembles import members_of, with_ensemble
 from explorer.results.field import Field
 from explorer.results.library import ResultsLibrary
@@ -43,7 +42,7 @@ from explorer.stats.matrix import (
     usual_order,
 )
 from scoring.errors import KnownError, shown
-from scoring.limits import MEGABYTE, Step
+from scoring.limits import MEGABYTE
 from scoring.pairs.opening import SCHEMA, Pairs, PairSource
 from scoring.record import Run
 from scoring.results.accuracies import Benchmark
@@ -65,13 +64,9 @@ _MOST_TEXTLESS = 8
 class Fields:
     """Makes fields, and remembers the last ones. Callable from any thread."""
 
-    def __init__(
-        self, results: ResultsLibrary, tables: Library, cache: OutcomeCache, runs: Runs
-    ) -> None:
-        """cache: of what was read of published results; nothing is read here."""
+    def __init__(self, results: ResultsLibrary, tables: Library, runs: Runs) -> None:
         self.results = results
         self.tables = tables
-        self.cache = cache
         self.runs = runs
         self._bases = LruCache[tuple[Field, ...]](2 * _KEPT)
         self._owns = LruCache[_Owns](_KEPT_OWNS)
@@ -120,7 +115,7 @@ class Fields:
         """The first fields of a join. benchmark: None is published results of the first, and the
         person's own of both. most: how many fields; None for all.
         """
-        found = self.cache.known(results.pairs_of(benchmark or "v1"))
+        found = results.outcomes_of(benchmark or "v1")
         owns = self._owns_of(results, benchmark, runs)
         shared = [table for table in tables if not _is_typed(table)]
         ids, shared_ids = (tuple(table.id for table in some) for some in (tables, shared))
@@ -139,7 +134,7 @@ class Fields:
         return self._joined.get_or_create_once(key, join)
 
     def _owns_of(self, results: Results, benchmark: Benchmark | None, runs: RunList) -> "_Owns":
-        found = self.cache.known(results.pairs_of(benchmark or "v1"))
+        found = results.outcomes_of(benchmark or "v1")
         return self._owns.get_or_create_once(
             (results.id, benchmark, runs, found.version),
             lambda: _Owns.of(results, benchmark, runs, found.models),
@@ -230,26 +225,12 @@ class Fields:
         names = dict.fromkeys(name for field in fields for name in field.place_of)
         return resolve_name(typed, [*names, *self.unread_models(results_id)])
 
-    def unread(self, results_id: object) -> int:
-        """How many published files of results of each pair were not read yet."""
-        return self.cache.unread(self.results.get(results_id).pairs_of("v1"))
-
     def unread_models(self, results_id: object) -> list[str]:
-        """The published models whose results of each pair may be in files not read yet."""
+        """The published models whose results of each pair are not read yet, if they have any."""
         results = self.results.get(results_id)
-        source = results.pairs_of("v1")
-        if not self.cache.unread(source):
+        if results.is_read:
             return []
-        known = {*self.cache.known(source).models, *results.own_models}
-        return [model for model in results.of("v1") if model not in known]
-
-    def reading(self, results_id: object) -> Generator[Step, None, None]:
-        """Read them, telling each step. Closing the generator stops; what was read is kept."""
-        yield from self.cache.read(self.results.get(results_id).pairs_of("v1"))
-
-    def refused(self, results_id: object) -> list[Omission]:
-        """Those that could not be had when they were last asked for."""
-        return self.cache.refused(self.results.get(results_id).pairs_of("v1"))
+        return [model for model in results.of("v1") if model not in results.own_models]
 
     def name_of(self, run_id: object, results_id: object, table_id: object, own: object) -> str:
         """What a run of the person is called among models; "" where it has no pair yet."""

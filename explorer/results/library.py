@@ -3,6 +3,7 @@
 The owner's, upstream's from the Hub, or the bundled figures.
 """
 
+import time
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
@@ -18,18 +19,21 @@ from explorer.results.published import (
     fetch_results,
     read_results_folder,
     read_snapshot,
+    with_outcomes,
     with_second,
 )
 from explorer.results.uploads import Uploaded, read_in_worker
 from explorer.runs.visitors import EVERYBODY
 from scoring.errors import KnownError
 from scoring.hub.access import Hub, HubId, parse_hub_id
-from scoring.limits import Limits, Tell, ignore_progress
+from scoring.limits import Limits, Step, Tell, ignore_progress
 from scoring.paths import is_folder, typed_path
+from scoring.results.accuracies import Benchmark
 from scoring.results.files import Omission
 
 _KEPT = 24
 """Sets of results with files beside them that stay in memory."""
+_EVERY_SECONDS = 0.05
 
 
 class ResultsLibrary:
@@ -45,6 +49,24 @@ class ResultsLibrary:
         """What a session is looking at; the best that everybody sees where its id is unknown."""
         found = self._find(results_id)
         return self.sources.get(results_id) if found is None else found.results
+
+    def step(self, results_id: object) -> Step | None:
+        """How far the results of each pair are read; None where they are, or could not be."""
+        return None if self.get(results_id).is_read else self.sources.step
+
+    def refused(self, results_id: object, benchmark: Benchmark) -> str:
+        """Why results of each pair could not be had; "" where all could."""
+        results = self.get(results_id)
+        if not results.is_read:
+            return self.sources.unread
+        return next(map(str, results.outcomes_of(benchmark).refused), "")
+
+    def wait_read(self, seconds: float) -> bool:
+        """Wait until all of what everybody sees is read, at most so long. Gives whether it is."""
+        until = time.monotonic() + seconds
+        while self.sources.step is not None and time.monotonic() < until:
+            time.sleep(_EVERY_SECONDS)
+        return self.sources.step is None
 
     def id_of_files(self, token: str, owner: str) -> str | None:
         """The id of the newest results with a visitor's files; None if they are gone, or another's.
@@ -98,7 +120,17 @@ class ResultsLibrary:
         return results
 
     def _find(self, results_id: object) -> "_Beside | None":
-        return self._beside.get(results_id) if isinstance(results_id, str) else None
+        found = self._beside.get(results_id) if isinstance(results_id, str) else None
+        if found is None or found.results.is_read:
+            return found
+        base = self.sources.get(found.base_id)  # may have been read since
+        if base.id == found.base_id and base.is_read:
+            results = replace(
+                found.results, outcomes=base.outcomes, second_outcomes=base.second_outcomes
+            )
+            found = found._replace(results=results)
+            self._beside[results_id] = found
+        return found
 
 
 class _Beside(NamedTuple):
@@ -156,7 +188,14 @@ def joined_results(first: Results, second: Results) -> Results:
         *(each for each in second.aggregates if each.benchmark == "v2"),
     )
     left_out = (*first.left_out, *second.left_out)
-    return Results(first.source, aggregates, left_out, first.pairs, second.source, second.pairs)
+    return Results(
+        first.source,
+        aggregates,
+        left_out,
+        first.pairs,
+        second=second.source,
+        second_pairs=second.pairs,
+    )
 
 
 def results_sources(settings: Settings, hub: Hub) -> Sources[Results]:
@@ -189,4 +228,4 @@ def results_sources(settings: Settings, hub: Hub) -> Sources[Results]:
                 lambda: with_second(read_results_folder(folder, dataset)),
             )
         candidates.insert(0, first)
-    return Sources(candidates, hub)
+    return Sources(candidates, hub, lambda found, tell: with_outcomes(found, settings.home, tell))

@@ -11,13 +11,15 @@ from pathlib import Path
 from typing import Literal, get_args
 
 from explorer.core.settings import SECOND_SNAPSHOT, SNAPSHOT
+from explorer.results.outcome_files import read_source
 from explorer.results.sources import FolderSource, HubSource, Source
 from explorer.results.uploads import Uploaded
+from explorer.stats.matrix import Outcomes
 from explorer.stats.rules import V2_PAIRS
 from scoring.benchmark import SUBSETS
 from scoring.errors import KnownError, counted
 from scoring.hub.access import Hub, HubId, Listing
-from scoring.limits import MEGABYTE
+from scoring.limits import MEGABYTE, Tell, ignore_progress
 from scoring.paths import is_folder
 from scoring.results.accuracies import (
     MOST_SCORES_BYTES,
@@ -69,8 +71,9 @@ class Results:
     aggregates: of all benchmarks; one of a model and benchmark.
     left_out: files that are not used, and what of the others is not.
     pairs: where results of each pair are; None where the source has none.
+    outcomes: what was read there; None until it was.
     second: where RewardBench 2's are, should they come from elsewhere.
-    second_pairs: as `pairs`, of `second`.
+    second_pairs, second_outcomes: as `pairs` and `outcomes`, of `second`.
     uploaded: a visitor's files, which are among the others.
     """
 
@@ -78,8 +81,10 @@ class Results:
     aggregates: tuple[Aggregate, ...]
     left_out: tuple[Omission, ...] = ()
     pairs: Source | None = None
+    outcomes: Outcomes | None = None
     second: ResultsSource | None = None
     second_pairs: Source | None = None
+    second_outcomes: Outcomes | None = None
     uploaded: Uploaded | None = None
 
     @cached_property
@@ -147,9 +152,16 @@ class Results:
         """Where a benchmark's accuracies are from."""
         return self.second if benchmark == "v2" and self.second is not None else self.source
 
-    def pairs_of(self, benchmark: Benchmark) -> Source | None:
-        """Where a benchmark's results of each pair are; None where they are not known."""
-        return self.second_pairs if benchmark == "v2" and self.second is not None else self.pairs
+    def outcomes_of(self, benchmark: Benchmark) -> Outcomes:
+        """What was read of each pair where a benchmark's results are; of other pairs, too."""
+        is_second = benchmark == "v2" and self.second is not None
+        return (self.second_outcomes if is_second else self.outcomes) or Outcomes()
+
+    @property
+    def is_read(self) -> bool:
+        """Whether the results of each pair were read, where there are any."""
+        first, second = (self.pairs, self.outcomes), (self.second_pairs, self.second_outcomes)
+        return all(where is None or read is not None for where, read in (first, second))
 
     def benchmarks(self) -> tuple[Benchmark, ...]:
         """Those that it has accuracies of, bundled ones beside a source apart."""
@@ -207,6 +219,16 @@ def with_second(results: Results) -> Results:
     second = ResultsSource("snapshot", _SECOND, revision, "")
     aggregates = (*results.aggregates, *found)
     return replace(results, aggregates=aggregates, second=second, second_pairs=results.pairs)
+
+
+def with_outcomes(results: Results, home: Path, tell: Tell = ignore_progress) -> Results:
+    """The same with the results of each pair, read as by `read_source`."""
+    first, second = results.pairs, results.second_pairs
+    outcomes = None if first is None else read_source(first, home, tell)
+    others = outcomes if second is first else None
+    if second is not None and second is not first:
+        others = read_source(second, home, tell)
+    return replace(results, outcomes=outcomes, second_outcomes=others)
 
 
 def _bundled(path: Path) -> Iterator[dict[str, str]]:

@@ -69,14 +69,14 @@ class FolderSource:
         """Where a file lies."""
         return self._paths[name]
 
-    def release(self, name: str) -> None:
-        """Told that a file was read."""
+    def release(self) -> None:
+        """Told that what was read of the files is kept."""
 
 
 class HubSource:
     """A dataset of the Hub at one commit. Each file is fetched when it is read, without a token.
 
-    A file that was fetched for this alone is removed afterwards: only what was read is kept.
+    Files that were fetched for this alone are removed once what was read of them is kept.
     """
 
     fixed = True
@@ -87,7 +87,7 @@ class HubSource:
         at_commit = replace(listing.hub_id, revision=listing.commit)
         self._listing = replace(listing, hub_id=at_commit)
         self._hub = hub
-        self._fetched: dict[str, Path] = {}
+        self._fetched: list[Path] = []
         self.family = f"hub {listing.hub_id.repo}"
         self.id = f"{self.family}@{listing.commit}"
 
@@ -119,17 +119,17 @@ class HubSource:
         if not path.is_file():  # the Hub's client may give a folder without it
             raise KnownError("the Hub did not give it")
         if path.resolve().stat().st_ctime >= started:
-            self._fetched[name] = path
+            self._fetched.append(path)
         return path
 
-    def release(self, name: str) -> None:
-        """Remove a file that was not here before."""
-        path = self._fetched.pop(name, None)
-        if path is not None and not self._listing.local_only:
+    def release(self) -> None:
+        """Remove the files that were not here before."""
+        for path in [] if self._listing.local_only else self._fetched:
             with suppress(OSError):
                 content = path.resolve()
                 path.unlink()
                 content.unlink(missing_ok=True)
+        self._fetched = []
 
 
 Source = FolderSource | HubSource

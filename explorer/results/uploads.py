@@ -11,7 +11,7 @@ from explorer.core.errors import disk_cannot_hold
 from explorer.core.work import map_steps, repeated, result_of
 from explorer.core.workers import Limit, alone
 from explorer.data.library import APART_BYTES, READ_BYTES
-from explorer.results.cache import read_outcomes, write_outcomes
+from explorer.results.outcome_files import read_outcomes, write_outcomes
 from explorer.stats.matrix import Outcomes
 from scoring.errors import KnownError
 from scoring.limits import NO_LIMITS, Limits, Step, Tell, ignore_progress

@@ -42,13 +42,15 @@ class Outcomes:
 
     files, results: of the files that could be read.
     left_out: the others, and what of them is not used.
-    version: changes when more was read of the source since.
+    refused: those of them that could not be had, and may be another time.
+    version: changes when what was read of the source does.
     """
 
     files: tuple[str, ...] = ()
     results: tuple[PairResults, ...] = ()
     left_out: tuple[Omission, ...] = ()
-    version: int = 0
+    version: str = ""
+    refused: tuple[Omission, ...] = ()
 
     def __add__(self, more: "Outcomes") -> "Outcomes":
         """Both, at this version."""

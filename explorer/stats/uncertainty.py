@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from explorer.core.caches import LruCache, read_arrays, write_arrays
-from explorer.core.work import Shared, map_steps
+from explorer.core.work import map_steps
 from explorer.data.facets import Coded
 from explorer.stats.aggregate import Missing, Ties, settled
 from explorer.stats.intervals import REPLICATES, rank_intervals, score_intervals
@@ -192,7 +192,6 @@ class Uncertainties:
         """home: what the settings call so."""
         self._folder = home / "uncertainty"
         self._known = LruCache[Uncertainty](_KEPT_IN_MEMORY)
-        self._measuring = Shared[Step, Uncertainty]()
 
     def known(self, outcomes: OutcomeMatrix, rule: Rule, **options: Any) -> Uncertainty | None:
         """What was measured of the same outcomes by the same rule; None where nothing was.
@@ -211,19 +210,15 @@ class Uncertainties:
     def measured(
         self, outcomes: OutcomeMatrix, rule: Rule, **options: Any
     ) -> Generator[Step, None, Uncertainty]:
-        """As `measure`, but what is known is not computed again, nor twice at once."""
-        key = key_of(outcomes, rule, **options)
-
-        def measuring() -> Generator[Step, None, Uncertainty]:
-            found = self.known(outcomes, rule, **options)
-            if found is None:
-                found = yield from measure(outcomes, rule, **options)
-                self._known[key] = found
-                arrays = {name: getattr(found, name) for name in _ARRAYS}
-                write_arrays(self._folder / f"{key}.npz", arrays, _KEPT_ON_DISK)
-            return found
-
-        return (yield from self._measuring.follow(key, measuring))
+        """As `measure`, but what is known is not computed again."""
+        found = self.known(outcomes, rule, **options)
+        if found is None:
+            found = yield from measure(outcomes, rule, **options)
+            key = key_of(outcomes, rule, **options)
+            self._known[key] = found
+            arrays = {name: getattr(found, name) for name in _ARRAYS}
+            write_arrays(self._folder / f"{key}.npz", arrays, _KEPT_ON_DISK)
+        return found
 
 
 def key_of(

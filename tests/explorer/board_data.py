@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from explorer.core.settings import read_settings
 from explorer.results.board import Board, BoardRow
-from explorer.results.cache import OutcomeCache
+from explorer.results.outcome_files import read_source
 from explorer.results.own import outcomes_of
 from explorer.results.published import Results, ResultsSource, read_results_folder
 from explorer.stats.matrix import OutcomeMatrix, Outcomes, outcome_matrix
@@ -137,7 +137,7 @@ def real_results(shared_data: Path) -> tuple[Results, Outcomes, OutcomeMatrix]:
     results = read_results_folder(shared_data / "reward-bench-results")
     assert results.pairs is not None
     with TemporaryDirectory() as home:
-        found = finished(OutcomeCache(Path(home)).read(results.pairs))
+        found = read_source(results.pairs, Path(home))
     return results, found, outcome_matrix(found)
 
 

@@ -15,11 +15,8 @@ from explorer.data.sources import Candidate, Sources
 from explorer.data.table import PairTable
 from explorer.reader.scene import Scenes
 from explorer.reader.state import PairsState
-from explorer.results.boards import BoardMeasuring, Boards
-from explorer.results.cache import OutcomeCache
 from explorer.results.fields import Fields
 from explorer.runs.visitors import Visitor
-from explorer.stats.uncertainty import Uncertainties
 from explorer.stores import Stores, open_stores
 from explorer.tabs.pairs.view import PairsView
 from scoring.hub.access import Hub
@@ -46,7 +43,7 @@ def scenes_of(library: Library) -> Scenes:
     """What sessions see of the pairs of a library, without results."""
     settings = Settings(home=Path("/nonexistent"), offline=True, pairs="demo")
     stores = replace(open_stores(settings), pairs=library)
-    fields = Fields(stores.results, stores.pairs, OutcomeCache(settings.home), stores.runs)
+    fields = Fields(stores.results, stores.pairs, stores.runs)
     return scenes_on(replace(stores, fields=fields))
 
 
@@ -54,8 +51,7 @@ def pairs_view_on(*tables: PairTable) -> PairsView:
     """The tab where these tables are at hand, and no results."""
     settings = Settings(home=Path("/nonexistent"), offline=True, pairs="demo")
     scenes = scenes_of(library_of(*tables))
-    measuring = BoardMeasuring(Boards(scenes.fields, Uncertainties(settings.home)))
-    return PairsView(scenes, measuring, settings)
+    return PairsView(scenes, settings)
 
 
 class Answered(dict[str, str]):

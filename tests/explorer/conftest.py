@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import gradio as gr
@@ -15,10 +16,13 @@ from explorer.core.served import launched
 from explorer.core.settings import DEMO_PAIRS, Settings
 from explorer.data.table import PairTable
 from explorer.page import build_page
+from explorer.results import library
+from explorer.results.published import Results, with_outcomes
 from explorer.stores import Stores, open_stores
 from explorer.tabs.pairs.view import PairsView
 from scoring.hub.access import Hub
 from scoring.pairs.opening import read_pairs
+from tests.conftest import PATIENCE
 from tests.explorer.browsing import scenes_on
 from tests.explorer.posting import Visitor
 from tests.hub_server import Repo, served_hub
@@ -108,8 +112,21 @@ def stores(home: Path) -> Stores:
 
 
 @pytest.fixture
+def may_read(monkeypatch: pytest.MonkeyPatch) -> Event:
+    """Results of each pair are read once it is set."""
+    may = Event()
+
+    def waited(*given: Any) -> Results:
+        assert may.wait(PATIENCE)
+        return with_outcomes(*given)
+
+    monkeypatch.setattr(library, "with_outcomes", waited)
+    return may
+
+
+@pytest.fixture
 def pairs_view(stores: Stores) -> PairsView:
-    return PairsView(scenes_on(stores), stores.measuring, stores.settings)
+    return PairsView(scenes_on(stores), stores.settings)
 
 
 @pytest.fixture(scope="module")

@@ -18,7 +18,7 @@ from explorer.tabs.pairs.view import PairsView
 from scoring.record import Run, locked, new_folder
 from scoring.results import order as pair_order
 from scoring.spec import Plan, RunFacts, ScoredPack, ScoredPair
-from tests.conftest import until
+from tests.conftest import PATIENCE, until
 from tests.explorer.board_data import coin_flips, rows_in, write_results
 from tests.explorer.browsing import answered_of, scenes_on
 
@@ -72,14 +72,14 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def stores(folder: Path, tmp_path: Path) -> Stores:
     """All is read; nothing was looked at yet."""
     stores = open_stores(Settings(tmp_path, pairs="demo", results=str(folder), offline=True))
-    list(stores.boards.measuring(None, Ranking()))
+    assert stores.results.wait_read(PATIENCE)
     return stores
 
 
 def presses(stores: Stores) -> dict[str, Callable[[], object]]:
     """Tab -> a press on it."""
     models = views_of(stores).models
-    pairs = PairsView(scenes_on(stores), stores.measuring, stores.settings)
+    pairs = PairsView(scenes_on(stores), stores.settings)
 
     def show(query: str) -> list[str]:
         _, regions = models.regions(query, Visitor())

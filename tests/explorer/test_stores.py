@@ -9,11 +9,11 @@ from explorer.stores import open_stores
 
 @pytest.fixture
 def fetched(monkeypatch: pytest.MonkeyPatch) -> list[object]:
-    """The shelves that were asked to fetch; none does."""
+    """The shelves that were asked to fetch from the network; none does."""
     shelves: list[object] = []
 
-    def fetch(sources: object) -> None:
-        shelves.append(sources)
+    def fetch(sources: object, online: bool) -> None:
+        shelves.extend([sources] if online else [])
 
     monkeypatch.setattr(Sources, "fetch", fetch)
     return shelves

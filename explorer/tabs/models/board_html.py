@@ -251,7 +251,7 @@ def bar_html(
     kinds = {type_of(each) for each in board.model_types} | {*state.types}
     count = f"{len(now.rows):,} of {counted(len(board.table), 'model', 'models')}"
     count += ", including your runs and files" if board.table["own"].any() else ""
-    if not now.unread and not len(board.table):
+    if now.seen.is_read and not len(board.table):
         notes = [
             *notes,
             (
@@ -382,7 +382,7 @@ def drawer_html(now: Ranked, link_base: str = "") -> str:
         rule=board.rule,
         wins=_wins,
         failures=failures,
-        may_open=row["opens"] or now.unread > 0,
+        may_open=row["opens"] or not now.seen.is_read,
         beside=beside,
     )
 

@@ -101,17 +101,12 @@ class Ranked:
         """What is ranked."""
         return self.seen.board
 
-    @property
-    def unread(self) -> int:
-        """Files with results of each pair that were not read yet."""
-        return self.seen.unread
-
     def rows_with_outcomes(
         self, matrix: OutcomeMatrix, most: int = MOST_BOARD_ROWS
     ) -> tuple["pd.DataFrame", list[str]]:
         """The rows that are drawn by their outcomes, and notes on the others."""
         rows = self.rows[self.rows["by_pairs"] & self.rows.index.isin(matrix.models)]
-        notes = [self.not_read] if self.unread else []
+        notes = [] if self.seen.is_read else [self.not_read]
         if without := len(self.rows) - len(rows):
             notes.append(
                 f"{counted(without, 'model is', 'models are')} not drawn, for lack of per-pair "
@@ -124,9 +119,9 @@ class Ranked:
     @property
     def not_read(self) -> str:
         """Why outcomes are missing, and what to do."""
-        if not self.unread:
+        if self.seen.is_read:
             return (
                 "These models have no per-pair results, which this chart needs. Choose another "
                 "chart or other models."
             )
-        return f"Files of per-pair results still to be read, in the background: {self.unread:,}."
+        return "The per-pair results are being read; what needs them is shown once they are."

@@ -153,7 +153,7 @@ class ModelsView:
         fetching = self.boards.library.sources.fetching
         apart = [(name, run.id, run.status, run.n_scored) for name, run in now.seen.apart.items()]
         key = (now.seen.board, now.state, tuple(apart))
-        loaded = (now.unread, *(table.id for table in self.tables()))
+        loaded = (now.seen.is_read, *(table.id for table in self.tables()))
 
         def once(region: str, *key: Hashable, write: Callable[[], str]) -> str:
             return self.written.get_or_create_once((region, *key), write)

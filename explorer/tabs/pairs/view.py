@@ -30,8 +30,6 @@ from explorer.reader.listing import reader_bar
 from explorer.reader.scene import Scene, Scenes, Shown
 from explorer.reader.state import PairsState
 from explorer.reader.tokens_view import ONLY_OWN, has_tokens, pair_tokens
-from explorer.results.board import Ranking
-from explorer.results.boards import BoardMeasuring
 from explorer.results.field import Field
 from explorer.runs.facts import facts_html
 from explorer.runs.visitors import Visitor
@@ -58,8 +56,6 @@ from explorer.tabs.pairs.slices import SliceComparison, slices_html, slices_of
 from scoring.errors import KnownError
 from scoring.limits import Step
 
-_READING = Ranking(own=False)
-"""The board whose results of each pair are read for the tab, too."""
 _KEPT_SLICES = 16
 
 
@@ -67,12 +63,11 @@ _KEPT_SLICES = 16
 class PairsView:
     """Callable from any thread.
 
-    measuring: reads published results. counts: of tokens, that visitors asked for; tokens: rewards
-    token by token, as HTML. slices: of models looked at last.
+    counts: of tokens, that visitors asked for; tokens: rewards token by token, as HTML. slices: of
+    models looked at last.
     """
 
     scenes: Scenes
-    measuring: BoardMeasuring
     settings: Settings
     counts: Jobs[Step, str] = field(default_factory=Jobs)
     tokens: Jobs[str, str] = field(default_factory=Jobs)
@@ -117,10 +112,9 @@ class PairsView:
             "verdict": if_reviewed(verdict_html),
         }
 
-    def measure(self, query: str, visitor: Visitor, _sent: Sent = NOTHING_SENT) -> str:
+    def read_results(self, query: str, _: Visitor, _sent: Sent = NOTHING_SENT) -> str:
         """Try again to read published results. Gives the same address."""
-        state, _ = read_pairs(query)
-        self.measuring.restart_measuring(self.scenes.where(state, visitor)[0], _READING)
+        self.scenes.fields.results.sources.retry(again=True)
         return query
 
     def count(self, query: str, visitor: Visitor, _sent: Sent = NOTHING_SENT) -> str:
@@ -188,7 +182,7 @@ class PairsView:
         files |= {"review.keys": self.review_keys, "kept.parquet": self.marked_pairs_file}
         files |= {f"outcomes.{form}": partial(self.outcomes_file, form) for form in FAIL_FORMATS}
         actions = {
-            "measure": self.measure,
+            "read": self.read_results,
             "count": self.count,
             "paper": self.count_as_paper,
             "stop-count": self.stop_count,
@@ -229,10 +223,8 @@ class PairsView:
         if seen.asked.model is None:
             return ""
         results_id = self.scenes.where(seen.asked, visitor)[0]
-        if not self.scenes.fields.unread(results_id):
-            return ""
-        step = self.measuring.begin(results_id, _READING)
-        refused = "" if step else self.measuring.refused(_READING, results_id)
+        library = self.scenes.fields.results
+        step, refused = library.step(results_id), library.refused(results_id, "v1")
         return render("tabs/pairs/status.html", step=step, refused=refused)
 
     def _facts(self, now: Scene) -> str:

@@ -1,4 +1,4 @@
-"""Boards of a source: bare, then measured; what was read stays, and is not read again."""
+"""Boards of a source: bare, then with the results of each pair, then measured."""
 
 import json
 import shutil
@@ -25,6 +25,7 @@ from explorer.tabs.models.state import MISSING, RULE_OPTIONS, TIES, ModelsState
 from scoring.benchmark import COUNTS
 from scoring.limits import Step
 from scoring.record import Run
+from tests.conftest import PATIENCE
 from tests.explorer.board_data import are_equal, coin_flips, row_in, rows_in, write_results
 from tests.explorer.results.test_own import run_of
 
@@ -46,11 +47,13 @@ def folder(tmp_path: Path) -> Path:
 
 
 def boards_of(folder: Path, *, public: bool = False) -> Boards:
-    """A server that was started just now, with its home beside the folder."""
+    """A server that was started just now, with its home beside the folder, once it has read."""
     settings = Settings(
         folder.parent / "home", pairs="demo", results=str(folder), offline=True, public=public
     )
-    return open_stores(settings).boards
+    boards = open_stores(settings).boards
+    assert boards.library.wait_read(PATIENCE)
+    return boards
 
 
 def measured(boards: Boards, view: Ranking = RANKING, own: object = ()) -> list[Step]:
@@ -60,27 +63,33 @@ def measured(boards: Boards, view: Ranking = RANKING, own: object = ()) -> list[
 def look_for_newer(boards: Boards) -> None:
     """As the button does."""
     boards.library.sources.retry(again=True)
-    boards.library.sources.wait(60)
+    boards.library.sources.wait(PATIENCE)
 
 
 def groups(board: Board) -> dict[str, int | None]:
     return {row.model: row.tie_group for row in rows_in(board)}
 
 
-def test_a_board_is_bare_until_it_was_measured(folder: Path) -> None:
-    boards = boards_of(folder)
+def test_a_board_is_bare_until_its_pairs_are_read_and_then_measured(
+    folder: Path, may_read: threading.Event
+) -> None:
+    settings = Settings(folder.parent / "home", pairs="demo", results=str(folder), offline=True)
+    boards = open_stores(settings).boards
+    measuring = BoardMeasuring(boards, patience=0.01)
     bare = boards.board(None, RANKING)
-    assert boards.unread(None, RANKING) == 3
     assert {row.model for row in rows_in(bare)} == set(SHARES)
     assert not any(row.by_pairs or row.paired or row.tie_group for row in rows_in(bare))
+    assert measuring.begin(None, RANKING) == Step("reading") and measuring.measured(RANKING)
+
+    may_read.set()
+    assert boards.library.wait_read(PATIENCE)
+    read = boards.board(None, RANKING)
+    assert all(row.by_pairs and not row.tie_group for row in rows_in(read))
 
     steps = measured(boards)
-    assert steps[:4] == [Step("reading", done, 3) for done in range(4)]
-    assert {step.doing for step in steps[4:]} == {"measuring"}
+    assert {step.doing for step in steps} == {"measuring"}
     assert steps[-1].done == steps[-1].total
-
     sure = boards.board(None, RANKING)
-    assert boards.unread(None, RANKING) == 0
     assert groups(sure) == {"org/best": 1, "org/alike": 1, "org/worst": 2}
     assert all(row.by_pairs and row.paired and row.best_rank for row in rows_in(sure))
     for before in rows_in(bare):
@@ -88,13 +97,15 @@ def test_a_board_is_bare_until_it_was_measured(folder: Path) -> None:
         assert after is not None and after.score == pytest.approx(before.score)
 
 
-def test_another_server_on_the_same_home_neither_reads_nor_measures(folder: Path) -> None:
+def test_another_server_on_the_same_home_neither_reads_nor_measures(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     first = boards_of(folder)
     measured(first)
+    monkeypatch.delattr("explorer.results.outcome_files.read_pair_results")
     second = boards_of(folder)
-    assert second.unread(None, RANKING) == 0
+    assert second.board(None, RANKING).has == first.board(None, RANKING).has
     assert are_equal(second.board(None, RANKING), first.board(None, RANKING))
-    assert measured(second) == []
 
 
 def test_where_nothing_is_new_measuring_again_leaves_the_boards_as_they_are(folder: Path) -> None:
@@ -105,64 +116,28 @@ def test_where_nothing_is_new_measuring_again_leaves_the_boards_as_they_are(fold
     assert boards.board(None, RANKING) is board
 
 
-def test_a_file_that_comes_later_is_read_alone(folder: Path) -> None:
+def test_a_file_that_comes_later_is_there_when_one_looks_for_newer(folder: Path) -> None:
     boards = boards_of(folder)
     measured(boards)
     late = write_results(folder.parent / "late", {"org/late": coin_flips(0.5)})
     shutil.move(late / PAIRS / "0000.json", folder / PAIRS / "late.json")
-    assert boards.unread(None, RANKING) == 0
     look_for_newer(boards)
-    assert boards.unread(None, RANKING) == 1
-    assert measured(boards)[0] == Step("reading", 3, 4)
+    measured(boards)
     assert groups(boards.board(None, RANKING)).keys() == {*SHARES, "org/late"}
 
 
-def test_a_stop_keeps_what_was_read(folder: Path) -> None:
+def test_a_folder_that_vanishes_leaves_what_was_read(folder: Path) -> None:
     boards = boards_of(folder)
-    assert not any(row.by_pairs for row in rows_in(boards.board(None, RANKING)))
-    steps = boards.measuring(None, RANKING)
-    assert [next(steps), next(steps)] == [Step("reading", 0, 3), Step("reading", 1, 3)]
-    steps.close()
-    for again in (boards, boards_of(folder)):
-        assert again.unread(None, RANKING) == 2
-        by_pairs = [row.model for row in rows_in(again.board(None, RANKING)) if row.by_pairs]
-        assert by_pairs == ["org/best"]
-    assert measured(boards)[0] == Step("reading", 1, 3)
+    shutil.rmtree(folder)
+    look_for_newer(boards)
+    assert "There is no folder" in boards.library.sources.refused
     assert all(row.by_pairs for row in rows_in(boards.board(None, RANKING)))
 
 
-def test_what_was_seen_during_a_reading_is_not_shown_after_it(folder: Path) -> None:
-    boards = boards_of(folder)
-    reading = boards.measuring(None, RANKING)
-    assert next(reading) == Step("reading", 0, 3)
-    boards.board(None, RANKING)  # somebody else looks meanwhile
-    list(reading)
-    assert all(row.tie_group for row in rows_in(boards.board(None, RANKING)))
-
-
-def test_a_folder_that_vanishes_leaves_its_accuracies(folder: Path) -> None:
-    boards = boards_of(folder)
-    shutil.rmtree(folder)
-    assert measured(boards) == []
-    board = boards.board(None, RANKING)
-    assert len(rows_in(board)) == 3 and not any(row.by_pairs for row in rows_in(board))
-
-
-def test_a_folder_that_vanishes_while_it_is_read_is_no_error(folder: Path) -> None:
-    boards = boards_of(folder)
-    reading = boards.measuring(None, RANKING)
-    next(reading)
-    next(reading)
-    shutil.rmtree(folder)
-    assert list(reading)
-    assert len(rows_in(boards.board(None, RANKING))) == 3
-
-
-def test_a_broken_file_is_not_unread_for_ever(folder: Path) -> None:
+def test_a_broken_file_leaves_the_others(folder: Path) -> None:
     (folder / PAIRS / "0001.json").write_text("{")
     boards = boards_of(folder)
     measured(boards)
-    assert boards.unread(None, RANKING) == 0
     assert {row.model: row.by_pairs for row in rows_in(boards.board(None, RANKING))} == {
         "org/best": True, "org/alike": False, "org/worst": True,
     }  # fmt: skip
@@ -181,25 +156,18 @@ def test_ties_and_missing_results_have_boards_of_their_own(folder: Path) -> None
 
 def test_prior_sets_have_no_outcomes_to_read(folder: Path) -> None:
     boards, prior = boards_of(folder), Ranking("prior")
-    assert boards.unread(None, prior) == 0
     assert measured(boards, prior) == []
     assert rows_in(boards.board(None, prior)) == []
 
 
-def test_a_source_with_accuracies_of_one_benchmark_alone_is_not_read_for_the_other(
-    folder: Path,
-) -> None:
+def test_what_is_not_used_is_told_beside_the_benchmark_that_a_source_is_of(folder: Path) -> None:
+    (folder / PAIRS / "0001.json").write_text("{")
     boards, second = boards_of(folder), Ranking("v2")
-    assert (boards.unread(None, second), measured(boards, second)) == (0, [])
-    assert boards.unread(None, RANKING) == 3
+    assert measured(boards, second) == []
     bundled = rows_in(boards.board(None, second))
     assert len(bundled) == 140 and not any(row.by_pairs for row in bundled)
     assert boards.seen(None, second).left_out == ()
-
-
-def test_a_source_without_accuracies_is_read_for_any_benchmark(folder: Path) -> None:
-    shutil.rmtree(folder / "eval-set")
-    assert boards_of(folder).unread(None, Ranking("v2")) == 3
+    assert len(boards.seen(None, RANKING).left_out) == 1
 
 
 @pytest.mark.parametrize("change", ["gone", "other"])
@@ -218,33 +186,32 @@ def test_a_file_that_goes_or_changes_counts_no_more(folder: Path, change: str) -
 
 
 def test_what_of_the_pairs_is_not_used_is_told(folder: Path) -> None:
-    boards = boards_of(folder)
     (folder / PAIRS / "notes.txt").write_text("stray")
-    assert [str(each) for each in boards.seen(None, RANKING).left_out] == [
-        "eval-set-scores/org/notes.txt: no JSON file"
-    ]
     (folder / PAIRS / "0001.json").write_text("{")
-    measured(boards)
+    boards = boards_of(folder)
     files = [each.file for each in boards.seen(None, RANKING).left_out]
     assert files == ["eval-set-scores/org/0001.json", "eval-set-scores/org/notes.txt"]
-    assert boards.refused(None, RANKING) == []
+    assert BoardMeasuring(boards).refused(RANKING) == ""
 
 
 @pytest.mark.parametrize("lost", [["0001.json"], ["0000.json", "0001.json", "0002.json"]])
-def test_files_that_cannot_be_had_are_told_though_the_progress_is_whole(
+def test_files_that_cannot_be_had_are_told_and_had_when_one_tries_again(
     folder: Path, lost: list[str]
 ) -> None:
-    boards = boards_of(folder)
-    reading = boards.measuring(None, RANKING)
-    next(reading)
     for name in lost:
         (folder / PAIRS / name).rename(folder / name)
         (folder / PAIRS / name).symlink_to(folder / "nothing")
-    assert Step("reading", 3, 3) in list(reading)
+    boards = boards_of(folder)
+    measuring = BoardMeasuring(boards)
     names = [f"eval-set-scores/org/{name}" for name in lost]
-    for told in (boards.refused(None, RANKING), boards.seen(None, RANKING).left_out):
-        assert [each.file for each in told] == names
-        assert "it cannot be opened" in told[0].reason
+    assert [each.file for each in boards.seen(None, RANKING).left_out] == names
+    assert measuring.refused(RANKING).startswith(f"{names[0]}: it cannot be opened")
+    for name in lost:
+        (folder / name).replace(folder / PAIRS / name)
+    measuring.restart_measuring(None, RANKING)
+    boards.library.sources.wait(PATIENCE)
+    assert measuring.refused(RANKING) == ""
+    assert all(row.by_pairs for row in rows_in(boards.board(None, RANKING)))
 
 
 def test_only_the_last_boards_stay_in_memory(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -300,7 +267,7 @@ WHOLE = tuple(subset for subset, n in COUNTS.items() for _ in range(n))
 
 
 @pytest.fixture
-def whole(tmp_path: Path) -> Path:
+def all_pairs(tmp_path: Path) -> Path:
     """Three models' results of as many pairs as RewardBench has."""
     flips = {
         model: coin_flips(share, len(WHOLE), at) for at, (model, share) in enumerate(SHARES.items())
@@ -315,9 +282,9 @@ def run_of_all(folder: Path) -> Run:
     return run_of(folder.parent / "home" / "runs", {**of_pairs})
 
 
-def test_an_own_run_of_all_pairs_leaves_ranks_and_ties_to_the_published(whole: Path) -> None:
-    boards = boards_of(whole)
-    run_of_all(whole)
+def test_an_own_run_of_all_pairs_leaves_ranks_and_ties_to_the_published(all_pairs: Path) -> None:
+    boards = boards_of(all_pairs)
+    run_of_all(all_pairs)
     measured(boards)
     alone, board = boards.board(None, Ranking(own=False)), boards.board(None, RANKING)
     assert groups(alone) == {"org/best": 1, "org/alike": 1, "org/worst": 2}
@@ -327,8 +294,8 @@ def test_an_own_run_of_all_pairs_leaves_ranks_and_ties_to_the_published(whole: P
     assert not any("tie groups leave them out" in remark for remark in board.remarks)
 
 
-def test_an_own_run_has_the_intervals_of_the_score_tab_measured_or_not(whole: Path) -> None:
-    run, boards = run_of_all(whole), boards_of(whole)
+def test_an_own_run_has_the_intervals_of_the_score_tab_measured_or_not(all_pairs: Path) -> None:
+    run, boards = run_of_all(all_pairs), boards_of(all_pairs)
     known = run_intervals(run.rows(), run.facts)
     for _ in range(2):
         [mine] = [row for row in rows_in(boards.board(None, RANKING)) if row.own]
@@ -339,7 +306,8 @@ def test_an_own_run_has_the_intervals_of_the_score_tab_measured_or_not(whole: Pa
         measured(boards)
 
 
-def test_own_runs_are_shown_before_anything_was_read(folder: Path) -> None:
+def test_own_runs_are_shown_where_nothing_is_read(folder: Path) -> None:
+    shutil.rmtree(folder / "eval-set-scores")
     boards = boards_of(folder)
     run_of(folder.parent / "home" / "runs", REWARDS)
     board = boards.board(None, RANKING)
@@ -403,8 +371,7 @@ class Watched(Boards):
 @pytest.fixture
 def boards(folder: Path) -> Watched:
     """A server that was started just now, with nothing in its home."""
-    settings = Settings(folder.parent / "home", pairs="demo", results=str(folder), offline=True)
-    return Watched(open_stores(settings).boards)
+    return Watched(boards_of(folder))
 
 
 def test_who_asks_first_gets_a_measured_board(boards: Watched) -> None:
@@ -473,19 +440,11 @@ def test_many_who_ask_at_once_start_one_measurement_of_each_board(boards: Watche
     assert Counter(boards.views) == Counter(views)
 
 
-def test_what_cannot_be_read_is_told_and_not_tried_at_every_call(
-    boards: Watched, folder: Path
+def test_what_cannot_be_measured_is_told_and_not_tried_at_every_call(
+    boards: Watched, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    boards.may_go_on.clear()
+    monkeypatch.setattr("explorer.stats.uncertainty.MOST_PAIRS", 2)
     measuring = BoardMeasuring(boards, patience=600)
-    with ThreadPoolExecutor(1) as pool:
-        asked = pool.submit(measuring.measured, PUBLISHED)
-        while not boards.views:
-            time.sleep(0.01)
-        shutil.rmtree(folder / "eval-set-scores")
-        boards.may_go_on.set()
-        assert asked.result() is None
-    assert measuring.refused(PUBLISHED) == str(boards.refused(None, PUBLISHED)[0])
-    assert [measuring.measured(PUBLISHED) for _ in range(5)] == [None] * 5 and boards.views == [
-        PUBLISHED
-    ]
+    assert [measuring.measured(PUBLISHED) for _ in range(5)] == [None] * 5
+    assert "measured on 2 pairs at most" in measuring.refused(PUBLISHED)
+    assert boards.views == [PUBLISHED]

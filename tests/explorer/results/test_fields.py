@@ -14,11 +14,10 @@ from explorer.data.sources import Candidate, Sources
 from explorer.data.table import PairTable
 from explorer.reader.scene import ScenePairs, scene
 from explorer.reader.state import PairsState
-from explorer.results.cache import OutcomeCache
 from explorer.results.field import Field
 from explorer.results.fields import Fields
 from explorer.results.library import ResultsLibrary
-from explorer.results.published import read_results_folder
+from explorer.results.published import read_results_folder, with_outcomes
 from explorer.results.uploads import model_of_uploaded
 from explorer.runs.running import Runs
 from explorer.stores import Stores, open_stores
@@ -53,20 +52,17 @@ def fields_on(
     folder: Path,
     home: Path,
     *tables: PairTable,
-    read: bool = True,
     dataset: str | None = TABLE.id,
 ) -> Fields:
     """dataset: what the owner says that results without texts are of."""
     settings, hub = Settings(home=home, offline=True), Hub(offline=True)
-    sources = Sources([Candidate("results", lambda: read_results_folder(folder, dataset))], hub)
+    read = with_outcomes(read_results_folder(folder, dataset), home)
+    sources = Sources([Candidate("results", lambda: read)], hub)
     results = ResultsLibrary(sources, Limits())
     library = Library(Sources([Candidate("first", lambda: tables[0])], hub), hub, settings)
     for table in tables[1:]:
         library._opened[table.id] = table
-    fields = Fields(results, library, OutcomeCache(home), Runs(settings, hub))
-    if read:
-        assert list(fields.reading(None))
-    return fields
+    return Fields(results, library, Runs(settings, hub))
 
 
 def models(found: Sequence[Field]) -> list[tuple[tuple[str, ...], bool]]:
@@ -138,27 +134,6 @@ def test_results_without_texts_are_of_the_pairs_alone_that_their_owner_names(
     field = fields.of("m", None, TABLE.id, [])
     assert not field.has_texts
     assert "They are of allenai/reward-bench:filtered" in field.match_description("m")
-
-
-def test_nothing_is_read_unasked_and_unread_files_are_counted(tmp_path: Path) -> None:
-    write(tmp_path, "m", [1, 0, 1])
-    write(tmp_path, "broken", [])
-    fields = fields_on(tmp_path, tmp_path / "home", TABLE, read=False)
-    assert (fields.all(None, None, []), fields.unread(None)) == ((), 2)
-    assert fields.largest(None, None, []).matrix.models == ()
-    list(fields.reading(None))
-    assert (len(fields.all(None, None, [])), fields.unread(None)) == (1, 0)
-
-
-def test_a_file_that_cannot_be_had_is_told(tmp_path: Path) -> None:
-    write(tmp_path, "m", [1, 0, 1])
-    fields = fields_on(tmp_path, tmp_path / "home", TABLE, read=False)
-    reading = fields.reading(None)
-    next(reading)
-    (tmp_path / "eval-set-scores" / "m.json").unlink()
-    (tmp_path / "eval-set-scores" / "m.json").symlink_to(tmp_path / "nothing")
-    list(reading)
-    assert [each.file for each in fields.refused(None)] == ["eval-set-scores/m.json"]
 
 
 @pytest.mark.parametrize("model", ["gone", "", None, 5, ["m"], "\ud800"])

@@ -201,7 +201,8 @@ def test_both_of_upstreams_datasets_are_read(put_in_cache: PutInCache) -> None:
     put_in_cache("allenai/reward-bench-2-results", {"eval-set/org/n.json": v2})
     both = Upstream(Hub(offline=True)).read(local_only=True)
     assert (both.benchmarks(), both.remarks) == (("v1", "v2", "prior"), ())
-    assert both.pairs_of("v2") is both.second_pairs is not both.pairs_of("v1")
+    assert both.pairs is not None and both.second_pairs is not None
+    assert both.pairs.id != both.second_pairs.id
 
 
 def accuracies(model: str, subset: str, share: float = 0.5) -> Repo:

@@ -17,6 +17,7 @@ from explorer.results.published import (
     model_url,
     read_results_folder,
     read_snapshot,
+    with_outcomes,
     with_second,
 )
 from explorer.stats.rules import PRIOR_PAIRS
@@ -324,7 +325,9 @@ def test_a_folder_has_all_benchmarks_and_says_where_its_pairs_are(tmp_path: Path
     results = read_results_folder(tmp_path)
     assert results.benchmarks() == ("v1", "v2", "prior")
     assert results.of("prior")["org/m"].accuracies == {"shp": 0.75}
-    assert results.pairs_of("v1") is results.pairs_of("v2") is results.pairs
+    assert not results.is_read
+    read = with_outcomes(results, tmp_path / "home")
+    assert read.is_read and read.outcomes_of("v1") is read.outcomes_of("v2")
     assert "1 model." in results.caption
 
 

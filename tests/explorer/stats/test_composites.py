@@ -3,13 +3,12 @@ from pathlib import Path
 
 import numpy as np
 
-from explorer.results.cache import OutcomeCache
+from explorer.results.outcome_files import read_source
 from explorer.results.sources import FolderSource
 from explorer.stats.aggregate import composites
 from explorer.stats.matrix import Outcomes
 from scoring.results.order import PairOrder
 from scoring.results.pairs import PairResults, Ragged
-from tests.explorer.board_data import finished
 
 ROWS = [("ref:1", 1, [2, 0.5, 0.1]), ("tied:1", 3, [2, 1.8, 1.9, 0.5, 0.1])]
 
@@ -58,8 +57,8 @@ def test_of_a_file_that_was_kept_it_is_the_same_to_the_last_digit(tmp_path: Path
     }
     file.parent.mkdir(parents=True)
     file.write_text(json.dumps(values))
-    finished(OutcomeCache(tmp_path / "home").read(source := FolderSource(tmp_path / "source")))
-    kept = OutcomeCache(tmp_path / "home").known(source)
+    source = FolderSource(tmp_path / "source")
+    _, kept = (read_source(source, tmp_path / "home") for _ in range(2))
     assert composites(kept)["a"]["Ties"].accuracy == FIXTURE_A
 
 

@@ -1,4 +1,3 @@
-import threading
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -199,40 +198,6 @@ def computed(monkeypatch: pytest.MonkeyPatch) -> list[OutcomeMatrix]:
 
     monkeypatch.setattr(uncertainty, "measure", counted)
     return matrices
-
-
-def test_of_8_who_ask_at_once_one_computes(tmp_path: Path, computed: list[OutcomeMatrix]) -> None:
-    cache, matrix, found = Uncertainties(tmp_path), random_matrix(20), list[Uncertainty]()
-    work = cache.measured(matrix, V1)
-    first = next(work)
-    other = cache.measured(matrix, V1)
-    assert next(other).done >= first.done  # how far it is
-    other.close()
-
-    def ask() -> None:
-        found.append(finished(cache.measured(matrix, V1)))
-
-    threads = [threading.Thread(target=ask) for _ in range(7)]
-    for thread in threads:
-        thread.start()
-    found.append(finished(work))
-    for thread in threads:
-        thread.join()
-    assert len(computed) == 1 and len(found) == 8
-    assert all(each is found[0] for each in found)
-
-
-def test_what_somebody_gave_up_another_computes(
-    tmp_path: Path, computed: list[OutcomeMatrix]
-) -> None:
-    cache, matrix = Uncertainties(tmp_path), random_matrix()
-    stopped = cache.measured(matrix, V1)
-    next(stopped)
-    stopped.close()
-    abandoned = cache.measured(matrix, V1)
-    next(abandoned)
-    assert finished(cache.measured(matrix, V1)).models == matrix.models
-    assert len(computed) == 2, "what was abandoned, but not closed, is gone on with"
 
 
 # Which pairs go together

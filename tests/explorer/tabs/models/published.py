@@ -75,7 +75,7 @@ def pairs_beside(models: ModelsView) -> PairsView:
     """The Pairs tab of the same server."""
     settings, fields = models.settings, models.fields
     counter = TokenCounter(settings.home, Hub(offline=True), settings.model_policy)
-    return PairsView(Scenes(fields.tables, counter, fields), models.measuring, settings)
+    return PairsView(Scenes(fields.tables, counter, fields), settings)
 
 
 def write_run(

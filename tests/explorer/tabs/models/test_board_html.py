@@ -353,8 +353,8 @@ def test_notes_on_an_address_are_text_and_own_runs_are_counted() -> None:
 def test_that_there_are_no_results_of_a_benchmark_is_said() -> None:
     board = build_board(NOTHING, "v2")
     assert "No results for the rule RewardBench 2" in reading(bar_of(board)).words
-    unread = bar_html(ranked(board, VIEW, unread=3), VIEW, NOTHING, (), "")
-    assert "No results for" not in unread + bar_of(hostile_board())
+    reading_them = bar_html(ranked(board, VIEW, is_read=False), VIEW, NOTHING, (), "")
+    assert "No results for" not in reading_them + bar_of(hostile_board())
 
 
 def test_pinned_models_are_compared_that_have_outcomes() -> None:
@@ -517,7 +517,7 @@ def test_a_rank_interval_is_explained_where_it_is_narrower_than_the_tie_group() 
     assert share_group(tied, "best", "alike") and not share_group(tied, "best", "last")
     assert not share_group(board, "best", "alike") and not share_group(tied, "best", "gone")
     assert "Its results for each pair are not here" in words
-    assert "Its results for each pair are not here" not in drawer_of(tied, "alike", unread=1)
+    assert "Its results for each pair are not here" not in drawer_of(tied, "alike", is_read=False)
 
 
 def test_beside_a_drawer_columns_give_way() -> None:

@@ -51,11 +51,11 @@ def scene_of(
     matrix: OutcomeMatrix | None,
     board: Board | None = None,
     tables: Sequence[PairTable] = (),
-    unread: int = 0,
+    is_read: bool = True,
 ) -> Ranked:
     board = board or build_board(NOTHING, "v1", outcomes=matrix)
     rows = visible_rows(board, state)
-    return Ranked(state, BoardView(board, matrix, unread), rows, lambda: tables)
+    return Ranked(state, BoardView(board, matrix, is_read), rows, lambda: tables)
 
 
 @dataclass(frozen=True)
@@ -244,17 +244,13 @@ def test_length_bias_is_of_the_first_benchmark(benchmark: Any) -> None:
 
 
 @pytest.mark.parametrize("chart", ["length", "agreement"])
-def test_results_that_were_not_read_are_asked_for(chart: ChartName, matrix: OutcomeMatrix) -> None:
+def test_results_that_are_being_read_are_waited_for(chart: ChartName) -> None:
     board = build_board(read_snapshot(), "v1")
-    shown = drawn_of(scene_of(ModelsState(chart=chart), None, board, unread=7))
+    shown = drawn_of(scene_of(ModelsState(chart=chart), None, board, is_read=False))
     assert shown.plot is None
-    assert "in the background: 7" in told(shown)[1]
+    assert "are being read" in told(shown)[1]
     shown = drawn_of(scene_of(ModelsState(chart=chart), None, board))
     assert "no per-pair results" in told(shown)[1]
-    part = scene_of(ModelsState(chart=chart), matrix, tables=[benchmark_table()], unread=7)
-    assert figure_of(drawn_of(part)) and any(
-        "background: 7" in each for each in told(drawn_of(part))
-    )
 
 
 @pytest.mark.parametrize("chart", ["length", "agreement"])

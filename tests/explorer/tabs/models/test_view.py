@@ -9,6 +9,7 @@ from dataclasses import replace
 from functools import partial
 from io import BytesIO, StringIO
 from pathlib import Path
+from threading import Event
 from urllib.parse import quote_plus
 
 import pyarrow.parquet as pq
@@ -152,11 +153,12 @@ def test_files_that_made_room_are_gone_and_said_to_be(
 
 
 def test_status_is_looked_at_again_while_a_board_is_measured_and_not_after(
-    published: Path, tmp_path: Path
+    published: Path, tmp_path: Path, may_read: Event
 ) -> None:
     models = open_models(tmp_path / "home", published)
     now = written(models, "?tab=models")
     assert "data-refresh" in now["status"] and "Tie group" not in now["table"]
+    may_read.set()
     assert not any("data-refresh" in html for name, html in now.items() if name != "status")
     after = measured(models, "?tab=models")
     assert after["status"].strip() == "" and "Tie group" in after["table"]

@@ -6,6 +6,7 @@ import logging
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from threading import Event
 from typing import Any
 from urllib.parse import quote_plus
 
@@ -124,8 +125,8 @@ def test_a_private_run_is_to_others_as_one_that_is_gone(published: Path, tmp_pat
         view.as_view().files["outcomes.csv"](f"model={quote_plus(name)}", STRANGER, "")
 
 
-def test_a_model_of_the_board_is_offered_at_once_and_read_when_it_is_asked_for(
-    tmp_path: Path, demo: PairTable
+def test_a_model_of_the_board_is_offered_at_once_and_shown_when_it_is_read(
+    tmp_path: Path, demo: PairTable, may_read: Event
 ) -> None:
     subsets = [demo.subset_of(row) for row in range(len(demo))]
     flips = {name: coin_flips(0.7, len(demo), seed) for seed, name in enumerate(("org/a", "org/b"))}
@@ -134,12 +135,13 @@ def test_a_model_of_the_board_is_offered_at_once_and_read_when_it_is_asked_for(
         tmp_path, pairs="demo", results=str(results), results_of=OF_DEMO, offline=True
     )
     stores = open_stores(settings)
-    view = PairsView(scenes_on(stores), stores.measuring, settings)
+    view = PairsView(scenes_on(stores), settings)
     assert all(f'value="{name}"' in answered_of(view)["head"] for name in flips)
     asked = "model=org/b&show=all&q=the"
     first = answered_of(view, asked)
     assert "data-refresh" in first["status"]
     assert first.state == PairsState(model="org/b", kind="all", words="the")
+    may_read.set()
     until(lambda: not answered_of(view, asked)["status"])
     shown = answered_of(view, asked)
     assert replace(shown.state, source="") == first.state
@@ -197,7 +199,7 @@ def test_token_rewards_are_shown_to_who_asked_for_them(
 def test_tokens_are_counted_when_that_is_asked_for_and_then_drawn(
     stores: Stores, demo: PairTable
 ) -> None:
-    view = PairsView(scenes_on(stores), stores.measuring, stores.settings)
+    view = PairsView(scenes_on(stores), stores.settings)
     asked = "panel=lengths&unit=tokens&tokenizer=demo&chart=prompt"
     shown = answered_of(view, asked)
     assert "have not been counted" in shown["main"] and "data-plot" not in shown["main"]

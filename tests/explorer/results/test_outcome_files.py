@@ -1,7 +1,6 @@
-"""Result files of each pair are read once, kept, resumed, and put into one matrix."""
+"""Result files of each pair are read once, kept, and put into one matrix."""
 
 import json
-import threading
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,8 +11,8 @@ import numpy as np
 import pytest
 
 from explorer.data.table import PairTable
-from explorer.results import cache as outcome_cache
-from explorer.results.cache import OutcomeCache
+from explorer.results import outcome_files
+from explorer.results.outcome_files import read_source
 from explorer.results.sources import FolderSource, HubSource, Source
 from explorer.stats.matrix import (
     Outcomes,
@@ -23,9 +22,8 @@ from explorer.stats.matrix import (
     usual_order,
 )
 from scoring.hub.access import Hub, HubId
-from scoring.limits import Step
+from scoring.limits import Step, Tell, ignore_progress
 from scoring.results.pairs import PairResults, read_pair_results
-from tests.conftest import PATIENCE
 from tests.hub_server import Repo
 
 SUBSETS = ["a", "a", "b", "b"]
@@ -62,13 +60,15 @@ class Done:
     steps: list[Step]
 
 
-def finished(cache: OutcomeCache, source: Source) -> Done:
-    reading, steps = cache.read(source), []
-    while True:
-        try:
-            steps.append(next(reading))
-        except StopIteration as end:
-            return Done(end.value, steps)
+def finished(home: Path, source: Source, tell: Tell = ignore_progress) -> Done:
+    """tell: is told each step, too."""
+    steps: list[Step] = []
+
+    def told(step: Step) -> None:
+        steps.append(step)
+        tell(step)
+
+    return Done(read_source(source, home, told), steps)
 
 
 def models(found: Outcomes) -> list[str]:
@@ -84,13 +84,13 @@ def read_files(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         names.append(name)
         return read_pair_results(path, name)
 
-    monkeypatch.setattr(outcome_cache, "read_pair_results", read)
+    monkeypatch.setattr(outcome_files, "read_pair_results", read)
     return names
 
 
 @pytest.fixture
-def cache(tmp_path: Path) -> OutcomeCache:
-    return OutcomeCache(tmp_path / "home")
+def home(tmp_path: Path) -> Path:
+    return tmp_path / "home"
 
 
 def kept(tmp_path: Path) -> list[Path]:
@@ -104,15 +104,15 @@ ABC = {name: result_file(name.removesuffix(".json")) for name in ("a.json", "b.j
 
 
 def test_files_are_read_one_by_one_and_the_second_time_not_at_all(
-    tmp_path: Path, cache: OutcomeCache, read_files: list[str]
+    tmp_path: Path, home: Path, read_files: list[str]
 ) -> None:
     source = put(tmp_path, ABC)
-    done = finished(cache, source)
-    assert done.steps == [Step("reading", number, 3) for number in range(4)]
+    done = finished(home, source)
+    assert done.steps == [Step("reading", number, 3) for number in range(3)]
     assert models(done.found) == ["a", "b", "c"]
     assert read_files == [f"eval-set-scores/{name}" for name in ABC]
-    again = finished(OutcomeCache(tmp_path / "home"), FolderSource(tmp_path))
-    assert again.steps == [Step("reading", 3, 3)]
+    again = finished(home, FolderSource(tmp_path))
+    assert again.steps == []
     assert len(read_files) == 3
     for old, new in zip(done.found.results, again.found.results, strict=True):
         assert (old.model, old.model_type, old.notes) == (new.model, new.model_type, new.notes)
@@ -124,15 +124,15 @@ def test_files_are_read_one_by_one_and_the_second_time_not_at_all(
             assert getattr(old, name).dtype == getattr(new, name).dtype
 
 
-def test_scores_of_the_second_benchmark_are_kept(tmp_path: Path, cache: OutcomeCache) -> None:
+def test_scores_of_the_second_benchmark_are_kept(tmp_path: Path, home: Path) -> None:
     scores: dict[str, Any] = {
         "scores": [[1.0, 2.0], [], [3.0], [None]],
         "num_correct": [1, 1, 1, 1],
         "id": None,
     }
     source = put(tmp_path, {"a.json": result_file("a", scores_chosen=None, **scores)})
-    for each in (cache, OutcomeCache(tmp_path / "home")):
-        (result,) = finished(each, source).found.results
+    for _ in range(2):
+        (result,) = finished(home, source).found.results
         assert result.scores is not None
         assert result.scores.offsets.tolist() == [0, 2, 2, 3, 4]
         assert result.scores.values.tolist()[:3] == [1.0, 2.0, 3.0]
@@ -143,44 +143,28 @@ def test_scores_of_the_second_benchmark_are_kept(tmp_path: Path, cache: OutcomeC
         np.testing.assert_array_equal(decisive, [[1, *[np.nan] * 3], [2, *[np.nan] * 3]])
 
 
-def test_what_was_read_before_a_stop_is_kept(
-    tmp_path: Path, cache: OutcomeCache, read_files: list[str]
-) -> None:
-    source = put(tmp_path, ABC)
-    reading = cache.read(source)
-    assert [next(reading).done for _ in range(3)] == [0, 1, 2]
-    reading.close()
-    later = OutcomeCache(tmp_path / "home")
-    assert models(later.known(source)) == ["a", "b"]
-    assert finished(later, source).steps[0] == Step("reading", 2, 3)
-    assert len(read_files) == 3
-    assert len(kept(tmp_path)) == 1
-
-
 def test_only_a_file_that_changed_is_read_again(
-    tmp_path: Path, cache: OutcomeCache, read_files: list[str]
+    tmp_path: Path, home: Path, read_files: list[str]
 ) -> None:
     source = put(tmp_path, ABC)
-    finished(cache, source)
+    finished(home, source)
     newer = put(tmp_path, {"b.json": result_file("b", [0, 0, 0, 0.5])})
     (tmp_path / "eval-set-scores" / "c.json").unlink()
-    assert models(cache.known(source)) == ["a", "b", "c"]
-    assert models(cache.known(newer)) == ["a"]
     source = newer
-    for each in (cache, OutcomeCache(tmp_path / "home")):
-        found = finished(each, source).found
+    for _ in range(2):
+        found = finished(home, source).found
         assert models(found) == ["a", "b"]
         assert found.results[1].results.tolist() == [0, 0, 0, 0.5]
     assert len(read_files) == 4
 
 
 def test_a_file_that_cannot_be_read_is_listed_and_not_read_again(
-    tmp_path: Path, cache: OutcomeCache, read_files: list[str]
+    tmp_path: Path, home: Path, read_files: list[str]
 ) -> None:
     bad = {"x.json": b"{", "y.json": result_file("y", [2, 0, 0, 0]), "z.png": b""}
     source = put(tmp_path, {**ABC, **bad})
-    for each in (cache, OutcomeCache(tmp_path / "home")):
-        found = finished(each, source).found
+    for _ in range(2):
+        found = finished(home, source).found
         assert models(found) == ["a", "b", "c"]
         assert [str(item).partition(" (")[0][:80] for item in found.left_out] == [
             "eval-set-scores/x.json: it is no whole JSON: Expecting property name enclosed in",
@@ -191,25 +175,28 @@ def test_a_file_that_cannot_be_read_is_listed_and_not_read_again(
 
 
 def test_a_file_that_vanished_since_it_was_listed_is_listed_and_asked_for_again(
-    tmp_path: Path, cache: OutcomeCache
+    tmp_path: Path, home: Path
 ) -> None:
+    file = tmp_path / "eval-set-scores" / "b.json"
+
+    def lose(step: Step) -> None:
+        if file.exists():
+            file.rename(tmp_path / "b.json")
+
     source = put(tmp_path, ABC)
-    reading = cache.read(source)
-    next(reading)
-    lost = (tmp_path / "eval-set-scores" / "b.json").rename(tmp_path / "b.json")
-    *_, done = iter(reading)
-    assert done == Step("reading", 3, 3)
-    assert models(cache.known(source)) == ["a", "c"]
-    lost.rename(tmp_path / "eval-set-scores" / "b.json")
-    assert models(finished(cache, source).found) == ["a", "b", "c"]
+    found = finished(home, source, lose).found
+    assert models(found) == ["a", "c"]
+    assert [each.file for each in found.refused] == ["eval-set-scores/b.json"]
+    (tmp_path / "b.json").rename(file)
+    assert models(finished(home, source).found) == ["a", "b", "c"]
 
 
 @pytest.mark.parametrize("damage", ["cut", "empty", "flipped", "other"])
 def test_a_broken_cache_is_ignored_and_made_anew(
-    damage: str, tmp_path: Path, cache: OutcomeCache, read_files: list[str]
+    damage: str, tmp_path: Path, home: Path, read_files: list[str]
 ) -> None:
     source = put(tmp_path, ABC)
-    finished(cache, source)
+    finished(home, source)
     (part,) = kept(tmp_path)
     content = part.read_bytes()
     part.write_bytes(
@@ -220,88 +207,36 @@ def test_a_broken_cache_is_ignored_and_made_anew(
             "other": b"PAR1 no table PAR1",
         }[damage]
     )
-    later = OutcomeCache(tmp_path / "home")
-    assert models(finished(later, source).found) == ["a", "b", "c"]
+    for _ in range(2):
+        assert models(finished(home, source).found) == ["a", "b", "c"]
     assert len(read_files) == 6
-    assert part not in kept(tmp_path)
-    assert models(OutcomeCache(tmp_path / "home").known(source)) == ["a", "b", "c"]
 
 
-def test_a_disk_that_refuses_costs_only_time(tmp_path: Path) -> None:
-    (tmp_path / "home").write_text("in the way")
+def test_a_disk_that_refuses_costs_only_time(tmp_path: Path, home: Path) -> None:
+    home.write_text("in the way")
     source = put(tmp_path, ABC)
-    assert models(finished(OutcomeCache(tmp_path / "home"), source).found) == ["a", "b", "c"]
+    assert models(finished(home, source).found) == ["a", "b", "c"]
 
 
-def test_sources_do_not_mix(tmp_path: Path, cache: OutcomeCache) -> None:
+def test_sources_do_not_mix(tmp_path: Path, home: Path) -> None:
     source = put(tmp_path / "one", ABC)
     other = put(tmp_path / "two", {"e.json": result_file("e")})
-    assert models(finished(cache, source).found) == ["a", "b", "c"]
-    assert models(finished(cache, other).found) == ["e"]
-    assert models(finished(cache, FolderSource(tmp_path / "three")).found) == []
-
-
-def test_several_readers_share_the_work(
-    tmp_path: Path, cache: OutcomeCache, read_files: list[str]
-) -> None:
-    source = put(tmp_path, {f"{n:02}.json": result_file(f"m{n}") for n in range(30)})
-    found: list[Outcomes] = []
-    threads = [
-        threading.Thread(target=lambda: found.append(finished(cache, source).found))
-        for _ in range(4)
-    ]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert [len(each.results) for each in found] == [30] * 4
-    assert len(read_files) == 30
-
-
-class Slow(FolderSource):
-    """A folder that gives its files when it is told to."""
-
-    def __init__(self, root: Path) -> None:
-        super().__init__(root)
-        self.asked, self.given = threading.Event(), threading.Event()
-
-    def path(self, name: str) -> Path:
-        self.asked.set()
-        assert self.given.wait(PATIENCE)
-        return super().path(name)
-
-
-def test_while_a_file_is_had_nobody_else_waits_and_who_wants_it_can_stop(
-    tmp_path: Path, cache: OutcomeCache, read_files: list[str]
-) -> None:
-    put(tmp_path, ABC)
-    slow = Slow(tmp_path)
-    reader = threading.Thread(target=finished, args=(cache, slow))
-    reader.start()
-    try:
-        assert slow.asked.wait(PATIENCE)
-        assert (cache.unread(slow), models(cache.known(slow))) == (3, [])
-        second = cache.read(slow)
-        assert [next(second), next(second)] == [Step("reading", 0, 3)] * 2
-        second.close()
-        assert not slow.given.is_set()
-    finally:
-        slow.given.set()
-        reader.join()
-    assert (cache.unread(slow), len(read_files)) == (0, 3)
+    assert models(finished(home, source).found) == ["a", "b", "c"]
+    assert models(finished(home, other).found) == ["e"]
+    assert models(finished(home, FolderSource(tmp_path / "three")).found) == []
 
 
 def test_what_was_written_longest_ago_is_removed(
-    tmp_path: Path, cache: OutcomeCache, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch, read_files: list[str]
 ) -> None:
-    monkeypatch.setattr(outcome_cache, "_KEPT_ON_DISK", 2)
+    monkeypatch.setattr(outcome_files, "_KEPT_ON_DISK", 2)
     sources = [put(tmp_path / str(number), ABC) for number in range(3)]
     for source in sources:
-        finished(cache, source)
+        finished(home, source)
         time.sleep(0.02)
     assert len(kept(tmp_path)) == 2
-    later = OutcomeCache(tmp_path / "home")
-    assert [len(later.known(source).results) for source in sources] == [0, 3, 3]
+    finished(home, sources[-1])
+    assert len(read_files) == 9
 
 
 # From the Hub.
@@ -325,41 +260,50 @@ def blobs(tmp_path: Path) -> list[Path]:
 
 
 def test_a_dataset_of_the_hub_is_fetched_file_by_file_and_only_outcomes_stay(
-    tmp_path: Path, repos: dict[str, Repo], cache: OutcomeCache
+    tmp_path: Path, repos: dict[str, Repo], home: Path
 ) -> None:
-    found = finished(cache, on_hub()).found
+    found = finished(home, on_hub()).found
     assert models(found) == ["a", "b", "c"]
     assert [str(item) for item in found.left_out] == ["eval-set-scores/chart.png: no JSON file"]
     assert blobs(tmp_path) == []
-    again = finished(OutcomeCache(tmp_path / "home"), on_hub())
-    assert (models(again.found), again.steps) == (["a", "b", "c"], [Step("reading", 3, 3)])
+    again = finished(home, on_hub())
+    assert (models(again.found), again.steps) == (["a", "b", "c"], [])
+
+
+def test_what_was_fetched_stays_until_what_was_read_of_it_is_kept(
+    tmp_path: Path, repos: dict[str, Repo], home: Path
+) -> None:
+    def stop(step: Step) -> None:
+        if step.done == 2:
+            raise InterruptedError
+
+    with pytest.raises(InterruptedError):
+        finished(home, on_hub(), stop)
+    assert len(blobs(tmp_path)) == 2 and kept(tmp_path) == []
 
 
 def test_a_file_that_was_in_the_hubs_cache_before_stays_there(
-    tmp_path: Path, repos: dict[str, Repo], cache: OutcomeCache
+    tmp_path: Path, repos: dict[str, Repo], home: Path
 ) -> None:
     hub = Hub()
     listing = hub.look(HubId("org/results"), "dataset", token=False)
     hub.fetch(listing, ["eval-set-scores/org/b.json"], token=False)
     time.sleep(0.05)
-    finished(cache, HubSource(listing, hub))
+    finished(home, HubSource(listing, hub))
     assert [path.read_bytes() for path in blobs(tmp_path)] == [ABC["b.json"]]
 
 
-def test_of_a_new_revision_only_what_changed_is_fetched_and_the_old_one_stands(
-    repos: dict[str, Repo], cache: OutcomeCache, tmp_path: Path, read_files: list[str]
+def test_of_a_new_revision_only_what_changed_is_fetched(
+    repos: dict[str, Repo], home: Path, tmp_path: Path, read_files: list[str]
 ) -> None:
-    before = on_hub()
-    finished(cache, before)
+    finished(home, on_hub())
     name = "eval-set-scores/org/{}.json".format
     kept = {name(each): ABC[f"{each}.json"] for each in "bc"}
     repos["datasets/org/results"] = Repo({name("a"): result_file("a", [0, 0, 0, 0]), **kept})
-    for each in (cache, OutcomeCache(tmp_path / "home")):
-        after = on_hub()
-        found = finished(each, after).found
+    for _ in range(2):
+        found = finished(home, on_hub()).found
         assert models(found) == ["a", "b", "c"]
         assert found.results[0].results.tolist() == [0, 0, 0, 0]
-        assert finished(each, before).found.results[0].results.tolist() == [1, 0, 1, 0]
     assert read_files == [name("a"), name("b"), name("c"), name("a")]
 
 
@@ -374,45 +318,37 @@ def test_a_file_has_the_same_stamp_on_the_hub_and_in_its_cache(repos: dict[str, 
 
 
 def test_a_file_that_left_the_dataset_is_not_in_its_new_revision(
-    repos: dict[str, Repo], cache: OutcomeCache
+    repos: dict[str, Repo], home: Path
 ) -> None:
-    finished(cache, on_hub())
+    finished(home, on_hub())
     repos["datasets/org/results"] = Repo({"eval-set-scores/org/b.json": ABC["b.json"]})
-    assert models(finished(cache, on_hub()).found) == ["b"]
+    assert models(finished(home, on_hub()).found) == ["b"]
 
 
-def test_what_could_not_be_had_is_told_until_it_is(
-    repos: dict[str, Repo], cache: OutcomeCache
-) -> None:
+def test_what_could_not_be_had_is_told_until_it_is(repos: dict[str, Repo], home: Path) -> None:
     whole, source = repos["datasets/org/results"], on_hub()
     repos["datasets/org/results"] = Repo(whole.files, refusal=(403, ""), refused="resolve")
-    *_, last = cache.read(source)
-    assert (last, cache.unread(source)) == (Step("reading", 3, 3), 3)
-    names = [item.file for item in cache.refused(source)]
-    assert names == [f"eval-set-scores/org/{name}" for name in ABC]
-    assert "403 Forbidden" in cache.refused(source)[0].reason
-    assert {*names} < {item.file for item in cache.known(source).left_out}
+    found = finished(home, source).found
+    assert [item.file for item in found.refused] == [f"eval-set-scores/org/{name}" for name in ABC]
+    assert "403 Forbidden" in found.refused[0].reason
+    assert {*found.refused} < {*found.left_out}
     repos["datasets/org/results"] = whole
-    finished(cache, on_hub())
-    assert cache.refused(source) == []
+    found = finished(home, on_hub()).found
+    assert (models(found), found.refused) == (["a", "b", "c"], ())
 
 
 def test_a_dataset_that_vanishes_between_two_reads_leaves_what_was_read(
-    repos: dict[str, Repo], cache: OutcomeCache
+    repos: dict[str, Repo], home: Path
 ) -> None:
     more = {f"eval-set-scores/org/{name}.json": result_file(name) for name in "defgh"}
     whole = repos["datasets/org/results"]
     repos["datasets/org/results"] = Repo({**whole.files, **more})
-    reading = cache.read(on_hub())
-    assert [next(reading).done for _ in range(2)] == [0, 1]
-    del repos["datasets/org/results"]
-    steps = []
-    while True:
-        try:
-            steps.append(next(reading))
-        except StopIteration as end:
-            found = end.value
-            break
+
+    def vanish(step: Step) -> None:
+        if step.done == 1:
+            del repos["datasets/org/results"]
+
+    found = finished(home, on_hub(), vanish).found
     assert models(found) == ["a"]
     reasons = {item.file[-6:]: item.reason for item in found.left_out}
     assert "There is no public dataset 'org/results' on the Hub" in reasons["b.json"]
@@ -420,9 +356,7 @@ def test_a_dataset_that_vanishes_between_two_reads_leaves_what_was_read(
     assert len(reasons) == 8
 
 
-def test_one_file_that_the_hub_does_not_give_is_listed(
-    repos: dict[str, Repo], cache: OutcomeCache
-) -> None:
+def test_one_file_that_the_hub_does_not_give_is_listed(repos: dict[str, Repo], home: Path) -> None:
     source = on_hub()
     whole = repos["datasets/org/results"]
     rest = {name: body for name, body in whole.files.items() if not name.endswith("/b.json")}
@@ -431,7 +365,7 @@ def test_one_file_that_the_hub_does_not_give_is_listed(
         commit = whole.commit
 
     repos["datasets/org/results"] = Lossy(rest)
-    found = finished(cache, source).found
+    found = finished(home, source).found
     assert models(found) == ["a", "c"]
     assert "eval-set-scores/org/b.json" in {item.file for item in found.left_out}
 
@@ -439,7 +373,7 @@ def test_one_file_that_the_hub_does_not_give_is_listed(
 # The matrix.
 
 
-def test_models_are_rows_and_pairs_columns(tmp_path: Path, cache: OutcomeCache) -> None:
+def test_models_are_rows_and_pairs_columns(tmp_path: Path, home: Path) -> None:
     other = {"subset": ["b", "b", "a", "a"], "id": [2, 1, 1, 2]}
     files = {
         "a.json": result_file("a"),
@@ -448,7 +382,7 @@ def test_models_are_rows_and_pairs_columns(tmp_path: Path, cache: OutcomeCache) 
         ),
         "c.json": result_file("c", id=None, scores_chosen=None),
     }
-    matrix = outcome_matrix(finished(cache, put(tmp_path, files)).found)
+    matrix = outcome_matrix(finished(home, put(tmp_path, files)).found)
     assert (matrix.models, matrix.model_types) == (("a", "b", "c"), ("DPO",) * 3)
     assert matrix.outcomes.dtype == np.float32
     np.testing.assert_array_equal(
@@ -463,9 +397,7 @@ def test_models_are_rows_and_pairs_columns(tmp_path: Path, cache: OutcomeCache) 
     ]
 
 
-def test_files_of_other_pairs_and_second_files_are_listed(
-    tmp_path: Path, cache: OutcomeCache
-) -> None:
+def test_files_of_other_pairs_and_second_files_are_listed(tmp_path: Path, home: Path) -> None:
     part = {"subset": ["a"], "id": [1], "scores_chosen": None, "scores_rejected": None,
             "text_chosen": None, "text_rejected": None}  # fmt: skip
     files = {
@@ -475,7 +407,7 @@ def test_files_of_other_pairs_and_second_files_are_listed(
         "part.json": result_file("part", [1], **part),
         "z-part.json": result_file("a", [1], **part),
     }
-    matrix = outcome_matrix(finished(cache, put(tmp_path, files)).found)
+    matrix = outcome_matrix(finished(home, put(tmp_path, files)).found)
     assert matrix.models == ("a", "part")
     np.testing.assert_array_equal(matrix.outcomes[1], [1, np.nan, np.nan, np.nan])
     reasons = {item.file.rpartition("/")[2]: (item.reason, item.whole) for item in matrix.left_out}
@@ -491,24 +423,24 @@ def test_without_files_the_matrix_is_empty() -> None:
 
 
 def test_the_usual_order_is_that_of_most_files_and_knows_the_ids(
-    tmp_path: Path, cache: OutcomeCache
+    tmp_path: Path, home: Path
 ) -> None:
     files = {
         "a.json": result_file("a", subset=["b", "b", "a", "a"]),
         "b.json": result_file("b", id=None),
         "c.json": result_file("c"),
     }
-    order = usual_order(finished(cache, put(tmp_path, files)).found)
+    order = usual_order(finished(home, put(tmp_path, files)).found)
     assert order is not None
     assert [order.names[code] for code in order.codes] == SUBSETS
     assert order.ids == ["1", "2", "1", "2"]
 
 
 def test_the_real_files_agree_with_the_real_table(
-    shared_data: Path, real: PairTable, cache: OutcomeCache
+    shared_data: Path, real: PairTable, home: Path
 ) -> None:
     source = FolderSource(shared_data / "reward-bench-results")
-    found = finished(cache, source).found
+    found = finished(home, source).found
     by_files = outcome_matrix(found)
     by_table = outcome_matrix(found, order_of(real), lambda: real.hashes)
     assert is_reward_bench(by_table.pairs)
@@ -533,7 +465,7 @@ def source_accuracies(shared_data: Path, file: str) -> dict[str, Any]:
 
 
 def test_outcomes_without_ids_and_order_find_the_real_pairs_by_their_texts(
-    tmp_path: Path, real: PairTable, cache: OutcomeCache
+    tmp_path: Path, real: PairTable, home: Path
 ) -> None:
     rows = np.random.default_rng(0).permutation(len(real))[:500].tolist()
     cells = [real.cells(row) for row in rows]
@@ -548,6 +480,6 @@ def test_outcomes_without_ids_and_order_find_the_real_pairs_by_their_texts(
     content = json.dumps(
         {"model": "m", "subset": [cell["subset"] for cell in cells], "results": [1] * 500, **sides}
     )
-    found = finished(cache, put(tmp_path, {"m.json": content.encode()})).found
+    found = finished(home, put(tmp_path, {"m.json": content.encode()})).found
     matrix = outcome_matrix(found, order_of(real), lambda: real.hashes)
     assert np.flatnonzero(matrix.outcomes[0] == 1).tolist() == sorted(rows)
