@@ -96,8 +96,8 @@ class RunEndpoints:
         if self.settings.public and visitor.owner == EVERYBODY:
             secret = token_urlsafe(_SECRET_BYTES)
             visitor = caller(request, profile, token, secret, self.settings)
-        steps = partial(self.runs.start, visitor, order, selection)
-        live = _begun(self.runs.live.begin(visitor, model, steps))
+        work = partial(self.runs.start, visitor, order, selection)
+        live = _begun(self.runs.live.begin(visitor, model, work))
         belongs = self.settings.public and not visitor.signed_in
         started = self._now(visitor, live.id, None)
         started["secret"] = secret if belongs else ""
@@ -140,8 +140,8 @@ class RunEndpoints:
             self._stop(visitor, id)
         elif asked == "resume":
             table_of = partial(pairs_of, library=self.tables)
-            steps = partial(self.runs.resume, visitor, self._stored_id(visitor, id), table_of)
-            live = _begun(self.runs.live.begin(visitor, "", steps))
+            work = partial(self.runs.resume, visitor, self._stored_id(visitor, id), table_of)
+            live = _begun(self.runs.live.begin(visitor, "", work))
             return self._now(visitor, live.id, place)
         return self._now(visitor, id, place)
 

@@ -4,8 +4,10 @@ Arguments come from anybody and are checked here: Gradio does not.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 
 import gradio as gr
@@ -23,6 +25,7 @@ from explorer.core.error_view import guarded
 from explorer.core.files import as_json
 from explorer.core.settings import Settings
 from explorer.core.validation import checked_integer
+from explorer.core.work import streamed
 from explorer.data.library import Library
 from explorer.data.table import PairTable
 from explorer.data.typed import longest_text, typed_pair
@@ -147,7 +150,9 @@ class ScoreEndpoints:
         selection = requested_selection(requested_table(self.tables, pairs), per_subset, seed, keys)
         taken = as_pairs(selection.table.arrow, selection.rows.tolist())
         visitor = caller(request, profile, token, "", self.settings)
-        yield from selection_score_json(self.runs.rewarding(visitor, order, taken), len(taken))
+        steps = streamed(partial(self.runs.rewarding, visitor, order, taken))
+        with closing(steps):
+            yield from selection_score_json(steps, len(taken))
 
     @guarded
     def models(self) -> Models:

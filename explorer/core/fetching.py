@@ -1,16 +1,16 @@
 """Files of the Hub, downloaded by a worker: its bytes and seconds are counted."""
 
 import time
-from collections.abc import Generator, Sequence
+from collections.abc import Sequence
 from contextlib import ExitStack
 from typing import Literal
 
-from explorer.core.work import map_steps, repeated
+from explorer.core.work import repeated
 from explorer.core.workers import ANOTHER, GIGABYTE, Limit, WayOut, alone
 from scoring.errors import KnownError
 from scoring.hub.access import Hub, Listing
 from scoring.hub.cache import cache_folder, remove_unfinished
-from scoring.limits import Step
+from scoring.limits import Step, Tell, ignore_progress
 from scoring.tasks import fetch_files
 
 LOOK_SECONDS, LOOK_BYTES = 30.0, GIGABYTE // 2
@@ -25,13 +25,14 @@ _FETCHING: dict[WayOut, str] = {
 }
 
 
-def fetching(
+def fetching(  # noqa: PLR0917
     hub: Hub,
     listing: Listing,
     names: Sequence[str],
     token: str | Literal[False],
     way_out: WayOut = "model",
-) -> Generator[Step, None, str]:
+    tell: Tell = ignore_progress,
+) -> str:
     """The folder of a repository with these files, downloaded where need be.
 
     Raises:
@@ -47,10 +48,9 @@ def fetching(
         blobs = [listing.blobs[name] for name in missing if name in listing.blobs]
         stack.callback(remove_unfinished, cache_folder(repo, listing.repo_type), blobs)
         limit = Limit(_FETCHING[way_out], None, FETCH_BYTES, way_out=way_out)
-        steps = alone(fetch_files, hub.seen(), listing, names, token, limit=limit, online=True)
         since, before = time.monotonic(), 0
 
-        def bounded(step: Step) -> Step:
+        def bounded(step: Step) -> None:
             nonlocal since, before
             if step.done > size:
                 said = f"{size / 1e6:,.1f} MB"
@@ -67,7 +67,9 @@ def fetching(
                         f"Try again later, or choose {another}."
                     )
                 since, before = time.monotonic(), step.done
-            return step
+            tell(step)
 
-        folder: str = yield from map_steps(repeated(steps, Step("fetching", 0, size)), bounded)
+        given = (hub.seen(), listing, names, token)
+        told = repeated(bounded, Step("fetching", 0, size))
+        folder: str = alone(fetch_files, *given, limit=limit, tell=told, online=True)
         return folder

@@ -1,20 +1,19 @@
-"""Long work: a generator of steps, which may have a thread of its own; of questions, only the last.
+"""Long work: a function that tells how far it is, and may have a thread; of questions, the last.
 
-Long work is a generator that yields how far it is and returns what it made. Whoever wants no more
-of it closes it; where it is to say how it ended, `Stopped` is thrown into it. What cannot yield, as
-it waits inside of others' code, is told of by `stepping`. What outlives a request of a page is
-driven by a thread (`in_background`), and may be looked at by a key (`Jobs`).
+It is given `tell`, which it calls with each step, and a few times a second while there is none. Who
+wants no more of it raises `Stopped` there. What outlives a request of a page is done in a thread
+(`in_background`), and may be looked at by a key (`Jobs`).
 """
 
 import threading
 from collections.abc import Callable, Generator, Hashable, Iterator
 from concurrent.futures import Future
-from contextlib import closing, contextmanager, suppress
+from contextlib import contextmanager
 from contextvars import copy_context
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, Generic, TypeVar
-from weakref import WeakValueDictionary
+from queue import SimpleQueue
+from typing import Generic, TypeVar
 
 from explorer.core.caches import LruCache
 from explorer.core.errors import user_message
@@ -22,7 +21,6 @@ from scoring.errors import KnownError, Stopped
 
 S = TypeVar("S")
 T = TypeVar("T")
-V = TypeVar("V")
 EVERY_SECONDS = 0.25
 """How often whoever waits for work can leave."""
 
@@ -37,142 +35,48 @@ def in_background(work: Callable[[], object]) -> threading.Thread:
     return thread
 
 
-def stepping(
-    work: Callable[[Callable[[S], None]], T], stop: threading.Event | None = None
-) -> Generator[S, None, T]:
-    """Run `work(tell)` in a thread; yields its latest step a few times a second.
+def repeated(tell: Callable[[S], None], first: S) -> Callable[[S | None], None]:
+    """For work that tells None while there is no step: tells the last one again, or `first`."""
+    last = first
 
-    Args:
-        work: tells its steps, from whichever thread. What it returns is returned.
-        stop: is set where this is closed or `Stopped` is thrown, of which the latter waits for the
-            end of the work. None leaves it running: what it fetches is of use to the next.
+    def report(step: S | None) -> None:
+        nonlocal last
+        last = last if step is None else step
+        tell(last)
+
+    return report
+
+
+def streamed(work: Callable[[Callable[[S], None]], object]) -> Generator[S, None, None]:
+    """All steps of work, which is done in a thread; where this is closed, the work is stopped.
 
     Raises:
         Exception: whatever the work raises.
     """
-    steps: list[S] = []
-    result: Future[T] = Future()
+    steps: SimpleQueue[S | None] = SimpleQueue()
+    result: Future[object] = Future()
+    left = threading.Event()
 
     def tell(step: S) -> None:
-        steps[:] = [step]
+        if left.is_set():
+            raise Stopped("Nobody waits for it any more.")
+        steps.put(step)
 
     def run() -> None:
         try:
             result.set_result(work(tell))
         except BaseException as error:
             result.set_exception(error)
+        finally:
+            steps.put(None)
 
-    thread = in_background(run)
+    in_background(run)
     try:
-        while thread.is_alive():
-            thread.join(EVERY_SECONDS)
-            if steps and thread.is_alive():
-                yield steps[0]
-    except (Stopped, GeneratorExit) as left:
-        if stop is not None:
-            stop.set()
-            thread.join(None if isinstance(left, Stopped) else 0)
-        raise
-    return result.result()
-
-
-def map_steps(steps: Generator[S, None, T], show: Callable[[S], V]) -> Generator[V, None, T]:
-    """The same work, each step as it is shown."""
-    with closing(steps):
-        while True:
-            try:
-                step = next(steps)
-            except StopIteration as ended:
-                result: T = ended.value
-                return result
-            yield show(step)
-
-
-def repeated(steps: Generator[S | None, None, T], first: S) -> Generator[S, None, T]:
-    """The same work, with the step before it, or `first`, in place of none."""
-    last = first
-
-    def known(step: S | None) -> S:
-        nonlocal last
-        last = step or last
-        return last
-
-    return (yield from map_steps(steps, known))
-
-
-def result_of(steps: Generator[Any, None, T]) -> T:
-    """What work returns whose steps nobody looks at."""
-    while True:
-        try:
-            next(steps)
-        except StopIteration as ended:
-            result: T = ended.value
-            return result
-
-
-def until_stopped(steps: Generator[S, Any, object], stop: threading.Event) -> Iterator[S]:
-    """Steps to their end, or to what they say once `stop` is set and `Stopped` is thrown."""
-    for step in steps:
-        yield step
-        if stop.is_set():
-            break
-    with suppress(Stopped, StopIteration):
-        yield steps.throw(Stopped("It was stopped."))
-        yield from steps
-
-
-class _Taken(Generic[S, T]):
-    """Steps that several take together: whoever comes when nobody takes one takes the next."""
-
-    def __init__(self, steps: Generator[S, None, T]) -> None:
-        self._steps = steps
-        self._taking = threading.Lock()
-        self._latest: list[S] = []
-        self.result: Future[T] = Future()
-
-    def take(self) -> Generator[S, None, T]:
-        """The latest step, again and again until the end."""
-        while not self.result.done():
-            if self._taking.acquire(timeout=EVERY_SECONDS):
-                try:
-                    self._next()
-                finally:
-                    self._taking.release()
-            if not self.result.done():
-                yield from self._latest
-        return self.result.result()
-
-    def _next(self) -> None:
-        if self.result.done():
-            return
-        try:
-            self._latest = [next(self._steps)]
-        except StopIteration as ended:
-            self.result.set_result(ended.value)
-        except BaseException as error:
-            self.result.set_exception(error)
-
-
-class Shared(Generic[S, T]):
-    """Long work that is done once for all who ask for the same meanwhile. Callable from any thread.
-
-    Whoever asks takes the next step, so nobody depends on who began it; with the last who asks the
-    work is closed.
-    """
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._under_way: WeakValueDictionary[Hashable, _Taken[S, T]] = WeakValueDictionary()
-
-    def follow(
-        self, key: Hashable, begin: Callable[[], Generator[S, None, T]]
-    ) -> Generator[S, None, T]:
-        """The steps of what is under way by that key, or is begun now, and what it returns."""
-        with self._lock:
-            taken = self._under_way.get(key)
-            if taken is None or taken.result.done():
-                taken = self._under_way[key] = _Taken(begin())
-        return (yield from taken.take())
+        while (step := steps.get()) is not None:
+            yield step
+    finally:
+        left.set()
+    result.result()
 
 
 _MOST_SESSIONS = 2_000
@@ -265,8 +169,8 @@ class Jobs(Generic[S, T]):
     """Callable from any thread.
 
     >>> jobs = Jobs[int, str]()
-    >>> def work():
-    ...     yield 1
+    >>> def work(tell):
+    ...     tell(1)
     ...     return "made"
     >>> jobs.begin("key", work).join()
     >>> jobs.of("key").result
@@ -284,7 +188,7 @@ class Jobs(Generic[S, T]):
         return self._jobs.get(key)
 
     def begin(
-        self, key: Hashable, work: Callable[[], Generator[S, None, T]]
+        self, key: Hashable, work: Callable[[Callable[[S], None]], T]
     ) -> threading.Thread | None:
         """Begin work, unless it goes on already. Gives its thread; None if it was there.
 
@@ -302,7 +206,7 @@ class Jobs(Generic[S, T]):
             self._going.add(job)
         return in_background(partial(_run, job, work))
 
-    def do(self, key: Hashable, work: Callable[[], Generator[S, None, T]]) -> None:
+    def do(self, key: Hashable, work: Callable[[Callable[[S], None]], T]) -> None:
         """The same, and wait for what was begun; raises as `begin`."""
         if (thread := self.begin(key, work)) is not None:
             thread.join()
@@ -318,13 +222,16 @@ class Jobs(Generic[S, T]):
         self._jobs.discard(key)
 
 
-def _run(job: Job[S, T], work: Callable[[], Generator[S, None, T]]) -> None:
+def _run(job: Job[S, T], work: Callable[[Callable[[S], None]], T]) -> None:
+    def tell(step: S) -> None:
+        job.step = step
+        if job.stop.is_set():
+            raise Stopped("It was stopped.")
+
     try:
-        with closing(work()) as steps:
-            while not job.stop.is_set():
-                job.step = next(steps)
-    except StopIteration as ended:
-        job.result = ended.value
+        job.result = work(tell)
+    except Stopped:
+        pass
     except Exception as error:
         job.refused = user_message(error)
     finally:

@@ -2,8 +2,8 @@
 
 What a worker does is a function of a module, a *task*: it is given `tell`, for steps that are only
 to be heard of, and what it works on. It returns its result; where it is a generator, it goes on
-after each value once that was taken. On this side all of it is one generator, which is closed to
-stop: the worker is then let finish what it is at, for a moment, and killed where it does not.
+after each value once that was taken. To stop, `tell` raises on this side, or the stream of values
+is closed: the worker is then let finish what it is at, for a moment, and killed where it does not.
 
 A worker is a fork of a process that has imported torch and has never done anything else, so a new
 one is there at once, and with an old one goes all the memory it took. It ends with its server.
@@ -19,7 +19,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Collection, Generator, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, is_dataclass
 from inspect import isgenerator
 from math import ceil
@@ -140,7 +140,25 @@ class Worker:
         pid = self.pid
         return 0 if pid is None else group_bytes(pid)
 
-    def run(self, task: Task, *given: Any, limit: Limit) -> Generator[Any, None, Any]:
+    def run(
+        self, task: Task, *given: Any, limit: Limit, tell: Callable[[Any], None] = lambda step: None
+    ) -> Any:
+        """What a task returns.
+
+        tell: gets what it tells and gives, and None a few times a second while there is nothing.
+
+        Raises:
+            KnownError: as of `stream`.
+        """
+        with closing(self.stream(task, *given, limit=limit)) as steps:
+            while True:
+                try:
+                    step = next(steps)
+                except StopIteration as ended:
+                    return ended.value
+                tell(step)
+
+    def stream(self, task: Task, *given: Any, limit: Limit) -> Generator[Any, None, Any]:
         """What a task tells and gives, and what it returns.
 
         None is given a few times a second while there is nothing else, so that one can leave.
@@ -245,18 +263,19 @@ def alone(
     task: Task,
     *given: Any,
     limit: Limit,
+    tell: Callable[[Any], None] = lambda step: None,
     online: bool = False,
     slots: threading.BoundedSemaphore | None = None,
-) -> Generator[Any, None, Any]:
-    """A task in a worker that does nothing else; as of `Worker.run`.
+) -> Any:
+    """What a task returns in a worker that does nothing else; as of `Worker.run`.
 
     slots: of which it takes one, and waits for that.
     """
     while slots is not None and not slots.acquire(timeout=EVERY_SECONDS):
-        yield None
+        tell(None)
     worker = Worker(online=online)
     try:
-        return (yield from worker.run(task, *given, limit=limit))
+        return worker.run(task, *given, limit=limit, tell=tell)
     finally:
         worker.end()
         if slots is not None:

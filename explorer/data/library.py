@@ -19,7 +19,7 @@ from explorer.core.caches import LruCache
 from explorer.core.errors import disk_cannot_hold
 from explorer.core.fetching import fetching
 from explorer.core.settings import ASSETS, MAX_DATASET_MB, Settings
-from explorer.core.work import map_steps, repeated, result_of
+from explorer.core.work import repeated
 from explorer.core.workers import Limit, alone
 from explorer.data.sources import DEMO_ID, Sources, read_demo
 from explorer.data.table import PairTable
@@ -226,7 +226,7 @@ class Library:
         self, listing: Listing, names: Sequence[str], *, tell: Tell = ignore_progress
     ) -> Path:
         """As `Hub.fetch`, by a worker, which is ended where it takes too long."""
-        return Path(result_of(map_steps(fetching(self._hub, listing, names, False, "file"), tell)))
+        return Path(fetching(self._hub, listing, names, False, "file", tell))
 
     @contextmanager
     def _only_one(self, key: str) -> Iterator[None]:
@@ -291,8 +291,8 @@ def _read_in_worker(
         with TemporaryDirectory(prefix="explorer-pairs-") as folder:
             to = Path(folder) / "pairs.arrow"
             given = (to, dict(paths), shown, default_subset, limits)
-            steps = alone(read_rows, *given, limit=limit)
-            notes, left_out = result_of(map_steps(repeated(steps, Step("reading")), tell))
+            told = repeated(tell, Step("reading"))
+            notes, left_out = alone(read_rows, *given, limit=limit, tell=told)
             table = pa.ipc.open_file(pa.memory_map(str(to))).read_all()  # stays when it is removed
     except OSError as error:
         raise disk_cannot_hold(error) from error

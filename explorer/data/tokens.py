@@ -7,8 +7,6 @@ responses the first. Of a text of more than `MOST_CHARS` characters only so many
 import hashlib
 import threading
 from bisect import bisect_right
-from collections.abc import Generator
-from contextlib import closing
 from itertools import pairwise
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -21,12 +19,12 @@ from numpy.typing import NDArray
 from explorer.core.caches import LruCache, read_arrays, write_arrays
 from explorer.core.errors import disk_cannot_hold
 from explorer.core.fetching import LOOK_BYTES, LOOK_SECONDS, fetching
-from explorer.core.work import Shared, repeated
+from explorer.core.work import EVERY_SECONDS, repeated
 from explorer.core.workers import Limit, alone, text_limit
 from explorer.data.table import PairTable
 from scoring.errors import KnownError
 from scoring.hub.access import Hub, parse_hub_id
-from scoring.limits import Step
+from scoring.limits import Step, Tell, ignore_progress
 from scoring.models.finding import DEMO_NAME, ModelPolicy
 from scoring.models.tokenizers import SUGGESTED, FoundTokenizer, allowed_tokenizers
 from scoring.pairs.opening import TEXT_COLUMNS
@@ -46,8 +44,8 @@ _FORMAT = "1"
 
 
 def locate_tokenizer(
-    typed: str, policy: ModelPolicy, hub: Hub
-) -> Generator[Step, None, FoundTokenizer]:
+    typed: str, policy: ModelPolicy, hub: Hub, tell: Tell = ignore_progress
+) -> FoundTokenizer:
     """Find the tokenizer a person typed, downloading its files (and no others) where need be.
 
     Raises:
@@ -56,10 +54,10 @@ def locate_tokenizer(
     if parse_hub_id(typed) is not None:
         hub.reachable()  # asked once, here, and not by each worker
     limit = Limit("Inspecting the tokenizer", LOOK_SECONDS, LOOK_BYTES, True, way_out="tokenizer")
-    steps = alone(look_at_tokenizer, hub.seen(), typed, policy, limit=limit, online=True)
-    found: FoundTokenizer = yield from repeated(steps, Step("asking"))
+    given, told = (hub.seen(), typed, policy), repeated(tell, Step("asking"))
+    found: FoundTokenizer = alone(look_at_tokenizer, *given, limit=limit, tell=told, online=True)
     if found.listing is not None:
-        yield from fetching(hub, found.listing, found.files, False, "tokenizer")
+        fetching(hub, found.listing, found.files, False, "tokenizer", tell)
     return found
 
 
@@ -70,6 +68,7 @@ class _Job:
         self.counts = {name: np.zeros(len(table), dtype=np.int32) for name in TEXT_COLUMNS}
         self.characters = _characters(table)
         self.stops, self.done = _batch_stops(self.characters), 0
+        self.turn = threading.Lock()
 
     @property
     def left(self) -> list[int]:
@@ -93,7 +92,6 @@ class TokenCounter:
         self._hub = hub
         self._policy = policy
         self._jobs = LruCache[_Job](_KEPT_UNFINISHED)
-        self._counting = Shared[Step, None]()
         self._slots = threading.BoundedSemaphore(_AT_ONCE)
 
     def suggested(self) -> str:
@@ -115,11 +113,11 @@ class TokenCounter:
             table.tokens[name] = counts
         return counts is not None
 
-    def count(self, table: PairTable, wanted: object) -> Generator[Step, None, str]:
-        """Count the tokens of every prompt, chosen and rejected, telling each step.
+    def count(self, table: PairTable, wanted: object, tell: Tell = ignore_progress) -> str:
+        """Count the tokens of every prompt, chosen and rejected.
 
-        Closing the generator stops the count between two batches. Whoever asks next goes on from
-        there, and several who ask at once share the work.
+        Where `tell` raises, the count stops between two batches. Whoever asks next goes on from
+        there, and of several who ask at once one counts.
 
         wanted: as of `locate_tokenizer`, or a name that `count` returned before.
 
@@ -136,17 +134,28 @@ class TokenCounter:
         typed = wanted.strip()
         if self.known(table, typed):
             return typed
-        found = yield from locate_tokenizer(typed, self._policy, self._hub)
-        key = _key(table, found.name)
-        yield from self._counting.follow(key, lambda: self._count(table, found))
+        found = locate_tokenizer(typed, self._policy, self._hub, tell)
+        if not self.known(table, found.name):
+            key = _key(table, found.name)
+            job = self._jobs.get_or_create(key, lambda: _Job(table))
+            while not job.turn.acquire(timeout=EVERY_SECONDS):
+                tell(Step("reading", job.done, len(table)))
+            try:
+                self._count(table, found, job, tell)
+            finally:
+                job.turn.release()
         return found.name
 
-    def _count(self, table: PairTable, found: FoundTokenizer) -> Generator[Step, None, None]:
+    def _count(self, table: PairTable, found: FoundTokenizer, job: _Job, tell: Tell) -> None:
         if self.known(table, found.name):
             return
-        key = _key(table, found.name)
-        job = self._jobs.get_or_create(key, lambda: _Job(table))
-        yield Step("reading", job.done, len(table))
+
+        def take(counts: tuple[bytes, ...] | None) -> None:
+            if counts is not None:
+                job.add(counts)
+            tell(Step("reading", job.done, len(table)))
+
+        take(None)
         with TemporaryDirectory(prefix="explorer-tokens-") as folder:
             texts = Path(folder) / "texts.arrow"
             _write_texts(table, [job.done, *job.left], texts)
@@ -156,15 +165,10 @@ class TokenCounter:
                 in_addresses=True,
                 way_out="tokenizer",
             )
-            steps = alone(count_tokens, found, str(texts), limit=limit, slots=self._slots)
-            with closing(steps):
-                for counts in steps:
-                    if counts is not None:
-                        job.add(counts)
-                    yield Step("reading", job.done, len(table))
+            alone(count_tokens, found, str(texts), limit=limit, tell=take, slots=self._slots)
         table.tokens[found.name] = job.counts
         write_arrays(self._path(table, found.name), job.counts, _KEPT_ON_DISK)
-        self._jobs.discard(key)
+        self._jobs.discard(_key(table, found.name))
 
     def _path(self, table: PairTable, name: str) -> Path:
         """Where a count is kept."""

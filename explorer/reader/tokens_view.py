@@ -1,12 +1,11 @@
 """Token rewards of a pair: both responses shaded by how the reward changed, and as lines."""
 
-from collections.abc import Generator
+from collections.abc import Callable
 from html import escape
 
 from explorer.core.figures import Figure
 from explorer.core.html import magnitude, note, part, render
 from explorer.core.theme import figure_json
-from explorer.core.work import map_steps
 from explorer.reader.listing import harm_css
 from explorer.reader.reader import is_code
 from explorer.results.field import Field
@@ -37,10 +36,15 @@ def has_tokens(field: Field, model: str) -> bool:
 ONLY_OWN = "Token rewards need the model itself: choose a run of your own by a classifier."
 
 
-def pair_tokens(
-    runs: Runs, field: Field, model: str, row: int, visitor: Visitor
-) -> Generator[str, None, str]:
-    """The rewards of a pair, token by token, as HTML; until then, how far it is in words.
+def pair_tokens(  # noqa: PLR0917
+    runs: Runs,
+    field: Field,
+    model: str,
+    row: int,
+    visitor: Visitor,
+    tell: Callable[[str], None] = lambda words: None,
+) -> str:
+    """The rewards of a pair, token by token, as HTML. tell: is told how far it is, in words.
 
     Raises:
         KnownError: `has_tokens` says no, or the pair has several responses.
@@ -52,19 +56,23 @@ def pair_tokens(
         raise KnownError("Token rewards are shown for pairs; this row has more than two responses.")
     run = field.runs[model]
     order = card_of(run).order or ModelOrder(run.facts.model)
-    rewards = yield from map_steps(runs.token_rewards(visitor, order, pair), _words)
+    rewards = runs.token_rewards(visitor, order, pair, lambda now: tell(_words(now)))
     return _differs(field, model, row, rewards) + _rewards_html(rewards, pair.key, pair.subset)
 
 
 def typed_tokens(
-    runs: Runs, order: ModelOrder, pair: Pair, visitor: Visitor
-) -> Generator[str, None, str]:
+    runs: Runs,
+    order: ModelOrder,
+    pair: Pair,
+    visitor: Visitor,
+    tell: Callable[[str], None] = lambda words: None,
+) -> str:
     """The same of a pair that was typed, by any model that has rewards after each token.
 
     Raises:
         KnownError: it has none, or cannot be had.
     """
-    rewards = yield from map_steps(runs.token_rewards(visitor, order, pair), _words)
+    rewards = runs.token_rewards(visitor, order, pair, lambda now: tell(_words(now)))
     return _rewards_html(rewards, "this pair", pair.subset)
 
 

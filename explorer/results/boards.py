@@ -6,7 +6,7 @@ They are measured in the background from the start, one at a time, whoever asks.
 import math
 import threading
 import time
-from collections.abc import Generator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, NamedTuple
@@ -23,7 +23,7 @@ from explorer.stats.aggregate import composites
 from explorer.stats.matrix import OutcomeMatrix, Outcomes
 from explorer.stats.rules import RULES, RuleName
 from explorer.stats.uncertainty import Uncertainties
-from scoring.limits import Step
+from scoring.limits import Step, Tell, ignore_progress
 from scoring.record import Run
 from scoring.results.accuracies import Benchmark
 from scoring.results.files import Omission
@@ -127,14 +127,18 @@ class Boards:
         board = self.board(results_id, ranking, own)
         return field is None or self._sure.known(**_asked(field, ranking, board)) is not None
 
-    def measuring(
-        self, results_id: object, ranking: Ranking, own: object = ()
-    ) -> Generator[Step, None, None]:
-        """Measure how sure a board is, telling each step."""
+    def measure(
+        self,
+        results_id: object,
+        ranking: Ranking,
+        own: object = (),
+        tell: Tell = ignore_progress,
+    ) -> None:
+        """Measure how sure a board is."""
         field, _ = self._field(results_id, ranking, own)
         if field is not None:
             board = self.board(results_id, ranking, own)
-            yield from self._sure.measured(**_asked(field, ranking, board))
+            self._sure.measured(tell=tell, **_asked(field, ranking, board))
 
     def _results(self, results_id: object, ranking: Ranking) -> Results:
         """What is looked at, a visitor's files among it where their own models are asked for."""
@@ -266,10 +270,10 @@ class BoardMeasuring:
             return shared
         return _Asked(library.get(results_id).id, ranking, own)
 
-    def _measure(self, asked: _Asked) -> Generator[Step, None, None]:
+    def _measure(self, asked: _Asked, tell: Tell) -> None:
         with self._turn:
             self._since = time.monotonic()
-            yield from self._boards.measuring(*asked)
+            self._boards.measure(*asked, tell)
 
     def _seconds_left(self, step: Step) -> int:
         """By how long it took so far."""

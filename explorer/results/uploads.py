@@ -8,7 +8,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from explorer.core.errors import disk_cannot_hold
-from explorer.core.work import map_steps, repeated, result_of
+from explorer.core.work import repeated
 from explorer.core.workers import Limit, alone
 from explorer.data.library import APART_BYTES, READ_BYTES
 from explorer.results.outcome_files import read_outcomes, write_outcomes
@@ -167,8 +167,9 @@ def read_in_worker(
     try:
         with TemporaryDirectory(prefix="explorer-results-") as folder:
             to = Path(folder) / "outcomes.parquet"
-            steps = alone(write_result_files, to, dict(files), limits, limit=limit)
-            found, left_out = result_of(map_steps(repeated(steps, Step("reading")), tell))
+            given = (to, dict(files), limits)
+            told = repeated(tell, Step("reading"))
+            found, left_out = alone(write_result_files, *given, limit=limit, tell=told)
             return Uploaded(found, read_outcomes(to), left_out)
     except OSError as error:
         raise disk_cannot_hold(error) from error

@@ -5,7 +5,7 @@ this one, of which one may serve several, and find them here. A whole run is one
 waits for a GPU anew. Only sequence classifiers are placed. Elsewhere this is scoring as ever.
 """
 
-from collections.abc import Collection, Generator, Sequence
+from collections.abc import Callable, Collection, Generator, Sequence
 from dataclasses import dataclass, replace
 from math import ceil
 from pathlib import Path
@@ -129,12 +129,17 @@ class PlacedModel(AtOnce):
         raise RuntimeError("a placed model is scored with by calls of the GPU alone")
 
     def ready(
-        self, pairs: Sequence[Pair], settings: RunSettings, source: str = "", selection: str = ""
-    ) -> Generator[None, None, Ready]:
+        self,
+        pairs: Sequence[Pair],
+        settings: RunSettings,
+        source: str = "",
+        selection: str = "",
+        wait: Callable[[object], None] = lambda step: None,
+    ) -> Ready:
         """As of `models.WarmModel`."""
         from scoring.run import make_job
 
-        yield
+        wait(None)
         self._job = job = make_job(pairs, self, settings.seed, sample=len(pairs))
         return Ready(job.plan, facts(self, settings, source, len(pairs), selection))
 
@@ -146,11 +151,13 @@ class PlacedModel(AtOnce):
             raise RuntimeError("nothing was made ready")
         yield from packs_there(self.name, replace(self._job, plan=plan), frozenset(done))
 
-    def token_rewards(self, pair: Pair) -> Generator[None, None, TokenRewards]:
+    def token_rewards(
+        self, pair: Pair, wait: Callable[[object], None] = lambda step: None
+    ) -> TokenRewards:
         """As of `models.WarmModel`; a placed model has none."""
         from scoring.probing.token_rewards import token_rewards
 
-        yield
+        wait(None)
         return token_rewards(self, pair)
 
 

@@ -9,12 +9,12 @@ from dataclasses import replace
 from functools import partial
 
 from explorer.core.errors import BUG
-from explorer.core.work import in_background, until_stopped
-from explorer.runs.progress import Progress, Stream
+from explorer.core.work import in_background
+from explorer.runs.progress import Follow, Progress
 from explorer.runs.queue import MOST_OF_ONE, MOST_WAITING, QUEUE_FULL, waits_enough
 from explorer.runs.store import RunStore
 from explorer.runs.visitors import Visitor
-from scoring.errors import KnownError
+from scoring.errors import KnownError, Stopped
 
 MOST_ENDED = 100
 """Runs of which it is remembered how they ended, for pages that look afterwards."""
@@ -24,8 +24,8 @@ END_SECONDS = 3.0
 
 logger = logging.getLogger(__name__)
 
-Steps = Callable[[], Stream]
-"""What a run does."""
+Work = Callable[[Follow], None]
+"""What a run does, telling how far it is."""
 
 
 class LiveRun:
@@ -56,24 +56,32 @@ class LiveRun:
         """Of the stored run; None for a new one whose model is not loaded yet."""
         return self.progress.run.id if self.progress.run else None
 
-    def drive(self, steps: Steps) -> None:
+    def drive(self, work: Work) -> None:
         """Do what there is to be done, to its end; whatever goes wrong is the last that is told."""
         try:
-            for progress in until_stopped(steps(), self.stop):
-                self._update(progress)
+            work(self._follow)
+        except Stopped:
+            pass
         except KnownError as error:
-            self._update(Progress("refused", 0, message=str(error)))
+            self._refuse(str(error))
         except Exception:
             logger.exception("a run failed")
-            self._update(Progress("refused", 0, message=BUG))
+            self._refuse(BUG)
         finally:
             self.progress = replace(self.progress, scored=())
+            self.has_begun.set()
             self.ended.set()
 
-    def _update(self, progress: Progress) -> None:
+    def _follow(self, progress: Progress) -> None:
         self.progress = progress
         self.n_updates += 1
         self.has_begun.set()
+        if self.stop.is_set():
+            raise Stopped("It was stopped.")
+
+    def _refuse(self, message: str) -> None:
+        self.progress = Progress("refused", 0, message=message)
+        self.n_updates += 1
 
 
 class LiveRuns:
@@ -85,7 +93,7 @@ class LiveRuns:
         self._runs: dict[str, LiveRun] = {}
         self._is_over = False
 
-    def begin(self, visitor: Visitor, model: str, steps: Steps) -> LiveRun:
+    def begin(self, visitor: Visitor, model: str, work: Work) -> LiveRun:
         """Let a run begin in a thread of its own; what is wrong with it is told by the run.
 
         It is refused where the visitor has `MOST_OF_ONE` under way, or all have too many.
@@ -101,9 +109,9 @@ class LiveRuns:
             if not refusal:
                 self._runs[live.id] = live
         if refusal:
-            live.drive(partial(_refusing, refusal))
+            live.drive(partial(_refuse, refusal))
             return live
-        in_background(partial(live.drive, steps))
+        in_background(partial(live.drive, work))
         return live
 
     def end(self) -> None:
@@ -144,5 +152,5 @@ class LiveRuns:
         return [each for each in known if self._store.is_owners(each.owner, visitor)]
 
 
-def _refusing(message: str) -> Stream:
+def _refuse(message: str, _: Follow) -> None:
     raise KnownError(message)

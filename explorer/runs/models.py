@@ -6,14 +6,14 @@ holds the warm model and scores with it. With another model comes another worker
 
 import threading
 import time
-from collections.abc import Collection, Generator, Hashable, Sequence
+from collections.abc import Callable, Collection, Generator, Hashable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from explorer.core.caches import LruCache
 from explorer.core.fetching import LOOK_BYTES, LOOK_SECONDS, fetching
 from explorer.core.settings import Settings
-from explorer.core.work import repeated, result_of
+from explorer.core.work import repeated
 from explorer.core.workers import (
     BYTES_A_CHARACTER,
     GIGABYTE,
@@ -30,7 +30,7 @@ from explorer.runs.visitors import Visitor
 from scoring.engine.compiled import keep_in
 from scoring.families.server import KEY_VARIABLE
 from scoring.hub.access import Hub, parse_hub_id
-from scoring.limits import Step
+from scoring.limits import Step, Tell, ignore_progress
 from scoring.models.devices import (
     Device,
     check_fits,
@@ -77,9 +77,16 @@ class WarmModel:
         self._on_cpu = on_cpu
 
     def ready(
-        self, pairs: Sequence[Pair], settings: RunSettings, source: str = "", selection: str = ""
-    ) -> Generator[None, None, Ready]:
-        """Make pairs ready to be scored; None now and then.
+        self,
+        pairs: Sequence[Pair],
+        settings: RunSettings,
+        source: str = "",
+        selection: str = "",
+        wait: Callable[[object], None] = lambda step: None,
+    ) -> Ready:
+        """Make pairs ready to be scored.
+
+        wait: is called a few times a second; where it raises, this ends.
 
         Where strangers use the server all of them are, within limits: their templates and
         tokenizers may take any time. Else pairs are made ready while others are computed.
@@ -89,7 +96,7 @@ class WarmModel:
         """
         given = (pairs, settings, source, selection, self._strict)
         limit = self._limit("Preparing the pairs", pairs)
-        ready: Ready = yield from self._worker.run(make_ready, *given, limit=limit)
+        ready: Ready = self._worker.run(make_ready, *given, limit=limit, tell=wait)
         return ready
 
     def packs(
@@ -104,16 +111,18 @@ class WarmModel:
         """
         n_bytes = SCORE_BYTES if self._strict and self._on_cpu else None
         limit = Limit("Scoring", None, n_bytes, self._on_cpu)
-        yield from self._worker.run(score_packs, plan, frozenset(done), folder, limit=limit)
+        yield from self._worker.stream(score_packs, plan, frozenset(done), folder, limit=limit)
 
-    def token_rewards(self, pair: Pair) -> Generator[None, None, TokenRewards]:
-        """A pair's rewards token by token; None now and then.
+    def token_rewards(
+        self, pair: Pair, wait: Callable[[object], None] = lambda step: None
+    ) -> TokenRewards:
+        """A pair's rewards token by token. wait: as of `ready`.
 
         Raises:
             KnownError: the model has none, or limits are met.
         """
         limit = self._limit("Computing token rewards", [pair])
-        rewards: TokenRewards = yield from self._worker.run(reward_tokens, pair, limit=limit)
+        rewards: TokenRewards = self._worker.run(reward_tokens, pair, limit=limit, tell=wait)
         return rewards
 
     def _limit(self, doing: str, pairs: Sequence[Pair]) -> Limit:
@@ -154,7 +163,7 @@ class ModelStore:
             KnownError: there is none, it is not allowed, or no reward model.
         """
         return self._previews.get_or_create(
-            _previewed(visitor, order), lambda: result_of(self._looked(visitor, order)).preview
+            _previewed(visitor, order), lambda: self._looked(visitor, order).preview
         )
 
     def is_previewed(self, visitor: Visitor, order: ModelOrder) -> bool:
@@ -168,8 +177,7 @@ class ModelStore:
         with self._looking:
             if self._device is None:
                 limit = Limit("Inspecting the device", LOOK_SECONDS)
-                asked = self._settings.device
-                self._device = result_of(alone(look_at_device, asked, limit=limit))
+                self._device = alone(look_at_device, self._settings.device, limit=limit)
         return self._device.now(self._held)
 
     def settings_of(self, order: ModelOrder, looked: Preview, device: Device) -> RunSettings:
@@ -194,11 +202,11 @@ class ModelStore:
         return self._loaded(known.meaning[0])
 
     def load(
-        self, visitor: Visitor, order: ModelOrder
-    ) -> Generator[Step, None, WarmModel | PlacedModel]:
+        self, visitor: Visitor, order: ModelOrder, tell: Tell = ignore_progress
+    ) -> WarmModel | PlacedModel:
         """The model, ready to score: the warm one where it is meant, else loaded now.
 
-        Where this is closed while it loads, the loading ends and no model is warm.
+        tell: is told each step; where it raises, the loading ends and no model is warm.
 
         Raises:
             KnownError: there is none, it does not fit in memory, or it cannot be loaded.
@@ -208,12 +216,12 @@ class ModelStore:
         asked, known = (order, visitor.token), self._known
         now = time.monotonic()
         if known is None or known.asked != asked or now - known.asked_at > SAME_SECONDS:
-            known = _Known(asked, now, *(yield from self._located(visitor, order)))
+            known = _Known(asked, now, *self._located(visitor, order, tell))
             # What was to be fetched lies here now.
             self._known, self._previews = known, LruCache(_MOST_PREVIEWS)
         spec, settings = known.meaning
         if not self._holds(spec, settings):
-            yield from self._load(spec, settings, known.preview)
+            self._load(spec, settings, known.preview, repeated(tell, Step("loading")))
         return self._loaded(spec)
 
     def release(self) -> None:
@@ -222,14 +230,18 @@ class ModelStore:
         self._worker.end()
 
     def _load(
-        self, spec: ModelSpec, settings: RunSettings, preview: Preview
-    ) -> Generator[Step, None, None]:
+        self,
+        spec: ModelSpec,
+        settings: RunSettings,
+        preview: Preview,
+        tell: Callable[[Step | None], None],
+    ) -> None:
         self.release()
         # The key is for the servers that the owner named.
         self._worker = Worker(knows=[KEY_VARIABLE] if spec.url else ())
         limit = Limit("Inspecting the device", LOOK_SECONDS)
-        looking = self._worker.run(look_at_device, self._settings.device, limit=limit)
-        self._device = device = yield from repeated(looking, Step("loading"))
+        asked = self._settings.device
+        self._device = device = self._worker.run(look_at_device, asked, limit=limit, tell=tell)
         before = self._worker.resident_bytes()
         dtype = chosen_dtype(settings.dtype, has_bf16=device.has_bf16, family=preview.family)
         weights = max(preview.memory_bytes(dtype), preview.weight_bytes)
@@ -239,9 +251,8 @@ class ModelStore:
             2 * weights + TEXT_BYTES,
             device.kind == "cpu",
         )
-        steps = self._worker.run(load_model, spec, settings, limit=limit)
         try:
-            yield from repeated(steps, Step("loading"))
+            self._worker.run(load_model, spec, settings, limit=limit, tell=tell)
         except BaseException:
             self.release()
             raise
@@ -262,7 +273,7 @@ class ModelStore:
     def _on_device(self, order: ModelOrder) -> RunSettings:
         return replace(order.settings, device=self._settings.device)
 
-    def _looked(self, visitor: Visitor, order: ModelOrder) -> Generator[Step, None, Looked]:
+    def _looked(self, visitor: Visitor, order: ModelOrder, tell: Tell = ignore_progress) -> Looked:
         policy = self._settings.model_policy
         if not order.url:
             order = replace(order, model=resolve_model(order.model, self._settings))
@@ -273,14 +284,16 @@ class ModelStore:
             self._hub.room.clear(MOST_CONFIG_BYTES)
         given = (self._hub.seen(), order.model, policy, _asked(visitor, order))
         limit = Limit("Inspecting the model", LOOK_SECONDS, LOOK_BYTES, in_addresses=True)
-        steps = alone(look_at_model, *given, limit=limit, online=True, slots=self._looks)
-        looked: Looked = yield from repeated(steps, first)
+        told, slots = repeated(tell, first), self._looks
+        looked: Looked = alone(
+            look_at_model, *given, limit=limit, tell=told, online=True, slots=slots
+        )
         return looked
 
     def _located(
-        self, visitor: Visitor, order: ModelOrder
-    ) -> Generator[Step, None, tuple[tuple[ModelSpec, RunSettings], Preview]]:
-        looked = yield from self._looked(visitor, order)
+        self, visitor: Visitor, order: ModelOrder, tell: Tell
+    ) -> tuple[tuple[ModelSpec, RunSettings], Preview]:
+        looked = self._looked(visitor, order, tell)
         device, settings = self.device(), self._on_device(order)
         check_fits(looked.preview, device, settings)
         found, folders = looked.found, []
@@ -290,7 +303,7 @@ class ModelStore:
                     folders.append(each.spec.folder)
                 else:
                     given = (each.listing, [*each.sizes], visitor.token)
-                    folders.append((yield from fetching(self._hub, *given)))
+                    folders.append(fetching(self._hub, *given, tell=tell))
         settings = placed(settings, looked.preview, device)
         return (with_folders(found, folders), settings), looked.preview
 

@@ -1,6 +1,6 @@
 """How far a run is, as its page is told."""
 
-from collections.abc import Generator
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -58,5 +58,5 @@ class Progress:
         return (self.total - len(self.scored)) / self.rate if self.rate else None
 
 
-Stream = Generator[Progress, None, None]
-"""A run under way; where `Stopped` is thrown into it, it says how it ended."""
+Follow = Callable[[Progress], None]
+"""Gets how far a run is, a few times a second; where it raises `Stopped`, the run ends."""

@@ -3,21 +3,20 @@
 import logging
 import shutil
 import time
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import closing, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from explorer.core.errors import BUG
 from explorer.core.settings import Settings
-from explorer.core.work import TRIAL_STOPPED, map_steps, result_of
 from explorer.data.table import PairTable
 from explorer.runs.cards import RunCard, card_of, change_card, write_card
 from explorer.runs.gpu_calls import PlacedModel
 from explorer.runs.live import LiveRuns
 from explorer.runs.models import WarmModel
 from explorer.runs.orders import ModelOrder
-from explorer.runs.progress import Progress, Stream
+from explorer.runs.progress import Follow, Progress
 from explorer.runs.scorers import USED_UP, Scorers
 from explorer.runs.selections import Selection, selected_by_keys
 from explorer.runs.store import RunStore
@@ -73,14 +72,16 @@ class Runs:
         visitor: Visitor,
         order: ModelOrder,
         selection: Selection,
+        tell: Follow,
         sure: SureRule | None = None,
-    ) -> Stream:
-        """Score a selection, as a stream of progress; what is scored is kept on disk.
+    ) -> None:
+        """Score a selection; what is scored is kept on disk.
 
         Args:
             visitor: to whom the run belongs.
             order: what to score with.
             selection: what to score.
+            tell: is told how far it is, at last how it ended.
             sure: ends the run as soon as a number is that sure; None for all pairs.
 
         Raises:
@@ -97,17 +98,22 @@ class Runs:
                 "all rows, or choose pairs."
             )
         pairs = as_pairs(selection.table.arrow, selection.rows.tolist())
-        yield from self._turn(visitor, order, pairs, selection, sure=sure)
+        self._turn(visitor, order, pairs, selection, tell, sure=sure)
 
     def resume(
-        self, visitor: Visitor, run_id: object, table_of: Callable[[Run], PairTable]
-    ) -> Stream:
+        self,
+        visitor: Visitor,
+        run_id: object,
+        table_of: Callable[[Run], PairTable],
+        tell: Follow,
+    ) -> None:
         """Go on with a run that was stopped, failed or killed.
 
         Args:
             visitor: who asks for it.
             run_id: of the run.
             table_of: gives the pairs of a run, or raises a KnownError where they are not at hand.
+            tell: as of `start`.
 
         Raises:
             KnownError: it is not the visitor's, is whole, is under way, was made
@@ -131,63 +137,55 @@ class Runs:
         self.check_pairs(selection.n_pairs)
         pairs = as_pairs(table.arrow, selection.rows.tolist())
         with locked(run.folder):
-            yield from self._turn(visitor, order, pairs, selection, former=run)
+            self._turn(visitor, order, pairs, selection, tell, former=run)
 
     def rewards(
         self,
         visitor: Visitor,
         order: ModelOrder,
         pairs: Sequence[Pair],
+        tell: Follow = lambda progress: None,
         *,
         only_warm: bool = False,
-        is_wanted: Callable[[], bool] = lambda: True,
-        is_stopped: Callable[[], bool] = lambda: False,
     ) -> Rewarded:
         """Score a few pairs at once, without a run.
 
-        only_warm: whether the model may not be loaded. is_wanted: asked when its turn has come.
-        is_stopped: asked a few times a second while they are scored.
+        tell: is told how far it is once its turn has come. only_warm: whether the model may not be
+        loaded.
 
         Raises:
-            Stopped: it is not wanted any more, or was stopped.
             KnownError: others score, no such model, it is not warm and may not be loaded, or too
                 many pairs.
         """
         self.check_pairs(_n_pairs(pairs))
-
-        def check(_: None) -> None:
-            if is_stopped():
-                raise Stopped(TRIAL_STOPPED)
-
-        with self.scorers.brief(visitor, is_wanted) as turn:
+        with self.scorers.brief(visitor) as turn:
+            loading = Progress("loading", len(pairs))
+            tell(loading)
             if only_warm:
                 model = self.scorers.models.warm(visitor, order)
+                if model is None:
+                    raise KnownError(press_to_load(order.model))
             else:
-                model = result_of(self.scorers.load(visitor, order, turn))
-            if model is None:
-                raise KnownError(press_to_load(order.model))
-            return result_of(map_steps(_rewarding(model, order, pairs), check))
-
-    def loading_rewards(
-        self, visitor: Visitor, order: ModelOrder, pairs: Sequence[Pair]
-    ) -> Generator[Progress, None, Rewarded]:
-        """As `rewards`, telling how far the loading is.
-
-        Raises:
-            KnownError: others score, no such model, or too many pairs.
-        """
-        self.check_pairs(_n_pairs(pairs))
-        with self.scorers.brief(visitor) as turn:
-            progress = Progress("loading", len(pairs))
-            model = yield from self.scorers.ready(visitor, order, turn, progress)
-            return (yield from map_steps(_rewarding(model, order, pairs), lambda _: progress))
+                model = self.scorers.ready(visitor, order, turn, loading, tell)
+            ready = model.ready(pairs, order.settings, wait=lambda _: tell(loading))
+            rows: list[ScoredPair] = []
+            with closing(model.packs(ready.plan)) as packs:
+                for pack in packs:
+                    rows += pack.rows if pack else ()
+                    tell(replace(loading, stage="running"))
+            return Rewarded(tuple(rows), ready.facts)
 
     def rewarding(
-        self, visitor: Visitor, order: ModelOrder, pairs: Sequence[Pair]
-    ) -> Generator[Progress | Rewarded, None, None]:
-        """Score pairs without a run, in turn: progress while it waits and loads, then each pack.
+        self,
+        visitor: Visitor,
+        order: ModelOrder,
+        pairs: Sequence[Pair],
+        tell: Callable[[Progress | Rewarded], None],
+    ) -> None:
+        """Score pairs without a run, in turn.
 
-        While a pack takes long, no pairs are given a few times a second.
+        tell: gets the progress while it waits and loads, then each pack; while one takes long, no
+            pairs a few times a second.
 
         Raises:
             KnownError: no such model, or too many pairs.
@@ -195,29 +193,30 @@ class Runs:
         self.check_pairs(_n_pairs(pairs))
         progress = Progress("waiting", len(pairs))
         with self.scorers.turn(visitor) as turn:
-            model = yield from self.scorers.ready(visitor, order, turn, progress)
+            model = self.scorers.ready(visitor, order, turn, progress, tell)
             loading = replace(progress, stage="loading")
-            ready = yield from map_steps(model.ready(pairs, order.settings), lambda _: loading)
+            ready = model.ready(pairs, order.settings, wait=lambda _: tell(loading))
             with closing(model.packs(ready.plan)) as packs:
                 for pack in packs:
                     rows, used_up = pack.rows if pack else (), self.scorers.used_up(visitor, turn)
-                    yield Rewarded(rows, ready.facts, USED_UP if used_up else "")
+                    tell(Rewarded(rows, ready.facts, USED_UP if used_up else ""))
                     if used_up:
                         return
 
     def token_rewards(
-        self, visitor: Visitor, order: ModelOrder, pair: Pair
-    ) -> Generator[Progress, None, TokenRewards]:
-        """A pair's rewards token by token, in turn, telling who is served before and how far the
-        loading is.
+        self, visitor: Visitor, order: ModelOrder, pair: Pair, tell: Follow
+    ) -> TokenRewards:
+        """A pair's rewards token by token, in turn.
+
+        tell: is told who is served before and how far the loading is.
 
         Raises:
             KnownError: the model cannot be had, or it has none.
         """
         with self.scorers.turn(visitor, is_short=True) as turn:
             progress = Progress("loading", 1)
-            model = yield from self.scorers.ready(visitor, order, turn, progress)
-            return (yield from map_steps(model.token_rewards(pair), lambda _: progress))
+            model = self.scorers.ready(visitor, order, turn, progress, tell)
+            return model.token_rewards(pair, wait=lambda _: tell(progress))
 
     def check_pairs(self, n_pairs: int) -> None:
         """Whether so many pairs may be scored at once.
@@ -246,10 +245,11 @@ class Runs:
         order: ModelOrder,
         pairs: Sequence[Pair],
         selection: Selection,
+        tell: Follow,
         *,
         former: Run | None = None,
         sure: SureRule | None = None,
-    ) -> Stream:
+    ) -> None:
         self._check_owner(visitor)
         progress, seed = Progress("waiting", len(pairs), former), order.settings.seed
         subsets = {pair.key: pair.subset for pair in pairs}
@@ -257,14 +257,12 @@ class Runs:
             Watch(subsets, seed, sure)  # refuses what cannot be, before anybody waits
         with self.scorers.turn(visitor) as turn:
             try:
-                model = yield from self.scorers.ready(visitor, order, turn, progress)
+                model = self.scorers.ready(visitor, order, turn, progress, tell)
                 loading = replace(progress, stage="loading")
-                ready = yield from map_steps(
-                    model.ready(pairs, order.settings, selection.table.id, selection.words),
-                    lambda _: loading,
-                )
+                about = selection.table.id, selection.words
+                ready = model.ready(pairs, order.settings, *about, lambda _: tell(loading))
             except Stopped:
-                yield replace(progress, stage="refused", message="stopped before the first pair.")
+                tell(replace(progress, stage="refused", message="stopped before the first pair."))
                 return
             worth = tie_worth(model.spec.family)
             watch = None if sure is None else Watch(subsets, seed, sure, worth)
@@ -284,7 +282,7 @@ class Runs:
                 else:
                     begun = _go_on(former, ready, keys)
                 try:
-                    yield from _recorded(begun, model, assess)
+                    _record(begun, model, assess, tell)
                 finally:
                     if watch:
                         _save_interval(begun.run, watch.now)
@@ -293,21 +291,6 @@ class Runs:
 def _n_pairs(rows: Sequence[Pair]) -> int:
     """As of `Selection.n_pairs`."""
     return sum((len(row.responses) + 1) // 2 for row in rows)
-
-
-def _rewarding(
-    model: WarmModel | PlacedModel, order: ModelOrder, pairs: Sequence[Pair]
-) -> Generator[None, None, Rewarded]:
-    """Score pairs; None now and then."""
-    ready = yield from model.ready(pairs, order.settings)
-    rows: list[ScoredPair] = []
-    with closing(model.packs(ready.plan)) as packs:
-        for pack in packs:
-            if pack is None:
-                yield
-            else:
-                rows += pack.rows
-    return Rewarded(tuple(rows), ready.facts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -375,16 +358,18 @@ _Assess = Callable[[Progress, Sequence[ScoredPair]], Progress]
 """Gives a progress, of which the latter pairs are new, with what else there is to say of it."""
 
 
-def _recorded(begun: _StartedRun, model: WarmModel | PlacedModel, assess: _Assess) -> Stream:
+def _record(
+    begun: _StartedRun, model: WarmModel | PlacedModel, assess: _Assess, tell: Follow
+) -> None:
     """Score the packs of a run that are not done, each written to disk before it is told of.
 
-    The last progress says how the run ended. What was scored stays, also where the stream is
-    closed. While a pack takes long, the progress before it is told again.
+    What was scored stays. While a pack takes long, the progress before it is told again.
 
     Args:
         begun: its pairs are ready in `model`.
         model: what scores.
         assess: is asked after each pack; what is sure or has a message ends there.
+        tell: is told at last how the run ended.
     """
     run, plan, done = begun.run, begun.plan, begun.done
     total = sum(map(len, plan.packs))
@@ -396,7 +381,7 @@ def _recorded(begun: _StartedRun, model: WarmModel | PlacedModel, assess: _Asses
     try:
         if before:
             progress = assess(progress, before)
-            yield progress
+            tell(progress)
         left = Plan(()) if progress.is_sure or progress.message else plan
         with (
             closing(model.packs(left, done, run.folder)) as packs,
@@ -404,12 +389,12 @@ def _recorded(begun: _StartedRun, model: WarmModel | PlacedModel, assess: _Asses
         ):
             for pack in kept:
                 if pack is None:
-                    yield progress
+                    tell(progress)
                     continue
                 scored: tuple[ScoredPair, ...] = progress.scored + pack.rows
                 seconds = spent + time.monotonic() - started
                 progress = assess(replace(progress, scored=scored, seconds=seconds), pack.rows)
-                yield progress
+                tell(progress)
                 if progress.is_sure or progress.message:
                     break
     except Stopped:
@@ -430,7 +415,7 @@ def _recorded(begun: _StartedRun, model: WarmModel | PlacedModel, assess: _Asses
         if status != "failed" and len(progress.scored) == total:
             status, progress = "finished", replace(progress, message="")
         run = _ended(run, status, progress.seconds)
-    yield replace(progress, stage=status, run=run, seconds=run.seconds)
+    tell(replace(progress, stage=status, run=run, seconds=run.seconds))
 
 
 def _ended(run: Run, status: Status, seconds: float) -> Run:

@@ -1,11 +1,10 @@
 """The one model that is warm, and whose turn it is to score with it."""
 
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 
 from explorer.core.settings import Settings
-from explorer.core.work import TRIAL_STOPPED, map_steps
 from explorer.runs.gpu_calls import PlacedModel
 from explorer.runs.models import ModelStore, WarmModel
 from explorer.runs.orders import ModelOrder
@@ -13,7 +12,7 @@ from explorer.runs.progress import Progress
 from explorer.runs.queue import Queue, Turn
 from explorer.runs.quotas import Quotas
 from explorer.runs.visitors import Visitor
-from scoring.errors import KnownError, Stopped
+from scoring.errors import KnownError
 from scoring.hub.access import Hub
 from scoring.limits import Step
 
@@ -60,61 +59,44 @@ class Scorers:
         order: ModelOrder,
         turn: Turn,
         progress: Progress,
-    ) -> Generator[Progress, None, WarmModel | PlacedModel]:
-        """Wait for the turn, then for the model, which is returned.
+        tell: Callable[[Progress], None],
+    ) -> WarmModel | PlacedModel:
+        """Wait for the turn, then for the model.
 
-        progress: what is given meanwhile, but for its stage.
+        progress: what is told meanwhile, but for its stage.
 
         Raises:
-            KnownError: no such model, it cannot be loaded, or the visitor has no seconds left.
+            KnownError: no such model, it cannot be loaded, or the visitor has no seconds left, or
+                uses them up while it is.
         """
         while not turn.wait(_POLL_SECONDS):
             people, seconds = turn.ahead()
-            yield replace(progress, stage="waiting", ahead=people, wait_seconds=seconds)
+            tell(replace(progress, stage="waiting", ahead=people, wait_seconds=seconds))
         self.quotas.check(visitor)
         progress = replace(progress, stage="loading")
-        yield progress
-        steps = self.load(visitor, order, turn)
-        return (yield from map_steps(steps, lambda step: replace(progress, step=step)))
+        tell(progress)
+
+        def bounded(step: Step) -> None:
+            if self.used_up(visitor, turn):
+                raise KnownError(USED_UP)
+            tell(replace(progress, step=step))
+
+        return self.models.load(visitor, order, bounded)
 
     @contextmanager
-    def brief(
-        self, visitor: Visitor, is_wanted: Callable[[], bool] = lambda: True
-    ) -> Iterator[Turn]:
+    def brief(self, visitor: Visitor) -> Iterator[Turn]:
         """A turn at once, for what is too short to stand in the queue.
 
-        is_wanted: asked when the turn has come.
-
         Raises:
-            Stopped: it is not wanted any more.
             KnownError: others score, or the visitor has no seconds left.
         """
         self.quotas.check(visitor)
         owner = visitor.owner or visitor.session
         with self._queue.first(owner, BRIEF_SECONDS, visitor.address) as turn:
             try:
-                if not is_wanted():
-                    raise Stopped(TRIAL_STOPPED)
                 yield turn
             finally:
                 self.quotas.spend(visitor, turn.lasted)
-
-    def load(
-        self, visitor: Visitor, order: ModelOrder, turn: Turn
-    ) -> Generator[Step, None, WarmModel | PlacedModel]:
-        """The model, once the turn has come.
-
-        Raises:
-            KnownError: no such model, it cannot be loaded, or the visitor's seconds are used up
-                while it is.
-        """
-
-        def bounded(step: Step) -> Step:
-            if self.used_up(visitor, turn):
-                raise KnownError(USED_UP)
-            return step
-
-        return (yield from map_steps(self.models.load(visitor, order), bounded))
 
     def used_up(self, visitor: Visitor, turn: Turn) -> bool:
         """Whether a turn has taken what its visitor had left of the seconds of this hour."""

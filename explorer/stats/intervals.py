@@ -4,7 +4,7 @@ All of it speaks of other pairs like these. It says nothing of pairs of another 
 model scores when run again.
 """
 
-from collections.abc import Generator
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -78,19 +78,24 @@ def score_intervals(outcomes: ArrayLike, groups: Strata) -> list[Interval | None
 
 
 def rank_intervals(
-    outcomes: ArrayLike, groups: Strata, replicates: int = REPLICATES, seed: int = 0
-) -> Generator[float, None, Ranks]:
-    """Ranks of the overall score with 95 % intervals, telling what share of them is done, to 1.
+    outcomes: ArrayLike,
+    groups: Strata,
+    replicates: int = REPLICATES,
+    seed: int = 0,
+    tell: Callable[[float], None] = lambda share: None,
+) -> Ranks:
+    """Ranks of the overall score with 95 % intervals.
 
     Each replicate gives every cluster an exponential weight of mean 1, the same for all models, and
     scores all of them by the rule of `groups` with pairs that weigh so. The intervals run from the
     2.5 % to the 97.5 % quantile of the replicates' ranks, and are widened to hold the rank itself.
-    Equal rows have equal results. Closing the generator stops.
+    Equal rows have equal results.
     Source: D. B. Rubin, Annals of Statistics 9 (1981), of clusters; of ranks, H. Goldstein and
     D. Spiegelhalter, JRSS A 159 (1996).
 
     outcomes: (models, pairs), 0 to 1, NaN for missing. No models give empty arrays.
     seed: the same gives the same intervals.
+    tell: is told what share of the replicates is done, to 1; where it raises, this ends.
     """
     matrix = checked_outcomes(outcomes, groups)
     rank = ranks(score_models(matrix, groups))
@@ -113,7 +118,7 @@ def rank_intervals(
         for values, share, at in strata:
             scores += share * _weighted_means(values, drawn[:, clusters[at]])
         found[start : start + step] = ranks(np.where(rank == 0, np.nan, scores))
-        yield min(1.0, (start + step) / replicates)
+        tell(min(1.0, (start + step) / replicates))
     best, worst = np.quantile(found, _ENDS, axis=0, method="inverted_cdf").astype(np.intp)
     return Ranks(rank, np.minimum(best, rank), np.maximum(worst, rank))
 

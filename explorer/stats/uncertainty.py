@@ -5,7 +5,7 @@ how. Pairs of one prompt are taken together (`explorer.stats.matrix.clusters_of`
 """
 
 import hashlib
-from collections.abc import Collection, Generator
+from collections.abc import Collection
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from explorer.core.caches import LruCache, read_arrays, write_arrays
-from explorer.core.work import map_steps
 from explorer.data.facets import Coded
 from explorer.stats.aggregate import Missing, Ties, settled
 from explorer.stats.intervals import REPLICATES, rank_intervals, score_intervals
@@ -24,7 +23,7 @@ from explorer.stats.strata import Floats, Strata, Whole, benchmark_strata, score
 from explorer.stats.tie_groups import group_numbers, tie_groups
 from scoring.errors import KnownError
 from scoring.interval import Interval
-from scoring.limits import Step
+from scoring.limits import Step, Tell, ignore_progress
 from scoring.results.order import PairOrder
 from scoring.spec import plain_subset
 
@@ -102,14 +101,16 @@ def measure(
     missing: Missing = "left out",
     ranked: Collection[str] | None = None,
     replicates: int = REPLICATES,
-) -> Generator[Step, None, Uncertainty]:
-    """Intervals, rank intervals and tie groups of every model, telling each step.
+    tell: Tell = ignore_progress,
+) -> Uncertainty:
+    """Intervals, rank intervals and tie groups of every model.
 
     rule: how outcomes become a score. Where a subset of it is a composite, sections alone are
         measured.
     ties, missing: as of `explorer.stats.aggregate.settled`.
     ranked: models that can be compared; the others have intervals alone. None for all.
     replicates: of the draws that ranks' intervals come from.
+    tell: is told each step; where it raises, this ends.
 
     Raises:
         KnownError: there are more than `MOST_PAIRS` pairs.
@@ -124,22 +125,22 @@ def measure(
     values = settled(outcomes.outcomes, outcomes.known_equal, ties, missing).astype(np.float64)
     names = tuple(rule.sections)
     total = _DRAWING + 1 + len(names)
-    yield Step("measuring", 0, total)
+    tell(Step("measuring", 0, total))
     found = _with_intervals(outcomes.models, values, rule, groups)
     found.ranked[:] = [ranked is None or model in ranked for model in outcomes.models]
     rows = np.flatnonzero(found.ranked)
     if not COMPOSITES & set(rule.subsets):
-        drawn = yield from map_steps(
-            rank_intervals(values[rows], groups, replicates, _SEED),
-            lambda share: Step("measuring", int(_DRAWING * share), total),
+        drawn = rank_intervals(
+            *(values[rows], groups, replicates, _SEED),
+            tell=lambda share: tell(Step("measuring", int(_DRAWING * share), total)),
         )
         found.best[rows], found.worst[rows] = drawn.best, drawn.worst
         found.group[rows] = group_numbers(tie_groups(values[rows], groups), len(rows))
     for place in range(len(names)):
-        yield Step("measuring", _DRAWING + 1 + place, total)
+        tell(Step("measuring", _DRAWING + 1 + place, total))
         alike = tie_groups(values[rows], groups.only(place))
         found.section_group[place, rows] = group_numbers(alike, len(rows))
-    yield Step("measuring", total, total)
+    tell(Step("measuring", total, total))
     return found
 
 
@@ -208,12 +209,12 @@ class Uncertainties:
         return found
 
     def measured(
-        self, outcomes: OutcomeMatrix, rule: Rule, **options: Any
-    ) -> Generator[Step, None, Uncertainty]:
+        self, outcomes: OutcomeMatrix, rule: Rule, tell: Tell = ignore_progress, **options: Any
+    ) -> Uncertainty:
         """As `measure`, but what is known is not computed again."""
         found = self.known(outcomes, rule, **options)
         if found is None:
-            found = yield from measure(outcomes, rule, **options)
+            found = measure(outcomes, rule, tell=tell, **options)
             key = key_of(outcomes, rule, **options)
             self._known[key] = found
             arrays = {name: getattr(found, name) for name in _ARRAYS}

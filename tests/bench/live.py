@@ -18,7 +18,7 @@ import json
 import sys
 import time
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
@@ -89,7 +89,7 @@ def app(stores: Stores, order: ModelOrder, selection: Selection) -> tuple[float,
     counted, view = Drawn(), views_of(stores).score
     began = time.perf_counter()
     live = stores.runs.live.begin(
-        WHO, order.model, lambda: stores.runs.start(WHO, order, selection)
+        WHO, order.model, partial(stores.runs.start, WHO, order, selection)
     )
     query, has_ended = f"?tab=score&run={live.id}", False
     while not has_ended:

@@ -24,9 +24,12 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
+
+from tests.explorer.stepping import stepwise
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
@@ -158,7 +161,7 @@ def with_runs(home: Path, n_runs: int) -> None:
     """Put runs, at least one, on the disk of a server: the same one again and again."""
     stores = open_stores(Settings(home=home, pairs="demo", offline=True))
     selection = selected_per_subset(stores.pairs.get(None), 1, 0)
-    *_, last = stores.runs.start(Owner(), ModelOrder("longer"), selection)
+    *_, last = stepwise(partial(stores.runs.start, Owner(), ModelOrder("longer"), selection))
     assert last.run is not None
     for number in range(1, n_runs):
         shutil.copytree(last.run.folder, last.run.folder.parent / f"20250101-000000-{number:016x}")

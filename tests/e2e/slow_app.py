@@ -4,7 +4,7 @@ Usage: python -m tests.e2e.slow_app
 """
 
 import time
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from typing import Any
 
 import pytest
@@ -13,7 +13,7 @@ import app
 from explorer.core.work import EVERY_SECONDS
 from explorer.runs.models import WarmModel
 from scoring.probing.side_rewards import TokenRewards
-from scoring.spec import ScoredPack
+from scoring.spec import Pair, ScoredPack
 
 SECONDS_A_PACK = 2.0
 
@@ -27,11 +27,11 @@ def main() -> None:
             yield pack
             time.sleep(SECONDS_A_PACK if pack else 0)
 
-    def slowly_read(*of: Any) -> Generator[None, None, TokenRewards]:
+    def slowly_read(model: WarmModel, pair: Pair, wait: Callable[[object], None]) -> TokenRewards:
         for _ in range(int(SECONDS_A_PACK / EVERY_SECONDS)):
             time.sleep(EVERY_SECONDS)
-            yield None
-        return (yield from token_rewards(*of))
+            wait(None)
+        return token_rewards(model, pair, wait)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(WarmModel, "packs", slowly)

@@ -1,16 +1,18 @@
 """Runs of the tests' own, begun as the page begins them."""
 
+from collections.abc import Generator
 from dataclasses import replace
+from functools import partial
 
-from explorer.core.work import result_of
 from explorer.data.table import PairTable, Rows
 from explorer.runs.orders import ModelOrder
-from explorer.runs.progress import Progress, Stream
+from explorer.runs.progress import Progress
 from explorer.runs.running import Runs
 from explorer.runs.selections import Selection
 from explorer.runs.visitors import Visitor
 from scoring.errors import Stopped
 from scoring.record import Run
+from tests.explorer.stepping import stepwise
 
 
 def begun(
@@ -22,14 +24,15 @@ def begun(
     words: str = "",
     *,
     budget: int | None = None,
-) -> Stream:
+) -> Generator[Progress, None, None]:
     """A run, which goes on whenever its next progress is asked for.
 
     who: the page that begins it, and to whom it belongs. budget: tokens of a pack.
     """
     order = small_packs(ModelOrder.of({"model": model}), budget)
     visitor = Visitor(f"browser:{who}", session=who)
-    return runs.start(visitor, order, Selection(table, rows, words))
+    selection = Selection(table, rows, words)
+    return stepwise(partial(runs.start, visitor, order, selection))
 
 
 def small_packs(order: ModelOrder, budget: int | None) -> ModelOrder:
@@ -44,11 +47,11 @@ def finished(runs: Runs, model: object, table: PairTable, rows: Rows, words: str
     return last.run
 
 
-def stopped(stream: Stream) -> Progress:
+def stopped(stream: Generator[Progress, None, None]) -> Progress:
     """What a run says last when it is stopped now."""
     return [stream.throw(Stopped("It was stopped.")), *stream][-1]
 
 
 def loaded(runs: Runs, order: ModelOrder, visitor: Visitor) -> None:
     """A model is warm, as after a visitor's run."""
-    result_of(runs.scorers.models.load(visitor, order))
+    runs.scorers.models.load(visitor, order)

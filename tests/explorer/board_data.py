@@ -1,7 +1,7 @@
 """Boards for tests: made up, and of the real models."""
 
 import json
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cache, lru_cache
 from pathlib import Path
@@ -23,7 +23,6 @@ from scoring.interval import Interval
 from scoring.record import Run
 from scoring.results.accuracies import Aggregate, Benchmark
 from scoring.results.order import PairOrder, filtered_split
-from tests.explorer.stepping import gone_through
 
 T = TypeVar("T")
 OF_DEMO = read_settings({"EXPLORER_RESULTS_OF": "demo"}).results_of
@@ -33,11 +32,6 @@ FOUR = ("mt-bench-easy", "mt-bench-hard", "donotanswer", "hep-go")
 EVERY = (*FOUR, *(subset for subset in SUBSETS if subset not in FOUR))
 """Those first, then all others: what a model needs for a rank."""
 SOURCE = ResultsSource("folder", "made up", "", "2024-01-01")
-
-
-def finished(generator: Generator[object, None, T]) -> T:
-    """What a generator returns."""
-    return gone_through(generator)[0]
 
 
 def results_of(

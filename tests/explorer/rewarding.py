@@ -1,10 +1,14 @@
 """Scorers of a queue, for what is done with rewards."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
+from typing import Any
 
 from explorer.runs.progress import Progress
 from explorer.runs.running import Rewarded
+from explorer.tabs.try_it.probe import Probe, probing
+from explorer.tabs.try_it.trial import Change
 from scoring.spec import Pair, RunFacts, ScoredPair, text_hash
+from tests.explorer.stepping import stepwise
 
 FACTS = RunFacts("m", "r", "longer", "none", "none", 0, "left", "none", "", 0, 0)
 JUDGE = RunFacts("j", "r", "judge", "none", "none", 0, "left", "none", "", 0, 0)
@@ -41,3 +45,18 @@ def in_packs(
             yield Rewarded(tuple(scored(pair, reward) for pair in pack), facts)
 
     return rewarding
+
+
+def steps_of_probe(
+    pairs: Sequence[Pair],
+    changes: Sequence[Change],
+    steps: Callable[[Sequence[Pair]], Iterator[Progress | Rewarded]],
+    **how: Any,
+) -> Generator[Probe, None, None]:
+    """A probe, which goes on whenever what is known next is asked for. steps: scores pairs."""
+
+    def rewarding(some: Sequence[Pair], tell: Callable[[Progress | Rewarded], None]) -> None:
+        for step in steps(some):
+            tell(step)
+
+    return stepwise(lambda tell: probing(pairs, changes, rewarding, tell, **how))

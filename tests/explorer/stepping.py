@@ -1,17 +1,54 @@
-"""Generators of steps, gone through to their end."""
+"""Work that tells its steps, step by step."""
 
-from collections.abc import Generator
-from typing import TypeVar
+from collections.abc import Callable, Generator
+from concurrent.futures import Future
+from queue import Queue
+from typing import Any, TypeVar
 
-S = TypeVar("S")
+from explorer.core.work import in_background
+from scoring.errors import Stopped
+
 T = TypeVar("T")
 
 
-def gone_through(steps: Generator[S, None, T]) -> tuple[T, list[S]]:
-    """What a generator returns, and what it told on the way."""
-    told: list[S] = []
-    while True:
+def told_by(work: Callable[[Any], T]) -> tuple[T, list[Any]]:
+    """What work gives, and what it told on the way."""
+    steps: list[Any] = []
+    return work(steps.append), steps
+
+
+def stepwise(work: Callable[[Any], object]) -> Generator[Any, None, Any]:
+    """Work that goes on whenever its next step is asked for; what it gives is returned.
+
+    Where this is closed, or `Stopped` is thrown into it, the step that was told last raises that in
+    the work, whose last steps are given then.
+    """
+    steps, goes_on, result = Queue[list[Any]](), Queue[bool](), Future[object]()
+
+    def tell(step: object) -> None:
+        steps.put([step])
+        if not goes_on.get():
+            raise Stopped("It was stopped.")
+
+    def run() -> None:
         try:
-            told.append(next(steps))
-        except StopIteration as ended:
-            return ended.value, told
+            result.set_result(work(tell))
+        except BaseException as error:
+            result.set_exception(error)
+        steps.put([])
+
+    in_background(run)
+    while step := steps.get():
+        try:
+            yield step[0]
+        except (GeneratorExit, Stopped) as left:
+            goes_on.put(False)
+            while step := steps.get():
+                goes_on.put(False)
+                if isinstance(left, Stopped):
+                    yield step[0]
+            if isinstance(left, GeneratorExit):
+                raise
+            break
+        goes_on.put(True)
+    return None if isinstance(result.exception(), Stopped) else result.result()

@@ -5,7 +5,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from threading import Event
 
 from markupsafe import Markup
 
@@ -13,7 +12,7 @@ from explorer.core.address_view import Regions, Sent, View
 from explorer.core.html import note, render, step_html
 from explorer.core.settings import ASSETS, Settings
 from explorer.core.uploads import deleted_after, uploaded_files
-from explorer.core.work import Job, Jobs, stepping
+from explorer.core.work import Job, Jobs
 from explorer.data.library import Library, offers
 from explorer.data.sources import DEMO_ID
 from explorer.data.table import PairTable
@@ -21,7 +20,6 @@ from explorer.reader.state import PairsState
 from explorer.results.library import ResultsLibrary
 from explorer.runs.visitors import Visitor, check_known
 from explorer.tabs.data.state import DataState
-from scoring.errors import Stopped
 from scoring.limits import Step, Tell
 from scoring.pairs.rows import SUFFIXES
 
@@ -93,18 +91,8 @@ class DataView:
 
     def _begun(self, query: str, visitor: Visitor, load: Callable[[Tell], PairTable]) -> str:
         check_known(visitor, is_public=self.settings.public)
-        stop = Event()
-
-        def work(tell: Tell) -> str:
-            def report_step(step: Step) -> None:
-                if stop.is_set():
-                    raise Stopped("Stopped before the pairs were opened.")
-                tell(step)
-
-            return load(report_step).id
-
         self.opened.forget(visitor.owner)
-        self.opened.begin(visitor.owner, partial(stepping, work, stop))
+        self.opened.begin(visitor.owner, lambda tell: load(tell).id)
         return query
 
     def _strip(self, table: PairTable) -> str:

@@ -1,6 +1,6 @@
 """The Models tab: what the server shows of an address, a board or models side by side."""
 
-from collections.abc import Callable, Generator, Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from pathlib import Path
@@ -14,7 +14,7 @@ from explorer.core.html import render
 from explorer.core.links import as_dropped, ignored
 from explorer.core.settings import Settings
 from explorer.core.uploads import deleted_after, uploaded_files
-from explorer.core.work import Jobs, stepping
+from explorer.core.work import Jobs
 from explorer.data.library import upload_name
 from explorer.data.search import matching_names
 from explorer.data.table import PairTable
@@ -106,13 +106,11 @@ class ModelsView:
 
         def read(tell: Tell) -> str:
             with deleted_after(files):
-                return library.upload(before, _by_name(files), tell, visitor.owner).id
-
-        def steps() -> Generator[Step, None, str]:
-            return (yield from stepping(read)).rpartition(UPLOADED)[2]
+                results = library.upload(before, _by_name(files), tell, visitor.owner)
+            return results.id.rpartition(UPLOADED)[2]
 
         self.uploads.forget(visitor.owner)
-        self.uploads.begin(visitor.owner, steps)
+        self.uploads.begin(visitor.owner, read)
         return query
 
     def file(self, form: BoardFormat, query: str, visitor: Visitor, _sent: str) -> File:

@@ -195,7 +195,7 @@ class PairsView:
         counter = self.scenes.counter
         if not counter.known(table, state.tokenizer):
             key = _count_key(replace(state, source=table.id), visitor)
-            self.counts.begin(key, lambda: counter.count(table, state.tokenizer))
+            self.counts.begin(key, partial(counter.count, table, state.tokenizer))
         return replace(state, source=table.id).href()
 
     def _main(self, now: Scene, count: Job[Step, str] | None) -> str:

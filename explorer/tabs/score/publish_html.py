@@ -1,6 +1,6 @@
 """Sending a finished run to a results dataset: first what would be sent, then sending it."""
 
-from collections.abc import Generator, Hashable
+from collections.abc import Hashable
 from dataclasses import dataclass, field
 
 from explorer.core.address_view import Sent
@@ -16,7 +16,7 @@ from explorer.tabs.score.publishing import Publication, Sending, preview, publis
 from explorer.tabs.score.state import ScoreState, read_score
 from scoring.errors import KnownError
 from scoring.hub.access import Hub
-from scoring.limits import Step
+from scoring.limits import Step, Tell
 from scoring.record import Run
 
 
@@ -60,8 +60,7 @@ class Publishing:
         run, table = self._run(state, visitor)
         key = _key(state, visitor)
 
-        def looking() -> Generator[Step, None, Sending]:
-            yield Step("loading")
+        def looking(_: Tell) -> Sending:
             return preview(run, table, state.repo, state.name)
 
         self.sendings.forget(key)
@@ -82,8 +81,7 @@ class Publishing:
         # Who signed in lent no leave to write, not even to what is theirs.
         is_request = sent.get("as-request") == "1" or self.settings.public
 
-        def sending() -> Generator[Step, None, Publication]:
-            yield Step("loading")
+        def sending(_: Tell) -> Publication:
             seen = shown.result if shown else None
             return publish(seen, run, table, self.hub, token=token, as_pull_request=is_request)
 

@@ -1,6 +1,6 @@
 """The Score tab: a form, the report of a run, and the runs, as regions of an address."""
 
-from collections.abc import Callable, Generator, Hashable
+from collections.abc import Callable, Hashable
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
@@ -34,7 +34,7 @@ from explorer.results.own import own_names
 from explorer.runs.cards import card_of, pairs_of
 from explorer.runs.estimates import forecast
 from explorer.runs.facts import facts_html, run_facts
-from explorer.runs.live import LiveRun, Steps
+from explorer.runs.live import LiveRun, Work
 from explorer.runs.model_list import offered_models
 from explorer.runs.orders import ModelOrder
 from explorer.runs.running import Runs
@@ -55,7 +55,7 @@ from scoring.engine.templates import named_templates
 from scoring.errors import KnownError, counted
 from scoring.hub.access import Hub
 from scoring.hub.search import HubSearch, search_models
-from scoring.limits import Step
+from scoring.limits import Step, Tell
 from scoring.models.finding import DEMO_NAME
 from scoring.record import Run
 from scoring.spec import BASELINES, FAMILIES, JudgePrompt, RunSettings
@@ -146,7 +146,7 @@ class ScoreView:
         return self._begun(
             state,
             visitor,
-            lambda: self.runs.start(visitor, state.order, chosen.selection, state.rule),
+            lambda tell: self.runs.start(visitor, state.order, chosen.selection, tell, state.rule),
             state.model,
         )
 
@@ -157,8 +157,8 @@ class ScoreView:
         if live is not None and not live.ended.is_set():
             return state.of(live.id).href()
         table_of = partial(pairs_of, library=self.scenes.library)
-        state = replace(state, panel="new")
-        return self._begun(state, visitor, partial(self.runs.resume, visitor, run_id, table_of), "")
+        work = partial(self.runs.resume, visitor, run_id, table_of)
+        return self._begun(replace(state, panel="new"), visitor, work, "")
 
     def stop(self, query: str, visitor: Visitor, _: Sent) -> str:
         """End a run after its present pack, wherever it was begun. Gives its address."""
@@ -198,8 +198,7 @@ class ScoreView:
         words = read_score(query)[0].find
         key = (visitor.owner, visitor.token, words)
 
-        def search() -> Generator[Step, None, HubSearch]:
-            yield Step("asking")
+        def search(_: Tell) -> HubSearch:
             return search_models(words, self.hub, token=visitor.token)
 
         self.searches.begin(key, search)
@@ -232,8 +231,8 @@ class ScoreView:
             ("start", "resume"),
         )
 
-    def _begun(self, state: ScoreState, visitor: Visitor, steps: Steps, model: str) -> str:
-        live = self.runs.live.begin(visitor, model, steps)
+    def _begun(self, state: ScoreState, visitor: Visitor, work: Work, model: str) -> str:
+        live = self.runs.live.begin(visitor, model, work)
         live.has_begun.wait(FIRST_SECONDS)
         return state.of(live.id).href()
 
@@ -314,8 +313,7 @@ class ScoreView:
     def _begin_look(self, visitor: Visitor, order: ModelOrder) -> None:
         models = self.runs.scorers.models
 
-        def look() -> Generator[Step, None, bool]:
-            yield Step("asking")
+        def look(_: Tell) -> bool:
             models.preview(visitor, order)
             models.device()
             return True

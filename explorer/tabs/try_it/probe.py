@@ -1,6 +1,6 @@
 """The bias probe: the same changes made to many pairs, what they do to the rewards, and as CSV."""
 
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from math import inf, sqrt
 from pathlib import Path
@@ -27,8 +27,8 @@ from explorer.tabs.try_it.trial import (
 from scoring.errors import KnownError, counted
 from scoring.spec import Pair, RunFacts, ScoredPair, outcome_of
 
-Rewarding = Callable[[Sequence[Pair]], Iterator[Progress | Rewarded]]
-"""Scores pairs in any order, telling each pack; it ends early where it was stopped."""
+Rewarding = Callable[[Sequence[Pair], Callable[[Progress | Rewarded], None]], None]
+"""Scores pairs in any order, telling each pack; it ends early where no seconds are left."""
 EditedSide = tuple[Change, Side]
 FIRST_PAIRS = 8
 AT_ONCE = 32
@@ -95,16 +95,17 @@ def probing(
     pairs: Sequence[Pair],
     changes: Sequence[Change],
     rewarding: Rewarding,
+    tell: Callable[[Probe], None],
     *,
     most: int | None = None,
     seed: int = 0,
-) -> Generator[Probe, None, None]:
-    """Score pairs as they are and with each change, telling after each pack what is known.
+) -> None:
+    """Score pairs as they are and with each change.
 
     They are taken in random order and some at a time, so that what is known when it is stopped can
     be used; and others have their turn in between.
 
-    pairs: keys distinct. changes: some of `CHANGES`.
+    pairs: keys distinct. changes: some of `CHANGES`. tell: gets what is known after each pack.
     most: pairs that may be scored in all; None means no limit. seed: of the order.
 
     Raises:
@@ -121,9 +122,13 @@ def probing(
     for start, end in zip(starts, [*starts[1:], len(pairs)], strict=True):
         block = probe.pairs[start:end]
         places = {pair.key: place for place, pair in enumerate(block, start)}
-        for rows in _told(probe, rewarding(block)):
-            probe.before |= {places[row.key]: row for row in rows}
-            yield probe
+
+        def take_before(step: Progress | Rewarded) -> None:
+            for row in _take(probe, step):
+                probe.before[places[row.key]] = row  # noqa: B023 - used here
+            tell(probe)
+
+        rewarding(block, take_before)
         if probe.facts is None or len(probe.before) < end:
             return
         pairwise = probe.facts.family in PAIRWISE
@@ -133,38 +138,40 @@ def probing(
         for variant in made.values():
             for side in variant.sides:
                 probe.applies[variant.change, side] += 1
-        done = 0
-        for rows in _told(probe, rewarding([each.pair for each in made.values()])) if made else ():
-            for row in rows:
-                variant = made[row.key]
-                place = start + variant.place
+        n_before = probe.n_scored
+
+        def take_after(step: Progress | Rewarded) -> None:
+            for row in _take(probe, step):
+                variant = made[row.key]  # noqa: B023 - used here
+                place = start + variant.place  # noqa: B023
                 for side, effect in effects_of(variant, probe.before[place], row).items():
                     probe.effects[variant.change, side][place] = effect
-            done += len(rows)
-            probe.share = (start + done / len(made) * (end - start)) / (len(pairs) + 1)
-            yield probe
-        if done < len(made):
+            done = (probe.n_scored - n_before) / len(made)  # noqa: B023
+            probe.share = (start + done * (end - start)) / (len(pairs) + 1)  # noqa: B023
+            tell(probe)
+
+        if made:
+            rewarding([each.pair for each in made.values()], take_after)
+        if probe.n_scored - n_before < len(made):
             return
     probe.share = 1.0
-    yield probe
+    tell(probe)
 
 
-def _told(probe: Probe, steps: Iterator[Progress | Rewarded]) -> Iterator[tuple[ScoredPair, ...]]:
-    """The pairs of each pack, none while it waits, put down in the probe."""
-    for step in steps:
-        if isinstance(step, Progress):
-            probe.waits = step
-            yield ()
-        else:
-            if probe.facts is not None and step.facts.revision != probe.facts.revision:
-                raise KnownError(
-                    f"{step.facts.model} changed its revision meanwhile, so its new rewards cannot "
-                    "be compared with those so far. What is known is shown; run the probe again "
-                    "for the new revision."
-                )
-            probe.waits, probe.facts = None, step.facts
-            probe.n_scored += len(step.scored)
-            yield step.scored
+def _take(probe: Probe, step: Progress | Rewarded) -> tuple[ScoredPair, ...]:
+    """The pairs of a pack, put down in the probe; none of what only waits."""
+    if isinstance(step, Progress):
+        probe.waits = step
+        return ()
+    if probe.facts is not None and step.facts.revision != probe.facts.revision:
+        raise KnownError(
+            f"{step.facts.model} changed its revision meanwhile, so its new rewards cannot "
+            "be compared with those so far. What is known is shown; run the probe again "
+            "for the new revision."
+        )
+    probe.waits, probe.facts = None, step.facts
+    probe.n_scored += len(step.scored)
+    return step.scored
 
 
 def _check(probe: Probe, changes: Sequence[Change], most: int | None, *, pairwise: bool) -> None:

@@ -1,14 +1,13 @@
 """A pair that is tried out: its rewards, how they moved, and what each one-click edit would do."""
 
 import time
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, get_args
 
 from explorer.core.validation import one_of
 from explorer.data.typed import Texts
 from explorer.runs.orders import ModelOrder
-from explorer.runs.progress import Progress
 from explorer.runs.running import Rewarded
 from scoring.errors import KnownError
 from scoring.probing.edits import EDITS, EditName, edited, swapped
@@ -157,15 +156,16 @@ def trying(
     order: ModelOrder,
     pair: Pair,
     rewards: _RewardsOf,
+    tell: Callable[[Trial], None],
     *,
-    first: Generator[Progress, None, Rewarded] | None = None,
+    first: _RewardsOf | None = None,
     former: Trial | None = None,
     seconds: float | None = EDITS_SECONDS,
-) -> Iterator[Progress | Trial]:
+) -> None:
     """Score a pair, and then what each edit does to it, one edit after the other.
 
-    first: scores the pair itself and tells how far it is, where that may take long; None for
-        `rewards`.
+    tell: gets what is known, more after each edit.
+    first: scores the pair itself; None for `rewards`.
     former: the trial whose start stays; None makes these rewards the start.
     seconds: after which edits are left out; None scores them all.
 
@@ -173,7 +173,7 @@ def trying(
         KnownError: of `rewards` and `first`; the model is not the revision that the former rewards
             are of.
     """
-    found = rewards([pair]) if first is None else (yield from first)
+    found = (first or rewards)([pair])
     if former is not None:
         _check_revision(former.facts, found.facts)
     [scored] = found.scored
@@ -186,7 +186,7 @@ def trying(
         scored if former is None else former.start,
         frozenset((each.change, side) for each in made for side in each.sides),
     )
-    yield now
+    tell(now)
     started = time.monotonic()
     for change in CHANGES:
         of_change = {each.pair.key: each for each in made if each.change == change}
@@ -199,7 +199,7 @@ def trying(
             new = effects_of(of_change[row.key], scored, row)
             effects = {(change, side): effect for side, effect in new.items()}
             now = replace(now, effects={**now.effects, **effects})
-        yield now
+        tell(now)
 
 
 def _check_revision(before: RunFacts, now: RunFacts) -> None:

@@ -1,7 +1,7 @@
 """The Try tab: a pair that is typed, its rewards, one-click edits, and the bias probe."""
 
-from collections.abc import Generator, Sequence
-from contextlib import closing, suppress
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from threading import Lock
@@ -49,7 +49,7 @@ from explorer.tabs.try_it.trial import (
     trying,
     with_edit,
 )
-from scoring.errors import KnownError
+from scoring.errors import KnownError, Stopped
 from scoring.hub.access import Hub
 from scoring.limits import Step
 from scoring.pairs.opening import as_pairs
@@ -140,15 +140,9 @@ class TryView:
             now.order = ModelOrder.of({"model": state.model})
             former = None if asked == "press" else before.trial
             seconds = None if asked == "rest" else EDITS_SECONDS
-            steps = self._trying(now.order, visitor, sent, number, former, loads, seconds)
-            with closing(steps):
-                for step in steps:
-                    if not self.latest.is_last(visitor.owner, number):
-                        break
-                    if isinstance(step, Progress):
-                        now.step = step.step
-                    else:
-                        now.trial, now.step = step, None
+            self._try(now, now.order, visitor, sent, number, former, loads, seconds)
+        except Stopped:
+            pass
         except KnownError as error:
             now.refused = str(error)
         finally:
@@ -212,7 +206,7 @@ class TryView:
             KnownError: too much goes on.
         """
         check_known(visitor, is_public=self.settings.public)
-        work = partial(self._probing, TryState.parse(query)[0], visitor)
+        work = partial(self._probe_pairs, TryState.parse(query)[0], visitor)
         self.probes.do(visitor.owner, work)
 
     def stop_probe(self, query: str, visitor: Visitor, _: Sent) -> str:
@@ -234,8 +228,9 @@ class TryView:
         files = {f"probe-{form}.csv": partial(self.file, form) for form in PROBE_FORMS}
         return View(TryState.TAB, self.regions, actions, files, ("score", "tokens", "probe"))
 
-    def _trying(  # noqa: PLR0917
+    def _try(  # noqa: PLR0917
         self,
+        now: Tried,
         order: ModelOrder,
         visitor: Visitor,
         sent: Sent,
@@ -243,26 +238,33 @@ class TryView:
         former: Trial | None,
         loads: bool,
         seconds: float | None,
-    ) -> Generator[Progress | Trial, None, None]:
+    ) -> None:
         """As `trying`. number: of the question. loads: whether the model may be loaded for it."""
         owner, pair = visitor.owner, self._pair(sent)
-        still = {
-            "is_wanted": partial(self.latest.is_last, owner, number),
-            "is_stopped": partial(self.latest.is_stopped, owner, number),
-        }
 
-        def rewards(pairs: Sequence[Pair]) -> Rewarded:
+        def check(progress: Progress) -> None:
+            is_last = self.latest.is_last(owner, number)
+            # What scores already ends soon; to break it off may cost the warm model.
+            is_late = progress.stage == "loading" and not is_last
+            if is_late or self.latest.is_stopped(owner, number):
+                raise Stopped(TRIAL_STOPPED)
+            now.step = progress.step
+
+        def rewards(pairs: Sequence[Pair], *, only_warm: bool = True) -> Rewarded:
             with self.latest.answering(owner, number):
-                return self.runs.rewards(visitor, order, pairs, only_warm=True, **still)
+                return self.runs.rewards(visitor, order, pairs, check, only_warm=only_warm)
 
-        def loading() -> Generator[Progress, None, Rewarded]:
-            with self.latest.answering(owner, number):
-                return (yield from self.runs.loading_rewards(visitor, order, [pair]))
+        def show(trial: Trial) -> None:
+            if not self.latest.is_last(owner, number):
+                raise Stopped(TRIAL_STOPPED)
+            now.trial, now.step = trial, None
 
-        first = loading() if loads else None
-        yield from trying(order, pair, rewards, first=first, former=former, seconds=seconds)
+        first = partial(rewards, only_warm=False) if loads else None
+        trying(order, pair, rewards, show, first=first, former=former, seconds=seconds)
 
-    def _probing(self, state: TryState, visitor: Visitor) -> Generator[Probe, None, None]:
+    def _probe_pairs(
+        self, state: TryState, visitor: Visitor, tell: Callable[[Probe], None]
+    ) -> None:
         order = ModelOrder.of({"model": state.model})
         changes = probed_changes([*state.changes])
         numbers = (integer_if_numeric(each) for each in (state.per_subset, state.seed))
@@ -280,13 +282,13 @@ class TryView:
             )
         pairs = as_pairs(found.table.arrow, found.rows.tolist())
         rewarding = partial(self.runs.rewarding, visitor, order)
-        probe = None
-        try:
-            for probe in probing(pairs, changes, rewarding, most=self.settings.max_pairs):
-                yield probe
-        finally:
-            if probe is not None and any(probe.effects.values()):
+
+        def keep(probe: Probe) -> None:
+            if any(probe.effects.values()):
                 self.probed[visitor.owner] = probe
+            tell(probe)
+
+        probing(pairs, changes, rewarding, keep, most=self.settings.max_pairs)
 
     def _bar(self, state: TryState, said: Sequence[str]) -> str:
         offered = {name: words for words, name in offered_models(self.settings, self.hub)}

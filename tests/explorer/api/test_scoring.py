@@ -1,6 +1,7 @@
 import json
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,7 @@ from scoring.hub.access import Hub
 from scoring.pairs.opening import as_pairs
 from scoring.spec import Pair
 from tests.explorer.beginning import loaded
+from tests.explorer.stepping import stepwise
 from tests.explorer.tabs.score.test_publishing import scored
 
 WHO = Visitor()
@@ -67,7 +69,7 @@ def messages(runs: Runs, table: PairTable, **asked: Any) -> list[dict[str, Any]]
     given = {"per_subset": 1, "seed": 0, "keys": None} | asked
     selection = requested_selection(table, **given)
     pairs = as_pairs(table.arrow, selection.rows.tolist())
-    stream = runs.rewarding(WHO, ModelOrder("longer"), pairs)
+    stream = stepwise(partial(runs.rewarding, WHO, ModelOrder("longer"), pairs))
     return list(selection_score_json(stream, len(pairs)))
 
 
@@ -102,7 +104,7 @@ def test_named_pairs_are_scored_in_the_tables_order(runs: Runs, demo: PairTable)
 def test_what_is_stopped_says_so(demo: PairTable, runs: Runs) -> None:
     def cut() -> Iterator[Any]:
         pairs = as_pairs(demo.arrow, range(40))
-        stream = runs.rewarding(WHO, ModelOrder("longer"), pairs)
+        stream = stepwise(partial(runs.rewarding, WHO, ModelOrder("longer"), pairs))
         for told in stream:
             yield told
             if not hasattr(told, "stage"):
@@ -119,7 +121,9 @@ def test_whose_seconds_are_used_up_is_told_so(demo: PairTable, tmp_path: Path, h
     pairs = as_pairs(demo.arrow, range(100))
     who, order = Visitor(address="8.8.8.8"), ModelOrder("longer")
     loaded(runs, order, who)
-    *before, last = selection_score_json(runs.rewarding(who, order, pairs), len(pairs))
+    *before, last = selection_score_json(
+        stepwise(partial(runs.rewarding, who, order, pairs)), len(pairs)
+    )
     assert (last["stage"], last["message"]) == (
         "stopped",
         "You have used up your scoring time for this hour.",

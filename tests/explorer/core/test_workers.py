@@ -15,14 +15,13 @@ import pytest
 
 from explorer.core import workers
 from explorer.core.forks import ForkServer
-from explorer.core.work import result_of
 from explorer.core.workers import Limit, Worker
 from scoring.errors import KnownError
 from scoring.limits import Step
 from scoring.models.memory import group_bytes
 from tests.conftest import is_running, until
 from tests.explorer.core import odd_tasks
-from tests.explorer.stepping import gone_through
+from tests.explorer.stepping import told_by
 from tests.hub_server import HubServer
 
 ANY = Limit("Working")
@@ -45,13 +44,13 @@ def closing_worker(worker: Worker) -> Iterator[Worker]:
 
 
 def done_by(worker: Worker, task: Callable[..., Any], *given: Any, limit: Limit = ANY) -> Any:
-    return result_of(worker.run(task, *given, limit=limit))
+    return worker.run(task, *given, limit=limit)
 
 
 def test_a_worker_tells_gives_and_returns(worker: Worker) -> None:
-    result, told = gone_through(worker.run(odd_tasks.doubled, 21, limit=ANY))
+    result, told = told_by(lambda tell: worker.run(odd_tasks.doubled, 21, limit=ANY, tell=tell))
     assert result == 42 and Step("asking") in told
-    _, told = gone_through(worker.run(odd_tasks.counting, 3, limit=ANY))
+    _, told = told_by(lambda tell: worker.run(odd_tasks.counting, 3, limit=ANY, tell=tell))
     assert [each for each in told if each is not None] == [0, 1, 2]
 
 
@@ -88,11 +87,10 @@ def test_it_knows_no_secret_but_what_it_is_given(monkeypatch: pytest.MonkeyPatch
 def test_its_server_keeps_the_secrets_that_what_it_is_a_fork_of_never_had() -> None:
     program = (
         "import sys\n"
-        "from explorer.core.work import result_of\n"
         "from explorer.core.workers import Limit, Worker\n"
         "from tests.explorer.core.odd_tasks import begun_with\n"
         "sys.addaudithook(lambda name, of: print(name, of) if 'env' in name else None)\n"
-        "print(result_of(Worker().run(begun_with, limit=Limit('Looking'))))\n"
+        "print(Worker().run(begun_with, limit=Limit('Looking')))\n"
     )
     environ = {**os.environ, **SECRETS, "EXPLORER_KNOWN": "yes"}
     command = [sys.executable, "-c", program]
@@ -116,7 +114,7 @@ def test_it_asks_the_hub_only_where_it_may(monkeypatch: pytest.MonkeyPatch) -> N
 
 @pytest.mark.parametrize("task", [odd_tasks.sleeps, odd_tasks.spins])
 def test_whoever_leaves_ends_what_does_not_end_itself(worker: Worker, task: Any) -> None:
-    stream = worker.run(task, limit=ANY)
+    stream = worker.stream(task, limit=ANY)
     next(stream)
     while worker.pid is None:
         next(stream)
@@ -128,7 +126,7 @@ def test_whoever_leaves_ends_what_does_not_end_itself(worker: Worker, task: Any)
 
 
 def test_whoever_leaves_between_two_values_keeps_the_worker(worker: Worker) -> None:
-    stream = worker.run(odd_tasks.counting, 10**9, limit=ANY)
+    stream = worker.stream(odd_tasks.counting, 10**9, limit=ANY)
     while next(stream) != 5:
         pass
     pid = worker.pid
@@ -148,7 +146,7 @@ def test_it_ends_with_a_server_that_is_killed_and_so_does_what_it_began() -> Non
     program = (
         "from explorer.core.workers import Limit, Worker\n"
         "from tests.explorer.core.odd_tasks import begins_another_and_spins\n"
-        "for pid in Worker().run(begins_another_and_spins, limit=Limit('Working')):\n"
+        "for pid in Worker().stream(begins_another_and_spins, limit=Limit('Working')):\n"
         "    print(pid or '', flush=True)\n"
     )
     command = [sys.executable, "-c", program]
@@ -271,12 +269,12 @@ def test_a_worker_that_dies_is_told_and_another_is_there(
 
 
 def test_a_worker_that_is_killed_is_told_and_another_is_there(worker: Worker) -> None:
-    stream = worker.run(odd_tasks.sleeps, limit=ANY)
+    stream = worker.stream(odd_tasks.sleeps, limit=ANY)
     while worker.pid is None:
         next(stream)
     os.kill(worker.pid, signal.SIGKILL)
     with pytest.raises(KnownError, match=r"crashed \(SIGKILL\)"):
-        result_of(stream)
+        list(stream)
     assert done_by(worker, odd_tasks.doubled, 1) == 2
 
 
@@ -324,13 +322,14 @@ def test_processes_that_a_worker_began_end_with_it(worker: Worker, end: str) -> 
     if end == "end":
         worker.end()
     else:
-        stream = worker.run(odd_tasks.sleeps, limit=Limit("Working", 0.5 if end == "limit" else 60))
+        limit = Limit("Working", 0.5 if end == "limit" else 60)
+        stream = worker.stream(odd_tasks.sleeps, limit=limit)
         next(stream)
         if end == "close":
             stream.close()
         else:
             with pytest.raises(KnownError, match="took longer"):
-                result_of(stream)
+                list(stream)
     until(lambda: not is_running(child))
 
 

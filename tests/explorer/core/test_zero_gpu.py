@@ -50,7 +50,7 @@ short = replace(order, settings=RunSettings(max_length=32, budget=1024))
 pairs = as_pairs(table.arrow, few.rows[:3].tolist())
 
 def told(runs, order):
-    *_, last = runs.start(who, order, few)
+    *_, last = stepwise(partial(runs.start, who, order, few))
     rows = sorted((asdict(row) for row in last.run.rows()), key=lambda row: row["key"])
     return [last.stage, rows, asdict(last.run.facts), last.run.plan()[0].packs]
 

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +30,7 @@ from scoring.pairs.opening import SCHEMA, Pairs, PairSource, read_pairs
 from scoring.tasks import count_tokens
 from tests.conftest import DEMO_MODEL, ROOT, workers_of
 from tests.explorer.conftest import Serve
-from tests.explorer.stepping import gone_through
+from tests.explorer.stepping import stepwise, told_by
 from tests.hub_server import Repo
 
 COLUMNS = ("prompt", "chosen", "rejected")
@@ -67,7 +68,7 @@ class Counted:
 
 
 def finished(counter: TokenCounter, table: PairTable, wanted: object = "demo") -> Counted:
-    name, steps = gone_through(counter.count(table, wanted))
+    name, steps = told_by(lambda tell: counter.count(table, wanted, tell=tell))
     return Counted(name, [step for step in dict.fromkeys(steps) if step.doing == "reading"])
 
 
@@ -118,7 +119,8 @@ def test_a_stopped_count_leaves_nothing_and_goes_on_where_it_was(
     counter: TokenCounter, fresh: PairTable, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     small_batches(monkeypatch, 10)
-    counting, before = counter.count(fresh, "demo"), workers_of(os.getpid())
+    counting = stepwise(partial(counter.count, fresh, "demo"))
+    before = workers_of(os.getpid())
     while next(counting).done < 20:
         pass
     counting.close()
@@ -131,17 +133,6 @@ def test_a_stopped_count_leaves_nothing_and_goes_on_where_it_was(
     finished(TokenCounter(tmp_path / "other", Hub(True), ModelPolicy(DEMO_MODEL)), whole)
     for column in COLUMNS:
         assert np.array_equal(fresh.tokens[again.name][column], whole.tokens[again.name][column])
-
-
-def test_who_left_without_closing_blocks_nobody(
-    counter: TokenCounter, fresh: PairTable, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    small_batches(monkeypatch, 10)
-    left = counter.count(fresh, "demo")
-    while next(left).doing != "reading":
-        pass
-    assert finished(counter, fresh).name in fresh.tokens
-    assert list(left) == []
 
 
 def test_those_who_ask_at_once_share_the_work(
@@ -342,7 +333,7 @@ def test_a_hostile_tokenizer_is_one_sentence_and_the_next_count_works(
     table = table_of([("x" * 22 + " ") * 8_700])
     told = rf"^Counting tokens {limit} .*, and was stopped\. Choose another tokenizer\.$"
     with pytest.raises(KnownError, match=told):
-        for _ in counter.count(table, "org/hostile"):
+        for _ in stepwise(partial(counter.count, table, "org/hostile")):
             with page.open("app_id") as answer:
                 answered += answer.status == 200
     assert answered
@@ -357,13 +348,13 @@ def test_strangers_count_with_listed_tokenizers_only(
     policy = ModelPolicy(DEMO_MODEL, local_folders=False, models=frozenset({"org/parts"}))
     counter = TokenCounter(tmp_path, Hub(), policy)
     with pytest.raises(KnownError, match=r"give oobabooga/llama-tokenizer, org/parts or demo\."):
-        gone_through(counter.count(demo, typed))
-    name, _ = gone_through(counter.count(demo, "org/parts"))
+        told_by(lambda tell: counter.count(demo, typed, tell=tell))
+    name, _ = told_by(lambda tell: counter.count(demo, "org/parts", tell=tell))
     assert counter.known(demo, name)
     fresh = TokenCounter(tmp_path / "fresh", Hub(), policy)
-    assert gone_through(fresh.count(demo, name))[0] == name
+    assert told_by(lambda tell: fresh.count(demo, name, tell=tell))[0] == name
     with pytest.raises(KnownError, match="not a tokenizer that can be used here"):
-        gone_through(fresh.count(demo, f"org/parts@{'0' * 40}"))
+        told_by(lambda tell: fresh.count(demo, f"org/parts@{'0' * 40}", tell=tell))
 
 
 def test_a_tokenizer_of_the_hub_is_fetched_once(
@@ -371,13 +362,13 @@ def test_a_tokenizer_of_the_hub_is_fetched_once(
 ) -> None:
     hub_repos["models/org/whole"] = Repo({"tokenizer.json": WHOLE, "model.safetensors": b"weights"})
     counter = TokenCounter(tmp_path, Hub(), ModelPolicy(DEMO_MODEL))
-    name, steps = gone_through(counter.count(fresh, "org/whole"))
+    name, steps = told_by(lambda tell: counter.count(fresh, "org/whole", tell=tell))
     assert {step.doing for step in steps} == {"asking", "fetching", "reading"}
     assert name == f"org/whole@{hub_repos['models/org/whole'].commit}"
     assert [path.name for path in (tmp_path / "hub").rglob("snapshots/*/*")] == ["tokenizer.json"]
     del fresh.tokens[name]
     shutil.rmtree(tmp_path / "tokens")
-    _, steps = gone_through(counter.count(fresh, "org/whole"))
+    _, steps = told_by(lambda tell: counter.count(fresh, "org/whole", tell=tell))
     assert "fetching" not in {step.doing for step in steps}
 
 
@@ -386,11 +377,10 @@ def test_this_process_reads_no_tokenizer(tmp_path: Path) -> None:
 import sys
 from pathlib import Path
 from explorer.core.settings import Settings
-from explorer.core.work import result_of
 from explorer.stores import open_stores
 
 stores = open_stores(Settings(home=Path({str(tmp_path)!r}), pairs="demo", offline=True))
-print(result_of(stores.counter.count(stores.pairs.get(None), "demo")))
+print(stores.counter.count(stores.pairs.get(None), "demo"))
 print(sorted({{"tokenizers", "torch", "transformers"}} & sys.modules.keys()))
 """
     command = [sys.executable, "-c", program]

@@ -1,7 +1,8 @@
 """Token rewards of the open pair: whole texts, inert, and the reward that the run gave."""
 
 import re
-from collections.abc import Generator
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from html import unescape
 
 import numpy as np
@@ -18,8 +19,8 @@ from scoring.errors import KnownError
 from scoring.probing.side_rewards import SideRewards, TokenReward, TokenRewards
 from scoring.record import Run
 from scoring.spec import ModelSpec
+from tests.conftest import until
 from tests.explorer.beginning import begun
-from tests.explorer.stepping import gone_through
 from tests.explorer.tables import row, small_table
 
 NOBODY = Visitor()
@@ -33,17 +34,15 @@ def run(stores: Stores, demo: PairTable) -> Run:
     return last.run
 
 
-def steps_of(stores: Stores, run: Run, key: str) -> Generator[str, None, str]:
+def html_of(
+    stores: Stores, run: Run, key: str, tell: Callable[[str], None] = lambda words: None
+) -> str:
     """Has a pair of a run rewarded token by token."""
     model = stores.fields.name_of(run.id, None, None, NOBODY)
     field = stores.fields.of(model, None, run.facts.pairs, NOBODY)
     row = field.table.row_of(key)
     assert row is not None
-    return pair_tokens(stores.runs, field, model, row, NOBODY)
-
-
-def html_of(stores: Stores, run: Run, key: str) -> str:
-    return gone_through(steps_of(stores, run, key))[0]
+    return pair_tokens(stores.runs, field, model, row, NOBODY, tell)
 
 
 def texts_of(html: str) -> list[str]:
@@ -106,7 +105,10 @@ def test_they_are_offered_for_runs_of_a_classifier_alone(
 def test_while_a_run_is_under_way_one_waits(run: Run, stores: Stores, demo: PairTable) -> None:
     stream = begun(stores.runs, "she", "demo", demo, np.arange(40))
     next(each for each in stream if each.stage == "running")
-    waiting = steps_of(stores, run, run.rows()[0].key)
-    assert "1 ahead of you in the queue" in next(waiting)
-    stream.close()
-    assert "data-plot" in gone_through(waiting)[0]
+    with ThreadPoolExecutor(1) as pool:
+        told: list[str] = []
+        html = pool.submit(html_of, stores, run, run.rows()[0].key, told.append)
+        until(lambda: bool(told))
+        assert "1 ahead of you in the queue" in told[0]
+        stream.close()
+        assert "data-plot" in html.result()

@@ -28,7 +28,6 @@ from tests.explorer.board_data import (
     FOUR,
     NOTHING,
     SOURCE,
-    finished,
     matrix_of,
     order_of,
     real_results,
@@ -296,7 +295,7 @@ def test_ranks_take_in_models_that_were_not_measured() -> None:
     matrix = matrix_of({name: [*map(float, each)] for name, each in values.items()}, ALL_PAIRS)
     results = results_of({"best": 0.99, "rival": 0.9, "worst": 0.01})
     plain = build_board(results, "v1", outcomes=matrix)
-    sure = finished(measure(matrix, RULES["v1"], ranked=plain.comparable, replicates=200))
+    sure = measure(matrix, RULES["v1"], ranked=plain.comparable, replicates=200)
     board = build_board(results, "v1", outcomes=matrix).measured(sure)
     good, bad, rival = (row_in(board, name) for name in ("good", "bad", "rival"))
     assert good is not None and bad is not None and rival is not None
@@ -310,7 +309,7 @@ def test_ranks_take_in_models_that_were_not_measured() -> None:
 def test_uncertainty_of_other_numbers_is_not_used() -> None:
     matrix = matrix_of({"a": [1.0] * 40, "b": [0.0] * 40}, FOUR * 10)
     other = matrix_of({"a": [0.0] * 40, "b": [1.0] * 40}, FOUR * 10)
-    sure = finished(measure(other, RULES["v1"], replicates=50))
+    sure = measure(other, RULES["v1"], replicates=50)
     board = build_board(NOTHING, "v1", outcomes=matrix).measured(sure)
     assert [(row.paired, row.best_rank, row.tie_group) for row in rows_in(board)] == [
         (False, None, None)
@@ -321,7 +320,7 @@ def test_uncertainty_of_other_numbers_is_not_used() -> None:
 def test_with_prior_sets_that_were_not_measured_scores_are_unpaired() -> None:
     matrix = matrix_of({"a": [1.0] * 115 + [0.0] * 115, "b": [0.0] * 230}, EVERY * 10)
     prior = Aggregate("a", None, dict.fromkeys(PRIOR_SCORED, 0.5), "prior")
-    sure = finished(measure(matrix, RULES["v1_prior"], replicates=50))
+    sure = measure(matrix, RULES["v1_prior"], replicates=50)
     board = build_board(Results(SOURCE, (prior,)), "v1_prior", outcomes=matrix).measured(sure)
     assert [(row.model, row.paired, row.tie_group) for row in rows_in(board)] == [
         ("a", False, None),
@@ -358,7 +357,7 @@ def test_every_published_section_follows_from_outcomes_and_from_accuracies(
 def test_the_real_models_fall_into_11_tie_groups(shared_data: Path) -> None:
     results, _, matrix = real_results(shared_data)
     plain = build_board(results, "v1", outcomes=matrix)
-    sure = finished(measure(matrix, RULES["v1"], ranked=plain.comparable, replicates=500))
+    sure = measure(matrix, RULES["v1"], ranked=plain.comparable, replicates=500)
     board = build_board(results, "v1", outcomes=matrix).measured(sure)
     sizes = Counter(row.tie_group for row in rows_in(board))
     assert len(sizes) == 11
@@ -467,7 +466,7 @@ def types_in(value: object) -> set[type]:
 
 def test_the_endpoint_gets_plain_numbers(shared_data: Path) -> None:
     results, _, matrix = real_results(shared_data)
-    sure = finished(measure(matrix, RULES["v1"], replicates=20))
+    sure = measure(matrix, RULES["v1"], replicates=20)
     board = build_board(results, "v1", outcomes=matrix).measured(sure)
     body = leaderboard_json(board)
     assert types_in(body) <= {int, float, str, bool, type(None)}

@@ -5,7 +5,6 @@ import shutil
 import threading
 import time
 from collections import Counter
-from collections.abc import Generator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -23,11 +22,12 @@ from explorer.stats.rules import V2_PAIRS
 from explorer.stores import open_stores
 from explorer.tabs.models.state import MISSING, RULE_OPTIONS, TIES, ModelsState
 from scoring.benchmark import COUNTS
-from scoring.limits import Step
+from scoring.limits import Step, Tell, ignore_progress
 from scoring.record import Run
 from tests.conftest import PATIENCE
 from tests.explorer.board_data import are_equal, coin_flips, row_in, rows_in, write_results
 from tests.explorer.results.test_own import run_of
+from tests.explorer.stepping import told_by
 
 RANKING = Ranking()
 PAIRS = Path("eval-set-scores", "org")
@@ -57,7 +57,7 @@ def boards_of(folder: Path, *, public: bool = False) -> Boards:
 
 
 def measured(boards: Boards, view: Ranking = RANKING, own: object = ()) -> list[Step]:
-    return list(boards.measuring(None, view, own))
+    return told_by(lambda tell: boards.measure(None, view, own, tell))[1]
 
 
 def look_for_newer(boards: Boards) -> None:
@@ -359,13 +359,19 @@ class Watched(Boards):
         self.may_go_on = threading.Event()
         self.may_go_on.set()
 
-    def measuring(
-        self, results_id: object, view: Ranking, own: object = ()
-    ) -> Generator[Step, None, None]:
-        self.views.append(view)
-        for step in super().measuring(results_id, view, own):
-            yield step
+    def measure(
+        self,
+        results_id: object,
+        view: Ranking,
+        own: object = (),
+        tell: Tell = ignore_progress,
+    ) -> None:
+        def watched(step: Step) -> None:
+            tell(step)
             self.may_go_on.wait()
+
+        self.views.append(view)
+        super().measure(results_id, view, own, watched)
 
 
 @pytest.fixture

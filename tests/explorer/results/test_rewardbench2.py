@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -30,6 +31,7 @@ from scoring.results.pairs import read_pair_results
 from scoring.summary import summarise
 from scoring.sure import SureRule
 from tests.explorer.boards import ranked
+from tests.explorer.stepping import stepwise
 from tests.rewardbench2 import expected_scores, made_up_rows, write_rows
 
 ROWS = made_up_rows()
@@ -53,10 +55,11 @@ def table(stores: Stores) -> PairTable:
 def run(stores: Stores, table: PairTable) -> Run:
     """All rows, scored on the server by the baseline that prefers the longer response."""
     every = selected_by_keys(table, table.keys)
-    *_, last = stores.runs.start(WHO, ModelOrder("longer"), every)
+    *_, last = stepwise(partial(stores.runs.start, WHO, ModelOrder("longer"), every))
     assert (last.stage, last.message, len(last.scored)) == ("finished", "", len(ROWS))
     assert last.run is not None
-    return last.run
+    run: Run = last.run
+    return run
 
 
 @pytest.fixture(scope="module")
@@ -202,7 +205,9 @@ def test_a_model_that_was_sent_on_both_benchmarks_opens_the_firsts_pairs(
 
 def test_a_run_of_a_part_is_of_its_rows(stores: Stores, table: PairTable) -> None:
     keys = [table.keys[at] for at in (3, 70, 240)]
-    *_, last = stores.runs.start(WHO, ModelOrder("shorter"), selected_by_keys(table, keys))
+    *_, last = stepwise(
+        partial(stores.runs.start, WHO, ModelOrder("shorter"), selected_by_keys(table, keys))
+    )
     assert last.run is not None
     (field,) = field_of(stores, table)
     (model,) = (name for name, each in field.runs.items() if each.id == last.run.id)
@@ -225,4 +230,14 @@ def test_rows_count_as_the_pairs_that_they_are_as_much_work_as(
 def test_what_is_of_pairs_alone_says_so(stores: Stores, table: PairTable) -> None:
     some: Selection = selected_by_keys(table, table.keys[:3])
     with pytest.raises(KnownError, match="3 such rows are selected"):
-        list(stores.runs.start(WHO, ModelOrder("longer"), some, SureRule("accuracy", 0.2)))
+        list(
+            stepwise(
+                partial(
+                    stores.runs.start,
+                    WHO,
+                    ModelOrder("longer"),
+                    some,
+                    sure=SureRule("accuracy", 0.2),
+                )
+            )
+        )

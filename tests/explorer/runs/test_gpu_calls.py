@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,7 @@ from scoring.pairs.opening import as_pairs
 from scoring.record import Run
 from scoring.run import make_job
 from scoring.spec import RunSettings
+from tests.explorer.stepping import stepwise
 
 WHO = Visitor()
 DEMO = ModelOrder("demo")
@@ -51,9 +53,10 @@ def there(tmp_path: Path, hub: Hub) -> Runs:
 
 
 def finished(runs: Runs, order: ModelOrder, few: Selection) -> Run:
-    *_, last = runs.start(WHO, order, few)
+    *_, last = stepwise(partial(runs.start, WHO, order, few))
     assert last.stage == "finished" and last.run is not None, last.message
-    return last.run
+    run: Run = last.run
+    return run
 
 
 def test_a_model_that_is_not_placed_is_told(there: Runs, few: Selection) -> None:

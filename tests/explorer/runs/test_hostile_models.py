@@ -7,7 +7,6 @@ import pytest
 
 from explorer.core import workers
 from explorer.core.settings import DEMO_MODEL, Settings
-from explorer.core.work import result_of
 from explorer.runs import models as limits
 from explorer.runs.models import ModelStore, WarmModel
 from explorer.runs.orders import ModelOrder
@@ -156,9 +155,9 @@ def there(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ModelStore]:
 def scored(models: ModelStore, name: str) -> float | None:
     order = ModelOrder(name)
     models.preview(ME, order)
-    model = result_of(models.load(ME, order))
+    model = models.load(ME, order)
     assert isinstance(model, WarmModel)
-    ready = result_of(model.ready([PAIR], RunSettings()))
+    ready = model.ready([PAIR], RunSettings())
     [pack] = [pack for pack in model.packs(ready.plan) if pack]
     return pack.rows[0].margin
 

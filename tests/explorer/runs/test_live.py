@@ -4,6 +4,7 @@ import gc
 import logging
 import threading
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +14,7 @@ from explorer.core.settings import Settings
 from explorer.data.table import PairTable
 from explorer.runs.live import MOST_ENDED, LiveRun, LiveRuns
 from explorer.runs.orders import ModelOrder
-from explorer.runs.progress import Progress, Stage, Stream
+from explorer.runs.progress import Follow, Progress, Stage
 from explorer.runs.queue import MOST_OF_ONE, MOST_WAITING
 from explorer.runs.running import Runs
 from explorer.runs.selections import Selection
@@ -36,13 +37,13 @@ class Gated:
     ends_with: Exception | None = None
     lets: threading.Semaphore = field(default_factory=lambda: threading.Semaphore(0))
 
-    def __call__(self) -> Stream:
+    def __call__(self, tell: Follow) -> None:
         try:
             for stage in self.stages:
                 assert self.lets.acquire(timeout=PATIENCE)
-                yield Progress(stage, 9)
+                tell(Progress(stage, 9))
         except Stopped:
-            yield Progress("stopped", 9)
+            tell(Progress("stopped", 9))
         if self.ends_with is not None:
             raise self.ends_with
 
@@ -115,7 +116,7 @@ def test_a_server_holds_no_pairs_of_a_run_that_ended(
     runs = Runs(Settings(home=tmp_path), hub)
     order = ModelOrder.of({"model": "longer"})
     few, before = Selection(demo, np.arange(188), "all"), scored_pairs()
-    run = runs.live.begin(ME, "longer", lambda: runs.start(ME, order, few))
+    run = runs.live.begin(ME, "longer", partial(runs.start, ME, order, few))
     last = last_of(run)
     assert last.stage == "finished" and last.run is not None and last.scored == ()
     until(lambda: scored_pairs() <= before)
@@ -163,7 +164,7 @@ def test_a_run_that_waits_keeps_its_place(tmp_path: Path, hub: Hub, demo: PairTa
     order, few = ModelOrder.of({"model": "longer"}), Selection(demo, np.arange(3), "few")
     first = begun(runs, "she", "longer", demo, np.arange(3))
     assert next(first).stage == "loading"
-    run = runs.live.begin(YOU, "longer", lambda: runs.start(YOU, order, few))
+    run = runs.live.begin(YOU, "longer", partial(runs.start, YOU, order, few))
     assert run.has_begun.wait(PATIENCE)
     third = begun(runs, "he", "longer", demo, np.arange(3))
     assert next(third).ahead == 2
@@ -181,7 +182,7 @@ def test_a_run_ends_with_its_visitors_seconds_though_nobody_looks(
     runs = Runs(Settings(home=tmp_path, public=True, seconds_per_hour=1e-6), hub)
     order, many = ModelOrder.of({"model": "demo"}), Selection(demo, np.arange(60), "many")
     loaded(runs, order, ME)
-    run = runs.live.begin(ME, "demo", lambda: runs.start(ME, order, many))
+    run = runs.live.begin(ME, "demo", partial(runs.start, ME, order, many))
     last = last_of(run)
     [stored] = runs.store.visible(ME)
     assert stored.status == "stopped" and 0 < stored.n_scored < 60
@@ -194,10 +195,10 @@ def test_a_server_that_ends_stops_its_runs_and_takes_no_more(
     runs = Runs(Settings(home=tmp_path), hub)
     order = small_packs(ModelOrder("demo"), 512)
     many = Selection(demo, np.arange(188), "all")
-    run = runs.live.begin(ME, "demo", lambda: runs.start(ME, order, many))
+    run = runs.live.begin(ME, "demo", partial(runs.start, ME, order, many))
     until(lambda: len(run.progress.scored) > 0)
     runs.live.end()
     last = last_of(run)
     assert last.stage == "stopped" and last.run is not None and last.run.n_scored > 0
-    refused = last_of(runs.live.begin(ME, "demo", lambda: runs.start(ME, order, many)))
+    refused = last_of(runs.live.begin(ME, "demo", partial(runs.start, ME, order, many)))
     assert "The server is shutting down" in refused.message

@@ -6,6 +6,7 @@ import sys
 import time
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from threading import Thread
 
@@ -13,7 +14,6 @@ import pytest
 
 from explorer.core import fetching
 from explorer.core.settings import DEMO_MODEL, Settings
-from explorer.core.work import result_of
 from explorer.runs import models as limits
 from explorer.runs.models import ModelStore, WarmModel
 from explorer.runs.orders import ModelOrder
@@ -24,7 +24,7 @@ from scoring.limits import Step
 from scoring.spec import Pair, RunSettings, ScoredPair
 from tests.conftest import workers_of
 from tests.explorer.conftest import Serve
-from tests.explorer.stepping import gone_through
+from tests.explorer.stepping import stepwise, told_by
 from tests.hub_server import Repo
 
 ME = Visitor()
@@ -40,7 +40,7 @@ def models(hub: Hub, tmp_path: Path) -> Iterator[ModelStore]:
 
 
 def loaded(models: ModelStore, order: ModelOrder = DEMO) -> WarmModel:
-    model = result_of(models.load(ME, order))
+    model = models.load(ME, order)
     assert isinstance(model, WarmModel)
     return model
 
@@ -50,7 +50,7 @@ def pid_of(models: ModelStore) -> int | None:
 
 
 def rewards(model: WarmModel) -> list[ScoredPair]:
-    ready = result_of(model.ready(PAIRS, RunSettings()))
+    ready = model.ready(PAIRS, RunSettings())
     return [row for pack in model.packs(ready.plan) if pack for row in pack.rows]
 
 
@@ -89,14 +89,14 @@ def test_another_takes_its_place_and_all_its_memory(models: ModelStore, other: M
 
 
 def test_a_loading_is_told_from_its_first_weight_to_its_last(models: ModelStore) -> None:
-    _, steps = gone_through(models.load(ME, DEMO))
+    _, steps = told_by(lambda tell: models.load(ME, DEMO, tell=tell))
     assert any(step.total for step in steps)
     assert {step.doing for step in steps} == {"loading"}  # the Hub is not asked for it
 
 
 @pytest.mark.parametrize("until", ["loading", "weights"])
 def test_whoever_leaves_a_loading_leaves_nothing_in_memory(models: ModelStore, until: str) -> None:
-    stream = models.load(ME, DEMO)
+    stream = stepwise(partial(models.load, ME, DEMO))
     for step in stream:
         if step.doing == until or (until == "weights" and step.total):
             break
@@ -122,10 +122,10 @@ def test_a_model_whose_worker_was_killed_is_loaded_again(models: ModelStore) -> 
     model = loaded(models)
     expected, pid = rewards(model), pid_of(models)
     assert pid is not None
-    ready = result_of(model.ready(PAIRS, RunSettings()))
+    ready = model.ready(PAIRS, RunSettings())
     os.kill(pid, signal.SIGKILL)
     with pytest.raises(KnownError, match=r"Scoring crashed|No model is"):
-        result_of(model.packs(ready.plan))
+        list(model.packs(ready.plan))
     assert not models.is_warm(ME, DEMO)
     assert rewards(loaded(models)) == expected
 
@@ -144,7 +144,7 @@ def test_a_model_of_the_hub_is_fetched_looked_at_and_loaded_apart(
     hub_repos["models/org/model"] = Repo(files)
     models, order = ModelStore(Settings(home=tmp_path), Hub()), ModelOrder("org/model")
     assert models.preview(ME, order).fetch_bytes > 7_000_000
-    result, steps = gone_through(models.load(ME, order))
+    result, steps = told_by(lambda tell: models.load(ME, order, tell=tell))
     assert isinstance(result, WarmModel) and "fetching" in {step.doing for step in steps}
     assert result.spec.revision == hub_repos["models/org/model"].commit
     assert models.preview(ME, order).is_here
@@ -166,7 +166,7 @@ def test_a_download_that_is_too_slow_is_given_up_and_the_page_answers_meanwhile(
     hub_repos["models/org/slow"] = Repo(files, **slow)  # type: ignore[arg-type]
     monkeypatch.setattr(fetching, "FETCH_SECONDS", 2.0)
     models, page = ModelStore(Settings(home=tmp_path), Hub()), serve()
-    stream, answered = models.load(ME, ModelOrder("org/slow")), 0
+    stream, answered = stepwise(partial(models.load, ME, ModelOrder("org/slow"))), 0
     with pytest.raises(KnownError, match=r"org/slow: it did not reach 100 kB/s in \d+ s"):
         for step in stream:
             if step.doing == "fetching":
@@ -220,7 +220,7 @@ def test_a_stop_ends_a_download_and_keeps_what_is_whole(
     files["model.safetensors"] = files["model.safetensors"][:8] + bytes(30_000_000)
     hub_repos["models/org/slow"] = Repo(files, part_seconds=0.05)
     models = ModelStore(Settings(home=tmp_path), Hub())
-    stream = models.load(ME, ModelOrder("org/slow"))
+    stream = stepwise(partial(models.load, ME, ModelOrder("org/slow")))
     for step in stream:
         if step.doing == "fetching" and step.done > 1_000_000:
             break

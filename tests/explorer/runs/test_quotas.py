@@ -1,6 +1,7 @@
 import threading
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from scoring.errors import KnownError
 from scoring.hub.access import Hub
 from scoring.pairs.opening import as_pairs
 from tests.explorer.beginning import loaded, small_packs
+from tests.explorer.stepping import stepwise
 
 PUBLIC = Settings(home=Path("unused"), public=True, seconds_per_hour=100.0)
 ANA = Visitor("user:ana", "s1", "hf_ana", "8.8.8.8")
@@ -193,15 +195,15 @@ ORDER = small_packs(ModelOrder("demo"), 1024)
 
 
 def test_a_run_ends_when_the_seconds_of_its_visitor_are_used_up(runs: Runs, few: Selection) -> None:
-    *_, last = runs.start(ANA, ORDER, few)
+    *_, last = stepwise(partial(runs.start, ANA, ORDER, few))
     assert isinstance(last, Progress)
     assert last.stage == "stopped" and 0 < len(last.scored) < len(few.rows)
     with pytest.raises(KnownError, match="Try again in 60 minutes"):
-        list(runs.start(replace(ANA, session="another"), ORDER, few))
+        list(stepwise(partial(runs.start, replace(ANA, session="another"), ORDER, few)))
     assert last.run is not None
     with pytest.raises(KnownError, match="Try again in"):
-        list(runs.resume(ANA, last.run.id, lambda _: few.table))
-    *_, other = runs.start(replace(ANA, owner="user:ben"), ORDER, few)
+        list(stepwise(partial(runs.resume, ANA, last.run.id, lambda _: few.table)))
+    *_, other = stepwise(partial(runs.start, replace(ANA, owner="user:ben"), ORDER, few))
     assert other.stage == "stopped"
 
 
@@ -209,8 +211,8 @@ def test_a_run_ends_when_the_seconds_of_its_visitor_are_used_up(runs: Runs, few:
     "scoring_of",
     [
         lambda runs, who, pairs: runs.rewards(who, ORDER, pairs),
-        lambda runs, who, pairs: list(runs.rewarding(who, ORDER, pairs)),
-        lambda runs, who, pairs: list(runs.token_rewards(who, ORDER, pairs[0])),
+        lambda runs, who, pairs: list(stepwise(partial(runs.rewarding, who, ORDER, pairs))),
+        lambda runs, who, pairs: list(stepwise(partial(runs.token_rewards, who, ORDER, pairs[0]))),
     ],
 )
 def test_whatever_scores_spends_seconds(
@@ -231,7 +233,7 @@ def test_whatever_scores_spends_seconds(
 def test_what_fails_spends_seconds_all_the_same(home: Path, hub: Hub, few: Selection) -> None:
     runs = Runs(replace(PUBLIC, home=home), hub)
     with pytest.raises(KnownError, match="not on this machine"):
-        list(runs.start(ANA, ModelOrder("org/missing"), few))
+        list(stepwise(partial(runs.start, ANA, ModelOrder("org/missing"), few)))
     left = runs.scorers.quotas.left(ANA)
     assert left is not None and left < 100
 
@@ -239,9 +241,9 @@ def test_what_fails_spends_seconds_all_the_same(home: Path, hub: Hub, few: Selec
 @pytest.mark.parametrize(
     "scoring_of",
     [
-        lambda runs, pairs, few: list(runs.start(ANA, ORDER, few)),
-        lambda runs, pairs, few: list(runs.rewarding(ANA, ORDER, pairs)),
-        lambda runs, pairs, few: list(runs.loading_rewards(ANA, ORDER, pairs)),
+        lambda runs, pairs, few: list(stepwise(partial(runs.start, ANA, ORDER, few))),
+        lambda runs, pairs, few: list(stepwise(partial(runs.rewarding, ANA, ORDER, pairs))),
+        lambda runs, pairs, few: list(stepwise(partial(runs.rewards, ANA, ORDER, pairs))),
         lambda runs, pairs, few: runs.rewards(ANA, ORDER, pairs),
     ],
 )
@@ -263,7 +265,7 @@ def test_where_signing_in_is_required_nobody_else_scores(
     for who in (BROWSER, PASSER):
         for scoring_of in (
             lambda who: runs.rewards(who, ORDER, pairs),
-            lambda who: list(runs.start(who, ORDER, few)),
+            lambda who: list(stepwise(partial(runs.start, who, ORDER, few))),
         ):
             with pytest.raises(KnownError, match="people who signed in"):
                 scoring_of(who)

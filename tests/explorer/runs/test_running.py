@@ -29,7 +29,7 @@ from scoring.spec import Plan, RunFacts, ScoredPack, ScoredPair
 from scoring.sure import SureRule
 from tests.explorer import beginning
 from tests.explorer.beginning import loaded, small_packs, stopped
-from tests.explorer.stepping import gone_through
+from tests.explorer.stepping import stepwise, told_by
 
 FACTS = RunFacts("demo", "r", "classifier", "cpu", "float32", 10, "left", "own:0", "demo@0", 3, 0)
 
@@ -301,8 +301,12 @@ def test_a_few_pairs_that_are_not_wanted_load_nothing(
     pairs, me = as_pairs(demo.arrow, rows[:2].tolist()), Visitor(session="me")
     order = ModelOrder("demo")
     runs.scorers.models.release()
+
+    def unwanted(_: Progress) -> None:
+        raise Stopped("Something newer was asked.")
+
     with pytest.raises(Stopped):
-        runs.rewards(me, order, pairs, is_wanted=lambda: False)
+        runs.rewards(me, order, pairs, unwanted)
     assert not runs.scorers.models.is_warm(me, order)
 
 
@@ -312,12 +316,12 @@ def test_the_loading_before_a_few_pairs_is_told_and_ends_with_who_listens(
     pairs, me = as_pairs(demo.arrow, rows[:2].tolist()), Visitor(session="me")
     order = ModelOrder("demo")
     runs.scorers.models.release()
-    stream = runs.loading_rewards(me, order, pairs)
+    stream = stepwise(partial(runs.rewards, me, order, pairs))
     assert next(stream).stage == "loading"
     stream.close()
     assert not runs.scorers.models.is_warm(me, order)
-    found, steps = gone_through(runs.loading_rewards(me, order, pairs))
-    assert {step.stage for step in steps} == {"loading"}
+    found, steps = told_by(lambda tell: runs.rewards(me, order, pairs, tell=tell))
+    assert {step.stage for step in steps} == {"loading", "running"}
     assert found == runs.rewards(me, order, pairs)
 
 
@@ -326,11 +330,15 @@ def test_many_pairs_come_pack_by_pack_and_can_be_stopped(
 ) -> None:
     pairs, order = as_pairs(demo.arrow, rows[:20].tolist()), SMALL
     me = Visitor(session="me")
-    packs = [each for each in runs.rewarding(me, order, pairs) if isinstance(each, Rewarded)]
+    packs = [
+        each
+        for each in stepwise(partial(runs.rewarding, me, order, pairs))
+        if isinstance(each, Rewarded)
+    ]
     assert sorted(row.key for pack in packs for row in pack.scored) == sorted(
         pair.key for pair in pairs
     )
-    stream = runs.rewarding(me, order, pairs)
+    stream = stepwise(partial(runs.rewarding, me, order, pairs))
     first = next(each for each in stream if isinstance(each, Rewarded) and each.scored)
     assert 0 < len(first.scored) < 20
     stream.close()
@@ -363,14 +371,14 @@ def test_a_stopped_run_goes_on_to_what_an_unbroken_one_gives(
 ) -> None:
     run = stopped_run(runs, demo, rows)
     before = len(run.rows())
-    stages = told(runs.resume(Visitor(session="you"), run.id, lambda _: demo))
+    stages = told(stepwise(partial(runs.resume, Visitor(session="you"), run.id, lambda _: demo)))
     running = [each for each in stages if each.stage == "running"]
     assert len(running[0].scored) == before and stages[-1].stage == "finished"
     unbroken = list(begun(runs, "me", "demo", demo, rows[:20], "20 of the shortest"))[-1]
     assert stages[-1].scored == unbroken.scored
     assert run_of(stages[-1]).id == run.id and len(Run.open(run.folder).rows()) == 20
     with pytest.raises(KnownError, match="is finished"):
-        list(runs.resume(Visitor(), run.id, lambda _: demo))
+        list(stepwise(partial(runs.resume, Visitor(), run.id, lambda _: demo)))
 
 
 def test_a_run_that_goes_on_counts_the_seconds_of_all_its_pairs(
@@ -381,7 +389,7 @@ def test_a_run_that_goes_on_counts_the_seconds_of_all_its_pairs(
     lines = [json.loads(line) for line in path.read_text().splitlines()]
     slow = [json.dumps({**line, "pack_seconds": 1e6}) + "\n" for line in lines]
     path.write_text("".join(slow))
-    stages = told(runs.resume(Visitor(session="you"), run.id, lambda _: demo))
+    stages = told(stepwise(partial(runs.resume, Visitor(session="you"), run.id, lambda _: demo)))
     running = [each for each in stages if each.stage == "running"]
     last = stages[-1]
     assert min(each.seconds for each in running) >= 1e6
@@ -398,13 +406,16 @@ def test_a_run_that_was_killed_goes_on_with_the_pack_that_was_torn(
     part.write_text("".join(lines[:-1]) + lines[-1][:20])
     values = json.loads((run.folder / "run.json").read_text())
     (run.folder / "run.json").write_text(json.dumps({**values, "status": "running"}))
-    last = list(runs.resume(Visitor(session="me"), run.id, lambda _: demo))[-1]
+    last = list(stepwise(partial(runs.resume, Visitor(session="me"), run.id, lambda _: demo)))[-1]
     assert last.stage == "finished" and len({row.key for row in last.scored}) == 20
 
 
 def test_the_same_run_cannot_go_on_twice_at_once(runs: Runs, demo: PairTable, rows: Rows) -> None:
     run = stopped_run(runs, demo, rows)
-    one, other = (runs.resume(Visitor(session=s), run.id, lambda _: demo) for s in ("a", "b"))
+    one, other = (
+        stepwise(partial(runs.resume, Visitor(session=s), run.id, lambda _: demo))
+        for s in ("a", "b")
+    )
     next(one)
     assert runs.store.open(run.id, None).status == "running", "though it only waits or loads as yet"
     with pytest.raises(KnownError, match="under way already"):
@@ -420,10 +431,10 @@ def test_a_run_of_a_model_that_changed_does_not_go_on(
     run = stopped_run(runs, demo, rows)
     write_card(run.folder, replace(card_of(run), order=ModelOrder.of({"model": "longer"})))
     with pytest.raises(KnownError, match="is another one: its model is 'demo'"):
-        list(runs.resume(Visitor(), run.id, lambda _: demo))
+        list(stepwise(partial(runs.resume, Visitor(), run.id, lambda _: demo)))
     write_card(run.folder, RunCard())
     with pytest.raises(KnownError, match="cannot go on here"):
-        list(runs.resume(Visitor(), run.id, lambda _: demo))
+        list(stepwise(partial(runs.resume, Visitor(), run.id, lambda _: demo)))
 
 
 def test_a_run_whose_pairs_are_gone_says_so(runs: Runs, demo: PairTable, rows: Rows) -> None:
@@ -434,7 +445,7 @@ def test_a_run_whose_pairs_are_gone_says_so(runs: Runs, demo: PairTable, rows: R
         raise KnownError("not in memory")
 
     with pytest.raises(KnownError, match="not in memory"):
-        list(runs.resume(Visitor(), run.id, gone))
+        list(stepwise(partial(runs.resume, Visitor(), run.id, gone)))
 
 
 # What is refused.
@@ -643,8 +654,9 @@ def test_on_a_space_nobody_scores_before_they_are_known(
     order = ModelOrder.of({"model": "longer"})
     for who in (Visitor(), Visitor("browser:me"), Visitor(session="page")):
         with pytest.raises(KnownError, match="still loading"):
-            list(public.start(who, order, Selection(demo, rows[:3], "")))
-    assert list(public.start(Visitor("browser:me", "page"), order, Selection(demo, rows[:3], "")))
+            public.start(who, order, Selection(demo, rows[:3], ""), lambda _: None)
+    me = Visitor("browser:me", "page")
+    assert told_by(partial(public.start, me, order, Selection(demo, rows[:3], "")))[1]
 
 
 def test_another_server_on_the_same_folder_knows_what_is_under_way(
@@ -657,7 +669,8 @@ def test_another_server_on_the_same_folder_knows_what_is_under_way(
     with pytest.raises(KnownError, match="under way already"):
         other.store.delete(run.id, Visitor())
     with pytest.raises(KnownError, match="under way already"):
-        list(other.resume(Visitor("browser:me", "page"), run.id, lambda _: demo))
+        me = Visitor("browser:me", "page")
+        other.resume(me, run.id, lambda _: demo, lambda _: None)
     stream.close()
     assert other.store.open(run.id, None).status == "stopped"
     other.store.delete(run.id, Visitor())
@@ -669,11 +682,11 @@ def test_how_sure_a_run_was_is_kept_until_it_goes_on(
 ) -> None:
     order, me = SMALL, Visitor("browser:me", "me")
     rule = SureRule("accuracy", 0.5)
-    *_, last = runs.start(me, order, Selection(demo, rows, "forty"), rule)
+    *_, last = stepwise(partial(runs.start, me, order, Selection(demo, rows, "forty"), sure=rule))
     run = run_of(last)
     assert (last.stage, last.is_sure, card_of(run).sure) == ("stopped", True, last.sure)
     assert last.sure is not None and last.sure.width <= 0.5
-    assert list(runs.resume(me, run.id, lambda _: demo))[-1].stage == "finished"
+    assert list(stepwise(partial(runs.resume, me, run.id, lambda _: demo)))[-1].stage == "finished"
     assert card_of(run).sure is None
 
 
@@ -693,7 +706,9 @@ def test_what_a_reader_must_know_of_a_run_that_went_on_is_told(
     values = json.loads((run.folder / "run.json").read_text())
     values["facts"]["device"] = "cuda"
     (run.folder / "run.json").write_text(json.dumps(values))
-    last = list(runs.resume(Visitor("browser:me", "me"), run.id, lambda _: demo))[-1]
+    last = list(
+        stepwise(partial(runs.resume, Visitor("browser:me", "me"), run.id, lambda _: demo))
+    )[-1]
     [note] = card_of(run).notes
     assert "began with device cuda, and goes on with cpu" in note
     assert note in run_facts(run_of(last)).values()
@@ -710,7 +725,9 @@ def test_a_run_that_goes_on_without_room_on_the_disk_says_so(
     with monkeypatch.context() as patch:
         patch.setattr(Run, "resumed", full)
         with pytest.raises(KnownError, match="No space left on device"):
-            list(runs.resume(Visitor("browser:me", "me"), run.id, lambda _: demo))
+            list(
+                stepwise(partial(runs.resume, Visitor("browser:me", "me"), run.id, lambda _: demo))
+            )
     assert runs.store.open(run.id, None).status == "stopped"
 
 
@@ -719,7 +736,9 @@ def test_what_a_run_was_asked_for_is_kept_and_no_token(
 ) -> None:
     order = ModelOrder.of({"model": "demo", "settings": {"max_length": 64}})
     visitor = Visitor("browser:me", "me", "hf_secret_token")
-    run = run_of(list(runs.start(visitor, order, Selection(demo, rows[:2], "two")))[-1])
+    run = run_of(
+        list(stepwise(partial(runs.start, visitor, order, Selection(demo, rows[:2], "two"))))[-1]
+    )
     assert card_of(run) == RunCard("browser:me", order=order)
     assert all("hf_secret" not in path.read_text() for path in run.folder.iterdir())
     assert "hf_secret" not in repr(visitor)

@@ -21,7 +21,7 @@ from explorer.tabs.score.runs_list import listed_runs
 from scoring.record import Run, new_folder
 from scoring.spec import Plan, RunFacts, ScoredPack, ScoredPair
 from scoring.summary import summarise
-from tests.explorer.board_data import filtered_texts, finished, with_runs
+from tests.explorer.board_data import filtered_texts, with_runs
 
 FACTS = RunFacts("org/m", "", "classifier", "cpu", "float32", 9, "left", "own", "x", 9, 0)
 
@@ -62,7 +62,7 @@ def test_a_run_of_the_benchmark_is_as_sure_as_on_the_board_and_in_failures(
     [name] = own
     found = run_intervals(rows, FACTS)
 
-    board = finished(measure(field.matrix, V1, replicates=1))
+    board = measure(field.matrix, V1, replicates=1)
     overall = (board.low[0], board.high[0])
     ends = zip(board.section_low[:, 0], board.section_high[:, 0], strict=True)
     assert board.models == (name,)

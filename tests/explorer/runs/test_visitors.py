@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +17,7 @@ from explorer.runs.selections import Selection
 from explorer.runs.visitors import EVERYBODY, LONGEST_SECRET, Visitor, owner_of
 from scoring.errors import KnownError
 from scoring.hub.access import Hub
+from tests.explorer.stepping import stepwise
 from tests.hub_server import HubServer, Repo, use_hub
 
 TOKEN = "hf_ofTheVisitor"
@@ -58,9 +60,9 @@ def test_a_run_of_a_visitors_own_model_leaves_their_token_nowhere(
     runs = Runs(Settings(home=tmp_path / "home", public=True), Hub())
     few = Selection(demo, np.arange(3), "the first")
     with caplog.at_level(logging.DEBUG):
-        told = list(runs.start(ANA, ModelOrder("ana/private"), few))
+        told = list(stepwise(partial(runs.start, ANA, ModelOrder("ana/private"), few)))
         with pytest.raises(KnownError) as caught:
-            list(runs.start(ANA, ModelOrder("ana/missing"), few))
+            list(stepwise(partial(runs.start, ANA, ModelOrder("ana/missing"), few)))
     assert told[-1].stage == "finished"
     sent = {each.authorization for each in server.requests if "private" in each.path}
     assert sent == {f"Bearer {TOKEN}"}
@@ -78,5 +80,9 @@ def test_whoever_has_no_token_is_served_without_one(
 ) -> None:
     runs = Runs(Settings(home=tmp_path / "home", public=True), Hub())
     who = Visitor("browser:1", "s2")
-    list(runs.start(who, ModelOrder("ana/private"), Selection(demo, np.arange(3), "")))
+    list(
+        stepwise(
+            partial(runs.start, who, ModelOrder("ana/private"), Selection(demo, np.arange(3), ""))
+        )
+    )
     assert {each.authorization for each in server.requests} == {None}

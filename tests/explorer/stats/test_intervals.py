@@ -18,7 +18,7 @@ from explorer.stats.strata import Strata, one_stratum, score_models, strata
 from scoring.benchmark import COUNTS, SECTIONS, SUBSETS
 from scoring.interval import wilson
 from tests.explorer.real_outcomes import read_real_outcomes, v1_strata
-from tests.explorer.stepping import gone_through
+from tests.explorer.stepping import told_by
 
 SIZES = (60, 25, 150, 40)
 N = sum(SIZES)
@@ -43,7 +43,9 @@ def ranked(
     outcomes: Any, groups: Strata, replicates: int = 1000, seed: int = 0
 ) -> tuple[list[float], Ranks]:
     """What was told on the way, and the ranks."""
-    ranks, told = gone_through(rank_intervals(outcomes, groups, replicates, seed))
+    ranks, told = told_by(
+        lambda tell: rank_intervals(outcomes, groups, replicates, seed, tell=tell)
+    )
     return told, ranks
 
 
@@ -179,8 +181,7 @@ def test_prompts_in_common_make_ranks_less_sure() -> None:
 
 def test_a_rank_that_hardly_ever_is_drawn_is_in_its_interval() -> None:
     """Of a hundred models that each lose another pair, all are first, and few draws say so."""
-    found = rank_intervals(1 - np.eye(100), one_stratum(100), 200)
-    ranks, _ = gone_through(found)
+    ranks = rank_intervals(1 - np.eye(100), one_stratum(100), 200)
     assert set(ranks.rank) == set(ranks.best) == {1}
     assert min(ranks.worst) > 50
 

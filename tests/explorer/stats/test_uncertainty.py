@@ -23,7 +23,8 @@ from scoring.benchmark import COUNTS
 from scoring.errors import KnownError
 from scoring.pairs.opening import read_pairs
 from scoring.results.order import PairOrder
-from tests.explorer.board_data import finished, matrix_of, real_results, repeated
+from tests.explorer.board_data import matrix_of, real_results, repeated
+from tests.explorer.stepping import stepwise, told_by
 
 FOUR = ("mt-bench-easy", "mt-bench-hard", "donotanswer", "hep-go")
 NAN = float("nan")
@@ -37,7 +38,7 @@ def random_matrix(n_models: int = 4, n_pairs: int = 80, seed: int = 0) -> Outcom
 
 
 def measured(matrix: OutcomeMatrix, rule: str = "v1", replicates: int = 300) -> Uncertainty:
-    return finished(measure(matrix, RULES[rule], replicates=replicates))  # type: ignore[index]
+    return measure(matrix, RULES[rule], replicates=replicates)  # type: ignore[index]
 
 
 def test_identical_models_are_in_one_group_and_have_the_same_intervals(shared_data: Path) -> None:
@@ -51,7 +52,7 @@ def test_identical_models_are_in_one_group_and_have_the_same_intervals(shared_da
 def test_models_that_cannot_be_compared_have_intervals_alone() -> None:
     matrix = random_matrix()
     ranked = matrix.models[:3]
-    found = finished(measure(matrix, V1, ranked=ranked, replicates=200))
+    found = measure(matrix, V1, ranked=ranked, replicates=200)
     assert not np.isnan([found.low[3], *found.section_low[:, 3]]).any()
     assert (found.best[3], found.worst[3], found.group[3]) == (0, 0, 0)
     assert not found.section_group[:, 3].any()
@@ -92,7 +93,7 @@ def test_missing_outcomes_and_ties_count_as_asked() -> None:
     values = [0.0, NAN, *[1.0] * 38]
     matrix = matrix_of({"a": values}, ["hep-go"] * 40, equal)
     scores = [
-        finished(measure(matrix, V1, ties=ties, missing=missing, replicates=10)).score[0]
+        measure(matrix, V1, ties=ties, missing=missing, replicates=10).score[0]
         for ties in ("official", "half")
         for missing in ("left out", "loss")
     ]
@@ -105,7 +106,7 @@ def test_no_models_are_no_error() -> None:
 
 
 def test_each_step_is_told() -> None:
-    steps = list(measure(random_matrix(), V1, replicates=10))
+    _, steps = told_by(lambda tell: measure(random_matrix(), V1, replicates=10, tell=tell))
     assert [step.done for step in steps] == [0, *range(100, 106)]
     assert {step.total for step in steps} == {105}
     assert {step.doing for step in steps} == {"measuring"}
@@ -114,7 +115,7 @@ def test_each_step_is_told() -> None:
 def test_it_can_be_stopped_between_draws() -> None:
     subsets = ["math-prm"] * 20_000
     matrix = matrix_of({"a": [1.0, 0.0] * 10_000}, subsets)
-    steps = measure(matrix, V1)
+    steps = stepwise(lambda tell: measure(matrix, V1, tell=tell))
     assert [next(steps).done for _ in range(3)] == [0, 1, 2]
     steps.close()
     assert list(steps) == []
@@ -135,12 +136,12 @@ def arrays_of(found: Uncertainty) -> list[object]:
 
 def test_what_was_measured_is_kept(tmp_path: Path) -> None:
     matrix = random_matrix()
-    first = finished(Uncertainties(tmp_path).measured(matrix, V1))
+    first = Uncertainties(tmp_path).measured(matrix, V1)
     fresh = Uncertainties(tmp_path)
     known = fresh.known(matrix, V1)
     assert known is not None
     assert arrays_of(known) == arrays_of(first)
-    assert list(fresh.measured(matrix, V1)) == []  # no step
+    assert told_by(lambda tell: fresh.measured(matrix, V1, tell))[1] == []
     assert fresh.known(matrix, V1, missing="loss") is None
     assert fresh.known(matrix, RULES["paper"]) is None
     assert fresh.known(matrix, V1, ranked=matrix.models) is None
@@ -167,14 +168,14 @@ def test_the_key_depends_on_ties_only_where_they_count() -> None:
 @pytest.mark.parametrize("content", [b"", b"PK", b"\0" * 100, b"not an archive"])
 def test_a_broken_file_is_ignored_and_written_anew(tmp_path: Path, content: bytes) -> None:
     matrix = random_matrix()
-    finished(Uncertainties(tmp_path).measured(matrix, V1))
+    Uncertainties(tmp_path).measured(matrix, V1)
     [path] = (tmp_path / "uncertainty").iterdir()
     whole = path.read_bytes()
     for broken in (content, whole[: len(whole) // 2], whole[:-1]):
         path.write_bytes(broken)
         assert Uncertainties(tmp_path).known(matrix, V1) is None
     path.write_bytes(content)
-    finished(Uncertainties(tmp_path).measured(matrix, V1))
+    Uncertainties(tmp_path).measured(matrix, V1)
     assert Uncertainties(tmp_path).known(matrix, V1) is not None
     assert [each.suffix for each in (tmp_path / "uncertainty").iterdir()] == [".npz"]
 
@@ -183,7 +184,7 @@ def test_where_nothing_can_be_kept_it_is_measured_all_the_same(tmp_path: Path) -
     (tmp_path / "uncertainty").write_text("in the way")
     cache = Uncertainties(tmp_path)
     matrix = random_matrix()
-    assert finished(cache.measured(matrix, V1)).models == matrix.models
+    assert cache.measured(matrix, V1).models == matrix.models
     assert cache.known(matrix, V1) is not None  # in memory
 
 

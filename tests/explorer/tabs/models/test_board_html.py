@@ -47,7 +47,6 @@ from tests.explorer.board_data import (
     NOTHING,
     SOURCE,
     coin_flips,
-    finished,
     matrix_of,
     real_results,
     repeated,
@@ -206,7 +205,7 @@ def test_intervals_stand_in_brackets_where_they_are_unpaired() -> None:
     assert all(re.fullmatch(r"\([\d.]+–[\d.]+\)", each) for each in intervals(bare))
     assert "Tie group" not in html_of(bare)
 
-    sure = finished(measure(matrix, RULES["v1"], ranked=bare.comparable, replicates=50))
+    sure = measure(matrix, RULES["v1"], ranked=bare.comparable, replicates=50)
     board = build_board(NOTHING, "v1", outcomes=matrix).measured(sure)
     assert len(intervals(board)) == 2 * 6  # with those of ranks
     assert "--ends:3" in seen(board).attributes["div", "style"]
@@ -217,7 +216,7 @@ def test_intervals_stand_in_brackets_where_they_are_unpaired() -> None:
 def test_of_models_without_outcomes_intervals_stay_in_brackets_beside_measured_ones() -> None:
     matrix = matrix_of({"measured": coin_flips(0.9)}, EVERY * 4)
     results = results_of({"told": 0.3})
-    sure = finished(measure(matrix, RULES["v1"], ranked=("measured",), replicates=50))
+    sure = measure(matrix, RULES["v1"], ranked=("measured",), replicates=50)
     board = build_board(results, "v1", outcomes=matrix).measured(sure)
     rank, *measured = intervals(board)[:6]
     assert rank == "1–1" and not any("(" in each for each in measured)
@@ -400,7 +399,7 @@ def test_every_kind_of_interval_that_is_shown_is_explained_and_no_other() -> Non
     assert told(bare) == [False, False, True]
     beside = build_board(NOTHING, "v1", outcomes=matrix, own=("mine",))
     assert told(beside) == [True, False, True]
-    sure = finished(measure(matrix, RULES["v1"], replicates=50))
+    sure = measure(matrix, RULES["v1"], replicates=50)
     measured = build_board(NOTHING, "v1", outcomes=matrix).measured(sure)
     assert told(measured) == [True, True, False]
     assert told(measured, ModelsState(table="subsets")) == [True, True, True]
@@ -487,7 +486,7 @@ def test_the_drawer_says_where_a_model_stands_and_leads_on() -> None:
     shares = {"best": 0.9, "alike": 0.89, "last": 0.2}
     matrix = matrix_of({name: coin_flips(share, 690) for name, share in shares.items()}, EVERY * 30)
     bare = build_board(NOTHING, "v1", outcomes=matrix)
-    sure = finished(measure(matrix, RULES["v1"], ranked=bare.comparable, replicates=50))
+    sure = measure(matrix, RULES["v1"], ranked=bare.comparable, replicates=50)
     board = bare.measured(sure)
     html = drawer_of(board, "alike", outcomes=matrix)
     row, words = board.rows["alike"], reading(html).words
@@ -574,7 +573,7 @@ def test_ranks_go_by_the_column_that_is_sorted_by_and_ties_share_one() -> None:
 def test_tie_groups_are_those_of_the_section_that_is_sorted_by() -> None:
     matrix = matrix_of({"a": coin_flips(0.9, 690), "b": coin_flips(0.2, 690)}, EVERY * 30)
     bare = build_board(NOTHING, "v1", outcomes=matrix)
-    sure = finished(measure(matrix, RULES["v1"], ranked=bare.comparable, replicates=50))
+    sure = measure(matrix, RULES["v1"], ranked=bare.comparable, replicates=50)
     board = bare.measured(sure)
     _, *groups = seen(board, ModelsState(sort="-Safety")).of_class["group"]
     assert groups == [str(board.rows[name]["Safety_group"]) for name in ("a", "b")]

@@ -16,7 +16,7 @@ from explorer.data.table import PairTable
 from scoring.pairs.opening import read_pairs
 from tests.explorer.addressed import Texts, check_files, files_of, texts_of, write_files
 from tests.explorer.rival_fields import HOSTILE
-from tests.explorer.stepping import gone_through
+from tests.explorer.stepping import told_by
 from tests.explorer.tabs.models.published import (
     ELSEWHERE,
     HALF,
@@ -122,7 +122,7 @@ class Shown:
         measured(models, "?tab=models")
         self.view = pairs_beside(models)
         here = self.view.scenes.library.get(None)
-        tokenizer, _ = gone_through(self.view.scenes.counter.count(here, "demo"))
+        tokenizer, _ = told_by(lambda tell: self.view.scenes.counter.count(here, "demo", tell=tell))
         easy = next(key for key in table.keys if key.startswith("mt-bench-easy"))
         names = {"a": A, "b": B, "plain": PLAIN, "half": HALF, "elsewhere": ELSEWHERE}
         names |= {"mine": name_of(mine, models), "apart": name_of(apart, models)}

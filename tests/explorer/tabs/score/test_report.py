@@ -14,7 +14,7 @@ from explorer.core.html import part, percent
 from explorer.reader.state import PairsState
 from explorer.results.own import own_name
 from explorer.runs.live import LiveRun
-from explorer.runs.progress import Progress
+from explorer.runs.progress import Follow, Progress
 from explorer.runs.sections import run_intervals, sections_now
 from explorer.stats.margins import MarginHistogram, margin_histogram
 from explorer.tabs.score.report import (
@@ -168,7 +168,12 @@ def test_of_packs_that_come_fast_the_end_is_told() -> None:
     stream = [Progress("running", 60, RUN, rows[: n + 1], 1.0) for n in range(60)]
     stream += [Progress("finished", 60, RUN, rows, 1.0)]
     live = LiveRun("", "m")
-    live.drive(lambda: (each for each in stream))
+
+    def work(tell: Follow) -> None:
+        for each in stream:
+            tell(each)
+
+    live.drive(work)
     assert progress_of(live).stage == "finished"
 
 

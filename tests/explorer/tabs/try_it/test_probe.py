@@ -3,6 +3,7 @@
 import csv
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -23,7 +24,6 @@ from explorer.tabs.try_it.probe import (
     Probe,
     bought,
     probed_changes,
-    probing,
     write_probe,
 )
 from explorer.tabs.try_it.probe_html import probe_figure
@@ -33,7 +33,15 @@ from scoring.hub.access import Hub
 from scoring.pairs.opening import as_pairs
 from scoring.probing.edits import EDITS, FILLER
 from scoring.spec import Pair, ScoredPair
-from tests.explorer.rewarding import FACTS, JUDGE, by_length, first_is_better, in_packs
+from tests.explorer.rewarding import (
+    FACTS,
+    JUDGE,
+    by_length,
+    first_is_better,
+    in_packs,
+    steps_of_probe,
+)
+from tests.explorer.stepping import stepwise
 
 ME = Visitor(session="me")
 FILLED = len(FILLER) + 2
@@ -53,7 +61,11 @@ def pairs(demo: PairTable) -> list[Pair]:
 def longer(runs: Runs, pairs: list[Pair]) -> Probe:
     """A finished probe of the model for which more characters are better."""
     order = ModelOrder("longer")
-    return last(probing(pairs, CHANGES, lambda some: runs.rewarding(ME, order, some)))
+    return last(
+        steps_of_probe(
+            pairs, CHANGES, lambda some: stepwise(partial(runs.rewarding, ME, order, some))
+        )
+    )
 
 
 def last(steps: Iterator[Probe]) -> Probe:
@@ -96,7 +108,7 @@ def test_no_swap_is_made_for_a_model_that_reads_one_response(longer: Probe) -> N
 
 
 def test_a_judge_is_probed_for_its_liking_of_the_first(pairs: list[Pair]) -> None:
-    probe = last(probing(pairs[:20], ["swap", "upper"], in_packs(first_is_better, JUDGE)))
+    probe = last(steps_of_probe(pairs[:20], ["swap", "upper"], in_packs(first_is_better, JUDGE)))
     swap = of(probe, "swap", "chosen")
     assert swap.n == 20 and swap.mean is not None and swap.mean < -1
     upper = sum(probe.applies["upper", side] for side in SIDES)
@@ -105,7 +117,7 @@ def test_a_judge_is_probed_for_its_liking_of_the_first(pairs: list[Pair]) -> Non
 
 def test_it_tells_what_is_known_block_by_block(pairs: list[Pair]) -> None:
     known = []
-    for probe in probing(pairs, ["longer"], in_packs(by_length)):
+    for probe in steps_of_probe(pairs, ["longer"], in_packs(by_length)):
         found = bought(probe)
         known.append((probe.share, len(probe.before), found[0].n))
         assert not probe.waits or probe.waits.ahead == 1
@@ -120,7 +132,7 @@ def test_it_tells_what_is_known_block_by_block(pairs: list[Pair]) -> None:
 
 def test_pairs_come_in_a_random_order_that_is_the_same_again(pairs: list[Pair]) -> None:
     def keys(seed: int) -> list[str]:
-        probe = next(probing(pairs, ["upper"], in_packs(by_length), seed=seed))
+        probe = next(steps_of_probe(pairs, ["upper"], in_packs(by_length), seed=seed))
         return [pair.key for pair in probe.pairs]
 
     assert keys(0) == keys(0) != keys(1) != [pair.key for pair in pairs]
@@ -140,7 +152,7 @@ def test_stopped_it_keeps_what_it_has(n_packs: int, pairs: list[Pair]) -> None:
                 left -= 1
             yield step
 
-    probe = last(probing(pairs, ["longer"], rewarding))
+    probe = last(steps_of_probe(pairs, ["longer"], rewarding))
     assert not probe.is_whole and probe.share < 1
     each = of(probe, "longer", "chosen")
     assert each.n <= len(probe.before) and (each.mean in (None, FILLED))
@@ -156,7 +168,7 @@ def test_two_revisions_of_a_model_are_not_mixed(pairs: list[Pair]) -> None:
         facts = FACTS if n_calls < 4 else replace(FACTS, revision="newer")
         yield from in_packs(by_length, facts)(some)
 
-    steps, probe = probing(pairs, ["longer"], rewarding), None
+    steps, probe = steps_of_probe(pairs, ["longer"], rewarding), None
     with pytest.raises(KnownError, match="m changed its revision"):
         for probe in steps:  # noqa: B007 - the last one is wanted
             pass
@@ -168,22 +180,22 @@ def test_two_revisions_of_a_model_are_not_mixed(pairs: list[Pair]) -> None:
 
 
 def test_pairs_without_a_reward_are_left_out(pairs: list[Pair]) -> None:
-    probe = last(probing(pairs[:9], ["longer"], in_packs(lambda pair: (None, 1.0))))
+    probe = last(steps_of_probe(pairs[:9], ["longer"], in_packs(lambda pair: (None, 1.0))))
     each = of(probe, "longer", "chosen")
     assert probe.is_whole and (each.n, each.mean, each.deviations) == (0, None, None)
 
 
 def test_more_pairs_than_allowed_are_refused_before_anything_is_scored(pairs: list[Pair]) -> None:
-    n_made = last(probing(pairs[:10], EDITS, in_packs(by_length))).n_scored
-    assert last(probing(pairs[:10], EDITS, in_packs(by_length), most=n_made)).is_whole
+    n_made = last(steps_of_probe(pairs[:10], EDITS, in_packs(by_length))).n_scored
+    assert last(steps_of_probe(pairs[:10], EDITS, in_packs(by_length), most=n_made)).is_whole
     for most in (9, n_made - 1):
         with pytest.raises(KnownError, match=f"may score {most} pairs here"):
-            next(probing(pairs[:10], EDITS, in_packs(by_length), most=most))
+            next(steps_of_probe(pairs[:10], EDITS, in_packs(by_length), most=most))
 
 
 def test_of_a_judge_more_are_scored_which_is_found_after_the_first(pairs: list[Pair]) -> None:
-    n_made = last(probing(pairs[:10], EDITS, in_packs(by_length))).n_scored
-    steps = probing(pairs[:10], EDITS, in_packs(first_is_better, JUDGE), most=n_made)
+    n_made = last(steps_of_probe(pairs[:10], EDITS, in_packs(by_length))).n_scored
+    steps = steps_of_probe(pairs[:10], EDITS, in_packs(first_is_better, JUDGE), most=n_made)
     with pytest.raises(KnownError, match="may score"):
         last(steps)
 
@@ -228,7 +240,7 @@ def test_each_response_is_a_line(longer: Probe, tmp_path: Path) -> None:
 
 def test_formulas_in_keys_are_no_formulas(tmp_path: Path) -> None:
     pair = Pair("=1+1:2", "=1+1", "p", "Some words.", "More words.")
-    probe = last(probing([pair], ["upper"], in_packs(by_length)))
+    probe = last(steps_of_probe([pair], ["upper"], in_packs(by_length)))
     write_probe(probe, "pairs", tmp_path / "p.csv")
     assert {row["key"] for row in read(tmp_path / "p.csv")} == {"'=1+1:2"}
 

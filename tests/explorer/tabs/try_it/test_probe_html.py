@@ -1,7 +1,7 @@
 """The bias probe: run, stopped, refused, taken away; hostile names."""
 
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -11,10 +11,10 @@ from explorer.core.work import Jobs
 from explorer.data.table import PairTable
 from explorer.page import views_of
 from explorer.reader.state import PairsState
-from explorer.runs.running import Rewarded
+from explorer.runs.running import Rewarded, Runs
 from explorer.runs.visitors import Visitor
 from explorer.stores import Stores
-from explorer.tabs.try_it.probe import bought, probing
+from explorer.tabs.try_it.probe import bought
 from explorer.tabs.try_it.probe_html import probe_html, probe_status_html
 from explorer.tabs.try_it.state import TryState
 from explorer.tabs.try_it.view import TryView
@@ -24,7 +24,7 @@ from scoring.spec import Pair
 from tests.conftest import until
 from tests.explorer.browsing import library_of
 from tests.explorer.html_reading import HtmlReading
-from tests.explorer.rewarding import FACTS, by_length, in_packs
+from tests.explorer.rewarding import FACTS, by_length, in_packs, steps_of_probe
 from tests.explorer.tables import row, small_table
 
 TAGS = {
@@ -93,13 +93,13 @@ def test_it_waits_for_its_turn_and_can_be_stopped_meanwhile(tab: TryView) -> Non
 def test_stopped_it_keeps_what_is_known(tab: TryView, monkeypatch: pytest.MonkeyPatch) -> None:
     left = 9
 
-    def rewarding(_: object, __: object, ___: object, pairs: Sequence[Pair]) -> Iterator[Any]:
+    def rewarding(_: Runs, __: Visitor, ___: object, pairs: Sequence[Pair], tell: Any) -> None:
         nonlocal left
         for step in in_packs(by_length)(pairs):
             left -= 1
             if not left:
                 tab.stop_probe(asked(), ME, {})
-            yield step
+            tell(step)
 
     monkeypatch.setattr(type(tab.runs), "rewarding", rewarding)
     state, found = run(tab, per_subset="8")
@@ -112,13 +112,13 @@ def test_what_ends_in_an_error_keeps_what_is_known(
 ) -> None:
     left = 0
 
-    def rewarding(_: object, __: object, ___: object, pairs: Sequence[Pair]) -> Iterator[Any]:
+    def rewarding(_: Runs, __: Visitor, ___: object, pairs: Sequence[Pair], tell: Any) -> None:
         nonlocal left
         for step in in_packs(by_length)(pairs):
             if not left:
                 raise KnownError("You have used up are <used> up.")
             left -= isinstance(step, Rewarded)
-            yield step
+            tell(step)
 
     monkeypatch.setattr(type(tab.runs), "rewarding", rewarding)
     left = 9
@@ -173,7 +173,7 @@ def test_files_are_of_what_is_shown(tab: TryView) -> None:
 def test_hostile_names_do_nothing(demo: PairTable) -> None:
     pairs = [replace(pair, key=HOSTILE + pair.key) for pair in as_pairs(demo.arrow, range(9))]
     rewarding = in_packs(by_length, replace(FACTS, model=HOSTILE))
-    *_, probe = probing(pairs, ["upper", "longer"], rewarding)
+    *_, probe = steps_of_probe(pairs, ["upper", "longer"], rewarding)
     html = probe_html(probe, bought(probe))
     assert HOSTILE in HtmlReading(html, TAGS).words
     HtmlReading(probe_status_html(probe, "finished"), TAGS)
@@ -181,7 +181,7 @@ def test_hostile_names_do_nothing(demo: PairTable) -> None:
 
 def test_what_is_sure_is_marked(demo: PairTable) -> None:
     pairs = as_pairs(demo.arrow, range(60))
-    *_, probe = probing(pairs, ["upper", "longer", "cut"], in_packs(by_length))
+    *_, probe = steps_of_probe(pairs, ["upper", "longer", "cut"], in_packs(by_length))
     reading = HtmlReading(probe_html(probe, bought(probe)), TAGS)
     assert len(reading.of_class["up"]) == 2 and len(reading.of_class["down"]) == 2
     assert all("Longer with filler" in line for line in reading.of_class["up"])

@@ -1,13 +1,13 @@
 """A pair that is tried out: what is told, what is left out, what a change does to which side."""
 
-from collections.abc import Generator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import pytest
 
 from explorer.runs.orders import ModelOrder
-from explorer.runs.progress import Progress
 from explorer.runs.running import Rewarded
 from explorer.tabs.try_it.trial import (
     CHANGES,
@@ -23,6 +23,7 @@ from scoring.errors import KnownError
 from scoring.probing.edits import FILLER
 from scoring.spec import Pair, RunFacts, ScoredPair
 from tests.explorer.rewarding import FACTS, JUDGE, Reward, by_length, first_is_better, scored
+from tests.explorer.stepping import stepwise
 
 ORDER = ModelOrder("longer")
 PAIR = Pair("typed", "typed", "p", "Take the figs. Wash them.", "No.")
@@ -46,7 +47,7 @@ def last(pair: Pair, rewards: Counting, former: Trial | None = None) -> Trial:
 
 
 def tried(pair: Pair, rewards: Counting, **how: Any) -> list[Trial]:
-    return [step for step in trying(ORDER, pair, rewards, **how) if isinstance(step, Trial)]
+    return list(stepwise(partial(trying, ORDER, pair, rewards, **how)))
 
 
 def test_the_rewards_come_first_and_then_each_edit() -> None:
@@ -93,21 +94,11 @@ def test_a_missing_reward_moves_nothing() -> None:
     assert trial.effects["upper", "chosen"].change is None
 
 
-def test_the_loading_is_told_before_the_first_rewards() -> None:
-    ended = False
-
-    def first() -> Generator[Progress, None, Rewarded]:
-        nonlocal ended
-        yield Progress("loading", 1)
-        ended = True
-        return Counting()([PAIR])
-
-    rewards = Counting()
-    steps = trying(ORDER, PAIR, rewards, first=first())
-    loading, found = next(steps), next(steps)
-    assert isinstance(loading, Progress) and loading.stage == "loading"
-    assert isinstance(found, Trial) and found.scored.margin == 22.0
-    assert ended and rewards.asked == []  # its turn is over before the edits take theirs
+def test_the_first_rewards_may_have_a_turn_of_their_own() -> None:
+    rewards, first = Counting(), Counting()
+    found = next(stepwise(partial(trying, ORDER, PAIR, rewards, first=first)))
+    assert found.scored.margin == 22.0
+    assert first.asked == [1] and rewards.asked == []  # its turn is over before the edits'
 
 
 def test_rewards_of_another_revision_are_not_compared() -> None:
@@ -115,12 +106,7 @@ def test_rewards_of_another_revision_are_not_compared() -> None:
     with pytest.raises(KnownError, match="m has changed its revision"):
         last(PAIR, Counting(facts=newer), last(PAIR, Counting()))
 
-    def first() -> Generator[Progress, None, Rewarded]:
-        yield Progress("loading", 1)
-        return Counting(facts=newer)([PAIR])
-
-    steps = trying(ORDER, PAIR, Counting(), first=first())
-    assert isinstance(next(steps), Progress)
+    steps = stepwise(partial(trying, ORDER, PAIR, Counting(), first=Counting(facts=newer)))
     assert isinstance(next(steps), Trial)
     with pytest.raises(KnownError, match="m has changed its revision"):
         next(steps)
