@@ -1,15 +1,12 @@
 """How long a run will take and how much memory, told before it begins."""
 
-import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cache
 from typing import Literal
 
 import numpy as np
 import pyarrow.compute as pc
 
-from explorer.core.settings import ASSETS
 from explorer.data.table import PairTable, Rows
 from explorer.runs.model_list import ModelEntry, entry_of
 from explorer.runs.orders import ModelOrder
@@ -33,16 +30,17 @@ TEMPLATE_TOKENS = 20
 """What a chat template adds to a pair."""
 QUESTION_TOKENS = 200
 """What a judge's question adds to each time it is asked."""
-FLOAT32_SLOWER = 8.0
-"""How many times as long float32 takes on a GPU; the ratio of an H200's peaks is 12."""
 LEAST_TOKENS = 2_000
 """Of an earlier run that tells a speed; below, starting up is most of its time."""
 _MOST_TIMED_RUNS = 20
 """Earlier runs that a speed is taken from, the latest."""
 _SPREAD = 0.15
 """By how much the same run differs from time to time, at least."""
+_FASTER, _SLOWER = 0.4, 3.0
+"""Within which a model's time lies that is taken from runs of models of other sizes: small ones do
+fewer operations a second."""
 
-EstimateBasis = Literal["measured", "guessed", "unknown"]
+EstimateBasis = Literal["measured", "other models", "unknown"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,8 +67,7 @@ class Estimate:
     gpu_seconds: `seconds` times the GPUs that are busy meanwhile; None off GPUs.
     memory_bytes: of the model's weights in `dtype`, the reference's included.
     n_gpus: over which the model is spread; 1 where it is on one device.
-    basis: "measured" on `n_runs` earlier runs of this model on such a device, or "guessed" from its
-        size.
+    basis: `n_runs` earlier runs of this model on such a device, or of other models, by their sizes.
     """
 
     tokens: int
@@ -125,29 +122,35 @@ def estimate(
         device: where.
         settings: how.
         runs: earlier ones of this machine, newest first; those of this model on such a device and
-            in this dtype tell its speed, at whatever revision.
+            in this dtype tell its speed, at whatever revision; where there is none, those of other
+            models whose size is known.
 
     >>> model = Preview("org/8b", "", "classifier", "", parameters=8_030_000_000)
     >>> h200 = Device("NVIDIA H200", "cuda", 141 * 10**9, 141 * 10**9, 1, True)
     >>> expected = estimate(Work(2985, 1_171_683), model, h200, RunSettings())
-    >>> round(expected.seconds), expected.basis, expected.memory_bytes
-    (35, 'guessed', 16060000000)
+    >>> expected.seconds, expected.basis, expected.memory_bytes
+    (None, 'unknown', 16060000000)
     """
     dtype = chosen_dtype(settings.dtype, has_bf16=device.has_bf16, family=preview.family)
     memory = preview.memory_bytes(dtype)
     tokens = computed_tokens(work, preview)
     n_gpus = device.n_gpus if settings.device == "spread" else 1
-    speeds = _earlier_speeds(runs, preview, device, dtype)
-    if speeds:
+    timed = [run for run in runs if _is_on_such(run, preview, device, dtype)]
+    own = [run for run in timed if run.facts.model == preview.name][:_MOST_TIMED_RUNS]
+    others = [run for run in timed if _n_operations(run)][:_MOST_TIMED_RUNS]
+    if own:
+        speeds = [run.tokens / run.seconds for run in own]
         seconds = tokens / float(np.median(speeds))
-        low, high = tokens / max(speeds), tokens / min(speeds)
-        low, high = min(low, seconds * (1 - _SPREAD)), max(high, seconds * (1 + _SPREAD))
+        low = min(tokens / max(speeds), seconds * (1 - _SPREAD))
+        high = max(tokens / min(speeds), seconds * (1 + _SPREAD))
         basis: EstimateBasis = "measured"
-    elif preview.parameters:
-        seconds, low, high = _guessed(tokens, preview.all_parameters, device, dtype)
-        basis = "guessed"
+    elif preview.parameters and others:
+        speeds = [_n_operations(run) / run.seconds for run in others]
+        seconds = 2 * preview.all_parameters * tokens / float(np.median(speeds))
+        low, high = _FASTER * seconds, _SLOWER * seconds
+        basis = "other models"
     else:
-        return Estimate(tokens, None, None, None, None, memory, dtype, "unknown")
+        return Estimate(tokens, None, None, None, None, memory, dtype, "unknown", n_gpus=n_gpus)
     busy = seconds * n_gpus if device.kind == "cuda" else None
     return Estimate(tokens, seconds, low, high, busy, memory, dtype, basis, len(speeds), n_gpus)
 
@@ -172,51 +175,19 @@ def computed_tokens(work: Work, preview: Preview) -> int:
     return work.tokens + TEMPLATE_TOKENS * work.pairs
 
 
-def _earlier_speeds(
-    runs: Sequence[Run], preview: Preview, device: Device, dtype: str
-) -> list[float]:
-    """Tokens a second of the latest runs of this model on such a device; above 0."""
-    speeds = []
-    least = LEAST_TOKENS if preview.parameters else 1
-    for run in runs:
-        facts = run.facts
-        kind = facts.device.partition(":")[0]
-        on_such = not preview.parameters or (kind == device.kind and facts.dtype == dtype)
-        same = (facts.model, facts.family) == (preview.name, preview.family) and on_such
-        if same and run.seconds > 0 and run.tokens >= least:
-            speeds.append(run.tokens / run.seconds)
-    return speeds[:_MOST_TIMED_RUNS]
+def _is_on_such(run: Run, preview: Preview, device: Device, dtype: str) -> bool:
+    """Whether an earlier run tells how fast such a family is on such a device."""
+    facts, least = run.facts, LEAST_TOKENS if preview.parameters else 1
+    kind = facts.device.partition(":")[0]
+    alike = not preview.parameters or (kind == device.kind and facts.dtype == dtype)
+    timed = run.seconds > 0 and run.tokens >= least
+    return timed and alike and facts.family == preview.family
 
 
-def _guessed(
-    tokens: int, parameters: int, device: Device, dtype: str
-) -> tuple[float, float, float]:
-    """Seconds, low and high, by the table of speeds."""
-    speed = next(
-        each for each in _speeds() if each.kind == device.kind and each.name in device.name
-    )
-    shares = device.n_cores if device.kind == "cpu" else 1
-    slower = FLOAT32_SLOWER if device.kind == "cuda" and dtype == "float32" else 1.0
-    seconds = slower * max(
-        2 * parameters * tokens / (speed.operations * shares), tokens / (speed.tokens * shares)
-    )
-    return seconds, speed.low * seconds, speed.high * seconds
-
-
-@dataclass(frozen=True, slots=True)
-class _Speed:
-    kind: str
-    name: str
-    operations: float
-    tokens: float
-    low: float
-    high: float
-
-
-@cache
-def _speeds() -> tuple[_Speed, ...]:
-    entries = tomllib.loads((ASSETS / "speeds.toml").read_text(encoding="utf-8"))["device"]
-    return tuple(_Speed(**entry) for entry in entries)
+def _n_operations(run: Run) -> float:
+    """That a run took, by the size of its model; 0 where nobody knows that."""
+    entry = entry_of(run.facts.model)
+    return 0.0 if entry is None else 2e9 * entry.billions * run.tokens
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""What a run will take: from earlier runs where there are any, else from sizes."""
+"""What a run will take, by earlier runs of this machine."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -10,6 +10,7 @@ import pytest
 from explorer.data.table import PairTable
 from explorer.data.tokens import TokenCounter
 from explorer.runs.estimates import BYTES_A_TOKEN, Work, computed_tokens, estimate, work_of
+from explorer.runs.model_list import entry_of
 from scoring.engine.scorer import Scorer, facts
 from scoring.hub.access import Hub
 from scoring.models.devices import Device, present_device
@@ -53,58 +54,39 @@ def run(folder: Path, **more: Any) -> Run:
     return Run(folder, told, "finished", 1.0, **values)
 
 
-@pytest.mark.parametrize(
-    ("parameters", "device", "work", "dtype", "measured"),
-    [
-        (8.0e9, H200, ALL, "auto", 34.7),
-        (0.6e9, H200, ALL, "auto", 7.1),
-        (3_787_648, CPU, Work(230, 112_791 - 20 * 230), "auto", 7.5),
-    ],
-)
-def test_what_was_measured_is_what_is_guessed(
-    parameters: float, device: Device, work: Work, dtype: Any, measured: float
-) -> None:
-    told = estimate(work, model(parameters), device, RunSettings(dtype=dtype))
-    assert told.basis == "guessed"
-    assert told.seconds == pytest.approx(measured, rel=0.05)
-    assert told.low is not None
-    assert told.high is not None
-    assert told.low < measured < told.high
+LISTED = "allenai/llama-3-tulu-2-8b-uf-mean-rm"
 
 
-def test_a_guess_grows_with_the_model_and_the_pairs_and_float32() -> None:
-    def seconds(work: Work, parameters: float, **how: Any) -> float:
-        told = estimate(work, model(parameters), H200, RunSettings(**how)).seconds
-        assert told is not None
-        return told
-
-    small = seconds(ALL, 8e9)
-    assert seconds(ALL, 70e9) == pytest.approx(small * 70 / 8)
-    assert seconds(Work(100, ALL.tokens // 10), 8e9) < small / 9
-    assert seconds(ALL, 8e9, dtype="float32") > 4 * small
+def test_nothing_is_said_before_this_machine_scored(tmp_path: Path) -> None:
+    told = estimate(ALL, model(8e9), H200, RunSettings(), [])
+    assert (told.basis, told.seconds, told.low, told.high) == ("unknown", None, None, None)
+    unlisted = [run(tmp_path, model="nobody/knows")]
+    assert estimate(ALL, model(8e9), H200, RunSettings(), unlisted).basis == "unknown"
 
 
-def test_a_reference_is_computed_too() -> None:
-    policy = model(8e9, family="dpo", reference=model(8e9))
-    alone, both = (estimate(ALL, each, H200, RunSettings()) for each in (model(8e9), policy))
-    assert alone.seconds is not None
-    assert both.seconds == pytest.approx(2 * alone.seconds)
+def test_a_model_is_told_by_runs_of_others_and_their_sizes(tmp_path: Path) -> None:
+    entry = entry_of(LISTED)
+    assert entry is not None
+    earlier = [run(tmp_path, model=LISTED, seconds=10.0)]
+    work = Work(0, 1_000_000)
+    told = estimate(work, model(1e9), H200, RunSettings(), earlier)
+    assert (told.basis, told.n_runs) == ("other models", 1)
+    assert told.seconds == pytest.approx(10 / entry.billions)
+    assert told.low and told.seconds and told.high and told.low < told.seconds < told.high
+    assert estimate(work, model(8e9), CPU, RunSettings(), earlier).basis == "unknown"
+    alone, both = (
+        estimate(work, each, H200, RunSettings(), [run(tmp_path, model=LISTED, family="dpo")])
+        for each in (model(8e9, family="dpo"), model(8e9, family="dpo", reference=model(8e9)))
+    )
+    assert alone.seconds is not None and both.seconds == pytest.approx(2 * alone.seconds)
     assert both.memory_bytes == 2 * alone.memory_bytes
 
 
-@pytest.mark.parametrize("kind", ["cuda", "mps", "cpu"])
-def test_every_device_has_a_speed(kind: Any) -> None:
-    told = estimate(ALL, model(8e9), Device("something", kind, 0, 0), RunSettings())
-    assert told.seconds is not None
-    assert 0 < (told.low or 0) < told.seconds < (told.high or 0)
-    assert (told.gpu_seconds is not None) == (kind == "cuda")
-
-
-def test_all_gpus_are_counted_where_a_model_is_spread() -> None:
-    four = replace(H200, n_gpus=4)
-    told = estimate(ALL, model(70e9), four, RunSettings(device="spread"))
-    assert told.gpu_seconds == 4 * (told.seconds or 0)
-    told = estimate(ALL, model(8e9), four, RunSettings())
+def test_all_gpus_are_counted_where_a_model_is_spread(tmp_path: Path) -> None:
+    four, runs = replace(H200, n_gpus=4), [run(tmp_path)]
+    told = estimate(ALL, model(70e9), four, RunSettings(device="spread"), runs)
+    assert told.gpu_seconds == 4 * (told.seconds or 0) > 0
+    told = estimate(ALL, model(8e9), four, RunSettings(), runs)
     assert told.gpu_seconds == told.seconds
 
 

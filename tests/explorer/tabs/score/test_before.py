@@ -48,6 +48,8 @@ POLICY = Preview(
 
 def card(seen: Preview, here: Device = CPU, *, warm: bool = False, **how: Any) -> str:
     told = estimate(WORK, seen, here, RunSettings(**how))
+    if here is GPU:
+        told = replace(told, seconds=9.0, low=5.0, high=15.0, gpu_seconds=9.0)
     return model_card_html(Forecast(seen, here, told, entry_of(seen.name), warm))
 
 
@@ -64,7 +66,7 @@ def test_the_demo_model_is_told() -> None:
         "Shape up to 4,096 tokens, vocabulary 8,192, 5 layers, width 192",
         "On disk 7.6 MB in bfloat16, downloaded",
         "Memory 15.2 MB for its weights in float32, 21.3 GB free: AMD EPYC",
-        "estimated from its size",
+        "Time unknown before a first run",
     ):
         assert part in said
     assert "GPU" not in said
@@ -134,11 +136,12 @@ def test_a_model_that_cannot_run_says_why() -> None:
 
 def test_runs_that_tell_the_speed_are_counted() -> None:
     seen = preview("demo", ModelPolicy(DEMO_MODEL), Hub(offline=True))
-    told = replace(estimate(WORK, seen, CPU, RunSettings()), basis="measured", n_runs=3)
+    nothing = estimate(WORK, seen, CPU, RunSettings())
+    told = replace(nothing, seconds=9.0, low=5.0, high=15.0, basis="measured", n_runs=3)
     forecast = Forecast(seen, CPU, told, None, warm=False)
-    assert "measured on 3 earlier runs" in model_card_html(forecast)
-    once = replace(forecast, estimate=replace(told, n_runs=1))
-    assert "measured on 1 earlier run" in model_card_html(once)
+    assert "from 3 earlier runs here</small>" in model_card_html(forecast)
+    once = replace(forecast, estimate=replace(told, n_runs=1, basis="other models"))
+    assert "from 1 earlier run here of other models, by their sizes" in model_card_html(once)
 
 
 @pytest.mark.parametrize(
@@ -154,7 +157,8 @@ def test_runs_that_tell_the_speed_are_counted() -> None:
 )
 def test_what_is_left_to_a_visitor_is_told(left: float | None, said: str) -> None:
     seen = preview("demo", ModelPolicy(DEMO_MODEL), Hub(offline=True))
-    told = replace(estimate(WORK, seen, CPU, RunSettings()), seconds=20.0)
+    told = estimate(WORK, seen, CPU, RunSettings())
+    told = replace(told, seconds=20.0, low=9.0, high=30.0)
     card = words(model_card_html(Forecast(seen, CPU, told, None, False, seconds_left=left)))
     assert said in card and ("Allowance" in card) == bool(said)
 
