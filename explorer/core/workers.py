@@ -452,6 +452,9 @@ def _answer(pipe: Connection, task: Task, given: tuple[Any, ...], limit: Limit) 
         say("refused", str(error))
     except MemoryError:
         say("memory")
+    except RecursionError:
+        another = ANOTHER[limit.way_out]
+        say("refused", f"{limit.doing} failed: its files are nested too deeply. Choose {another}.")
     except Exception:
         logger.exception("a task failed (%s)", limit.doing)
         say("broke")

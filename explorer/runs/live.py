@@ -11,7 +11,6 @@ from functools import partial
 from explorer.core.errors import BUG
 from explorer.core.work import in_background
 from explorer.runs.progress import Follow, Progress
-from explorer.runs.queue import MOST_OF_ONE, MOST_WAITING, QUEUE_FULL, waits_enough
 from explorer.runs.store import RunStore
 from explorer.runs.visitors import Visitor
 from scoring.errors import KnownError, Stopped
@@ -96,8 +95,6 @@ class LiveRuns:
     def begin(self, visitor: Visitor, model: str, work: Work) -> LiveRun:
         """Let a run begin in a thread of its own; what is wrong with it is told by the run.
 
-        It is refused where the visitor has `MOST_OF_ONE` under way, or all have too many.
-
         model: what was typed; "" for a stored run.
         """
         live = LiveRun(visitor.owner, model)
@@ -105,13 +102,8 @@ class LiveRuns:
             ended = [each.id for each in self._runs.values() if each.ended.is_set()]
             for each in ended[:-MOST_ENDED]:
                 del self._runs[each]
-            refusal = self._refusal(live.owner)
-            if not refusal:
-                self._runs[live.id] = live
-        if refusal:
-            live.drive(partial(_refuse, refusal))
-            return live
-        in_background(partial(live.drive, work))
+            self._runs[live.id] = live
+        in_background(partial(live.drive, _refuse if self._is_over else work))
         return live
 
     def end(self) -> None:
@@ -137,20 +129,11 @@ class LiveRuns:
         known = [each for each in self._known(visitor) if live_id in (each.id, each.run_id)]
         return known[-1] if known and live_id else None
 
-    def _refusal(self, owner: str) -> str:
-        """Why an owner's run may not begin now; "" where it may."""
-        if self._is_over:
-            return "The server is shutting down. Try again when it is back."
-        owners = [each.owner for each in self._runs.values() if not each.ended.is_set()]
-        if owner and owners.count(owner) >= MOST_OF_ONE:
-            return waits_enough(MOST_OF_ONE)
-        return QUEUE_FULL if len(owners) > MOST_WAITING else ""
-
     def _known(self, visitor: Visitor) -> list[LiveRun]:
         with self._lock:
             known = list(self._runs.values())
         return [each for each in known if self._store.is_owners(each.owner, visitor)]
 
 
-def _refuse(message: str, _: Follow) -> None:
-    raise KnownError(message)
+def _refuse(_: Follow) -> None:
+    raise KnownError("The server is shutting down. Try again when it is back.")

@@ -13,14 +13,6 @@ MOST_OF_ONE = 2
 MOST_OF_ADDRESS = 8
 """Of all who come from one address, where addresses tell people apart: owners can be made up."""
 
-QUEUE_FULL = f"The queue is full, with {MOST_WAITING} waiting. Try again later."
-
-
-def waits_enough(n: int) -> str:
-    """That somebody has all the places that one may have."""
-    places = counted(n, "place", "places")
-    return f"You already have {places} in the queue. Stop one, or wait."
-
 
 class Queue:
     """People who wait for the device, in the order in which they came. Callable from any thread."""
@@ -41,11 +33,16 @@ class Queue:
         """
         with self._changed:
             if len(self._turns) > MOST_WAITING:
-                raise KnownError(QUEUE_FULL)
-            if owner and sum(turn.owner == owner for turn in self._turns) >= MOST_OF_ONE:
-                raise KnownError(waits_enough(MOST_OF_ONE))
-            if address and sum(each.address == address for each in self._turns) >= MOST_OF_ADDRESS:
-                raise KnownError(waits_enough(MOST_OF_ADDRESS))
+                raise KnownError(
+                    f"The queue is full, with {MOST_WAITING} waiting. Try again later."
+                )
+            for name, own, most in (
+                ("owner", owner, MOST_OF_ONE),
+                ("address", address, MOST_OF_ADDRESS),
+            ):
+                if own and sum(getattr(each, name) == own for each in self._turns) >= most:
+                    places = counted(most, "place", "places")
+                    raise KnownError(f"You already have {places} in the queue. Stop one, or wait.")
             turn = Turn(self, owner, address, is_short=is_short)
             self._turns.append(turn)
             return turn

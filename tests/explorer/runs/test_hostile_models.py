@@ -29,6 +29,7 @@ TOLD = {
     **dict.fromkeys(("power", "power-twice", "loops"), TIME),
     **dict.fromkeys(("long-string", "long-list", "wide-format", "wide-center"), MEMORY),
     **dict.fromkeys(("many-strings", "replaces", "doubles", "grows"), MEMORY),
+    "deep-but-whole": "nested too deeply",
     "many-tensors": f"org/|{TIME}",  # where the machine is slow
 }
 """What is told of those that meet a limit."""
@@ -101,6 +102,7 @@ HOSTILE: dict[str, Mapping[str, bytes]] = {
     "own-code": with_json("config.json", auto_map={"AutoConfig": "mine.Config"}),
     "labels": with_json("config.json", id2label={str(n): "x" for n in range(9999)}),
     "deep": {**FILES, "config.json": b'{"a":' * 90_000},
+    "deep-but-whole": with_json("config.json", a=json.loads(b'{"a":' * 899 + b"1" + b"}" * 899)),
     "long-name": {**FILES, "x" * 300 + ".json": b"{}"},
     "odd-name": {**FILES, "..\\evil.json": b"{}"},
     "no-json": {**FILES, "config.json": b"\x00" * 9999},

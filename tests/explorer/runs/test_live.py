@@ -15,7 +15,7 @@ from explorer.data.table import PairTable
 from explorer.runs.live import MOST_ENDED, LiveRun, LiveRuns
 from explorer.runs.orders import ModelOrder
 from explorer.runs.progress import Follow, Progress, Stage
-from explorer.runs.queue import MOST_OF_ONE, MOST_WAITING
+from explorer.runs.queue import MOST_OF_ONE
 from explorer.runs.running import Runs
 from explorer.runs.selections import Selection
 from explorer.runs.store import RunStore
@@ -134,29 +134,20 @@ def test_a_server_remembers_how_a_few_runs_ended(live: LiveRuns) -> None:
     assert MOST_ENDED <= sum(known) <= MOST_ENDED + 1
 
 
-def test_a_server_refuses_more_runs_than_may_wait(live: LiveRuns) -> None:
-    gated = Gated()
-    people = [Visitor(f"browser:{number}") for number in range(MOST_WAITING + 1)]
-    runs = [live.begin(each, "demo", gated) for each in people]
-    refused = last_of(live.begin(YOU, "demo", gated))
-    assert refused.stage == "refused" and "queue is full" in refused.message
-    assert live.of(YOU) == []
-    for run in runs:
-        run.stop.set()
-        gated.let(1)
-    assert {last_of(run).stage for run in runs} == {"stopped"}
-
-
-def test_one_visitors_runs_leave_room_for_others(live: LiveRuns) -> None:
-    gated = Gated()
-    mine = [live.begin(ME, "demo", gated) for _ in range(MOST_OF_ONE)]
-    refused = last_of(live.begin(Visitor(ME.owner, "another page"), "demo", gated))
+def test_one_visitors_runs_leave_room_for_others(tmp_path: Path, hub: Hub, demo: PairTable) -> None:
+    runs = Runs(Settings(home=tmp_path), hub)
+    order, few = ModelOrder.of({"model": "longer"}), Selection(demo, np.arange(3), "few")
+    first = begun(runs, "she", "longer", demo, np.arange(3))
+    next(first)
+    mine = [
+        runs.live.begin(ME, "longer", partial(runs.start, ME, order, few))
+        for _ in range(MOST_OF_ONE)
+    ]
+    until(lambda: [run.progress.ahead for run in mine] == [*range(1, MOST_OF_ONE + 1)])
+    refused = last_of(runs.live.begin(ME, "longer", partial(runs.start, ME, order, few)))
     assert refused.stage == "refused" and "Stop one, or wait" in refused.message
-    mine[0].stop.set()
-    yours = live.begin(YOU, "demo", gated)
-    gated.let(len(mine) * 9 + 9)
-    assert [last_of(run).stage for run in (*mine, yours)] == ["stopped", "finished", "finished"]
-    assert last_of(live.begin(ME, "demo", gated)).stage == "finished"
+    first.close()
+    assert [last_of(run).stage for run in mine] == ["finished"] * MOST_OF_ONE
 
 
 def test_a_run_that_waits_keeps_its_place(tmp_path: Path, hub: Hub, demo: PairTable) -> None:
