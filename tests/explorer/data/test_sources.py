@@ -15,8 +15,9 @@ from explorer.data.sources import MOST_SOURCES, Candidate, Sources, pair_sources
 from explorer.data.table import PairTable
 from scoring.errors import KnownError
 from scoring.hub.access import Hub
+from scoring.limits import Step, Tell
 from scoring.pairs.opening import read_pairs
-from tests.conftest import PATIENCE
+from tests.conftest import PATIENCE, until
 from tests.explorer.conftest import COMMIT, PutInCache
 
 BENCHMARK = "allenai/reward-bench:filtered"
@@ -260,6 +261,59 @@ def test_a_newer_revision_replaces_the_best_and_the_old_one_still_resolves() -> 
     assert sources.best == "hub@1"
     assert fetched(sources).best == "hub@2"
     assert sources.get("hub@1") == Item("hub@1")
+
+
+def test_what_is_better_is_shown_before_all_of_it_is_read() -> None:
+    may_read = threading.Event()
+
+    def read_rest(item: Item, tell: Tell) -> Item:
+        if item.id != "bundled":
+            tell(Step("reading", 1, 2))
+            assert may_read.wait(PATIENCE)
+        return replace(item, caption="all of it")
+
+    hub = remote("hub", lambda: Item("hub@1"))
+    sources = Sources([hub, bundled()], Hub(offline=True), read_rest)
+    try:
+        sources.fetch()
+        until(lambda: sources.step == Step("reading", 1, 2))
+        assert sources.get(None) == Item("hub@1"), "better than what was shown"
+        may_read.set()
+        sources.wait(PATIENCE)
+        assert (sources.get(None), sources.step) == (Item("hub@1", "all of it"), None)
+    finally:
+        may_read.set()
+
+
+def test_while_the_rest_of_a_newer_revision_is_read_the_former_is_shown_whole() -> None:
+    may_read = threading.Event()
+
+    def read_rest(item: Item, _: Tell) -> Item:
+        assert item.id == "hub@1" or may_read.wait(PATIENCE)
+        return replace(item, caption="all of it")
+
+    hub = Candidate("hub", lambda: Item("hub@1"), lambda: Item("hub@2"))
+    sources = Sources([hub], Hub(offline=True), read_rest)
+    try:
+        sources.fetch()
+        until(lambda: sources.get(None) == Item("hub@1", "all of it"))
+        may_read.wait(0.05)
+        assert sources.best == "hub@1" and sources.fetching
+    finally:
+        may_read.set()
+    sources.wait(PATIENCE)
+    assert sources.get(None) == Item("hub@2", "all of it")
+
+
+def test_what_cannot_be_read_in_the_background_is_told_and_the_rest_stands() -> None:
+    def read_rest(item: Item, _: Tell) -> Item:
+        raise ZeroDivisionError("of the reader")
+
+    sources = Sources([bundled()], Hub(offline=True), read_rest)
+    sources.fetch(online=False)
+    sources.wait(PATIENCE)
+    assert "of the reader" in sources.unread
+    assert (sources.get(None), sources.step, sources.asked) == (Item("bundled"), None, None)
 
 
 def test_of_many_revisions_a_few_stay_in_memory_and_what_is_looked_at_does() -> None:
