@@ -251,14 +251,16 @@ def bar_html(
     kinds = {type_of(each) for each in board.model_types} | {*state.types}
     count = f"{len(now.rows):,} of {counted(len(board.table), 'model', 'models')}"
     count += ", including your runs and files" if board.table["own"].any() else ""
+    notes = [*notes]
     if now.seen.is_read and not len(board.table):
-        notes = [
-            *notes,
-            (
-                f"No results for the rule {board.rule.title}: neither the published accuracies "
-                "nor the per-pair results read so far cover it."
-            ),
-        ]
+        notes.append(
+            f"No results for the rule {board.rule.title}: neither the published accuracies nor "
+            "the per-pair results cover it."
+        )
+    if unused := [each for each in now.seen.left_out if each.whole]:
+        n = counted(len(unused), "file of per-pair results is", "files of per-pair results are")
+        others = ". All are listed under the board" if len(unused) > 1 else ""
+        notes.append(f"{n} not used: {unused[0]}{others}.")
     return render(
         "tabs/models/bar.html",
         state=state,

@@ -356,6 +356,19 @@ def test_that_there_are_no_results_of_a_benchmark_is_said() -> None:
     assert "No results for" not in reading_them + bar_of(hostile_board())
 
 
+def test_files_that_are_not_used_are_told_above_the_board() -> None:
+    board = hostile_board()
+    unused = tuple(Omission(f"{n}.json", "it is of other pairs") for n in range(3))
+    more = Omission("used.json", "1 pair has no outcome", whole=False)
+    for left_out, said in (
+        (unused, "3 files of per-pair results are not used: 0.json: it is of other pairs. All are"),
+        (unused[:1], "1 file of per-pair results is not used: 0.json: it is of other pairs."),
+        ((more,), ""),
+    ):
+        html = bar_html(ranked(board, VIEW, left_out=left_out), VIEW, NOTHING, (), "")
+        assert said in html and ("not used" in html) == bool(said)
+
+
 def test_pinned_models_are_compared_that_have_outcomes() -> None:
     matrix = matrix_of({name: coin_flips(0.6) for name in "abcde"}, EVERY * 4)
     board = build_board(results_of({"no outcomes": 0.5}), "v1", outcomes=matrix)
