@@ -8,11 +8,11 @@ wants no more of it raises `Stopped` there. What outlives a request of a page is
 import threading
 from collections.abc import Callable, Generator, Hashable, Iterator
 from concurrent.futures import Future
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import copy_context
 from dataclasses import dataclass, field
 from functools import partial
-from queue import SimpleQueue
+from queue import Full, Queue
 from typing import Generic, TypeVar
 
 from explorer.core.caches import LruCache
@@ -53,22 +53,24 @@ def streamed(work: Callable[[Callable[[S], None]], object]) -> Generator[S, None
     Raises:
         Exception: whatever the work raises.
     """
-    steps: SimpleQueue[S | None] = SimpleQueue()
+    steps: Queue[S | None] = Queue(1)  # no step is made long before it is asked for
     result: Future[object] = Future()
     left = threading.Event()
 
-    def tell(step: S) -> None:
-        if left.is_set():
-            raise Stopped("Nobody waits for it any more.")
-        steps.put(step)
+    def tell(step: S | None) -> None:
+        while not left.is_set():
+            with suppress(Full):
+                steps.put(step, timeout=EVERY_SECONDS)
+                return
+        raise Stopped("Nobody waits for it any more.")
 
     def run() -> None:
         try:
             result.set_result(work(tell))
         except BaseException as error:
             result.set_exception(error)
-        finally:
-            steps.put(None)
+        with suppress(Stopped):
+            tell(None)
 
     in_background(run)
     try:

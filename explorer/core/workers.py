@@ -197,7 +197,7 @@ class Worker:
                         pipe.send_bytes(_GO)
             except (EOFError, OSError, pickle.UnpicklingError) as error:
                 raise KnownError(self._died(limit, watch.why)) from error
-            except (GeneratorExit, Stopped):
+            except GeneratorExit:
                 self._stop(pipe)
                 raise
 

@@ -19,12 +19,12 @@ from explorer.core.caches import LruCache
 from explorer.core.errors import disk_cannot_hold
 from explorer.core.fetching import fetching
 from explorer.core.settings import ASSETS, MAX_DATASET_MB, Settings
-from explorer.core.work import repeated
+from explorer.core.work import EVERY_SECONDS, repeated
 from explorer.core.workers import Limit, alone
 from explorer.data.sources import DEMO_ID, Sources, read_demo
 from explorer.data.table import PairTable
 from explorer.data.typed import longest_text, typed_pair, typed_table
-from scoring.errors import KnownError, shown
+from scoring.errors import KnownError, Stopped, shown
 from scoring.hub.access import DEFAULT_DATASET, Hub, HubId, Listing, parse_hub_id
 from scoring.limits import MEGABYTE, Limits, Step, Tell, ignore_progress
 from scoring.pairs.checking import CheckedRows
@@ -193,7 +193,7 @@ class Library:
             commit = self._hub.look(hub_id, "dataset", token=False).commit
         pinned = str(HubId(hub_id.repo, hub_id.split, commit))
         # Where downloads are forgotten, nobody may be reading the same repository meanwhile.
-        with self._only_one(hub_id.repo if self._settings.public else pinned):
+        with self._only_one(hub_id.repo if self._settings.public else pinned, tell):
             table = self.find(self._only.get(pinned, pinned))
             if table is not None:
                 return table
@@ -229,12 +229,16 @@ class Library:
         return Path(fetching(self._hub, listing, names, False, "file", tell))
 
     @contextmanager
-    def _only_one(self, key: str) -> Iterator[None]:
+    def _only_one(self, key: str, tell: Tell) -> Iterator[None]:
         """Whoever wants the same waits here until it was loaded."""
         with self._lock:
             lock = self._loading.setdefault(key, threading.Lock())
-        with lock:
+        while not lock.acquire(timeout=EVERY_SECONDS):
+            tell(Step("asking"))
+        try:
             yield
+        finally:
+            lock.release()
 
     @contextmanager
     def _slot(self) -> Iterator[None]:
@@ -254,6 +258,8 @@ class Library:
         """Where the Hub is out of reach, say what can be done, and ask it anew the next time."""
         try:
             yield
+        except Stopped:
+            raise
         except KnownError as error:
             if self._hub.reason is None:
                 raise

@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Generic, Protocol, TypeVar
 
 from explorer.core.caches import LruCache
@@ -178,18 +179,18 @@ class Sources(Generic[T]):
             self._thread.join(seconds)
 
     def _add_with_rest(self, item: T) -> None:
-        def note(step: Step) -> None:
-            self.step = step
-
         try:
             self.step = Step("reading")
-            item, self.unread = self._read_rest(item, note), ""
+            item, self.unread = self._read_rest(item, partial(setattr, self, "step")), ""
         except Exception as error:
             logger.exception("reading %s failed", item.caption)
             self.unread = f"They could not be read: {first_line(error)}"
         self._add(item)
         self.step = None
-        self.when_read()
+        try:
+            self.when_read()
+        except Exception:
+            logger.exception("what follows the reading of %s failed", item.caption)
 
     def _fetch(self, again: bool) -> None:
         refused, passed_over = "", dict(self.passed_over)

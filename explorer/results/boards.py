@@ -7,6 +7,7 @@ import math
 import threading
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, NamedTuple
@@ -16,6 +17,7 @@ from explorer.core.work import Jobs
 from explorer.results.board import Board, Ranking, benchmark_of, build_board
 from explorer.results.field import Field
 from explorer.results.fields import Fields
+from explorer.results.library import EVERY_SECONDS
 from explorer.results.own import outcomes_of
 from explorer.results.published import Results
 from explorer.runs.store import RunList
@@ -23,6 +25,7 @@ from explorer.stats.aggregate import composites
 from explorer.stats.matrix import OutcomeMatrix, Outcomes
 from explorer.stats.rules import RULES, RuleName
 from explorer.stats.uncertainty import Uncertainties
+from scoring.errors import KnownError
 from scoring.limits import Step, Tell, ignore_progress
 from scoring.record import Run
 from scoring.results.accuracies import Benchmark
@@ -32,7 +35,6 @@ _KEPT = 16
 """Boards that stay in memory."""
 _PATIENCE_SECONDS = 10.0
 """So long who asks waits; 188 models are measured in half of it once their results are read."""
-_EVERY_SECONDS = 0.05
 _SHORTEST, _LONGEST = 2, 60
 """Seconds after which one is told to ask again."""
 _FIRST = Step("measuring", 0, 100)
@@ -213,7 +215,9 @@ class BoardMeasuring:
 
     def _begin_first(self) -> None:
         for rule in _FIRST_RULES:
-            self.begin(None, Ranking(rule, own=False))
+            first = Ranking(rule, own=False)
+            self._jobs.forget(self._asked(None, first))  # it may have failed
+            self.begin(None, first)
 
     def begin(self, results_id: object, ranking: Ranking, own: object = ()) -> Step | None:
         """Have a board measured once its results are read, without waiting for it.
@@ -230,7 +234,8 @@ class BoardMeasuring:
         job = self._jobs.of(asked)
         if self._boards.is_measured(*asked) or (job is not None and job.refused):
             return None
-        self._jobs.begin(asked, partial(self._measure, asked))
+        with suppress(KnownError):  # too many wait already
+            self._jobs.begin(asked, partial(self._measure, asked))
         job = self._jobs.of(asked)
         return (job and job.step) or _FIRST
 
@@ -252,7 +257,7 @@ class BoardMeasuring:
         while (step := self.begin(None, ranking)) is not None:
             if time.monotonic() >= until:
                 return self._seconds_left(step)
-            time.sleep(_EVERY_SECONDS)
+            time.sleep(EVERY_SECONDS)
         return None
 
     def refused(self, ranking: Ranking, results_id: object = None, own: object = ()) -> str:
@@ -277,6 +282,8 @@ class BoardMeasuring:
 
     def _seconds_left(self, step: Step) -> int:
         """By how long it took so far."""
+        if step.doing != "measuring":
+            return _LONGEST
         share = step.done / step.total if step.total else 0.0
         spent = time.monotonic() - self._since
         left = spent * (1 - share) / share if share else _LONGEST

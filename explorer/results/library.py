@@ -33,7 +33,8 @@ from scoring.results.files import Omission
 
 _KEPT = 24
 """Sets of results with files beside them that stay in memory."""
-_EVERY_SECONDS = 0.05
+EVERY_SECONDS = 0.05
+"""Between two looks of who waits."""
 
 
 class ResultsLibrary:
@@ -62,11 +63,13 @@ class ResultsLibrary:
         return next(map(str, results.outcomes_of(benchmark).refused), "")
 
     def wait_read(self, seconds: float) -> bool:
-        """Wait until all of what everybody sees is read, at most so long. Gives whether it is."""
+        """Wait while the results of each pair that everybody sees are read for the first time, at
+        most so long. Gives whether they are read.
+        """
         until = time.monotonic() + seconds
-        while self.sources.step is not None and time.monotonic() < until:
-            time.sleep(_EVERY_SECONDS)
-        return self.sources.step is None
+        while self.step(None) is not None and time.monotonic() < until:
+            time.sleep(EVERY_SECONDS)
+        return self.get(None).is_read
 
     def id_of_files(self, token: str, owner: str) -> str | None:
         """The id of the newest results with a visitor's files; None if they are gone, or another's.
@@ -121,15 +124,16 @@ class ResultsLibrary:
 
     def _find(self, results_id: object) -> "_Beside | None":
         found = self._beside.get(results_id) if isinstance(results_id, str) else None
-        if found is None or found.results.is_read:
-            return found
-        base = self.sources.get(found.base_id)  # may have been read since
-        if base.id == found.base_id and base.is_read:
-            results = replace(
-                found.results, outcomes=base.outcomes, second_outcomes=base.second_outcomes
-            )
-            found = found._replace(results=results)
-            self._beside[results_id] = found
+        if found is None or not isinstance(results_id, str):
+            return None
+        base = self.sources.get(found.base_id)  # more of it may have been read since
+        read = base.outcomes, base.second_outcomes
+        if base.id == found.base_id and read != (
+            found.results.outcomes,
+            found.results.second_outcomes,
+        ):
+            results = replace(found.results, outcomes=read[0], second_outcomes=read[1])
+            found = self._beside[results_id] = found._replace(results=results)
         return found
 
 

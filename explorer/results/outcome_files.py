@@ -9,8 +9,9 @@ in the metadata, by its digest.
 import hashlib
 import json
 import logging
+import time
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -29,10 +30,12 @@ from scoring.results.files import Omission, printable
 from scoring.results.order import PairOrder
 from scoring.results.pairs import PairResults, Ragged, read_pair_results
 
+_SAVED_EVERY_SECONDS = 10.0
+"""Between two writes of what was read, in case the server is killed."""
 _MOST_REFUSALS = 3
 """Files in a row that a source may refuse; then it is taken as gone."""
 _KEPT_ON_DISK = 12
-_FORMAT = "6"
+_FORMAT = "7"
 """Changes when what is kept of the same file does."""
 _FLOATS = pa.large_list(pa.float32())
 _WHOLE = pa.large_list(pa.int32())
@@ -70,25 +73,42 @@ def read_source(source: Source, home: Path, tell: Tell = ignore_progress) -> Out
     """
     path = home / "outcomes" / f"{_key(_FORMAT, source.family)}.parquet"
     entries, left_out = source.entries
-    read = {row.file: row for row in _on_disk(path, source)}
+    on_disk = _on_disk(path)
+    stamps = {entry.name: entry.stamp for entry in entries}
+    if source.is_partial and on_disk.source_id == source.id:
+        stamps |= on_disk.stamps
+    read = {row.file: row for row in on_disk.rows if row.stamp == stamps.get(row.file)}
+    others = [row for row in on_disk.rows if row.file not in read]
     unread = [entry for entry in entries if entry.name not in read]
     refused: dict[str, str] = {}
-    in_a_row = 0
-    for done, entry in enumerate(unread, start=len(entries) - len(unread)):
-        tell(Step("reading", done, len(entries)))
-        if in_a_row == _MOST_REFUSALS:
-            refused[entry.name] = f"not asked for, as {in_a_row} files before it could not be had"
-            continue
-        found = _read_entry(source, entry)
-        if isinstance(found, str):
-            refused[entry.name] = found
-            in_a_row += 1
-        else:
-            read[entry.name], in_a_row = found, 0
-    rows = [read[name] for name in sorted(read)]
-    if unread:
-        _keep(path, rows, source.id)
+    in_a_row, saved, is_done = 0, time.monotonic(), False
+
+    def save() -> None:
+        if unread and not source.is_partial:
+            # What is kept of an earlier revision goes once this one is read to its end.
+            _keep(path, _OnDisk([*read.values(), *([] if is_done else others)], source.id, stamps))
         source.release()
+
+    try:
+        for done, entry in enumerate(unread, start=len(entries) - len(unread)):
+            tell(Step("reading", done, len(entries)))
+            if in_a_row == _MOST_REFUSALS:
+                why = f"not asked for, as {in_a_row} files before it could not be had"
+                refused[entry.name] = why
+                continue
+            found = _read_entry(source, entry)
+            if isinstance(found, str):
+                refused[entry.name] = found
+                in_a_row += 1
+            else:
+                read[entry.name], in_a_row = found, 0
+            if time.monotonic() - saved > _SAVED_EVERY_SECONDS:
+                save()
+                saved = time.monotonic()
+        is_done = True
+    finally:
+        save()
+    rows = [read[name] for name in sorted(read)]
     return _outcomes(rows, source, left_out, _omissions(refused))
 
 
@@ -129,28 +149,23 @@ def _omissions(reasons: dict[str, str]) -> list[Omission]:
     return [Omission(printable(name), why) for name, why in reasons.items()]
 
 
-def _on_disk(path: Path, source: Source) -> list["_Read"]:
-    """What is kept of the files that a source has; of a fixed one, of all that it ever had."""
+def _on_disk(path: Path) -> "_OnDisk":
+    """What is kept; nothing where it is broken."""
     if not path.is_file():
-        return []
+        return _OnDisk()
     try:
-        rows = _read_rows(path)
-        of = pq.read_schema(path).metadata[b"source"].decode()
+        return _read_file(path)
     except Exception as error:  # a broken file makes pyarrow raise anything
         logger.warning("the outcomes in %s are not used: %s", path, first_line(error))
-        return []
-    if source.fixed and of == source.id:
-        return rows
-    stamps = {entry.name: entry.stamp for entry in source.entries[0]}
-    return [row for row in rows if row.stamp == stamps.get(row.file)]
+        return _OnDisk()
 
 
-def _keep(path: Path, rows: Sequence["_Read"], source_id: str) -> None:
-    """Write rows in place of what is kept, whole or not at all; a full disk costs only time."""
+def _keep(path: Path, kept: "_OnDisk") -> None:
+    """Write what is kept anew, whole or not at all; a full disk costs only time."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with atomic_write(path) as part:
-            _write_rows(part, rows, source_id)
+            _write_file(part, kept)
         keep_newest(path.parent.glob("*"), _KEPT_ON_DISK)
     except OSError as error:
         logger.warning("outcomes are not kept in %s: %s", path, first_line(error))
@@ -199,11 +214,22 @@ def _read_of(file: str, results: PairResults, stamp: str = "") -> _Read:
     return _Read(file, stamp, results, digest=_digest(_written(results.order)))
 
 
-def _read_rows(path: Path) -> list[_Read]:
-    """The rows of a kept file; raises anything where that is broken."""
+@dataclass(frozen=True, eq=False)
+class _OnDisk:
+    """What a file keeps. source_id, stamps: of the source that was read last, and its files."""
+
+    rows: list[_Read] = field(default_factory=list)
+    source_id: str = ""
+    stamps: dict[str, str] = field(default_factory=dict)
+
+
+def _read_file(path: Path) -> _OnDisk:
+    """What a file keeps; raises anything where that is broken."""
     table = pq.read_table(path, schema=_SCHEMA, page_checksum_verification=True)
     orders: dict[str, PairOrder] = {}
-    for digest, written in json.loads(pq.read_schema(path).metadata[b"orders"]).items():
+    about = pq.read_schema(path).metadata
+    source_id, stamps = json.loads(about[b"source"])
+    for digest, written in json.loads(about[b"orders"]).items():
         if _digest(written) != digest:
             raise ValueError("an order of pairs was changed")
         names, codes, ids, hashes = written
@@ -213,13 +239,15 @@ def _read_rows(path: Path) -> list[_Read]:
         for row, cell in zip(rows, table.column(name), strict=True):
             values: Any = cell.values  # a slice of the column's memory
             row[name] = None if values is None else values.to_numpy(zero_copy_only=False)
-    return [_from_row(row, orders) for row in rows]
+    return _OnDisk([_from_row(row, orders) for row in rows], source_id, stamps)
 
 
-def _write_rows(path: Path, rows: Sequence[_Read], source_id: str = "") -> None:
+def _write_file(path: Path, kept: _OnDisk) -> None:
+    rows = kept.rows
     orders = {row.digest: _written(row.results.order) for row in rows if row.results is not None}
     table = pa.Table.from_pylist([row.row() for row in rows], schema=_SCHEMA)
-    about = {"orders": json.dumps(orders), "source": source_id}
+    source = json.dumps([kept.source_id, kept.stamps])
+    about = {"orders": json.dumps(orders), "source": source}
     table = table.replace_schema_metadata(about)
     pq.write_table(table, path, compression="zstd", write_page_checksum=True)
 
@@ -227,12 +255,12 @@ def _write_rows(path: Path, rows: Sequence[_Read], source_id: str = "") -> None:
 def write_outcomes(path: Path, outcomes: Outcomes) -> None:
     """Write what was read of files into one, for another process."""
     pairs = zip(outcomes.files, outcomes.results, strict=True)
-    _write_rows(path, [_read_of(file, results) for file, results in pairs])
+    _write_file(path, _OnDisk([_read_of(file, results) for file, results in pairs]))
 
 
 def read_outcomes(path: Path) -> Outcomes:
     """What `write_outcomes` wrote."""
-    rows = _read_rows(path)
+    rows = _read_file(path).rows
     results = tuple(row.results for row in rows if row.results is not None)
     return Outcomes(tuple(row.file for row in rows), results)
 

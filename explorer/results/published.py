@@ -222,7 +222,10 @@ def with_second(results: Results) -> Results:
 
 
 def with_outcomes(results: Results, home: Path, tell: Tell = ignore_progress) -> Results:
-    """The same with the results of each pair, read as by `read_source`."""
+    """The same with the results of each pair, read as by `read_source` where they are not."""
+    read = [each for each in (results.outcomes, results.second_outcomes) if each is not None]
+    if results.is_read and not any(each.refused for each in read):
+        return results
     first, second = results.pairs, results.second_pairs
     outcomes = None if first is None else read_source(first, home, tell)
     others = outcomes if second is first else None

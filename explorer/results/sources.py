@@ -36,12 +36,12 @@ class FolderSource:
 
     id: names the source and its revision.
     family: the same for all revisions of it; of these, files of one name and stamp are the same.
-    fixed: whether what was read of it once stays right, even where its files are gone.
+    is_partial: whether it may have more files than are listed, which were read when it had them.
     dataset: the pairs that files without texts are of, as `PairOrder` has it; None if the owner
         did not say.
     """
 
-    fixed = False
+    is_partial = False
 
     def __init__(self, root: Path, dataset: str | None = None) -> None:
         self._root = root
@@ -79,14 +79,13 @@ class HubSource:
     Files that were fetched for this alone are removed once what was read of them is kept.
     """
 
-    fixed = True
-
     def __init__(self, listing: Listing, hub: Hub, dataset: str | None = None) -> None:
         """listing: of the results, as `Hub.look` gave it. dataset: as of `FolderSource`."""
         self.dataset = dataset
         at_commit = replace(listing.hub_id, revision=listing.commit)
         self._listing = replace(listing, hub_id=at_commit)
         self._hub = hub
+        self.is_partial = listing.local_only
         self._fetched: list[Path] = []
         self.family = f"hub {listing.hub_id.repo}"
         self.id = f"{self.family}@{listing.commit}"

@@ -187,7 +187,10 @@ def _is_on_such(run: Run, preview: Preview, device: Device, dtype: str) -> bool:
 def _n_operations(run: Run) -> float:
     """That a run took, by the size of its model; 0 where nobody knows that."""
     entry = entry_of(run.facts.model)
-    return 0.0 if entry is None else 2e9 * entry.billions * run.tokens
+    if entry is None:
+        return 0.0
+    n_models = 2 if entry.reference else 1
+    return 2e9 * n_models * entry.billions * run.tokens
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,7 +226,7 @@ def forecast(
     preview, device = models.preview(visitor, order), models.device()
     settings = models.settings_of(order, preview, device)
     work = work_of(selection.table, selection.rows, order.model) if selection else Work(0, 0)
-    expected = estimate(work, preview, device, settings, runs.store.visible(visitor))
+    expected = estimate(work, preview, device, settings, runs.store.every())
     warm = models.is_warm(visitor, order)
     quotas = runs.scorers.quotas
     left = quotas.left(visitor)

@@ -35,7 +35,6 @@ class LiveRun:
     model: what was typed; "" for a stored run that goes on.
     stop: ends it after its present pack.
     progress: how far it is; at its end without the pairs, which are on disk.
-    n_updates: how often `progress` was set anew.
     has_begun: set once it was.
     ended: set at its end.
     """
@@ -45,7 +44,6 @@ class LiveRun:
         self.owner = owner
         self.model = model
         self.stop = threading.Event()
-        self.n_updates = 0
         self.has_begun = threading.Event()
         self.ended = threading.Event()
         self.progress = Progress("waiting", 0)
@@ -73,14 +71,12 @@ class LiveRun:
 
     def _follow(self, progress: Progress) -> None:
         self.progress = progress
-        self.n_updates += 1
         self.has_begun.set()
         if self.stop.is_set():
             raise Stopped("It was stopped.")
 
     def _refuse(self, message: str) -> None:
         self.progress = Progress("refused", 0, message=message)
-        self.n_updates += 1
 
 
 class LiveRuns:

@@ -167,12 +167,13 @@ class Runs:
                     raise KnownError(press_to_load(order.model))
             else:
                 model = self.scorers.ready(visitor, order, turn, loading, tell)
-            ready = model.ready(pairs, order.settings, wait=lambda _: tell(loading))
+            running = replace(loading, stage="running")
+            ready = model.ready(pairs, order.settings, wait=lambda _: tell(running))
             rows: list[ScoredPair] = []
             with closing(model.packs(ready.plan)) as packs:
                 for pack in packs:
                     rows += pack.rows if pack else ()
-                    tell(replace(loading, stage="running"))
+                    tell(running)
             return Rewarded(tuple(rows), ready.facts)
 
     def rewarding(

@@ -97,6 +97,10 @@ class RunStore:
         """The runs that a visitor may see, newest first: their own and the public ones."""
         return list(self.seen(visitor).runs)
 
+    def every(self) -> list[Run]:
+        """All runs of this machine as their files are, newest first; not to be shown."""
+        return [stored.run for _, stored in self._stored()]
+
     def own(self, visitor: object) -> list[Run]:
         """The runs that a visitor may change, newest first."""
         found = self.seen(visitor)

@@ -3,7 +3,7 @@
 import json
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -270,16 +270,36 @@ def test_a_dataset_of_the_hub_is_fetched_file_by_file_and_only_outcomes_stay(
     assert (models(again.found), again.steps) == (["a", "b", "c"], [])
 
 
-def test_what_was_fetched_stays_until_what_was_read_of_it_is_kept(
-    tmp_path: Path, repos: dict[str, Repo], home: Path
+def test_a_reading_that_breaks_off_keeps_what_it_read_and_what_is_the_same_of_before(
+    repos: dict[str, Repo], home: Path, read_files: list[str]
 ) -> None:
+    finished(home, on_hub())
+    name = "eval-set-scores/org/{}.json".format
+    files = {name(each): ABC[f"{each}.json"] for each in "bc"}
+    newer = {name(each): result_file(each, [0, 0, 0, 0]) for each in ("a", "d")}
+    repos["datasets/org/results"] = Repo({**files, **newer})
+
     def stop(step: Step) -> None:
-        if step.done == 2:
+        if step.done == 3:
             raise InterruptedError
 
     with pytest.raises(InterruptedError):
         finished(home, on_hub(), stop)
-    assert len(blobs(tmp_path)) == 2 and kept(tmp_path) == []
+    assert finished(home, on_hub()).steps == [Step("reading", 3, 4)]
+    assert read_files == [name(each) for each in "abcad"]
+
+
+def test_without_a_network_all_that_was_read_is_there(
+    repos: dict[str, Repo], home: Path, tmp_path: Path
+) -> None:
+    online = on_hub()
+    finished(home, online)
+    assert blobs(tmp_path) == []
+    here = HubSource(replace(online._listing, sizes={}, local_only=True), Hub(offline=True))
+    assert models(finished(home, here).found) == ["a", "b", "c"]
+    other = replace(online._listing, sizes={}, local_only=True, commit="0" * 40)
+    assert models(finished(home, HubSource(other, Hub(offline=True))).found) == []
+    assert models(finished(home, here).found) == ["a", "b", "c"]
 
 
 def test_a_file_that_was_in_the_hubs_cache_before_stays_there(
