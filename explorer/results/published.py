@@ -112,17 +112,22 @@ class Results:
 
     @property
     def caption(self) -> str:
+        """As `caption_of`, of RewardBench."""
+        return self.caption_of("v1")
+
+    def caption_of(self, benchmark: Benchmark) -> str:
         """Which figures, of how many models, from where and of when."""
-        mine = self.own_models
-        n, name = counted(len(self.models.difference(mine)), "model", "models"), self.source.name
-        revision, date = self.source.revision[:12], self.source.date
+        mine, source = self.own_models, self.source_of(benchmark)
+        models = self.models if source is self.source else self.of(benchmark).keys()
+        n, name = counted(len({*models}.difference(mine)), "model", "models"), source.name
+        revision, date = source.revision[:12], source.date
         words = {
-            "snapshot": f"Bundled figures: {name}, {n}, published {date}.",
+            "snapshot": f"Bundled figures: {name}, {n}" + (f", published {date}." if date else "."),
             "hub": f"{name}: {n} from the Hugging Face Hub, revision {revision}, read {date}.",
             "folder": f"Your folder {name}: {n}.",
         }
         own = f" With {counted(len(mine), 'model', 'models')} from files you uploaded."
-        return words[self.source.kind] + (own if mine else "")
+        return words[source.kind] + (own if mine else "")
 
     @property
     def remarks(self) -> tuple[str, ...]:

@@ -18,7 +18,7 @@ from explorer.stats.aggregate import Counted, settled
 from explorer.stats.rules import V1
 from explorer.stats.uncertainty import subsets_by
 from explorer.tabs.models.charts import LengthBias, length_bias, lengths_of
-from explorer.tabs.models.exports import BOARD_FORMATS, BoardFormat
+from explorer.tabs.models.exports import BoardFormat
 from explorer.tabs.models.ranked import (
     MOST_BOARD_ROWS,
     Ranked,
@@ -34,6 +34,7 @@ from explorer.tabs.models.state import (
     MOST_MODELS,
     TABLES,
     BoardTable,
+    ChartName,
     ModelsState,
     type_of,
     type_words,
@@ -43,7 +44,7 @@ from scoring.interval import wilson
 from scoring.record import Run
 
 if TYPE_CHECKING:
-    import pandas as pd
+    pass
 
 _MANY_COLUMNS = 12
 """From which on a board is scrolled sideways, and its scores are drawn in little room."""
@@ -55,13 +56,13 @@ def board_html(now: Ranked) -> str:
     """The table of a state, with fewer columns while a drawer is open beside it."""
     board, state, rows, apart = now.board, now.state, now.rows, now.seen.apart
     columns = visible_columns(board, state)
+    by = ranked_by(board, state)
     if state.open:
-        columns = tuple(column for column in columns if column in ("model", "score"))
+        columns = tuple(column for column in columns if column in ("model", "score", by))
     scores = [column for column in columns if column not in FACTS[:3]]
     values = rows[scores].to_numpy(np.float64)
     is_best = values[:MOST_BOARD_ROWS] == np.fmax.reduce(values, axis=0, initial=-np.inf)
     listed = [board.rows[model] for model in rows.index[:MOST_BOARD_ROWS]]
-    by = ranked_by(board, state)
     ranks, group = board.ranks_by(by), "tie_group" if by == "score" else f"{by}_group"
     lines = [
         _Line(
@@ -92,7 +93,8 @@ def board_html(now: Ranked) -> str:
         facts=[each for each in columns if each in FACTS[:3]],
         pins=state.pins,
         heading=column_words,
-        axis=_axis([line.row for line in lines], len(columns)) if "score" in scores else (),
+        drawn=by,
+        axis=_axis([line.row for line in lines], by, len(columns)) if by in scores else (),
         measured=any(line.group for line in lines),
         widest=_widest_ends([line.row for line in lines]) if by == "score" else 0,
         type_words=type_words,
@@ -158,9 +160,10 @@ def _widest_ends(listed: Sequence[BoardRow]) -> int:
     return max((len(f"{best}–{worst}") for best, worst in ends if best is not None), default=0)
 
 
-def _axis(listed: Sequence[BoardRow], n_columns: int) -> Sequence[int]:
+def _axis(listed: Sequence[BoardRow], column: str, n_columns: int) -> Sequence[int]:
     """The marks that scores are drawn between, in percent, fewer where room is little."""
-    ends = [row[end] for row in listed for end in ("score_low", "score") if row[end] is not None]
+    both = (f"{column}_low", column)
+    ends = [row[end] for row in listed for end in both if row[end] is not None]
     low = int(10 * min(ends)) * 10 if ends else 0
     step = 10 if low >= 20 and n_columns <= _MANY_COLUMNS else 20
     return range(low - low % step, 101, step) if ends else ()
@@ -206,6 +209,14 @@ _OPTIONS: dict[str, dict[Any, str]] = {
     },
 }
 """Field -> its options in words."""
+CHART_NAMES: dict[ChartName, str] = {
+    "": "No chart",
+    "length": "Length bias",
+    "agreement": "Agreement",
+    "difficulty": "Difficulty",
+    "size": "Score and size",
+    "tradeoff": "Trade-off",
+}
 _FORMATS: dict[BoardFormat, str] = {
     "csv": "CSV",
     "parquet": "Parquet",
@@ -272,8 +283,10 @@ def bar_html(
         rewarded=board.rewarded,
         pinned=_compare_pinned(board, state),
         count=count,
+        charts=CHART_NAMES,
+        files=_FORMATS if len(board.table) else {},
         notes=notes,
-        source=results.caption,
+        source=results.caption_of(benchmark_of(board.rule)),
         remarks=results.remarks,
     )
 
@@ -325,11 +338,7 @@ def about_html(now: Ranked) -> str:
         f"Warnings about these numbers: {len(remarks):,}": remarks,
         f"Warnings about per-pair results: {len(left_out):,}": list(map(str, left_out)),
     }
-    forms = BOARD_FORMATS if len(board.table) else ()
-    files = {form: _FORMATS[form] for form in forms}
-    return render(
-        "tabs/models/about.html", state=state, files=files, rule=board.rule, said=said, lists=lists
-    )
+    return render("tabs/models/about.html", rule=board.rule, said=said, lists=lists)
 
 
 def short_board_html(now: Ranked) -> str:
@@ -374,7 +383,6 @@ def drawer_html(now: Ranked, link_base: str = "") -> str:
         lost=_lost(*counts.values()) if failures else None,
         n_pairs=n_pairs,
         ties=tied.index.drop(row["model"], errors="ignore").to_list(),
-        is_narrower=_is_narrower(row, tied["rank"]),
         sections=[] if same else [_measure(board, row, name) for name in board.rule.sections],
         lengths=[] if lengths is None else _by_length(lengths),
         length_about="" if lengths is None else _length_words(lengths),
@@ -387,14 +395,6 @@ def drawer_html(now: Ranked, link_base: str = "") -> str:
         may_open=row["opens"] or not now.seen.is_read,
         beside=beside,
     )
-
-
-def _is_narrower(row: BoardRow, ranks: "pd.Series[int]") -> bool:
-    """Whether a rank's interval leaves out a rank of its tie group."""
-    known = ranks.dropna()
-    if row["best_rank"] is None or not len(known):
-        return False
-    return bool(row["best_rank"] > known.min() or row["worst_rank"] < known.max())
 
 
 def share_group(board: Board, a: str, b: str) -> bool:

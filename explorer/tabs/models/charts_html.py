@@ -13,6 +13,7 @@ from explorer.results.board import benchmark_of
 from explorer.stats.aggregate import accuracies_of, aggregate_counted, settled
 from explorer.stats.rules import V1
 from explorer.stats.uncertainty import subsets_by
+from explorer.tabs.models.board_html import CHART_NAMES
 from explorer.tabs.models.charts import (
     CATEGORIES,
     LengthBias,
@@ -36,14 +37,6 @@ MOST_ALIKE = 200
 """Models of a heat map."""
 _table = partial(part, of="tabs/models/chart_table.html")
 
-_CHARTS: dict[ChartName, str] = {
-    "": "No chart",
-    "length": "Length bias",
-    "agreement": "Agreement",
-    "difficulty": "Difficulty",
-    "size": "Score and size",
-    "tradeoff": "Trade-off",
-}
 _ABOUT: dict[ChartName, str] = {
     "length": "Accuracy where the chosen response is longer (in characters) against accuracy where "
     "the rejected one is: above the dashed line, a model does better where length points to the "
@@ -65,22 +58,22 @@ _ABOUT: dict[ChartName, str] = {
 
 
 def chart_html(scene: Ranked) -> str:
-    """The chart that a state asks for, with the links to others. Of none, nothing is computed."""
+    """The chart that a state asks for, with the links to others; "" for none."""
     state, chosen = scene.state, scene.state.chart
-    drawn, notes = _Chart(), []
-    if chosen:
-        drawn = (
-            _DRAW[chosen](scene)
-            if len(scene.rows)
-            else _Chart(["No model matches. Remove a filter, or reset them all."])
-        )
-        notes = [_ABOUT[chosen], *drawn.notes]
+    if not chosen:
+        return ""
+    drawn = (
+        _DRAW[chosen](scene)
+        if len(scene.rows)
+        else _Chart(["No model matches. Remove a filter, or reset them all."])
+    )
+    notes = [_ABOUT[chosen], *drawn.notes]
     if drawn.figure is not None and chosen != "difficulty":
         notes.append("Click a model to see its details.")
     return render(
         "tabs/models/chart.html",
         state=state,
-        charts=_CHARTS,
+        charts=CHART_NAMES,
         axes=drawn.axes,
         columns={each: column_words(each) for each in number_columns(scene.board)},
         notes=notes,

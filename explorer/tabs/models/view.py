@@ -1,5 +1,6 @@
 """The Models tab: what the server shows of an address, a board or models side by side."""
 
+import time
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
@@ -87,8 +88,9 @@ class ModelsView:
         self.measuring.restart_measuring(self._results_id(state, visitor), state.ranking, visitor)
         return query
 
-    def refresh(self, query: str, _: Visitor, _sent: Sent = NOTHING_SENT) -> str:
+    def refresh(self, query: str, visitor: Visitor, _sent: Sent = NOTHING_SENT) -> str:
         """Look for newer results in the background. Gives the same address."""
+        self.uploads.forget(visitor.owner)  # what was wrong with files is no answer to this
         self.boards.library.sources.retry(again=True)
         return query
 
@@ -153,18 +155,19 @@ class ModelsView:
         key = (now.seen.board, now.state, tuple(apart))
         loaded = (now.seen.is_read, *(table.id for table in self.tables()))
 
+        def chart() -> str:
+            return chart_html(now) if len(now.board.table) else ""
+
         def once(region: str, *key: Hashable, write: Callable[[], str]) -> str:
             return self.written.get_or_create_once((region, *key), write)
-
-        def below() -> str:
-            return (chart_html(now) if len(now.board.table) else "") + about_html(now)
 
         return now.state.href()[1:], {
             "bar": lambda: bar_html(now, asked, results, said, self.settings.link_base),
             "status": lambda: status_html(now, is_fetching=fetching),
+            "chart": lambda: once("chart", *key, *loaded, write=chart),
             "table": lambda: once("table", *key, write=lambda: board_html(now)),
             "drawer": lambda: drawer_html(now, self.settings.link_base),
-            "below": lambda: once("below", *key, *loaded, write=below),
+            "below": lambda: once("below", *key, *loaded, write=lambda: about_html(now)),
             "own": partial(self._own, asked, visitor),
         }
 
@@ -185,6 +188,7 @@ class ModelsView:
         return state.href()[1:], {
             "bar": lambda: compare_bar_html(now, fields, said, self.settings.link_base),
             "status": lambda: "",
+            "chart": lambda: "",
             "table": lambda: compared_html(now, tied=_is_tied(now, beside())),
             "drawer": lambda: short_board_html(board) if (board := beside()) else "",
             "below": lambda: "",
@@ -196,7 +200,16 @@ class ModelsView:
         job = self.uploads.of(visitor.owner)
         token = job.result if job is not None else None
         opened = "" if token in (None, state.results) else ModelsState(results=str(token)).href()
-        return render("tabs/models/own.html", state=state, job=job, opened=opened)
+        sources = self.boards.library.sources
+        asked = time.strftime("%H:%M:%S", time.gmtime(sources.asked)) if sources.asked else ""
+        return render(
+            "tabs/models/own.html",
+            state=state,
+            job=job,
+            opened=opened,
+            asked="" if sources.fetching else asked,
+            refused=sources.refused,
+        )
 
     def _with_full_names(
         self, state: ModelsState, where: tuple[str | None, None, Visitor]

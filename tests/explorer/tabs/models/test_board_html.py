@@ -31,6 +31,7 @@ from explorer.tabs.models.exports import BOARD_FORMATS
 from explorer.tabs.models.ranked import MOST_BOARD_ROWS
 from explorer.tabs.models.state import (
     BOARD_BENCHMARKS,
+    CHARTS,
     DIGITS,
     MISSING,
     RULE_OPTIONS,
@@ -194,7 +195,7 @@ def test_scores_are_drawn_on_one_axis_with_their_intervals() -> None:
 
 def test_the_axis_begins_where_the_lowest_interval_does() -> None:
     ends: list[BoardRow] = [{"score": 0.5, "score_low": 0.0}, {"score": 0.3, "score_low": None}]
-    assert [min(_axis(listed, 1)) for listed in (ends, ends[1:])] == [0, 30]
+    assert [min(_axis(listed, "score", 1)) for listed in (ends, ends[1:])] == [0, 30]
 
 
 def test_intervals_stand_in_brackets_where_they_are_unpaired() -> None:
@@ -293,7 +294,7 @@ def test_what_is_chosen_is_pressed_and_nothing_else() -> None:
             links = links_of(hostile_board(state), state)
             segments = [(leads, here) for tick, leads, here in links if not tick]
             assert all((leads == state) is here for leads, here in segments)
-            assert sum(here for _, here in segments) == (6 if state.benchmark == "v2" else 7)
+            assert sum(here for _, here in segments) == (7 if state.benchmark == "v2" else 8)
             assert {getattr(leads, field) for leads, _ in segments} == {*values}
 
 
@@ -397,8 +398,13 @@ def test_the_rule_is_told_with_remarks_as_text_and_what_intervals_mean() -> None
     assert board.rule.title in seen.words and board.rule.formula in seen.words
     assert all(remark in seen.words for remark in HOSTILE)
     assert "binomial" in seen.words
-    files = seen.attributes["a", "href"]
+
+
+def test_charts_and_files_are_offered_above_the_board() -> None:
+    bar = reading(bar_of(hostile_board()))
+    files = [each for each in bar.attributes["a", "href"] if each.startswith("files/")]
     assert files == [f"files/models/board.{form}?tab=models" for form in BOARD_FORMATS]
+    assert [*dict.fromkeys(each.chart for each in linked_states(bar))][: len(CHARTS)] == [*CHARTS]
 
 
 def test_every_kind_of_interval_that_is_shown_is_explained_and_no_other() -> None:
@@ -517,15 +523,13 @@ def test_the_drawer_says_where_a_model_stands_and_leads_on() -> None:
     assert "Its results for each pair are not here" not in html
 
 
-def test_a_rank_interval_is_explained_where_it_is_narrower_than_the_tie_group() -> None:
+def test_a_tie_group_is_explained_where_there_is_one() -> None:
     board = build_board(results_of({"best": 0.9, "alike": 0.8, "last": 0.2}), "v1")
-    told = {}
-    for first, last in ((1, 2), (1, 3), (2, 2), (1, 1)):
-        table = board.table.assign(tie_group=[1, 1, 2], best_rank=first, worst_rank=last)
-        tied = replace(board, table=table)
-        words = reading(drawer_of(tied, "alike")).words
-        told[first, last] = "Corrected for all comparisons between models" in words
-    assert told == {(1, 2): False, (1, 3): False, (2, 2): True, (1, 1): True}
+    table = board.table.assign(tie_group=[1, 1, 2], best_rank=1, worst_rank=1)
+    tied = replace(board, table=table)
+    words = reading(drawer_of(tied, "alike")).words
+    assert "tied with 1 model" in words and "Corrected for all comparisons between models" in words
+    assert "Corrected" not in reading(drawer_of(tied, "last")).words
     assert share_group(tied, "best", "alike") and not share_group(tied, "best", "last")
     assert not share_group(board, "best", "alike") and not share_group(tied, "best", "gone")
     assert "Its results for each pair are not here" in words
@@ -536,6 +540,9 @@ def test_beside_a_drawer_columns_give_way() -> None:
     state = ModelsState(open=HOSTILE[0])
     table = seen(hostile_board(), state)
     assert table.attributes["th", "data-column"] == ["model", "score"]
+    by_safety = seen(hostile_board(), replace(state, sort="-Safety"))
+    assert by_safety.attributes["th", "data-column"] == ["model", "score", "Safety"]
+    assert by_safety.attributes["th", "class"].count("number drawn") == 1
     assert models(table) == [*HOSTILE] and table.attributes["tr", "aria-current"] == ["true"]
 
 

@@ -74,7 +74,7 @@ def test_the_verdict_is_a_sentence_that_follows_the_test(
 
 
 def test_a_tie_group_is_told_of_two_that_their_own_test_tells_apart() -> None:
-    words = "On the board they still share a tie group"
+    words = "On the board the two still share a tie group"
     for counts, tied in (((40, 2), True), ((40, 2), False), ((4, 5), True)):
         shown = panel(comparing(A, B), ahead(*counts), tied=tied).words
         assert (words in shown) == (tied and counts == (40, 2))
