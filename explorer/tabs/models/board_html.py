@@ -14,10 +14,10 @@ from explorer.results.board import COMPOSITE, Board, BoardRow, benchmark_of
 from explorer.results.board_certainty import rivals
 from explorer.results.published import Results
 from explorer.runs.sections import summary_of
-from explorer.stats.aggregate import Counted, settled
+from explorer.stats.aggregate import Counted, accuracies_of, aggregate_counted, settled
 from explorer.stats.rules import V1
 from explorer.stats.uncertainty import subsets_by
-from explorer.tabs.models.charts import LengthBias, length_bias, lengths_of
+from explorer.tabs.models.charts import LengthBias, length_baseline, length_bias, lengths_of
 from explorer.tabs.models.exports import BoardFormat
 from explorer.tabs.models.ranked import (
     MOST_BOARD_ROWS,
@@ -88,6 +88,7 @@ def board_html(now: Ranked) -> str:
         mine=mine,
         apart=[_apart(name, apart[name]) for name in runs[:_MOST_APART]],
         more_apart=len(runs) - _MOST_APART,
+        baselines=_baselines(now, scores) if state.table != "prior" else (),
         by=by,
         columns=columns,
         facts=[each for each in columns if each in FACTS[:3]],
@@ -102,6 +103,23 @@ def board_html(now: Ranked) -> str:
         total=len(board.table),
         left_out=len(rows) - MOST_BOARD_ROWS,
     )
+
+
+def _baselines(now: Ranked, columns: Sequence[str]) -> dict[str, list[tuple[str, float | None]]]:
+    """What goes by length alone -> its score in each column; {} where lengths are not known."""
+    board, matrix = now.board, now.seen.outcomes
+    if matrix is None or benchmark_of(board.rule) != "v1":
+        return {}
+    lengths = lengths_of(now.tables(), matrix.pairs)
+    if lengths is None:
+        return {}
+    subsets, found = subsets_by(board.rule, matrix.pairs), {}
+    for words, longer in (("The longer response wins", True), ("The shorter response wins", False)):
+        counts = accuracies_of(length_baseline(lengths.difference, longer=longer), subsets)
+        of = aggregate_counted(board.rule, counts)
+        values = {**of.accuracies, **of.sections, "score": of.score}
+        found[words] = [(column, values.get(column)) for column in columns]
+    return found
 
 
 @dataclass(frozen=True, slots=True)

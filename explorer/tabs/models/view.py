@@ -165,7 +165,7 @@ class ModelsView:
             "bar": lambda: bar_html(now, asked, results, said, self.settings.link_base),
             "status": lambda: status_html(now, is_fetching=fetching),
             "chart": lambda: once("chart", *key, *loaded, write=chart),
-            "table": lambda: once("table", *key, write=lambda: board_html(now)),
+            "table": lambda: once("table", *key, *loaded, write=lambda: board_html(now)),
             "drawer": lambda: drawer_html(now, self.settings.link_base),
             "below": lambda: once("below", *key, *loaded, write=lambda: about_html(now)),
             "own": partial(self._own, asked, visitor),

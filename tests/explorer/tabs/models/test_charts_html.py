@@ -3,7 +3,7 @@
 import json
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from html import unescape
 from typing import Any
 
@@ -15,6 +15,8 @@ from explorer.results.board import Board, build_board
 from explorer.results.boards import BoardView
 from explorer.results.published import read_snapshot
 from explorer.stats.matrix import OutcomeMatrix, order_of
+from explorer.stats.rules import V1
+from explorer.tabs.models.board_html import board_html
 from explorer.tabs.models.charts_html import MOST_ALIKE, chart_html
 from explorer.tabs.models.ranked import MOST_BOARD_ROWS, Ranked, visible_rows
 from explorer.tabs.models.state import CHARTS, ChartName, ModelsState
@@ -341,3 +343,27 @@ def test_sizes_have_no_diagonal_and_a_logarithmic_axis(matrix: OutcomeMatrix) ->
     ]
     assert layout["yaxis"]["type"] == "log" and layout["xaxis"]["type"] == "linear"
     assert not layout.get("shapes")
+
+
+# By length alone, on the board.
+
+
+def test_what_goes_by_length_alone_stands_below_the_board(
+    matrix: OutcomeMatrix, whole: PairTable
+) -> None:
+    known = scene_of(ModelsState(), matrix, tables=[whole])
+    rows = dict(
+        re.findall(
+            r'scope="row">(The \w+ response wins)</th>(.*?)</tr>', board_html(known), re.DOTALL
+        )
+    )
+    chars = whole.lengths("difference", "chars")
+    for words, wins in (("The longer", chars > 0), ("The shorter", chars < 0)):
+        cells = re.findall(r"([\d.]+)(?=<)", rows[f"{words} response wins"])
+        of_chat = [wins[whole.subset_of_row == name].mean() for name in V1.sections["Chat"]]
+        weights = [V1.sections["Chat"][name] for name in V1.sections["Chat"]]
+        assert float(cells[1]) == pytest.approx(
+            100 * np.average(of_chat, weights=weights), abs=0.05
+        )
+    assert "response wins" not in board_html(scene_of(ModelsState(), matrix))
+    assert "response wins" not in board_html(replace(known, state=ModelsState(table="prior")))
