@@ -13,6 +13,7 @@ from explorer.reader.state import PairsState
 from explorer.results.board import COMPOSITE, Board, BoardRow, benchmark_of
 from explorer.results.board_certainty import rivals
 from explorer.results.published import Results
+from explorer.runs.model_list import licence_note
 from explorer.runs.sections import summary_of
 from explorer.stats.aggregate import Counted, accuracies_of, aggregate_counted, settled
 from explorer.stats.rules import V1
@@ -395,6 +396,7 @@ def drawer_html(now: Ranked, link_base: str = "") -> str:
         row=row,
         state=state,
         type_words=type_words,
+        licence=licence_note(row["model"]),
         digits=state.digits,
         link_base=link_base,
         n_ranked=len(rivals(board.table)),
