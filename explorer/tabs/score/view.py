@@ -96,7 +96,7 @@ class ScoreView:
         chosen = _Chosen(self, state, visitor, sent)
         is_new = state.panel == "new"
         again = '<i data-refresh="1000"></i>' if seen is not None and seen.goes_on else ""
-        # Another page of the same person may begin a run, which is the latest then.
+        # Another page of the same person may begin a run, or stop one.
         later = again or ("" if state.run else _LATER)
         run_id = seen.run_id if seen is not None else ""
         # Until a run has pairs, the report of an earlier one stays.
@@ -129,7 +129,7 @@ class ScoreView:
             "latest": lambda: self._latest(state, visitor, run_id) + (again or _LATER),
         }
         shown = {name: in_panel(is_new or name == "bar", write) for name, write in regions.items()}
-        shown["runs"] = in_panel(not is_new, lambda: self._listed(state, visitor))
+        shown["runs"] = in_panel(not is_new, lambda: self._listed(state, visitor) + _LATER)
         shown["publish"] = in_panel(not is_new, lambda: self.publishing.html(state, visitor))
         return state.href()[1:], shown
 

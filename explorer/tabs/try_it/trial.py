@@ -28,6 +28,8 @@ EDIT_NAMES: dict[Change, str] = {
 }
 PAIRWISE: tuple[Family, ...] = ("judge", "pairrm")
 """Families that read both responses at once, so that a reward depends on the other response."""
+_ROUNDING = 1e-5
+"""By which a reward differs from time to time, as it is computed beside other texts."""
 EDITS_SECONDS = 6.0
 """After so long no further edit is scored unless it is asked for: the model is a slow one."""
 
@@ -144,12 +146,17 @@ class Trial:
     def moved(self, side: Side) -> float | None:
         """By how much a reward moved since the start; None where it is not known."""
         before = self.start.chosen_reward if side == "chosen" else self.start.rejected_reward
-        return margin_of(self.reward(side), before)
+        return _moved(self.reward(side), before)
 
     @property
     def margin_moved(self) -> float | None:
         """By how much the margin moved since the start; None where it is not known."""
-        return margin_of(self.scored.margin, self.start.margin)
+        return _moved(self.scored.margin, self.start.margin)
+
+
+def _moved(now: float | None, before: float | None) -> float | None:
+    change = margin_of(now, before)
+    return 0.0 if change is not None and abs(change) < _ROUNDING else change
 
 
 def trying(

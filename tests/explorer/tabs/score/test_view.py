@@ -249,7 +249,8 @@ def test_every_page_sees_the_run_under_way_and_stops_it(
             assert (name == "numbers") or "data-refresh" in written[name]()
         start, stop = re.findall(r"<button[^>]*>", written["buttons"]())
         assert "disabled" in start and "disabled" not in stop
-    assert "A run of longer is waiting" in regions(score, panel="runs")["runs"]
+    listed = regions(score, panel="runs")["runs"]
+    assert "A run of longer is waiting" in listed and "data-refresh" in listed
     score.stop("?tab=score", ME, {})
     until(lambda: not score.runs.live.of(ME))
     _, written = score.regions(address, ME, {})

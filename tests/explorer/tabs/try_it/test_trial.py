@@ -94,6 +94,15 @@ def test_a_missing_reward_moves_nothing() -> None:
     assert trial.effects["upper", "chosen"].change is None
 
 
+def test_rounding_moves_nothing() -> None:
+    start = last(PAIR, Counting(lambda pair: (2.0, 1.0)))
+    for by, moved in ((2e-6, 0.0), (0.5, 0.5)):
+        rewards = Counting(lambda pair, by=by: (2.0 + by, 1.0))  # type: ignore[misc]
+        trial = last(PAIR, rewards, start)
+        assert trial.moved("chosen") == pytest.approx(moved, abs=0)
+        assert trial.margin_moved == pytest.approx(moved, abs=0)
+
+
 def test_the_first_rewards_may_have_a_turn_of_their_own() -> None:
     rewards, first = Counting(), Counting()
     found = next(stepwise(partial(trying, ORDER, PAIR, rewards, first=first)))
