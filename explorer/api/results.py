@@ -50,8 +50,8 @@ _LONGEST_READING = 600.0
 class PairEndpoints:
     """What can be asked without a browser, of public results, and of runs by their ids.
 
-    Where results of each pair were not read yet on this server, they are read first, which can take
-    minutes.
+    While results of each pair are read for the first time on this server they are waited for, which
+    can take minutes.
     """
 
     fields: Fields

@@ -77,8 +77,8 @@ class Sources(Generic[T]):
     passed_over: label -> why something that would be preferred is not shown.
     asked: when the network was last asked, in seconds since 1970; None where it never was.
     refused: why nothing newer could be had then; "" where it could.
-    step: how far the reading of the rest of the best is; None while it is not read.
-    unread: why the rest of the best could not be read; "" where it could.
+    step: how far the rest of the best, or of what comes next, is read; None while nothing is.
+    unread: why that could not be read; "" where it could. when_read: is called when it has ended.
     """
 
     def __init__(
