@@ -219,10 +219,10 @@ class FairShare:
     takes the page for gone and drops what the page's next stream is about to wait for.
     """
 
-    def __init__(self, app: ASGIApp, *, proxied: bool) -> None:
-        """proxied: as of `client_address`."""
+    def __init__(self, app: ASGIApp, *, proxies: int) -> None:
+        """proxies: as of `client_address`."""
         self._app = app
-        self._proxied = proxied
+        self._proxies = proxies
         self._unread: dict[bytes, tuple[str, str, float]] = {}  # event -> address, session, when
         self._uploading = Counter[str]()
 
@@ -304,7 +304,7 @@ class FairShare:
 
     def _address(self, scope: Scope) -> str:
         peer, forwarded = scope.get("client"), Headers(scope=scope).get("x-forwarded-for")
-        return client_address(peer and peer[0], forwarded, proxied=self._proxied)
+        return client_address(peer and peer[0], forwarded, proxies=self._proxies)
 
     def _forget(self, *events: bytes) -> None:
         for event in events:
@@ -358,7 +358,7 @@ def launched(settings: Settings, routes: Sequence[Route] = ()) -> dict[str, Any]
                     MOST_POSTED_BYTES if settings.public else MOST_FORM_BYTES,
                     _LARGEST_UPLOADS * most if most else None,
                 ),
-                Middleware(FairShare, proxied=settings.proxied),
+                Middleware(FairShare, proxies=settings.proxies),
             ],
         },
     }

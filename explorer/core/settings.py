@@ -109,6 +109,10 @@ def _variable(name: str, must: str = "") -> Any:
     return Field(alias=name, description=must)
 
 
+def _proxies(text: str) -> int | None:
+    return int(text) if text.strip() in tuple("0123456789") else None
+
+
 Switch = Annotated[bool, BeforeValidator(lambda text: _SWITCH.get(text.strip().lower()))]
 _PositiveNumber = Annotated[float | None, Field(gt=0, lt=1e12), BeforeValidator(_number)]
 _PositiveWhole = Annotated[int | None, Field(gt=0, lt=10**12), BeforeValidator(_number)]
@@ -137,7 +141,7 @@ class Settings:
     max_dataset_megabytes: size of its files, in 10^6 bytes; None means no limit.
     public: whether strangers use this server; local paths are refused then.
     space: the Space's id, such as "org/name"; "" off Spaces.
-    proxied: whether a proxy stands before the server and writes down who asks.
+    proxies: how many stand before the server, one after the other, and write down who asks.
     zero_gpu: whether it is a Space that lends its GPU for one call at a time.
     models: those that may be scored with, as typed; () means any.
     own_code: those whose own Python may run.
@@ -165,7 +169,9 @@ class Settings:
     offline: Annotated[Switch, _variable("EXPLORER_OFFLINE", _FLAG)] = False
     public: Annotated[Switch, _variable("EXPLORER_PUBLIC", _FLAG)] = False
     space: Annotated[str, _variable("SPACE_ID")] = ""
-    proxied: Annotated[Switch, _variable("EXPLORER_PROXIES", _FLAG)] = False
+    proxies: Annotated[
+        int, BeforeValidator(_proxies), _variable("EXPLORER_PROXIES", "it must be a number, 0 to 9")
+    ] = 0
     max_pairs: Annotated[_PositiveWhole, _variable("EXPLORER_MAX_PAIRS", _COUNT)] = None
     max_model_gigabytes: Annotated[_PositiveNumber, _variable("EXPLORER_MAX_MODEL_GB", _LIMIT)] = (
         None
@@ -222,7 +228,7 @@ class Settings:
     @property
     def any_name(self) -> bool:
         """Whether the server may be called anything, as others use it."""
-        return self.public or self.proxied
+        return self.public or self.proxies > 0
 
     @property
     def model_policy(self) -> ModelPolicy:

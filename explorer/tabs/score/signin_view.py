@@ -67,5 +67,5 @@ def visitor_of(
         owner_of(user, secret if settings.public else None),
         getattr(request, "session_hash", None) or "",
         token.token if user and token is not None else False,
-        client_address(peer, request.headers.get("x-forwarded-for"), proxied=settings.proxied),
+        client_address(peer, request.headers.get("x-forwarded-for"), proxies=settings.proxies),
     )

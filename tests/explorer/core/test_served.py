@@ -38,7 +38,7 @@ def test_a_stream_that_told_its_end_is_not_broken_off(line: str, comes_to_its_en
 
         path = "/gradio_api/queue/data"
         scope = {"type": "http", "method": "GET", "path": path, "query_string": b"", "headers": []}
-        share = FairShare(StreamingResponse(lines()), proxied=False)
+        share = FairShare(StreamingResponse(lines()), proxies=0)
         await share(scope, receive, send)
 
     asyncio.run(visit())
@@ -63,7 +63,7 @@ def test_who_leaves_before_an_answer_comes_is_served_again() -> None:
         await receive()
         await Response(f'{{"event_id":"{uuid4().hex}"}}')(scope, receive, send)
 
-    client = TestClient(FairShare(answered, proxied=False), client=("127.0.0.1", 50_000))
+    client = TestClient(FairShare(answered, proxies=0), client=("127.0.0.1", 50_000))
 
     def asks() -> int:
         body = '{"session_hash": "mine", "data": []}'

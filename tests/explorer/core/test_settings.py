@@ -22,7 +22,7 @@ def test_defaults_on_ones_own_machine() -> None:
         max_pairs=None,
         max_model_gigabytes=None,
         models_gigabytes=None,
-        proxied=False,
+        proxies=0,
         max_rows=1_000_000,
         max_dataset_megabytes=2000.0,
         zero_gpu=False,
@@ -43,7 +43,7 @@ def test_defaults_on_a_space_limit_runs_and_models_and_refuse_local_folders() ->
     assert settings.max_pairs == 300
     assert settings.max_model_gigabytes == 4.0
     assert settings.models_gigabytes == 40.0
-    assert settings.proxied
+    assert settings.proxies == 1
     assert not settings.model_policy.local_folders
     assert settings.model_policy.max_gigabytes == 4.0
     assert settings.seconds_per_hour == 300.0
@@ -124,8 +124,8 @@ def test_each_variable_sets_its_field(subtests: pytest.Subtests) -> None:
         ({**SPACE, "EXPLORER_MAX_MODEL_GB": "None"}, "max_model_gigabytes", None),
         ({**SPACE, "EXPLORER_MODELS_GB": "0.5"}, "models_gigabytes", 0.5),
         ({**SPACE, "EXPLORER_MODELS_GB": "none"}, "models_gigabytes", None),
-        ({"EXPLORER_PROXIES": "1"}, "proxied", True),
-        ({"EXPLORER_PUBLIC": "1"}, "proxied", False),
+        ({"EXPLORER_PROXIES": "1"}, "proxies", 1),
+        ({"EXPLORER_PUBLIC": "1"}, "proxies", 0),
         (
             {"EXPLORER_MODELS": "demo,org/a@v1", "EXPLORER_OWN_CODE": "org/b"},
             "own_models",

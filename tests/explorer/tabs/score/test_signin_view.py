@@ -76,7 +76,7 @@ def test_a_token_without_an_account_is_not_taken() -> None:
 
 def test_the_address_behind_a_proxy_is_the_visitors() -> None:
     asked = request("10.0.0.1", "1.1.1.1, 8.8.8.8")
-    proxied = replace(PUBLIC, proxied=True)
+    proxied = replace(PUBLIC, proxies=1)
     assert visitor_of(asked, None, None, settings=proxied).address == "8.8.8.8"
     nobody = gr.Request(client=None, headers={})
     assert visitor_of(nobody, None, None, settings=proxied) == Visitor()
