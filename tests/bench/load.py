@@ -29,8 +29,6 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from tests.explorer.stepping import stepwise
-
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 import numpy as np
@@ -47,6 +45,7 @@ from tests.conftest import REAL_DATA
 from tests.e2e.conftest import started
 from tests.explorer.browsing import Answered, links_in
 from tests.explorer.posting import Visitor
+from tests.explorer.stepping import stepwise
 
 THOUGHT = 1.0
 """Seconds between two acts of a person, on average."""
