@@ -166,7 +166,7 @@ def test_status_is_looked_at_again_while_a_board_is_measured_and_not_after(
 
 
 def test_what_could_not_be_had_is_said_until_it_is_measured_again(
-    published: Path, tmp_path: Path
+    published: Path, tmp_path: Path, may_read: Event
 ) -> None:
     folder = tmp_path / "results"
     shutil.copytree(published, folder)
@@ -177,6 +177,7 @@ def test_what_could_not_be_had_is_said_until_it_is_measured_again(
     pairs.mkdir()
     for file in hidden.iterdir():
         (pairs / file.name).symlink_to(tmp_path / "nothing")
+    may_read.set()
     found = measured(models, "?tab=models")
     assert "0.json: it cannot be opened" in found["status"]
     assert 'data-action="measure"' in found["status"] and names(found["table"])
