@@ -43,7 +43,8 @@ def client_address(peer: object, forwarded: object, *, proxies: int) -> str:
         address = _address(hop)
         if address is None or len(public) == proxies:
             break
-        public += [_counted(address)] if address.is_global else []
+        if address.is_global:
+            public.append(_counted(address))
     return public[-1] if public else ""
 
 

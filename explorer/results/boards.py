@@ -13,11 +13,10 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from explorer.core.caches import LruCache
-from explorer.core.work import Jobs
+from explorer.core.work import EVERY_SECONDS, Jobs
 from explorer.results.board import Board, Ranking, benchmark_of, build_board
 from explorer.results.field import Field
 from explorer.results.fields import Fields
-from explorer.results.library import EVERY_SECONDS
 from explorer.results.own import outcomes_of
 from explorer.results.published import Results
 from explorer.runs.store import RunList

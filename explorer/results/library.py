@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from explorer.core.caches import LruCache
 from explorer.core.settings import Settings
+from explorer.core.work import EVERY_SECONDS
 from explorer.data.sources import Candidate, Sources
 from explorer.results.published import (
     Results,
@@ -33,8 +34,6 @@ from scoring.results.files import Omission
 
 _KEPT = 24
 """Sets of results with files beside them that stay in memory."""
-EVERY_SECONDS = 0.05
-"""Between two looks of who waits."""
 
 
 class ResultsLibrary:
@@ -123,8 +122,7 @@ class ResultsLibrary:
         return results
 
     def _find(self, results_id: object) -> "_Beside | None":
-        found = self._beside.get(results_id) if isinstance(results_id, str) else None
-        if found is None or not isinstance(results_id, str):
+        if not isinstance(results_id, str) or (found := self._beside.get(results_id)) is None:
             return None
         base = self.sources.get(found.base_id)  # more of it may have been read since
         read = base.outcomes, base.second_outcomes

@@ -1,6 +1,6 @@
 """The one model that is warm, and whose turn it is to score with it."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 
@@ -8,7 +8,7 @@ from explorer.core.settings import Settings
 from explorer.runs.gpu_calls import PlacedModel
 from explorer.runs.models import ModelStore, WarmModel
 from explorer.runs.orders import ModelOrder
-from explorer.runs.progress import Progress
+from explorer.runs.progress import Follow, Progress
 from explorer.runs.queue import Queue, Turn
 from explorer.runs.quotas import Quotas
 from explorer.runs.visitors import Visitor
@@ -59,7 +59,7 @@ class Scorers:
         order: ModelOrder,
         turn: Turn,
         progress: Progress,
-        tell: Callable[[Progress], None],
+        tell: Follow,
     ) -> WarmModel | PlacedModel:
         """Wait for the turn, then for the model.
 

@@ -95,7 +95,6 @@ def board_html(now: Ranked) -> str:
         facts=[each for each in columns if each in FACTS[:3]],
         pins=state.pins,
         heading=column_words,
-        drawn=by,
         axis=_axis([line.row for line in lines], by, len(columns)) if by in scores else (),
         measured=any(line.group for line in lines),
         widest=_widest_ends([line.row for line in lines]) if by == "score" else 0,
