@@ -19,6 +19,7 @@ before = sorted({"torch", "gradio", "transformers"} & spaces.BEFORE)
 
 import json, sys
 from dataclasses import asdict, replace
+from functools import partial
 from pathlib import Path
 
 import torch
@@ -30,10 +31,11 @@ from explorer.runs.selections import Selection
 from explorer.core.settings import Settings
 from explorer.data.sources import read_demo
 from explorer.runs.visitors import Visitor
-from scoring.errors import Stopped
 from scoring.hub.access import Hub
 from scoring.pairs.opening import as_pairs
 from scoring.spec import RunSettings
+from tests.explorer.beginning import stopped
+from tests.explorer.stepping import stepwise
 import numpy as np
 
 torch.set_num_threads(1)  # a fork has none of its parent's threads
@@ -58,16 +60,16 @@ found = {"before": before, "same": told(there, order) == told(here, order)}
 found["short"] = told(there, short) == told(here, short)
 found["warm"] = there.scorers.models.is_warm(who, order)
 found["few"] = there.rewards(who, order, pairs, only_warm=True) == here.rewards(who, order, pairs)
-stream = there.start(who, order, few)
+stream = stepwise(partial(there.start, who, order, few))
 for progress in stream:
     if progress.stage == "running":
         break
-*_, stopped = [stream.throw(Stopped("It was stopped.")), *stream]
-rest = lambda: there.resume(who, stopped.run.id, lambda _: table)
+first = stopped(stream)
+rest = partial(there.resume, who, first.run.id, lambda _: table)
 live = there.live.begin(who, "demo", rest)
 live.ended.wait()
 whole = live.progress
-found["stopped"] = [stopped.stage, len(stopped.scored), whole.stage, len(whole.run.rows())]
+found["stopped"] = [first.stage, len(first.scored), whole.stage, len(whole.run.rows())]
 found["calls"] = spaces.CALLS
 print(json.dumps(found))
 """
