@@ -143,7 +143,7 @@ def test_one_visitors_runs_leave_room_for_others(tmp_path: Path, hub: Hub, demo:
         runs.live.begin(ME, "longer", partial(runs.start, ME, order, few))
         for _ in range(MOST_OF_ONE)
     ]
-    until(lambda: [run.progress.ahead for run in mine] == [*range(1, MOST_OF_ONE + 1)])
+    until(lambda: {run.progress.ahead for run in mine} == {*range(1, MOST_OF_ONE + 1)})
     refused = last_of(runs.live.begin(ME, "longer", partial(runs.start, ME, order, few)))
     assert refused.stage == "refused" and "Stop one, or wait" in refused.message
     first.close()
