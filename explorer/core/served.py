@@ -9,7 +9,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
+from contextlib import AsyncExitStack, suppress
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs
@@ -50,6 +50,8 @@ MOST_OF_ADDRESS = MOST_EVENTS // 2
 """Events of one address whose answers are still to be read, and uploads that it sends at once."""
 UNREAD_SECONDS = 600.0
 """After which an event is forgotten whose answer nobody read."""
+MOST_PAGES = 4
+"""Made at once, some 10 ms each."""
 MOST_SESSIONS = 300
 """Open pages that are remembered, some 0.16 MB each; the one that did nothing for longest goes."""
 _END_OF_STREAM = b'"msg":"close_stream"'
@@ -312,16 +314,29 @@ class FairShare:
 
 
 class OnePage:
-    """Leaves addresses to the page: Gradio looks for another one by the parameter `page`."""
+    """Leaves addresses to the page: Gradio looks for another one by the parameter `page`.
+
+    A few pages are made at once, so that a crowd that opens them takes no thread from others.
+    """
 
     def __init__(self, app: ASGIApp) -> None:
         """app: what answers."""
         self._app = app
+        self._making = asyncio.Semaphore(MOST_PAGES)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer."""
-        is_page = scope["type"] == "http" and scope["path"] == "/"
-        await self._app({**scope, "query_string": b""} if is_page else scope, receive, send)
+        if scope["type"] != "http" or scope["path"] != "/":
+            await self._app(scope, receive, send)
+            return
+        async with AsyncExitStack() as turn:
+            await turn.enter_async_context(self._making)
+
+            async def made(message: Message) -> None:
+                await turn.aclose()  # whoever reads slowly holds up nobody
+                await send(message)
+
+            await self._app({**scope, "query_string": b""}, receive, made)
 
 
 def launched(settings: Settings, routes: Sequence[Route] = ()) -> dict[str, Any]:

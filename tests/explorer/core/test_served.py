@@ -9,7 +9,8 @@ from starlette.responses import Response, StreamingResponse
 from starlette.testclient import TestClient
 from starlette.types import Message, Receive, Scope, Send
 
-from explorer.core.served import MOST_OF_ADDRESS, Bounded, FairShare, OnePage
+from explorer.core.served import MOST_OF_ADDRESS, MOST_PAGES, Bounded, FairShare, OnePage
+from tests.conftest import PATIENCE
 
 
 @pytest.mark.parametrize(
@@ -56,6 +57,47 @@ def test_an_address_names_no_page_of_gradio() -> None:
     client.get("/?page=x&deep_link=y")
     client.get("/files/pairs/pairs.csv?page=x")
     assert seen == [b"", b"page=x"]
+
+
+def test_a_crowd_of_visitors_and_slow_readers_hold_up_nobody() -> None:
+    async def visits() -> list[int]:
+        made, read = asyncio.Event(), asyncio.Event()
+        asked, began = list[str](), list[int]()
+
+        async def answered(scope: Scope, _: Receive, send: Send) -> None:
+            asked.append(scope["path"])
+            await made.wait()
+            await send({"type": "http.response.start", "status": 200, "headers": []})
+
+        async def receive() -> Message:
+            return {"type": "http.disconnect"}
+
+        async def send(_: Message) -> None:
+            began.append(1)
+            await read.wait()
+
+        guard = OnePage(answered)
+
+        def visit(path: str) -> asyncio.Task[None]:
+            scope = {"type": "http", "method": "GET", "path": path, "query_string": b""}
+            return asyncio.create_task(guard(scope, receive, send))
+
+        crowd = [visit("/") for _ in range(3 * MOST_PAGES)]
+        other = visit("/gradio_api/app_id")
+        while asked[-1:] != ["/gradio_api/app_id"]:
+            await asyncio.sleep(0)
+        counts = [len(asked)]
+        made.set()
+        while len(began) < len(crowd) + 1:
+            await asyncio.sleep(0)
+        counts.append(len(asked))
+        read.set()
+        await asyncio.gather(other, *crowd)
+        return counts
+
+    made_at_once, made_before_any_is_read = asyncio.run(asyncio.wait_for(visits(), PATIENCE))
+    assert made_at_once == MOST_PAGES + 1
+    assert made_before_any_is_read == 3 * MOST_PAGES + 1
 
 
 def test_who_leaves_before_an_answer_comes_is_served_again() -> None:
