@@ -36,7 +36,9 @@ def test_the_hub_is_shown_and_no_token_is_sent(serve: Serve, page: Page, tmp_pat
         expect(bar).to_contain_text("allenai/reward-bench, split filtered: 2 pairs")
         expect(page.locator(".pair .prompt .body")).to_have_text("Which is bigger?")
         open_tab(page, "Models")
-        expect(page.get_by_text("There is no public dataset")).to_be_visible()
+        expect(
+            page.get_by_text("Not shown: allenai/reward-bench-results: There is no public dataset")
+        ).to_be_visible()
         open_tab(page, "Score")
         choose_model(page, "some/model")
         page.locator("#start").click()

@@ -5,7 +5,7 @@ import re
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.e2e.conftest import open_app, open_tab, violations, wait_until_filled
+from tests.e2e.conftest import Serve, open_app, open_tab, violations, wait_until_filled
 
 pytestmark = pytest.mark.e2e
 
@@ -24,8 +24,9 @@ def press_score(page: Page) -> list[str]:
     return rewards(page)
 
 
-def test_rewards_follow_what_is_typed_edited_and_taken(demo_app: str, page: Page) -> None:
-    open_app(page, f"{demo_app}/?tab=try")
+def test_rewards_follow_what_is_typed_edited_and_taken(serve: Serve, page: Page) -> None:
+    address = serve()
+    open_app(page, f"{address}/?tab=try")
     hint = page.locator(".try-pane").get_by_text("Part of a listed name")
     expect(hint).to_be_hidden()
     page.locator("#try-model").focus()
