@@ -63,6 +63,7 @@ const draw = async (figure) => {
   figure.append(document.createElement("div"));
   const { plot: written, sets, base, adds, brush } = figure.dataset;
   const { data, layout } = JSON.parse(written.replace(/var\((--\w+)\)/g, colour));
+  figure.style.minHeight = `${layout.height}px`; // nothing below moves when it is drawn
   try { await load(); } catch { figure.textContent = "The chart could not be loaded."; return; }
   if (figure.clientWidth < 480) layout.margin.t += 26; // there, names of what is drawn take two lines
   const plot = await Plotly.newPlot(figure.firstChild, data, layout, { displayModeBar: false, responsive: true });

@@ -10,25 +10,7 @@ from typing import Any
 SUBSETS = {"Factuality": 60, "Focus": 55, "Math": 30, "Precise IF": 25, "Safety": 50}
 N_TIES = 12
 """Prompts of Ties; each has two rows."""
-_WORDS = [
-    "the",
-    "a",
-    "red",
-    "blue",
-    "quick",
-    "slow",
-    "lamp",
-    "river",
-    "answer",
-    "is",
-    "not",
-    "seven",
-    "eight",
-    "because",
-    "of",
-    "old",
-    "new",
-]
+_WORDS = "the a red blue quick slow lamp river answer is not seven eight because of old new".split()
 
 
 def made_up_rows(seed: int = 0) -> list[dict[str, Any]]:

@@ -101,7 +101,7 @@ def filter_chips(now: Scene) -> list[Removable]:
     if state.margins:
         chips.append(Removable(_margins_words(*state.margins), state.narrowed(margins=None)))
     if state.model and state.against:
-        rival = "the majority of the others" if state.against == MAJORITY else state.against
+        rival = "the majority vote" if state.against == MAJORITY else state.against
         words = _of_cell(state.cell, rival)
         chips.append(Removable(words, state.of(state.model).narrowed(margins=state.margins)))
     return chips

@@ -77,14 +77,9 @@ def typed_tokens(
 
 
 def _words(now: Progress) -> str:
-    return (
-        (
-            f"{now.ahead} ahead of you in the queue. Token rewards follow when their turn comes; "
-            "keep this page open."
-        )
-        if now.ahead
-        else "Loading the model and reading the pair…"
-    )
+    if not now.ahead:
+        return "Loading the model and reading the pair…"
+    return f"{now.ahead} ahead of you in the queue. Keep this page open for the token rewards."
 
 
 def _rewards_html(rewards: TokenRewards, key: str, subset: str) -> str:
@@ -98,17 +93,11 @@ def _differs(field: Field, model: str, row: int, rewards: TokenRewards) -> str:
     known = (verdict.chosen_reward, rewards.chosen), (verdict.rejected_reward, rewards.rejected)
     most = max((abs(side.reward - given) for given, side in known if given is not None), default=0)
     least = 0.001 * max(1.0, abs(rewards.chosen.reward), abs(rewards.rejected.reward))
-    return (
-        note(
-            (
-                f"The last value differs from the run's reward by {magnitude(most)}: the run used "
-                "other settings."
-            ),
-            "wrong",
-        )
-        if most > least
-        else ""
-    )
+    if most <= least:
+        return ""
+    size = magnitude(most)
+    said = f"The last value differs from the run's reward by {size}: the run used other settings."
+    return note(said, "wrong")
 
 
 def token_figure(rewards: TokenRewards) -> Figure:

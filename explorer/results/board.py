@@ -9,7 +9,7 @@ import numpy as np
 
 from explorer.results.board_certainty import certainties, comparable, frame_of, rivals
 from explorer.results.published import Results, ResultsSource, model_url
-from explorer.runs.model_list import marks_of, size_of
+from explorer.runs.model_list import base_licence, marks_of, size_of
 from explorer.stats.aggregate import Aggregated, Counted, Missing, Ties, accuracies_of, aggregate
 from explorer.stats.matrix import OutcomeMatrix, of_models
 from explorer.stats.rules import PRIOR, PRIOR_PAIRS, RULES, Rule, RuleName
@@ -58,11 +58,13 @@ class Board:
     table: a row a model, which is also its index; scores are 0 to 1, what is not known is null:
         rank: from 1, equal scores sharing the better one; null where a subset is not known.
         model; model_type: as its file has it; size: parameters in 10^9, as its name tells it.
+        organisation: whose it is; licence: of the model that it is built from, by its name.
         url: its page on the Hub; marks: upstream's, as in assets/models.toml.
         own: whether it is a run or file of the person who looks.
         by_pairs: whether its accuracies were counted from results of each pair.
         opens: whether these can be looked at pair by pair, and compared; of RewardBench 2, the
             person's own.
+        failures: pairs that are not won, None where they cannot be looked at.
         score, and each section and subset by its name; a name of both is a section's.
         The ends of 95 % intervals of these, as "score_low" and "score_high"; a subset's is
         Wilson's, of its accuracy alone.
@@ -162,39 +164,39 @@ class Board:
                 changed
                 if self.rewarded
                 else (
-                    "None of these results has rewards, so ties are unknown, and how they count "
-                    "changes nothing."
+                    "How ties count has no effect: these results have no rewards, so ties are "
+                    "unknown."
                 )
             )
         if self.missing != "left out":
             said.append(
-                "Not the rule above: missing results count as lost here, as in upstream's code."
+                "Not the rule above: missing results count as losses, as in the original code."
             )
         prior = list(self.rule.zero_is_missing)
         if len(table) and prior and table[prior].isna().all(axis=None):
             said.append(
-                f"None of {counted(len(table), 'model', 'models')} here has results on prior "
-                "sets, so prior sets count nowhere."
+                f"No effect: none of {counted(len(table), 'model', 'models')} has results on prior "
+                "sets."
             )
         if (table["own"] & table["rank"].notna()).any():
             said.append(
                 "Ranks, rank intervals and tie groups are those of the published models. A rank "
-                "in brackets is where your model would stand among them; Side by side tests it "
-                "against any of them."
+                "in brackets is where your model would rank among them. Compare it with any of "
+                "them to test the difference."
             )
         without = int((~table["by_pairs"]).sum())
         if without:
             said.append(
-                f"{counted(without, 'model has', 'models have')} accuracies only, without "
-                "per-pair results: how ties and missing results count makes no difference there, "
-                "and intervals are wider and unpaired."
+                f"{counted(without, 'model has', 'models have')} only accuracies, no per-pair "
+                "results. The options for ties and missing results do not affect them, and their "
+                "intervals are wider and unpaired."
             )
         measured = int(table["best_rank"].notna().sum())
         if measured and rivals(table)["best_rank"].isna().any():
             said.append(
                 f"{counted(measured, 'model has', 'models have')} per-pair results and others do "
-                "not: rank intervals count the others by their unpaired intervals, and tie "
-                "groups leave them out."
+                "not. Rank intervals use unpaired intervals for the others, and tie groups "
+                "exclude them."
             )
         if COMPOSITES & set(self.rule.subsets) and without < len(table):
             said.append(COMPOSITE)
@@ -254,9 +256,13 @@ def build_board(
         row: BoardRow = {"model": model, "model_type": kind, "size": size_of(model), "url": None}
         row |= {"rank": 0 if whole else None, "by_pairs": bool(counts), "own": model in own}
         row |= {"opens": bool(counts) and (benchmark == "v1" or model in opened)}
-        row |= {"score": found.score, "marks": ()}
+        lost = sum(each.losses + each.halves for each in counts.values()) if counts else None
+        row |= {"failures": lost if row["opens"] else None, "score": found.score}
+        row |= {"marks": (), "organisation": None, "licence": None}
         if model not in own:
             row |= {"url": model_url(model), "marks": marks_of(model)}
+            row |= {"organisation": model.rpartition("/")[0] or None}
+            row |= {"licence": base_licence(model)[1] or None}
         rows.append(row | _accuracies(found, known))
     mine = None
     if outcomes is not None and set(own) & set(outcomes.models):
@@ -318,14 +324,16 @@ def _accuracies(found: Aggregated, known: Mapping[str, float | None]) -> BoardRo
     return row
 
 
-_WORDS = ("model", "model_type", "url", "marks")
+_WORDS = ("model", "model_type", "organisation", "licence", "url", "marks")
 
 
 def _ranked(rows: Sequence[BoardRow], rule: Rule) -> "pd.DataFrame":
     """Best first. A mean of fewer sections is no rival of a whole one: those come below."""
     import pandas as pd
 
-    kinds = {"rank": "Int64"} | dict.fromkeys(("own", "by_pairs", "opens"), "bool")
+    kinds = {"rank": "Int64", "failures": "Int64"} | dict.fromkeys(
+        ("own", "by_pairs", "opens"), "bool"
+    )
     kinds |= dict.fromkeys(_WORDS, "object")
     accuracies = _accuracies(aggregate(rule, {}, {}), {})
     table = frame_of(rows, [*kinds, "size", "score", *accuracies], kinds)

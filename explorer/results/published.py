@@ -124,10 +124,16 @@ class Results:
         words = {
             "snapshot": f"Bundled figures: {name}, {n}" + (f", published {date}." if date else "."),
             "hub": f"{name}: {n} from the Hugging Face Hub, revision {revision}, read {date}.",
-            "folder": f"Your folder {name}: {n}.",
+            "folder": f"Folder {name}: {n}.",
         }
         own = f" With {counted(len(mine), 'model', 'models')} from files you uploaded."
         return words[source.kind] + (own if mine else "")
+
+    def short_name_of(self, benchmark: Benchmark) -> str:
+        """From where the figures are, in two words."""
+        source = self.source_of(benchmark)
+        words = {"snapshot": "Bundled figures", "hub": source.name, "folder": source.name}
+        return words[source.kind] + (" + your files" if self.own_models else "")
 
     @property
     def remarks(self) -> tuple[str, ...]:

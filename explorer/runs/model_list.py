@@ -88,17 +88,25 @@ def resolve_model(typed: str, settings: Settings) -> str:
     return resolve_name(name, offered_names(settings))
 
 
-def licence_note(name: str) -> str:
-    """What binds a model of that Hub id by what its name says it is built from; "" if nothing.
+def base_licence(name: str) -> tuple[str, str]:
+    """The model that one of that Hub id is built from by its name, and that one's licence.
 
-    >>> licence_note("someone/RM-Gemma-2B")
-    'Built from Gemma by its name: Gemma Terms of Use'
+    Both are "" where the name does not tell.
+
+    >>> base_licence("someone/RM-Gemma-2B")
+    ('Gemma', 'Gemma Terms of Use')
     """
     lowered = name.casefold()
     for licence in listed()["licences"]:
         if any(part in lowered for part in licence["parts"]):
-            return f"Built from {licence['base']} by its name: {licence['licence']}"
-    return ""
+            return licence["base"], licence["licence"]
+    return "", ""
+
+
+def licence_note(name: str) -> str:
+    """What binds a model of that Hub id by what its name says it is built from; "" if nothing."""
+    base, licence = base_licence(name)
+    return f"Built from {base} by its name: {licence}" if base else ""
 
 
 def _entry(model: dict[str, Any], reasons: dict[str, str]) -> ModelEntry:

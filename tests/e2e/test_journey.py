@@ -93,7 +93,7 @@ def _models(page: Page, data: str) -> None:
     models = page.locator("#models-table tbody tr")
     expect(models.nth(5)).to_be_visible()
     words = "arXiv:2403.13787v2, 82 models" if data == "demo" else "66 models"
-    expect(page.locator("#results-caption")).to_contain_text(words)
+    expect(page.get_by_test_id("results-switcher")).to_have_attribute("title", re.compile(words))
     best = "RLHFlow/ArmoRM-Llama3-8B-v0.1" if data == "demo" else "nicolinho/QRM-Gemma-2-27B"
     expect(models.first).to_contain_text(best)
     picture(page, f"{data}-models")

@@ -147,11 +147,7 @@ def serve(home: Path, uploads: Path) -> Iterator[Serve]:
             chosen = replace(Settings(home=home, pairs="demo", offline=True), **settings)
             stores = open_stores(chosen)
             page, routes = build_page(stores)
-            page.launch(
-                **launched(chosen, routes),
-                mcp_server=mcp,
-                quiet=True,
-            )
+            page.launch(**launched(chosen, routes), mcp_server=mcp, quiet=True)
             stack.callback(page.close)
             return Visitor(page)
 

@@ -10,7 +10,7 @@ from tests.explorer.tables import row, small_table
 NAN = float("nan")
 SUBSETS = ["hep-go"] * 3 + ["donotanswer"] * 2 + ["mt-bench-easy"] * 2 + ["own"]
 HOSTILE = "org/<img src=x onerror=alert(1)>\"'&#x3c;"
-MARGINS = {
+MARGINS: dict[str, list[float]] = {
     "org/a": [1, 1, -1, 2, -2, 1, -1, 1],
     "org/b": [1, -1, 1, 2, -2, -1, 1, NAN],
     HOSTILE: [-1, 1, 1, -2, 2, 1, 1, 1],

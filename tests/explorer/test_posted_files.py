@@ -318,8 +318,7 @@ def test_tokens_are_counted_drawn_and_filtered_by(visitor: Visitor) -> None:
 
 
 @pytest.mark.parametrize(
-    "wanted",
-    ["", " ", "/etc", ".", "assets/demo", "a b", "nobody/nothing", "\ud800"],
+    "wanted", ["", " ", "/etc", ".", "assets/demo", "a b", "nobody/nothing", "\ud800"]
 )
 def test_a_tokenizer_that_is_not_allowed_is_refused(wanted: str, visitor: Visitor) -> None:
     main = counted(visitor, wanted.encode("utf-8", "replace").decode())["main"]

@@ -1,8 +1,9 @@
 """A board as HTML: its bar, its table, and the drawer of a model."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 
@@ -15,10 +16,10 @@ from explorer.results.board_certainty import rivals
 from explorer.results.published import Results
 from explorer.runs.model_list import licence_note
 from explorer.runs.sections import summary_of
-from explorer.stats.aggregate import Counted, accuracies_of, aggregate_counted, settled
+from explorer.stats.aggregate import Counted, settled
 from explorer.stats.rules import V1
 from explorer.stats.uncertainty import subsets_by
-from explorer.tabs.models.charts import LengthBias, length_baseline, length_bias, lengths_of
+from explorer.tabs.models.charts import LengthBias, length_bias, lengths_of, scores_by_length
 from explorer.tabs.models.exports import BoardFormat
 from explorer.tabs.models.ranked import (
     MOST_BOARD_ROWS,
@@ -30,10 +31,10 @@ from explorer.tabs.models.ranked import (
 from explorer.tabs.models.state import (
     DIGITS,
     FACTS,
+    FAILURES,
     LETTERS,
     MODEL_TYPES,
     MOST_MODELS,
-    TABLES,
     BoardTable,
     ChartName,
     ModelsState,
@@ -43,9 +44,6 @@ from explorer.tabs.models.state import (
 from scoring.errors import counted
 from scoring.interval import wilson
 from scoring.record import Run
-
-if TYPE_CHECKING:
-    pass
 
 _MANY_COLUMNS = 12
 """From which on a board is scrolled sideways, and its scores are drawn in little room."""
@@ -60,7 +58,7 @@ def board_html(now: Ranked) -> str:
     by = ranked_by(board, state)
     if state.open:
         columns = tuple(column for column in columns if column in ("model", "score", by))
-    scores = [column for column in columns if column not in FACTS[:3]]
+    scores = [column for column in columns if column not in (*FACTS, FAILURES)]
     values = rows[scores].to_numpy(np.float64)
     is_best = values[:MOST_BOARD_ROWS] == np.fmax.reduce(values, axis=0, initial=-np.inf)
     listed = [board.rows[model] for model in rows.index[:MOST_BOARD_ROWS]]
@@ -89,10 +87,14 @@ def board_html(now: Ranked) -> str:
         mine=mine,
         apart=[_apart(name, apart[name]) for name in runs[:_MOST_APART]],
         more_apart=len(runs) - _MOST_APART,
-        baselines=_baselines(now, scores) if state.table != "prior" else (),
+        failures_query=failures_query if FAILURES in columns else None,
+        baselines={
+            words: [(column, of.get(column)) for column in scores]
+            for words, of in scores_by_length(board, now.seen.outcomes, now.tables()).items()
+        },
         by=by,
         columns=columns,
-        facts=[each for each in columns if each in FACTS[:3]],
+        facts=[each for each in columns if each in FACTS],
         pins=state.pins,
         heading=column_words,
         axis=_axis([line.row for line in lines], by, len(columns)) if by in scores else (),
@@ -103,23 +105,6 @@ def board_html(now: Ranked) -> str:
         total=len(board.table),
         left_out=len(rows) - MOST_BOARD_ROWS,
     )
-
-
-def _baselines(now: Ranked, columns: Sequence[str]) -> dict[str, list[tuple[str, float | None]]]:
-    """What goes by length alone -> its score in each column; {} where lengths are not known."""
-    board, matrix = now.board, now.seen.outcomes
-    if matrix is None or benchmark_of(board.rule) != "v1":
-        return {}
-    lengths = lengths_of(now.tables(), matrix.pairs)
-    if lengths is None:
-        return {}
-    subsets, found = subsets_by(board.rule, matrix.pairs), {}
-    for words, longer in (("The longer response wins", True), ("The shorter response wins", False)):
-        counts = accuracies_of(length_baseline(lengths.difference, longer=longer), subsets)
-        of = aggregate_counted(board.rule, counts)
-        values = {**of.accuracies, **of.sections, "score": of.score}
-        found[words] = [(column, values.get(column)) for column in columns]
-    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,35 +185,25 @@ def _cell(row: BoardRow, column: str, digits: int) -> tuple[str, str]:
     return f"{100 * value:.{digits}f}", ends
 
 
-PANELS = {
-    "board": "Leaderboard",
+COMPARISONS = {
     "compare": "Side by side",
     "scatter": "Margins",
     "agreement": "Agreement",
     "ensembles": "Ensembles",
 }
-"""The board and the ways to compare, as they are called."""
-_TABLES: dict[BoardTable, str] = {
-    "sections": "Sections",
-    "subsets": "Subsets",
-    "prior": "Prior sets",
-}
+"""The ways to compare, as they are called."""
+_TABLES: dict[BoardTable, str] = {"sections": "Section", "subsets": "Subset"}
 _OPTIONS: dict[str, dict[Any, str]] = {
-    "benchmark": {"v1": "RewardBench", "v2": "RewardBench 2"},
     "rule": {
-        "official": "official",
-        "paper": "as in the paper",
-        "prior-full": "prior sets at full weight",
+        "official": "Official",
+        "paper": "As in the paper",
+        "prior-full": "Prior sets at full weight",
     },
-    "ties": {"official": "official: half for judges, else nothing", "half": "half for all"},
-    "missing": {
-        "left out": "left out",
-        "loss": "counted as lost, as in upstream's code",
-    },
+    "ties": {"official": "Official (½ for judges)", "half": "½ for all"},
+    "missing": {"left out": "Excluded", "loss": "Count as losses (original code)"},
 }
 """Field -> its options in words."""
 CHART_NAMES: dict[ChartName, str] = {
-    "": "No chart",
     "length": "Length bias",
     "agreement": "Agreement",
     "difficulty": "Difficulty",
@@ -246,25 +221,25 @@ _DOING = {
     "measuring": "Measuring ranks and ties, steps:",
 }
 PAIRED = (
-    "Below each score stands its 95 % interval: how far it could move if the benchmark had drawn "
-    "other prompts of the same kind (Wilson's interval, by subset; pairs with the same prompt, "
-    "and one HumanEval problem in its six languages, count as one draw)."
+    "95 % intervals of scores are the sampling uncertainty over prompts (Wilson's interval, by "
+    "subset; pairs with the same prompt, and one HumanEval problem in its six languages, count as "
+    "one draw)."
 )
 RANKED = (
-    "Below each rank stands its 95 % interval, for that model alone and not for all ranks at "
-    "once. Models in one tie group could not be told from its best at the 5 % level (paired "
-    "tests between every two models, Holm-corrected); this does not say that they are equally "
-    "good, nor how they do on other data."
+    "The 95 % interval of a rank holds for that model, not for all ranks at once. A tie group "
+    "joins models that cannot be separated from its best at the 5 % level (paired tests between "
+    "all pairs of models, Holm-corrected). It does not mean that they are equally good, or how "
+    "they compare on other data."
 )
 _UNPAIRED = (
-    "Intervals in brackets are binomial 95 % intervals of each score alone, from its number of "
-    "pairs. They are mostly wider than those from per-pair results, and overlap does not show "
-    "that two models are equal."
+    "Intervals in brackets are binomial 95 % intervals, from the number of pairs. They are mostly "
+    "wider than intervals from per-pair results. An overlap does not mean that two models are "
+    "equal."
 )
 __UNPAIRED_PRIOR = (
-    "For prior sets only accuracies are known, not per-pair results. A score that includes them "
-    "has the wider binomial interval in brackets, without rank intervals or tie groups; sections "
-    "have their own where their pairs were read."
+    "Prior sets have only accuracies, no per-pair results. A score that includes them has the "
+    "wider binomial interval in brackets, and no rank interval or tie group. Sections with "
+    "per-pair results keep theirs."
 )
 
 
@@ -278,13 +253,15 @@ def bar_html(
     """
     board = now.board
     kinds = {type_of(each) for each in board.model_types} | {*state.types}
-    count = f"{len(now.rows):,} of {counted(len(board.table), 'model', 'models')}"
-    count += ", including your runs and files" if board.table["own"].any() else ""
+    n_models, n_own = len(board.table), int(board.table["own"].sum())
+    count = counted(n_models, "model", "models")
+    count = count if len(now.rows) == n_models else f"{len(now.rows):,} of {count}"
+    count += f", {n_own:,} yours" if n_own else ""
     notes = [*notes]
     if now.seen.is_read and not len(board.table):
         notes.append(
-            f"No results for the rule {board.rule.title}: neither the published accuracies nor "
-            "the per-pair results cover it."
+            f"No results for {board.rule.title}: neither published accuracies nor per-pair "
+            "results cover it."
         )
     if unused := [each for each in now.seen.left_out if each.whole]:
         n = counted(len(unused), "file of per-pair results is", "files of per-pair results are")
@@ -293,28 +270,27 @@ def bar_html(
     return render(
         "tabs/models/bar.html",
         state=state,
-        panels=PANELS,
         link_base=link_base,
         choices=_choices(state),
         types=[kind for kind in MODEL_TYPES if kind in kinds],
         columns={each: column_words(each) for each in columns_of(board, state) if each != "model"},
+        visible=visible_columns(board, state),
         rewarded=board.rewarded,
         pinned=_compare_pinned(board, state),
         count=count,
-        charts=CHART_NAMES,
         files=_FORMATS if len(board.table) else {},
         notes=notes,
-        source=results.caption_of(benchmark_of(board.rule)),
-        remarks=results.remarks,
+        benchmark=benchmark_of(board.rule),
+        results=results,
     )
 
 
 def _choices(state: ModelsState) -> dict[str, dict[Any, str]]:
     """Field -> the names of its options."""
-    tables = TABLES if state.benchmark == "v1" else TABLES[:1]
+    has_tables = state.benchmark == "v1" and state.table != "prior"
     return {
         **_OPTIONS,
-        "table": {each: _TABLES[each] for each in tables},
+        "table": _TABLES if has_tables else {},
         "digits": {each: str(each) for each in DIGITS},
     }
 
@@ -364,12 +340,13 @@ def short_board_html(now: Ranked) -> str:
     models = now.rows.index[now.rows["opens"]][:MOST_BOARD_ROWS]
     if not len(models):
         return ""
-    rows = [now.board.rows[model] for model in models]
+    ranks, rows = now.board.ranks_by("score"), [now.board.rows[model] for model in models]
     return render(
         "tabs/models/short_board.html",
         state=now.state,
-        rows=rows,
-        ranks=now.board.ranks_by("score"),
+        lines=_with_ends(
+            [_Line(row, ranks.get(row["model"]), row["tie_group"], []) for row in rows]
+        ),
         letters=dict(zip(now.state.named, LETTERS, strict=False)),
     )
 
@@ -390,6 +367,7 @@ def drawer_html(now: Ranked, link_base: str = "") -> str:
     n_pairs = sum(each.n for each in counts.values())
     tied = board.table[board.table["tie_group"].eq(row["tie_group"] or 0).fillna(value=False)]
     same = [*board.rule.sections] == [*board.subsets]
+    alone = scores_by_length(board, now.seen.outcomes, now.tables())
     return render(
         "tabs/models/drawer.html",
         row=row,
@@ -399,13 +377,14 @@ def drawer_html(now: Ranked, link_base: str = "") -> str:
         digits=state.digits,
         link_base=link_base,
         n_ranked=len(rivals(board.table)),
-        lost=_lost(*counts.values()) if failures else None,
+        lost=row["failures"],
+        has_lengths=bool(alone),
         n_pairs=n_pairs,
         ties=tied.index.drop(row["model"], errors="ignore").to_list(),
         sections=[] if same else [_measure(board, row, name) for name in board.rule.sections],
         lengths=[] if lengths is None else _by_length(lengths),
         length_about="" if lengths is None else _length_words(lengths),
-        subsets=[_measure(board, row, name, failures) for name in board.subsets],
+        subsets=[_measure(board, row, name, failures, alone) for name in board.subsets],
         counts=[(section, counted.behind(section)) for section in counted.sections],
         counted=counted,
         rule=board.rule,
@@ -436,8 +415,17 @@ def _bias_of(now: Ranked, model: str) -> LengthBias | None:
     return found
 
 
-def _measure(board: Board, row: BoardRow, name: str, failures: str = "") -> dict[str, Any]:
-    """A section's score or a subset's accuracy; that of a name of both is the section's."""
+def _measure(
+    board: Board,
+    row: BoardRow,
+    name: str,
+    failures: str = "",
+    alone: Mapping[str, Mapping[str, float | None]] = MappingProxyType({}),
+) -> dict[str, Any]:
+    """A section's score or a subset's accuracy; that of a name of both is the section's.
+
+    alone: as `scores_by_length` gives it.
+    """
     low, high = row.get(f"{name}_low"), row.get(f"{name}_high")
     column = rivals(board.table)[name].dropna()
     counted = board.counted[row["model"]].counts.get(name)
@@ -448,6 +436,7 @@ def _measure(board: Board, row: BoardRow, name: str, failures: str = "") -> dict
         "low": low,
         "high": high,
         "median": float(column.median()) if len(column) else None,
+        "alone": {words: of[name] for words, of in alone.items() if of.get(name) is not None},
         "lost": _lost(counted) if counted and failures else None,
         "query": query,
     }
@@ -461,19 +450,10 @@ def _lost(*counted: Counted) -> int:
 def _by_length(lengths: LengthBias) -> list[dict[str, Any]]:
     found = []
     for side in ("chosen_longer", "rejected_longer"):
-        share = getattr(lengths, side)
-        interval = wilson((share.accuracy or 0.0) * share.n, share.n) or (None, None)
-        found.append(
-            {
-                "name": f"{side.removesuffix('_longer')} is longer",
-                "score": share.accuracy,
-                "low": interval[0],
-                "high": interval[1],
-                "median": None,
-                "lost": None,
-                "query": "",
-            }
-        )
+        share, name = getattr(lengths, side), f"{side.removesuffix('_longer')} is longer"
+        low, high = wilson((share.accuracy or 0.0) * share.n, share.n) or (None, None)
+        of = {"name": name, "score": share.accuracy, "low": low, "high": high}
+        found.append({**of, "median": None, "alone": {}, "lost": None, "query": ""})
     return found
 
 

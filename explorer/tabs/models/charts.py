@@ -5,8 +5,9 @@ Lengths are characters. Pairs with the longer response chosen are of other subse
 so the difference of the two accuracies is not the effect of length alone.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import repeat
 from math import hypot, isnan
 from typing import TYPE_CHECKING
@@ -17,14 +18,14 @@ from numpy.typing import NDArray
 from explorer.data.datacard import LengthCategory, length_category
 from explorer.data.facets import Coded
 from explorer.data.table import PairTable
-from explorer.results.board import Board
-from explorer.stats.aggregate import Ties, settled
+from explorer.results.board import Board, benchmark_of
+from explorer.stats.aggregate import Ties, accuracies_of, aggregate_counted, settled
 from explorer.stats.difficulty import correlations, leaf_order
-from explorer.stats.matrix import OutcomeMatrix, is_reward_bench, order_of
-from explorer.stats.rules import Rule
+from explorer.stats.matrix import OutcomeMatrix, has_pairs, is_reward_bench, order_of
+from explorer.stats.rules import V2_PAIRS, Rule
 from explorer.stats.strata import Floats
 from explorer.stats.uncertainty import COMPOSITES, subsets_by
-from explorer.tabs.models.state import FACTS, ModelsState, type_of
+from explorer.tabs.models.state import ModelsState, type_of
 from scoring.errors import KnownError
 from scoring.hub.access import DEFAULT_DATASET
 from scoring.interval import Interval, wilson
@@ -58,7 +59,7 @@ class Point:
 
 def number_columns(board: Board) -> tuple[str, ...]:
     """The columns of numbers that rows have, whatever the table shows."""
-    return tuple(dict.fromkeys((*FACTS[2:], *board.rule.sections, *board.subsets)))
+    return tuple(dict.fromkeys(("size", "score", *board.rule.sections, *board.subsets)))
 
 
 def axes_of(board: Board, state: ModelsState) -> tuple[str, str]:
@@ -229,6 +230,65 @@ def length_baseline(difference: NDArray[np.int64], *, longer: bool) -> Floats:
     Responses of the same length are a tie, which officially is a loss.
     """
     return (difference > 0 if longer else difference < 0).astype(np.float64)
+
+
+LENGTH_BASELINES = {"The longer response wins": True, "The shorter response wins": False}
+"""What goes by length alone, and whether it prefers the longer response."""
+
+
+def scores_by_length(
+    board: Board, matrix: OutcomeMatrix | None, tables: Sequence[PairTable]
+) -> dict[str, Mapping[str, float | None]]:
+    """Each of `LENGTH_BASELINES` -> its share of wins by subset, section, and as "score".
+
+    {} where lengths are not known; of RewardBench 2 they are those of an open table, and composites
+    and the score are left out.
+    """
+    found = _preferring(board, matrix, tables)
+    if found is None:
+        return {}
+    subsets, prefer = found
+    shares: dict[str, Mapping[str, float | None]] = {}
+    for words, longer in LENGTH_BASELINES.items():
+        of = aggregate_counted(board.rule, accuracies_of(prefer(longer=longer), subsets))
+        shares[words] = {**of.accuracies, **of.sections, "score": of.score}
+        if without := COMPOSITES & set(board.rule.subsets):
+            kept = {*shares[words]} - {*without, "score"}
+            shares[words] = {name: shares[words][name] for name in kept}
+    return shares
+
+
+def _preferring(
+    board: Board, matrix: OutcomeMatrix | None, tables: Sequence[PairTable]
+) -> tuple[Coded, Callable[..., Floats]] | None:
+    """The subsets of pairs, and their outcomes by length; None where lengths are not known."""
+    benchmark = benchmark_of(board.rule)
+    if benchmark == "v2":
+        for table in tables:
+            if has_pairs(order_of(table), V2_PAIRS):
+                return table.subsets, partial(best_of_n_by_length, table)
+    elif benchmark == "v1" and matrix is not None:
+        lengths = lengths_of(tables, matrix.pairs)
+        if lengths is not None:
+            prefer = partial(length_baseline, lengths.difference)
+            return subsets_by(board.rule, matrix.pairs), prefer
+    return None
+
+
+def best_of_n_by_length(table: PairTable, *, longer: bool) -> Floats:
+    """Outcomes of preferring the longest of all responses of a row, or the shortest.
+
+    Those of the same length share the row: it counts as the part of them that is chosen.
+    """
+    columns = ("chosen", "more_chosen", "rejected", "more_rejected")
+    texts = (table.arrow.column(name).to_pylist() for name in columns)
+    best, outcomes = max if longer else min, np.empty(len(table))
+    for row, (chosen, more_chosen, rejected, more_rejected) in enumerate(zip(*texts, strict=True)):
+        right = [len(chosen), *(len(each["text"]) for each in more_chosen)]
+        wrong = [len(rejected), *(len(each["text"]) for each in more_rejected)]
+        length = best(*right, *wrong)
+        outcomes[row] = right.count(length) / (right.count(length) + wrong.count(length))
+    return outcomes
 
 
 def length_bias(

@@ -10,12 +10,13 @@ from markupsafe import Markup
 from explorer.core.html import part, render
 from explorer.core.theme import figure_json
 from explorer.results.board import benchmark_of
-from explorer.stats.aggregate import accuracies_of, aggregate_counted, settled
+from explorer.stats.aggregate import settled
 from explorer.stats.rules import V1
 from explorer.stats.uncertainty import subsets_by
 from explorer.tabs.models.board_html import CHART_NAMES
 from explorer.tabs.models.charts import (
     CATEGORIES,
+    LENGTH_BASELINES,
     LengthBias,
     Point,
     alike,
@@ -26,6 +27,7 @@ from explorer.tabs.models.charts import (
     lengths_of,
     number_columns,
     points_of,
+    scores_by_length,
     subset_spreads,
 )
 from explorer.tabs.models.figures import Axis, alike_figure, models_figure, spread_figure
@@ -38,22 +40,17 @@ MOST_ALIKE = 200
 _table = partial(part, of="tabs/models/chart_table.html")
 
 _ABOUT: dict[ChartName, str] = {
-    "length": "Accuracy where the chosen response is longer (in characters) against accuracy where "
-    "the rejected one is: above the dashed line, a model does better where length points to the "
-    "right response. The two kinds of pairs come from different subsets, some harder than "
-    "others, so this does not isolate the effect of length.",
-    "agreement": "How alike two models win and lose: Pearson's r of their outcomes over the pairs "
-    "known for both, with similar models next to each other. It does not say who is right: two "
-    "models can agree in being wrong.",
-    "difficulty": "Accuracies of the models shown, by subset: the box holds the middle half of "
-    "them, its line is the median, the dashed line the mean, and the whiskers reach to the lowest "
-    "and the highest. It says how hard a subset was for these models, not how good its labels are.",
-    "size": "Score against number of parameters, where a model's name gives it; vertical lines are "
-    "95 % intervals. Models differ in much besides size, so this does not say what more "
-    "parameters would bring.",
-    "tradeoff": "Two columns against each other, for the models shown; on the dashed line both are "
-    "equal. It shows which models do better in one than in the other, not that one costs the "
-    "other.",
+    "length": "Above the dashed line, a model is more accurate where the chosen response is longer "
+    "(in characters). The two kinds of pairs come from different subsets, so this does not isolate "
+    "the effect of length.",
+    "agreement": "Correlation (Pearson's r) of wins and losses between models, similar models next "
+    "to each other. It says nothing about who is right.",
+    "difficulty": "Accuracy of the listed models by subset: median and middle half as a box, mean "
+    "as a dashed line, lowest and highest as whiskers. It shows how hard a subset is for these "
+    "models, not how good its labels are.",
+    "size": "Score against number of parameters, as given in the model's name, with 95 % "
+    "intervals. Models differ in more than size.",
+    "tradeoff": "Two columns of the listed models. Both are equal on the dashed line.",
 }
 
 
@@ -62,11 +59,7 @@ def chart_html(scene: Ranked) -> str:
     state, chosen = scene.state, scene.state.chart
     if not chosen:
         return ""
-    drawn = (
-        _DRAW[chosen](scene)
-        if len(scene.rows)
-        else _Chart(["No model matches. Remove a filter, or reset them all."])
-    )
+    drawn = _DRAW[chosen](scene) if len(scene.rows) else _Chart(["No matching models."])
     notes = [_ABOUT[chosen], *drawn.notes]
     if drawn.figure is not None and chosen != "difficulty":
         notes.append("Click a model to see its details.")
@@ -82,9 +75,7 @@ def chart_html(scene: Ranked) -> str:
     )
 
 
-_NO_NUMBERS = (
-    "None of these models has the numbers this chart needs. Choose another chart or other models."
-)
+_NO_NUMBERS = "These models lack the numbers for this chart. Choose another chart or other models."
 
 
 @dataclass(frozen=True)
@@ -124,9 +115,7 @@ def _size(scene: Ranked) -> _Chart:
     points = points_of(scene.rows, "size", "score", scene.state.pins, intervals=True)
     if not points:
         return _Chart([_NO_NUMBERS])
-    return _Chart(
-        _missing(scene, points, "as the name gives no size"), _scatter(points, "size", "score")
-    )
+    return _Chart(_missing(scene, points, "no size in the name"), _scatter(points, "size", "score"))
 
 
 def _tradeoff(scene: Ranked) -> _Chart:
@@ -134,37 +123,22 @@ def _tradeoff(scene: Ranked) -> _Chart:
     axes = {"x": x, "y": y}
     points = points_of(scene.rows, x, y, scene.state.pins)
     if not points:
-        return _Chart(
-            [_NO_NUMBERS],
-            axes=axes,
-        )
+        return _Chart([_NO_NUMBERS], axes=axes)
     figure = _scatter(points, x, y, diagonal="size" not in (x, y))
-    return _Chart(_missing(scene, points, "as a number is unknown"), figure, axes)
+    return _Chart(_missing(scene, points, "a number is unknown"), figure, axes)
 
 
 def _length(scene: Ranked) -> _Chart:
     """Where models stand between two baselines that go by length alone."""
     if benchmark_of(scene.board.rule) != "v1":
-        return _Chart(
-            [
-                (
-                    "Length bias is known for RewardBench only: choose that benchmark above, and "
-                    "another table than prior sets."
-                )
-            ]
-        )
+        return _Chart(["Length bias needs RewardBench's pairs. Choose RewardBench above."])
     matrix = scene.seen.outcomes
     if matrix is None:
         return _Chart([scene.not_read])
     lengths = lengths_of(scene.tables(), matrix.pairs)
     if lengths is None:
         return _Chart(
-            [
-                (
-                    "The texts of the pairs are not loaded, so their lengths are unknown. Open "
-                    "allenai/reward-bench from the menu at the top."
-                )
-            ]
+            ["Lengths need the texts of the pairs. Open RewardBench from the menu above."]
         )
     state, subsets = scene.state, subsets_by(V1, matrix.pairs)
     rows, notes = scene.rows_with_outcomes(matrix)
@@ -174,27 +148,21 @@ def _length(scene: Ranked) -> _Chart:
     found = length_bias(outcomes, lengths.difference, subsets)
     scores = [scene.board.rows[model]["score"] for model in rows.index]
     lines = list(map(_LengthLine, rows.index, scores, found))
+    by_length = scores_by_length(scene.board, matrix, scene.tables())
     alone = []
-    for name, longer in (("prefers the longer", True), ("prefers the shorter", False)):
+    for name, longer in LENGTH_BASELINES.items():
         outcomes = length_baseline(lengths.difference, longer=longer)
         (bias,) = length_bias(outcomes[None], lengths.difference, subsets)
-        score = aggregate_counted(scene.board.rule, accuracies_of(outcomes, subsets)).score
-        alone.append(_LengthLine(name, score, bias))
+        alone.append(_LengthLine(name, by_length[name]["score"], bias))
     points = [
         Point(line.name, 100 * x, 100 * y, kind, line.name in state.pins)
         for line, kind in zip(lines, kinds(rows), strict=True)
         for x, y in [line.place]
         if x is not None and y is not None
     ]
-    figure = models_figure(
-        points,
-        _percent_axis("Accuracy where rejected is longer"),
-        _percent_axis("Accuracy where chosen is longer"),
-        diagonal=True,
-        marks=[
-            (line.name, 100 * (x or 0), 100 * (y or 0)) for line in alone for x, y in [line.place]
-        ],
-    )
+    x, y = (_percent_axis(f"Accuracy where {side} is longer") for side in ("rejected", "chosen"))
+    marks = [(each.name, 100 * (a or 0), 100 * (b or 0)) for each in alone for a, b in [each.place]]
+    figure = models_figure(points, x, y, diagonal=True, marks=marks)
     of_all = alone[0].bias
     said = (
         f"Lengths: {lengths.pairs} The chosen response is longer in "
@@ -243,7 +211,7 @@ def _scatter(points: Sequence[Point], x: str, y: str, *, diagonal: bool = False)
 def _missing(scene: Ranked, points: Sequence[Point], why: str) -> list[str]:
     notes = []
     if n := len(scene.rows) - len(points):
-        notes.append(f"{counted(n, 'model is', 'models are')} not drawn, {why}.")
+        notes.append(f"{counted(n, 'model', 'models')} hidden: {why}.")
     if len(points) > MOST_BOARD_ROWS:
-        notes.append(f"Only the first {counted(MOST_BOARD_ROWS, 'model is', 'models are')} drawn.")
+        notes.append(f"Only the first {counted(MOST_BOARD_ROWS, 'model is', 'models are')} shown.")
     return notes

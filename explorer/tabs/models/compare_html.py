@@ -2,12 +2,13 @@
 
 from collections.abc import Mapping, Sequence
 from functools import partial
+from math import ceil
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
-from explorer.core.html import note, p_words, part, percent, points, render
+from explorer.core.html import minus, note, p_words, part, percent, points, render
 from explorer.core.theme import figure_json
 from explorer.data.filters import LONGEST_NAME
 from explorer.reader.filter_html import model_names
@@ -23,9 +24,10 @@ from explorer.results.ensembles import (
     with_rewards,
 )
 from explorer.results.field import MAJORITY, Field
+from explorer.results.published import Results
 from explorer.stats.duels import Duel, DuelPart
 from explorer.stats.paired import holm
-from explorer.tabs.models.board_html import PANELS
+from explorer.tabs.models.board_html import COMPARISONS
 from explorer.tabs.models.compared import (
     Compared,
     MarginPoints,
@@ -63,19 +65,21 @@ _OF_TWO = (
 )
 _WAYS: dict[Way, str] = {"mean": "mean", "worst": "worst", "mean_minus_std": "mean − sd"}
 _STANDARDISED = (
-    "Each model's rewards are standardised to mean 0 and standard deviation 1 over all its "
-    "pairs; a response's reward is "
+    "Rewards are standardised per model (mean 0, standard deviation 1). The ensemble's reward is "
 )
 _ABOUT_WAYS: dict[Way, str] = {
-    "mean": "the mean over the members.",
-    "worst": "the lowest of any member.",
-    "mean_minus_std": "the members' mean minus their standard deviation, so that disagreement "
-    "lowers it.",
+    "mean": "the mean of its members.",
+    "worst": "the lowest of its members.",
+    "mean_minus_std": "the mean minus the standard deviation of its members.",
 }
 
 
 def compare_bar_html(
-    now: Compared, fields: Sequence[Field], dropped: Sequence[str], link_base: str
+    now: Compared,
+    fields: Sequence[Field],
+    dropped: Sequence[str],
+    results: Results,
+    link_base: str,
 ) -> str:
     """Panels, the models that are compared, on how many pairs, and notes.
 
@@ -84,32 +88,33 @@ def compare_bar_html(
     """
     state = now.state
     known = (~np.isnan(now.outcomes)).sum(axis=1).tolist()
-    shared = int(now.shared.sum())
+    shared, is_alone = int(now.shared.sum()), state.b == MAJORITY
+    counts = [f"{letter} {n:,}" for letter, n in zip(LETTERS, known, strict=False)]
     is_on_pairs = bool(state.a) and state.panel != "ensembles"
     has_others = bool(state.a) and bool(now.field.is_other(state.a).any())
-    sections = [each for each in ("", *SECTIONS) if in_section(now.field, each).any()]
+    names = {"": "All pairs"} | {each: each for each in SECTIONS}
+    sections = {each: names[each] for each in names if in_section(now.field, each).any()}
     match = now.field.match_description() if not now.field.has_texts else ""
     return render(
         "tabs/models/compare_bar.html",
         state=state,
-        panels=PANELS,
+        panels=COMPARISONS,
         link_base=link_base,
+        results=results,
         names=model_names(fields),
         others=model_names([now.field]),
-        is_alone=state.b == MAJORITY,
+        is_alone=is_alone,
         has_others=has_others,
         further=list(zip(LETTERS[2:], state.more, strict=False)),
         may_add=len(state.named) < MOST_MODELS,
         dropped=dropped,
         is_on_pairs=is_on_pairs,
         shared=shared,
-        n_split=known[0] - shared if known and state.b == MAJORITY and has_others else 0,
-        known=", ".join(f"{letter} {n:,}" for letter, n in zip(LETTERS, known, strict=False))
-        if state.b != MAJORITY and set(known) != {shared}
-        else "",
+        n_split=known[0] - shared if known and is_alone and has_others else 0,
+        known="" if is_alone or set(known) == {shared} else ", ".join(counts),
         no_texts="" if now.field.has_texts else NO_TEXTS,
         match=match,
-        sections=sections if len(sections) > 1 else [],
+        sections=sections if len(sections) > 1 else {},
     )
 
 
@@ -117,18 +122,12 @@ def _table(now: Compared, *, tied: bool) -> str:
     """Who wins more, where, and how sure that is; every count leads to its pairs."""
     found = first_duel(now)
     if not found.all_pairs.n:
-        return note(
-            (
-                "No pair has known outcomes for both, so there is nothing to compare. Choose "
-                "another model."
-            ),
-            "wrong",
-        )
+        words = "These models have no results for the same pairs. Choose another model."
+        return note(words, "wrong")
     return render(
         "tabs/models/duel.html",
         found=found,
-        a=now.state.a,
-        b="the majority of the others" if now.state.b == MAJORITY else now.state.b,
+        names=_names(now.state.a, now.state.b),
         is_whole=is_whole(now, 2),
         several=_several(now) if now.state.more else None,
         chosen_section=now.state.section,
@@ -137,6 +136,13 @@ def _table(now: Compared, *, tied: bool) -> str:
         tied=tied,
         **_subsets(now, found),
     )
+
+
+def _names(a: str, b: str) -> dict[str, str]:
+    """What two models are called in a sentence -> their whole names."""
+    rival = "the majority vote" if b == MAJORITY else b
+    short = {each.rpartition("/")[2] or each: each for each in (a, rival)}
+    return short if len(short) > 1 else {a: a, rival: rival}
 
 
 def _several(now: Compared) -> dict[str, Any]:
@@ -185,7 +191,8 @@ def _subsets(now: Compared, found: Duel) -> dict[str, Any]:
         "n_higher": changes.count("improved"),
         "n_lower": changes.count("regressed"),
         "groups": groups,
-        "reach": min(1.0, max(0.05, *ends)) if ends else 1.0,
+        "by_section": {part.name: part for part in found.sections if part.n},
+        "reach": min(1.0, ceil(20 * max(0.05, *ends)) / 20) if ends else 1.0,
     }
 
 
@@ -195,12 +202,12 @@ def _ensembles(now: Compared) -> str:
     if len(offered) < LEAST_MEMBERS:
         return _no_rewards(
             "An ensemble combines the rewards of two or more models. Models with rewards for "
-            f"these pairs: {len(offered)}. Score the pairs with several models on the Score tab, "
-            "or add result files with rewards."
+            f"these pairs: {len(offered)}. Score the pairs with several models, or add result "
+            "files with rewards."
         )
     said, said_css, found = "", "", {"found": None}
     if len(state.members) < LEAST_MEMBERS:
-        said = f"Tick two to {MOST_MEMBERS} models."
+        said = f"Choose 2 to {MOST_MEMBERS} models."
     else:
         try:
             found = _found(ensembles_of(now.field, state.members, state.way))
@@ -223,6 +230,7 @@ def _ensembles(now: Compared) -> str:
 
 def _found(found: Ensembles) -> dict[str, Any]:
     number = {model: place for place, model in enumerate(found.whole.members, start=1)}
+    best = max(found.alone, key=lambda each: each[0].score or 0.0)
     rows = [_row(_joined(found.whole, number), found.whole, "", "")]
     for model, (alone, test) in zip(number, found.alone, strict=True):
         low, high = test.interval or (None, None)
@@ -231,6 +239,7 @@ def _found(found: Ensembles) -> dict[str, Any]:
         rows.append(_row(f"{number[model]}: {model}", alone, difference, p_words(test.p)))
     return {
         "found": found,
+        "best": best,
         "heads": ["Members", "Combined by", "Score", "Failures"],
         "rows": rows,
         "ranked": [_row(_joined(each, number), each) for each in found.ranked],
@@ -254,7 +263,7 @@ def _likeness(now: Compared) -> str:
     found = likenesses(now)
     if not found:
         return note(
-            "No other model has results on these pairs. Score them with another one, or add "
+            "No other model has results on these pairs. Score them with another model, or add "
             "result files."
         )
     sought = set(now.searched([each["model"] for each in found]))
@@ -262,7 +271,7 @@ def _likeness(now: Compared) -> str:
     return render(
         "tabs/models/alike.html",
         state=now.state,
-        heads=("Model", "Correlation", "Same outcome", "Won, A − it, points", "Pairs"),
+        heads=("Model", "Correlation", "Same outcome", "A's lead (points)", "Pairs"),
         models=found[:_MOST_LISTED],
         n_more=max(0, len(found) - _MOST_LISTED),
     )
@@ -274,9 +283,11 @@ def compared_html(now: Compared, *, tied: bool = False) -> str:
     tied: whether the first two are in one tie group of their board.
     """
     panel = now.state.panel
-    if not now.state.a and panel in ("compare", "agreement"):
-        return ""
-    if panel == "compare":
+    if not now.field.matrix.models:
+        html = _no_rewards("No per-pair results yet. Score some pairs, or add result files.")
+    elif not now.state.a and panel in ("compare", "agreement"):
+        html = note("Choose a model to compare with others, or with their majority vote.")
+    elif panel == "compare":
         html = _table(now, tied=tied)
     elif panel == "agreement":
         html = _likeness(now)
@@ -305,29 +316,21 @@ def _no_margins(now: Compared) -> str:
     state, field = now.state, now.field
     rewarded = with_rewards(field)
     if len(rewarded) < 2:
-        if not field.matrix.models:
-            return ""  # the head says so
         return _no_rewards(
-            "Margins are drawn where both models have rewards; published results mostly hold "
-            f"outcomes only. Models with rewards for these pairs: {len(rewarded)}. Score the "
-            "pairs on the Score tab, or add result files with rewards."
+            "Margins need rewards from both models; most published results have only outcomes. "
+            f"Models with rewards for these pairs: {len(rewarded)}. Score the pairs, or add result "
+            "files with rewards."
         )
     without = [each for each in state.named[:2] if not field.has_rewards(each)]
     if without:
         said = (
-            "Margins are drawn where both models have rewards. These results hold outcomes only: "
-            f"{', '.join(without)}. Score them on the Score tab, add result files with rewards, "
-            "or choose another model:"
+            f"Margins need rewards from both models. No rewards: {', '.join(without)}. Score the "
+            "pairs, add result files with rewards, or choose another model:"
         )
+    elif state.a:
+        said = "The majority vote has no rewards. Choose a model:"
     else:
-        said = (
-            (
-                "The majority of the others has no rewards. Choose a model to see margin against "
-                "margin:"
-            )
-            if state.a
-            else "Margins are drawn for two models with rewards. Choose the first:"
-        )
+        said = "Choose a first model with rewards:"
     offered = [each for each in now.searched(rewarded) if each not in state.named]
     letter = "b" if state.a and state.a not in without else "a"
     return _no_rewards(
@@ -346,15 +349,16 @@ def _margins_words(now: Compared, found: MarginPoints | None) -> str:
         return _no_margins(now)
     if not found.n:
         return note("No pair here has known margins by both models. Choose another model.")
-    html = note(
-        "Each point is a pair, at its margin (chosen reward − rejected reward) by A across and "
-        "by B up. A wins right of the vertical line, B above the horizontal one. Press a point "
-        "to read its pair below. Rewards of two models have no common unit, so do not compare "
-        "distances along the two axes."
+    r = "unknown" if found.correlation is None else minus(f"{found.correlation:.2f}")
+    pairs = counted(found.n, "pair", "pairs")
+    html = part("verdict", f"Correlation of the margins of A and B: {r}, on {pairs}") + note(
+        "Each point is a pair: margin (chosen − rejected reward) of A on the X axis, of B on the Y "
+        "axis. A wins to the right of the vertical line, B above the horizontal line. Click a "
+        "point to open its pair. Rewards of different models have no common unit."
     )
     if len(found.rows) < found.n:
         html += note(
-            f"{len(found.rows):,} of {counted(found.n, 'pair', 'pairs')} drawn: those on which "
-            "they differ, as far as there is room, and an even sample of the rest."
+            f"Showing {len(found.rows):,} of {pairs}: those where the models differ first, and a "
+            "sample of the rest."
         )
     return html

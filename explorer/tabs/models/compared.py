@@ -131,7 +131,8 @@ class Standing:
 class MarginPoints:
     """Some rows of a table with the margins of two models, of n rows that have both.
 
-    cells: places in `explorer.stats.duels.CELLS`.
+    cells: places in `explorer.stats.duels.CELLS`. correlation: Pearson's r of the margins of all n;
+    None where one of them is the same everywhere.
     """
 
     rows: Rows
@@ -139,6 +140,7 @@ class MarginPoints:
     b: Doubles
     cells: NDArray[np.int8]
     n: int
+    correlation: float | None
 
 
 def change_of(part: DuelPart) -> Difference:
@@ -200,7 +202,8 @@ def margin_points(now: Compared) -> MarginPoints | None:
     n = len(first) + len(rest)
     kept = _evenly(first, MOST_POINTS)
     rows = np.sort(np.concatenate([kept, _evenly(rest, MOST_POINTS - len(kept))]))
-    return MarginPoints(rows, a[rows], b[rows], cells[rows], n)
+    [r] = correlations(np.stack([a, b])[:, known])[0, 1:].tolist()
+    return MarginPoints(rows, a[rows], b[rows], cells[rows], n, None if np.isnan(r) else r)
 
 
 def likenesses(now: Compared) -> list[BoardRow]:

@@ -26,7 +26,7 @@ from explorer.core.html import in_percent
 from explorer.results.board import Board
 from explorer.results.board_certainty import RANKS
 from explorer.tabs.models.ranked import COLUMN_OF, column_words, visible_columns
-from explorer.tabs.models.state import FACTS, ModelsState, rule_of
+from explorer.tabs.models.state import FACTS, FAILURES, WORDS, ModelsState, rule_of
 from scoring.errors import KnownError, counted, shown
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ def _exported(board: Board, state: ModelsState, rows: "pd.DataFrame") -> "pd.Dat
     further = {"model": (), "score": ("paired", *RANKS)}
     columns = ["rank", "model"]
     for name in visible_columns(board, state):
-        ends = () if name in FACTS[:3] else (f"{name}_low", f"{name}_high")
+        ends = () if name in (*FACTS, FAILURES) else (f"{name}_low", f"{name}_high")
         columns += [COLUMN_OF.get(name, name), *ends, *further.get(name, ())]
     found = rows[[*dict.fromkeys(columns), "marks", "own"]]
     marks = found["marks"].map(", ".join)
@@ -113,16 +113,16 @@ def _printed(
         if grouped:
             line.append(str(row["tie_group"] or ""))
         lines.append(line)
-    is_words = [name in ("model", "type") for name in columns] + [False] * (sure + grouped)
+    is_words = [name in WORDS for name in columns] + [False] * (sure + grouped)
     return headings, lines, is_words
 
 
 def _written(value: Any, name: str, digits: int) -> str:
     if value is None:
         return ""
-    if name in ("rank", "model", "type"):
+    if name in ("rank", *WORDS):
         return str(value)
-    return f"{value:g}" if name == "size" else in_percent(value, digits)
+    return f"{value:g}" if name in ("size", FAILURES) else in_percent(value, digits)
 
 
 def _caption(board: Board, rows: "pd.DataFrame") -> str:
@@ -140,7 +140,7 @@ def _markdown(board: Board, state: ModelsState, rows: "pd.DataFrame", path: Path
 def _latex(board: Board, state: ModelsState, rows: "pd.DataFrame", path: Path) -> None:
     headings, lines, is_words = _printed(board, state, rows)
     names = ["rank", *(COLUMN_OF.get(each, each) for each in visible_columns(board, state))]
-    scores = [name for name in names if name not in ("rank", "model", "model_type", "size")]
+    scores = [name for name in names if name not in ("rank", "model_type", FAILURES, *FACTS)]
     best = rows[scores].max()
     is_bold = [
         [name in scores and row[name] is not None and row[name] == best[name] for name in names]

@@ -121,35 +121,40 @@ def alike_figure(found: Alike) -> Figure:
         "customdata": list(found.models),
         "zmin": -reach,
         "zmax": reach,
-        "colorbar": {"orientation": "h", "y": 0, "yanchor": "top", "nticks": 5},
+        "colorbar": {
+            "orientation": "h",
+            "y": 1,
+            "yanchor": "bottom",
+            "ypad": 0,
+            "thickness": 12,
+            "len": 0.3,
+            "nticks": 5,
+            "title": {"text": "Correlation", "side": "top"},
+        },
         "hovertemplate": "%{y}<br>%{x}<br>Correlation: %{z:.2f}<extra></extra>",
     }
     labels = short_names(found.models) if n <= _NAMED_ROWS else []
-    height = 20 if n <= 25 else 12
+    size = 16 if n > 25 else 24
     unnamed = {"type": "category", "showticklabels": False, "ticks": "", "showgrid": False}
     layout: dict[str, Any] = {
         "dragmode": False,
-        "height": 110 + (height * n if labels else 650),
-        "margin": {"l": 150 if labels else 12},
+        "margin": {"l": 160, "b": 160, "t": 70, "r": 12} if labels else {"l": 12},
+        "height": 230 + size * n if labels else 760,
+        **({"width": max(480, 172 + size * n)} if labels else {}),
         "xaxis": unnamed,
         "yaxis": {**unnamed, "autorange": "reversed"},
         # Of ticks, the words that the pointer shows would be as short as theirs.
-        "annotations": [
-            {
-                "text": label,
-                "showarrow": False,
-                "x": 0,
-                "xref": "paper",
-                "xanchor": "right",
-                "xshift": -3,
-                "y": row,
-                "yref": "y",
-                "font": {"size": min(11, height - 2)},
-            }
-            for row, label in enumerate(labels)
-        ],
+        "annotations": [each for row, label in enumerate(labels) for each in _labels(row, label)],
     }
     return go.Figure({"data": [trace], "layout": layout})
+
+
+def _labels(row: int, label: str) -> list[dict[str, Any]]:
+    """The name of a model of a heat map, at its row and below its column."""
+    words = {"text": label, "showarrow": False, "font": {"size": 11}}
+    left = {"x": 0, "xref": "paper", "xanchor": "right", "xshift": -3, "y": row, "yref": "y"}
+    below = {"y": 0, "yref": "paper", "yanchor": "top", "yshift": -3, "x": row, "xref": "x"}
+    return [{**words, **left}, {**words, **below, "textangle": -90}]
 
 
 def spread_figure(spreads: Sequence[SubsetSpread]) -> Figure:

@@ -11,7 +11,7 @@ from explorer.data.table import PairTable
 from explorer.results.board import Board
 from explorer.results.boards import BoardView
 from explorer.stats.matrix import OutcomeMatrix
-from explorer.tabs.models.state import FACTS, ModelsState, type_of
+from explorer.tabs.models.state import FACTS, FAILURES, OPTIONAL, ModelsState, type_of
 from scoring.errors import counted
 from scoring.limits import Step
 
@@ -27,20 +27,26 @@ COLUMN_OF = {"type": "model_type"}
 def columns_of(board: Board, state: ModelsState) -> tuple[str, ...]:
     """The columns of the state's table, hidden ones too."""
     has_sections = state.table == "sections" or state.benchmark == "v2"
-    return (*FACTS, *(board.rule.sections if has_sections else board.subsets))
+    scores = board.rule.sections if has_sections else board.subsets
+    has_failures = board.table["failures"].notna().any()
+    return (*FACTS, "score", *scores, *([FAILURES] if has_failures else []))
 
 
 def visible_columns(board: Board, state: ModelsState) -> tuple[str, ...]:
     """The columns that are not hidden."""
-    return tuple(column for column in columns_of(board, state) if column not in state.hidden)
+    absent = {*state.hidden, *OPTIONAL} - {*state.added}
+    return tuple(column for column in columns_of(board, state) if column not in absent)
 
 
 _FACT_WORDS = {
     "rank": "#",
     "model": "Model",
+    "organisation": "Organisation",
+    "licence": "Base licence",
     "type": "Type",
     "size": "Parameters (B)",
     "score": "Score",
+    FAILURES: "Failures",
 }
 
 
@@ -108,12 +114,9 @@ class Ranked:
         rows = self.rows[self.rows["by_pairs"] & self.rows.index.isin(matrix.models)]
         notes = [] if self.seen.is_read else [self.not_read]
         if without := len(self.rows) - len(rows):
-            notes.append(
-                f"{counted(without, 'model is', 'models are')} not drawn, for lack of per-pair "
-                "results."
-            )
+            notes.append(f"{counted(without, 'model', 'models')} hidden: no per-pair results.")
         if len(rows) > most:
-            notes.append(f"Only the first {counted(most, 'model is', 'models are')} drawn.")
+            notes.append(f"Only the first {counted(most, 'model is', 'models are')} shown.")
         return rows.head(most), notes
 
     @property
@@ -121,7 +124,7 @@ class Ranked:
         """Why outcomes are missing, and what to do."""
         if self.seen.is_read:
             return (
-                "These models have no per-pair results, which this chart needs. Choose another "
-                "chart or other models."
+                "This chart needs per-pair results, which these models lack. Choose another chart "
+                "or other models."
             )
-        return "The per-pair results are being read; what needs them is shown once they are."
+        return "Reading per-pair results. The chart appears when they are ready."

@@ -38,13 +38,22 @@ ChartName = Literal["", "length", "agreement", "difficulty", "size", "tradeoff"]
 """What is drawn below the table; "" for nothing."""
 CHARTS: tuple[ChartName, ...] = get_args(ChartName)
 
-FACTS = ("model", "type", "size", "score")
-"""Columns of every table; rank is the order itself."""
-BOARD_COLUMNS: tuple[str, ...] = (*FACTS, *SECTIONS, PRIOR, *SUBSETS, *PRIOR_PAIRS, *V2_PAIRS)
+FACTS = ("model", "organisation", "licence", "type", "size")
+"""Columns of every table before the score; rank is the order itself."""
+FAILURES = "failures"
+"""The last column, of models whose pairs can be looked at."""
+WORDS = FACTS[:-1]
+"""Those of words."""
+OPTIONAL = ("organisation", "licence")
+"""Columns that are shown where they are asked for."""
+_SCORES = ("score", *SECTIONS, PRIOR, *SUBSETS, *PRIOR_PAIRS, *V2_PAIRS)
+BOARD_COLUMNS: tuple[str, ...] = (*FACTS, *_SCORES, FAILURES)
 """Every column that any table has. No two have the same name but Safety, of both benchmarks."""
-NUMBER_COLUMNS = tuple(dict.fromkeys(column for column in BOARD_COLUMNS if column not in FACTS[:2]))
-"""Columns of numbers."""
-HIDEABLE = tuple(dict.fromkeys(column for column in BOARD_COLUMNS if column != "model"))
+NUMBER_COLUMNS = tuple(dict.fromkeys(("size", *_SCORES)))
+"""Columns of numbers that a chart may show."""
+HIDEABLE = tuple(
+    dict.fromkeys(column for column in BOARD_COLUMNS if column not in ("model", *OPTIONAL))
+)
 DIGITS = (1, 2, 3, 4)
 MOST_PINS = 50
 LETTERS = "ABCD"
@@ -72,7 +81,7 @@ class ModelsState(Address):
         the weight of a section.
     sort: a column of `BOARD_COLUMNS`, after a "-" if its highest values come first; "" for the
         rank.
-    hidden: columns that are not shown.
+    hidden: columns that are not shown. added: those of `OPTIONAL` that are.
     pins: models on top, whatever is filtered.
     open: the model whose drawer is open; "" for none.
     ticked: the first of two models that are to be compared; "" for none.
@@ -99,6 +108,7 @@ class ModelsState(Address):
     missing: Missing = "left out"
     sort: str = ""
     hidden: tuple[str, ...] = ()
+    added: tuple[str, ...] = ()
     pins: tuple[str, ...] = ()
     open: str = ""
     ticked: str = ""
@@ -127,6 +137,7 @@ class ModelsState(Address):
         choice("missing", MISSING),
         choice("by", (*BOARD_COLUMNS, *(f"-{each}" for each in BOARD_COLUMNS)), "sort"),
         several("hide", {each: each for each in HIDEABLE}.__getitem__, len(HIDEABLE), "hidden"),
+        several("show", {each: each for each in OPTIONAL}.__getitem__, len(OPTIONAL), "added"),
         several("pin", _model, MOST_PINS, "pins"),
         text("model", checked_model, "open"),
         text("chosen", checked_model, "ticked"),
@@ -187,9 +198,14 @@ class ModelsState(Address):
                 dropped.append(as_dropped(name, model))
         return replace(self, b=(*kept, MAJORITY)[0], more=tuple(kept[1:])), tuple(dropped)
 
+    def toggling(self, column: str) -> str:
+        """The link that shows a column, or hides it."""
+        field = "added" if column in OPTIONAL else "hidden"
+        return self.href(**{field: self.toggled(field, column)})
+
     def sorted_by(self, column: str) -> str:
         """The link that sorts by a column, or turns the order round if rows are sorted by it."""
-        starts_low = column in ("model", "type")
+        starts_low = column in (*WORDS, FAILURES)
         is_low = starts_low if column != self.column else not self.is_ascending
         return self.href(sort=column if is_low else f"-{column}")
 
@@ -218,6 +234,7 @@ class ModelsState(Address):
             "missing",
             "sort",
             "hidden",
+            "added",
         )
         return self.href(**{name: getattr(ModelsState, name) for name in names})
 

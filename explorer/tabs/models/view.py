@@ -176,6 +176,7 @@ class ModelsView:
     ) -> tuple[str, Regions]:
         where = (self._results_id(state, visitor), None, visitor)
         fields = self.fields.all(*where)
+        results = self.boards.library.get(where[0])
 
         def field_of(model: str) -> Field:
             return self.fields.among(fields, model) if model else self.fields.largest(*where)
@@ -186,7 +187,7 @@ class ModelsView:
         beside = cache(lambda: self._beside(now, visitor))
         said = [*notes, *unclear, *apart]
         return state.href()[1:], {
-            "bar": lambda: compare_bar_html(now, fields, said, self.settings.link_base),
+            "bar": lambda: compare_bar_html(now, fields, said, results, self.settings.link_base),
             "status": lambda: "",
             "chart": lambda: "",
             "table": lambda: compared_html(now, tied=_is_tied(now, beside())),
@@ -205,6 +206,7 @@ class ModelsView:
         return render(
             "tabs/models/own.html",
             state=state,
+            results=self.boards.library.get(self._results_id(state, visitor)),
             job=job,
             opened=opened,
             asked="" if sources.fetching else asked,

@@ -129,13 +129,7 @@ def _said(now: Scene, field: Field, *, rewards: bool) -> Iterator[tuple[str, str
         of = counted(field.runs[model].facts.n_pairs, "pair", "pairs")
         yield f"This run is in progress: {field.known(model).sum():,} of {of} scored so far.", ""
     if model and not rewards:
-        yield (
-            (
-                "Only outcomes of this model are known, not rewards, so there are no margins, "
-                "near misses or calibration."
-            ),
-            "",
-        )
+        yield "This model has outcomes only: no margins, near misses or calibration.", ""
     if not field.has_texts:
         yield f"{NO_TEXTS} {match}".rstrip(), "wrong"
 

@@ -6,13 +6,7 @@ from typing import Any
 
 import pytest
 
-from explorer.api.results import (
-    PairEndpoints,
-    compare_json,
-    failures_json,
-    hardest_json,
-    pair_json,
-)
+from explorer.api.results import PairEndpoints, compare_json, failures_json, hardest_json, pair_json
 from explorer.api.running import RunEndpoints
 from explorer.api.scoring import ScoreEndpoints
 from explorer.data.table import PairTable

@@ -14,8 +14,7 @@ from tests.conftest import PATIENCE
 
 
 @pytest.mark.parametrize(
-    ("line", "comes_to_its_end"),
-    [('{"msg":"close_stream"}', True), ('{"msg":"heartbeat"}', False)],
+    ("line", "comes_to_its_end"), [('{"msg":"close_stream"}', True), ('{"msg":"heartbeat"}', False)]
 )
 def test_a_stream_that_told_its_end_is_not_broken_off(line: str, comes_to_its_end: bool) -> None:
     ended = False

@@ -12,12 +12,7 @@ from explorer.data.datacard import subset_card
 from explorer.data.search import Query
 from explorer.reader.diffs import DIFFS, MOST_WORDS, Diff
 from explorer.reader.markdown import LONGEST_MARKDOWN
-from explorer.reader.reader import (
-    LONGEST_BODY,
-    MOST_FURTHER,
-    MOST_SAME,
-    pair_html,
-)
+from explorer.reader.reader import LONGEST_BODY, MOST_FURTHER, MOST_SAME, pair_html
 from explorer.reader.reading import Display
 from explorer.results.field import PairOutcome
 from scoring.benchmark import SUBSETS

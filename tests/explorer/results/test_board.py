@@ -153,7 +153,7 @@ def test_accuracies_come_from_outcomes_where_there_are_any() -> None:
     assert a.sections["Chat"] == pytest.approx((28 + 0.75 * 330) / 358)
     assert a.counted.counts["donotanswer"] == Counted(0.5, 1, 0, 1, 0, 0)
     assert a.model_type == "Seq. Classifier"
-    assert [remark for remark in board.remarks if remark.startswith("1 model has accuracies")]
+    assert [remark for remark in board.remarks if remark.startswith("1 model has only accuracies")]
     assert board.comparable == ("b", "a")
 
 
@@ -195,7 +195,7 @@ def test_where_no_rewards_are_known_equal_scores_count_nothing_and_that_is_said(
         assert [row.score for row in rows_in(half)] == [row.score for row in rows_in(usual)]
         [said] = set(half.remarks) - set(usual.remarks)
         assert half.rewarded == n
-        assert ("changes nothing" in said) == (n == 0) and (f" {n} model " in said) == (n > 0)
+        assert ("has no effect" in said) == (n == 0) and (f" {n} model " in said) == (n > 0)
 
 
 def test_a_model_with_too_few_outcomes_has_no_rank() -> None:

@@ -360,11 +360,7 @@ class Watched(Boards):
         self.may_go_on.set()
 
     def measure(
-        self,
-        results_id: object,
-        view: Ranking,
-        own: object = (),
-        tell: Tell = ignore_progress,
+        self, results_id: object, view: Ranking, own: object = (), tell: Tell = ignore_progress
     ) -> None:
         def watched(step: Step) -> None:
             tell(step)

@@ -49,10 +49,7 @@ def write(folder: Path, model: str, results: Sequence[object], **other: object) 
 
 
 def fields_on(
-    folder: Path,
-    home: Path,
-    *tables: PairTable,
-    dataset: str | None = TABLE.id,
+    folder: Path, home: Path, *tables: PairTable, dataset: str | None = TABLE.id
 ) -> Fields:
     """dataset: what the owner says that results without texts are of."""
     settings, hub = Settings(home=home, offline=True), Hub(offline=True)

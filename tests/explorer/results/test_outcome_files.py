@@ -14,13 +14,7 @@ from explorer.data.table import PairTable
 from explorer.results import outcome_files
 from explorer.results.outcome_files import read_source
 from explorer.results.sources import FolderSource, HubSource, Source
-from explorer.stats.matrix import (
-    Outcomes,
-    is_reward_bench,
-    order_of,
-    outcome_matrix,
-    usual_order,
-)
+from explorer.stats.matrix import Outcomes, is_reward_bench, order_of, outcome_matrix, usual_order
 from scoring.hub.access import Hub, HubId
 from scoring.limits import Step, Tell, ignore_progress
 from scoring.results.pairs import PairResults, read_pair_results

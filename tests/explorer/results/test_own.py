@@ -7,13 +7,7 @@ import pytest
 from explorer.results.board import build_board
 from explorer.results.own import outcomes_of, own_names
 from explorer.runs.outcomes import results_of
-from explorer.stats.matrix import (
-    OutcomeMatrix,
-    Outcomes,
-    laid_over,
-    outcome_matrix,
-    outcome_rows,
-)
+from explorer.stats.matrix import OutcomeMatrix, Outcomes, laid_over, outcome_matrix, outcome_rows
 from scoring.errors import KnownError
 from scoring.record import Run, new_folder
 from scoring.results.order import FILTERED

@@ -220,7 +220,7 @@ def test_when_files_of_a_folder_were_copied_is_not_told_as_the_date_of_results(
     before = read_results_folder(tmp_path)
     os.utime(path, (86_400 * 365,) * 2)
     after = read_results_folder(tmp_path)
-    assert after.caption == f"Your folder {tmp_path.name}: 1 model." and after.source.date == ""
+    assert after.caption == f"Folder {tmp_path.name}: 1 model." and after.source.date == ""
     assert after.id == before.id
 
 

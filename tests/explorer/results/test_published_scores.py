@@ -9,21 +9,8 @@ import numpy as np
 import pytest
 
 from explorer.data.facets import Coded
-from explorer.stats.aggregate import (
-    accuracies_of,
-    aggregate,
-    aggregate_counted,
-    overall,
-)
-from explorer.stats.rules import (
-    PRIOR,
-    PRIOR_ALL,
-    PRIOR_ALONE,
-    PRIOR_SCORED,
-    V1,
-    V1_PRIOR,
-    V2,
-)
+from explorer.stats.aggregate import accuracies_of, aggregate, aggregate_counted, overall
+from explorer.stats.rules import PRIOR, PRIOR_ALL, PRIOR_ALONE, PRIOR_SCORED, V1, V1_PRIOR, V2
 from scoring.benchmark import COUNTS
 
 ROUNDED_MEAN = 1e-4

@@ -6,13 +6,7 @@ from pathlib import Path
 import pytest
 
 from explorer.core.settings import Settings
-from explorer.runs.model_list import (
-    entry_of,
-    licence_note,
-    model_list,
-    resolve_model,
-    size_of,
-)
+from explorer.runs.model_list import entry_of, licence_note, model_list, resolve_model, size_of
 from scoring.errors import KnownError
 from scoring.hub.access import parse_hub_id
 from scoring.models.catalogue import CATALOGUE, listed

@@ -233,10 +233,7 @@ def test_a_win_is_a_result_of_exactly_1() -> None:
 def test_a_subset_without_pairs_or_without_outcomes_has_no_accuracy() -> None:
     subsets = Coded(["gone", "empty"], np.zeros(2, np.int32))
     found = accuracies_of(np.full(2, np.nan, np.float32), subsets)
-    assert found == {
-        "gone": Counted(None, 0, 0, 0, 0, 2),
-        "empty": Counted(None, 0, 0, 0, 0, 0),
-    }
+    assert found == {"gone": Counted(None, 0, 0, 0, 0, 2), "empty": Counted(None, 0, 0, 0, 0, 0)}
     assert aggregate_counted(V1, found).score is None
 
 

@@ -51,10 +51,7 @@ def sides_of(pair: Prepared) -> list[list[tuple[int, int]]]:
     """Each side as the (token, position) pairs that a model is to see."""
     return [
         [(token, start + place) for place, token in enumerate(ids)]
-        for ids, start in (
-            (pair.chosen, pair.chosen_start),
-            (pair.rejected, pair.rejected_start),
-        )
+        for ids, start in ((pair.chosen, pair.chosen_start), (pair.rejected, pair.rejected_start))
     ]
 
 
@@ -76,9 +73,7 @@ def owners(pairs: list[Prepared]) -> list[list[tuple[int, int]]]:
 
 
 @given(st.lists(prepared_pairs(), min_size=1, max_size=5))
-def test_every_token_is_written_once_and_every_tail_is_the_right_one(
-    pairs: list[Prepared],
-) -> None:
+def test_every_token_is_written_once_and_every_tail_is_the_right_one(pairs: list[Prepared]) -> None:
     pack = write_pack(pairs, CPU, variable_length=False)
     tokens = written(pack)
     assert len(tokens) == sum(pair.cost for pair in pairs)
@@ -95,9 +90,7 @@ def test_every_token_is_written_once_and_every_tail_is_the_right_one(
 
 
 @given(st.lists(prepared_pairs(), min_size=1, max_size=5))
-def test_each_query_sees_its_own_side_up_to_itself_and_nothing_else(
-    pairs: list[Prepared],
-) -> None:
+def test_each_query_sees_its_own_side_up_to_itself_and_nothing_else(pairs: list[Prepared]) -> None:
     pack = write_pack(pairs, CPU, variable_length=False)
     tokens, segments = written(pack), pack.arguments["segments"].segments
     sides = owners(pairs)
@@ -113,9 +106,7 @@ def test_each_query_sees_its_own_side_up_to_itself_and_nothing_else(
 
 
 @given(st.lists(prepared_pairs(), min_size=1, max_size=5))
-def test_a_tail_lies_among_the_queries_that_matter_in_the_last_layer(
-    pairs: list[Prepared],
-) -> None:
+def test_a_tail_lies_among_the_queries_that_matter_in_the_last_layer(pairs: list[Prepared]) -> None:
     pack = write_pack(pairs, CPU, variable_length=False)
     for tail in pack.tails.tolist():
         (segment,) = [
@@ -278,10 +269,7 @@ def test_the_last_layer_computes_what_is_read(
 @pytest.mark.parametrize("window", [None, 3])
 @pytest.mark.parametrize("pairs", PACKS.values(), ids=PACKS.keys())
 def test_one_call_for_all_segments_is_asked_the_same(
-    pairs: list[Prepared],
-    window: int | None,
-    told_of_groups: bool,
-    monkeypatch: pytest.MonkeyPatch,
+    pairs: list[Prepared], window: int | None, told_of_groups: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """With a stand-in for the kernel, which needs CUDA: what it is asked is what it is to do."""
 
@@ -344,10 +332,7 @@ def test_one_call_for_all_segments_is_asked_the_same(
 @pytest.mark.parametrize("pairs", PACKS.values(), ids=PACKS.keys())
 @pytest.mark.parametrize("at_once", [2**26, 50])
 def test_softcap_and_sinks_are_as_a_plain_softmax_has_them(
-    pairs: list[Prepared],
-    at_once: int,
-    monkeypatch: pytest.MonkeyPatch,
-    subtests: pytest.Subtests,
+    pairs: list[Prepared], at_once: int, monkeypatch: pytest.MonkeyPatch, subtests: pytest.Subtests
 ) -> None:
     monkeypatch.setattr(attention, "_PRODUCTS", at_once)
     pack = write_pack(pairs, CPU, variable_length=False)

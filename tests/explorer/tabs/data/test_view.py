@@ -51,10 +51,7 @@ def absent(reason: str = "nobody answers") -> PairTable:
 
 
 def with_sources(
-    head: DataView,
-    local: PairTable,
-    remote: Callable[[], PairTable] = absent,
-    label: str = "org/a",
+    head: DataView, local: PairTable, remote: Callable[[], PairTable] = absent, label: str = "org/a"
 ) -> DataView:
     """The head where `local` is shown, and something remote would rather be."""
     candidates = [Candidate(label, absent, remote), Candidate("demo", lambda: local)]

@@ -15,7 +15,7 @@ from explorer.results.board import Board, build_board
 from explorer.results.published import Results, read_snapshot
 from explorer.stats.aggregate import accuracies_of, aggregate_counted
 from explorer.stats.matrix import order_of
-from explorer.stats.rules import RULES, V1, RuleName
+from explorer.stats.rules import RULES, V1, V2_PAIRS, RuleName
 from explorer.tabs.models.charts import (
     CATEGORIES,
     OWN,
@@ -23,12 +23,14 @@ from explorer.tabs.models.charts import (
     Share,
     alike,
     axes_of,
+    best_of_n_by_length,
     difference_interval,
     length_baseline,
     length_bias,
     lengths_of,
     number_columns,
     points_of,
+    scores_by_length,
     subset_spreads,
 )
 from explorer.tabs.models.state import NUMBER_COLUMNS, ModelsState
@@ -227,6 +229,39 @@ def test_length_alone_scores_as_published_for_the_real_pairs(real: PairTable) ->
         abs=5e-8,
     )
     assert scored.score == pytest.approx(0.4324413, abs=5e-8)
+
+
+# RewardBench 2.
+
+
+def test_of_several_responses_the_longest_or_the_shortest_wins_and_ties_share_the_row() -> None:
+    rows = [
+        row(chosen=["cc"], rejected=["r", "rr", "rrr"]),
+        row(chosen=["ccc"], rejected=["rrr", "r"]),
+        row(chosen=["c", "cc"], rejected=["rr", "rr"], subset="Ties"),
+        row(chosen="cc", rejected="r"),
+    ]
+    table = small_table(*rows)
+    longest, shortest = (best_of_n_by_length(table, longer=each).tolist() for each in (True, False))
+    assert longest == [0, 1 / 2, 1 / 3, 1]
+    assert shortest == [0, 0, 1, 0]
+
+
+def test_rewardbench_2_has_baselines_where_its_pairs_are_open(
+    whole: PairTable, demo: PairTable
+) -> None:
+    rows = [
+        row(subset=name, chosen="cc", rejected=["r" * (at % 3 + 1), "r"])
+        for name, n in V2_PAIRS.items()
+        for at in range(n)
+    ]
+    table, less = (small_table(*each, chunk_rows=1000) for each in (rows, rows[1:]))
+    first, second = (build_board(read_snapshot(), name) for name in ("v1", "v2"))
+    longer, shorter = scores_by_length(second, None, [demo, table]).values()
+    expected = {n: np.mean(np.resize([1, 1 / 2, 0], V2_PAIRS[n])) for n in V2_PAIRS if n != "Ties"}
+    assert longer == pytest.approx(expected) and shorter == dict.fromkeys(expected, 0)
+    for board, tables in ((second, [whole, less]), (second, []), (first, [table])):
+        assert scores_by_length(board, None, tables) == {}
 
 
 # Accuracies.

@@ -3,30 +3,26 @@
 import json
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from html import unescape
 from typing import Any
 
 import numpy as np
 import pytest
 
+from explorer.core.html import percent
 from explorer.data.table import PairTable
 from explorer.results.board import Board, build_board
 from explorer.results.boards import BoardView
 from explorer.results.published import read_snapshot
-from explorer.stats.matrix import OutcomeMatrix, order_of
+from explorer.stats.matrix import OutcomeMatrix
 from explorer.stats.rules import V1
-from explorer.tabs.models.board_html import board_html
+from explorer.tabs.models.board_html import board_html, drawer_html
 from explorer.tabs.models.charts_html import MOST_ALIKE, chart_html
 from explorer.tabs.models.ranked import MOST_BOARD_ROWS, Ranked, visible_rows
 from explorer.tabs.models.state import CHARTS, ChartName, ModelsState
-from tests.explorer.board_data import (
-    FOUR,
-    NOTHING,
-    coin_flips,
-    matrix_of,
-    results_of,
-)
+from scoring.benchmark import SUBSETS
+from tests.explorer.board_data import FOUR, NOTHING, coin_flips, matrix_of, results_of
 from tests.explorer.boards import HOSTILE, linked_states, reading
 from tests.explorer.html_reading import HtmlReading, body_rows
 from tests.explorer.tables import benchmark_table
@@ -118,8 +114,7 @@ def test_each_chart_is_drawn_with_a_sentence_and_its_button_pressed(
     scene = scene_of(ModelsState(chart=chart), matrix, tables=[whole])
     shown = drawn_of(scene)
     assert figure_of(shown)["data"]
-    assert "not" in told(shown)[0]
-    assert [each.chart for each in linked_states(shown.about)] == list(CHARTS)
+    assert [each.chart for each in linked_states(shown.about)] == list(DRAWN)
     here = re.findall('<a href="([^"]*)" aria-current', chart_html(scene))
     assert [ModelsState.parse(unescape(each))[0] for each in here] == [scene.state]
     sets = shown.about.attributes["figure", "data-sets"]
@@ -150,7 +145,7 @@ def test_where_nothing_passes_there_is_no_figure(chart: ChartName, rule: Any) ->
     board = build_board(read_snapshot(), rule)
     shown = drawn_of(scene_of(ModelsState(search="^nobody$", chart=chart), None, board))
     assert shown.plot is None and shown.table == ""
-    assert told(shown)[1:] == ["No model matches. Remove a filter, or reset them all."]
+    assert told(shown)[1:] == ["No matching models."]
 
 
 @pytest.mark.parametrize("chart", ["difficulty", "size", "tradeoff"])
@@ -158,7 +153,7 @@ def test_models_without_the_numbers_are_told(chart: ChartName) -> None:
     board = build_board(results_of({"a": {}, "b": {}}), "v1")
     shown = drawn_of(scene_of(ModelsState(chart=chart), None, board))
     assert shown.plot is None
-    assert told(shown)[1].startswith("None of these models has the numbers this chart needs.")
+    assert told(shown)[1].startswith("These models lack the numbers for this chart.")
 
 
 @pytest.mark.parametrize("chart", DRAWN)
@@ -185,7 +180,7 @@ def test_each_model_has_a_line_and_the_baselines_the_last(
             assert row[at] == f"{side.sum():,}"
             assert float(row[at + 1]) == pytest.approx(100 * outcomes[side].mean(), abs=0.006)
     foot = reading(shown.table.partition("<tfoot>")[2].partition("</tfoot>")[0])
-    assert foot.words.strip().startswith("prefers the longer")
+    assert foot.words.strip().startswith("The longer response wins")
     assert "+100.00" in foot.words and "−100.00" in foot.words
 
 
@@ -216,20 +211,14 @@ def test_ties_count_as_they_do_in_the_table(whole: PairTable) -> None:
         assert (row[1], row[3], row[5]) == (expected,) * 3
 
 
-@pytest.mark.parametrize("tables", [[], ["demo"]])
 def test_without_the_texts_of_the_pairs_it_says_how_to_get_them(
-    tables: list[str], matrix: OutcomeMatrix, demo: PairTable
+    matrix: OutcomeMatrix, demo: PairTable
 ) -> None:
-    shown = drawn_of(scene_of(ModelsState(chart="length"), matrix, tables=[demo] if tables else []))
-    assert shown.plot is None
-    assert "allenai/reward-bench" in told(shown)[1]
-
-
-def test_own_pairs_alone_have_no_length_bias(demo: PairTable) -> None:
-    order = order_of(demo)
-    mine = matrix_of({"mine": [1.0] * len(demo)}, [order.names[code] for code in order.codes])
-    shown = drawn_of(scene_of(ModelsState(chart="length"), mine, tables=[demo]))
-    assert shown.plot is None and "not loaded" in told(shown)[1]
+    mine = matrix_of({"mine": [1.0] * len(demo)}, demo.subset_of_row.tolist())
+    for outcomes, tables in ((matrix, []), (matrix, [demo]), (mine, [demo])):
+        shown = drawn_of(scene_of(ModelsState(chart="length"), outcomes, tables=tables))
+        assert shown.plot is None
+        assert told(shown)[1].startswith("Lengths need the texts of the pairs. Open ")
 
 
 @pytest.mark.parametrize("benchmark", ["v2", "prior"])
@@ -237,7 +226,7 @@ def test_length_bias_is_of_the_first_benchmark(benchmark: Any) -> None:
     results = results_of({"a": {"Focus": 0.5, "shp": 0.5}}, benchmark)
     board = build_board(results, benchmark)
     shown = drawn_of(Ranked(ModelsState(chart="length"), BoardView(board), board.table, list))
-    assert shown.plot is None and "RewardBench only" in told(shown)[1]
+    assert shown.plot is None and "needs RewardBench's pairs" in told(shown)[1]
 
 
 # Results of each pair.
@@ -248,9 +237,9 @@ def test_results_that_are_being_read_are_waited_for(chart: ChartName) -> None:
     board = build_board(read_snapshot(), "v1")
     shown = drawn_of(scene_of(ModelsState(chart=chart), None, board, is_read=False))
     assert shown.plot is None
-    assert "are being read" in told(shown)[1]
+    assert "Reading per-pair results" in told(shown)[1]
     shown = drawn_of(scene_of(ModelsState(chart=chart), None, board))
-    assert "no per-pair results" in told(shown)[1]
+    assert "which these models lack" in told(shown)[1]
 
 
 @pytest.mark.parametrize("chart", ["length", "agreement"])
@@ -260,7 +249,7 @@ def test_models_without_results_of_each_pair_are_counted(
     board = build_board(results_of({"x": 0.5, "y": 0.25}), "v1", outcomes=matrix)
     shown = drawn_of(scene_of(ModelsState(chart=chart), matrix, board, [whole]))
     assert set(models_of(shown)) == set(matrix.models)
-    assert any(each.startswith("2 models are not drawn") for each in told(shown))
+    assert any(each.startswith("2 models hidden") for each in told(shown))
 
 
 def test_one_model_agrees_with_nobody(matrix: OutcomeMatrix) -> None:
@@ -280,7 +269,7 @@ def test_so_many_models_are_drawn_and_no_more() -> None:
         scene = scene_of(state, many)
         shown = drawn_of(scene)
         assert sorted(models_of(shown)) == sorted(scene.rows.index[:most])
-        assert f"Only the first {most} models are drawn." in told(shown)
+        assert f"Only the first {most} models are shown." in told(shown)
 
 
 # The other charts.
@@ -294,28 +283,11 @@ def test_difficulty_and_size_need_no_results_of_each_pair() -> None:
         assert figure_of(drawn_of(scene))["data"]
 
 
-def test_difficulty_is_told_in_numbers_too(matrix: OutcomeMatrix) -> None:
-    board = build_board(results_of({"a": 0.25, "b": 0.75}), "v1")
-    rows = body_rows(drawn_of(scene_of(ModelsState(chart="difficulty"), None, board)).table)
-    assert len(rows) == 23
-    assert rows[0] == [
-        "alpacaeval-easy",
-        "Chat",
-        "2",
-        "50.0",
-        "25.0",
-        "37.5",
-        "50.0",
-        "62.5",
-        "75.0",
-    ]
-
-
 def test_models_without_a_size_are_counted() -> None:
     board = build_board(results_of({"org/a-7B": 0.5, "org/b": 0.25, "org/c-0b": 0.5}), "v1")
     shown = drawn_of(scene_of(ModelsState(chart="size"), None, board))
     assert models_of(shown) == ["org/a-7B"]
-    assert any(each.startswith("2 models are not drawn") for each in told(shown))
+    assert any(each.startswith("2 models hidden") for each in told(shown))
     figure = figure_of(shown)
     assert figure["layout"]["xaxis"]["type"] == "log"
     assert figure["data"][0]["error_y"]["array"][0] > 0
@@ -338,9 +310,8 @@ def test_two_columns_are_chosen_by_a_form_that_keeps_the_rest(matrix: OutcomeMat
 
 
 def test_sizes_have_no_diagonal_and_a_logarithmic_axis(matrix: OutcomeMatrix) -> None:
-    layout = figure_of(drawn_of(scene_of(ModelsState(chart="tradeoff", y="size"), matrix)))[
-        "layout"
-    ]
+    shown = drawn_of(scene_of(ModelsState(chart="tradeoff", y="size"), matrix))
+    layout = figure_of(shown)["layout"]
     assert layout["yaxis"]["type"] == "log" and layout["xaxis"]["type"] == "linear"
     assert not layout.get("shapes")
 
@@ -351,19 +322,19 @@ def test_sizes_have_no_diagonal_and_a_logarithmic_axis(matrix: OutcomeMatrix) ->
 def test_what_goes_by_length_alone_stands_below_the_board(
     matrix: OutcomeMatrix, whole: PairTable
 ) -> None:
-    known = scene_of(ModelsState(), matrix, tables=[whole])
-    rows = dict(
-        re.findall(
-            r'scope="row">(The \w+ response wins)</th>(.*?)</tr>', board_html(known), re.DOTALL
-        )
-    )
+    known = scene_of(ModelsState(open="org/m0-1B"), matrix, tables=[whole])
+    html = board_html(scene_of(ModelsState(), matrix, tables=[whole]))
+    rows = re.findall(r'scope="row">The \w+ response wins</th>(.*?)</tr>', html, re.DOTALL)
+    marks = re.findall("; the longer response wins: (.*); the shorter response wins: (.*)\"><span",
+                       drawer_html(known))  # fmt: skip
     chars = whole.lengths("difference", "chars")
-    for words, wins in (("The longer", chars > 0), ("The shorter", chars < 0)):
-        cells = re.findall(r"([\d.]+)(?=<)", rows[f"{words} response wins"])
-        of_chat = [wins[whole.subset_of_row == name].mean() for name in V1.sections["Chat"]]
-        weights = [V1.sections["Chat"][name] for name in V1.sections["Chat"]]
-        assert float(cells[1]) == pytest.approx(
-            100 * np.average(of_chat, weights=weights), abs=0.05
-        )
+    of_both = zip(*marks, strict=True)
+    for row, of_subset, wins in zip(rows, of_both, (chars > 0, chars < 0), strict=True):
+        shares = {name: wins[whole.subset_of_row == name].mean() for name in SUBSETS}
+        assert [*of_subset] == [percent(shares[name]) for name in SUBSETS]
+        weights = V1.sections["Chat"]
+        of_chat = np.average([shares[name] for name in weights], weights=[*weights.values()])
+        assert re.findall(r"([\d.]+)(?=<)", row)[1] == f"{100 * of_chat:.1f}"
     assert "response wins" not in board_html(scene_of(ModelsState(), matrix))
-    assert "response wins" not in board_html(replace(known, state=ModelsState(table="prior")))
+    prior = build_board(NOTHING, "prior", outcomes=matrix)
+    assert "response wins" not in board_html(scene_of(ModelsState(), matrix, prior, [whole]))

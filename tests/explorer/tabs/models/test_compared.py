@@ -145,16 +145,21 @@ def test_margins_are_drawn_where_both_have_rewards() -> None:
     ]  # fmt: skip
     of_section = margin_points(scene(comparing("org/a", "org/b", section="Safety")))
     assert of_section is not None and of_section.rows.tolist() == [3, 4]
+    assert of_section.correlation == pytest.approx(1)
+    constant = margin_points(scene(comparing("org/a", HOSTILE, section="Chat")))
+    assert constant is not None and constant.correlation is None
     assert margin_points(scene(comparing("org/a", "half"))) is None
     assert margin_points(scene(comparing("org/a"))) is None
 
 
 def test_of_too_many_points_those_that_differ_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     assert MOST_POINTS == 3000
+    every = margin_points(scene(comparing("org/a", "org/b")))
     monkeypatch.setattr("explorer.tabs.models.compared.MOST_POINTS", 5)
     found = margin_points(scene(comparing("org/a", "org/b")))
     assert found is not None and (found.n, len(found.rows)) == (7, 5)
     assert {1, 2, 5, 6} < set(found.rows.tolist())
+    assert every is not None and found.correlation == every.correlation
 
 
 def test_likeness_by_hand() -> None:

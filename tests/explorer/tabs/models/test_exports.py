@@ -9,19 +9,14 @@ import pytest
 from explorer.core.files import METADATA, latex_cell, markdown_cell
 from explorer.results.board import Board, build_board
 from explorer.results.published import Results, read_snapshot
-from explorer.tabs.models.exports import (
-    BOARD_FORMATS,
-    BoardFormat,
-    board_file_name,
-    export_board,
-)
+from explorer.tabs.models.exports import BOARD_FORMATS, BoardFormat, board_file_name, export_board
 from explorer.tabs.models.ranked import visible_rows
 from explorer.tabs.models.state import ModelsState
 from scoring.benchmark import SUBSETS
 from scoring.errors import KnownError
 from scoring.interval import wilson
 from scoring.results.accuracies import Aggregate
-from tests.explorer.board_data import SOURCE, results_of, rows_in
+from tests.explorer.board_data import FOUR, NOTHING, SOURCE, matrix_of, results_of, rows_in
 
 HOSTILE = ["=1+1", "a|b", "<script>", "x_y & 50%", "a\n| b", "日本/語", "\\end{tabular}", 'a,"b"']
 
@@ -147,9 +142,23 @@ def test_latex_that_is_wide_fits_on_a_page(tmp_path: Path) -> None:
 def test_hidden_columns_and_filtered_rows_are_left_out(tmp_path: Path) -> None:
     state = ModelsState(table="subsets", hidden=("type", "score", "hep-go"), search="a")
     rows = cells_of(written(board_of(*HOSTILE), "csv", tmp_path, state))
-    assert not {"model_type", "score", "score_low", "hep-go"} & set(rows[0])
+    assert not {"model_type", "score", "score_low", "hep-go", "licence", "organisation"} & set(
+        rows[0]
+    )
     assert "hep-js" in rows[0]
     assert all("a" in row["model"] for row in rows)
+
+
+def test_columns_that_are_asked_for_are_written_too(tmp_path: Path) -> None:
+    state = ModelsState(added=("organisation", "licence"))
+    row, _ = cells_of(written(board_of("=1/gemma"), "csv", tmp_path, state))
+    assert (row["organisation"], row["licence"]) == ("'=1", "Gemma Terms of Use")
+
+
+def test_failures_are_a_count(tmp_path: Path) -> None:
+    board = build_board(NOTHING, "v1", outcomes=matrix_of({"a": [1, 0, 0, 0.5]}, FOUR))
+    _, _, heads, _, row = written(board, "md", tmp_path).read_text("utf-8").splitlines()
+    assert ("Failures", "3") in zip(heads.split(" | "), row.split(" | "), strict=True)
 
 
 @pytest.mark.parametrize("form", BOARD_FORMATS)

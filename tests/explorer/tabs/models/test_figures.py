@@ -105,12 +105,7 @@ def test_intervals_are_bars_where_they_are_known() -> None:
 
 @pytest.mark.parametrize(
     ("places", "ends"),
-    [
-        ([(10, 30), (90, 70)], (30, 70)),
-        ([(0, 20), (10, 80)], None),
-        ([(50, 50)], None),
-        ([], None),
-    ],
+    [([(10, 30), (90, 70)], (30, 70)), ([(0, 20), (10, 80)], None), ([(50, 50)], None), ([], None)],
 )
 def test_the_diagonal_goes_as_far_as_both_axes_have_points(
     places: list[tuple[float, float]], ends: tuple[float, float] | None
@@ -168,9 +163,10 @@ def test_colours_have_ends_where_no_two_models_can_be_compared() -> None:
 def test_rows_are_named_in_short_while_there_is_room() -> None:
     names = ("org/model", "one/same", "other/same", "org/" + "m" * 20 + "-8B-v0.2", "path/")
     layout = parsed(alike_figure(alike_of(*names)))["layout"]
-    short = [each["text"] for each in layout["annotations"]]
-    assert short == ["model", "one/same", "other/same", "mmmmmmmm…mmmmm-8B-v0.2", "path"]
-    assert [each["y"] for each in layout["annotations"]] == [0, 1, 2, 3, 4]
+    short = [*enumerate(["model", "one/same", "other/same", "mmmmmmmm…mmmmm-8B-v0.2", "path"])]
+    for axis, across in (("y", "x"), ("x", "y")):
+        named = [each for each in layout["annotations"] if each[f"{across}ref"] == "paper"]
+        assert [(each[axis], each["text"]) for each in named] == short
     many = parsed(alike_figure(alike_of(*map(str, range(100)))))["layout"]
     assert "annotations" not in many or not many["annotations"]
     assert 500 < many["height"] < 900

@@ -29,10 +29,7 @@ def server(published: Path, home: Path, uploads: Path) -> Iterator[Visitor]:
     settings = Settings(home, pairs="demo", results=str(published), offline=True, public=True)
     stores = open_stores(settings)
     page, routes = build_page(stores)
-    page.launch(
-        **launched(settings, routes),
-        quiet=True,
-    )
+    page.launch(**launched(settings, routes), quiet=True)
     yield Visitor(page)
     page.close()
 

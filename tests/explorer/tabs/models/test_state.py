@@ -23,6 +23,7 @@ from explorer.tabs.models.state import (
     MOST_MEMBERS,
     MOST_PINS,
     NUMBER_COLUMNS,
+    OPTIONAL,
     ModelsState,
     rule_of,
     type_of,
@@ -48,6 +49,7 @@ VALUES: dict[str, tuple[Any, ...]] = {
     "missing": ("loss",),
     "sort": ("Chat Hard", "-score", "-hep-go", "model", "Focus"),
     "hidden": (("size", "math-prm"), HIDEABLE),
+    "added": (("licence",), OPTIONAL),
     "pins": (HOSTILE, ("a,b", "100%", "a&b=c", "#", "+ ")),
     "open": (*HOSTILE, " a "),
     "ticked": HOSTILE[:3],
@@ -108,14 +110,14 @@ def test_an_address_is_written_so_that_a_person_can_read_it_without_defaults() -
     assert DEFAULT.href() == "?tab=models"
     state = ModelsState(
         "scatter", "llama,8b", False, "v1", "subsets", ("DPO",), True, "paper", "half", "loss",
-        "-hep-go", ("size", "math-prm"), ("org/b",), "org/d", "org/e", 2, "tradeoff", "Chat Hard",
-        "size", "org/a", "org/b", ("org/c",), "Chat", ("org/f",), "worst", "0a",
+        "-hep-go", ("size", "math-prm"), ("licence",), ("org/b",), "org/d", "org/e", 2, "tradeoff",
+        "Chat Hard", "size", "org/a", "org/b", ("org/c",), "Chat", ("org/f",), "worst", "0a",
     )  # fmt: skip
     assert state.href() == (
         "?tab=models&panel=scatter&table=subsets&models=llama%2C8b&type=DPO&prior=1&rule=paper"
-        "&ties=half&missing=loss&by=-hep-go&hide=size&hide=math-prm&pin=org/b&model=org/d"
-        "&chosen=org/e&digits=2&without-own=1&plot=tradeoff&x=Chat+Hard&y=size&a=org/a&b=org/b"
-        "&with=org/c&section=Chat&member=org/f&way=worst&results=0a"
+        "&ties=half&missing=loss&by=-hep-go&hide=size&hide=math-prm&show=licence&pin=org/b"
+        "&model=org/d&chosen=org/e&digits=2&without-own=1&plot=tradeoff&x=Chat+Hard&y=size&a=org/a"
+        "&b=org/b&with=org/c&section=Chat&member=org/f&way=worst&results=0a"
     )
 
 
@@ -227,7 +229,8 @@ def test_presses_lead_to_the_states_that_they_say() -> None:
         return state
 
     state = ModelsState(search="a", digits=2, pins=("p",), hidden=("size",), sort="Chat")
-    assert leads(DEFAULT.sorted_by("model")).sort == "model"
+    for column in ("model", "organisation", "licence", "type", "failures"):
+        assert leads(DEFAULT.sorted_by(column)).sort == column
     assert leads(ModelsState(sort="model").sorted_by("model")).sort == "-model"
     assert leads(DEFAULT.sorted_by("Chat")).sort == "-Chat"
     assert leads(ModelsState(sort="-Chat").sorted_by("Chat")).sort == "Chat"
@@ -312,11 +315,7 @@ def test_types_are_kinds_and_own_runs_have_none(board: Board) -> None:
 def test_pins_stay_on_top_whatever_is_filtered(board: Board) -> None:
     pins = ("part", "gone", "x/(y)")
     assert names(board, pins=pins, search="gemma") == ["part", "x/(y)", "org/Gemma-2B"]
-    assert names(board, pins=pins, sort="score")[:3] == [
-        "part",
-        "x/(y)",
-        "mine",
-    ]
+    assert names(board, pins=pins, sort="score")[:3] == ["part", "x/(y)", "mine"]
 
 
 def test_a_column_sorts_in_both_directions_and_what_is_unknown_comes_last(board: Board) -> None:
@@ -329,17 +328,20 @@ def test_a_column_sorts_in_both_directions_and_what_is_unknown_comes_last(board:
         "a, b", "mine", "org/Gemma-2B", "org/llama-8b", "part", "x/(y)",
     ]  # fmt: skip
     assert names(board, sort="type")[:2] == ["org/llama-8b", "part"]
+    assert names(board, sort="-organisation") == ["x/(y)", *ALL[:1], *ALL[3:4], "a, b", *ALL[4:]]
+    assert names(board, sort="failures") == ["mine", *ALL[:-1]]
     assert names(board, sort="Focus") == ALL  # which this board has not
 
 
 def test_the_tables_have_their_columns(board: Board) -> None:
-    facts = ("model", "type", "size", "score")
-    assert columns_of(board, ModelsState()) == (*facts, *SECTIONS)
-    assert columns_of(board, ModelsState(table="subsets")) == (*facts, *SUBSETS)
-    hidden = ("size", "Safety")
-    assert visible_columns(board, ModelsState(hidden=hidden)) == (
-        "model", "type", "score", "Chat", "Chat Hard", "Reasoning",
-    )  # fmt: skip
+    facts = ("model", "organisation", "licence", "type", "size", "score")
+    assert columns_of(board, ModelsState()) == (*facts, *SECTIONS, "failures")
+    assert columns_of(board, ModelsState(table="subsets")) == (*facts, *SUBSETS, "failures")
+    state = ModelsState.parse("?hide=size&hide=Safety&hide=failures")[0]
+    shown = visible_columns(board, state)
+    assert shown == ("model", "type", "score", "Chat", "Chat Hard", "Reasoning")
+    state = ModelsState.parse(state.href() + "&show=organisation")[0]
+    assert visible_columns(board, state) == ("model", "organisation", *shown[1:])
     prior = ModelsState(table="prior")
     snapshot = build_board(read_snapshot(), rule_of(prior))
     assert columns_of(snapshot, prior) == (*facts, *PRIOR_PAIRS)

@@ -325,4 +325,4 @@ def test_a_search_that_cannot_be_used_lists_all_models_beside_another(
 
 def test_before_anything_was_read_it_says_what_to_do(tmp_path: Path) -> None:
     found = written(open_models(tmp_path), "?tab=models&panel=compare")
-    assert "No per-pair results" in found["bar"] and found["table"] == ""
+    assert "No per-pair results" in found["table"] and "tab=score" in found["table"]

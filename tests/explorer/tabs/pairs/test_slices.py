@@ -213,8 +213,7 @@ def without_weakness(
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("rivals", "are_real"),
-    [(LEAST_RIVALS, True), (65, True), (20, False), (132, False)],
+    ("rivals", "are_real"), [(LEAST_RIVALS, True), (65, True), (20, False), (132, False)]
 )
 def test_on_the_real_pairs_a_model_without_a_weakness_has_none_in_95_of_100_cases(
     real: PairTable, shared_data: Path, rivals: int, are_real: bool

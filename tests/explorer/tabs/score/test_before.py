@@ -149,10 +149,7 @@ def test_runs_that_tell_the_speed_are_counted() -> None:
     [
         (None, ""),
         (250.0, "Allowance 4 min 10 s of scoring left this hour, loading included "),
-        (
-            1.0,
-            "this hour, loading included: the run will stop then, and can be resumed when",
-        ),
+        (1.0, "this hour, loading included: the run will stop then, and can be resumed when"),
     ],
 )
 def test_what_is_left_to_a_visitor_is_told(left: float | None, said: str) -> None:

@@ -14,11 +14,7 @@ from explorer.results.field import Field
 from explorer.results.own import find_published, own_names
 from explorer.stats.matrix import order_of, outcome_matrix
 from explorer.tabs.models.state import ModelsState
-from explorer.tabs.score.published_check import (
-    changed_query,
-    check_pairs,
-    check_run,
-)
+from explorer.tabs.score.published_check import changed_query, check_pairs, check_run
 from scoring.benchmark import COUNTS, SECTIONS, SUBSETS
 from scoring.record import Run, new_folder
 from scoring.results.reproduction import (
@@ -29,13 +25,7 @@ from scoring.results.reproduction import (
     settings_of,
 )
 from scoring.spec import Plan, RunFacts, ScoredPack, ScoredPair
-from tests.explorer.board_data import (
-    filtered_texts,
-    matrix_of,
-    real_results,
-    results_of,
-    with_runs,
-)
+from tests.explorer.board_data import filtered_texts, matrix_of, real_results, results_of, with_runs
 from tests.explorer.tables import benchmark_table
 
 MODEL = "sfairXC/FsfairX-LLaMA3-RM-v0.1"

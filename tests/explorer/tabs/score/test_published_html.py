@@ -9,11 +9,7 @@ import pytest
 from explorer.reader.state import PairsState
 from explorer.results.field import Field
 from explorer.results.own import Match
-from explorer.tabs.score.published_check import (
-    RunCheck,
-    check_pairs,
-    published_html,
-)
+from explorer.tabs.score.published_check import RunCheck, check_pairs, published_html
 from scoring.benchmark import COUNTS, SECTIONS
 from scoring.record import Run, new_folder
 from scoring.results.reproduction import NOT_KNOWN, BoardSettings, check_sections
@@ -78,11 +74,7 @@ def test_both_numbers_their_difference_and_what_changed_are_shown(tmp_path: Path
     [
         ([1, 1, 1, 0, 1], NOT_KNOWN, "No pair changed"),
         ([0, 1, 1, 0, 1], NOT_KNOWN, "at most 1 point"),
-        (
-            [0, 0, 0, 1, 0],
-            NOT_KNOWN,
-            "is unknown: chat template, batch size, 8-bit weights.",
-        ),
+        ([0, 0, 0, 1, 0], NOT_KNOWN, "is unknown: chat template, batch size, 8-bit weights."),
         (
             [0, 0, 0, 1, 0],
             BoardSettings("", 512, "float32", "", quantized=False, batch=1),
