@@ -20,24 +20,15 @@ def guarded(callback: Callback) -> Callback:
 
     Outputs keep what they show when a callback raises, so bad input loses nothing.
     """
-    wrapper: Callable[..., Any]
-    if inspect.isgeneratorfunction(callback):
+    if not inspect.isgeneratorfunction(callback):
+        return show_errors()(callback)
 
-        @functools.wraps(callback)
-        def stream(*args: Any, **kwargs: Any) -> Iterator[Any]:
-            with show_errors():
-                yield from callback(*args, **kwargs)
+    @functools.wraps(callback)
+    def stream(*args: Any, **kwargs: Any) -> Iterator[Any]:
+        with show_errors():
+            yield from callback(*args, **kwargs)
 
-        wrapper = stream
-    else:
-
-        @functools.wraps(callback)
-        def call(*args: Any, **kwargs: Any) -> Any:
-            with show_errors():
-                return callback(*args, **kwargs)
-
-        wrapper = call
-    return wrapper  # type: ignore[return-value]
+    return stream  # type: ignore[return-value]
 
 
 @contextmanager

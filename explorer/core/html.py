@@ -231,10 +231,8 @@ def step_html(step: Step, what: str = "") -> str:
     if what:
         words = f"{what} {done:,} / {total:,}"
     elif step.doing == "fetching":
-        words = (
-            f"Fetching: {done / MEGABYTE:,.1f} of "
-            f"{'?' if total is None else f'{total / MEGABYTE:,.1f}'} MB"
-        )
+        of = "?" if total is None else f"{total / MEGABYTE:,.1f}"
+        words = f"Fetching: {done / MEGABYTE:,.1f} of {of} MB"
     elif step.doing == "reading":
         rows = "Reading: " if total is None else f"{done:,} of "
         words = rows + counted(done if total is None else total, "row", "rows")

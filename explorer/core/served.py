@@ -15,6 +15,7 @@ from typing import Any
 from urllib.parse import parse_qs
 
 from anyio import to_thread
+from fastapi.exceptions import RequestValidationError
 from gradio.route_utils import FnIndexInferError
 from gradio.utils import get_upload_folder
 from starlette.datastructures import Headers
@@ -35,6 +36,9 @@ MOST_POSTED_BYTES = 800_000
 """Of a request of a public server that is neither an upload nor a form for a file: a typed pair has
 three texts, whose characters programs write in up to twelve bytes. Elsewhere texts are longer, and
 it is `MOST_FORM_BYTES`."""
+BYTES_OF_VALUE = 80
+"""Of a request, for each value in it: many small ones take a hundred times their size in memory."""
+_SESSION = "explorer.session"
 MOST_FORM_BYTES = 4_000_000
 """Of a form for a file: a browser sends all its notes along for a report."""
 _LARGEST_UPLOADS = 20
@@ -57,7 +61,10 @@ MOST_SESSIONS = 300
 _END_OF_STREAM = b'"msg":"close_stream"'
 _ANSWERED = b'"msg":"process_completed"'
 _EVENT = re.compile(rb'"event_id":"([0-9a-f]{32})"')
-_GIVEN_BY_NAME = ("/gradio_api/call/v2/", "/gradio_api/component_server")
+_GIVEN_BY_NAME = (
+    "/gradio_api/call/v2/", "/gradio_api/component_server", "/gradio_api/queue/join",
+    "/gradio_api/run/", "/gradio_api/api/",
+)  # fmt: skip
 """Routes that look up what is posted without looking whether it is there."""
 _FIRST_SCRIPTS = ("storage.js", "idiomorph/idiomorph.min.js", "go.js")
 """Run before anything is drawn."""
@@ -84,13 +91,8 @@ def _not_taken(_: Request, error: Exception) -> Response:
         return Response()  # to nobody
     if not disk_is_full(error):
         raise error
-    return PlainTextResponse(
-        (
-            "The disk of this server is full: the file was not accepted. Try again later, or "
-            "with a smaller one."
-        ),
-        status_code=507,
-    )
+    words = "The disk of this server is full: the file was not accepted. Try again later."
+    return PlainTextResponse(words, status_code=507)
 
 
 def _no_endpoint(request: Request, error: Exception) -> Response:
@@ -100,13 +102,21 @@ def _no_endpoint(request: Request, error: Exception) -> Response:
     raise error
 
 
+def _not_understood(_: Request, __: Exception) -> Response:
+    """Repeats nothing of what was posted: not all of it can be written as JSON."""
+    return PlainTextResponse("This request is not understood.", status_code=422)
+
+
 class Bounded:
     """Refuses bodies that are too large, are no JSON, or name files elsewhere, before Gradio reads
-    them: it fetches whatever the address of a posted file leads to.
+    them: it fetches whatever the address of a posted file leads to, and keeps what a page sent.
+
+    The session that a body names is left in the scope, as `_SESSION`.
     """
 
     def __init__(self, app: ASGIApp, posted_bytes: int, uploads_bytes: int | None) -> None:
-        """posted_bytes: of a request that is no upload and no form.
+        """posted_bytes: of a request that is no upload and no form; it may have a value each
+            `BYTES_OF_VALUE`.
 
         uploads_bytes: of all uploads that lie on the disk; None means no limit.
         """
@@ -119,7 +129,7 @@ class Bounded:
         """Answer, or refuse."""
         if scope["type"] != "http" or scope["method"] != "POST":
             await self._app(scope, receive, send)
-        elif _is_upload(scope):
+        elif scope["path"] == "/gradio_api/upload":
             self._uploading += 1
             try:
                 await self._app(scope, self._watched(receive), send)
@@ -156,7 +166,9 @@ class Bounded:
                 return
             body += message.get("body", b"")
             is_more = message.get("more_body", False)
-        status, why = 400, "" if is_form else _wrong(bytes(body))
+        most_values = self._posted_bytes // BYTES_OF_VALUE
+        session, why = ("", "") if is_form or is_more else _checked(bytes(body), most_values)
+        status, scope[_SESSION] = 400, session
         if is_more or len(body) > most:
             kilobytes = f"{most // 1000:,} KB, not counting files"
             status, why = 413, f"This request is too large: the limit is {kilobytes}."
@@ -171,27 +183,29 @@ class Bounded:
         await self._app(scope, replayed, send)
 
 
-def _is_upload(scope: Scope) -> bool:
-    return bool(scope["path"] == "/gradio_api/upload")
-
-
-def _wrong(body: bytes) -> str:
-    """What is wrong with a posted body; "" where nothing is, or where it is another's to say."""
+def _checked(body: bytes, most_values: int) -> tuple[str, str]:
+    """The session that a posted body names, and what is wrong as far as it is said here."""
     if body.startswith(b"--"):  # a form
-        return ""
+        return "", ""
+    outside = b"".join(body.replace(b"\\\\", b"").replace(b'\\"', b"").split(b'"')[::2])
+    if sum(map(outside.count, (b",", b"[", b"{"))) > most_values:
+        return "", f"This request has too many values: the limit is {most_values:,}."
     try:
         parts = [json.loads(body)] if body else []
     except (ValueError, RecursionError):
-        return "This request is not JSON in UTF-8."
+        return "", "This request is not JSON in UTF-8."
+    [session] = [part.get("session_hash") for part in parts if isinstance(part, dict)] or [""]
+    return session[:200] if isinstance(session, str) else "", _file_elsewhere(parts)
+
+
+def _file_elsewhere(parts: list[Any]) -> str:
+    """Why a file that is posted as an address is refused; "" where there is none."""
     while parts:
         part = parts.pop()
         parts += part.values() if isinstance(part, dict) else part if isinstance(part, list) else ()
         path = part.get("path") if isinstance(part, dict) else None
-        if isinstance(path, str) and path.lower().startswith(("http:", "https:")):
-            return (
-                "Upload a file from your own machine: this server does not fetch files from an "
-                "address."
-            )
+        if isinstance(path, str) and path.strip().lower().startswith(("http:", "https:")):
+            return "Upload a file from your own machine: this server fetches none from an address."
     return ""
 
 
@@ -226,7 +240,7 @@ class FairShare:
         self._app = app
         self._proxies = proxies
         self._unread: dict[bytes, tuple[str, str, float]] = {}  # event -> address, session, when
-        self._uploading = Counter[str]()
+        self._asking = Counter[str]()  # address -> posts under way
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer, or refuse."""
@@ -245,33 +259,22 @@ class FairShare:
         soonest = time.monotonic() - UNREAD_SECONDS
         self._unread = {name: each for name, each in self._unread.items() if each[2] > soonest}
         n_unread = sum(of == address for of, *_ in self._unread.values())
-        if address and max(n_unread, self._uploading[address]) >= MOST_OF_ADDRESS:
+        if address and n_unread + self._asking[address] >= MOST_OF_ADDRESS:
             why = "Too many requests from your address are still being answered. Try again soon."
             await PlainTextResponse(why, status_code=503)(scope, receive, send)
             return
 
-        session: object = ""
-
-        async def heard() -> Message:
-            nonlocal session
-            message = await receive()
-            if not _is_upload(scope):
-                with suppress(ValueError, AttributeError):  # no JSON, or no object
-                    session = json.loads(message.get("body", "")).get("session_hash")
-            return message
-
         async def noted(message: Message) -> None:
             for event in _EVENT.findall(message.get("body", b"")):
-                of = session[:200] if isinstance(session, str) else ""
-                self._unread[event] = address, of, time.monotonic()
+                self._unread[event] = address, scope.get(_SESSION, ""), time.monotonic()
             await send(message)
 
-        self._uploading[address] += _is_upload(scope)
+        self._asking[address] += 1
         try:
-            await self._app(scope, heard, noted)
+            await self._app(scope, receive, noted)
         finally:
-            self._uploading[address] -= _is_upload(scope)
-            self._uploading += Counter()  # without those that send nothing
+            self._asking[address] -= 1
+            self._asking += Counter()  # without those that ask nothing
 
     async def _read(self, scope: Scope, receive: Receive, send: Send) -> None:
         is_over = False
@@ -296,13 +299,12 @@ class FairShare:
             asked = parse_qs(scope["query_string"].decode(errors="replace"))
             [session] = asked.get("session_hash", [""])[:1]
             name, address = scope["path"].rpartition("/")[2].encode(), self._address(scope)
-            self._forget(
-                *(
-                    event
-                    for event, (of, its_session, _when) in self._unread.items()
-                    if of == address and (event == name or its_session == session[:200] != "")
-                )
-            )
+            mine = [
+                event
+                for event, (of, its_session, _when) in self._unread.items()
+                if of == address and (event == name or its_session == session[:200] != "")
+            ]
+            self._forget(*mine)
 
     def _address(self, scope: Scope) -> str:
         peer, forwarded = scope.get("client"), Headers(scope=scope).get("x-forwarded-for")
@@ -362,18 +364,19 @@ def launched(settings: Settings, routes: Sequence[Route] = ()) -> dict[str, Any]
                 OSError: _not_taken,
                 ClientDisconnect: _not_taken,
                 FnIndexInferError: _no_endpoint,
+                RequestValidationError: _not_understood,
                 KeyError: _no_endpoint,
                 TypeError: _no_endpoint,
             },
             "middleware": [
                 Middleware(OwnSite, settings.hosts, any_name=settings.any_name),
                 Middleware(OnePage),
+                Middleware(FairShare, proxies=settings.proxies),
                 Middleware(
                     Bounded,
                     MOST_POSTED_BYTES if settings.public else MOST_FORM_BYTES,
                     _LARGEST_UPLOADS * most if most else None,
                 ),
-                Middleware(FairShare, proxies=settings.proxies),
             ],
         },
     }

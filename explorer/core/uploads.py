@@ -2,8 +2,9 @@
 
 import json
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from gradio.utils import get_upload_folder
 
@@ -34,11 +35,20 @@ def uploaded_files(sent: str) -> list[Path]:
 
 
 @contextmanager
-def deleted_after(files: Sequence[Path]) -> Iterator[None]:
-    """Delete files once they were read, however that ended."""
-    try:
-        yield
-    finally:
-        for file in files:
-            with suppress(OSError):
-                file.unlink()
+def moved(files: Sequence[Path]) -> Iterator[list[Path]]:
+    """Uploaded files in a folder of their own, which is deleted once they were read.
+
+    Equal files of two visitors have the same path, which the first one to read them takes.
+
+    Raises:
+        KnownError: another visitor's equal file was read first.
+    """
+    with TemporaryDirectory(dir=get_upload_folder()) as folder:
+        places = {file: Path(folder, str(at), file.name) for at, file in enumerate(files)}
+        try:
+            for file, place in places.items():
+                place.parent.mkdir()
+                file.rename(place)
+        except FileNotFoundError:
+            raise KnownError("The uploaded file is gone. Choose it again.") from None
+        yield [*places.values()]

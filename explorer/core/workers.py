@@ -458,6 +458,12 @@ def _answer(pipe: Connection, task: Task, given: tuple[Any, ...], limit: Limit) 
     except Exception:
         logger.exception("a task failed (%s)", limit.doing)
         say("broke")
+    except BaseException as error:
+        if type(error).__name__ != "PanicException":  # of a compiled library, and no Exception
+            raise
+        another = ANOTHER[limit.way_out]
+        why = str(error).partition("\n")[0][:200]
+        say("refused", f"{limit.doing} failed: {why}. Choose {another}.")
 
 
 @contextmanager

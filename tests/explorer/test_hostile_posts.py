@@ -76,11 +76,22 @@ def test_a_body_that_is_too_large_is_refused_unread(
     assert still_served(visitor)
 
 
-@pytest.mark.parametrize("body", [b'{"data": ["\xff"]}', b"[" * 90_000, b"data=1"])
-def test_a_body_that_is_no_json_is_refused(body: bytes, visitor: Visitor) -> None:
+@pytest.mark.parametrize(
+    ("body", "words"),
+    [
+        (b'{"data": ["\xff"]}', "not JSON"),
+        (b"[" * 9_000, "not JSON"),
+        (b"data=1", "not JSON"),
+        (b"[" * 90_000, "too many values: the limit is 10,000"),
+        (b'{"data": ["\\"", "\\\\", ' + b"[]," * 9_990 + b"1]}", "too many values"),
+    ],
+)
+def test_a_body_that_is_no_json_or_too_much_is_refused(
+    body: bytes, words: str, visitor: Visitor
+) -> None:
     for path in ("queue/join", "call/models", "component_server"):
         status, told = sent(visitor, path, body)
-        assert status == 400 and "not JSON" in told
+        assert status == 400 and words in told
     assert still_served(visitor)
 
 
@@ -97,6 +108,10 @@ def test_no_way_round_the_bounds_leads_through_another_route(path: str, visitor:
         ("call/v2/leaderboard", b'{"bogus": 1}'),
         ("call/v2/nope", b"{}"),
         ("component_server", b'{"component_id": 99999, "fn_name": "a", "session_hash": "a"}'),
+        ("queue/join", b'{"data": [], "fn_index": -1, "session_hash": "a"}'),
+        ("queue/join", b'{"data": [], "fn_index": 1e400}'),
+        ("cancel", b'{"data": [NaN]}'),
+        ("reset", b'"\\ud800"'),
     ],
 )
 def test_what_is_not_there_is_refused_in_a_line(path: str, body: bytes, visitor: Visitor) -> None:
@@ -131,7 +146,7 @@ def test_no_file_is_fetched_from_an_address(
             asks = {"data": [file], "fn_index": endpoint(visitor, "pair"), "session_hash": "a"}
             for path in ("queue/join", "call/pair", "component_server"):
                 status, told = sent(visitor, path, json.dumps(asks).encode())
-                assert status == 400 and "does not fetch" in told
+                assert status == 400 and "fetches none from an address" in told
     assert asked == [] and still_served(visitor)
 
 

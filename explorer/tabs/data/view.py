@@ -11,7 +11,7 @@ from markupsafe import Markup
 from explorer.core.address_view import Regions, Sent, View
 from explorer.core.html import note, render, step_html
 from explorer.core.settings import ASSETS, Settings
-from explorer.core.uploads import deleted_after, uploaded_files
+from explorer.core.uploads import moved, uploaded_files
 from explorer.core.work import Job, Jobs
 from explorer.data.library import Library, offers
 from explorer.data.sources import DEMO_ID
@@ -68,8 +68,8 @@ class DataView:
         files = uploaded_files(sent.get("value", ""))
 
         def load(tell: Tell) -> PairTable:
-            with deleted_after(files):
-                return self.pairs.upload(files[0], files[0].name, tell)
+            with moved(files) as [file, *_]:
+                return self.pairs.upload(file, file.name, tell)
 
         return self._begun(query, visitor, load)
 

@@ -256,7 +256,7 @@ def bar_html(
     n_models, n_own = len(board.table), int(board.table["own"].sum())
     count = counted(n_models, "model", "models")
     count = count if len(now.rows) == n_models else f"{len(now.rows):,} of {count}"
-    count += f", {n_own:,} yours" if n_own else ""
+    count += f" ({n_own:,} yours)" if n_own else ""
     notes = [*notes]
     if now.seen.is_read and not len(board.table):
         notes.append(

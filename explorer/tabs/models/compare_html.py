@@ -123,6 +123,8 @@ def _table(now: Compared, *, tied: bool) -> str:
     found = first_duel(now)
     if not found.all_pairs.n:
         words = "These models have no results for the same pairs. Choose another model."
+        if now.state.b == MAJORITY:
+            words = "No other model has results on these pairs. Score them with another model."
         return note(words, "wrong")
     return render(
         "tabs/models/duel.html",
@@ -266,12 +268,13 @@ def _likeness(now: Compared) -> str:
             "No other model has results on these pairs. Score them with another model, or add "
             "result files."
         )
-    sought = set(now.searched([each["model"] for each in found]))
+    most, sought = found[0], set(now.searched([each["model"] for each in found]))
     found = [each for each in found if each["model"] in sought]
     return render(
         "tabs/models/alike.html",
         state=now.state,
         heads=("Model", "Correlation", "Same outcome", "A's lead (points)", "Pairs"),
+        most=most,
         models=found[:_MOST_LISTED],
         n_more=max(0, len(found) - _MOST_LISTED),
     )

@@ -14,7 +14,7 @@ from explorer.core.files import File, written_file
 from explorer.core.html import render
 from explorer.core.links import as_dropped, ignored
 from explorer.core.settings import Settings
-from explorer.core.uploads import deleted_after, uploaded_files
+from explorer.core.uploads import moved, uploaded_files
 from explorer.core.work import Jobs
 from explorer.data.library import upload_name
 from explorer.data.search import matching_names
@@ -107,8 +107,8 @@ class ModelsView:
         library = self.boards.library
 
         def read(tell: Tell) -> str:
-            with deleted_after(files):
-                results = library.upload(before, _by_name(files), tell, visitor.owner)
+            with moved(files) as places:
+                results = library.upload(before, _by_name(places), tell, visitor.owner)
             return results.id.rpartition(UPLOADED)[2]
 
         self.uploads.forget(visitor.owner)

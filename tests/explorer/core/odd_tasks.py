@@ -1,6 +1,7 @@
 """What workers are given in tests: good and bad things that a stranger's model may make of them."""
 
 import ctypes
+import json
 import os
 import pickle
 import subprocess
@@ -46,6 +47,17 @@ def asks_the_hub(_: Tell, url: str = "http://127.0.0.1:9") -> None:
         HfApi(endpoint=url).model_info("org/name", timeout=1)
     except Exception as error:
         raise KnownError(str(error)) from error
+
+
+def panics(_: Tell) -> None:
+    """In a compiled part, whose fault is no Exception."""
+    from tokenizers import Tokenizer
+
+    piece = {"SpecialToken": {"id": "[NOPE]", "type_id": 0}}
+    after = {"type": "TemplateProcessing", "single": [piece], "pair": [], "special_tokens": {}}
+    model = {"type": "WordLevel", "vocab": {"a": 0}, "unk_token": "a"}
+    written = {"version": "1.0", "model": model, "post_processor": after}
+    Tokenizer.from_str(json.dumps(written)).encode("a")
 
 
 def sleeps(_: Tell) -> None:

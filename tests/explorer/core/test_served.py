@@ -99,12 +99,42 @@ def test_a_crowd_of_visitors_and_slow_readers_hold_up_nobody() -> None:
     assert made_before_any_is_read == 3 * MOST_PAGES + 1
 
 
+def test_posts_that_are_under_way_count_as_an_address_share() -> None:
+    async def visits() -> tuple[int, list[int]]:
+        let, asked, refused = asyncio.Event(), list[int](), list[int]()
+
+        async def answered(*_: object) -> None:
+            asked.append(1)
+            await let.wait()
+
+        async def receive() -> Message:
+            return {"type": "http.disconnect"}
+
+        async def send(message: Message) -> None:
+            refused.extend([message["status"]] if "status" in message else [])
+
+        share = FairShare(answered, proxies=0)
+        scope: Scope = {"type": "http", "method": "POST", "path": "/gradio_api/call/start_run"}
+        scope.update(headers=[], client=("127.0.0.1", 50_000))
+        posts = [share({**scope}, receive, send) for _ in range(MOST_OF_ADDRESS + 2)]
+        crowd = asyncio.gather(*posts)
+        while len(asked) + len(refused) < len(posts):
+            await asyncio.sleep(0)
+        let.set()
+        await crowd
+        return len(asked), refused
+
+    n_asked, refused = asyncio.run(asyncio.wait_for(visits(), PATIENCE))
+    assert n_asked == MOST_OF_ADDRESS and refused == [503, 503]
+
+
 def test_who_leaves_before_an_answer_comes_is_served_again() -> None:
     async def answered(scope: Scope, receive: Receive, send: Send) -> None:
         await receive()
         await Response(f'{{"event_id":"{uuid4().hex}"}}')(scope, receive, send)
 
-    client = TestClient(FairShare(answered, proxies=0), client=("127.0.0.1", 50_000))
+    share = FairShare(Bounded(answered, 1000, None), proxies=0)
+    client = TestClient(share, client=("127.0.0.1", 50_000))
 
     def asks() -> int:
         body = '{"session_hash": "mine", "data": []}'

@@ -54,6 +54,13 @@ def test_a_worker_tells_gives_and_returns(worker: Worker) -> None:
     assert [each for each in told if each is not None] == [0, 1, 2]
 
 
+def test_a_fault_in_a_compiled_part_is_told_and_the_worker_goes_on(worker: Worker) -> None:
+    first = done_by(worker, odd_tasks.process)
+    with pytest.raises(KnownError, match=r"^Working failed: .*\. Choose another"):
+        done_by(worker, odd_tasks.panics)
+    assert done_by(worker, odd_tasks.process) == first
+
+
 def test_it_stays_from_task_to_task_and_is_another_process(worker: Worker) -> None:
     first = done_by(worker, odd_tasks.process)
     assert first == worker.pid == done_by(worker, odd_tasks.process) != os.getpid()

@@ -328,7 +328,7 @@ def test_notes_on_an_address_are_text_and_own_runs_are_counted() -> None:
     for own in ((), ("mine",)):
         board = build_board(NOTHING, "v1", outcomes=matrix, own=own)
         words += reading(bar_of(board)).of_class["count"]
-    assert words == ["2 models", "2 models, 1 yours"]
+    assert words == ["2 models", "2 models (1 yours)"]
 
 
 def test_that_there_are_no_results_of_a_benchmark_is_said() -> None:

@@ -155,7 +155,7 @@ def test_a_model_alone_stands_against_the_majority() -> None:
     assert seen.of_class["chip"] == ["majority vote"]
     assert "The majority vote wins a pair" in seen.words and MAJORITY not in seen.words
     assert "The majority vote wins" not in bar(comparing("elsewhere"), elsewhere()).words
-    assert "no results for the same pairs" in panel(comparing("elsewhere"), elsewhere()).words
+    assert "No other model has results" in panel(comparing("elsewhere"), elsewhere()).words
 
 
 # Margins, agreement, ensembles.
