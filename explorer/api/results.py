@@ -186,7 +186,7 @@ def failures_json(
     most, name = _limit(limit), _short("A model", model)
     field = _field_of(fields, name)
     masks = kind_masks(field, name)
-    fails = masks["losses"] | masks["ties"]
+    fails = masks["failures"]
     if subset is not None:
         fails &= field.table.subset_of_row == _subset(field, subset)
     if section is not None:

@@ -51,6 +51,7 @@ class Removable(NamedTuple):
 
 
 KINDS: Mapping[str, str] = {
+    "failures": "Failures",
     "losses": "Losses",
     "ties": "Ties",
     "missing": "Missing",

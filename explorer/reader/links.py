@@ -48,14 +48,14 @@ def named_tab(query_string: object) -> str:
 
 
 def failures_query(model: str, pairs: PairsState = _ALL) -> str:
-    """What the Pairs tab is asked for to show what a model loses.
+    """What the Pairs tab is asked for to show what a model does not win.
 
     pairs: which of them, and the open one.
 
     >>> failures_query("org/m")
-    'model=org/m'
+    'model=org/m&show=failures'
     """
-    return pairs.of(model).query_string
+    return replace(pairs.of(model), kind="failures").query_string
 
 
 def cell_query(model: str, against: str, cell: Cell, pairs: PairsState = _ALL) -> str:

@@ -251,12 +251,8 @@ def _possible(
     length = sum(len(cells[name]) for name in ("prompt", "chosen", "rejected"))
     length += sum(len(each["text"]) for each in _further_cells(cells))
     if (display.rendered or display.spaces) and length > LONGEST_MARKDOWN:
-        return replace(display, rendered=False, spaces=False), [
-            (
-                "These texts are too long to render or to show whitespace in: this is the source "
-                "text."
-            )
-        ]
+        words = "Too long to render, or to show whitespace: this is the source text."
+        return replace(display, rendered=False, spaces=False), [words]
     if display.rendered and card is not None and card.language is not None:
         return replace(display, rendered=False), [
             "The pairs of this subset are code, shown as written."
@@ -295,16 +291,8 @@ def marks_of(cells: Mapping[str, Any], diff: Diff, language: str) -> Marks:
             else "Too much differs to compare it all word by word: some lines are marked whole."
         )
         return _numbered(Marks(lines.spans, lines.rows, note=note))
-    notes = (
-        [
-            (
-                f"Together these responses have more than {counted(MOST_LINES, 'line', 'lines')}, "
-                "too many to align."
-            )
-        ]
-        if language
-        else []
-    )
+    n = counted(MOST_LINES, "line", "lines")
+    notes = [f"These responses have more than {n} together, too many to align."] if language else []
     spans = diff_spans(chosen, rejected, compared)
     if spans is None:
         return Marks(

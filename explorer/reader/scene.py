@@ -263,6 +263,8 @@ def _fitting(state: PairsState, pairs: ScenePairs) -> tuple[PairsState, tuple[st
         state = replace(state, sort="")
     if field is None and state.panel in OF_OUTCOMES:
         state = replace(state, panel="pairs")
+    if state.kind == "failures" and not (field and state.model and field.has_ties(state.model)):
+        state = replace(state, kind="losses")
     if not _has_margins(state, pairs):
         if state.model and state.kind in ("near", "confident"):
             state = replace(state, kind="losses")
@@ -380,6 +382,7 @@ def kind_masks(field: Field, model: str) -> dict[str, Mask]:
     chosen, rejected = field.matrix.chosen[place], field.matrix.rejected[place]
     of_code = {outcome: (codes == at) & held for at, outcome in enumerate(OUTCOMES)}
     return {
+        "failures": of_code["loss"] | of_code["tie"],
         "losses": of_code["loss"],
         "ties": of_code["tie"],
         "missing": of_code["missing"],

@@ -40,7 +40,7 @@ PairsPanel = Literal["pairs", "lengths", "slices", "rewards", "review", "export"
 PAIRS_PANELS: tuple[PairsPanel, ...] = get_args(PairsPanel)
 OF_OUTCOMES: tuple[PairsPanel, ...] = ("slices", "rewards")
 """Those that there are where outcomes are looked at."""
-OutcomeKind = Literal["losses", "ties", "missing", "near", "confident", "wins", "all"]
+OutcomeKind = Literal["failures", "losses", "ties", "missing", "near", "confident", "wins", "all"]
 OUTCOME_KINDS: tuple[OutcomeKind, ...] = get_args(OutcomeKind)
 """Of one model. "near": losses and ties that were close; "confident": losses that were clear."""
 FieldKind = Literal["hard", "telling", "negative", "every"]

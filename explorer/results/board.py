@@ -258,10 +258,10 @@ def build_board(
         row |= {"opens": bool(counts) and (benchmark == "v1" or model in opened)}
         lost = sum(each.losses + each.halves for each in counts.values()) if counts else None
         row |= {"failures": lost if row["opens"] else None, "score": found.score}
-        row |= {"marks": (), "organisation": None, "licence": None}
+        row |= {"marks": (), "licence": None}
+        row |= {"organisation": model.partition("/")[0] if "/" in model else None}
         if model not in own:
             row |= {"url": model_url(model), "marks": marks_of(model)}
-            row |= {"organisation": model.rpartition("/")[0] or None}
             row |= {"licence": base_licence(model)[1] or None}
         rows.append(row | _accuracies(found, known))
     mine = None

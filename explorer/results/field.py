@@ -241,6 +241,10 @@ class Field:
         """The rows that the model did not win, ties included and missing ones not."""
         return np.flatnonzero(self.known(model) & (self.outcomes(model) < 1)).astype(np.int64)
 
+    def has_ties(self, model: str) -> bool:
+        """Whether the model neither won nor lost a pair."""
+        return bool((self.codes(model) == _CODE["tie"]).any())
+
     def codes(self, model: str, rows: slice = slice(None)) -> NDArray[np.int8]:
         """What the model did on each pair, as places in `OUTCOMES`; of a judge's half, a tie."""
         place = self.place(model)

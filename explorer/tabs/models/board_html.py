@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from types import MappingProxyType
 from typing import Any
 
@@ -45,7 +46,7 @@ from scoring.errors import counted
 from scoring.interval import wilson
 from scoring.record import Run
 
-_MANY_COLUMNS = 12
+_MANY_COLUMNS = 10
 """From which on a board is scrolled sideways, and its scores are drawn in little room."""
 _MOST_APART = 20
 """Runs of other pairs that are written below a board; the Score tab lists them all."""
@@ -67,7 +68,7 @@ def board_html(now: Ranked) -> str:
         _Line(
             row,
             ranks.get(row["model"]),
-            row.get(group),
+            row.get(group) if state.column in ("", by) else None,
             [
                 (name, *_cell(row, name, state.digits), best)
                 for name, best in zip(scores, of, strict=True)
@@ -87,7 +88,8 @@ def board_html(now: Ranked) -> str:
         mine=mine,
         apart=[_apart(name, apart[name]) for name in runs[:_MOST_APART]],
         more_apart=len(runs) - _MOST_APART,
-        failures_query=failures_query if FAILURES in columns else None,
+        has_failures=FAILURES in columns,
+        failures_query=partial(failures_query, pairs=PairsState(results=state.results)),
         baselines={
             words: [(column, of.get(column)) for column in scores]
             for words, of in scores_by_length(board, now.seen.outcomes, now.tables()).items()
@@ -112,8 +114,8 @@ class _Line:
     """A row as it is written.
 
     rank, group: by the column that is ranked by. ends: "first" or "last" of neighbours of one
-    group, or both. numbers: the column, words, interval of each, and whether it is the best.
-    n_pairs: of the person's own that are no rank's.
+    group, or both. joined: whose bracket passes the row. numbers: the column, words, interval of
+    each, and whether it is the best. n_pairs: of the person's own that are no rank's.
     """
 
     row: BoardRow
@@ -121,6 +123,7 @@ class _Line:
     group: int | None
     numbers: list[tuple[str, str, str, bool]]
     ends: str = ""
+    joined: int | None = None
     n_pairs: int = 0
 
     @property
@@ -138,11 +141,17 @@ def ranked_by(board: Board, state: ModelsState) -> str:
 def _with_ends(lines: Sequence[_Line]) -> list[_Line]:
     """The same, told which begin or end a bracket of neighbours in one group."""
     groups = [None, *(line.group for line in lines), None]
+    for at, line in enumerate(lines, start=1):
+        if line.row["own"] and groups[at - 1] == groups[at + 1]:
+            groups[at] = groups[at - 1]
     ends = [
         " ".join(["first"] * (group != before) + ["last"] * (group != after))
         for before, group, after in zip(groups, groups[1:], groups[2:], strict=False)
     ]
-    return [replace(line, ends=each) for line, each in zip(lines, ends, strict=True)]
+    return [
+        replace(line, ends=each, joined=group)
+        for line, each, group in zip(lines, ends, groups[1:], strict=False)
+    ]
 
 
 def _n_pairs(board: Board, row: BoardRow) -> int:
@@ -167,7 +176,7 @@ def _axis(listed: Sequence[BoardRow], column: str, n_columns: int) -> Sequence[i
     """The marks that scores are drawn between, in percent, fewer where room is little."""
     both = (f"{column}_low", column)
     ends = [row[end] for row in listed for end in both if row[end] is not None]
-    low = int(10 * min(ends)) * 10 if ends else 0
+    low = min(90, int(10 * min(ends)) * 10) if ends else 0
     step = 10 if low >= 20 and n_columns <= _MANY_COLUMNS else 20
     return range(low - low % step, 101, step) if ends else ()
 
@@ -321,13 +330,8 @@ def about_html(now: Ranked) -> str:
     if board.rule.name == "v2" and board.source.kind == "snapshot":
         n_published = (~board.table["own"]).sum()
         name, revision = board.source.name, board.source.revision[:12]
-        said.insert(
-            0,
-            (
-                f"Bundled figures of {counted(n_published, 'model', 'models')}: {name}, sha256 "
-                f"{revision}."
-            ),
-        )
+        n = counted(n_published, "model", "models")
+        said.insert(0, f"Bundled figures of {n}: {name}, sha256 {revision}.")
     lists = {
         f"Warnings about these numbers: {len(remarks):,}": remarks,
         f"Warnings about per-pair results: {len(left_out):,}": list(map(str, left_out)),
@@ -362,7 +366,7 @@ def drawer_html(now: Ranked, link_base: str = "") -> str:
         return ""
     lengths = _bias_of(now, row["model"]) if benchmark_of(board.rule) == "v1" else None
     counted = board.counted[row["model"]]
-    failures, beside = _onwards(board, row)
+    failures, beside = _onwards(board, row, state.results)
     counts = counted.counts
     n_pairs = sum(each.n for each in counts.values())
     tied = board.table[board.table["tie_group"].eq(row["tie_group"] or 0).fillna(value=False)]
@@ -377,14 +381,16 @@ def drawer_html(now: Ranked, link_base: str = "") -> str:
         digits=state.digits,
         link_base=link_base,
         n_ranked=len(rivals(board.table)),
-        lost=row["failures"],
         has_lengths=bool(alone),
         n_pairs=n_pairs,
         ties=tied.index.drop(row["model"], errors="ignore").to_list(),
         sections=[] if same else [_measure(board, row, name) for name in board.rule.sections],
         lengths=[] if lengths is None else _by_length(lengths),
         length_about="" if lengths is None else _length_words(lengths),
-        subsets=[_measure(board, row, name, failures, alone) for name in board.subsets],
+        subsets=[
+            _measure(board, row, name, failures=failures, alone=alone, results=state.results)
+            for name in board.subsets
+        ],
         counts=[(section, counted.behind(section)) for section in counted.sections],
         counted=counted,
         rule=board.rule,
@@ -419,8 +425,10 @@ def _measure(
     board: Board,
     row: BoardRow,
     name: str,
+    *,
     failures: str = "",
     alone: Mapping[str, Mapping[str, float | None]] = MappingProxyType({}),
+    results: str = "",
 ) -> dict[str, Any]:
     """A section's score or a subset's accuracy; that of a name of both is the section's.
 
@@ -429,7 +437,8 @@ def _measure(
     low, high = row.get(f"{name}_low"), row.get(f"{name}_high")
     column = rivals(board.table)[name].dropna()
     counted = board.counted[row["model"]].counts.get(name)
-    query = failures_query(row["model"], PairsState(subset=(name,))) if failures else ""
+    of = PairsState(subset=(name,), results=results)
+    query = failures_query(row["model"], of) if failures else ""
     return {
         "name": name,
         "score": row[name],
@@ -437,14 +446,9 @@ def _measure(
         "high": high,
         "median": float(column.median()) if len(column) else None,
         "alone": {words: of[name] for words, of in alone.items() if of.get(name) is not None},
-        "lost": _lost(counted) if counted and failures else None,
+        "lost": counted.losses + counted.halves if counted and failures else None,
         "query": query,
     }
-
-
-def _lost(*counted: Counted) -> int:
-    """Pairs that were not won: lost, or won in part."""
-    return sum(each.losses + each.halves for each in counted)
 
 
 def _by_length(lengths: LengthBias) -> list[dict[str, Any]]:
@@ -477,7 +481,7 @@ def _compare_pinned(board: Board, state: ModelsState) -> str:
     return state.comparing(a=a, b=b, more=tuple(more))
 
 
-def _onwards(board: Board, row: BoardRow) -> tuple[str, str]:
+def _onwards(board: Board, row: BoardRow, results: str) -> tuple[str, str]:
     """A link to the pairs that a model loses, and the model that stands next to it; "" for none."""
     if not row["opens"]:
         return "", ""
@@ -486,7 +490,7 @@ def _onwards(board: Board, row: BoardRow) -> tuple[str, str]:
     if model in ranked and len(ranked) > 1:
         place = ranked.index(model)
         beside = ranked[place - 1 if place else 1]
-    return failures_query(model), beside
+    return failures_query(model, PairsState(results=results)), beside
 
 
 def _wins(counted: Counted) -> str:

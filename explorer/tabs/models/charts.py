@@ -5,7 +5,7 @@ Lengths are characters. Pairs with the longer response chosen are of other subse
 so the difference of the two accuracies is not the effect of length alone.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import repeat
@@ -29,7 +29,7 @@ from explorer.tabs.models.state import ModelsState, type_of
 from scoring.errors import KnownError
 from scoring.hub.access import DEFAULT_DATASET
 from scoring.interval import Interval, wilson
-from scoring.results.order import PairOrder, align
+from scoring.results.order import SECOND, PairOrder, align
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -238,7 +238,7 @@ LENGTH_BASELINES = {"The longer response wins": True, "The shorter response wins
 
 def scores_by_length(
     board: Board, matrix: OutcomeMatrix | None, tables: Sequence[PairTable]
-) -> dict[str, Mapping[str, float | None]]:
+) -> dict[str, dict[str, float | None]]:
     """Each of `LENGTH_BASELINES` -> its share of wins by subset, section, and as "score".
 
     {} where lengths are not known; of RewardBench 2 they are those of an open table, and composites
@@ -248,13 +248,13 @@ def scores_by_length(
     if found is None:
         return {}
     subsets, prefer = found
-    shares: dict[str, Mapping[str, float | None]] = {}
+    shares: dict[str, dict[str, float | None]] = {}
     for words, longer in LENGTH_BASELINES.items():
         of = aggregate_counted(board.rule, accuracies_of(prefer(longer=longer), subsets))
         shares[words] = {**of.accuracies, **of.sections, "score": of.score}
-        if without := COMPOSITES & set(board.rule.subsets):
-            kept = {*shares[words]} - {*without, "score"}
-            shares[words] = {name: shares[words][name] for name in kept}
+        without = COMPOSITES & {*board.rule.subsets}
+        for name in (*without, "score") if without else ():
+            del shares[words][name]
     return shares
 
 
@@ -265,7 +265,9 @@ def _preferring(
     benchmark = benchmark_of(board.rule)
     if benchmark == "v2":
         for table in tables:
-            if has_pairs(order_of(table), V2_PAIRS):
+            source = table.source
+            is_own = source.kind != "hub" or f"{source.name}:{source.split}" == SECOND
+            if is_own and has_pairs(order_of(table), V2_PAIRS):
                 return table.subsets, partial(best_of_n_by_length, table)
     elif benchmark == "v1" and matrix is not None:
         lengths = lengths_of(tables, matrix.pairs)

@@ -1,4 +1,4 @@
-"""The charts below the board: the models that its table shows, drawn in one of five ways."""
+"""The charts above the board: the models that its table shows, drawn in one of five ways."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field

@@ -14,6 +14,7 @@ from explorer.data.filters import LONGEST_NAME
 from explorer.reader.filter_html import model_names
 from explorer.reader.links import failures_query
 from explorer.reader.scene import NO_TEXTS
+from explorer.reader.state import PairsState
 from explorer.results.ensembles import (
     LEAST_MEMBERS,
     Ensembles,
@@ -130,6 +131,7 @@ def _table(now: Compared, *, tied: bool) -> str:
         "tabs/models/duel.html",
         found=found,
         names=_names(now.state.a, now.state.b),
+        head={part.name: part for part in found.sections}.get(now.state.section, found.headline),
         is_whole=is_whole(now, 2),
         several=_several(now) if now.state.more else None,
         chosen_section=now.state.section,
@@ -178,7 +180,6 @@ def _several(now: Compared) -> dict[str, Any]:
 def _subsets(now: Compared, found: Duel) -> dict[str, Any]:
     """Subsets of the state's section by section, and how far their plot reaches, in points."""
     named = dict(zip(now.field.matrix.pairs.names, found.subsets, strict=True))
-    changes = [change_of(part) for part in named.values() if part.n]
     groups: dict[str, dict[str, DuelPart]] = {}
     shown = [each for each in subsets_in(now.field, now.state.section) if named[each].n]
     for section in (*SECTIONS, ""):
@@ -187,9 +188,10 @@ def _subsets(now: Compared, found: Duel) -> dict[str, Any]:
             groups[section] = {each: named[each] for each in members}
             shown = [each for each in shown if each not in members]
     parts = [part for group in groups.values() for part in group.values()]
+    changes = [*map(change_of, parts)]
     ends = [abs(end) for part in parts for end in (part.interval or (part.difference or 0.0,))]
     return {
-        "n_subsets": len(changes),
+        "n_subsets": len(parts),
         "n_higher": changes.count("improved"),
         "n_lower": changes.count("regressed"),
         "groups": groups,
@@ -212,7 +214,7 @@ def _ensembles(now: Compared) -> str:
         said = f"Choose 2 to {MOST_MEMBERS} models."
     else:
         try:
-            found = _found(ensembles_of(now.field, state.members, state.way))
+            found = _found(ensembles_of(now.field, state.members, state.way), state.results)
         except KnownError as error:
             said, said_css = str(error), "wrong"
     shown = list(dict.fromkeys([*state.members, *now.searched(offered)[:_MOST_OFFERED]]))
@@ -230,28 +232,29 @@ def _ensembles(now: Compared) -> str:
     )
 
 
-def _found(found: Ensembles) -> dict[str, Any]:
+def _found(found: Ensembles, results: str) -> dict[str, Any]:
+    row = partial(_row, PairsState(results=results))
     number = {model: place for place, model in enumerate(found.whole.members, start=1)}
     best = max(found.alone, key=lambda each: each[0].score or 0.0)
-    rows = [_row(_joined(found.whole, number), found.whole, "", "")]
+    rows = [row(_joined(found.whole, number), found.whole, "", "")]
     for model, (alone, test) in zip(number, found.alone, strict=True):
         low, high = test.interval or (None, None)
         ends = f"{points(low)} to {points(high)}"
         difference = f"{points(test.difference)} ({ends})"
-        rows.append(_row(f"{number[model]}: {model}", alone, difference, p_words(test.p)))
+        rows.append(row(f"{number[model]}: {model}", alone, difference, p_words(test.p)))
     return {
         "found": found,
         "best": best,
         "heads": ["Members", "Combined by", "Score", "Failures"],
         "rows": rows,
-        "ranked": [_row(_joined(each, number), each) for each in found.ranked],
+        "ranked": [row(_joined(each, number), each) for each in found.ranked],
     }
 
 
-def _row(name: str, each: EnsembleScore, *further: str) -> dict[str, Any]:
+def _row(pairs: PairsState, name: str, each: EnsembleScore, *further: str) -> dict[str, Any]:
     way = _WAYS[each.way] if each.way else "alone"
     model = ensemble_name(each.members, each.way) if each.way else each.members[0]
-    query = failures_query(model) if len(model) <= LONGEST_NAME else ""
+    query = failures_query(model, pairs) if len(model) <= LONGEST_NAME else ""
     cells = (way, percent(each.score), f"{each.failures:,}", *further)
     return {"name": name, "query": query, "cells": cells}
 

@@ -62,7 +62,7 @@ def board_file_name(board: Board, state: ModelsState, form: BoardFormat) -> str:
 
 def _exported(board: Board, state: ModelsState, rows: "pd.DataFrame") -> "pd.DataFrame":
     """What programs get: scores from 0 to 1 with the ends of their intervals, ranks, groups."""
-    further = {"model": (), "score": ("paired", *RANKS)}
+    further = {"score": ("paired", *RANKS)}
     columns = ["rank", "model"]
     for name in visible_columns(board, state):
         ends = () if name in (*FACTS, FAILURES) else (f"{name}_low", f"{name}_high")

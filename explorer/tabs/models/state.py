@@ -35,7 +35,7 @@ MODEL_TYPES: tuple[ModelType, ...] = get_args(ModelType)
 TIES: tuple[Ties, ...] = get_args(Ties)
 MISSING: tuple[Missing, ...] = get_args(Missing)
 ChartName = Literal["", "length", "agreement", "difficulty", "size", "tradeoff"]
-"""What is drawn below the table; "" for nothing."""
+"""What is drawn above the table; "" for nothing."""
 CHARTS: tuple[ChartName, ...] = get_args(ChartName)
 
 FACTS = ("model", "organisation", "licence", "type", "size")

@@ -165,15 +165,8 @@ def _said(table: PairTable, state: PairsState) -> str:
     if state.chart == "with_prompt":
         as_paper = state.unit == "tokens" and state.tokenizer.startswith(f"{SUGGESTED}@")
         said.append(
-            (
-                "Prompt and response together, without special tokens; each line is the mean ± "
-                "one standard deviation, as in the paper's figure."
-            )
-            if as_paper
-            else (
-                "Prompt and response together; each line is the mean ± one standard deviation, "
-                "as in the paper's figure. The paper counted tokens of oobabooga/llama-tokenizer."
-            )
+            "Prompt and response together: mean ± one standard deviation, as in the paper's figure"
+            + (", without special tokens." if as_paper else f". The paper counted {SUGGESTED}.")
         )
     else:
         said.append(

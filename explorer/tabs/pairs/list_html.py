@@ -38,6 +38,7 @@ MOST_FAILING = 400
 NO_OTHERS = "No other model has a result for this pair."
 FEW_MODELS = "Fewer than two models have results here, so the difficulty of this pair is unknown."
 _ABOUT = {
+    "failures": "Pairs the model did not win: losses and ties.",
     "losses": "Pairs where the model preferred the rejected response.",
     "ties": "Pairs where both responses got the same reward, or a judge could not decide. "
     "Officially a tie is half a win for judges and nothing for other models.",
@@ -70,6 +71,7 @@ def head_html(now: Scene, asked: PairsState, names: Sequence[str]) -> str:
         kind: KINDS[kind]
         for kind in (OUTCOME_KINDS if state.model else FIELD_KINDS)
         if field is not None and (rewards or kind not in ("near", "confident"))
+        if kind != "failures" or state.kind == kind or now.counts["ties"]
     }
     histogram = _margins(now, field) if field is not None and rewards else None
     name = "kind" if state.model else "field_kind"
@@ -302,7 +304,7 @@ def _columns(now: Scene) -> list[str]:
         return [*BY_LENGTH, *(["wins"] if _has_crowd(now) else [])]
     if not state.model:
         return ["difficulty", "telling", "difference"]
-    several = ["outcome"] if state.kind in ("all", "near") else []
+    several = ["outcome"] if state.kind in ("all", "near", "failures") else []
     rewards = ["margin", *REWARDS] if field.has_rewards(now.model) else []
     length = ["difference"] if field.has_texts else []
     return [*several, *rewards, "difficulty", "surprise", *length]

@@ -293,7 +293,7 @@ def test_texts_too_long_for_a_look_stand_as_they_are_written(display: Display) -
     long = "**a** " * (LONGEST_MARKDOWN // 6)
     reading = read(pair_html(pair(prompt=long), "k", display))
     assert reading.of_class["body"][0] == long
-    assert "too long to render" in reading.words
+    assert "Too long to render" in reading.words
 
 
 def test_pairs_of_the_real_split_are_shown_whole(shared_data: Path) -> None:

@@ -15,7 +15,8 @@ SOME = PairsState("org/set", section=("Chat",), key="a:1")
 
 @pytest.mark.parametrize("pairs", [PairsState(), SOME])
 def test_a_models_failures_are_asked_for_with_the_pairs(pairs: PairsState) -> None:
-    assert read_pairs(failures_query("org/m", pairs)) == (replace(pairs, model="org/m"), ())
+    found = replace(pairs, model="org/m", kind="failures")
+    assert read_pairs(failures_query("org/m", pairs)) == (found, ())
 
 
 @pytest.mark.parametrize("cell", CELLS)
