@@ -334,11 +334,11 @@ class OnePage:
         async with AsyncExitStack() as turn:
             await turn.enter_async_context(self._making)
 
-            async def made(message: Message) -> None:
+            async def send_and_free(message: Message) -> None:
                 await turn.aclose()  # whoever reads slowly holds up nobody
                 await send(message)
 
-            await self._app({**scope, "query_string": b""}, receive, made)
+            await self._app({**scope, "query_string": b""}, receive, send_and_free)
 
 
 def launched(settings: Settings, routes: Sequence[Route] = ()) -> dict[str, Any]:

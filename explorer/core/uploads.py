@@ -35,7 +35,7 @@ def uploaded_files(sent: str) -> list[Path]:
 
 
 @contextmanager
-def moved(files: Sequence[Path]) -> Iterator[list[Path]]:
+def private_files(files: Sequence[Path]) -> Iterator[list[Path]]:
     """Uploaded files in a folder of their own, which is deleted once they were read.
 
     Equal files of two visitors have the same path, which the first one to read them takes.

@@ -131,10 +131,10 @@ def order_of(table: PairTable) -> PairOrder:
 
 def is_reward_bench(order: PairOrder) -> bool:
     """Whether these are RewardBench's subsets with as many pairs as each has there."""
-    return has_pairs(order, COUNTS)
+    return has_counts(order, COUNTS)
 
 
-def has_pairs(order: PairOrder, counts: Mapping[str, int]) -> bool:
+def has_counts(order: PairOrder, counts: Mapping[str, int]) -> bool:
     """Whether these are the named subsets with so many pairs each."""
     known = np.bincount(order.codes, minlength=len(order.names)).tolist()
     return dict(zip(order.names, known, strict=True)) == counts

@@ -11,7 +11,7 @@ from markupsafe import Markup
 from explorer.core.address_view import Regions, Sent, View
 from explorer.core.html import note, render, step_html
 from explorer.core.settings import ASSETS, Settings
-from explorer.core.uploads import moved, uploaded_files
+from explorer.core.uploads import private_files, uploaded_files
 from explorer.core.work import Job, Jobs
 from explorer.data.library import Library, offers
 from explorer.data.sources import DEMO_ID
@@ -68,7 +68,7 @@ class DataView:
         files = uploaded_files(sent.get("value", ""))
 
         def load(tell: Tell) -> PairTable:
-            with moved(files) as [file, *_]:
+            with private_files(files) as [file, *_]:
                 return self.pairs.upload(file, file.name, tell)
 
         return self._begun(query, visitor, load)

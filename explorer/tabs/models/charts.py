@@ -21,7 +21,7 @@ from explorer.data.table import PairTable
 from explorer.results.board import Board, benchmark_of
 from explorer.stats.aggregate import Ties, accuracies_of, aggregate_counted, settled
 from explorer.stats.difficulty import correlations, leaf_order
-from explorer.stats.matrix import OutcomeMatrix, has_pairs, is_reward_bench, order_of
+from explorer.stats.matrix import OutcomeMatrix, has_counts, is_reward_bench, order_of
 from explorer.stats.rules import V2_PAIRS, Rule
 from explorer.stats.strata import Floats
 from explorer.stats.uncertainty import COMPOSITES, subsets_by
@@ -244,7 +244,7 @@ def scores_by_length(
     {} where lengths are not known; of RewardBench 2 they are those of an open table, and composites
     and the score are left out.
     """
-    found = _preferring(board, matrix, tables)
+    found = _length_preference(board, matrix, tables)
     if found is None:
         return {}
     subsets, prefer = found
@@ -258,7 +258,7 @@ def scores_by_length(
     return shares
 
 
-def _preferring(
+def _length_preference(
     board: Board, matrix: OutcomeMatrix | None, tables: Sequence[PairTable]
 ) -> tuple[Coded, Callable[..., Floats]] | None:
     """The subsets of pairs, and their outcomes by length; None where lengths are not known."""
@@ -267,7 +267,7 @@ def _preferring(
         for table in tables:
             source = table.source
             is_own = source.kind != "hub" or f"{source.name}:{source.split}" == SECOND
-            if is_own and has_pairs(order_of(table), V2_PAIRS):
+            if is_own and has_counts(order_of(table), V2_PAIRS):
                 return table.subsets, partial(best_of_n_by_length, table)
     elif benchmark == "v1" and matrix is not None:
         lengths = lengths_of(tables, matrix.pairs)

@@ -14,7 +14,7 @@ from explorer.core.files import File, written_file
 from explorer.core.html import render
 from explorer.core.links import as_dropped, ignored
 from explorer.core.settings import Settings
-from explorer.core.uploads import moved, uploaded_files
+from explorer.core.uploads import private_files, uploaded_files
 from explorer.core.work import Jobs
 from explorer.data.library import upload_name
 from explorer.data.search import matching_names
@@ -107,7 +107,7 @@ class ModelsView:
         library = self.boards.library
 
         def read(tell: Tell) -> str:
-            with moved(files) as places:
+            with private_files(files) as places:
                 results = library.upload(before, _by_name(places), tell, visitor.owner)
             return results.id.rpartition(UPLOADED)[2]
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from explorer.core.uploads import moved, uploaded_files
+from explorer.core.uploads import private_files, uploaded_files
 from scoring.errors import KnownError
 
 
@@ -19,10 +19,10 @@ def test_an_uploaded_file_is_found(uploads: Path) -> None:
 def test_a_file_that_two_visitors_sent_is_read_by_one_and_the_other_is_told(uploads: Path) -> None:
     path = uploads / "ours.csv"
     path.write_text("prompt")
-    with moved([path, path]) as [file]:
+    with private_files([path, path]) as [file]:
         assert (file.name, file.read_text()) == ("ours.csv", "prompt")
         with pytest.raises(KnownError, match=r"^The uploaded file is gone\. Choose it again\.$"):
-            moved([path]).__enter__()
+            private_files([path]).__enter__()
     assert not [*uploads.rglob("ours.csv")]
 
 
