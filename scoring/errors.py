@@ -13,6 +13,11 @@ class Stopped(KnownError):  # noqa: N818
     """Somebody ended what was being done; nothing is wrong."""
 
 
+def is_panic(error: BaseException) -> bool:
+    """Whether it is a fault inside a library's compiled Rust part, which is no `Exception`."""
+    return type(error).__name__ == "PanicException"
+
+
 LONGEST_SHOWN = 1_000
 """Characters of a text of which the beginning is repeated; of a longer one the length is told."""
 

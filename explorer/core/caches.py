@@ -3,15 +3,7 @@
 import logging
 import shutil
 from collections import OrderedDict
-from collections.abc import (
-    Callable,
-    Hashable,
-    Iterable,
-    Iterator,
-    Mapping,
-    MutableMapping,
-    Sequence,
-)
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, MutableMapping
 from contextlib import suppress
 from pathlib import Path
 from threading import RLock
@@ -137,7 +129,7 @@ def keep_newest(paths: Iterable[Path], most: int) -> None:
                 path.unlink()
 
 
-def read_arrays(path: Path, names: Sequence[str]) -> dict[str, NDArray[Any]] | None:
+def read_arrays(path: Path, names: Iterable[str]) -> dict[str, NDArray[Any]] | None:
     """Arrays as `write_arrays` kept them, by their names; None where there are none, or broken."""
     if not path.is_file():
         return None

@@ -48,13 +48,18 @@ def different_names(models: Sequence[str]) -> list[str]:
     return list(found)
 
 
+def short_name(model: str) -> str:
+    """A model's name without whose it is."""
+    return model.rstrip("/").rpartition("/")[2] or model
+
+
 def short_names(models: Sequence[str]) -> list[str]:
     """Short names: without who made the model, where that tells them apart.
 
     >>> short_names(["org/model", "one/same", "two/same", "org/a-very-long-name-of-a-model-8B"])
     ['model', 'one/same', 'two/same', 'a-very-l…of-a-model-8B']
     """
-    lasts = [model.rstrip("/").rpartition("/")[2] or model for model in models]
+    lasts = [*map(short_name, models)]
     times = Counter(lasts)
     short = [last if times[last] == 1 else model for last, model in zip(lasts, models, strict=True)]
     return [

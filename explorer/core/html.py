@@ -12,6 +12,7 @@ from typing import Any
 
 from jinja2 import Environment, FunctionLoader, StrictUndefined
 
+from explorer.core.figures import short_name
 from scoring.errors import counted
 from scoring.limits import MEGABYTE, Step
 
@@ -59,6 +60,7 @@ def _environment() -> Environment:
         "counted": lambda n, one, many="": counted(n, one, many or f"{one}s"),
         "json": json.dumps,
         "percent": percent,
+        "short_name": short_name,
         "in_percent": in_percent,
         "signed": signed,
         "points": points,

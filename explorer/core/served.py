@@ -61,10 +61,7 @@ MOST_SESSIONS = 300
 _END_OF_STREAM = b'"msg":"close_stream"'
 _ANSWERED = b'"msg":"process_completed"'
 _EVENT = re.compile(rb'"event_id":"([0-9a-f]{32})"')
-_GIVEN_BY_NAME = (
-    "/gradio_api/call/v2/", "/gradio_api/component_server", "/gradio_api/queue/join",
-    "/gradio_api/run/", "/gradio_api/api/",
-)  # fmt: skip
+_GIVEN_BY_NAME = ("call/v2/", "component_server", "queue/join", "run/", "api/")
 """Routes that look up what is posted without looking whether it is there."""
 _FIRST_SCRIPTS = ("storage.js", "idiomorph/idiomorph.min.js", "go.js")
 """Run before anything is drawn."""
@@ -97,7 +94,9 @@ def _not_taken(_: Request, error: Exception) -> Response:
 
 def _no_endpoint(request: Request, error: Exception) -> Response:
     path = request.url.path
-    if isinstance(error, FnIndexInferError) or path.startswith(_GIVEN_BY_NAME):
+    if isinstance(error, FnIndexInferError) or path.removeprefix("/gradio_api/").startswith(
+        _GIVEN_BY_NAME
+    ):
         return PlainTextResponse("There is no such endpoint or argument.", status_code=404)
     raise error
 
@@ -191,15 +190,16 @@ def _checked(body: bytes, most_values: int) -> tuple[str, str]:
     if sum(map(outside.count, (b",", b"[", b"{"))) > most_values:
         return "", f"This request has too many values: the limit is {most_values:,}."
     try:
-        parts = [json.loads(body)] if body else []
+        posted = json.loads(body) if body else None
     except (ValueError, RecursionError):
         return "", "This request is not JSON in UTF-8."
-    [session] = [part.get("session_hash") for part in parts if isinstance(part, dict)] or [""]
-    return session[:200] if isinstance(session, str) else "", _file_elsewhere(parts)
+    session = posted.get("session_hash") if isinstance(posted, dict) else ""
+    return session[:200] if isinstance(session, str) else "", _file_elsewhere(posted)
 
 
-def _file_elsewhere(parts: list[Any]) -> str:
+def _file_elsewhere(posted: object) -> str:
     """Why a file that is posted as an address is refused; "" where there is none."""
+    parts = [posted]
     while parts:
         part = parts.pop()
         parts += part.values() if isinstance(part, dict) else part if isinstance(part, list) else ()
@@ -322,7 +322,6 @@ class OnePage:
     """
 
     def __init__(self, app: ASGIApp) -> None:
-        """app: what answers."""
         self._app = app
         self._making = asyncio.Semaphore(MOST_PAGES)
 

@@ -29,7 +29,8 @@ from typing import Any, ClassVar, Literal
 
 from explorer.core.forks import ForkServer
 from explorer.core.work import EVERY_SECONDS
-from scoring.errors import KnownError, Stopped
+from scoring.errors import KnownError, Stopped, is_panic
+from scoring.hub.access import first_line
 from scoring.models.memory import group_bytes, limit_memory, waited_seconds
 
 logger = logging.getLogger(__name__)
@@ -425,6 +426,9 @@ def _answer(pipe: Connection, task: Task, given: tuple[Any, ...], limit: Limit) 
         except OSError as error:
             raise SystemExit from error  # nobody is there to be told
 
+    def refuse(why: str) -> None:
+        say("refused", f"{limit.doing} failed: {why}. Choose {ANOTHER[limit.way_out]}.")
+
     def heard() -> bytes:
         try:
             return pipe.recv_bytes()
@@ -453,17 +457,14 @@ def _answer(pipe: Connection, task: Task, given: tuple[Any, ...], limit: Limit) 
     except MemoryError:
         say("memory")
     except RecursionError:
-        another = ANOTHER[limit.way_out]
-        say("refused", f"{limit.doing} failed: its files are nested too deeply. Choose {another}.")
+        refuse("its files are nested too deeply")
     except Exception:
         logger.exception("a task failed (%s)", limit.doing)
         say("broke")
     except BaseException as error:
-        if type(error).__name__ != "PanicException":  # of a compiled library, and no Exception
+        if not is_panic(error):
             raise
-        another = ANOTHER[limit.way_out]
-        why = str(error).partition("\n")[0][:200]
-        say("refused", f"{limit.doing} failed: {why}. Choose {another}.")
+        refuse(first_line(error))
 
 
 @contextmanager

@@ -256,7 +256,7 @@ def build_board(
         row: BoardRow = {"model": model, "model_type": kind, "size": size_of(model), "url": None}
         row |= {"rank": 0 if whole else None, "by_pairs": bool(counts), "own": model in own}
         row |= {"opens": bool(counts) and (benchmark == "v1" or model in opened)}
-        lost = sum(each.losses + each.halves for each in counts.values()) if counts else None
+        lost = sum(each.failures for each in counts.values()) if counts else None
         row |= {"failures": lost if row["opens"] else None, "score": found.score}
         row |= {"marks": (), "licence": None}
         row |= {"organisation": model.partition("/")[0] if "/" in model else None}
@@ -331,9 +331,8 @@ def _ranked(rows: Sequence[BoardRow], rule: Rule) -> "pd.DataFrame":
     """Best first. A mean of fewer sections is no rival of a whole one: those come below."""
     import pandas as pd
 
-    kinds = {"rank": "Int64", "failures": "Int64"} | dict.fromkeys(
-        ("own", "by_pairs", "opens"), "bool"
-    )
+    kinds = dict.fromkeys(("rank", "failures"), "Int64")
+    kinds |= dict.fromkeys(("own", "by_pairs", "opens"), "bool")
     kinds |= dict.fromkeys(_WORDS, "object")
     accuracies = _accuracies(aggregate(rule, {}, {}), {})
     table = frame_of(rows, [*kinds, "size", "score", *accuracies], kinds)

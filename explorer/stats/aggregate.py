@@ -49,6 +49,11 @@ class Counted:
     losses: int
     missing: int
 
+    @property
+    def failures(self) -> int:
+        """Pairs that were not won: lost, or won in part."""
+        return self.losses + self.halves
+
 
 def settled(
     outcomes: _Outcomes,

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from scoring.errors import KnownError
+from scoring.errors import KnownError, is_panic
 from scoring.hub.access import Hub, Listing, first_line, parse_hub_id
 from scoring.models.finding import DEMO_NAME, DEMO_NAMES, ModelPolicy
 from scoring.paths import is_folder, typed_path
@@ -193,8 +193,7 @@ def refusing(name: str) -> Iterator[None]:
     try:
         yield
     except BaseException as error:
-        # A fault inside the tokenizer's compiled part is no Exception.
-        is_fault = isinstance(error, Exception) or type(error).__name__ == "PanicException"
+        is_fault = isinstance(error, Exception) or is_panic(error)
         if isinstance(error, KnownError | MemoryError) or not is_fault:
             raise
         raise KnownError(f"The tokenizer {name} cannot be used: {first_line(error)}") from error

@@ -366,12 +366,14 @@ def drawer_html(now: Ranked, link_base: str = "") -> str:
         return ""
     lengths = _bias_of(now, row["model"]) if benchmark_of(board.rule) == "v1" else None
     counted = board.counted[row["model"]]
-    failures, beside = _onwards(board, row, state.results)
+    pairs = PairsState(results=state.results)
+    failures, beside = _onwards(board, row, pairs)
     counts = counted.counts
     n_pairs = sum(each.n for each in counts.values())
     tied = board.table[board.table["tie_group"].eq(row["tie_group"] or 0).fillna(value=False)]
     same = [*board.rule.sections] == [*board.subsets]
-    alone = scores_by_length(board, now.seen.outcomes, now.tables())
+    baselines = scores_by_length(board, now.seen.outcomes, now.tables())
+    of_subsets = baselines, pairs if failures else None
     return render(
         "tabs/models/drawer.html",
         row=row,
@@ -381,16 +383,13 @@ def drawer_html(now: Ranked, link_base: str = "") -> str:
         digits=state.digits,
         link_base=link_base,
         n_ranked=len(rivals(board.table)),
-        has_lengths=bool(alone),
+        has_lengths=bool(baselines),
         n_pairs=n_pairs,
         ties=tied.index.drop(row["model"], errors="ignore").to_list(),
         sections=[] if same else [_measure(board, row, name) for name in board.rule.sections],
         lengths=[] if lengths is None else _by_length(lengths),
         length_about="" if lengths is None else _length_words(lengths),
-        subsets=[
-            _measure(board, row, name, failures=failures, alone=alone, results=state.results)
-            for name in board.subsets
-        ],
+        subsets=[_measure(board, row, name, *of_subsets) for name in board.subsets],
         counts=[(section, counted.behind(section)) for section in counted.sections],
         counted=counted,
         rule=board.rule,
@@ -425,28 +424,25 @@ def _measure(
     board: Board,
     row: BoardRow,
     name: str,
-    *,
-    failures: str = "",
-    alone: Mapping[str, Mapping[str, float | None]] = MappingProxyType({}),
-    results: str = "",
+    baselines: Mapping[str, Mapping[str, float | None]] = MappingProxyType({}),
+    pairs: PairsState | None = None,
 ) -> dict[str, Any]:
     """A section's score or a subset's accuracy; that of a name of both is the section's.
 
-    alone: as `scores_by_length` gives it.
+    baselines: as of `scores_by_length`. pairs: of which it leads to those that are lost, if any.
     """
     low, high = row.get(f"{name}_low"), row.get(f"{name}_high")
     column = rivals(board.table)[name].dropna()
     counted = board.counted[row["model"]].counts.get(name)
-    of = PairsState(subset=(name,), results=results)
-    query = failures_query(row["model"], of) if failures else ""
+    query = failures_query(row["model"], replace(pairs, subset=(name,))) if pairs else ""
     return {
         "name": name,
         "score": row[name],
         "low": low,
         "high": high,
         "median": float(column.median()) if len(column) else None,
-        "alone": {words: of[name] for words, of in alone.items() if of.get(name) is not None},
-        "lost": counted.losses + counted.halves if counted and failures else None,
+        "baselines": {each: of[name] for each, of in baselines.items() if of.get(name) is not None},
+        "lost": counted.failures if counted and pairs else None,
         "query": query,
     }
 
@@ -457,7 +453,7 @@ def _by_length(lengths: LengthBias) -> list[dict[str, Any]]:
         share, name = getattr(lengths, side), f"{side.removesuffix('_longer')} is longer"
         low, high = wilson((share.accuracy or 0.0) * share.n, share.n) or (None, None)
         of = {"name": name, "score": share.accuracy, "low": low, "high": high}
-        found.append({**of, "median": None, "alone": {}, "lost": None, "query": ""})
+        found.append({**of, "median": None, "baselines": {}, "lost": None, "query": ""})
     return found
 
 
@@ -481,7 +477,7 @@ def _compare_pinned(board: Board, state: ModelsState) -> str:
     return state.comparing(a=a, b=b, more=tuple(more))
 
 
-def _onwards(board: Board, row: BoardRow, results: str) -> tuple[str, str]:
+def _onwards(board: Board, row: BoardRow, pairs: PairsState) -> tuple[str, str]:
     """A link to the pairs that a model loses, and the model that stands next to it; "" for none."""
     if not row["opens"]:
         return "", ""
@@ -490,7 +486,7 @@ def _onwards(board: Board, row: BoardRow, results: str) -> tuple[str, str]:
     if model in ranked and len(ranked) > 1:
         place = ranked.index(model)
         beside = ranked[place - 1 if place else 1]
-    return failures_query(model, PairsState(results=results)), beside
+    return failures_query(model, pairs), beside
 
 
 def _wins(counted: Counted) -> str:

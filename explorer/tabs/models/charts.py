@@ -248,14 +248,19 @@ def scores_by_length(
     if found is None:
         return {}
     subsets, prefer = found
-    shares: dict[str, dict[str, float | None]] = {}
+    without = COMPOSITES & {*board.rule.subsets}
+    shares = {}
     for words, longer in LENGTH_BASELINES.items():
-        of = aggregate_counted(board.rule, accuracies_of(prefer(longer=longer), subsets))
-        shares[words] = {**of.accuracies, **of.sections, "score": of.score}
-        without = COMPOSITES & {*board.rule.subsets}
+        shares[words] = shares_won(board.rule, prefer(longer=longer), subsets)
         for name in (*without, "score") if without else ():
             del shares[words][name]
     return shares
+
+
+def shares_won(rule: Rule, outcomes: Floats, subsets: Coded) -> dict[str, float | None]:
+    """What outcomes come to in each subset and section, and as "score"."""
+    of = aggregate_counted(rule, accuracies_of(outcomes, subsets))
+    return {**of.accuracies, **of.sections, "score": of.score}
 
 
 def _length_preference(

@@ -27,7 +27,7 @@ from explorer.tabs.models.charts import (
     lengths_of,
     number_columns,
     points_of,
-    scores_by_length,
+    shares_won,
     subset_spreads,
 )
 from explorer.tabs.models.figures import Axis, alike_figure, models_figure, spread_figure
@@ -148,12 +148,12 @@ def _length(scene: Ranked) -> _Chart:
     found = length_bias(outcomes, lengths.difference, subsets)
     scores = [scene.board.rows[model]["score"] for model in rows.index]
     lines = list(map(_LengthLine, rows.index, scores, found))
-    by_length = scores_by_length(scene.board, matrix, scene.tables())
     alone = []
     for name, longer in LENGTH_BASELINES.items():
         outcomes = length_baseline(lengths.difference, longer=longer)
         (bias,) = length_bias(outcomes[None], lengths.difference, subsets)
-        alone.append(_LengthLine(name, by_length[name]["score"], bias))
+        score = shares_won(scene.board.rule, outcomes, subsets)["score"]
+        alone.append(_LengthLine(name, score, bias))
     points = [
         Point(line.name, 100 * x, 100 * y, kind, line.name in state.pins)
         for line, kind in zip(lines, kinds(rows), strict=True)

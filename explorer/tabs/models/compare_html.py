@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from explorer.core.figures import short_name
 from explorer.core.html import minus, note, p_words, part, percent, points, render
 from explorer.core.theme import figure_json
 from explorer.data.filters import LONGEST_NAME
@@ -132,7 +133,7 @@ def _table(now: Compared, *, tied: bool) -> str:
         found=found,
         names=_names(now.state.a, now.state.b),
         head={part.name: part for part in found.sections}.get(now.state.section, found.headline),
-        is_whole=is_whole(now, 2),
+        score_words=_score_words(now, 2),
         several=_several(now) if now.state.more else None,
         chosen_section=now.state.section,
         href=partial(cell_href, now),
@@ -145,8 +146,15 @@ def _table(now: Compared, *, tied: bool) -> str:
 def _names(a: str, b: str) -> dict[str, str]:
     """What two models are called in a sentence -> their whole names."""
     rival = "the majority vote" if b == MAJORITY else b
-    short = {each.rpartition("/")[2] or each: each for each in (a, rival)}
+    short = {short_name(each): each for each in (a, rival)}
     return short if len(short) > 1 else {a: a, rival: rival}
+
+
+def _score_words(now: Compared, n: int) -> str:
+    """What the score of the first n models is called."""
+    if is_whole(now, n):
+        return "RewardBench score"
+    return "By RewardBench's rule, over these pairs only"
 
 
 def _several(now: Compared) -> dict[str, Any]:
@@ -158,11 +166,7 @@ def _several(now: Compared) -> dict[str, Any]:
     for each in counted:
         name = each.section or "All pairs"
         heads.append(f"{name} ({each.n:,})")
-    heads.append(
-        "RewardBench score"
-        if is_whole(now, len(names))
-        else "By RewardBench's rule, over these pairs only"
-    )
+    heads.append(_score_words(now, len(names)))
     letter = dict(zip(names, LETTERS, strict=False))
     scores = [each.scores for each in (*counted, by_rule)]
     rows = [

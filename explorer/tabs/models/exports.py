@@ -41,7 +41,7 @@ def export_board(
 ) -> None:
     """Write rows to a file, which is there whole or not at all.
 
-    rows: as `visible_rows` gives them; the columns are those not hidden.
+    rows: as `visible_rows` gives them; the columns are as of `visible_columns`.
 
     Raises:
         KnownError: an unknown format, no rows, or the file cannot be written.

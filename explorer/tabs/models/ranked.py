@@ -33,7 +33,7 @@ def columns_of(board: Board, state: ModelsState) -> tuple[str, ...]:
 
 
 def visible_columns(board: Board, state: ModelsState) -> tuple[str, ...]:
-    """The columns that are not hidden."""
+    """The columns that are shown: of optional ones those that are asked for."""
     absent = {*state.hidden, *OPTIONAL} - {*state.added}
     return tuple(column for column in columns_of(board, state) if column not in absent)
 

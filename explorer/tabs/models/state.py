@@ -39,7 +39,7 @@ ChartName = Literal["", "length", "agreement", "difficulty", "size", "tradeoff"]
 CHARTS: tuple[ChartName, ...] = get_args(ChartName)
 
 FACTS = ("model", "organisation", "licence", "type", "size")
-"""Columns of every table before the score; rank is the order itself."""
+"""Columns before the score that any table may have; rank is the order itself."""
 FAILURES = "failures"
 """The last column, of models whose pairs can be looked at."""
 WORDS = FACTS[:-1]
