@@ -11,10 +11,10 @@ import math
 import re
 import secrets
 import time
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass, fields, replace
-from functools import lru_cache
+from dataclasses import asdict, dataclass, field, fields, replace
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any, Literal, Self, TypeVar, get_args, get_origin
 
@@ -35,6 +35,9 @@ _FACT_TYPES: dict[str, Any] = {
     field.name: get_origin(field.type) or field.type for field in fields(RunFacts)
 }
 _FACTS_FILE = "run.json"
+_FACTS_LOCK = "run.lock"
+CHANGE_SECONDS = 10.0
+"""How long a change of a run's file waits for another one."""
 _PLAN_FILE = "plan.json"
 LOCK_FILE = "lock"
 LOCK_SECONDS = 1.0
@@ -68,6 +71,8 @@ class Run:
     started: seconds since 1970.
     seconds: spent on packs, by all processes together; it and the counts are 0 while it runs.
     split_packs: computed in parts for lack of memory.
+    about: what the program that keeps the run says of it, such as its owner, as JSON has it; {}
+        where none does. Two states of a run are equal whatever it says.
     """
 
     folder: Path
@@ -78,6 +83,7 @@ class Run:
     n_scored: int = 0
     tokens: int = 0
     split_packs: int = 0
+    about: Mapping[str, Any] = field(default_factory=dict, compare=False)
 
     @property
     def id(self) -> str:
@@ -86,7 +92,14 @@ class Run:
 
     @classmethod
     def create(
-        cls, folder: Path, facts: RunFacts, plan: Plan, keys: Sequence[str], after: float = 0.0
+        cls,
+        folder: Path,
+        facts: RunFacts,
+        plan: Plan,
+        keys: Sequence[str],
+        *,
+        after: float = 0.0,
+        about: Mapping[str, Any] | None = None,
     ) -> Self:
         """Start a run in a folder, which is made.
 
@@ -96,6 +109,7 @@ class Run:
             plan: its packs.
             keys: of all its pairs, in the dataset's order.
             after: when the run before it started, later than which it does: clocks are set back.
+            about: as of the class; None for {}.
 
         Raises:
             KnownError: the folder holds a run already, or what is left of one.
@@ -110,7 +124,8 @@ class Run:
                 f"{folder} holds {left[0]} of a run whose {_FACTS_FILE} is gone. Give another "
                 "folder, or remove that file."
             )
-        run = cls(folder, facts, "running", max(time.time(), math.nextafter(after, math.inf)))
+        started = max(time.time(), math.nextafter(after, math.inf))
+        run = cls(folder, facts, "running", started, about=about or {})
         folder.mkdir(parents=True, exist_ok=True)
         run._write(_PLAN_FILE, {"keys": list(keys), "packs": plan.packs})
         run._write_facts()
@@ -168,15 +183,11 @@ class Run:
                 file.flush()
                 if pack.path not in ("", took):
                     took = pack.path
-                    now = self._now()
-                    paths: list[str] = now.facts.path.split(_LATER) if now.facts.path else []
-                    if paths[-1:] != [took]:  # another process may have said so
-                        path = _LATER.join([*paths, took])
-                        replace(now, facts=replace(now.facts, path=path))._write_facts()
+                    self.changed(partial(_on_path, path=took))
                 yield pack
                 began = time.monotonic()
 
-    def resumed(self, *, ask_again: bool = False) -> tuple[Self, set[int]]:
+    def resumed(self, *, ask_again: bool = False) -> tuple["Run", set[int]]:
         """The run made ready to go on, and the packs that are whole; others leave the disk.
 
         ask_again: take a pack with a missing reward for torn, as a server may answer now.
@@ -199,31 +210,43 @@ class Run:
             kept = [line for line in self._lines(path) if line["pack"] in whole]
             with atomic_write(path) as part:
                 part.write_text("".join(json.dumps(line) + "\n" for line in kept), "utf-8")
-        run = replace(self, status="running", seconds=0.0, n_scored=0, tokens=0, split_packs=0)
-        run._write_facts()
-        return run, whole
+        anew: dict[str, Any] = {"seconds": 0.0, "n_scored": 0, "tokens": 0, "split_packs": 0}
+        return self.changed(lambda now: replace(now, status="running", **anew)), whole
 
-    def ended(self, status: Status) -> Self:
+    def ended(self, status: Status) -> "Run":
         """Write down how the run ended."""
         lines = self._all_lines()
         packs = _packs_of(lines)
-        run = replace(
-            self,
-            facts=self._now().facts,
-            status=status,
-            seconds=_seconds_of(packs),
-            n_scored=len(lines),
-            tokens=sum(tokens for _, tokens, _ in packs.values()),
-            split_packs=sum(parts > 1 for _, _, parts in packs.values()),
+        return self.changed(
+            lambda now: replace(
+                now,
+                status=status,
+                seconds=_seconds_of(packs),
+                n_scored=len(lines),
+                tokens=sum(tokens for _, tokens, _ in packs.values()),
+                split_packs=sum(parts > 1 for _, _, parts in packs.values()),
+            )
         )
-        run._write_facts()
-        return run
 
-    def _now(self) -> "Run":
-        """As its file has it, which several processes may have changed; this one where it fails."""
-        with suppress(KnownError):
-            return Run.open(self.folder)
-        return self
+    def changed(self, change: Callable[["Run"], "Run"]) -> "Run":
+        """Change the run's file as it stands when no other process or thread is changing it.
+
+        change: gets the run as its file has it, or this one where that cannot be read.
+
+        Raises:
+            OSError: the disk does not take it.
+            KnownError: others change it all the time; whatever `change` raises.
+        """
+        now = self
+        try:
+            with _lock_for_change(self.folder):
+                with suppress(KnownError):
+                    now = Run.open(self.folder)
+                run = change(now)
+                run._write_facts()
+        except Timeout as error:
+            raise KnownError("This run is being changed elsewhere. Try again.") from error
+        return run
 
     def seconds_so_far(self) -> float:
         """Spent on the packs that are on disk, by all processes together."""
@@ -268,6 +291,14 @@ class Run:
     def _write(self, name: str, values: dict[str, Any]) -> None:
         with atomic_write(self.folder / name) as part:
             part.write_text(json.dumps(values, indent=1 if name == _FACTS_FILE else None), "utf-8")
+
+
+def _on_path(run: Run, path: str) -> Run:
+    """A run whose facts say that its packs take a path from now on."""
+    paths = run.facts.path.split(_LATER) if run.facts.path else []
+    if paths[-1:] == [path]:  # another process said so
+        return run
+    return replace(run, facts=replace(run.facts, path=_LATER.join([*paths, path])))
 
 
 def _packs_of(lines: list[dict[str, Any]]) -> dict[int, tuple[float, int, int]]:
@@ -331,10 +362,33 @@ def _opened(folder: Path, version: tuple[int, int, int]) -> Run:
     times = float(started), float(seconds)
     if not all(0 <= seconds < LATEST for seconds in times):
         raise ValueError("no time of day")
-    counts = [int(values.get(name, 0)) for name in ("n_scored", "tokens", "split_packs")]
-    if not all(0 <= count < LATEST for count in counts):
+    counts = {name: int(values.get(name, 0)) for name in ("n_scored", "tokens", "split_packs")}
+    if not all(0 <= count < LATEST for count in counts.values()):
         raise ValueError("no count")
-    return Run(folder, facts, status, *times, *counts)
+    if not isinstance(about := values.get("about") or _former_about(folder), dict):
+        raise ValueError("about is no object")
+    return Run(folder, facts, status, *times, **counts, about=about)
+
+
+def _former_about(folder: Path) -> Any:
+    """What is said of a run of an earlier version."""
+    try:
+        return json.loads((folder / "card.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return {}
+
+
+@contextmanager
+def _lock_for_change(folder: Path) -> Iterator[None]:
+    """Nobody else changes a run's file; on a disk without locks, somebody may."""
+    (folder / _FACTS_LOCK).touch()  # a lock makes the folder anew where that was removed
+    lock = FileLock(folder / _FACTS_LOCK, CHANGE_SECONDS, poll_interval=0.01)
+    with suppress(NotImplementedError):
+        lock.acquire()
+    try:
+        yield
+    finally:
+        lock.release()
 
 
 @contextmanager

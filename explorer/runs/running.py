@@ -11,7 +11,7 @@ from pathlib import Path
 from explorer.core.errors import BUG
 from explorer.core.settings import Settings
 from explorer.data.table import PairTable
-from explorer.runs.cards import RunCard, card_of, change_card, write_card
+from explorer.runs.cards import RunCard, card_of, change_card, stored
 from explorer.runs.gpu_calls import PlacedModel
 from explorer.runs.live import LiveRuns
 from explorer.runs.models import WarmModel
@@ -304,7 +304,7 @@ class _StartedRun:
 
 
 def _begin(folder: Path, ready: Ready, keys: Sequence[str], card: RunCard) -> _StartedRun:
-    """A new run, which nobody sees before its card says whose it is.
+    """A new run of whom its card names.
 
     folder: its own, locked by the caller. keys: of its pairs, in the order they were made ready.
 
@@ -313,10 +313,8 @@ def _begin(folder: Path, ready: Ready, keys: Sequence[str], card: RunCard) -> _S
     """
     newest = next(iter(stored_runs(folder.parent)), None)
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        write_card(folder, card)
         after = newest.started if newest else 0.0
-        run = Run.create(folder, ready.facts, ready.plan, keys, after)
+        run = Run.create(folder, ready.facts, ready.plan, keys, after=after, about=stored(card))
     except OSError as error:
         shutil.rmtree(folder, ignore_errors=True)
         raise KnownError(

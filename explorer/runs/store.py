@@ -17,7 +17,7 @@ from pathlib import Path
 
 from explorer.core.caches import LruCache
 from explorer.core.settings import Settings
-from explorer.runs.cards import RunCard, card_in, card_of, change_card
+from explorer.runs.cards import RunCard, card_of, change_card
 from explorer.runs.visitors import EVERYBODY, Visitor
 from scoring.errors import KnownError
 from scoring.hub.access import first_line
@@ -34,14 +34,14 @@ _TRUSTED_SECONDS = 1.0
 """In which a finished run, once looked at, is not looked at again: a thousand cost 0.1 s."""
 _KEPT_SEEN = 64
 """Sets of runs, each of the visitors who see them."""
-_Stamp = tuple[int, int, int] | None
+_Stamp = tuple[int, int, int]
 
 
 @dataclass(frozen=True, slots=True)
 class _Stored:
-    """A run as its files were. version: changes when its facts or its card do."""
+    """A run as its file was. version: changes when the file does."""
 
-    version: tuple[_Stamp, _Stamp]
+    version: _Stamp
     run: Run
     card: RunCard
 
@@ -133,9 +133,12 @@ class RunStore:
         return sorted(found.items(), key=lambda item: item[1].run.started, reverse=True)
 
     def damaged(self, visitor: object) -> list[str]:
-        """The ids of the visitor's runs that cannot be read, and so only be removed."""
-        found = [each for each in damaged_runs(self.folder) if not is_locked(each)]
-        return [each.name for each in found if self.is_own(card_in(each), visitor)]
+        """The ids of runs that cannot be read, and so only be removed; whose they are is not known,
+        so that they are nobody's of a public server.
+        """
+        if not self.is_owners(EVERYBODY, visitor):
+            return []
+        return [each.name for each in damaged_runs(self.folder) if not is_locked(each)]
 
     def open(self, run_id: object, visitor: object) -> Run:
         """A run that the visitor may see.
@@ -238,24 +241,16 @@ def _n_scored(run: Run) -> int:
 
 
 def _reread(folder: str, kept: _Stored | None) -> _Stored | None:
-    """A run as its files are, which are read where they changed; None where they cannot be."""
-    version = (_stamp(f"{folder}/run.json"), _stamp(f"{folder}/card.json"))
-    if version[0] is None or (kept is not None and kept.version == version):
-        return kept if version[0] is not None else None
+    """A run as its file is, which is read where it changed; None where it cannot be."""
     try:
+        now = os.stat(f"{folder}/run.json")  # noqa: PTH116 - of thousands of files, many times
+        version = now.st_mtime_ns, now.st_ino, now.st_size
+        if kept is not None and kept.version == version:
+            return kept
         run = Run.open(Path(folder))
         return _Stored(version, run, card_of(run))
-    except KnownError:
+    except (OSError, ValueError, KnownError):
         return None
-
-
-def _stamp(path: str) -> _Stamp:
-    """A file's time, number and size, one of which a change changes; None where it is not there."""
-    try:
-        now = os.stat(path)  # noqa: PTH116 - of thousands of files, many times
-    except (OSError, ValueError):
-        return None
-    return now.st_mtime_ns, now.st_ino, now.st_size
 
 
 def is_locked(folder: Path) -> bool:

@@ -38,7 +38,7 @@ from explorer.page import views_of
 from explorer.reader.links import tab_of
 from explorer.reader.state import OF_OUTCOMES, OUTCOME_KINDS, PairsState
 from explorer.results.board import Ranking
-from explorer.runs.cards import RunCard, write_card
+from explorer.runs.cards import RunCard, change_card
 from explorer.stores import Stores, open_stores
 from explorer.tabs.models.state import CHARTS, MODELS_PANELS
 from scoring.record import Run, locked, new_folder
@@ -211,7 +211,7 @@ def _run_of(folder: Path, table: PairTable, number: int, n: int = RUN_PAIRS) -> 
         RUN_PAIRS, 0,
     )  # fmt: skip
     run = Run.create(new_folder(folder), facts, Plan(tuple(map(tuple, places.tolist()))), keys)
-    write_card(run.folder, RunCard())
+    change_card(run, lambda _: RunCard())
     _record(run, table, np.arange(n), 0)
     return run
 

@@ -11,7 +11,7 @@ import pytest
 from explorer.core.settings import Settings
 from explorer.page import views_of
 from explorer.results.board import Ranking
-from explorer.runs.cards import RunCard, write_card
+from explorer.runs.cards import RunCard, change_card
 from explorer.runs.visitors import Visitor
 from explorer.stores import Stores, open_stores
 from explorer.tabs.pairs.view import PairsView
@@ -177,7 +177,7 @@ def test_a_typed_pair_that_is_scored_leaves_the_published_results_in_order(
     run = Run.create(new_folder(stores.runs.store.folder), facts, Plan(((0,),)), table.keys)
     pair = ScoredPair(table.keys[0], table.subset_of(0), table.hashes[0], 2.0, 1.0, 1, 1)
     list(run.record([ScoredPack(0, (pair,), 1)]))
-    write_card(run.ended("finished").folder, RunCard(typed=texts))
+    change_card(run.ended("finished"), lambda _: RunCard(typed=texts))
     ordered.clear()
     name = stores.fields.name_of(run.id, *ME)
     assert stores.fields.of(name, *ME).outcome(name, 0) == "win"

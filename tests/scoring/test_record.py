@@ -163,7 +163,7 @@ def test_no_part_file_stays_behind(run: Run) -> None:
     list(run.record(PACKS))
     run.resumed()
     run.ended("finished")
-    assert files_of(run.folder).keys() == {"run.json", "plan.json", "rewards.jsonl"}
+    assert files_of(run.folder).keys() == {"run.json", "run.lock", "plan.json", "rewards.jsonl"}
 
 
 def test_a_folder_that_holds_a_run_is_refused_and_left_alone(run: Run) -> None:

@@ -1,9 +1,9 @@
 """Programs over HTTP: what they are told of the endpoints, and a journey from a search to a run."""
 
-import json
 import threading
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, get_args, get_type_hints
 
@@ -13,8 +13,10 @@ from gradio_client.exceptions import AppError  # type: ignore[import-untyped]
 from pydantic import TypeAdapter
 
 from explorer.api.answers import SectionName
+from explorer.runs.cards import change_card
 from explorer.runs.models import WarmModel
 from scoring.benchmark import SECTIONS
+from scoring.record import Run
 from tests.conftest import until
 from tests.explorer.board_data import FOUR, coin_flips, write_results
 from tests.explorer.conftest import Serve
@@ -242,10 +244,9 @@ def test_a_run_is_its_owners_unless_it_is_public(server: Visitor, client: Client
     store = next(
         fn.fn.__self__ for fn in server.page.fns.values() if fn.api_name == "run"
     ).runs.store
-    owner = store.folder / run / "owner"
-    assert owner.read_text() and started["secret"] not in owner.read_text()
-    card = json.loads((store.folder / run / "card.json").read_text())
-    (store.folder / run / "card.json").write_text(json.dumps(card | {"public": True}))
+    stored = Run.open(store.folder / run)
+    assert stored.about["owner"] and started["secret"] not in str(stored.about)
+    change_card(stored, lambda card: replace(card, public=True))
     assert asked(stranger, "run", id=run)["status"] == "finished"
     until(lambda: run in str(asked(stranger, "runs")))
     assert asked(stranger, "failures", model=run)["rows"]

@@ -17,7 +17,7 @@ from explorer.api.scoring import (
 )
 from explorer.core.settings import Settings
 from explorer.data.table import PairTable
-from explorer.runs.cards import RunCard, write_card
+from explorer.runs.cards import RunCard, change_card
 from explorer.runs.orders import ModelOrder
 from explorer.runs.running import Runs
 from explorer.runs.store import RunStore
@@ -206,14 +206,11 @@ def test_models_say_what_the_owner_allows() -> None:
 def public(tmp_path: Path, demo: PairTable) -> RunStore:
     """Runs of ana, of a browser, of nobody, and one that everybody may see."""
     settings = Settings(home=tmp_path, public=True)
-    cards = [
-        RunCard("user:ana", "mine"),
-        RunCard("browser:1", "secret"),
-        RunCard("", "nobody's"),
-        RunCard("user:ben", "shared", public=True),
-    ]
-    for card in cards:
-        write_card(scored(settings.runs, demo, 3).folder, card)
+    mine, secret, nobodys, shared = (scored(settings.runs, demo, 3) for _ in range(4))
+    change_card(mine, lambda _: RunCard("user:ana", "mine"))
+    change_card(secret, lambda _: RunCard("browser:1", "secret"))
+    change_card(nobodys, lambda _: RunCard("", "nobody's"))
+    change_card(shared, lambda _: RunCard("user:ben", "shared", public=True))
     return RunStore(settings)
 
 
@@ -257,5 +254,5 @@ def test_a_run_that_cannot_be_read_is_told_without_numbers(tmp_path: Path, demo:
 def test_a_folder_of_this_machine_is_told_to_nobody_else(tmp_path: Path, demo: PairTable) -> None:
     settings = Settings(home=tmp_path, public=True)
     run = scored(settings.runs, demo, 3, "/srv/secret/model")
-    write_card(run.folder, replace(RunCard("user:ana"), public=False))
+    change_card(run, lambda _: replace(RunCard("user:ana"), public=False))
     assert runs_json(RunStore(settings), Visitor())["runs"] == []

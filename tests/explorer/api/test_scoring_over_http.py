@@ -14,7 +14,7 @@ from gradio_client.exceptions import AppError  # type: ignore[import-untyped]
 from explorer.api.scoring import ScoreEndpoints, publish_scoring
 from explorer.core.settings import Settings
 from explorer.data.table import PairTable
-from explorer.runs.cards import RunCard, write_card
+from explorer.runs.cards import RunCard, change_card
 from explorer.stores import open_stores
 from tests.explorer.tabs.score.test_publishing import scored
 
@@ -158,8 +158,9 @@ def test_nothing_is_kept_of_what_a_program_scores(open_client: Open, tmp_path: P
 def test_a_program_sees_public_runs_alone(
     open_client: Open, tmp_path: Path, demo: PairTable
 ) -> None:
-    for card in (RunCard("user:ana", "private"), RunCard("user:ben", "shared", public=True)):
-        write_card(scored(tmp_path / "runs", demo, 3).folder, card)
+    private, shared = (scored(tmp_path / "runs", demo, 3) for _ in range(2))
+    change_card(private, lambda _: RunCard("user:ana", "private"))
+    change_card(shared, lambda _: RunCard("user:ben", "shared", public=True))
     seen = open_client(home=tmp_path, public=True).predict(api_name="/runs")
     assert [(run["title"], run["own"]) for run in seen["runs"]] == [("shared", False)]
     at_home = open_client(home=tmp_path).predict(api_name="/runs", limit=1)

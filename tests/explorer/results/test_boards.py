@@ -15,7 +15,7 @@ from explorer.api.results import leaderboard_json
 from explorer.core.settings import Settings
 from explorer.results.board import Board, Ranking
 from explorer.results.boards import BoardMeasuring, Boards
-from explorer.runs.cards import RunCard, write_card
+from explorer.runs.cards import RunCard, change_card
 from explorer.runs.sections import run_intervals
 from explorer.runs.visitors import Visitor
 from explorer.stats.rules import V2_PAIRS
@@ -320,7 +320,7 @@ def test_own_runs_are_shown_where_nothing_is_read(folder: Path) -> None:
 def test_on_a_public_server_a_run_is_its_owners_alone(folder: Path, own: object) -> None:
     boards = boards_of(folder, public=True)
     run = run_of(folder.parent / "home" / "runs", REWARDS)
-    write_card(run.folder, RunCard("browser:me"))
+    change_card(run, lambda _: RunCard("browser:me"))
     assert own_rows(boards.board(None, RANKING, own)) == []
     assert len(own_rows(boards.board(None, RANKING, Visitor("browser:me")))) == 1
 

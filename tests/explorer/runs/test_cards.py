@@ -1,5 +1,6 @@
 """What is known of a run beside its numbers: nothing of it is lost, whoever writes at once."""
 
+import json
 import multiprocessing
 from dataclasses import replace
 from functools import partial
@@ -8,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from explorer.core.settings import Settings
-from explorer.runs.cards import RunCard, card_of, write_card
+from explorer.runs.cards import RunCard, card_of, change_card
 from explorer.runs.store import RunStore
 from explorer.runs.visitors import Visitor
 from scoring.errors import KnownError
@@ -25,7 +26,7 @@ processes = multiprocessing.get_context("spawn")
 
 def stored(home: Path) -> Run:
     run = Run.create(new_folder(Settings(home=home).runs), FACTS, Plan(((0,),)), ["s:1"])
-    write_card(run.folder, RunCard(ME.owner, "a name"))
+    change_card(run, lambda _: RunCard(ME.owner, "a name"))
     return run.ended("finished")
 
 
@@ -58,54 +59,51 @@ def test_two_processes_that_write_a_card_lose_nothing_of_each_other(tmp_path: Pa
     assert not [path.name for path in run.folder.iterdir() if path.suffix == ".part"]
 
 
-DAMAGED = (
-    "{",
-    '{"owner": "browser:me", "title": "\\ud800", "public": true}',
-    "",
-    "[]",
-    '{"owner": 5}',
-    '{"owner": "browser:me", "title": "", "public": true, "order": {"model": 5}}',
-    '{"owner": "browser:me", "title": 5, "public": true, "order": null}',
+DAMAGED: tuple[dict[str, object], ...] = (
+    {"title": 5},
+    {"public": "yes"},
+    {"order": {"model": 5}},
+    {"notes": "a note"},
 )
 
 
-@pytest.mark.parametrize("content", DAMAGED)
-def test_a_card_that_cannot_be_read_is_told_and_never_written(
-    tmp_path: Path, content: str, caplog: pytest.LogCaptureFixture
+@pytest.mark.parametrize("damage", DAMAGED, ids=str)
+def test_settings_that_cannot_be_read_are_told_and_never_written(
+    tmp_path: Path, damage: dict[str, object], caplog: pytest.LogCaptureFixture
 ) -> None:
     run = stored(tmp_path)
-    (run.folder / "card.json").write_text(content)
+    run.changed(lambda now: replace(now, about={**now.about, **damage}))
+    content = (run.folder / "run.json").read_text()
     store = RunStore(Settings(home=tmp_path))
     assert store.visible(ME) == [run]
-    assert "cannot be read" in card_of(run).wrong
-    with pytest.raises(KnownError, match=r"card\.json cannot be read"):
+    assert "are damaged" in card_of(run).wrong
+    with pytest.raises(KnownError, match=r"settings in run\.json are damaged"):
         store.change(run.id, ME, lambda card: card.titled("another"))
-    assert (run.folder / "card.json").read_text() == content
+    assert (run.folder / "run.json").read_text() == content
     shared = RunStore(Settings(home=tmp_path, public=True))
     assert shared.visible(ME) == [run] == shared.own(ME), "its owner finds it all the same"
-    assert f"card.json of run {run.id[:15]} cannot be read" in caplog.text
+    assert f"settings of run {run.id[:15]} cannot be read" in caplog.text
     assert shared.visible(Visitor("browser:you")) == []
 
 
-def test_a_card_that_the_disk_does_not_give_is_told_and_stays(tmp_path: Path) -> None:
+def test_a_run_of_the_command_line_is_nobodys_alone(tmp_path: Path) -> None:
     run = stored(tmp_path)
-    (run.folder / "card.json").rename(run.folder / "kept")
-    (run.folder / "card.json").mkdir()
-    store = RunStore(Settings(home=tmp_path))
-    assert store.visible(ME) == [run] and "cannot be read" in card_of(run).wrong
-    with pytest.raises(KnownError, match="cannot be read"):
-        store.change(run.id, ME, lambda card: card.titled("another"))
-    (run.folder / "card.json").rmdir()
-    (run.folder / "kept").rename(run.folder / "card.json")
-    assert card_of(run) == RunCard(ME.owner, "a name")
-
-
-def test_a_run_without_a_card_is_nobodys_alone(tmp_path: Path) -> None:
-    run = stored(tmp_path)
-    (run.folder / "card.json").unlink()
+    run.changed(lambda now: replace(now, about={}))
     assert card_of(run) == RunCard()
     assert RunStore(Settings(home=tmp_path)).own(ME) == [run]
     assert RunStore(Settings(home=tmp_path, public=True)).visible(ME) == []
+
+
+def test_a_run_of_an_earlier_version_keeps_its_owner_and_name(tmp_path: Path) -> None:
+    run = stored(tmp_path)
+    card = json.dumps(json.loads((run.folder / "run.json").read_text())["about"])
+    run.changed(lambda now: replace(now, about={}))
+    (run.folder / "card.json").write_text(card)
+    again = Run.open(run.folder.rename(run.folder.with_name("former")))
+    assert card_of(again) == RunCard(ME.owner, "a name")
+    store = RunStore(Settings(home=tmp_path, public=True))
+    store.change("former", ME, lambda card: card.titled("another"))
+    assert card_of(again) == RunCard(ME.owner, "another")
 
 
 def test_what_is_seen_is_the_same_until_a_run_or_its_card_changes(tmp_path: Path) -> None:
@@ -120,5 +118,5 @@ def test_what_is_seen_is_the_same_until_a_run_or_its_card_changes(tmp_path: Path
     assert {each.id for each in store.seen(ME).runs} == {run.id, going_on.id}
     store.delete(run.id, ME)
     assert store.seen(ME).runs == (going_on,)
-    write_card(going_on.folder, RunCard(ME.owner, "by another process"))
+    change_card(going_on, lambda _: RunCard(ME.owner, "by another process"))
     until(lambda: store.seen(ME).cards[going_on.id].title == "by another process")

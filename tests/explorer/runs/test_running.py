@@ -12,7 +12,7 @@ import pytest
 
 from explorer.core.settings import DEMO_MODEL, Settings
 from explorer.data.table import PairTable, Rows
-from explorer.runs.cards import RunCard, card_of, write_card
+from explorer.runs.cards import RunCard, card_of, change_card
 from explorer.runs.facts import run_facts
 from explorer.runs.models import WarmModel
 from explorer.runs.orders import ModelOrder
@@ -429,10 +429,10 @@ def test_a_run_of_a_model_that_changed_does_not_go_on(
     runs: Runs, demo: PairTable, rows: Rows
 ) -> None:
     run = stopped_run(runs, demo, rows)
-    write_card(run.folder, replace(card_of(run), order=ModelOrder.of({"model": "longer"})))
+    change_card(run, lambda _: replace(card_of(run), order=ModelOrder.of({"model": "longer"})))
     with pytest.raises(KnownError, match="is another one: its model is 'demo'"):
         list(stepwise(partial(runs.resume, Visitor(), run.id, lambda _: demo)))
-    write_card(run.folder, RunCard())
+    change_card(run, lambda _: RunCard())
     with pytest.raises(KnownError, match="cannot go on here"):
         list(stepwise(partial(runs.resume, Visitor(), run.id, lambda _: demo)))
 
@@ -613,9 +613,9 @@ def test_on_ones_own_machine_every_run_is_seen(tmp_path: Path, hub: Hub) -> None
 def test_on_a_space_ones_own_runs_and_public_ones_are_seen(tmp_path: Path, public: Runs) -> None:
     mine, yours, shared = stored(tmp_path, "finished", "finished", "finished")
     me = Visitor("browser:me")
-    write_card(mine.folder, RunCard("browser:me"))
-    write_card(yours.folder, RunCard("browser:you"))
-    write_card(shared.folder, RunCard("browser:you", public=True))
+    change_card(mine, lambda _: RunCard("browser:me"))
+    change_card(yours, lambda _: RunCard("browser:you"))
+    change_card(shared, lambda _: RunCard("browser:you", public=True))
     assert public.store.visible(me) == [shared, mine]
     assert public.store.own(me) == [mine]
     for stranger in (Visitor(), Visitor("browser:she"), None, [mine.id], "browser:me"):
@@ -628,7 +628,7 @@ def test_on_a_space_ones_own_runs_and_public_ones_are_seen(tmp_path: Path, publi
 def test_a_run_that_is_nobodys_is_not_everybodys_on_a_space(tmp_path: Path, public: Runs) -> None:
     [run] = stored(tmp_path, "finished")
     assert public.store.visible(Visitor()) == []
-    write_card(run.folder, RunCard(""))
+    change_card(run, lambda _: RunCard(""))
     assert public.store.visible(Visitor()) == []
 
 
@@ -636,7 +636,7 @@ def test_a_run_that_is_nobodys_is_not_everybodys_on_a_space(tmp_path: Path, publ
 def test_only_its_owner_changes_a_run(tmp_path: Path, public: Runs, who: object) -> None:
     [run] = stored(tmp_path, "finished")
     card = RunCard("browser:you", "their name", public=True)
-    write_card(run.folder, card)
+    change_card(run, lambda _: card)
     with pytest.raises(KnownError, match="no such run"):
         public.store.change(run.id, who, lambda card: card.titled("mine"))
     with pytest.raises(KnownError, match="no such run"):
@@ -690,12 +690,14 @@ def test_how_sure_a_run_was_is_kept_until_it_goes_on(
     assert card_of(run).sure is None
 
 
-@pytest.mark.parametrize("order", ['"demo"', "5", "[]", '{"model": 5}', '{"settings": []}'])
-def test_a_damaged_card_takes_nothing_from_others(tmp_path: Path, public: Runs, order: str) -> None:
+@pytest.mark.parametrize("order", ["demo", 5, [], {"model": 5}, {"settings": []}], ids=str)
+def test_a_damaged_card_takes_nothing_from_others(
+    tmp_path: Path, public: Runs, order: object
+) -> None:
     mine, broken = stored(tmp_path, "finished", "finished")
-    write_card(mine.folder, RunCard("browser:me"))
-    card = f'{{"owner": "browser:me", "title": "", "public": true, "order": {order}}}'
-    (broken.folder / "card.json").write_text(card)
+    change_card(mine, lambda _: RunCard("browser:me"))
+    about = {"owner": "browser:me", "title": "", "public": True, "order": order}
+    broken.changed(lambda now: replace(now, about=about))
     assert mine in public.store.visible(Visitor("browser:me"))
 
 

@@ -68,7 +68,7 @@ def test_a_run_of_a_visitors_own_model_leaves_their_token_nowhere(
     assert sent == {f"Bearer {TOKEN}"}
     assert f"Bearer {SERVERS_TOKEN}" not in {each.authorization for each in server.requests}
     written = [path for path in tmp_path.rglob("*") if path.is_file()]
-    assert any(path.name == "card.json" for path in written)
+    assert any(path.name == "run.json" for path in written)
     said = capfd.readouterr()
     places = [caplog.text, said.out, said.err, repr(told), str(caught.value), repr(runs.__dict__)]
     assert [place for place in places if TOKEN in place] == []

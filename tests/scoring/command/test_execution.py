@@ -102,7 +102,7 @@ def copy_of(ended: Ended, home: Path) -> Path:
 def test_a_run_leaves_its_files_and_says_nothing_but_its_table(whole: Ended) -> None:
     assert (whole.code, whole.err) == (0, "")
     files = {path.relative_to(whole.folder).as_posix() for path in whole.folder.rglob("*.*")}
-    assert files == {"run.json", "plan.json", "rewards.jsonl", *EXPORTED}
+    assert files == {"run.json", "run.lock", "plan.json", "rewards.jsonl", *EXPORTED}
     run = Run.open(whole.folder)
     assert (run.status, run.n_scored, run.split_packs) == ("finished", 188, 0)
     assert run.facts.pairs.startswith("demo pairs@")

@@ -10,7 +10,7 @@ from explorer.core.settings import Settings
 from explorer.data.tokens import TokenCounter
 from explorer.page import views_of
 from explorer.reader.scene import Scenes
-from explorer.runs.cards import RunCard, write_card
+from explorer.runs.cards import RunCard, change_card
 from explorer.runs.visitors import Visitor
 from explorer.stats.rules import PRIOR_SCORED
 from explorer.stores import open_stores
@@ -93,7 +93,7 @@ def write_run(
     ]
     list(run.record([ScoredPack(0, tuple(rows), 1)]))
     run = run.ended("finished")
-    write_card(run.folder, RunCard(who.owner, title))
+    change_card(run, lambda _: RunCard(who.owner, title))
     return run
 
 

@@ -19,7 +19,7 @@ from explorer.core.work import Job
 from explorer.data.library import Library
 from explorer.data.sources import pair_sources
 from explorer.data.table import PairTable
-from explorer.runs.cards import RunCard, write_card
+from explorer.runs.cards import RunCard, change_card
 from explorer.runs.running import Runs
 from explorer.runs.visitors import Visitor
 from explorer.tabs.score.publish_html import Publishing, can_publish
@@ -188,7 +188,7 @@ def test_a_run_of_some_pairs_or_of_nobody_is_refused(
 def space(runs: tuple[Settings, Run, Run], monkeypatch: pytest.MonkeyPatch) -> Settings:
     """Where people sign in, with a run of Ana's."""
     settings, whole, _ = runs
-    write_card(whole.folder, RunCard("user:ana", public=True))
+    change_card(whole, lambda _: RunCard("user:ana", public=True))
     return replace(settings, public=True, space="me/space", sign_in="offered")
 
 

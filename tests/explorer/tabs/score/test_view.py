@@ -18,7 +18,7 @@ from explorer.core.address_view import NOTHING_SENT, Sent
 from explorer.data.table import PairTable
 from explorer.page import views_of
 from explorer.results.own import own_names
-from explorer.runs.cards import RunCard, card_of, write_card
+from explorer.runs.cards import card_of, change_card
 from explorer.runs.store import RunStore
 from explorer.runs.visitors import Visitor
 from explorer.stores import Stores, open_stores
@@ -337,7 +337,7 @@ def test_who_does_not_own_a_public_run_can_look_at_it_and_change_nothing(
     shared: ScoreView, stores: Stores, demo: PairTable
 ) -> None:
     run = finished(stores.runs, "longer", demo, np.arange(4))
-    write_card(run.folder, replace(card_of(run), public=True))
+    change_card(run, lambda _: replace(card_of(run), public=True))
     query = f"?tab=score&panel=runs&run={run.id}"
     for who, is_own in ((ME, True), (YOU, False)):
         shown = regions(shared, who=who, panel="runs", run=run.id)["runs"]
@@ -368,17 +368,15 @@ DAMAGED: list[bytes | Mapping[str, Any] | None] = [
 
 
 @pytest.mark.parametrize("damage", DAMAGED, ids=lambda damage: str(damage)[:20])
-@pytest.mark.parametrize("name", ["run.json", "card.json"])
 def test_a_damaged_run_is_listed_and_removed_and_harms_no_other(
     score: ScoreView,
     stores: Stores,
     demo: PairTable,
-    name: str,
     damage: bytes | Mapping[str, Any] | None,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     other, run = (finished(stores.runs, "longer", demo, np.arange(n)) for n in (4, 5))
-    path = run.folder / name
+    path = run.folder / "run.json"
     content = path.read_bytes()
     path.unlink()
     if isinstance(damage, bytes):
@@ -388,8 +386,7 @@ def test_a_damaged_run_is_listed_and_removed_and_harms_no_other(
     caplog.clear()
     listed = regions(score, panel="runs")["runs"]
     assert other.id in listed and run.id in listed
-    if name == "run.json":
-        assert f"{run.id} is damaged" in listed
+    assert f"{run.id} is damaged" in listed
     told = runs_json(stores.runs.store, ME)["runs"]
     assert other.id in [each["id"] for each in told]
     assert own_names(stores.runs.store.visible(ME), ())
@@ -399,16 +396,14 @@ def test_a_damaged_run_is_listed_and_removed_and_harms_no_other(
     assert not [record for record in caplog.records if record.exc_info]
 
 
-def test_a_damaged_run_is_its_owners_alone(stores: Stores, demo: PairTable) -> None:
+def test_a_damaged_run_is_nobodys_of_a_public_server(stores: Stores, demo: PairTable) -> None:
     run = finished(stores.runs, "longer", demo, np.arange(4))
     (run.folder / "run.json").write_text("null")
     store = RunStore(replace(stores.settings, public=True))
-    assert store.damaged(ME) == [run.id]
-    assert store.damaged(YOU) == store.damaged(Visitor()) == []
+    assert store.damaged(ME) == store.damaged(YOU) == store.damaged(Visitor()) == []
     with pytest.raises(KnownError, match="There is no such run"):
         store.delete(run.id, YOU)
-    store.delete(run.id, ME)
-    assert not run.folder.exists()
+    assert run.folder.exists()
 
 
 def test_a_broken_run_is_listed_all_the_same(
@@ -418,14 +413,13 @@ def test_a_broken_run_is_listed_all_the_same(
     next(run.folder.glob("rewards*")).write_text("{}\n")
     assert run.id in regions(score, panel="runs", run=run.id)["runs"]
     assert 'id="start"' in regions(score, run=run.id)["buttons"]
-    write_card(run.folder, RunCard())
-    (run.folder / "card.json").write_text("[")
+    run.changed(lambda now: replace(now, about={"title": 5}))
     shown = regions(score, panel="runs", run=run.id)["runs"]
-    assert "card unreadable" in shown and "cannot be read" in shown
+    assert "settings damaged" in shown and "are damaged" in shown
     assert "Name of the run" not in shown
-    with pytest.raises(KnownError, match="cannot be read"):
+    with pytest.raises(KnownError, match="are damaged"):
         score.rename(f"?tab=score&run={run.id}", ME, {"value": "another"})
-    assert (run.folder / "card.json").read_text() == "["
+    assert Run.open(run.folder).about == {"title": 5}
 
 
 def test_many_runs_come_on_pages_newest_first_and_are_searched(
