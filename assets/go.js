@@ -40,7 +40,8 @@ const apply = (regions) => {
   const ignoreActiveValue = Boolean(document.activeElement?.matches("input, textarea, select"));
   for (const [name, html] of Object.entries(regions)) {
     const region = view.querySelector(`[data-region=${CSS.escape(name)}]`);
-    if (region) Idiomorph.morph(region, html, { ...MORPH, ignoreActiveValue });
+    const whole = name === "main" ? window.explorer.withRows?.(region, html) ?? html : html;
+    if (region) Idiomorph.morph(region, whole, { ...MORPH, ignoreActiveValue });
   }
   view.querySelectorAll("figure[data-plot]:empty").forEach(draw);
   view.dispatchEvent(new CustomEvent("drawn", { bubbles: true }));
@@ -307,10 +308,22 @@ const upload = async (field) => {
   } catch { say("The file could not be sent."); }
 };
 
-// Over a histogram of margins a range is dragged. At its edges, what lies beyond is meant, too.
+// A file may be dropped on its form, too.
+element.addEventListener("dragover", (event) => {
+  if (event.target.closest("[data-drop]")) event.preventDefault();
+});
+element.addEventListener("drop", (event) => {
+  const field = event.target.closest("[data-drop]")?.querySelector("[data-upload]");
+  if (!field) return;
+  event.preventDefault();
+  field.files = event.dataTransfer.files;
+  upload(field);
+});
+
+// Over a histogram a range is dragged. At its edges, what lies beyond is meant, too.
 const brushed = (margins, low, high) => {
-  const { base } = margins.dataset;
-  go(low === "" && high === "" ? base : `${base}&margin=${low}:${high}`);
+  const { base, name } = margins.dataset;
+  go(low === "" && high === "" ? base : `${base}&${name}=${low}:${high}`);
 };
 element.addEventListener("pointerdown", (event) => {
   const bars = event.target.closest(".margins .bars"), range = bars?.querySelector(".brushed");
@@ -326,8 +339,9 @@ element.addEventListener("pointerdown", (event) => {
   };
   bars.onpointerup = bars.onpointercancel = (to) => {
     bars.onpointermove = bars.onpointerup = bars.onpointercancel = null;
-    const margins = bars.closest(".margins"), limit = Number(margins.dataset.limit);
-    const asEnd = (each) => each % 1 ? Number(((2 * each - 1) * limit).toPrecision(3)) : "";
+    const margins = bars.closest(".margins"), [low, high] = [margins.dataset.low, margins.dataset.high].map(Number);
+    const whole = margins.dataset.name === "wins", end = (each) => low + each * (high - low);
+    const asEnd = (each) => each % 1 ? Number(whole ? Math.round(end(each)) : end(each).toPrecision(3)) : "";
     if (to.type === "pointerup" && Math.abs(to.clientX - event.clientX) > 3) brushed(margins, ...ends(to).map(asEnd));
     else range.style.cssText = before;
   };
@@ -400,7 +414,12 @@ const settled = () => stepping.then(() => latest);
 const idle = async () => {
   for (let awaited; awaited !== latest;) { awaited = latest; await settled(); }
 };
-const asScript = { element, go, open, turned, act, anew, settled, file, download };
+// Another page of a list, as HTML; none where something was pressed meanwhile.
+const page = async (query) => {
+  const mine = turn, answer = await ask({ query, known: {}, only: ["main"] });
+  return mine === turn ? answer.regions?.main : null;
+};
+const asScript = { element, page, go, open, turned, act, anew, settled, file, download };
 Object.assign(asScript, { shown: () => shown ?? "", asked: () => asked });
 (window.explorerViews ??= new Map()).set(tab, asScript);
 open(location.search);

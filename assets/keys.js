@@ -37,6 +37,8 @@
       if (!content.matches("input")) content.tabIndex = -1;
       content.focus();
     }
+    const strip = event.target.closest(".strip-close")?.closest(".sourcebar");
+    if (strip) strip.hidden = true; // until there is something else to know
     if (event.target.closest(".welcome-close")) {
       document.documentElement.dataset.welcome = "seen";
       store(WELCOME, "seen");
@@ -47,7 +49,8 @@
   const visible = (selector) =>
     [...document.querySelectorAll(selector)].find((element) => element.offsetParent !== null);
   const BUTTONS = {
-    j: ".reader-next", k: ".reader-previous", r: ".reader-random", Escape: ".drawer .close",
+    j: ".reader-next", k: ".reader-previous", r: ".reader-random", d: ".next-difference", p: ".previous-difference",
+    c: ".reader-bar .copy-link", Escape: ".drawer .close",
     1: ".review-keep", 2: ".review-drop", 3: ".review-unsure", u: ".review-undo", n: ".review-skip",
   };
 
@@ -65,8 +68,8 @@
     const held = event.repeat && (!"jk".includes(event.key) || document.querySelector("#pairs [aria-busy=true]"));
     if (!held && Object.hasOwn(BUTTONS, event.key)) visible(BUTTONS[event.key])?.click();
     if (event.key === "?") help();
-    if (event.key === "/") {
-      const search = visible(".searchbar .search");
+    if (event.key === "/" || event.key === "g") {
+      const search = visible(event.key === "g" ? ".goto-key" : ".searchbar .search");
       if (search) { event.preventDefault(); search.focus(); search.select(); }
     }
   });

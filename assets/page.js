@@ -167,13 +167,13 @@
     if (!button) return;
     const base = button.dataset.copy;
     const from = base !== "link" && document.querySelector(base);
-    const words = base === "link" ? (button.dataset.base || location.origin + location.pathname) + location.search
+    const copied = base === "link" ? (button.dataset.base || location.origin + location.pathname) + location.search
       : (from?.rows ? cells(from) : from?.textContent) || "";
-    await copy(words);
-    const said = button.textContent;
+    await copy(copied);
+    const words = button.querySelector("span") ?? button, said = words.textContent;
     if (button.dataset.said && said !== button.dataset.said) {
-      button.textContent = button.dataset.said;
-      setTimeout(() => { button.textContent = said; }, 1500);
+      words.textContent = button.dataset.said;
+      setTimeout(() => { words.textContent = said; }, 1500);
     }
   });
 

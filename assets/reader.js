@@ -132,6 +132,9 @@
     for (const pair of document.querySelectorAll(".pair.may-harm")) {
       if (pair.dataset.key === one) pair.dataset.shown = "";
     }
+    for (const row of document.querySelectorAll(".list tr.may-harm")) {
+      row.toggleAttribute("data-shown", row.querySelector(".key").textContent.trim() === one);
+    }
   };
 
   // Formulas are rendered by KaTeX, which is fetched for the first; what it cannot read stays as it is

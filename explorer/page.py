@@ -12,7 +12,7 @@ from explorer.api.running import RunEndpoints, publish_runs
 from explorer.api.scoring import ScoreEndpoints, publish_scoring
 from explorer.api.searching import SearchEndpoints, publish_search
 from explorer.core.address_view import EVENT, build_view, file_route
-from explorer.core.html import help_html, render
+from explorer.core.html import help_html
 from explorer.core.served import MOST_EVENTS
 from explorer.core.settings import Settings
 from explorer.reader.links import TABS
@@ -105,7 +105,6 @@ def _lay_out(views: Views, settings: Settings, page: gr.Blocks) -> None:
         tab = {name: _tab(name) for name in TABS}
         with tab["pairs"]:
             build_pairs(views.pairs, identity)
-            gr.HTML(render("welcome.html"), elem_id="welcome")
         with tab["models"]:
             build_models(views.models, identity)
         with tab["score"]:

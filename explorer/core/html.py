@@ -250,16 +250,16 @@ OUTCOME_WORDS = {"win": "won", "loss": "lost", "tie": "tie", "missing": "no rewa
 """What became of a pair."""
 
 KEYS = {
-    "j": "next pair",
-    "k": "previous pair",
-    "r": "a random pair",
-    "/": "search",
-    "?": "this help",
-    "1": "review: keep",
-    "2": "review: drop",
-    "3": "review: unsure",
-    "u": "review: undo",
-    "n": "review: next unmarked",
+    "j, k": "Next or previous pair",
+    "r": "Random pair",
+    "d, p": "Next or previous difference",
+    "/": "Search",
+    "g": "Go to a pair by its key",
+    "c": "Copy a link to the open pair",
+    "1, 2, 3": "Review: keep, drop, unsure",
+    "u": "Review: undo",
+    "n": "Review: next unmarked pair",
+    "?": "This help",
 }
 
 

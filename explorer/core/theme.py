@@ -8,7 +8,7 @@ from explorer.core.figures import CORRELATION, MARK, SELECTED, SERIES
 from explorer.core.settings import ASSETS
 
 STYLES = [ASSETS / f"{name}.css" for name in ("style", "pairs", "models", "score", "try", "shell")]
-_SCRIPTS = ("keys", "reader", "kept", "notes", "review", "page")
+_SCRIPTS = ("keys", "reader", "kept", "notes", "review", "list", "page")
 SCRIPTS = tuple(ASSETS / f"{name}.js" for name in _SCRIPTS)
 
 CHOSEN = "#0d9488"

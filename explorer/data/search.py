@@ -116,11 +116,23 @@ def _checked_words(value: object, *, is_stripped: bool) -> str:
     return found
 
 
+class SeveralNamesError(KnownError):
+    """A text is a part of several names.
+
+    typed: the text. names: those that have it, in order.
+    """
+
+    def __init__(self, typed: str, names: Sequence[str]) -> None:
+        listed = ", ".join(names[:_LISTED]) + (", …" if len(names) > _LISTED else "")
+        super().__init__(f"{len(names)} names match {shown(typed)}: {listed}. Type more of one.")
+        self.typed, self.names = typed, tuple(names)
+
+
 def resolve_name(typed: str, names: Collection[str]) -> str:
     """The one of the names that was typed, or has it as a part, upper or lower case; else as typed.
 
     Raises:
-        KnownError: it is a part of several.
+        SeveralNamesError: it is a part of several.
 
     >>> resolve_name("rm-8b", ["org/RM-8B", "org/judge"]), resolve_name("x", ["org/judge"])
     ('org/RM-8B', 'x')
@@ -131,10 +143,7 @@ def resolve_name(typed: str, names: Collection[str]) -> str:
     found = [name for name in names if part in name.casefold()]
     found = [name for name in found if part == name.casefold()] or found
     if len(found) > 1:
-        listed = ", ".join(found[:_LISTED]) + (", …" if len(found) > _LISTED else "")
-        raise KnownError(
-            f"{shown(typed)} is a part of {len(found)} names: {listed}. Type more of it."
-        )
+        raise SeveralNamesError(typed, found)
     return found[0] if found else typed
 
 

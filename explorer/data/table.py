@@ -71,6 +71,14 @@ class PairTable:
         return str(self.source)
 
     @property
+    def label(self) -> str:
+        """What they are called where there is little room."""
+        if self.source.kind == "hub":
+            return f"{self.source.name.rpartition('/')[2]} {self.source.split}"
+        named = {"demo": "Demo pairs", "typed": "My own pair", "textless": "Pairs without texts"}
+        return named.get(self.source.kind, self.source.name)
+
+    @property
     def caption(self) -> str:
         """Which pairs, how many, from where and at which revision."""
         n, source = counted(len(self), "pair", "pairs"), self.source
@@ -80,7 +88,7 @@ class PairTable:
             "the benchmark itself.",
             "hub": f"{name}, split {source.split}: {n} from the Hugging Face Hub, revision "
             f"{revision}.",
-            "file": f"Your file {name}: {n}, sha256 {revision}.",
+            "file": f"{name}: {n}, sha256 {revision}.",
             "typed": "A pair you typed.",
             "textless": f"{n} without texts: only their subsets and keys are known, from results.",
         }

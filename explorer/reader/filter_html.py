@@ -80,10 +80,10 @@ _FACETS: Mapping[Facet, str] = {
 _NAMES = {"equal": "equally long", "neutral": "neither", "none": "unknown"}
 """Of `_WORDED` facets, where they are not their own words."""
 _PLACES: Mapping[Where, str] = {
-    "all": "in all texts",
-    "prompt": "in prompts",
-    "chosen": "in chosen",
-    "rejected": "in rejected",
+    "all": "All texts",
+    "prompt": "Prompt",
+    "chosen": "Chosen",
+    "rejected": "Rejected",
 }
 
 
@@ -100,7 +100,11 @@ def filter_chips(now: Scene) -> list[Removable]:
         words = condition_of(now.table, each).name
         chips.append(Removable(words, state.narrowed(slices=state.toggled("slices", each))))
     if state.margins:
-        chips.append(Removable(_margins_words(*state.margins), state.narrowed(margins=None)))
+        words = f"margin {_range_of(*state.margins)}"
+        chips.append(Removable(words, state.narrowed(margins=None)))
+    if state.wins:
+        words = _range_of(*state.wins) + " models win"
+        chips.append(Removable(words, state.narrowed(wins=None)))
     if state.model and state.against:
         rival = "the majority vote" if state.against == MAJORITY else state.against
         words = _of_cell(state.cell, rival)
@@ -154,8 +158,10 @@ def _of_filters(state: PairsState, table: PairTable) -> Iterator[Removable]:
         yield Removable(_range_words(each), state.narrowed(ranges=left))
     query = state.query
     if query.words:
-        how = [_PLACES[query.where], *["regex"] * query.regex, *["match case"] * query.case]
-        yield Removable(f"“{query.words}” ({', '.join(how)})", state.narrowed(words=""))
+        where = "" if query.where == "all" else f" in the {query.where}"
+        how = [each for each in ("regex", "case") if getattr(query, each)]
+        words = f"“{query.words}”{where}" + (f" ({', '.join(how)})" if how else "")
+        yield Removable(words, state.narrowed(words=""))
 
 
 def _of_cell(cell: Cell, rival: str) -> str:
@@ -178,12 +184,12 @@ def _range_words(one: LengthRange) -> str:
     return f"{measure} {unit} {one.low:,} to {one.high:,}"
 
 
-def _margins_words(low: float | None, high: float | None) -> str:
+def _range_of(low: float | None, high: float | None) -> str:
     if low is None:
-        return f"margin ≤ {minus(typed_number(high or 0.0))}"
+        return f"≤ {minus(typed_number(high or 0.0))}"
     if high is None:
-        return f"margin ≥ {minus(typed_number(low))}"
-    return f"margin {minus(typed_number(low))} to {minus(typed_number(high))}"
+        return f"≥ {minus(typed_number(low))}"
+    return f"{minus(typed_number(low))} to {minus(typed_number(high))}"
 
 
 def facets_html(now: Scene) -> str:

@@ -11,7 +11,7 @@ from explorer.core.html import render
 from explorer.data.datacard import subset_card
 from explorer.data.search import Query, first_hits
 from explorer.reader.diffs import DIFFS
-from explorer.reader.reading import PAGE_ROWS, n_pages
+from explorer.reader.reading import PAGE_ROWS
 from explorer.reader.scene import Scene
 from scoring.errors import counted
 
@@ -121,7 +121,7 @@ def list_html(
     css: Callable[[int], str] = lambda _: "",
     mark: Callable[[int], str] = lambda _: "",
 ) -> str:
-    """The page of a list that a scene is on, and its pager.
+    """The page of a list that a scene is on, and links to those before and after it.
 
     Args:
         label: what the list is called.
@@ -138,6 +138,7 @@ def list_html(
         key, row = listed.key(place), int(listed.rows[place])
         rows.append(
             {
+                "place": place,
                 "shown_key": key if len(key) <= CELL_CHARS else key[: CELL_CHARS - 1] + "…",
                 "href": now.state.href(key=key, page=1),
                 "css": css(row),
@@ -154,12 +155,16 @@ def list_html(
         sort=sort,
         state=now.state,
         page=now.page,
-        pages=n_pages(len(listed)),
+        page_rows=PAGE_ROWS,
+        total=len(listed),
     )
 
 
-def reader_bar(now: Scene) -> str:
-    """Steps from pair to pair, where the open one stands, and how it is shown."""
+def reader_bar(now: Scene, link_base: str = "") -> str:
+    """Steps from pair to pair, where the open one stands, and how it is shown.
+
+    link_base: where a link begins; "" for the page's own address.
+    """
     state, listed, place = now.state, now.listed, now.place
     position = ""
     if place is not None:
@@ -180,6 +185,7 @@ def reader_bar(now: Scene) -> str:
         position=position,
         previous=beside(-1),
         next=beside(1),
-        diffs={diff: "chars" if diff == "characters" else diff for diff in DIFFS},
+        link_base=link_base,
+        diffs={diff: "Chars" if diff == "characters" else diff.capitalize() for diff in DIFFS},
         links={diff: state.href(diff=diff) for diff in DIFFS},
     )

@@ -69,11 +69,16 @@ class MarkedPiece:
 
 @dataclass(frozen=True, slots=True)
 class RenderedLine:
-    """A row of code. number: its line's, from 1; None for a gap. difference: 0 where none is."""
+    """A row of code.
+
+    number: its line's, from 1; None for a gap. difference: 0 where none is. indent: characters of
+    white space before its first word.
+    """
 
     number: int | None
     difference: int
     pieces: Sequence[MarkedPiece] = ()
+    indent: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -258,7 +263,7 @@ def _possible(
             "The pairs of this subset are code, shown as written."
         ]
     if display.rendered and (display.diff != "off" or display.query.words or display.spaces):
-        return display, ["Rendered text shows no marks: no differences, search hits or whitespace."]
+        return display, ["Differences and search hits are hidden while text is rendered."]
     return display, []
 
 
@@ -278,10 +283,8 @@ def marks_of(cells: Mapping[str, Any], diff: Diff, language: str) -> Marks:
     chosen, rejected = (cells[side][:LONGEST_BODY] for side in _SIDES)
     compared = automatic(chosen, rejected, cells["subset"]) if diff == "auto" else diff
     if compared == "off":
-        unlike = (
-            f"These responses share less than {100 * LEAST_ALIKE:.0f} % of their words, so no "
-            "differences are marked."
-        )
+        share = f"under {100 * LEAST_ALIKE:.0f} % of words in common"
+        unlike = f"Too different to compare ({share})."
         return Marks(note=unlike if diff == "auto" else "")
     lines = aligned(chosen, rejected, diff) if language else None
     if lines is not None:
@@ -453,8 +456,15 @@ def body_of(
         return Body(here, n_more, mark, [_marked(each, display) for each in cut])
     cut = pieces(here, spans, found, colours(here, language), starts)
     lines = [[_marked(each, display) for each in line] for line in by_line(cut, starts)]
+    ends = [*starts[1:], len(here)]
+    indents = [
+        next((at for at, letter in enumerate(here[low:high]) if not letter.isspace()), 0)
+        for low, high in zip(starts, ends, strict=True)
+    ]
     shown = [
-        RenderedLine(place.line, place.difference, lines[place.line - 1] if place.line else ())
+        RenderedLine(place.line, place.difference, lines[place.line - 1], indents[place.line - 1])
+        if place.line
+        else RenderedLine(None, place.difference)
         for place in rows or (Place(number) for number in range(1, len(lines) + 1))
     ]
     return Body(here, n_more, mark, lines=shown)

@@ -5,6 +5,7 @@ from math import ceil
 
 import numpy as np
 
+from explorer.data.datacard import subset_card
 from explorer.data.search import EVERYTHING, Query
 from explorer.data.table import PairTable, Rows
 from explorer.reader.diffs import Diff
@@ -45,6 +46,11 @@ class ListedRows:
     def key(self, place: int) -> str:
         """The key of the pair at a place, from 0."""
         return self.table.key_of(int(self.rows[place]))
+
+    def may_harm(self, place: int) -> bool:
+        """Whether the texts of the pair at a place are hidden at first."""
+        card = subset_card(self.table.subset_of(int(self.rows[place])))
+        return card is not None and card.may_harm
 
     def place_of(self, key: str) -> int | None:
         """Where a pair stands, from 0; None where it is not in the list."""

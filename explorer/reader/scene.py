@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from random import randrange
+from typing import Literal
 
 import numpy as np
 
@@ -12,6 +13,7 @@ from explorer.data.conditions import condition_of
 from explorer.data.facets import FACETS, Mask
 from explorer.data.filters import Filtered, LengthRange, matching_rows, select
 from explorer.data.library import Library
+from explorer.data.search import SeveralNamesError
 from explorer.data.sources import DEMO_ID
 from explorer.data.table import PairTable, Rows
 from explorer.data.tokens import TokenCounter
@@ -131,6 +133,7 @@ class Shown:
     missing: the id of pairs that are not here; "" if they are.
     unread: whether the model's published results are not read yet.
     asked: the state with a search that cannot be used, or a model with results not read yet.
+    matching: models with what was typed for one in their names, where there are several.
     """
 
     scene: Scene
@@ -139,6 +142,7 @@ class Shown:
     notes: tuple[str, ...] = ()
     missing: str = ""
     unread: bool = False
+    matching: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -152,7 +156,8 @@ class Scenes:
     def shown(self, state: PairsState, visitor: Visitor) -> Shown:
         """What a state shows to a visitor, as far as it can be shown here."""
         notes: list[str] = []
-        wanted = state = self._known(state, visitor, notes)
+        matching = self._matching(state, visitor)
+        wanted = state = self._known(state.of(None) if matching else state, visitor, notes)
         results_id = self._results_id(state, visitor)
         unread = bool(state.model) and state.model in self.fields.unread_models(results_id)
         if unread:
@@ -169,7 +174,7 @@ class Scenes:
         can_fetch = parse_hub_id(wanted.source) is not None  # an address opens no file of ours
         is_missing = can_fetch and self.library.find(wanted.source) is None
         missing = wanted.source if is_missing else ""
-        return Shown(now, asked, dropped, tuple(notes), missing, unread)
+        return Shown(now, asked, dropped, tuple(notes), missing, unread, matching)
 
     def unless_first(self, query: str) -> str:
         """An address of the Pairs tab, without "?"; "" for all pairs that are shown first."""
@@ -194,6 +199,13 @@ class Scenes:
 
     def _results_id(self, state: PairsState, visitor: Visitor) -> str | None:
         return self.fields.results.id_of_files(state.results, visitor.owner)
+
+    def _matching(self, state: PairsState, visitor: Visitor) -> tuple[str, ...]:
+        try:
+            self.fields.meant(state.model, *self.where(state, visitor))
+        except SeveralNamesError as error:
+            return error.names
+        return ()
 
     def _known(self, state: PairsState, visitor: Visitor, notes: list[str]) -> PairsState:
         """The state with whole names of models and of the demo, without files that are gone."""
@@ -271,6 +283,9 @@ def _fitting(state: PairsState, pairs: ScenePairs) -> tuple[PairsState, tuple[st
         if state.margins:
             dropped.append(as_dropped("margin", margins_written(state.margins)))
             state = replace(state, margins=None)
+    if state.wins and pairs.crowd is None:
+        dropped.append(as_dropped("wins", margins_written(state.wins)))
+        state = replace(state, wins=None)
     for each in state.slices:
         try:
             condition_of(table, each)
@@ -340,7 +355,9 @@ def _opened(state: PairsState, listed: ListedRows) -> tuple[PairsState, str, int
         page = page_holding(place)
     state = replace(state, key=key, keep="", random=False, page=1 if place is not None else page)
     if not key and n:
-        place = (page - 1) * PAGE_ROWS
+        first = (page - 1) * PAGE_ROWS
+        on_page = range(first, min(first + PAGE_ROWS, n))
+        place = next((each for each in on_page if not listed.may_harm(each)), first)
         key = listed.key(place)
     return state, key, place, page
 
@@ -350,13 +367,21 @@ def _passing(state: PairsState, pairs: ScenePairs, among: Mask | None) -> Rows:
     return passing if among is None else passing[among[passing]]
 
 
-def with_any_margin(now: Scene, field: Field) -> Rows:
-    """The rows that are listed, or would be with any margin, in table order."""
-    state, kind = replace(now.state, margins=None), now.state.listed_kind
-    if now.state.margins is None or kind is None:
+def rows_with_any(now: Scene, brushed: Literal["margins", "wins"]) -> Rows:
+    """The rows that are listed, or would be with any margin or any number of winning models, in
+    table order.
+    """
+    state, kind = changed(now.state, {brushed: None}), now.state.listed_kind
+    if state == now.state:
         return now.filtered.rows
     passing = _passing(state, now.pairs, _among(state, now.pairs))
-    return passing[kind_masks(field, now.model)[kind][passing]]
+    return passing if kind is None else passing[kind_masks(now.known, now.model)[kind][passing]]
+
+
+def n_winning(crowd: Field) -> Doubles:
+    """How many models win each pair; NaN where fewer than two outcomes are known."""
+    hard = crowd.difficulty()
+    return np.where(hard.known > 1, hard.known - hard.failed, np.nan)
 
 
 def rows_without(now: Scene, ranges: Sequence[LengthRange]) -> Rows:
@@ -437,8 +462,8 @@ def ordered(state: PairsState, pairs: ScenePairs, rows: Rows) -> Rows:
 
 
 def _among(state: PairsState, pairs: ScenePairs) -> Mask | None:
-    """Pairs that fulfil the conditions, stand in the cell and have one of the margins, of whatever
-    kind; None for all.
+    """Pairs that fulfil the conditions, stand in the cell and have one of the margins and of the
+    numbers of winning models, of whatever kind; None for all.
     """
     masks = [condition_of(pairs.table, each).mask for each in state.slices]
     field = pairs.field
@@ -449,6 +474,10 @@ def _among(state: PairsState, pairs: ScenePairs) -> Mask | None:
         margins, (low, high) = field.margins(state.model), state.margins
         masks.append(margins >= (-np.inf if low is None else low))
         masks.append(margins <= (np.inf if high is None else high))
+    if pairs.crowd is not None and state.wins:
+        winning, (least, most) = n_winning(pairs.crowd), state.wins
+        masks.append(winning >= (0 if least is None else least))
+        masks.append(winning <= (np.inf if most is None else most))
     return np.logical_and.reduce(masks) if masks else None
 
 

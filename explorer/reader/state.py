@@ -123,6 +123,7 @@ class PairsState(Address):
         none: then what follows has no meaning.
     kind: which pairs of one model; field_kind: of all.
     margins: of that model, which pairs must have; None for any, or none.
+    wins: how many published models must win a pair; None for any number.
     against, cell: pairs that this and another model win or lose so, where `against` names one, or
         `explorer.results.field.MAJORITY`.
     key: of the open pair; "" for the first of the page.
@@ -158,6 +159,7 @@ class PairsState(Address):
     kind: OutcomeKind = "losses"
     field_kind: FieldKind = "hard"
     margins: Margins | None = None
+    wins: Margins | None = None
     against: str = ""
     cell: Cell = "only_b"
     key: str = ""
@@ -179,6 +181,7 @@ class PairsState(Address):
         choice("show", OUTCOME_KINDS, "kind"),
         choice("pairs", FIELD_KINDS, "field_kind"),
         Parameter("margin", "margins", _margins, margins_written),
+        Parameter("wins", "wins", _margins, margins_written),
         several("slice", _name, MOST_SLICES, "slices"),
         text("against", checked_model),
         choice("cell", CELLS),
@@ -274,8 +277,9 @@ class PairsState(Address):
     def unfiltered(self) -> "PairsState":
         """The same with every pair of its kind."""
         usual = PairsState()
-        names = (*FACETS, "words", "where", "regex", "case", "ranges", "slices", "margins", "key")
-        return changed(self.alone(), {each: getattr(usual, each) for each in (*names, "page")})
+        searched = ("words", "where", "regex", "case", "ranges", "slices", "margins", "wins")
+        names = (*FACETS, *searched, "key", "page")
+        return changed(self.alone(), {each: getattr(usual, each) for each in names})
 
 
 def changed(state: PairsState, changes: Mapping[str, Any]) -> PairsState:

@@ -9,10 +9,11 @@ from pathlib import Path
 from markupsafe import Markup
 
 from explorer.core.address_view import Regions, Sent, View
-from explorer.core.html import note, render, step_html
+from explorer.core.html import note, part, render, step_html
 from explorer.core.settings import ASSETS, Settings
 from explorer.core.uploads import private_files, uploaded_files
 from explorer.core.work import Job, Jobs
+from explorer.data.datacard import data_card
 from explorer.data.library import Library, offers
 from explorer.data.sources import DEMO_ID
 from explorer.data.table import PairTable
@@ -20,10 +21,12 @@ from explorer.reader.state import PairsState
 from explorer.results.library import ResultsLibrary
 from explorer.runs.visitors import Visitor, check_known
 from explorer.tabs.data.state import DataState
+from scoring.benchmark import section_of
 from scoring.limits import Step, Tell
 from scoring.pairs.rows import SUFFIXES
 
 LOGO: Path = ASSETS / "logo.svg"
+_CAPTION = "tabs/data/caption.html"
 DEFAULT = "default"
 """Chooses what everybody sees first."""
 
@@ -43,7 +46,9 @@ class DataView:
         table = self.pairs.get(state.source)
         job = self.opened.of(visitor.owner)
         return state.href()[1:], {
-            "bar": lambda: render("tabs/data/caption.html", caption=table.caption),
+            "bar": lambda: part("switcher", table, of=_CAPTION),
+            "goto": lambda: part("goto", table, of=_CAPTION),
+            "facts": lambda: part("facts", table, *_facts(table), of=_CAPTION),
             "strip": partial(self._strip, table),
             "choose": partial(self._choose, state, table, job),
             "status": partial(self._status, table, job),
@@ -105,12 +110,24 @@ class DataView:
         return render(
             "tabs/data/strip.html",
             is_asking=is_asking,
+            headline=self._demo_headline(table),
             arrived=pairs.get(pairs.best) if has_arrived and not pairs.fetching else None,
             reasons=reasons,
             asked=time.strftime("%H:%M:%S", time.gmtime(max(times))) if times else "",
             can_retry=not self.settings.offline and bool(reasons) and not is_asking,
             remarks=table.remarks,
         )
+
+    def _demo_headline(self, table: PairTable) -> str:
+        """Why the demo pairs are shown, in a sentence; "" where other pairs are."""
+        if table.source.kind != "demo":
+            return ""
+        if self.settings.offline:
+            return (
+                "Offline: the RewardBench data is not on this machine, so you are seeing demo "
+                "pairs."
+            )
+        return "The RewardBench data could not be had, so you are seeing demo pairs."
 
     def _choose(self, state: DataState, table: PairTable, job: Job[Step, str] | None) -> str:
         limits = self.settings.limits
@@ -145,6 +162,13 @@ class DataView:
         name = DEMO_ID if source.kind == "demo" else f"{source.name}:{source.split}"
         known = (each.wanted for each in offers() if each.wanted == name)
         return next(known, DEFAULT if table.id == self.pairs.sources.best else "")
+
+
+def _facts(table: PairTable) -> tuple[int, str]:
+    """How many sections pairs are of, and the licence of the benchmark; "" for other pairs."""
+    sections = {section_of(name) for name in table.subsets.names} - {None}
+    card, source = data_card(), table.source
+    return len(sections), card.licence if source.name == card.dataset else ""
 
 
 def passed_over(why: Mapping[str, str]) -> list[str]:

@@ -88,7 +88,7 @@ def lengths_html(now: Scene, counter: TokenCounter, job: Job[Step, str] | None) 
         "tabs/pairs/lengths.html",
         state=state,
         shown=_MEASURED,
-        units=UNIT_WORDS,
+        units={unit: words.capitalize() for unit, words in UNIT_WORDS.items()},
         scales={each: each.capitalize() for each in SCALES},
         tokenizer=state.tokenizer or counter.suggested(),
         job=job,
@@ -172,7 +172,7 @@ def _said(table: PairTable, state: PairsState) -> str:
         said.append(
             "Click a bar to keep only those pairs of its subset."
             if state.by_subset
-            else "Click or drag over a chart to filter."
+            else "Click a bar, or drag over a chart, to filter."
         )
     return " ".join(said)
 

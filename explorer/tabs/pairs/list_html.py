@@ -4,27 +4,39 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from explorer.core.html import OUTCOME_WORDS, minus, part, percent, render, signed
+from explorer.core.html import OUTCOME_WORDS, part, percent, render, signed
 from explorer.data.search import EVERYTHING
 from explorer.reader.filter_html import KINDS, filter_chips
 from explorer.reader.links import compare_query
 from explorer.reader.listing import Column, ListCell, Won, excerpt, harm_css, list_html
 from explorer.reader.reader import pair_html
-from explorer.reader.scene import NO_TEXTS, Scene, list_order, measured, with_any_margin
+from explorer.reader.scene import (
+    NO_TEXTS,
+    Scene,
+    kind_masks,
+    list_order,
+    measured,
+    n_winning,
+    rows_with_any,
+)
 from explorer.reader.state import (
     BY_LENGTH,
     FIELD_KINDS,
     OF_OUTCOMES,
     OUTCOME_KINDS,
     PAIRS_PANELS,
+    FieldKind,
     Margins,
+    OutcomeKind,
     PairsState,
+    changed,
     margins_written,
 )
 from explorer.results.field import MAJORITY, Doubles, Field
 from explorer.runs.model_list import size_of
 from explorer.stats.margins import MarginHistogram, margin_histogram
 from explorer.tabs.pairs.notes import LONGEST_NOTE, MOST_NOTES, mark_of
+from scoring.benchmark import section_of
 from scoring.errors import counted
 
 REWARDS = ("chosen_reward", "rejected_reward")
@@ -34,6 +46,8 @@ MOST_OTHERS = 60
 """Pairs with the same prompt that are looked up."""
 MOST_FAILING = 400
 """Models that are listed below a pair."""
+_MOST_BARS = 24
+"""Of the histogram of winning models."""
 
 NO_OTHERS = "No other model has a result for this pair."
 FEW_MODELS = "Fewer than two models have results here, so the difficulty of this pair is unknown."
@@ -60,36 +74,63 @@ _ABOUT = {
 }
 
 
-def head_html(now: Scene, asked: PairsState, names: Sequence[str]) -> str:
+def head_html(
+    now: Scene, asked: PairsState, names: Sequence[str], matching: Sequence[str] = ()
+) -> str:
     """Whose outcomes stand beside the pairs, and which kind of pairs, each with its number.
 
-    asked: with the model as it was asked for. names: the models that are offered.
+    asked: with the model as it was asked for. names: the models that are offered. matching: those
+    that have what was typed in their names, where there are several.
     """
-    state, field = now.state, now.field
+    state, field, crowd = now.state, now.field, now.pairs.crowd
     rewards = field is not None and bool(now.model) and field.has_rewards(now.model)
-    kinds = {
-        kind: KINDS[kind]
+    margins = _margins(now, field) if field is not None and rewards else None
+    counts = now.counts
+    if field is None and crowd is not None and _has_crowd(now):
+        counts = {kind: mask[now.passing].sum() for kind, mask in kind_masks(crowd, "").items()}
+    kinds = [
+        kind
         for kind in (OUTCOME_KINDS if state.model else FIELD_KINDS)
-        if field is not None and (rewards or kind not in ("near", "confident"))
-        if kind != "failures" or state.kind == kind or now.counts["ties"]
-    }
-    histogram = _margins(now, field) if field is not None and rewards else None
-    name = "kind" if state.model else "field_kind"
+        if kind in counts and kind not in ("all", "every")
+        if rewards or kind not in ("near", "confident")
+        if kind != "failures" or state.kind == kind or counts["ties"]
+    ]
+    winning = _winning(now, crowd) if crowd is not None and not state.model and counts else []
     return render(
         "tabs/pairs/head.html",
         state=state,
         asked=asked,
         names=names,
+        matching=[(name, state.of(name).narrowed()) for name in matching],
+        n_models=crowd.n_models if crowd is not None else 0,
         alone=(state if now.pairs.has_texts else state.on("")).of(None).narrowed(),
         compare=compare_query(now.model),
-        kinds=kinds,
-        links={kind: state.narrowed(**{name: kind}) for kind in kinds},
-        counts=now.counts,
-        histogram=histogram,
+        kinds=[_kind(state, kind, int(counts[kind])) for kind in kinds],
+        most=max([1, *(int(counts[kind]) for kind in kinds)]),
+        histogram=margins,
         margins=margins_written(state.margins).split(":") if state.margins else (),
-        brushed=_brushed(state.margins, histogram.edges[-1]) if histogram else "",
+        brushed=_brushed(state.margins, -margins.edges[-1], margins.edges[-1]) if margins else "",
+        winning=winning,
+        brushed_wins=_brushed(state.wins, 0, crowd.n_models) if crowd and winning else "",
         said=_said(now, field, rewards=rewards) if field is not None else (),
     )
+
+
+def _kind(state: PairsState, kind: OutcomeKind | FieldKind, n: int) -> dict[str, object]:
+    """A kind of pairs that can be picked, like a name of a facet, and taken away again."""
+    is_picked = state.listed_kind == kind
+    if state.model:
+        href = state.narrowed(kind="all" if is_picked else kind)
+    else:
+        after = state.of(None) if is_picked else changed(state.of(""), {"field_kind": kind})
+        href = after.narrowed()
+    return {
+        "words": KINDS[kind],
+        "about": _ABOUT[kind],
+        "n": n,
+        "is_picked": is_picked,
+        "href": href,
+    }
 
 
 def _margins(now: Scene, field: Field) -> MarginHistogram | None:
@@ -98,40 +139,42 @@ def _margins(now: Scene, field: Field) -> MarginHistogram | None:
     """
     place = field.place(now.model)
     sides = field.matrix.chosen[place], field.matrix.rejected[place]
-    found = margin_histogram(*sides, counted=with_any_margin(now, field))
+    found = margin_histogram(*sides, counted=rows_with_any(now, "margins"))
     return found if found.edges else None
 
 
-def _brushed(kept: Margins | None, limit: float) -> str:
-    """Where a range of margins lies over bars from `-limit` to `limit`, as CSS."""
+def _winning(now: Scene, crowd: Field) -> list[int]:
+    """How many pairs are won by few models, and so on to all of them."""
+    winning = n_winning(crowd)[rows_with_any(now, "wins")]
+    n = crowd.n_models
+    found = np.histogram(winning[~np.isnan(winning)], bins=min(n + 1, _MOST_BARS), range=(0, n))
+    return [int(each) for each in found[0]]
+
+
+def _brushed(kept: Margins | None, least: float, most: float) -> str:
+    """Where a range lies over bars from the least to the most, as CSS."""
     if kept is None:
         return "display: none"
     low, high = (
-        edge if end is None else max(-limit, min(limit, end))
-        for edge, end in zip((-limit, limit), kept, strict=True)
+        edge if end is None else 100 * (max(least, min(most, end)) - least) / (most - least)
+        for edge, end in zip((0, 100), kept, strict=True)
     )
-    return f"left: {50 + 50 * low / limit:.2f}%; right: {50 - 50 * high / limit:.2f}%"
+    return f"left: {low:.2f}%; right: {100 - high:.2f}%"
 
 
 def _said(now: Scene, field: Field, *, rewards: bool) -> Iterator[tuple[str, str]]:
     """What is to be known of the outcomes: words, and their class."""
-    state, model = now.state, now.model
-    known = len(field.matrix.models) > 0
-    about = (
-        _ABOUT[state.listed_kind or "every"]
-        if known
-        else (
-            "No per-pair results yet. Read the published ones with the button above, where there "
-            "is one, score some pairs on the Score tab, or add result files on the Models tab."
-        )
-    )
+    model = now.model
     match = field.match_description(model)
-    yield f"{about} {match if field.has_texts else ''}".rstrip(), ""
+    if not field.matrix.models:
+        yield "No per-pair results yet. Score some pairs, or add result files on Models.", ""
+    elif match and field.has_texts:
+        yield match, ""
     if field.is_running(model):
         of = counted(field.runs[model].facts.n_pairs, "pair", "pairs")
         yield f"This run is in progress: {field.known(model).sum():,} of {of} scored so far.", ""
     if model and not rewards:
-        yield "This model has outcomes only: no margins, near misses or calibration.", ""
+        yield "Outcomes only: no margins, near misses or calibration.", ""
     if not field.has_texts:
         yield f"{NO_TEXTS} {match}".rstrip(), "wrong"
 
@@ -148,15 +191,12 @@ def bar_html(now: Scene, notes: Sequence[str], link_base: str, missing: str = ""
         "tabs/pairs/bar.html",
         n=len(now.listed),
         total=len(now.table),
+        label=now.table.label,
         chips=filter_chips(now),
         unfiltered=state.unfiltered().href(),
         every=state.narrowed(**every) if now.field else "",
         link_base=link_base,
-        none_words=(
-            "No pair matches these filters. Remove one, or reset them all."
-            if now.field is None
-            else "No pair matches. Choose another outcome, or remove a filter."
-        ),
+        is_read=state.panel in ("pairs", "review"),
         notes=notes,
         missing=missing,
     )
@@ -188,7 +228,7 @@ def list_of_pairs_html(now: Scene) -> str:
     def cells(row: int) -> list[ListCell]:
         known = [_written(now, row, name, values) for name in columns]
         words = _words(now, row, texts)
-        return [*words, *known] if now.field is None else [*known, *words]
+        return [*words, *known]
 
     def css(row: int) -> str:
         found = [harm_css(now.table.subset_of(row))]
@@ -201,22 +241,23 @@ def list_of_pairs_html(now: Scene) -> str:
             return ""
         return mark_of(now.table, row, has_texts=now.pairs.has_texts)
 
+    order = list_order(now.state, now.field)
     numbers = [
         Column(
-            _heading(now, name),
+            _HEADINGS.get(name, name),
             number=name not in ("outcome", "wins"),
             sort="" if name in ("outcome", "wins", *REWARDS) else name,
-            css=name,
+            css=f"{name} sorted" if order.removeprefix("-") == name else name,
         )
         for name in columns
     ]
     words = [Column(name, css=f"words {name}") for name in texts]
     return list_html(
         ("Pairs" if now.field is None else "Pairs and their outcomes"),
-        [*words, *numbers] if now.field is None else [*numbers, *words],
+        [*words, *numbers],
         now,
         cells,
-        sort=list_order(now.state, now.field),
+        sort=order,
         css=css,
         mark=mark,
     )
@@ -242,6 +283,13 @@ def open_pair_html(now: Scene) -> str:
     cells = table.cells(row) if field.has_texts else None
     pair = pair_html(cells, now.key, display, verdicts, source=table.source)
     return pair + who_html(now.state, field, row)
+
+
+def welcome_html(now: Scene) -> str:
+    """What a newcomer is told above the first pair."""
+    sections = {section_of(name) for name in now.table.subsets.names} - {None}
+    models = now.pairs.crowd.n_models if now.pairs.crowd is not None else 0
+    return render("reader/welcome.html", n=len(now.table), sections=len(sections), models=models)
 
 
 def note_html(now: Scene) -> str:
@@ -287,27 +335,27 @@ def who_html(state: PairsState, field: Field, row: int) -> str:
         failing=_models(field, failing),
         winning=_models(field, winning),
         leading=leading,
+        model=model,
     )
 
 
 def _texts(now: Scene) -> tuple[str, ...]:
     """The sides whose texts stand in a row."""
-    if now.field is None:
-        return ("prompt", "chosen", "rejected")
-    return ("prompt",) if now.field.has_texts else ()
+    return ("prompt", "chosen", "rejected") if now.pairs.has_texts else ()
 
 
 def _columns(now: Scene) -> list[str]:
     """What else is known of a row, by name."""
     state, field = now.state, now.field
+    lengths = [*BY_LENGTH] if now.pairs.has_texts else []
+    wins = ["wins"] if _has_crowd(now) else []
     if field is None:
-        return [*BY_LENGTH, *(["wins"] if _has_crowd(now) else [])]
+        return [*lengths, *wins]
     if not state.model:
-        return ["difficulty", "telling", "difference"]
+        return ["difficulty", "telling", *lengths, *wins]
     several = ["outcome"] if state.kind in ("all", "near", "failures") else []
     rewards = ["margin", *REWARDS] if field.has_rewards(now.model) else []
-    length = ["difference"] if field.has_texts else []
-    return [*several, *rewards, "difficulty", "surprise", *length]
+    return [*several, *rewards, "difficulty", "surprise", *lengths, *wins]
 
 
 def _has_crowd(now: Scene) -> bool:
@@ -315,23 +363,16 @@ def _has_crowd(now: Scene) -> bool:
     return now.pairs.crowd is not None and now.pairs.crowd.n_models > 1
 
 
-def _heading(now: Scene, name: str) -> str:
-    if now.field is None:
-        named = {
-            "chosen": "chosen chars",
-            "rejected": "rejected chars",
-            "wins": "models that win it",
-        }
-    else:
-        named = {
-            "difference": "chosen longer by",
-            "difficulty": "others fail" if now.state.model else "failed by",
-            "surprise": "unexpected",
-            "telling": "discrimination",
-            "chosen_reward": "chosen reward",
-            "rejected_reward": "rejected reward",
-        }
-    return named.get(name, name)
+_HEADINGS = {
+    "chosen": "chosen chars",
+    "rejected": "rejected chars",
+    "wins": "models that win",
+    "difficulty": "models that fail",
+    "surprise": "unexpected",
+    "telling": "discrimination",
+    "chosen_reward": "chosen reward",
+    "rejected_reward": "rejected reward",
+}
 
 
 def _values(now: Scene, name: str) -> Doubles:
@@ -353,13 +394,12 @@ def _written(now: Scene, row: int, name: str, values: dict[str, Doubles]) -> Lis
         return "" if name in OF_OTHERS else "–"
     if name in ("difficulty", "surprise"):
         return percent(value, 0)
+    if name == "difference":
+        longer = "chosen" if value > 0 else "rejected"
+        return f"{longer} {abs(value):,.0f} longer" if value else "same length"
     if name in BY_LENGTH:
-        if now.field is None:
-            shown = f"{value:,.0f}"
-            return f"{shown} {'char' if value == 1 else 'chars'}" if name == "rejected" else shown
-        if not value:
-            return "equally long"
-        return f"chosen {minus(f'{value:+,.0f}')} {'char' if abs(value) == 1 else 'chars'}"
+        shown = f"{value:,.0f}"
+        return f"{shown} {'char' if value == 1 else 'chars'}" if name == "rejected" else shown
     return signed(value)
 
 

@@ -24,21 +24,19 @@ def rewards_html(now: Scene) -> str:
     """The panel of a scene: of the pairs that pass the filters and slices, whatever their kind."""
     field, rows = now.known, now.passing
     if not now.model:
-        return note("Choose a model in “Outcomes of” to see its rewards.")
+        return note("Choose a model under “Model results” to see its rewards.")
     place = field.place(now.model)
     sides = field.matrix.chosen[place][rows], field.matrix.rejected[place][rows]
     spread, sure = margin_histogram(*sides), calibration(*sides)
     if sure.error is None:
         return note(
-            "These results hold outcomes only, not rewards. Score the model on the Score tab to "
-            "see its margins, or add a result file with rewards."
+            "These results have outcomes only. Score the model to see its margins, or add a "
+            "result file with rewards."
         )
     words = (
-        f"Over all outcomes: {counted(sure.n, 'pair', 'pairs')} with both rewards, "
-        f"{spread.wins:,} won, {spread.losses:,} lost, {spread.ties:,} tied. If the margin were "
-        "the log-odds of being right (Bradley-Terry), the expected calibration error would be "
-        f"{100 * sure.error:.1f} points; for rewards in other units only the order of the points "
-        "means something."
+        f"{counted(sure.n, 'pair', 'pairs')} with both rewards: {spread.wins:,} won, "
+        f"{spread.losses:,} lost, {spread.ties:,} tied. Calibration error "
+        f"{100 * sure.error:.1f} points, if margins are log-odds."
     )
     figures = (
         margins_figure(spread), calibration_figure(sure), rewards_figure(reward_histogram(*sides)),
@@ -70,7 +68,7 @@ def margins_figure(histogram: MarginHistogram) -> Figure:
         )
     figure.add_vline(x=0)
     figure.update_layout(title={"text": "Margins"}, barmode="stack", bargap=0.05)
-    figure.update_xaxes(title="chosen reward − rejected reward (the ends hold all beyond)")
+    figure.update_xaxes(title="chosen reward − rejected reward (end bins include outliers)")
     return figure
 
 
@@ -90,7 +88,7 @@ def rewards_figure(histogram: RewardHistogram) -> Figure:
             hovertemplate="reward about %{x:.2f}, responses: %{y}",
         )
     figure.update_layout(title={"text": "Rewards of both sides"})
-    figure.update_xaxes(title="reward (the ends hold all beyond)")
+    figure.update_xaxes(title="reward (end bins include outliers)")
     return figure
 
 

@@ -88,22 +88,15 @@ class SliceComparison:
         """Describe the tests. in_report: for a report, which has no slices to press."""
         if not self.can_test:
             return (
-                "Slices cannot be tested: telling a weakness of this model from pairs that are "
-                f"hard for every model needs at least {LEAST_RIVALS} other models with results on "
-                f"the same pairs; there are {self.n_rivals:,}. Read published results, or add "
-                "result files on the Models tab."
+                f"Testing slices needs at least {LEAST_RIVALS} other models with results on these "
+                f"pairs; there are {self.n_rivals:,}. Add result files on the Models tab."
             )
-        how = (
-            "Expected is the share it would win if it did as well as on equally hard pairs outside."
-            if in_report
-            else "Press one to see its pairs."
-        )
+        worse = counted(self.n_worse, "slice is", "slices are") if self.n_worse else "No slice is"
+        how = " Expected: the share on equally hard pairs outside." if in_report else ""
         return (
-            f"Compared with {counted(self.n_rivals, 'other model', 'other models')}. We tested "
-            f"{counted(self.n_tested, 'slice', 'slices')} of two conditions and at least "
-            f"{LEAST_PAIRS} pairs; in {self.n_worse:,}, the model does worse than on pairs "
-            "outside that the other models find equally hard, Holm-corrected for all slices "
-            f"tested. Slices that one of their conditions explains are left out. {how}"
+            f"{worse} significantly worse than expected. {self.n_tested:,} slices of two "
+            f"conditions and at least {LEAST_PAIRS} pairs were tested against "
+            f"{counted(self.n_rivals, 'other model', 'other models')}, Holm-corrected.{how}"
         )
 
 
@@ -116,8 +109,7 @@ def slices_of(field: Field, model: str) -> SliceComparison:
 
 
 ABOUT_TIES = (
-    "Ties do not count as wins here, not even for judges, whose scores count them half. Won is "
-    "the share of pairs the model won."
+    "Won is the share of pairs the model won. Ties do not count as wins here, for judges either."
 )
 _HEADS = {
     "slice": "Slice",
@@ -146,7 +138,7 @@ def slices_html(now: Scene, compare: Callable[[Field, str], SliceComparison] = s
     compare: `slices_of`, or what keeps its results.
     """
     if not now.model:
-        return note("Choose a model in “Outcomes of” to see which kinds of pairs it fails.")
+        return note("Choose a model under “Model results” to see which kinds of pairs it fails.")
     found = compare(now.known, now.model)
     by_kind = {
         kind: of_kind

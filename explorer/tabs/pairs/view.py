@@ -48,6 +48,7 @@ from explorer.tabs.pairs.list_html import (
     note_html,
     open_pair_html,
     panels_html,
+    welcome_html,
 )
 from explorer.tabs.pairs.notes import PairNotes
 from explorer.tabs.pairs.review import keys_file, marked_pairs_file, review_html, verdict_html
@@ -84,6 +85,7 @@ class PairsView:
         seen = self.scenes.shown(state, visitor)
         now, asked = seen.scene, seen.asked
         said = [*ignored((*dropped, *seen.dropped)), *seen.notes]
+        is_narrowed = bool(self.scenes.unless_first(asked.query_string))
         is_read = now.state.panel in ("pairs", "review")
         # While a run goes on, so does what is shown of it.
         goes_on = now.field is not None and now.field.is_running(now.model)
@@ -101,11 +103,12 @@ class PairsView:
             "bar": lambda: bar_html(now, said, self.settings.link_base, seen.missing) + again,
             "review": if_reviewed(review_html),
             "main": lambda: self._main(now, count) + again,
-            "head": lambda: head_html(now, asked, self._names(asked, visitor)) + again,
+            "head": lambda: self._head(seen, visitor) + again,
             "status": partial(self._status, seen, visitor),
             "facets": lambda: facets_html(now),
             "facts": lambda: self._facts(now) + again,
-            "steps": if_read(reader_bar),
+            "steps": if_read(partial(reader_bar, link_base=self.settings.link_base)),
+            "welcome": if_read(lambda now: "" if is_narrowed else welcome_html(now)),
             "pair": if_read(open_pair_html),
             "tokens": if_read(partial(self._tokens, visitor=visitor)),
             "note": if_read(note_html),
@@ -214,9 +217,10 @@ class PairsView:
         key = (field.key, model)
         return self.slices.get_or_create_once(key, lambda: slices_of(field, model))
 
-    def _names(self, state: PairsState, visitor: Visitor) -> list[str]:
-        where, fields = self.scenes.where(state, visitor), self.scenes.fields
-        return model_names(fields.all(*where), fields.unread_models(where[0]))
+    def _head(self, seen: Shown, visitor: Visitor) -> str:
+        where, fields = self.scenes.where(seen.asked, visitor), self.scenes.fields
+        names = model_names(fields.all(*where), fields.unread_models(where[0]))
+        return head_html(seen.scene, seen.asked, names, seen.matching)
 
     def _status(self, seen: Shown, visitor: Visitor) -> str:
         """How far published results are read, where the outcomes of models are asked for."""
