@@ -162,7 +162,7 @@ def test_cells_are_the_files_own_values(demo: PairTable) -> None:
 def test_the_caption_says_what_the_pairs_are(demo: PairTable, tmp_path: Path) -> None:
     assert demo.caption.startswith(f"Demo pairs: {len(demo)} pairs")
     table = table_of(tmp_path / "mine.jsonl", pair())
-    assert "Your file mine.jsonl" in table.caption
+    assert "mine.jsonl: 1 pair" in table.caption
     assert table.source.revision in table.caption
 
 

@@ -221,7 +221,7 @@ def test_harmful_subsets_begin_with_a_warning_and_others_have_none() -> None:
     html = pair_html(pair(subset="donotanswer"), "k", Display())
     assert html.startswith('<div class="pair may-harm" data-key="k"')
     assert html.index('class="warning"') < html.index("Prompt")
-    assert read(html).of_class["reveal"] == ["Show all harmful texts"]
+    assert read(html).of_class["reveal"] == ["Always show"]
     assert "may-harm" not in pair_html(pair(subset="math-prm"), "k", Display())
     assert "warning" not in pair_html(pair(), "k", Display())
 
@@ -239,15 +239,15 @@ def test_rendered_texts_say_that_they_carry_no_marks() -> None:
     html = pair_html(cells, "k", Display("words", Query("dog"), rendered=True))
     assert '<p class="h1">Pets</p>' in html and "<strong>dog</strong>" in html
     assert "<ins>" not in html and "<mark>" not in html
-    assert "shows no marks" in html
-    assert "shows no marks" not in pair_html(cells, "k", Display("off", rendered=True))
+    assert "are hidden while text is rendered" in html
+    assert "are hidden while text" not in pair_html(cells, "k", Display("off", rendered=True))
 
 
 def test_responses_with_little_in_common_carry_no_marks_unless_words_are_asked_for() -> None:
     cells = pair(chosen="Yes, of course I will.", rejected="No, nobody ever could.")
     html = pair_html(cells, "k", Display())
     assert "<ins" not in html and "<del" not in html and 'data-differences="0"' in html
-    assert "less than 30 % of their words" in html
+    assert "under 30 % of words in common" in html
     html = pair_html(cells, "k", Display("words"))
     assert "<ins" in html and "in common" not in html and 'data-differences="1"' in html
 
@@ -305,7 +305,8 @@ def test_pairs_of_the_real_split_are_shown_whole(shared_data: Path) -> None:
         if cells["subset"].startswith("hep-"):
             file = f"/data/{cells['subset'][4:]}/data/humanevalpack.jsonl"
             row = (cells["id"] - 3692) % 164 + 1
-            assert reading.words.count(f"{file}, row {row}") == 2
+            titles = [each for each in reading.attributes["a", "title"] if ", row " in each]
+            assert len(titles) == 2 and all(f"{file}, row {row}" in each for each in titles)
             assert "HumanEvalPack, MIT" in reading.words
             assert any(link.endswith(f"{file}#L{row}") for link in reading.attributes["a", "href"])
-            assert ", row " not in read(pair_html({**cells, "prompt": "x"}, "k", MARKED)).words
+            assert ", row " not in pair_html({**cells, "prompt": "x"}, "k", MARKED)
