@@ -59,7 +59,7 @@
     if (turning !== null && turning !== opened) return [];
     turning = null;
     const isTurned = tab !== opened; // else a link turned to it, and fills it
-    tab = opened;
+    tab = document.documentElement.dataset.tab = opened;
     if (isOpen && isTurned) {
       if (tabIn(location.search) !== opened) write(true);
       window.explorerViews?.get(opened)?.turned();

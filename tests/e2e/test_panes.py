@@ -9,21 +9,27 @@ from tests.e2e.conftest import open_app, pair, reload, watched_page
 
 pytestmark = pytest.mark.e2e
 
-THREE_ROWS = """() => {
-  const third = document.querySelectorAll("[data-testid=pair-row]")[2].getBoundingClientRect();
-  const below = document.querySelector("#pairs .pager").getBoundingClientRect();
-  return third.height && third.bottom <= below.top + 1;
+FIVE_ROWS = """() => {
+  const fifth = document.querySelectorAll("[data-testid=pair-row]")[4].getBoundingClientRect();
+  const list = document.querySelector("#pairs .list").getBoundingClientRect();
+  return fifth.height && fifth.bottom <= list.bottom + 1 && list.bottom <= innerHeight;
 }"""
-"""Whether three rows of the list are seen."""
+"""Whether five rows of the list are seen."""
 
 
 def test_the_list_scrolls_by_itself_and_tells_who_wins(real_app: str, page: Page) -> None:
     page.set_viewport_size({"width": 1366, "height": 768})
     open_app(page, real_app)
-    rows, pager = page.get_by_test_id("pair-row"), page.locator("#pairs .pager")
-    expect(pager).to_be_in_viewport(ratio=1)
-    rows.last.scroll_into_view_if_needed()
-    expect(rows.last).to_be_in_viewport(ratio=1)
+    rows = page.get_by_test_id("pair-row")
+    expect(rows.first).to_be_visible()
+    for n in (25, 50, 75):  # more follow as often as the end is scrolled to
+        rows.nth(n - 1).scroll_into_view_if_needed()
+        expect(rows.nth(n)).to_be_attached()
+    rows.nth(60).click()
+    expect(rows.nth(60)).to_have_attribute("aria-current", "true")
+    expect(page.locator("#pairs .list tr[aria-current]")).to_have_count(1)
+    expect(rows.nth(60)).to_be_in_viewport(ratio=1)
+    expect(page.locator("#pairs .position")).to_have_text("61 of 2,985")
     expect(page.get_by_test_id("search").first).to_be_in_viewport(ratio=1)
     expect(page.locator("#pairs .reader-bar")).to_be_in_viewport(ratio=1)
     page.wait_for_function(  # once results were read
@@ -41,7 +47,10 @@ def test_the_keyboard_is_soon_in_the_search_and_headings_name_the_parts(
     open_app(page, demo_app)
     expect(page.get_by_test_id("reader")).to_be_in_viewport()
     headings = page.get_by_role("heading", level=2)
-    expect(headings).to_have_text(["188 of 188 pairs", "Prompt", "Chosen", "Rejected"])
+    expect(headings).to_have_text(
+        ["188 of 188 pairs · Demo pairs", "188 pairs, 4 sections", "alpacaeval-easy:900001"]
+        + ["Chosen", "Rejected"]
+    )
     search, presses = page.get_by_test_id("search").first, 0
     while not search.evaluate("(field) => field === document.activeElement"):
         page.keyboard.press("Tab")
@@ -64,9 +73,8 @@ def test_half_wide_filters_open_over_the_list(demo_app: str, page: Page) -> None
     page.locator("#pairs .reader-pane .prompt").click()
     expect(facet).to_be_hidden()
 
-    page.locator(".welcome-close").click()
     page.set_viewport_size({"width": 683, "height": 384})  # 1366 x 768 at 200 %
-    page.wait_for_function(THREE_ROWS)
+    page.wait_for_function(FIVE_ROWS)
 
 
 def test_a_phone_shows_one_pane_and_a_shared_pair_first(demo_app: str, browser: Browser) -> None:
@@ -101,8 +109,10 @@ def test_a_first_visit_is_told_where_to_begin_until_that_is_closed(
     open_app(page, demo_app)
     welcome = page.get_by_label("First steps")
     expect(welcome.get_by_role("link")).to_have_count(3)
-    welcome.get_by_role("link", name="Pairs whose rejected response is longer").click()
+    welcome.get_by_role("link", name="those whose rejected response is longer").click()
     expect(page.get_by_test_id("result-count")).not_to_have_text("188 of 188 pairs")
+    expect(welcome).to_be_hidden()
+    page.go_back()
     welcome.get_by_role("button").click()
     expect(welcome).to_be_hidden()
     reload(page)

@@ -38,6 +38,7 @@ from explorer.stats.margins import MarginHistogram, margin_histogram
 from explorer.tabs.pairs.notes import LONGEST_NOTE, MOST_NOTES, mark_of
 from scoring.benchmark import section_of
 from scoring.errors import counted
+from scoring.pairs.opening import TEXT_COLUMNS
 
 REWARDS = ("chosen_reward", "rejected_reward")
 OF_OTHERS = ("difficulty", "surprise", "telling")
@@ -341,7 +342,9 @@ def who_html(state: PairsState, field: Field, row: int) -> str:
 
 def _texts(now: Scene) -> tuple[str, ...]:
     """The sides whose texts stand in a row."""
-    return ("prompt", "chosen", "rejected") if now.pairs.has_texts else ()
+    if not now.pairs.has_texts:
+        return ()
+    return TEXT_COLUMNS if now.state.query.words else ("prompt",)
 
 
 def _columns(now: Scene) -> list[str]:

@@ -220,28 +220,10 @@ def test_rows_are_numbered_by_their_places_in_the_whole_list() -> None:
     assert seen.attributes["tr", "id"] == [f"row-{place}" for place in range(150, 175)]
 
 
-def test_pressing_a_heading_again_and_again_goes_down_up_and_back() -> None:
-    order, seen = "", []
-    for _ in range(3):
-        page = page_of(keys(2, PairsState(sort=order)), order)
-        [href] = [
-            each for each in page.attributes["a", "href"] if not re.search("pair=|page=", each)
-        ]
-        seen.append((order, page.attributes["th", "aria-sort"][0]))
-        order = PairsState.parse(href)[0].sort
-    assert (seen, order) == (
-        [("", "none"), ("-difference", "descending"), ("difference", "ascending")], ""
-    )  # fmt: skip
-
-
 def test_orders_are_offered_in_words() -> None:
     shown = page_of(keys(2), "-difference").words
     for words in ("Dataset order", "Chosen longer first", "Rejected longer first"):
         assert words in shown
-
-
-def test_another_columns_order_leaves_a_heading_unsorted() -> None:
-    assert page_of(keys(2), "-chosen").attributes["th", "aria-sort"] == ["none"]
 
 
 # The bar above the reader
