@@ -40,8 +40,8 @@ const apply = (regions) => {
   const ignoreActiveValue = Boolean(document.activeElement?.matches("input, textarea, select"));
   for (const [name, html] of Object.entries(regions)) {
     const region = view.querySelector(`[data-region=${CSS.escape(name)}]`);
-    const whole = name === "main" ? window.explorer.withRows?.(region, html) ?? html : html;
-    if (region) Idiomorph.morph(region, whole, { ...MORPH, ignoreActiveValue });
+    if (!region || (name === "main" && window.explorer.putRows?.(region, html))) continue;
+    Idiomorph.morph(region, html, { ...MORPH, ignoreActiveValue });
   }
   view.querySelectorAll("figure[data-plot]:empty").forEach(draw);
   view.dispatchEvent(new CustomEvent("drawn", { bubbles: true }));

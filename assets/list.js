@@ -1,12 +1,33 @@
 // The list is endless: what was scrolled to stays while the same pairs are listed, and more follows at its ends.
 (() => {
-  const MOST = 100, EARLY = "800px 0px";
+  const EARLY = "800px 0px", MOST = 150;
   const rowsOf = (list) => [...list.querySelectorAll("tbody tr")];
   const numberOf = (row) => Number(row.id.slice("row-".length));
-  const parsed = (html) => {
+  // The rows of a page put in their places; gives whether they are of the list, and touch those that stand there.
+  const put = (list, html, isLook) => {
     const template = document.createElement("template");
     template.innerHTML = html;
-    return template;
+    const made = template.content.querySelector(".list");
+    if (!list || made?.dataset.list !== list.dataset.list || template.content.querySelector("[data-refresh]")) return false;
+    const rows = rowsOf(list), page = rowsOf(made), first = numberOf(rows[0]), last = numberOf(rows.at(-1));
+    if (last < numberOf(page[0]) - 1 || first > numberOf(page.at(-1)) + 1) return false;
+    const known = new Map(rows.map((row) => [row.id, row]));
+    const seen = rows.find((row) => row.offsetTop + row.offsetHeight > list.scrollTop) ?? rows[0];
+    const { top } = seen.getBoundingClientRect();
+    if (isLook) page.forEach((row) => row.removeAttribute("aria-current"));
+    else rows.forEach((row) => row.removeAttribute("aria-current"));
+    for (const row of page) {
+      const old = known.get(row.id);
+      if (old && !isLook) Idiomorph.morph(old, row, { morphStyle: "outerHTML" });
+    }
+    const above = page.filter((row) => numberOf(row) < first), below = page.filter((row) => numberOf(row) > last);
+    rows[0].before(...above);
+    rows.at(-1).after(...below);
+    const all = rowsOf(list), n = Math.max(0, all.length - MOST);
+    for (const row of above.length ? all.slice(all.length - n) : all.slice(0, n)) row.remove();
+    if (seen.isConnected) list.scrollTop += seen.getBoundingClientRect().top - top;
+    ends(list);
+    return true;
   };
   const ends = (list) => {
     const rows = rowsOf(list), { total, rows: ofPage } = list.dataset;
@@ -18,44 +39,23 @@
       link.hidden = at < 0 || at >= total;
     }
   };
-  // The HTML of a page with the rows that stand around it already; as it is where they do not touch it.
-  const withRows = (region, html) => {
-    const old = region.querySelector(".list"), template = parsed(html), list = template.content.querySelector(".list");
-    if (!old || list?.dataset.list !== old.dataset.list) return html;
-    const before = rowsOf(old), now = rowsOf(list), [low, high] = [numberOf(now[0]), numberOf(now.at(-1))];
-    if (numberOf(before.at(-1)) < low - 1 || numberOf(before[0]) > high + 1) return html;
-    const copies = before.map((row) => row.cloneNode(true));
-    copies.forEach((row) => row.removeAttribute("aria-current"));
-    now[0].before(...copies.filter((row) => numberOf(row) < low).slice(-MOST));
-    now.at(-1).after(...copies.filter((row) => numberOf(row) > high).slice(0, MOST));
-    ends(list);
-    return template.innerHTML;
-  };
-  const add = (list, html, isAfter) => {
-    const made = parsed(html).content.querySelector(".list");
-    if (made?.dataset.list !== list.dataset.list) return;
-    const known = new Set(rowsOf(list).map(({ id }) => id)), rows = rowsOf(made).filter(({ id }) => !known.has(id));
-    rows.forEach((row) => row.removeAttribute("aria-current"));
-    const height = list.scrollHeight, body = list.querySelector("tbody");
-    if (isAfter) body.append(...rows); else body.prepend(...rows);
-    if (!isAfter && !CSS.supports("overflow-anchor", "auto")) list.scrollTop += list.scrollHeight - height;
-    ends(list);
-  };
-  let isAsking = false;
-  const watch = new IntersectionObserver(async (seen) => {
+  let watch = null, isAsking = false;
+  const follow = async (seen) => {
     const link = seen.find((each) => each.isIntersecting && each.target.isConnected)?.target;
     if (!link || isAsking) return;
     isAsking = true;
     const list = link.closest(".list"), view = window.explorerViews.get(link.closest("[data-tab]").dataset.tab);
     const html = await view.page(link.search).catch(() => null);
     isAsking = false;
-    if (html && list.isConnected) add(list, html, link.dataset.more === "after");
+    if (html && list.isConnected) put(list, html, true);
     watchAll();
-  }, { rootMargin: EARLY });
+  };
   const watchAll = () => {
-    watch.disconnect();
-    document.querySelectorAll(".more-rows:not([hidden])").forEach((link) => watch.observe(link));
+    watch?.disconnect();
+    const list = document.querySelector("#pairs .list");
+    watch = list && new IntersectionObserver(follow, { root: list, rootMargin: EARLY });
+    list?.querySelectorAll(".more-rows:not([hidden])").forEach((link) => watch.observe(link));
   };
   document.addEventListener("drawn", watchAll);
-  Object.assign(window.explorer, { withRows });
+  Object.assign(window.explorer, { putRows: (region, html) => put(region.querySelector(".list"), html, false) });
 })

@@ -32,7 +32,7 @@ class Tick(NamedTuple):
     """A name that can be picked, and how many pairs it would have.
 
     words: what it is called. share: of the most that a name of its facet has, in percent.
-    href: the link that picks it, or takes it away.
+    href: the link that picks it, or takes it away. about: what it means; "" where that is plain.
     """
 
     name: str
@@ -41,6 +41,7 @@ class Tick(NamedTuple):
     share: str
     is_picked: bool
     href: str
+    about: str = ""
 
 
 class Removable(NamedTuple):

@@ -111,7 +111,7 @@ def walk(page: Page, address: str) -> list[list[str]]:
         lambda: page.locator(".list-sort select").select_option(index=1),
         lambda: page.get_by_test_id("model-picker").fill("org/fair"),
         page.locator("#pairs .kinds a").filter(has_text="Wins").click,
-        page.locator(".pager").get_by_role("link", name="Next").click,
+        page.locator(".reader-next").click,
     )
     for press in presses:
         n_steps = page.evaluate("history.length")

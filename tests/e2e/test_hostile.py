@@ -94,7 +94,7 @@ def test_hostile_text_is_shown_as_it_is_and_scored(
 
 def _remarks(page: Page) -> None:
     bar = page.locator("#dataset-caption")
-    expect(bar).to_contain_text(f"Your file hostile.jsonl: {N_PAIRS} pairs")
+    expect(bar).to_contain_text(f"hostile.jsonl · {N_PAIRS} pairs")
     bar = page.locator(".sourcebar").first
     bar.locator("summary").click()
     for words in (
@@ -122,7 +122,7 @@ def _reader(page: Page) -> None:
     step(page, "j", 1)
     there = range(2, len(ATTACKS) + 1)
     back = range(len(ATTACKS) - 1, 0, -1)
-    for look, key, places in (("whitespace", "j", there), ("Markdown", "k", back)):
+    for look, key, places in (("Show whitespace", "j", there), ("Rendered", "k", back)):
         box = page.get_by_role("checkbox", name=look)
         box.click()
         expect(box).to_be_checked()

@@ -217,7 +217,7 @@ def test_other_pairs_are_opened_and_failures_change_nothing(
     open_app(page, f"{real_app}/?subset=hep-rust")
     source = page.locator("#dataset-caption")
     open_chooser(page)
-    page.locator("#offer").select_option("demo")
+    page.locator("#offer input[value=demo]").check()
     expect(source).to_contain_text("Demo pairs")
     expect(count(page)).to_have_text("188 of 188 pairs")
     expect(chips(page)).to_have_count(0)
@@ -233,7 +233,7 @@ def test_other_pairs_are_opened_and_failures_change_nothing(
 
     upload = page.locator("#dataset input[type=file]")
     upload.set_input_files(write_jsonl(tmp_path / "best-of.jsonl", [BEST_OF, TIES]))
-    expect(source).to_contain_text("Your file best-of.jsonl: 2 pairs")
+    expect(source).to_contain_text("best-of.jsonl · 2 pairs")
     answers = pair(page).locator("section:not(.prompt)")
     expect(answers).to_have_count(4)
     for words in ("Fifty-six.", "Fifty-four.", "Sixty-three.", "It depends.", "wrong-c"):
@@ -245,7 +245,7 @@ def test_other_pairs_are_opened_and_failures_change_nothing(
 
     open_chooser(page)
     upload.set_input_files(write_jsonl(tmp_path / "turns.jsonl", [MULTI_TURN]))
-    expect(source).to_contain_text("Your file turns.jsonl: 1 pair,")
+    expect(source).to_contain_text("turns.jsonl · 1 pair")
     turns = pair(page).locator(".turn")
     expect(turns).to_have_count(4)
     expect(turns.nth(2)).to_have_text("AssistantParis.")
@@ -254,7 +254,7 @@ def test_other_pairs_are_opened_and_failures_change_nothing(
     columns.write_text("rejected,extra,chosen,question\nworse,x,better,Which?\n")
     open_chooser(page)
     upload.set_input_files(columns)
-    expect(source).to_contain_text("Your file swapped.csv: 1 pair,")
+    expect(source).to_contain_text("swapped.csv · 1 pair")
     expect(pair(page).locator(".prompt .body")).to_have_text("Which?")
     expect(pair(page).locator(".chosen .body")).to_have_text("better")
     expect(pair(page).locator(".rejected .body")).to_have_text("worse")
@@ -264,7 +264,7 @@ def test_other_pairs_are_opened_and_failures_change_nothing(
     open_chooser(page)
     upload.set_input_files(nothing)
     expect(told).to_contain_text("nothing.csv")
-    expect(source).to_contain_text("Your file swapped.csv: 1 pair,")
+    expect(source).to_contain_text("swapped.csv · 1 pair")
 
 
 def test_the_keyboard_is_enough_and_the_warning_is_remembered(demo_app: str, page: Page) -> None:
@@ -315,7 +315,7 @@ def test_the_keyboard_is_enough_and_the_warning_is_remembered(demo_app: str, pag
     page.keyboard.press("Escape")
     expect(pair(page).locator(".chosen .body")).to_have_css("visibility", "hidden")
 
-    page.get_by_label("go to key").fill(first)
+    page.get_by_label("Go to pair").fill(first)
     page.keyboard.press("Enter")
     expect(pair(page)).to_have_attribute("data-key", first)
     expect(position(page)).to_contain_text("outside the filter")
@@ -336,7 +336,8 @@ def test_the_keyboard_opens_a_row_and_stays_on_it(demo_app: str, page: Page) -> 
 def test_on_a_narrow_screen_every_tab_is_reached(demo_app: str, browser: Browser) -> None:
     with watched_page(browser, 390) as page:
         open_app(page, demo_app)
-        page.get_by_role("link", name="About", exact=True).click()
+        page.get_by_role("button", name="Dataset, theme and help").click()
+        page.get_by_role("link", name="About the data").click()
         expect(page.locator(".data-card")).to_be_visible()
         open_tab(page, "Pairs")
         expect(page.get_by_test_id("pair-row").first).to_be_visible()

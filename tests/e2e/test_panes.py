@@ -48,8 +48,10 @@ def test_the_keyboard_is_soon_in_the_search_and_headings_name_the_parts(
     expect(page.get_by_test_id("reader")).to_be_in_viewport()
     headings = page.get_by_role("heading", level=2)
     expect(headings).to_have_text(
-        ["188 of 188 pairs · Demo pairs", "188 pairs, 4 sections", "alpacaeval-easy:900001"]
-        + ["Chosen", "Rejected"]
+        [
+            "188 of 188 pairs · Demo pairs",
+            *("188 pairs, 4 sections", "alpacaeval-easy:900001", "Chosen", "Rejected"),
+        ]
     )
     search, presses = page.get_by_test_id("search").first, 0
     while not search.evaluate("(field) => field === document.activeElement"):

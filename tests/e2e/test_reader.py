@@ -181,7 +181,7 @@ def test_formulas_are_rendered_and_can_do_nothing(app: str, page: Page) -> None:
     shown = open_pair(page, app, "math")
     expect(shown.locator(".katex")).to_have_count(0)
     assert not any("katex" in url for url in asked)
-    page.get_by_role("checkbox", name="Markdown, LaTeX").click()
+    page.get_by_role("checkbox", name="Rendered").click()
     body = shown.locator(".chosen .body")
     expect(body.locator(".katex-display")).to_have_count(2)
     expect(body.locator(".math[data-rendered]")).to_have_count(11)
@@ -199,13 +199,13 @@ def test_formulas_are_rendered_and_can_do_nothing(app: str, page: Page) -> None:
     fonts = page.evaluate("[...document.fonts].filter((font) => /KaTeX/.test(font.family)).length")
     assert fonts
     assert violations(page, "reader-math") == []
-    page.get_by_role("checkbox", name="Markdown, LaTeX").click()
+    page.get_by_role("checkbox", name="Rendered").click()
     expect(body).to_contain_text(r"So $\frac{a_1}{b}$ and")
 
 
 def test_what_is_too_much_is_told_and_the_next_pair_opens(app: str, page: Page) -> None:
     shown = open_pair(page, app, "math-prm")
-    page.get_by_role("checkbox", name="Markdown, LaTeX").click()
+    page.get_by_role("checkbox", name="Rendered").click()
     expect(shown).to_contain_text("too long to render")
     shown = open_pair(page, app, "hep-go")
     expect(shown).to_contain_text("more than 5,000 lines")
@@ -219,7 +219,7 @@ def test_one_harmful_text_is_shown_by_itself(app: str, page: Page) -> None:
     shown = open_pair(page, app, "donotanswer")
     words = shown.locator(".chosen .body")
     expect(words).not_to_be_visible()
-    shown.get_by_role("button", name="Show this one").click()
+    shown.get_by_role("button", name="Show this pair").click()
     expect(words).to_be_visible()
     expect(shown.locator(".warning")).not_to_be_visible()
     page.get_by_role("group", name="Differences").get_by_text("off").click()

@@ -110,7 +110,7 @@ def test_nonsense_is_refused_clearly_and_the_page_goes_on(
     assert f"{Path.cwd()}/explorer/" not in capfd.readouterr().err
     assert not any((home / "runs").glob("*"))
     shown = followed(visitor, "?section=Chat")
-    assert "40 of 188 pairs" in shown["bar"] and 'class="pair' in shown["pair"]
+    assert "<b>40</b> of 188 pairs" in shown["bar"] and 'class="pair' in shown["pair"]
 
 
 @pytest.mark.parametrize("kind", NONSENSE)

@@ -90,7 +90,7 @@ def test_an_uploaded_file_is_opened_and_deleted(name: str, visitor: Visitor) -> 
     file = visitor.upload(name, FILES[name])
     assert Path(file["path"]).is_file()
     shown = turned(visitor, upload(visitor, file))
-    assert "3 of 3 pairs" in shown["bar"] and 'data-key="mine:1"' in shown["pair"]
+    assert "<b>3</b> of 3 pairs" in shown["bar"] and 'data-key="mine:1"' in shown["pair"]
     assert f"source={name}@" in shown.query
     assert not Path(file["path"]).exists()
 
@@ -99,14 +99,14 @@ def test_the_head_speaks_of_what_is_on_screen(visitor: Visitor) -> None:
     assert still_there(visitor)
     _, source = uploading(visitor, "mine.jsonl", jsonl())
     told = caption(visitor, source)
-    assert "Your file mine.jsonl: 3 pairs" in told and "Demo pairs" not in told
+    assert "<b>mine.jsonl</b> · 3 pairs" in told and "Demo pairs" not in told
     assert still_there(visitor), "of an address that says nothing"
 
 
 def test_a_file_is_opened_once_more_though_it_was_deleted(visitor: Visitor) -> None:
     for _ in range(2):
         opened = uploading(visitor, "again.jsonl", jsonl())
-        assert "3 of 3 pairs" in turned(visitor, opened)["bar"]
+        assert "<b>3</b> of 3 pairs" in turned(visitor, opened)["bar"]
 
 
 def test_somebody_elses_upload_is_not_shown_to_who_does_not_know_its_name(visitor: Visitor) -> None:
@@ -232,7 +232,7 @@ def test_a_public_server_refuses_a_path(visitor: Visitor, local: Path) -> None:
 
 def test_ones_own_machine_opens_a_path(serve: Serve, local: Path) -> None:
     visitor = serve()
-    assert "3 of 3 pairs" in turned(visitor, opening(visitor, "open", str(local)))["bar"]
+    assert "<b>3</b> of 3 pairs" in turned(visitor, opening(visitor, "open", str(local)))["bar"]
 
 
 def test_the_demo_is_opened_by_name_after_another_set(visitor: Visitor) -> None:

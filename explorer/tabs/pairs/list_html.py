@@ -6,7 +6,7 @@ import numpy as np
 
 from explorer.core.html import OUTCOME_WORDS, part, percent, render, signed
 from explorer.data.search import EVERYTHING
-from explorer.reader.filter_html import KINDS, filter_chips
+from explorer.reader.filter_html import KINDS, Tick, filter_chips
 from explorer.reader.links import compare_query
 from explorer.reader.listing import Column, ListCell, Won, excerpt, harm_css, list_html
 from explorer.reader.reader import pair_html
@@ -96,6 +96,7 @@ def head_html(
         if rewards or kind not in ("near", "confident")
         if kind != "failures" or state.kind == kind or counts["ties"]
     ]
+    most = max([1, *(counts[kind] for kind in kinds)])
     winning = _winning(now, crowd) if crowd is not None and not state.model and counts else []
     return render(
         "tabs/pairs/head.html",
@@ -106,8 +107,7 @@ def head_html(
         n_models=crowd.n_models if crowd is not None else 0,
         alone=(state if now.pairs.has_texts else state.on("")).of(None).narrowed(),
         compare=compare_query(now.model),
-        kinds=[_kind(state, kind, int(counts[kind])) for kind in kinds],
-        most=max([1, *(int(counts[kind]) for kind in kinds)]),
+        kinds=[_kind(state, kind, int(counts[kind]), counts[kind] / most) for kind in kinds],
         histogram=margins,
         margins=margins_written(state.margins).split(":") if state.margins else (),
         brushed=_brushed(state.margins, -margins.edges[-1], margins.edges[-1]) if margins else "",
@@ -117,7 +117,7 @@ def head_html(
     )
 
 
-def _kind(state: PairsState, kind: OutcomeKind | FieldKind, n: int) -> dict[str, object]:
+def _kind(state: PairsState, kind: OutcomeKind | FieldKind, n: int, share: float) -> Tick:
     """A kind of pairs that can be picked, like a name of a facet, and taken away again."""
     is_picked = state.listed_kind == kind
     if state.model:
@@ -125,13 +125,7 @@ def _kind(state: PairsState, kind: OutcomeKind | FieldKind, n: int) -> dict[str,
     else:
         after = state.of(None) if is_picked else changed(state.of(""), {"field_kind": kind})
         href = after.narrowed()
-    return {
-        "words": KINDS[kind],
-        "about": _ABOUT[kind],
-        "n": n,
-        "is_picked": is_picked,
-        "href": href,
-    }
+    return Tick(kind, KINDS[kind], n, f"{100 * share:.0f}", is_picked, href, _ABOUT[kind])
 
 
 def _margins(now: Scene, field: Field) -> MarginHistogram | None:
@@ -407,10 +401,13 @@ def _written(now: Scene, row: int, name: str, values: dict[str, Doubles]) -> Lis
 
 
 def _words(now: Scene, row: int, sides: Sequence[str]) -> list[ListCell]:
+    """The first text in which the search found something, else the prompt."""
     if not sides:
         return []
     query, cells = now.state.query, now.table.cells(row)
-    return [excerpt(cells[side], query if query.looks_at(side) else EVERYTHING) for side in sides]
+    found = [excerpt(cells[side], query if query.looks_at(side) else EVERYTHING) for side in sides]
+    first = next((place for place, each in enumerate(found) if len(each) > 1), 0)
+    return [each if place == first else "" for place, each in enumerate(found)]
 
 
 def _models(field: Field, places: Sequence[int]) -> dict[str, object]:

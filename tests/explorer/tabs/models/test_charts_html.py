@@ -197,7 +197,7 @@ def test_points_are_where_the_table_says_and_baselines_in_the_corners(
     for row in body_rows(shown.table):
         assert places[row[0]] == pytest.approx((float(row[5]), float(row[3])), abs=1e-4)
     assert (marks["x"], marks["y"]) == ([0, 100], [100, 0])
-    assert "Your file small.jsonl" in told(shown)[1]
+    assert "small.jsonl" in told(shown)[1]
 
 
 def test_ties_count_as_they_do_in_the_table(whole: PairTable) -> None:
