@@ -8,6 +8,7 @@ from explorer.tabs.try_it.probe import Bought, Probe
 from explorer.tabs.try_it.trial import EDIT_NAMES
 
 ProbeStage = Literal["running", "finished", "stopped"]
+_FEW = 5
 _TEMPLATE = "tabs/try_it/probe.html"
 
 
@@ -28,6 +29,8 @@ def probe_html(probe: Probe, found: Sequence[Bought], *, has_files: bool = True)
     """
     if not (probe.facts and found):
         return ""
-    ends = [end for each in found for end in (each.low, each.mean, each.high) if end is not None]
-    most = max(map(abs, ends), default=0.0) or 1.0
+    # An interval of very few responses would leave no room for the others: it is cut off.
+    ends = [end for each in found if each.n >= _FEW for end in (each.low, each.high)]
+    means = [each.mean for each in found]
+    most = max((abs(end) for end in (*ends, *means) if end is not None), default=0.0) or 1.0
     return part("bought", probe, found, EDIT_NAMES, most, has_files, of=_TEMPLATE)

@@ -19,7 +19,7 @@ Change = EditName | Literal["swap"]
 CHANGES: tuple[Change, ...] = ("swap", *EDITS)
 EDIT_NAMES: dict[Change, str] = {
     "swap": "Swap",
-    "cut": "Drop the last sentence",
+    "cut": "Drop last sentence",
     "plain": "Strip Markdown",
     "polite": "Polite opening",
     "refusal": "Add a refusal",

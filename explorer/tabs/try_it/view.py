@@ -122,14 +122,13 @@ class TryView:
         tried = self.tried.get(visitor.owner) or Tried()
         trial = tried.trial
         again = "" if tried.is_over else '<i data-refresh="200"></i>'
-        base, tokens = self.settings.link_base, self.tokens.of(visitor.owner)
+        base, longest = self.settings.link_base, longest_text(self.settings)
+        tokens = self.tokens.of(visitor.owner)
         return state.href()[1:], {
             "bar": lambda: self._bar(state, said),
             "buttons": lambda: _part("buttons", tried.can_stop, base) + again,
             "status": lambda: self._status(state, tried, visitor, sent) + again,
-            "pair": lambda: (
-                pair_html(trial, longest_text(self.settings), not again, tokens) + again
-            ),
+            "pair": lambda: pair_html(trial, longest, not again, tokens) + again,
             "options": lambda: self._options(state, visitor),
             "probe": lambda: self._probe(visitor),
             "found": lambda: self._found(visitor),
@@ -142,12 +141,12 @@ class TryView:
         are compared, "rest" for the edits that were left out; else the model is not loaded for it.
         """
         check_known(visitor, is_public=self.settings.public)
-        state, asked = TryState.parse(query)[0], sent.get("value") or "typed"
+        state, asked = TryState.parse(query)[0], sent.get("value", "")
         before = self.tried.get(visitor.owner) or Tried()
         loads = asked in ("press", "rest")
         if not loads and not self._is_warm(state, before, visitor):
             return
-        now = Tried(before.order, before.trial, asked, is_over=False)
+        now = Tried(before.order, before.trial, asked if loads else "typed", is_over=False)
         with self.lock:
             number = self.latest.ask(visitor.owner)
             self.tried[visitor.owner] = now
@@ -320,10 +319,12 @@ class TryView:
         n_pairs, seconds = None, None
         with suppress(KnownError):
             found = self._selection(state, visitor)
-            n_pairs, work = len(found.rows), work_of(found.table, found.rows)
-            seconds = model_seconds(work, state.model, self.runs.store.every())
-        n_edits = len([each for each in state.changes if each != "swap"])
-        seconds = seconds and seconds * (1 + _APPLIES * n_edits)
+            n_pairs, runs = len(found.rows), self.runs.store.every()
+            seconds = model_seconds(work_of(found.table, found.rows), state.model, runs)
+            last = self.probed.get(visitor.owner)
+            if seconds is None and last and last.facts and last.facts.model == state.model.strip():
+                seconds = last.seconds / last.n_scored * n_pairs
+        seconds = seconds and seconds * (1 + _APPLIES * len({*state.changes} - {"swap"}))
         return part("options", state, EDIT_NAMES, n_pairs, seconds, of="tabs/try_it/probe.html")
 
     def _bar(self, state: TryState, said: Sequence[str]) -> str:
@@ -342,7 +343,7 @@ class TryView:
             before = " The rewards below are of the pair scored last." if tried.trial else ""
             return _part("refused", tried.refused + before, tried.asked, tried.is_busy)
         if tried.order is None or tried.trial is None:
-            return _part("idle")
+            return note("Click Score this pair. After that, rewards update as you type.")
         if self._has_changed(state, tried.trial, sent):
             if self._is_warm(state, tried, visitor):
                 return note("The rewards are of other texts. Click Score this pair for these.")
