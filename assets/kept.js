@@ -7,7 +7,9 @@
   };
   const nameOf = (field) => `${field.closest("[data-tab]").dataset.tab}-${field.dataset.sent}`;
   document.addEventListener("input", ({ target }) => {
-    if (target.matches(FIELDS)) keep({ [nameOf(target)]: target.value });
+    if (!target.matches(FIELDS)) return;
+    keep({ [nameOf(target)]: target.value });
+    tell(target.closest("[data-tab]"), ""); // it is not about these texts
   });
   // Texts that the server writes into fields of a view, and those before, to which one can go back.
   const MOST = 20, before = [];
@@ -61,7 +63,7 @@
   const packed = async (text) => {
     const bytes = await through(new TextEncoder().encode(text), new CompressionStream("deflate-raw"));
     const binary = Array.from(bytes, (byte) => String.fromCharCode(byte)).join("");
-    return btoa(binary).replace(/\+/g, "-").replace(/\//g, "_");
+    return btoa(binary).replace(/\+/g, "-").replace(/\//g, "_").replace(/=/g, "");
   };
   const unpacked = async (word) => {
     const bytes = Uint8Array.from(atob(word.replace(/-/g, "+").replace(/_/g, "/")), (each) => each.charCodeAt(0));
@@ -69,7 +71,7 @@
   };
   const tell = (view, words) => {
     const note = view.querySelector(".try-note");
-    [note.textContent, note.hidden] = [words, !words];
+    if (note) [note.textContent, note.hidden] = [words, !words];
   };
   const take = async (view, text, what) => {
     try {

@@ -161,7 +161,11 @@ def model_seconds(work: Work, model: str, runs: Sequence[Run]) -> float | None:
     model: as it was typed. runs: newest first.
     """
     name, _at, _revision = model.strip().partition("@")
-    own = [run for run in runs if run.facts.model == name and run.seconds > 0 and run.tokens]
+    own = [
+        run
+        for run in runs
+        if run.facts.model == name and run.seconds > 0 and run.tokens >= LEAST_TOKENS
+    ]
     if not own:
         return None
     speed = float(np.median([run.tokens / run.seconds for run in own[:_MOST_TIMED_RUNS]]))

@@ -58,8 +58,7 @@ class Probe:
     pairs: that are probed, in a random order, so that those that are done stand for all.
     n_scored: pairs that were scored, those with changes included.
     share: of the work that is done, 0 to 1.
-    waits: how far a wait or a loading is; None while it scores.
-    seconds: of scoring; tick: by the clock, when its last step was told.
+    waits: how far a wait or a loading is; None while it scores. seconds: of scoring, up to `tick`.
     facts: what the rewards rest on; None before the first.
     before: place of a pair -> its rewards as it is.
     applies: by change and side, how many responses of the pairs so far the change does anything to.

@@ -435,8 +435,7 @@ def pair_html(
 ) -> str:
     """The texts in their cards, with the rewards, and what each edit does to them.
 
-    longest: characters of a text. is_over: whether nothing more is being scored. tokens: rewards
-    token by token, as far as they are asked for.
+    longest: characters of a text. is_over: nothing more is being scored. tokens: as asked for.
     """
     return render(
         "tabs/try_it/pair.html",
