@@ -14,7 +14,7 @@ from explorer.reader.state import PairsState
 from explorer.runs.running import Rewarded, Runs
 from explorer.runs.visitors import Visitor
 from explorer.stores import Stores
-from explorer.tabs.try_it.probe import bought
+from explorer.tabs.try_it.probe import Probe, bought
 from explorer.tabs.try_it.probe_html import probe_html, probe_status_html
 from explorer.tabs.try_it.state import TryState
 from explorer.tabs.try_it.view import TryView
@@ -186,3 +186,10 @@ def test_what_is_sure_is_marked(demo: PairTable) -> None:
     reading = HtmlReading(probe_html(probe, bought(probe)), TAGS)
     assert len(reading.of_class["up"]) == 2 and len(reading.of_class["down"]) == 2
     assert all("Longer with filler" in line for line in reading.of_class["up"])
+
+
+def test_the_seconds_that_are_left_are_told_once_there_is_a_share() -> None:
+    probe = Probe([], seconds=12.0)
+    assert said(probe_status_html(probe, "running")).strip() == "0 of 0 pairs · 12 s"
+    probe.share = 0.25
+    assert "12 s · about 36 s left" in said(probe_status_html(probe, "running"))
