@@ -26,6 +26,7 @@ const MORPH = {
   callbacks: {
     beforeAttributeUpdated: (name, node) => !(name === "open" && node.matches("details, dialog")),
     beforeNodeMorphed: (old, made) => {
+      if (old.matches?.("textarea[data-typed]")) return false; // what was typed meanwhile stays
       if (!old.matches?.("figure[data-plot]")) return true;
       if (old.dataset.plot !== made.dataset?.plot) {
         for (const { name } of [...old.attributes]) old.removeAttribute(name);

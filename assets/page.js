@@ -147,7 +147,7 @@
     target.querySelector(".reader-scroll").scrollTo(0, 0);
     seeRow(target);
   });
-  const copy = async (words) => {
+  const copy = async (button, words) => {
     try { await navigator.clipboard.writeText(words); } catch {
       const field = document.body.appendChild(document.createElement("textarea"));
       field.value = words;
@@ -155,6 +155,10 @@
       document.execCommand("copy");
       field.remove();
     }
+    const place = button.querySelector("span") ?? button, label = place.textContent;
+    if (!button.dataset.said || label === button.dataset.said) return;
+    place.textContent = button.dataset.said;
+    setTimeout(() => { place.textContent = label; }, 1500);
   };
   // A table as spreadsheets take it: below a head that spans two rows there is an empty cell.
   const cells = (table) => [...table.rows].map((row) => {
@@ -162,19 +166,14 @@
     const words = [...row.cells].flatMap((cell) => [cell.textContent, ...Array(cell.colSpan - 1).fill("")]);
     return [...spanned, ...words].join("\t");
   }).join("\n");
-  document.addEventListener("click", async (event) => {
+  document.addEventListener("click", (event) => {
     const button = event.target.closest("[data-copy]");
     if (!button) return;
     const base = button.dataset.copy;
     const from = base !== "link" && document.querySelector(base);
     const copied = base === "link" ? (button.dataset.base || location.origin + location.pathname) + location.search
       : (from?.rows ? cells(from) : from?.textContent) || "";
-    await copy(copied);
-    const words = button.querySelector("span") ?? button, said = words.textContent;
-    if (button.dataset.said && said !== button.dataset.said) {
-      words.textContent = button.dataset.said;
-      setTimeout(() => { words.textContent = said; }, 1500);
-    }
+    copy(button, copied);
   });
 
   // What was opened here is shown where somebody waits for it.
@@ -193,5 +192,5 @@
     if (button) window.explorerViews.get("data").act("open", undefined, button.dataset.get, "");
   });
 
-  Object.assign(window.explorer, { follow: followLink, opened, takeOver, wrote, turn });
+  Object.assign(window.explorer, { copy, follow: followLink, opened, takeOver, wrote, turn });
 })

@@ -26,5 +26,6 @@
     const asked = new URLSearchParams(query).get("tab");
     return ["models", "score", "try", "about"].includes(asked) ? asked : "pairs";
   };
-  window.explorer = { tabIn, isForgetful, keepSecret, hasSecret: () => Boolean(localStorage.getItem(SECRET)) };
+  const hasSecret = () => Boolean(localStorage.getItem(SECRET));
+  window.explorer = { tabIn, isForgetful, keepSecret, hasSecret, hash: location.hash };
 })();

@@ -236,9 +236,9 @@ BUDGETS: dict[str, int] = {
     "explorer/tabs": 10_800,
     "explorer/api": 1_500,
     "explorer": 200,
-    "tests": 58_600,
-    "templates": 2_800,
-    "scripts": 1_400,
+    "tests": 58_700,
+    "templates": 2_900,
+    "scripts": 1_500,
 }
 """Lines that a room may have, blank ones and docstrings too. A change lowers its rooms' rows to
 what it left, rounded up to a hundred; a row is raised only in a commit that says what for.

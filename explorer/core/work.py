@@ -24,7 +24,7 @@ T = TypeVar("T")
 EVERY_SECONDS = 0.25
 """How often whoever waits for work can leave."""
 
-TRIAL_STOPPED = "Stopped before this pair was scored. Press Score this pair to score it."
+TRIAL_STOPPED = "Stopped before this pair was scored. Click Score this pair to score it."
 
 
 def in_background(work: Callable[[], object]) -> threading.Thread:

@@ -1,10 +1,13 @@
 """Token rewards of a pair: both responses shaded by how the reward changed, and as lines."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from html import escape
+from typing import Any
+
+from markupsafe import Markup
 
 from explorer.core.figures import Figure
-from explorer.core.html import magnitude, note, part, render
+from explorer.core.html import magnitude, note, part
 from explorer.core.theme import figure_json
 from explorer.reader.listing import harm_css
 from explorer.reader.reader import is_code
@@ -25,6 +28,8 @@ _MOST_TOKENS = 4_000
 _STRONGEST = 0.55
 """Opacity of the largest change."""
 _LONGEST_PIECE = 40
+READING_TOKENS = "Loading the model and reading the pair…"
+TokenView = Mapping[str, Any]
 
 
 def has_tokens(field: Field, model: str) -> bool:
@@ -57,7 +62,8 @@ def pair_tokens(  # noqa: PLR0917
     run = field.runs[model]
     order = card_of(run).order or ModelOrder(run.facts.model)
     rewards = runs.token_rewards(visitor, order, pair, lambda now: tell(_words(now)))
-    return _differs(field, model, row, rewards) + _rewards_html(rewards, pair.key, pair.subset)
+    shaded = tokens_html(rewards, pair.key, pair.subset)
+    return _differs(field, model, row, rewards) + shaded + _figure_html(rewards)
 
 
 def typed_tokens(
@@ -66,25 +72,24 @@ def typed_tokens(
     pair: Pair,
     visitor: Visitor,
     tell: Callable[[str], None] = lambda words: None,
-) -> str:
-    """The same of a pair that was typed, by any model that has rewards after each token.
+) -> TokenView:
+    """The token rewards of a typed pair, by any model that has rewards after each token.
 
     Raises:
         KnownError: it has none, or cannot be had.
     """
     rewards = runs.token_rewards(visitor, order, pair, lambda now: tell(_words(now)))
-    return _rewards_html(rewards, "this pair", pair.subset)
+    return token_view(rewards, pair.subset)
 
 
 def _words(now: Progress) -> str:
     if not now.ahead:
-        return "Loading the model and reading the pair…"
+        return READING_TOKENS
     return f"{now.ahead} ahead of you in the queue. Keep this page open for the token rewards."
 
 
-def _rewards_html(rewards: TokenRewards, key: str, subset: str) -> str:
-    figure = part("figure_of", figure_json(token_figure(rewards), 300), "", of="core/links.html")
-    return tokens_html(rewards, key, subset) + figure
+def _figure_html(rewards: TokenRewards) -> str:
+    return part("figure_of", figure_json(token_figure(rewards), 300), "", of="core/links.html")
 
 
 def _differs(field: Field, model: str, row: int, rewards: TokenRewards) -> str:
@@ -123,19 +128,23 @@ def token_figure(rewards: TokenRewards) -> Figure:
 
 def tokens_html(rewards: TokenRewards, key: str, subset: str) -> str:
     """Both responses, shaded, with the largest changes listed. key, subset: of the pair."""
+    view, harm = token_view(rewards, subset), harm_css(subset)
+    return part("pair_of_tokens", view, key, harm, of="reader/tokens.html")
+
+
+def token_view(rewards: TokenRewards, subset: str) -> TokenView:
+    """The values that "reader/tokens.html" writes, and a chart as HTML."""
     sides = {"chosen": rewards.chosen, "rejected": rewards.rejected}
     texts = {name: "".join(token.piece for token in side.tokens) for name, side in sides.items()}
     largest = [jump.change for side in sides.values() for jump in largest_jumps(side, 1)]
     most = max(map(abs, largest), default=0.0)
-    return render(
-        "reader/tokens.html",
-        pair=key,
-        model=rewards.model.name,
-        traits=rewards.traits,
-        harm=harm_css(subset),
-        is_code=is_code({"subset": subset, **texts}),
-        sides=[_side(side, name, most) for name, side in sides.items()],
-    )
+    return {
+        "model": rewards.model.name,
+        "traits": rewards.traits,
+        "is_code": is_code({"subset": subset, **texts}),
+        "sides": [_side(side, name, most) for name, side in sides.items()],
+        "figure": Markup(_figure_html(rewards)),  # noqa: S704 - of a template
+    }
 
 
 def _side(side: SideRewards, name: str, most: float) -> dict[str, object]:

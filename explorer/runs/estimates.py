@@ -155,6 +155,24 @@ def estimate(
     return Estimate(tokens, seconds, low, high, busy, memory, dtype, basis, len(speeds), n_gpus)
 
 
+def model_seconds(work: Work, model: str, runs: Sequence[Run]) -> float | None:
+    """How long a model takes for the work, by its earlier runs on this machine; None without any.
+
+    model: as it was typed. runs: newest first.
+    """
+    name, _at, _revision = model.strip().partition("@")
+    own = [
+        run
+        for run in runs
+        if run.facts.model == name and run.seconds > 0 and run.tokens >= LEAST_TOKENS
+    ]
+    if not own:
+        return None
+    speed = float(np.median([run.tokens / run.seconds for run in own[:_MOST_TIMED_RUNS]]))
+    as_preview = Preview(name, "", own[0].facts.family, "", parameters=1)  # type: ignore[arg-type]
+    return computed_tokens(work, as_preview) / speed
+
+
 def computed_tokens(work: Work, preview: Preview) -> int:
     """Tokens that a model computes for the work, about: what its family reads, and how often.
 

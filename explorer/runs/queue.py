@@ -14,6 +14,10 @@ MOST_OF_ADDRESS = 8
 """Of all who come from one address, where addresses tell people apart: owners can be made up."""
 
 
+class DeviceBusyError(KnownError):
+    """Others are served. The same question may be answered later."""
+
+
 class Queue:
     """People who wait for the device, in the order in which they came. Callable from any thread."""
 
@@ -59,7 +63,7 @@ class Queue:
         while not turn.wait(seconds):
             if not turn.is_after_own():
                 turn.leave()
-                raise KnownError(
+                raise DeviceBusyError(
                     "The device was busy with a run, so nothing was scored. Try again later."
                 )
         return turn

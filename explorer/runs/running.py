@@ -41,7 +41,7 @@ NO_PAIRS = (
 def press_to_load(model: str) -> str:
     """What is told where a model would have to be loaded for what is typed."""
     return (
-        f"Press Score this pair to load {model[:100]!r}. The numbers below are for what was scored "
+        f"Click Score this pair to load {model[:100]!r}. The rewards below are of the pair scored "
         "last."
     )
 

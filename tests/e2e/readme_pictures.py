@@ -111,8 +111,8 @@ def _wait_on_a_shared_server(browser: Browser) -> None:
 def _try_a_pair(page: Page) -> None:
     open_tab(page, "Try")
     page.get_by_role("button", name="Score this pair").click()
-    expect(page.locator("#try-numbers .card.chosen")).to_be_visible(timeout=60_000)
-    expect(page.locator("#try-edits button").first).to_be_visible(timeout=60_000)
+    expect(page.locator("#try-pair .value").first).to_be_visible(timeout=60_000)
+    expect(page.locator("#try-pair .edit").first).to_be_visible(timeout=60_000)
 
 
 if __name__ == "__main__":

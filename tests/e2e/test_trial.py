@@ -1,9 +1,11 @@
 """Counterfactuals in a real browser: type, see the reward move, apply an edit, probe, stop."""
 
+import base64
 import re
+import zlib
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Browser, Page, expect
 
 from tests.e2e.conftest import Serve, open_app, open_tab, violations, wait_until_filled
 
@@ -13,14 +15,14 @@ HOSTILE = "<img src=x onerror=alert(1)> ${alert(2)} {{x}}"
 
 
 def rewards(page: Page) -> list[str]:
-    return page.locator("#try-numbers .value").all_inner_texts()
+    return page.locator("#try-pair .value").all_inner_texts()
 
 
 def press_score(page: Page) -> list[str]:
     """Score what is typed, edits included."""
     page.locator("#try-score").click()
-    expect(page.locator("#try-numbers .value")).to_have_count(3)
-    expect(page.locator("#try-edits .edits")).not_to_contain_text("…")
+    expect(page.locator("#try-pair .value")).to_have_count(3)
+    expect(page.locator("#try-pair")).not_to_contain_text("…")
     return rewards(page)
 
 
@@ -37,30 +39,31 @@ def test_rewards_follow_what_is_typed_edited_and_taken(serve: Serve, page: Page)
     chosen = page.locator("#try-chosen")
     chosen.press("Control+End")
     chosen.press_sequentially(" Before.")
-    expect(page.locator("#try-status")).to_contain_text("Nothing scored yet")
+    expect(page.locator("#try-status")).to_contain_text("Click Score this pair")
     page.set_viewport_size({"width": 1366, "height": 768})
     before = press_score(page)
     for shown in (page.get_by_test_id("try-reward"), chosen, page.locator("#try-rejected")):
         expect(shown).to_be_in_viewport(ratio=1)
 
     chosen.press_sequentially(" And freeze what is left of it.", delay=20)
-    expect(page.locator("#try-numbers .card.chosen .value")).not_to_have_text(before[0])
-    expect(page.locator("#try-numbers .card.chosen")).to_contain_text("since Score")
-    expect(page.locator("#try-numbers .card.rejected .value")).to_have_text(before[2])
+    card, rejected = (page.locator(f".typed-card.{side}") for side in ("chosen", "rejected"))
+    expect(card.locator(".value")).not_to_have_text(before[1])
+    expect(card).to_contain_text("vs. start")
+    expect(rejected).to_contain_text("unchanged")
 
-    page.get_by_label("Chosen response").get_by_role("button", name="Drop the last").click()
+    card.get_by_role("button", name="Drop last sentence").click()
     expect(chosen).to_have_value(re.compile(r"other day\. Before\.$"))
-    expect(page.locator("#try-numbers .card.chosen .value")).to_have_text(before[0])
+    expect(card.locator(".value")).to_have_text(before[1])
     page.locator("#try-undo").click()
     expect(chosen).to_have_value(re.compile("left of it.$"))
-    expect(page.locator("#try-numbers .card.chosen .value")).not_to_have_text(before[0])
+    expect(card.locator(".value")).not_to_have_text(before[1])
 
     # What is pasted is no key press.
     page.locator("#try-rejected").fill(HOSTILE)
-    expect(page.locator("#try-numbers .card.rejected .value")).not_to_have_text(before[2])
+    expect(rejected.locator(".value")).not_to_have_text(before[2])
     assert not page.locator("#try img").count()
     page.locator("#try-tokens").click()
-    expect(page.locator("#try .pair.tokens section")).to_have_count(2)
+    expect(page.locator("#try .typed-card .body")).to_have_count(2)
 
     open_tab(page, "Pairs")
     row = page.locator("#pairs .list tbody tr").nth(2)
@@ -69,8 +72,8 @@ def test_rewards_follow_what_is_typed_edited_and_taken(serve: Serve, page: Page)
     open_tab(page, "Try")
     page.locator("#try-opened").click()
     expect(chosen).not_to_have_value(re.compile("left of it"))
-    expect(page.locator("#try-numbers .card.chosen")).not_to_contain_text("since Score")
-    expect(page.locator("#try .pair.tokens")).to_have_count(0)
+    expect(card).not_to_contain_text("vs. start")
+    expect(page.locator("#try .typed-card .body")).to_have_count(0)
 
 
 def test_what_is_typed_stays_when_the_page_is_loaded_anew(demo_app: str, leaving: Page) -> None:
@@ -98,18 +101,20 @@ def test_a_probe_is_run_and_one_is_stopped(demo_app: str, page: Page) -> None:
     page.locator("#probe-start").click()
     expect(page.locator("#probe-status .finished")).to_contain_text("23 pairs")
     rows = page.locator("#probe-table tbody tr")
-    expect(rows).to_have_count(14)
+    expect(rows).to_have_count(12)
     expect(rows.filter(has_text="Upper-case").first).to_contain_text(re.compile(r"[+−]\d"))
     page.get_by_role("button", name="Export").click()
     with page.expect_download() as taken:
         page.locator("#probe-csv-pairs").click()
     assert taken.value.suggested_filename == "bias-probe-pairs.csv"
 
+    page.locator(".probe-head summary").click()
     page.locator("#probe-per-subset").fill("100")
+    expect(page.locator(".probe-head summary")).to_contain_text("188 pairs · 7 edits · about")
     page.locator("#probe-start").click()
-    page.locator("#probe-stop:not([disabled])").click()
+    page.get_by_role("button", name="Stop").click()
     expect(page.locator("#probe-status .stopped")).to_contain_text("of 188 pairs")
-    expect(page.locator("#probe-start")).to_be_enabled()
+    expect(page.locator("#probe-start")).to_have_text("Run")
 
 
 def test_axe_finds_nothing_and_nothing_sticks_out(demo_app: str, page: Page) -> None:
@@ -124,7 +129,67 @@ def test_what_an_address_says_in_vain_goes_with_the_first_change(demo_app: str, 
     open_app(page, f"{demo_app}/?tab=try&bogus=1&model=longer")
     ignored = page.get_by_text("Ignored in the link: bogus=1")
     expect(ignored).to_be_visible()
+    page.locator(".probe-head summary").click()
     page.get_by_label("The current filter").check()
     expect(page.locator("#probe-per-subset")).to_have_count(0)
     expect(ignored).to_have_count(0)
     expect(page.locator("#try-model")).to_have_value("longer")
+
+
+@pytest.mark.parametrize("size", [1, 12_500])
+def test_a_typed_pair_is_sent_in_a_link_that_no_request_holds(
+    size: int, demo_app: str, page: Page, browser: Browser
+) -> None:
+    """Or, where it is too long for one, in a file."""
+    open_app(page, f"{demo_app}/?tab=try&model=longer")
+    texts = {"prompt": "Zebra?", "chosen": HOSTILE + "é漢😀 " * size, "rejected": "b"}
+    for name, text in texts.items():
+        page.locator(f"#try-{name}").fill(text)
+    page.evaluate("navigator.clipboard.writeText = async (words) => { window.copied = words; }")
+    asked: list[str] = []
+    with browser.new_context() as context:
+        other = context.new_page()
+        other.on("request", lambda request: asked.append(request.url))
+        if size == 1:
+            page.locator("#try-link").click()
+            expect(page.locator("#try-link")).to_have_text("Copied")
+            open_app(other, page.evaluate("window.copied"))
+        else:
+            with page.expect_download() as saved:
+                page.locator("#try-link").click()
+            expect(page.locator(".try-note")).to_contain_text("too long for a link")
+            open_app(other, f"{demo_app}/?tab=try&model=longer")
+            other.locator("input[data-share=open]").set_input_files(saved.value.path())
+        for name, text in texts.items():
+            expect(other.locator(f"#try-{name}")).to_have_value(text)
+        assert "#" not in other.url and "model=longer" in other.url
+        other.locator("#try-undo").click()
+        expect(other.locator("#try-prompt")).to_have_value(re.compile("basil"))
+    assert asked and not [url for url in asked if "pair=" in url or "Zebra" in url]
+
+
+def packed(data: bytes) -> str:
+    compress = zlib.compressobj(9, zlib.DEFLATED, -15)
+    return base64.urlsafe_b64encode(compress.compress(data) + compress.flush()).decode()
+
+
+@pytest.mark.parametrize(
+    "word",
+    [
+        "",
+        "%%%<script>",
+        packed(b"no JSON"),
+        packed(b"null"),
+        packed(b'{"prompt": 1, "chosen": [], "rejected": null}'),
+        packed(b'{"__proto__": {"prompt": "a"}, "chosen": "b", "rejected": "c"}'),
+        packed(b'{"prompt": "' + b"a" * 200_001 + b'", "chosen": "b", "rejected": "c"}'),
+        packed(b" " * 30_000_000),
+    ],
+)
+def test_a_link_that_holds_no_pair_changes_nothing(word: str, demo_app: str, page: Page) -> None:
+    open_app(page, f"{demo_app}/?tab=try#pair={word}")
+    expect(page.locator(".try-note")).to_have_text(
+        "This link holds no pair that can be shown. Nothing was changed."
+    )
+    expect(page.locator("#try-prompt")).to_have_value(re.compile("basil"))
+    expect(page.locator("#try-undo")).to_be_disabled()

@@ -1,5 +1,6 @@
 """The bias probe: the same changes made to many pairs, what they do to the rewards, and as CSV."""
 
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from math import inf, sqrt
@@ -57,7 +58,7 @@ class Probe:
     pairs: that are probed, in a random order, so that those that are done stand for all.
     n_scored: pairs that were scored, those with changes included.
     share: of the work that is done, 0 to 1.
-    waits: how far a wait or a loading is; None while it scores.
+    waits: how far a wait or a loading is; None while it scores. seconds: of scoring, up to `tick`.
     facts: what the rewards rest on; None before the first.
     before: place of a pair -> its rewards as it is.
     applies: by change and side, how many responses of the pairs so far the change does anything to.
@@ -68,6 +69,8 @@ class Probe:
     n_scored: int = 0
     share: float = 0.0
     waits: Progress | None = None
+    seconds: float = 0.0
+    tick: float = 0.0
     facts: RunFacts | None = None
     before: dict[int, ScoredPair] = field(default_factory=dict)
     applies: dict[EditedSide, int] = field(default_factory=dict)
@@ -77,6 +80,11 @@ class Probe:
     def is_whole(self) -> bool:
         """Whether all that was to be scored is."""
         return self.share == 1
+
+    @property
+    def seconds_left(self) -> float | None:
+        """How long the rest will take; None before there is a share to tell by."""
+        return self.seconds * (1 / self.share - 1) if self.share else None
 
 
 def probed_changes(posted: object) -> tuple[Change, ...]:
@@ -160,9 +168,11 @@ def probing(
 
 def _take(probe: Probe, step: Progress | Rewarded) -> tuple[ScoredPair, ...]:
     """The pairs of a pack, put down in the probe; none of what only waits."""
+    before, probe.tick = probe.tick, time.monotonic()
     if isinstance(step, Progress):
         probe.waits = step
         return ()
+    probe.seconds += probe.tick - before
     if probe.facts is not None and step.facts.revision != probe.facts.revision:
         raise KnownError(
             f"{step.facts.model} changed its revision meanwhile, so its new rewards cannot "

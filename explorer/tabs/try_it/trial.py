@@ -18,8 +18,8 @@ SIDES: tuple[Side, ...] = get_args(Side)
 Change = EditName | Literal["swap"]
 CHANGES: tuple[Change, ...] = ("swap", *EDITS)
 EDIT_NAMES: dict[Change, str] = {
-    "swap": "Swap the two",
-    "cut": "Drop the last sentence",
+    "swap": "Swap",
+    "cut": "Drop last sentence",
     "plain": "Strip Markdown",
     "polite": "Polite opening",
     "refusal": "Add a refusal",
@@ -28,8 +28,8 @@ EDIT_NAMES: dict[Change, str] = {
 }
 PAIRWISE: tuple[Family, ...] = ("judge", "pairrm")
 """Families that read both responses at once, so that a reward depends on the other response."""
-_ROUNDING = 1e-5
-"""By which a reward differs from time to time, as it is computed beside other texts."""
+_ROUNDING = 5e-5
+"""Smaller changes of a reward are noise: it depends on the texts computed beside it."""
 EDITS_SECONDS = 6.0
 """After so long no further edit is scored unless it is asked for: the model is a slow one."""
 
@@ -213,7 +213,7 @@ def _check_revision(before: RunFacts, now: RunFacts) -> None:
     if now.revision != before.revision:
         raise KnownError(
             f"{before.model} has changed its revision since its first rewards were scored, so the "
-            "two cannot be compared. Press Score this pair to start again."
+            "two cannot be compared. Click Score this pair to start again."
         )
 
 

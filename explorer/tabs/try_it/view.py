@@ -1,5 +1,7 @@
 """The Try tab: a pair that is typed, its rewards, one-click edits, and the bias probe."""
 
+import random
+import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -17,17 +19,19 @@ from explorer.core.html import note, part, render, step_html
 from explorer.core.links import ignored
 from explorer.core.settings import Settings
 from explorer.core.validation import integer_if_numeric
-from explorer.core.work import TRIAL_STOPPED, Jobs, Latest
+from explorer.core.work import TRIAL_STOPPED, Job, Jobs, Latest
 from explorer.data.typed import Texts, longest_text, typed_pair, typed_texts, written_conversation
 from explorer.reader.filter_html import listed_and_why
 from explorer.reader.links import read_pairs
 from explorer.reader.scene import Scene, Scenes
-from explorer.reader.tokens_view import typed_tokens
+from explorer.reader.tokens_view import READING_TOKENS, TokenView, typed_tokens
+from explorer.runs.estimates import model_seconds, work_of
 from explorer.runs.model_list import offered_models
 from explorer.runs.orders import ModelOrder
 from explorer.runs.progress import Progress
+from explorer.runs.queue import DeviceBusyError
 from explorer.runs.running import NO_PAIRS, Rewarded, Runs, press_to_load
-from explorer.runs.selections import Choice
+from explorer.runs.selections import Choice, Selection
 from explorer.runs.visitors import Visitor, check_known
 from explorer.tabs.try_it.probe import (
     PROBE_FORMS,
@@ -57,6 +61,10 @@ from scoring.spec import Pair
 
 _MOST_PEOPLE = 200
 """Whose last trials and probes are remembered."""
+_STOP_SECONDS = 1.0
+"""After which the scoring of a typed text can be stopped."""
+_APPLIES = 0.6
+"""Share of pairs that an edit changes, in RewardBench."""
 TEXTS = ("prompt", "chosen", "rejected")
 """Fields with what is typed."""
 _part = partial(part, of="tabs/try_it/form.html")
@@ -67,16 +75,24 @@ class Tried:
     """How far the trial is that a person asked for last.
 
     order: of the model; None before any was asked for. trial: what is shown; None for nothing.
-    loads: whether the model may be loaded for it. step: of the loading.
-    refused: why it came to no end; "" otherwise.
+    asked: "press", "rest" or "typed", as in `score`. started: when, by the clock. step: of loading.
+    refused: why it came to no end; "" otherwise. is_busy: whether it may be asked once more.
     """
 
     order: ModelOrder | None = None
     trial: Trial | None = None
-    loads: bool = False
+    asked: str = "typed"
+    started: float = field(default_factory=time.monotonic)
     step: Step | None = None
     refused: str = ""
+    is_busy: bool = False
     is_over: bool = True
+
+    @property
+    def can_stop(self) -> bool:
+        """Whether it goes on. What was typed has a moment, so that no button flickers."""
+        is_late = time.monotonic() > self.started + _STOP_SECONDS
+        return not self.is_over and (self.asked != "typed" or is_late)
 
 
 @dataclass(frozen=True)
@@ -84,7 +100,7 @@ class TryView:
     """Callable from any thread. What is remembered, is by who asked.
 
     latest: numbers questions, whose trials stand in `tried`; lock: of both. tokens: rewards by
-        token, as HTML. probes: that go on, or ended last; probed: the last that found something.
+        token. probes: that go on, or ended last; probed: the last that found something.
     """
 
     scenes: Scenes
@@ -94,7 +110,7 @@ class TryView:
     latest: Latest = field(default_factory=Latest)
     lock: Lock = field(default_factory=Lock)
     tried: LruCache[Tried] = field(default_factory=lambda: LruCache(_MOST_PEOPLE))
-    tokens: Jobs[str, str] = field(default_factory=Jobs)
+    tokens: Jobs[str, TokenView] = field(default_factory=Jobs)
     probes: Jobs[Probe, None] = field(default_factory=Jobs)
     probed: LruCache[Probe] = field(default_factory=lambda: LruCache(_MOST_PEOPLE))
 
@@ -106,15 +122,14 @@ class TryView:
         tried = self.tried.get(visitor.owner) or Tried()
         trial = tried.trial
         again = "" if tried.is_over else '<i data-refresh="200"></i>'
+        base, longest = self.settings.link_base, longest_text(self.settings)
+        tokens = self.tokens.of(visitor.owner)
         return state.href()[1:], {
             "bar": lambda: self._bar(state, said),
-            "buttons": lambda: _part("buttons", tried.is_over),
-            "numbers": lambda: (numbers_html(trial) if trial else "") + again,
+            "buttons": lambda: _part("buttons", tried.can_stop, base) + again,
             "status": lambda: self._status(state, tried, visitor, sent) + again,
-            "texts": lambda: _part("texts", longest_text(self.settings)),
-            "edits": lambda: (edits_html(trial, ended=not again) if trial else "") + again,
-            "tokens": lambda: self._tokens(visitor),
-            "options": lambda: part("options", state, EDIT_NAMES, of="tabs/try_it/probe.html"),
+            "pair": lambda: pair_html(trial, longest, not again, tokens) + again,
+            "options": lambda: self._options(state, visitor),
             "probe": lambda: self._probe(visitor),
             "found": lambda: self._found(visitor),
         }
@@ -126,12 +141,12 @@ class TryView:
         are compared, "rest" for the edits that were left out; else the model is not loaded for it.
         """
         check_known(visitor, is_public=self.settings.public)
-        state, asked = TryState.parse(query)[0], sent.get("value")
+        state, asked = TryState.parse(query)[0], sent.get("value", "")
         before = self.tried.get(visitor.owner) or Tried()
         loads = asked in ("press", "rest")
         if not loads and not self._is_warm(state, before, visitor):
             return
-        now = Tried(before.order, before.trial, loads, is_over=False)
+        now = Tried(before.order, before.trial, asked if loads else "typed", is_over=False)
         with self.lock:
             number = self.latest.ask(visitor.owner)
             self.tried[visitor.owner] = now
@@ -144,7 +159,7 @@ class TryView:
         except Stopped:
             pass
         except KnownError as error:
-            now.refused = str(error)
+            now.refused, now.is_busy = str(error), isinstance(error, DeviceBusyError)
         finally:
             now.is_over = True
         if self.latest.is_stopped(visitor.owner, number):
@@ -165,15 +180,20 @@ class TryView:
         now = typed_texts(*map(sent.get, TEXTS), longest=longest_text(self.settings))
         return query, _as_sent(with_edit(now, change, side))
 
-    def take(self, query: str, visitor: Visitor, _: Sent) -> tuple[str, Sent]:
+    def take(self, query: str, visitor: Visitor, sent: Sent) -> tuple[str, Sent]:
         """The texts of the pair that is open on the Pairs tab; their rewards are a new start.
 
+        What is sent as "value" may be "random": for any pair of the list there.
+
         Raises:
-            KnownError: none is open, or its texts are not here.
+            KnownError: there is none, or its texts are not here.
         """
         check_known(visitor, is_public=self.settings.public)
         now = self._scene(TryState.parse(query)[0], visitor)
         table, row = now.pairs.with_texts(), now.open_row
+        if sent.get("value") == "random":
+            rows = now.filtered.rows
+            row = int(random.choice(rows)) if len(rows) else None  # noqa: S311 - no secret
         if row is None:
             raise KnownError("No pair is open in Pairs. Open one there first.")
         [pair] = as_pairs(table.arrow, [row])
@@ -195,8 +215,8 @@ class TryView:
         self.tokens.do(visitor.owner, work)
 
     def stop_tokens(self, query: str, visitor: Visitor, _: Sent) -> str:
-        """End the same. Gives the same address."""
-        self.tokens.stop(visitor.owner)
+        """End the same, or hide what it gave. Gives the same address."""
+        self.tokens.forget(visitor.owner)
         return query
 
     def start_probe(self, query: str, visitor: Visitor, _: Sent) -> None:
@@ -267,11 +287,7 @@ class TryView:
     ) -> None:
         order = ModelOrder.of({"model": state.model})
         changes = probed_changes([*state.changes])
-        numbers = (integer_if_numeric(each) for each in (state.per_subset, state.seed))
-        now = self._scene(state, visitor)
-        found = Choice(state.which, *numbers).of(
-            now.pairs.with_texts, lambda: listed_and_why(now), _never_called, _never_called
-        )
+        found = self._selection(state, visitor)
         if not len(found.rows):
             raise KnownError(NO_PAIRS)
         if found.n_several:
@@ -290,22 +306,47 @@ class TryView:
 
         probing(pairs, changes, rewarding, keep, most=self.settings.max_pairs)
 
+    def _selection(self, state: TryState, visitor: Visitor) -> Selection:
+        """The pairs that are probed; raises as `Choice.of`."""
+        numbers = (integer_if_numeric(each) for each in (state.per_subset, state.seed))
+        now = self._scene(state, visitor)
+        return Choice(state.which, *numbers).of(
+            now.pairs.with_texts, lambda: listed_and_why(now), _never_called, _never_called
+        )
+
+    def _options(self, state: TryState, visitor: Visitor) -> str:
+        """What would be probed and how long that takes, by earlier runs of the model here."""
+        n_pairs, seconds = None, None
+        with suppress(KnownError):
+            found = self._selection(state, visitor)
+            n_pairs, runs = len(found.rows), self.runs.store.every()
+            seconds = model_seconds(work_of(found.table, found.rows), state.model, runs)
+            last = self.probed.get(visitor.owner)
+            if seconds is None and last and last.facts and last.facts.model == state.model.strip():
+                seconds = last.seconds / last.n_scored * n_pairs
+        seconds = seconds and seconds * (1 + _APPLIES * len({*state.changes} - {"swap"}))
+        return part("options", state, EDIT_NAMES, n_pairs, seconds, of="tabs/try_it/probe.html")
+
     def _bar(self, state: TryState, said: Sequence[str]) -> str:
         offered = {name: words for words, name in offered_models(self.settings, self.hub)}
         return _part("bar", state, offered, self.settings.public, said)
 
     def _status(self, state: TryState, tried: Tried, visitor: Visitor, sent: Sent) -> str:
         """How far the rewards are, by what they are, or what to do for those of what is typed."""
+        if (job := self.tokens.of(visitor.owner)) is not None and not job.is_over:
+            return note(job.step or READING_TOKENS) + '<i data-refresh="400"></i>'
         if not tried.is_over:
             return self._working(tried)
+        if job is not None and job.refused:
+            return note(job.refused, "wrong")
         if tried.refused:
-            before = " The numbers are of what was scored before." if tried.trial else ""
-            return note(tried.refused + before, "wrong")
+            before = " The rewards below are of the pair scored last." if tried.trial else ""
+            return _part("refused", tried.refused + before, tried.asked, tried.is_busy)
         if tried.order is None or tried.trial is None:
-            return _part("idle")
+            return note("Click Score this pair. After that, rewards update as you type.")
         if self._has_changed(state, tried.trial, sent):
             if self._is_warm(state, tried, visitor):
-                return note("The numbers are for other texts. Press Score this pair for these.")
+                return note("The rewards are of other texts. Click Score this pair for these.")
             return note(press_to_load(state.model))
         has_fields = all(name in sent for name in TEXTS)
         # Else the texts of the page, which may be others, come with its next question.
@@ -314,14 +355,9 @@ class TryView:
     def _working(self, tried: Tried) -> str:
         if tried.step is not None:
             return step_html(tried.step)
-        if tried.loads or tried.trial is None:
+        if tried.asked != "typed" or tried.trial is None:
             return note("Loading the model and scoring the pair…")
         return status_html(tried.trial)
-
-    def _tokens(self, visitor: Visitor) -> str:
-        job = self.tokens.of(visitor.owner)
-        made = Markup(job.result or "") if job else ""  # noqa: S704 - of templates
-        return render("reader/token_rewards.html", element="try-tokens", job=job, made=made)
 
     def _probe(self, visitor: Visitor) -> str:
         """Start and Stop, and how far the probe is."""
@@ -344,8 +380,9 @@ class TryView:
         job, probe = self.probes.of(visitor.owner), self._visible_probe(visitor)
         goes_on = job is not None and not job.is_over
         again = '<i data-refresh="400"></i>' if goes_on else ""
-        found = "" if probe is None else probe_html(probe, bought(probe), has_files=not goes_on)
-        return again + found
+        if probe is None:
+            return again + part("empty", of="tabs/try_it/probe.html")
+        return again + probe_html(probe, bought(probe), has_files=not goes_on)
 
     def _visible_probe(self, visitor: Visitor) -> Probe | None:
         """The last probe that has found something."""
@@ -393,24 +430,24 @@ def status_html(trial: Trial) -> str:
     return note(f"Scored by {how}")
 
 
-def numbers_html(trial: Trial) -> str:
-    """Both rewards and the margin, and how far they moved since the start."""
-    return render("tabs/try_it/numbers.html", trial=trial, sides=SIDES)
+def pair_html(
+    trial: Trial | None, longest: int, is_over: bool, tokens: Job[str, TokenView] | None = None
+) -> str:
+    """The texts in their cards, with the rewards, and what each edit does to them.
 
-
-def edits_html(trial: Trial, *, ended: bool) -> str:
-    """What each edit does to each response, and buttons to make it.
-
-    ended: whether what is not known is not being scored any more.
+    longest: characters of a text. is_over: nothing more is being scored. tokens: as asked for.
     """
     return render(
-        "tabs/try_it/edits.html",
+        "tabs/try_it/pair.html",
         trial=trial,
+        longest=longest,
         changes=CHANGES,
         names=EDIT_NAMES,
         sides=SIDES,
-        waits="–" if ended else "…",
-        is_cut_short=ended and not trial.is_whole,
+        waits="–" if is_over else "…",
+        is_cut_short=trial is not None and is_over and not trial.is_whole,
+        tokens=tokens.result if tokens else None,
+        reads=tokens is not None and not tokens.is_over,
     )
 
 

@@ -290,7 +290,7 @@ def test_a_few_pairs_never_load_a_model_where_they_may_not(
     found = runs.rewards(me, demo_model, pairs)
     assert runs.rewards(me, demo_model, pairs, only_warm=True) == found
     runs.rewards(Visitor(session="you"), longer, pairs)
-    with pytest.raises(KnownError, match="Press Score this pair to load 'demo'"):
+    with pytest.raises(KnownError, match="Click Score this pair to load 'demo'"):
         runs.rewards(me, demo_model, pairs, only_warm=True)
     assert runs.scorers.models.is_warm(me, longer)
 

@@ -14,7 +14,7 @@ from explorer.reader.state import PairsState
 from explorer.runs.running import Rewarded, Runs
 from explorer.runs.visitors import Visitor
 from explorer.stores import Stores
-from explorer.tabs.try_it.probe import bought
+from explorer.tabs.try_it.probe import Probe, bought
 from explorer.tabs.try_it.probe_html import probe_html, probe_status_html
 from explorer.tabs.try_it.state import TryState
 from explorer.tabs.try_it.view import TryView
@@ -29,7 +29,7 @@ from tests.explorer.tables import row, small_table
 
 TAGS = {
     "div", "h2", "table", "thead", "tbody", "tr", "th", "td", "b", "i", "small", "button", "a",
-    "figure",
+    "svg", "path", "circle", "details", "summary", "ul", "li",
 }  # fmt: skip
 HOSTILE = "<img src=x onerror=alert(1)>"
 ME = Visitor("browser:me", address="1")
@@ -60,18 +60,18 @@ def said(html: str) -> str:
     return HtmlReading(html, TAGS).words
 
 
-def buttons(html: str) -> list[bool]:
-    """Whether Run and Stop can be pressed."""
-    return ["disabled" not in each.partition(">")[0] for each in html.split("<button")[1:3]]
+def button(html: str) -> str:
+    """The words of the button that runs and stops."""
+    return html.partition("</button>")[0].rpartition(">")[2]
 
 
 def test_it_runs_to_its_end(tab: TryView) -> None:
-    assert shown(tab)[1] == "" and buttons(shown(tab)[0]) == [True, False]
+    assert "No result yet" in shown(tab)[1] and button(shown(tab)[0]) == "Run"
     state, found = run(tab)
-    assert "Finished: 23 pairs" in said(state) and buttons(state) == [True, False]
+    assert "Done: 23 pairs" in said(state) and button(state) == "Run"
     assert "Longer with filler" in said(found) and "Polite" not in said(found)
-    assert "data-plot" in found and "probe-csv-pairs" in found
-    assert shown(tab, Visitor("browser:other"))[1] == ""
+    assert "<circle" in found and "probe-csv-pairs" in found
+    assert "No result yet" in shown(tab, Visitor("browser:other"))[1]
 
 
 def test_what_the_pairs_tab_lists_is_probed(tab: TryView) -> None:
@@ -84,7 +84,7 @@ def test_it_waits_for_its_turn_and_can_be_stopped_meanwhile(tab: TryView) -> Non
     with tab.runs.scorers.turn(Visitor(session="other", address="2")):
         thread.start()
         until(lambda: "1 ahead of you" in shown(tab)[0])
-        assert buttons(shown(tab)[0]) == [False, True]
+        assert button(shown(tab)[0]) == "Stop"
         tab.stop_probe(asked(), ME, {})
         thread.join()
     assert "Stopped: 0 of 23 pairs" in said(shown(tab)[0])
@@ -144,7 +144,8 @@ def test_what_ends_in_an_error_keeps_what_is_known(
 )
 def test_what_cannot_be_probed_is_told(state: dict[str, Any], why: str, tab: TryView) -> None:
     told, found = run(tab, **state)
-    assert why in said(told) and "wrong" in told and found == "" and buttons(told) == [True, False]
+    assert why in said(told) and "wrong" in told and button(told) == "Run"
+    assert "No result yet" in found
 
 
 def test_too_many_pairs_are_refused(tab: TryView) -> None:
@@ -185,3 +186,10 @@ def test_what_is_sure_is_marked(demo: PairTable) -> None:
     reading = HtmlReading(probe_html(probe, bought(probe)), TAGS)
     assert len(reading.of_class["up"]) == 2 and len(reading.of_class["down"]) == 2
     assert all("Longer with filler" in line for line in reading.of_class["up"])
+
+
+def test_the_seconds_that_are_left_are_told_once_there_is_a_share() -> None:
+    probe = Probe([], seconds=12.0)
+    assert said(probe_status_html(probe, "running")).strip() == "0 of 0 pairs · 12 s"
+    probe.share = 0.25
+    assert "12 s · about 36 s left" in said(probe_status_html(probe, "running"))

@@ -23,7 +23,7 @@ from explorer.tabs.try_it import view as view_module
 from explorer.tabs.try_it.state import TryState
 from explorer.tabs.try_it.trial import Trial
 from explorer.tabs.try_it.view import TEXTS as FIELDS
-from explorer.tabs.try_it.view import TryView, edits_html, numbers_html, status_html
+from explorer.tabs.try_it.view import TryView, pair_html, status_html
 from scoring.errors import KnownError
 from tests.conftest import PATIENCE
 from tests.explorer.html_reading import HtmlReading
@@ -33,7 +33,9 @@ ME, OTHER = Visitor("browser:me", address="1"), Visitor("browser:other", address
 TEXTS = ("Fruit?", "Take **figs**. Wash them.", "No.")
 HOSTILE = '<script>alert(1)</script> & "quotes" {n}'
 TAGS = {
-    "div", "span", "h2", "table", "thead", "tbody", "tr", "th", "td", "b", "i", "small", "button",
+    "div", "span", "section", "header", "label", "textarea", "svg", "path", "circle", "b", "i",
+    "small", "button", "details", "summary", "table", "thead", "tbody", "tr", "th", "td", "code",
+    "figure",
 }  # fmt: skip
 
 
@@ -74,7 +76,7 @@ def trial_of(tab: TryView, who: Visitor = ME) -> Trial:
 
 
 def values(regions: dict[str, str]) -> list[str]:
-    return [words.strip() for words in HtmlReading(regions["numbers"], TAGS).of_class["value"]]
+    return [words.strip() for words in HtmlReading(regions["pair"], TAGS).of_class["value"]]
 
 
 def status(regions: dict[str, str]) -> str:
@@ -82,26 +84,27 @@ def status(regions: dict[str, str]) -> str:
 
 
 def test_both_rewards_the_margin_and_each_edit_are_shown(tab: TryView, stores: Stores) -> None:
-    assert "Nothing scored yet" in status(shown(tab)) and shown(tab)["numbers"] == ""
+    assert "Click Score this pair" in status(shown(tab)) and not values(shown(tab))
     found = ask(tab, "press")
     pair = typed_pair(*TEXTS, longest=1000)
     [row] = stores.runs.rewards(ME, ModelOrder("demo"), [pair]).scored
-    rewards = (row.chosen_reward, row.margin, row.rejected_reward)
+    rewards = (row.margin, row.chosen_reward, row.rejected_reward)
     assert values(found) == [signed(reward) for reward in rewards]
-    moves = set(re.findall('<b class="(up|down)">(.)', found["edits"]))
-    assert moves == {("up", "+"), ("down", "−")} and "…" not in found["edits"]
-    assert trial_of(tab).is_whole and "try-rest" not in found["edits"]
+    moves = set(re.findall('<b class="(up|down)">(.)', found["pair"]))
+    assert moves == {("up", "+"), ("down", "−")} and "…" not in found["pair"]
+    assert trial_of(tab).is_whole and "try-rest" not in found["pair"]
     assert "Scored by demo" in status(found)
 
 
 def test_typing_moves_the_rewards_and_says_by_how_much(pressed: TryView) -> None:
     first = values(shown(pressed))
     moved = ask(pressed, "typed", TEXTS[0], "Take nothing.", TEXTS[2])
-    assert values(moved)[0] != first[0] and values(moved)[2] == first[2]
+    assert values(moved)[1] != first[1] and values(moved)[2] == first[2]
     change = trial_of(pressed).moved("chosen")
-    assert change and f"{signed(change)} since Score" in moved["numbers"]
+    assert change and f"{signed(change)} vs. start" in moved["pair"]
+    assert HtmlReading(moved["pair"], TAGS).words.count("unchanged") == 1
     back = ask(pressed, "typed")
-    assert values(back) == first and "since Score" not in back["numbers"]
+    assert values(back) == first and "vs. start" not in back["pair"]
 
 
 def test_nobody_sees_what_another_tries(pressed: TryView) -> None:
@@ -118,7 +121,7 @@ def try_of(tab: TryView) -> TryView:
 def test_another_model_is_not_loaded_by_typing(model: str, pressed: TryView) -> None:
     trial = trial_of(pressed)
     found = ask(pressed, "typed", "Other?", *TEXTS[1:], model=model)
-    assert "Press Score this pair to load" in status(found) and len(found["status"]) < 300
+    assert "Click Score this pair to load" in status(found) and len(found["status"]) < 300
     assert trial_of(pressed) is trial
 
 
@@ -126,7 +129,7 @@ def test_a_model_whose_place_another_took_is_not_loaded_by_typing(pressed: TryVi
     pair, models = typed_pair(*TEXTS, longest=1000), pressed.runs.scorers.models
     pressed.runs.rewards(OTHER, ModelOrder("longer"), [pair])
     found = ask(pressed, "typed", "Other?", *TEXTS[1:])
-    assert "Press Score this pair to load" in status(found)
+    assert "Click Score this pair to load" in status(found)
     assert models.is_warm(OTHER, ModelOrder("longer"))
     ask(pressed, "press")
     assert trial_of(pressed).is_whole
@@ -152,7 +155,7 @@ def test_only_the_newest_key_is_answered_after_an_older_one(pressed: TryView) ->
 
 
 def test_before_anything_is_scored_typing_scores_nothing(tab: TryView) -> None:
-    assert "Nothing scored yet" in status(ask(tab, "typed"))
+    assert "Click Score this pair" in status(ask(tab, "typed"))
 
 
 @pytest.mark.parametrize(
@@ -170,9 +173,9 @@ def test_before_anything_is_scored_typing_scores_nothing(tab: TryView) -> None:
 def test_what_cannot_be_scored_is_told_and_the_numbers_stay(
     model: str, texts: tuple[str, ...], why: str, pressed: TryView
 ) -> None:
-    before = shown(pressed)["numbers"]
+    before = shown(pressed)["pair"]
     found = ask(pressed, "press", *texts, model=model)
-    assert why in status(found) and "wrong" in found["status"] and found["numbers"] == before
+    assert why in status(found) and "wrong" in found["status"] and found["pair"] == before
 
 
 def test_fields_that_were_not_sent_are_named(tab: TryView) -> None:
@@ -198,25 +201,25 @@ def test_while_others_score_one_is_told_so(pressed: TryView) -> None:
     with pressed.runs.scorers.turn(OTHER):
         found = ask(pressed, "typed", "Other?", *TEXTS[1:])
     assert "The device was busy" in status(found) and trial_of(pressed) is trial
+    assert 'id="try-again"' in found["status"] and 'data-value="typed"' in found["status"]
 
 
 def test_hostile_texts_do_nothing(tab: TryView) -> None:
     found = ask(tab, "press", HOSTILE, HOSTILE, HOSTILE)
-    for name in ("status", "numbers", "edits"):
+    for name in ("status", "pair"):
         assert "script" not in HtmlReading(found[name], TAGS).words
     facts = replace(FACTS, model=HOSTILE, reading=HOSTILE)
     pair = typed_pair(*TEXTS, longest=100)
     row = scored(pair, by_length)
     trial = Trial(ModelOrder(HOSTILE), pair, row, Rewarded((row,), facts).facts, row, frozenset())
-    for html in (status_html(trial), numbers_html(trial), edits_html(trial, ended=True)):
+    for html in (status_html(trial), pair_html(trial, 100, is_over=True)):
         HtmlReading(html, TAGS)
     assert HOSTILE in HtmlReading(status_html(trial), TAGS).words
 
 
 def test_an_edit_that_does_not_apply_is_not_offered(pressed: TryView) -> None:
-    offered = HtmlReading(shown(pressed)["edits"], TAGS).of_class
-    [chosen], [rejected] = offered["of-chosen"], offered["of-rejected"]
-    for words in ("Drop the last sentence", "Strip Markdown"):
+    chosen, rejected = HtmlReading(shown(pressed)["pair"], TAGS).of_class["edits"]
+    for words in ("Drop last sentence", "Strip Markdown"):
         assert words in chosen and words not in rejected  # which is "No."
 
 
@@ -268,10 +271,10 @@ def test_the_pair_open_in_pairs_is_taken(model: str | None, tab: TryView, demo: 
 def test_what_is_taken_is_scored_as_a_new_start(pressed: TryView) -> None:
     pressed.take("?tab=try", ME, {})
     cleared = shown(pressed)
-    assert (cleared["numbers"], cleared["edits"]) == ("", "")
+    assert not values(cleared) and "edits" not in cleared["pair"]
     found = ask(pressed, "typed", "p", "Other words.", "r")
     assert trial_of(pressed).start == trial_of(pressed).scored
-    assert "since Score" not in found["numbers"]
+    assert "vs. start" not in found["pair"]
 
 
 def test_slow_edits_are_offered_and_scored_on_demand(
@@ -279,9 +282,9 @@ def test_slow_edits_are_offered_and_scored_on_demand(
 ) -> None:
     monkeypatch.setattr(view_module, "EDITS_SECONDS", -1.0)
     few = ask(tab, "press")
-    assert "try-rest" in few["edits"] and "were not scored" in few["edits"]
+    assert "try-rest" in few["pair"] and "are not scored" in few["pair"]
     whole = ask(tab, "rest")
-    assert trial_of(tab).is_whole and "not scored" not in whole["edits"]
+    assert trial_of(tab).is_whole and "not scored" not in whole["pair"]
 
 
 # Token rewards
@@ -290,15 +293,18 @@ def test_slow_edits_are_offered_and_scored_on_demand(
 def test_token_rewards_end_with_the_reward(pressed: TryView) -> None:
     pressed.show_tokens("?tab=try", ME, sent())
     found = shown(pressed)
-    assert values(found)[0] in found["tokens"] and "this pair" in found["tokens"]
-    assert "data-plot" in found["tokens"]
-    assert "data-plot" not in shown(pressed, who=OTHER)["tokens"]
-    assert "data-plot" not in ask(pressed, "typed", "Other?", *TEXTS[1:])["tokens"]
+    assert all(f"→ {value}" in found["pair"] for value in values(found)[1:])
+    assert "data-plot" in found["pair"]
+    assert "data-plot" not in shown(pressed, who=OTHER)["pair"]
+    pressed.stop_tokens("?tab=try", ME, {})
+    assert "data-plot" not in shown(pressed)["pair"]
+    pressed.show_tokens("?tab=try", ME, sent())
+    assert "data-plot" not in ask(pressed, "typed", "Other?", *TEXTS[1:])["pair"]
 
 
 def test_why_there_are_no_token_rewards_is_told(tab: TryView) -> None:
     tab.show_tokens("?tab=try&model=longer", ME, sent())
-    assert "no reward after each" in shown(tab)["tokens"]
+    assert "no reward after each" in shown(tab)["status"]
     with pytest.raises(KnownError, match="is empty"):
         tab.show_tokens("?tab=try", ME, sent("p", "", "r"))
 
@@ -306,8 +312,8 @@ def test_why_there_are_no_token_rewards_is_told(tab: TryView) -> None:
 def test_token_rewards_and_rewards_of_a_person_wait_for_each_other(pressed: TryView) -> None:
     with ThreadPoolExecutor(1) as pool, pressed.runs.scorers.brief(ME):
         made: Any = pool.submit(pressed.show_tokens, "?tab=try", ME, sent())
-        while "1 ahead of you in the queue" not in shown(pressed)["tokens"]:
+        while "1 ahead of you in the queue" not in shown(pressed)["status"]:
             time.sleep(0.01)
         assert not made.done()
     made.result(PATIENCE)
-    assert "data-plot" in shown(pressed)["tokens"]
+    assert "data-plot" in shown(pressed)["pair"]
