@@ -1,4 +1,4 @@
-"""The list: one page of rows, inert and small whatever the texts are; its order and what follows it."""
+"""The list: a page of rows, inert and small whatever the texts are; its order, what follows it."""
 
 import re
 from dataclasses import replace
