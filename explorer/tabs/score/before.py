@@ -17,13 +17,14 @@ def selected_html(selection: Selection) -> str:
     return note(f"{n} selected, about {count_text(work.tokens)} tokens")
 
 
-def model_card_html(seen: Forecast) -> str:
+def model_card_html(seen: Forecast, selection: Selection | None) -> str:
     """A model, and what a run with the pairs that are chosen takes."""
     preview = seen.preview
     on_hub = parse_hub_id(preview.name) is not None and preview.name != DEMO_NAME
     return render(
         "tabs/score/model_card.html",
         seen=seen,
+        n=len(selection.rows) if selection else 0,
         has_page=on_hub and bool(preview.architecture),
         licence=licence_note(preview.name),
     )
