@@ -12,9 +12,8 @@ from scoring.models.finding import DEMO_NAME
 
 def selected_html(selection: Selection) -> str:
     """How many pairs are chosen, and about how many tokens they have."""
-    work = work_of(selection.table, selection.rows)
-    n = counted(len(selection.rows), "pair", "pairs")
-    return note(f"{n} selected, about {count_text(work.tokens)} tokens")
+    tokens = count_text(work_of(selection.table, selection.rows).tokens)
+    return note(f"{counted(len(selection.rows), 'pair', 'pairs')} selected, about {tokens} tokens")
 
 
 def model_card_html(seen: Forecast, selection: Selection | None) -> str:
@@ -36,8 +35,7 @@ def known_size(model: object, device: Device) -> str:
     if entry is None:
         return ""
     memory, free = bytes_words(entry.memory_bytes()), bytes_words(device.free_bytes)
-    size = f"{entry.billions:g}"
     return note(
-        f"About {size} billion parameters: {memory} in bfloat16, with {free} free on "
+        f"About {entry.billions:g} billion parameters: {memory} in bfloat16, with {free} free on "
         f"{device.words}."
     )

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from explorer.core.html import percent, render, step_html, time_words
+from explorer.core.html import part, percent, render, step_html, time_words
 from explorer.data.table import PairTable
 from explorer.reader.links import compare_query, failures_query
 from explorer.reader.listing import harm_css
@@ -59,6 +59,12 @@ class Reported:
         if self.progress.run is not None:
             return self.progress.run.id
         return self.live.id if self.live is not None else ""
+
+    @property
+    def model(self) -> str:
+        """What is scored with, as far as it is known."""
+        run, live = self.progress.run, self.live
+        return (run.facts.model if run else live.model if live else "")[:200]
 
     @property
     def has_pairs(self) -> bool:
@@ -164,7 +170,7 @@ def numbers_html(seen: Reported, table: PairTable | None = None, crowd: Field | 
     """
     run, scored, name = seen.progress.run, seen.progress.scored, seen.name
     if run is None or not scored:
-        return ""
+        return part("pending", seen.model, of="tabs/score/run.html") if seen.goes_on else ""
     summary = summarise(scored, run.facts.family)
     intervals = run_intervals(scored, run.facts)
     chosen = np.array([pair.chosen_reward for pair in scored], np.float64)

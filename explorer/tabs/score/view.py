@@ -291,14 +291,14 @@ class ScoreView:
         return {run.id: name for name, run in names.items()}
 
     def _numbers(self, told: Reported | None) -> str:
-        run = told.progress.run if told is not None else None
-        if told is None or run is None:
-            return part("pending", of="tabs/score/run.html") if told and told.goes_on else ""
+        if told is None:
+            return ""
         table = crowd = None
-        with suppress(KnownError):  # its pairs are not here any more
-            table = pairs_of(run, self.scenes.library)
-            fields = self.scenes.fields.published()
-            crowd = next((each for each in fields if each.table is table), None)
+        if told.progress.run is not None:
+            with suppress(KnownError):  # its pairs are not here any more
+                table = pairs_of(told.progress.run, self.scenes.library)
+                fields = self.scenes.fields.published()
+                crowd = next((each for each in fields if each.table is table), None)
         return numbers_html(told, table, crowd)
 
     def _bar(self, state: ScoreState, run_id: str, said: list[str]) -> str:
@@ -316,8 +316,7 @@ class ScoreView:
             order = state.order
             if not models.is_previewed(visitor, order):
                 return self._looking(visitor, order)
-            selection = chosen.or_none()
-            return model_card_html(chosen.forecast, selection)
+            return model_card_html(chosen.forecast, chosen.or_none())
         except KnownError as error:
             return note(str(error), "wrong")
 

@@ -204,7 +204,7 @@ def test_a_run_stopped_while_it_loads_scores_nothing(
     assert next(stream).stage == "loading"
     last = stopped(stream)
     assert (last.stage, last.scored, last.run) == ("refused", (), None)
-    assert "stopped before the first pair" in last.message
+    assert "Stopped before the first pair" in last.message
     assert len(runs.store.visible(None)) == before
 
 

@@ -66,7 +66,7 @@ def test_the_demo_model_is_told() -> None:
         "Shape up to 4,096 tokens, vocabulary 8,192, 5 layers, width 192",
         "On disk 7.6 MB in bfloat16, downloaded",
         "Memory 15.2 MB for its weights in float32, 21.3 GB free: AMD EPYC",
-        "Time unknown before a first run",
+        "Time unknown until the first run here",
     ):
         assert part in said
     assert "GPU" not in said
@@ -103,7 +103,7 @@ def test_where_nobody_can_tell_what_is_free_no_bar_is_shown() -> None:
 
 def test_a_baseline_has_neither_disk_nor_memory() -> None:
     said = words(card(Preview("baseline/longer", "", "longer", "A baseline has no model.")))
-    assert "Time unknown before a first run" in said
+    assert "Time unknown until the first run here" in said
     for part in ("On disk", "Memory", "Licence", "Weights", "Shape"):
         assert part not in said
 
