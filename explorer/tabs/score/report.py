@@ -81,7 +81,7 @@ def progress_of(seen: LiveRun | Run) -> Progress:
     if isinstance(seen, LiveRun):
         ended = seen.ended.is_set()  # asked first: what is told last is not missed then
         now = seen.progress
-        if ended and now.run is not None:
+        if now.run is not None and (ended or not now.scored):  # on disk: a resumed run has some
             with suppress(KnownError):
                 return replace(now, scored=tuple(scored_rows(now.run)))
         return now

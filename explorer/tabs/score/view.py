@@ -10,14 +10,7 @@ from typing import get_args
 import gradio as gr
 
 from explorer.core.address import LONGEST_FIELD
-from explorer.core.address_view import (
-    Identify,
-    Regions,
-    Sent,
-    View,
-    build_view,
-    wire_event,
-)
+from explorer.core.address_view import Identify, Regions, Sent, View, build_view, wire_event
 from explorer.core.files import File, written_file
 from explorer.core.html import note, part, render
 from explorer.core.links import ignored
@@ -42,11 +35,7 @@ from explorer.runs.orders import ModelOrder
 from explorer.runs.running import Runs
 from explorer.runs.selections import Choice, Selection
 from explorer.runs.visitors import Visitor
-from explorer.tabs.score.before import (
-    known_size,
-    model_card_html,
-    selected_html,
-)
+from explorer.tabs.score.before import known_size, model_card_html, selected_html
 from explorer.tabs.score.exports import RUN_FORMATS, RunFormat, export_run
 from explorer.tabs.score.publish_html import Publishing
 from explorer.tabs.score.published_check import check_run, published_html
@@ -135,7 +124,9 @@ class ScoreView:
             "check": lambda: self._check(seen, visitor),
             "facts": lambda: self._facts(told),
             "search": lambda: render("tabs/score/search.html", state=state),
-            "latest": lambda: self._latest(state, visitor, run_id) + (again or _LATER),
+            "latest": lambda: (
+                self._latest(state, visitor, told.run_id if told else "") + (again or _LATER)
+            ),
         }
         shown = {name: in_panel(is_new or name == "bar", write) for name, write in regions.items()}
         shown["runs"] = in_panel(not is_new, lambda: self._listed(state, visitor) + _LATER)
