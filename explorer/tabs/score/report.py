@@ -10,7 +10,7 @@ import numpy as np
 
 from explorer.core.html import part, percent, render, step_html, time_words
 from explorer.data.table import PairTable
-from explorer.reader.links import compare_query, failures_query
+from explorer.reader.links import board_query, compare_query, failures_query
 from explorer.reader.listing import harm_css
 from explorer.reader.state import PairsState, changed, every_pair
 from explorer.results.field import Field
@@ -187,6 +187,7 @@ def numbers_html(seen: Reported, table: PairTable | None = None, crowd: Field | 
         margin=median(known) if known else None,
         failures=failures_query(name, PairsState(key=first)),
         compare=compare_query(name),
+        board=board_query(name),
         names=_subsets_of_sections(summary),
         ties=tie_words(summary.total.tie),
         query=lambda facet, value: changed(every, {facet: (value,)}).query_string,

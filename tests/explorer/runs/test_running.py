@@ -252,7 +252,7 @@ def test_one_page_has_few_places_in_the_line(runs: Runs, demo: PairTable, rows: 
     streams = [begun(runs, "me", "demo", demo, rows[:20]) for _ in range(MOST_OF_ONE)]
     for stream in streams:
         next(stream)
-    with pytest.raises(KnownError, match="places in the queue"):
+    with pytest.raises(KnownError, match="Stop one first"):
         next(begun(runs, "me", "demo", demo, rows[:3]))
     for stream in streams:
         stream.close()

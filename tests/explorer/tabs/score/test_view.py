@@ -165,6 +165,7 @@ def test_the_bundled_model_is_looked_at_at_once(score: ScoreView) -> None:
 
 
 def test_what_is_wrong_with_the_order_is_said_in_its_card(score: ScoreView) -> None:
+    assert "Choose a model" in regions(score, model="")["card"]
     told = regions(score, max_length=HOSTILE)["card"]
     assert "The max length is" in told and HOSTILE not in told
 
@@ -256,6 +257,20 @@ def test_every_page_sees_the_run_under_way_and_stops_it(
     until(lambda: not score.runs.live.of(ME))
     _, written = score.regions(address, ME, {})
     assert "topped" in written["status"]() and "data-refresh" not in written["status"]()
+
+
+def test_a_run_that_waits_shows_no_other_runs_numbers(
+    score: ScoreView, stores: Stores, demo: PairTable
+) -> None:
+    scored(score, which="subset", per_subset=1)
+    stream = begun(stores.runs, "she", "longer", demo, np.arange(3))
+    next(stream)
+    address = score.start("?tab=score&model=longer", ME, {})
+    numbers = score.regions(address, ME, {})[1]["numbers"]()
+    assert "No pairs yet" in numbers and "23 of 23" not in words(numbers)
+    score.stop(address, ME, {})
+    until(lambda: not score.runs.live.of(ME))
+    stream.close()
 
 
 def test_nobody_stops_anothers_run(shared: ScoreView, busy: Callable[[], None]) -> None:
@@ -435,6 +450,7 @@ def test_many_runs_come_on_pages_newest_first_and_are_searched(
     assert second.count("<tr") == 3 and runs[0].id in second
     found = regions(score, search=" SHORT ")["latest"]
     assert found.count("run-row") == 1 and "shorter" in found
+    assert "panel=compare&amp;a=" in regions(score)["latest"]
     assert "No run has this in its name" in regions(score, search="gone")["latest"]
 
 
