@@ -109,7 +109,8 @@ def _key_advice(table: PairTable, key: str) -> str:
     subset = key.rpartition(":")[0]
     of_subset = [each for each in table.keys if subset and each.rpartition(":")[0] == subset]
     if of_subset:
-        return f"{subset} has the keys {of_subset[0]} to {of_subset[-1]}."
+        first, last = of_subset[0][:80], of_subset[-1][:80]
+        return f"{subset[:80]} has the keys {first} to {last}."
     return f"A key is the subset and the id, such as {table.example_keys}."
 
 

@@ -467,11 +467,12 @@ class _Chosen:
 
     def idle_html(self) -> str:
         """What the form would score, before anything is."""
-        selection, seconds, source = self.or_none(), None, self._scene.table.source
+        selection, seconds, pairs = self.or_none(), None, DEMO_NAME
         with suppress(KnownError):
+            source = self._scene.table.source
+            pairs = pairs if source.kind == "demo" else str(source).partition("@")[0]
             if self.view.runs.scorers.models.is_previewed(self.visitor, self.state.order):
                 seconds = self.forecast.estimate.seconds
-        pairs = DEMO_NAME if source.kind == "demo" else str(source).partition("@")[0]
         asked = ("--model", self.state.model or DEMO_NAME, "--pairs", pairs, "--out", "my-run")
         return render(
             "tabs/score/idle.html",
