@@ -31,7 +31,7 @@ def checked_integer(what: str, value: Any, low: int, high: int) -> int:
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     if is_number and low <= value <= high and float(value).is_integer():
         return int(value)
-    given = "empty" if value is None else shown(value)
+    given = "empty" if value in (None, "") else shown(value)
     raise KnownError(f"{what} is {given}; it must be a whole number, {low} to {high:,}.")
 
 

@@ -76,3 +76,8 @@ def compare_query(*models: str) -> str:
     """
     names = ("a", "b", *["with"] * len(models))
     return written([("panel", "compare"), *zip(names, models, strict=False)])
+
+
+def board_query(model: str) -> str:
+    """What the Models tab is asked for to show a model's row on top, and its drawer."""
+    return written([("pin", model), ("model", model)])

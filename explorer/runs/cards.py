@@ -130,7 +130,7 @@ def _parsed(about: str, name: str) -> RunCard:
     return RunCard(
         owner if isinstance(owner, str) else EVERYBODY,
         wrong=(
-            f"This run's settings in run.json are damaged ({why}): its name and visibility are "
-            "unknown, and nothing is changed in them. Fix the file, or delete the run."
+            f"This run's settings file run.json is damaged ({why}). Its name and visibility are "
+            "unknown and cannot be changed. Fix the file, or delete the run."
         ),
     )

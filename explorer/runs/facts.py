@@ -12,9 +12,9 @@ from scoring.summary import tie_worth
 def tie_words(worth: float) -> str:
     """What a tie counts of a run; see `scoring.summary.tie_worth`."""
     return (
-        "A tie counts as half a win, the official rule for judges."
+        "Ties count as half a win (official rule for judges)."
         if worth
-        else "A tie does not count as a win, the official rule for all models but judges."
+        else "Ties do not count as wins (official rule for all models but judges)."
     )
 
 
@@ -30,13 +30,15 @@ def run_facts(run: Run) -> dict[str, str]:
     """
     facts = run.facts
     length = (
-        f"{counted(facts.max_length, 'token', 'tokens')}; longer texts lose their "
-        f"{facts.truncation_side} end"
+        f"{counted(facts.max_length, 'token', 'tokens')}; longer texts are cut at the "
+        f"{'start' if facts.truncation_side == 'left' else 'end'}"
     )
     lines = {
         "model": facts.model,
         "revision": facts.revision,
-        "reward": f"{facts.family}: {facts.reading}",
+        "reward": f"single-label {facts.family}"
+        if facts.reading == "its one label"
+        else f"{facts.family}: {facts.reading}",
         "computation": facts.path,
         "pairs": f"{facts.n_pairs:,} · {facts.pairs}",
         "selection": facts.selection,

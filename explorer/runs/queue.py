@@ -37,16 +37,14 @@ class Queue:
         """
         with self._changed:
             if len(self._turns) > MOST_WAITING:
-                raise KnownError(
-                    f"The queue is full, with {MOST_WAITING} waiting. Try again later."
-                )
+                raise KnownError(f"Queue full ({MOST_WAITING} waiting). Try again later.")
             for name, own, most in (
                 ("owner", owner, MOST_OF_ONE),
                 ("address", address, MOST_OF_ADDRESS),
             ):
                 if own and sum(getattr(each, name) == own for each in self._turns) >= most:
-                    places = counted(most, "place", "places")
-                    raise KnownError(f"You already have {places} in the queue. Stop one, or wait.")
+                    queued = counted(most, "run", "runs")
+                    raise KnownError(f"You have {queued} queued. Stop one first, or wait.")
             turn = Turn(self, owner, address, is_short=is_short)
             self._turns.append(turn)
             return turn

@@ -92,10 +92,9 @@ class Runs:
         self.check_pairs(selection.n_pairs)
         if sure is not None and selection.n_several:
             raise KnownError(
-                "Stop when sure does not take rows with several chosen or several rejected "
-                "responses yet, and "
-                f"{counted(selection.n_several, 'such row is', 'such rows are')} selected: score "
-                "all rows, or choose pairs."
+                "Early stopping needs one chosen and one rejected response per row. "
+                f"{counted(selection.n_several, 'selected row has', 'selected rows have')} more. "
+                "Turn Stop early off, or choose other pairs."
             )
         pairs = as_pairs(selection.table.arrow, selection.rows.tolist())
         self._turn(visitor, order, pairs, selection, tell, sure=sure)
@@ -263,7 +262,7 @@ class Runs:
                 about = selection.table.id, selection.words
                 ready = model.ready(pairs, order.settings, *about, lambda _: tell(loading))
             except Stopped:
-                tell(replace(progress, stage="refused", message="stopped before the first pair."))
+                tell(replace(progress, stage="refused", message="Stopped before the first pair."))
                 return
             worth = tie_worth(model.spec.family)
             watch = None if sure is None else Watch(subsets, seed, sure, worth)

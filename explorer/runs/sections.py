@@ -46,23 +46,6 @@ class RunIntervals:
     subsets: dict[str, Interval | None]
 
 
-@dataclass(frozen=True, slots=True)
-class SectionNow:
-    """One section, or all pairs.
-
-    name: "" for all pairs.
-    n: pairs that count. wins: of them.
-    accuracy: by the official weights; of all pairs, unweighted. None where no pair counts.
-    interval: of it, as `RunIntervals` says.
-    """
-
-    name: str
-    n: int
-    wins: int
-    accuracy: float | None
-    interval: Interval | None
-
-
 def run_intervals(scored: Sequence[ScoredPair], facts: RunFacts) -> RunIntervals:
     """How sure the numbers of a run are, by `explorer.stats.intervals.score_intervals`, as on the
     board.
@@ -124,15 +107,3 @@ def _unweighted(
 ) -> Interval | None:
     of_pairs = None if clusters is None else clusters[at]
     return score_intervals(outcomes[None, at], one_stratum(int(at.sum()), of_pairs))[0]
-
-
-def sections_now(summary: Summary, intervals: RunIntervals) -> tuple[SectionNow, ...]:
-    """All pairs, then the sections of which there are any; both of the same pairs."""
-    total = summary.total
-    found = [SectionNow("", total.n, total.wins, total.accuracy, intervals.total)]
-    for section in summary.sections:
-        tally = summary.section_tallies.get(section)
-        if tally:
-            score, interval = summary.sections[section], intervals.sections[section]
-            found.append(SectionNow(section, tally.n, tally.wins, score, interval))
-    return tuple(found)

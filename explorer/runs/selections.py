@@ -97,12 +97,21 @@ def selected_by_keys(table: PairTable, keys: Sequence[str]) -> Selection:
         named = ", ".join(shown(key) for key in missing[:MOST_NAMED])
         more = f" and {len(missing) - MOST_NAMED:,} more" if len(missing) > MOST_NAMED else ""
         raise KnownError(
-            f"Not found among these pairs ({table.source.name}): {named}{more}. A key is the "
-            "subset and the id, as the list on the Pairs tab shows them, such as "
-            f"{table.example_keys}."
+            f"Not found among these pairs ({table.source.name}): {named}{more}. "
+            f"{_key_advice(table, missing[0])}"
         )
     rows = np.array([row for row in found if row is not None], np.int64)
     return Selection(table, rows, f"{counted(len(rows), 'pair', 'pairs')} by key")
+
+
+def _key_advice(table: PairTable, key: str) -> str:
+    """What a key could have been that no pair has."""
+    subset = key.rpartition(":")[0]
+    of_subset = [each for each in table.keys if subset and each.rpartition(":")[0] == subset]
+    if of_subset:
+        first, last = of_subset[0][:80], of_subset[-1][:80]
+        return f"{subset[:80]} has the keys {first} to {last}."
+    return f"A key is the subset and the id, such as {table.example_keys}."
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,13 +155,17 @@ class Choice:
             return Selection(own, np.arange(len(own)), "a typed pair", texts)
         if self.which == "failed" and not self.model:
             raise KnownError(
-                "Choose the model whose failures to score. To choose among models with published "
-                "results, read those on the Pairs tab first."
+                "Choose the model whose failures to score. Published models are listed once their "
+                "results are read on the Pairs tab."
             )
         table = opened()
         if self.which == "filter":
             return selected_as_listed(table, *listed())
         if self.which == "keys":
+            if not str(self.keys).strip():
+                raise KnownError(
+                    f"No pairs are selected. Paste one or more keys, such as {table.example_keys}."
+                )
             return selected_by_typed_keys(table, self.keys)
         if self.which == "failed":
             return _selected_failures(table, lost, self.model)

@@ -212,9 +212,7 @@ class RunStore:
                 raise KnownError("The run is someone else's.")
             return self._present(run)
         except KnownError as error:
-            raise KnownError(
-                "There is no such run. Choose one from the list, or score some pairs."
-            ) from error
+            raise KnownError("There is no such run. It may have been deleted.") from error
 
     def _present(self, run: Run) -> Run:
         """A run as it stands now: one that goes on does so before it says "running" again, and one

@@ -57,7 +57,7 @@ def _score(page: Page, data: str) -> None:
     page.get_by_label("Pairs per subset").blur()
     expect(page.get_by_text("46 pairs selected")).to_be_visible()
     page.locator("#start").click()
-    expect(page.locator("#scored tbody tr").nth(3)).to_be_visible()
+    expect(page.locator(".live-worst li").nth(3)).to_be_visible()
     expect(page.locator(".status.finished")).to_contain_text("46 pairs")
     expect(page.locator("table.sections tr.section")).to_have_count(4)
     expect(page.locator(".card .value").first).to_contain_text("%")

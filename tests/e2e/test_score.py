@@ -44,7 +44,7 @@ def long_app(serve: Serve, long_pairs: str) -> str:
 def score_all(page: Page) -> None:
     """Choose all pairs and press Score."""
     open_tab(page, "Score")
-    page.get_by_label(re.compile(r"All [\d,]+ pairs")).check()
+    page.get_by_label(re.compile("^All pairs")).check()
     expect(page.get_by_text("1,880 pairs selected")).to_be_visible()
     page.locator("#start").click()
 
@@ -75,7 +75,7 @@ def test_a_pair_of_ones_own_is_typed_scored_and_read(demo_app: str, page: Page) 
     open_app(page, demo_app)
     open_tab(page, "Score")
     choose_model(page, "longer")
-    page.get_by_label("A pair I type").check()
+    page.get_by_label("My own pair").check()
     page.locator("#own-prompt").fill("[system]\nBe kind.\n[user]\nHow are you?")
     expect(page.locator("#selected")).to_contain_text("The chosen response is empty")
     page.locator("#own-chosen").fill("Fine, thank you!")
@@ -109,7 +109,7 @@ def test_a_stopped_run_is_kept_shown_again_and_goes_on(long_app: str, page: Page
     page.locator("#stop").click()
     expect(page.locator(".status.stopped")).to_contain_text("They are kept")
     expect(page.locator("#start")).to_be_enabled()
-    expect(page.locator("#stop")).to_be_disabled()
+    expect(page.locator("#stop")).to_have_count(0)
     expect(page.locator("#published-check")).to_contain_text("published")
     page = page.context.new_page()
     open_app(page, long_app)
@@ -117,8 +117,8 @@ def test_a_stopped_run_is_kept_shown_again_and_goes_on(long_app: str, page: Page
     expect(page.locator(".status.stopped")).to_contain_text("They are kept")
     open_runs(page)
     page.locator("#runs-list .run-name").first.click()
-    page.get_by_placeholder("give it a name").fill("half a run")
-    page.get_by_placeholder("give it a name").press("Enter")
+    page.get_by_label("Run name").fill("half a run")
+    page.get_by_label("Run name").press("Enter")
     expect(page.locator("#runs-list .run-name").first).to_have_text("half a run")
     page.get_by_role("button", name="Export").click()
     with page.expect_download() as taken:
@@ -142,7 +142,6 @@ def test_a_stopped_run_is_kept_shown_again_and_goes_on(long_app: str, page: Page
 def test_a_run_is_read_while_it_streams_in(long_app: str, page: Page) -> None:
     open_app(page, long_app)
     score_all(page)
-    # Before its first pairs the report of an earlier run stays.
     expect(page.locator(".status.running")).to_contain_text("pairs/s")
     page.locator("#score .inspect").click()
     scored = page.locator("#pairs .kinds a").last
@@ -178,7 +177,6 @@ def test_a_run_goes_on_without_its_page_and_any_page_stops_it(long_app: str, lea
     page, context = leaving, leaving.context
     open_app(page, long_app)
     score_all(page)
-    # The report of the last run, whose address this page has, stays until then.
     expect(page.locator(".status.running")).to_be_visible()
     scored(page)
     page.reload()
@@ -266,7 +264,7 @@ def test_on_a_shared_server_people_wait_in_turn_and_see_their_own_runs(
         open_tab(other, "Score")
         expect(other.locator(".status.waiting")).to_contain_text("1 ahead of you")
         open_runs(other)
-        expect(other.locator("#runs-list")).to_contain_text("is waiting for its turn")
+        expect(other.locator("#runs-list")).to_contain_text("Waiting: demo")
         expect(one.locator(".status.running")).to_be_visible()
         one.locator("#stop").click()
         expect(one.locator(".status.stopped")).to_be_visible()
@@ -278,7 +276,7 @@ def test_on_a_shared_server_people_wait_in_turn_and_see_their_own_runs(
             expect(page.locator("#runs-list tbody tr")).to_have_count(1)
             expect(page.locator("#runs-list tbody tr")).to_contain_text(f"/ {n}")
         one.locator("#runs-list .run-name").first.click()
-        one.get_by_label("visible to everyone").check()
+        one.get_by_label("Visible to everyone").check()
         open_runs(one)
         third.reload()
         open_runs(third)
@@ -288,7 +286,7 @@ def test_on_a_shared_server_people_wait_in_turn_and_see_their_own_runs(
 def test_an_open_page_sees_the_run_that_another_begins(serve: Serve, leaving: Page) -> None:
     address = serve()
     one, other = (opened_on_score(leaving.context, address) for _ in range(2))
-    expect(other.locator("#score")).to_contain_text("Nothing scored yet")
+    expect(other.locator("#score")).to_contain_text("Score a reward model")
     score_few(one)
     expect(other.locator(".status.finished")).to_be_visible()
     expect(other.locator("h2.report").first).to_contain_text("23 of 23 pairs")
@@ -311,9 +309,8 @@ def test_a_run_stops_when_it_is_sure(long_app: str, page: Page) -> None:
     open_app(page, long_app)
     open_tab(page, "Score")
     choose_model(page, "longer")
-    page.get_by_label(re.compile(r"All [\d,]+ pairs")).check()
-    page.get_by_text("Stop when sure").click()
-    page.get_by_label("Stop the run as soon as the answer is clear").check()
+    page.get_by_label(re.compile("^All pairs")).check()
+    page.get_by_label("Stop early").check()
     page.get_by_label("Interval width (points)").fill("30")
     page.get_by_label("Interval width (points)").blur()
     page.locator("#start").click()
@@ -334,9 +331,8 @@ def test_a_model_that_is_none_gives_one_message_and_keeps_the_page(
     choose_model(page, "no-one/no-such-model")
     expect(page.locator("#model-card")).to_contain_text("is not on this machine")
     page.locator("#start").click()
-    expect(page.locator(".status.refused")).to_contain_text(
-        "no-one/no-such-model is not on this machine"
-    )
+    expect(page.locator(".status.refused")).to_contain_text("Change what is marked")
+    expect(page.get_by_text("is not on this machine")).to_have_count(1)
     expect(page.locator("h2.report")).to_contain_text("demo · 23 of 23 pairs")
     expect(page.get_by_text("Traceback")).to_have_count(0)
     expect(page.locator("#start")).to_be_enabled()

@@ -78,7 +78,7 @@ def app(serve: Serve) -> Iterator[str]:
 
 
 def type_pair(page: Page, prompt: str) -> None:
-    page.get_by_label("A pair I type").check()
+    page.get_by_label("My own pair").check()
     for name, words in {"prompt": prompt, "chosen": "It is 4.", "rejected": "It is 5."}.items():
         page.locator(f"#own-{name}").fill(words)
     expect(page.locator("#selected")).to_contain_text("1 pair selected")

@@ -20,10 +20,10 @@ THE_MODEL = ("'model': 'demo'", "scoring model", "{d}")
 PASSING = {"versions", "started", "seconds", "pack_seconds", "duration", "at"}
 """Names of values that differ from run to run, or from machine to machine."""
 _PASSING = [
-    (re.compile(r"\d{4}-\d\d-\d\d[T +]\d\d:\d\d(:\d\d)?(\.\d+)?(\+00:00| UTC|Z)?"), "TIME"),
+    (re.compile(r"(\d{4}-)?\d\d-\d\d[T +]\d\d:\d\d(:\d\d)?(\.\d+)?(\+00:00| UTC|Z)?"), "TIME"),
     (re.compile(r"\b\d{8}-\d{6}(-[0-9a-f]{16})?"), "RUN"),
     (re.compile(r"\bseconds \d[\d.,]*"), "seconds N"),
-    (re.compile(r"\bin [\d.,]+ (s|min)( · [\d.,]+ \w+/s)+"), "in N s"),
+    (re.compile(r"\bin (under )?[\d.,]+ (s|min)( · [\d.,]+ \w+/s)+"), "in N s"),
 ]
 _FLOAT = re.compile(r"(?<![\w.])-?\d+\.\d+(e[-+]?\d+)?(?![\w.])")
 _WIDTH = 120

@@ -12,18 +12,18 @@ from scoring.models.finding import DEMO_NAME
 
 def selected_html(selection: Selection) -> str:
     """How many pairs are chosen, and about how many tokens they have."""
-    work = work_of(selection.table, selection.rows)
-    n = counted(len(selection.rows), "pair", "pairs")
-    return note(f"{n} selected, about {count_text(work.tokens)} tokens")
+    tokens = count_text(work_of(selection.table, selection.rows).tokens)
+    return note(f"{counted(len(selection.rows), 'pair', 'pairs')} selected, about {tokens} tokens")
 
 
-def model_card_html(seen: Forecast) -> str:
+def model_card_html(seen: Forecast, selection: Selection | None) -> str:
     """A model, and what a run with the pairs that are chosen takes."""
     preview = seen.preview
     on_hub = parse_hub_id(preview.name) is not None and preview.name != DEMO_NAME
     return render(
         "tabs/score/model_card.html",
         seen=seen,
+        n=len(selection.rows) if selection else 0,
         has_page=on_hub and bool(preview.architecture),
         licence=licence_note(preview.name),
     )
@@ -35,8 +35,7 @@ def known_size(model: object, device: Device) -> str:
     if entry is None:
         return ""
     memory, free = bytes_words(entry.memory_bytes()), bytes_words(device.free_bytes)
-    size = f"{entry.billions:g}"
     return note(
-        f"About {size} billion parameters: {memory} in bfloat16, with {free} free on "
+        f"About {entry.billions:g} billion parameters: {memory} in bfloat16, with {free} free on "
         f"{device.words}."
     )

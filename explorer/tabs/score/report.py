@@ -1,6 +1,6 @@
-"""The report of a run, as regions: its status, its numbers, its margins, its newest pairs."""
+"""The report of a run, as regions: its status, its numbers, its margins, its worst failures."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from statistics import median
@@ -8,16 +8,18 @@ from typing import Any
 
 import numpy as np
 
-from explorer.core.html import percent, render, step_html, time_words
-from explorer.reader.links import failures_query
-from explorer.reader.reading import PAGE_ROWS
+from explorer.core.html import part, percent, render, step_html, time_words
+from explorer.data.table import PairTable
+from explorer.reader.links import board_query, compare_query, failures_query
+from explorer.reader.listing import harm_css
 from explorer.reader.state import PairsState, changed, every_pair
+from explorer.results.field import Field
 from explorer.runs.cards import card_of
 from explorer.runs.facts import tie_words
 from explorer.runs.live import LiveRun
 from explorer.runs.outcomes import scored_rows
 from explorer.runs.progress import Progress
-from explorer.runs.sections import run_intervals, sections_now
+from explorer.runs.sections import run_intervals
 from explorer.stats.margins import margin_histogram
 from scoring.benchmark import SECTIONS, section_of
 from scoring.errors import KnownError, counted
@@ -27,8 +29,10 @@ from scoring.spec import ScoredPair
 from scoring.summary import Summary, summarise
 from scoring.sure import SureInterval
 
-WORST_PAIRS = 5
+WORST_PAIRS = 7
 """Pairs that are lost most clearly, which are listed."""
+_MOST_PROMPT = 200
+"""Characters of a prompt, of which a line is shown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +61,12 @@ class Reported:
         return self.live.id if self.live is not None else ""
 
     @property
+    def model(self) -> str:
+        """What is scored with, as far as it is known."""
+        run, live = self.progress.run, self.live
+        return (run.facts.model if run else live.model if live else "")[:200]
+
+    @property
     def has_pairs(self) -> bool:
         """Whether any pair is scored."""
         return bool(self.progress.scored) and self.progress.run is not None
@@ -71,7 +81,7 @@ def progress_of(seen: LiveRun | Run) -> Progress:
     if isinstance(seen, LiveRun):
         ended = seen.ended.is_set()  # asked first: what is told last is not missed then
         now = seen.progress
-        if ended and now.run is not None:
+        if now.run is not None and (ended or not now.scored):  # on disk: a resumed run has some
             with suppress(KnownError):
                 return replace(now, scored=tuple(scored_rows(now.run)))
         return now
@@ -80,24 +90,35 @@ def progress_of(seen: LiveRun | Run) -> Progress:
     return Progress(stage, seen.facts.n_pairs, seen, rows, seen.seconds, sure=sure)
 
 
-def status_html(seen: Reported) -> str:
-    """How far the run is, in words and as a bar."""
+def rate_words(rate: float | None) -> str:
+    """Pairs a second, with two digits of what is fast.
+
+    >>> rate_words(4.84), rate_words(39484.1), rate_words(None)
+    (' · 4.8 pairs/s', ' · 39,000 pairs/s', '')
+    """
+    if not rate:
+        return ""
+    return f" · {rate:.1f} pairs/s" if rate < 10 else f" · {float(f'{rate:.2g}'):,.0f} pairs/s"
+
+
+def status_html(seen: Reported, is_marked: Callable[[str], bool] = lambda _: False) -> str:
+    """How far the run is, in words and as a bar. is_marked: whether the form says so already."""
     progress, live = seen.progress, seen.live
     done, total, wait = len(progress.scored), progress.total, progress.wait_seconds
-    left, rate = progress.seconds_left, f"{progress.rate or 0:.1f} pairs/s"
-    of, seconds = f"{done:,} of {counted(total, 'pair', 'pairs')}", f"{progress.seconds:.1f} s"
+    left, rate = progress.seconds_left, rate_words(progress.rate)
+    of, seconds = f"{done:,} of {counted(total, 'pair', 'pairs')}", time_words(progress.seconds)
     about = "" if wait is None else f", about {time_words(wait)}"
-    model = (progress.run.facts.model if progress.run else live.model if live else "")[:200]
+    why = "Change what is marked in the form." if is_marked(progress.message) else progress.message
     words = {
         "waiting": f"{progress.ahead} ahead of you in the queue{about}. Your run starts when its "
         "turn comes, even if you close this page.",
-        "loading": f"Loading {model}…",
-        "running": f"{of} · {rate} · {'–' if left is None else time_words(left)} left",
-        "finished": f"Finished: {of} in {seconds} · {rate}",
+        "loading": "Loading model…",
+        "running": f"{of}{rate} · {time_words(left or 0)} left" if done else "Loading model…",
+        "finished": f"Finished: {of} in {seconds}{rate}",
         "stopped": f"Stopped: {of} scored in {seconds}." + (" They are kept." if done else ""),
         "left": f"This run is in progress and cannot be stopped from here: {of} so far. The list "
         "under All runs shows how it ends.",
-        "refused": f"Not scored: {progress.message}",
+        "refused": f"Not scored. {why}",
         "failed": f"Failed after {of}: {progress.message} The scored pairs are kept.",
     }[progress.stage]
     if seen.goes_on and live is not None and live.stop.is_set():
@@ -142,17 +163,21 @@ def sure_words(sure: SureInterval, ended: bool) -> str:
     return f"{words} " + f"Next check after {sure.following:,}."
 
 
-def numbers_html(seen: Reported) -> str:
-    """What was scored with what, the numbers, each section, the margins, and the newest pairs."""
+def numbers_html(seen: Reported, table: PairTable | None = None, crowd: Field | None = None) -> str:
+    """What was scored with what, the numbers, each section, the margins, and the worst failures.
+
+    table: of the pairs, None without their texts. crowd: the published models on them, or None.
+    """
     run, scored, name = seen.progress.run, seen.progress.scored, seen.name
     if run is None or not scored:
-        return ""
+        return part("pending", seen.model, of="tabs/score/run.html") if seen.goes_on else ""
     summary = summarise(scored, run.facts.family)
     intervals = run_intervals(scored, run.facts)
     chosen = np.array([pair.chosen_reward for pair in scored], np.float64)
     rejected = np.array([pair.rejected_reward for pair in scored], np.float64)
     known = [pair.margin for pair in scored if pair.margin is not None]
-    every = every_pair(name)
+    every, lost = every_pair(name), _worst(scored)
+    first = next((pair.key for pair in lost if not harm_css(pair.subset)), "")  # not hidden
     return render(
         "tabs/score/numbers.html",
         run=run,
@@ -160,26 +185,30 @@ def numbers_html(seen: Reported) -> str:
         intervals=intervals,
         n=len(scored),
         margin=median(known) if known else None,
-        failures=failures_query(name),
-        sections=sections_now(summary, intervals),
+        failures=failures_query(name, PairsState(key=first)),
+        compare=compare_query(name),
+        board=board_query(name),
         names=_subsets_of_sections(summary),
         ties=tie_words(summary.total.tie),
         query=lambda facet, value: changed(every, {facet: (value,)}).query_string,
         histogram=margin_histogram(chosen, rejected),
-        worst=[
-            (pair.key, pair.margin, failures_query(name, PairsState(key=pair.key)))
-            for pair in _worst(scored)
-        ],
-        newest=[
-            (
-                pair.key,
-                replace(every, key=pair.key).query_string,
-                pair.outcome,
-                (pair.margin, pair.chosen_reward, pair.rejected_reward),
-            )
-            for pair in reversed(scored[-PAGE_ROWS:])
-        ],
+        worst=[_failure(pair, name, table, crowd) for pair in lost[:WORST_PAIRS]],
     )
+
+
+def _failure(
+    pair: ScoredPair, name: str, table: PairTable | None, crowd: Field | None
+) -> dict[str, object]:
+    """A pair that was lost, as the report lists it."""
+    row = table.row_of(pair.key) if table is not None else None
+    prompt = wins = ""
+    if table is not None and row is not None:
+        prompt = table.arrow.column("prompt")[row].as_py()[:_MOST_PROMPT]
+        if crowd is not None and (known := int(crowd.difficulty().known[row])):
+            wins = f"{known - int(crowd.difficulty().failed[row])}/{known} win"
+    query = failures_query(name, PairsState(key=pair.key))
+    harm = harm_css(pair.subset)
+    return {"pair": pair, "prompt": prompt, "wins": wins, "query": query, "harm": harm}
 
 
 def _subsets_of_sections(summary: Summary) -> dict[str | None, list[str]]:
@@ -192,6 +221,6 @@ def _subsets_of_sections(summary: Summary) -> dict[str | None, list[str]]:
 
 
 def _worst(scored: Sequence[ScoredPair]) -> list[ScoredPair]:
-    """The losses with the widest margins."""
+    """The losses, those with the widest margins first."""
     lost = [pair for pair in scored if pair.margin is not None and pair.margin < 0]
-    return sorted(lost, key=lambda pair: (pair.margin, pair.key))[:WORST_PAIRS]
+    return sorted(lost, key=lambda pair: (pair.margin, pair.key))

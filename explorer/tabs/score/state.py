@@ -112,6 +112,8 @@ class ScoreState(Address):
         Raises:
             KnownError: of `ModelOrder.of`.
         """
+        if not self.model.strip():
+            raise KnownError("Choose a model. Type a name from the list, or demo.")
         asked = {name: getattr(self, name) for name in _OF_MODEL}
         asked |= {name: _number(asked[name]) for name in _NUMBERS}
         return ModelOrder.of({**asked, "settings": asked})
@@ -127,7 +129,8 @@ class ScoreState(Address):
             return None
         width = _number(self.width)
         if not isinstance(width, int | float):
-            raise KnownError(f"The width of an interval must be a number, not {shown(width)}.")
+            given = "empty" if width is None else shown(width)
+            raise KnownError(f"The interval width is {given}. Type a number of points, 0.5 to 50.")
         return SureRule(self.number, width / 100)
 
 

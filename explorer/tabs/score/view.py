@@ -1,5 +1,6 @@
 """The Score tab: a form, the report of a run, and the runs, as regions of an address."""
 
+import shlex
 from collections.abc import Callable, Hashable
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -9,14 +10,7 @@ from typing import get_args
 import gradio as gr
 
 from explorer.core.address import LONGEST_FIELD
-from explorer.core.address_view import (
-    Identify,
-    Regions,
-    Sent,
-    View,
-    build_view,
-    wire_event,
-)
+from explorer.core.address_view import Identify, Regions, Sent, View, build_view, wire_event
 from explorer.core.files import File, written_file
 from explorer.core.html import note, part, render
 from explorer.core.links import ignored
@@ -32,27 +26,23 @@ from explorer.results.board import Ranking
 from explorer.results.boards import Boards
 from explorer.results.own import own_names
 from explorer.runs.cards import card_of, pairs_of
-from explorer.runs.estimates import forecast
+from explorer.runs.estimates import Forecast, forecast
 from explorer.runs.facts import facts_html, run_facts
+from explorer.runs.listing import listed_runs, run_line
 from explorer.runs.live import LiveRun, Work
 from explorer.runs.model_list import offered_models
 from explorer.runs.orders import ModelOrder
 from explorer.runs.running import Runs
 from explorer.runs.selections import Choice, Selection
 from explorer.runs.visitors import Visitor
-from explorer.tabs.score.before import (
-    known_size,
-    model_card_html,
-    selected_html,
-)
+from explorer.tabs.score.before import known_size, model_card_html, selected_html
 from explorer.tabs.score.exports import RUN_FORMATS, RunFormat, export_run
 from explorer.tabs.score.publish_html import Publishing
 from explorer.tabs.score.published_check import check_run, published_html
 from explorer.tabs.score.report import Reported, numbers_html, progress_of, status_html
-from explorer.tabs.score.runs_list import listed_runs, run_line
 from explorer.tabs.score.state import ScoreState, read_score
 from scoring.engine.templates import named_templates
-from scoring.errors import KnownError, counted
+from scoring.errors import KnownError
 from scoring.hub.access import Hub
 from scoring.hub.search import HubSearch, search_models
 from scoring.limits import Step, Tell
@@ -95,12 +85,14 @@ class ScoreView:
             state = replace(state, run=seen.run_id)  # of one that is stored by now
         chosen = _Chosen(self, state, visitor, sent)
         is_new = state.panel == "new"
-        again = '<i data-refresh="1000"></i>' if seen is not None and seen.goes_on else ""
+        goes_on = seen is not None and seen.goes_on
+        again = '<i data-refresh="1000"></i>' if goes_on else ""
         # Another page of the same person may begin a run, or stop one.
         later = again or ("" if state.run else _LATER)
         run_id = seen.run_id if seen is not None else ""
-        # Until a run has pairs, the report of an earlier one stays.
-        told = seen if seen is None or seen.has_pairs else self._last(visitor) or seen
+        # Beside a run that was refused, the report of an earlier one stays.
+        is_own = seen is None or seen.has_pairs or goes_on
+        told = seen if is_own else self._last(visitor) or seen
 
         def in_panel(shown: bool, write: Callable[[], str]) -> Callable[[], str]:
             return lambda: write() if shown else ""
@@ -115,18 +107,26 @@ class ScoreView:
             ),
             "selected": chosen.html,
             "settings": lambda: _part(
-                "settings", state, _FAMILIES, _templates(), _PROMPTS, bool(self.settings.servers)
+                "settings",
+                state,
+                chosen.wrong_width,
+                _FAMILIES,
+                _templates(),
+                _PROMPTS,
+                bool(self.settings.servers),
             ),
             "found": lambda: self._found(state, visitor),
-            "buttons": lambda: _part("buttons", bool(again)) + later,
+            "buttons": lambda: _part("buttons", goes_on) + later,
             "status": lambda: (
-                (render("tabs/score/idle.html") if seen is None else status_html(seen)) + later
+                (chosen.idle_html() if seen is None else status_html(seen, chosen.marks)) + later
             ),
-            "numbers": lambda: (numbers_html(told) if told is not None else "") + later,
+            "numbers": lambda: self._numbers(told) + later,
             "check": lambda: self._check(seen, visitor),
             "facts": lambda: self._facts(told),
             "search": lambda: render("tabs/score/search.html", state=state),
-            "latest": lambda: self._latest(state, visitor, run_id) + (again or _LATER),
+            "latest": lambda: (
+                self._latest(state, visitor, told.run_id if told else "") + (again or _LATER)
+            ),
         }
         shown = {name: in_panel(is_new or name == "bar", write) for name, write in regions.items()}
         shown["runs"] = in_panel(not is_new, lambda: self._listed(state, visitor) + _LATER)
@@ -270,13 +270,27 @@ class ScoreView:
         run = progress.run
         if run is None:
             return Reported(progress, live, "", can_go_on=False)
-        names = own_names(self.runs.store.visible(visitor), ())
-        name = next((name for name, each in names.items() if each.id == run.id), "")
-        can_go_on = False
+        name, can_go_on = self._names(visitor).get(run.id, ""), False
         if live is None or live.ended.is_set():
             stored = self.runs.store.open(run.id, visitor)
             can_go_on = run_line(stored, self.runs.store, visitor).can_go_on
         return Reported(progress, live, name, can_go_on)
+
+    def _names(self, visitor: Visitor) -> dict[str, str]:
+        """The names among models of the runs that a person sees, by their ids."""
+        names = own_names(self.runs.store.visible(visitor), ())
+        return {run.id: name for name, run in names.items()}
+
+    def _numbers(self, told: Reported | None) -> str:
+        if told is None:
+            return ""
+        table = crowd = None
+        if told.progress.run is not None:
+            with suppress(KnownError):  # its pairs are not here any more
+                table = pairs_of(told.progress.run, self.scenes.library)
+                fields = self.scenes.fields.published()
+                crowd = next((each for each in fields if each.table is table), None)
+        return numbers_html(told, table, crowd)
 
     def _bar(self, state: ScoreState, run_id: str, said: list[str]) -> str:
         base = self.settings.link_base
@@ -293,7 +307,7 @@ class ScoreView:
             order = state.order
             if not models.is_previewed(visitor, order):
                 return self._looking(visitor, order)
-            return model_card_html(forecast(self.runs, visitor, order, chosen.or_none()))
+            return model_card_html(chosen.forecast, chosen.or_none())
         except KnownError as error:
             return note(str(error), "wrong")
 
@@ -347,9 +361,12 @@ class ScoreView:
         return "" if run is None else facts_html(run)
 
     def _latest(self, state: ScoreState, visitor: Visitor, run_id: str) -> str:
+        names = self._names(visitor)
         return render(
             "tabs/score/latest_runs.html",
             now=listed_runs(self.runs.store, visitor, search=state.search),
+            compare=lambda run: compare_query(names[run_id], names[run.id]),
+            can_compare=run_id in names,
             state=state,
             opened=run_id,
             waiting=[each for each in self._waiting(visitor) if each.id != run_id],
@@ -421,32 +438,64 @@ class _Chosen:
         except KnownError:
             return None
 
+    @cached_property
+    def forecast(self) -> Forecast:
+        """What the run would take. Raises: as `forecast`."""
+        return forecast(self.view.runs, self.visitor, self.state.order, self.or_none())
+
+    @property
+    def wrong_width(self) -> str:
+        """What is wrong with the interval that is asked for; "" for nothing."""
+        return _refusal(lambda: self.state.rule)
+
+    @property
+    def wrong_pairs(self) -> str:
+        """Why these pairs cannot be scored; "" where they can."""
+        return _refusal(lambda: self.view.runs.check_pairs(self.selection.n_pairs))
+
+    def marks(self, message: str) -> bool:
+        """Whether the form says so at a field."""
+        wrong = _refusal(lambda: self.state.order)
+        job = None if wrong else self.view.looks.of(_look_key(self.visitor, self.state.order))
+        marked = (wrong, job.refused if job else "", self.wrong_pairs, self.wrong_width)
+        return message in filter(None, marked)
+
     def html(self) -> str:
         """How many pairs are chosen, or why none can be."""
-        try:
-            selection = self.selection
-            self.view.runs.check_pairs(selection.n_pairs)
-        except KnownError as error:
-            return note(str(error), "wrong")
-        return selected_html(selection)
+        wrong = self.wrong_pairs
+        return note(wrong, "wrong") if wrong else selected_html(self.selection)
 
-    def ways(self) -> dict[str, str]:
-        """Way to choose pairs -> how it is called."""
-        words = "The current filter"
+    def idle_html(self) -> str:
+        """What the form would score, before anything is."""
+        selection, seconds, pairs = self.or_none(), None, DEMO_NAME
+        with suppress(KnownError):
+            source = self._scene.table.source
+            pairs = pairs if source.kind == "demo" else str(source).partition("@")[0]
+            if self.view.runs.scorers.models.is_previewed(self.visitor, self.state.order):
+                seconds = self.forecast.estimate.seconds
+        asked = ("--model", self.state.model or DEMO_NAME, "--pairs", pairs, "--out", "my-run")
+        return render(
+            "tabs/score/idle.html",
+            model=self.state.model[:80],
+            n=len(selection.rows) if selection else 0,
+            seconds=seconds,
+            command=shlex.join(["python", "-m", "scoring", *asked]),
+        )
+
+    def ways(self) -> dict[str, tuple[str, str]]:
+        """Way to choose pairs -> how it is called, and how many pairs that is."""
+        of_filter, of_subset = ("The current filter", ""), ""
         with suppress(KnownError):
             now = self._scene
-            n, n_listed = len(now.table), len(now.listed)
-            words = (
-                f"All {counted(n, 'pair', 'pairs')}"
-                if n == n_listed
-                else f"The current filter, {counted(n_listed, 'pair', 'pairs')}"
-            )
+            n, each = len(now.listed), self.state.per_subset
+            of_filter = ("All pairs" if n == len(now.table) else "The current filter", f"{n:,}")
+            of_subset = f"{each} × {len(now.table.subset_counts)}" if each.isdecimal() else ""
         return {
-            "filter": words,
-            "subset": "A sample of each subset",
-            "failed": "Pairs a model fails",
-            "keys": "Pasted keys",
-            "typed": "A pair I type",
+            "filter": of_filter,
+            "subset": ("A sample of each subset", of_subset),
+            "failed": ("Pairs a model fails", ""),
+            "keys": ("Pasted keys", ""),
+            "typed": ("My own pair", ""),
         }
 
     @cached_property
@@ -459,11 +508,20 @@ class _Chosen:
         return field.table, field.lost(str(model))
 
 
+def _refusal(work: Callable[[], object]) -> str:
+    """Why something cannot be done; "" where it can."""
+    try:
+        work()
+    except KnownError as error:
+        return str(error)
+    return ""
+
+
 def _look_key(visitor: Visitor, order: ModelOrder) -> Hashable:
     return visitor.owner, visitor.token, replace(order, settings=RunSettings())
 
 
-_FAMILIES: dict[str, str] = {"": "auto-detect", **{each: each for each in FAMILIES}}
+_FAMILIES: dict[str, str] = {"": "Detected", **{each: each for each in FAMILIES}}
 _PROMPTS: dict[str, str] = {
     "" if each == "probabilities" else each: each for each in get_args(JudgePrompt)
 }

@@ -4,10 +4,17 @@ from dataclasses import replace
 
 import pytest
 
-from explorer.reader.links import cell_query, compare_query, failures_query, read_pairs
+from explorer.reader.links import (
+    board_query,
+    cell_query,
+    compare_query,
+    failures_query,
+    read_pairs,
+)
 from explorer.reader.state import PairsState
 from explorer.results.field import MAJORITY
 from explorer.stats.duels import CELLS, Cell
+from explorer.tabs.models.state import ModelsState
 from tests.explorer.boards import comparing
 
 SOME = PairsState("org/set", section=("Chat",), key="a:1")
@@ -34,3 +41,4 @@ def test_models_are_compared_as_their_tab_writes_it() -> None:
         a, b, *more = models if len(models) > 1 else (*models, MAJORITY)
         asked = comparing(a, b, tuple(more))
         assert f"?tab=models&{compare_query(*models)}" == asked.href()
+    assert f"?tab=models&{board_query('a')}" == ModelsState(pins=("a",), open="a").href()

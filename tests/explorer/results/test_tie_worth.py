@@ -12,7 +12,7 @@ from explorer.results.own import own_names
 from explorer.runs.facts import run_facts, tie_words
 from explorer.runs.progress import Progress
 from explorer.runs.running import Rewarded
-from explorer.runs.sections import run_intervals, sections_now, summary_of
+from explorer.runs.sections import summary_of
 from explorer.stats.matrix import Outcomes, order_of, outcome_matrix
 from explorer.tabs.models.compared import compared, standings
 from explorer.tabs.pairs.fail_report import scores_of
@@ -70,8 +70,6 @@ def test_a_run_has_the_same_score_everywhere(family: str, score: float, tmp_path
     summary = summary_of(run)
     assert summary is not None
     told |= {"Runs": summary.total.accuracy, "section": summary.sections["Reasoning"]}
-    live = sections_now(summary, run_intervals(rows, run.facts))
-    told |= {f"live {now.name}": now.accuracy for now in live}
     *_, last = selection_score_json([Rewarded(tuple(rows), run.facts)], 4)
     told |= {"endpoint": last["accuracy"], "its score": last["score"]}
     command = report_json(run, [], [])

@@ -76,8 +76,8 @@ def test_settings_that_cannot_be_read_are_told_and_never_written(
     content = (run.folder / "run.json").read_text()
     store = RunStore(Settings(home=tmp_path))
     assert store.visible(ME) == [run]
-    assert "are damaged" in card_of(run).wrong
-    with pytest.raises(KnownError, match=r"settings in run\.json are damaged"):
+    assert "is damaged" in card_of(run).wrong
+    with pytest.raises(KnownError, match=r"settings file run\.json is damaged"):
         store.change(run.id, ME, lambda card: card.titled("another"))
     assert (run.folder / "run.json").read_text() == content
     shared = RunStore(Settings(home=tmp_path, public=True))

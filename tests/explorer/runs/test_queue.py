@@ -50,11 +50,11 @@ def test_nobody_fills_the_line_alone() -> None:
     queue = Queue()
     for _ in range(MOST_OF_ONE):
         queue.join("a")
-    with pytest.raises(KnownError, match="places in the queue"):
+    with pytest.raises(KnownError, match="Stop one first"):
         queue.join("a")
     for number in range(MOST_OF_ADDRESS):
         queue.join(f"made up {number}", "203.0.113.5")
-    with pytest.raises(KnownError, match="places in the queue"):
+    with pytest.raises(KnownError, match="Stop one first"):
         queue.join("made up again", "203.0.113.5")
     assert queue.join("else", "203.0.113.6")
 
@@ -63,7 +63,7 @@ def test_where_nobody_is_told_apart_the_line_is_as_long_as_it_may_be() -> None:
     queue = Queue()
     for _ in range(MOST_WAITING + 1):
         queue.join("")
-    with pytest.raises(KnownError, match="The queue is full"):
+    with pytest.raises(KnownError, match="Queue full"):
         queue.join("")
 
 

@@ -204,7 +204,7 @@ def test_a_run_stopped_while_it_loads_scores_nothing(
     assert next(stream).stage == "loading"
     last = stopped(stream)
     assert (last.stage, last.scored, last.run) == ("refused", (), None)
-    assert "stopped before the first pair" in last.message
+    assert "Stopped before the first pair" in last.message
     assert len(runs.store.visible(None)) == before
 
 
@@ -252,7 +252,7 @@ def test_one_page_has_few_places_in_the_line(runs: Runs, demo: PairTable, rows: 
     streams = [begun(runs, "me", "demo", demo, rows[:20]) for _ in range(MOST_OF_ONE)]
     for stream in streams:
         next(stream)
-    with pytest.raises(KnownError, match="places in the queue"):
+    with pytest.raises(KnownError, match="Stop one first"):
         next(begun(runs, "me", "demo", demo, rows[:3]))
     for stream in streams:
         stream.close()

@@ -1,6 +1,5 @@
 """Sections of a run with intervals, against what the board and Pairs say of the same pairs."""
 
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,13 +10,13 @@ from explorer.core.settings import Settings
 from explorer.data.table import PairTable
 from explorer.results.field import Field
 from explorer.results.own import own_names
-from explorer.runs.sections import SectionNow, run_intervals, sections_now
+from explorer.runs.listing import listed_runs
+from explorer.runs.sections import run_intervals
 from explorer.runs.store import RunStore
 from explorer.stats.matrix import FIRST_IDS, Outcomes, clusters_of, order_of, outcome_matrix
 from explorer.stats.rules import V1
 from explorer.stats.uncertainty import measure
 from explorer.tabs.pairs.fail_report import scores_of
-from explorer.tabs.score.runs_list import listed_runs
 from scoring.record import Run, new_folder
 from scoring.spec import Plan, RunFacts, ScoredPack, ScoredPair
 from scoring.summary import summarise
@@ -31,10 +30,6 @@ def scored(subset: str, wins: int, losses: int, missing: int = 0) -> list[Scored
     return [
         ScoredPair(f"{subset}:{at}", subset, "", each, 0.0, 1, 1) for at, each in enumerate(rewards)
     ]
-
-
-def now(rows: Sequence[ScoredPair]) -> tuple[SectionNow, ...]:
-    return sections_now(summarise(rows, FACTS.family), run_intervals(rows, FACTS))
 
 
 def test_a_run_of_the_benchmark_is_as_sure_as_on_the_board_and_in_failures(
@@ -97,18 +92,16 @@ def test_of_a_few_pairs_problems_in_several_languages_are_one_prompt() -> None:
     assert together.sections["Chat"] is None
 
 
-def test_only_sections_with_pairs_are_told_after_all_pairs() -> None:
-    found = now([*scored("hep-go", 3, 1), *scored("own", 0, 4)])
-    assert [(each.name, each.n, each.accuracy) for each in found] == [
-        ("", 8, 3 / 8), ("Reasoning", 4, 0.75),
-    ]  # fmt: skip
-    for each in found:
-        assert each.interval and each.interval.low < (each.accuracy or 0) < each.interval.high
+def test_an_interval_holds_the_number_it_is_of() -> None:
+    found = run_intervals([*scored("hep-go", 3, 1), *scored("own", 0, 4)], FACTS)
+    for interval, accuracy in ((found.total, 3 / 8), (found.sections["Reasoning"], 0.75)):
+        assert interval and interval.low < accuracy < interval.high
+    assert found.sections["Chat"] is None
 
 
 def test_without_rewards_nothing_is_known() -> None:
-    [total, chat] = now(scored("mt-bench-easy", 0, 0, 3))
-    assert (total.accuracy, total.interval, chat.accuracy, chat.interval) == (None,) * 4
+    found = run_intervals(scored("mt-bench-easy", 0, 0, 3), FACTS)
+    assert (found.total, found.sections["Chat"]) == (None, None)
 
 
 def test_intervals_shrink_as_pairs_come() -> None:

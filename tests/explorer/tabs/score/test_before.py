@@ -50,7 +50,7 @@ def card(seen: Preview, here: Device = CPU, *, warm: bool = False, **how: Any) -
     told = estimate(WORK, seen, here, RunSettings(**how))
     if here is GPU:
         told = replace(told, seconds=9.0, low=5.0, high=15.0, gpu_seconds=9.0)
-    return model_card_html(Forecast(seen, here, told, entry_of(seen.name), warm))
+    return model_card_html(Forecast(seen, here, told, entry_of(seen.name), warm), None)
 
 
 def words(html: str) -> str:
@@ -66,7 +66,7 @@ def test_the_demo_model_is_told() -> None:
         "Shape up to 4,096 tokens, vocabulary 8,192, 5 layers, width 192",
         "On disk 7.6 MB in bfloat16, downloaded",
         "Memory 15.2 MB for its weights in float32, 21.3 GB free: AMD EPYC",
-        "Time unknown before a first run",
+        "Time unknown until the first run here",
     ):
         assert part in said
     assert "GPU" not in said
@@ -103,7 +103,7 @@ def test_where_nobody_can_tell_what_is_free_no_bar_is_shown() -> None:
 
 def test_a_baseline_has_neither_disk_nor_memory() -> None:
     said = words(card(Preview("baseline/longer", "", "longer", "A baseline has no model.")))
-    assert "Time unknown before a first run" in said
+    assert "Time unknown until the first run here" in said
     for part in ("On disk", "Memory", "Licence", "Weights", "Shape"):
         assert part not in said
 
@@ -139,9 +139,9 @@ def test_runs_that_tell_the_speed_are_counted() -> None:
     nothing = estimate(WORK, seen, CPU, RunSettings())
     told = replace(nothing, seconds=9.0, low=5.0, high=15.0, basis="measured", n_runs=3)
     forecast = Forecast(seen, CPU, told, None, warm=False)
-    assert "from 3 earlier runs here</small>" in model_card_html(forecast)
+    assert "from 3 earlier runs here</small>" in model_card_html(forecast, None)
     once = replace(forecast, estimate=replace(told, n_runs=1, basis="other models"))
-    assert "from 1 earlier run here of other models, by their sizes" in model_card_html(once)
+    assert "from 1 earlier run here of other models, by their sizes" in model_card_html(once, None)
 
 
 @pytest.mark.parametrize(
@@ -156,7 +156,7 @@ def test_what_is_left_to_a_visitor_is_told(left: float | None, said: str) -> Non
     seen = preview("demo", ModelPolicy(DEMO_MODEL), Hub(offline=True))
     told = estimate(WORK, seen, CPU, RunSettings())
     told = replace(told, seconds=20.0, low=9.0, high=30.0)
-    card = words(model_card_html(Forecast(seen, CPU, told, None, False, seconds_left=left)))
+    card = words(model_card_html(Forecast(seen, CPU, told, None, False, seconds_left=left), None))
     assert said in card and ("Allowance" in card) == bool(said)
 
 

@@ -55,8 +55,8 @@ def test_both_numbers_their_difference_and_what_changed_are_shown(tmp_path: Path
     said = ("3 of 5 pairs changed: 1 won here only, 2 won there only", "Won there only (2)")
     for each in (
         *said,
-        "this run",
-        "published",
+        "This run",
+        "Published",
         "p, corrected",
         "the same 5 pairs",
         "0f0f0f0f0f0f",
@@ -74,7 +74,7 @@ def test_both_numbers_their_difference_and_what_changed_are_shown(tmp_path: Path
     [
         ([1, 1, 1, 0, 1], NOT_KNOWN, "No pair changed"),
         ([0, 1, 1, 0, 1], NOT_KNOWN, "at most 1 point"),
-        ([0, 0, 0, 1, 0], NOT_KNOWN, "is unknown: chat template, batch size, 8-bit weights."),
+        ([0, 0, 0, 1, 0], NOT_KNOWN, "Unknown settings: chat template, batch size, 8-bit weights."),
         (
             [0, 0, 0, 1, 0],
             BoardSettings("", 512, "float32", "", quantized=False, batch=1),
@@ -99,7 +99,7 @@ def test_settings_that_differ_are_named(tmp_path: Path) -> None:
             for each in SECTIONS["Chat"] for at in range(COUNTS[each])]  # fmt: skip
     check = check_sections(facts, rows, HOSTILE, {"Chat": 0.9}, board)
     words = read(published_html(replace(found, check=check)))
-    assert "settings that may explain it differ: chat template, 8-bit weights." in words
+    assert "Settings that may explain it differ: chat template, 8-bit weights." in words
     for each in ("basic", "tulu", "float16", "differs", "only section scores are published"):
         assert each in words
 
@@ -107,6 +107,6 @@ def test_settings_that_differ_are_named(tmp_path: Path) -> None:
 def test_where_nothing_is_published_it_is_said_and_nothing_is_guessed(tmp_path: Path) -> None:
     run = run_of(tmp_path, [1.0] * 5)
     words = read(published_html(RunCheck(run, "", Match("", ("other/<i>rm",)), None)))
-    assert "No published results of org/<script>rm" in words
+    assert "No published results for “org/<script>rm" in words
     assert "Possibly the same model: other/<i>rm." in " ".join(words.split())
     assert "Possibly" not in read(published_html(RunCheck(run, "", Match("", ()), None)))

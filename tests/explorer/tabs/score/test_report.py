@@ -9,13 +9,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from markupsafe import escape
 
-from explorer.core.html import part, percent
+from explorer.core.html import in_percent, part
+from explorer.data.table import PairTable
 from explorer.reader.state import PairsState
 from explorer.results.own import own_name
 from explorer.runs.live import LiveRun
 from explorer.runs.progress import Follow, Progress
-from explorer.runs.sections import run_intervals, sections_now
+from explorer.runs.sections import run_intervals
 from explorer.stats.margins import MarginHistogram, margin_histogram
 from explorer.tabs.score.report import (
     WORST_PAIRS,
@@ -30,7 +32,6 @@ from scoring.engine.packing import random_order
 from scoring.interval import Interval
 from scoring.record import Run
 from scoring.spec import RunFacts, ScoredPair
-from scoring.summary import summarise
 from scoring.sure import SureInterval, SureRule, Watch
 from tests.explorer.html_reading import HtmlReading
 
@@ -70,26 +71,25 @@ def status_of(progress: Progress, model: str = "", *, has_ended: bool = False) -
     return status_html(Reported(progress, live, "", can_go_on=False))
 
 
-def test_a_bar_has_its_whisker_where_it_belongs() -> None:
-    html = written("bar", 0.5, Interval(0.25, 0.75))
-    assert "width:50.0%" in html and "left:25.0%;width:50.0%" in html
-    assert "<b" not in written("bar", 0.5, None) and "<i" not in written("bar", None, None)
+def test_a_band_and_its_point_stand_where_they_belong() -> None:
+    html = written("band", Interval(0.25, 0.75), 0.5)
+    assert "left:25.0%;width:50.0%" in html and '<b style="left:50.0%"' in " ".join(html.split())
+    assert "<i" not in written("band", None, 0.5) and "<b" not in written("band", None)
 
 
-def test_each_section_has_a_line() -> None:
-    intervals = run_intervals(everything(), FACTS)
-    html = written("bars", sections_now(summarise(everything(), "classifier"), intervals))
-    read = HtmlReading(html, {"table", "tbody", "tr", "th", "td", "span", "i", "b"})
-    for words in ("All pairs", "Chat", "Chat Hard", "Safety", "Reasoning", "2,985 pairs"):
+def test_each_section_and_subset_has_a_line_with_its_band() -> None:
+    table = numbers_of(everything()).partition('<table class="sections">')[2].split("</table>")[0]
+    tags = set("table tbody thead tr th td span i b a".split())
+    read = HtmlReading(f"<table>{table}</table>", tags)
+    for words in ("Chat", "Chat Hard", "Safety", "Reasoning", *SUBSETS):
         assert words in read.words
-    assert html.count("weighted, ") == 4
-    assert html.count('live-bar"') == 5
+    assert table.count('class="band"') == table.count("<tr") - 1 == 4 + len(SUBSETS)
 
 
 def test_a_row_of_the_result_leads_to_all_pairs_of_its_subset() -> None:
     html = numbers_of([*pairs(4), *pairs(2, "donotanswer")])
     html = html.partition('<table class="sections">')[2].partition("</table>")[0]
-    assert html.count("weighted mean") == 2  # of sections, not of their subsets
+    assert html.count("official weights") == 2  # of sections, not of their subsets
     linked = dict(re.findall(r'<a href="\?tab=pairs&amp;([^"]+)" data-go="">([^<]+)</a>', html))
     states = {words: PairsState.parse(unescape(query))[0] for query, words in linked.items()}
     assert [*states] == ["Safety", "donotanswer", "Reasoning", "hep-go"]
@@ -119,6 +119,7 @@ def test_the_last_bars_say_that_they_hold_all_that_lies_beyond() -> None:
 def test_the_clearest_failures_lead_to_their_pairs() -> None:
     hostile = replace(pairs(1)[0], key="<i>&pair=x", chosen_reward=-99.0)
     html = numbers_of([*pairs(40), hostile]).partition("live-worst")[2].partition("</ul>")[0]
+    html = html.partition("<ul>")[2]
     assert html.count("<li>") == WORST_PAIRS and "hep-go:39" in html
     assert html.index("&lt;i&gt;") < html.index("hep-go:39")
     query = html.split('href="?tab=pairs&amp;')[1].split('"')[0].replace("&amp;", "&")
@@ -132,18 +133,24 @@ def test_a_report_is_small_whatever_the_run_has() -> None:
         assert len(numbers_of(everything()[:n])) < 40_000
 
 
-def test_the_newest_pair_comes_first_and_each_is_opened_by_its_row() -> None:
-    table = numbers_of(pairs(4)).partition('id="scored"')[2]
-    rows = re.findall(r"<tr>(.*?)</tr>", table.split("<tbody>")[1], re.DOTALL)
-    assert re.findall(r">([^<>\s]+)<", rows[0]) == ["hep-go:3", "lost", "−4.000", "−4.000", "0.000"]
-    [link] = re.findall(r'href="\?tab=pairs&amp;([^"]*)"', rows[0])
-    state = PairsState.parse(unescape(link))[0]
-    assert (state.model, state.key, state.kind) == (own_name(RUN), "hep-go:3", "all")
+def test_failures_are_listed_and_counted_and_the_first_that_opens_is_not_hidden() -> None:
+    html = numbers_of([*pairs(4), *pairs(40, "donotanswer")])
+    assert "Worst failures" in html and "Inspect failures (22)" in html
+    [link] = re.findall(r'inspect" href="\?tab=pairs&amp;([^"]*)"', html)
+    assert PairsState.parse(unescape(link))[0].key == "hep-go:3"
 
 
-def test_failures_are_listed_and_counted() -> None:
-    html = numbers_of(pairs(4))
-    assert "Clearest failures" in html and "Inspect failures (2)" in html
+def test_a_failure_shows_its_prompt_and_marks_one_that_is_hidden(demo: PairTable) -> None:
+    keys = {subset: next(key for key in demo.keys if key.startswith(f"{subset}:"))
+            for subset in ("hep-go", "donotanswer")}  # fmt: skip
+    lost = tuple(replace(pairs(2, name)[1], key=key) for name, key in keys.items())
+    progress = Progress("finished", 2, RUN, lost)
+    html = numbers_html(Reported(progress, None, "mine", can_go_on=False), demo)
+    prompts = dict(zip(demo.keys, demo.arrow.column("prompt").to_pylist(), strict=True))
+    for at, key in enumerate(keys.values()):
+        prompt = prompts[key]
+        before = html.split(str(escape(str(prompt)[:20])))[0].rpartition("<li>")[2]
+        assert ("may-harm" in before) is (at == 1)
 
 
 @pytest.mark.parametrize("each_of", [COUNTS, dict.fromkeys(SUBSETS, 3)])
@@ -151,11 +158,12 @@ def test_every_headline_score_has_its_interval(each_of: dict[str, int]) -> None:
     """The RewardBench score of a whole run, and the mean of sections of some pairs of each."""
     rows = tuple(pair for subset, n in each_of.items() for pair in pairs(n, subset))
     cards = numbers_of(rows).partition('<div class="cards">')[2]
-    score = re.findall(r'<div class="card">(.*?)</div></div>', cards, re.DOTALL)[1]
+    score = re.findall(r'<div class="card"(.*?)</div></div>', cards, re.DOTALL)[1]
     interval = run_intervals(rows, FACTS).score
     assert interval is not None
-    assert ("not the RewardBench score" in score) == (each_of is not COUNTS)
-    assert f"95 % interval {percent(interval.low)} to {percent(interval.high)}" in score
+    assert ("not the official score" in score) == (each_of is not COUNTS)
+    ends = [in_percent(each, 1) for each in (interval.low, interval.high)]
+    assert "95 % interval" in score and " to ".join(ends) in score
 
 
 def test_hostile_names_are_shown_as_they_are() -> None:

@@ -19,11 +19,11 @@ from explorer.data.table import PairTable
 from explorer.page import views_of
 from explorer.results.own import own_names
 from explorer.runs.cards import card_of, change_card
+from explorer.runs.listing import PAGE_RUNS
 from explorer.runs.store import RunStore
 from explorer.runs.visitors import Visitor
 from explorer.stores import Stores, open_stores
 from explorer.tabs.score.exports import RUN_FORMATS
-from explorer.tabs.score.runs_list import PAGE_RUNS
 from explorer.tabs.score.state import read_score
 from explorer.tabs.score.view import ScoreView
 from scoring.errors import KnownError
@@ -123,8 +123,8 @@ def test_each_way_shows_what_it_needs(score: ScoreView, demo: PairTable) -> None
     assert demo.keys[0] in keys and 'data-sent="keys"' in keys
     assert regions(score, which="typed")["texts"].count("<textarea") == 3
     assert regions(score)["texts"] == ""
-    assert "The current filter, 40 pairs" in words(regions(score, pairs="section=Chat")["choice"])
-    assert "All 188 pairs" in words(regions(score)["choice"])
+    assert "The current filter 40" in words(regions(score, pairs="section=Chat")["choice"])
+    assert "All pairs 188" in words(regions(score)["choice"])
 
 
 def test_the_pairs_that_a_run_did_not_win_are_scored_again(score: ScoreView) -> None:
@@ -151,12 +151,12 @@ def test_a_pair_that_is_typed_is_scored(score: ScoreView) -> None:
 
 def test_an_address_looks_at_no_model_of_the_hub(score: ScoreView) -> None:
     shown = regions(score, model="org/<b>rm")
-    assert "Look at this model" in shown["card"] and "<b>rm" not in shown["card"]
+    assert "Check this model" in shown["card"] and "<b>rm" not in shown["card"]
     address = "?tab=score&model=org/rm"
     assert score.look(address, ME, {}) == address
     until(lambda: "data-refresh" not in regions(score, model="org/rm")["card"])
     assert "org/rm is not on this machine" in regions(score, model="org/rm")["card"]
-    assert "Look at this model" in regions(score, who=YOU, model="org/rm")["card"]
+    assert "Check this model" in regions(score, who=YOU, model="org/rm")["card"]
 
 
 def test_the_bundled_model_is_looked_at_at_once(score: ScoreView) -> None:
@@ -165,6 +165,7 @@ def test_the_bundled_model_is_looked_at_at_once(score: ScoreView) -> None:
 
 
 def test_what_is_wrong_with_the_order_is_said_in_its_card(score: ScoreView) -> None:
+    assert "Choose a model" in regions(score, model="")["card"]
     told = regions(score, max_length=HOSTILE)["card"]
     assert "The max length is" in told and HOSTILE not in told
 
@@ -208,10 +209,10 @@ def test_a_run_is_reported_listed_and_seen_by_its_owners_pages_alone(
 
 
 def test_the_last_run_is_shown_where_none_is_asked_for(score: ScoreView) -> None:
-    assert "Nothing scored yet" in regions(score)["status"]
+    assert "Score a reward model" in regions(score)["status"]
     scored(score, which="subset")
     assert "Finished" in regions(score)["status"]
-    assert "Nothing scored yet" in regions(score, who=YOU)["status"] or not score.settings.public
+    assert "Score a reward model" in regions(score, who=YOU)["status"] or not score.settings.public
 
 
 def test_why_a_run_was_refused_is_told_beside_the_report_of_the_last(score: ScoreView) -> None:
@@ -226,7 +227,8 @@ def test_a_run_ends_when_it_is_sure(score: ScoreView) -> None:
     shown = scored(score, sure=1, width=40)
     assert "Sure enough" in shown["status"] or "Finished" in shown["status"]
     refused = scored(score, sure=1, width="wide")
-    assert "The width of an interval must be a number" in refused["status"]
+    assert "Change what is marked in the form" in refused["status"]
+    assert "The interval width is" in regions(score, sure=1, width="wide")["settings"]
 
 
 @pytest.fixture
@@ -248,13 +250,27 @@ def test_every_page_sees_the_run_under_way_and_stops_it(
         for name in ("status", "numbers", "latest", "buttons"):
             assert (name == "numbers") or "data-refresh" in written[name]()
         start, stop = re.findall(r"<button[^>]*>", written["buttons"]())
-        assert "disabled" in start and "disabled" not in stop
+        assert "disabled" in start and 'id="stop"' in stop
     listed = regions(score, panel="runs")["runs"]
-    assert "A run of longer is waiting" in listed and "data-refresh" in listed
+    assert "Waiting: longer" in listed and "data-refresh" in listed
     score.stop("?tab=score", ME, {})
     until(lambda: not score.runs.live.of(ME))
     _, written = score.regions(address, ME, {})
     assert "topped" in written["status"]() and "data-refresh" not in written["status"]()
+
+
+def test_a_run_that_waits_shows_no_other_runs_numbers(
+    score: ScoreView, stores: Stores, demo: PairTable
+) -> None:
+    scored(score, which="subset", per_subset=1)
+    stream = begun(stores.runs, "she", "longer", demo, np.arange(3))
+    next(stream)
+    address = score.start("?tab=score&model=longer", ME, {})
+    numbers = score.regions(address, ME, {})[1]["numbers"]()
+    assert "No pairs yet" in numbers and "23 of 23" not in words(numbers)
+    score.stop(address, ME, {})
+    until(lambda: not score.runs.live.of(ME))
+    stream.close()
 
 
 def test_nobody_stops_anothers_run(shared: ScoreView, busy: Callable[[], None]) -> None:
@@ -300,7 +316,7 @@ def test_an_open_run_says_what_it_rests_on(
     run = finished(stores.runs, "longer", demo, np.arange(4), HOSTILE)
     shown = regions(score, panel="runs", run=run.id)["runs"]
     assert "longer" in words(shown) and "4 / 4" in words(shown) and HOSTILE not in shown
-    assert "Its failures" in shown and "panel=compare" in shown and "<dt>device</dt>" in shown
+    assert "Failures" in shown and "panel=compare" in shown and "<dt>device</dt>" in shown
     assert "No runs yet" in regions(score, panel="runs", who=Visitor("x"))["runs"] or (
         not score.settings.public
     )
@@ -415,9 +431,9 @@ def test_a_broken_run_is_listed_all_the_same(
     assert 'id="start"' in regions(score, run=run.id)["buttons"]
     run.changed(lambda now: replace(now, about={"title": 5}))
     shown = regions(score, panel="runs", run=run.id)["runs"]
-    assert "settings damaged" in shown and "are damaged" in shown
-    assert "Name of the run" not in shown
-    with pytest.raises(KnownError, match="are damaged"):
+    assert "settings damaged" in shown and "is damaged" in shown
+    assert "Run name" not in shown
+    with pytest.raises(KnownError, match="is damaged"):
         score.rename(f"?tab=score&run={run.id}", ME, {"value": "another"})
     assert Run.open(run.folder).about == {"title": 5}
 
@@ -434,7 +450,8 @@ def test_many_runs_come_on_pages_newest_first_and_are_searched(
     assert second.count("<tr") == 3 and runs[0].id in second
     found = regions(score, search=" SHORT ")["latest"]
     assert found.count("run-row") == 1 and "shorter" in found
-    assert "No run has that in its name" in regions(score, search="gone")["latest"]
+    assert "panel=compare&amp;a=" in regions(score)["latest"]
+    assert "No run has this in its name" in regions(score, search="gone")["latest"]
 
 
 # Files
