@@ -309,18 +309,6 @@ const upload = async (field) => {
   } catch { say("The file could not be sent."); }
 };
 
-// A file may be dropped on its form, too.
-element.addEventListener("dragover", (event) => {
-  if (event.target.closest("[data-drop]")) event.preventDefault();
-});
-element.addEventListener("drop", (event) => {
-  const field = event.target.closest("[data-drop]")?.querySelector("[data-upload]");
-  if (!field) return;
-  event.preventDefault();
-  field.files = event.dataTransfer.files;
-  upload(field);
-});
-
 // Over a histogram a range is dragged. At its edges, what lies beyond is meant, too.
 const brushed = (margins, low, high) => {
   const { base, name } = margins.dataset;

@@ -117,15 +117,12 @@ def _checked_words(value: object, *, is_stripped: bool) -> str:
 
 
 class SeveralNamesError(KnownError):
-    """A text is a part of several names.
-
-    typed: the text. names: those that have it, in order.
-    """
+    """A text is a part of several names; names: those, in order."""
 
     def __init__(self, typed: str, names: Sequence[str]) -> None:
-        listed = ", ".join(names[:_LISTED]) + (", …" if len(names) > _LISTED else "")
+        listed = ", ".join([*names[:_LISTED], *["…"] * (len(names) > _LISTED)])
         super().__init__(f"{len(names)} names match {shown(typed)}: {listed}. Type more of one.")
-        self.typed, self.names = typed, tuple(names)
+        self.names = tuple(names)
 
 
 def resolve_name(typed: str, names: Collection[str]) -> str:

@@ -71,28 +71,17 @@ class PairTable:
         return str(self.source)
 
     @property
-    def label(self) -> str:
-        """What they are called where there is little room."""
-        if self.source.kind == "hub":
-            return f"{self.source.name.rpartition('/')[2]} {self.source.split}"
-        named = {"demo": "Demo pairs", "typed": "My own pair", "textless": "Pairs without texts"}
-        return named.get(self.source.kind, self.source.name)
-
-    @property
     def caption(self) -> str:
         """Which pairs, how many, from where and at which revision."""
         n, source = counted(len(self), "pair", "pairs"), self.source
         name, revision = source.name, source.revision[:12]
-        words = {
-            "demo": f"Demo pairs: {n} written for this project in the style of RewardBench, not "
-            "the benchmark itself.",
-            "hub": f"{name}, split {source.split}: {n} from the Hugging Face Hub, revision "
-            f"{revision}.",
+        return {
+            "demo": f"Demo pairs: {n} in the style of RewardBench, not the benchmark itself.",
+            "hub": f"{name}, split {source.split}: {n}, Hugging Face revision {revision}.",
             "file": f"{name}: {n}, sha256 {revision}.",
             "typed": "A pair you typed.",
-            "textless": f"{n} without texts: only their subsets and keys are known, from results.",
-        }
-        return words[source.kind]
+            "textless": f"{n} without texts: only their subsets and keys are known.",
+        }[source.kind]
 
     @property
     def remarks(self) -> tuple[str, ...]:
@@ -127,13 +116,8 @@ class PairTable:
         return None if key is None or row < 0 else int(row)
 
     @locked_cached_property
-    def row_of_hash(self) -> dict[str, int]:
-        """`text_hash` -> row: how outcomes find their texts, whatever dataset they name."""
-        return {digits: row for row, digits in enumerate(self.hashes)}
-
-    @locked_cached_property
     def hashes(self) -> list[str]:
-        """The `text_hash` of each row."""
+        """The `text_hash` of each row: how outcomes find their texts, whatever they name."""
         # Chunk by chunk, so that never all texts are Python objects.
         rows = chain.from_iterable(
             zip(*(column.to_pylist() for column in batch.columns), strict=True)

@@ -29,7 +29,7 @@ def _first_minute(page: Page, address: str, data: str) -> None:
 
 def _pairs(page: Page, data: str) -> None:
     n_pairs, n_rust = ("188", "8") if data == "demo" else ("2,985", "164")
-    words = "not the benchmark" if data == "demo" else "2,985 pairs"
+    words = "Demo pairs" if data == "demo" else "2,985 pairs"
     count, position = page.locator(".count"), page.locator(".position:visible")
     expect(page.locator("#dataset-caption")).to_contain_text(words)
     expect(pair(page)).to_have_attribute("data-key", re.compile("alpacaeval-easy:"))

@@ -234,7 +234,7 @@ def test_opening_pairs_is_stopped_and_takes_no_place_any_more(
     open_chooser(page)
     told, stop = page.locator("#chooser-status"), page.locator("#open-stop")
     for _ in range(3):  # of which the server does two at once
-        page.get_by_label("Another dataset from the Hugging Face Hub").fill("org/drips")
+        page.get_by_label("Dataset on the Hugging Face Hub").fill("org/drips")
         page.locator("#open-wanted").click()
         expect(told).to_contain_text("Fetching:")
         save_picture(page, "stop-opening")

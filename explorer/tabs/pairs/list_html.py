@@ -53,25 +53,18 @@ _MOST_BARS = 24
 NO_OTHERS = "No other model has a result for this pair."
 FEW_MODELS = "Fewer than two models have results here, so the difficulty of this pair is unknown."
 _ABOUT = {
-    "failures": "Pairs the model did not win: losses and ties.",
-    "losses": "Pairs where the model preferred the rejected response.",
-    "ties": "Pairs where both responses got the same reward, or a judge could not decide. "
-    "Officially a tie is half a win for judges and nothing for other models.",
-    "missing": "Pairs without an outcome: the reward was not a number, or the file has no result "
-    "for them.",
-    "near": "Losses and ties with a margin in the narrowest quarter of all the model's margins.",
-    "confident": "Losses with a margin in the widest quarter of all the model's margins.",
-    "wins": "Pairs where the model preferred the chosen response.",
-    "all": "All pairs the model has results for.",
-    "hard": "Pairs that more than 80 % of the models fail, hardest first. Some are hard; others "
-    "may be mislabelled.",
-    "telling": "Pairs won by models that do well on the rest of the subset and lost by the "
-    "others: sorted by the correlation, over models, between a pair's outcome and the rest of "
-    "its subset, highest first.",
-    "negative": "Pairs that models lose more often the better they do on the rest of the subset, "
-    "clearest first. A wrong label is one cause; others are a pair that tests a different skill, "
-    "a bias that good models share, and chance, above all with few models.",
-    "every": "Every pair, with the outcomes of all models.",
+    "failures": "Losses and ties.",
+    "losses": "The model preferred the rejected response.",
+    "ties": "Both responses got the same reward, or a judge could not decide.",
+    "missing": "No outcome: the reward was not a number, or the file has none for the pair.",
+    "near": "Losses and ties with a margin in the narrowest quarter of the model's margins.",
+    "confident": "Losses with a margin in the widest quarter of the model's margins.",
+    "wins": "The model preferred the chosen response.",
+    "hard": "More than 80 % of the models fail. The pair is hard, or may be mislabelled.",
+    "telling": "Won by models that do well on the rest of the subset, lost by other models: the "
+    "100 pairs with the highest correlation.",
+    "negative": "Lost more often by models that do better on the rest of the subset. A wrong label "
+    "is one cause; chance, another skill or a shared bias are others.",
 }
 
 
@@ -185,8 +178,7 @@ def bar_html(now: Scene, notes: Sequence[str], link_base: str, missing: str = ""
     return render(
         "tabs/pairs/bar.html",
         n=len(now.listed),
-        total=len(now.table),
-        label=now.table.label,
+        table=now.table,
         chips=filter_chips(now),
         unfiltered=state.unfiltered().href(),
         every=state.narrowed(**every) if now.field else "",

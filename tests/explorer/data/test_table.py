@@ -61,11 +61,11 @@ def test_rows_are_found_by_key_and_by_texts(demo: PairTable) -> None:
     for row in (0, 17, len(demo) - 1):
         cells = demo.cells(row)
         assert demo.row_of(cells["key"]) == row
-        assert demo.row_of_hash[text_hash(*(cells[name] for name in TEXT_COLUMNS))] == row
+        assert demo.hashes[row] == text_hash(*(cells[name] for name in TEXT_COLUMNS))
         assert demo.find(cells["key"]) == cells
         assert (demo.key_of(row), demo.subset_of(row)) == (cells["key"], cells["subset"])
         assert demo.keys[row] == cells["key"]
-    assert len(set(demo.keys)) == len(demo.row_of_hash) == len(demo)
+    assert len(set(demo.keys)) == len(set(demo.hashes)) == len(demo)
 
 
 def test_visitors_who_ask_at_once_build_the_hashes_once(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -79,9 +79,9 @@ def test_visitors_who_ask_at_once_build_the_hashes_once(monkeypatch: pytest.Monk
     monkeypatch.setattr("explorer.data.table.text_hash", slow_hash)
     table = small_table(small_row(), small_row(chosen="other"))
     with ThreadPoolExecutor(4) as pool:
-        found = [pool.submit(lambda: table.row_of_hash) for _ in range(4)]
+        found = [pool.submit(lambda: table.hashes) for _ in range(4)]
     assert len(hashed) == 2
-    assert all(each.result() is table.row_of_hash for each in found)
+    assert all(each.result() is table.hashes for each in found)
 
 
 def test_visitors_of_other_tables_do_not_wait(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -96,10 +96,10 @@ def test_visitors_of_other_tables_do_not_wait(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr("explorer.data.table.text_hash", slow_hash)
     slow, other = small_table(small_row(chosen="slow")), small_table(small_row())
     with ThreadPoolExecutor(2) as pool:
-        hashing = pool.submit(lambda: slow.row_of_hash)
+        hashing = pool.submit(lambda: slow.hashes)
         assert going.wait(PATIENCE)
         try:
-            assert len(pool.submit(lambda: other.row_of_hash).result(PATIENCE)) == 1
+            assert len(pool.submit(lambda: other.hashes).result(PATIENCE)) == 1
             assert not hashing.done()
         finally:
             may.set()
@@ -185,7 +185,7 @@ def test_the_real_split_has_the_published_sizes(real: PairTable) -> None:
 
 
 def test_keys_and_texts_are_unique_on_the_real_split(real: PairTable) -> None:
-    assert len(set(real.keys)) == len(real.row_of_hash) == 2985
+    assert len(set(real.keys)) == len(set(real.hashes)) == 2985
     assert len({key.rpartition(":")[2] for key in real.keys}) == 2984  # ids alone are not unique
     assert [real.row_of(key) for key in real.keys[::500]] == list(range(0, 2985, 500))
 

@@ -110,7 +110,7 @@ def test_each_pair_of_the_selection_is_scored_once(
     keys = keys_of(stream[-1].scored)
     assert sorted(keys) == sorted(demo.keys[row] for row in rows)
     for pair in stream[-1].scored:
-        row = demo.row_of_hash[pair.text_hash]
+        row = demo.hashes.index(pair.text_hash)
         assert (pair.key, pair.subset) == (demo.keys[row], demo.subset_of_row[row])
         assert pair.margin is not None
 
