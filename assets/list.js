@@ -11,14 +11,12 @@
     if (!list || made?.dataset.list !== list.dataset.list || template.content.querySelector("[data-refresh]")) return false;
     const rows = rowsOf(list), page = rowsOf(made), first = numberOf(rows[0]), last = numberOf(rows.at(-1));
     if (last < numberOf(page[0]) - 1 || first > numberOf(page.at(-1)) + 1) return false;
-    const known = new Map(rows.map((row) => [row.id, row]));
     const seen = rows.find((row) => row.offsetTop + row.offsetHeight > list.scrollTop) ?? rows[0];
     const { top } = seen.getBoundingClientRect();
-    if (isLook) page.forEach((row) => row.removeAttribute("aria-current"));
-    else rows.forEach((row) => row.removeAttribute("aria-current"));
-    for (const row of page) {
-      const old = known.get(row.id);
-      if (old && !isLook) Idiomorph.morph(old, row, { morphStyle: "outerHTML" });
+    for (const row of isLook ? page : rows) row.removeAttribute("aria-current");
+    for (const row of isLook ? [] : page) {
+      const old = list.querySelector(`#${row.id}`);
+      if (old) Idiomorph.morph(old, row, { morphStyle: "outerHTML" });
     }
     const above = page.filter((row) => numberOf(row) < first), below = page.filter((row) => numberOf(row) > last);
     rows[0].before(...above);

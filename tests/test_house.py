@@ -233,12 +233,12 @@ BUDGETS: dict[str, int] = {
     "explorer/stats": 2_600,
     "explorer/results": 3_400,
     "explorer/runs": 3_100,
-    "explorer/tabs": 10_800,
+    "explorer/tabs": 10_900,
     "explorer/api": 1_500,
     "explorer": 200,
     "tests": 58_700,
     "templates": 2_900,
-    "scripts": 1_500,
+    "scripts": 1_600,
 }
 """Lines that a room may have, blank ones and docstrings too. A change lowers its rooms' rows to
 what it left, rounded up to a hundred; a row is raised only in a commit that says what for.

@@ -133,8 +133,7 @@ def _margins(now: Scene, field: Field) -> MarginHistogram | None:
 
 def _winning(now: Scene, crowd: Field) -> list[int]:
     """How many pairs are won by few models, and so on to all of them."""
-    winning = n_winning(crowd)[rows_with_any(now, "wins")]
-    n = crowd.n_models
+    winning, n = n_winning(crowd)[rows_with_any(now, "wins")], crowd.n_models
     found = np.histogram(winning[~np.isnan(winning)], bins=min(n + 1, _MOST_BARS), range=(0, n))
     return [int(each) for each in found[0]]
 
@@ -305,23 +304,16 @@ def who_html(state: PairsState, field: Field, row: int) -> str:
     winning = np.flatnonzero(outcomes == 1).tolist()
     hard = field.difficulty(model)
     n, of = int(hard.failed[row]), int(hard.known[row])
-    if of:
-        words = f"{failed_by(n, of, model)} ({percent(n / of, 0)})"
-    else:
-        words = NO_OTHERS if model else FEW_MODELS
-
-    def leading(name: str) -> str:
-        return state.of(name).narrowed()
-
+    few = NO_OTHERS if model else FEW_MODELS
     return render(
         "tabs/pairs/who.html",
-        words=words,
+        words=f"{failed_by(n, of, model)} ({percent(n / of, 0)})" if of else few,
         ranked=[
             (field.matrix.models[at], outcomes[at] == 1) for at in field.best_first if known[at]
         ],
         failing=_models(field, failing),
         winning=_models(field, winning),
-        leading=leading,
+        leading=lambda name: state.of(name).narrowed(),
         model=model,
     )
 

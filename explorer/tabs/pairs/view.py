@@ -86,22 +86,18 @@ class PairsView:
         now, asked = seen.scene, seen.asked
         said = [*ignored((*dropped, *seen.dropped)), *seen.notes]
         is_narrowed = bool(self.scenes.unless_first(asked.query_string))
-        is_read = now.state.panel in ("pairs", "review")
         # While a run goes on, so does what is shown of it.
         goes_on = now.field is not None and now.field.is_running(now.model)
         again = '<i data-refresh="2000"></i>' if goes_on else ""
 
-        def if_read(write: Callable[[Scene], str]) -> Callable[[], str]:
-            return lambda: write(now) if is_read else ""
-
-        def if_reviewed(write: Callable[[Scene], str]) -> Callable[[], str]:
-            return lambda: write(now) if now.state.panel == "review" else ""
+        def if_read(write: Callable[[Scene], str], *panels: str) -> Callable[[], str]:
+            return lambda: write(now) if now.state.panel in (panels or ("pairs", "review")) else ""
 
         return asked.href()[1:], {
             "search": lambda: search_html(asked),
             "panels": lambda: panels_html(now),
             "bar": lambda: bar_html(now, said, self.settings.link_base, seen.missing) + again,
-            "review": if_reviewed(review_html),
+            "review": if_read(review_html, "review"),
             "main": lambda: self._main(now, count) + again,
             "head": lambda: self._head(seen, visitor) + again,
             "status": partial(self._status, seen, visitor),
@@ -112,7 +108,7 @@ class PairsView:
             "pair": if_read(open_pair_html),
             "tokens": if_read(partial(self._tokens, visitor=visitor)),
             "note": if_read(note_html),
-            "verdict": if_reviewed(verdict_html),
+            "verdict": if_read(verdict_html, "review"),
         }
 
     def read_results(self, query: str, _: Visitor, _sent: Sent = NOTHING_SENT) -> str:
