@@ -237,11 +237,11 @@ def test_ones_own_machine_opens_a_path(serve: Serve, local: Path) -> None:
 
 def test_the_demo_is_opened_by_name_after_another_set(visitor: Visitor) -> None:
     opened = uploading(visitor, "mine.jsonl", jsonl())
-    assert "3 of 3" in turned(visitor, opened)["bar"]
+    assert "<b>3</b> of 3" in turned(visitor, opened)["bar"]
     opening(visitor, "open", DEMO_NAME)
     answer = visitor.render("data", f"?source={quote(opened[1])}", secret=visitor.session)
     [link] = links_in(answer["regions"]["status"], "Show them")
-    assert "188 of 188" in followed(visitor, link)["bar"]
+    assert "<b>188</b> of 188" in followed(visitor, link)["bar"]
 
 
 def test_a_set_that_the_network_would_have_to_bring_says_what_to_do(visitor: Visitor) -> None:

@@ -147,6 +147,7 @@ def visited(server: Server) -> Iterator[Page]:
     yield Page(server, "?tab=score&which=keys&find=" + HOSTILE)
     yield Page(server, f"?tab=score&run={run['id']}&model={HOSTILE}&which=failed&failed={HOSTILE}")
     yield Page(server, "?panel=review")
+    yield Page(server, "?")
     about_html.cache_clear()
     yield Page(server, "?tab=about")
     trial = Page(server, "?tab=try")

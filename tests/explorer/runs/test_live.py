@@ -145,7 +145,7 @@ def test_one_visitors_runs_leave_room_for_others(tmp_path: Path, hub: Hub, demo:
     ]
     until(lambda: {run.progress.ahead for run in mine} == {*range(1, MOST_OF_ONE + 1)})
     refused = last_of(runs.live.begin(ME, "longer", partial(runs.start, ME, order, few)))
-    assert refused.stage == "refused" and "Stop one, or wait" in refused.message
+    assert refused.stage == "refused" and "Stop one first, or wait" in refused.message
     first.close()
     assert [last_of(run).stage for run in mine] == ["finished"] * MOST_OF_ONE
 

@@ -31,7 +31,7 @@ def test_a_part_of_a_models_name_is_enough_where_one_alone_has_it(tmp_path: Path
     assert resolve_model("deberta-v3-large-v2", Settings(home=tmp_path)).startswith(
         "OpenAssistant/"
     )
-    with pytest.raises(KnownError, match=r"2 names: org/RM-8B, org/rm-1B\. Type more"):
+    with pytest.raises(KnownError, match=r"2 names match 'rm-': org/RM-8B, org/rm-1B\. Type more"):
         resolve_model("rm-", listed)
 
 
