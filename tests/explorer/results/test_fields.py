@@ -149,7 +149,7 @@ def test_a_part_of_a_models_name_is_enough(tmp_path: Path) -> None:
     assert [fields.meant(typed, *where) for typed in ("8B", "judge", "", "gone", None)] == [
         "rm-8b", "judge", "", "gone", None,
     ]  # fmt: skip
-    with pytest.raises(KnownError, match="2 names match .*: rm-1b, rm-8b"):
+    with pytest.raises(KnownError, match=r"2 names match .*: rm-1b, rm-8b"):
         fields.meant("rm-", *where)
 
 
