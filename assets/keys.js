@@ -57,7 +57,8 @@
   document.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     const field = event.target.closest("input, textarea, select, [contenteditable=true]");
-    if (field?.matches("[type=search], [data-note]") && ["Enter", "Escape"].includes(event.key)) {
+    if (field?.matches(".goto-key") && event.key === "Escape") field.value = "";
+    if (field?.matches("[type=search], [data-note], .goto-key") && ["Enter", "Escape"].includes(event.key)) {
       event.preventDefault();
       field.blur();
     }

@@ -23,8 +23,8 @@
     rows.at(-1).after(...below);
     const all = rowsOf(list), n = Math.max(0, all.length - MOST);
     for (const row of above.length ? all.slice(all.length - n) : all.slice(0, n)) row.remove();
-    if (seen.isConnected) list.scrollTop += seen.getBoundingClientRect().top - top;
     ends(list);
+    if (seen.isConnected) list.scrollTop += seen.getBoundingClientRect().top - top;
     return true;
   };
   const ends = (list) => {

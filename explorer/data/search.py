@@ -320,7 +320,7 @@ def _rows_matching(chunk: "pa.Array[Any]", query: Query) -> Mask:
 
 def _matches(texts: Any, query: Query) -> Mask:
     # RE2 finds a text as it stands as well, and several times faster than `match_substring`.
-    way_out = "To look for the text as it stands, untick “.*”."
+    way_out = "Turn off “.*” to search for the literal text."
     return _found(texts, _pattern(query), query.words, way_out, case=query.case)
 
 
@@ -332,6 +332,6 @@ def _found(texts: Any, pattern: str, typed: str, way_out: str, *, case: bool = F
     except pa.ArrowInvalid as error:
         reason = first_line(error).removeprefix("Invalid regular expression: ")
         raise KnownError(
-            f"{typed[:80]!r} is not a regular expression that can be used here ({reason}). "
-            f"The syntax is RE2's: no lookahead, no backreferences. {way_out}"
+            f"Invalid regex {typed[:80]!r}: {reason}. The syntax is RE2's, without lookahead and "
+            f"backreferences. {way_out}"
         ) from error

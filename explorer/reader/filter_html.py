@@ -106,6 +106,10 @@ def filter_chips(now: Scene) -> list[Removable]:
     if state.wins:
         words = _range_of(*state.wins) + " models win"
         chips.append(Removable(words, state.narrowed(wins=None)))
+    if state.listed_kind not in (None, "all", "every"):
+        words = f"{state.model or 'All models'}: {KINDS[state.listed_kind]}"
+        after = state.narrowed(kind="all") if state.model else state.of(None).narrowed()
+        chips.append(Removable(words, after))
     if state.model and state.against:
         rival = "the majority vote" if state.against == MAJORITY else state.against
         words = _of_cell(state.cell, rival)
@@ -115,12 +119,7 @@ def filter_chips(now: Scene) -> list[Removable]:
 
 def listed_words(now: Scene) -> list[str]:
     """By which filters a scene lists its pairs, in words, one each."""
-    state, words = now.state, [each.words for each in filter_chips(now)]
-    if state.listed_kind not in (None, "all", "every"):
-        whose = state.model or "All models"
-        kind = f"{whose}: {KINDS[state.listed_kind]}"
-        words.insert(len(words) - bool(state.model and state.against), kind)  # before the cell
-    return words
+    return [each.words for each in filter_chips(now)]
 
 
 def listed_and_why(now: Scene) -> tuple[Rows, str]:

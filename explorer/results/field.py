@@ -223,7 +223,7 @@ class Field:
         files = [model] if model else self.matrix.models
         ways = {matched_by[each] for each in files if each in matched_by and each not in self.runs}
         return (
-            f"Outcomes of files are matched to the pairs by {' or '.join(sorted(ways))}."
+            f"Outcomes from files are matched to pairs by {' or '.join(sorted(ways))}."
             if ways
             else ""
         )

@@ -179,7 +179,7 @@ def bar_html(now: Scene, notes: Sequence[str], link_base: str, missing: str = ""
         n=len(now.listed),
         table=now.table,
         chips=filter_chips(now),
-        unfiltered=state.unfiltered().href(),
+        unfiltered=(state if now.pairs.has_texts else state.on("")).of(None).unfiltered().href(),
         every=state.narrowed(**every) if now.field else "",
         link_base=link_base,
         is_read=state.panel in ("pairs", "review"),
@@ -191,12 +191,12 @@ def bar_html(now: Scene, notes: Sequence[str], link_base: str, missing: str = ""
 def panels_html(now: Scene) -> str:
     """The ways to look at what is listed; those of one model's outcomes where there are some."""
     state = now.state
-    left_out: set[str] = set()
-    if now.field is None:
-        left_out = {*OF_OUTCOMES}
-    elif now.model and not now.field.has_rewards(now.model):
-        left_out = {"rewards"} - {state.panel}
-    shown = [each for each in PAIRS_PANELS if each not in left_out]
+    left_out: tuple[str, ...] = ()
+    if now.field is None or not now.model:
+        left_out = OF_OUTCOMES
+    elif not now.field.has_rewards(now.model):
+        left_out = ("rewards",)
+    shown = [each for each in PAIRS_PANELS if each == state.panel or each not in left_out]
     words = {panel: "List" if panel == "pairs" else panel.capitalize() for panel in shown}
     links = {panel: state.href(panel=panel) for panel in shown}
     written = part("segments", "View", words, links, state.panel, of="core/links.html")

@@ -96,7 +96,8 @@ class SliceComparison:
         return (
             f"{worse} significantly worse than expected. {self.n_tested:,} slices of two "
             f"conditions and at least {LEAST_PAIRS} pairs were tested against "
-            f"{counted(self.n_rivals, 'other model', 'other models')}, Holm-corrected.{how}"
+            f"{counted(self.n_rivals, 'other model', 'other models')}, Holm-corrected. "
+            f"Overlapping slices are listed once.{how}"
         )
 
 
@@ -109,7 +110,7 @@ def slices_of(field: Field, model: str) -> SliceComparison:
 
 
 ABOUT_TIES = (
-    "Won is the share of pairs the model won. Ties do not count as wins here, for judges either."
+    "Won is the share of pairs the model won. Ties do not count as wins here, not even for judges."
 )
 _HEADS = {
     "slice": "Slice",

@@ -288,7 +288,7 @@ def test_the_owners_limits_hold_for_runs(serve: Serve) -> None:
     [
         ("search_pairs", {"text": 7}, "A search must be text"),
         ("search_pairs", {"text": "x" * 501}, "may have 500 characters"),
-        ("search_pairs", {"text": "(", "regex": True}, "is not a regular expression"),
+        ("search_pairs", {"text": "(", "regex": True}, "Invalid regex"),
         ("search_pairs", {"where": HOSTILE}, "A search is in all, prompt"),
         ("search_pairs", {"filters": {HOSTILE: ["a"]}}, "One can pick by section"),
         ("search_pairs", {"filters": {"section": "Chat"}}, "must be a list of names"),

@@ -272,7 +272,7 @@ def test_a_copy_of_the_real_pairs_has_the_outcomes_of_its_texts_alone(
         field = shown(copy)
         assert field.table is copy and len(field.matrix.models) == 66
         np.testing.assert_array_equal(field.matrix.outcomes, outcomes[:, some])
-        assert "matched to the pairs by position" in field.match_description()
+        assert "matched to pairs by position" in field.match_description()
     other = swap_sides(real)
     fork = pa.concat_tables([real.arrow[:2000], other.arrow[2000:]])
     field = shown(file_table("relabelled.parquet", fork))

@@ -43,7 +43,7 @@ def test_that_a_judges_tie_is_not_won_here_is_said(demo: PairTable) -> None:
     html, report = slices_html(now), "\n".join(report_lines(now, PairNotes()))
     assert ">Won<" in html and "Accuracy" not in html
     for said in (html, report):
-        assert "Ties do not count as wins here, for judges either" in said
+        assert "Ties do not count as wins here, not even for judges" in said
 
 
 @pytest.mark.parametrize("n_others", [0, 9])
