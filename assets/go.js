@@ -26,7 +26,7 @@ const MORPH = {
   callbacks: {
     beforeAttributeUpdated: (name, node) => !(name === "open" && node.matches("details, dialog")),
     beforeNodeMorphed: (old, made) => {
-      if (old.matches?.("textarea[data-typed]")) return false; // what was typed meanwhile stays
+      if (old.matches?.("textarea[data-typed], textarea[data-sent]")) return false; // what was typed meanwhile stays
       if (!old.matches?.("figure[data-plot]")) return true;
       if (old.dataset.plot !== made.dataset?.plot) {
         for (const { name } of [...old.attributes]) old.removeAttribute(name);
@@ -329,8 +329,11 @@ element.addEventListener("pointerdown", (event) => {
   bars.onpointerup = bars.onpointercancel = (to) => {
     bars.onpointermove = bars.onpointerup = bars.onpointercancel = null;
     const margins = bars.closest(".margins"), [low, high] = [margins.dataset.low, margins.dataset.high].map(Number);
-    const whole = margins.dataset.name === "wins", end = (each) => low + each * (high - low);
-    const asEnd = (each) => each % 1 ? Number(whole ? Math.round(end(each)) : end(each).toPrecision(3)) : "";
+    const n = Number(margins.dataset.bars), bar = (share) => Math.min(n - 1, Math.floor(share * n));
+    // Of bars of whole numbers, all that they count.
+    const whole = (share, at) => at && bar(share) === n - 1 ? high : Math.ceil((bar(share) + at) * high / n) - at;
+    const number = (share) => Number((low + share * (high - low)).toPrecision(3));
+    const asEnd = (share, at) => share % 1 ? (n ? whole : number)(share, at) : "";
     if (to.type === "pointerup" && Math.abs(to.clientX - event.clientX) > 3) brushed(margins, ...ends(to).map(asEnd));
     else range.style.cssText = before;
   };

@@ -283,7 +283,7 @@ def _fitting(state: PairsState, pairs: ScenePairs) -> tuple[PairsState, tuple[st
         if state.margins:
             dropped.append(as_dropped("margin", margins_written(state.margins)))
             state = replace(state, margins=None)
-    if state.wins and pairs.crowd is None:
+    if state.wins and (pairs.crowd is None or pairs.crowd.n_models < 2):
         dropped.append(as_dropped("wins", margins_written(state.wins)))
         state = replace(state, wins=None)
     for each in state.slices:

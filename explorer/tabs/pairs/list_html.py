@@ -90,7 +90,8 @@ def head_html(
         if kind != "failures" or state.kind == kind or counts["ties"]
     ]
     most = max([1, *(counts[kind] for kind in kinds)])
-    winning = _winning(now, crowd) if crowd is not None and not state.model and counts else []
+    has_bars = not state.model and bool(counts) and _has_crowd(now)
+    winning = _winning(now, crowd) if crowd is not None and has_bars else []
     return render(
         "tabs/pairs/head.html",
         state=state,

@@ -128,7 +128,7 @@ class ScoreState(Address):
         if not self.sure:
             return None
         width = _number(self.width)
-        if not isinstance(width, int | float):
+        if not isinstance(width, int | float) or not 0 < width <= 100:
             given = "empty" if width is None else shown(width)
             raise KnownError(f"The interval width is {given}. Type a number of points, 0.5 to 50.")
         return SureRule(self.number, width / 100)

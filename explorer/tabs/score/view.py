@@ -365,8 +365,9 @@ class ScoreView:
         return render(
             "tabs/score/latest_runs.html",
             now=listed_runs(self.runs.store, visitor, search=state.search),
-            compare=lambda run: compare_query(names[run_id], names[run.id]),
-            can_compare=run_id in names,
+            compare=lambda run: (
+                compare_query(names[run_id], names[run.id]) if {run_id, run.id} <= {*names} else ""
+            ),
             state=state,
             opened=run_id,
             waiting=[each for each in self._waiting(visitor) if each.id != run_id],
