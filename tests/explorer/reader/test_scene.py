@@ -254,7 +254,7 @@ def test_a_search_that_is_no_expression_shows_all_and_stays_in_the_field() -> No
     seen = scenes_of(library_of(TABLE)).shown(PairsState(words="(", regex=True), NOBODY)
     assert len(seen.scene.listed) == 60
     assert seen.asked.words == "("
-    assert "not a regular expression" in seen.notes[0]
+    assert "Invalid regex" in seen.notes[0]
 
 
 def test_a_model_without_results_is_told_and_the_filters_stay() -> None:

@@ -279,7 +279,7 @@ def test_the_rows_that_an_address_shows_are_a_file(form: str, tmp_path: Path) ->
     file = models.as_view().files[f"board.{form}"](query, NOBODY, "")
     assert len(shown) == 4 and names_in(form, b"".join(file.parts)) == shown
     assert file.name.endswith(f"-sections.{form}")
-    for link, words in (("models=nobody", "no model to export"), ("models=(", "not a regular")):
+    for link, words in (("models=nobody", "no model to export"), ("models=(", "Invalid regex")):
         with pytest.raises(KnownError, match=words):
             models.as_view().files[f"board.{form}"](link, NOBODY, "")
 
