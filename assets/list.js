@@ -54,9 +54,10 @@
   const watchAll = () => {
     watch?.disconnect();
     const list = document.querySelector("#pairs .list");
-    watch = list && !goesOn(list.parentElement.parentElement) &&
-      new IntersectionObserver(follow, { root: list, rootMargin: EARLY });
-    if (watch) list.querySelectorAll(".more-rows:not([hidden])").forEach((link) => watch.observe(link));
+    watch = null;
+    if (!list || goesOn(list.closest("[data-region]"))) return;
+    watch = new IntersectionObserver(follow, { root: list, rootMargin: EARLY });
+    list.querySelectorAll(".more-rows:not([hidden])").forEach((link) => watch.observe(link));
   };
   document.addEventListener("drawn", watchAll);
   Object.assign(window.explorer, { putRows: (region, html) => put(region.querySelector(".list"), html, false) });

@@ -75,7 +75,8 @@ def journey(page: Page, address: str, browser: Browser, model: str) -> None:
     with watched_page(browser) as other:
         open_app(other, copied_link(page, "pairs"))
         expect(listed(other).first).to_be_visible()
-        assert listed(other).all_inner_texts() == listed(page).all_inner_texts()
+        first = slice(25)  # more follow as they are scrolled to
+        assert listed(other).all_text_contents()[first] == listed(page).all_text_contents()[first]
         assert in_view(other) == wanted
 
 

@@ -44,7 +44,7 @@ def _pairs(page: Page, data: str) -> None:
     expect(count).to_have_text(f"{n_pairs} of {n_pairs} pairs")
     page.locator("#search").fill("no pair holds this text")
     expect(count).to_have_text(f"0 of {n_pairs} pairs")
-    expect(page.get_by_text("No pair matches these filters.")).to_be_visible()
+    expect(page.get_by_text("No matching pairs.")).to_be_visible()
     expect(page.locator(".pair-none")).to_be_visible()
     page.locator("#search").fill("")
     expect(count).to_have_text(f"{n_pairs} of {n_pairs} pairs")

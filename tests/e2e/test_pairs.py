@@ -88,7 +88,8 @@ def test_eight_pairs_are_found_read_and_sent_to_a_colleague(
         expect(other.locator("#search")).to_have_value("unwrap")
         expect(facet(other, "subset", "hep-rust")).to_be_checked()
         for seen in (".chip.removable", ".position", ".pair .key", ".list tbody tr"):
-            assert other.locator(seen).all_inner_texts() == page.locator(seen).all_inner_texts()
+            here, there = (each.locator(seen).all_text_contents()[:25] for each in (page, other))
+            assert there == here
         expect(pair(other).locator("del, ins")).to_have_count(0)
 
     chips(page).filter(has_text="Longer response").click()

@@ -19,7 +19,7 @@ ROW = """
 <textarea name="note">why</textarea></form>
 <button data-act="open" data-sent='{"value": 3}'>Open</button><p hidden>nobody reads this 1</p>
 """
-PAGE = ROW + help_html() + render("welcome.html")
+PAGE = ROW + help_html() + render("reader/welcome.html", n=1, sections=4, models=66)
 
 
 def texts(html: str) -> tuple[str, str]:
