@@ -26,7 +26,7 @@ const MORPH = {
   callbacks: {
     beforeAttributeUpdated: (name, node) => !(name === "open" && node.matches("details, dialog")),
     beforeNodeMorphed: (old, made) => {
-      if (old.matches?.("textarea[data-typed], textarea[data-sent]")) return false; // what was typed meanwhile stays
+      if (old.matches?.("textarea[data-sent]")) return false; // what was typed meanwhile stays
       if (!old.matches?.("figure[data-plot]")) return true;
       if (old.dataset.plot !== made.dataset?.plot) {
         for (const { name } of [...old.attributes]) old.removeAttribute(name);
@@ -288,10 +288,7 @@ element.addEventListener("change", (event) => {
   if (event.target.matches("[data-upload]")) upload(event.target);
   else if (event.target.matches("[data-action]")) does(event.target, type === "checkbox" && !checked ? "" : value);
   else if (form && event.target.matches("select, [data-submit]")) {
-    const isPage = type === "number" && !form.dataset.mode;
-    if (isPage) event.target.blur();
-    const followed = go(asForm(form), form.dataset.mode);
-    if (isPage) followed.then(() => { event.target.value = event.target.defaultValue; });
+    go(asForm(form), form.dataset.mode);
   }
   const margins = event.target.dataset.end && event.target.closest(".margins");
   if (margins) brushed(margins, ...[...margins.querySelectorAll("[data-end]")].map((end) => end.value));

@@ -274,6 +274,11 @@ def _listed(facet: Facet, counts: dict[str, int], picked: Sequence[str]) -> tupl
     return [*kept, *(name for name in picked if name not in counts)], len(counts) - len(kept)
 
 
+def n_sections(table: PairTable) -> int:
+    """Sections of RewardBench that pairs of a table are of."""
+    return len(_by_section(table.subsets.names).keys() - {NONE})
+
+
 def _by_section(subsets: Iterable[str]) -> dict[str, list[str]]:
     """Section -> those of its subsets, `NONE` last; sections without any are left out."""
     groups: dict[str, list[str]] = {section: [] for section in (*SECTIONS, NONE)}

@@ -8,10 +8,9 @@ from typing import NamedTuple
 from markupsafe import escape
 
 from explorer.core.html import render
-from explorer.data.datacard import subset_card
 from explorer.data.search import Query, first_hits
 from explorer.reader.diffs import DIFFS
-from explorer.reader.reading import PAGE_ROWS
+from explorer.reader.reading import PAGE_ROWS, may_harm
 from explorer.reader.scene import Scene
 from scoring.errors import counted
 
@@ -107,8 +106,7 @@ def excerpt(words: str, query: Query) -> Excerpt:
 
 def harm_css(subset: str) -> str:
     """The class of what is hidden until a reader has seen the content warning."""
-    card = subset_card(subset)
-    return "may-harm" if card and card.may_harm else ""
+    return "may-harm" if may_harm(subset) else ""
 
 
 def list_html(

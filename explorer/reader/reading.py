@@ -48,9 +48,8 @@ class ListedRows:
         return self.table.key_of(int(self.rows[place]))
 
     def may_harm(self, place: int) -> bool:
-        """Whether the texts of the pair at a place are hidden at first."""
-        card = subset_card(self.table.subset_of(int(self.rows[place])))
-        return card is not None and card.may_harm
+        """As of the subset of the pair at a place."""
+        return may_harm(self.table.subset_of(int(self.rows[place])))
 
     def place_of(self, key: str) -> int | None:
         """Where a pair stands, from 0; None where it is not in the list."""
@@ -59,6 +58,12 @@ class ListedRows:
             return None
         places = np.flatnonzero(self.rows == row)
         return int(places[0]) if len(places) else None
+
+
+def may_harm(subset: str) -> bool:
+    """Whether texts of a subset are hidden until a reader has seen the content warning."""
+    card = subset_card(subset)
+    return card is not None and card.may_harm
 
 
 def n_pages(n_rows: int) -> int:

@@ -156,8 +156,8 @@ class Scenes:
     def shown(self, state: PairsState, visitor: Visitor) -> Shown:
         """What a state shows to a visitor, as far as it can be shown here."""
         notes: list[str] = []
-        matching = self._matching(state, visitor)
-        wanted = state = self._known(state.of(None) if matching else state, visitor, notes)
+        matching: list[str] = []
+        wanted = state = self._known(state, visitor, notes, matching)
         results_id = self._results_id(state, visitor)
         unread = bool(state.model) and state.model in self.fields.unread_models(results_id)
         if unread:
@@ -174,7 +174,7 @@ class Scenes:
         can_fetch = parse_hub_id(wanted.source) is not None  # an address opens no file of ours
         is_missing = can_fetch and self.library.find(wanted.source) is None
         missing = wanted.source if is_missing else ""
-        return Shown(now, asked, dropped, tuple(notes), missing, unread, matching)
+        return Shown(now, asked, dropped, tuple(notes), missing, unread, tuple(matching))
 
     def unless_first(self, query: str) -> str:
         """An address of the Pairs tab, without "?"; "" for all pairs that are shown first."""
@@ -190,7 +190,7 @@ class Scenes:
         table = self.library.here(state.source) if field is None else field.table
         for name in {state.tokenizer, *(each.tokenizer for each in state.ranges)}:
             self.counter.known(table, name)  # fetches what is on disk
-        crowd = next((each for each in self.fields.published() if each.table is table), None)
+        crowd = self.fields.crowd(table)
         return ScenePairs(table, field, crowd, partial(self.counter.known, table))
 
     def where(self, state: PairsState, visitor: Visitor) -> tuple[str | None, str, Visitor]:
@@ -200,14 +200,9 @@ class Scenes:
     def _results_id(self, state: PairsState, visitor: Visitor) -> str | None:
         return self.fields.results.id_of_files(state.results, visitor.owner)
 
-    def _matching(self, state: PairsState, visitor: Visitor) -> tuple[str, ...]:
-        try:
-            self.fields.meant(state.model, *self.where(state, visitor))
-        except SeveralNamesError as error:
-            return error.names
-        return ()
-
-    def _known(self, state: PairsState, visitor: Visitor, notes: list[str]) -> PairsState:
+    def _known(
+        self, state: PairsState, visitor: Visitor, notes: list[str], matching: list[str]
+    ) -> PairsState:
         """The state with whole names of models and of the demo, without files that are gone."""
         if state.results and self._results_id(state, visitor) is None:
             notes.append(FILES_GONE)
@@ -220,7 +215,10 @@ class Scenes:
                     meant = str(self.fields.meant(typed, *self.where(state, visitor)))
                     state = changed(state, {name: meant})
                 except KnownError as error:
-                    notes.append(str(error))
+                    if name == "model" and isinstance(error, SeveralNamesError):
+                        matching += error.names
+                    else:
+                        notes.append(str(error))
                     state = state.of(None) if name == "model" else state.alone()
         return state
 

@@ -89,6 +89,10 @@ class Fields:
         tables = {each.id: each for each in (self.tables.get(None), *self.tables.sources.all())}
         return self._join(self.results.get(None), None, RunList(), list(tables.values()))
 
+    def crowd(self, table: PairTable) -> Field | None:
+        """What published models made of these pairs; None where that is not known."""
+        return next((each for each in self.published() if each.table is table), None)
+
     def usual(
         self, results: Results, benchmark: Benchmark, runs: RunList
     ) -> tuple[Field | None, Mapping[str, Run]]:

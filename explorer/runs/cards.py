@@ -87,7 +87,7 @@ def pairs_of(run: Run, library: Library) -> PairTable:
     return library.here(run.facts.pairs) if typed is None else library.typed(*typed)
 
 
-def stored(card: RunCard) -> dict[str, object]:
+def serialize_card(card: RunCard) -> dict[str, object]:
     """A card as `Run.about` holds it."""
     values = {**asdict(card), "order": card.order and card.order.stored()}
     del values["wrong"]
@@ -107,7 +107,7 @@ def change_card(run: Run, change: Callable[[RunCard], RunCard]) -> None:
         card = _parsed(json.dumps(now.about), now.id[:15])
         if card.wrong:
             raise KnownError(card.wrong)
-        return replace(now, about=stored(change(card)))
+        return replace(now, about=serialize_card(change(card)))
 
     run.changed(changed)
 

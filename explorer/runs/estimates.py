@@ -169,8 +169,7 @@ def model_seconds(work: Work, model: str, runs: Sequence[Run]) -> float | None:
     if not own:
         return None
     speed = float(np.median([run.tokens / run.seconds for run in own[:_MOST_TIMED_RUNS]]))
-    as_preview = Preview(name, "", own[0].facts.family, "", parameters=1)  # type: ignore[arg-type]
-    return computed_tokens(work, as_preview) / speed
+    return _tokens_of(work, own[0].facts.family) / speed
 
 
 def computed_tokens(work: Work, preview: Preview) -> int:
@@ -185,10 +184,15 @@ def computed_tokens(work: Work, preview: Preview) -> int:
         return work.pairs
     if not work.is_counted and (preview.vocabulary or SMALL_VOCABULARY) < SMALL_VOCABULARY:
         work = replace(work, tokens=int(work.tokens * SMALL_MORE), is_counted=True)
-    if preview.family in ("judge", "pairrm"):  # both responses are read in both orders
-        asked = QUESTION_TOKENS if preview.family == "judge" else 0
+    return _tokens_of(work, preview.family)
+
+
+def _tokens_of(work: Work, family: str) -> int:
+    """Tokens that a model of a family, with a vocabulary as usual, computes for the work."""
+    if family in ("judge", "pairrm"):  # both responses are read in both orders
+        asked = QUESTION_TOKENS if family == "judge" else 0
         return 2 * (work.tokens + asked * work.pairs)
-    if preview.family == "rater":
+    if family == "rater":
         return work.tokens + 2 * QUESTION_TOKENS * work.pairs
     return work.tokens + TEMPLATE_TOKENS * work.pairs
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from explorer.core.errors import BUG
 from explorer.core.settings import Settings
 from explorer.data.table import PairTable
-from explorer.runs.cards import RunCard, card_of, change_card, stored
+from explorer.runs.cards import RunCard, card_of, change_card, serialize_card
 from explorer.runs.gpu_calls import PlacedModel
 from explorer.runs.live import LiveRuns
 from explorer.runs.models import WarmModel
@@ -313,7 +313,8 @@ def _begin(folder: Path, ready: Ready, keys: Sequence[str], card: RunCard) -> _S
     newest = next(iter(stored_runs(folder.parent)), None)
     try:
         after = newest.started if newest else 0.0
-        run = Run.create(folder, ready.facts, ready.plan, keys, after=after, about=stored(card))
+        about = serialize_card(card)
+        run = Run.create(folder, ready.facts, ready.plan, keys, after=after, about=about)
     except OSError as error:
         shutil.rmtree(folder, ignore_errors=True)
         raise KnownError(

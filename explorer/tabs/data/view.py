@@ -17,11 +17,11 @@ from explorer.data.datacard import data_card
 from explorer.data.library import Library, offers
 from explorer.data.sources import DEMO_ID
 from explorer.data.table import PairTable
+from explorer.reader.filter_html import n_sections
 from explorer.reader.state import PairsState
 from explorer.results.library import ResultsLibrary
 from explorer.runs.visitors import Visitor, check_known
 from explorer.tabs.data.state import DataState
-from scoring.benchmark import section_of
 from scoring.limits import Step, Tell
 from scoring.pairs.rows import SUFFIXES
 
@@ -122,12 +122,9 @@ class DataView:
         """Why the demo pairs are shown, in a sentence; "" where other pairs are."""
         if table.source.kind != "demo":
             return ""
-        if self.settings.offline:
-            return (
-                "Offline: the RewardBench data is not on this machine, so you are seeing demo "
-                "pairs."
-            )
-        return "The RewardBench data could not be had, so you are seeing demo pairs."
+        offline = "Offline: the RewardBench data is not on this machine"
+        why = offline if self.settings.offline else "The RewardBench data could not be had"
+        return f"{why}, so you are seeing demo pairs."
 
     def _choose(self, state: DataState, table: PairTable, job: Job[Step, str] | None) -> str:
         limits = self.settings.limits
@@ -166,9 +163,8 @@ class DataView:
 
 def _facts(table: PairTable) -> tuple[int, str]:
     """How many sections pairs are of, and the licence of the benchmark; "" for other pairs."""
-    sections = {section_of(name) for name in table.subsets.names} - {None}
     card, source = data_card(), table.source
-    return len(sections), card.licence if source.name == card.dataset else ""
+    return n_sections(table), card.licence if source.name == card.dataset else ""
 
 
 def passed_over(why: Mapping[str, str]) -> list[str]:

@@ -6,7 +6,7 @@ import numpy as np
 
 from explorer.core.html import OUTCOME_WORDS, part, percent, render, signed
 from explorer.data.search import EVERYTHING
-from explorer.reader.filter_html import KINDS, Tick, filter_chips
+from explorer.reader.filter_html import KINDS, Tick, filter_chips, n_sections
 from explorer.reader.links import compare_query
 from explorer.reader.listing import Column, ListCell, Won, excerpt, harm_css, list_html
 from explorer.reader.reader import pair_html
@@ -36,7 +36,6 @@ from explorer.results.field import MAJORITY, Doubles, Field
 from explorer.runs.model_list import size_of
 from explorer.stats.margins import MarginHistogram, margin_histogram
 from explorer.tabs.pairs.notes import LONGEST_NOTE, MOST_NOTES, mark_of
-from scoring.benchmark import section_of
 from scoring.errors import counted
 from scoring.pairs.opening import TEXT_COLUMNS
 
@@ -99,7 +98,7 @@ def head_html(
         names=names,
         matching=[(name, state.of(name).narrowed()) for name in matching],
         n_models=crowd.n_models if crowd is not None else 0,
-        alone=(state if now.pairs.has_texts else state.on("")).of(None).narrowed(),
+        alone=_without_results(now).narrowed(),
         compare=compare_query(now.model),
         kinds=[_kind(state, kind, int(counts[kind]), counts[kind] / most) for kind in kinds],
         histogram=margins,
@@ -109,6 +108,10 @@ def head_html(
         brushed_wins=_brushed(state.wins, 0, crowd.n_models) if crowd and winning else "",
         said=_said(now, field, rewards=rewards) if field is not None else (),
     )
+
+
+def _without_results(now: Scene) -> PairsState:
+    return (now.state if now.pairs.has_texts else now.state.on("")).of(None)
 
 
 def _kind(state: PairsState, kind: OutcomeKind | FieldKind, n: int, share: float) -> Tick:
@@ -180,7 +183,7 @@ def bar_html(now: Scene, notes: Sequence[str], link_base: str, missing: str = ""
         n=len(now.listed),
         table=now.table,
         chips=filter_chips(now),
-        unfiltered=(state if now.pairs.has_texts else state.on("")).of(None).unfiltered().href(),
+        unfiltered=_without_results(now).unfiltered().href(),
         every=state.narrowed(**every) if now.field else "",
         link_base=link_base,
         is_read=state.panel in ("pairs", "review"),
@@ -274,9 +277,10 @@ def open_pair_html(now: Scene) -> str:
 
 def welcome_html(now: Scene) -> str:
     """What a newcomer is told above the first pair."""
-    sections = {section_of(name) for name in now.table.subsets.names} - {None}
     models = now.pairs.crowd.n_models if now.pairs.crowd is not None else 0
-    return render("reader/welcome.html", n=len(now.table), sections=len(sections), models=models)
+    return render(
+        "reader/welcome.html", n=len(now.table), sections=n_sections(now.table), models=models
+    )
 
 
 def note_html(now: Scene) -> str:

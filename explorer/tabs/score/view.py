@@ -93,6 +93,7 @@ class ScoreView:
         # Beside a run that was refused, the report of an earlier one stays.
         is_own = seen is None or seen.has_pairs or goes_on
         told = seen if is_own else self._last(visitor) or seen
+        told_id = told.run_id if told else ""
 
         def in_panel(shown: bool, write: Callable[[], str]) -> Callable[[], str]:
             return lambda: write() if shown else ""
@@ -106,15 +107,7 @@ class ScoreView:
                 "texts", chosen.which, chosen.example_keys, longest_text(self.settings)
             ),
             "selected": chosen.html,
-            "settings": lambda: _part(
-                "settings",
-                state,
-                chosen.wrong_width,
-                _FAMILIES,
-                _templates(),
-                _PROMPTS,
-                bool(self.settings.servers),
-            ),
+            "settings": lambda: self._form_settings(state, chosen.wrong_width),
             "found": lambda: self._found(state, visitor),
             "buttons": lambda: _part("buttons", goes_on) + later,
             "status": lambda: (
@@ -124,9 +117,7 @@ class ScoreView:
             "check": lambda: self._check(seen, visitor),
             "facts": lambda: self._facts(told),
             "search": lambda: render("tabs/score/search.html", state=state),
-            "latest": lambda: (
-                self._latest(state, visitor, told.run_id if told else "") + (again or _LATER)
-            ),
+            "latest": lambda: self._latest(state, visitor, told_id) + (again or _LATER),
         }
         shown = {name: in_panel(is_new or name == "bar", write) for name, write in regions.items()}
         shown["runs"] = in_panel(not is_new, lambda: self._listed(state, visitor) + _LATER)
@@ -276,6 +267,10 @@ class ScoreView:
             can_go_on = run_line(stored, self.runs.store, visitor).can_go_on
         return Reported(progress, live, name, can_go_on)
 
+    def _form_settings(self, state: ScoreState, wrong: str) -> str:
+        menus = _FAMILIES, _templates(), _PROMPTS
+        return _part("settings", state, wrong, *menus, bool(self.settings.servers))
+
     def _names(self, visitor: Visitor) -> dict[str, str]:
         """The names among models of the runs that a person sees, by their ids."""
         names = own_names(self.runs.store.visible(visitor), ())
@@ -288,8 +283,7 @@ class ScoreView:
         if told.progress.run is not None:
             with suppress(KnownError):  # its pairs are not here any more
                 table = pairs_of(told.progress.run, self.scenes.library)
-                fields = self.scenes.fields.published()
-                crowd = next((each for each in fields if each.table is table), None)
+                crowd = self.scenes.fields.crowd(table)
         return numbers_html(told, table, crowd)
 
     def _bar(self, state: ScoreState, run_id: str, said: list[str]) -> str:
