@@ -230,6 +230,11 @@ const asForm = (form) => {
   for (const [name, value] of said) query.append(name, value);
   return `?${query}`;
 };
+// The other fields of a form say what is shown: it waits for what was asked for before.
+const send = (form, mode = form.dataset.mode) => {
+  if (isAsking && !form.dataset.mode) typing = setTimeout(send, TYPING, form, mode);
+  else go(asForm(form), mode);
+};
 const addressOf = ({ form }) => form?.method === "get" ? asForm(form) : shown;
 const does = (field, value = field.dataset.value) =>
   act(field.dataset.action, addressOf(field), value, field.form?.dataset.mode);
@@ -265,8 +270,8 @@ element.addEventListener("submit", (event) => {
   event.preventDefault();
   clearTimeout(typing);
   const button = event.target.querySelector("button[data-default]");
-  if (button) { button.click(); return; }
-  go(asForm(event.target), event.target.dataset.mode);
+  if (button) button.click();
+  else send(event.target);
 });
 element.addEventListener("input", (event) => {
   const { form } = event.target;
@@ -280,16 +285,13 @@ element.addEventListener("input", (event) => {
   if (isText && "submit" in event.target.dataset && form?.dataset.mode) {
     typing = setTimeout(() => go(asForm(form), form.dataset.mode), QUIET);
   }
-  if (!form || event.target.type !== "search" || form.dataset.mode) return;
-  typing = setTimeout(() => go(asForm(form), "replace"), isAsking ? TYPING : 0);
+  if (form && event.target.type === "search" && !form.dataset.mode) send(form, "replace");
 });
 element.addEventListener("change", (event) => {
   const { form, type, checked, value } = event.target;
   if (event.target.matches("[data-upload]")) upload(event.target);
   else if (event.target.matches("[data-action]")) does(event.target, type === "checkbox" && !checked ? "" : value);
-  else if (form && event.target.matches("select, [data-submit]")) {
-    go(asForm(form), form.dataset.mode);
-  }
+  else if (form && event.target.matches("select, [data-submit]")) send(form);
   const margins = event.target.dataset.end && event.target.closest(".margins");
   if (margins) brushed(margins, ...[...margins.querySelectorAll("[data-end]")].map((end) => end.value));
 });

@@ -99,8 +99,10 @@
       const shown = new URLSearchParams({ tab: "data", source: source(query) ?? "" });
       window.explorerViews?.get("data")?.go(`?${shown}`, "");
     }
+    if (id === "pairs" && anew === null && query !== addresses.get(id)) {
+      showPane(document.getElementById(id), new URLSearchParams(query).has("pair") ? "pair" : "list");
+    }
     addresses.set(id, query);
-    if (id === "pairs" && anew === null) showPane(document.getElementById(id), new URLSearchParams(query).has("pair") ? "pair" : "list");
     if (id === tab && anew !== null) write(anew);
   };
   // On narrow screens one pane of the Pairs tab is in view.

@@ -62,6 +62,6 @@ def _views(page: Page) -> Iterator[str]:
     expect(page.locator("#help")).to_be_visible()
     yield "help"
     page.locator("body").press("Escape")
-    page.get_by_role("link", name="About", exact=True).click()
+    page.get_by_role("link", name="About the data").click()
     expect(page.locator(".data-card")).to_be_visible()
     yield "about"

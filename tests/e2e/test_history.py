@@ -32,12 +32,12 @@ BACK_AND_FORTH = """async () => {
 
 LOOK = """() => {
   const all = (what) => [...document.querySelectorAll(`#pairs :is(${what})`)];
-  const seen = all(".count, .chip, .list tr, .pair .key, .position, .stats");
+  const seen = all(".count, .chip, .list thead, .pair .key, .position, .stats");
   const pressed = all("[aria-current], [aria-checked=true]");
   const filled = all("#search, select, #model-name").map((each) => each.value);
   return [...[...seen, ...pressed].map((each) => each.textContent.trim()), ...filled];
 }"""
-"""What one sees of the Pairs tab: what is listed and open, and what is pressed."""
+"""What one sees of the Pairs tab: what is listed and open, and what is pressed. More rows may have come."""
 IS_SEEN = f"look => JSON.stringify(({LOOK})()) === JSON.stringify(look)"
 
 

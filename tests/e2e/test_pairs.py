@@ -76,10 +76,10 @@ def test_eight_pairs_are_found_read_and_sent_to_a_colleague(
     page.locator("body").press("r")
     expect(position(page)).not_to_have_text("8 of 8")
     page.locator("body").press("?")
-    expect(page.locator("#help")).to_contain_text("next pair")
+    expect(page.locator("#help")).to_contain_text("Next or previous pair")
     page.locator("body").press("Escape")
     expect(page.locator("#help")).to_be_hidden()
-    page.get_by_role("group", name="Differences").get_by_text("off").click()
+    page.get_by_role("group", name="Differences").get_by_text("Off").click()
     expect(pair(page).locator("del, ins")).to_have_count(0)
 
     with watched_page(browser) as other:
@@ -131,8 +131,8 @@ def test_lengths_are_measured_and_become_filters(real_app: str, page: Page) -> N
     page.get_by_role("link", name="Reset", exact=True).click()
     expect(chips(page)).to_have_count(0)
 
-    page.get_by_role("link", name="tokens", exact=True).click()
-    expect(page.locator("#tokens-status")).to_contain_text("Tokens have not been counted yet.")
+    page.get_by_role("link", name="Tokens", exact=True).click()
+    expect(page.locator("#tokens-status")).to_contain_text("Token counts need a tokenizer.")
     page.get_by_label("Tokenizer").fill("demo")
     page.locator("#count-tokens").click()
     expect(page.locator("#tokens-status")).to_contain_text("Counted by demo")
@@ -296,7 +296,7 @@ def test_the_keyboard_is_enough_and_the_warning_is_remembered(demo_app: str, pag
     expect(page.locator("#help")).to_be_visible()
     expect(hides).to_be_hidden()
     page.keyboard.press("?")
-    warning.get_by_role("button", name="Show all harmful texts").focus()
+    warning.get_by_role("button", name="Always show").focus()
     page.keyboard.press("Enter")
     expect(body).to_have_css("visibility", "visible")
     page.keyboard.press("?")
@@ -351,6 +351,6 @@ def test_a_list_is_a_table_on_a_narrow_screen(demo_app: str, page: Page) -> None
         "block",
         "inline-block",
     )
-    expect(page.locator(".list").get_by_role("row")).to_have_count(26)
-    expect(page.locator(".list").get_by_role("rowheader")).to_have_count(25)
+    expect(page.locator(".list").get_by_role("row")).to_have_count(51)
+    expect(page.locator(".list").get_by_role("rowheader")).to_have_count(50)
     expect(page.locator(".list").get_by_role("cell").first).to_be_visible()

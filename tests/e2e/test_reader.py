@@ -139,7 +139,7 @@ def test_a_difference_far_apart_on_both_sides_is_seen_on_both(app: str, page: Pa
     expect_both_seen(page)
     page.locator("body").press("j")
     expect(pair(page)).to_have_attribute("data-key", "name:1")
-    facts = pair(page).locator(".chosen header .facts")
+    facts = pair(page).locator(".chosen header .facts").first
     expect(facts).to_have_attribute("title", "name" * 125)
     assert facts.evaluate("facts => facts.offsetHeight") < 60
     tops = (
@@ -150,7 +150,7 @@ def test_a_difference_far_apart_on_both_sides_is_seen_on_both(app: str, page: Pa
     assert len(tops) == 2 and tops[0] == tops[1]
     page.locator("body").press("j")
     expect(pair(page)).to_have_attribute("data-key", "unlike:1")
-    expect(pair(page)).to_contain_text("less than 30 % of their words")
+    expect(pair(page)).to_contain_text("under 30 % of words in common")
     expect(pair(page).locator("ins, del, .overview")).to_have_count(0)
     expect(page.locator(".differences:visible")).to_have_count(0)
     page.get_by_role("group", name="Differences").get_by_text("words").click()
@@ -206,7 +206,7 @@ def test_formulas_are_rendered_and_can_do_nothing(app: str, page: Page) -> None:
 def test_what_is_too_much_is_told_and_the_next_pair_opens(app: str, page: Page) -> None:
     shown = open_pair(page, app, "math-prm")
     page.get_by_role("checkbox", name="Rendered").click()
-    expect(shown).to_contain_text("too long to render")
+    expect(shown).to_contain_text("Too long to render")
     shown = open_pair(page, app, "hep-go")
     expect(shown).to_contain_text("more than 5,000 lines")
     expect(shown).to_contain_text("too long to compare")
