@@ -198,14 +198,16 @@ const keeping = (element, query) => {
   const open = "keep" in element.dataset && view.querySelector(".reader [data-key]")?.dataset.key;
   return open ? `${query}&${new URLSearchParams({ keep: open })}` : query;
 };
-// Of quick presses each counts. A box is ticked in what was asked for last, shown already or not; a step is made
-// from where the one before it led.
-const ticked = (link) => {
-  const [before, after, made] = [shown, link.search, asked].map((query) => new URLSearchParams(query));
+// Of quick presses each counts. A box is ticked in what was asked for last, shown already or not, and what a form says
+// stays beside a link; a step is made from where the one before it led.
+const added = (link, ...change) => {
+  const [before, after, made] = [...change, asked].map((query) => new URLSearchParams(query));
   for (const [name, value] of before) if (!after.has(name, value)) made.delete(name, value);
   for (const [name, value] of after) {
     if (before.has(name, value)) continue;
-    if (made.has(name, value)) made.delete(name, value); else made.append(name, value);
+    if (!link.matches("[role=checkbox]")) made.set(name, value);
+    else if (made.has(name, value)) made.delete(name, value);
+    else made.append(name, value);
   }
   return `?${made}`;
 };
@@ -216,9 +218,11 @@ const step = (name) => {
     return link && (latest = follow(link.search));
   });
 };
-const press = (link) => {
-  if (isAsking && link.dataset.step) step(link.dataset.step);
-  else go(keeping(link, isAsking && link.matches("[role=checkbox]") ? ticked(link) : link.search));
+const press = async (link) => {
+  if (isAsking && link.dataset.step) { step(link.dataset.step); return; }
+  const { search } = link, before = shown, isForm = "beside" in view.dataset;
+  if (isForm) await stepping; // the field that was left may ask for something
+  go(keeping(link, isAsking && (isForm || link.matches("[role=checkbox]")) ? added(link, before, search) : search));
 };
 const asForm = (form) => {
   const isSaid = (name, value) => value !== "" || form.querySelector(`input[type=hidden][name="${name}"][value=""]`);

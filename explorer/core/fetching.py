@@ -61,9 +61,9 @@ def fetching(  # noqa: PLR0917
             seconds = time.monotonic() - since
             if seconds > FETCH_SECONDS:
                 if step.done - before < seconds * FETCH_BYTES_A_SECOND:
-                    said, rate = f"{seconds:.0f}", FETCH_BYTES_A_SECOND // 1000
                     raise KnownError(
-                        f"Gave up downloading {repo}: it did not reach {rate} kB/s in {said} s. "
+                        f"Download too slow, stopped: {repo} came at less than "
+                        f"{FETCH_BYTES_A_SECOND // 1000} kB/s for {seconds:.0f} s. "
                         f"Try again later, or choose {another}."
                     )
                 since, before = time.monotonic(), step.done

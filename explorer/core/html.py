@@ -111,13 +111,15 @@ def signed(value: float | None) -> str:
 
 
 def magnitude(value: float) -> str:
-    """The size of a reward or margin: three decimals, four for a small one, never an exponent.
+    """The size of a reward or margin: three decimals, four for a small one, one for thousands.
 
     >>> magnitude(12345.678), magnitude(0.0004), magnitude(2e-7), magnitude(0)
-    ('12345.678', '0.0004', '< 0.0001', '0.000')
+    ('12,345.7', '0.0004', '< 0.0001', '0.000')
     """
     if 0 < value < 0.00005:
         return "< 0.0001"
+    if value >= 1000:
+        return f"{value:,.1f}"
     return f"{value:.{4 if 0 < value < 0.0005 else 3}f}"
 
 

@@ -262,7 +262,7 @@ class Runs:
                 about = selection.table.id, selection.words
                 ready = model.ready(pairs, order.settings, *about, lambda _: tell(loading))
             except Stopped:
-                tell(replace(progress, stage="refused", message="Stopped before the first pair."))
+                tell(replace(progress, stage="stopped"))
                 return
             worth = tie_worth(model.spec.family)
             watch = None if sure is None else Watch(subsets, seed, sure, worth)

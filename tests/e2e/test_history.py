@@ -37,7 +37,7 @@ LOOK = """() => {
   const filled = all("#search, select, #model-name").map((each) => each.value);
   return [...[...seen, ...pressed].map((each) => each.textContent.trim()), ...filled];
 }"""
-"""What one sees of the Pairs tab: what is listed and open, and what is pressed. More rows may have come."""
+"""What one sees of the Pairs tab: what is listed and open, and what is pressed."""
 IS_SEEN = f"look => JSON.stringify(({LOOK})()) === JSON.stringify(look)"
 
 
@@ -151,3 +151,21 @@ def test_of_quick_presses_each_counts(demo_app: str, page: Page) -> None:
     for name in ("Chat", "Chat Hard", "Safety"):
         expect(facet(page, "section", name)).to_have_attribute("aria-checked", "true")
     expect(page.locator("#pairs .chip.removable")).to_have_count(3)
+
+
+@pytest.mark.journey
+def test_what_is_typed_beside_a_press_and_the_press_both_count(demo_app: str, page: Page) -> None:
+    typed = """(link, [field, event, words]) => {
+      const typed = document.querySelector(field);
+      if (event === "input") link.click();
+      typed.focus();
+      typed.value = words;
+      typed.dispatchEvent(new Event(event, { bubbles: true }));
+      if (event === "change") link.click();
+    }"""
+    open_app(page, demo_app)
+    facet(page, "section", "Chat").evaluate(typed, ["#search", "input", "the"])
+    expect(page.locator("#pairs .chip.removable")).to_have_count(2)
+    open_tab(page, "Score")
+    page.get_by_text("All runs").evaluate(typed, ["#model", "change", "org/typed"])
+    expect(page).to_have_url(re.compile("panel=runs.*model=org/typed"))

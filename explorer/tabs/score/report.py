@@ -34,6 +34,8 @@ WORST_PAIRS = 7
 _MOST_PROMPT = 200
 """Characters of a prompt, of which a line is shown."""
 
+_NONE_YET = "Stopped before the first pair."
+
 
 @dataclass(frozen=True, slots=True)
 class Reported:
@@ -101,8 +103,10 @@ def rate_words(rate: float | None) -> str:
     return f" · {rate:.1f} pairs/s" if rate < 10 else f" · {float(f'{rate:.2g}'):,.0f} pairs/s"
 
 
-def status_html(seen: Reported, is_marked: Callable[[str], bool] = lambda _: False) -> str:
-    """How far the run is, in words and as a bar. is_marked: whether the form says so already."""
+def status_html(
+    seen: Reported, is_marked: Callable[[str], bool] = lambda _: False, without: str = ""
+) -> str:
+    """How far the run is. is_marked: whether the form says so. without: the address without it."""
     progress, live = seen.progress, seen.live
     done, total, wait = len(progress.scored), progress.total, progress.wait_seconds
     left, rate = progress.seconds_left, rate_words(progress.rate)
@@ -115,7 +119,7 @@ def status_html(seen: Reported, is_marked: Callable[[str], bool] = lambda _: Fal
         "loading": "Loading model…",
         "running": f"{of}{rate} · {time_words(left or 0)} left" if done else "Loading model…",
         "finished": f"Finished: {of} in {seconds}{rate}",
-        "stopped": f"Stopped: {of} scored in {seconds}." + (" They are kept." if done else ""),
+        "stopped": f"Stopped: {of} scored in {seconds}. They are kept." if done else _NONE_YET,
         "left": f"This run is in progress and cannot be stopped from here: {of} so far. The list "
         "under All runs shows how it ends.",
         "refused": f"Not scored. {why}",
@@ -134,6 +138,7 @@ def status_html(seen: Reported, is_marked: Callable[[str], bool] = lambda _: Fal
         words=words,
         share=done / total if total else 0.0,
         sure=sure_words(progress.sure, progress.stage == "stopped") if progress.sure else "",
+        without=without,
         resumes=seen.run_id if seen.can_go_on and not seen.goes_on else "",
     )
 

@@ -84,12 +84,12 @@ class ScoreView:
         elif state.run and seen is not None:
             state = replace(state, run=seen.run_id)  # of one that is stored by now
         chosen = _Chosen(self, state, visitor, sent)
-        is_new = state.panel == "new"
+        is_new, without = state.panel == "new", state.of("").href()
         goes_on = seen is not None and seen.goes_on
         again = '<i data-refresh="1000"></i>' if goes_on else ""
         # Another page of the same person may begin a run, or stop one.
         later = again or ("" if state.run else _LATER)
-        run_id = seen.run_id if seen is not None else ""
+        run_id = seen.run_id if seen is not None and seen.has_pairs else ""
         # Beside a run that was refused, the report of an earlier one stays.
         is_own = seen is None or seen.has_pairs or goes_on
         told = seen if is_own else self._last(visitor) or seen
@@ -111,7 +111,7 @@ class ScoreView:
             "found": lambda: self._found(state, visitor),
             "buttons": lambda: _part("buttons", goes_on) + later,
             "status": lambda: (
-                (chosen.idle_html() if seen is None else status_html(seen, chosen.marks)) + later
+                (status_html(seen, chosen.marks, without) if seen else chosen.idle_html()) + later
             ),
             "numbers": lambda: self._numbers(told) + later,
             "check": lambda: self._check(seen, visitor),
@@ -160,15 +160,13 @@ class ScoreView:
 
     def rename(self, query: str, visitor: Visitor, sent: Sent) -> str:
         """Give the open run a name."""
-        title = sent.get("value", "")
-        run_id = read_score(query)[0].run
+        run_id, title = read_score(query)[0].run, sent.get("value", "")
         self.runs.store.change(run_id, visitor, lambda card: card.titled(title))
         return query
 
     def share(self, query: str, visitor: Visitor, sent: Sent) -> str:
         """Let everybody see the open run, or nobody else."""
-        is_public = sent.get("value") == "1"
-        run_id = read_score(query)[0].run
+        run_id, is_public = read_score(query)[0].run, sent.get("value") == "1"
         self.runs.store.change(run_id, visitor, lambda card: replace(card, public=is_public))
         return query
 
@@ -268,7 +266,8 @@ class ScoreView:
         return Reported(progress, live, name, can_go_on)
 
     def _form_settings(self, state: ScoreState, wrong: str) -> str:
-        menus = _FAMILIES, _templates(), _PROMPTS
+        templates = {"": "The tokenizer's own", **{each: each for each in named_templates()}}
+        menus = _FAMILIES, templates, _PROMPTS
         return _part("settings", state, wrong, *menus, bool(self.settings.servers))
 
     def _names(self, visitor: Visitor) -> dict[str, str]:
@@ -520,10 +519,6 @@ _FAMILIES: dict[str, str] = {"": "Detected", **{each: each for each in FAMILIES}
 _PROMPTS: dict[str, str] = {
     "" if each == "probabilities" else each: each for each in get_args(JudgePrompt)
 }
-
-
-def _templates() -> dict[str, str]:
-    return {"": "The tokenizer's own", **{each: each for each in named_templates()}}
 
 
 def build_score(score: ScoreView, identify: Identify) -> gr.HTML:

@@ -167,7 +167,9 @@ def test_a_download_that_is_too_slow_is_given_up_and_the_page_answers_meanwhile(
     monkeypatch.setattr(fetching, "FETCH_SECONDS", 2.0)
     models, page = ModelStore(Settings(home=tmp_path), Hub()), serve()
     stream, answered = stepwise(partial(models.load, ME, ModelOrder("org/slow"))), 0
-    with pytest.raises(KnownError, match=r"org/slow: it did not reach 100 kB/s in \d+ s"):
+    with pytest.raises(
+        KnownError, match=r"too slow, stopped: org/slow came at less than 100 kB/s for \d+ s"
+    ):
         for step in stream:
             if step.doing == "fetching":
                 with page.open("app_id") as answer:

@@ -203,8 +203,7 @@ def test_a_run_stopped_while_it_loads_scores_nothing(
     stream = begun(runs, "me", "demo", demo, rows[:20])
     assert next(stream).stage == "loading"
     last = stopped(stream)
-    assert (last.stage, last.scored, last.run) == ("refused", (), None)
-    assert "Stopped before the first pair" in last.message
+    assert (last.stage, last.scored, last.run) == ("stopped", (), None)
     assert len(runs.store.visible(None)) == before
 
 
@@ -242,7 +241,7 @@ def test_who_leaves_the_line_lets_the_next_come_sooner(
     second = begun(runs, "you", "demo", demo, rows[:3])
     third = begun(runs, "she", "demo", demo, rows[:3])
     assert [next(second).ahead, next(third).ahead] == [1, 2]
-    assert stopped(second).stage == "refused"
+    assert stopped(second).stage == "stopped"
     assert next(third).ahead == 1
     first.close()
     assert list(third)[-1].stage == "finished"
