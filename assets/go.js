@@ -214,7 +214,7 @@ const added = (link, ...change) => {
 const step = (name) => {
   const mine = waiting;
   stepping = stepping.then(() => latest).then(() => {
-    const link = mine === waiting && view.querySelector(`a[data-step="${name}"]`);
+    const link = mine === waiting && view.querySelector(`a[data-step="${CSS.escape(name)}"]`);
     return link && (latest = follow(link.search));
   });
 };

@@ -174,7 +174,7 @@ def test_hostile_names_and_searches_do_nothing_and_rows_become_a_file(
     search(page).fill("gemma")
     expect(rows(page)).to_have_count(3)
     search(page).fill("gemma(")
-    expect(page.locator("#models-notes .note")).to_contain_text("'gemma(' is not a regular")
+    expect(page.locator("#models-notes .note")).to_contain_text("Invalid regex 'gemma('")
     expect(search(page)).to_have_value("gemma(")
     search(page).fill("gemma")
     expect(rows(page)).to_have_count(3)

@@ -250,7 +250,7 @@ def test_nonsense_in_the_settings_still_opens_the_demo(serve: Serve, page: Page)
     address = serve(EXPLORER_PAIRS="nonsense <b>here</b>", EXPLORER_RESULTS="/no/such/folder")
     open_app(page, address)
     bar = page.locator("#dataset-caption")
-    expect(bar).to_contain_text("Demo pairs: 188 pairs")
+    expect(bar).to_contain_text("Demo pairs · 188 pairs")
     expect(page.locator(".sourcebar").first).to_contain_text(
         "Not shown: EXPLORER_PAIRS=nonsense <b>here</b>"
     )

@@ -33,7 +33,7 @@ def test_the_hub_is_shown_and_no_token_is_sent(serve: Serve, page: Page, tmp_pat
         address = serve(EXPLORER_OFFLINE="0", HF_ENDPOINT=hub.url, HF_TOKEN="hf_secret")
         open_app(page, address)
         bar = page.locator("#dataset-caption")
-        expect(bar).to_contain_text("allenai/reward-bench, split filtered: 2 pairs")
+        expect(bar).to_contain_text("reward-bench filtered · 2 pairs")
         expect(page.locator(".pair .prompt .body")).to_have_text("Which is bigger?")
         open_tab(page, "Models")
         expect(
@@ -65,5 +65,5 @@ def test_after_retry_what_arrives_is_offered(serve: Serve, page: Page, tmp_path:
         repos["datasets/allenai/reward-bench"] = _benchmark(tmp_path)
         retry.click()
         page.get_by_role("link", name="Show these pairs").click()
-        expect(page.locator("#dataset-caption")).to_contain_text("split filtered: 2 pairs")
+        expect(page.locator("#dataset-caption")).to_contain_text("filtered · 2 pairs")
         expect(page.get_by_test_id("result-count")).to_contain_text("2 of 2")

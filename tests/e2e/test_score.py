@@ -273,14 +273,14 @@ def test_on_a_shared_server_people_wait_in_turn_and_see_their_own_runs(
             expect(page.locator(".status.finished")).to_be_visible()
         for page, n in ((one, "1,880"), (other, "23"), (third, "46")):
             open_runs(page)
-            expect(page.locator("#runs-list tbody tr")).to_have_count(1)
-            expect(page.locator("#runs-list tbody tr")).to_contain_text(f"/ {n}")
+            expect(page.get_by_test_id("run-row")).to_have_count(1)
+            expect(page.get_by_test_id("run-row")).to_contain_text(f"/ {n}")
         one.locator("#runs-list .run-name").first.click()
         one.get_by_label("Visible to everyone").check()
         open_runs(one)
         third.reload()
         open_runs(third)
-        expect(third.locator("#runs-list tbody tr")).to_have_count(2)
+        expect(third.get_by_test_id("run-row")).to_have_count(2)
 
 
 def test_an_open_page_sees_the_run_that_another_begins(serve: Serve, leaving: Page) -> None:
@@ -332,7 +332,7 @@ def test_a_model_that_is_none_gives_one_message_and_keeps_the_page(
     expect(page.locator("#model-card")).to_contain_text("is not on this machine")
     page.locator("#start").click()
     expect(page.locator(".status.refused")).to_contain_text("Change what is marked")
-    expect(page.get_by_text("is not on this machine")).to_have_count(1)
+    expect(page.get_by_text("no-such-model is not on this machine")).to_have_count(1)
     expect(page.locator("h2.report")).to_contain_text("demo · 23 of 23 pairs")
     expect(page.get_by_text("Traceback")).to_have_count(0)
     expect(page.locator("#start")).to_be_enabled()
