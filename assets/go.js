@@ -26,6 +26,7 @@ const MORPH = {
   callbacks: {
     beforeAttributeUpdated: (name, node) => !(name === "open" && node.matches("details, dialog")),
     beforeNodeMorphed: (old, made) => {
+      if (typing && old.matches?.("input[type=search]")) return false; // it is about to be asked for
       if (old.matches?.("textarea[data-sent]")) return false; // what was typed meanwhile stays
       if (!old.matches?.("figure[data-plot]")) return true;
       if (old.dataset.plot !== made.dataset?.plot) {
@@ -120,6 +121,7 @@ const follow = async (query, mode = "push", more = {}) => {
   isAsking = true;
   clearTimeout(refreshing);
   clearTimeout(typing);
+  typing = 0;
   const again = () => go(query, mode, more);
   try {
     const answer = await ask({ query, ...more });
@@ -140,7 +142,7 @@ const follow = async (query, mode = "push", more = {}) => {
     // What was typed, and left by another press, is not what is shown.
     for (const field of view.querySelectorAll("input[type=search][name]")) {
       const value = new URLSearchParams(shown).get(field.name) ?? "";
-      if (field !== document.activeElement && field.value !== value) field.value = value;
+      if (!typing && field !== document.activeElement && field.value !== value) field.value = value;
     }
     keepForm();
     pause = 0;
@@ -273,6 +275,7 @@ element.addEventListener("submit", (event) => {
   if (event.target.method !== "get") return;
   event.preventDefault();
   clearTimeout(typing);
+  document.activeElement.blur(); // as what was typed is understood, it is written
   const button = event.target.querySelector("button[data-default]");
   if (button) button.click();
   else send(event.target);
@@ -280,6 +283,7 @@ element.addEventListener("submit", (event) => {
 element.addEventListener("input", (event) => {
   const { form } = event.target;
   clearTimeout(typing);
+  typing = 0;
   const { type } = event.target, isText = !["password", "checkbox", "radio"].includes(type);
   const { sent: isSent, typed: name } = event.target.dataset;
   if (name) {

@@ -27,7 +27,7 @@
       document.documentElement.dataset.harm = "shown";
       store(HARM, "shown");
     }
-    if (event.target.closest(".hide-harm")) {
+    if (event.target.closest("button.hide-harm, .hide-harm button")) {
       delete document.documentElement.dataset.harm;
       store(HARM, "hidden");
     }

@@ -17,7 +17,9 @@
     button?.click();
     window.explorerViews?.get(tab)?.open(query);
   };
+  const closeMenus = () => document.querySelectorAll(":popover-open").forEach((menu) => menu.hidePopover());
   const followLink = (query) => {
+    closeMenus();
     history.pushState(history.state, "", query);
     openView(query);
   };
@@ -89,6 +91,7 @@
     const link = event.target.closest('a[href="?view=api"]');
     if (!link || event.button || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
     event.preventDefault();
+    closeMenus();
     pressApi();
   });
   addEventListener("popstate", () => openView(location.search));
@@ -141,8 +144,15 @@
     if (top < list.scrollTop) list.scrollTop = top;
     if (bottom > list.scrollTop + list.clientHeight) list.scrollTop = bottom - list.clientHeight;
   };
-  let read = null;
+  let read = null, told = "";
   document.addEventListener("drawn", ({ target }) => {
+    if (target.id === "pairs") {
+      const words = target.querySelector(".list-pane .told")?.textContent ?? "", before = told;
+      told = words;
+      if (words && words !== before && target.dataset.pane === "pair") showPane(target, "list"); // where it stands
+      const n = target.querySelector("[data-testid=result-count] b")?.textContent ?? "";
+      target.querySelector(".pane-switch [data-pane=list]").dataset.n = n;
+    }
     const pair = target.querySelector(".reader [data-key]");
     if (!pair || pair.dataset.key === read) return;
     read = pair.dataset.key;
@@ -160,7 +170,8 @@
     const place = button.querySelector("span") ?? button, label = place.textContent;
     if (!button.dataset.said || label === button.dataset.said) return;
     place.textContent = button.dataset.said;
-    setTimeout(() => { place.textContent = label; }, 1500);
+    button.classList.add("said");
+    setTimeout(() => { place.textContent = label; button.classList.remove("said"); }, 1500);
   };
   // A table as spreadsheets take it: below a head that spans two rows there is an empty cell.
   const cells = (table) => [...table.rows].map((row) => {
@@ -183,10 +194,7 @@
     const link = "awaits" in target.dataset && target.querySelector("[data-follow]");
     if (!link) return;
     delete target.dataset.awaits;
-    const popover = link.closest("[popover]");
-    if (!popover.matches(":popover-open")) return;
-    popover.hidePopover();
-    followLink(link.search);
+    if (link.closest("[popover]").matches(":popover-open")) followLink(link.search);
   });
   // Pairs that an address names are got by the view that opens others.
   document.addEventListener("click", ({ target }) => {

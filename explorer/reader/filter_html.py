@@ -74,7 +74,7 @@ _FACETS: Mapping[Facet, str] = {
     "rejected_model": "Rejected model",
     "longer": "Longer response",
     "length": "Longer side by RewardBench's list",
-    "shared": "Prompt also in another subset",
+    "shared": "Prompt appears in several subsets",
     "code": "Has code",
     "language": "Code language",
 }

@@ -309,13 +309,11 @@ def who_html(state: PairsState, field: Field, row: int) -> str:
     winning = np.flatnonzero(outcomes == 1).tolist()
     hard = field.difficulty(model)
     n, of = int(hard.failed[row]), int(hard.known[row])
-    few = NO_OTHERS if model else FEW_MODELS
+    few, best = NO_OTHERS if model else FEW_MODELS, field.best_first if of else ()
     return render(
         "tabs/pairs/who.html",
         words=f"{failed_by(n, of, model)} ({percent(n / of, 0)})" if of else few,
-        ranked=[
-            (field.matrix.models[at], outcomes[at] == 1) for at in field.best_first if known[at]
-        ],
+        ranked=[(field.matrix.models[at], outcomes[at] == 1) for at in best if known[at]],
         failing=_models(field, failing),
         winning=_models(field, winning),
         leading=lambda name: state.of(name).narrowed(),
