@@ -38,11 +38,12 @@ const MORPH = {
     },
   },
 };
-const apply = (regions) => {
+const apply = (regions, isLook) => {
   const ignoreActiveValue = Boolean(document.activeElement?.matches("input, textarea, select"));
   for (const [name, html] of Object.entries(regions)) {
     const region = view.querySelector(`[data-region=${CSS.escape(name)}]`);
     if (!region || (name === "main" && window.explorer.putRows?.(region, html))) continue;
+    if (isLook && region.querySelector(".told")) { delete etags[name]; continue; } // it stays until something is pressed
     Idiomorph.morph(region, html, { ...MORPH, ignoreActiveValue });
   }
   view.querySelectorAll("figure[data-plot]:empty").forEach(draw);
@@ -135,7 +136,7 @@ const follow = async (query, mode = "push", more = {}) => {
     say(answer.error ?? "");
     if (answer.error) return false;
     etags = answer.etags;
-    apply(answer.regions);
+    apply(answer.regions, query === shown);
     if (mine !== turn) return false; // what was drawn led on
     if (mode === "push" && panelOf(shown) !== panelOf(answer.query)) view.closest("[role=tabpanel]")?.scrollTo(0, 0);
     asked = shown = `?${answer.query}`;

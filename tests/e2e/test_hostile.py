@@ -255,5 +255,5 @@ def test_nonsense_in_the_settings_still_opens_the_demo(serve: Serve, page: Page)
         "Not shown: EXPLORER_PAIRS=nonsense <b>here</b>"
     )
     open_tab(page, "Models")
-    page.get_by_test_id("results-switcher").click()
+    page.locator(".sourcebar summary").click()
     expect(page.get_by_text("There is no folder /no/such/folder.")).to_be_visible()
