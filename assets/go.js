@@ -47,6 +47,7 @@ const apply = (regions, isLook) => {
     Idiomorph.morph(region, html, { ...MORPH, ignoreActiveValue });
   }
   view.querySelectorAll("figure[data-plot]:empty").forEach(draw);
+  view.dataset.drawn = "";
   view.dispatchEvent(new CustomEvent("drawn", { bubbles: true }));
 };
 
