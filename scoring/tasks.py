@@ -15,11 +15,11 @@ import pyarrow as pa
 from scoring.engine.scorer import Scorer, facts
 from scoring.errors import KnownError
 from scoring.families import keep_answers, open_scorer
-from scoring.hub.access import Hub, Listing, Seen, first_line
+from scoring.hub.access import Hub, Listing, first_line
 from scoring.limits import Limits, Step, Tell
 from scoring.models.devices import Device, present_device
-from scoring.models.finding import Asked, Found, ModelPolicy, find
-from scoring.models.preview import Preview, previewed
+from scoring.models.finding import LocatedModel, ModelOptions, ModelPolicy, find
+from scoring.models.preview import Preview, preview_of
 from scoring.models.tokenizers import FoundTokenizer, encoder, find_tokenizer, refusing
 from scoring.pairs.opening import checked_rows
 from scoring.probing.side_rewards import TokenRewards
@@ -37,53 +37,40 @@ class Ready:
     facts: RunFacts
 
 
-@dataclass(slots=True)
-class _Held:
-    """What stays here from task to task."""
-
-    scorer: Scorer | None = None
-    job: "Job | None" = None
+_SCORER: Scorer | None = None
+_JOB: "Job | None" = None
 
 
-_HELD = _Held()
-
-
-@dataclass(frozen=True, slots=True)
-class Looked:
-    """A model that was found, and what is known of it."""
-
-    found: Found
-    preview: Preview
-
-
-def look_at_model(_: Tell, seen: Seen, typed: str, policy: ModelPolicy, asked: Asked) -> Looked:
-    """Find a model, as of `finding.find`; of one on the Hub its config is fetched.
+def look_at_model(
+    _: Tell, hub: Hub, typed: str, policy: ModelPolicy, options: ModelOptions
+) -> tuple[LocatedModel, Preview]:
+    """Find a model, as of `finding.find`, and preview it; of one on the Hub its config is fetched.
 
     Raises:
         KnownError: as of `finding.find`.
     """
-    found = find(typed, policy, Hub.there(seen), **asked)
-    return Looked(found, previewed(found))
+    model = find(typed, policy, hub, **options)
+    return model, preview_of(model)
 
 
 def fetch_files(
-    tell: Tell, seen: Seen, listing: Listing, names: Sequence[str], token: str | Literal[False]
+    tell: Tell, hub: Hub, listing: Listing, names: Sequence[str], token: str | Literal[False]
 ) -> str:
     """The folder that holds these files of a repository, downloaded where need be.
 
     Raises:
         KnownError: as of `Hub.fetch`.
     """
-    return str(Hub.there(seen).fetch(listing, names, token=token, tell=tell))
+    return str(hub.fetch(listing, names, token=token, tell=tell))
 
 
-def look_at_tokenizer(_: Tell, seen: Seen, typed: str, policy: ModelPolicy) -> FoundTokenizer:
+def look_at_tokenizer(_: Tell, hub: Hub, typed: str, policy: ModelPolicy) -> FoundTokenizer:
     """Find a tokenizer, as of `tokenizers.find_tokenizer`.
 
     Raises:
         KnownError: as there.
     """
-    return find_tokenizer(typed, policy, Hub.there(seen))
+    return find_tokenizer(typed, policy, hub)
 
 
 def count_tokens(_: Tell, found: FoundTokenizer, texts: str) -> Iterator[tuple[bytes, ...]]:
@@ -109,14 +96,15 @@ def load_model(tell: Tell, spec: ModelSpec, settings: RunSettings) -> None:
     Raises:
         KnownError: as of `families.open_scorer`.
     """
+    global _SCORER  # noqa: PLW0603
     if not spec.folder:
-        _HELD.scorer = open_scorer(spec, settings)
+        _SCORER = open_scorer(spec, settings)
         return
     from scoring.models.loading import report_loading
 
     tell(Step("loading"))
     with report_loading(tell):
-        _HELD.scorer = open_scorer(spec, settings)
+        _SCORER = open_scorer(spec, settings)
 
 
 def make_ready(
@@ -137,10 +125,10 @@ def make_ready(
     """
     from scoring.run import SAMPLE, make_job
 
-    scorer = _scorer()
-    _HELD.job = None
+    global _JOB  # noqa: PLW0603
+    scorer, _JOB = _scorer(), None
     sample = len(pairs) if whole else SAMPLE
-    _HELD.job = job = make_job(pairs, scorer, settings.seed, sample=sample)
+    _JOB = job = make_job(pairs, scorer, settings.seed, sample=sample)
     return Ready(job.plan, facts(scorer, settings, source, len(pairs), selection))
 
 
@@ -156,10 +144,10 @@ def score_packs(
     """
     from scoring.run import score
 
-    if _HELD.job is None:
+    if _JOB is None:
         raise RuntimeError("nothing was made ready")
     keep_answers(_scorer(), folder)
-    yield from score(replace(_HELD.job, plan=plan), _scorer(), done=frozenset(done))
+    yield from score(replace(_JOB, plan=plan), _scorer(), done=frozenset(done))
 
 
 def reward_tokens(_: Tell, pair: Pair) -> TokenRewards:
@@ -204,6 +192,6 @@ def look_at_device(_: Tell, asked: str) -> Device:
 
 
 def _scorer() -> Scorer:
-    if _HELD.scorer is None:
+    if _SCORER is None:
         raise KnownError("No model is loaded any more. Try again.")
-    return _HELD.scorer
+    return _SCORER

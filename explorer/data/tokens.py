@@ -54,7 +54,7 @@ def locate_tokenizer(
     if parse_hub_id(typed) is not None:
         hub.reachable()  # asked once, here, and not by each worker
     limit = Limit("Inspecting the tokenizer", LOOK_SECONDS, LOOK_BYTES, True, way_out="tokenizer")
-    given, told = (hub.seen(), typed, policy), repeated(tell, Step("asking"))
+    given, told = (hub, typed, policy), repeated(tell, Step("asking"))
     found: FoundTokenizer = alone(look_at_tokenizer, *given, limit=limit, tell=told, online=True)
     if found.listing is not None:
         fetching(hub, found.listing, found.files, False, "tokenizer", tell)

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from scoring.models.files import BYTES, counted_weights, main_dtype, weight_files
-from scoring.models.finding import Found
+from scoring.models.finding import LocatedModel
 from scoring.spec import Family
 
 _GUESSED_BYTES = 2
@@ -76,22 +76,26 @@ class Preview:
         return own + (self.reference.memory_bytes(dtype) if self.reference else 0)
 
 
-def previewed(found: Found) -> Preview:
+def preview_of(model: LocatedModel) -> Preview:
     """What is known of a model that was found."""
-    spec, config = found.spec, found.config
-    beside = previewed(found.reference) if found.reference else None
+    spec, config = model.spec, model.config
     if config is None:
-        return Preview(spec.name, spec.revision, spec.family, found.why)
-    files = weight_files(found.sizes)
-    weight_bytes = sum(found.sizes[name] for name in files)
-    weights = _counted(found, files)
+        return Preview(spec.name, spec.revision, spec.family, model.why)
+    files = weight_files(model.sizes)
+    weight_bytes = sum(model.sizes[name] for name in files)
+    # As the files say where they are here, else as the Hub says.
+    if model.listing is not None and model.listing.missing(files):
+        weights = model.listing.weights
+    else:
+        folder = model.listing.folder if model.listing else Path(spec.folder)
+        weights = counted_weights(folder / name for name in files)
     dtype = main_dtype(weights) or config.dtype
     numbers = sum(weights.values())
     return Preview(
         name=spec.name,
         revision=spec.revision,
         family=spec.family,
-        why=found.why,
+        why=model.why,
         architecture=config.architecture,
         weight_bytes=weight_bytes,
         parameters=numbers or weight_bytes // BYTES.get(dtype, _GUESSED_BYTES),
@@ -105,19 +109,10 @@ def previewed(found: Found) -> Preview:
         own_code=spec.own_code,
         fetch_bytes=sum(
             each.sizes[name]
-            for each in (found, found.tokenizer)
-            if each is not None
-            for name in each.missing
+            for each in (model, model.tokenizer)
+            if each is not None and each.listing is not None
+            for name in each.listing.missing([*each.sizes])
         ),
-        reference=beside,
-        tokenizer=found.tokenizer.spec.name if found.tokenizer else "",
+        reference=preview_of(model.reference) if model.reference else None,
+        tokenizer=model.tokenizer.spec.name if model.tokenizer else "",
     )
-
-
-def _counted(found: Found, files: list[str]) -> dict[str, int]:
-    """Numbers by dtype: as the files say where they are here, else as the Hub says."""
-    if found.listing is None:
-        return counted_weights(Path(found.spec.folder) / name for name in files)
-    if not found.listing.missing(files):
-        return counted_weights(found.listing.folder / name for name in files)
-    return found.listing.weights
