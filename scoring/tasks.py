@@ -5,6 +5,7 @@ that were made ready last.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -44,11 +45,7 @@ _JOB: "Job | None" = None
 def look_at_model(
     _: Tell, hub: Hub, typed: str, policy: ModelPolicy, options: ModelOptions
 ) -> tuple[LocatedModel, Preview]:
-    """Find a model, as of `finding.find`, and preview it; of one on the Hub its config is fetched.
-
-    Raises:
-        KnownError: as of `finding.find`.
-    """
+    """Find and preview a model, as `finding.find` does; of one on the Hub its config is fetched."""
     model = find(typed, policy, hub, **options)
     return model, preview_of(model)
 
@@ -56,20 +53,12 @@ def look_at_model(
 def fetch_files(
     tell: Tell, hub: Hub, listing: Listing, names: Sequence[str], token: str | Literal[False]
 ) -> str:
-    """The folder that holds these files of a repository, downloaded where need be.
-
-    Raises:
-        KnownError: as of `Hub.fetch`.
-    """
+    """The folder that holds these files of a repository, as of `Hub.fetch`."""
     return str(hub.fetch(listing, names, token=token, tell=tell))
 
 
 def look_at_tokenizer(_: Tell, hub: Hub, typed: str, policy: ModelPolicy) -> FoundTokenizer:
-    """Find a tokenizer, as of `tokenizers.find_tokenizer`.
-
-    Raises:
-        KnownError: as there.
-    """
+    """Find a tokenizer, as of `tokenizers.find_tokenizer`."""
     return find_tokenizer(typed, policy, hub)
 
 
@@ -91,19 +80,14 @@ def count_tokens(_: Tell, found: FoundTokenizer, texts: str) -> Iterator[tuple[b
 
 
 def load_model(tell: Tell, spec: ModelSpec, settings: RunSettings) -> None:
-    """Load a located model, which stays; it is the only one that this process ever loads.
-
-    Raises:
-        KnownError: as of `families.open_scorer`.
-    """
+    """Load a located model, as of `families.open_scorer`; no other is ever loaded here."""
     global _SCORER  # noqa: PLW0603
-    if not spec.folder:
-        _SCORER = open_scorer(spec, settings)
-        return
-    from scoring.models.loading import report_loading
+    with ExitStack() as stack:
+        if spec.folder:
+            from scoring.models.loading import report_loading
 
-    tell(Step("loading"))
-    with report_loading(tell):
+            tell(Step("loading"))
+            stack.enter_context(report_loading(tell))
         _SCORER = open_scorer(spec, settings)
 
 
@@ -118,10 +102,7 @@ def make_ready(
     """Plan how pairs are scored by the model that is loaded; the plan stays until another is made.
 
     source, selection: as of `RunFacts`. whole: make all pairs ready, and not only what tells how
-        many tokens they are.
-
-    Raises:
-        KnownError: as of `run.make_job`.
+        many tokens they are. Raises as `run.make_job` does.
     """
     from scoring.run import SAMPLE, make_job
 
@@ -137,10 +118,7 @@ def score_packs(
 ) -> Iterator[ScoredPack]:
     """Score what was made ready. plan: in these packs. done: places of packs that are left out.
 
-    folder: of the run, where a server's answers are kept; None keeps none.
-
-    Raises:
-        KnownError: as of `run.score`.
+    folder: of the run, where a server's answers are kept; None keeps none. Raises as `run.score`.
     """
     from scoring.run import score
 
@@ -151,11 +129,7 @@ def score_packs(
 
 
 def reward_tokens(_: Tell, pair: Pair) -> TokenRewards:
-    """A pair's rewards token by token.
-
-    Raises:
-        KnownError: as of `probing.token_rewards.token_rewards`.
-    """
+    """A pair's rewards token by token, as of `probing.token_rewards.token_rewards`."""
     from scoring.probing.token_rewards import token_rewards
 
     return token_rewards(_scorer(), pair)

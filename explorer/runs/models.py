@@ -31,7 +31,7 @@ from explorer.runs.visitors import Visitor
 from scoring.engine.compiled import keep_in
 from scoring.errors import KnownError
 from scoring.families.server import KEY_VARIABLE
-from scoring.hub.access import Hub, parse_hub_id
+from scoring.hub.access import Hub, Listing, parse_hub_id
 from scoring.limits import Step, Tell, ignore_progress
 from scoring.models.devices import (
     Device,
@@ -40,7 +40,7 @@ from scoring.models.devices import (
     placed,
     present_device,
 )
-from scoring.models.finding import MOST_CONFIG_BYTES, LocatedModel, ModelOptions, with_folders
+from scoring.models.finding import MOST_CONFIG_BYTES, LocatedModel, ModelOptions, fetch_model
 from scoring.models.preview import Preview
 from scoring.paths import COMPILED
 from scoring.probing.side_rewards import TokenRewards
@@ -300,16 +300,12 @@ class ModelStore:
         model, preview = self._looked(visitor, order, tell)
         device, settings = self.device(), self._on_device(order)
         check_fits(preview, device, settings)
-        folders = []
-        with self._hub.quota.pinned(model.repos):
-            for each in model.parts:
-                if each.listing is None:
-                    folders.append(each.spec.folder)
-                else:
-                    given = (each.listing, [*each.sizes], visitor.token)
-                    folders.append(fetching(self._hub, *given, tell=tell))
-        settings = placed(settings, preview, device)
-        return (with_folders(model, folders), settings), preview
+
+        def fetch(listing: Listing, names: Sequence[str]) -> str:
+            return fetching(self._hub, listing, names, visitor.token, tell=tell)
+
+        spec = fetch_model(model, self._hub, fetch)
+        return (spec, placed(settings, preview, device)), preview
 
 
 @dataclass(frozen=True, slots=True)

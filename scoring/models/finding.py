@@ -1,9 +1,10 @@
 """From what a person typed to a model, where its owner allows it: found, then fetched."""
 
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Literal, TypedDict, Unpack
+from typing import Any, Literal, TypedDict, Unpack
 
 from scoring.errors import KnownError, shown
 from scoring.hub.access import Hub, HubId, Listing, RepoNotFound, parse_hub_id
@@ -12,7 +13,6 @@ from scoring.limits import MEGABYTE
 from scoring.models.catalogue import known_models
 from scoring.models.files import (
     WEIGHT_FILES,
-    Config,
     check_tokenizer,
     folder_digest,
     read_config,
@@ -90,7 +90,7 @@ class LocatedModel:
 
     spec: its folder is "" where files are still to be fetched.
     why: in one sentence, what its family was taken from.
-    config: None for a baseline or a server's model.
+    config: what it holds; None for a baseline or a server's model.
     sizes: the files that loading needs -> bytes.
     listing: of its repository on the Hub; None for what lies in a folder of this machine.
     reference: what a DPO policy is compared with.
@@ -99,21 +99,11 @@ class LocatedModel:
 
     spec: ModelSpec
     why: str
-    config: Config | None = None
+    config: dict[str, Any] | None = None
     sizes: dict[str, int] = field(default_factory=dict)
     listing: Listing | None = None
     reference: "LocatedModel | None" = None
     tokenizer: "LocatedModel | None" = None
-
-    @property
-    def parts(self) -> list["LocatedModel"]:
-        """All that is fetched: itself, then its reference and its tokenizer where it has them."""
-        return [each for each in (self, self.reference, self.tokenizer) if each is not None]
-
-    @property
-    def repos(self) -> list[str]:
-        """On the Hub, of all its parts."""
-        return [each.listing.hub_id.repo for each in self.parts if each.listing is not None]
 
 
 class ModelOptions(TypedDict, total=False):
@@ -277,15 +267,17 @@ def _model(  # noqa: PLR0917
         files, path = sizes, hub.fetch(listing, ["config.json"], token=token)
     else:
         path = Path(folder)
-    config = read_config(path / "config.json", name, family, reading, trusted=trusted)
+    config, family, own_code, why = read_config(
+        path / "config.json", name, family, reading, trusted=trusted
+    )
     if not weight_files(files):
         whole = name if listing else f"The folder {name}"
         raise KnownError(f"{whole} has no weights: no {' or '.join(WEIGHT_FILES)}.")
     if has_tokenizer:
         check_tokenizer(files, name)
     revision = listing.commit if listing else folder_digest(path)
-    spec = ModelSpec(name, folder, revision, config.family, reading, own_code=config.own_code)
-    return LocatedModel(spec, config.why, config, sizes, listing)
+    spec = ModelSpec(name, folder, revision, family, reading, own_code=own_code)
+    return LocatedModel(spec, why, config, sizes, listing)
 
 
 def _tokenizer(
@@ -351,25 +343,29 @@ def _files(
 
 def locate(typed: str, policy: ModelPolicy, hub: Hub, **options: Unpack[ModelOptions]) -> ModelSpec:
     """Find the model a person typed, as of `find`, and download it where need be."""
-    model = find(typed, policy, hub, **options)
     token = options.get("token", False)
-    with hub.quota.pinned(model.repos):
-        folders = [
-            str(hub.fetch(each.listing, [*each.sizes], token=token))
-            if each.listing
-            else each.spec.folder
-            for each in model.parts
-        ]
-    return with_folders(model, folders)
+
+    def fetch(listing: Listing, names: Sequence[str]) -> str:
+        return str(hub.fetch(listing, names, token=token))
+
+    return fetch_model(find(typed, policy, hub, **options), hub, fetch)
 
 
-def with_folders(model: LocatedModel, folders: list[str]) -> ModelSpec:
-    """What can be loaded. folders: of its parts."""
-    specs = iter(
-        replace(each.spec, folder=folder) for each, folder in zip(model.parts, folders, strict=True)
-    )
-    return replace(
-        next(specs),
-        reference=next(specs) if model.reference else None,
-        tokenizer=next(specs) if model.tokenizer else None,
-    )
+def fetch_model(
+    model: LocatedModel, hub: Hub, fetch: Callable[[Listing, Sequence[str]], str]
+) -> ModelSpec:
+    """What can be loaded. fetch: gives the folder of a repository's files, as of `Hub.fetch`."""
+
+    def with_folder(part: LocatedModel) -> ModelSpec:
+        if part.listing is None:
+            return part.spec
+        return replace(part.spec, folder=fetch(part.listing, [*part.sizes]))
+
+    parts = (model, model.reference, model.tokenizer)
+    repos = [each.listing.hub_id.repo for each in parts if each and each.listing]
+    with hub.quota.pinned(repos):
+        return replace(
+            with_folder(model),
+            reference=with_folder(model.reference) if model.reference else None,
+            tokenizer=with_folder(model.tokenizer) if model.tokenizer else None,
+        )

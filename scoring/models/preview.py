@@ -2,8 +2,15 @@
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from scoring.models.files import BYTES, counted_weights, main_dtype, weight_files
+from scoring.models.files import (
+    BYTES,
+    architectures_of,
+    counted_weights,
+    main_dtype,
+    weight_files,
+)
 from scoring.models.finding import LocatedModel
 from scoring.spec import Family
 
@@ -89,23 +96,26 @@ def preview_of(model: LocatedModel) -> Preview:
     else:
         folder = model.listing.folder if model.listing else Path(spec.folder)
         weights = counted_weights(folder / name for name in files)
-    dtype = main_dtype(weights) or config.dtype
+    stored = config.get("dtype") or config.get("torch_dtype")
+    dtype = main_dtype(weights) or (
+        stored.removeprefix("torch.") if isinstance(stored, str) else ""
+    )
     numbers = sum(weights.values())
     return Preview(
         name=spec.name,
         revision=spec.revision,
         family=spec.family,
         why=model.why,
-        architecture=config.architecture,
+        architecture=next(iter(architectures_of(config)), ""),
         weight_bytes=weight_bytes,
         parameters=numbers or weight_bytes // BYTES.get(dtype, _GUESSED_BYTES),
         is_counted=numbers > 0,
         dtype=dtype,
-        is_quantized=isinstance(config.values.get("quantization_config"), dict),
-        positions=config.number("max_position_embeddings", "n_positions"),
-        vocabulary=config.number("vocab_size"),
-        width=config.number("hidden_size", "n_embd", "d_model"),
-        layers=config.number("num_hidden_layers", "n_layer", "num_layers"),
+        is_quantized=isinstance(config.get("quantization_config"), dict),
+        positions=_number(config, "max_position_embeddings", "n_positions"),
+        vocabulary=_number(config, "vocab_size"),
+        width=_number(config, "hidden_size", "n_embd", "d_model"),
+        layers=_number(config, "num_hidden_layers", "n_layer", "num_layers"),
         own_code=spec.own_code,
         fetch_bytes=sum(
             each.sizes[name]
@@ -116,3 +126,16 @@ def preview_of(model: LocatedModel) -> Preview:
         reference=preview_of(model.reference) if model.reference else None,
         tokenizer=model.tokenizer.spec.name if model.tokenizer else "",
     )
+
+
+def _number(config: dict[str, Any], *names: str) -> int | None:
+    """The first of these values that is a whole number above 0, looked for in the parts, too.
+
+    Models of several parts keep the sizes of their language model in "text_config".
+    """
+    inner = config.get("text_config")
+    for part in (config, inner if isinstance(inner, dict) else {}):
+        for value in map(part.get, names):
+            if isinstance(value, int) and not isinstance(value, bool) and value > 0:
+                return value
+    return None
