@@ -21,7 +21,7 @@ from scoring.limits import Limits, Step, Tell
 from scoring.models.devices import Device, present_device
 from scoring.models.finding import LocatedModel, ModelOptions, ModelPolicy, find
 from scoring.models.preview import Preview, preview_of
-from scoring.models.tokenizers import FoundTokenizer, encoder, find_tokenizer, refusing
+from scoring.models.tokenizers import FoundTokenizer, encoder, find_tokenizer, tokenizer_errors
 from scoring.pairs.opening import checked_rows
 from scoring.probing.side_rewards import TokenRewards
 from scoring.spec import ModelSpec, Pair, Plan, RunFacts, RunSettings, ScoredPack
@@ -70,10 +70,10 @@ def count_tokens(_: Tell, found: FoundTokenizer, texts: str) -> Iterator[tuple[b
     Raises:
         KnownError: the tokenizer cannot be used.
     """
-    with refusing(found.name):
+    with tokenizer_errors(found.name):
         encode = encoder(found)
     for batch in pa.ipc.open_stream(pa.OSFile(texts, "rb")):
-        with refusing(found.name):
+        with tokenizer_errors(found.name):
             columns: list[Any] = [column.to_pylist() for column in batch.columns]
             counts = [np.array(encode(column), np.int32) for column in columns]
         yield tuple(each.tobytes() for each in counts)

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Literal
 
 from scoring.errors import KnownError
-from scoring.hub.cache import DiskQuota, cache_folder, remove_cached, watched
+from scoring.hub.cache import DiskQuota, cache_folder, remove_cached, report_download
 from scoring.limits import Tell, ignore_progress
 from scoring.paths import is_file
 
@@ -253,7 +253,7 @@ class Hub:
         with (
             self._asking(hub_id, repo_type, token),
             self.room_for(listing, size),
-            watched(cache, size, tell),
+            report_download(cache, size, tell),
         ):
             if listing.restricted:
                 cache.mkdir(parents=True, exist_ok=True)

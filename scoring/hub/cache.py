@@ -56,7 +56,7 @@ def remove_unfinished(cache: Path, blobs: Iterable[str]) -> None:
 
 
 @contextmanager
-def watched(cache: Path, size: int, tell: Tell) -> Iterator[None]:
+def report_download(cache: Path, size: int, tell: Tell) -> Iterator[None]:
     """Tell, while files are fetched, how many of their bytes have come into the cache.
 
     cache: as `cache_folder` gives it. size: of what is to come, in bytes; nothing is told of 0.
@@ -65,11 +65,11 @@ def watched(cache: Path, size: int, tell: Tell) -> Iterator[None]:
         yield
         return
     blobs = cache / "blobs"
-    before, done = bytes_in(blobs), threading.Event()
+    before, done = folder_bytes(blobs), threading.Event()
 
     def watch() -> None:
         while not done.wait(_EVERY_SECONDS):
-            came = max(0, bytes_in(blobs) - before)
+            came = max(0, folder_bytes(blobs) - before)
             tell(Step("fetching", came if came > size + SPARE_BYTES else min(size, came), size))
 
     tell(Step("fetching", 0, size))
@@ -83,7 +83,7 @@ def watched(cache: Path, size: int, tell: Tell) -> Iterator[None]:
     tell(Step("fetching", size, size))
 
 
-def bytes_in(folder: Path) -> int:
+def folder_bytes(folder: Path) -> int:
     """Bytes of all files in a folder, those still being written included; links are none."""
     total = 0
     for path in folder.rglob("*"):
@@ -162,7 +162,7 @@ class DiskQuota:
             for mark in cache_folder("a/b", "model").parent.glob(f"models--*/{FETCHED}"):
                 with suppress(OSError):
                     used[mark.parent] = mark.stat().st_mtime
-            sizes = {folder: bytes_in(folder) for folder in used if folder not in staying}
+            sizes = {folder: folder_bytes(folder) for folder in used if folder not in staying}
             staying |= {cache_folder(repo, "model") for repo in self._pinned} | {*+self._in_use}
             over = sum(sizes.values()) + size - self.gigabytes * 1e9
             for folder in sorted(sizes, key=used.__getitem__):

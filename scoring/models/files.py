@@ -43,10 +43,7 @@ def weight_files(names: Iterable[str]) -> list[str]:
 
 
 def check_tokenizer(names: Iterable[str], model: str) -> None:
-    """
-    Raises:
-        KnownError: there is no tokenizer among a model's files.
-    """
+    """Raise a `KnownError` where there is no tokenizer among a model's files."""
     if not any(fnmatch.fnmatch(name, kind) for name in names for kind in _TOKENIZERS):
         raise KnownError(
             f"{model} could not be loaded: it has no tokenizer. Put the tokenizer's files beside "
@@ -55,11 +52,7 @@ def check_tokenizer(names: Iterable[str], model: str) -> None:
 
 
 def check_indexes(folder: Path, model: str) -> None:
-    """Whether indexes of weights name files beside them alone: transformers loads any path.
-
-    Raises:
-        KnownError: one names something else, or cannot be read.
-    """
+    """Raise a `KnownError` unless indexes name files beside them alone: transformers loads any."""
     for index in sorted(folder.glob("*.index.json")):
         try:
             names = set(dict(json.loads(index.read_text(encoding="utf-8"))["weight_map"]).values())
@@ -154,7 +147,7 @@ def read_config(
         raise KnownError(f"{name} needs code of its own, which is not run here.")
     why = ""
     if family is None:
-        family, why = _recognised(name, values, has_head=has_head)
+        family, why = _recognize(name, values, has_head=has_head)
     suits = (
         _suits(family, values)
         or (family == "classifier" and has_head)
@@ -243,7 +236,7 @@ def _suits(family: Family, values: dict[str, Any]) -> bool:
     return any(name in each for name in names for each in architectures_of(values))
 
 
-def _recognised(name: str, values: dict[str, Any], *, has_head: bool) -> tuple[Family, str]:
+def _recognize(name: str, values: dict[str, Any], *, has_head: bool) -> tuple[Family, str]:
     """The family that a name or an architecture speaks for, and why in one sentence."""
     asked, architectures = trained_question(name), architectures_of(values)
     if asked:

@@ -53,9 +53,7 @@ class ModelPolicy:
     servers: frozenset[str] | None = None
 
     def check_model(self, typed: str) -> None:
-        """
-        Raises:
-            KnownError: the model is not listed.
+        """Raise a `KnownError` where the model is not listed.
 
         >>> ModelPolicy(None, models=frozenset({"org/a"})).check_model("org/a")
         """
@@ -70,10 +68,7 @@ class ModelPolicy:
             )
 
     def check_server(self, url: str) -> None:
-        """
-        Raises:
-            KnownError: the server is not listed.
-        """
+        """Raise a `KnownError` where the server is not listed."""
         if self.servers is not None and url.rstrip("/") not in self.servers:
             raise KnownError(
                 f"{shown(url)} is not among the servers that may be asked from here. Whoever runs "

@@ -172,10 +172,7 @@ def _built(spec: ModelSpec, settings: RunSettings, auto_class: Any, device: str)
 
 
 def _check_loaded(name: str, tokenizer: Any, info: dict[str, Any]) -> None:
-    """
-    Raises:
-        KnownError: the weights do not fit the config or lack some, or the tokenizer has no limit.
-    """
+    """Refuse weights that do not fit the config or lack some, and tokenizers without a limit."""
     if info["mismatched_keys"]:
         tensor, there, asked = min(info["mismatched_keys"])
         raise KnownError(

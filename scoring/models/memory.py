@@ -137,6 +137,6 @@ def _control_groups(root: Path) -> Iterator[tuple[int, int]]:
                 limit, used = (int((folder / name).read_text("ascii")) for name in names)
                 files = 0  # bytes of files in memory, which the system takes back when it needs to
                 with suppress(OSError, ValueError):
-                    said = _numbers(folder / "memory.stat")
-                    files = said.get("total_inactive_file", said.get("inactive_file", 0))
+                    stat = _numbers(folder / "memory.stat")
+                    files = stat.get("total_inactive_file", stat.get("inactive_file", 0))
                 yield limit, used - files

@@ -174,7 +174,7 @@ def encoder(found: FoundTokenizer) -> Encode:
 
 
 @contextmanager
-def refusing(name: str) -> Iterator[None]:
+def tokenizer_errors(name: str) -> Iterator[None]:
     """Turn what a stranger's tokenizer brings about, but for limits, into one sentence."""
     try:
         yield
