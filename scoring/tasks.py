@@ -21,7 +21,7 @@ from scoring.limits import Limits, Step, Tell
 from scoring.models.devices import Device, present_device
 from scoring.models.finding import LocatedModel, ModelOptions, ModelPolicy, find
 from scoring.models.preview import Preview, preview_of
-from scoring.models.tokenizers import FoundTokenizer, encoder, find_tokenizer, tokenizer_errors
+from scoring.models.tokenizers import LocatedTokenizer, encoder, find_tokenizer, tokenizer_errors
 from scoring.pairs.opening import checked_rows
 from scoring.probing.side_rewards import TokenRewards
 from scoring.spec import ModelSpec, Pair, Plan, RunFacts, RunSettings, ScoredPack
@@ -57,12 +57,12 @@ def fetch_files(
     return str(hub.fetch(listing, names, token=token, tell=tell))
 
 
-def look_at_tokenizer(_: Tell, hub: Hub, typed: str, policy: ModelPolicy) -> FoundTokenizer:
+def look_at_tokenizer(_: Tell, hub: Hub, typed: str, policy: ModelPolicy) -> LocatedTokenizer:
     """Find a tokenizer, as of `tokenizers.find_tokenizer`."""
     return find_tokenizer(typed, policy, hub)
 
 
-def count_tokens(_: Tell, found: FoundTokenizer, texts: str) -> Iterator[tuple[bytes, ...]]:
+def count_tokens(_: Tell, found: LocatedTokenizer, texts: str) -> Iterator[tuple[bytes, ...]]:
     """The tokens of each text, one batch after the other: a column's numbers in int32 each.
 
     texts: a file with a stream of Arrow's, whose columns are texts.

@@ -33,7 +33,7 @@ Encode = Callable[[list[str]], Sequence[int]]
 
 
 @dataclass(frozen=True, slots=True)
-class FoundTokenizer:
+class LocatedTokenizer:
     """A tokenizer that can be used once its files are here.
 
     name: with its revision, as links and filters carry it.
@@ -61,7 +61,7 @@ def allowed_tokenizers(policy: ModelPolicy) -> str:
     return ", ".join(given) + (f" or {DEMO_NAME}" if policy.demo is not None else "")
 
 
-def find_tokenizer(typed: str, policy: ModelPolicy, hub: Hub) -> FoundTokenizer:
+def find_tokenizer(typed: str, policy: ModelPolicy, hub: Hub) -> LocatedTokenizer:
     """Find the tokenizer a person typed; nothing is downloaded.
 
     typed: "demo", a folder where the policy allows those, or a Hub id `org/name[@revision]`; demo
@@ -97,7 +97,7 @@ def find_tokenizer(typed: str, policy: ModelPolicy, hub: Hub) -> FoundTokenizer:
             f"The tokenizer of {hub_id.repo} is {n_bytes / 1e6:.0f} MB large; "
             f"at most {MOST_MEGABYTES} MB are fetched here."
         )
-    return FoundTokenizer(
+    return LocatedTokenizer(
         f"{hub_id.repo}@{listing.commit}", str(listing.folder), tuple(files), listing
     )
 
@@ -115,7 +115,7 @@ def _wanted(names: Iterable[str], place: str) -> list[str]:
     return [name for name in _PARTS if name in found]
 
 
-def _in_folder(name: str, folder: Path, revision: str) -> FoundTokenizer:
+def _in_folder(name: str, folder: Path, revision: str) -> LocatedTokenizer:
     """The tokenizer in a folder, with the first 12 hex digits of its files' sha256 as revision.
 
     revision: that it must have; "" for any.
@@ -132,10 +132,10 @@ def _in_folder(name: str, folder: Path, revision: str) -> FoundTokenizer:
             f"The tokenizer {name[:200]} is here at revision {found}, not {revision}. "
             f"Give {name[:200]} to count by what is here."
         )
-    return FoundTokenizer(f"{name}@{found}", str(folder))
+    return LocatedTokenizer(f"{name}@{found}", str(folder))
 
 
-def encoder(found: FoundTokenizer) -> Encode:
+def encoder(found: LocatedTokenizer) -> Encode:
     """What counts the tokens of texts, on all processors.
 
     Raises:
