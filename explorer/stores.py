@@ -13,7 +13,7 @@ from explorer.runs.gpu_calls import place
 from explorer.runs.running import Runs
 from explorer.stats.uncertainty import Uncertainties
 from scoring.hub.access import Hub
-from scoring.hub.quota import Room
+from scoring.hub.cache import DiskQuota
 
 
 @dataclass(frozen=True)
@@ -33,8 +33,8 @@ class Stores:
 
 def open_stores(settings: Settings) -> Stores:
     """The best data that lies on this machine; the network is asked in the background."""
-    models = Room(settings.models_gigabytes, settings.own_models)
-    hub = Hub(settings.offline, shared=settings.public, room=models)
+    quota = DiskQuota(settings.models_gigabytes, settings.own_models)
+    hub = Hub(settings.offline, shared=settings.public, quota=quota)
     if settings.zero_gpu:
         place(settings, hub)
     pairs, results = pair_sources(settings, hub), results_sources(settings, hub)

@@ -24,10 +24,7 @@ class Limits:
     megabytes: float | None = None
 
     def check_files(self, n_bytes: int, name: str) -> None:
-        """
-        Raises:
-            KnownError: its files are too large.
-        """
+        """Raise a `KnownError` where its files are too large."""
         if self.megabytes is not None and n_bytes > self.megabytes * MEGABYTE:
             raise KnownError(
                 f"{name} is {n_bytes / MEGABYTE:,.1f} MB large; at most {self.megabytes:,g} MB are "
@@ -35,10 +32,7 @@ class Limits:
             )
 
     def check_text(self, n_bytes: int, name: str) -> None:
-        """
-        Raises:
-            KnownError: it has more text than files of the allowed size unpack to.
-        """
+        """Raise a `KnownError` for more text than files of the allowed size unpack to."""
         if self.megabytes is not None and n_bytes > self.megabytes * UNPACKED * MEGABYTE:
             raise KnownError(
                 f"{name} unpacks to more than {self.megabytes * UNPACKED:,g} MB of text, "
@@ -46,11 +40,7 @@ class Limits:
             )
 
     def check_rows(self, n_rows: int, name: str, known: bool = False) -> None:
-        """known: whether `n_rows` are all that there are.
-
-        Raises:
-            KnownError: they are too many.
-        """
+        """Raise a `KnownError` for too many rows. known: whether `n_rows` are all of them."""
         if self.rows is not None and n_rows > self.rows:
             found = f"{n_rows:,}" if known else f"more than {self.rows:,}"
             raise KnownError(

@@ -5,6 +5,7 @@ that were made ready last.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -15,12 +16,12 @@ import pyarrow as pa
 from scoring.engine.scorer import Scorer, facts
 from scoring.errors import KnownError
 from scoring.families import keep_answers, open_scorer
-from scoring.hub.access import Hub, Listing, Seen, first_line
+from scoring.hub.access import Hub, Listing, first_line
 from scoring.limits import Limits, Step, Tell
 from scoring.models.devices import Device, present_device
-from scoring.models.finding import Asked, Found, ModelPolicy, find
-from scoring.models.preview import Preview, previewed
-from scoring.models.tokenizers import FoundTokenizer, encoder, find_tokenizer, refusing
+from scoring.models.finding import LocatedModel, ModelOptions, ModelPolicy, find
+from scoring.models.preview import Preview, preview_of
+from scoring.models.tokenizers import LocatedTokenizer, encoder, find_tokenizer, tokenizer_errors
 from scoring.pairs.opening import checked_rows
 from scoring.probing.side_rewards import TokenRewards
 from scoring.spec import ModelSpec, Pair, Plan, RunFacts, RunSettings, ScoredPack
@@ -37,56 +38,31 @@ class Ready:
     facts: RunFacts
 
 
-@dataclass(slots=True)
-class _Held:
-    """What stays here from task to task."""
-
-    scorer: Scorer | None = None
-    job: "Job | None" = None
+_SCORER: Scorer | None = None
+_JOB: "Job | None" = None
 
 
-_HELD = _Held()
-
-
-@dataclass(frozen=True, slots=True)
-class Looked:
-    """A model that was found, and what is known of it."""
-
-    found: Found
-    preview: Preview
-
-
-def look_at_model(_: Tell, seen: Seen, typed: str, policy: ModelPolicy, asked: Asked) -> Looked:
-    """Find a model, as of `finding.find`; of one on the Hub its config is fetched.
-
-    Raises:
-        KnownError: as of `finding.find`.
-    """
-    found = find(typed, policy, Hub.there(seen), **asked)
-    return Looked(found, previewed(found))
+def look_at_model(
+    _: Tell, hub: Hub, typed: str, policy: ModelPolicy, options: ModelOptions
+) -> tuple[LocatedModel, Preview]:
+    """Find and preview a model, as `finding.find` does; of one on the Hub its config is fetched."""
+    model = find(typed, policy, hub, **options)
+    return model, preview_of(model)
 
 
 def fetch_files(
-    tell: Tell, seen: Seen, listing: Listing, names: Sequence[str], token: str | Literal[False]
+    tell: Tell, hub: Hub, listing: Listing, names: Sequence[str], token: str | Literal[False]
 ) -> str:
-    """The folder that holds these files of a repository, downloaded where need be.
-
-    Raises:
-        KnownError: as of `Hub.fetch`.
-    """
-    return str(Hub.there(seen).fetch(listing, names, token=token, tell=tell))
+    """The folder that holds these files of a repository, as of `Hub.fetch`."""
+    return str(hub.fetch(listing, names, token=token, tell=tell))
 
 
-def look_at_tokenizer(_: Tell, seen: Seen, typed: str, policy: ModelPolicy) -> FoundTokenizer:
-    """Find a tokenizer, as of `tokenizers.find_tokenizer`.
-
-    Raises:
-        KnownError: as there.
-    """
-    return find_tokenizer(typed, policy, Hub.there(seen))
+def look_at_tokenizer(_: Tell, hub: Hub, typed: str, policy: ModelPolicy) -> LocatedTokenizer:
+    """Find a tokenizer, as of `tokenizers.find_tokenizer`."""
+    return find_tokenizer(typed, policy, hub)
 
 
-def count_tokens(_: Tell, found: FoundTokenizer, texts: str) -> Iterator[tuple[bytes, ...]]:
+def count_tokens(_: Tell, found: LocatedTokenizer, texts: str) -> Iterator[tuple[bytes, ...]]:
     """The tokens of each text, one batch after the other: a column's numbers in int32 each.
 
     texts: a file with a stream of Arrow's, whose columns are texts.
@@ -94,29 +70,25 @@ def count_tokens(_: Tell, found: FoundTokenizer, texts: str) -> Iterator[tuple[b
     Raises:
         KnownError: the tokenizer cannot be used.
     """
-    with refusing(found.name):
+    with tokenizer_errors(found.name):
         encode = encoder(found)
     for batch in pa.ipc.open_stream(pa.OSFile(texts, "rb")):
-        with refusing(found.name):
+        with tokenizer_errors(found.name):
             columns: list[Any] = [column.to_pylist() for column in batch.columns]
             counts = [np.array(encode(column), np.int32) for column in columns]
         yield tuple(each.tobytes() for each in counts)
 
 
 def load_model(tell: Tell, spec: ModelSpec, settings: RunSettings) -> None:
-    """Load a located model, which stays; it is the only one that this process ever loads.
+    """Load a located model, as of `families.open_scorer`; no other is ever loaded here."""
+    global _SCORER  # noqa: PLW0603
+    with ExitStack() as stack:
+        if spec.folder:
+            from scoring.models.loading import report_loading
 
-    Raises:
-        KnownError: as of `families.open_scorer`.
-    """
-    if not spec.folder:
-        _HELD.scorer = open_scorer(spec, settings)
-        return
-    from scoring.models.loading import report_loading
-
-    tell(Step("loading"))
-    with report_loading(tell):
-        _HELD.scorer = open_scorer(spec, settings)
+            tell(Step("loading"))
+            stack.enter_context(report_loading(tell))
+        _SCORER = open_scorer(spec, settings)
 
 
 def make_ready(
@@ -130,17 +102,14 @@ def make_ready(
     """Plan how pairs are scored by the model that is loaded; the plan stays until another is made.
 
     source, selection: as of `RunFacts`. whole: make all pairs ready, and not only what tells how
-        many tokens they are.
-
-    Raises:
-        KnownError: as of `run.make_job`.
+        many tokens they are. Raises as `run.make_job` does.
     """
     from scoring.run import SAMPLE, make_job
 
-    scorer = _scorer()
-    _HELD.job = None
+    global _JOB  # noqa: PLW0603
+    scorer, _JOB = _scorer(), None
     sample = len(pairs) if whole else SAMPLE
-    _HELD.job = job = make_job(pairs, scorer, settings.seed, sample=sample)
+    _JOB = job = make_job(pairs, scorer, settings.seed, sample=sample)
     return Ready(job.plan, facts(scorer, settings, source, len(pairs), selection))
 
 
@@ -149,25 +118,18 @@ def score_packs(
 ) -> Iterator[ScoredPack]:
     """Score what was made ready. plan: in these packs. done: places of packs that are left out.
 
-    folder: of the run, where a server's answers are kept; None keeps none.
-
-    Raises:
-        KnownError: as of `run.score`.
+    folder: of the run, where a server's answers are kept; None keeps none. Raises as `run.score`.
     """
     from scoring.run import score
 
-    if _HELD.job is None:
+    if _JOB is None:
         raise RuntimeError("nothing was made ready")
     keep_answers(_scorer(), folder)
-    yield from score(replace(_HELD.job, plan=plan), _scorer(), done=frozenset(done))
+    yield from score(replace(_JOB, plan=plan), _scorer(), done=frozenset(done))
 
 
 def reward_tokens(_: Tell, pair: Pair) -> TokenRewards:
-    """A pair's rewards token by token.
-
-    Raises:
-        KnownError: as of `probing.token_rewards.token_rewards`.
-    """
+    """A pair's rewards token by token, as of `probing.token_rewards.token_rewards`."""
     from scoring.probing.token_rewards import token_rewards
 
     return token_rewards(_scorer(), pair)
@@ -204,6 +166,6 @@ def look_at_device(_: Tell, asked: str) -> Device:
 
 
 def _scorer() -> Scorer:
-    if _HELD.scorer is None:
+    if _SCORER is None:
         raise KnownError("No model is loaded any more. Try again.")
-    return _HELD.scorer
+    return _SCORER

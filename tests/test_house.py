@@ -227,7 +227,7 @@ def test_the_app_only_joins_the_parts() -> None:
 
 
 BUDGETS: dict[str, int] = {
-    "scoring": 15_200,
+    "scoring": 14_800,
     "explorer/core": 3_700,
     "explorer/data": 4_100,
     "explorer/stats": 2_600,

@@ -42,7 +42,7 @@ def fetching(  # noqa: PLR0917
     size = sum(listing.sizes[name] for name in missing)
     another = ANOTHER[way_out]
     with ExitStack() as stack:
-        stack.enter_context(hub.roomy(listing, size))
+        stack.enter_context(hub.room_for(listing, size))
         if not missing:
             return str(listing.folder)
         blobs = [listing.blobs[name] for name in missing if name in listing.blobs]
@@ -69,7 +69,7 @@ def fetching(  # noqa: PLR0917
                 since, before = time.monotonic(), step.done
             tell(step)
 
-        given = (hub.seen(), listing, names, token)
+        given = (hub, listing, names, token)
         told = repeated(bounded, Step("fetching", 0, size))
         folder: str = alone(fetch_files, *given, limit=limit, tell=told, online=True)
         return folder

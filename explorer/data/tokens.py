@@ -26,7 +26,7 @@ from scoring.errors import KnownError
 from scoring.hub.access import Hub, parse_hub_id
 from scoring.limits import Step, Tell, ignore_progress
 from scoring.models.finding import DEMO_NAME, ModelPolicy
-from scoring.models.tokenizers import SUGGESTED, FoundTokenizer, allowed_tokenizers
+from scoring.models.tokenizers import SUGGESTED, LocatedTokenizer, allowed_tokenizers
 from scoring.pairs.opening import TEXT_COLUMNS
 from scoring.tasks import count_tokens, look_at_tokenizer
 
@@ -45,7 +45,7 @@ _FORMAT = "1"
 
 def locate_tokenizer(
     typed: str, policy: ModelPolicy, hub: Hub, tell: Tell = ignore_progress
-) -> FoundTokenizer:
+) -> LocatedTokenizer:
     """Find the tokenizer a person typed, downloading its files (and no others) where need be.
 
     Raises:
@@ -54,8 +54,8 @@ def locate_tokenizer(
     if parse_hub_id(typed) is not None:
         hub.reachable()  # asked once, here, and not by each worker
     limit = Limit("Inspecting the tokenizer", LOOK_SECONDS, LOOK_BYTES, True, way_out="tokenizer")
-    given, told = (hub.seen(), typed, policy), repeated(tell, Step("asking"))
-    found: FoundTokenizer = alone(look_at_tokenizer, *given, limit=limit, tell=told, online=True)
+    given, told = (hub, typed, policy), repeated(tell, Step("asking"))
+    found: LocatedTokenizer = alone(look_at_tokenizer, *given, limit=limit, tell=told, online=True)
     if found.listing is not None:
         fetching(hub, found.listing, found.files, False, "tokenizer", tell)
     return found
@@ -146,7 +146,7 @@ class TokenCounter:
                 job.turn.release()
         return found.name
 
-    def _count(self, table: PairTable, found: FoundTokenizer, job: _Job, tell: Tell) -> None:
+    def _count(self, table: PairTable, found: LocatedTokenizer, job: _Job, tell: Tell) -> None:
         if self.known(table, found.name):
             return
 

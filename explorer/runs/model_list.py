@@ -10,7 +10,7 @@ from explorer.core.settings import ASSETS, Settings
 from explorer.data.search import resolve_name
 from scoring.hub.access import Hub
 from scoring.hub.cache import is_cached
-from scoring.models.catalogue import CATALOGUE, BoardFacts, board_facts, listed
+from scoring.models.catalogue import KnownModel, board_models, catalogue, known_models
 from scoring.models.files import BYTES
 from scoring.models.finding import DEMO_NAME
 from scoring.paths import is_folder, typed_path
@@ -30,14 +30,13 @@ class ModelEntry:
     id: str
     family: Family
     billions: float
-    board: BoardFacts | None = None
+    board: KnownModel | None = None
     why_not: str = ""
 
     @property
     def reference(self) -> str:
         """The Hub id of what a DPO policy is compared with; "" for others."""
-        known = CATALOGUE.get(self.id)
-        return known.reference if known else ""
+        return known_models()[self.id].reference
 
     def memory_bytes(self, dtype: str = "bfloat16") -> int:
         """About what its weights take in memory, a reference of the same size included."""
@@ -51,7 +50,7 @@ def model_list() -> tuple[ModelEntry, ...]:
     >>> model_list()[0].why_not, bool(model_list()[-1].why_not)
     ('', True)
     """
-    values = listed()
+    values = catalogue()
     return tuple(_entry(model, values["reasons"]) for model in values["models"])
 
 
@@ -97,7 +96,7 @@ def base_licence(name: str) -> tuple[str, str]:
     ('Gemma', 'Gemma Terms of Use')
     """
     lowered = name.casefold()
-    for licence in listed()["licences"]:
+    for licence in catalogue()["licences"]:
         if any(part in lowered for part in licence["parts"]):
             return licence["base"], licence["licence"]
     return "", ""
@@ -111,7 +110,7 @@ def licence_note(name: str) -> str:
 
 def _entry(model: dict[str, Any], reasons: dict[str, str]) -> ModelEntry:
     why_not = reasons[model["needs"]] if "needs" in model else ""
-    board = board_facts().get(model["id"])
+    board = board_models().get(model["id"])
     return ModelEntry(model["id"], model["family"], model["billions"], board, why_not)
 
 

@@ -7,6 +7,7 @@ holds the warm model and scores with it. With another model comes another worker
 import threading
 import time
 from collections.abc import Callable, Collection, Generator, Hashable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -28,8 +29,9 @@ from explorer.runs.model_list import resolve_model
 from explorer.runs.orders import ModelOrder
 from explorer.runs.visitors import Visitor
 from scoring.engine.compiled import keep_in
+from scoring.errors import KnownError
 from scoring.families.server import KEY_VARIABLE
-from scoring.hub.access import Hub, parse_hub_id
+from scoring.hub.access import Hub, Listing, parse_hub_id
 from scoring.limits import Step, Tell, ignore_progress
 from scoring.models.devices import (
     Device,
@@ -38,13 +40,12 @@ from scoring.models.devices import (
     placed,
     present_device,
 )
-from scoring.models.finding import MOST_CONFIG_BYTES, Asked, with_folders
+from scoring.models.finding import MOST_CONFIG_BYTES, LocatedModel, ModelOptions, fetch_model
 from scoring.models.preview import Preview
 from scoring.paths import COMPILED
 from scoring.probing.side_rewards import TokenRewards
 from scoring.spec import BASELINES, ModelSpec, Pair, Plan, RunSettings, ScoredPack
 from scoring.tasks import (
-    Looked,
     Ready,
     load_model,
     look_at_device,
@@ -163,7 +164,7 @@ class ModelStore:
             KnownError: there is none, it is not allowed, or no reward model.
         """
         return self._previews.get_or_create(
-            _previewed(visitor, order), lambda: self._looked(visitor, order).preview
+            _previewed(visitor, order), lambda: self._looked(visitor, order)[1]
         )
 
     def is_previewed(self, visitor: Visitor, order: ModelOrder) -> bool:
@@ -273,7 +274,9 @@ class ModelStore:
     def _on_device(self, order: ModelOrder) -> RunSettings:
         return replace(order.settings, device=self._settings.device)
 
-    def _looked(self, visitor: Visitor, order: ModelOrder, tell: Tell = ignore_progress) -> Looked:
+    def _looked(
+        self, visitor: Visitor, order: ModelOrder, tell: Tell = ignore_progress
+    ) -> tuple[LocatedModel, Preview]:
         policy = self._settings.model_policy
         if not order.url:
             order = replace(order, model=resolve_model(order.model, self._settings))
@@ -281,11 +284,12 @@ class ModelStore:
         if parse_hub_id(order.model.strip()) is not None:
             first = Step("asking")
             self._hub.reachable()
-            self._hub.room.clear(MOST_CONFIG_BYTES)
-        given = (self._hub.seen(), order.model, policy, _asked(visitor, order))
+            with suppress(KnownError):
+                self._hub.quota.make_room(MOST_CONFIG_BYTES)
+        given = (self._hub, order.model, policy, _model_options(visitor, order))
         limit = Limit("Inspecting the model", LOOK_SECONDS, LOOK_BYTES, in_addresses=True)
         told, slots = repeated(tell, first), self._looks
-        looked: Looked = alone(
+        looked: tuple[LocatedModel, Preview] = alone(
             look_at_model, *given, limit=limit, tell=told, online=True, slots=slots
         )
         return looked
@@ -293,19 +297,15 @@ class ModelStore:
     def _located(
         self, visitor: Visitor, order: ModelOrder, tell: Tell
     ) -> tuple[tuple[ModelSpec, RunSettings], Preview]:
-        looked = self._looked(visitor, order, tell)
+        model, preview = self._looked(visitor, order, tell)
         device, settings = self.device(), self._on_device(order)
-        check_fits(looked.preview, device, settings)
-        found, folders = looked.found, []
-        with self._hub.room.staying(found.repos):
-            for each in found.parts:
-                if each.listing is None:
-                    folders.append(each.spec.folder)
-                else:
-                    given = (each.listing, [*each.sizes], visitor.token)
-                    folders.append(fetching(self._hub, *given, tell=tell))
-        settings = placed(settings, looked.preview, device)
-        return (with_folders(found, folders), settings), looked.preview
+        check_fits(preview, device, settings)
+
+        def fetch(listing: Listing, names: Sequence[str]) -> str:
+            return fetching(self._hub, listing, names, visitor.token, tell=tell)
+
+        spec = fetch_model(model, self._hub, fetch)
+        return (spec, placed(settings, preview, device)), preview
 
 
 @dataclass(frozen=True, slots=True)
@@ -328,7 +328,7 @@ def _previewed(visitor: Visitor, order: ModelOrder) -> Hashable:
     return replace(order, settings=RunSettings()), visitor.token, time.monotonic() // SAME_SECONDS
 
 
-def _asked(visitor: Visitor, order: ModelOrder) -> Asked:
+def _model_options(visitor: Visitor, order: ModelOrder) -> ModelOptions:
     return {
         "token": visitor.token,
         "family": order.family,

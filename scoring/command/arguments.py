@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 from scoring.hub.access import DEFAULT_DATASET, parse_hub_id
-from scoring.models.catalogue import board_facts
+from scoring.models.catalogue import board_models
 from scoring.results.files import REFERENCE_FREE
 from scoring.results.reproduction import RESULTS, RUN_RM_DTYPE, RUN_RM_LENGTH, board_settings
 from scoring.spec import FAMILIES, Dtype, Family, JudgePrompt, LabelWeights, RunSettings
@@ -94,7 +94,7 @@ def _as_published(parser: argparse.ArgumentParser, said: dict[str, Any]) -> None
     name = said["reproduce"]
     board = board_settings(name)
     if board.batch is None:
-        known = list(board_facts())
+        known = list(board_models())
         near = ", ".join(get_close_matches(name, known) or known[:3])
         parser.error(
             f"--reproduce: upstream published no settings for {name!r}; it did for "
@@ -104,7 +104,7 @@ def _as_published(parser: argparse.ArgumentParser, said: dict[str, Any]) -> None
     said["pairs"] = said["pairs"] or f"{DEFAULT_DATASET}:filtered"
     said["name"] = said["name"] or name
     said["max_length"] = said["max_length"] or board.max_length or RUN_RM_LENGTH
-    board_model = board_facts()[name.removesuffix(REFERENCE_FREE)]
+    board_model = board_models()[name.removesuffix(REFERENCE_FREE)]
     if board_model.family == "classifier":
         said["upstream_compatible"] = True
         said["chat_template"] = said["chat_template"] or board.template or ""

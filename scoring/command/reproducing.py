@@ -8,7 +8,7 @@ import numpy as np
 
 from scoring.benchmark import SECTIONS, SUBSETS, overall_score, score_shares, section_scores
 from scoring.errors import KnownError
-from scoring.hub.access import Hub, NotThere, parse_hub_id
+from scoring.hub.access import Hub, RepoNotFound, parse_hub_id
 from scoring.interval import Z_95
 from scoring.paths import is_folder, typed_path
 from scoring.record import Run
@@ -73,7 +73,7 @@ def find_published(
             raise KnownError(f"{where!r} is neither a folder nor a Hub dataset org/name.")
         try:
             listing = hub.look(hub_id, "dataset", token=token)
-        except NotThere as error:
+        except RepoNotFound as error:
             raise KnownError(f"{error} Give a folder with a copy of it (--published).") from error
         there = [name for name in names if name in listing.sizes]
         root = hub.fetch(listing, there, token=token) if there else root

@@ -7,7 +7,7 @@ from typing import Protocol
 import torch
 
 from scoring.engine.attention import fetched
-from scoring.engine.compiled import LayerCode
+from scoring.engine.compiled import is_compiling_repaid
 from scoring.engine.formatting import Formatter, Prepared
 from scoring.engine.forward import Packed, choose, running, trying
 from scoring.engine.proof import Rewards
@@ -126,13 +126,12 @@ class LocalModel:
         model, forward = self.loaded.model, self.forward
         if self._compile == "off" or not isinstance(forward, Packed) or forward.is_compiled:
             return
-        code = LayerCode.of(forward.layers, model.dtype, model.device)
-        before, self._expected = self._expected, self._expected + tokens
-        is_worth_it = model.device.type == "cuda" and code.repays(tokens, before)
+        self._expected += tokens
+        is_worth_it = model.device.type == "cuda" and is_compiling_repaid(self._expected)
         if self._compile == "on" or is_worth_it:
+            self._expected = 0  # where it is given up, it is tried again after as many
             with running(self.loaded.spec.name):
                 forward.compile(self._doubt)
-            code.tried(is_kept=forward.is_compiled)
 
     def _doubt(self) -> str:
         return self.proof.doubt(self._read(self.forward(self._check), self._check))

@@ -1,25 +1,18 @@
 """Whether the Hugging Face Hub may be asked, and fetching from it without giving away a token."""
 
+import glob
 import math
 import re
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
 from scoring.errors import KnownError
-from scoring.hub.cache import (
-    cache_folder,
-    downloaded,
-    is_restricted,
-    remove_cached,
-    restrict,
-    watched,
-)
-from scoring.hub.quota import Room
+from scoring.hub.cache import DiskQuota, cache_folder, remove_cached, report_download
 from scoring.limits import Tell, ignore_progress
 from scoring.paths import is_file
 
@@ -29,6 +22,8 @@ AGAIN_SECONDS = 60.0
 """After which a Hub that did not answer is asked again."""
 LOOK_SECONDS = 15.0
 """In which the Hub must say what a repository holds."""
+_RESTRICTED = ".rewardbench-explorer-restricted"
+"""A file beside what is here of a repository that not everybody may read."""
 
 _HUB_ID = re.compile(
     r"(?P<repo>[A-Za-z0-9][\w.-]{0,95}/[A-Za-z0-9][\w.-]{0,95})"
@@ -70,7 +65,7 @@ def parse_hub_id(text: str) -> HubId | None:
     return HubId(match["repo"], match["split"], match["revision"])
 
 
-class NotThere(KnownError):  # noqa: N818
+class RepoNotFound(KnownError):  # noqa: N818
     """The Hub, or its cache here, has no such repository that may be read."""
 
 
@@ -104,22 +99,6 @@ class Listing:
         return [name for name in names if not is_file(self.folder / name)]
 
 
-@dataclass(frozen=True, slots=True)
-class Seen:
-    """The Hub as one process knows it, for another.
-
-    owners: the owner's repositories; None where models may take all the disk.
-    """
-
-    endpoint: str
-    cache: str
-    offline: bool
-    shared: bool
-    tried: bool
-    reason: str | None
-    owners: frozenset[str] | None
-
-
 class Hub:
     """The Hub as this process may use it: asked whether it answers, which is then remembered.
 
@@ -129,52 +108,30 @@ class Hub:
     """
 
     def __init__(
-        self, offline: bool = False, *, shared: bool = False, room: Room | None = None
+        self, offline: bool = False, *, shared: bool = False, quota: DiskQuota | None = None
     ) -> None:
         """
         Args:
             offline: never try the network.
             shared: whether its cache serves strangers. What not everybody may read is then given
                 only as long as the Hub says to whom.
-            room: of the models that are fetched; None means no limit.
+            quota: of the models that are fetched; None means no limit.
         """
         self._offline = offline
         self._shared = shared
-        self.room = room or Room()
+        self.quota = quota or DiskQuota()
         self._lock = threading.Lock()
         self._reason: str | None = "the network is switched off" if offline else None
         self._tried = offline
         self._asked_at = time.monotonic()
 
-    def seen(self) -> "Seen":
-        """What another process must know to use the Hub as this one does."""
+    def __reduce__(self) -> tuple[Callable[..., "Hub"], tuple[object, ...]]:
+        """The Hub for a worker, which uses it as this process does and makes no room."""
         from huggingface_hub import constants
 
-        return Seen(
-            constants.ENDPOINT,
-            str(constants.HF_HUB_CACHE),
-            self._offline,
-            self._shared,
-            self._tried,
-            self._reason,
-            self.room.owners,
-        )
-
-    @classmethod
-    def there(cls, seen: "Seen") -> "Hub":
-        """The Hub in another process, which makes no room; `Room` does so in the first one."""
-        from huggingface_hub import constants
-
-        constants.ENDPOINT = seen.endpoint
-        constants.HUGGINGFACE_CO_URL_TEMPLATE = (
-            seen.endpoint + "/{repo_id}/resolve/{revision}/{filename}"
-        )
-        constants.HF_HUB_CACHE = seen.cache
-        bounded = seen.owners is not None
-        room = Room(math.inf if bounded else None, seen.owners or ())
-        hub = cls(seen.offline, shared=seen.shared, room=room)
-        hub._tried, hub._reason = seen.tried, seen.reason
-        return hub
+        keep = None if self.quota.gigabytes is None else self.quota.keep
+        options = (self._offline, self._shared, self._tried, self._reason, keep)
+        return _hub_of_worker, (constants.ENDPOINT, str(constants.HF_HUB_CACHE), *options)
 
     @property
     def reason(self) -> str | None:
@@ -195,8 +152,7 @@ class Hub:
     def retry(self) -> None:
         """Forget the last probe, so that the next call asks again (never when offline)."""
         with self._lock:
-            if not self._offline:
-                self._tried = False
+            self._tried = self._offline
 
     def look(
         self,
@@ -219,16 +175,8 @@ class Hub:
         """
         from huggingface_hub import HfApi
 
-        local_only = local_only or not self.reachable()
-        if local_only:
-            self._check_shared(hub_id, repo_type)
-            folder = self._cached(hub_id, repo_type)
-            files = [path for path in folder.rglob("*") if path.is_file()]
-            named = {path.relative_to(folder).as_posix(): path for path in files}
-            sizes = {name: path.stat().st_size for name, path in named.items()}
-            # Where the file system has no links, the cache does not say what names a content.
-            blobs = {name: path.resolve().name for name, path in named.items() if path.is_symlink()}
-            return Listing(hub_id, repo_type, folder.name, sizes, local_only, blobs)
+        if local_only or not self.reachable():
+            return self._look_in_cache(hub_id, repo_type)
         with self._asking(hub_id, repo_type, token):
             info = HfApi(token=False).repo_info(
                 hub_id.repo,
@@ -239,17 +187,47 @@ class Hub:
                 token=token,
             )
             there = info.siblings or ()
-            sizes = {file.rfilename: file.size or 0 for file in there}
-            contents = {
-                file.rfilename: file.lfs.sha256 if file.lfs else file.blob_id for file in there
+            blobs = {
+                each.rfilename: each.lfs.sha256 if each.lfs else each.blob_id for each in there
             }
-            blobs = {name: blob for name, blob in contents.items() if blob}
             counted = getattr(info, "safetensors", None)
-            weights = dict(counted.parameters) if counted else {}
             restricted = bool(info.private or getattr(info, "gated", False))
             self._remember(cache_folder(hub_id.repo, repo_type), restricted=restricted)
-            commit = str(info.sha)
-            return Listing(hub_id, repo_type, commit, sizes, False, blobs, weights, restricted)
+            return Listing(
+                hub_id,
+                repo_type,
+                commit=str(info.sha),
+                sizes={each.rfilename: each.size or 0 for each in there},
+                local_only=False,
+                blobs={name: blob for name, blob in blobs.items() if blob},
+                weights=dict(counted.parameters) if counted else {},
+                restricted=restricted,
+            )
+
+    def _look_in_cache(self, hub_id: HubId, repo_type: RepoType) -> Listing:
+        """The snapshot in the cache, whole or not (the Hub's client refuses those that are not)."""
+        cache = cache_folder(hub_id.repo, repo_type)
+        if self._shared and (cache / _RESTRICTED).exists():
+            # A token proves nothing now: whoever has one need not be who fetched it.
+            raise KnownError(
+                f"{hub_id} is not for everybody, and the Hub cannot be asked whether you may have "
+                f"it: {self._reason or 'only what is here is looked at'}. Try again later."
+            )
+        revision = hub_id.revision or "main"
+        reference = cache / "refs" / revision
+        commit = reference.read_text() if reference.is_file() else revision
+        folder = cache / "snapshots" / commit
+        if not folder.is_dir():
+            raise self._not_here(hub_id)
+        files = {
+            path.relative_to(folder).as_posix(): path
+            for path in folder.rglob("*")
+            if path.is_file()
+        }
+        sizes = {name: path.stat().st_size for name, path in files.items()}
+        # Where the file system has no links, the cache does not say what names a content.
+        blobs = {name: path.resolve().name for name, path in files.items() if path.is_symlink()}
+        return Listing(hub_id, repo_type, folder.name, sizes, True, blobs)
 
     def fetch(
         self,
@@ -266,21 +244,29 @@ class Hub:
         Raises:
             KnownError: they cannot be had, or the repository changed since it was looked at.
         """
+        from huggingface_hub import snapshot_download
+
         hub_id, repo_type = listing.hub_id, listing.repo_type
         missing = [] if listing.local_only else listing.missing(names)
         size = sum(listing.sizes[name] for name in missing)
         cache = cache_folder(hub_id.repo, repo_type)
         with (
             self._asking(hub_id, repo_type, token),
-            self.roomy(listing, size),
-            watched(cache, size, tell),
+            self.room_for(listing, size),
+            report_download(cache, size, tell),
         ):
             if listing.restricted:
                 cache.mkdir(parents=True, exist_ok=True)
                 self._remember(cache, restricted=True)
-            revision, local_only = hub_id.revision, listing.local_only
-            folder = downloaded(
-                hub_id.repo, repo_type, revision, names, token=token, local_only=local_only
+            folder = Path(
+                snapshot_download(
+                    hub_id.repo,
+                    repo_type=repo_type,
+                    revision=hub_id.revision,
+                    allow_patterns=[glob.escape(name) for name in names],
+                    token=token,
+                    local_files_only=listing.local_only,
+                )
             )
         if folder.name != listing.commit:
             raise KnownError(f"{hub_id} changed while it was fetched. Try again.")
@@ -294,41 +280,24 @@ class Hub:
         """
         remove_cached(cache_folder(repo, repo_type))
 
-    def roomy(self, listing: Listing, size: int) -> AbstractContextManager[None]:
+    def room_for(self, listing: Listing, size: int) -> AbstractContextManager[None]:
         """Room for what is to come of a model; datasets have their own bounds."""
         if listing.repo_type != "model":
             return nullcontext()
-        return self.room.fetching(listing.hub_id.repo, size)
+        return self.quota.fetching(listing.hub_id.repo, size)
 
     def _remember(self, cache: Path, *, restricted: bool) -> None:
-        """Write down who may read a repository; one's own cache may be only to be read."""
+        """Mark in the cache whether not everybody may read what is here of a repository."""
+        # One's own cache may be only to be read.
         with nullcontext() if self._shared else suppress(OSError):
-            restrict(cache, restricted=restricted)
-
-    def _check_shared(self, hub_id: HubId, repo_type: RepoType) -> None:
-        """Whether strangers may have what is here, where the Hub does not say.
-
-        A token proves nothing then: whoever has one need not be who fetched it.
-        """
-        if self._shared and is_restricted(cache_folder(hub_id.repo, repo_type)):
-            raise KnownError(
-                f"{hub_id} is not for everybody, and the Hub cannot be asked whether you may have "
-                f"it: {self._reason or 'only what is here is looked at'}. Try again later."
-            )
-
-    def _cached(self, hub_id: HubId, repo_type: RepoType) -> Path:
-        """The snapshot in the Hub's cache, whole or not (its client refuses those that are not)."""
-        cache = cache_folder(hub_id.repo, repo_type)
-        revision = hub_id.revision or "main"
-        reference = cache / "refs" / revision
-        commit = reference.read_text() if reference.is_file() else revision
-        if not (cache / "snapshots" / commit).is_dir():
-            raise self._not_here(hub_id)
-        return cache / "snapshots" / commit
+            if not restricted:
+                (cache / _RESTRICTED).unlink(missing_ok=True)
+            elif cache.is_dir():
+                (cache / _RESTRICTED).touch()
 
     def _not_here(self, hub_id: HubId, error: BaseException | None = None) -> KnownError:
         why = self._reason or (first_line(error) if error else "the Hub was not asked")
-        return NotThere(f"{hub_id} is not on this machine, and {why}.")
+        return RepoNotFound(f"{hub_id} is not on this machine, and {why}.")
 
     @contextmanager
     def _asking(
@@ -358,7 +327,7 @@ class Hub:
         except errors.RepositoryNotFoundError as error:
             kind = repo_type if token else f"public {repo_type}"
             why = "your token may not read it" if token else "it is private: no token is sent"
-            raise NotThere(
+            raise RepoNotFound(
                 f"There is no {kind} {hub_id.repo!r} on the Hub. Check the spelling, or {why}."
             ) from error
         except errors.LocalEntryNotFoundError as error:
@@ -377,31 +346,51 @@ def first_line(error: BaseException) -> str:
     return text.splitlines()[0][:200] if text else type(error).__name__
 
 
+def _hub_of_worker(  # noqa: PLR0917
+    endpoint: str,
+    cache: str,
+    offline: bool,
+    shared: bool,
+    tried: bool,
+    reason: str | None,
+    keep: frozenset[str] | None,
+) -> Hub:
+    """A hub as it was pickled; keep: the owner's models, None where they may take all the disk."""
+    from huggingface_hub import constants
+
+    constants.ENDPOINT = endpoint
+    constants.HUGGINGFACE_CO_URL_TEMPLATE = endpoint + "/{repo_id}/resolve/{revision}/{filename}"
+    constants.HF_HUB_CACHE = cache
+    quota = DiskQuota(None if keep is None else math.inf, keep or ())
+    hub = Hub(offline, shared=shared, quota=quota)
+    hub._tried, hub._reason = tried, reason
+    return hub
+
+
 def _probe() -> str | None:
     """None where the Hub answers within `PROBE_SECONDS`, else why it does not."""
-    from huggingface_hub import HfApi  # noqa: F401 - it may take seconds, which are not the Hub's
+    from huggingface_hub import HfApi  # it may take seconds, which are not the Hub's
+    from huggingface_hub.errors import HfHubHTTPError, OfflineModeIsEnabled
 
     answers: list[str | None] = []
-    asking = threading.Thread(target=lambda: answers.append(_ask()), daemon=True)
+
+    def ask() -> None:
+        reason = None
+        try:
+            HfApi(token=False).dataset_info(DEFAULT_DATASET, timeout=PROBE_SECONDS, token=False)
+        except HfHubHTTPError as error:
+            # The Hub marks its refusals; a proxy's are no answer of the Hub.
+            marked = error.response is not None and "X-Error-Code" in error.response.headers
+            if not marked or error.response.status_code >= 500:
+                status = error.response.status_code if error.response is not None else "?"
+                reason = f"the Hub answered with an error ({status})"
+        except OfflineModeIsEnabled:
+            reason = "the network is switched off (HF_HUB_OFFLINE)"
+        except Exception as error:  # whatever the transport raises, the answer is "no"
+            reason = f"the Hub does not answer ({first_line(error)})"
+        answers.append(reason)
+
+    asking = threading.Thread(target=ask, daemon=True)
     asking.start()
     asking.join(PROBE_SECONDS + 0.5)
     return answers[0] if answers else "the Hub does not answer in time"
-
-
-def _ask() -> str | None:
-    from huggingface_hub import HfApi
-    from huggingface_hub.errors import HfHubHTTPError, OfflineModeIsEnabled
-
-    try:
-        HfApi(token=False).dataset_info(DEFAULT_DATASET, timeout=PROBE_SECONDS, token=False)
-    except HfHubHTTPError as error:
-        # The Hub marks its refusals; a proxy's are no answer of the Hub.
-        marked = error.response is not None and "X-Error-Code" in error.response.headers
-        if not marked or error.response.status_code >= 500:
-            status = error.response.status_code if error.response is not None else "?"
-            return f"the Hub answered with an error ({status})"
-    except OfflineModeIsEnabled:
-        return "the network is switched off (HF_HUB_OFFLINE)"
-    except Exception as error:  # whatever the transport raises, the answer is "no"
-        return f"the Hub does not answer ({first_line(error)})"
-    return None

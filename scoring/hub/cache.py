@@ -1,23 +1,27 @@
-"""What the cache of the Hub's client on this machine holds, and how it fills."""
+"""What the cache of the Hub's client on this machine holds, how it fills, and what makes room."""
 
 import glob
+import math
+import os
 import shutil
 import threading
-from collections.abc import Iterable, Iterator, Sequence
+import time
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Literal
 
+from scoring.errors import KnownError
 from scoring.limits import Step, Tell
 
 SPARE_BYTES = 10_000_000
 """What may come more than is announced before it is told."""
+RECENT_SECONDS = 60.0
+"""For how long what was asked for is taken to be in use."""
 _EVERY_SECONDS = 0.3
 """Between two looks at how far a download is."""
 FETCHED = ".rewardbench-explorer-fetched"
 """A file beside what was fetched here; it was last used when that was last asked for."""
-_RESTRICTED = ".rewardbench-explorer-restricted"
-"""A file beside what not everybody may read."""
 
 
 def cache_folder(repo: str, repo_type: str) -> Path:
@@ -34,54 +38,10 @@ def is_cached(repo: str) -> bool:
     return (cache_folder(repo, "model") / "snapshots").is_dir()
 
 
-def restrict(cache: Path, *, restricted: bool) -> None:
-    """Remember beside what is here of a repository whether not everybody may read it.
-
-    cache: as `cache_folder` gives it; where it is not there, there is nothing to remember.
-
-    Raises:
-        OSError: that cannot be written.
-    """
-    mark = cache / _RESTRICTED
-    if restricted and cache.is_dir():
-        mark.touch()
-    elif not restricted:
-        mark.unlink(missing_ok=True)
-
-
-def is_restricted(cache: Path) -> bool:
-    """Whether not everybody may read what is here of a repository, as far as is remembered."""
-    return (cache / _RESTRICTED).exists()
-
-
 def remove_cached(cache: Path) -> None:
     """Remove all that is here of a repository, at any commit."""
     for folder in (cache, cache.parent / ".locks" / cache.name):
         shutil.rmtree(folder, ignore_errors=True)
-
-
-def downloaded(
-    repo: str,
-    repo_type: str,
-    revision: str | None,
-    names: Sequence[str],
-    *,
-    token: str | Literal[False],
-    local_only: bool,
-) -> Path:
-    """The folder with these files, fetched by the Hub's client where they are not here."""
-    from huggingface_hub import snapshot_download
-
-    return Path(
-        snapshot_download(
-            repo,
-            repo_type=repo_type,
-            revision=revision,
-            allow_patterns=[glob.escape(name) for name in names],
-            token=token,
-            local_files_only=local_only,
-        )
-    )
 
 
 def remove_unfinished(cache: Path, blobs: Iterable[str]) -> None:
@@ -96,7 +56,7 @@ def remove_unfinished(cache: Path, blobs: Iterable[str]) -> None:
 
 
 @contextmanager
-def watched(cache: Path, size: int, tell: Tell) -> Iterator[None]:
+def report_download(cache: Path, size: int, tell: Tell) -> Iterator[None]:
     """Tell, while files are fetched, how many of their bytes have come into the cache.
 
     cache: as `cache_folder` gives it. size: of what is to come, in bytes; nothing is told of 0.
@@ -105,11 +65,11 @@ def watched(cache: Path, size: int, tell: Tell) -> Iterator[None]:
         yield
         return
     blobs = cache / "blobs"
-    before, done = bytes_in(blobs), threading.Event()
+    before, done = folder_bytes(blobs), threading.Event()
 
     def watch() -> None:
         while not done.wait(_EVERY_SECONDS):
-            came = max(0, bytes_in(blobs) - before)
+            came = max(0, folder_bytes(blobs) - before)
             tell(Step("fetching", came if came > size + SPARE_BYTES else min(size, came), size))
 
     tell(Step("fetching", 0, size))
@@ -123,10 +83,97 @@ def watched(cache: Path, size: int, tell: Tell) -> Iterator[None]:
     tell(Step("fetching", size, size))
 
 
-def bytes_in(folder: Path) -> int:
+def folder_bytes(folder: Path) -> int:
     """Bytes of all files in a folder, those still being written included; links are none."""
     total = 0
     for path in folder.rglob("*"):
         with suppress(OSError):  # it was renamed since
             total += path.lstat().st_size if path.is_file() and not path.is_symlink() else 0
     return total
+
+
+class DiskQuota:
+    """A bound on the models in the Hub's cache that were fetched here. Callable from any thread.
+
+    The least recently used go first. What lay in the cache before it was first asked for is not
+    counted and stays, as do the owner's models.
+    """
+
+    def __init__(self, gigabytes: float | None = None, keep: Iterable[str] = ()) -> None:
+        """gigabytes: 10^9 bytes; None means no limit. keep: repositories of the owner."""
+        self.gigabytes = gigabytes
+        self.keep = frozenset(keep)
+        self._lock = threading.Lock()
+        self._in_use: Counter[Path] = Counter()
+        self._pinned: frozenset[str] = frozenset()
+
+    @contextmanager
+    def pinned(self, repos: Iterable[str]) -> Iterator[None]:
+        """What is about to be fetched and loaded stays until other models were fetched whole.
+
+        To be entered by one thread at a time, the one whose turn it is to load.
+        """
+        before, new = self._pinned, frozenset(repos)
+        self._pinned = before | new
+        try:
+            yield
+        except BaseException:
+            self._pinned = before
+            raise
+        self._pinned = new
+
+    @contextmanager
+    def fetching(self, repo: str, size: int) -> Iterator[None]:
+        """Make room for so many bytes of a model, which is in use meanwhile and is the latest then.
+
+        Raises:
+            KnownError: there is no room, since all that could go is in use.
+        """
+        if self.gigabytes is None or repo in self.keep:
+            yield
+            return
+        folder = cache_folder(repo, "model")
+        with self._lock:
+            self._in_use[folder] += 1
+        try:
+            if size:
+                self.make_room(size)
+                if not is_cached(repo):  # what was here before is not counted
+                    folder.mkdir(parents=True, exist_ok=True)
+                    (folder / FETCHED).touch()
+            yield
+        finally:
+            with self._lock:
+                self._in_use[folder] -= 1
+            with suppress(OSError):  # it is not one of those that are counted
+                os.utime(folder / FETCHED)
+
+    def make_room(self, size: int) -> None:
+        """Remove the least recently used models until so many bytes more are within the bound.
+
+        Raises:
+            KnownError: there is no room, since all that could go is in use.
+        """
+        if self.gigabytes is None or self.gigabytes == math.inf:
+            return
+        with self._lock:
+            staying = {cache_folder(repo, "model") for repo in self.keep}
+            used: dict[Path, float] = {}
+            for mark in cache_folder("a/b", "model").parent.glob(f"models--*/{FETCHED}"):
+                with suppress(OSError):
+                    used[mark.parent] = mark.stat().st_mtime
+            sizes = {folder: folder_bytes(folder) for folder in used if folder not in staying}
+            staying |= {cache_folder(repo, "model") for repo in self._pinned} | {*+self._in_use}
+            over = sum(sizes.values()) + size - self.gigabytes * 1e9
+            for folder in sorted(sizes, key=used.__getitem__):
+                # The clock may have been set back.
+                recent = abs(time.time() - used[folder]) < RECENT_SECONDS
+                if over > 0 and not recent and folder not in staying:
+                    remove_cached(folder)
+                    over -= sizes[folder]
+        if over > 0:
+            raise KnownError(
+                f"There is no room for {size / 1e9:.1f} GB more of models: {self.gigabytes:g} GB "
+                "are kept here (EXPLORER_MODELS_GB), and those that are here are in use. Try again "
+                "in some minutes, or choose a smaller model."
+            )

@@ -49,6 +49,9 @@ def search_models(words: object, hub: Hub, *, token: str | Literal[False] = Fals
     Raises:
         KnownError: no text is searched for, or too long a one.
     """
+    from huggingface_hub import constants, get_session
+    from huggingface_hub.utils import build_hf_headers, hf_raise_for_status
+
     if not isinstance(words, str) or len(words) > LONGEST_SEARCH:
         raise KnownError(
             f"Models are searched for with at most {LONGEST_SEARCH} characters of text, not "
@@ -59,29 +62,21 @@ def search_models(words: object, hub: Hub, *, token: str | Literal[False] = Fals
     found: dict[str, HubModel] = {}
     try:
         for kind in _KINDS:
-            found.update((model.id, model) for model in _listed(words.strip(), kind, token))
+            # The client's own listing asks again for half a minute.
+            answer: Any = get_session().get(
+                f"{constants.ENDPOINT}/api/models",
+                params={"search": words.strip(), "sort": "downloads", "limit": MOST_FOUND, **kind},
+                headers=build_hf_headers(token=token),
+                timeout=SEARCH_SECONDS,
+            )
+            hf_raise_for_status(answer)
+            for model in answer.json():
+                name, downloads = str(model["id"]), int(model.get("downloads") or 0)
+                found[name] = HubModel(name, downloads, bool(model.get("gated")))
     except Exception as error:  # the client lets its transport's errors through
         return HubSearch(reason=f"the Hub could not be searched: {first_line(error)}")
     models = sorted(found.values(), key=lambda model: (-model.downloads, model.id))
     return HubSearch(tuple(models[:MOST_FOUND]))
-
-
-def _listed(words: str, kind: dict[str, str], token: str | Literal[False]) -> list[HubModel]:
-    """One question to the Hub; its client's own listing asks again for half a minute."""
-    from huggingface_hub import constants, get_session
-    from huggingface_hub.utils import build_hf_headers, hf_raise_for_status
-
-    answer: Any = get_session().get(
-        f"{constants.ENDPOINT}/api/models",
-        params={"search": words, "sort": "downloads", "limit": MOST_FOUND, **kind},
-        headers=build_hf_headers(token=token),
-        timeout=SEARCH_SECONDS,
-    )
-    hf_raise_for_status(answer)
-    return [
-        HubModel(str(told["id"]), int(told.get("downloads") or 0), bool(told.get("gated")))
-        for told in answer.json()
-    ]
 
 
 _PAGE = re.compile(

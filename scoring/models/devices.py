@@ -5,7 +5,7 @@ import platform
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from scoring.errors import KnownError
 from scoring.hub.access import first_line
@@ -14,7 +14,6 @@ from scoring.models.preview import Preview
 from scoring.spec import Dtype, Family, RunSettings
 
 DeviceKind = Literal["cuda", "mps", "cpu"]
-_GIGABYTE = 1e9
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +68,23 @@ def present_device(asked: str = "auto") -> Device:
     import torch
 
     if asked != "cpu" and torch.cuda.is_available():
-        return _cuda(torch, asked)
+        _, _, number = asked.partition(":")
+        n_gpus: int = torch.cuda.device_count()
+        own = min(int(number), n_gpus - 1) if number else torch.cuda.current_device()
+        gpus = [
+            torch.cuda.mem_get_info(gpu)[0] + torch.cuda.memory_reserved(gpu)
+            for gpu in range(n_gpus)
+        ]
+        return Device(
+            name=torch.cuda.get_device_name(own),
+            kind="cuda",
+            free_bytes=gpus[own],
+            total_bytes=torch.cuda.mem_get_info(own)[1],
+            n_gpus=n_gpus,
+            has_bf16=torch.cuda.is_bf16_supported(including_emulation=False),
+            n_cores=_cores(),
+            all_free_bytes=sum(gpus),
+        )
     if asked != "cpu" and torch.backends.mps.is_available():
         total = torch.mps.recommended_max_memory()
         free = min(total, system_memory()[0] + torch.mps.driver_allocated_memory())
@@ -149,9 +164,7 @@ def check_fits(preview: Preview, device: Device, settings: RunSettings) -> None:
     if not free or needed <= free:
         return
     where = f"on all {device.n_gpus} GPUs together" if spread else f"on {device.words}"
-    name = preview.name
-    if preview.reference is not None:
-        name = f"{name} with its reference {preview.reference.name}"
+    reference = f" with its reference {preview.reference.name}" if preview.reference else ""
     halved = preview.memory_bytes("bfloat16") <= free and preview.family != "pairrm"
     way_out = (
         "Ask for the dtype bfloat16, which takes half of that."
@@ -159,8 +172,8 @@ def check_fits(preview: Preview, device: Device, settings: RunSettings) -> None:
         else "Choose a smaller model, or run this on a machine with more memory."
     )
     raise KnownError(
-        f"{name} needs about {_gigabytes(needed)} in {dtype} for its weights, and "
-        f"{_gigabytes(free)} are free {where}. {way_out}"
+        f"{preview.name}{reference} needs about {_gigabytes(needed)} in {dtype} for its weights, "
+        f"and {_gigabytes(free)} are free {where}. {way_out}"
     )
 
 
@@ -170,27 +183,8 @@ def _gigabytes(n_bytes: int) -> str:
     >>> _gigabytes(141_107_412_992), _gigabytes(14_200_000_000), _gigabytes(15_150_592)
     ('141 GB', '14.2 GB', '0.015 GB')
     """
-    size = n_bytes / _GIGABYTE
+    size = n_bytes / 1e9
     return f"{size:,.0f} GB" if size >= 100 else f"{size:.1f} GB" if size >= 1 else f"{size:.2g} GB"
-
-
-def _cuda(torch: Any, asked: str) -> Device:
-    _, _, number = asked.partition(":")
-    n_gpus: int = torch.cuda.device_count()
-    own = min(int(number), n_gpus - 1) if number else torch.cuda.current_device()
-    free = [
-        torch.cuda.mem_get_info(gpu)[0] + torch.cuda.memory_reserved(gpu) for gpu in range(n_gpus)
-    ]
-    return Device(
-        name=torch.cuda.get_device_name(own),
-        kind="cuda",
-        free_bytes=free[own],
-        total_bytes=torch.cuda.mem_get_info(own)[1],
-        n_gpus=n_gpus,
-        has_bf16=torch.cuda.is_bf16_supported(including_emulation=False),
-        n_cores=_cores(),
-        all_free_bytes=sum(free),
-    )
 
 
 def _cores() -> int:

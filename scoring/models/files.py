@@ -5,7 +5,6 @@ import hashlib
 import json
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -44,10 +43,7 @@ def weight_files(names: Iterable[str]) -> list[str]:
 
 
 def check_tokenizer(names: Iterable[str], model: str) -> None:
-    """
-    Raises:
-        KnownError: there is no tokenizer among a model's files.
-    """
+    """Raise a `KnownError` where there is no tokenizer among a model's files."""
     if not any(fnmatch.fnmatch(name, kind) for name in names for kind in _TOKENIZERS):
         raise KnownError(
             f"{model} could not be loaded: it has no tokenizer. Put the tokenizer's files beside "
@@ -56,11 +52,7 @@ def check_tokenizer(names: Iterable[str], model: str) -> None:
 
 
 def check_indexes(folder: Path, model: str) -> None:
-    """Whether indexes of weights name files beside them alone: transformers loads any path.
-
-    Raises:
-        KnownError: one names something else, or cannot be read.
-    """
+    """Raise a `KnownError` unless indexes name files beside them alone: transformers loads any."""
     for index in sorted(folder.glob("*.index.json")):
         try:
             names = set(dict(json.loads(index.read_text(encoding="utf-8"))["weight_map"]).values())
@@ -124,45 +116,6 @@ _HEADS_BY_NAME = {"ziya-llama-7b-reward": "ziya", "starling-rm-": "starling", "l
 _KINDS = {"classifier": "a sequence classifier", "pairrm": "a PairRM"}
 
 
-@dataclass(frozen=True, slots=True)
-class Config:
-    """A config that was read and allows the model to be scored.
-
-    values: what it holds.
-    own_code: whether the model brings Python of its own.
-    why: in one sentence, what its family was taken from; "" where the family was given.
-    """
-
-    values: dict[str, Any]
-    family: Family
-    own_code: bool
-    why: str
-
-    @property
-    def architecture(self) -> str:
-        """The first that is named; "" where none is."""
-        return next(iter(_architectures(self.values)), "")
-
-    def number(self, *names: str) -> int | None:
-        """The first of these values that is a whole number above 0, looked for in the parts, too.
-
-        Models of several parts keep the sizes of their language model in "text_config".
-        """
-        inner = self.values.get("text_config")
-        for part in (self.values, inner if isinstance(inner, dict) else {}):
-            for name in names:
-                value = part.get(name)
-                if isinstance(value, int) and not isinstance(value, bool) and value > 0:
-                    return value
-        return None
-
-    @property
-    def dtype(self) -> str:
-        """In which dtype the weights are said to be stored; "" where it is not said."""
-        value = self.values.get("dtype") or self.values.get("torch_dtype")
-        return value.removeprefix("torch.") if isinstance(value, str) else ""
-
-
 def read_config(
     path: Path,
     name: str,
@@ -170,18 +123,21 @@ def read_config(
     reading: LabelWeights | None,
     *,
     trusted: bool,
-) -> Config:
+) -> tuple[dict[str, Any], Family, bool, str]:
     """Read a config, and refuse before any weights are read what cannot be a reward model here.
 
     name: of the model, for messages. family: None means what its architecture speaks for.
     trusted: whether the model's own code may run.
+
+    Returns what it holds; the family; whether the model brings Python of its own; and in one
+    sentence what its family was taken from ("" where it was given).
 
     Raises:
         KnownError: it cannot be read, or the model cannot score so.
     """
     try:
         values = dict(json.loads(path.read_text(encoding="utf-8")))
-        architectures = _architectures(values)
+        architectures = architectures_of(values)
         labels = len(dict(values.get("id2label") or {})) or values.get("num_labels", 2)
     except (OSError, ValueError, TypeError, RecursionError) as error:
         raise KnownError(f"{name} is not a transformers model: no readable config.json.") from error
@@ -189,24 +145,25 @@ def read_config(
     own_code = "auto_map" in values and not has_head
     if own_code and not trusted:
         raise KnownError(f"{name} needs code of its own, which is not run here.")
-    asked = trained_question(name)
-    why = "" if family else _why(architectures, has_head=has_head)
-    if asked and not family:
-        family, why = "judge", f"By its name it is a judge that is asked one question, {asked}."
-    family = family or ("classifier" if has_head else _recognised(name, values))
-    kind = _NEEDS[family]
-    suits = _suits(family, values) or (family == "classifier" and has_head)
-    suits = suits or (family == "judge" and asked == "SteamSHP")
+    why = ""
+    if family is None:
+        family, why = _recognize(name, values, has_head=has_head)
+    suits = (
+        _suits(family, values)
+        or (family == "classifier" and has_head)
+        or (family == "judge" and trained_question(name) == "SteamSHP")
+    )
     if architectures and not own_code and not suits:
         raise KnownError(
-            f"{name} is a {', '.join(architectures)}; the family {family} needs a …{kind}…."
+            f"{name} is a {', '.join(architectures)}; the family {family} needs a "
+            f"…{_NEEDS[family]}…."
         )
     if family == "classifier" and labels != 1 and reading is None and not has_head:
         raise KnownError(
             f"{name} has {labels} labels; a reward model has one, and which of several would be "
             "the reward is not known unless it is declared (--label or --label-weights)."
         )
-    return Config(values, family, own_code, why)
+    return values, family, own_code, why
 
 
 PAIR_QUESTIONS = {"steamshp": "SteamSHP", "pair-preference-model": "pair-preference"}
@@ -247,20 +204,21 @@ def head_of(name: str, values: Mapping[str, Any]) -> str:
     """
     own = own_name(name)
     named = (head for part, head in _HEADS_BY_NAME.items() if part in own)
-    known = (_HEADS[each] for each in _architectures(values) if each in _HEADS)
+    known = (_HEADS[each] for each in architectures_of(values) if each in _HEADS)
     return next(named, "") or next(known, "")
 
 
-def by(sizes: Iterable[int]) -> str:
+def format_shape(sizes: Iterable[int]) -> str:
     """The shape of a tensor, in words.
 
-    >>> by((1, 4096)), by(())
+    >>> format_shape((1, 4096)), format_shape(())
     ('1 × 4096', 'one number')
     """
     return " × ".join(map(str, sizes)) or "one number"
 
 
-def _architectures(values: Mapping[str, Any]) -> list[str]:
+def architectures_of(values: Mapping[str, Any]) -> list[str]:
+    """The classes that a config names. values: what it holds."""
     return [str(kind) for kind in values.get("architectures") or ()]
 
 
@@ -275,23 +233,24 @@ def _suits(family: Family, values: dict[str, Any]) -> bool:
         names.append("LMHeadModel")
         if isinstance(values.get("text_config"), dict) and not values.get("is_encoder_decoder"):
             names.append("ForConditionalGeneration")
-    return any(name in each for name in names for each in _architectures(values))
+    return any(name in each for name in names for each in architectures_of(values))
 
 
-def _why(architectures: list[str], *, has_head: bool) -> str:
+def _recognize(name: str, values: dict[str, Any], *, has_head: bool) -> tuple[Family, str]:
+    """The family that a name or an architecture speaks for, and why in one sentence."""
+    asked, architectures = trained_question(name), architectures_of(values)
+    if asked:
+        return "judge", f"By its name it is a judge that is asked one question, {asked}."
     if not architectures:
-        return "Its config names no architecture; a sequence classifier is supposed."
+        why = "Its config names no architecture; a sequence classifier is supposed."
+        return "classifier", why
     kinds = [kind for family, kind in _KINDS.items() if _NEEDS[family] in architectures[0]]
     kinds += ["a classifier with a head that is known here"] if has_head else []
-    return f"Its architecture, {architectures[0][:80]}, is {kinds[0] if kinds else 'its own'}."
-
-
-def _recognised(name: str, values: dict[str, Any]) -> Family:
-    architectures = _architectures(values)
-    if not architectures or _suits("classifier", values):
-        return "classifier"
+    why = f"Its architecture, {architectures[0][:80]}, is {kinds[0] if kinds else 'its own'}."
+    if has_head or _suits("classifier", values):
+        return "classifier", why
     if _suits("pairrm", values):
-        return "pairrm"
+        return "pairrm", why
     if _suits("judge", values):
         raise KnownError(
             f"{name} is a {', '.join(architectures)}, which can score in several ways; say which "
@@ -320,7 +279,16 @@ def counted_weights(files: Iterable[Path]) -> dict[str, int]:
     found: dict[str, int] = {}
     try:
         for path in files:
-            for dtype, shape in _tensors(path):
+            with path.open("rb") as file:
+                length = int.from_bytes(file.read(8), "little")
+                if not 2 <= length <= min(_LONGEST_HEADER, path.stat().st_size):
+                    return {}
+                header = json.loads(file.read(length))
+            header.pop("__metadata__", None)
+            for tensor in header.values():
+                dtype, shape = str(tensor["dtype"]), [int(size) for size in tensor["shape"]]
+                if any(size < 0 for size in shape):
+                    return {}
                 found[dtype] = found.get(dtype, 0) + math.prod(shape)
     except (OSError, ValueError, TypeError, LookupError, AttributeError, RecursionError):
         return {}
@@ -333,23 +301,5 @@ def main_dtype(weights: Mapping[str, int]) -> str:
     >>> main_dtype({"BF16": 8_000, "F32": 10}), main_dtype({"F8_E4M3": 1}), main_dtype({})
     ('bfloat16', 'f8_e4m3', '')
     """
-    if not weights:
-        return ""
-    most = max(weights, key=lambda dtype: weights[dtype])
+    most = max(weights, key=weights.__getitem__, default="")
     return _DTYPES.get(most, most.lower())
-
-
-def _tensors(path: Path) -> list[tuple[str, list[int]]]:
-    with path.open("rb") as file:
-        length = int.from_bytes(file.read(8), "little")
-        if not 2 <= length <= min(_LONGEST_HEADER, path.stat().st_size):
-            raise ValueError("no header")
-        header = json.loads(file.read(length))
-    tensors = [
-        (str(told["dtype"]), [int(size) for size in told["shape"]])
-        for name, told in header.items()
-        if name != "__metadata__"
-    ]
-    if any(size < 0 for _, shape in tensors for size in shape):
-        raise ValueError("no shape")
-    return tensors

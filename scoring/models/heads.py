@@ -25,6 +25,7 @@ allenai/reward-bench, which copies the authors' code:
 """
 
 import json
+from collections import OrderedDict
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -33,7 +34,7 @@ import torch
 from torch import nn
 
 from scoring.errors import KnownError
-from scoring.models.files import by, head_of
+from scoring.models.files import format_shape, head_of
 from scoring.spec import ModelSpec
 
 
@@ -148,25 +149,20 @@ class _TwoLayers(_Linear):
         self.score = nn.Sequential(nn.Linear(width, width), nn.ReLU(), nn.Linear(width, 1))
 
 
-class _Grm(HeadedModel):
+class _Grm(_Linear):
     parts = ("v_head",)
 
     def add_head(self: Any, config: Any) -> None:
         width = config.hidden_size
-        self.v_head = nn.Module()
-        if getattr(config, "vhead_layer_type", "mlp") == "linear":
-            self.v_head.summary = nn.Linear(width, 1)
-            return
-        inner = getattr(config, "vhead_num_neurons", 1024)
-        layers: list[nn.Module] = []
-        for _ in range(getattr(config, "vhead_num_layers", 1)):
-            layers += [nn.Linear(width, inner), nn.ReLU()]
-            width = inner
-        self.v_head.summary = nn.Sequential(*layers, nn.Linear(width, 1))
-
-    def rewards_of(self: Any, rows: torch.Tensor, gates: torch.Tensor) -> torch.Tensor:
-        scores: torch.Tensor = self.v_head.summary(rows)
-        return scores
+        summary: nn.Module = nn.Linear(width, 1)
+        if getattr(config, "vhead_layer_type", "mlp") != "linear":
+            inner = getattr(config, "vhead_num_neurons", 1024)
+            layers: list[nn.Module] = []
+            for _ in range(getattr(config, "vhead_num_layers", 1)):
+                layers += [nn.Linear(width, inner), nn.ReLU()]
+                width = inner
+            summary = nn.Sequential(*layers, nn.Linear(width, 1))
+        self.v_head = nn.Sequential(OrderedDict(summary=summary))
 
 
 class _InternLM(_Linear):
@@ -193,10 +189,17 @@ class _InternLM(_Linear):
 
     @classmethod
     def weights_of(cls, folder: str, config: Any) -> dict[str, torch.Tensor]:
+        from safetensors.torch import load_file
+
         found: dict[str, torch.Tensor] = {}
         groups = config.num_attention_heads // config.num_key_value_heads
-        for stored, weights in _stored(Path(folder)).items():
-            name = stored
+        stored: dict[str, torch.Tensor] = {}
+        for path in sorted(Path(folder).glob("*.safetensors")):
+            stored |= load_file(path)
+        for path in () if stored else sorted(Path(folder).glob("*.bin")):
+            stored |= torch.load(path, "cpu", weights_only=True)
+        for place, weights in stored.items():
+            name = place
             for ours, theirs in _OF_INTERNLM:
                 name = name.replace(theirs, ours)
             if ".wqkv." not in name:
@@ -260,7 +263,7 @@ def _dense(name: str, weights: Mapping[str, torch.Tensor], width: int) -> nn.Seq
         if matrix.shape[1] != width:
             raise KnownError(
                 f"The model's head does not fit: {name}.network.{place}.weight is of "
-                f"{by(matrix.shape)}, and {width} numbers come in."
+                f"{format_shape(matrix.shape)}, and {width} numbers come in."
             )
         width = matrix.shape[0]
         layer = nn.Linear(matrix.shape[1], width)
@@ -392,18 +395,6 @@ def builder_of(spec: ModelSpec) -> str | HeadBuilder:
     config = json.loads((Path(spec.folder) / "config.json").read_text(encoding="utf-8"))
     kind = head_of(spec.name, config)
     return HeadBuilder(kind) if kind else "AutoModelForSequenceClassification"
-
-
-def _stored(folder: Path) -> dict[str, torch.Tensor]:
-    """All weights of a folder by their names, in memory."""
-    from safetensors.torch import load_file
-
-    found: dict[str, torch.Tensor] = {}
-    for path in sorted(folder.glob("*.safetensors")):
-        found |= load_file(path)
-    for path in () if found else sorted(folder.glob("*.bin")):
-        found |= torch.load(path, "cpu", weights_only=True)
-    return found
 
 
 def _model_class(kind: type[HeadedModel], config_class: Any) -> Any:

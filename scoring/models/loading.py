@@ -2,7 +2,7 @@
 
 import logging
 import sys
-from collections.abc import Callable, Iterator, Sized
+from collections.abc import Iterable, Iterator, Sized
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +10,7 @@ from typing import Any
 
 import torch
 import transformers
+from transformers.utils import logging as transformers_logging
 
 from scoring.engine.attention import is_by_hand
 from scoring.engine.formatting import Formatter, UpstreamFormatter
@@ -17,7 +18,7 @@ from scoring.errors import KnownError
 from scoring.hub.access import first_line
 from scoring.limits import Step, Tell
 from scoring.models.devices import chosen_dtype, unused_gpu
-from scoring.models.files import WEIGHT_FILES, by, check_indexes, check_tokenizer
+from scoring.models.files import WEIGHT_FILES, check_indexes, check_tokenizer, format_shape
 from scoring.models.heads import HeadBuilder, HeadedModel
 from scoring.spec import DEVICE_NAMES, ModelSpec, RunSettings
 
@@ -76,7 +77,11 @@ class Loaded:
             device = self.model.device
             unused = torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)
             free = torch.cuda.mem_get_info(device)[0] + unused  # which torch keeps for itself
-            fitting = free // 2 // _bytes_a_token(self.model)
+            # What a token needs in a layer, about: where its feed-forward is widest.
+            width = self.model.get_input_embeddings().weight.shape[1]
+            inner = getattr(self.model.config.get_text_config(), "intermediate_size", None)
+            a_token = (10 * width + 3 * (inner or 4 * width)) * self.model.dtype.itemsize
+            fitting = free // 2 // a_token
         return pack_tokens(self.model.device.type, weights, fitting)
 
 
@@ -98,15 +103,6 @@ def pack_tokens(kind: str, weights: int, fitting: int | None = None) -> int:
         tokens = min(tokens, fitting)
     least_power: int = 1 << max(0, int(tokens).bit_length() - 1)
     return min(max(_FEWEST, least_power), _MOST[kind])
-
-
-def _bytes_a_token(model: Any) -> int:
-    """Of memory that a token needs in a layer, about: where its feed-forward is widest."""
-    width: int = model.get_input_embeddings().weight.shape[1]
-    config = model.config.get_text_config()
-    inner: int = getattr(config, "intermediate_size", None) or 4 * width
-    n_bytes: int = (10 * width + 3 * inner) * model.dtype.itemsize
-    return n_bytes
 
 
 def load(spec: ModelSpec, settings: RunSettings, auto_class: Any) -> Loaded:
@@ -161,11 +157,12 @@ def _built(spec: ModelSpec, settings: RunSettings, auto_class: Any, device: str)
         trust_remote_code=spec.own_code and spec.tokenizer is None,
     )
     is_spread = settings.device == "spread"
+    bf16 = device.startswith("cuda") and torch.cuda.is_bf16_supported(including_emulation=False)
     model, info = builder.from_pretrained(
         spec.folder,
         local_files_only=True,
         trust_remote_code=spec.own_code,
-        dtype=_dtype(settings, device),
+        dtype=getattr(torch, chosen_dtype(settings.dtype, has_bf16=bf16)),
         output_loading_info=True,
         ignore_mismatched_sizes=True,  # they are told later
         **attention,
@@ -175,15 +172,12 @@ def _built(spec: ModelSpec, settings: RunSettings, auto_class: Any, device: str)
 
 
 def _check_loaded(name: str, tokenizer: Any, info: dict[str, Any]) -> None:
-    """
-    Raises:
-        KnownError: the weights do not fit the config or lack some, or the tokenizer has no limit.
-    """
+    """Refuse weights that do not fit the config or lack some, and tokenizers without a limit."""
     if info["mismatched_keys"]:
         tensor, there, asked = min(info["mismatched_keys"])
         raise KnownError(
-            f"{name} could not be loaded: its {tensor} is of {by(there)}, and its config says "
-            f"{by(asked)}."
+            f"{name} could not be loaded: its {tensor} is of {format_shape(there)}, and its "
+            f"config says {format_shape(asked)}."
         )
     if info["missing_keys"]:
         raise KnownError(
@@ -263,41 +257,21 @@ def _device(settings: RunSettings) -> str:
     return "cpu"
 
 
-def _dtype(settings: RunSettings, device: str) -> torch.dtype:
-    bf16 = device.startswith("cuda") and torch.cuda.is_bf16_supported(including_emulation=False)
-    dtype: torch.dtype = getattr(torch, chosen_dtype(settings.dtype, has_bf16=bf16))
-    return dtype
-
-
 @contextmanager
 def report_loading(tell: Tell) -> Iterator[None]:
     """Tell of each weight before it is loaded inside, for which transformers shows a bar."""
-    from transformers.utils import logging
 
-    before = logging.set_tqdm_hook(lambda _, args, __: _Bar(args, tell))
+    def reported(items: Iterable[Any]) -> Iterator[Any]:
+        total = len(items) if isinstance(items, Sized) else None
+        for done, each in enumerate(items):
+            tell(Step("loading", done, total))
+            yield each
+        tell(Step("loading", total or 0, total))
+
+    before = transformers_logging.set_tqdm_hook(
+        lambda _, args, __: transformers_logging.EmptyTqdm(reported(args[0] if args else ()))
+    )
     try:
         yield
     finally:
-        logging.set_tqdm_hook(before)
-
-
-class _Bar:
-    def __init__(self, args: tuple[Any, ...], tell: Tell) -> None:
-        self._items = args[0] if args else ()
-        self._tell = tell
-
-    def __iter__(self) -> Iterator[Any]:
-        total = len(self._items) if isinstance(self._items, Sized) else None
-        for done, each in enumerate(self._items):
-            self._tell(Step("loading", done, total))
-            yield each
-        self._tell(Step("loading", total or 0, total))
-
-    def __enter__(self) -> "_Bar":
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        pass
-
-    def __getattr__(self, _: str) -> Callable[..., None]:
-        return lambda *_, **__: None
+        transformers_logging.set_tqdm_hook(before)

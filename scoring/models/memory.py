@@ -24,7 +24,11 @@ def system_memory(root: Path = Path("/")) -> tuple[int, int]:
 
     root: where the files of the system are.
     """
-    free, total = _memory_by_proc(root) or _memory_by_sysconf()
+    try:
+        numbers = _numbers(root / "proc/meminfo")
+        free, total = numbers["MemAvailable:"] * 1024, numbers["MemTotal:"] * 1024
+    except (OSError, ValueError, LookupError):
+        free, total = _memory_by_sysconf()
     for limit, used in _control_groups(root):
         if limit < total or not total:
             total = limit
@@ -36,7 +40,7 @@ def group_bytes(pid: int) -> int:
     """Memory that a process and those it began hold for themselves; 0 where that cannot be told."""
     total = 0
     try:
-        total = _said_of(pid, "RssAnon:", "RssShmem:")
+        total = _status_bytes(pid, "RssAnon:", "RssShmem:")
         for thread in Path(f"/proc/{pid}/task").iterdir():
             children = (thread / "children").read_text(encoding="ascii")
             total += sum(group_bytes(int(child)) for child in children.split())
@@ -67,12 +71,22 @@ def limit_memory(n_bytes: int | None, *, in_addresses: bool) -> Iterator[None]:
         yield
         return
     if not in_addresses:
-        with _limited_gpus(n_bytes):
+        import torch
+
+        gpus = range(torch.cuda.device_count())
+        for gpu in gpus:
+            total = torch.cuda.get_device_properties(gpu).total_memory
+            most = torch.cuda.memory_reserved(gpu) + n_bytes
+            torch.cuda.set_per_process_memory_fraction(min(1.0, most / total), gpu)
+        try:
             yield
+        finally:
+            for gpu in gpus:
+                torch.cuda.set_per_process_memory_fraction(1.0, gpu)
         return
     import resource
 
-    held = _said_of("self", "VmSize:")
+    held = _status_bytes("self", "VmSize:")
     before = resource.getrlimit(resource.RLIMIT_AS)
     resource.setrlimit(resource.RLIMIT_AS, (held + n_bytes + _SPARE_ADDRESSES, before[1]))
     try:
@@ -81,23 +95,7 @@ def limit_memory(n_bytes: int | None, *, in_addresses: bool) -> Iterator[None]:
         resource.setrlimit(resource.RLIMIT_AS, before)
 
 
-@contextmanager
-def _limited_gpus(n_bytes: int) -> Iterator[None]:
-    import torch
-
-    gpus = range(torch.cuda.device_count())
-    for gpu in gpus:
-        total = torch.cuda.get_device_properties(gpu).total_memory
-        most = torch.cuda.memory_reserved(gpu) + n_bytes
-        torch.cuda.set_per_process_memory_fraction(min(1.0, most / total), gpu)
-    try:
-        yield
-    finally:
-        for gpu in gpus:
-            torch.cuda.set_per_process_memory_fraction(1.0, gpu)
-
-
-def _said_of(pid: int | str, *names: str) -> int:
+def _status_bytes(pid: int | str, *names: str) -> int:
     lines = Path(f"/proc/{pid}/status").read_text(encoding="ascii").splitlines()
     return sum(int(line.split()[1]) * 1024 for line in lines if line.startswith(names))
 
@@ -107,24 +105,15 @@ def _numbers(path: Path) -> dict[str, int]:
     return {name: int(number) for name, number, *_ in map(str.split, lines)}
 
 
-def _memory_by_proc(root: Path) -> tuple[int, int] | None:
-    try:
-        said = _numbers(root / "proc/meminfo")
-        return said["MemAvailable:"] * 1024, said["MemTotal:"] * 1024
-    except (OSError, ValueError, LookupError):
-        return None
-
-
 def _memory_by_sysconf() -> tuple[int, int]:
     try:
         page = os.sysconf("SC_PAGE_SIZE")
-        total = page * os.sysconf("SC_PHYS_PAGES")
+        total = free = page * os.sysconf("SC_PHYS_PAGES")
     except (AttributeError, OSError, ValueError):
         return 0, 0
-    try:
-        return page * os.sysconf("SC_AVPHYS_PAGES"), total
-    except (OSError, ValueError):
-        return total, total
+    with suppress(OSError, ValueError):  # not every system has it
+        free = page * os.sysconf("SC_AVPHYS_PAGES")
+    return free, total
 
 
 def _control_groups(root: Path) -> Iterator[tuple[int, int]]:
@@ -146,12 +135,8 @@ def _control_groups(root: Path) -> Iterator[tuple[int, int]]:
                 break
             with suppress(OSError, ValueError):
                 limit, used = (int((folder / name).read_text("ascii")) for name in names)
-                yield limit, used - _of_files(folder)
-
-
-def _of_files(group: Path) -> int:
-    """Bytes of a group that hold files and that the system takes back when it needs to."""
-    with suppress(OSError, ValueError):
-        said = _numbers(group / "memory.stat")
-        return said.get("total_inactive_file", said.get("inactive_file", 0))
-    return 0
+                files = 0  # bytes of files in memory, which the system takes back when it needs to
+                with suppress(OSError, ValueError):
+                    stat = _numbers(folder / "memory.stat")
+                    files = stat.get("total_inactive_file", stat.get("inactive_file", 0))
+                yield limit, used - files

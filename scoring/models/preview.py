@@ -2,9 +2,16 @@
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from scoring.models.files import BYTES, counted_weights, main_dtype, weight_files
-from scoring.models.finding import Found
+from scoring.models.files import (
+    BYTES,
+    architectures_of,
+    counted_weights,
+    main_dtype,
+    weight_files,
+)
+from scoring.models.finding import LocatedModel
 from scoring.spec import Family
 
 _GUESSED_BYTES = 2
@@ -76,48 +83,59 @@ class Preview:
         return own + (self.reference.memory_bytes(dtype) if self.reference else 0)
 
 
-def previewed(found: Found) -> Preview:
+def preview_of(model: LocatedModel) -> Preview:
     """What is known of a model that was found."""
-    spec, config = found.spec, found.config
-    beside = previewed(found.reference) if found.reference else None
+    spec, config = model.spec, model.config
     if config is None:
-        return Preview(spec.name, spec.revision, spec.family, found.why)
-    files = weight_files(found.sizes)
-    weight_bytes = sum(found.sizes[name] for name in files)
-    weights = _counted(found, files)
-    dtype = main_dtype(weights) or config.dtype
+        return Preview(spec.name, spec.revision, spec.family, model.why)
+    files = weight_files(model.sizes)
+    weight_bytes = sum(model.sizes[name] for name in files)
+    # As the files say where they are here, else as the Hub says.
+    if model.listing is not None and model.listing.missing(files):
+        weights = model.listing.weights
+    else:
+        folder = model.listing.folder if model.listing else Path(spec.folder)
+        weights = counted_weights(folder / name for name in files)
+    stored = config.get("dtype") or config.get("torch_dtype")
+    dtype = main_dtype(weights) or (
+        stored.removeprefix("torch.") if isinstance(stored, str) else ""
+    )
     numbers = sum(weights.values())
     return Preview(
         name=spec.name,
         revision=spec.revision,
         family=spec.family,
-        why=found.why,
-        architecture=config.architecture,
+        why=model.why,
+        architecture=next(iter(architectures_of(config)), ""),
         weight_bytes=weight_bytes,
         parameters=numbers or weight_bytes // BYTES.get(dtype, _GUESSED_BYTES),
         is_counted=numbers > 0,
         dtype=dtype,
-        is_quantized=isinstance(config.values.get("quantization_config"), dict),
-        positions=config.number("max_position_embeddings", "n_positions"),
-        vocabulary=config.number("vocab_size"),
-        width=config.number("hidden_size", "n_embd", "d_model"),
-        layers=config.number("num_hidden_layers", "n_layer", "num_layers"),
+        is_quantized=isinstance(config.get("quantization_config"), dict),
+        positions=_number(config, "max_position_embeddings", "n_positions"),
+        vocabulary=_number(config, "vocab_size"),
+        width=_number(config, "hidden_size", "n_embd", "d_model"),
+        layers=_number(config, "num_hidden_layers", "n_layer", "num_layers"),
         own_code=spec.own_code,
         fetch_bytes=sum(
             each.sizes[name]
-            for each in (found, found.tokenizer)
-            if each is not None
-            for name in each.missing
+            for each in (model, model.tokenizer)
+            if each is not None and each.listing is not None
+            for name in each.listing.missing([*each.sizes])
         ),
-        reference=beside,
-        tokenizer=found.tokenizer.spec.name if found.tokenizer else "",
+        reference=preview_of(model.reference) if model.reference else None,
+        tokenizer=model.tokenizer.spec.name if model.tokenizer else "",
     )
 
 
-def _counted(found: Found, files: list[str]) -> dict[str, int]:
-    """Numbers by dtype: as the files say where they are here, else as the Hub says."""
-    if found.listing is None:
-        return counted_weights(Path(found.spec.folder) / name for name in files)
-    if not found.listing.missing(files):
-        return counted_weights(found.listing.folder / name for name in files)
-    return found.listing.weights
+def _number(config: dict[str, Any], *names: str) -> int | None:
+    """The first of these values that is a whole number above 0, looked for in the parts, too.
+
+    Models of several parts keep the sizes of their language model in "text_config".
+    """
+    inner = config.get("text_config")
+    for part in (config, inner if isinstance(inner, dict) else {}):
+        for value in map(part.get, names):
+            if isinstance(value, int) and not isinstance(value, bool) and value > 0:
+                return value
+    return None

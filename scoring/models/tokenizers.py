@@ -25,7 +25,6 @@ _PARTS = (
     "tokenizer.model", "spiece.model", "sentencepiece.bpe.model", "tiktoken.model", "vocab.json",
     "vocab.txt", "merges.txt",
 )  # fmt: skip
-_VOCABULARIES = frozenset(_PARTS[4:])
 _DIGEST = re.compile(r"[0-9a-f]{12}")
 _COMMIT = re.compile(r"[0-9a-f]{40}")
 
@@ -34,7 +33,7 @@ Encode = Callable[[list[str]], Sequence[int]]
 
 
 @dataclass(frozen=True, slots=True)
-class FoundTokenizer:
+class LocatedTokenizer:
     """A tokenizer that can be used once its files are here.
 
     name: with its revision, as links and filters carry it.
@@ -50,11 +49,8 @@ class FoundTokenizer:
 
 
 def _listed_tokenizers(policy: ModelPolicy) -> tuple[str, ...] | None:
-    """Those of the Hub that may be used, as typed; None means any.
-
-    Where strangers use the server they are the suggested one and those of the models that its owner
-    lists: any other may take all the time and memory that counting has, and others wait for it.
-    """
+    """Those of the Hub that may be used, as typed; None means any."""
+    # Any other of a stranger may take all the time and memory that counting has.
     return None if policy.local_folders else (SUGGESTED, *sorted(policy.models or ()))
 
 
@@ -65,7 +61,7 @@ def allowed_tokenizers(policy: ModelPolicy) -> str:
     return ", ".join(given) + (f" or {DEMO_NAME}" if policy.demo is not None else "")
 
 
-def find_tokenizer(typed: str, policy: ModelPolicy, hub: Hub) -> FoundTokenizer:
+def find_tokenizer(typed: str, policy: ModelPolicy, hub: Hub) -> LocatedTokenizer:
     """Find the tokenizer a person typed; nothing is downloaded.
 
     typed: "demo", a folder where the policy allows those, or a Hub id `org/name[@revision]`; demo
@@ -76,16 +72,11 @@ def find_tokenizer(typed: str, policy: ModelPolicy, hub: Hub) -> FoundTokenizer:
     """
     base, _, revision = typed.rpartition("@")
     pinned = _DIGEST.fullmatch(revision) is not None
-    if policy.demo is not None:
-        if typed in DEMO_NAMES:
-            return _in_folder(DEMO_NAME, policy.demo)
-        if pinned and base == DEMO_NAME:
-            return _in_folder(DEMO_NAME, policy.demo, revision)
-    if policy.local_folders:
-        if is_folder(typed_path(typed)):
-            return _in_folder(typed, typed_path(typed))
-        if pinned and is_folder(typed_path(base)):
-            return _in_folder(base, typed_path(base), revision)
+    for name, digest in ((typed, ""), *([(base, revision)] if pinned else [])):
+        if policy.demo is not None and name in DEMO_NAMES:
+            return _in_folder(DEMO_NAME, policy.demo, digest)
+        if policy.local_folders and is_folder(typed_path(name)):
+            return _in_folder(name, typed_path(name), digest)
     listed = _listed_tokenizers(policy)
     refused = KnownError(
         f"{typed[:200]!r} is not a tokenizer that can be used here: "
@@ -106,21 +97,17 @@ def find_tokenizer(typed: str, policy: ModelPolicy, hub: Hub) -> FoundTokenizer:
             f"The tokenizer of {hub_id.repo} is {n_bytes / 1e6:.0f} MB large; "
             f"at most {MOST_MEGABYTES} MB are fetched here."
         )
-    return FoundTokenizer(
+    return LocatedTokenizer(
         f"{hub_id.repo}@{listing.commit}", str(listing.folder), tuple(files), listing
     )
 
 
 def _wanted(names: Iterable[str], place: str) -> list[str]:
-    """The files of a tokenizer among those of a folder or repository.
-
-    Raises:
-        KnownError: there is no tokenizer.
-    """
+    """The files of a tokenizer among those of a folder or repository; refused where none is."""
     found = set(names)
     if _WHOLE in found:
         return [_WHOLE]
-    if not found & _VOCABULARIES:
+    if found.isdisjoint(_PARTS[4:]):  # the vocabularies
         raise KnownError(
             f"{place[:200]} has no tokenizer: neither {_WHOLE} nor a vocabulary such as "
             "tokenizer.model, vocab.json or vocab.txt."
@@ -128,11 +115,10 @@ def _wanted(names: Iterable[str], place: str) -> list[str]:
     return [name for name in _PARTS if name in found]
 
 
-def _in_folder(name: str, folder: Path, revision: str = "") -> FoundTokenizer:
+def _in_folder(name: str, folder: Path, revision: str) -> LocatedTokenizer:
     """The tokenizer in a folder, with the first 12 hex digits of its files' sha256 as revision.
 
-    Raises:
-        KnownError: there is none, or it is not of the revision that was asked for.
+    revision: that it must have; "" for any.
     """
     digest = hashlib.sha256()
     try:
@@ -146,10 +132,10 @@ def _in_folder(name: str, folder: Path, revision: str = "") -> FoundTokenizer:
             f"The tokenizer {name[:200]} is here at revision {found}, not {revision}. "
             f"Give {name[:200]} to count by what is here."
         )
-    return FoundTokenizer(f"{name}@{found}", str(folder))
+    return LocatedTokenizer(f"{name}@{found}", str(folder))
 
 
-def encoder(found: FoundTokenizer) -> Encode:
+def encoder(found: LocatedTokenizer) -> Encode:
     """What counts the tokens of texts, on all processors.
 
     Raises:
@@ -188,7 +174,7 @@ def encoder(found: FoundTokenizer) -> Encode:
 
 
 @contextmanager
-def refusing(name: str) -> Iterator[None]:
+def tokenizer_errors(name: str) -> Iterator[None]:
     """Turn what a stranger's tokenizer brings about, but for limits, into one sentence."""
     try:
         yield

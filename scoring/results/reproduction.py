@@ -32,7 +32,7 @@ from typing import Literal, Protocol
 
 from scoring.benchmark import COUNTS, SECTIONS, overall_score
 from scoring.interval import wilson
-from scoring.models.catalogue import CATALOGUE, board_facts
+from scoring.models.catalogue import board_models
 from scoring.results.files import REFERENCE_FREE
 from scoring.spec import RunFacts, ScoredPair
 from scoring.summary import Summary, summarise
@@ -108,7 +108,7 @@ def board_settings(model: str) -> BoardSettings:
     (2048, None)
     """
     name = model.removesuffix(REFERENCE_FREE).strip().partition("@")[0]
-    board, known = board_facts().get(name), CATALOGUE.get(name)
+    board = board_models().get(name)
     if board is None:
         return NOT_KNOWN
     is_dpo = board.family == "dpo"
@@ -117,7 +117,7 @@ def board_settings(model: str) -> BoardSettings:
         template=board.template,
         max_length=board.length or (None if is_dpo else RUN_RM_LENGTH),
         dtype=board.dtype or (None if is_dpo else RUN_RM_DTYPE),
-        reference="" if model.endswith(REFERENCE_FREE) else known.reference if known else "",
+        reference="" if model.endswith(REFERENCE_FREE) else board.reference,
         quantized=False if whole and not is_dpo else None,
         batch=board.batch,
     )

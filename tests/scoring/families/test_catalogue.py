@@ -24,7 +24,7 @@ from transformers import (
 
 from scoring.engine.formatting import Prepared
 from scoring.families import open_scorer
-from scoring.models.catalogue import listed
+from scoring.models.catalogue import catalogue
 from scoring.models.finding import locate
 from tests.conftest import ROOT
 from tests.scoring.families.test_classifier import (
@@ -111,7 +111,7 @@ def combination(model: dict[str, Any]) -> Combination:
     return Combination(model["family"], model["built"], model.get("head", ""), template)
 
 
-COMBINATIONS = sorted({combination(model) for model in listed()["models"] if "built" in model})
+COMBINATIONS = sorted({combination(model) for model in catalogue()["models"] if "built" in model})
 
 
 def is_slow(each: Combination) -> bool:
@@ -185,7 +185,7 @@ def test_the_page_says_what_the_catalogue_does() -> None:
 
 
 def test_each_model_that_runs_says_on_what_it_is_built() -> None:
-    for model in listed()["models"]:
+    for model in catalogue()["models"]:
         needs = model.get("needs", "tokenizer")
         assert ("built" in model) == (needs == "tokenizer"), model["id"]
     assert {(each.head, each.built) for each in COMBINATIONS if each.head} == set(HEADS)
@@ -224,7 +224,7 @@ def page() -> str:
     """docs/catalogue.md, whole."""
     of: dict[Combination, list[str]] = defaultdict(list)
     why: dict[str, list[str]] = defaultdict(list)
-    for model in listed()["models"]:
+    for model in catalogue()["models"]:
         if "needs" in model:
             why[model["needs"]].append(model["id"])
         else:
@@ -247,7 +247,7 @@ def page() -> str:
         lines += ["", f"## {title}", "", "| why | tried | models |", "|---|---|---|"]
         for needs in reasons:
             tried = "`test_catalogue.py`, with one of ours" if needs == "tokenizer" else "nothing"
-            lines.append(f"| {listed()['reasons'][needs]} | {tried} | {', '.join(why[needs])} |")
+            lines.append(f"| {catalogue()['reasons'][needs]} | {tried} | {', '.join(why[needs])} |")
     return "\n".join(lines).replace("|  |", "| |") + "\n"
 
 

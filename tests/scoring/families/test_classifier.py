@@ -38,7 +38,6 @@ from transformers import (
     T5Config,
 )
 
-from scoring.engine.compiled import LayerCode
 from scoring.engine.scorer import Scorer
 from scoring.errors import KnownError
 from scoring.families import open_scorer
@@ -787,16 +786,13 @@ def test_on_a_card_the_runs_of_a_process_count_together(
     labelled: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TORCHINDUCTOR_CACHE_DIR", str(tmp_path))
-    monkeypatch.setattr("torch.cuda.get_device_name", lambda _: "a card")
     compiled = Compiled(monkeypatch)
     scorer: Any = opened(labelled, RunSettings(device="cpu", dtype="float32"), reading=0)
     on_card: Any = SimpleNamespace(device=torch.device("cuda"), dtype=torch.bfloat16)
     scorer._local.loaded = replace(scorer._local.loaded, model=on_card)
-    LayerCode.of(scorer._local.forward.layers, torch.bfloat16, on_card.device).tried(is_kept=True)
-    scorer.expect(1_540_000)
-    assert compiled.times == 0
-    scorer.expect(1_540_000)
-    assert compiled.times == 1
+    for times in (0, 1, 1, 2):  # this one gives up, and is asked again when as much was spent
+        scorer.expect(1_540_000)
+        assert compiled.times == times
 
 
 @pytest.mark.parametrize("config", OF_EACH_PATH, indirect=True)

@@ -19,7 +19,7 @@ from scoring.errors import KnownError
 from scoring.families import open_scorer
 from scoring.hub import access
 from scoring.hub.access import Hub, HubId, first_line, parse_hub_id
-from scoring.hub.cache import watched
+from scoring.hub.cache import report_download
 from scoring.limits import Step
 from scoring.pairs.opening import fetch_pairs
 from scoring.spec import ModelSpec, RunSettings
@@ -403,7 +403,7 @@ def test_what_has_come_so_far_is_told_while_it_comes(
     (tmp_path / "blobs").mkdir()
     (tmp_path / "blobs" / "before").write_bytes(b"x" * 50)
     told: queue.Queue[Step] = queue.Queue()
-    with watched(tmp_path, 100, told.put):
+    with report_download(tmp_path, 100, told.put):
         for done in (30, 90, 200):
             (tmp_path / "blobs" / "new.incomplete").write_bytes(b"x" * done)
             while told.get(timeout=PATIENCE) != Step("fetching", min(done, 100), 100):

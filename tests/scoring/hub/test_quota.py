@@ -9,8 +9,7 @@ import pytest
 
 from scoring.errors import KnownError
 from scoring.hub.access import Hub, HubId
-from scoring.hub.cache import FETCHED
-from scoring.hub.quota import Room
+from scoring.hub.cache import FETCHED, DiskQuota
 from scoring.models.finding import MOST_CONFIG_BYTES, ModelPolicy, locate
 from scoring.spec import ModelSpec
 from tests.conftest import DEMO_MODEL
@@ -85,9 +84,9 @@ def test_the_hub_decides_anew_who_may_have_a_model(there: There) -> None:
         locate("org/private", POLICY, unreached)
 
 
-def roomy(models: float, *keep: str) -> Hub:
+def hub_with_quota(models: float, *keep: str) -> Hub:
     """A Hub of a server that keeps so many models of the size of the demo's."""
-    return Hub(shared=True, room=Room(models * SIZE / 1e9, keep))
+    return Hub(shared=True, quota=DiskQuota(models * SIZE / 1e9, keep))
 
 
 def fetched(hub: Hub, there: There, *names: str) -> list[ModelSpec]:
@@ -101,7 +100,7 @@ def fetched(hub: Hub, there: There, *names: str) -> list[ModelSpec]:
 
 
 def test_the_least_recently_used_model_makes_room(there: There) -> None:
-    hub = roomy(3.5)
+    hub = hub_with_quota(3.5)
     fetched(hub, there, "a", "b", "c", "a")
     assert there.here() == {"a", "b", "c"}
     fetched(hub, there, "d")
@@ -111,7 +110,7 @@ def test_the_least_recently_used_model_makes_room(there: There) -> None:
 
 
 def test_a_clock_that_was_set_back_keeps_nothing(there: There) -> None:
-    hub = roomy(2.5)
+    hub = hub_with_quota(2.5)
     fetched(hub, there, "a", "b")
     there.age("a", -9_999_999)
     fetched(hub, there, "c")
@@ -127,7 +126,7 @@ def test_without_a_bound_every_model_stays(there: There) -> None:
 
 def test_what_the_owner_chose_or_had_stays_and_is_not_counted(there: There) -> None:
     locate("org/a", POLICY, Hub())
-    hub = roomy(2.5, "org/b")
+    hub = hub_with_quota(2.5, "org/b")
     for name in ("a", "b", "c", "d", "open"):
         locate(f"org/{name}", POLICY, hub)
         if name in ("c", "d"):
@@ -136,7 +135,7 @@ def test_what_the_owner_chose_or_had_stays_and_is_not_counted(there: There) -> N
 
 
 def test_the_model_that_was_loaded_last_stays(there: There) -> None:
-    hub = roomy(1.5)
+    hub = hub_with_quota(1.5)
     (spec,) = fetched(hub, there, "a")
     with pytest.raises(KnownError, match=r"no room for .* \(EXPLORER_MODELS_GB\), and those"):
         hub.fetch(hub.look(HubId("org/b"), "model", token=False), [*FILES], token=False)
@@ -148,24 +147,24 @@ def test_the_model_that_was_loaded_last_stays(there: There) -> None:
 
 
 def test_what_is_being_fetched_or_was_asked_for_just_now_stays(there: There) -> None:
-    room = Room(2.5 * SIZE / 1e9)
-    hub = Hub(shared=True, room=room)
+    quota = DiskQuota(2.5 * SIZE / 1e9)
+    hub = Hub(shared=True, quota=quota)
     listing = hub.look(HubId("org/a"), "model", token=False)
     hub.fetch(listing, [*FILES], token=False)
-    with pytest.raises(KnownError, match="no room"), room.fetching("org/b", 2 * SIZE):
+    with pytest.raises(KnownError, match="no room"), quota.fetching("org/b", 2 * SIZE):
         pytest.fail("there was room")
     there.age("a", 3600)
-    with room.fetching("org/a", 0):
-        with pytest.raises(KnownError, match="no room"), room.fetching("org/b", 2 * SIZE):
+    with quota.fetching("org/a", 0):
+        with pytest.raises(KnownError, match="no room"), quota.fetching("org/b", 2 * SIZE):
             pytest.fail("there was room")
         assert Path(listing.folder, "model.safetensors").is_file()
     there.age("a", 3600)
-    with room.fetching("org/b", 2 * SIZE):
+    with quota.fetching("org/b", 2 * SIZE):
         assert "a" not in there.here()
 
 
 def test_a_model_larger_than_all_room_is_refused_and_not_fetched(there: There) -> None:
-    hub = roomy(0.5)
+    hub = hub_with_quota(0.5)
     with pytest.raises(KnownError, match="choose a smaller model"):
         locate("org/a", POLICY, hub)
     assert not list((there.cache / "models--org--a").rglob("*.safetensors"))

@@ -11,7 +11,7 @@ import pytest
 from scoring.errors import KnownError
 from scoring.hub.access import Hub, HubId, Listing, RepoType, parse_hub_id
 from scoring.limits import Tell, ignore_progress
-from scoring.models.catalogue import CATALOGUE
+from scoring.models.catalogue import known_models
 from scoring.models.finding import ModelPolicy, locate
 from scoring.spec import BASELINES, Family, ModelSpec
 from tests.conftest import DEMO_MODEL, ROOT
@@ -497,7 +497,7 @@ def test_a_known_policy_is_known_at_any_revision(folder: Path) -> None:
 
 
 def test_the_catalogue_can_be_used() -> None:
-    for name, known in CATALOGUE.items():
+    for name, known in known_models().items():
         assert str(parse_hub_id(name)) == name
         assert (known.family == "dpo") == bool(known.reference)
         assert not known.reference or str(parse_hub_id(known.reference)) == known.reference

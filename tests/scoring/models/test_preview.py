@@ -8,8 +8,8 @@ import pytest
 
 from scoring.errors import KnownError
 from scoring.hub.access import Hub
-from scoring.models.finding import Asked, ModelPolicy, find, locate
-from scoring.models.preview import Preview, previewed
+from scoring.models.finding import ModelOptions, ModelPolicy, find, locate
+from scoring.models.preview import Preview, preview_of
 from scoring.spec import BASELINES
 from tests.conftest import DEMO_MODEL
 from tests.hub_server import HubServer, Repo, served_hub
@@ -26,8 +26,8 @@ OFFLINE = Hub(offline=True)
 COUNTED = {"parameters": {"BF16": 7, "F32": 2}, "total": 9}
 
 
-def preview(typed: str, policy: ModelPolicy, hub: Hub, **asked: Unpack[Asked]) -> Preview:
-    return previewed(find(typed, policy, hub, **asked))
+def preview(typed: str, policy: ModelPolicy, hub: Hub, **asked: Unpack[ModelOptions]) -> Preview:
+    return preview_of(find(typed, policy, hub, **asked))
 
 
 def without(*names: str, **more: bytes) -> dict[str, bytes]:

@@ -9,7 +9,7 @@ import pytest
 from scoring.errors import KnownError
 from scoring.hub.access import Hub
 from scoring.models.finding import ModelPolicy
-from scoring.models.tokenizers import MOST_MEGABYTES, encoder, find_tokenizer, refusing
+from scoring.models.tokenizers import MOST_MEGABYTES, encoder, find_tokenizer, tokenizer_errors
 from tests.conftest import DEMO_MODEL
 from tests.hub_server import HubServer, Repo, served_hub
 
@@ -149,7 +149,7 @@ def test_a_vocabulary_will_do_where_there_is_no_whole_tokenizer(server: HubServe
 
 def test_a_broken_tokenizer_is_told_in_one_sentence(server: HubServer) -> None:
     told = pytest.raises(KnownError, match=r"The tokenizer org/broken cannot be used: .")
-    with told, refusing("org/broken"):
+    with told, tokenizer_errors("org/broken"):
         counted("org/broken", ["a"])
 
 
@@ -179,8 +179,8 @@ class PanicException(BaseException):
 
 def test_a_fault_of_compiled_code_is_told_and_an_interruption_goes_through() -> None:
     told = pytest.raises(KnownError, match="org/name cannot be used: index out of bounds")
-    with told, refusing("org/name"):
+    with told, tokenizer_errors("org/name"):
         raise PanicException("index out of bounds")
     for other in (KeyboardInterrupt, MemoryError):
-        with pytest.raises(other), refusing("org/name"):
+        with pytest.raises(other), tokenizer_errors("org/name"):
             raise other
