@@ -58,7 +58,7 @@ class Served(TextScorer):
         self.spec = spec
         root = spec.url.rstrip("/").removesuffix("/v1")
         self._server = Server(root, settings.parallel, patience)
-        self.troubles = self._server.troubles
+        self.errors = self._server.errors
         self._route, n_labels = self._find_route()
         switch = self._find_switch()
         self._switch = switch or SWITCHES[0]

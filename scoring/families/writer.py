@@ -106,14 +106,14 @@ class WritingJudge(BaseJudge):
         # Whatever is known, the batches are the same, so that answers are to the last bit.
         for batch in padded_batches([len(ids) + self._tokens for ids in asked], self._budget):
             if all(replies[place] for place in batch):
-                self._answered_more(len(batch))
+                self._count_answers(len(batch))
                 continue
             with running(self.spec.name):
                 written = self._written([asked[place] for place in batch])
             for place, reply in zip(batch, written, strict=True):
                 replies[place] = reply
                 self._answers.add(questions[place], reply)
-            self._answered_more(len(batch))
+            self._count_answers(len(batch))
         return replies
 
     @torch.inference_mode()

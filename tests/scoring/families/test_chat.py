@@ -178,7 +178,7 @@ def test_nonsense_is_missing_and_told(text: str | None, caplog: pytest.LogCaptur
         (found,) = rewards(scorer, GOOD)
         assert all(map(math.isnan, found))
     assert caplog.text.count("An answer is no verdict") == 1
-    assert scorer.troubles.told() == ["An answer is no verdict: 2 times in all."]
+    assert scorer.errors.sentences() == ["An answer is no verdict: 2 times in all."]
 
 
 @pytest.mark.parametrize(

@@ -93,7 +93,7 @@ def test_what_never_passes_is_missing_and_told_once(caplog: pytest.LogCaptureFix
     [record] = caplog.records
     assert record.name == "scoring.families.server"
     assert "it answered 500, out of luck" in record.getMessage()
-    [told] = server.troubles.told()
+    [told] = server.errors.sentences()
     assert told.endswith("failed, its pair is missing: 2 times in all.")
 
 
