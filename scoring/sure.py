@@ -247,7 +247,7 @@ class SureRule:
 
 @dataclass(frozen=True, slots=True)
 class SureInterval:
-    """What is sure so far.
+    """The interval of the last look.
 
     estimate: from the pairs of the last look; None before the first, and where none of them counts.
     low, high: at least 95 % for all looks together; 0 and 1 where nothing is known.
@@ -276,7 +276,7 @@ class SureInterval:
 
 
 class SequentialMonitor:
-    """Follows a run, and says at each look what is sure."""
+    """The interval of a run that is under way, renewed at each look."""
 
     def __init__(
         self, subsets: Mapping[str, str], seed: int, rule: SureRule, tie: float = 0.0
@@ -308,22 +308,19 @@ class SequentialMonitor:
         self.now = SureInterval(rule, None, 0.0, 1.0, 0, len(self._looks), 0, self._looks[0])
 
     def add(self, scored: Iterable[ScoredPair]) -> SureInterval:
-        """Count further pairs, in whatever order they come; what is sure then."""
+        """Count further pairs, in whatever order they come; return the interval then."""
         self._waiting.update((pair.key, pair) for pair in scored)
         while self._n < len(self._order) and self._order[self._n] in self._waiting:
             key = self._order[self._n]
             self._tallies[self._subsets[key]].add(self._waiting.pop(key))
             self._n += 1
             if self._n == self.now.following:
-                self._look()
+                look, looks = self.now.look + 1, len(self._looks)
+                alpha = ALPHA / max(1, len(self._looks) - 1)
+                found = bounds(self._tallies, self.rule.number, alpha)
+                following = self._looks[look] if look < looks else None
+                self.now = SureInterval(self.rule, *found, look, looks, self._n, following)
         return self.now
-
-    def _look(self) -> None:
-        look = self.now.look + 1
-        alpha = ALPHA / max(1, len(self._looks) - 1)
-        found = bounds(self._tallies, self.rule.number, alpha)
-        following = self._looks[look] if look < len(self._looks) else None
-        self.now = SureInterval(self.rule, *found, look, len(self._looks), self._n, following)
 
 
 def look_sizes(total: int, width: float, error: float = ALPHA) -> list[int]:

@@ -18,14 +18,14 @@ from scoring.errors import KnownError
 from scoring.families import upstream
 from scoring.families.prompts import (
     LABELS,
+    Question,
     digest,
     parse_rating,
     parse_verdict,
-    rating_prompt,
-    verdict_prompt,
+    questions,
 )
 from scoring.families.server import PATIENCE, ErrorTally, Patience, RequestFailed, Server
-from scoring.spec import Message, ModelSpec, Pair, RunSettings, as_objects, text_hash
+from scoring.spec import ModelSpec, Pair, RunSettings, as_objects, text_hash
 
 logger = logging.getLogger(__name__)
 
@@ -48,7 +48,6 @@ _UPSTREAM_READINGS = {
     "rater": "the rating it ends with, 1 to 10 (where one cannot be read, both are 0: a tie)",
 }
 
-Question = tuple[Message, ...]
 OnAnswers = Callable[[int, int], None]
 """Called with the number of answers there are, and of those that a pack needs."""
 _Meaning = tuple[float, ...] | None
@@ -114,9 +113,9 @@ class BaseJudge(TextScorer):
             KnownError: nobody answers, or no answer was long enough to be read.
         """
         asked = [self._questions(prepared.pair) for prepared in pack]
-        questions = list(dict.fromkeys(question for both in asked for question in both))
-        self._n_answered, self._n_asked = 0, len(questions)
-        replies = zip(questions, self._replies(questions), strict=True)
+        distinct = list(dict.fromkeys(question for both in asked for question in both))
+        self._n_answered, self._n_asked = 0, len(distinct)
+        replies = zip(distinct, self._replies(distinct), strict=True)
         answered = {question: reply for question, reply in replies if reply is not None}
         meanings = {question: self._meaning(reply) for question, reply in answered.items()}
         self._has_read = self._has_read or any(meanings.values())
@@ -143,15 +142,8 @@ class BaseJudge(TextScorer):
                 self.on_answers(self._n_answered, self._n_asked)
 
     def _questions(self, pair: Pair) -> tuple[Question, ...]:
-        sides = pair.chosen, pair.rejected
-        if self._prompt and self._is_judge:
-            question = upstream.verdict_question(self._prompt, pair, swapped=self._is_swapped(pair))
-            return (question,) if question else ()
-        if self._prompt:
-            return tuple(upstream.rating_question(pair, response) for response in sides)
-        if self._is_judge:
-            return tuple(tuple(verdict_prompt(pair, *order)) for order in (sides, sides[::-1]))
-        return tuple(tuple(rating_prompt(pair, response)) for response in sides)
+        swapped = self._is_swapped(pair)
+        return questions(self.spec.family, pair, self._prompt, swapped=swapped)
 
     def _is_swapped(self, pair: Pair) -> bool:
         """Whether the rejected response is shown first."""
@@ -231,7 +223,7 @@ class ChatJudge(BaseJudge):
         return self._server.each(self._ask, questions)
 
     def _ask(self, question: Question) -> Reply:
-        reply = self._answers.of(question)
+        reply = self._answers.get(question)
         if reply is None:
             reply = self._post(question, self._refused)
             self._answers.add(question, reply)
@@ -254,9 +246,9 @@ class ChatJudge(BaseJudge):
                 return self._post(question, self._refused)
             if failure.status not in (400, 422) or self._answered:  # then it is the text's fault
                 raise
-            # A refusal without a word of what it refuses may be of probabilities.
             named = [name for name in _OPTIONAL if name in body and name in str(failure)]
-            named += [name for name in ("logprobs",) if name in body]
+            if not named and "logprobs" in body:  # perhaps it is these
+                named = ["logprobs"]
             if not named:
                 raise
             return self._post(question, (*refused, named[0]))
@@ -268,10 +260,7 @@ class ChatJudge(BaseJudge):
 
 
 class Answers:
-    """What was answered, by question; kept in a folder where one is given.
-
-    A line is one answer; one that a kill tore apart is left out.
-    """
+    """Replies by question, in JSON Lines of a folder if one is given; torn lines are left out."""
 
     def __init__(self, folder: Path | None = None, part: str = "") -> None:
         """
@@ -282,7 +271,7 @@ class Answers:
         self._lock = threading.Lock()
         self._path = None if folder is None else folder / f"answers{part}.jsonl"
         if folder is None or self._path is None:
-            return
+            return  # without a folder nothing is known or stored
         try:
             for path in folder.glob("answers*.jsonl"):
                 for line in path.read_text(encoding="utf-8", errors="replace").split("\n"):
@@ -297,16 +286,15 @@ class Answers:
         with suppress(ValueError, TypeError, LookupError, ArithmeticError, RecursionError):
             kept = json.loads(line)
             first = tuple((str(token), float(logprob)) for token, logprob in kept["first"])
-            self._known[str(kept["question"])] = Reply(
-                str(kept["text"]), first, kept["cut"] is True
-            )
+            reply = Reply(str(kept["text"]), first, kept["cut"] is True)
+            self._known[str(kept["question"])] = reply
 
-    def of(self, question: Question) -> Reply | None:
-        """The answer that is kept; None where there is none."""
+    def get(self, question: Question) -> Reply | None:
+        """The stored answer, or None."""
         return self._known.get(_key(question))
 
     def add(self, question: Question, reply: Reply) -> None:
-        """Keep an answer."""
+        """Store an answer, if there is a folder."""
         if self._path is None:
             return
         line = json.dumps({"question": _key(question), **reply._asdict()}) + "\n"

@@ -238,8 +238,8 @@ def test_an_answer_is_kept_as_it_was(tmp_path: Path) -> None:
     question = (Message("user", "A or B?"),)
     reply = Reply("<b>A</b>\n", (("A", -0.25), (" A", -3.0)), cut=True)
     Answers(tmp_path).add(question, reply)
-    assert Answers(tmp_path).of(question) == reply
-    assert Answers().of(question) is None
+    assert Answers(tmp_path).get(question) == reply
+    assert Answers().get(question) is None
 
 
 def lines(*given: Pair) -> str:
