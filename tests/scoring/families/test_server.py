@@ -17,11 +17,6 @@ from tests.conftest import PATIENCE
 SECRET = "sk-do-not-tell-4711"
 
 
-@pytest.fixture(autouse=True)
-def no_key(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv(KEY_VARIABLE, raising=False)
-
-
 def number(answer: Any) -> int:
     found: int = answer["n"]
     return found
