@@ -43,7 +43,7 @@ const apply = (regions, isLook) => {
   for (const [name, html] of Object.entries(regions)) {
     const region = view.querySelector(`[data-region=${CSS.escape(name)}]`);
     if (!region || (name === "main" && window.explorer.putRows?.(region, html))) continue;
-    if (isLook && region.querySelector(".told")) { delete etags[name]; continue; } // it stays until something is pressed
+    if (isLook && region.querySelector(".told")) { delete etags[name]; continue; } // it stays until a press
     Idiomorph.morph(region, html, { ...MORPH, ignoreActiveValue });
   }
   view.querySelectorAll("figure[data-plot]:empty").forEach(draw);

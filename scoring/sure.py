@@ -20,8 +20,11 @@ runs of each in 96.0 % or more.
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from math import ceil, exp, floor, lgamma
-from typing import Literal, get_args
+from math import ceil, floor
+from operator import mul
+from typing import Any, Literal, get_args
+
+import numpy as np
 
 from scoring.benchmark import WEIGHTS, overall_score, section_of, section_scores
 from scoring.engine.packing import random_order
@@ -30,8 +33,8 @@ from scoring.interval import Interval
 from scoring.spec import ScoredPair
 from scoring.summary import Tally
 
-_NEGLIGIBLE = 1e-12
-"""Of a sum: terms below it are left out."""
+_ROUNDING = 1 + 1e-9
+"""A probability is more than another where it is so many times as large."""
 
 
 def finite_interval(wins: int, n: int, total: int, alpha: float) -> Interval | None:
@@ -63,44 +66,23 @@ def most_marked(seen: int, n: int, total: int, alpha: float) -> int:
     """The most of `total` that may be marked where n drawn have `seen` marked ones.
 
     The greatest number for which so few, or fewer, come with a probability of more than alpha.
+    They do where, with the marked ones first, the drawn one after `seen` others is behind them all:
+    its place has the negative hypergeometric distribution, which is summed from its end.
 
     >>> [most_marked(0, 10, total, 0.05) for total in (10, 20, 10**6)]
     [0, 3, 258864]
     """
-    low, high = seen, total - (n - seen)
-    while low < high:
-        middle = (low + high + 1) // 2
-        if _at_most(seen, n, middle, total) > alpha:
-            low = middle
-        else:
-            high = middle - 1
-    return low
+    if seen == n:
+        return total
+    from scipy.special import gammaln  # type: ignore[import-untyped]
 
+    def log_ways(n: Any, k: Any) -> Any:
+        return gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1)
 
-def _at_most(seen: int, n: int, marked: int, total: int) -> float:
-    """The probability of at most `seen` marked among n drawn, summed over the shorter tail."""
-    if seen * total >= n * marked:
-        return 1 - _tail(n - seen - 1, n, total - marked, total)
-    return _tail(seen, n, marked, total)
-
-
-def _tail(seen: int, n: int, marked: int, total: int) -> float:
-    """The same of fewer than can be expected: each term is smaller than the one before."""
-    rest = total - marked
-    if seen < max(0, n - rest):
-        return 0.0
-    term = exp(_log_ways(marked, seen) + _log_ways(rest, n - seen) - _log_ways(total, n))
-    found = term
-    for k in range(seen, max(0, n - rest), -1):
-        term *= k * (rest - n + k) / ((marked - k + 1) * (n - k + 1))
-        found += term
-        if term < _NEGLIGIBLE * found:
-            break
-    return found
-
-
-def _log_ways(n: int, k: int) -> float:
-    return lgamma(n + 1) - lgamma(k + 1) - lgamma(n - k + 1)
+    more = np.arange(total - n, -1, -1)
+    ways = log_ways(seen + more, seen) + log_ways(total - seen - 1 - more, n - seen - 1)
+    tails = np.exp(ways - log_ways(total, n)).cumsum()
+    return seen + int((tails > alpha * _ROUNDING).sum()) - 1
 
 
 Target = Literal["accuracy", "score"]
@@ -154,7 +136,7 @@ def bounds(
     [0.875, 0.805, 0.927]
     """
     if number == "accuracy":
-        return _of_accuracy(list(tallies.values()), alpha)
+        return _accuracy_bounds(list(tallies.values()), alpha)
     sections: dict[str, list[tuple[float, SubsetTally]]] = {}
     for subset, each in tallies.items():
         section = section_of(subset)
@@ -169,10 +151,12 @@ def bounds(
         }
         score = overall_score(section_scores(known)) or 0.0
         return score, score, score
-    return _of_score([_section(of) for of in sections.values()], alpha)
+    return _score_bounds([*sections.values()], alpha)
 
 
-def _of_accuracy(tallies: Sequence[SubsetTally], alpha: float) -> tuple[float | None, float, float]:
+def _accuracy_bounds(
+    tallies: Sequence[SubsetTally], alpha: float
+) -> tuple[float | None, float, float]:
     counted, total = sum(each.n for each in tallies), sum(each.countable for each in tallies)
     won, tied = sum(each.wins for each in tallies), sum(each.counts["tie"] for each in tallies)
     tie = max(each.tie for each in tallies)
@@ -185,58 +169,42 @@ def _of_accuracy(tallies: Sequence[SubsetTally], alpha: float) -> tuple[float | 
     return (won + tie * tied) / counted, low, high
 
 
-@dataclass(frozen=True, slots=True)
-class _Section:
-    """A section of a selection, by its pairs scored so far.
-
-    mean, spread: weighted, 0 to 1.
-    effective: pairs of equal weight that would tell as much.
-    share: of its pairs that are scored, 0 to 1.
-    heaviest: what one pair that is not scored is worth at most, of the section.
-    """
-
-    mean: float
-    spread: float
-    effective: float
-    share: float
-    heaviest: float
-
-
-def _section(of: Sequence[tuple[float, SubsetTally]]) -> _Section:
-    n, total = sum(each.n for _, each in of), sum(each.countable for _, each in of)
-    weight = sum(a * each.n for a, each in of)
-    mean = sum(a * each.credit for a, each in of) / weight
-    spread = sum(a * a * _squares(each, mean) for a, each in of) / sum(
-        a * a * each.n for a, each in of
-    )
-    whole = sum(a * each.countable for a, each in of)
-    worth = whole**2 / (total * sum(a * a * each.countable for a, each in of))
-    left = [a for a, each in of if each.n < each.countable]
-    return _Section(mean, spread, n * worth, n / total, max(left, default=0.0) / whole)
+def _score_bounds(
+    sections: Sequence[Sequence[tuple[float, SubsetTally]]], alpha: float
+) -> tuple[float, float, float]:
+    """sections: of each, its subsets with the weight of a pair; some pair of it is scored."""
+    means, spreads, effective, unscored, heaviest = [], [], [], [], []
+    for subsets in sections:
+        n, total = sum(each.n for _, each in subsets), sum(each.countable for _, each in subsets)
+        mean = sum(a * each.credit for a, each in subsets) / sum(a * each.n for a, each in subsets)
+        squares = sum(a * a * _squares(each, mean) for a, each in subsets)
+        whole = sum(a * each.countable for a, each in subsets)
+        worth = whole**2 / (total * sum(a * a * each.countable for a, each in subsets))
+        means.append(mean)
+        spreads.append(squares / sum(a * a * each.n for a, each in subsets))
+        effective.append(n * worth)
+        unscored.append(1 - n / total)
+        heaviest.append(max((a for a, each in subsets if each.n < each.countable), default=0.0))
+        heaviest[-1] /= whole
+    mean = sum(means) / len(means)
+    spread = mean * (1 - mean)
+    variances = [
+        (e * (own / spread if spread else 1.0) + _BORROWED) / (e + _BORROWED) / e / len(means) ** 2
+        for own, e in zip(spreads, effective, strict=True)
+    ]
+    left = sum(map(mul, variances, unscored)) / sum(variances)
+    n = max(1, floor(1 / sum(variances)))
+    total = max(n, ceil(n / (1 - left)))
+    high = most_marked(min(n, ceil(mean * n)), n, total, alpha / 2) / total
+    low = 1 - most_marked(min(n, ceil((1 - mean) * n)), n, total, alpha / 2) / total
+    one = max(heaviest) / len(means)
+    return mean, max(0.0, low - one), min(1.0, high + one)
 
 
 def _squares(tally: Tally, mean: float) -> float:
     """The sum of the squared distances of outcomes from a mean."""
     won, tied, lost = (tally.counts[outcome] for outcome in ("win", "tie", "loss"))
     return won * (1 - mean) ** 2 + tied * (tally.tie - mean) ** 2 + lost * mean**2
-
-
-def _of_score(sections: Sequence[_Section], alpha: float) -> tuple[float, float, float]:
-    mean = sum(each.mean for each in sections) / len(sections)
-    whole = mean * (1 - mean)
-    variances = []
-    for each in sections:
-        own = each.spread / whole if whole else 1.0
-        mixed = (each.effective * own + _BORROWED) / (each.effective + _BORROWED)
-        variances.append(mixed / each.effective / len(sections) ** 2)
-    variance = sum(variances)
-    left = sum(each * (1 - of.share) for each, of in zip(variances, sections, strict=True))
-    n = max(1, floor(1 / variance))
-    total = max(n, ceil(n / (1 - left / variance)))
-    high = most_marked(min(n, ceil(mean * n)), n, total, alpha / 2) / total
-    low = 1 - most_marked(min(n, ceil((1 - mean) * n)), n, total, alpha / 2) / total
-    one = max(each.heaviest for each in sections) / len(sections)
-    return mean, max(0.0, low - one), min(1.0, high + one)
 
 
 ALPHA = 0.05
@@ -279,7 +247,7 @@ class SureRule:
 
 @dataclass(frozen=True, slots=True)
 class SureInterval:
-    """What is sure so far.
+    """The interval of the last look.
 
     estimate: from the pairs of the last look; None before the first, and where none of them counts.
     low, high: at least 95 % for all looks together; 0 and 1 where nothing is known.
@@ -307,8 +275,8 @@ class SureInterval:
         return self.width <= self.rule.width
 
 
-class Watch:
-    """Follows a run, and says at each look what is sure."""
+class SequentialMonitor:
+    """The interval of a run that is under way, renewed at each look."""
 
     def __init__(
         self, subsets: Mapping[str, str], seed: int, rule: SureRule, tie: float = 0.0
@@ -340,22 +308,19 @@ class Watch:
         self.now = SureInterval(rule, None, 0.0, 1.0, 0, len(self._looks), 0, self._looks[0])
 
     def add(self, scored: Iterable[ScoredPair]) -> SureInterval:
-        """Count further pairs, in whatever order they come; what is sure then."""
+        """Count further pairs, in whatever order they come; return the interval then."""
         self._waiting.update((pair.key, pair) for pair in scored)
         while self._n < len(self._order) and self._order[self._n] in self._waiting:
             key = self._order[self._n]
             self._tallies[self._subsets[key]].add(self._waiting.pop(key))
             self._n += 1
             if self._n == self.now.following:
-                self._look()
+                look, looks = self.now.look + 1, len(self._looks)
+                alpha = ALPHA / max(1, len(self._looks) - 1)
+                found = bounds(self._tallies, self.rule.number, alpha)
+                following = self._looks[look] if look < looks else None
+                self.now = SureInterval(self.rule, *found, look, looks, self._n, following)
         return self.now
-
-    def _look(self) -> None:
-        look = self.now.look + 1
-        alpha = ALPHA / max(1, len(self._looks) - 1)
-        found = bounds(self._tallies, self.rule.number, alpha)
-        following = self._looks[look] if look < len(self._looks) else None
-        self.now = SureInterval(self.rule, *found, look, len(self._looks), self._n, following)
 
 
 def look_sizes(total: int, width: float, error: float = ALPHA) -> list[int]:
@@ -372,31 +337,16 @@ def look_sizes(total: int, width: float, error: float = ALPHA) -> list[int]:
     sizes: list[int] = []
     for _ in range(2):  # the more looks, the later the first can be of use
         alpha = error / max(1, len(sizes) - 1)
-        size = float(_fewest(total, width, alpha))
+        # As many as, all won, leave so wide a share of losses possible: n and marked are symmetric.
+        size = 1.0 + most_marked(0, floor(width * total) + 1, total, alpha / 2)
         sizes = []
         while round(size) <= _LATEST * total:
             sizes.append(round(size))
-            if _is_enough(round(size), total, width, alpha):
+            # So narrow, whatever comes and however pairs weigh?
+            plain = max(1, round(_WORTH * sizes[-1]))
+            found = finite_interval(plain // 2, plain, total, alpha)
+            if found is not None and found.high - found.low <= width:
                 break
             size = max(size * _STEP, size + 1)
         sizes.append(total)
     return sizes
-
-
-def _fewest(total: int, width: float, alpha: float) -> int:
-    """Pairs drawn and all won, after which the interval is so narrow."""
-    low, high = 1, total
-    while low < high:
-        middle = (low + high) // 2
-        if most_marked(0, middle, total, alpha / 2) <= width * total:
-            high = middle
-        else:
-            low = middle + 1
-    return low
-
-
-def _is_enough(n: int, total: int, width: float, alpha: float) -> bool:
-    """Whether the interval is so narrow after n pairs, whatever comes and however they weigh."""
-    plain = max(1, round(_WORTH * n))
-    found = finite_interval(plain // 2, plain, total, alpha)
-    return found is not None and found.high - found.low <= width

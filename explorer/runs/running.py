@@ -28,7 +28,7 @@ from scoring.probing.side_rewards import TokenRewards
 from scoring.record import Run, Status, locked, new_folder, resume, stored_runs
 from scoring.spec import Pair, Plan, RunFacts, ScoredPair
 from scoring.summary import tie_worth
-from scoring.sure import SureInterval, SureRule, Watch
+from scoring.sure import SequentialMonitor, SureInterval, SureRule
 from scoring.tasks import Ready
 
 logger = logging.getLogger(__name__)
@@ -254,7 +254,7 @@ class Runs:
         progress, seed = Progress("waiting", len(pairs), former), order.settings.seed
         subsets = {pair.key: pair.subset for pair in pairs}
         if sure is not None:
-            Watch(subsets, seed, sure)  # refuses what cannot be, before anybody waits
+            SequentialMonitor(subsets, seed, sure)  # refuses what cannot be, before anybody waits
         with self.scorers.turn(visitor) as turn:
             try:
                 model = self.scorers.ready(visitor, order, turn, progress, tell)
@@ -265,7 +265,7 @@ class Runs:
                 tell(replace(progress, stage="stopped"))
                 return
             worth = tie_worth(model.spec.family)
-            watch = None if sure is None else Watch(subsets, seed, sure, worth)
+            watch = None if sure is None else SequentialMonitor(subsets, seed, sure, worth)
             keys = [pair.key for pair in pairs]
             folder = former.folder if former else new_folder(self.store.folder)
 

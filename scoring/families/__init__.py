@@ -2,7 +2,9 @@
 
 import random
 from collections.abc import Callable, Sequence
+from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 from scoring.engine.formatting import Prepared
 from scoring.engine.scorer import Scorer, TextScorer, Traits
@@ -24,9 +26,23 @@ def open_scorer(spec: ModelSpec, settings: RunSettings) -> Scorer:
         )
     if settings.beta != RunSettings().beta and spec.family != "dpo":
         raise KnownError(f"Beta is of family dpo; {spec.family} has no use for it.")
-    _check_asking(spec, settings)
-    is_judge = spec.family in ("judge", "rater") and not spec.url
-    if is_judge and settings.truncation_side == "right":
+    is_judge = spec.family in ("judge", "rater")
+    default = RunSettings()
+    names = ("judge_prompt", "max_tokens", "temperature")
+    given = [name for name in names if getattr(settings, name) != getattr(default, name)]
+    if given and not (is_judge and spec.url):
+        option = f"--{given[0].replace('_', '-')}"
+        if not is_judge or trained_question(spec.name):
+            raise KnownError(
+                f"{option} is of judges and raters that write answers; "
+                f"{spec.name}, a {spec.family}, is read without any."
+            )
+        if settings.judge_prompt == "probabilities":
+            raise KnownError(
+                f"{option} is of answers that are written; {spec.name} is read without any, by the "
+                "probabilities of labels: give a --judge-prompt, such as upstream."
+            )
+    if is_judge and not spec.url and settings.truncation_side == "right":
         raise KnownError(
             "A judge is asked at the end of its text, which --truncation-side right would cut off. "
             "Leave it at left."
@@ -37,84 +53,56 @@ def open_scorer(spec: ModelSpec, settings: RunSettings) -> Scorer:
             f"{spec.name}, a {spec.family}, is given texts and no chat template: leave "
             f"--chat-template {settings.chat_template} out."
         )
-    return _maker(spec, settings)(spec, settings)
+    scorer: Scorer = _class_of(spec, settings)(spec, settings)
+    return scorer
 
 
-def _check_asking(spec: ModelSpec, settings: RunSettings) -> None:
-    """Refuse settings of judges that write answers where they have no meaning."""
-    default = RunSettings()
-    names = ("judge_prompt", "max_tokens", "temperature")
-    given = [name for name in names if getattr(settings, name) != getattr(default, name)]
-    if not given or (spec.url and spec.family in ("judge", "rater")):
-        return
-    if spec.family not in ("judge", "rater") or trained_question(spec.name):
-        raise KnownError(
-            f"--{given[0].replace('_', '-')} is of judges and raters that write answers; "
-            f"{spec.name}, a {spec.family}, is read without any."
-        )
-    if settings.judge_prompt == "probabilities":
-        raise KnownError(
-            f"--{given[0].replace('_', '-')} is of answers that are written; {spec.name} is read "
-            "without any, by the probabilities of labels: give a --judge-prompt, such as upstream."
-        )
+def _class_of(spec: ModelSpec, settings: RunSettings) -> Any:
+    if spec.family in BASELINES:
+        return Baseline
+    name = _CLASSES[spec.family]
+    if spec.family in ("judge", "rater") and spec.url:
+        name = "chat.ChatJudge"
+    elif spec.family in ("judge", "rater") and settings.judge_prompt != "probabilities":
+        name = "writer.WritingJudge"
+    module, _, class_name = name.partition(".")
+    return getattr(import_module(f"{__name__}.{module}"), class_name)
+
+
+_CLASSES = {
+    "classifier": "classifier.Classifier",
+    "dpo": "dpo.Policy",
+    "logprob-sum": "dpo.Policy",
+    "logprob-mean": "dpo.Policy",
+    "pairrm": "pairrm.PairRM",
+    "judge": "judge.Judge",
+    "rater": "judge.Judge",
+    "served": "served.Served",
+}
+"""Module and class of each family that has a model; imported when it is used, for torch is slow."""
 
 
 def keep_answers(scorer: Scorer, folder: Path | None, part: str = "") -> None:
-    """Have a judge's answers kept in the folder of a run, so that none is paid for twice.
+    """Keep a judge's answers in the folder of a run, and take those there: none is paid twice.
 
     folder: None keeps none. part: names the file of one of several processes.
 
     Raises:
         KnownError: the folder cannot be used.
     """
-    if scorer.spec.family in ("judge", "rater"):
-        from scoring.families.chat import BaseJudge
-
-        if isinstance(scorer, BaseJudge):
-            scorer.keep(folder, part)
+    if hasattr(scorer, "keep"):
+        scorer.keep(folder, part)
 
 
-def report_answers(scorer: Scorer, tell: Callable[[int, int], None]) -> None:
-    """Have it told how many answers of a judge's pack there are, and of how many, as they come."""
-    if hasattr(scorer, "tell"):
-        scorer.tell = tell
+def report_answers(scorer: Scorer, on_answers: Callable[[int, int], None]) -> None:
+    """Call on_answers with the number of a judge's answers, and of those that its pack needs."""
+    if hasattr(scorer, "on_answers"):
+        scorer.on_answers = on_answers
 
 
 def troubles_of(scorer: Scorer) -> list[str]:
-    """What went wrong more than once while it scored, a sentence each."""
-    return scorer.troubles.told() if hasattr(scorer, "troubles") else []
-
-
-def _maker(spec: ModelSpec, settings: RunSettings) -> Callable[[ModelSpec, RunSettings], Scorer]:
-    if spec.family in BASELINES:
-        return Baseline
-    if spec.family == "served":
-        from scoring.families.served import Served
-
-        return Served
-    if spec.family in ("judge", "rater"):
-        if spec.url:
-            from scoring.families.chat import ChatJudge
-
-            return ChatJudge
-        if settings.judge_prompt != "probabilities":
-            from scoring.families.writer import WritingJudge
-
-            return WritingJudge
-        from scoring.families.judge import Judge
-
-        return Judge
-    if spec.family == "pairrm":
-        from scoring.families.pairrm import PairRM
-
-        return PairRM
-    if spec.family == "classifier":
-        from scoring.families.classifier import Classifier
-
-        return Classifier
-    from scoring.families.dpo import Policy
-
-    return Policy
+    """A sentence on each kind of error that came more than once while it scored."""
+    return scorer.errors.sentences() if hasattr(scorer, "errors") else []
 
 
 _READINGS = {

@@ -1,4 +1,4 @@
-"""Judges by what they answer, and those behind a server that speaks as OpenAI's does."""
+"""Judges that are read by their answers, and those behind an OpenAI-compatible server."""
 
 import hashlib
 import json
@@ -7,7 +7,7 @@ import math
 import random
 import re
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -18,14 +18,14 @@ from scoring.errors import KnownError
 from scoring.families import upstream
 from scoring.families.prompts import (
     LABELS,
+    Question,
     digest,
     parse_rating,
     parse_verdict,
-    rating_prompt,
-    verdict_prompt,
+    questions,
 )
-from scoring.families.server import PATIENCE, Patience, RequestFailed, Server, Troubles
-from scoring.spec import Message, ModelSpec, Pair, RunSettings, as_objects, text_hash
+from scoring.families.server import PATIENCE, ErrorTally, Patience, RequestFailed, Server
+from scoring.spec import ModelSpec, Pair, RunSettings, as_objects, text_hash
 
 logger = logging.getLogger(__name__)
 
@@ -48,7 +48,8 @@ _UPSTREAM_READINGS = {
     "rater": "the rating it ends with, 1 to 10 (where one cannot be read, both are 0: a tie)",
 }
 
-Question = tuple[Message, ...]
+OnAnswers = Callable[[int, int], None]
+"""Called with the number of answers there are, and of those that a pack needs."""
 _Meaning = tuple[float, ...] | None
 """Probabilities of A and B, or a rating alone; None where a reply means neither."""
 
@@ -77,7 +78,7 @@ class BaseJudge(TextScorer):
     """
 
     def __init__(self, spec: ModelSpec, settings: RunSettings) -> None:
-        """Who it is that answers, and its traits, are told by those that derive from it."""
+        """Derived classes set `traits` and give `_replies`."""
         self.spec = spec
         self._is_judge = spec.family == "judge"
         self._seed = settings.seed
@@ -89,11 +90,10 @@ class BaseJudge(TextScorer):
         self._tokens = settings.max_tokens or tokens
         self._has_read = False
         self._answers = Answers()
-        self.troubles = Troubles()
-        self.tell: Callable[[int, int], None] | None = None
-        """Told how many answers there are, and of how many that a pack needs."""
+        self.errors = ErrorTally()
+        self.on_answers: OnAnswers | None = None
         self._n_answered = self._n_asked = 0
-        self._counting = threading.Lock()
+        self._lock = threading.Lock()
         self._reading = (_UPSTREAM_READINGS if self._prompt else _READINGS)[spec.family]
         if settings.max_tokens or settings.temperature:
             self._reading += (
@@ -102,15 +102,9 @@ class BaseJudge(TextScorer):
         self._asked_by = digest(spec.family, self._prompt)
 
     def keep(self, folder: Path | None, part: str = "") -> None:
-        """Write answers down in a folder as they come, and take those that are there already.
-
-        folder: None keeps none. part: names the file of one of several processes.
-
-        Raises:
-            KnownError: the folder cannot be read.
-        """
+        """As of `keep_answers`."""
         self._answers = Answers(folder, part)
-        self.troubles.clear()
+        self.errors.clear()
 
     def rewards(self, pack: Sequence[Prepared]) -> list[tuple[float, float]]:
         """Probabilities, 0 to 1, or ratings, 1 to 10; NaN for both sides of a missing pair.
@@ -119,16 +113,20 @@ class BaseJudge(TextScorer):
             KnownError: nobody answers, or no answer was long enough to be read.
         """
         asked = [self._questions(prepared.pair) for prepared in pack]
-        questions = list(dict.fromkeys(question for both in asked for question in both))
-        self._n_answered, self._n_asked = 0, len(questions)
-        replies = self._replies(questions)
-        of = dict(zip(questions, replies, strict=True))
-        said = {
-            question: None if reply is None else self._said(reply) for question, reply in of.items()
-        }
-        self._check_length([reply for reply in replies if reply is not None], [*said.values()])
+        distinct = list(dict.fromkeys(question for both in asked for question in both))
+        self._n_answered, self._n_asked = 0, len(distinct)
+        replies = zip(distinct, self._replies(distinct), strict=True)
+        answered = {question: reply for question, reply in replies if reply is not None}
+        meanings = {question: self._meaning(reply) for question, reply in answered.items()}
+        self._has_read = self._has_read or any(meanings.values())
+        if answered and not self._has_read and all(reply.cut for reply in answered.values()):
+            raise KnownError(
+                f"{self.spec.name} had said nothing that can be read when its answers were cut off "
+                f"at {self._tokens:,} tokens; models that think before they answer take thousands. "
+                f"Allow more, such as --max-tokens {max(4096, 4 * self._tokens)}."
+            )
         return [
-            self._rewards(prepared, [(of[each], said[each]) for each in both])
+            self._rewards(prepared, both, meanings)
             for prepared, both in zip(pack, asked, strict=True)
         ]
 
@@ -136,74 +134,59 @@ class BaseJudge(TextScorer):
         """What is answered to each; None where nothing is."""
         raise NotImplementedError
 
-    def _answered_more(self, n: int = 1) -> None:
+    def _count_answers(self, n: int = 1) -> None:
         """So many questions more of the pack are done with."""
-        with self._counting:
+        with self._lock:
             self._n_answered += n
-            if self.tell is not None:
-                self.tell(self._n_answered, self._n_asked)
+            if self.on_answers is not None:
+                self.on_answers(self._n_answered, self._n_asked)
 
     def _questions(self, pair: Pair) -> tuple[Question, ...]:
-        sides = pair.chosen, pair.rejected
-        if self._prompt and self._is_judge:
-            question = upstream.verdict_question(self._prompt, pair, swapped=self._is_swapped(pair))
-            return (question,) if question else ()
-        if self._prompt:
-            return tuple(upstream.rating_question(pair, response) for response in sides)
-        if self._is_judge:
-            return tuple(tuple(verdict_prompt(pair, *order)) for order in (sides, sides[::-1]))
-        return tuple(tuple(rating_prompt(pair, response)) for response in sides)
+        swapped = self._is_swapped(pair)
+        return questions(self.spec.family, pair, self._prompt, swapped=swapped)
 
     def _is_swapped(self, pair: Pair) -> bool:
         """Whether the rejected response is shown first."""
         name = text_hash(pair.prompt, pair.chosen, pair.rejected)
         return random.Random(f"{self._seed}:{name}").random() > 0.5  # noqa: S311 - a coin
 
-    def _said(self, reply: Reply) -> _Meaning:
+    def _meaning(self, reply: Reply) -> _Meaning:
         text = _THOUGHTS.sub("", reply.text).strip()
         meaning: _Meaning
-        if self._prompt and self._is_judge:
-            named = upstream.parse_verdict(self._prompt, text)
-            meaning = None if named is None else (float(named == "A"), float(named == "B"))
-        elif self._is_judge:
-            meaning = verdict(reply._replace(text=text))
-        else:
+        if not self._is_judge:
             rating = upstream.parse_rating(text) if self._prompt else parse_rating(text)
             meaning = None if rating is None else (rating,)
+        elif self._prompt:
+            meaning = _certain(upstream.parse_verdict(self._prompt, text))
+        else:
+            meaning = verdict(reply._replace(text=text))
         if meaning is None:
             kind = "verdict" if self._is_judge else "rating"
             why = f" within {self._tokens} tokens" if reply.cut else ""
-            self.troubles.add(f"An answer is no {kind}{why}", repr(text[:80]))
+            self.errors.add(f"An answer is no {kind}{why}", repr(text[:80]))
         return meaning
 
-    def _check_length(self, replies: Sequence[Reply], said: Sequence[_Meaning]) -> None:
-        """Refuse to go on where no answer was read so far, and all of these were cut off."""
-        self._has_read = self._has_read or any(meaning is not None for meaning in said)
-        if replies and not self._has_read and all(reply.cut for reply in replies):
-            raise KnownError(
-                f"{self.spec.name} had said nothing that can be read when its answers were cut off "
-                f"at {self._tokens:,} tokens; models that think before they answer take thousands. "
-                f"Allow more, such as --max-tokens {max(4096, 4 * self._tokens)}."
-            )
-
     def _rewards(
-        self, prepared: Prepared, answers: Sequence[tuple[Reply | None, _Meaning]]
+        self,
+        prepared: Prepared,
+        questions: Sequence[Question],
+        meanings: Mapping[Question, _Meaning],
     ) -> tuple[float, float]:
         """From what replies mean: sums of the same terms, whichever response is the chosen."""
-        if any(reply is None for reply, _ in answers):
+        if any(question not in meanings for question in questions):
             return math.nan, math.nan
-        meant = [meaning for _, meaning in answers if meaning is not None]
+        found = [meanings[question] for question in questions]
         if self._prompt and self._is_judge:
-            first, second = meant[0] if meant else (0.5, 0.5)
+            first, second = (found and found[0]) or (0.5, 0.5)
             return (second, first) if self._is_swapped(prepared.pair) else (first, second)
-        if len(meant) < len(answers):
-            if not self._prompt:
-                return math.nan, math.nan
-            one, other = (meaning[0] if meaning else 0.0 for _, meaning in answers)
-            return (one, other) if prepared.row else (0.0, 0.0)
+        one, other = found
+        if one is None or other is None:
+            if self._prompt and prepared.row:
+                return (one or (0.0,))[0], (other or (0.0,))[0]
+            return (0.0, 0.0) if self._prompt else (math.nan, math.nan)
         if not self._is_judge:
-            return meant[0][0], meant[1][0]
-        return (meant[0][0] + meant[1][1]) / 2, (meant[0][1] + meant[1][0]) / 2
+            return one[0], other[0]
+        return (one[0] + other[1]) / 2, (one[1] + other[0]) / 2
 
 
 class ChatJudge(BaseJudge):
@@ -217,7 +200,7 @@ class ChatJudge(BaseJudge):
             KnownError: the server's address or the settings cannot be used.
         """
         super().__init__(spec, settings)
-        self._server = Server(spec.url, settings.parallel, patience, self.troubles)
+        self._server = Server(spec.url, settings.parallel, patience, self.errors)
         self._common = {
             "model": spec.name,
             "temperature": settings.temperature,
@@ -240,11 +223,11 @@ class ChatJudge(BaseJudge):
         return self._server.each(self._ask, questions)
 
     def _ask(self, question: Question) -> Reply:
-        reply = self._answers.of(question)
+        reply = self._answers.get(question)
         if reply is None:
             reply = self._post(question, self._refused)
             self._answers.add(question, reply)
-        self._answered_more()
+        self._count_answers()
         return reply
 
     def _post(self, question: Question, refused: tuple[str, ...]) -> Reply:
@@ -261,31 +244,23 @@ class ChatJudge(BaseJudge):
         except RequestFailed as failure:
             if refused != self._refused and self._answered:  # another thread found out meanwhile
                 return self._post(question, self._refused)
-            more = self._meant(failure, body)
-            if more is None:
+            if failure.status not in (400, 422) or self._answered:  # then it is the text's fault
                 raise
-            return self._post(question, (*refused, more))
+            named = [name for name in _OPTIONAL if name in body and name in str(failure)]
+            if not named and "logprobs" in body:  # perhaps it is these
+                named = ["logprobs"]
+            if not named:
+                raise
+            return self._post(question, (*refused, named[0]))
         if refused != self._refused:
             logger.warning("The server takes no %s: it is asked without.", ", ".join(refused))
             self._refused = refused
         self._answered = True
         return reply
 
-    def _meant(self, failure: RequestFailed, body: dict[str, Any]) -> str | None:
-        """What of a request a refusal speaks of; of one without words, perhaps probabilities."""
-        if failure.status not in (400, 422) or self._answered:  # then it is the text's fault
-            return None
-        named = [name for name in _OPTIONAL if name in body and name in str(failure)]
-        if named:
-            return named[0]
-        return "logprobs" if "logprobs" in body else None
-
 
 class Answers:
-    """What was answered, by question; kept in a folder where one is given.
-
-    A line is one answer; one that a kill tore apart is left out.
-    """
+    """Replies by question, in JSON Lines of a folder if one is given; torn lines are left out."""
 
     def __init__(self, folder: Path | None = None, part: str = "") -> None:
         """
@@ -295,27 +270,31 @@ class Answers:
         self._known: dict[str, Reply] = {}
         self._lock = threading.Lock()
         self._path = None if folder is None else folder / f"answers{part}.jsonl"
-        if folder is None:
-            return
+        if folder is None or self._path is None:
+            return  # without a folder nothing is known or stored
         try:
             for path in folder.glob("answers*.jsonl"):
                 for line in path.read_text(encoding="utf-8", errors="replace").split("\n"):
-                    with suppress(
-                        ValueError, TypeError, LookupError, ArithmeticError, RecursionError
-                    ):
-                        self._known.update([_kept(json.loads(line))])
-            if self._path is not None and self._path.exists():
+                    self._read(line)
+            if self._path.exists():
                 with self._path.open("ab") as file:
                     file.write(b"\n")  # what was torn apart ends here
         except OSError as error:
             raise KnownError(f"The answers in {folder} cannot be kept: {error}.") from error
 
-    def of(self, question: Question) -> Reply | None:
-        """The answer that is kept; None where there is none."""
+    def _read(self, line: str) -> None:
+        with suppress(ValueError, TypeError, LookupError, ArithmeticError, RecursionError):
+            kept = json.loads(line)
+            first = tuple((str(token), float(logprob)) for token, logprob in kept["first"])
+            reply = Reply(str(kept["text"]), first, kept["cut"] is True)
+            self._known[str(kept["question"])] = reply
+
+    def get(self, question: Question) -> Reply | None:
+        """The stored answer, or None."""
         return self._known.get(_key(question))
 
     def add(self, question: Question, reply: Reply) -> None:
-        """Keep an answer."""
+        """Store an answer, if there is a folder."""
         if self._path is None:
             return
         line = json.dumps({"question": _key(question), **reply._asdict()}) + "\n"
@@ -327,11 +306,6 @@ class Answers:
 
 def _key(question: Question) -> str:
     return hashlib.sha256(json.dumps(question).encode()).hexdigest()[:32]
-
-
-def _kept(line: Any) -> tuple[str, Reply]:
-    first = tuple((str(token), float(logprob)) for token, logprob in line["first"])
-    return str(line["question"]), Reply(str(line["text"]), first, line["cut"] is True)
 
 
 def verdict(reply: Reply) -> _Meaning:
@@ -352,8 +326,11 @@ def verdict(reply: Reply) -> _Meaning:
     )
     if first + second >= LABELS_EXPECTED:
         return first / (first + second), second / (first + second)
-    named = parse_verdict(reply.text)
-    return None if named is None else (float(named == LABELS[0]), float(named == LABELS[1]))
+    return _certain(parse_verdict(reply.text))
+
+
+def _certain(label: str | None) -> _Meaning:
+    return None if label is None else (float(label == LABELS[0]), float(label == LABELS[1]))
 
 
 def _reply(answer: Any) -> Reply:

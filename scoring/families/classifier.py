@@ -12,13 +12,13 @@ from scoring.engine.forward import running
 from scoring.engine.scorer import Traits
 from scoring.errors import KnownError
 from scoring.families import label_weights
-from scoring.families.local import CHECK_PAIRS, LocalModel, OneModel
+from scoring.families.local import CHECK_PAIRS, LocalModel
 from scoring.models.heads import HeadedModel, builder_of
 from scoring.models.loading import Loaded, load
 from scoring.spec import ModelSpec, Pair, RunSettings
 
 
-class Classifier(OneModel):
+class Classifier(LocalModel):
     """`AutoModelForSequenceClassification`: one label, or several with a declared reading.
 
     The reward is the score at the last token of each side.
@@ -47,18 +47,17 @@ class Classifier(OneModel):
         self._skipped: int | None = None
         is_whole = self._own is None and self._head is None
         if settings.upstream_compatible and not is_whole:
-            padless = loaded.tokenizer.pad_token_id is None
-            eos = loaded.tokenizer.eos_token_id
-            pad = loaded.model.config.get_text_config().pad_token_id
-            self._skipped = eos if padless else pad
+            self._skipped = loaded.tokenizer.eos_token_id
+            if loaded.tokenizer.pad_token_id is not None:
+                self._skipped = loaded.model.config.get_text_config().pad_token_id
         self.formatter = loaded.formatter(settings)
         self._check_gate()
-        self._local = LocalModel(loaded, self, settings, whole=is_whole)
+        super().__init__(loaded, settings, whole=is_whole)
 
     @property
     def traits(self) -> Traits:
         """What its numbers rest on."""
-        return self._local.traits(self._reading, self.formatter)
+        return self.local_traits(self._reading, self.formatter)
 
     def prepare(self, pairs: Sequence[Pair]) -> list[Prepared]:
         """Both conversations of each pair as tokens."""
@@ -100,7 +99,7 @@ class Classifier(OneModel):
                 "is built on a decoder."
             )
         with running(self.spec.name):
-            rows = self._local.forward([pair])
+            rows = self.forward([pair])
             rewards = self._each(rows, rows).tolist()
         return rewards[: pair.chosen_tail], rewards[pair.chosen_tail :]
 
@@ -109,16 +108,17 @@ class Classifier(OneModel):
         is_unknown = tokenizer.unk_token_id is not None and tokenizer.unk_token_id in gate
         short = self.prepare(CHECK_PAIRS)[0]
         if is_unknown or (gate and short.chosen_tail == 1):
+            why = (
+                f"its chat template ({self.formatter.template}) does not write. Give a template or "
+                "a tokenizer that does."
+            )
+            if short.chosen_truncated and not is_unknown:
+                most = self.formatter.max_length
+                why = f"{most} tokens leave no room for. Allow more (--max-length)."
             text = self._own.turn if self._own else ""
             raise KnownError(
                 f"{self.spec.name} weighs its rewards by what it has read up to {text!r}, which "
-                + (
-                    f"{self.formatter.max_length} tokens leave no room for. Allow more "
-                    "(--max-length)."
-                    if short.chosen_truncated and not is_unknown
-                    else f"its chat template ({self.formatter.template}) does not write. Give a "
-                    "template or a tokenizer that does."
-                )
+                f"{why}"
             )
 
     def _each(self, rows: torch.Tensor, gates: torch.Tensor) -> torch.Tensor:

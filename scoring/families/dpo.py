@@ -6,7 +6,6 @@ is beta * log(policy(response | prompt) / reference(response | prompt)), up to a
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from itertools import accumulate
 
 import torch
 
@@ -40,14 +39,14 @@ class Policy:
         self._beta = settings.beta if spec.reference else 1.0
         loaded = load(spec, settings, "AutoModelForCausalLM")
         self._formatter = loaded.formatter(settings)
-        beside = None
+        reference = None
         if spec.reference is not None:
-            beside = load(spec.reference, settings, "AutoModelForCausalLM")
-            _check_same_vocabulary(loaded, beside)
-            limits = self._formatter.max_length, beside.formatter(settings).max_length
+            reference = load(spec.reference, settings, "AutoModelForCausalLM")
+            _check_same_vocabulary(loaded, reference)
+            limits = self._formatter.max_length, reference.formatter(settings).max_length
             self._formatter.max_length = min(limits)
         self._policy = _LogProbs(self, loaded, settings)
-        self._reference = _LogProbs(self, beside, settings) if beside else None
+        self._reference = _LogProbs(self, reference, settings) if reference else None
 
     @property
     def traits(self) -> Traits:
@@ -57,18 +56,16 @@ class Policy:
         else:
             kind = "mean" if self.spec.family == "logprob-mean" else "sum"
             reading = f"{kind} of the response's token log-probabilities, no reference model"
-        traits = self._policy.local.traits(reading, self._formatter)
-        if self._reference is None or self._reference.local.forward.path == traits.path:
+        traits = self._policy.local_traits(reading, self._formatter)
+        if self._reference is None or self._reference.forward.path == traits.path:
             return traits
-        return replace(
-            traits, path=f"{traits.path}; reference {self._reference.local.forward.path}"
-        )
+        return replace(traits, path=f"{traits.path}; reference {self._reference.forward.path}")
 
     def expect(self, tokens: int) -> None:
         """Compile where so many tokens repay it."""
         for model in (self._policy, self._reference):
             if model is not None:
-                model.local.expect(tokens)
+                model.expect(tokens)
 
     def prepare(self, pairs: Sequence[Pair]) -> list[Prepared]:
         """Both conversations of each pair as tokens, read at their responses."""
@@ -89,10 +86,10 @@ class Policy:
 
     def begin(self, pack: Sequence[Prepared]) -> Callable[[], Rewards]:
         """As of `Scorer`."""
-        policy = self._policy.local.begin(pack)
+        policy = self._policy.begin(pack)
         if self._reference is None:
             return policy
-        reference = self._reference.local.begin(pack)
+        reference = self._reference.begin(pack)
         return lambda: [
             (self._beta * (ours[0] - theirs[0]), self._beta * (ours[1] - theirs[1]))
             for ours, theirs in zip(policy(), reference(), strict=True)
@@ -114,31 +111,35 @@ class Policy:
         return max(0, min(len(whole) - same - lost + 1, n_kept))
 
 
-class _LogProbs:
+class _LogProbs(LocalModel):
     def __init__(self, policy: Policy, loaded: Loaded, settings: RunSettings) -> None:
         self._mean = policy.spec.family == "logprob-mean"
         self._vocabulary = Vocabulary(loaded.model)
-        self.prepare = policy.prepare
+        self._policy = policy
         ids = policy.prepare(CHECK_PAIRS[:1])[0].chosen
         check_vocabulary(loaded.model, self._vocabulary, ids, loaded.spec.name)
-        self.local = LocalModel(loaded, self, settings)
+        super().__init__(loaded, settings)
+
+    def prepare(self, pairs: Sequence[Pair]) -> list[Prepared]:
+        """As of `Policy`."""
+        return self._policy.prepare(pairs)
 
     def read(self, rows: torch.Tensor, pairs: Sequence[Prepared]) -> torch.Tensor:
         """Sums, or means, over each response. rows: hidden states at the tails."""
-        tails: list[tuple[tuple[int, ...], int]] = []
-        for pair in pairs:
-            tails += [(pair.chosen, pair.chosen_tail), (pair.rejected, pair.rejected_tail)]
+        tails = [
+            side
+            for pair in pairs
+            for side in ((pair.chosen, pair.chosen_tail), (pair.rejected, pair.rejected_tail))
+        ]
         counts = [max(0, tail - 1) for _, tail in tails]
-        targets = [
-            token for (ids, _), n in zip(tails, counts, strict=True) for token in ids[-n:][:n]
-        ]
-        firsts = [0, *accumulate(tail for _, tail in tails)][:-1]
-        predicting = [
-            place
-            for first, n in zip(firsts, counts, strict=True)
-            for place in range(first, first + n)
-        ]
-        taken = rows[sent(torch.tensor(predicting, dtype=torch.int64), rows.device)]
+        targets: list[int] = []
+        places: list[int] = []
+        first = 0
+        for (ids, tail), n in zip(tails, counts, strict=True):
+            targets += ids[-n:][:n]
+            places += range(first, first + n)
+            first += tail
+        taken = rows[sent(torch.tensor(places, dtype=torch.int64), rows.device)]
         goals = sent(torch.tensor(targets, dtype=torch.int64), rows.device)
         log_probs = self._vocabulary.of_targets(taken, goals).double()
         nothing = log_probs.new_full((), float("nan"))

@@ -7,26 +7,24 @@ from typing import Any
 import torch
 
 from scoring.engine.attention import sent
-from scoring.engine.formatting import Conversation, Prepared, Tokenizer, joined_pairs
+from scoring.engine.formatting import Prepared, joined_pairs
 from scoring.engine.scorer import Traits
 from scoring.engine.vocabulary import Vocabulary, check_vocabulary
 from scoring.errors import KnownError
-from scoring.families.local import CHECK_PAIRS, LocalModel, OneModel
+from scoring.families.local import CHECK_PAIRS, LocalModel
 from scoring.families.prompts import (
     LABELS,
     LEAST_TOKENS,
     RATINGS,
     digest,
-    pair_question,
-    rating_prompt,
-    verdict_prompt,
+    questions,
 )
 from scoring.models.files import trained_question
 from scoring.models.loading import load
 from scoring.spec import ModelSpec, Pair, RunSettings
 
 
-class Judge(OneModel):
+class Judge(LocalModel):
     """Families judge (which of two is better) and rater (how good is each, 1 to 10).
 
     A judge is asked in both orders. The reward of a response is the mean, over the orders, of the
@@ -63,14 +61,19 @@ class Judge(OneModel):
         self._template = f"{self._formatter.template}, {digest(spec.family, '', self._question)}"
         self._vocabulary = Vocabulary(loaded.model)
         names = LABELS if spec.family == "judge" else [str(rating) for rating in RATINGS]
-        tokenizer = loaded.tokenizer
-        self._labels = [_saying(tokenizer, name) for name in names]
+        # With and without a space before it.
+        vocabulary: dict[str, int] = loaded.tokenizer.get_vocab()
+        before = ("", "\N{LATIN CAPITAL LETTER G WITH DOT ABOVE}", "\u2581")
+        self._labels = [
+            [vocabulary[space + name] for space in before if space + name in vocabulary]
+            for name in names
+        ]
         if self._question == "pair-preference":  # whose authors read these tokens alone
             self._labels = [tokens[:1] for tokens in self._labels]
         # Many vocabularies have no token for 10: its probability is that of 1 and then of 0.
         self._ten: tuple[int, ...] = ()
         if spec.family == "rater":
-            ten: list[int] = tokenizer.encode("10", add_special_tokens=False)
+            ten: list[int] = loaded.tokenizer.encode("10", add_special_tokens=False)
             self._ten = () if ten and ten[-1] in self._labels[-1] else (*ten[-2:],)
         if self._ten:
             self._labels.pop()
@@ -79,30 +82,23 @@ class Judge(OneModel):
         if not self._is_whole:
             ids = self.prepare(CHECK_PAIRS[:1])[0].chosen
             check_vocabulary(loaded.model, self._vocabulary, ids, spec.name)
-        self._local = LocalModel(loaded, self, settings, whole=self._is_whole)
+        super().__init__(loaded, settings, whole=self._is_whole)
 
     @property
     def traits(self) -> Traits:
         """What its numbers rest on."""
-        reading = (
-            "probability of the response's label, both orders averaged"
-            if self.spec.family == "judge"
-            else "expected rating, 1 to 10, by the probabilities of the numbers"
-        )
-        return self._local.traits(reading, self._formatter, self._template)
+        reading = "expected rating, 1 to 10, by the probabilities of the numbers"
+        if self.spec.family == "judge":
+            reading = "probability of the response's label, both orders averaged"
+        return self.local_traits(reading, self._formatter, self._template)
 
     def prepare(self, pairs: Sequence[Pair]) -> list[Prepared]:
         """What the judge is asked: both orders, or both responses."""
-        asked: list[Conversation] = []
-        for pair in pairs:
-            sides = pair.chosen, pair.rejected
-            if self._question:
-                orders = (sides, sides[::-1])
-                asked += [pair_question(self._question, pair, *order) for order in orders]
-            elif self.spec.family == "judge":
-                asked += [verdict_prompt(pair, *order) for order in (sides, sides[::-1])]
-            else:
-                asked += [rating_prompt(pair, text) for text in sides]
+        asked = [
+            each
+            for pair in pairs
+            for each in questions(self.spec.family, pair, question=self._question)
+        ]
         encoded = self._formatter.encode(asked, ask=not self._question)
         if self._question:  # which its authors ask without a BOS before it
             bos = self._formatter.tokenizer.bos_token_id
@@ -123,9 +119,18 @@ class Judge(OneModel):
     def read(self, rows: torch.Tensor, _: Sequence[Prepared]) -> torch.Tensor:
         """Rewards from the hidden states at the end of each question, or from logits there."""
         if self.spec.family == "judge":
-            said = self._probabilities(rows).view(-1, 2, 2)
-            return (said[:, 0] + said[:, 1].flip(1)) / 2
-        return self._ratings(rows).view(-1, 2)
+            orders = self._probabilities(rows).view(-1, 2, 2)
+            return (orders[:, 0] + orders[:, 1].flip(1)) / 2
+        scale = sent(torch.tensor(RATINGS, dtype=torch.float64), rows.device)
+        if not self._ten:
+            return (self._probabilities(rows) @ scale).view(-1, 2)
+        asked, begun = rows[::2], rows[1::2]
+        zero = self._vocabulary.of_labels(begun, self._ten[1:]).double().exp()[:, 0]
+        ratings = self._probabilities(asked)
+        ten = ratings[:, 0] * zero
+        ratings = torch.cat((ratings, ten[:, None]), dim=1)
+        ratings[:, 0] -= ten
+        return (ratings @ scale).view(-1, 2)
 
     def _probabilities(self, rows: torch.Tensor) -> torch.Tensor:
         """[rows, labels], each row summing to 1."""
@@ -135,18 +140,6 @@ class Judge(OneModel):
         ).double()
         parts = torch.split(of_token, [len(tokens) for tokens in self._labels], dim=1)
         return torch.stack([part.logsumexp(1) for part in parts], dim=1).softmax(1)
-
-    def _ratings(self, rows: torch.Tensor) -> torch.Tensor:
-        scale = sent(torch.tensor(RATINGS, dtype=torch.float64), rows.device)
-        if not self._ten:
-            return self._probabilities(rows) @ scale
-        asked, begun = rows[::2], rows[1::2]
-        zero = self._vocabulary.of_labels(begun, self._ten[1:]).double().exp()[:, 0]
-        said = self._probabilities(asked)
-        ten = said[:, 0] * zero
-        said = torch.cat((said, ten[:, None]), dim=1)
-        said[:, 0] -= ten
-        return said @ scale
 
 
 def _first_token_model() -> Any:
@@ -165,10 +158,3 @@ def _first_token_model() -> Any:
             return SequenceClassifierOutput(logits=given.logits[:, 0])
 
     return FirstToken
-
-
-def _saying(tokenizer: Tokenizer, name: str) -> list[int]:
-    """The tokens that say a label, with and without a space before it."""
-    vocabulary: dict[str, int] = tokenizer.get_vocab()
-    written = (name, f"\N{LATIN CAPITAL LETTER G WITH DOT ABOVE}{name}", f"\u2581{name}")
-    return [vocabulary[token] for token in written if token in vocabulary]

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Protocol
 
 import torch
 
@@ -24,64 +23,41 @@ CHECK_PAIRS = (
 """Scored when a model is loaded, one sequence at a time and by the chosen path."""
 
 
-class LocalFamily(Protocol):
-    """How a family makes pairs ready and reads rewards."""
-
-    def prepare(self, pairs: Sequence[Pair]) -> list[Prepared]:
-        """Pairs as token sequences."""
-        ...
-
-    def read(self, rows: torch.Tensor, pairs: Sequence[Prepared]) -> torch.Tensor:
-        """[pairs, 2]: rewards from what the model gives at the tails, where it gives it."""
-        ...
-
-
-class OneModel:
-    """What families have in common that read all from one model of this machine."""
-
-    _local: "LocalModel"
-
-    @property
-    def tolerance(self) -> float:
-        """How far apart two right ways of computing a reward may be; see `proof`."""
-        return self._local.proof.tolerance
-
-    def expect(self, tokens: int) -> None:
-        """Compile where so many tokens repay it."""
-        self._local.expect(tokens)
-
-    def begin(self, pack: Sequence[Prepared]) -> Callable[[], Rewards]:
-        """As of `Scorer`."""
-        return self._local.begin(pack)
-
-    def rewards(self, pack: Sequence[Prepared]) -> Rewards:
-        """As of `Scorer`; what they mean says the family."""
-        return self._local(pack)
-
-
 class LocalModel:
-    """A loaded model with the path that its sequences take."""
+    """What families have in common that read rewards from a model of this machine."""
 
-    def __init__(
-        self, loaded: Loaded, family: LocalFamily, settings: RunSettings, *, whole: bool = False
-    ) -> None:
-        """whole: the reward cannot be had from hidden states, only from the model's output.
+    def __init__(self, loaded: Loaded, settings: RunSettings, *, whole: bool = False) -> None:
+        """Families call it last, for it has pairs prepared and read.
+
+        whole: the reward cannot be had from hidden states, only from the model's output.
 
         Raises:
             KnownError: the model cannot be run.
         """
         self.loaded = loaded
         self.budget = loaded.budget(settings)
-        self._family = family
         self._compile = settings.compile
         self._expected = 0
-        self._vocabulary: int = loaded.model.get_input_embeddings().weight.shape[0]
-        self._check = family.prepare(CHECK_PAIRS)
-        check_tokens(self._check, self._vocabulary, loaded.spec.name)
+        self._n_tokens: int = loaded.model.get_input_embeddings().weight.shape[0]
+        self._check = self.prepare(CHECK_PAIRS)
+        check_tokens(self._check, self._n_tokens, loaded.spec.name)
         with trying(loaded.spec.name):
             self.forward, self.proof = choose(
                 loaded.model, self._read, self._check, self.budget, whole=whole
             )
+
+    def prepare(self, pairs: Sequence[Pair]) -> list[Prepared]:
+        """Pairs as token sequences."""
+        raise NotImplementedError
+
+    def read(self, rows: torch.Tensor, pairs: Sequence[Prepared]) -> torch.Tensor:
+        """[pairs, 2]: rewards from what the model gives at the tails, where it gives it."""
+        raise NotImplementedError
+
+    @property
+    def tolerance(self) -> float:
+        """How far apart two right ways of computing a reward may be; see `proof`."""
+        return self.proof.tolerance
 
     def begin(self, pack: Sequence[Prepared]) -> Callable[[], Rewards]:
         """As of `Scorer`: a GPU is told all it has to do, and none of it is waited for.
@@ -90,22 +66,22 @@ class LocalModel:
             KnownError: the model cannot be run; calling it may raise that too.
         """
         if self.loaded.model.device.type != "cuda":
-            return partial(self, pack)
-        return self._begun(pack)
+            return partial(self.rewards, pack)
+        return self._begin(pack)
 
-    def __call__(self, pack: Sequence[Prepared]) -> Rewards:
+    def rewards(self, pack: Sequence[Prepared]) -> Rewards:
         """Rewards of a pack. Equal sequences have exactly equal rewards, which products of
         matrices do not see to: they may round equal rows differently.
 
         Raises:
             KnownError: the model cannot be run.
         """
-        return self._begun(pack)()
+        return self._begin(pack)()
 
     @torch.inference_mode()
-    def _begun(self, pack: Sequence[Prepared]) -> Callable[[], Rewards]:
+    def _begin(self, pack: Sequence[Prepared]) -> Callable[[], Rewards]:
         with running(self.loaded.spec.name):
-            wait = fetched(self._family.read(self.forward(pack), pack))
+            wait = fetched(self.read(self.forward(pack), pack))
 
         def rewards() -> Rewards:
             with running(self.loaded.spec.name):
@@ -118,7 +94,7 @@ class LocalModel:
         return rewards
 
     def _read(self, rows: torch.Tensor, pairs: Sequence[Prepared]) -> Rewards:
-        return [(chosen, rejected) for chosen, rejected in self._family.read(rows, pairs).tolist()]
+        return [(chosen, rejected) for chosen, rejected in self.read(rows, pairs).tolist()]
 
     @torch.inference_mode()
     def expect(self, tokens: int) -> None:
@@ -131,12 +107,11 @@ class LocalModel:
         if self._compile == "on" or is_worth_it:
             self._expected = 0  # where it is given up, it is tried again after as many
             with running(self.loaded.spec.name):
-                forward.compile(self._doubt)
+                forward.compile(
+                    lambda: self.proof.doubt(self._read(self.forward(self._check), self._check))
+                )
 
-    def _doubt(self) -> str:
-        return self.proof.doubt(self._read(self.forward(self._check), self._check))
-
-    def traits(self, reading: str, formatter: Formatter, template: str = "") -> Traits:
+    def local_traits(self, reading: str, formatter: Formatter, template: str = "") -> Traits:
         """What its numbers rest on. template: where it is not the formatter's alone."""
         if self.loaded.left_out:
             some = ", ".join(self.loaded.left_out[:3])
@@ -150,5 +125,5 @@ class LocalModel:
             max_length=formatter.max_length,
             template=template or formatter.template,
             libraries=("torch", "transformers"),
-            vocabulary=self._vocabulary,
+            vocabulary=self._n_tokens,
         )

@@ -7,6 +7,7 @@ towards a place, so both orders are asked and their answers subtracted, as the a
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Any
 
 import torch
@@ -23,10 +24,10 @@ from scoring.engine.proof import Rewards
 from scoring.engine.scorer import AtOnce, Traits
 from scoring.errors import KnownError
 from scoring.models.files import own_name
-from scoring.models.loading import Loaded, load
+from scoring.models.loading import load
 from scoring.spec import ModelSpec, Pair, RunSettings
 
-_SPECIAL_TOKENS = ("<|source|>", "<|candidate1|>", "<|candidate2|>")
+_MARKERS = ("<|source|>", "<|candidate1|>", "<|candidate2|>")
 _FRAME = 3
 """Tokens of a part that are not text: [CLS], the marker, [SEP]."""
 _SHORTEST = 3 * (_FRAME + 1)
@@ -159,7 +160,20 @@ class PairRM(AtOnce):
         self._total = min(settings.max_length or layout.total, layout.total)
         self._source = layout.source_of(self._total)
         self._left = settings.truncation_side == "left"
-        self._markers, self._around = _frame(loaded)
+        tokenizer = loaded.tokenizer
+        self._markers: tuple[int, ...] = loaded.model.markers
+        for marker, expected in zip(_MARKERS, self._markers, strict=True):
+            found = tokenizer.convert_tokens_to_ids(marker)
+            if found != expected:
+                raise KnownError(
+                    f"{spec.name} could not be loaded: its config says that {marker} is token "
+                    f"{expected}, its tokenizer says {found}."
+                )
+        self._start, self._end = tokenizer.cls_token_id, tokenizer.sep_token_id
+        if None in (self._start, self._end):
+            raise KnownError(
+                f"{spec.name} could not be loaded: its tokenizer has no [CLS] and [SEP]."
+            )
 
     @property
     def traits(self) -> Traits:
@@ -188,9 +202,9 @@ class PairRM(AtOnce):
         if not pairs:
             return []
         # Any marker serves: the text behind it becomes the same tokens.
-        texts = [_SPECIAL_TOKENS[0] + text for pair in pairs for text in self._layout.texts(pair)]
+        texts = [_MARKERS[0] + text for pair in pairs for text in self._layout.texts(pair)]
         encoded = self._loaded.tokenizer(texts, add_special_tokens=False).input_ids
-        no_text = {*self._markers, *self._around}
+        no_text = {*self._markers, self._start, self._end}
         bare = [[token for token in ids if token not in no_text] for ids in encoded]
         return [
             self._prepared(*each)
@@ -213,11 +227,9 @@ class PairRM(AtOnce):
         )
 
     def _sequence(self, *parts: list[int]) -> tuple[int, ...]:
-        start, end = self._around
-        framed = [
-            [start, marker, *part, end] for marker, part in zip(self._markers, parts, strict=True)
-        ]
-        return tuple(token for part in framed for token in part)
+        marked = zip(self._markers, parts, strict=True)
+        framed = ((self._start, marker, *part, self._end) for marker, part in marked)
+        return tuple(chain.from_iterable(framed))
 
     @torch.inference_mode()
     def rewards(self, pack: Sequence[Prepared]) -> Rewards:
@@ -226,33 +238,12 @@ class PairRM(AtOnce):
         unique = list(dict.fromkeys(orders))
         answers: dict[tuple[int, ...], float] = {}
         lengths = [len(ids) for ids in unique]
+        model = self._loaded.model
         for batch in padded_batches(lengths, min(self._budget, _AT_ONCE)):
-            taken = [unique[place] for place in batch]
-            answers.update(zip(taken, self._answers(taken), strict=True))
+            rows = [torch.tensor(unique[place]) for place in batch]
+            ids = pad_sequence(rows, batch_first=True)
+            mask = pad_sequence([torch.ones_like(row) for row in rows], batch_first=True)
+            better = model(ids.to(model.device), mask.to(model.device)).tolist()
+            answers.update((unique[place], by) for place, by in zip(batch, better, strict=True))
         halves = [(answers[pair.chosen] - answers[pair.rejected]) / 2 for pair in pack]
         return [(half, 0 - half) for half in halves]
-
-    def _answers(self, sequences: Sequence[tuple[int, ...]]) -> list[float]:
-        """By how much the response that stands first is better."""
-        model = self._loaded.model
-        rows = [torch.tensor(ids) for ids in sequences]
-        mask = pad_sequence([torch.ones_like(row) for row in rows], batch_first=True)
-        ids = pad_sequence(rows, batch_first=True)
-        answers: list[float] = model(ids.to(model.device), mask.to(model.device)).tolist()
-        return answers
-
-
-def _frame(loaded: Loaded) -> tuple[tuple[int, ...], tuple[int, int]]:
-    """The markers' ids, and those of the tokens before and behind a part."""
-    name, tokenizer = loaded.spec.name, loaded.tokenizer
-    for marker, expected in zip(_SPECIAL_TOKENS, loaded.model.markers, strict=True):
-        found = tokenizer.convert_tokens_to_ids(marker)
-        if found != expected:
-            raise KnownError(
-                f"{name} could not be loaded: its config says that {marker} is token {expected}, "
-                f"its tokenizer says {found}."
-            )
-    around = (tokenizer.cls_token_id, tokenizer.sep_token_id)
-    if None in around:
-        raise KnownError(f"{name} could not be loaded: its tokenizer has no [CLS] and [SEP].")
-    return loaded.model.markers, around

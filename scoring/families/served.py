@@ -7,7 +7,6 @@ Written against the protocol that vLLM documents (POST /classify and POST /pooli
 import logging
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 from scoring.engine.formatting import Conversation, Prepared, conversations
@@ -25,20 +24,12 @@ SWITCHES = ("use_activation", "activation", "softmax")
 """What the switch of the sigmoid or softmax over the labels is called, newest vLLM first."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Route:
-    """One way of asking for the labels of a conversation.
-
-    labels: the field of the answer's data that holds them.
-    more: what a request says besides; /pooling would else give a reward for each token.
-    """
-
-    path: str
-    labels: str
-    more: dict[str, Any] = field(default_factory=dict)
-
-
-_ROUTES = (_Route("/classify", "probs"), _Route("/pooling", "data", {"task": "classify"}))
+_ROUTES: dict[str, tuple[str, dict[str, Any]]] = {
+    "/classify": ("probs", {}),
+    # Which would else give a reward for each token.
+    "/pooling": ("data", {"task": "classify"}),
+}
+"""Path -> the field of the answer's data with the labels, and what a request says besides."""
 
 
 class Served(TextScorer):
@@ -58,8 +49,9 @@ class Served(TextScorer):
         self.spec = spec
         root = spec.url.rstrip("/").removesuffix("/v1")
         self._server = Server(root, settings.parallel, patience)
-        self.troubles = self._server.troubles
-        self._route, n_labels = self._find_route()
+        self.errors = self._server.errors
+        self._route = ""
+        n_labels = len(self._find_route())
         switch = self._find_switch()
         self._switch = switch or SWITCHES[0]
         self._weights, reading = label_weights(spec, n_labels)
@@ -73,7 +65,7 @@ class Served(TextScorer):
         else:
             reading += f", raw ({switch} off)"
         self.traits = Traits(
-            reading=f"{reading}, from POST {self._route.path}",
+            reading=f"{reading}, from POST {self._route}",
             path=self._server.path,
             budget=max(TEXTS_A_PACK, settings.parallel),
             template="the server's own",
@@ -88,30 +80,27 @@ class Served(TextScorer):
         """
         given = [tuple(each) for each in conversations([prepared.pair for prepared in pack])]
         distinct = list(dict.fromkeys(given))
-        found = self._server.each(self._reward, distinct)
-        rewards = {
-            conversation: math.nan if reward is None else reward
-            for conversation, reward in zip(distinct, found, strict=True)
-        }
-        sides = [rewards[conversation] for conversation in given]
+        found = dict(zip(distinct, self._server.each(self._reward, distinct), strict=True))
+        rewards = [found[conversation] for conversation in given]
+        sides = [math.nan if reward is None else reward for reward in rewards]
         return list(zip(sides[::2], sides[1::2], strict=True))
 
     def _reward(self, conversation: Conversation) -> float:
-        labels = self._labels(self._route, conversation, {self._switch: False})
+        labels = self._labels(conversation, {self._switch: False})
         if len(labels) != len(self._weights):
             raise RequestFailed(f"its answer has {len(labels)} labels, not {len(self._weights)}")
         return sum(weight * label for weight, label in zip(self._weights, labels, strict=True))
 
-    def _find_route(self) -> tuple[_Route, int]:
-        """The first route that is answered, and how many labels it gives."""
+    def _find_route(self) -> tuple[float, ...]:
+        """Choose the first route that is answered, and return its labels of the probe."""
         tried = []
-        for route in _ROUTES:
+        for self._route in _ROUTES:
             try:
-                return route, len(self._labels(route, PROBE, {SWITCHES[0]: False}))
+                return self._labels(PROBE, {SWITCHES[0]: False})
             except RequestFailed as failure:
                 if failure.refuses_all and failure.status not in (404, 405):
                     raise self._server.hopeless(failure) from failure
-                tried.append(f"to POST {route.path} with messages, {failure}")
+                tried.append(f"to POST {self._route} with messages, {failure}")
         raise KnownError(
             f"The server at {self._server.url} gives no rewards under the model name "
             f"{self.spec.name}: {'; '.join(tried)}. Start it with vllm serve MODEL --runner "
@@ -126,36 +115,33 @@ class Served(TextScorer):
         """
         for name in SWITCHES:
             try:
-                off = self._labels(self._route, PROBE, {name: False})
+                off = self._labels(PROBE, {name: False})
                 if not all(0 <= label <= 1 for label in off):
                     return name
-                on = self._labels(self._route, PROBE, {name: True})
+                on = self._labels(PROBE, {name: True})
             except RequestFailed:
                 continue
             if any(not math.isclose(*both, rel_tol=1e-3) for both in zip(off, on, strict=False)):
                 return name
         return None
 
-    def _labels(
-        self, route: _Route, conversation: Conversation, switch: dict[str, bool]
-    ) -> tuple[float, ...]:
+    def _labels(self, conversation: Conversation, switch: dict[str, bool]) -> tuple[float, ...]:
+        field, more = _ROUTES[self._route]
         body = {
             "model": self.spec.name,
             "messages": as_objects(conversation),
             "add_generation_prompt": False,
-            **route.more,
+            **more,
             **switch,
         }
-        found = self._server.post(
-            route.path, body, lambda answer: _numbers(answer["data"][0][route.labels])
-        )
-        if found is None:
+        labels = self._server.post(self._route, body, lambda it: _numbers(it["data"][0][field]))
+        if labels is None:
             raise KnownError(
                 f"The server at {self._server.url} gives a reward for each token, not one for a "
                 f"conversation, as a reward model should; serve {self.spec.name} as a sequence "
                 "classifier (vllm serve MODEL --runner pooling --convert classify)."
             )
-        return found
+        return labels
 
 
 def _numbers(found: Any) -> tuple[float, ...] | None:

@@ -1,4 +1,4 @@
-"""Asking a server over HTTP: several requests at once, patiently, and never telling the key."""
+"""Requests to a model's server: several at once, retried, and never with the key in an error."""
 
 import json
 import logging
@@ -10,6 +10,7 @@ import weakref
 from collections import Counter
 from collections.abc import Callable, Iterable
 from concurrent.futures import FIRST_EXCEPTION, CancelledError, ThreadPoolExecutor, wait
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -26,7 +27,7 @@ KEY_VARIABLE = "OPENAI_API_KEY"
 """The environment variable with the key that a server is sent."""
 GIVE_UP = 50
 """Requests that fail one after the other until the server is taken to refuse everything."""
-_SAID = 200
+_QUOTED = 200
 """Characters of a server's own words that are repeated."""
 _LAST_PORT = 65_535
 
@@ -65,37 +66,33 @@ class RequestFailed(Exception):  # noqa: N818 - it failed, which is no error of 
     def __init__(self, why: str, status: int = 0) -> None:
         super().__init__(why)
         self.status = status
-
-    @property
-    def refuses_all(self) -> bool:
+        self.refuses_all = 300 <= status < 400 or status in (401, 403, 404, 405)
         """Whether every other request would be answered so too."""
-        return 300 <= self.status < 400 or self.status in (401, 403, 404, 405)
 
 
-class Troubles:
-    """What goes wrong again and again: logged when it first does, and counted."""
+class ErrorTally:
+    """Errors that end no run: each kind is logged when it first comes, and counted."""
 
     def __init__(self) -> None:
         self._counts: Counter[str] = Counter()
         self._lock = threading.Lock()
 
-    def add(self, what: str, words: str) -> None:
-        """what: the kind of trouble, as a sentence begins. words: what is said of this one."""
+    def add(self, kind: str, detail: str) -> None:
+        """kind: as a sentence begins. detail: what is logged of the first one."""
         with self._lock:
-            self._counts[what] += 1
-            is_first = self._counts[what] == 1
-        if is_first:
-            logger.warning("%s: %s", what, words)
+            self._counts[kind] += 1
+            if self._counts[kind] == 1:
+                logger.warning("%s: %s", kind, detail)
 
     def clear(self) -> None:
-        """Begin anew."""
+        """Count from 0."""
         with self._lock:
             self._counts.clear()
 
-    def told(self) -> list[str]:
-        """How often each kind came that came more than once, a sentence each."""
+    def sentences(self) -> list[str]:
+        """How often each kind came that came more than once."""
         with self._lock:
-            return [f"{what}: {n:,} times in all." for what, n in self._counts.items() if n > 1]
+            return [f"{kind}: {n:,} times in all." for kind, n in self._counts.items() if n > 1]
 
 
 class Server:
@@ -106,12 +103,12 @@ class Server:
         url: str,
         parallel: int,
         patience: Patience = PATIENCE,
-        troubles: Troubles | None = None,
+        errors: ErrorTally | None = None,
     ) -> None:
         """
         url: paths are appended to it.
         parallel: requests that it gets at once.
-        troubles: gets the requests that fail.
+        errors: counts the requests that fail.
 
         Raises:
             KnownError: the address, the number or the key in the environment cannot be used.
@@ -120,20 +117,24 @@ class Server:
         if parallel < 1:
             raise KnownError(f"A server gets at least 1 request at once, not {parallel}.")
         self.url = url.rstrip("/")
+        self.path = f"asked over the network, {parallel} at once"
+        self.errors = errors or ErrorTally()
         self._parallel = parallel
         self._patience = patience
-        self.troubles = troubles or Troubles()
-        self._key = _key()
+        self._key = os.environ.get(KEY_VARIABLE, "").strip()
+        if self._key and not (self._key.isascii() and self._key.isprintable()):
+            # httpx would repeat it in an error.
+            raise KnownError(
+                f"The environment variable {KEY_VARIABLE} holds characters that no key has."
+            )
         self._answered = False
         self._not_before = 0.0
-        self._in_a_row = 0
+        self._failures_in_a_row = 0
         self._lock = threading.Lock()
-        self._asking = threading.local()
-        headers = {"Content-Type": "application/json"}
-        if self._key:
-            headers["Authorization"] = f"Bearer {self._key}"
+        self._thread = threading.local()
+        authorization = {"Authorization": f"Bearer {self._key}"} if self._key else {}
         self._client = httpx.Client(
-            headers=headers,
+            headers={"Content-Type": "application/json", **authorization},
             timeout=httpx.Timeout(patience.read, connect=patience.connect, pool=None),
             limits=httpx.Limits(max_connections=parallel, max_keepalive_connections=parallel),
             # A proxy or .netrc of the environment would get the texts, or change the key.
@@ -143,11 +144,6 @@ class Server:
         # A scorer is let go while others may still ask by it: the last who does hangs up.
         weakref.finalize(self, self._client.close)
 
-    @property
-    def path(self) -> str:
-        """How it is asked, in words."""
-        return f"asked over the network, {self._parallel} at once"
-
     def each(self, function: Callable[[X], Y], items: Iterable[X]) -> list[Y | None]:
         """What a function that asks gives for every item; None where its request finally failed.
 
@@ -156,12 +152,10 @@ class Server:
         """
         over = threading.Event()
 
-        def tried(item: X) -> Y | None:
-            if over.is_set():
-                return None
-            self._asking.over = over
+        def ask(item: X) -> Y | None:
+            self._thread.over = over
             try:
-                return self._tried(function, item)
+                return None if over.is_set() else self._count_failures(function, item)
             except CancelledError:
                 return None
             except BaseException:
@@ -170,10 +164,10 @@ class Server:
 
         threads = ThreadPoolExecutor(self._parallel)
         try:
-            asked = [threads.submit(tried, item) for item in items]
-            for each in wait(asked, return_when=FIRST_EXCEPTION).done:
-                each.result()  # raises what ended it, without waiting for those under way
-            return [each.result() for each in asked]
+            answers = [threads.submit(ask, item) for item in items]
+            for answer in wait(answers, return_when=FIRST_EXCEPTION).done:
+                answer.result()  # raises what ended it, without waiting for those under way
+            return [answer.result() for answer in answers]
         finally:
             over.set()
             threads.shutdown(wait=False, cancel_futures=True)
@@ -189,17 +183,21 @@ class Server:
             CancelledError: `each`, of which it is one, is over.
         """
         content = json.dumps(body).encode()
-        over = getattr(self._asking, "over", threading.Event())
-        for tried in range(1, self._patience.tries + 1):
+        patience, over = self._patience, getattr(self._thread, "over", threading.Event())
+        for tried in range(1, patience.tries + 1):
             if over.wait(max(0.0, self._not_before - time.monotonic())):
                 raise CancelledError
             try:
                 response = self._client.post(self.url + path, content=content)
             except httpx.RequestError as error:
-                unreached = isinstance(error, httpx.ConnectError | httpx.ConnectTimeout)
-                refused = isinstance(error, httpx.ConnectError) and not self._answered
-                if unreached and (refused or tried == self._patience.tries):
-                    raise self._unreachable(error) from None
+                is_refused = isinstance(error, httpx.ConnectError) and not self._answered
+                is_unreached = isinstance(error, httpx.ConnectError | httpx.ConnectTimeout)
+                if is_refused or (is_unreached and tried == patience.tries):
+                    kept = " Whole packs that it scored are kept." if self._answered else ""
+                    raise KnownError(
+                        f"The server at {self.url} cannot be reached: {first_line(error)}. Check "
+                        f"that it runs and that the address is right.{kept}"
+                    ) from None
                 slow = isinstance(error, httpx.TimeoutException)
                 failure = RequestFailed("it took too long" if slow else first_line(error))
             else:
@@ -209,17 +207,22 @@ class Server:
                 failure = self._refusal(response)
                 if response.status_code != 429 and response.status_code < 500:
                     raise failure
-                self._pause_all(_seconds(response.headers.get("Retry-After", "")))
-            if tried < self._patience.tries:
-                over.wait(self._pause(tried))
+                asked = min(patience.most_asked, _seconds(response.headers.get("Retry-After", "")))
+                until = time.monotonic() + asked
+                with self._lock:  # no thread asks before, since a limit is one for all
+                    self._not_before = max(self._not_before, until)
+            if tried < patience.tries:
+                # At random, so that not all threads come back at once.
+                pause = patience.wait * 2.0 ** (tried - 1) * random.uniform(0.5, 1)  # noqa: S311
+                over.wait(min(patience.longest, pause))
         raise failure
 
     def hopeless(self, failure: RequestFailed) -> KnownError:
-        """What a person is told of a failure that every request would share."""
+        """The error that ends a run, of a failure that every request would share."""
         if failure.status in (401, 403):
-            told = f"does not accept the key in {KEY_VARIABLE}" if self._key else "wants a key"
+            why = f"does not accept the key in {KEY_VARIABLE}" if self._key else "wants a key"
             return KnownError(
-                f"The server at {self.url} {told} ({failure.status}): set the environment variable "
+                f"The server at {self.url} {why} ({failure.status}): set the environment variable "
                 f"{KEY_VARIABLE} to a key of that server."
             )
         return KnownError(
@@ -227,16 +230,16 @@ class Server:
             "(that of an OpenAI-compatible server ends in /v1) and the model's name."
         )
 
-    def _tried(self, function: Callable[[X], Y], item: X) -> Y | None:
+    def _count_failures(self, function: Callable[[X], Y], item: X) -> Y | None:
         try:
             answer = function(item)
         except RequestFailed as failure:
             if failure.refuses_all:
                 raise self.hopeless(failure) from failure
+            self.errors.add(f"A request to {self.url} failed, its pair is missing", str(failure))
             with self._lock:
-                self._in_a_row += 1
-                in_a_row = self._in_a_row
-            self.troubles.add(f"A request to {self.url} failed, its pair is missing", str(failure))
+                self._failures_in_a_row += 1
+                in_a_row = self._failures_in_a_row
             if in_a_row >= GIVE_UP:
                 raise KnownError(
                     f"The server at {self.url} failed {in_a_row} requests in a row; the last: "
@@ -244,19 +247,8 @@ class Server:
                 ) from failure
             return None
         with self._lock:
-            self._in_a_row = 0
+            self._failures_in_a_row = 0
         return answer
-
-    def _pause(self, tried: int) -> float:
-        own = self._patience.wait * 2.0 ** (tried - 1)
-        own *= random.uniform(0.5, 1)  # noqa: S311 - so that not all threads come back at once
-        return min(self._patience.longest, own)
-
-    def _pause_all(self, seconds: float) -> None:
-        """Let no thread ask for so long, since a limit is one for all."""
-        until = time.monotonic() + min(self._patience.most_asked, seconds)
-        with self._lock:
-            self._not_before = max(self._not_before, until)
 
     def _refusal(self, response: httpx.Response) -> RequestFailed:
         status = response.status_code
@@ -265,15 +257,8 @@ class Server:
         words = response.headers.get("Location", "") if response.is_redirect else _words(response)
         if self._key:
             words = words.replace(self._key, "...")
-        words = " ".join(words.split())[:_SAID].rstrip(".")
+        words = " ".join(words.split())[:_QUOTED].rstrip(".")
         return RequestFailed(f"it answered {status}" + (f", {words}" if words else ""), status)
-
-    def _unreachable(self, error: httpx.RequestError) -> KnownError:
-        kept = " Whole packs that it scored are kept." if self._answered else ""
-        return KnownError(
-            f"The server at {self.url} cannot be reached: {first_line(error)}. Check that it runs "
-            f"and that the address is right.{kept}"
-        )
 
 
 def _check_address(url: str) -> None:
@@ -292,16 +277,6 @@ def _check_address(url: str) -> None:
         raise KnownError(
             f"{url!r} is no address of a server; one looks like http://localhost:8000/v1."
         )
-
-
-def _key() -> str:
-    """The key in the environment; one that cannot stand in a header would be told in errors."""
-    key = os.environ.get(KEY_VARIABLE, "").strip()
-    if not (key.isascii() and (key.isprintable() or not key)):
-        raise KnownError(
-            f"The environment variable {KEY_VARIABLE} holds characters that no key has."
-        )
-    return key
 
 
 def _read(response: httpx.Response, read: Callable[[Any], Y]) -> Y:
@@ -331,13 +306,10 @@ def _seconds(header: str) -> float:
     >>> [_seconds(header) for header in ("2", "soon", "-1", "Wed, 21 Oct 2015 07:28:00 GMT")]
     [2.0, 0.0, 0.0, 0.0]
     """
-    try:
+    with suppress(ValueError):
         return max(0.0, float(header))
-    except ValueError:
-        pass
-    try:
+    with suppress(ValueError, OverflowError):
         until = parsedate_to_datetime(header)
-    except (ValueError, OverflowError):
-        return 0.0
-    aware = until if until.tzinfo else until.replace(tzinfo=UTC)
-    return max(0.0, (aware - datetime.now(UTC)).total_seconds())
+        aware = until if until.tzinfo else until.replace(tzinfo=UTC)
+        return max(0.0, (aware - datetime.now(UTC)).total_seconds())
+    return 0.0

@@ -1,4 +1,4 @@
-"""What upstream asks generative judges, and how it reads what they say.
+"""Prompts of upstream's generative judges, and how their answers are read.
 
 Source: rewardbench/generative.py and scripts/run_generative.py of allenai/reward-bench. Reasoning
 between <think> and </think> is left out here before an answer is read.
@@ -7,10 +7,9 @@ between <think> and </think> is left out here before an answer is read.
 import json
 import re
 import tomllib
-from collections.abc import Iterator
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 from scoring.errors import KnownError
 from scoring.spec import JudgePrompt, Message, Pair
@@ -70,29 +69,21 @@ def verdict_question(prompt: str, pair: Pair, *, swapped: bool) -> tuple[Message
     Raises:
         KnownError: the prompt is for one turn, and the pair has two.
     """
-    sides = [pair.answered(response) for response in (pair.chosen, pair.rejected)]
-    first, second = reversed(sides) if swapped else sides
+    sides = pair.answered(pair.chosen), pair.answered(pair.rejected)
+    first, second = (
+        [message.content for message in side] for side in (reversed(sides) if swapped else sides)
+    )
     if len(first) not in (_ONE_TURN, _TWO_TURNS):
         return ()
+    turn = "_2" if len(first) == _TWO_TURNS else ""
     texts = _texts()[prompt]
-    shown = {
-        "question": first[0].content,
-        "first": first[1].content,
-        "second": second[1].content,
-    }
-    turn = ""
-    if len(first) == _TWO_TURNS:
-        turn = "_2"
-        if f"user{turn}" not in texts:
-            raise KnownError(
-                f"The prompt {prompt} is for conversations of one turn, and {pair.key} has two. "
-                "Choose other pairs, or mt-bench or gemini."
-            )
-        shown |= {
-            "question_2": first[2].content,
-            "first_2": first[3].content,
-            "second_2": second[3].content,
-        }
+    if f"user{turn}" not in texts:
+        raise KnownError(
+            f"The prompt {prompt} is for conversations of one turn, and {pair.key} has two. "
+            "Choose other pairs, or mt-bench or gemini."
+        )
+    shown = dict(zip(("question", "first", "question_2", "first_2"), first, strict=False))
+    shown |= zip(("second", "second_2"), second[1::2], strict=False)
     system = texts.get(f"system{turn}")
     asked = [Message("system", system)] if system else []
     return (*asked, Message("user", texts[f"user{turn}"].format(**shown)))
@@ -140,27 +131,16 @@ def parse_rating(text: str) -> float | None:
 
 def _parse_con_j(text: str) -> str | None:
     text = text.replace("\n", " ").strip()
-    key = _CON_J_KEYS[0]
-    for written in _objects(text):
-        if isinstance(written, dict) and key in written:
-            return _DIGITS.get(str(written[key]))
+    # Code blocks, the whole, then whatever stands in braces.
+    for written in (*re.findall(r"```json(.*?)```", text), text, *re.findall(r"{.*?}", text)):
+        with suppress(ValueError, RecursionError):
+            found = json.loads(written)
+            if isinstance(found, dict) and _CON_J_KEYS[0] in found:
+                return _DIGITS.get(str(found[_CON_J_KEYS[0]]))
     for key in filter(text.__contains__, _CON_J_KEYS):
         name, digit = re.escape(key), "([12\N{FULLWIDTH DIGIT ONE}\N{FULLWIDTH DIGIT TWO}])"
         for pattern in (rf'"{name}"\s*:\s*.*?{digit}', f"{name}.*?{digit}", f"{digit}.*?{name}"):
-            found = re.search(pattern, text)
-            if found:
-                return _DIGITS[found[1]]
+            match = re.search(pattern, text)
+            if match:
+                return _DIGITS[match[1]]
     return None
-
-
-def _objects(text: str) -> Iterator[Any]:
-    """What of a text is JSON: code blocks, the whole, then whatever stands in braces."""
-    for written in (
-        *re.findall(r"```json(.*?)```", text),
-        text,
-        *re.findall(r"{.*?}", text),
-    ):
-        try:
-            yield json.loads(written)
-        except (ValueError, RecursionError):
-            continue

@@ -11,8 +11,8 @@ from scoring.engine.forward import running
 from scoring.engine.packing import padded_batches
 from scoring.engine.scorer import Traits
 from scoring.errors import KnownError
-from scoring.families.chat import BaseJudge, Question, Reply
-from scoring.families.prompts import LEAST_TOKENS
+from scoring.families.chat import BaseJudge, Reply
+from scoring.families.prompts import LEAST_TOKENS, Question
 from scoring.models.loading import load
 from scoring.spec import ModelSpec, Pair, RunSettings
 
@@ -101,19 +101,19 @@ class WritingJudge(BaseJudge):
         return [self._formatter.cut(ids, self._room) for ids in encoded]
 
     def _replies(self, questions: Sequence[Question]) -> list[Reply | None]:
-        replies = [self._answers.of(question) for question in questions]
+        replies = [self._answers.get(question) for question in questions]
         asked = [sequence.ids for sequence in self._asked(questions)]
         # Whatever is known, the batches are the same, so that answers are to the last bit.
         for batch in padded_batches([len(ids) + self._tokens for ids in asked], self._budget):
             if all(replies[place] for place in batch):
-                self._answered_more(len(batch))
+                self._count_answers(len(batch))
                 continue
             with running(self.spec.name):
                 written = self._written([asked[place] for place in batch])
             for place, reply in zip(batch, written, strict=True):
                 replies[place] = reply
                 self._answers.add(questions[place], reply)
-            self._answered_more(len(batch))
+            self._count_answers(len(batch))
         return replies
 
     @torch.inference_mode()
@@ -130,10 +130,9 @@ class WritingJudge(BaseJudge):
         made = self._model.generate(
             ids.to(device), attention_mask=mask.to(device), logits_processor=draws
         )
-        return [self._reply(each[width:]) for each in made.tolist()]
-
-    def _reply(self, tokens: list[int]) -> Reply:
-        """What of an answer's tokens stands before its end."""
-        end = next((place for place, id_ in enumerate(tokens) if id_ in self._ends), None)
-        text = self._tokenizer.decode(tokens[:end], skip_special_tokens=True)
-        return Reply(text, cut=end is None)
+        replies = []
+        for tokens in made[:, width:].tolist():
+            end = next((place for place, id_ in enumerate(tokens) if id_ in self._ends), None)
+            text = self._tokenizer.decode(tokens[:end], skip_special_tokens=True)
+            replies.append(Reply(text, cut=end is None))
+        return replies

@@ -393,7 +393,7 @@ class Check:
         with self.report.point(f"{shape}"):
             model = self.model(self.shapes[shape], HALF)
             scorer = self.scorer(model, shape, compile="auto")
-            bench = Bench(scorer._local.loaded, self.pairs, RunSettings(max_length=MAX_LENGTH))
+            bench = Bench(scorer.loaded, self.pairs, RunSettings(max_length=MAX_LENGTH))
             bench.pairs = self.pairs[:: 1 if self.dry else 20]
             bench.sorted_padded(64)  # wakes the card
             bench.pairs = self.pairs
@@ -572,7 +572,7 @@ class Check:
             gc.collect()  # of models before it, which would hide what this one keeps
             before = 0 if self.dry else torch.cuda.memory_allocated()
             scorer = self.scorer(self.model(self.shapes["qwen3-0.6b"], HALF), budget=2048)
-            weak = weakref.ref(scorer._local.loaded.model)
+            weak = weakref.ref(scorer.loaded.model)
             pairs = self.pairs[:: max(1, len(self.pairs) // 40)][:40]
             job = make_job(pairs, scorer, 0)
             whole = [pack.rows for pack in score(job, scorer)]

@@ -49,7 +49,7 @@ def test_a_peer_that_fails_costs_no_other_line(monkeypatch: pytest.MonkeyPatch) 
     checked = check.Check(report, dry=True, n_pairs=4)
     model = checked.model(checked.shapes["qwen3-0.6b"], torch.float32)
     scorer = checked.scorer(model)
-    bench = Bench(scorer._local.loaded, checked.pairs, RunSettings())
+    bench = Bench(scorer.loaded, checked.pairs, RunSettings())
     warm = bench.measure("warm", lambda: bench.ours(scorer))
     checked._warm("qwen3-0.6b", bench, model, scorer, warm)
     status = {name: line["status"] for name, line in report.lines.items()}

@@ -15,7 +15,16 @@ from scoring.errors import KnownError
 from scoring.interval import wilson
 from scoring.spec import Outcome, ScoredPair
 from scoring.summary import summarise
-from scoring.sure import ALPHA, TARGETS, SubsetTally, SureRule, Target, Watch, bounds, look_sizes
+from scoring.sure import (
+    ALPHA,
+    TARGETS,
+    SequentialMonitor,
+    SubsetTally,
+    SureRule,
+    Target,
+    bounds,
+    look_sizes,
+)
 
 RUNS = 250
 WHOLE: Mapping[str, int] = COUNTS
@@ -151,7 +160,7 @@ def test_long_pairs_that_are_lost_do_not_bias_it() -> None:
     keys = {f"own:{at}": "own" for at in range(n)}
     first_pack, first_look, missed = [], [], 0
     for seed in range(150):
-        watch, holds = Watch(keys, seed, rule), True
+        watch, holds = SequentialMonitor(keys, seed, rule), True
         packs = plan_packs(costs, 2150, seed)
         first_pack.append(np.mean([at % 4 > 0 for at in packs[0]]))
         for pack in packs:
@@ -172,7 +181,7 @@ def test_where_ties_count_half_it_misses_as_seldom(number: Target) -> None:
     rows = [scored(f"hep-go:{at}", outcomes[at % 20]) for at in range(400)]
     keys, missed, looks = {row.key: row.subset for row in rows}, 0, 0
     for seed in range(100):
-        watch, holds = Watch(keys, seed, SureRule(number, 0.1), 0.5), True
+        watch, holds = SequentialMonitor(keys, seed, SureRule(number, 0.1), 0.5), True
         for at in random_order(len(rows), seed):
             now = watch.add([rows[at]])
             holds &= now.low <= 0.675 <= now.high
@@ -195,7 +204,7 @@ def test_it_ends_without_width_at_what_the_report_says(family: str) -> None:
     total = summarise(rows, family)
     for number, expected in (("accuracy", total.total.accuracy), ("score", total.score)):
         rule = SureRule(number, 0.05)  # type: ignore[arg-type]
-        watch = Watch(subsets, 3, rule, total.total.tie)
+        watch = SequentialMonitor(subsets, 3, rule, total.total.tie)
         for row in reversed(rows):
             assert not watch.now.is_enough or watch.now.n
             watch.add([row])
@@ -206,7 +215,7 @@ def test_it_ends_without_width_at_what_the_report_says(family: str) -> None:
 
 def test_between_looks_nothing_changes_and_before_the_first_nothing_is_said() -> None:
     keys = {f"hep-go:{at}": "hep-go" for at in range(164)}
-    watch = Watch(keys, 0, SureRule("score", 0.2))
+    watch = SequentialMonitor(keys, 0, SureRule("score", 0.2))
     sizes = look_sizes(164, 0.2)
     seen = [watch.now]
     for done, place in enumerate(random_order(164, 0), 1):
@@ -221,7 +230,7 @@ def test_between_looks_nothing_changes_and_before_the_first_nothing_is_said() ->
 
 def test_a_pair_counts_in_its_turn_however_early_it_was_scored() -> None:
     keys = {f"hep-go:{at}": "hep-go" for at in range(164)}
-    watch = Watch(keys, 0, SureRule("score", 0.2))
+    watch = SequentialMonitor(keys, 0, SureRule("score", 0.2))
     first, *others = (scored(f"hep-go:{at}", "win") for at in random_order(164, 0))
     assert (watch.add(others).n, watch.now.look) == (0, 0)
     assert (watch.add([first]).n, watch.now.look) == (164, watch.now.looks)
@@ -273,5 +282,5 @@ def test_what_is_no_rule_is_refused(number: Any, width: Any, words: str) -> None
 
 def test_pairs_of_ones_own_have_no_score() -> None:
     with pytest.raises(KnownError, match="sure of the accuracy instead"):
-        Watch({"own:1": "own"}, 0, SureRule("score", 0.05))
-    assert Watch({"own:1": "own"}, 0, SureRule("accuracy", 0.05)).now.looks == 1
+        SequentialMonitor({"own:1": "own"}, 0, SureRule("score", 0.05))
+    assert SequentialMonitor({"own:1": "own"}, 0, SureRule("accuracy", 0.05)).now.looks == 1

@@ -683,6 +683,6 @@ def test_a_dataset_that_drips_is_given_up_and_holds_nobody_up(
 ) -> None:
     monkeypatch.setattr(fetching, "FETCH_SECONDS", 2.0)
     library = make(public=True).library
-    with pytest.raises(KnownError, match=r"downloading org/slow: .* or choose other pairs"):
+    with pytest.raises(KnownError, match=r"too slow, stopped: org/slow .* or choose other pairs"):
         library.open("org/slow")
     assert len(library.open("org/one")) == 3

@@ -25,7 +25,7 @@ from scoring.results.accuracies import read_aggregates
 from scoring.results.exports import write_results
 from scoring.results.pairs import PairResults, read_pair_results
 from scoring.spec import Plan, RunFacts, ScoredPack, ScoredPair
-from scoring.sure import SureRule, Watch
+from scoring.sure import SequentialMonitor, SureRule
 from tests.explorer.board_data import NOTHING, rows_in, with_runs
 from tests.explorer.boards import comparing
 from tests.explorer.tables import row, small_table
@@ -76,7 +76,7 @@ def test_a_run_has_the_same_score_everywhere(family: str, score: float, tmp_path
     told |= {"command line": command["total"]["accuracy"], "its sections": command["score"]}
     for number in ("accuracy", "score"):
         rule = SureRule(number, 0.05)
-        watch = Watch(dict.fromkeys(TABLE.keys, "hep-go"), 0, rule, summary.total.tie)
+        watch = SequentialMonitor(dict.fromkeys(TABLE.keys, "hep-go"), 0, rule, summary.total.tie)
         told[f"sure {number}"] = watch.add(rows).estimate
 
     published = exported(run, tmp_path)

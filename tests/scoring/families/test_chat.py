@@ -19,11 +19,6 @@ BAD = Pair("mine:2", "mine", "Name a colour.", "Seven.", "Red, like a ripe tomat
 EQUAL = Pair("mine:3", "mine", "Name a colour.", "Blue.", "Blue.")
 
 
-@pytest.fixture(autouse=True)
-def no_key(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv(KEY_VARIABLE, raising=False)
-
-
 def judge(server: ChatServer, family: Family = "judge", **settings: Any) -> ChatJudge:
     spec = ModelSpec("org/judge", "", "", family, url=server.url + "/v1")
     return ChatJudge(spec, RunSettings(**settings), QUICK)
@@ -178,7 +173,7 @@ def test_nonsense_is_missing_and_told(text: str | None, caplog: pytest.LogCaptur
         (found,) = rewards(scorer, GOOD)
         assert all(map(math.isnan, found))
     assert caplog.text.count("An answer is no verdict") == 1
-    assert scorer.troubles.told() == ["An answer is no verdict: 2 times in all."]
+    assert scorer.errors.sentences() == ["An answer is no verdict: 2 times in all."]
 
 
 @pytest.mark.parametrize(

@@ -558,7 +558,7 @@ def test_a_head_of_any_name_is_float32_and_the_rest_of_its_model_is_not(tmp_path
     assert isinstance(scorer, Classifier)
     got = rewards(scorer, PAIRS)
     assert (got.bfloat16().float() != got).any()
-    model = scorer._local.loaded.model
+    model = scorer.loaded.model
     assert {each.dtype for each in model.parameters()} == {torch.bfloat16}
     assert (scorer.traits.dtype, scorer.traits.path) == ("bfloat16", ENCODER)
     expected = logits_of(plain(folder), PAIRS)[..., 0]
@@ -728,7 +728,7 @@ def test_real_pairs_take_the_packed_path(demo_scorer: Scorer, shared_data: Path)
     assert len(pairs) == 230
     assert isinstance(demo_scorer, Classifier)
     entered: list[int] = []
-    embedding = demo_scorer._local.loaded.model.get_input_embeddings()
+    embedding = demo_scorer.loaded.model.get_input_embeddings()
     hook = embedding.register_forward_hook(lambda _, inputs, __: entered.append(inputs[0].numel()))
     try:
         job = make_job(pairs, demo_scorer, seed=0)
@@ -789,7 +789,7 @@ def test_on_a_card_the_runs_of_a_process_count_together(
     compiled = Compiled(monkeypatch)
     scorer: Any = opened(labelled, RunSettings(device="cpu", dtype="float32"), reading=0)
     on_card: Any = SimpleNamespace(device=torch.device("cuda"), dtype=torch.bfloat16)
-    scorer._local.loaded = replace(scorer._local.loaded, model=on_card)
+    scorer.loaded = replace(scorer.loaded, model=on_card)
     for times in (0, 1, 1, 2):  # this one gives up, and is asked again when as much was spent
         scorer.expect(1_540_000)
         assert compiled.times == times

@@ -29,14 +29,14 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> ModelSpec:
 def test_every_family_has_what_makes_its_scorer() -> None:
     makers: dict[Family, Any] = {}
     for family in FAMILIES:
-        makers[family] = families._maker(ModelSpec("m", "", "", family), RunSettings())
+        makers[family] = families._class_of(ModelSpec("m", "", "", family), RunSettings())
         assert all(hasattr(makers[family], name) for name in ("prepare", "rewards", "expect"))
     assert makers["dpo"] is makers["logprob-sum"] is makers["logprob-mean"]
     assert makers["judge"] is makers["rater"]
     assert len(set(makers.values())) == 6
-    there = families._maker(ModelSpec("m", "", "", "judge", url="http://host/v1"), RunSettings())
+    there = families._class_of(ModelSpec("m", "", "", "judge", url="http://host/v1"), RunSettings())
     writes = RunSettings(judge_prompt="upstream")
-    writing = families._maker(ModelSpec("m", "", "", "judge"), writes)
+    writing = families._class_of(ModelSpec("m", "", "", "judge"), writes)
     assert len({there, writing, makers["judge"]}) == 3
 
 

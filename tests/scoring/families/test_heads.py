@@ -461,7 +461,7 @@ def test_a_head_stays_in_float32_where_the_model_does_not(tmp_path: Path) -> Non
     stored = load_file(tmp_path / "model.safetensors")
     model = open_scorer(
         locate(str(tmp_path), OPEN, OFFLINE), replace(CPU, dtype="bfloat16")
-    )._local.loaded.model  # type: ignore[attr-defined]
+    ).loaded.model  # type: ignore[attr-defined]
     assert model.dtype == torch.bfloat16
     for name, value in model.state_dict().items():
         if not name.startswith("model."):

@@ -24,11 +24,6 @@ SEVERAL = Pair("mine:3", "mine", "(a transcript)", "One.", "Two, or three.", TUR
 Heads = Callable[[list[dict[str, str]]], Sequence[Any]]
 
 
-@pytest.fixture(autouse=True)
-def no_key(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv(KEY_VARIABLE, raising=False)
-
-
 def by_length(messages: list[dict[str, str]]) -> list[float]:
     """A raw reward: far below 0, so that a sigmoid of it is told from it."""
     return [len(messages[-1]["content"]) - 50.0]

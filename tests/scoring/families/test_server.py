@@ -17,11 +17,6 @@ from tests.conftest import PATIENCE
 SECRET = "sk-do-not-tell-4711"
 
 
-@pytest.fixture(autouse=True)
-def no_key(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv(KEY_VARIABLE, raising=False)
-
-
 def number(answer: Any) -> int:
     found: int = answer["n"]
     return found
@@ -93,7 +88,7 @@ def test_what_never_passes_is_missing_and_told_once(caplog: pytest.LogCaptureFix
     [record] = caplog.records
     assert record.name == "scoring.families.server"
     assert "it answered 500, out of luck" in record.getMessage()
-    [told] = server.troubles.told()
+    [told] = server.errors.sentences()
     assert told.endswith("failed, its pair is missing: 2 times in all.")
 
 

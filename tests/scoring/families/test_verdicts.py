@@ -15,7 +15,6 @@ from scoring.engine.scorer import facts
 from scoring.errors import KnownError
 from scoring.families import open_scorer
 from scoring.families.chat import Answers, ChatJudge, Reply
-from scoring.families.server import KEY_VARIABLE
 from scoring.families.upstream import verdict_question
 from scoring.record import Run
 from scoring.run import make_job, score
@@ -28,11 +27,6 @@ PAIRS = [
 TURNS = (Message("user", "Hi!"), Message("assistant", "Hello."), Message("user", "Name a colour."))
 TWO = Pair("mine:two", "mine", "a transcript", "Red.", "Soon.", TURNS)
 THREE = Pair("mine:3", "mine", "a transcript", "Red.", "Soon.", (*TURNS, *TURNS[1:]))
-
-
-@pytest.fixture(autouse=True)
-def no_key(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv(KEY_VARIABLE, raising=False)
 
 
 def judge(
@@ -238,8 +232,8 @@ def test_an_answer_is_kept_as_it_was(tmp_path: Path) -> None:
     question = (Message("user", "A or B?"),)
     reply = Reply("<b>A</b>\n", (("A", -0.25), (" A", -3.0)), cut=True)
     Answers(tmp_path).add(question, reply)
-    assert Answers(tmp_path).of(question) == reply
-    assert Answers().of(question) is None
+    assert Answers(tmp_path).get(question) == reply
+    assert Answers().get(question) is None
 
 
 def lines(*given: Pair) -> str:

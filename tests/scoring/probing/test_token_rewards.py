@@ -210,7 +210,7 @@ def test_each_token_is_computed_once(demo_scorer: Scorer) -> None:
     """Beside the few that prove the model causal."""
     assert isinstance(demo_scorer, Classifier)
     entered: list[int] = []
-    model = demo_scorer._local.loaded.model
+    model = demo_scorer.loaded.model
     hook = model.get_input_embeddings().register_forward_hook(
         lambda _, inputs, __: entered.append(inputs[0].numel())
     )
@@ -258,6 +258,6 @@ def test_lack_of_memory_is_told_in_a_sentence(tmp_path: Path) -> None:
     def fill(_: Any, __: Any) -> None:
         raise torch.OutOfMemoryError("CUDA out of memory.")
 
-    scorer._local.loaded.model.model.register_forward_pre_hook(fill)
+    scorer.loaded.model.model.register_forward_pre_hook(fill)
     with pytest.raises(KnownError, match="The pair s:1, 11 tokens, does not fit in memory"):
         token_rewards(scorer, SMALL_PAIR)

@@ -32,7 +32,7 @@ from scoring.engine.packing import random_order
 from scoring.interval import Interval
 from scoring.record import Run
 from scoring.spec import RunFacts, ScoredPair
-from scoring.sure import SureInterval, SureRule, Watch
+from scoring.sure import SequentialMonitor, SureInterval, SureRule
 from tests.explorer.html_reading import HtmlReading
 
 FACTS = RunFacts(
@@ -205,7 +205,9 @@ def test_a_run_that_is_to_stop_says_so_until_it_has() -> None:
 
 def looked(done: int, width: float = 0.2) -> SureInterval:
     """After so many of 164 pairs, all won."""
-    watch = Watch({f"hep-go:{at}": "hep-go" for at in range(164)}, 0, SureRule("score", width))
+    watch = SequentialMonitor(
+        {f"hep-go:{at}": "hep-go" for at in range(164)}, 0, SureRule("score", width)
+    )
     keys = [f"hep-go:{place}" for place in random_order(164, 0)[:done]]
     return watch.add(ScoredPair(key, "hep-go", "", 1.0, 0.0, 1, 1) for key in keys)
 
