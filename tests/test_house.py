@@ -51,7 +51,6 @@ def is_in(module: str, *packages: str) -> bool:
 
 WITH_TORCH = {
     "scoring.engine.attention",
-    "scoring.command.execution",
     "scoring.engine.forward",
     "scoring.engine.proof",
     "scoring.families.writer",
