@@ -123,14 +123,9 @@ class Run:
     ) -> Self:
         """Start a run in a folder, which is made.
 
-        Args:
-            folder: its own.
-            facts: what it is made with.
-            plan: its packs.
-            keys: of all its pairs, in the dataset's order.
-            after: when the run before it started, later than which it does: clocks are set back.
-            about: as of the class; None for {}.
-            request: as of the class.
+        keys: of all its pairs, in the dataset's order.
+        after: when the run before it started, later than which it does: clocks are set back.
+        about, request: as of the class.
 
         Raises:
             KnownError: as of `check_free`.

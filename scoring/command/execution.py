@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterable
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
@@ -179,20 +180,18 @@ def _locate(
     """The model, fetched by the first process before the others look for it."""
     trusted = {arguments.model.strip(), arguments.ref_model} if arguments.own_code else ()
     policy = ModelPolicy(_DEMO / "model" if _DEMO.is_dir() else None, own_code=frozenset(trusted))
-
-    def find() -> ModelSpec:
-        return locate(
-            arguments.model,
-            policy,
-            hub,
-            token=token,
-            family=arguments.family,
-            reference=arguments.ref_model,
-            reading=arguments.reading,
-            tokenizer=arguments.tokenizer,
-            url=arguments.url,
-        )
-
+    find = partial(
+        locate,
+        arguments.model,
+        policy,
+        hub,
+        token=token,
+        family=arguments.family,
+        reference=arguments.ref_model,
+        reading=arguments.reading,
+        tokenizer=arguments.tokenizer,
+        url=arguments.url,
+    )
     spec = processes.first_says(find)
     return spec if processes.first else find()
 

@@ -176,7 +176,9 @@ def _part(
 
 def as_lines(check: PublishedCheck) -> list[str]:
     """The verdict, the sections on both sides, the settings, and which pairs changed."""
-    lines = ["", f"Beside what is published of {check.model}", _verdict(check), ""]
+    named = [each.name for each in check.suspects if each.differs or check.verdict != "settings"]
+    verdict = VERDICTS[check.verdict].format(settings=", ".join(named))
+    lines = ["", f"Beside what is published of {check.model}", verdict, ""]
     lines.append(f"{'':34} {'pairs':>6} {'here':>8} {'there':>8} {'points':>7} {'changed':>8}")
     for part in check.parts:
         differing = "" if part.pairs is None else f"{part.pairs.n_differing:,}"
@@ -221,8 +223,3 @@ def as_json(check: PublishedCheck) -> dict[str, Any]:
         "won_there_only": list(check.lost),
         "tied_on_one_side": list(check.tied),
     }
-
-
-def _verdict(check: PublishedCheck) -> str:
-    named = [each.name for each in check.suspects if each.differs or check.verdict != "settings"]
-    return VERDICTS[check.verdict].format(settings=", ".join(named))
