@@ -42,15 +42,12 @@ def main(given: list[str] | None = None) -> int:
         return 130
     check = None if done is None else done.check
     if done is not None and arguments.best_of:
-        told = best_of_json(done.run, done.files)
-        print(json.dumps(told, indent=1) if arguments.json else as_best_of(done.run, done.files))
+        values = best_of_json(done.run, done.files)
+        print(json.dumps(values, indent=1) if arguments.json else as_best_of(values))
     elif done is not None and arguments.json:
-        told = report_json(done.run, done.files, done.sent, dry_run=arguments.dry_run)
-        print(
-            json.dumps(
-                told if check is None else {**told, "reproduction": as_json(check)}, indent=1
-            )
-        )
+        values = report_json(done.run, done.files, done.sent, dry_run=arguments.dry_run)
+        reproduction = {} if check is None else {"reproduction": as_json(check)}
+        print(json.dumps(values | reproduction, indent=1))
     elif done is not None:
         print(as_table(done.run, done.files, done.sent, dry_run=arguments.dry_run))
         if check is not None:

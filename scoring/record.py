@@ -11,18 +11,20 @@ import math
 import re
 import secrets
 import time
+from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field, fields, replace
 from functools import lru_cache, partial
 from pathlib import Path
-from typing import Any, Literal, Self, TypeVar, get_args, get_origin
+from typing import Annotated, Any, Literal, Self, TypeVar
 
 from filelock import FileLock, Timeout
+from pydantic import BaseModel, Field, TypeAdapter, with_config
 
 from scoring.errors import KnownError
 from scoring.paths import atomic_write
-from scoring.spec import ASKED, Plan, RunFacts, ScoredPack, ScoredPair, outcome_of
+from scoring.spec import ASKED, Plan, RunFacts, ScoredPack, ScoredPair
 
 logger = logging.getLogger(__name__)
 
@@ -31,9 +33,7 @@ Status = Literal["running", "finished", "stopped", "failed"]
 
 LATEST = 2.0**40
 """Seconds since 1970 beyond which a time is an error."""
-_FACT_TYPES: dict[str, Any] = {
-    field.name: get_origin(field.type) or field.type for field in fields(RunFacts)
-}
+_AMOUNT = Field(ge=0, lt=LATEST)
 _FACTS_FILE = "run.json"
 _FACTS_LOCK = "run.lock"
 CHANGE_SECONDS = 10.0
@@ -48,20 +48,37 @@ _LATER = "; later "
 """Between the path that a run's packs took and the one that they took from some pack on."""
 _UNREADABLE = (OSError, ArithmeticError, LookupError, TypeError, ValueError)
 """What files of any content bring about."""
-_PACK_TYPES: dict[str, Any] = {
-    "pack": int,
-    "pack_seconds": int | float,
-    "pack_tokens": int,
-    "pack_parts": int,
-}
-_OF_ROWS = ("rewards", "n_chosen")
-"""What a line says beside all that where a row has more responses than two."""
-_TYPES: dict[str, Any] = {
-    field.name: int | float | None if field.type == float | None else field.type
-    for field in fields(ScoredPair)
-    if field.name not in _OF_ROWS
-} | _PACK_TYPES
-"""Of what a line says of a pair."""
+
+
+class _StoredRun(BaseModel, strict=True):
+    """What `run.json` says; keys of other versions are passed over, but not among the facts."""
+
+    facts: RunFacts
+    status: Status
+    started: Annotated[float, _AMOUNT]
+    seconds: Annotated[float, _AMOUNT]
+    n_scored: Annotated[int, _AMOUNT] = 0
+    tokens: Annotated[int, _AMOUNT] = 0
+    split_packs: Annotated[int, _AMOUNT] = 0
+    about: dict[str, Any] | None = None
+    request: str = ""
+
+
+@with_config(strict=True, revalidate_instances="always")
+@dataclass(frozen=True, slots=True)
+class _Line:
+    """What a line says of a pair, and of its pack; text: the line."""
+
+    text: str
+    row: ScoredPair
+    pack: Annotated[int, _AMOUNT]
+    pack_seconds: Annotated[float, _AMOUNT]
+    pack_tokens: Annotated[int, _AMOUNT]
+    pack_parts: Annotated[int, _AMOUNT]
+
+
+_PACK = ("pack", "pack_seconds", "pack_tokens", "pack_parts")
+_LINES = TypeAdapter(_Line)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +90,7 @@ class Run:
     split_packs: computed in parts for lack of memory.
     about: what the program that keeps the run says of it, such as its owner, as JSON has it; {}
         where none does. Two states of a run are equal whatever it says.
+    request: a digest of what was asked for on the command line; "" where that is not known.
     """
 
     folder: Path
@@ -84,6 +102,7 @@ class Run:
     tokens: int = 0
     split_packs: int = 0
     about: Mapping[str, Any] = field(default_factory=dict, compare=False)
+    request: str = ""
 
     @property
     def id(self) -> str:
@@ -100,32 +119,20 @@ class Run:
         *,
         after: float = 0.0,
         about: Mapping[str, Any] | None = None,
+        request: str = "",
     ) -> Self:
         """Start a run in a folder, which is made.
 
-        Args:
-            folder: its own.
-            facts: what it is made with.
-            plan: its packs.
-            keys: of all its pairs, in the dataset's order.
-            after: when the run before it started, later than which it does: clocks are set back.
-            about: as of the class; None for {}.
+        keys: of all its pairs, in the dataset's order.
+        after: when the run before it started, later than which it does: clocks are set back.
+        about, request: as of the class.
 
         Raises:
-            KnownError: the folder holds a run already, or what is left of one.
+            KnownError: as of `check_free`.
         """
-        if has_run(folder):
-            raise KnownError(
-                f"{folder} holds a run already. Go on with it, or give another folder."
-            )
-        left = sorted(path.name for path in folder.glob("*.jsonl") if _FILES.fullmatch(path.name))
-        if left:  # of settings and pairs that nobody knows
-            raise KnownError(
-                f"{folder} holds {left[0]} of a run whose {_FACTS_FILE} is gone. Give another "
-                "folder, or remove that file."
-            )
+        check_free(folder)
         started = max(time.time(), math.nextafter(after, math.inf))
-        run = cls(folder, facts, "running", started, about=about or {})
+        run = cls(folder, facts, "running", started, about=about or {}, request=request)
         folder.mkdir(parents=True, exist_ok=True)
         run._write(_PLAN_FILE, {"keys": list(keys), "packs": plan.packs})
         run._write_facts()
@@ -177,8 +184,8 @@ class Run:
                     continue
                 seconds = round(time.monotonic() - began, 4)
                 values = (pack.place, seconds, pack.tokens, pack.parts)
-                told = dict(zip(_PACK_TYPES, values, strict=True))
-                lines = [{**row.values(), **told} for row in pack.rows]
+                of_pack = dict(zip(_PACK, values, strict=True))
+                lines = [{**row.values(), **of_pack} for row in pack.rows]
                 file.write("".join(json.dumps(line) + "\n" for line in lines))
                 file.flush()
                 if pack.path not in ("", took):
@@ -196,35 +203,32 @@ class Run:
             KnownError: the run's files cannot be read.
         """
         plan, _ = self.plan()
-        found: dict[int, int] = {}
-        missing: set[int] = set()
-        for path in self._parts():
-            for line in self._lines(path):
-                found[line["pack"]] = found.get(line["pack"], 0) + 1
-                if ask_again and None in (line["chosen_reward"], line["rejected_reward"]):
-                    missing.add(line["pack"])
+        lines = self._all_lines()
+        found = Counter(line.pack for line in lines)
         sizes = dict(enumerate(map(len, plan.packs)))
         whole = {place for place, n_rows in found.items() if sizes.get(place) == n_rows}
-        whole -= missing
+        if ask_again:
+            whole -= {line.pack for line in lines if line.row.margin is None}
         for path in self._parts():
-            kept = [line for line in self._lines(path) if line["pack"] in whole]
+            kept = [line for line in self._lines(path) if line.pack in whole]
             with atomic_write(path) as part:
-                part.write_text("".join(json.dumps(line) + "\n" for line in kept), "utf-8")
+                text = "".join(f"{line.text}\n" for line in kept)
+                part.write_bytes(text.encode("utf-8", "surrogateescape"))
         anew: dict[str, Any] = {"seconds": 0.0, "n_scored": 0, "tokens": 0, "split_packs": 0}
         return self.changed(lambda now: replace(now, status="running", **anew)), whole
 
     def ended(self, status: Status) -> "Run":
         """Write down how the run ended."""
         lines = self._all_lines()
-        packs = _packs_of(lines)
+        packs = {line.pack: line for line in lines}.values()
         return self.changed(
             lambda now: replace(
                 now,
                 status=status,
-                seconds=_seconds_of(packs),
+                seconds=_seconds_of(lines),
                 n_scored=len(lines),
-                tokens=sum(tokens for _, tokens, _ in packs.values()),
-                split_packs=sum(parts > 1 for _, _, parts in packs.values()),
+                tokens=sum(pack.pack_tokens for pack in packs),
+                split_packs=sum(pack.pack_parts > 1 for pack in packs),
             )
         )
 
@@ -250,7 +254,7 @@ class Run:
 
     def seconds_so_far(self) -> float:
         """Spent on the packs that are on disk, by all processes together."""
-        return _seconds_of(_packs_of(self._all_lines()))
+        return _seconds_of(self._all_lines())
 
     def rows(self) -> list[ScoredPair]:
         """Every pair scored so far; lines that are torn or broken are left out.
@@ -258,7 +262,7 @@ class Run:
         Raises:
             KnownError: a file cannot be read.
         """
-        return [_row_of(line) for line in self._all_lines()]
+        return [line.row for line in self._all_lines()]
 
     def n_bytes(self) -> int:
         """Written of its pairs; changes when pairs are added, and is 0 once the run is removed."""
@@ -269,10 +273,10 @@ class Run:
     def _parts(self) -> list[Path]:
         return sorted(self.folder.glob("rewards*.jsonl"))
 
-    def _all_lines(self) -> list[dict[str, Any]]:
+    def _all_lines(self) -> list[_Line]:
         return [line for path in self._parts() for line in self._lines(path)]
 
-    def _lines(self, path: Path) -> list[dict[str, Any]]:
+    def _lines(self, path: Path) -> list[_Line]:
         try:
             lines = path.read_text(encoding="utf-8", errors="surrogateescape").split("\n")[:-1]
         except OSError as error:
@@ -301,81 +305,47 @@ def _on_path(run: Run, path: str) -> Run:
     return replace(run, facts=replace(run.facts, path=_LATER.join([*paths, path])))
 
 
-def _packs_of(lines: list[dict[str, Any]]) -> dict[int, tuple[float, int, int]]:
-    """Place of each pack on disk -> its seconds, tokens and parts."""
-    return {
-        line["pack"]: (line["pack_seconds"], line["pack_tokens"], line["pack_parts"])
-        for line in lines
-    }
+def _seconds_of(lines: list[_Line]) -> float:
+    """Spent on the packs of these lines."""
+    return round(sum({line.pack: line.pack_seconds for line in lines}.values()), 4)
 
 
-def _seconds_of(packs: dict[int, tuple[float, int, int]]) -> float:
-    return round(sum(seconds for seconds, _, _ in packs.values()), 4)
-
-
-def _line_of(text: str) -> dict[str, Any] | None:
-    """What a line says of a pair and its pack; None where it is broken."""
+def _line_of(text: str) -> _Line | None:
+    """None where the line is broken."""
     try:
-        line = json.loads(text)
-        for name, kind in _TYPES.items():
-            if not isinstance(line[name], kind):
-                raise ValueError(f"{name} is {line[name]!r}")
-        if "rewards" in line and not _is_row(line):
-            raise ValueError("its responses have no rewards")
-        if not all(0 <= line[name] < LATEST for name in _PACK_TYPES):
-            raise ValueError("a pack took no such time")
-        outcome_of(_row_of(line).margin)
+        values = json.loads(text)
+        of_pack = {name: values[name] for name in _PACK}
+        values = {name: value for name, value in values.items() if name not in of_pack}
+        if "rewards" in values:
+            values["rewards"] = tuple(values["rewards"])
+            if not 0 < values["n_chosen"] < len(values["rewards"]):
+                raise ValueError("its responses have no rewards")
+        return _LINES.validate_python(_Line(text, ScoredPair(**values), **of_pack))
     except (*_UNREADABLE, RecursionError):
         return None
-    return dict(line)
-
-
-def _row_of(line: dict[str, Any]) -> ScoredPair:
-    found = {name: value for name, value in line.items() if name not in _PACK_TYPES}
-    return ScoredPair(
-        **found | ({"rewards": tuple(found["rewards"])} if "rewards" in found else {})
-    )
-
-
-def _is_row(line: dict[str, Any]) -> bool:
-    rewards, n_chosen = line["rewards"], line.get("n_chosen")
-    return (
-        isinstance(rewards, list)
-        and all(isinstance(reward, int | float | None) for reward in rewards)
-        and isinstance(n_chosen, int)
-        and 0 < n_chosen < len(rewards)
-    )
 
 
 @lru_cache(maxsize=4096)
 def _opened(folder: Path, version: tuple[int, int, int]) -> Run:
     """version: the time, number and size of its file, one of which a change changes."""
-    values = json.loads((folder / _FACTS_FILE).read_text(encoding="utf-8"))
-    json.dumps(values, ensure_ascii=False).encode()  # no page can show lone surrogates
-    facts = RunFacts(**values["facts"])
-    status, started, seconds = values["status"], values["started"], values["seconds"]
-    for name, kind in _FACT_TYPES.items():
-        if not isinstance(getattr(facts, name), kind):
-            raise ValueError(f"{name} is not {kind}")
-    if status not in get_args(Status):
-        raise ValueError(f"no status {status!r}")
-    times = float(started), float(seconds)
-    if not all(0 <= seconds < LATEST for seconds in times):
-        raise ValueError("no time of day")
-    counts = {name: int(values.get(name, 0)) for name in ("n_scored", "tokens", "split_packs")}
-    if not all(0 <= count < LATEST for count in counts.values()):
-        raise ValueError("no count")
-    if not isinstance(about := values.get("about") or _former_about(folder), dict):
-        raise ValueError("about is no object")
-    return Run(folder, facts, status, *times, **counts, about=about)
+    stored = _StoredRun.model_validate_json((folder / _FACTS_FILE).read_bytes())
+    values = {name: getattr(stored, name) for name in _StoredRun.model_fields}
+    return Run(folder, **values | {"about": stored.about or _former_about(folder)})
 
 
-def _former_about(folder: Path) -> Any:
-    """What is said of a run of an earlier version."""
+def _former_about(folder: Path) -> dict[str, Any]:
+    """What is said of a run of an earlier version.
+
+    Raises:
+        ValueError: it is no object.
+    """
     try:
-        return json.loads((folder / "card.json").read_text(encoding="utf-8"))
+        about = json.loads((folder / "card.json").read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError):
         return {}
+    if not isinstance(about, dict):
+        raise ValueError("about is no object")
+    return about
 
 
 @contextmanager
@@ -424,6 +394,24 @@ def locked(folder: Path) -> Iterator[None]:
 def has_run(folder: Path) -> bool:
     """Whether a folder holds a run, whole or not."""
     return (folder / _FACTS_FILE).exists()
+
+
+def check_free(folder: Path) -> None:
+    """Refuse a folder in which no run can begin.
+
+    Raises:
+        KnownError: it holds a run already, or what is left of one.
+    """
+    if has_run(folder):
+        raise KnownError(
+            f"{folder} holds a run already. Go on with it (--resume), or give another folder."
+        )
+    left = sorted(path.name for path in folder.glob("*.jsonl") if _FILES.fullmatch(path.name))
+    if left:  # of settings and pairs that nobody knows
+        raise KnownError(
+            f"{folder} holds {left[0]} of a run whose {_FACTS_FILE} is gone. Give another "
+            "folder, or remove that file."
+        )
 
 
 def new_folder(home: Path) -> Path:

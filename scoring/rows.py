@@ -63,41 +63,32 @@ def scored_row(
     row: Pair, parts: Sequence[Prepared], rewards: Sequence[tuple[float, float]], family: str
 ) -> ScoredPair:
     """What became of a row. parts: of `parts_of`, made ready; rewards: of each part's two sides."""
-    if len(row.responses) == 2:
-        return _scored(row, parts[0], rewards[0])
-    found = _of_each(parts, rewards, family)
-    each = [found[response] for response in row.responses]
-    known = tuple(_known(reward) for reward in each)
-    right, wrong = decisive(known, row.n_chosen, row.subset)
-    tokens = {text: start + len(ids) for part in parts for text, ids, start in _sides(part)}
-    cut = any(part.chosen_truncated or part.rejected_truncated for part in parts)
+    is_pair = len(row.responses) == 2
+    if is_pair:
+        (part,), known = parts, tuple(map(_known, rewards[0]))
+        right: int | None = 0
+        wrong: int | None = 1
+        lengths = [start + len(ids) for _, ids, start in _sides(part)]
+        cuts = part.chosen_truncated, part.rejected_truncated
+    else:
+        found = _of_each(parts, rewards, family)
+        known = tuple(_known(found[response]) for response in row.responses)
+        right, wrong = decisive(known, row.n_chosen, row.subset)
+        tokens = {text: start + len(ids) for part in parts for text, ids, start in _sides(part)}
+        lengths = [tokens[text] for text in row.responses]
+        cuts = (any(part.chosen_truncated or part.rejected_truncated for part in parts),) * 2
     return ScoredPair(
         key=row.key,
         subset=row.subset,
         text_hash=text_hash(row.prompt, row.chosen, row.rejected),
         chosen_reward=None if right is None else known[right],
         rejected_reward=None if wrong is None else known[wrong],
-        chosen_tokens=max(tokens[text] for text in row.responses[: row.n_chosen]),
-        rejected_tokens=max(tokens[text] for text in row.responses[row.n_chosen :]),
-        chosen_truncated=cut,
-        rejected_truncated=cut,
-        rewards=known,
+        chosen_tokens=max(lengths[: row.n_chosen]),
+        rejected_tokens=max(lengths[row.n_chosen :]),
+        chosen_truncated=cuts[0],
+        rejected_truncated=cuts[1],
+        rewards=() if is_pair else known,
         n_chosen=row.n_chosen,
-    )
-
-
-def _scored(row: Pair, part: Prepared, rewards: tuple[float, float]) -> ScoredPair:
-    chosen, rejected = map(_known, rewards)
-    return ScoredPair(
-        key=row.key,
-        subset=row.subset,
-        text_hash=text_hash(row.prompt, row.chosen, row.rejected),
-        chosen_reward=chosen,
-        rejected_reward=rejected,
-        chosen_tokens=len(part.chosen) + part.chosen_start,
-        rejected_tokens=len(part.rejected) + part.rejected_start,
-        chosen_truncated=part.chosen_truncated,
-        rejected_truncated=part.rejected_truncated,
     )
 
 

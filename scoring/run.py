@@ -6,7 +6,6 @@ from collections.abc import Callable, Container, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import accumulate, chain, pairwise
-from typing import NoReturn
 
 import torch
 
@@ -42,17 +41,6 @@ class Job:
     costs: tuple[int, ...]
     plan: Plan
     ready: dict[int, list[Prepared]]
-
-    def made_ready(self, pack: Sequence[int], scorer: Scorer) -> list[list[Prepared]]:
-        """The parts of the pairs at these places.
-
-        Raises:
-            KnownError: the model's template fails, or it does not know a token.
-        """
-        left = [place for place in pack if place not in self.ready]
-        newly = _made_ready([self.pairs[place] for place in left], scorer) if left else []
-        found = self.ready | dict(zip(left, newly, strict=True))
-        return [found[place] for place in pack]
 
 
 def make_job(
@@ -119,14 +107,33 @@ def score(
     """
     chosen = range(len(job.plan.packs)) if packs is None else packs
     scoring = _Scoring(job, scorer)
-    begun = (scoring.begin(place) for place in chosen if place not in done)
-    for finish, _ in pairwise(chain(begun, [None])):
-        if finish is not None:
-            yield finish()
+    before: _Begun | None = None
+    for place in (each for each in chosen if each not in done):
+        try:
+            begun = scoring.begin(place)
+        except Exception:
+            if before is not None:  # the packs before it are still to be given
+                yield scoring.finish(before)
+            raise
+        if before is not None:
+            yield scoring.finish(before)
+        before = begun
+    if before is not None:
+        yield scoring.finish(before)
 
 
 _Parts = list[tuple[list[int], Callable[[], Rewards]]]
 """Places of pairs in their pack, and what gives their rewards."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Begun:
+    """A pack whose parts are begun. sizes: how many of the pairs are parts of each of its rows."""
+
+    place: int
+    sizes: list[int]
+    pairs: list[Prepared]
+    parts: _Parts
 
 
 class _Scoring:
@@ -137,47 +144,19 @@ class _Scoring:
         self._scorer = scorer
         self._memory = math.inf
 
-    def begin(self, place: int) -> Callable[[], ScoredPack]:
-        """Begin a pack; calling it gives its rewards, or raises what went wrong until then."""
-        try:
-            rows = self._job.made_ready(self._job.plan.packs[place], self._scorer)
-            pairs = list(chain.from_iterable(rows))
-            parts = self._in_parts(pairs, range(len(pairs)))
-            return partial(self._finish, place, list(map(len, rows)), pairs, parts)
-        except Exception as error:  # the packs before it are still to be given
-            return partial(_fail, error)
+    def begin(self, place: int) -> _Begun:
+        """Make a pack ready, and begin it."""
+        job, pack = self._job, self._job.plan.packs[place]
+        left = [at for at in pack if at not in job.ready]
+        newly = _made_ready([job.pairs[at] for at in left], self._scorer) if left else []
+        ready = dict(zip(left, newly, strict=True))
+        rows = [ready[at] if at in ready else job.ready[at] for at in pack]
+        pairs = list(chain.from_iterable(rows))
+        return _Begun(place, list(map(len, rows)), pairs, self._in_parts(pairs, range(len(pairs))))
 
-    def _in_parts(self, pairs: Sequence[Prepared], left: Sequence[int]) -> _Parts:
-        """Pairs of a pack in parts that fit in memory, as far as that is known, each begun.
-
-        A pack may be too large for the budget, and is then halved: it was estimated, or planned
-        where there was room for more.
-        """
-        costs = [pair.cost for pair in pairs]
-        most = self._memory
-        total, budget = sum(costs[at] for at in left), self._scorer.traits.budget
-        if total > budget:
-            most = min(most, budget, total / math.ceil(total / budget) + max(costs))
-        return [
-            (part, self._begun([pairs[at] for at in part])) for part in split(left, costs, most)
-        ]
-
-    def _begun(self, part: Sequence[Prepared]) -> Callable[[], Rewards]:
-        try:
-            return self._scorer.begin(part)
-        except Exception as error:
-            if not is_out_of_memory(error):
-                raise
-        return partial(self._scorer.rewards, part)  # again when its turn comes
-
-    def _finish(
-        self,
-        place: int,
-        sizes: Sequence[int],
-        pairs: Sequence[Prepared],
-        parts: _Parts,
-    ) -> ScoredPack:
-        """sizes: how many of the pairs are parts of each row."""
+    def finish(self, pack: _Begun) -> ScoredPack:
+        """The rewards of a pack, in smaller parts where memory runs out."""
+        pairs, parts = pack.pairs, pack.parts
         rewards: dict[int, tuple[float, float]] = {}
         n_parts = 0
         while parts:
@@ -204,22 +183,41 @@ class _Scoring:
                 torch.cuda.empty_cache()
             parts.insert(0, (part, compute))
         family, found = self._scorer.spec.family, [rewards[at] for at in range(len(pairs))]
-        ends = pairwise(accumulate(sizes, initial=0))
+        ends = pairwise(accumulate(pack.sizes, initial=0))
         scored = (
             scored_row(self._job.pairs[row], pairs[a:b], found[a:b], family)
-            for row, (a, b) in zip(self._job.plan.packs[place], ends, strict=True)
+            for row, (a, b) in zip(self._job.plan.packs[pack.place], ends, strict=True)
         )
         return ScoredPack(
-            place,
+            pack.place,
             tuple(scored),
             sum(pair.cost for pair in pairs),
             n_parts if self._memory < math.inf else 1,
             self._scorer.traits.path,
         )
 
+    def _in_parts(self, pairs: Sequence[Prepared], left: Sequence[int]) -> _Parts:
+        """Pairs of a pack in parts that fit in memory, as far as that is known, each begun.
 
-def _fail(error: Exception) -> NoReturn:
-    raise error
+        A pack may be too large for the budget, and is then halved: it was estimated, or planned
+        where there was room for more.
+        """
+        costs = [pair.cost for pair in pairs]
+        most = self._memory
+        total, budget = sum(costs[at] for at in left), self._scorer.traits.budget
+        if total > budget:
+            most = min(most, budget, total / math.ceil(total / budget) + max(costs))
+        return [
+            (part, self._start([pairs[at] for at in part])) for part in split(left, costs, most)
+        ]
+
+    def _start(self, part: Sequence[Prepared]) -> Callable[[], Rewards]:
+        try:
+            return self._scorer.begin(part)
+        except Exception as error:
+            if not is_out_of_memory(error):
+                raise
+        return partial(self._scorer.rewards, part)  # again when its turn comes
 
 
 def _made_ready(rows: Sequence[Pair], scorer: Scorer) -> list[list[Prepared]]:

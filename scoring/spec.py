@@ -8,6 +8,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple, get_args
 
+from pydantic import with_config
+
 JudgePrompt = Literal[
     "probabilities", "upstream", "mt-bench", "gemini", "prometheus", "con-j", "offsetbias", "rise",
     "atla",
@@ -319,6 +321,7 @@ class RunSettings:
     parallel: int = 8
 
 
+@with_config(extra="forbid", strict=True)
 @dataclass(frozen=True, slots=True)
 class RunFacts:
     """What a run was made with, as shown beside its numbers and stored in its folder.

@@ -153,11 +153,8 @@ def summarise(scored: Iterable[ScoredPair], family: str) -> Summary:
     of_ties: list[TiesRow] = []
     for pair in scored:
         total.add(pair)
-        if pair.subset not in subsets:
-            subsets[pair.subset] = Tally(tie=tie)
-            section_tallies.setdefault(section_of(pair.subset) or "", Tally(tie=tie))
-        subsets[pair.subset].add(pair)
-        section_tallies[section_of(pair.subset) or ""].add(pair)
+        subsets.setdefault(pair.subset, Tally(tie=tie)).add(pair)
+        section_tallies.setdefault(section_of(pair.subset) or "", Tally(tie=tie)).add(pair)
         truncated += pair.chosen_truncated or pair.rejected_truncated
         several += bool(pair.rewards)
         several_tied += bool(pair.rewards) and pair.outcome == "tie"

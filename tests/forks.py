@@ -15,6 +15,7 @@ CONTEXT = get_context("forkserver")
 CONTEXT.set_forkserver_preload(
     [
         "scoring.command.execution",
+        "scoring.run",
         "scoring.families.classifier",
         "transformers.models.qwen3.modeling_qwen3",
     ]

@@ -27,7 +27,7 @@ def main(given: list[str], packs: int) -> int:
             yield pack
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("scoring.command.execution.score", held)
+        patch.setattr("scoring.run.score", held)
         return __main__.main(given)
 
 

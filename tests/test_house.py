@@ -51,7 +51,6 @@ def is_in(module: str, *packages: str) -> bool:
 
 WITH_TORCH = {
     "scoring.engine.attention",
-    "scoring.command.execution",
     "scoring.engine.forward",
     "scoring.engine.proof",
     "scoring.families.writer",
@@ -236,7 +235,7 @@ BUDGETS: dict[str, int] = {
     "explorer/tabs": 10_900,
     "explorer/api": 1_500,
     "explorer": 200,
-    "tests": 58_700,
+    "tests": 58_800,
     "templates": 2_900,
     "scripts": 1_600,
 }

@@ -3,7 +3,8 @@
 import argparse
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from contextlib import suppress
+from dataclasses import asdict, dataclass, fields
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, get_args
@@ -16,21 +17,16 @@ from scoring.spec import FAMILIES, Dtype, Family, JudgePrompt, LabelWeights, Run
 
 EPILOG = """\
 examples:
+  python -m scoring --model demo --pairs demo --out first-run
   python -m scoring --model org/reward-model --pairs allenai/reward-bench:filtered --out my-run
-  python -m scoring --model ./checkpoint --pairs pairs.jsonl --subset hep-python --out my-run
-  python -m scoring --model org/policy --ref-model org/sft --family dpo --pairs demo --out my-run
-  python -m scoring --model org/chat-model --family judge --url http://localhost:8000/v1 \\
-      --pairs demo --out my-run
-  python -m scoring --model longer --pairs demo --out floor
-  python -m scoring --reproduce OpenAssistant/reward-model-deberta-v3-large-v2 --out again
-  python -m scoring --model demo --pairs generations.jsonl --best-of --out ranked
-  torchrun --nproc-per-node 4 -m scoring --model org/reward-model --pairs demo --out my-run
+  python -m scoring --model ./checkpoint --pairs pairs.jsonl --out my-run --resume
 
 OUT holds run.json (what was run), rewards*.jsonl (every pair), and, when the run is finished,
 eval-set/ and eval-set-scores/ (of a prior set, pref-sets/ and pref-sets-scores/) in the layout of
 upstream's results dataset. Rows may have any number of chosen and rejected responses; those of
 RewardBench 2 are scored by its rules. With --best-of, no response is right: best-of-n/ has their
 rewards in upstream's layout, and best-of-n.jsonl a line a prompt: rewards, ranks, which is best.
+Started by torchrun, several processes share a run: see docs/scoring.md.
 
 exit codes: 0 finished; 1 failed, with a message; 2 wrong arguments; 3 finished, but not what is
 published, for no reason that is known (--reproduce); 130 stopped by Ctrl-C. What was scored stays
@@ -42,56 +38,55 @@ on disk in every case: go on with --resume.
 class Arguments:
     """A command line, taken apart; see `--help` for each."""
 
-    model: str
-    pairs: str
-    reproduce: str
-    published: str
     out: Path
     settings: RunSettings
-    family: Family | None
-    ref_model: str
-    tokenizer: str
-    url: str
-    reading: LabelWeights | None
-    name: str
-    subsets: tuple[str, ...]
-    per_subset: int | None
-    limit: int | None
-    best_of: bool
-    own_code: bool
-    resume: bool
-    json: bool
-    upload: str
-    dry_run: bool
-    offline: bool
+    model: str = ""
+    pairs: str = ""
+    reproduce: str = ""
+    published: str = RESULTS
+    family: Family | None = None
+    ref_model: str = ""
+    tokenizer: str = ""
+    url: str = ""
+    reading: LabelWeights | None = None
+    name: str = ""
+    subsets: tuple[str, ...] = ()
+    per_subset: int | None = None
+    limit: int | None = None
+    best_of: bool = False
+    own_code: bool = False
+    resume: bool = False
+    json: bool = False
+    upload: str = ""
+    dry_run: bool = False
+    offline: bool = False
 
 
 def parse(given: list[str] | None = None) -> Arguments:
     """Take a command line apart; wrong ones end the program with code 2 and say why."""
     parser = _parser()
-    said = vars(parser.parse_args(given))
-    if said["reproduce"]:
-        _as_published(parser, said)
-    lacking = [name for name in ("pairs", "model") if not said[name]]
+    values = vars(parser.parse_args(given))
+    if values["reproduce"]:
+        _fill_in_published(parser, values)
+    lacking = [f"--{name}" for name in ("pairs", "model") if not values[name]]
     if lacking:
-        names = ", ".join(f"--{name}" for name in lacking)
-        parser.error(f"the following arguments are required: {names}")
-    label, weights = said.pop("label"), said.pop("label_weights")
+        parser.error(f"the following arguments are required: {', '.join(lacking)}")
+    label, weights = values.pop("label"), values.pop("label_weights")
     if label is not None and weights is not None:
         parser.error("--label and --label-weights say the same thing: give one of them")
     for name in ("upload", "reproduce"):
-        if said["best_of"] and said[name]:
+        if values["best_of"] and values[name]:
             parser.error(f"--{name} is of benchmark results: leave it or --best-of out")
-    if said["dry_run"] and not said["upload"]:
+    if values["dry_run"] and not values["upload"]:
         parser.error("--dry-run is of --upload: give the dataset too")
-    settings = RunSettings(**{field.name: said.pop(field.name) for field in fields(RunSettings)})
-    said["subsets"], said["name"] = tuple(said["subsets"]), said["name"] or ""
-    return Arguments(**said, settings=settings, reading=weights if label is None else label)
+    settings = RunSettings(**{field.name: values.pop(field.name) for field in fields(RunSettings)})
+    values["subsets"], values["name"] = tuple(values["subsets"] or ()), values["name"] or ""
+    return Arguments(**values, settings=settings, reading=weights if label is None else label)
 
 
-def _as_published(parser: argparse.ArgumentParser, said: dict[str, Any]) -> None:
-    """Fill in what was not said from the settings that upstream published for the model."""
-    name = said["reproduce"]
+def _fill_in_published(parser: argparse.ArgumentParser, values: dict[str, Any]) -> None:
+    """Fill in what was not given from the settings that upstream published for the model."""
+    name = values["reproduce"]
     board = board_settings(name)
     if board.batch is None:
         known = list(board_models())
@@ -100,243 +95,166 @@ def _as_published(parser: argparse.ArgumentParser, said: dict[str, Any]) -> None
             f"--reproduce: upstream published no settings for {name!r}; it did for "
             f"{len(known):,} models, such as {near}"
         )
-    said["model"] = said["model"] or name.removesuffix(REFERENCE_FREE)
-    said["pairs"] = said["pairs"] or f"{DEFAULT_DATASET}:filtered"
-    said["name"] = said["name"] or name
-    said["max_length"] = said["max_length"] or board.max_length or RUN_RM_LENGTH
-    board_model = board_models()[name.removesuffix(REFERENCE_FREE)]
-    if board_model.family == "classifier":
-        said["upstream_compatible"] = True
-        said["chat_template"] = said["chat_template"] or board.template or ""
-    if said["dtype"] == "auto":
-        said["dtype"] = board.dtype or RUN_RM_DTYPE
+    model = name.removesuffix(REFERENCE_FREE)
+    values["model"] = values["model"] or model
+    values["pairs"] = values["pairs"] or f"{DEFAULT_DATASET}:filtered"
+    values["name"] = values["name"] or name
+    values["max_length"] = values["max_length"] or board.max_length or RUN_RM_LENGTH
+    if board_models()[model].family == "classifier":
+        values["upstream_compatible"] = True
+        values["chat_template"] = values["chat_template"] or board.template or ""
+    if values["dtype"] == "auto":
+        values["dtype"] = board.dtype or RUN_RM_DTYPE
     if name.endswith(REFERENCE_FREE):
-        said["family"] = said["family"] or "logprob-mean"
-
-
-_Add = Callable[..., object]
-"""Adds an argument to a group."""
+        values["family"] = values["family"] or "logprob-mean"
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m scoring",
         usage="%(prog)s --model ID_OR_PATH --pairs PATH_OR_HUB --out DIR [options]",
-        description="Score preference pairs with a reward model. What is scored is on disk at "
+        description="Score preference pairs with a reward model. What is scored is on disk at\n"
         "once; a run that was killed goes on where it was.",
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
-    _add_pairs(parser.add_argument_group("what is scored").add_argument)
+    _add_needed(parser.add_argument_group("what every run needs").add_argument)
+    _add_selection(parser.add_argument_group("which pairs").add_argument)
     _add_model(parser.add_argument_group("the model").add_argument)
-    _add_settings(parser.add_argument_group("how").add_argument)
+    _add_settings(parser.add_argument_group("how it scores").add_argument)
+    _add_judge(parser.add_argument_group("judges, and models on a server").add_argument)
     _add_results(parser.add_argument_group("results").add_argument)
+    defaults = {field.name: field.default for field in fields(Arguments)}
+    for name in ("out", "settings", "reading", "subsets", "name"):  # made of what is given
+        del defaults[name]
+    parser.set_defaults(**defaults, **asdict(RunSettings()))
     return parser
 
 
-def _add_pairs(add: _Add) -> None:
-    add(
-        "--pairs",
-        default="",
-        metavar="PATH_OR_HUB",
-        help="a .parquet, .jsonl, .json or .csv file; a Hub dataset org/name[:split][@revision]; "
-        "or demo",
+def _add_needed(add: Callable[..., object]) -> None:
+    model = "a Hub id org/name[@revision], a folder, demo, or a baseline: random, longer, shorter"
+    pairs = "a .parquet, .jsonl, .json or .csv file; a Hub dataset org/name[:split][@revision]; "
+    out = "where the run is kept; made if need be"
+    resume = "go on with the run in DIR; begin it if there is none"
+    add("--model", metavar="ID_OR_PATH", help=model)
+    add("--pairs", metavar="PATH_OR_HUB", help=f"{pairs}or demo")
+    add("--out", required=True, type=_folder, metavar="DIR", help=out)
+    add("--resume", action="store_true", help=resume)
+
+
+def _add_selection(add: Callable[..., object]) -> None:
+    subset = "only this subset; may be given several times"
+    limit = "the first N of what is selected, in its order"
+    best_of = (
+        "rank all responses of each prompt, none of which is right: lists of them, TRL's "
+        "formats, or messages alone; writes best-of-n/ as upstream's run_bon.py does"
     )
-    add(
-        "--subset",
-        action="append",
-        default=[],
-        dest="subsets",
-        metavar="NAME",
-        help="only this subset; may be given several times",
-    )
+    add("--subset", action="append", dest="subsets", metavar="NAME", help=subset)
     add("--per-subset", type=_positive, metavar="N", help="the first N of each subset")
-    add(
-        "--limit", type=_positive, metavar="N", help="the first N of what is selected, in its order"
-    )
-    add(
-        "--best-of",
-        action="store_true",
-        help="rank all responses of each prompt, none of which is right: lists of them, TRL's "
-        "formats, or messages alone; writes best-of-n/ as upstream's run_bon.py does",
-    )
+    add("--limit", type=_positive, metavar="N", help=limit)
+    add("--best-of", action="store_true", help=best_of)
 
 
-def _add_model(add: _Add) -> None:
-    add(
-        "--model",
-        default="",
-        metavar="ID_OR_PATH",
-        help="a Hub id org/name[@revision], a folder, demo, or a baseline: random, longer, shorter",
+def _add_model(add: Callable[..., object]) -> None:
+    tokenizer = "a model or a folder whose tokenizer is taken; else the model's own"
+    weights = "what each label weighs in the reward"
+    own_code = "run Python that comes with the model"
+    reproduce = (
+        "score with the settings that upstream published for this model, then say how far its "
+        "published results are reproduced; --model may be a copy of it, --pairs and --dtype others"
     )
+    published = f"with --reproduce: where its results are published (default: {RESULTS})"
     add("--family", choices=FAMILIES, help="how it scores; else what its config says")
-    add("--ref-model", default="", metavar="ID_OR_PATH", help="what a DPO policy is compared with")
-    add(
-        "--tokenizer",
-        default="",
-        metavar="ID_OR_PATH",
-        help="a model or a folder whose tokenizer is taken; else the model's own",
-    )
-    add(
-        "--url",
-        default="",
-        help="of the server that runs the model: OpenAI-compatible for judge and rater (its key "
-        "from OPENAI_API_KEY), vLLM for served",
-    )
+    add("--ref-model", metavar="ID_OR_PATH", help="what a DPO policy is compared with")
+    add("--tokenizer", metavar="ID_OR_PATH", help=tokenizer)
     add("--label", type=int, metavar="I", help="which of several labels is the reward")
-    add(
-        "--label-weights",
-        type=_weights,
-        metavar="W,W,…",
-        help="what each label weighs in the reward",
-    )
-    add(
-        "--trust-remote-code",
-        action="store_true",
-        dest="own_code",
-        help="run Python that comes with the model",
-    )
+    add("--label-weights", type=_weights, metavar="W,W,…", help=weights)
+    add("--trust-remote-code", action="store_true", dest="own_code", help=own_code)
     add("--offline", action="store_true", help="do not ask the Hub")
-    add(
-        "--reproduce",
-        default="",
-        metavar="ORG/MODEL",
-        help="score with the settings that upstream published for this model, then say how far its "
-        "published results are reproduced; --model may be a copy of it, --pairs and --dtype others",
-    )
-    add(
-        "--published",
-        default=RESULTS,
-        metavar="DIR_OR_DATASET",
-        help=f"with --reproduce: where its results are published (default: {RESULTS})",
-    )
+    add("--reproduce", metavar="ORG/MODEL", help=reproduce)
+    add("--published", metavar="DIR_OR_DATASET", help=published)
 
 
-def _add_settings(add: _Add) -> None:
-    defaults = RunSettings()
-    add(
-        "--dtype",
-        choices=get_args(Dtype),
-        default="auto",
-        help="auto: bfloat16 on CUDA where the card has it, else float32",
+def _add_settings(add: Callable[..., object]) -> None:
+    dtype = "auto: bfloat16 on CUDA where the card has it, else float32"
+    length = "where a conversation is cut; else the model's own limit, at most 16,384"
+    template = (
+        "the template that writes conversations, as upstream names it (tulu, oasst_pythia, "
+        "raw, ...; an unknown name says which are known); else the tokenizer's own"
     )
-    add("--device", default="auto", help="auto, cpu, cuda[:N], mps, or spread (over all GPUs)")
-    add(
-        "--max-length",
-        type=_positive,
-        metavar="TOKENS",
-        help="where a conversation is cut; else the model's own limit, at most 16,384",
-    )
-    add(
-        "--chat-template",
-        default="",
-        metavar="NAME",
-        help="the template that writes conversations, as upstream names it (tulu, oasst_pythia, "
-        "raw, ...; an unknown name says which are known); else the tokenizer's own",
-    )
-    add("--truncation-side", choices=("left", "right"), default="left")
-    add(
-        "--budget",
-        type=_positive,
-        metavar="TOKENS",
-        help="tokens computed at once; else one or two seconds of work. No score depends on it",
-    )
-    add(
-        "--compile",
-        choices=("auto", "on", "off"),
-        default="auto",
-        help="compile decoder layers; auto: where the job is long enough to repay it",
-    )
-    add("--seed", type=int, default=0, help="of the order in which pairs are scored")
-    add("--beta", type=_above_zero, default=defaults.beta, help="of DPO rewards")
-    add(
-        "--parallel",
-        type=_positive,
-        default=defaults.parallel,
-        metavar="N",
-        help="requests that a server gets at once",
-    )
-    add(
-        "--judge-prompt",
-        choices=get_args(JudgePrompt),
-        default=defaults.judge_prompt,
-        help="what a judge or rater is asked: ours, read by probabilities, or one of upstream's, "
-        "for a written verdict or rating (upstream: the one for the model's name)",
-    )
-    add(
-        "--max-tokens",
-        type=_positive,
-        metavar="N",
-        help="tokens of a written answer; models that think first need thousands",
-    )
-    add(
-        "--temperature",
-        type=_at_least_zero,
-        default=defaults.temperature,
-        help="of written answers; 0 takes the likeliest word each time",
-    )
-    add(
-        "--upstream-compatible",
-        action="store_true",
-        help="tokens as upstream's run_rm.py makes them, special tokens twice where it does so",
-    )
+    budget = "tokens computed at once; else one or two seconds of work. No score depends on it"
+    compile_ = "compile decoder layers; auto: where the job is long enough to repay it"
+    compatible = "tokens as upstream's run_rm.py makes them, special tokens twice where it does so"
+    add("--dtype", choices=get_args(Dtype), help=dtype)
+    add("--device", help="auto, cpu, cuda[:N], mps, or spread (over all GPUs)")
+    add("--max-length", type=_positive, metavar="TOKENS", help=length)
+    add("--chat-template", metavar="NAME", help=template)
+    add("--truncation-side", choices=("left", "right"))
+    add("--budget", type=_positive, metavar="TOKENS", help=budget)
+    add("--compile", choices=("auto", "on", "off"), help=compile_)
+    add("--seed", type=int, help="of the order in which pairs are scored")
+    add("--beta", type=_number_above_zero, help="of DPO rewards")
+    add("--upstream-compatible", action="store_true", help=compatible)
 
 
-def _add_results(add: _Add) -> None:
-    add(
-        "--out",
-        required=True,
-        type=_folder,
-        metavar="DIR",
-        help="where the run is kept; made if need be",
+def _add_judge(add: Callable[..., object]) -> None:
+    url = (
+        "of the server that runs the model: OpenAI-compatible for judge and rater (its key "
+        "from OPENAI_API_KEY), vLLM for served"
     )
-    add(
-        "--resume", action="store_true", help="go on with the run in DIR; begin it if there is none"
+    prompt = (
+        "what a judge or rater is asked: ours, read by probabilities, or one of upstream's, "
+        "for a written verdict or rating (upstream: the one for the model's name)"
     )
+    most = "tokens of a written answer; models that think first need thousands"
+    temperature = "of written answers; 0 takes the likeliest word each time"
+    add("--url", help=url)
+    add("--parallel", type=_positive, metavar="N", help="requests that a server gets at once")
+    add("--judge-prompt", choices=get_args(JudgePrompt), help=prompt)
+    add("--max-tokens", type=_positive, metavar="N", help=most)
+    add("--temperature", type=_number_from_zero, help=temperature)
+
+
+def _add_results(add: Callable[..., object]) -> None:
+    dry_run = "with --upload: say what would be sent, send nothing"
     add("--name", type=_name, metavar="ORG/MODEL", help="what result files call the model")
-    add(
-        "--upload", default="", metavar="ORG/DATASET", help="send the result files to a Hub dataset"
-    )
-    add(
-        "--dry-run", action="store_true", help="with --upload: say what would be sent, send nothing"
-    )
+    add("--upload", metavar="ORG/DATASET", help="send the result files to a Hub dataset")
+    add("--dry-run", action="store_true", help=dry_run)
     add("--json", action="store_true", help="print the summary as JSON")
 
 
 def _positive(text: str) -> int:
-    if not text.isdigit() or int(text) < 1:
+    if not text.isdecimal() or int(text) < 1:
         raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of at least 1")
     return int(text)
 
 
 def _weights(text: str) -> tuple[float, ...]:
-    weights = tuple(map(_finite, text.split(",")))
-    if any(map(math.isnan, weights)):
+    numbers = tuple(map(_finite, text.split(",")))
+    if any(map(math.isnan, numbers)):
         raise argparse.ArgumentTypeError(f"{text!r} is not numbers with commas between them")
-    return weights
+    return numbers
 
 
-def _at_least_zero(text: str) -> float:
-    number = _finite(text)
-    if not number >= 0:
+def _number_from_zero(text: str) -> float:
+    if not _finite(text) >= 0:
         raise argparse.ArgumentTypeError(f"{text!r} is not a number of at least 0")
-    return number
+    return float(text)
 
 
-def _above_zero(text: str) -> float:
-    number = _finite(text)
-    if not number > 0:
+def _number_above_zero(text: str) -> float:
+    if not _finite(text) > 0:
         raise argparse.ArgumentTypeError(f"{text!r} is not a number above 0")
-    return number
+    return float(text)
 
 
 def _finite(text: str) -> float:
     """NaN where it is no finite number."""
-    try:
-        return float(text) if math.isfinite(float(text)) else math.nan
-    except ValueError:
-        return math.nan
+    with suppress(ValueError):
+        if math.isfinite(number := float(text)):
+            return number
+    return math.nan
 
 
 def _folder(text: str) -> Path:

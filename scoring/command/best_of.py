@@ -5,11 +5,10 @@ one after the other; `best-of-n.jsonl` has a line a prompt. The first of equal r
 """
 
 import json
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from statistics import fmean
-from typing import Any
+from typing import Any, NamedTuple
 
 from scoring.errors import counted
 from scoring.paths import atomic_write
@@ -18,12 +17,11 @@ from scoring.results.files import printable
 from scoring.spec import Pair, ScoredPair
 
 
-@dataclass(frozen=True, slots=True)
-class Ranked:
+class Ranked(NamedTuple):
     """A prompt's responses. rewards: of each in the file's order, None where missing.
 
-    best: the place of the highest, None where none is known. ranks: from 1, the highest first;
-    equal rewards share the better one, missing ones have None.
+    best: which has the highest, from 1 as keys are; None where none is known. ranks: from 1, the
+    highest first; equal rewards share the better one, missing ones have None.
     """
 
     key: str
@@ -33,19 +31,19 @@ class Ranked:
 
 
 def ranked(scored: ScoredPair) -> Ranked:
-    """What became of a row of `pairs.candidates`, whose first response stands before all of them.
+    """Rank a row of `pairs.candidates`, whose first response stands before all of them.
 
     >>> scored = ScoredPair("s:1", "s", "", 0.5, 2.0, 1, 1, rewards=(0.5, 0.5, 2.0, 2.0))
     >>> found = ranked(scored)
     >>> found.best, found.ranks
-    (1, (3, 1, 1))
+    (2, (3, 1, 1))
     """
     rewards = scored.all_rewards[1:]
     known = [reward for reward in rewards if reward is not None]
     ranks = tuple(
         None if reward is None else 1 + sum(other > reward for other in known) for reward in rewards
     )
-    best = rewards.index(max(known)) if known else None
+    best = 1 + rewards.index(max(known)) if known else None
     return Ranked(scored.key, rewards, best, ranks)
 
 
@@ -58,7 +56,7 @@ def write_best_of(
     records: dict[str, list[dict[str, Any]]] = {}
     lines = []
     for row, each in zip(rows, found, strict=True):
-        lines.append(asdict(each))
+        lines.append(each._asdict())
         records.setdefault(row.subset, []).extend(
             {"prompt": row.prompt, "id": [of_key[row.key].id, at], "scores": reward}
             for at, reward in enumerate(each.rewards)
@@ -81,25 +79,8 @@ def _folder(subset: str) -> str:
     return kept.strip(" .")[:100] or "rows"
 
 
-def as_best_of(run: Run, files: Sequence[Path]) -> str:
-    """In words, what came out."""
-    found = best_of_json(run, files)
-    lines = [
-        f"{counted(found['rows'], 'prompt', 'prompts')}, "
-        f"{counted(found['responses'], 'response', 'responses')}, "
-        f"{found['missing']:,} of them without a reward",
-    ]
-    if found["mean_best"] is not None:
-        lines.append(
-            f"mean reward of the best {found['mean_best']:.4f}, of all {found['mean']:.4f}; in "
-            f"{counted(found['shared'], 'prompt', 'prompts')} several share the highest, and the "
-            "first is taken"
-        )
-    return "\n".join([*lines, "", *(f"wrote {path}" for path in files)])
-
-
 def best_of_json(run: Run, files: Sequence[Path]) -> dict[str, Any]:
-    """The same as plain values; means are None where no reward is known."""
+    """What came out, as plain values; means are None where no reward is known."""
     found = [ranked(row) for row in run.rows()]
     rewards = [reward for each in found for reward in each.rewards]
     known = [reward for reward in rewards if reward is not None]
@@ -118,3 +99,19 @@ def best_of_json(run: Run, files: Sequence[Path]) -> dict[str, Any]:
         "run": str(run.folder),
         "files": [str(path) for path in files],
     }
+
+
+def as_best_of(values: Mapping[str, Any]) -> str:
+    """The values of `best_of_json` in words."""
+    lines = [
+        f"{counted(values['rows'], 'prompt', 'prompts')}, "
+        f"{counted(values['responses'], 'response', 'responses')}, "
+        f"{values['missing']:,} of them without a reward",
+    ]
+    if values["mean_best"] is not None:
+        lines.append(
+            f"mean reward of the best {values['mean_best']:.4f}, of all {values['mean']:.4f}; in "
+            f"{counted(values['shared'], 'prompt', 'prompts')} several share the highest, and the "
+            "first is taken"
+        )
+    return "\n".join([*lines, "", *(f"wrote {path}" for path in values["files"])])

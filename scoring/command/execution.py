@@ -1,13 +1,16 @@
 """One run of the command line, from its arguments to result files."""
 
+import hashlib
 import os
 import sys
 import time
+from collections import Counter
 from collections.abc import Iterable
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from tqdm import tqdm
 
@@ -23,14 +26,16 @@ from scoring.families import keep_answers, open_scorer, report_answers, troubles
 from scoring.hub.access import Hub, first_line, parse_hub_id
 from scoring.models.finding import ModelPolicy, locate
 from scoring.pairs.candidates import candidate_rows
-from scoring.pairs.opening import Pairs, RowsReader, as_pairs, fetch_pairs, read_pairs
+from scoring.pairs.opening import Pairs, as_pairs, fetch_pairs, read_pairs
 from scoring.paths import is_file, is_folder, typed_path
-from scoring.record import Run, Status, has_run, locked, resume
+from scoring.record import Run, Status, check_free, has_run, locked, resume
 from scoring.results.exports import ALL_PAIRS, check_upload, result_name, upload, write_results
 from scoring.results.reproduction import PublishedCheck
-from scoring.run import Job, make_job, score
-from scoring.spec import ModelSpec, Pair, RunFacts, ScoredPack
+from scoring.spec import ASKED, ModelSpec, Pair, RunFacts, ScoredPack
 from scoring.summary import Tally, tie_worth
+
+if TYPE_CHECKING:
+    from scoring.run import Job
 
 LOG_SECONDS = 30.0
 """Between two lines of a log."""
@@ -72,62 +77,65 @@ def execute(arguments: Arguments, processes: Processes) -> Done | None:
     published = None
     with ExitStack() as held:
         # Before hours of fetching or scoring for nothing.
-        processes.first_says(lambda: _hold(arguments.out, held))
+        processes.first_says(lambda: _hold(arguments, held))
         if arguments.reproduce and processes.first:
             published = find_published(arguments.reproduce, arguments.published, hub, token)
-        pairs, source, selection = _selected(arguments, hub, token)
-        spec = _located(arguments, hub, token, processes)
-        if not sys.stderr.isatty():  # nobody looks at a bar of weights
-            from transformers.utils import logging
-
-            logging.disable_progress_bar()
-        settings = replace(arguments.settings, device=processes.device(arguments.settings.device))
-        scorer = open_scorer(spec, settings)
-        job = make_job(pairs, scorer, settings.seed, n_processes=processes.n)
-        told = facts(scorer, settings, source, len(pairs), selection)
-        run, job, done = _begun(arguments, processes, told, job)
-        finished = _scored(run, job, scorer, done, processes)
-        if finished is None:
+        selected = _select(arguments, hub, token)
+        spec = _locate(arguments, hub, token, processes)
+        digest = _digest(arguments, spec, selected)
+        finished = processes.first_says(lambda: _find_finished(arguments, digest, selected))
+        run = finished or _score(arguments, spec, selected, digest, processes)
+        if not processes.first:
             return None
-        selected = replace(finished.facts, selection="") if arguments.best_of else finished.facts
-        name = arguments.name or result_name(selected)
-        try:
-            if arguments.best_of:
-                files = write_best_of(finished.folder, name, pairs, finished.rows())
-            else:
-                files = write_results(finished.folder, name, finished.facts, pairs, finished.rows())
-        except OSError as error:
-            raise KnownError(
-                f"The run is whole, but its result files cannot be written to {finished.folder}: "
-                f"{first_line(error)}. Mend that, then export it with --resume."
-            ) from error
+        files = _export(arguments, run, selected.pairs)
     sent: list[str] = []
     if arguments.upload:
-        sent = upload(finished.folder, files, arguments.upload, dry_run=arguments.dry_run)
-    check = None if published is None else compare(finished, published)
-    return Done(finished, tuple(files), tuple(sent), check)
+        sent = upload(run.folder, files, arguments.upload, dry_run=arguments.dry_run)
+    check = None if published is None else compare(run, published)
+    return Done(run, tuple(files), tuple(sent), check)
 
 
-def _hold(folder: Path, held: ExitStack) -> None:
-    """Lock the folder of a run.
+def _hold(arguments: Arguments, held: ExitStack) -> None:
+    """Lock the folder of the run.
 
     Raises:
-        KnownError: it is used already, or cannot be made or written to.
+        KnownError: it is used already, cannot be made or written to, or holds another run.
     """
+    folder = arguments.out
     held.enter_context(locked(folder))
     if not is_folder(folder) or not os.access(folder, os.W_OK):
         raise KnownError(
             f"{folder} cannot hold a run: it cannot be made or written to. Give another "
             "folder (--out)."
         )
+    if not arguments.resume:
+        check_free(folder)
 
 
-def _selected(
-    arguments: Arguments, hub: Hub, token: str | Literal[False]
-) -> tuple[list[Pair], str, str]:
-    """The pairs that were asked for, their source and how they were chosen, in words."""
-    reader = candidate_rows if arguments.best_of else None
-    read = _read(arguments.pairs, hub, token, reader)
+def _export(arguments: Arguments, run: Run, pairs: list[Pair]) -> list[Path]:
+    named_by = replace(run.facts, selection="") if arguments.best_of else run.facts
+    name = arguments.name or result_name(named_by)
+    try:
+        if arguments.best_of:
+            return write_best_of(run.folder, name, pairs, run.rows())
+        return write_results(run.folder, name, run.facts, pairs, run.rows())
+    except OSError as error:
+        raise KnownError(
+            f"The run is whole, but its result files cannot be written to {run.folder}: "
+            f"{first_line(error)}. Mend that, then export it with --resume."
+        ) from error
+
+
+class _Selection(NamedTuple):
+    """The pairs that were asked for, their source, and how they were chosen, in words."""
+
+    pairs: list[Pair]
+    source: str
+    description: str
+
+
+def _select(arguments: Arguments, hub: Hub, token: str | Literal[False]) -> _Selection:
+    read = _read(arguments, hub, token)
     names = [str(name) for name in read.table.column("subset").to_pylist()]
     unknown = [subset for subset in arguments.subsets if subset not in names]
     if unknown:
@@ -138,9 +146,9 @@ def _selected(
     for note in read.notes:
         print(note, file=sys.stderr)
     taken: list[int] = []
-    counts: dict[str, int] = {}
+    counts: Counter[str] = Counter()
     for row, subset in enumerate(names):
-        counts[subset] = counts.get(subset, 0) + 1
+        counts[subset] += 1
         wanted = not arguments.subsets or subset in arguments.subsets
         if wanted and counts[subset] <= (arguments.per_subset or counts[subset]):
             taken.append(row)
@@ -152,63 +160,81 @@ def _selected(
     ]
     pairs = as_pairs(read.table, taken[: arguments.limit])
     whole = len(pairs) == len(names) and not arguments.best_of
-    selection = ALL_PAIRS if whole else "; ".join(filter(None, words))
-    return pairs, str(read.source), selection
+    description = ALL_PAIRS if whole else "; ".join(filter(None, words))
+    return _Selection(pairs, str(read.source), description)
 
 
-def _read(typed: str, hub: Hub, token: str | Literal[False], reader: RowsReader | None) -> Pairs:
-    path = typed_path(typed)
-    if typed == "demo" and not is_file(path):
+def _read(arguments: Arguments, hub: Hub, token: str | Literal[False]) -> Pairs:
+    path, hub_id = typed_path(arguments.pairs), parse_hub_id(arguments.pairs)
+    reader = candidate_rows if arguments.best_of else None
+    if arguments.pairs == "demo" and not is_file(path):
         return read_pairs(_DEMO / "pairs.jsonl", "demo", reader=reader)
-    hub_id = parse_hub_id(typed)
     if is_file(path) or hub_id is None:
         return read_pairs(path, on_disk=reader is None, reader=reader)
     return fetch_pairs(hub_id, hub, token=token, on_disk=reader is None, reader=reader)
 
 
-def _located(
+def _locate(
     arguments: Arguments, hub: Hub, token: str | Literal[False], processes: Processes
 ) -> ModelSpec:
     """The model, fetched by the first process before the others look for it."""
     trusted = {arguments.model.strip(), arguments.ref_model} if arguments.own_code else ()
     policy = ModelPolicy(_DEMO / "model" if _DEMO.is_dir() else None, own_code=frozenset(trusted))
-
-    def find() -> ModelSpec:
-        return locate(
-            arguments.model,
-            policy,
-            hub,
-            token=token,
-            family=arguments.family,
-            reference=arguments.ref_model,
-            reading=arguments.reading,
-            tokenizer=arguments.tokenizer,
-            url=arguments.url,
-        )
-
+    find = partial(
+        locate,
+        arguments.model,
+        policy,
+        hub,
+        token=token,
+        family=arguments.family,
+        reference=arguments.ref_model,
+        reading=arguments.reading,
+        tokenizer=arguments.tokenizer,
+        url=arguments.url,
+    )
     spec = processes.first_says(find)
     return spec if processes.first else find()
 
 
-def _begun(
-    arguments: Arguments, processes: Processes, told: RunFacts, job: Job
-) -> tuple[Run, Job, set[int]]:
-    """The run that all processes go on with, its packs, and those of them that are scored."""
+def _digest(arguments: Arguments, spec: ModelSpec, selected: _Selection) -> str:
+    """A digest of all that decides what is scored and how, but for the keys of the pairs."""
+    request = repr((spec, arguments.settings, selected.source, selected.description))
+    return hashlib.blake2b(request.encode(), digest_size=8).hexdigest()
 
-    def begin() -> set[int]:
-        keys = [pair.key for pair in job.pairs]
-        try:
-            if not arguments.resume or not has_run(arguments.out):
-                Run.create(arguments.out, told, job.plan, keys)
-                return set()
-            resumed = resume(Run.open(arguments.out), told, keys)
-        except OSError as error:
-            raise KnownError(f"{arguments.out} cannot hold a run: {first_line(error)}.") from error
-        for note in resumed.notes:
-            print(note, file=sys.stderr)
-        return resumed.done
 
-    done = processes.first_says(begin)
+def _find_finished(arguments: Arguments, digest: str, selected: _Selection) -> Run | None:
+    """The run that is asked for where nothing of it is left to score: no model is needed."""
+    if not arguments.resume or not has_run(arguments.out):
+        return None
+    run = Run.open(arguments.out)
+    if (run.status, run.request) != ("finished", digest):
+        return None
+    keys, rows = [pair.key for pair in selected.pairs], run.rows()
+    is_whole = sorted(row.key for row in rows) == sorted(keys) and run.plan()[1] == keys
+    to_ask_again = run.facts.family in ASKED and any(row.margin is None for row in rows)
+    return run if is_whole and not to_ask_again else None
+
+
+def _score(
+    arguments: Arguments,
+    spec: ModelSpec,
+    selected: _Selection,
+    digest: str,
+    processes: Processes,
+) -> Run:
+    """Begin a run or go on with one; in the first process it is whole then."""
+    from scoring.run import make_job
+
+    if not sys.stderr.isatty():  # nobody looks at a bar of weights
+        from transformers.utils import logging
+
+        logging.disable_progress_bar()
+    settings = replace(arguments.settings, device=processes.device(arguments.settings.device))
+    scorer = open_scorer(spec, settings)
+    pairs, source, description = selected
+    job = make_job(pairs, scorer, settings.seed, n_processes=processes.n)
+    now = facts(scorer, settings, source, len(pairs), description)
+    done = processes.first_says(lambda: _begin_or_resume(arguments, now, job, digest))
     try:
         run = Run.open(arguments.out)
     except KnownError as known:
@@ -216,49 +242,67 @@ def _begun(
             f"{arguments.out} is not one folder for all processes. On several machines, give a "
             "folder that all of them share."
         ) from known
-    return run, replace(job, plan=run.plan()[0]), done
+    _score_share(run, replace(job, plan=run.plan()[0]), scorer, done, processes)
+    processes.wait()
+    if not processes.first:
+        return run
+    if not any(row.margin is not None for row in run.rows()):
+        _end(run, "failed")
+        raise KnownError("None of the pairs has a reward: see to the model or its server.")
+    return _end(run, "finished")
 
 
-def _scored(run: Run, job: Job, scorer: Scorer, done: set[int], processes: Processes) -> Run | None:
-    """Score this process's share; the whole run once all have done theirs."""
+def _begin_or_resume(arguments: Arguments, now: RunFacts, job: "Job", digest: str) -> set[int]:
+    """The packs that are scored already."""
+    keys = [pair.key for pair in job.pairs]
+    try:
+        if not arguments.resume or not has_run(arguments.out):
+            Run.create(arguments.out, now, job.plan, keys, request=digest)
+            return set()
+        resumed = resume(Run.open(arguments.out), now, keys)
+    except OSError as error:
+        raise KnownError(f"{arguments.out} cannot hold a run: {first_line(error)}.") from error
+    for note in resumed.notes:
+        print(note, file=sys.stderr)
+    return resumed.done
+
+
+def _score_share(
+    run: Run, job: "Job", scorer: Scorer, done: set[int], processes: Processes
+) -> None:
+    """Score this process's share of the packs that are left, onto the disk."""
+    from scoring.run import score
+
     packs = job.plan.packs
     left = [place for place in range(len(packs)) if place not in done]
     share = share_out([packs[place] for place in left], job.costs, processes.n)[processes.rank]
     mine = [left[index] for index in share]
     keep_answers(scorer, run.folder, processes.part())
     stream = run.record(score(job, scorer, packs=mine), processes.part())
-    total = sum(len(packs[place]) for place in mine)
     try:
-        _follow(stream, total, processes, scorer)
+        _follow(stream, sum(len(packs[place]) for place in mine), processes, scorer)
     except (KeyboardInterrupt, KnownError) as error:
         if processes.first:
-            _ended(run, "failed" if isinstance(error, KnownError) else "stopped")
+            _end(run, "failed" if isinstance(error, KnownError) else "stopped")
         raise
     except OSError as error:
-        raise KnownError(
-            f"The disk does not take what was scored: {first_line(error)}. Make room, then go on "
-            "with --resume."
-        ) from error
+        raise _full_disk("what was scored", error) from error
     finally:
         for sentence in troubles_of(scorer):
             print(sentence, file=sys.stderr)
-    processes.wait()
-    if not processes.first:
-        return None
-    if not any(row.margin is not None for row in run.rows()):
-        _ended(run, "failed")
-        raise KnownError("None of the pairs has a reward: see to the model or its server.")
-    return _ended(run, "finished")
 
 
-def _ended(run: Run, status: Status) -> Run:
+def _end(run: Run, status: Status) -> Run:
     try:
         return run.ended(status)
     except OSError as error:
-        raise KnownError(
-            f"The disk does not take how the run ended: {first_line(error)}. Make room, then go on "
-            "with --resume."
-        ) from error
+        raise _full_disk("how the run ended", error) from error
+
+
+def _full_disk(lost: str, error: OSError) -> KnownError:
+    return KnownError(
+        f"The disk does not take {lost}: {first_line(error)}. Make room, then go on with --resume."
+    )
 
 
 def _follow(stream: Iterable[ScoredPack], total: int, processes: Processes, scorer: Scorer) -> None:

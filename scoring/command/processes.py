@@ -70,17 +70,16 @@ class Processes:
             return find()
         import torch.distributed
 
-        said: list[Any] = [None, None]
+        found: list[Any] = [None]
         if self.first:
             try:
-                said[0] = find()
+                found[0] = find()
             except KnownError as error:
-                said[1] = error
-        torch.distributed.broadcast_object_list(said, src=0)
-        if said[1] is not None:
-            raise said[1]
-        found: T = said[0]
-        return found
+                found[0] = error
+        torch.distributed.broadcast_object_list(found, src=0)
+        if isinstance(found[0], KnownError):
+            raise found[0]
+        return found[0]  # type: ignore[no-any-return]
 
     def wait(self) -> None:
         """Go on when all processes are here."""

@@ -106,8 +106,8 @@ def compare(run: Run, published: Published) -> PublishedCheck:
         sections = section_scores(published.accuracies or {})
         return check_sections(run.facts, scored, published.model, sections, board)
     row_of = {row.key: row for row in scored}
-    rows = [row_of[key] for key in run.plan()[1] if key in row_of]
-    ours = results_of_rows(rows, run.facts)
+    in_order = [row_of[key] for key in run.plan()[1] if key in row_of]
+    ours = results_of_rows(in_order, run.facts)
     try:
         here, there = ours.results, _in_order_of(ours, published.pairs)
     except KnownError as error:
@@ -115,20 +115,23 @@ def compare(run: Run, published: Published) -> PublishedCheck:
             f"What {published.source} has of {published.model} is not of this run's pairs: "
             f"{error}. Give the pairs that it was published for (--pairs)."
         ) from error
-    sides = _Sides(np.array([row.subset for row in rows]), here, there)
-    parts = [part for section in ("", *SECTIONS) if (part := _part(section, sides)) is not None]
-    changed = np.flatnonzero(sides.known & (here != there))
+    known = ~np.isnan(here) & ~np.isnan(there)
+    rows = [row for row, is_known in zip(in_order, known, strict=True) if is_known]
+    here, there = here[known], there[known]
+    subsets = np.array([row.subset for row in rows])
+    parts = [_part(section, subsets, here, there) for section in ("", *SECTIONS)]
+    changed = np.flatnonzero(here != there)
     won, lost = changed[here[changed] == 1], changed[there[changed] == 1]
     tied = changed[(here[changed] < 1) & (there[changed] < 1)]
     return PublishedCheck(
         model=published.model,
         basis="pairs",
-        parts=tuple(parts),
+        parts=tuple(filter(None, parts)),
         settings=settings_of(run.facts, scored, board),
         won=tuple(rows[place].key for place in won),
         lost=tuple(rows[place].key for place in lost),
         tied=tuple(rows[place].key for place in tied),
-        n=int(sides.known.sum()),
+        n=len(rows),
     )
 
 
@@ -142,26 +145,14 @@ def _in_order_of(ours: PairResults, theirs: PairResults) -> Singles:
     return found
 
 
-@dataclass(frozen=True, slots=True)
-class _Sides:
-    """Outcomes on both sides, pair by pair; NaN where missing."""
-
-    subsets: "np.ndarray[Any, np.dtype[np.str_]]"
-    here: Singles
-    there: Singles
-
-    @property
-    def known(self) -> "np.ndarray[Any, np.dtype[np.bool_]]":
-        return ~np.isnan(self.here) & ~np.isnan(self.there)
-
-
-def _part(section: str, sides: _Sides) -> Check | None:
-    """The score ("") or a section, of the pairs that are known of both; None without any."""
-    here, there = sides.here, sides.there
+def _part(
+    section: str, subsets: "np.ndarray[Any, np.dtype[np.str_]]", here: Singles, there: Singles
+) -> Check | None:
+    """The score ("") or a section, of the outcomes on both sides; None without any."""
     of_subset = {
         name: these
         for name in (SECTIONS[section] if section else SUBSETS)
-        if (these := sides.known & (sides.subsets == name)).any()
+        if (these := subsets == name).any()
     }
     if not of_subset:
         return None
@@ -185,7 +176,9 @@ def _part(section: str, sides: _Sides) -> Check | None:
 
 def as_lines(check: PublishedCheck) -> list[str]:
     """The verdict, the sections on both sides, the settings, and which pairs changed."""
-    lines = ["", f"Beside what is published of {check.model}", _verdict(check), ""]
+    named = [each.name for each in check.suspects if each.differs or check.verdict != "settings"]
+    verdict = VERDICTS[check.verdict].format(settings=", ".join(named))
+    lines = ["", f"Beside what is published of {check.model}", verdict, ""]
     lines.append(f"{'':34} {'pairs':>6} {'here':>8} {'there':>8} {'points':>7} {'changed':>8}")
     for part in check.parts:
         differing = "" if part.pairs is None else f"{part.pairs.n_differing:,}"
@@ -230,8 +223,3 @@ def as_json(check: PublishedCheck) -> dict[str, Any]:
         "won_there_only": list(check.lost),
         "tied_on_one_side": list(check.tied),
     }
-
-
-def _verdict(check: PublishedCheck) -> str:
-    named = [each.name for each in check.suspects if each.differs or check.verdict != "settings"]
-    return VERDICTS[check.verdict].format(settings=", ".join(named))

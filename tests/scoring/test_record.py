@@ -461,6 +461,14 @@ def test_run_json_of_another_shape_is_passed_over(run: Run) -> None:
         assert stored_runs(run.folder.parent) == []
 
 
+def test_run_json_of_another_version_is_read(run: Run) -> None:
+    values = json.loads((run.folder / "run.json").read_text(encoding="utf-8"))
+    del values["request"]
+    for written in (values, {**values, "unheard": "of"}, {**values, "started": int(run.started)}):
+        (run.folder / "run.json").write_text(json.dumps(written), encoding="utf-8")
+        assert Run.open(run.folder) == replace(run, started=written["started"])
+
+
 def test_empty_folders_and_files_are_passed_over(run: Run) -> None:
     home = run.folder.parent
     (home / "empty").mkdir()

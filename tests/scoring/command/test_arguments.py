@@ -208,5 +208,5 @@ def test_the_examples_of_the_help_can_be_parsed(capsys: pytest.CaptureFixture[st
         parse(["--help"])
     shown = capsys.readouterr().out.replace("\\\n", " ")
     examples = re.findall(r"^  .*-m scoring (.*)$", shown, flags=re.MULTILINE)
-    assert len(examples) == 8
+    assert len(examples) == 3
     assert all(parse(example.split()).out.name for example in examples)

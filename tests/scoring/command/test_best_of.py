@@ -48,7 +48,7 @@ def test_responses_of_any_source_have_rewards_ranks_and_a_best(
     source: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (found,) = ranked(tmp_path, *SOURCES[source])
-    assert (found["rewards"], found["best"], found["ranks"]) == ([3, 5, 6], 2, [3, 2, 1])
+    assert (found["rewards"], found["best"], found["ranks"]) == ([3, 5, 6], 3, [3, 2, 1])
     assert "1 prompt, 3 responses" in capsys.readouterr().out
 
 
@@ -72,9 +72,9 @@ def test_one_response_two_equal_ones_and_200_are_all_ranked(tmp_path: Path) -> N
     many = ["x" * (at + 1) for at in range(200)]
     rows = [{"prompt": "p", "responses": each} for each in (["only"], ["same", "same"], many)]
     one, two, most = ranked(tmp_path, *rows)
-    assert (one["rewards"], one["best"], one["ranks"]) == ([4], 0, [1])
-    assert (two["rewards"], two["best"], two["ranks"]) == ([4, 4], 0, [1, 1])
-    assert (most["best"], most["ranks"]) == (199, list(range(200, 0, -1)))
+    assert (one["rewards"], one["best"], one["ranks"]) == ([4], 1, [1])
+    assert (two["rewards"], two["best"], two["ranks"]) == ([4, 4], 1, [1, 1])
+    assert (most["best"], most["ranks"]) == (200, list(range(200, 0, -1)))
 
 
 def test_what_is_none_is_left_out_with_a_sentence_and_the_rest_ranked(

@@ -171,6 +171,38 @@ def test_a_finished_run_is_exported_again_without_being_scored(
     assert said["files"] == [str(folder / name) for name in EXPORTED]
 
 
+def test_a_finished_run_is_exported_again_without_its_model(
+    whole: Ended, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = copy_of(whole, tmp_path)
+    before = (folder / "run.json").read_bytes()
+    monkeypatch.setattr(execution, "open_scorer", lambda *_: pytest.fail("a model was loaded"))
+    assert main([*DEMO, "--out", str(folder), "--resume"]) == 0
+    assert (folder / "run.json").read_bytes() == before
+
+
+def test_a_finished_run_that_lacks_a_pair_is_scored_again(whole: Ended, tmp_path: Path) -> None:
+    folder = copy_of(whole, tmp_path)
+    tear(folder / "rewards.jsonl")
+    assert main([*DEMO, "--out", str(folder), "--resume"]) == 0
+    rows = [Run.open(each).rows() for each in (folder, whole.folder)]
+    assert sorted(rows[0], key=str) == sorted(rows[1], key=str)
+
+
+def test_what_is_wrong_with_the_pairs_is_told_before_torch_is_imported(tmp_path: Path) -> None:
+    code = (
+        "import sys; from scoring.__main__ import main; main(sys.argv[1:]); "
+        "print('torch' in sys.modules, 'transformers' in sys.modules)"
+    )
+    given = ("--model", "demo", "--pairs", "nowhere.jsonl", "--out", str(tmp_path / "run"))
+    done = subprocess.run(
+        [sys.executable, "-c", code, *given],
+        cwd=ROOT, env=environment(), capture_output=True, text=True, check=True, timeout=PATIENCE,
+    )  # fmt: skip
+    assert done.stderr == "error: There is no file nowhere.jsonl.\n"
+    assert done.stdout == "False False\n"
+
+
 def test_ctrl_c_ends_with_130_and_keeps_what_was_scored(stopped: Ended) -> None:
     assert stopped.code == 130
     assert stopped.err == f"Stopped. Go on with --resume --out {stopped.folder}.\n"
@@ -455,7 +487,8 @@ def test_a_folder_with_a_run_is_not_written_over(
     given = (*LONGER, "--limit", "2", "--out", str(tmp_path))
     assert main(list(given)) == 0
     before = (tmp_path / "rewards.jsonl").read_bytes()
-    assert f"{tmp_path} holds a run already" in refusal(capsys, *given)
+    said = refusal(capsys, *given)
+    assert f"{tmp_path} holds a run already. Go on with it (--resume), or give" in said
     assert (tmp_path / "rewards.jsonl").read_bytes() == before
 
 
