@@ -12,15 +12,16 @@ import hashlib
 import json
 import re
 import shutil
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import Literal
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from huggingface_hub import constants
 from numpy.typing import NDArray
 
 from scoring.errors import KnownError
@@ -30,7 +31,7 @@ from scoring.pairs.checking import MORE_COLUMNS, SCHEMA, TEXT_COLUMNS, CheckedRo
 from scoring.pairs.rows import SUFFIXES, announced, read_batches, unpacked_bytes
 from scoring.pairs.shapes import WANTED
 from scoring.pairs.splits import check_shards, split_files
-from scoring.paths import file_digest, is_file
+from scoring.paths import atomic_write, file_digest, is_file
 from scoring.spec import Message, Pair
 
 __all__ = ["SCHEMA", "TEXT_COLUMNS", "PairSource", "Pairs", "as_pairs", "fetch_pairs",
@@ -113,6 +114,40 @@ def n_responses(table: pa.Table, rows: Sequence[int] | NDArray[np.int64]) -> NDA
     return np.asarray(2 + (more[0] + more[1])[rows], np.int64)
 
 
+def checked_rows(
+    paths: Mapping[str, Path], shown: str, default_subset: str, limits: Limits, tell: Tell
+) -> CheckedRows:
+    """Read and check the rows of files.
+
+    paths: by the names that they have in messages; shown: what all have together.
+    default_subset: where a row names none.
+
+    Raises:
+        KnownError: naming the file and, where it applies, row and column.
+    """
+    said = [announced(path, name, WANTED) for name, path in paths.items()]
+    known = [one for one in said if one is not None]
+    total = sum(one.n_rows for one in known) if len(known) == len(said) else None
+    limits.check_rows(sum(one.n_rows for one in known), shown, known=True)
+    limits.check_text(sum(one.n_bytes for one in known), shown)
+    checker = Checker(shown, default_subset)
+    n_rows, n_bytes = 0, 0
+    tell(Step("reading", 0, total))
+    for name, path in paths.items():
+        for batch in read_batches(path, name, WANTED):
+            n_rows += len(batch)
+            n_bytes += unpacked_bytes(batch)
+            limits.check_rows(n_rows, shown)
+            limits.check_text(n_bytes, shown)
+            checker.add(batch)
+            tell(Step("reading", n_rows, total))
+    return checker.finish()
+
+
+RowsReader = Callable[[Mapping[str, Path], str, str, Limits, Tell], CheckedRows]
+"""Reads and checks the rows of files, as `checked_rows` does."""
+
+
 def read_pairs(
     path: Path,
     kind: Literal["file", "demo"] = "file",
@@ -121,7 +156,7 @@ def read_pairs(
     limits: Limits = NO_LIMITS,
     tell: Tell = ignore_progress,
     on_disk: bool = False,
-    reader: "RowsReader | None" = None,
+    reader: RowsReader | None = None,
 ) -> Pairs:
     """Read and check a local file of pairs.
 
@@ -167,15 +202,16 @@ def fetch_pairs(
     limits: Limits = NO_LIMITS,
     tell: Tell = ignore_progress,
     on_disk: bool = False,
-    reader: "RowsReader | None" = None,
-    fetch: "Fetch | None" = None,
+    reader: RowsReader | None = None,
+    fetch: Callable[..., Path] | None = None,
 ) -> Pairs:
     """Download (or find in the local cache) one split of a Hub dataset, and check it.
 
     hub_id: without a split the only one is taken. token: False sends none.
     local_only: look at the cache alone. limits: nothing of a larger split is downloaded.
     on_disk: whether a large table is kept by `_mapped`, not in memory.
-    reader: as of `read_pairs`. fetch: None means `hub.fetch`.
+    reader: as of `read_pairs`. fetch: takes the listing, names of files and `tell`;
+        None means `hub.fetch`.
 
     Raises:
         KnownError: the dataset cannot be had, is too large, or is not a table of pairs.
@@ -225,48 +261,6 @@ def _listed(splits: Iterable[str], listing: Listing) -> str:
     return "no file that can be read here"
 
 
-def checked_rows(
-    paths: Mapping[str, Path], shown: str, default_subset: str, limits: Limits, tell: Tell
-) -> CheckedRows:
-    """Read and check the rows of files.
-
-    paths: by the names that they have in messages; shown: what all have together.
-    default_subset: where a row names none.
-
-    Raises:
-        KnownError: naming the file and, where it applies, row and column.
-    """
-    said = [announced(path, name, WANTED) for name, path in paths.items()]
-    known = [one for one in said if one is not None]
-    total = sum(one.n_rows for one in known) if len(known) == len(said) else None
-    limits.check_rows(sum(one.n_rows for one in known), shown, known=True)
-    limits.check_text(sum(one.n_bytes for one in known), shown)
-    checker = Checker(shown, default_subset)
-    n_rows, n_bytes = 0, 0
-    tell(Step("reading", 0, total))
-    for name, path in paths.items():
-        for batch in read_batches(path, name, WANTED):
-            n_rows += len(batch)
-            n_bytes += unpacked_bytes(batch)
-            limits.check_rows(n_rows, shown)
-            limits.check_text(n_bytes, shown)
-            checker.add(batch)
-            tell(Step("reading", n_rows, total))
-    return checker.finish()
-
-
-class Fetch(Protocol):
-    """Gives the folder with files of a repository, as `Hub.fetch` does."""
-
-    def __call__(
-        self, listing: Listing, names: Sequence[str], *, tell: Tell = ignore_progress
-    ) -> Path: ...
-
-
-RowsReader = Callable[[Mapping[str, Path], str, str, Limits, Tell], CheckedRows]
-"""Reads and checks the rows of files, as `checked_rows` does."""
-
-
 def _read(
     paths: Mapping[str, Path],
     source: PairSource,
@@ -297,69 +291,46 @@ def _read(
 
 
 LEAST_BYTES = 32 * MEGABYTE
-"""Of the files of a set. A smaller one is read sooner than `datasets` is imported."""
-_FOLDER = "rewardbench_explorer"
+"""Of the files of a set. A smaller one is read again as fast."""
+CACHE = Path(constants.HF_HOME, "datasets", "rewardbench_explorer")
 
 
 def _mapped(name: str, revision: str, read: Callable[[], CheckedRows]) -> CheckedRows:
-    """What `read` gives, mapped into memory from the cache of `datasets` under HF_HOME.
+    """What `read` gives, mapped into memory from an Arrow file in `CACHE`.
 
     It is written there the first time, one revision of each set; where nothing can be written, it
     stays in memory. `datasets` does not read the pairs' own files: of CSV and JSON it makes
-    something else without a word (007 is 7, a text "[1]" beside a list a list), and of Parquet it
-    unpacks a text that stands in a million rows before a limit can say no.
+    something else without a word (007 is 7, a text "2024-01-01" a time, one "[1]" beside a list a
+    list), and of Parquet it unpacks a text that stands in a million rows before a limit can say no.
     """
+    files = sorted(Path(__file__).parent.glob("*.py"))  # the rules by which files are read
+    rules = b"".join(path.read_bytes() for path in files)
+    version = hashlib.sha256(f"{name} {revision} ".encode() + rules).hexdigest()
+    path = CACHE / re.sub(r"[^\w.-]", "_", name)[-100:] / f"{version}.arrow"
     try:
-        builder = _builder(name, revision)
-    except Exception:  # there is no folder to write in, or what says what is there is broken
-        return read()
+        return _from(path)
+    except (OSError, pa.ArrowException, KeyError, ValueError):  # not written yet, or broken
+        checked = read()
+    about = json.dumps([checked.notes, checked.left_out])
     try:
-        return _from(builder)
-    except Exception:  # it was not written yet, or it is broken
-        shutil.rmtree(builder.cache_dir, ignore_errors=True)
-        builder.checked = checked = read()
-    try:
-        builder.download_and_prepare()
-        del builder.checked
-        for other in Path(builder.cache_dir).parent.iterdir():
-            if other != Path(builder.cache_dir) and other.is_dir():
-                shutil.rmtree(other, ignore_errors=True)
-        return _from(builder)
-    except Exception:  # the disk is full, say: whatever it is, the pairs are here
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with (
+            atomic_write(path) as part,
+            pa.ipc.new_file(str(part), SCHEMA.with_metadata({_ABOUT: about})) as file,
+        ):
+            file.write_table(checked.table)
+        for other in path.parent.iterdir():
+            if other != path:
+                shutil.rmtree(other) if other.is_dir() else other.unlink()
+        return _from(path)
+    except (OSError, pa.ArrowException):  # the disk is full, say: the pairs are here
         return checked
 
 
-def _builder(name: str, revision: str) -> Any:
-    import datasets
-
-    datasets.disable_progress_bars()
-
-    class Builder(datasets.ArrowBasedBuilder):  # type: ignore[misc]
-        checked: CheckedRows
-
-        def _info(self) -> Any:
-            return datasets.DatasetInfo(features=datasets.Features.from_arrow_schema(SCHEMA))
-
-        def _split_generators(self, _: object) -> list[Any]:
-            return [datasets.SplitGenerator("train")]
-
-        def _generate_tables(self) -> Iterator[tuple[Any, pa.Table]]:
-            told = [self.checked.notes, self.checked.left_out]
-            self.info.description = json.dumps(told)
-            for number, batch in enumerate(self.checked.table.to_batches()):
-                yield datasets.builder.Key(0, number), pa.Table.from_batches([batch])
-
-    files = sorted(Path(__file__).parent.glob("*.py"))  # the rules by which files are read
-    rules = hashlib.sha256(b"".join(path.read_bytes() for path in files)).hexdigest()
-    return Builder(
-        dataset_name=_FOLDER,
-        config_name=re.sub(r"[^\w.-]", "_", name)[-100:],
-        hash=hashlib.sha256(f"{name} {revision} {rules}".encode()).hexdigest(),
-        writer_batch_size=2**31,  # each chunk stays one
-    )
+_ABOUT = b"notes, left_out"
 
 
-def _from(builder: Any) -> CheckedRows:
-    table = builder.as_dataset("train").data.table.replace_schema_metadata(None)
-    notes, left_out = json.loads(builder.info.description)
-    return CheckedRows(table, tuple(notes), tuple(left_out))
+def _from(path: Path) -> CheckedRows:
+    table = pa.ipc.open_file(pa.memory_map(str(path))).read_all()
+    notes, left_out = json.loads((table.schema.metadata or {})[_ABOUT])
+    return CheckedRows(table.replace_schema_metadata(None), tuple(notes), tuple(left_out))
