@@ -22,7 +22,6 @@ from scoring.pairs.shapes import (
     PROMPT_COLUMNS,
     WANTED,
     PairTexts,
-    Writers,
     holds_messages,
     models_of,
     pair_texts,
@@ -70,7 +69,7 @@ class Checker:
     def __init__(self, name: str, default_subset: str) -> None:
         """name: as the pairs are called in messages. default_subset: where a row names none."""
         self.name = name
-        self._default_subset = _without_surrogates(default_subset)
+        self._default_subset = _SURROGATES.sub(_MARK, default_subset)
         self._n_rows = 0
         self._repaired = self._same = self._repeating = self._twice = 0
         self._notes: list[str] = []
@@ -233,10 +232,7 @@ class Checker:
                 raise KnownError(f"{place}, column {column}: {said}, must be text.")
         subset, row_id = row.get("subset"), row.get("id")
         _check_rule(found, self._default_subset if subset is None else subset, place)
-        models = models_of(row, found, place) or Writers(
-            [row.get("chosen_model"), *(None for _ in found.more_chosen)],
-            [row.get("rejected_model"), *(None for _ in found.more_rejected)],
-        )
+        models = models_of(row, found, place)
         if isinstance(row_id, bool) or not isinstance(row_id, int | str | None):
             raise KnownError(
                 f"{place}, column id: {type_name(row_id)}, must be a whole number or text."
@@ -296,10 +292,6 @@ def _text_columns(batch: Batch) -> dict[str, Array] | None:
     return columns
 
 
-def _without_surrogates(words: str) -> str:
-    return _SURROGATES.sub(_MARK, words)
-
-
 def _flags(mask: Array) -> NDArray[np.bool_]:
     return np.array(mask.fill_null(False))
 
@@ -346,7 +338,7 @@ def _check_columns(batch: Batch, name: str) -> None:
         )
         raise KnownError(
             f"{name} has no column {' or '.join(missing)}; {', '.join(TEXT_COLUMNS)} are "
-            f"required, found {_without_surrogates(listed)}.{ranked if is_unjudged else ''}"
+            f"required, found {_SURROGATES.sub(_MARK, listed)}.{ranked if is_unjudged else ''}"
         )
 
 

@@ -262,13 +262,8 @@ def type_name(value: object) -> str:
     >>> type_name([1]), type_name(0.5), type_name(None)
     ('a list', 'a number', 'null')
     """
-    names = {
-        list: "a list",
-        dict: "an object",
-        bool: "true or false",
-        int: "a number",
-        float: "a number",
-        str: "text",
-        type(None): "null",
-    }
-    return names.get(type(value), type(value).__name__)
+    return _TYPE_NAMES.get(type(value), type(value).__name__)
+
+
+_TYPE_NAMES = {bool: "true or false", int: "a number", float: "a number", str: "text"}
+_TYPE_NAMES |= {list: "a list", dict: "an object", type(None): "null"}

@@ -207,11 +207,9 @@ def upload(folder: Path, files: Sequence[Path], repo: str, *, dry_run: bool) -> 
         f"{name} ({path.stat().st_size:,} bytes) -> {repo}"
         for name, path in zip(names, files, strict=True)
     ]
-    token = get_token()
-    if dry_run or token is None:
-        return lines
     try:
-        send(folder, files, repo, token=token)
+        if not dry_run:
+            send(folder, files, repo, token=get_token() or "")
     except KnownError as error:
         raise KnownError(
             f"{error} They are in {folder}; --resume with --upload sends them again."
