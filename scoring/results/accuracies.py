@@ -122,8 +122,8 @@ def _read_aggregate(path: Path, name: str, kind: SetKind) -> Aggregate:
                 "upstream's command line wrote it of pairs that are not RewardBench's: it has "
                 "their accuracy alone and does not say which they are"
             )
-        kind = "DPO" if values.get("ref_model") else None
-        values = {**values[BY_COMMAND], "model_type": kind}
+        model_type = "DPO" if values.get("ref_model") else None
+        values = {**values[BY_COMMAND], "model_type": model_type}
     benchmark, known = _known_names(values, kind)
     numbers = {subset: _accuracy(values[key], subset) for subset, key in known.items()}
     accuracies = {subset: number for subset, number in numbers.items() if number is not None}
