@@ -125,11 +125,11 @@ def checked_rows(
     Raises:
         KnownError: naming the file and, where it applies, row and column.
     """
-    said = [announced(path, name, WANTED) for name, path in paths.items()]
-    known = [one for one in said if one is not None]
-    total = sum(one.n_rows for one in known) if len(known) == len(said) else None
-    limits.check_rows(sum(one.n_rows for one in known), shown, known=True)
-    limits.check_text(sum(one.n_bytes for one in known), shown)
+    known = [size for name, path in paths.items() if (size := announced(path, name, WANTED))]
+    n_known = sum(size.n_rows for size in known)
+    total = n_known if len(known) == len(paths) else None
+    limits.check_rows(n_known, shown, known=True)
+    limits.check_text(sum(size.n_bytes for size in known), shown)
     checker = Checker(shown, default_subset)
     n_rows, n_bytes = 0, 0
     tell(Step("reading", 0, total))

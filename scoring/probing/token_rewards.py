@@ -56,8 +56,8 @@ def locate_tokens(tokenizer: Tokenizer, text: str, *, special: bool) -> Located:
         KnownError: it has no offsets, and decodes its tokens to another text.
     """
     if getattr(tokenizer, "is_fast", False):
-        told = tokenizer(text, add_special_tokens=special, return_offsets_mapping=True)
-        return Located(tuple(told.input_ids), piece_ends(told.offset_mapping, len(text)))
+        encoding = tokenizer(text, add_special_tokens=special, return_offsets_mapping=True)
+        return Located(tuple(encoding.input_ids), piece_ends(encoding.offset_mapping, len(text)))
     ids: tuple[int, ...] = tuple(tokenizer(text, add_special_tokens=special).input_ids)
     return Located(ids, _decoded_ends(tokenizer, ids, text))
 

@@ -217,9 +217,7 @@ def _ids(values: Mapping[str, Any]) -> list[str] | None:
     ids = []
     for each in _column(values, "id") or []:
         whole = int(each) if isinstance(each, float) and each.is_integer() else each
-        if isinstance(whole, bool) or not isinstance(whole, int | str):
-            return None
-        if len(str(whole)) > LONGEST_CELL:
+        if type(whole) not in (int, str) or len(str(whole)) > LONGEST_CELL:
             return None
         ids.append(printable(str(whole)))
     return ids or None
@@ -304,8 +302,7 @@ def _ragged(values: Mapping[str, Any], notes: list[str]) -> Ragged | None:
         return None
     lists = [[] if row is None else row if isinstance(row, list) else [row] for row in column]
     flat = _numbers([value for row in lists for value in row], "scores")
-    offsets = np.cumsum([0, *map(len, lists)], dtype=np.int64)
-    return Ragged(_finite(flat, "scores", notes), offsets)
+    return Ragged(_finite(flat, "scores", notes), _offsets(lists))
 
 
 def _decided(
@@ -352,6 +349,8 @@ def results_of_rows(rows: Sequence[ScoredPair], facts: RunFacts) -> PairResults:
     place = {subset: at for at, subset in enumerate(subsets)}
     tie = tie_worth(facts.family)
     has_more = any(row.rewards for row in rows)
+    lists = [row.all_rewards for row in rows]
+    flat = [reward for rewards in lists for reward in rewards]
     return PairResults(
         model=facts.model,
         model_type=None,
@@ -366,7 +365,7 @@ def results_of_rows(rows: Sequence[ScoredPair], facts: RunFacts) -> PairResults:
         equal=np.array([row.outcome == "tie" and not row.rewards for row in rows], np.bool_),
         scores_chosen=_rewards([row.chosen_reward for row in rows]),
         scores_rejected=_rewards([row.rejected_reward for row in rows]),
-        scores=_join_lists([row.all_rewards for row in rows]) if has_more else None,
+        scores=Ragged(np.array(flat, np.float64), _offsets(lists)) if has_more else None,
         num_correct=np.array([row.n_chosen for row in rows], np.int32) if has_more else None,
     )
 
@@ -382,6 +381,5 @@ def _is_infinite(numbers: NDArray[np.float64]) -> NDArray[np.bool_]:
     return np.abs(numbers) > np.finfo(np.float32).max
 
 
-def _join_lists(lists: Sequence[Sequence[float | None]]) -> Ragged:
-    flat = [value for row in lists for value in row]
-    return Ragged(np.array(flat, np.float64), np.cumsum([0, *map(len, lists)], dtype=np.int64))
+def _offsets(lists: Sequence[Sequence[object]]) -> NDArray[np.int64]:
+    return np.cumsum([0, *map(len, lists)], dtype=np.int64)

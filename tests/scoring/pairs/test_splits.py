@@ -9,6 +9,7 @@ from scoring.hub.access import Hub, HubId
 from scoring.pairs.opening import fetch_pairs
 from scoring.pairs.splits import check_shards, split_files
 from tests.hub_server import HubServer, Repo, use_hub
+from tests.scoring.pairs.test_opening import TEXTS, write_rows
 
 REAL_NAMES = [
     "README.md",
@@ -230,9 +231,8 @@ def test_a_split_of_which_files_are_missing_is_refused() -> None:
 def test_a_card_never_leads_to_a_file_of_this_machine_or_another(
     place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    secret = tmp_path / "secret.csv"
-    secret.write_text("prompt,chosen,rejected\nsecret,c,r\n", encoding="utf-8")
-    files = {"own.csv": b"prompt,chosen,rejected\np,c,r\n"}
+    secret = write_rows(tmp_path / "secret.csv", [TEXTS])
+    files = {"own.csv": secret.read_bytes()}
     with HubServer({"datasets/org/one": Repo(files)}) as server:
         named = place.format(path=secret, url=server.url)
         card = (
