@@ -226,7 +226,7 @@ def test_the_app_only_joins_the_parts() -> None:
 
 
 BUDGETS: dict[str, int] = {
-    "scoring": 14_800,
+    "scoring": 14_500,
     "explorer/core": 3_700,
     "explorer/data": 4_100,
     "explorer/stats": 2_600,

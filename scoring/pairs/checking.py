@@ -1,7 +1,7 @@
 """Raw rows -> a table of pairs: checked, repaired, and what there is to say of them counted.
 
-What a file writes plainly, as columns of text, stays Arrow's own; anything else (messages, several
-responses, mixed types) is Python's row by row. The rules are the same.
+Columns of plain text stay Arrow's own; of rows with anything else (messages, several responses,
+mixed types) columns are made one row at a time. One set of rules then holds for all columns.
 """
 
 import json
@@ -22,57 +22,12 @@ from scoring.pairs.shapes import (
     PROMPT_COLUMNS,
     WANTED,
     PairTexts,
-    Writers,
     holds_messages,
     models_of,
     pair_texts,
     what_is_missing,
 )
 from scoring.spec import is_ties
-
-Columns: TypeAlias = Mapping[str, "pa.Array[Any]"]
-"""Column -> its texts or nulls, of type `large_string`."""
-
-
-def _of_arrow(batch: pa.RecordBatch) -> Columns | None:
-    """The wanted columns of a batch, of text alone; None where one needs a closer look."""
-    columns = {}
-    for name in WANTED:
-        if name not in batch.schema.names:
-            continue
-        column = batch.column(name)
-        kind: Any = column.type
-        kind = kind.value_type if pa.types.is_dictionary(kind) else kind
-        if pa.types.is_string(kind) or pa.types.is_large_string(kind):
-            columns[name] = column.cast(pa.large_string())
-        elif name == "id" and pa.types.is_integer(kind):
-            columns[name] = column.cast(kind).cast(pa.large_string())
-        elif not pa.types.is_null(kind):
-            return None
-    return columns
-
-
-def _of_rows(rows: list[Row]) -> Columns | None:
-    """The same; a column `id` may hold whole numbers.
-
-    >>> [_of_rows([{"id": value}]) is None for value in (1, "a", None, 0.5)]
-    [False, False, False, True]
-    """
-    columns = {}
-    for name in WANTED:
-        values = [row.get(name) for row in rows]
-        kinds = set(map(type, values)) - {type(None)}
-        if name == "id" and kinds <= {int, str}:
-            values = [None if value is None else str(value) for value in values]
-        elif not kinds <= {str}:
-            return None
-        if kinds:
-            try:
-                columns[name] = pa.array(values, pa.large_string())
-            except UnicodeEncodeError:  # a lone surrogate
-                return None
-    return columns
-
 
 pc: Any = pyarrow.compute  # its stubs know few of the types that it takes
 Array: TypeAlias = "pa.Array[Any]"
@@ -90,7 +45,6 @@ _LONGEST_KEY = 1_000
 CHUNK_ROWS = 8192
 """Rows at least in a chunk of the table, where they are not very long."""
 
-_NAMES = ("key", *MODEL_COLUMNS)
 _CHUNK_BYTES = 64_000_000
 _REPEATED_PROMPT = 20
 """Characters of a prompt from which it is no chance that responses begin with it."""
@@ -115,7 +69,7 @@ class Checker:
     def __init__(self, name: str, default_subset: str) -> None:
         """name: as the pairs are called in messages. default_subset: where a row names none."""
         self.name = name
-        self._default_subset = _without_surrogates(default_subset)
+        self._default_subset = _SURROGATES.sub(_MARK, default_subset)
         self._n_rows = 0
         self._repaired = self._same = self._repeating = self._twice = 0
         self._notes: list[str] = []
@@ -131,19 +85,19 @@ class Checker:
         """
         if not self._n_rows:
             _check_columns(batch, self.name)
-        columns = _of_rows(batch) if isinstance(batch, list) else _of_arrow(batch)
+        columns = _text_columns(batch)
         if columns is not None:
-            self._hold(self._from_columns(columns, len(batch)))
-            self._n_rows += len(batch)
+            self._hold(columns, len(batch), {})
         else:
             for rows in rows_of(batch):
-                self._hold(self._from_rows(rows))
-                self._n_rows += len(rows)
+                self._hold(*self._flatten(rows))
         if self._held_rows >= CHUNK_ROWS or self._held_bytes > _CHUNK_BYTES:
             self._close_chunk()
 
-    def _hold(self, table: pa.Table) -> None:
+    def _hold(self, columns: Mapping[str, Array], n_rows: int, missing: Mapping[int, str]) -> None:
         """What is held is counted as it comes: a file may have one row in each of its batches."""
+        table = self._check(columns, n_rows, missing)
+        self._n_rows += n_rows
         self._held.append(table)
         self._held_rows += len(table)
         self._held_bytes += table.nbytes
@@ -190,9 +144,9 @@ class Checker:
         chunk = pa.concat_tables(self._held).combine_chunks() if self._held else None
         self._held, self._held_rows, self._held_bytes = [], 0, 0
         if chunk is not None and len(chunk):
-            prompts, chosen, rejected = (chunk[name].chunks[0] for name in TEXT_COLUMNS)
-            self._same += int(pc.sum(pc.equal(chosen, rejected)).as_py() or 0)
-            self._repeating += _n_repeating(prompts, chosen, rejected)
+            self._same += pc.sum(pc.equal(chunk["chosen"], chunk["rejected"])).as_py()
+            self._repeating += _n_repeating(chunk)
+            self._twice += _n_with_equals(chunk)
             self._chunks.append(chunk)
 
     def _leave_out(self, row: int, why: str) -> None:
@@ -213,100 +167,154 @@ class Checker:
                 )
             number_of[key] = number
 
-    def _from_columns(self, columns: Columns, n_rows: int) -> pa.Table:
-        null = pa.nulls(n_rows, TEXT)
-        prompt: Array = pc.coalesce(null, *(columns.get(name, null) for name in PROMPT_COLUMNS))
+    def _check(
+        self, columns: Mapping[str, Array], n_rows: int, missing: Mapping[int, str]
+    ) -> pa.Table:
+        """The pairs of some rows, with all columns of `SCHEMA`.
+
+        columns: by name, of the types of `SCHEMA`, nulls and missing ones for what is not given.
+        missing: row, from 0 -> why it is no pair, where that is not that a text is null.
+        """
+        null: Array = pa.nulls(n_rows, TEXT)
         texts = {
             "chosen": columns.get("chosen", null),
             "rejected": columns.get("rejected", null),
-            "prompt": prompt,
+            "prompt": pc.coalesce(null, *(columns.get(name, null) for name in PROMPT_COLUMNS)),
         }
         numbers = np.arange(self._n_rows + 1, self._n_rows + n_rows + 1)
         table = {
             **texts,
             "id": pc.coalesce(columns.get("id", null), pa.array(numbers).cast(TEXT)),
             "subset": columns.get("subset", null).fill_null(self._default_subset),
-            "turns": null.fill_null(""),
-            **dict.fromkeys(MORE_COLUMNS, _no_more(n_rows)),
+            "turns": columns.get("turns", null).fill_null(""),
         }
-        table["key"] = _keys(table["subset"], table["id"])
-        for name in MODEL_COLUMNS:
+        table["key"] = pc.binary_join_element_wise(
+            table["subset"], table["id"], pa.scalar(":", TEXT)
+        )
+        whys = {f"{name} is null": _flags(pc.is_null(column)) for name, column in texts.items()}
+        whys[_too_long("key")] = _is_long(table["key"])
+        for name, further in zip(MODEL_COLUMNS, MORE_COLUMNS, strict=True):
             model = columns.get(name, null).fill_null(UNKNOWN)
             table[name] = pc.if_else(pc.equal(model, _MISSPELLED), UNKNOWN, model)
-        masks = {f"{name} is null": pc.is_null(column) for name, column in texts.items()}
-        for name in _NAMES:
-            masks[_too_long(name)] = pc.greater(pc.utf8_length(table[name]), _LONGEST_KEY)
-        whys = {why: mask.to_numpy(zero_copy_only=False) for why, mask in masks.items()}
+            table[further] = more = columns.get(further, pa.array([[]] * n_rows, MORE))
+            whys[_too_long(name)] = is_long = _is_long(table[name])
+            of_more = pc.list_parent_indices(more).to_numpy()
+            is_long[of_more[_is_long(pc.struct_field(pc.list_flatten(more), "model"))]] = True
         left_out = np.logical_or.reduce(list(whys.values()))
         for row in np.flatnonzero(left_out).tolist():
-            self._leave_out(
-                self._n_rows + row, next(why for why, mask in whys.items() if mask[row])
-            )
+            why = missing.get(row) or next(why for why, rows in whys.items() if rows[row])
+            self._leave_out(self._n_rows + row, why)
         found = pa.table({name: table[name] for name in SCHEMA.names}, schema=SCHEMA)
         return found.filter(pa.array(~left_out)) if left_out.any() else found
 
-    def _from_rows(self, rows: list[Row]) -> pa.Table:
-        pairs = []
-        for number, row in enumerate(rows, start=self._n_rows + 1):
+    def _flatten(self, rows: list[Row]) -> tuple[dict[str, Array], int, dict[int, str]]:
+        """Rows of any shape as the arguments of `_check`."""
+        pairs: list[dict[str, Any]] = []
+        missing = {}
+        for place, row in enumerate(rows):
             why = what_is_missing(row)
-            if not why:
-                place = f"{self.name}, row {number}"
-                pair = _checked_row(row, place, self._default_subset, number)
-                why = _what_is_too_long(pair)
             if why:
-                self._leave_out(number - 1, why)
-            else:
-                pairs.append(self._repair(pair))
-                self._twice += _stands_twice(pair)
+                missing[place] = why
+            number = self._n_rows + place + 1
+            pairs.append({} if why else self._repair(self._flatten_row(row, number)))
         columns: dict[str, Array] = {
-            name: pa.array([pair[name] for pair in pairs], SCHEMA.field(name).type)
-            for name in SCHEMA.names
-            if name != "key"
+            field.name: pa.array([pair.get(field.name) for pair in pairs], field.type)
+            for field in SCHEMA
         }
-        columns["key"] = _keys(columns["subset"], columns["id"])
-        return pa.table({name: columns[name] for name in SCHEMA.names}, schema=SCHEMA)
+        return columns, len(rows), missing
+
+    def _flatten_row(self, row: Row, number: int) -> dict[str, Any]:
+        place = f"{self.name}, row {number}"
+        found = pair_texts(row, place)
+        for column in ("subset", *MODEL_COLUMNS):
+            if not isinstance(row.get(column), str | None):
+                said = type_name(row[column])
+                raise KnownError(f"{place}, column {column}: {said}, must be text.")
+        subset, row_id = row.get("subset"), row.get("id")
+        _check_rule(found, self._default_subset if subset is None else subset, place)
+        models = models_of(row, found, place)
+        if isinstance(row_id, bool) or not isinstance(row_id, int | str | None):
+            raise KnownError(
+                f"{place}, column id: {type_name(row_id)}, must be a whole number or text."
+            )
+        pair = {
+            **{column: getattr(found, column) for column in TEXT_COLUMNS},
+            "id": None if row_id is None else str(row_id),
+            "subset": subset,
+            "turns": json.dumps(found.turns, ensure_ascii=False) if found.turns else None,
+        }
+        for side, names in models._asdict().items():
+            pair[f"{side}_model"] = names[0]
+            pair[f"more_{side}"] = [
+                {"text": text, "model": UNKNOWN if name in (None, _MISSPELLED) else name}
+                for text, name in zip(getattr(found, f"more_{side}"), names[1:], strict=True)
+            ]
+        return pair
 
     def _repair(self, pair: dict[str, Any]) -> dict[str, Any]:
         """Lone surrogates are no text: each becomes U+FFFD, and is counted."""
         for name, value in pair.items():
             if isinstance(value, list):
                 pair[name] = [self._repair(response) for response in value]
-            elif not value.isascii():
+            elif value is not None and not value.isascii():
                 pair[name], count = _SURROGATES.subn(_MARK, value)
                 self._repaired += count if name != "turns" else 0  # they stand in the prompt too
         return pair
 
 
-def _without_surrogates(words: str) -> str:
-    return _SURROGATES.sub(_MARK, words)
+def _text_columns(batch: Batch) -> dict[str, Array] | None:
+    """The wanted columns as text; None where a value is none. An `id` may be a whole number.
+
+    >>> [_text_columns([{"id": value}]) is None for value in (1, "a", None, 0.5)]
+    [False, False, False, True]
+    """
+    columns: dict[str, Array] = {}
+    if isinstance(batch, list):
+        for name in WANTED:
+            values = [row.get(name) for row in batch]
+            if name == "id":
+                values = [str(value) if type(value) is int else value for value in values]
+            try:
+                columns[name] = pa.array(values, TEXT)
+            except (pa.ArrowException, UnicodeEncodeError):  # no text, or a lone surrogate
+                return None
+        return columns
+    for name in set(WANTED) & set(batch.schema.names):
+        column = batch.column(name)
+        kind: Any = column.type
+        kind = kind.value_type if pa.types.is_dictionary(kind) else kind
+        if pa.types.is_string(kind) or pa.types.is_large_string(kind):
+            columns[name] = column.cast(TEXT)
+        elif name == "id" and pa.types.is_integer(kind):
+            columns[name] = column.cast(kind).cast(TEXT)
+        elif not pa.types.is_null(kind):
+            return None
+    return columns
 
 
-def _keys(subsets: Array, ids: Array) -> Array:
-    keys: Array = pc.binary_join_element_wise(subsets, ids, pa.scalar(":", TEXT))
-    return keys
+def _flags(mask: Array) -> NDArray[np.bool_]:
+    return np.array(mask.fill_null(False))
 
 
 def _too_long(name: str) -> str:
     return f"its {name} has more than {_LONGEST_KEY:,} characters"
 
 
-def _what_is_too_long(pair: dict[str, Any]) -> str | None:
-    lengths = {"key": len(pair["subset"]) + 1 + len(pair["id"])}
-    for name, more in zip(MODEL_COLUMNS, MORE_COLUMNS, strict=True):
-        models = [pair[name], *(response["model"] for response in pair[more])]
-        lengths[name] = max(map(len, models))
-    return next((_too_long(name) for name in _NAMES if lengths[name] > _LONGEST_KEY), None)
+def _is_long(names: Array) -> NDArray[np.bool_]:
+    return _flags(pc.greater(pc.utf8_length(names), _LONGEST_KEY))
 
 
-def _stands_twice(pair: dict[str, Any]) -> bool:
-    """Whether one of several responses is another one's equal; of a pair it is told elsewhere."""
-    more = [response["text"] for name in MORE_COLUMNS for response in pair[name]]
-    return bool(more) and len({pair["chosen"], pair["rejected"], *more}) < len(more) + 2
-
-
-def _no_more(n_rows: int) -> Array:
-    offsets: Any = pa.array(np.zeros(n_rows + 1, np.int64))
-    return pa.LargeListArray.from_arrays(offsets, pa.array([], MORE.value_type))
+def _n_with_equals(chunk: pa.Table) -> int:
+    """Rows of several responses of which two are equal; pairs are counted elsewhere."""
+    further = [pc.list_value_length(chunk[name]) for name in MORE_COLUMNS]
+    found = chunk.select(("chosen", "rejected", *MORE_COLUMNS)).filter(
+        pc.greater(pc.add(*further), 0)
+    )
+    return sum(
+        len({row["chosen"], row["rejected"], *(each["text"] for each in more)}) < len(more) + 2
+        for row in found.to_pylist()
+        for more in [[*row["more_chosen"], *row["more_rejected"]]]
+    )
 
 
 def _check_columns(batch: Batch, name: str) -> None:
@@ -330,38 +338,8 @@ def _check_columns(batch: Batch, name: str) -> None:
         )
         raise KnownError(
             f"{name} has no column {' or '.join(missing)}; {', '.join(TEXT_COLUMNS)} are "
-            f"required, found {_without_surrogates(listed)}.{ranked if is_unjudged else ''}"
+            f"required, found {_SURROGATES.sub(_MARK, listed)}.{ranked if is_unjudged else ''}"
         )
-
-
-def _checked_row(row: Row, place: str, default_subset: str, number: int) -> dict[str, Any]:
-    """One row with every column of `SCHEMA` but the key: texts, and the further responses."""
-    found = pair_texts(row, place)
-    pair: dict[str, Any] = {column: getattr(found, column) for column in TEXT_COLUMNS}
-    pair["turns"] = json.dumps(found.turns, ensure_ascii=False) if found.turns else ""
-    for column in ("subset", *MODEL_COLUMNS):
-        value = row.get(column)
-        if value is None:
-            value = default_subset if column == "subset" else UNKNOWN
-        if not isinstance(value, str):
-            raise KnownError(f"{place}, column {column}: {type_name(value)}, must be text.")
-        pair[column] = value
-    _check_rule(found, pair["subset"], place)
-    models = models_of(row, found, place) or Writers(
-        [pair["chosen_model"], *(None for _ in found.more_chosen)],
-        [pair["rejected_model"], *(None for _ in found.more_rejected)],
-    )
-    for side, names in models._asdict().items():
-        known = [UNKNOWN if name in (None, _MISSPELLED) else name for name in names]
-        pair[f"{side}_model"] = known[0]
-        more = zip(getattr(found, f"more_{side}"), known[1:], strict=True)
-        pair[f"more_{side}"] = [{"text": words, "model": name} for words, name in more]
-    row_id = number if row.get("id") is None else row["id"]
-    if isinstance(row_id, bool) or not isinstance(row_id, int | str):
-        raise KnownError(
-            f"{place}, column id: {type_name(row_id)}, must be a whole number or text."
-        )
-    return {"id": str(row_id), **pair}
 
 
 def _check_rule(texts: PairTexts, subset: str, place: str) -> None:
@@ -377,37 +355,21 @@ def _check_rule(texts: PairTexts, subset: str, place: str) -> None:
         )
 
 
-def _n_repeating(prompts: Array, chosen: Array, rejected: Array) -> int:
+def _n_repeating(chunk: pa.Table) -> int:
     """Pairs in which both responses begin with the whole prompt, where that is no chance.
 
-    >>> texts = [pa.array([words], pa.large_string()) for words in ("x" * 20, "x" * 21, "x" * 22)]
-    >>> _n_repeating(*texts), _n_repeating(texts[1], texts[0], texts[2])
-    (1, 0)
+    >>> texts = zip(TEXT_COLUMNS, (["x" * 20], ["x" * 21], ["x" * 22]))
+    >>> _n_repeating(pa.table(dict(texts)))
+    1
     """
-    shorter = pc.min_element_wise(pc.binary_length(chosen), pc.binary_length(rejected))
-    likely = pc.and_(
-        pc.greater_equal(pc.utf8_length(prompts), _REPEATED_PROMPT),
-        pc.greater_equal(shorter, pc.binary_length(prompts)),
+    prompts = chunk["prompt"]
+    likely = pc.greater_equal(pc.utf8_length(prompts), _REPEATED_PROMPT)
+    for side in ("chosen", "rejected"):
+        first, own = (
+            pc.utf8_slice_codeunits(texts, 0, _REPEATED_PROMPT) for texts in (prompts, chunk[side])
+        )
+        likely = pc.and_(likely, pc.equal(first, own))
+    return sum(
+        row["chosen"].startswith(row["prompt"]) and row["rejected"].startswith(row["prompt"])
+        for row in chunk.select(TEXT_COLUMNS).filter(likely).to_pylist()
     )
-    prompts = prompts.filter(likely).cast(pa.large_binary())
-    if not len(prompts):
-        return 0
-    lengths = pc.binary_length(prompts).to_numpy()
-    begin = [
-        pc.equal(_beginnings(responses.filter(likely), lengths), prompts)
-        for responses in (chosen, rejected)
-    ]
-    return int(pc.sum(pc.and_(*begin)).as_py())
-
-
-def _beginnings(texts: Array, lengths: NDArray[np.int64]) -> Array:
-    """The first so many bytes of each text; all are at least so long."""
-    buffers: Any = texts.buffers()
-    starts = np.frombuffer(buffers[1], np.int64)[texts.offset :][: len(texts)]
-    # Each text is cut in two where its beginning ends: every other piece is a beginning.
-    cuts = np.stack([starts, starts + lengths], axis=1).ravel()
-    cuts = np.append(cuts, cuts[-1])
-    buffers = [None, pa.py_buffer(cuts.tobytes()), buffers[2]]
-    pieces: Any = pa.Array.from_buffers(pa.large_binary(), len(cuts) - 1, buffers)
-    beginnings: Array = pieces.take(np.arange(0, len(pieces), 2))
-    return beginnings

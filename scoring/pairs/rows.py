@@ -48,7 +48,7 @@ def announced(path: Path, name: str, columns: Sequence[str]) -> Announced | None
     """
     if path.suffix.lower() != ".parquet":
         return None
-    with _told(path, name):
+    with _file_errors(path, name):
         metadata = pq.read_metadata(path)
         leaves = [leaf for leaf, (top, _) in enumerate(_leaves(metadata)) if top in columns]
         groups = [metadata.row_group(group) for group in range(metadata.num_row_groups)]
@@ -64,7 +64,7 @@ def read_batches(path: Path, name: str, columns: Sequence[str]) -> Iterator[Batc
         KnownError: the file cannot be read, naming the row where one is to blame.
     """
     suffix = path.suffix.lower()
-    with _told(path, name):
+    with _file_errors(path, name):
         if suffix == ".parquet":
             yield from _parquet(path, columns)
         else:
@@ -126,7 +126,7 @@ def _array_bytes(array: Any) -> int:
 
 
 @contextmanager
-def _told(path: Path, name: str) -> Iterator[None]:
+def _file_errors(path: Path, name: str) -> Iterator[None]:
     """Turn what reading raises into one sentence with the file's name."""
     suffix = path.suffix.lower()
     try:
@@ -262,13 +262,8 @@ def type_name(value: object) -> str:
     >>> type_name([1]), type_name(0.5), type_name(None)
     ('a list', 'a number', 'null')
     """
-    names = {
-        list: "a list",
-        dict: "an object",
-        bool: "true or false",
-        int: "a number",
-        float: "a number",
-        str: "text",
-        type(None): "null",
-    }
-    return names.get(type(value), type(value).__name__)
+    return _TYPE_NAMES.get(type(value), type(value).__name__)
+
+
+_TYPE_NAMES = {bool: "true or false", int: "a number", float: "a number", str: "text"}
+_TYPE_NAMES |= {list: "a list", dict: "an object", type(None): "null"}

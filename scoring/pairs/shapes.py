@@ -66,10 +66,11 @@ def holds_messages(response: object) -> bool:
     return isinstance(response, list) and isinstance(next(iter(response), None), dict)
 
 
-def models_of(row: Row, texts: PairTexts, place: str) -> Writers | None:
-    """Who wrote each response, where a list `models` names as many as there are responses.
+def models_of(row: Row, texts: PairTexts, place: str) -> Writers:
+    """Who wrote each response; None where the row does not say.
 
-    It names those of the chosen ones first, then those of the rejected ones.
+    A list `models` of as many names as responses has those of the chosen ones first; else the two
+    model columns name those of the first responses.
 
     Raises:
         KnownError: it holds what is no text.
@@ -81,7 +82,8 @@ def models_of(row: Row, texts: PairTexts, place: str) -> Writers | None:
     models = row.get("models")
     n_chosen, n_rejected = 1 + len(texts.more_chosen), 1 + len(texts.more_rejected)
     if not isinstance(models, list) or len(models) != n_chosen + n_rejected:
-        return None
+        chosen, rejected = (row.get(name) for name in MODEL_COLUMNS)
+        return Writers([chosen, *[None] * (n_chosen - 1)], [rejected, *[None] * (n_rejected - 1)])
     for number, model in enumerate(models, start=1):
         if not isinstance(model, str | None):
             raise KnownError(

@@ -36,11 +36,15 @@ def split_files(names: Sequence[str], card: Path) -> dict[str, list[str]]:
     {'test': ['data/test-00000-of-00002.parquet'], 'raw': ['raw/0.jsonl']}
     """
     readable = sorted(name for name in names if name.lower().endswith(SUFFIXES))
-    declared = _declared_patterns(card)
-    owned = set(_owned(readable, declared)) if declared else set(_named(readable))
     splits: dict[str, list[str]] = {}
-    for place, split in sorted(owned):
-        splits.setdefault(split, []).append(readable[place])
+    if declared := _declared_patterns(card):
+        for place, split in sorted(set(_owned(readable, declared))):
+            splits.setdefault(split, []).append(readable[place])
+        return splits
+    for name in readable:
+        path = Path(name)
+        stem = _SHARD.sub("", path.stem)
+        splits.setdefault(path.parent.name if stem.isdigit() else stem, []).append(name)
     return splits
 
 
@@ -56,13 +60,6 @@ def check_shards(names: Sequence[str], split: str) -> None:
                 f"Of the {int(numbered['of'])} files of {split} only {len(names)} can be found. "
                 "Put the others beside, or open the dataset anew."
             )
-
-
-def _named(names: Sequence[str]) -> Iterator[tuple[int, str]]:
-    for place, name in enumerate(names):
-        path = Path(name)
-        stem = _SHARD.sub("", path.stem)
-        yield place, path.parent.name if stem.isdigit() else stem
 
 
 def _owned(names: Sequence[str], declared: Sequence[tuple[str, str]]) -> Iterator[tuple[int, str]]:

@@ -11,6 +11,7 @@ import unicodedata
 from bisect import bisect_right
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Literal, get_args
 
 from scoring.errors import KnownError, shown
@@ -190,16 +191,9 @@ def _without_last_sentence(text: str) -> str | None:
     return None
 
 
-def _polite(text: str) -> str | None:
-    if _IS_POLITE.match(text) or not _is_latin(text):
-        return None
-    return f"{POLITE}\n\n{text}"
-
-
-def _refusing(text: str) -> str | None:
-    if _IS_REFUSAL.match(text) or not _is_latin(text):
-        return None
-    return f"{REFUSAL}\n\n{text}"
+def _begin_with(words: str, pattern: re.Pattern[str], text: str) -> str | None:
+    """Put words before a text; None if it begins with such words."""
+    return None if pattern.match(text) or not _is_latin(text) else f"{words}\n\n{text}"
 
 
 def _longer(text: str) -> str | None:
@@ -250,8 +244,8 @@ def _is_latin(text: str) -> bool:
 _EDIT: dict[EditName, Callable[[str], str | None]] = {
     "cut": _without_last_sentence,
     "plain": without_markdown,
-    "polite": _polite,
-    "refusal": _refusing,
+    "polite": partial(_begin_with, POLITE, _IS_POLITE),
+    "refusal": partial(_begin_with, REFUSAL, _IS_REFUSAL),
     "longer": _longer,
     "upper": _upper,
 }

@@ -30,7 +30,7 @@ from scoring.spec import Pair, text_hash
 
 _CHECKED = 32
 """Tokens of a pair that a model is proven causal with."""
-_UNTOLD = "The model's tokenizer does not say where in a text its tokens stand."
+_NO_PLACES = "The model's tokenizer does not say where in a text its tokens stand."
 _SPACE = re.compile(r"\s*")
 _MOST_SHARING = 16
 """Tokens that one character's bytes, and what is written with them, are spread over at most."""
@@ -56,8 +56,8 @@ def locate_tokens(tokenizer: Tokenizer, text: str, *, special: bool) -> Located:
         KnownError: it has no offsets, and decodes its tokens to another text.
     """
     if getattr(tokenizer, "is_fast", False):
-        told = tokenizer(text, add_special_tokens=special, return_offsets_mapping=True)
-        return Located(tuple(told.input_ids), piece_ends(told.offset_mapping, len(text)))
+        encoding = tokenizer(text, add_special_tokens=special, return_offsets_mapping=True)
+        return Located(tuple(encoding.input_ids), piece_ends(encoding.offset_mapping, len(text)))
     ids: tuple[int, ...] = tuple(tokenizer(text, add_special_tokens=special).input_ids)
     return Located(ids, _decoded_ends(tokenizer, ids, text))
 
@@ -159,11 +159,15 @@ def _placed(
     lost = sequence.start + (cut if formatter.cuts_left else 0)
     places = range(lost, lost + len(sequence.ids))
     if places.stop > len(whole.ids):
-        raise KnownError(_UNTOLD)
+        raise KnownError(_NO_PLACES)
     spans = [whole.span(place) for place in places]
     # Truncation may have put a BOS in the place of the first token.
     same = [whole.ids[place] == id_ for place, id_ in zip(places, sequence.ids, strict=True)]
-    own = [_is_in(span, response) and here for span, here in zip(spans, same, strict=True)]
+    begin, stop = response
+    own = [
+        is_same and start < stop and (end > begin or start == end == begin)
+        for (start, end), is_same in zip(spans, same, strict=True)
+    ]
     if not any(own):
         raise KnownError(
             f"The {side} response is cut off: the conversation has {len(whole.ids):,} tokens, of "
@@ -173,14 +177,8 @@ def _placed(
         )
     opening = own.index(True)
     if not all(same[opening:]):
-        raise KnownError(_UNTOLD)
+        raise KnownError(_NO_PLACES)
     return PlacedTokens(text, response, spans, own, opening, sequence.truncated)
-
-
-def _is_in(span: tuple[int, int], response: tuple[int, int]) -> bool:
-    """Whether a token's piece writes of a response; an empty one where it stands within."""
-    (start, end), (begin, stop) = span, response
-    return start < stop and (end > begin or start == end == begin)
 
 
 def _n_same(first: str, second: str) -> int:
@@ -199,7 +197,7 @@ def _decoded_ends(tokenizer: Tokenizer, ids: Sequence[int], text: str) -> tuple[
         if piece and text.startswith(piece, start):
             begin, end = place + 1, start + len(piece)
         elif place - begin >= _MOST_SHARING:
-            raise KnownError(_UNTOLD)
+            raise KnownError(_NO_PLACES)
         ends.append(end)
     return (*ends[:-1], len(text)) if ends else ()
 
@@ -248,18 +246,14 @@ def token_rewards(scorer: Scorer, pair: Pair) -> TokenRewards:
 def _side(placed: PlacedTokens, rewards: Sequence[float]) -> SideRewards:
     """rewards: at the tail of what is placed."""
     opening = placed.opening - placed.first
-    rows = zip(
-        placed.spans[placed.opening :],
-        placed.in_response[placed.opening :],
-        rewards[opening:],
-        strict=True,
-    )
+    placed_tokens = zip(placed.spans, placed.in_response, strict=True)
+    rows = zip(list(placed_tokens)[placed.opening :], rewards[opening:], strict=True)
     return SideRewards(
         text=placed.text,
         response=placed.response,
         tokens=tuple(
             TokenReward(placed.text[start:end], start, end, own, reward)
-            for (start, end), own, reward in rows
+            for ((start, end), own), reward in rows
         ),
         before=rewards[0] if opening else None,
         truncated=placed.truncated,
@@ -283,10 +277,10 @@ def _check_causal(scorer: Classifier, prepared: Prepared) -> None:
         rejected_tail=len(begin),
         rejected_start=prepared.chosen_start,
     )
-    followed, alone = scorer.at_tails(check)
-    pairs = zip(followed[: len(alone)], alone, strict=True)
-    n_apart = sum(abs(one - other) > scorer.tolerance for one, other in pairs)
-    if 2 * n_apart > len(alone):
+    followed, single = scorer.at_tails(check)
+    pairs = zip(followed[: len(single)], single, strict=True)
+    n_different = sum(abs(one - other) > scorer.tolerance for one, other in pairs)
+    if 2 * n_different > len(single):
         raise KnownError(
             f"{scorer.spec.name} sees the whole text at each token, so that it has no reward after "
             "a token. Choose a classifier that is built on a decoder."

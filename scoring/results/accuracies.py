@@ -117,7 +117,13 @@ def _read_aggregate(path: Path, name: str, kind: SetKind) -> Aggregate:
         raise KnownError("it holds per-pair results; those belong below eval-set-scores/")
     model = model_of(values, name)
     if BY_COMMAND in values:
-        values = _of_command(values)
+        if not isinstance(values[BY_COMMAND], dict):
+            raise KnownError(
+                "upstream's command line wrote it of pairs that are not RewardBench's: it has "
+                "their accuracy alone and does not say which they are"
+            )
+        model_type = "DPO" if values.get("ref_model") else None
+        values = {**values[BY_COMMAND], "model_type": model_type}
     benchmark, known = _known_names(values, kind)
     numbers = {subset: _accuracy(values[key], subset) for subset, key in known.items()}
     accuracies = {subset: number for subset, number in numbers.items() if number is not None}
@@ -131,16 +137,6 @@ def _read_aggregate(path: Path, name: str, kind: SetKind) -> Aggregate:
         file=printable(name),
         extra=_extra(values, set(known.values())),
     )
-
-
-def _of_command(values: Mapping[str, Any]) -> dict[str, Any]:
-    found = values[BY_COMMAND]
-    if not isinstance(found, dict):
-        raise KnownError(
-            "upstream's command line wrote it of pairs that are not RewardBench's: it has their "
-            "accuracy alone and does not say which they are"
-        )
-    return {**found, "model_type": "DPO" if values.get("ref_model") else None}
 
 
 def set_kind_of(names: Iterable[str]) -> SetKind:
@@ -170,10 +166,13 @@ def is_v2(names: tuple[str, ...]) -> bool:
 def v2_names(names: Iterable[str]) -> dict[str, str]:
     """RewardBench 2's subsets among these, in its order, and how they are spelled here.
 
+    Of several spellings RewardBench 2's own is taken.
+
     >>> v2_names(["focus", "precise_if"])
     {'Precise IF': 'precise_if', 'Focus': 'focus'}
     """
-    spelled = {plain_subset(name): name for name in names}
+    exact_last = sorted(names, key=V2_COUNTS.__contains__)
+    spelled = {plain_subset(name): name for name in exact_last}
     return {name: spelled[plain] for plain, name in _V2_OF.items() if plain in spelled}
 
 
@@ -182,10 +181,7 @@ def _known_names(values: Mapping[str, Any], kind: SetKind) -> tuple[Benchmark, d
     if kind == "pref-sets":
         return "prior", {name: name for name in PRIOR_SETS if name in values}
     first = {name: name for name in SUBSETS if name in values}
-    spelled = {plain_subset(key): key for key in values}
-    spelled |= {plain_subset(name): name for name in V2_SUBSETS if name in values}
-    plain = {name: spelled.get(plain_subset(name)) for name in V2_SUBSETS}
-    second = {name: key for name, key in plain.items() if key is not None}
+    second = v2_names(values)
     return ("v2", second) if len(second) > len(first) else ("v1", first)
 
 

@@ -70,9 +70,9 @@ def twice(files: Iterable[tuple[str, str, int]]) -> list[Omission]:
         why = "which lies where the name says" if placed else "the first of them"
         for file, size in found:
             if file != taken:
-                said = "which holds more" if size < most else why
+                reason = "which holds more" if size < most else why
                 name = model if len(model) <= 80 else f"{model[:80]}…"
-                others.append(Omission(file, f"also of {name}; {taken} is taken, {said}"))
+                others.append(Omission(file, f"also of {name}; {taken} is taken, {reason}"))
     return others
 
 
@@ -131,7 +131,7 @@ def read_object(path: Path, most_bytes: int, what: str) -> dict[str, Any]:
     Raises:
         KnownError: the reason why there is none.
     """
-    with _told(path, most_bytes, what):
+    with _file_errors(path, most_bytes, what):
         values = json.loads(path.read_bytes(), object_pairs_hook=_once)
     if not isinstance(values, dict):
         raise KnownError(f"not {what}")
@@ -140,7 +140,7 @@ def read_object(path: Path, most_bytes: int, what: str) -> dict[str, Any]:
 
 def read_lines(path: Path, most_bytes: int, what: str) -> Iterator[dict[str, Any]]:
     """The JSON objects of a file that has one a line; else as `read_object`."""
-    with _told(path, most_bytes, what), path.open("rb") as file:
+    with _file_errors(path, most_bytes, what), path.open("rb") as file:
         for number, line in enumerate(file, start=1):
             values = json.loads(line, object_pairs_hook=_once)
             if not isinstance(values, dict):
@@ -149,7 +149,7 @@ def read_lines(path: Path, most_bytes: int, what: str) -> Iterator[dict[str, Any
 
 
 @contextmanager
-def _told(path: Path, most_bytes: int, what: str) -> Iterator[None]:
+def _file_errors(path: Path, most_bytes: int, what: str) -> Iterator[None]:
     """Turn what reading raises into a reason; refuse what is too large before it is read."""
     try:
         if path.stat().st_size > most_bytes:

@@ -217,9 +217,7 @@ def _ids(values: Mapping[str, Any]) -> list[str] | None:
     ids = []
     for each in _column(values, "id") or []:
         whole = int(each) if isinstance(each, float) and each.is_integer() else each
-        if isinstance(whole, bool) or not isinstance(whole, int | str):
-            return None
-        if len(str(whole)) > LONGEST_CELL:
+        if type(whole) not in (int, str) or len(str(whole)) > LONGEST_CELL:
             return None
         ids.append(printable(str(whole)))
     return ids or None
@@ -252,7 +250,7 @@ def _numbers(column: list[Any], name: str) -> NDArray[np.float64]:
 
 def _finite(numbers: NDArray[np.float64], name: str, notes: list[str]) -> NDArray[np.float64]:
     """NaN in place of what no single-precision number can hold."""
-    beyond = np.abs(numbers) > np.finfo(np.float32).max
+    beyond = _is_infinite(numbers)
     if beyond.any():
         notes.append(
             counted(int(beyond.sum()), f"of {name} is", f"of {name} are")
@@ -304,8 +302,7 @@ def _ragged(values: Mapping[str, Any], notes: list[str]) -> Ragged | None:
         return None
     lists = [[] if row is None else row if isinstance(row, list) else [row] for row in column]
     flat = _numbers([value for row in lists for value in row], "scores")
-    offsets = np.cumsum([0, *map(len, lists)], dtype=np.int64)
-    return Ragged(_finite(flat, "scores", notes), offsets)
+    return Ragged(_finite(flat, "scores", notes), _offsets(lists))
 
 
 def _decided(
@@ -351,6 +348,9 @@ def results_of_rows(rows: Sequence[ScoredPair], facts: RunFacts) -> PairResults:
     subsets = tuple(dict.fromkeys(row.subset for row in rows))
     place = {subset: at for at, subset in enumerate(subsets)}
     tie = tie_worth(facts.family)
+    has_more = any(row.rewards for row in rows)
+    lists = [row.all_rewards for row in rows]
+    flat = [reward for rewards in lists for reward in rewards]
     return PairResults(
         model=facts.model,
         model_type=None,
@@ -365,23 +365,21 @@ def results_of_rows(rows: Sequence[ScoredPair], facts: RunFacts) -> PairResults:
         equal=np.array([row.outcome == "tie" and not row.rewards for row in rows], np.bool_),
         scores_chosen=_rewards([row.chosen_reward for row in rows]),
         scores_rejected=_rewards([row.rejected_reward for row in rows]),
-        **_of_responses(rows),
+        scores=Ragged(np.array(flat, np.float64), _offsets(lists)) if has_more else None,
+        num_correct=np.array([row.n_chosen for row in rows], np.int32) if has_more else None,
     )
 
 
-def _of_responses(rows: Sequence[ScoredPair]) -> dict[str, Any]:
-    """The rewards of all responses, where rows have more than two."""
-    if not any(row.rewards for row in rows):
-        return {}
-    each = [row.all_rewards for row in rows]
-    flat = [np.nan if reward is None else reward for rewards in each for reward in rewards]
-    return {
-        "scores": Ragged(np.array(flat, np.float64), np.cumsum([0, *map(len, each)])),
-        "num_correct": np.array([row.n_chosen for row in rows], np.int32),
-    }
-
-
 def _rewards(rewards: list[float | None]) -> Singles:
-    with np.errstate(over="ignore"):
-        single = np.array([np.nan if each is None else each for each in rewards]).astype(np.float32)
-    return np.where(np.isinf(single), np.float32(np.nan), single)
+    """Null is NaN, and so is what single precision cannot hold."""
+    numbers = np.array(rewards, np.float64)
+    return np.where(_is_infinite(numbers), np.nan, numbers).astype(np.float32)
+
+
+def _is_infinite(numbers: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Which numbers no single-precision one can hold."""
+    return np.abs(numbers) > np.finfo(np.float32).max
+
+
+def _offsets(lists: Sequence[Sequence[object]]) -> NDArray[np.int64]:
+    return np.cumsum([0, *map(len, lists)], dtype=np.int64)

@@ -3,27 +3,26 @@
 The same model on the same pairs leaves nothing to chance: each pair that changed did so because
 something was done otherwise. What is known of how far that goes, of RewardBench:
 
-- A doubled BOS is reported to change scores by about one point (threads 164 and 166 of upstream's
-  repository), and the number type to change rewards (thread 163) without a figure. Of 2,985 pairs,
-  52 (1.7 %) change for the bundled demo model with bfloat16 in place of float32, all of them among
-  the tenth with the narrowest margins, and none with upstream's tokens.
+- A doubled BOS changes scores by about one point (upstream's threads 164 and 166), the
+  number type rewards (thread 163, without a figure). Of 2,985 pairs, 52 (1.7 %) change for the
+  bundled demo model with bfloat16 in place of float32, all among the tenth with the narrowest
+  margins, and none with upstream's tokens.
 - Batches of 2 and 3 in place of 1 changed the accuracy of beaver-7b-v1.0-cost on UltraFeedback's
-  pairs from .429 to .476 and .480 (thread 137): by 5.1 points. What larger ones do is not told.
+  pairs from .429 to .476 and .480 (thread 137): by 5.1 points. Of larger ones nothing is known.
   Here rewards do not depend on the batch, as if it were 1.
-- A longest sequence of 512 in place of 2,048 tokens, the defaults of upstream's command line and of
-  its run_rm.py, changes truncated pairs alone: 93 of the demo model's pairs (3 %), and no section
-  by more than 1.4 points. Of 8-bit weights, upstream's default for most models, no figure is known.
+- A longest sequence of 512 in place of 2,048 tokens, the defaults of upstream's command line and
+  of its run_rm.py, changes truncated pairs alone: 93 of the demo model's (3 %), no section by more
+  than 1.4 points. Of 8-bit weights, upstream's default for most models, no figure is known.
 - GPM-Gemma-2B's own file and the leaderboard differ by 7.0 points in Chat, 3.5 in Chat Hard, 3.1
   in Safety and 5.0 in Reasoning.
-- reward-model-deberta-v3-large-v2 in the paper's second version (arXiv 2403.13787v2) and on the
-  leaderboard differs by 22.4 points in Chat Hard, and by 6.1, 2.5 and 4.5 in the others; why is
-  not told. The 46 other models that both have are equal to the last digit that is printed.
+- reward-model-deberta-v3-large-v2 in arXiv 2403.13787v2 and on the leaderboard differs by 22.4
+  points in Chat Hard, and by 6.1, 2.5 and 4.5 in the others, without a reason given. The 46 other
+  models that both have are equal to the last digit that is printed.
 
-From these the rule, of the score and of each section: up to `SMALL`, with at most `FEW_CHANGED` of
-the pairs changed, is what number type and a BOS are known to do. Up to `LARGEST` is what another
-evaluation of the same model has done; another template, length, reference model or 8-bit weights
-may explain it, and up to `BATCH` another batch size, but only where one of them is not known to be
-the same. Beyond that, nothing known does.
+The rule, of the score and of each section: up to `SMALL`, with at most `FEW_CHANGED` of the pairs
+changed, is what number type and a BOS are known to do. Up to `LARGEST` is what another template,
+length, reference model or 8-bit weights may explain, and up to `BATCH` another batch size, but only
+where one of them is not known to be the same. Beyond that, nothing known does.
 """
 
 from collections.abc import Mapping, Sequence
@@ -35,7 +34,7 @@ from scoring.interval import wilson
 from scoring.models.catalogue import board_models
 from scoring.results.files import REFERENCE_FREE
 from scoring.spec import RunFacts, ScoredPair
-from scoring.summary import Summary, summarise
+from scoring.summary import summarise
 
 SMALL = 0.01
 """A difference of scores, 0 to 1."""
@@ -286,7 +285,14 @@ def check_sections(
         board: what the published was made with.
     """
     summary = summarise(scored, facts.family)
-    there = {section: _published(summary, section, sections) for section in SECTIONS}
+    tallies = summary.subsets
+    n_of = {each: sum(tallies[each].counts.values()) for each in tallies}
+    there = {
+        section: sections.get(section)
+        if all(n_of.get(each) == COUNTS[each] for each in subsets)
+        else None
+        for section, subsets in SECTIONS.items()
+    }
     parts = [
         Check(section, tally.n, summary.sections[section], there[section])
         for section in SECTIONS
@@ -295,15 +301,6 @@ def check_sections(
     if None not in there.values():
         parts.insert(0, Check("", summary.total.n, summary.score, overall_score(there)))
     return PublishedCheck(model, "sections", tuple(parts), settings_of(facts, scored, board))
-
-
-def _published(
-    summary: Summary, section: str, sections: Mapping[str, float | None]
-) -> float | None:
-    """A published section score, where the run has every pair of the section."""
-    tallies = [(summary.subsets.get(each), COUNTS[each]) for each in SECTIONS[section]]
-    whole = all(tally and sum(tally.counts.values()) == n for tally, n in tallies)
-    return sections.get(section) if whole else None
 
 
 def _is_beyond(part: Check) -> bool:

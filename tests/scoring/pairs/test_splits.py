@@ -5,7 +5,11 @@ from typing import Any
 import pytest
 
 from scoring.errors import KnownError
+from scoring.hub.access import Hub, HubId
+from scoring.pairs.opening import fetch_pairs
 from scoring.pairs.splits import check_shards, split_files
+from tests.hub_server import HubServer, Repo, use_hub
+from tests.scoring.pairs.test_opening import TEXTS, write_rows
 
 REAL_NAMES = [
     "README.md",
@@ -218,3 +222,24 @@ def test_a_split_of_which_files_are_missing_is_refused() -> None:
     check_shards(names, "org/pairs:raw")
     with pytest.raises(KnownError, match="of org/pairs:raw only 2 can be found"):
         check_shards(names[1:], "org/pairs:raw")
+
+
+@pytest.mark.parametrize(
+    "place",
+    ["{path}", "file://{path}", "../../../../../../../..{path}", "/**/*.csv", "{url}/secret.csv"],
+)
+def test_a_card_never_leads_to_a_file_of_this_machine_or_another(
+    place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    secret = write_rows(tmp_path / "secret.csv", [TEXTS])
+    files = {"own.csv": secret.read_bytes()}
+    with HubServer({"datasets/org/one": Repo(files)}) as server:
+        named = place.format(path=secret, url=server.url)
+        card = (
+            f"---\nconfigs: [{{data_files: [{{split: test, path: {json.dumps(named)}}}]}}]\n---\n"
+        )
+        files["README.md"] = card.encode()
+        use_hub(server.url, tmp_path / "hub", monkeypatch)
+        with pytest.raises(KnownError, match=r"needs a split.* no file that can be read here"):
+            fetch_pairs(HubId("org/one", "test"), Hub(), token=False)
+        assert not any("secret" in request.path for request in server.requests)
