@@ -263,7 +263,7 @@ def test_a_run_is_seen_by_its_owner_alone(visitor: Visitor, home: Path) -> None:
     run = max((home / "runs").iterdir(), key=lambda folder: folder.stat().st_mtime).name
     name = next(model for model in _models(visitor, mine) if "your run of" in model)
     link = f"?model={quote(name)}"
-    assert "your run of" in followed(visitor, link, secret=mine)["pair"]
+    assert "your run of" in followed(visitor, link, secret=mine)["head"]
     assert run in listed(visitor, mine)
 
     stranger = Visitor(visitor.page)
