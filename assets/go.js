@@ -109,6 +109,10 @@ const sent = (value) => {
   const said = (field) => field.type !== "checkbox" || field.checked ? field.value : "";
   return { value: value ?? "", ...Object.fromEntries(told.map((field) => [field.dataset.sent, said(field)])) };
 };
+const stopTyping = () => {
+  clearTimeout(typing);
+  typing = 0;
+};
 const ask = (question) => server.render({ known: etags, secret: secret(), sent: sent(), ...question });
 // The last press wins. mode: "push", "replace", or "" where the address is the browser's already. Gives whether
 // its answer is on screen.
@@ -122,8 +126,7 @@ const follow = async (query, mode = "push", more = {}) => {
   const busy = setTimeout(show, SLOW);
   isAsking = true;
   clearTimeout(refreshing);
-  clearTimeout(typing);
-  typing = 0;
+  stopTyping();
   const again = () => go(query, mode, more);
   try {
     const answer = await ask({ query, ...more });
@@ -276,7 +279,7 @@ element.addEventListener("keydown", (event) => {
 element.addEventListener("submit", (event) => {
   if (event.target.method !== "get") return;
   event.preventDefault();
-  clearTimeout(typing);
+  stopTyping();
   document.activeElement.blur(); // as what was typed is understood, it is written
   const button = event.target.querySelector("button[data-default]");
   if (button) button.click();
@@ -284,8 +287,7 @@ element.addEventListener("submit", (event) => {
 });
 element.addEventListener("input", (event) => {
   const { form } = event.target;
-  clearTimeout(typing);
-  typing = 0;
+  stopTyping();
   const { type } = event.target, isText = !["password", "checkbox", "radio"].includes(type);
   const { sent: isSent, typed: name } = event.target.dataset;
   if (name) {

@@ -107,17 +107,17 @@ def score(
     """
     chosen = range(len(job.plan.packs)) if packs is None else packs
     scoring = _Scoring(job, scorer)
-    before: _Begun | None = None
+    before: _StartedPack | None = None
     for place in (each for each in chosen if each not in done):
         try:
-            begun = scoring.begin(place)
+            started = scoring.begin(place)
         except Exception:
             if before is not None:  # the packs before it are still to be given
                 yield scoring.finish(before)
             raise
         if before is not None:
             yield scoring.finish(before)
-        before = begun
+        before = started
     if before is not None:
         yield scoring.finish(before)
 
@@ -127,8 +127,8 @@ _Parts = list[tuple[list[int], Callable[[], Rewards]]]
 
 
 @dataclass(frozen=True, slots=True)
-class _Begun:
-    """A pack whose parts are begun. sizes: how many of the pairs are parts of each of its rows."""
+class _StartedPack:
+    """A pack whose parts are started. sizes: how many of the pairs are parts of each of its rows."""
 
     place: int
     sizes: list[int]
@@ -144,7 +144,7 @@ class _Scoring:
         self._scorer = scorer
         self._memory = math.inf
 
-    def begin(self, place: int) -> _Begun:
+    def begin(self, place: int) -> _StartedPack:
         """Make a pack ready, and begin it."""
         job, pack = self._job, self._job.plan.packs[place]
         left = [at for at in pack if at not in job.ready]
@@ -152,9 +152,11 @@ class _Scoring:
         ready = dict(zip(left, newly, strict=True))
         rows = [ready[at] if at in ready else job.ready[at] for at in pack]
         pairs = list(chain.from_iterable(rows))
-        return _Begun(place, list(map(len, rows)), pairs, self._in_parts(pairs, range(len(pairs))))
+        return _StartedPack(
+            place, list(map(len, rows)), pairs, self._in_parts(pairs, range(len(pairs)))
+        )
 
-    def finish(self, pack: _Begun) -> ScoredPack:
+    def finish(self, pack: _StartedPack) -> ScoredPack:
         """The rewards of a pack, in smaller parts where memory runs out."""
         pairs, parts = pack.pairs, pack.parts
         rewards: dict[int, tuple[float, float]] = {}
@@ -162,7 +164,7 @@ class _Scoring:
         while parts:
             part, compute = parts.pop(0)
             cost = sum(pairs[at].cost for at in part)
-            if cost > self._memory and len(part) > 1:  # as is known since it was begun
+            if cost > self._memory and len(part) > 1:  # as is known since it was started
                 parts = self._in_parts(pairs, [*part, *(at for each, _ in parts for at in each)])
                 continue
             try:
@@ -197,7 +199,7 @@ class _Scoring:
         )
 
     def _in_parts(self, pairs: Sequence[Prepared], left: Sequence[int]) -> _Parts:
-        """Pairs of a pack in parts that fit in memory, as far as that is known, each begun.
+        """Pairs of a pack in parts that fit in memory, as far as that is known, each started.
 
         A pack may be too large for the budget, and is then halved: it was estimated, or planned
         where there was room for more.
