@@ -11,9 +11,10 @@ from dataclasses import replace
 from itertools import combinations
 from statistics import fmean
 
+from scoring.benchmarks import benchmark_of
 from scoring.engine.formatting import Prepared
 from scoring.errors import KnownError
-from scoring.spec import COMPARING, Pair, ScoredPair, decisive, text_hash
+from scoring.spec import COMPARING, Pair, ScoredPair, rule_of, text_hash
 
 MOST_COMPARED = 40
 """Responses of a row that are compared with each other: 780 comparisons."""
@@ -64,16 +65,20 @@ def scored_row(
 ) -> ScoredPair:
     """What became of a row. parts: of `parts_of`, made ready; rewards: of each part's two sides."""
     is_pair = len(row.responses) == 2
+    right: int | None = None
+    wrong: int | None = None
     if is_pair:
         (part,), known = parts, tuple(map(_known, rewards[0]))
-        right: int | None = 0
-        wrong: int | None = 1
+        right, wrong = 0, 1
         lengths = [start + len(ids) for _, ids, start in _sides(part)]
         cuts = part.chosen_truncated, part.rejected_truncated
     else:
         found = _of_each(parts, rewards, family)
         known = tuple(_known(found[response]) for response in row.responses)
-        right, wrong = decisive(known, row.n_chosen, row.subset)
+        rewarded = [each for each in known if each is not None]
+        rule = benchmark_of((), row.benchmark).rule if row.benchmark else rule_of("", is_pair=False)
+        if len(rewarded) == len(known):
+            right, wrong = rule.decisive(rewarded, row.n_chosen, row.subset)
         tokens = {text: start + len(ids) for part in parts for text, ids, start in _sides(part)}
         lengths = [tokens[text] for text in row.responses]
         cuts = (any(part.chosen_truncated or part.rejected_truncated for part in parts),) * 2
@@ -89,6 +94,7 @@ def scored_row(
         rejected_truncated=cuts[1],
         rewards=() if is_pair else known,
         n_chosen=row.n_chosen,
+        rule=benchmark_of((), row.benchmark).rule_name if row.benchmark else "",
     )
 
 

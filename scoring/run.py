@@ -128,7 +128,7 @@ _Parts = list[tuple[list[int], Callable[[], Rewards]]]
 
 @dataclass(frozen=True, slots=True)
 class _StartedPack:
-    """A pack whose parts are started. sizes: how many of the pairs are parts of each of its rows."""
+    """A pack whose parts are started. sizes: how many of its pairs are parts of each of its rows."""
 
     place: int
     sizes: list[int]

@@ -4,18 +4,19 @@ import hashlib
 import json
 import math
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple, get_args
 
 from pydantic import with_config
+
+from scoring.rules import RULES, Outcome, Rule
 
 JudgePrompt = Literal[
     "probabilities", "upstream", "mt-bench", "gemini", "prometheus", "con-j", "offsetbias", "rise",
     "atla",
 ]  # fmt: skip
 """What a judge is asked; see `RunSettings`."""
-Outcome = Literal["win", "loss", "tie", "missing"]
 Dtype = Literal["auto", "float32", "bfloat16", "float16"]
 _Baseline = Literal["random", "longer", "shorter"]
 """A family without a model: a floor for every leaderboard."""
@@ -54,6 +55,7 @@ class Pair:
     turns: the prompt's messages where it has several; () means one message of a user.
     more_chosen, more_rejected: further responses, where the row is more than a pair: `chosen` is
         then the first of the right ones, and `rejected` the first of the wrong ones.
+    benchmark: the name of the one that its dataset is; "" where its subset has to tell.
     """
 
     key: str
@@ -64,6 +66,7 @@ class Pair:
     turns: tuple[Message, ...] = ()
     more_chosen: tuple[str, ...] = ()
     more_rejected: tuple[str, ...] = ()
+    benchmark: str = ""
 
     @property
     def responses(self) -> tuple[str, ...]:
@@ -99,11 +102,12 @@ def text_hash(prompt: str, chosen: str, rejected: str) -> str:
 class ScoredPair:
     """The two rewards of one pair; where a row has more responses, those that decide it.
 
-    *_reward: unbounded; None where the model gave NaN or infinity. Of a row, `decisive` says which,
-        and all are None where one is.
+    *_reward: unbounded; None where the model gave NaN or infinity. Of a row, `Rule.decisive` says
+        which, and all are None where one is.
     *_tokens: that the model saw, template included; *_truncated: whether some were cut off; of a
         row, most tokens of a side, and of any response.
     rewards: of all responses, the `n_chosen` right ones first, where there are more than two.
+    rule: the name of the one by which it is judged; "" means pairs, and of rows RewardBench 2's.
     """
 
     key: str
@@ -117,12 +121,14 @@ class ScoredPair:
     rejected_truncated: bool = False
     rewards: tuple[float | None, ...] = ()
     n_chosen: int = 1
+    rule: str = ""
 
     def values(self) -> dict[str, Any]:
-        """Every value by its name; of a pair those alone that pairs have."""
+        """Every value by its name but the rule; of a pair those alone that pairs have."""
+        names = self.__slots__[:-1]
         return {
             name: getattr(self, name)
-            for name in self.__slots__
+            for name in names
             if self.rewards or name not in ("rewards", "n_chosen")
         }
 
@@ -143,22 +149,40 @@ class ScoredPair:
 
     @property
     def outcome(self) -> Outcome:
-        """As `outcome_of` has it; in *Ties* a right response must beat every wrong one."""
-        found = outcome_of(self.margin)
-        return "loss" if found == "tie" and self.rewards and is_ties(self.subset) else found
+        """Who wins it, by its rule."""
+        known = self._known
+        return "missing" if known is None else self._rule.outcome(known, self.n_chosen, self.subset)
 
     def credit(self, tie: float) -> float | None:
         """What the outcome counts, as a part of a win; None where it is missing.
 
-        Where several responses share the highest reward, the right ones' part of them. Source:
-        `reroll_and_score_dataset` in upstream's rewardbench/utils.py, for one right response.
-
         tie: what a tie of a pair counts; see `scoring.summary.tie_worth`.
         """
-        if self.outcome == "tie" and self.rewards:
-            best = [place for place, each in enumerate(self.rewards) if each == self.chosen_reward]
-            return sum(place < self.n_chosen for place in best) / len(best)
-        return {"win": 1, "loss": 0, "tie": tie, "missing": None}[self.outcome]
+        known = self._known
+        if known is None:
+            return None
+        return self._rule.credit(known, self.n_chosen, self.subset, tie)
+
+    @property
+    def part_credits(self) -> tuple[float, ...]:
+        """What it counts in each part of its rule; () where it is missing."""
+        known = self._known
+        return () if known is None else self._rule.part_credits(known, self.n_chosen)
+
+    @property
+    def _rule(self) -> Rule:
+        return rule_of(self.rule, is_pair=not self.rewards)
+
+    @property
+    def _known(self) -> list[float] | None:
+        """All rewards; None where one is missing."""
+        known = [each for each in self.all_rewards if each is not None and not math.isnan(each)]
+        return known if len(known) == len(self.all_rewards) else None
+
+
+def rule_of(name: str, *, is_pair: bool) -> Rule:
+    """The rule of that name; of "" pairs' or RewardBench 2's."""
+    return RULES[name or ("pairs" if is_pair else "rewardbench_2")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,42 +211,6 @@ class ScoredPack:
     tokens: int
     parts: int = 1
     path: str = ""
-
-
-def plain_subset(name: str) -> str:
-    """A subset's name as names are compared: RewardBench 2's are spelled in several ways.
-
-    >>> plain_subset("Precise_IF") == plain_subset("precise if")
-    True
-    """
-    return name.strip().casefold().replace("_", " ").replace("-", " ")
-
-
-def is_ties(subset: str) -> bool:
-    """Whether it is RewardBench 2's subset in which every right response must beat every wrong one.
-
-    >>> is_ties("Ties"), is_ties("Focus")
-    (True, False)
-    """
-    return plain_subset(subset) == "ties"
-
-
-def decisive(
-    rewards: Sequence[float | None], n_chosen: int, subset: str
-) -> tuple[int | None, int | None]:
-    """The places of the responses that decide a row: a right one, and the best of the wrong ones.
-
-    The right one is the best of them, in *Ties* the worst; the first of equal ones. None where a
-    reward is missing.
-
-    >>> decisive([2.0, 0.5, 1.0, 0.7], 2, "Focus"), decisive([2.0, 0.5, 1.0, 0.7], 2, "Ties")
-    ((0, 2), (1, 2))
-    """
-    known = [reward for reward in rewards if reward is not None]
-    if len(known) < len(rewards):
-        return None, None
-    right = (min if is_ties(subset) else max)(range(n_chosen), key=known.__getitem__)
-    return right, max(range(n_chosen, len(known)), key=known.__getitem__)
 
 
 def margin_of(chosen_reward: float | None, rejected_reward: float | None) -> float | None:
@@ -327,6 +315,7 @@ class RunFacts:
     """What a run was made with, as shown beside its numbers and stored in its folder.
 
     pairs: their source; selection: in words, which of them; seed: of their order.
+    benchmark: the name of the one that the source is; "" where their subsets have to tell.
     reading: what of the model is the reward, in words.
     tokenizer: which was taken in the place of the model's own, with its revision; "" for none.
     path: how sequences went through the model, and why, in words; "one; later another" where that
@@ -352,3 +341,4 @@ class RunFacts:
     path: str = ""
     budget: int = 0
     versions: dict[str, str] = field(default_factory=dict)
+    benchmark: str = ""

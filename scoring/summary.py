@@ -1,36 +1,28 @@
-"""Scored pairs -> subsets -> sections -> the RewardBench score.
+"""Scored pairs -> subsets -> sections -> the score of their benchmark.
 
 Stored outcomes are win, loss, tie and missing. What a tie is worth is said when they are counted.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from operator import add
+from statistics import fmean
+from typing import NamedTuple
 
-from scoring.benchmark import (
-    COUNTS,
-    SECTIONS,
-    V2_COUNTS,
-    overall_score,
-    score_shares,
-    section_of,
-    section_scores,
-    subsets_in_order,
-)
+from scoring.benchmarks import Benchmark, benchmark_of
 from scoring.interval import Interval, weighted_wilson, wilson
-from scoring.results.accuracies import is_v2, v2_names
-from scoring.spec import Outcome, ScoredPair, is_ties
+from scoring.rules import Outcome, is_ties, plain_subset
+from scoring.spec import ScoredPair
 from scoring.ties import TiesRow, TiesScore, ties_score
 
 
-def tie_worth(family: str) -> float:
-    """What a tie counts by the official rule, as a part of a win.
+def tie_worth(family: str, benchmark: str = "") -> float:
+    """What a tie counts by a benchmark's rule, as a part of a win.
 
-    Source: upstream's run_generative.py for judges and raters, run_rm.py and run_dpo.py for others.
-
-    >>> tie_worth("judge"), tie_worth("classifier")
-    (0.5, 0.0)
+    >>> tie_worth("judge"), tie_worth("classifier"), tie_worth("judge", "judgebench")
+    (0.5, 0.0, 0.0)
     """
-    return 0.5 if family in ("judge", "rater") else 0.0
+    return benchmark_of((), benchmark).rule.tie_of(family)
 
 
 @dataclass(slots=True)
@@ -38,7 +30,8 @@ class Tally:
     """How often each outcome came.
 
     tie: what a tie of a pair counts, as a part of a win.
-    shared: beyond that, what ties of rows with more responses count.
+    shared: beyond that, what rows with more responses count.
+    parts: of a rule that has them, the sum of each over the rows that count.
     """
 
     counts: dict[Outcome, int] = field(
@@ -46,13 +39,17 @@ class Tally:
     )
     tie: float = 0.0
     shared: float = 0.0
+    parts: list[float] = field(default_factory=list)
 
     def add(self, row: ScoredPair) -> None:
         """Count one pair."""
         outcome = row.outcome
         self.counts[outcome] += 1
-        if outcome == "tie" and row.rewards:
-            self.shared += (row.credit(self.tie) or 0.0) - self.tie
+        if row.rewards and outcome != "missing":
+            whole = {"win": 1.0, "tie": self.tie, "loss": 0.0}[outcome]
+            self.shared += (row.credit(self.tie) or 0.0) - whole
+            parts = row.part_credits
+            self.parts = list(map(add, self.parts or [0.0] * len(parts), parts))
 
     @property
     def wins(self) -> int:
@@ -81,25 +78,38 @@ class Tally:
 
     @property
     def interval(self) -> Interval | None:
-        """Wilson's 95 % interval of the accuracy."""
+        """Wilson's 95 % interval of the accuracy; wider than need be where a row counts in part."""
         return wilson(self.credit, self.n)
+
+
+class Part(NamedTuple):
+    """A number that a rule has besides, 0 to 1, and its 95 % interval, which is wider than need be:
+    a row counts in thirds.
+    """
+
+    mean: float
+    interval: Interval | None
 
 
 @dataclass(frozen=True, slots=True)
 class Summary:
     """What scored pairs come to.
 
+    benchmark: whose rule they are summed up by.
     total: all, unweighted.
-    subsets: those that were scored, `subsets_in_order`.
-    sections: the four scores by the official weights, None where no pair counts. Of RewardBench 2
-        each subset is a section, *Ties* by its own formula.
-    section_tallies: the pairs behind each of them, unweighted.
-    score: the mean of the sections known; None where none is.
+    subsets: those that were scored, in the benchmark's order.
+    sections: the scores of its sections, None where no pair counts. Where rows count alike, of
+        those alone that there are rows of. RewardBench 2's *Ties* goes by its own formula.
+    section_tallies: the pairs behind each of them, unweighted; of no section, as "".
+    score: as the benchmark takes it; None where it takes none, or none is known.
+    parts: section -> the numbers that the rule has besides, such as hard, normal and easy; of the
+        whole benchmark, as "", where every section is known.
     truncated: pairs of which a side was cut.
     several: rows with more responses than two; several_tied: of them, those that are ties.
-    v2: whether all subsets are RewardBench 2's. ties: of its *Ties*, where there are any.
+    ties: of RewardBench 2's *Ties*, where there are any.
     """
 
+    benchmark: Benchmark
     total: Tally
     subsets: dict[str, Tally]
     sections: dict[str, float | None]
@@ -108,26 +118,31 @@ class Summary:
     truncated: int
     several: int = 0
     several_tied: int = 0
-    v2: bool = False
+    parts: dict[str, dict[str, Part]] = field(default_factory=dict)
     ties: TiesScore | None = None
 
     @property
     def whole(self) -> bool:
         """Whether these are the benchmark's own pairs, all of them, as far as counts can tell."""
-        tallies, counts = (self.section_tallies, V2_COUNTS) if self.v2 else (self.subsets, COUNTS)
-        return {name: sum(tally.counts.values()) for name, tally in tallies.items()} == counts
+        found = {
+            plain_subset(name): sum(each.counts.values()) for name, each in self.subsets.items()
+        }
+        counts = {plain_subset(name): n for name, n in self.benchmark.counts.items()}
+        return bool(counts) and found == counts
 
     def section_interval(self, section: str) -> Interval | None:
         """The 95 % interval of its score by `weighted_wilson`; None without pairs, and of *Ties*,
         which is no mean over rows.
         """
-        if self.v2 and is_ties(section):
+        if self.ties is not None and is_ties(section):
             return None
         return self._interval_of(self.sections[section], [section])
 
     @property
     def interval(self) -> Interval | None:
         """The same of the score; None where there is none."""
+        if self.benchmark.overall == "all rows":
+            return self.total.interval
         known = [name for name, score in self.sections.items() if score is not None]
         return self._interval_of(self.score, known)
 
@@ -135,42 +150,66 @@ class Summary:
         """Of a mean over these sections, of which those subsets count that have pairs that do."""
         if mean is None:
             return None
-        if self.v2:
-            parts = [(1 / len(sections), self.section_tallies[name].n) for name in sections]
+        if self.benchmark.weighs_subsets:
+            counting = {name for name, tally in self.subsets.items() if tally.n}
+            names = {name for name in counting if self.benchmark.section_of(name) in sections}
+            shares = self.benchmark.score_shares(names)
+            parts = [(share, self.subsets[name].n) for name, share in shares.items()]
         else:
-            tallies = {name: tally for name, tally in self.subsets.items() if tally.n}
-            names = [name for section in sections for name in SECTIONS[section] if name in tallies]
-            parts = [(share, tallies[name].n) for name, share in score_shares(names).items()]
+            parts = [(1 / len(sections), self.section_tallies[name].n) for name in sections]
         return weighted_wilson(min(max(mean, 0.0), 1.0), parts)
 
 
-def summarise(scored: Iterable[ScoredPair], family: str) -> Summary:
-    """Tally pairs that a family's model scored, and apply the benchmark's rule."""
-    tie = tie_worth(family)
+def summarise(scored: Iterable[ScoredPair], family: str, benchmark: str = "") -> Summary:
+    """Tally pairs that a family's model scored, and apply their benchmark's rule.
+
+    benchmark: its name; "" means what their subsets tell.
+    """
+    scored = list(scored)
+    by = benchmark_of({pair.subset for pair in scored}, benchmark)
+    tie = by.rule.tie_of(family)
     total, truncated, several, several_tied = Tally(tie=tie), 0, 0, 0
     subsets: dict[str, Tally] = {}
-    section_tallies: dict[str, Tally] = {}
+    tallies: dict[str, Tally] = {}
     of_ties: list[TiesRow] = []
     for pair in scored:
         total.add(pair)
         subsets.setdefault(pair.subset, Tally(tie=tie)).add(pair)
-        section_tallies.setdefault(section_of(pair.subset) or "", Tally(tie=tie)).add(pair)
+        tallies.setdefault(by.section_of(pair.subset) or "", Tally(tie=tie)).add(pair)
         truncated += pair.chosen_truncated or pair.rejected_truncated
         several += bool(pair.rewards)
         several_tied += bool(pair.rewards) and pair.outcome == "tie"
         if is_ties(pair.subset):
             of_ties.append(TiesRow(pair.id, pair.n_chosen, pair.all_rewards))
-    subsets = {subset: subsets[subset] for subset in subsets_in_order(subsets)}
-    v2 = is_v2(tuple(subsets))
-    ties: TiesScore | None = None
-    if v2:
-        section_tallies = {name: subsets[each] for name, each in v2_names(subsets).items()}
-        sections = {name: tally.accuracy for name, tally in section_tallies.items()}
-        if of_ties:
-            ties = ties_score(of_ties)
-            sections["Ties"] = ties.score
-    else:
+    subsets = {subset: subsets[subset] for subset in by.in_order(subsets)}
+    ties = ties_score(of_ties) if of_ties and by.rule_name == "rewardbench_2" else None
+    if by.weighs_subsets:
         known = {name: each.accuracy for name, each in subsets.items() if each.accuracy is not None}
-        sections = section_scores(known)
-    about = (overall_score(sections), truncated, several, several_tied, v2, ties)
-    return Summary(total, subsets, sections, section_tallies, *about)
+        sections = by.section_scores(known)
+    else:
+        sections = {name: tallies[name].accuracy for name in by.sections if name in tallies}
+    if ties is not None:
+        sections["Ties"] = ties.score
+    score = total.accuracy if by.overall == "all rows" else by.score_of(sections)
+    about = (score, truncated, several, several_tied, _parts(by, tallies), ties)
+    return Summary(by, total, subsets, sections, tallies, *about)
+
+
+def _parts(by: Benchmark, tallies: Mapping[str, Tally]) -> dict[str, dict[str, Part]]:
+    names = by.rule.parts
+    known = {name: tallies[name] for name in by.sections if name in tallies and tallies[name].n}
+    if not names or not known:
+        return {}
+    found = {
+        section: {
+            name: Part(total / tally.n, wilson(total, tally.n))
+            for name, total in zip(names, tally.parts, strict=True)
+        }
+        for section, tally in known.items()
+    }
+    if len(known) == len(by.sections):
+        shares = [(1 / len(known), tally.n) for tally in known.values()]
+        means = {name: fmean(found[section][name].mean for section in known) for name in names}
+        whole = {name: Part(mean, weighted_wilson(mean, shares)) for name, mean in means.items()}
+        found[""] = whole
+    return found

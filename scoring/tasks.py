@@ -110,7 +110,9 @@ def make_ready(
     scorer, _JOB = _scorer(), None
     sample = len(pairs) if whole else SAMPLE
     _JOB = job = make_job(pairs, scorer, settings.seed, sample=sample)
-    return Ready(job.plan, facts(scorer, settings, source, len(pairs), selection))
+    return Ready(
+        job.plan, facts(scorer, settings, source, len(pairs), selection, pairs[0].benchmark)
+    )
 
 
 def score_packs(

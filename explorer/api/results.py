@@ -38,7 +38,7 @@ from explorer.stats.difficulty import LEAST_MODELS, difficulty, failed_by_most
 from explorer.stats.duels import CELLS, DuelPart, duel
 from explorer.stats.rules import V1
 from explorer.tabs.models.state import BOARD_BENCHMARKS, TIES, ModelsState
-from scoring.benchmark import SECTIONS, section_of
+from scoring.benchmark import SECTIONS
 from scoring.errors import KnownError, shown
 
 _SOURCE = ("kind", "name", "revision", "date")
@@ -190,9 +190,10 @@ def failures_json(
     if subset is not None:
         fails &= field.table.subset_of_row == _subset(field, subset)
     if section is not None:
-        wanted = one_of("A section", tuple(SECTIONS), section)
-        subsets = field.table.subsets
-        fails &= np.array([section_of(each) == wanted for each in subsets.names])[subsets.codes]
+        benchmark, subsets = field.table.benchmark, field.table.subsets
+        wanted = one_of("A section", benchmark.groups, section)
+        of_section = [benchmark.group_of(each) == wanted for each in subsets.names]
+        fails &= np.array(of_section)[subsets.codes]
     scene = ScenePairs(field.table, field)
     rows = ordered(PairsState(model=name), scene, np.flatnonzero(fails))[:most].tolist()
     margins, difficulty = field.margins(name), field.difficulty(name).share
@@ -324,7 +325,7 @@ def _cells(table: PairTable, row: int, *, has_texts: bool) -> dict[str, Any]:
         "key": cells["key"],
         **texts,
         "subset": cells["subset"],
-        "section": section_of(cells["subset"]),
+        "section": table.benchmark.group_of(cells["subset"]),
         "models": {
             side: cells[f"{side}_model"] if has_texts else None for side in ("chosen", "rejected")
         },
@@ -376,7 +377,7 @@ class BoardEndpoints:
         most = None if limit is None else _limit(limit)
         ranking = ModelsState(
             own=False,
-            benchmark=one_of("A benchmark", BOARD_BENCHMARKS, benchmark),
+            benchmark=one_of("A benchmark", tuple(BOARD_BENCHMARKS), benchmark),
             prior_sets=one_of("Prior sets", (True, False), prior_sets),
             ties=one_of("A tie", TIES, "official" if ties == "loss" else ties),
         ).ranking

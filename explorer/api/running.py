@@ -169,7 +169,10 @@ class RunEndpoints:
         summary: Summary | None
         if live and progress and not (live.ended.is_set() and progress.run):
             run, scored, status = progress.run, list(progress.scored), progress.stage
-            total, summary = progress.total, summarise(scored, run.facts.family if run else "")
+            total, summary = (
+                progress.total,
+                summarise(scored, *((run.facts.family, run.facts.benchmark) if run else ("",))),
+            )
         else:
             run = kept = self.runs.store.open(live.run_id if live else run_id, visitor)
             scored, status = [] if place is None else scored_rows(kept), kept.status

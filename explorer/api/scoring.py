@@ -302,7 +302,9 @@ def _message(
             "stage": stage,
             "ahead": ahead,
             "total": total,
-            **result_json(summarise(done, "" if facts is None else facts.family)),
+            **result_json(
+                summarise(done, *(("",) if facts is None else (facts.family, facts.benchmark)))
+            ),
             "rows": [row_json(pair) for pair in newly],
             "settings": None if facts is None else settings_json(facts),
         }

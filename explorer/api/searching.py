@@ -24,7 +24,6 @@ from explorer.data.table import PairTable
 from explorer.reader.listing import excerpt
 from explorer.reader.scene import ScenePairs, ordered
 from explorer.reader.state import MOST_PAGES, PairsState
-from scoring.benchmark import section_of
 from scoring.errors import KnownError, shown
 
 MOST_COUNTED = 100
@@ -141,7 +140,7 @@ def _found(table: PairTable, row: int, query: Query) -> dict[str, Any]:
     return {
         "key": cells["key"],
         "subset": cells["subset"],
-        "section": section_of(cells["subset"]),
+        "section": table.benchmark.group_of(cells["subset"]),
         **texts,
         "models": {side: cells[f"{side}_model"] or None for side in ("chosen", "rejected")},
         **{f"{side}_chars": table.chars[side][row] for side in ("chosen", "rejected")},

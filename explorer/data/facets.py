@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from explorer.data.datacard import length_category, subset_card
-from scoring.benchmark import SECTIONS, section_of
+from scoring.benchmarks import Benchmark
 from scoring.pairs.opening import TEXT_COLUMNS
 
 Counts = NDArray[np.int32]
@@ -153,7 +153,11 @@ def grouped(column: "pa.ChunkedArray[Any]") -> NDArray[np.int32]:
 
 
 def coded_facets(
-    arrow: pa.Table, subsets: Coded, prompts: NDArray[np.int32], chars: dict[str, Counts]
+    arrow: pa.Table,
+    benchmark: Benchmark,
+    subsets: Coded,
+    prompts: NDArray[np.int32],
+    chars: dict[str, Counts],
 ) -> dict[Facet, Coded]:
     """The name that each row has in each facet.
 
@@ -164,11 +168,11 @@ def coded_facets(
     language: of a subset of code; else what the first such fence names.
     """
     language = _languages(arrow, subsets)
-    by_section = {name: section_of(name) or NONE for name in subsets.names}
+    by_section = {name: benchmark.group_of(name) or NONE for name in subsets.names}
     by_length = {name: length_category(name) or NONE for name in subsets.names}
     difference = np.sign(chars["chosen"] - chars["rejected"])
     return {
-        "section": subsets.renamed([*SECTIONS, NONE], by_section),
+        "section": subsets.renamed([*benchmark.groups, NONE], by_section),
         "subset": subsets,
         "chosen_model": coded(arrow.column("chosen_model")),
         "rejected_model": coded(arrow.column("rejected_model")),

@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from explorer.data.table import Measure, PairTable, Rows, Unit
-from scoring.benchmark import section_of
 
 Measured = Literal["responses", "with_prompt", "chosen", "rejected", "prompt", "difference"]
 """What a chart shows; "responses" is chosen and rejected in one, "with_prompt" each of them and its
@@ -224,7 +223,7 @@ def longer_lines(table: PairTable, rows: Rows, unit: Unit, tokenizer: str = "") 
         return []
     subsets, _ = _by_subset(table, rows, values, MOST_LINES)
     lines = []
-    for section, group in groupby(subsets, lambda each: section_of(each[0])):
+    for section, group in groupby(subsets, lambda each: table.benchmark.group_of(each[0])):
         of_section = list(group)
         if section:
             parts = [each for _, each in of_section]

@@ -30,7 +30,7 @@ from explorer.data.facets import (
     markers,
 )
 from explorer.data.search import Query, found_by
-from scoring.benchmark import subsets_in_order
+from scoring.benchmarks import Benchmark, benchmark_of
 from scoring.errors import counted
 from scoring.pairs.opening import TEXT_COLUMNS, Pairs, PairSource
 from scoring.spec import text_hash
@@ -126,10 +126,17 @@ class PairTable:
         return [text_hash(*texts) for texts in rows]
 
     @locked_cached_property
+    def benchmark(self) -> Benchmark:
+        """What the pairs are of, as their source says or their subsets do."""
+        subsets = pc.unique(self.arrow.column("subset")).to_pylist()
+        return benchmark_of(subsets, self.pairs.benchmark)
+
+    @locked_cached_property
     def subsets(self) -> Coded:
         """The subset of each row, the benchmark's subsets first and in its order."""
         found = coded(self.arrow.column("subset"))
-        return found.renamed(subsets_in_order(found.names), {name: name for name in found.names})
+        names = self.benchmark.in_order(found.names)
+        return found.renamed(names, {name: name for name in names})
 
     @locked_cached_property
     def prompt_of_row(self) -> NDArray[np.int32]:
@@ -139,7 +146,9 @@ class PairTable:
     @locked_cached_property
     def facets(self) -> dict[Facet, Coded]:
         """What rows can be told apart by."""
-        return coded_facets(self.arrow, self.subsets, self.prompt_of_row, self.chars)
+        return coded_facets(
+            self.arrow, self.benchmark, self.subsets, self.prompt_of_row, self.chars
+        )
 
     @locked_cached_property
     def markers(self) -> Mapping[Marker, Marked]:

@@ -14,7 +14,7 @@ from explorer.reader.scene import Scene
 from explorer.reader.state import PairsState
 from explorer.results.field import MAJORITY, Field
 from explorer.stats.duels import Cell
-from scoring.benchmark import SECTIONS, section_of
+from scoring.benchmarks import Benchmark
 
 MOST_SHOWN = 60
 """Names that a facet lists; the most frequent, and those picked."""
@@ -143,9 +143,8 @@ def _of_filters(state: PairsState, table: PairTable) -> Iterator[Removable]:
 
         single = list(names)
         # A section whose subsets are all picked, beside some of another, is one.
-        for section, members in _by_section(
-            table.subsets.names if facet == "subset" else ()
-        ).items():
+        subsets = table.subsets.names if facet == "subset" else ()
+        for section, members in _by_section(table.benchmark, subsets).items():
             if len(members) > 1 and set(members) <= set(names):
                 words = f"Section: {name_words('section', section)}"
                 yield Removable(words, without(members))
@@ -213,6 +212,7 @@ def _facet(now: Scene, facet: Facet) -> dict[str, object] | None:
     table, filters, filtered = now.table, now.state.filters, now.filtered
     picked, column = filters.names(facet), table.facets[facet]
     found = filtered.by_subset if facet == "subset" else filtered.counts[facet]
+    benchmark = table.benchmark
     counts = {
         name: count
         for place, (name, count) in enumerate(zip(column.names, found.tolist(), strict=True))
@@ -222,7 +222,7 @@ def _facet(now: Scene, facet: Facet) -> dict[str, object] | None:
     if len(counts) < 2 and not picked and not sections:
         return None
     names, left_out = _listed(facet, counts, picked)
-    whole = _by_section(dict.fromkeys([*counts, *picked])) if facet == "subset" else {}
+    whole = _by_section(benchmark, dict.fromkeys([*counts, *picked])) if facet == "subset" else {}
     whole = whole if len(whole) > 1 else {}
     of_whole = {each: sum(counts.get(name, 0) for name in whole[each]) for each in whole}
     most = max([1, *(of_whole or counts).values()])
@@ -239,7 +239,7 @@ def _facet(now: Scene, facet: Facet) -> dict[str, object] | None:
     def ticks(names: Iterable[str]) -> list[Tick]:
         return [tick(facet, name, counts.get(name, 0)) for name in names]
 
-    listed = _by_section(names) if whole else {}
+    listed = _by_section(benchmark, names) if whole else {}
     groups = [
         (tick("section", each, of_whole[each]), ticks(listed.get(each, ()))) for each in whole
     ]
@@ -275,13 +275,13 @@ def _listed(facet: Facet, counts: dict[str, int], picked: Sequence[str]) -> tupl
 
 
 def n_sections(table: PairTable) -> int:
-    """Sections of RewardBench that pairs of a table are of."""
-    return len(_by_section(table.subsets.names).keys() - {NONE})
+    """Sections of their benchmark that pairs of a table are of."""
+    return len(_by_section(table.benchmark, table.subsets.names).keys() - {NONE})
 
 
-def _by_section(subsets: Iterable[str]) -> dict[str, list[str]]:
+def _by_section(benchmark: Benchmark, subsets: Iterable[str]) -> dict[str, list[str]]:
     """Section -> those of its subsets, `NONE` last; sections without any are left out."""
-    groups: dict[str, list[str]] = {section: [] for section in (*SECTIONS, NONE)}
+    groups: dict[str, list[str]] = {section: [] for section in (*benchmark.groups, NONE)}
     for subset in subsets:
-        groups[section_of(subset) or NONE].append(subset)
+        groups[benchmark.group_of(subset) or NONE].append(subset)
     return {section: members for section, members in groups.items() if members}

@@ -35,10 +35,10 @@ from explorer.reader.lines import MOST_LINES, Place, aligned, by_line, line_star
 from explorer.reader.markdown import LONGEST_MARKDOWN, rendered
 from explorer.reader.reading import Display
 from explorer.results.field import PairOutcome
-from scoring.benchmark import section_of
 from scoring.errors import counted
 from scoring.pairs.opening import PairSource
-from scoring.spec import decisive, is_ties
+from scoring.rules import is_ties
+from scoring.spec import rule_of
 
 TextName = Literal["prompt", "chosen", "rejected"]
 Side = Literal["chosen", "rejected"]
@@ -188,6 +188,7 @@ def pair_html(
     *,
     same_prompt: Sequence[tuple[str, str]] = (),
     source: PairSource | None = None,
+    section: str | None = None,
 ) -> str:
     """One pair as inert HTML.
 
@@ -198,6 +199,7 @@ def pair_html(
         verdicts: what models made of the pair; of several, a table.
         same_prompt: keys of the other pairs with this prompt, and links to them.
         source: where the pair is from; the bundled pairs are this project's own.
+        section: of its benchmark; None for none.
     """
     if key is None or cells is None:
         return render("reader/no_pair.html", key=key or "", verdicts=verdicts)
@@ -231,7 +233,7 @@ def pair_html(
         "reader/pair.html",
         key=key,
         verdicts=verdicts,
-        section=section_of(cells["subset"]),
+        section=section,
         origin=card,
         is_demo=source is not None and source.kind == "demo",
         is_code=is_code(cells),
@@ -353,8 +355,10 @@ def _responses(
             replace(each, reward=reward, rank=rank)
             for each, reward, rank in zip(every, rewards, places, strict=True)
         ]
-        right, wrong = decisive(rewards, n_chosen, cells["subset"])
-        first = [every[right or 0], every[wrong or n_chosen]]
+        known = [each for each in rewards if each is not None]
+        if len(known) == len(rewards):
+            rule = rule_of("", is_pair=False)
+            first = [every[at] for at in rule.decisive(known, n_chosen, cells["subset"])]
         rest = [each for each in every if each not in first]
         rest.sort(key=lambda each: each.rank or len(every) + 1)
     else:

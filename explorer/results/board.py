@@ -255,7 +255,7 @@ def build_board(
         kind = file.model_type if file else says.model_type if says else None
         row: BoardRow = {"model": model, "model_type": kind, "size": size_of(model), "url": None}
         row |= {"rank": 0 if whole else None, "by_pairs": bool(counts), "own": model in own}
-        row |= {"opens": bool(counts) and (benchmark == "v1" or model in opened)}
+        row |= {"opens": bool(counts) and (benchmark != "v2" or model in opened)}
         lost = sum(each.failures for each in counts.values()) if counts else None
         row |= {"failures": lost if row["opens"] else None, "score": found.score}
         row |= {"marks": (), "licence": None}
@@ -282,9 +282,7 @@ def benchmark_of(rule: Rule) -> Benchmark:
     >>> benchmark_of(RULES["paper"]), benchmark_of(RULES["prior_all"])
     ('v1', 'prior')
     """
-    if rule.name == "v2":
-        return "v2"
-    return "prior" if rule.name in ("prior", "prior_all") else "v1"
+    return rule.benchmark.key
 
 
 def _has_all(found: Aggregated) -> bool:

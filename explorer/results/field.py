@@ -27,7 +27,8 @@ from scoring.errors import KnownError, shown
 from scoring.record import Run
 from scoring.results.order import align
 from scoring.results.pairs import PairResults
-from scoring.spec import Outcome, ScoredPair, margin_of, text_hash
+from scoring.rules import Outcome
+from scoring.spec import ScoredPair, margin_of, text_hash
 
 Doubles = NDArray[np.float64]
 OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)

@@ -28,7 +28,7 @@ from explorer.results.own import outcomes_of, own_names, published_as
 from explorer.results.published import Results
 from explorer.results.uploads import model_of_uploaded
 from explorer.runs.cards import pairs_of
-from explorer.runs.outcomes import is_of_v2
+from explorer.runs.outcomes import benchmark_of_run
 from explorer.runs.running import Runs
 from explorer.runs.store import RunList
 from explorer.stats.matrix import (
@@ -304,7 +304,8 @@ def _own_models(
             if name not in taken:
                 version, outcomes = (results.uploaded.token,), partial(files.of_models, {name})
                 own[name] = _Own(version, outcomes, model_of_uploaded(name))
-    of_rows = [run for run in runs.runs if benchmark != "v2" or is_of_v2(run.folder)]
+    others = () if benchmark in (None, "v1") else (benchmark,)
+    of_rows = [run for run in runs.runs if not others or benchmark_of_run(run) in others]
     for name, run in own_names(of_rows, (*taken, *own), runs.cards).items():
         typed = runs.cards[run.id].typed is not None
         outcomes = partial(outcomes_of, run, name)

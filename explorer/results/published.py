@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Literal, get_args
+from typing import Literal
 
 from explorer.core.settings import SECOND_SNAPSHOT, SNAPSHOT
 from explorer.results.outcome_files import read_source
@@ -17,6 +17,7 @@ from explorer.results.uploads import Uploaded
 from explorer.stats.matrix import Outcomes
 from explorer.stats.rules import V2_PAIRS
 from scoring.benchmark import SUBSETS
+from scoring.benchmarks import benchmarks
 from scoring.errors import KnownError, counted
 from scoring.hub.access import Hub, HubId, Listing
 from scoring.limits import MEGABYTE, Tell, ignore_progress
@@ -34,7 +35,6 @@ from scoring.results.accuracies import (
 from scoring.results.files import REFERENCE_FREE, Omission, ResultFile, printable
 
 _NOT_ON_THE_HUB = ("openai/", "anthropic/", "google/", "cohere/", "poll/", "ai2/", "my_model/")
-BENCHMARKS: tuple[Benchmark, ...] = get_args(Benchmark)
 UPLOADED = "+files-"
 """What stands before the token in an id of results with a visitor's files."""
 
@@ -177,7 +177,7 @@ class Results:
     def benchmarks(self) -> tuple[Benchmark, ...]:
         """Those that it has accuracies of, bundled ones beside a source apart."""
         found = {each.benchmark for each in self._of_source}
-        return tuple(each for each in BENCHMARKS if each in found)
+        return tuple(each.key for each in benchmarks().values() if each.key in found)
 
 
 def model_url(name: str) -> str | None:

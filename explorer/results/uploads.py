@@ -13,6 +13,7 @@ from explorer.core.workers import Limit, alone
 from explorer.data.library import APART_BYTES, READ_BYTES
 from explorer.results.outcome_files import read_outcomes, write_outcomes
 from explorer.stats.matrix import Outcomes
+from scoring.benchmarks import benchmarks
 from scoring.errors import KnownError
 from scoring.limits import NO_LIMITS, Limits, Step, Tell, ignore_progress
 from scoring.results.accuracies import (
@@ -20,7 +21,6 @@ from scoring.results.accuracies import (
     Aggregate,
     SetKind,
     collect_aggregates,
-    is_v2,
     set_kind_of,
 )
 from scoring.results.files import Omission, ResultFile, printable, read_object
@@ -62,8 +62,12 @@ class Uploaded:
         """The results of each pair, of a model with results on both benchmarks the first's alone:
         its name is that of one list of pairs.
         """
-        first, second = (self.outcomes.of_benchmark(each) for each in ("v1", "v2"))
-        return first + second.of_models({*second.models}.difference(first.models))
+        found, models = Outcomes(), set[str]()
+        for benchmark in benchmarks().values():
+            of = self.outcomes.of_benchmark(benchmark.key)
+            found += of.of_models({*of.models}.difference(models))
+            models |= {*of.models}
+        return found
 
     def __post_init__(self) -> None:
         n_files = len(self.aggregates) + len(self.outcomes.files)
@@ -91,9 +95,9 @@ class Uploaded:
         return Uploaded((*kept, *later.aggregates), outcomes, left_out)
 
 
-def _whose(result: PairResults) -> tuple[str, bool]:
-    """A model may have results on each of both benchmarks."""
-    return result.model, is_v2(result.order.names)
+def _whose(result: PairResults) -> tuple[str, str]:
+    """A model may have results on each benchmark."""
+    return result.model, result.order.benchmark
 
 
 def read_result_files(

@@ -47,7 +47,7 @@ def run_facts(run: Run) -> dict[str, str]:
         "max length": length,
         "chat template": facts.template,
         **({"tokenizer of": facts.tokenizer} if facts.tokenizer else {}),
-        "ties": tie_words(tie_worth(facts.family)),
+        "ties": tie_words(tie_worth(facts.family, facts.benchmark)),
         "seed": str(facts.seed),
         "versions": ", ".join(f"{name} {version}" for name, version in facts.versions.items()),
         "started": f"{began(run)} UTC",

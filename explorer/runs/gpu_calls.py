@@ -141,7 +141,9 @@ class PlacedModel(AtOnce):
 
         wait(None)
         self._job = job = make_job(pairs, self, settings.seed, sample=len(pairs))
-        return Ready(job.plan, facts(self, settings, source, len(pairs), selection))
+        return Ready(
+            job.plan, facts(self, settings, source, len(pairs), selection, pairs[0].benchmark)
+        )
 
     def packs(
         self, plan: Plan, done: Collection[int] = (), _: Path | None = None

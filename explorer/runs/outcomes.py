@@ -5,9 +5,9 @@ from functools import lru_cache
 from pathlib import Path
 
 from explorer.core.caches import LruCache
+from scoring.benchmarks import benchmark_of
 from scoring.errors import KnownError
 from scoring.record import Run
-from scoring.results.accuracies import is_v2
 from scoring.results.pairs import PairResults, results_of_rows
 from scoring.spec import ScoredPair
 
@@ -40,18 +40,26 @@ def results_of(run: Run) -> PairResults:
     return results_of_rows(rows, run.facts)
 
 
+def benchmark_of_run(run: Run) -> str:
+    """The key of the benchmark whose rows a run is of, as it says or the subsets of its plan do."""
+    if run.facts.benchmark:
+        return benchmark_of((), run.facts.benchmark).key
+    return _by_plan(run.folder)
+
+
 @lru_cache(maxsize=4096)
-def is_of_v2(folder: Path) -> bool:
-    """Whether the run in a folder is of rows of RewardBench 2, by the subsets of its plan."""
+def _by_plan(folder: Path) -> str:
+    first = benchmark_of(()).key
     try:
         with (folder / "plan.json").open(encoding="utf-8") as file:
             begins = _FIRST_SUBSET.match(file.read(_PEEKED))
-        if begins is None or not is_v2((begins[1],)):  # of most runs that is enough to know
-            return False
+        # Of most runs that is enough to know.
+        if begins is None or benchmark_of((begins[1],)).key == first:
+            return first
         _, keys = Run.open(folder).plan()
     except (OSError, ValueError, KnownError):
-        return False
-    return is_v2(tuple({key.partition(":")[0] for key in keys}))
+        return first
+    return benchmark_of({key.partition(":")[0] for key in keys}).key
 
 
 def _in_order(run: Run) -> list[ScoredPair]:

@@ -264,7 +264,7 @@ class Runs:
             except Stopped:
                 tell(replace(progress, stage="stopped"))
                 return
-            worth = tie_worth(model.spec.family)
+            worth = tie_worth(model.spec.family, pairs[0].benchmark)
             watch = None if sure is None else SequentialMonitor(subsets, seed, sure, worth)
             keys = [pair.key for pair in pairs]
             folder = former.folder if former else new_folder(self.store.folder)

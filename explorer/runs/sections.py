@@ -14,13 +14,12 @@ from explorer.stats.matrix import clusters_of
 from explorer.stats.rules import V1
 from explorer.stats.strata import one_stratum
 from explorer.stats.uncertainty import strata_by
-from scoring.benchmark import section_of
+from scoring.benchmarks import benchmark_of
 from scoring.errors import KnownError
 from scoring.interval import Interval
 from scoring.record import Run
-from scoring.results.accuracies import is_v2, v2_names
 from scoring.results.pairs import results_of_rows
-from scoring.spec import RunFacts, ScoredPair, is_ties
+from scoring.spec import RunFacts, ScoredPair
 from scoring.summary import Summary, summarise
 
 _SUMMARIES = LruCache[Summary | None](400)
@@ -59,19 +58,18 @@ def run_intervals(scored: Sequence[ScoredPair], facts: RunFacts) -> RunIntervals
     unweighted = partial(_unweighted, found.results, groups.clusters)
     total = unweighted(np.full(len(scored), True))
     subsets = {name: unweighted(codes == code) for code, name in enumerate(names)}
-    if is_v2(names):
-        alone = summarise(scored, facts.family)
-        of_section = {
-            name: None if is_ties(name) else subsets[each] for name, each in v2_names(names).items()
-        }
-        return RunIntervals(total, alone.interval, of_section, subsets)
+    benchmark = benchmark_of(names, facts.benchmark)
+    others = [code for code, name in enumerate(names) if benchmark.section_of(name) is None]
+    other_pairs = unweighted(np.isin(codes, others))
+    if not benchmark.weighs_subsets:
+        alone = summarise(scored, facts.family, facts.benchmark)
+        of_section = {name: alone.section_interval(name) for name in alone.sections}
+        return RunIntervals(total, alone.interval, {**of_section, "": other_pairs}, subsets)
     score, *of_sections = (
         score_intervals(found.results[None], each)[0]
         for each in (groups, *map(groups.only, range(len(V1.sections))))
     )
-    sections = dict(zip(V1.sections, of_sections, strict=True))
-    others = [code for code, name in enumerate(names) if section_of(name) is None]
-    sections[""] = unweighted(np.isin(codes, others))
+    sections = {**dict(zip(V1.sections, of_sections, strict=True)), "": other_pairs}
     return RunIntervals(total, score, sections, subsets)
 
 
@@ -82,7 +80,7 @@ def summary_of(run: Run) -> Summary | None:
 
 def _summary(run: Run) -> Summary | None:
     try:
-        return summarise(scored_rows(run), run.facts.family)
+        return summarise(scored_rows(run), run.facts.family, run.facts.benchmark)
     except KnownError:
         return None
 

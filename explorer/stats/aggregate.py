@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from explorer.data.facets import Coded
 from explorer.stats.matrix import Outcomes
 from explorer.stats.rules import Rule
-from scoring.benchmark import weighted_mean
-from scoring.spec import is_ties
+from scoring.benchmarks import weighted_mean
+from scoring.rules import is_ties
 from scoring.ties import TiesRow, ties_score
 
 _Outcomes = NDArray[np.floating[Any]]
@@ -220,7 +220,8 @@ def aggregate(
         for section, weights in rule.sections.items()
     }
     counted = {each: counts[each] for each in rule.subsets if each in counts} if counts else {}
-    return Aggregated(rule, sections, overall(rule, sections), known, counted)
+    score = _of_rows(rule, counted) if rule.is_of_rows else overall(rule, sections)
+    return Aggregated(rule, sections, score, known, counted)
 
 
 def aggregate_counted(rule: Rule, counts: Mapping[str, Counted]) -> Aggregated:
@@ -234,6 +235,11 @@ def overall(rule: Rule, sections: Mapping[str, float | None]) -> float | None:
         (_as_counted(rule, section, _finite(sections.get(section))), weight)
         for section, weight in rule.weights.items()
     )
+
+
+def _of_rows(rule: Rule, counts: Mapping[str, Counted]) -> float | None:
+    of_rule = (counts[name] for name in rule.subsets if name in counts)
+    return weighted_mean((each.accuracy, each.n) for each in of_rule if each.n)
 
 
 def _as_counted(rule: Rule, section: str, value: float | None) -> float | None:

@@ -15,7 +15,7 @@ from explorer.data.facets import Mask
 from explorer.data.table import PairTable
 from scoring.benchmark import COUNTS
 from scoring.errors import KnownError, counted
-from scoring.results.accuracies import Benchmark, is_v2
+from scoring.results.accuracies import Benchmark
 from scoring.results.files import Omission, twice
 from scoring.results.order import Alignment, How, PairOrder, Singles, align, pair_texts
 from scoring.results.pairs import PairResults
@@ -75,7 +75,7 @@ class Outcomes:
 
         A model may have a file of each, and the order of one is none for the other.
         """
-        return self._where(lambda result: is_v2(result.order.names) == (benchmark == "v2"))
+        return self._where(lambda result: result.order.benchmark == benchmark)
 
     def _where(self, is_kept: Callable[[PairResults], bool]) -> "Outcomes":
         pairs = zip(self.files, self.results, strict=True)
@@ -126,7 +126,10 @@ def order_of(table: PairTable) -> PairOrder:
     has_prompt = table.chars["prompt"] > 0
     own = np.arange(len(table), 2 * len(table), dtype=np.int32)
     prompts = np.where(has_prompt, table.prompt_of_row, own)
-    return PairOrder(tuple(names), codes, ids, prompts=prompts, dataset=table.id)
+    named = table.pairs.benchmark
+    return PairOrder(
+        tuple(names), codes, ids, prompts=prompts, dataset=table.id, named_benchmark=named
+    )
 
 
 def is_reward_bench(order: PairOrder) -> bool:

@@ -25,7 +25,6 @@ from scoring.errors import KnownError
 from scoring.interval import Interval
 from scoring.limits import Step, Tell, ignore_progress
 from scoring.results.order import PairOrder
-from scoring.spec import plain_subset
 
 COMPOSITES = frozenset({"Ties"})
 """Subsets whose accuracy is no mean over pairs; of them, outcomes say nothing."""
@@ -72,11 +71,10 @@ def subsets_by(rule: Rule, pairs: PairOrder) -> Coded:
     >>> subsets_by(V2, PairOrder(("precise_if", "own"), np.zeros(1, np.int32))).names
     ['Precise IF', 'own']
     """
-    known = {plain_subset(subset): subset for subset in rule.subsets}
-    names = [known.get(plain_subset(name), name) for name in pairs.names]
-    if len(set(names)) < len(names):
-        names = list(pairs.names)
-    return Coded(names, pairs.codes)
+    names = {name: rule.name_of(name) for name in pairs.names}
+    if rule.benchmark.weighs_subsets and len(set(names.values())) < len(names):
+        names = {name: name for name in pairs.names}
+    return Coded(list(pairs.names), pairs.codes).renamed([*dict.fromkeys(names.values())], names)
 
 
 def strata_by(rule: Rule, pairs: PairOrder) -> Strata:
@@ -88,9 +86,15 @@ def strata_by(rule: Rule, pairs: PairOrder) -> Strata:
         section: {subset: 0.0 if subset in COMPOSITES else weight for subset, weight in of.items()}
         for section, of in rule.sections.items()
     }
-    return benchmark_strata(
-        subsets_by(rule, pairs), sections, dict(rule.weights), clusters_of(pairs)
-    )
+    subsets, weights = subsets_by(rule, pairs), dict(rule.weights)
+    if rule.is_of_rows:
+        counts = np.bincount(subsets.codes, minlength=len(subsets.names)).tolist()
+        n_of = dict(zip(subsets.names, counts, strict=True))
+        weights = {
+            section: sum(n_of.get(name, 0) for name in of) for section, of in sections.items()
+        }
+    weights = {section: weights.get(section, 0) for section in sections}
+    return benchmark_strata(subsets, sections, weights, clusters_of(pairs))
 
 
 def measure(

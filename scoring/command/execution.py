@@ -233,7 +233,7 @@ def _score(
     scorer = open_scorer(spec, settings)
     pairs, source, description = selected
     job = make_job(pairs, scorer, settings.seed, n_processes=processes.n)
-    now = facts(scorer, settings, source, len(pairs), description)
+    now = facts(scorer, settings, source, len(pairs), description, pairs[0].benchmark)
     done = processes.first_says(lambda: _begin_or_resume(arguments, now, job, digest))
     try:
         run = Run.open(arguments.out)
@@ -280,7 +280,8 @@ def _score_share(
     keep_answers(scorer, run.folder, processes.part())
     stream = run.record(score(job, scorer, packs=mine), processes.part())
     try:
-        _follow(stream, sum(len(packs[place]) for place in mine), processes, scorer)
+        total = sum(len(packs[place]) for place in mine)
+        _follow(stream, total, processes, scorer, run.facts.benchmark)
     except (KeyboardInterrupt, KnownError) as error:
         if processes.first:
             _end(run, "failed" if isinstance(error, KnownError) else "stopped")
@@ -305,9 +306,11 @@ def _full_disk(lost: str, error: OSError) -> KnownError:
     )
 
 
-def _follow(stream: Iterable[ScoredPack], total: int, processes: Processes, scorer: Scorer) -> None:
+def _follow(
+    stream: Iterable[ScoredPack], total: int, processes: Processes, scorer: Scorer, benchmark: str
+) -> None:
     """Show how far the run is: a bar for who looks at it, a line now and then for a log."""
-    tally = Tally(tie=tie_worth(scorer.spec.family))
+    tally = Tally(tie=tie_worth(scorer.spec.family, benchmark))
     scored = 0
     told = began = time.monotonic()
     with tqdm(

@@ -5,19 +5,19 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from scoring.benchmark import section_of
+from scoring.benchmarks import Benchmark
 from scoring.errors import counted
 from scoring.interval import Interval
 from scoring.record import Run
-from scoring.spec import is_ties
+from scoring.rules import is_ties
 from scoring.summary import Summary, summarise
 from scoring.ties import TiesScore
 
 
 def as_table(run: Run, files: Sequence[Path], sent: Sequence[str], *, dry_run: bool) -> str:
     """Sections, subsets, what the numbers rest on, and where the files are."""
-    summary = summarise(run.rows(), run.facts.family)
-    unit = "rows" if summary.several else "pairs"
+    summary = summarise(run.rows(), run.facts.family, run.facts.benchmark)
+    benchmark, unit = summary.benchmark, "rows" if summary.several else "pairs"
     lines = [f"{'':34} {unit:>6} {'accuracy':>8}  95 % interval"]
     for section in summary.sections:
         tally = summary.section_tallies.get(section)
@@ -27,29 +27,37 @@ def as_table(run: Run, files: Sequence[Path], sent: Sequence[str], *, dry_run: b
             lines += [
                 _row(f"  {subset}", each.n, each.accuracy, each.interval)
                 for subset, each in summary.subsets.items()
-                if section_of(subset) == section
+                if benchmark.group_of(subset) == section
             ]
+            lines += _of_parts(summary, section)
     lines += [
         _row(subset, tally.n, tally.accuracy, tally.interval)
         for subset, tally in summary.subsets.items()
-        if section_of(subset) is None and not summary.v2
+        if benchmark.section_of(subset) is None
     ]
     total = summary.total
     lines.append(_row(f"all {unit}, unweighted", total.n, total.accuracy, total.interval))
-    if summary.score is not None:
-        benchmark = "RewardBench 2" if summary.v2 else "RewardBench"
-        parts = "subsets" if summary.v2 else "sections"
-        name = f"{benchmark} score" if summary.whole else f"mean of the {parts} present"
+    lines += _of_parts(summary, "")
+    if summary.score is not None and benchmark.overall.startswith("mean"):
+        parts = "sections" if benchmark.groups else "subsets"
+        name = f"{benchmark.title} score" if summary.whole else f"mean of the {parts} present"
         lines.append(_row(name, None, summary.score, summary.interval))
     lines += ["", *_remarks(run, summary), *(f"wrote {path}" for path in files)]
     return "\n".join([*lines, *(f"{'would send' if dry_run else 'sent'} {line}" for line in sent)])
+
+
+def _of_parts(summary: Summary, section: str) -> list[str]:
+    return [
+        _row(f"  {name}", None, part.mean, part.interval)
+        for name, part in summary.parts.get(section, {}).items()
+    ]
 
 
 def report_json(
     run: Run, files: Sequence[Path], sent: Sequence[str], *, dry_run: bool = False
 ) -> dict[str, Any]:
     """The same as plain values; shares are 0 to 1, None where nothing counts."""
-    summary = summarise(run.rows(), run.facts.family)
+    summary = summarise(run.rows(), run.facts.family, run.facts.benchmark)
     subsets = {
         subset: {"accuracy": tally.accuracy, "interval": tally.interval, **tally.counts}
         for subset, tally in summary.subsets.items()
@@ -64,6 +72,8 @@ def report_json(
         "whole_benchmark": summary.whole,
         "sections": summary.sections,
         "subsets": subsets,
+        **({"benchmark": summary.benchmark.name} if run.facts.benchmark else {}),
+        **({"parts": summary.parts} if summary.parts else {}),
         **({"ties": asdict(summary.ties)} if summary.ties else {}),
         "total": {"accuracy": summary.total.accuracy, **summary.total.counts},
         "truncated": summary.truncated,
@@ -102,18 +112,14 @@ def _remarks(run: Run, summary: Summary) -> list[str]:
         )
         remarks[2] += f", {run.tokens:,} tokens computed"
     if summary.score is not None:
-        remarks.append(
-            "the score is the mean of the subsets; intervals take each row alone, and Ties, a "
-            "composite, has none of its own"
-            if summary.v2
-            else "sections weigh their subsets as the benchmark does; intervals take each pair "
-            "alone, the app's take pairs of one prompt together"
-        )
-    if summary.several:
+        remarks.append(_of_score(summary.benchmark))
+    if summary.several and summary.benchmark.rule_name == "rewardbench_2":
         remarks.append(
             "a row is won where a right response has the highest reward of all; where several "
             "share it, the right ones' part of them counts"
         )
+    elif run.facts.benchmark:
+        remarks.append(summary.benchmark.rule.method)
     if summary.ties is not None:
         remarks += _of_ties(summary.ties)
     pairs_tied = counts["tie"] - summary.several_tied
@@ -139,6 +145,20 @@ def _remarks(run: Run, summary: Summary) -> list[str]:
             "memory"
         )
     return remarks
+
+
+def _of_score(benchmark: Benchmark) -> str:
+    if benchmark.weighs_subsets:
+        return (
+            "sections weigh their subsets as the benchmark does; intervals take each pair alone, "
+            "the app's take pairs of one prompt together"
+        )
+    if benchmark.rule_name == "rewardbench_2":
+        return (
+            "the score is the mean of the subsets; intervals take each row alone, and Ties, a "
+            "composite, has none of its own"
+        )
+    return f"the score is the {benchmark.overall}; intervals take each row alone"
 
 
 def _of_ties(ties: TiesScore) -> Iterator[str]:

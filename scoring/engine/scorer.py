@@ -103,8 +103,13 @@ class TextScorer(AtOnce):
         return [Prepared(pair) for pair in pairs]
 
 
-def facts(
-    scorer: Scorer, settings: RunSettings, pairs: str, n_pairs: int, selection: str = ""
+def facts(  # noqa: PLR0917
+    scorer: Scorer,
+    settings: RunSettings,
+    pairs: str,
+    n_pairs: int,
+    selection: str = "",
+    benchmark: str = "",
 ) -> RunFacts:
     """Everything that a number scored so rests on."""
     traits, spec = scorer.traits, scorer.spec
@@ -127,4 +132,5 @@ def facts(
         path=traits.path,
         budget=traits.budget,
         versions={name: importlib.metadata.version(name) for name in traits.libraries},
+        benchmark=benchmark,
     )

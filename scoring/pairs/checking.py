@@ -27,7 +27,7 @@ from scoring.pairs.shapes import (
     pair_texts,
     what_is_missing,
 )
-from scoring.spec import is_ties
+from scoring.rules import is_ties
 
 pc: Any = pyarrow.compute  # its stubs know few of the types that it takes
 Array: TypeAlias = "pa.Array[Any]"

@@ -76,6 +76,18 @@ class Pairs:
     notes: tuple[str, ...] = ()
     left_out: tuple[int, ...] = ()
 
+    @property
+    def benchmark(self) -> str:
+        """The name of the one that these are of by their columns or their dataset; "" where only
+        their subsets can tell.
+        """
+        return benchmark_in(self.table)
+
+
+def benchmark_in(table: pa.Table) -> str:
+    """As of `Pairs.benchmark`."""
+    return (table.schema.metadata or {}).get(b"benchmark", b"").decode()
+
 
 def take_rows(table: pa.Table, rows: NDArray[np.int64]) -> pa.Table:
     """Rows in the order given; taken chunk by chunk, since Arrow would first copy whole columns.
@@ -104,7 +116,8 @@ def as_pairs(table: pa.Table, rows: Sequence[int]) -> list[Pair]:
         row["turns"] = tuple(Message(*turn) for turn in json.loads(row["turns"] or "[]"))
         for name in MORE_COLUMNS:
             row[name] = tuple(response["text"] for response in row[name])
-    return [Pair(**row) for row in found]
+    benchmark = benchmark_in(table)
+    return [Pair(**row, benchmark=benchmark) for row in found]
 
 
 def n_responses(table: pa.Table, rows: Sequence[int] | NDArray[np.int64]) -> NDArray[np.int64]:

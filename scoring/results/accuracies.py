@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 from scoring.benchmark import SUBSETS, V2_COUNTS
+from scoring.benchmarks import benchmarks
 from scoring.errors import KnownError
 from scoring.limits import MEGABYTE
 from scoring.results.files import (
@@ -26,12 +27,13 @@ from scoring.results.files import (
     twice,
     word_of,
 )
-from scoring.spec import plain_subset
+from scoring.rules import plain_subset
 
 SetKind = Literal["eval-set", "pref-sets"]
 SET_KINDS: tuple[SetKind, ...] = get_args(SetKind)
 _WANTED: dict[SetKind, str] = {"eval-set": "RewardBench's subsets", "pref-sets": "the prior sets"}
-Benchmark = Literal["v1", "v2", "prior"]
+Benchmark = str
+"""The `key` of one."""
 
 V2_SUBSETS = tuple(V2_COUNTS)
 PRIOR_SETS = (
@@ -103,7 +105,7 @@ def collect_aggregates(
         read.append(result)
         if result.extra:
             left_out.append(Omission(result.file, _extra_message(result), whole=False))
-    for benchmark in get_args(Benchmark):
+    for benchmark in (each.key for each in benchmarks().values()):
         of_it = [result for result in read if result.benchmark == benchmark]
         left_out += twice((item.model, item.file, len(item.accuracies)) for item in of_it)
     gone = {item.file for item in left_out if item.whole}

@@ -16,7 +16,8 @@ from scoring.errors import KnownError, counted
 from scoring.hub.access import first_line, parse_hub_id
 from scoring.paths import atomic_write
 from scoring.results.accuracies import PRIOR_SETS, is_v2, set_kind_of
-from scoring.spec import Pair, RunFacts, ScoredPair, as_objects, is_ties
+from scoring.rules import is_ties
+from scoring.spec import Pair, RunFacts, ScoredPair, as_objects
 from scoring.summary import tie_worth
 from scoring.ties import TiesRow, ties_score
 
@@ -89,7 +90,7 @@ def write_results(
     if hub_id is not None and hub_id.split in PRIOR_SETS:
         # Its rows name parts of it: `load_eval_dataset` in upstream's rewardbench/utils.py.
         subsets = [hub_id.split] * len(pairs)
-    tie = tie_worth(facts.family)
+    tie = tie_worth(facts.family, facts.benchmark)
     reference = facts.reference.partition("@")[0]
     named = (*_SETTINGS, *(["tokenizer"] if facts.tokenizer else []))
     settings = "; ".join(f"{fact}={getattr(facts, fact)}" for fact in named)

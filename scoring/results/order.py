@@ -14,9 +14,10 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from scoring.benchmark import SUBSETS
+from scoring.benchmarks import benchmark_of
 from scoring.errors import KnownError
 from scoring.results.accuracies import is_v2
-from scoring.spec import plain_subset
+from scoring.rules import plain_subset
 
 Singles = NDArray[np.float32]
 How = Literal["position", "subset and id", "text"]
@@ -39,6 +40,7 @@ class PairOrder:
     prompts: a number for each pair's prompt, the same for equal ones; None where not known.
     dataset: the one that the pairs are of, with its revision after an @ if that is known; None
         for a result file, of which only its subsets tell.
+    named_benchmark: the name of the one that the dataset is, where it says so.
     """
 
     names: tuple[str, ...]
@@ -47,9 +49,15 @@ class PairOrder:
     hashes: Sequence[str] | None = None
     prompts: NDArray[np.int32] | None = None
     dataset: str | None = None
+    named_benchmark: str = ""
 
     def __len__(self) -> int:
         return len(self.codes)
+
+    @property
+    def benchmark(self) -> str:
+        """The key of the one that the pairs are of, as their dataset says or their subsets do."""
+        return benchmark_of(self.names, self.named_benchmark).key
 
     @property
     def origin(self) -> str:

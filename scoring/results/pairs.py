@@ -26,7 +26,8 @@ from scoring.results.files import (
     word_of,
 )
 from scoring.results.order import PairOrder, Singles
-from scoring.spec import RunFacts, ScoredPair, decisive, is_ties, text_hash
+from scoring.rules import is_ties
+from scoring.spec import RunFacts, ScoredPair, rule_of, text_hash
 from scoring.summary import tie_worth
 
 MOST_OUTCOMES_BYTES = 400 * MEGABYTE
@@ -311,7 +312,7 @@ def _decided(
     scores: Ragged,
     num_correct: NDArray[np.int32],
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """The rewards that decide each row, as of `scoring.spec.decisive`; NaN where there are none.
+    """The rewards that decide each row, as of `Rule.decisive`; NaN where there are none.
 
     What is stored as the result of a row of Ties means nothing: it becomes whether every right
     response beats every wrong one. That of a row that lacks a reward becomes missing.
@@ -324,7 +325,9 @@ def _decided(
         if np.isnan(values).any():
             results[row] = np.nan
         elif 0 < right < len(values):
-            found[:, row] = [values[at or 0] for at in decisive(values, right, subset)]
+            found[:, row] = [
+                values[at] for at in rule_of("", is_pair=False).decisive(values, right, subset)
+            ]
             if is_ties(subset):
                 results[row] = found[0, row] > found[1, row]
     return found[0], found[1]
@@ -347,7 +350,7 @@ def results_of_rows(rows: Sequence[ScoredPair], facts: RunFacts) -> PairResults:
     """
     subsets = tuple(dict.fromkeys(row.subset for row in rows))
     place = {subset: at for at, subset in enumerate(subsets)}
-    tie = tie_worth(facts.family)
+    tie = tie_worth(facts.family, facts.benchmark)
     has_more = any(row.rewards for row in rows)
     lists = [row.all_rewards for row in rows]
     flat = [reward for rewards in lists for reward in rewards]
@@ -360,6 +363,7 @@ def results_of_rows(rows: Sequence[ScoredPair], facts: RunFacts) -> PairResults:
             [row.id for row in rows],
             [row.text_hash for row in rows],
             dataset=facts.pairs,
+            named_benchmark=facts.benchmark,
         ),
         results=np.array([row.credit(tie) for row in rows], np.float32),
         equal=np.array([row.outcome == "tie" and not row.rewards for row in rows], np.bool_),

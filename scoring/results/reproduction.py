@@ -284,7 +284,7 @@ def check_sections(
         sections: published scores by section, 0 to 1; None where one is not known.
         board: what the published was made with.
     """
-    summary = summarise(scored, facts.family)
+    summary = summarise(scored, facts.family, facts.benchmark)
     tallies = summary.subsets
     n_of = {each: sum(tallies[each].counts.values()) for each in tallies}
     there = {

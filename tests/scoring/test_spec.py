@@ -2,7 +2,8 @@ import math
 
 import pytest
 
-from scoring.spec import Outcome, ScoredPair, outcome_of, text_hash
+from scoring.rules import Outcome
+from scoring.spec import ScoredPair, outcome_of, text_hash
 
 
 def scored(chosen: float | None, rejected: float | None) -> ScoredPair:

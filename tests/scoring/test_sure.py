@@ -13,7 +13,8 @@ from scoring.benchmark import COUNTS, SUBSETS, overall_score, section_of, sectio
 from scoring.engine.packing import plan_packs, random_order
 from scoring.errors import KnownError
 from scoring.interval import wilson
-from scoring.spec import Outcome, ScoredPair
+from scoring.rules import Outcome
+from scoring.spec import ScoredPair
 from scoring.summary import summarise
 from scoring.sure import (
     ALPHA,

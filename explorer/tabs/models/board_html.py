@@ -30,6 +30,7 @@ from explorer.tabs.models.ranked import (
     visible_columns,
 )
 from explorer.tabs.models.state import (
+    BOARD_BENCHMARKS,
     DIGITS,
     FACTS,
     FAILURES,
@@ -290,13 +291,14 @@ def bar_html(
         files=_FORMATS if len(board.table) else {},
         notes=notes,
         benchmark=benchmark_of(board.rule),
+        others=dict([*BOARD_BENCHMARKS.items()][2:]),
         results=results,
     )
 
 
 def _choices(state: ModelsState) -> dict[str, dict[Any, str]]:
     """Field -> the names of its options."""
-    has_tables = state.benchmark == "v1" and state.table != "prior"
+    has_tables = state.benchmark == V1.name and state.table != "prior"
     return {
         **_OPTIONS,
         "table": _TABLES if has_tables else {},
@@ -364,7 +366,7 @@ def drawer_html(now: Ranked, link_base: str = "") -> str:
     row = board.rows.get(state.open)
     if row is None:
         return ""
-    lengths = _bias_of(now, row["model"]) if benchmark_of(board.rule) == "v1" else None
+    lengths = _bias_of(now, row["model"]) if benchmark_of(board.rule) == V1.name else None
     counted = board.counted[row["model"]]
     pairs = PairsState(results=state.results)
     failures, beside = _onwards(board, row, pairs)

@@ -130,7 +130,7 @@ def _tradeoff(scene: Ranked) -> _Chart:
 
 def _length(scene: Ranked) -> _Chart:
     """Where models stand between two baselines that go by length alone."""
-    if benchmark_of(scene.board.rule) != "v1":
+    if benchmark_of(scene.board.rule) != V1.name:
         return _Chart(["Length bias needs RewardBench's pairs. Choose RewardBench above."])
     matrix = scene.seen.outcomes
     if matrix is None:

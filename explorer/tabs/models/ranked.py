@@ -11,6 +11,7 @@ from explorer.data.table import PairTable
 from explorer.results.board import Board
 from explorer.results.boards import BoardView
 from explorer.stats.matrix import OutcomeMatrix
+from explorer.stats.rules import V1
 from explorer.tabs.models.state import FACTS, FAILURES, OPTIONAL, ModelsState, type_of
 from scoring.errors import counted
 from scoring.limits import Step
@@ -26,7 +27,7 @@ COLUMN_OF = {"type": "model_type"}
 
 def columns_of(board: Board, state: ModelsState) -> tuple[str, ...]:
     """The columns of the state's table, hidden ones too."""
-    has_sections = state.table == "sections" or state.benchmark == "v2"
+    has_sections = state.table == "sections" or board.rule.benchmark.key != V1.name
     scores = board.rule.sections if has_sections else board.subsets
     has_failures = board.table["failures"].notna().any()
     return (*FACTS, "score", *scores, *([FAILURES] if has_failures else []))

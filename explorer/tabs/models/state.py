@@ -15,15 +15,18 @@ from explorer.results.board import Ranking
 from explorer.results.ensembles import WAYS, Way
 from explorer.results.field import MAJORITY, checked_model
 from explorer.stats.aggregate import Missing, Ties
-from explorer.stats.rules import PRIOR, PRIOR_PAIRS, V2_PAIRS, RuleName
-from scoring.benchmark import SECTIONS, SUBSETS
+from explorer.stats.rules import PRIOR_PAIRS, RULES, V1, RuleName
+from scoring.benchmarks import benchmarks
 from scoring.results.files import LONGEST_MODEL
 
 ModelsPanel = Literal["board", "compare", "scatter", "agreement", "ensembles"]
 """The board, or a way to compare."""
 MODELS_PANELS: tuple[ModelsPanel, ...] = get_args(ModelsPanel)
-BoardBenchmark = Literal["v1", "v2"]
-BOARD_BENCHMARKS: tuple[BoardBenchmark, ...] = get_args(BoardBenchmark)
+_TABLES_OF_OTHERS = {board.beside for each in benchmarks().values() for board in each.boards}
+BOARD_BENCHMARKS: dict[str, str] = {
+    each.key: each.title for name, each in benchmarks().items() if name not in _TABLES_OF_OTHERS
+}
+"""Key -> title of those that have a board; prior sets are a table of the first."""
 BoardTable = Literal["sections", "subsets", "prior"]
 TABLES: tuple[BoardTable, ...] = get_args(BoardTable)
 RuleOption = Literal["official", "paper", "prior-full"]
@@ -46,9 +49,15 @@ WORDS = FACTS[:-1]
 """Those of words."""
 OPTIONAL = ("organisation", "licence")
 """Columns that are shown where they are asked for."""
-_SCORES = ("score", *SECTIONS, PRIOR, *SUBSETS, *PRIOR_PAIRS, *V2_PAIRS)
+_SCORES = tuple(
+    dict.fromkeys(
+        name
+        for rule in RULES.values()
+        for name in ("score", *rule.sections, *rule.subsets, *PRIOR_PAIRS)
+    )
+)
 BOARD_COLUMNS: tuple[str, ...] = (*FACTS, *_SCORES, FAILURES)
-"""Every column that any table has. No two have the same name but Safety, of both benchmarks."""
+"""Every column that any table has; one of the same name in two of them stands here once."""
 NUMBER_COLUMNS = tuple(dict.fromkeys(("size", *_SCORES)))
 """Columns of numbers that a chart may show."""
 HIDEABLE = tuple(
@@ -99,7 +108,7 @@ class ModelsState(Address):
     panel: ModelsPanel = "board"
     search: str = ""
     own: bool = True
-    benchmark: BoardBenchmark = "v1"
+    benchmark: str = V1.name
     table: BoardTable = "sections"
     types: tuple[ModelType, ...] = ()
     prior_sets: bool = False
@@ -125,7 +134,7 @@ class ModelsState(Address):
     results: str = ""
     PARAMETERS = (
         choice("panel", MODELS_PANELS),
-        choice("board", BOARD_BENCHMARKS, "benchmark"),
+        choice("board", tuple(BOARD_BENCHMARKS), "benchmark"),
         choice("table", TABLES),
         text("models", checked_search, "search"),
         several(
@@ -149,7 +158,7 @@ class ModelsState(Address):
         text("a", checked_model),
         text("b", checked_model),
         several("with", checked_model, MOST_MODELS, "more"),
-        choice("section", tuple(SECTIONS)),
+        choice("section", tuple(V1.sections)),
         several("member", _model, MOST_MEMBERS, "members"),
         choice("way", WAYS),
         text("results", token),
@@ -249,8 +258,8 @@ def rule_of(state: ModelsState) -> RuleName:
     >>> rule_of(ModelsState(prior_sets=True)), rule_of(ModelsState(table="prior", rule="paper"))
     ('v1_prior', 'prior_all')
     """
-    if state.benchmark == "v2":
-        return "v2"
+    if state.benchmark != V1.name:
+        return state.benchmark
     if state.table == "prior":
         return "prior_all" if state.rule == "paper" else "prior"
     if state.rule == "paper":

@@ -30,7 +30,6 @@ from explorer.reader.filter_html import listed_words
 from explorer.reader.scene import NO_TEXTS, Scene
 from explorer.tabs.pairs.fail_report import report_lines
 from explorer.tabs.pairs.notes import PairNotes
-from scoring.benchmark import section_of
 from scoring.errors import KnownError
 
 FailFormat = Literal["csv", "jsonl", "md"]
@@ -158,7 +157,7 @@ def _pair_facts(now: Scene, row: int, notes: PairNotes) -> dict[str, Any]:
     facts: dict[str, Any] = {
         "key": field.table.key_of(row),
         "subset": subset,
-        "section": section_of(subset),
+        "section": field.table.benchmark.group_of(subset),
     }
     if model:
         verdict = field.verdict(model, row)

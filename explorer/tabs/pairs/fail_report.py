@@ -23,7 +23,6 @@ from explorer.stats.uncertainty import strata_by
 from explorer.tabs.pairs.list_html import FEW_MODELS, NO_OTHERS, failed_by
 from explorer.tabs.pairs.notes import PairNotes
 from explorer.tabs.pairs.slices import ABOUT_TIES, compare_slices
-from scoring.benchmark import section_of
 from scoring.errors import counted
 from scoring.interval import Interval, wilson
 
@@ -272,7 +271,7 @@ def _pairs(now: Scene, notes: PairNotes) -> Lines:
 
 def _pair_facts(now: Scene, row: int, notes: PairNotes) -> Lines:
     field, model = now.known, now.model
-    if section := section_of(field.table.subset_of(row)):
+    if section := field.table.benchmark.group_of(field.table.subset_of(row)):
         yield f"- Section: {section}"
     if model:
         verdict = field.verdict(model, row)

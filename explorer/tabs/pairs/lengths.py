@@ -43,7 +43,7 @@ from explorer.data.tokens import MOST_CHARS, TokenCounter, cut_texts
 from explorer.reader.filter_html import UNIT_WORDS
 from explorer.reader.scene import Scene, rows_without
 from explorer.reader.state import PairsState, range_written
-from scoring.benchmark import section_of
+from scoring.benchmarks import Benchmark
 from scoring.errors import counted
 from scoring.limits import Step
 from scoring.models.tokenizers import SUGGESTED
@@ -105,7 +105,11 @@ def _figures(now: Scene) -> dict[Measured, str]:
     state = now.state
     if state.chart == "with_prompt":
         stats = length_stats(now.table, now.filtered.rows, *_measured(state))
-        return {"with_prompt": figure_json(spread_figure(stats, state.unit), 300)} if stats else {}
+        return (
+            {"with_prompt": figure_json(spread_figure(stats, state.unit, now.table.benchmark), 300)}
+            if stats
+            else {}
+        )
     several = state.chart == "responses" and not state.by_subset
     charts: tuple[Measured, ...] = ("responses", "difference") if several else (state.chart,)
     return {chart: figure for chart in charts if (figure := _figure(now, chart))}
@@ -310,7 +314,7 @@ def small_multiples(
     return go.Figure({"data": traces, "layout": layout})
 
 
-def spread_figure(stats: Sequence[LengthStats], unit: Unit) -> Figure:
+def spread_figure(stats: Sequence[LengthStats], unit: Unit, benchmark: Benchmark) -> Figure:
     """Mean and standard deviation of both sides, a line a subset, by section where it has one.
 
     stats: as `length_stats` gives them; the last, of all pairs, is not drawn. Its height is set.
@@ -318,7 +322,7 @@ def spread_figure(stats: Sequence[LengthStats], unit: Unit) -> Figure:
     import plotly.graph_objects as go
 
     names = [(each.subset or "")[:_LONGEST_NAME] for each in stats[:-1]]
-    sections = [section_of(name) or "" for name in names]
+    sections = [benchmark.group_of(name) or "" for name in names]
     lines: list[Any] = [[*map(escape, each)] for each in (sections, names)]
     traces = []
     for measure in stats[-1].spreads if stats else ():

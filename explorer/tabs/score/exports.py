@@ -8,7 +8,7 @@ from typing import Literal, get_args
 from explorer.core.files import as_json, csv_file, jsonl_file, whole
 from explorer.runs.cards import card_of
 from explorer.runs.facts import run_facts
-from scoring.benchmark import section_of
+from scoring.benchmarks import benchmark_of
 from scoring.errors import KnownError, shown
 from scoring.record import Run
 
@@ -27,12 +27,13 @@ def export_run(run: Run, form: object, folder: Path) -> Path:
     path = folder / f"run-{run.id[:15]}.{form}"
     scored = run.rows()
     several = any(row.rewards for row in scored)
+    benchmark = benchmark_of({row.subset for row in scored}, run.facts.benchmark)
     rows = [
         as_json(
             {
                 "key": row.key,
                 "subset": row.subset,
-                "section": section_of(row.subset),
+                "section": benchmark.group_of(row.subset),
                 "outcome": row.outcome,
                 "margin": row.margin,
             }

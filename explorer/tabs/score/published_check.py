@@ -75,7 +75,7 @@ def check_run(run: Run, field: Field, board: Board | None = None) -> RunCheck:
 
 def published_html(found: RunCheck) -> str:
     """Whether the run is what is published of its model; what differs, and what may be why."""
-    ties = tie_words(tie_worth(found.run.facts.family))
+    ties = tie_words(tie_worth(found.run.facts.family, found.run.facts.benchmark))
     return render("tabs/score/published.html", found=found, ties=ties, query=changed_query)
 
 

@@ -21,10 +21,8 @@ from explorer.runs.outcomes import scored_rows
 from explorer.runs.progress import Progress
 from explorer.runs.sections import run_intervals
 from explorer.stats.margins import margin_histogram
-from scoring.benchmark import SECTIONS, section_of
 from scoring.errors import KnownError, counted
 from scoring.record import Run
-from scoring.results.accuracies import v2_names
 from scoring.spec import ScoredPair
 from scoring.summary import Summary, summarise
 from scoring.sure import SureInterval
@@ -176,7 +174,7 @@ def numbers_html(seen: Reported, table: PairTable | None = None, crowd: Field | 
     run, scored, name = seen.progress.run, seen.progress.scored, seen.name
     if run is None or not scored:
         return part("pending", seen.model, of="tabs/score/run.html") if seen.goes_on else ""
-    summary = summarise(scored, run.facts.family)
+    summary = summarise(scored, run.facts.family, run.facts.benchmark)
     intervals = run_intervals(scored, run.facts)
     chosen = np.array([pair.chosen_reward for pair in scored], np.float64)
     rejected = np.array([pair.rejected_reward for pair in scored], np.float64)
@@ -217,11 +215,10 @@ def _failure(
 
 
 def _subsets_of_sections(summary: Summary) -> dict[str | None, list[str]]:
-    if summary.v2:
-        return {section: [name] for section, name in v2_names(summary.subsets).items()}
+    of = summary.benchmark.section_of
     return {
-        section: [name for name in summary.subsets if section_of(name) == section]
-        for section in (*SECTIONS, None)
+        section: [name for name in summary.subsets if of(name) == section]
+        for section in (*summary.benchmark.sections, None)
     }
 
 

@@ -1,0 +1,382 @@
+"""Every benchmark that is known by name: the rows of assets/benchmarks.toml, and the owner's own.
+
+What of its rows is where, its subsets and sections, and how they make a score. How a row is judged
+stands in `scoring.rules`; docs/benchmarks.md says how to add one.
+"""
+
+import os
+import tomllib
+from collections.abc import Container, Iterable, Mapping
+from fnmatch import fnmatchcase
+from functools import cache, cached_property
+from pathlib import Path
+from statistics import fmean
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+
+from scoring.errors import KnownError, shown
+from scoring.hub.access import HubId, first_line, parse_hub_id
+from scoring.paths import typed_path
+from scoring.rules import RULES, Rule, plain_subset
+
+_FILE = Path(__file__).resolve().parents[1] / "assets" / "benchmarks.toml"
+OWN_VARIABLE = "EXPLORER_BENCHMARKS"
+"""Names a file with rows of the owner's own."""
+
+Overall = Literal["mean of sections", "mean of all sections", "all rows", "none"]
+RuleName = Literal["pairs", "best_of_n", "rewardbench_2", "rm_bench", "judge_two_orders"]
+_Names = Annotated[
+    tuple[str, ...], BeforeValidator(lambda given: [given] if isinstance(given, str) else given)
+]
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Better(_Strict):
+    """Which value of a column says that the first response is better, and which the second.
+
+    ties: whether any other value is a tie, whose row is left out; else it is an error.
+    """
+
+    column: str
+    first: tuple[str | int, ...]
+    second: tuple[str | int, ...]
+    ties: bool = False
+
+
+class RowLayout(_Strict):
+    """Where a row has its parts. A name such as "chosen.answer" leads into an object, or into each
+    object of a list.
+
+    id: of several columns, joined. subset: also where its name begins with `after`, which goes.
+    file: what a file is called that has one subset, with the subset's column in braces.
+    first, second, better: two responses, and what says which is better.
+    responses: a name with {} for the number of each response; right: the column of a list that says
+        of each whether it is; pairs: the column of those of them, from 0, that are compared.
+    n_chosen, n_rejected: lists of so many responses; None for any.
+    facets: further columns of few values, by which pairs are filtered.
+    styles: what each response of a list is, in words.
+    """
+
+    prompt: str = "prompt"
+    chosen: str = "chosen"
+    rejected: str = "rejected"
+    id: _Names = ("id",)
+    subset: str = "subset"
+    after: str = ""
+    file: str = ""
+    first: str = ""
+    second: str = ""
+    better: Better | None = None
+    responses: str = ""
+    right: str = ""
+    pairs: str = ""
+    n_chosen: int | None = None
+    n_rejected: int | None = None
+    chosen_model: str = "chosen_model"
+    rejected_model: str = "rejected_model"
+    first_model: str = ""
+    second_model: str = ""
+    facets: tuple[str, ...] = ()
+    styles: tuple[str, ...] = ()
+
+    @property
+    def columns(self) -> frozenset[str]:
+        """Those that a file of this layout must have."""
+        if self.better is not None:
+            sides = [self.first, self.second, self.better.column]
+        elif self.responses:
+            sides = [self.responses.format(1), self.right, self.pairs]
+        else:
+            sides = [self.chosen, self.rejected]
+        subset = [] if self.file else [self.subset]
+        own_id = [] if self.id == ("id",) else self.id
+        names = (self.prompt, *sides, *own_id, *subset, *self.facets)
+        return frozenset(name.partition(".")[0] for name in names)
+
+
+class BoardRule(_Strict):
+    """One of several ways in which a leaderboard makes a benchmark's score.
+
+    formula: how, in words. beside: the benchmark whose sections count, too.
+    weights: what sections weigh; 1 each where none is given.
+    subset_weights: of subsets that weigh otherwise, or are counted here alone.
+    missing: what a section is of which no subset is known. zero_is_missing: sections that were not
+        measured where they are exactly 0.
+    """
+
+    name: str
+    title: str
+    formula: str
+    beside: str = ""
+    weights: Mapping[str, int] = {}
+    subset_weights: Mapping[str, int] = {}
+    missing: Literal["left out", "zero"] = "left out"
+    zero_is_missing: tuple[str, ...] = ()
+
+
+class Benchmark(_Strict):
+    """One benchmark.
+
+    name: as it is typed. short: as former links and callers name it.
+    dataset: its Hub id with a split; datasets: by the names of its parts, where it has several.
+    every_split: a pattern of the splits that are read at once.
+    split_is_subset: whether the split's name is the subset of rows that name none.
+    verified: whether columns and rule were read in the authors' code, or on the dataset's card.
+    sections: section -> subset, or a pattern of some -> its pairs; 0 where that is not fixed, and
+        each row of the section counts alike.
+    beside: subsets that count in no section.
+    weights: what a subset weighs in its section, where that is not its pairs.
+    layouts: beside `row`, how files of it are written, too.
+    boards: ways to make its score, the first the official one; () for its own alone.
+    """
+
+    name: str
+    title: str
+    licence: str
+    citation: str
+    verified: Literal["code", "card"]
+    rule_name: RuleName = Field("pairs", alias="rule")
+    overall: Overall = "none"
+    short: str = ""
+    dataset: str = ""
+    datasets: Mapping[str, str] = {}
+    every_split: str = ""
+    split_is_subset: bool = False
+    sections: Mapping[str, Mapping[str, int]] = {}
+    beside: Mapping[str, int] = {}
+    weights: Mapping[str, int] = {}
+    row: RowLayout = RowLayout()
+    layouts: tuple[RowLayout, ...] = Field((), alias="layout")
+    boards: tuple[BoardRule, ...] = Field((), alias="board")
+
+    @property
+    def key(self) -> str:
+        """What links and callers name it by."""
+        return self.short or self.name
+
+    @property
+    def rule(self) -> Rule:
+        """By which its rows are judged."""
+        return RULES[self.rule_name]
+
+    @cached_property
+    def counts(self) -> dict[str, int]:
+        """Subset -> its pairs, section by section, of those that are fixed."""
+        every = {subset: n for subsets in self.sections.values() for subset, n in subsets.items()}
+        return {subset: n for subset, n in every.items() if n}
+
+    @cached_property
+    def subsets(self) -> tuple[str, ...]:
+        """Every subset or pattern of a section, in order."""
+        return tuple(subset for subsets in self.sections.values() for subset in subsets)
+
+    @cached_property
+    def plain_subsets(self) -> frozenset[str]:
+        """Its subsets, in and beside sections, as `plain_subset` spells them."""
+        return frozenset(map(plain_subset, (*self.subsets, *self.beside)))
+
+    @cached_property
+    def _section_of(self) -> dict[str, str]:
+        return {
+            plain_subset(subset): section
+            for section, subsets in self.sections.items()
+            for subset in subsets
+        }
+
+    def section_of(self, subset: str) -> str | None:
+        """The section a subset belongs to, however it is spelled; None for no subset of it.
+
+        >>> known = benchmarks()
+        >>> known["reward-bench"].section_of("mt-bench-hard"), known["rmb"].section_of("own")
+        ('Chat Hard', None)
+        >>> known["judgebench"].section_of("mmlu-pro-law")
+        'Knowledge'
+        """
+        plain = plain_subset(subset)
+        if plain in self._section_of:
+            return self._section_of[plain]
+        fits = (name for pattern, name in self._section_of.items() if fnmatchcase(plain, pattern))
+        return next(fits, None)
+
+    def in_order(self, subsets: Iterable[str]) -> list[str]:
+        """Subsets as the benchmark lists them; those that it does not have follow by name.
+
+        >>> benchmarks()["reward-bench"].in_order(["own", "hep-go", "alpacaeval-easy", "an-own"])
+        ['alpacaeval-easy', 'hep-go', 'an-own', 'own']
+        """
+        places = {plain_subset(subset): place for place, subset in enumerate(self.subsets)}
+        last = len(places)
+        return sorted(subsets, key=lambda each: (places.get(plain_subset(each), last), each))
+
+    @property
+    def groups(self) -> tuple[str, ...]:
+        """Its sections; () where each is one subset of the same name."""
+        is_plain = all([*subsets] == [section] for section, subsets in self.sections.items())
+        return () if is_plain else tuple(self.sections)
+
+    def group_of(self, subset: str) -> str | None:
+        """The one of its `groups` that a subset is of; None where it is of none."""
+        return self.section_of(subset) if self.groups else None
+
+    @property
+    def weighs_subsets(self) -> bool:
+        """Whether a section is a weighted mean of its subsets; else its rows count alike."""
+        return bool(self.weights)
+
+    def weight_of(self, subset: str) -> int:
+        """What a subset weighs in its section; 0 where each of its rows counts alike."""
+        return self.weights.get(subset, self.counts.get(subset, 0))
+
+    def section_scores(self, accuracies: Mapping[str, float]) -> dict[str, float | None]:
+        """Section scores from subset accuracies, by the weights that are fixed.
+
+        accuracies: subset -> 0 to 1; unknown subsets are ignored.
+
+        Returns:
+            All sections, each over the subsets present; None where there is none.
+
+        Source, of RewardBench: `calculate_scores_per_section` in upstream's rewardbench/utils.py.
+
+        >>> first = benchmarks()["reward-bench"]
+        >>> first.section_scores({"mt-bench-easy": 1.0, "alpacaeval-easy": 0.5})["Chat"]
+        0.609375
+        """
+        return {
+            section: weighted_mean((accuracies.get(each), self.weight_of(each)) for each in subsets)
+            for section, subsets in self.sections.items()
+        }
+
+    def score_of(self, sections: Mapping[str, float | None]) -> float | None:
+        """The mean of section scores, as the benchmark takes it; None where it has none of them.
+
+        >>> known = {"Chat": 0.9, "Chat Hard": 0.5, "Safety": None, "Reasoning": None}
+        >>> benchmarks()["reward-bench"].score_of(known)
+        0.7
+        """
+        known = [score for score in sections.values() if score is not None]
+        if self.overall == "mean of all sections" and len(known) < len(self.sections):
+            return None
+        if not self.overall.startswith("mean"):
+            return None
+        return weighted_mean((score, 1) for score in sections.values())
+
+    def score_shares(self, subsets: Container[str]) -> dict[str, float]:
+        """What each of these subsets has of the mean of the sections that they are of.
+
+        subsets: present, of fixed weights; unknown ones are ignored.
+
+        >>> first = benchmarks()["reward-bench"]
+        >>> first.score_shares(["mt-bench-easy", "alpacaeval-easy", "donotanswer"])
+        {'alpacaeval-easy': 0.390625, 'mt-bench-easy': 0.109375, 'donotanswer': 0.5}
+        """
+        of_sections = (
+            [each for each in names if each in subsets] for names in self.sections.values()
+        )
+        present = [names for names in of_sections if names]
+        return {
+            name: self.weight_of(name) / sum(map(self.weight_of, names)) / len(present)
+            for names in present
+            for name in names
+        }
+
+
+def weighted_mean(weighted: Iterable[tuple[float | None, float]]) -> float | None:
+    """The mean of the values known; summed exactly, so that their order does not matter.
+
+    weighted: (value, weight) of each, weights above 0; None where no value is known.
+
+    >>> weighted_mean([(1.0, 1), (None, 5), (0.5, 3)])
+    0.625
+    """
+    known = [(value, weight) for value, weight in weighted if value is not None]
+    return fmean(*zip(*known, strict=True)) if known else None
+
+
+@cache
+def benchmarks() -> dict[str, Benchmark]:
+    """All of them by name, the owner's last.
+
+    Raises:
+        KnownError: the owner's file cannot be read, or a row of it is wrong.
+    """
+    known = _read(_FILE, {})
+    own = os.environ.get(OWN_VARIABLE)
+    return {**known, **_read(typed_path(own), known)} if own else known
+
+
+def _read(path: Path, known: Mapping[str, Benchmark]) -> dict[str, Benchmark]:
+    found: dict[str, Benchmark] = {}
+    try:
+        rows = tomllib.loads(path.read_text(encoding="utf-8")).get("benchmark")
+        if not isinstance(rows, list):
+            raise ValueError("it has no row [[benchmark]]")
+        for row in rows:
+            like = {**known, **found}.get(row.pop("like", ""))
+            shared = ("rule_name", "overall", "sections", "weights")
+            taken = {} if like is None else {name: getattr(like, name) for name in shared}
+            one = Benchmark.model_validate(row).model_copy(update=taken)
+            found[one.name] = one
+    except (OSError, ValueError, TypeError, AttributeError) as error:
+        raise KnownError(
+            f"The benchmarks of {path.name} ({OWN_VARIABLE}) cannot be read: {_said(error)}. "
+            "docs/benchmarks.md says how a row is written."
+        ) from error
+    return found
+
+
+def _said(error: Exception) -> str:
+    if not isinstance(error, ValidationError):
+        return first_line(error)
+    first = error.errors()[0]
+    return f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
+
+
+def named_dataset(typed: str) -> str | None:
+    """The Hub id that a benchmark's name stands for, `name[:part]`; None where it is no name.
+
+    Raises:
+        KnownError: it has several parts, and none or another is named.
+
+    >>> named_dataset("rm-bench"), named_dataset("judgebench:gpt"), named_dataset("org/name")
+    ('THU-KEG/RM-Bench:train', 'ScalerLab/JudgeBench:gpt', None)
+    """
+    name, _, part = typed.partition(":")
+    benchmark = benchmarks().get(name)
+    if benchmark is None:
+        return None
+    if not benchmark.datasets and not part:
+        return benchmark.dataset
+    if part not in benchmark.datasets:
+        parts = ", ".join(f"{name}:{each}" for each in benchmark.datasets)
+        raise KnownError(f"{benchmark.title} is read as {parts or name}, not as {shown(typed)}.")
+    return benchmark.datasets[part]
+
+
+def of_dataset(hub_id: HubId) -> Benchmark | None:
+    """The benchmark that a dataset on the Hub is; None where it is none that is known."""
+    for benchmark in benchmarks().values():
+        known = map(parse_hub_id, filter(None, (benchmark.dataset, *benchmark.datasets.values())))
+        if hub_id.repo in {each.repo for each in known if each is not None}:
+            return benchmark
+    return None
+
+
+def benchmark_of(subsets: Iterable[str], name: str = "") -> Benchmark:
+    """The benchmark that rows are of.
+
+    name: where it is known, or the short one. Else the one all of whose subsets these are, and RewardBench for any
+    others: it passes over those that it does not have.
+
+    >>> [benchmark_of(names).title for names in (["ties", "Factuality"], ["hep-go"], [])]
+    ['RewardBench 2', 'RewardBench', 'RewardBench']
+    """
+    known = benchmarks()
+    if name:
+        return next(each for each in known.values() if name in (each.name, each.short))
+    plain = frozenset(map(plain_subset, subsets))
+    fits = (each for each in known.values() if plain and plain <= each.plain_subsets)
+    return next(fits, next(iter(known.values())))
