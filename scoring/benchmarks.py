@@ -179,16 +179,20 @@ class Benchmark(_Strict):
         """Its subsets, in and beside sections, as `plain_subset` spells them."""
         return frozenset(map(plain_subset, (*self.subsets, *self.beside)))
 
+    def _spelled(self, subset: str) -> str:
+        """As subsets are compared: where they have weights of their own, exactly."""
+        return subset if self.weighs_subsets else plain_subset(subset)
+
     @cached_property
     def _section_of(self) -> dict[str, str]:
         return {
-            plain_subset(subset): section
+            self._spelled(subset): section
             for section, subsets in self.sections.items()
             for subset in subsets
         }
 
     def section_of(self, subset: str) -> str | None:
-        """The section a subset belongs to, however it is spelled; None for no subset of it.
+        """The section a subset belongs to; None for no subset of it.
 
         >>> known = benchmarks()
         >>> known["reward-bench"].section_of("mt-bench-hard"), known["rmb"].section_of("own")
@@ -196,7 +200,7 @@ class Benchmark(_Strict):
         >>> known["judgebench"].section_of("mmlu-pro-law")
         'Knowledge'
         """
-        plain = plain_subset(subset)
+        plain = self._spelled(subset)
         if plain in self._section_of:
             return self._section_of[plain]
         fits = (name for pattern, name in self._section_of.items() if fnmatchcase(plain, pattern))
@@ -208,9 +212,9 @@ class Benchmark(_Strict):
         >>> benchmarks()["reward-bench"].in_order(["own", "hep-go", "alpacaeval-easy", "an-own"])
         ['alpacaeval-easy', 'hep-go', 'an-own', 'own']
         """
-        places = {plain_subset(subset): place for place, subset in enumerate(self.subsets)}
+        places = {self._spelled(subset): place for place, subset in enumerate(self.subsets)}
         last = len(places)
-        return sorted(subsets, key=lambda each: (places.get(plain_subset(each), last), each))
+        return sorted(subsets, key=lambda each: (places.get(self._spelled(each), last), each))
 
     @property
     def groups(self) -> tuple[str, ...]:
@@ -368,8 +372,8 @@ def of_dataset(hub_id: HubId) -> Benchmark | None:
 def benchmark_of(subsets: Iterable[str], name: str = "") -> Benchmark:
     """The benchmark that rows are of.
 
-    name: where it is known, or the short one. Else the one all of whose subsets these are, and RewardBench for any
-    others: it passes over those that it does not have.
+    name: where it is known, or the short one. Else the one all of whose subsets these are, and
+        RewardBench for any others: it passes over those that it does not have.
 
     >>> [benchmark_of(names).title for names in (["ties", "Factuality"], ["hep-go"], [])]
     ['RewardBench 2', 'RewardBench', 'RewardBench']

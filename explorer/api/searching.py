@@ -16,7 +16,7 @@ from explorer.api.callers import requested_table
 from explorer.core.error_view import guarded
 from explorer.core.files import as_json
 from explorer.core.validation import checked_integer, one_of
-from explorer.data.facets import FACETS, Facet
+from explorer.data.facets import COLUMNS, FACETS, Facet
 from explorer.data.filters import NO_FILTERS, Filtered, Filters, LengthRange, select
 from explorer.data.library import Library
 from explorer.data.search import EVERYTHING, Query, Where, checked_query
@@ -123,7 +123,11 @@ def found_json(table: PairTable, filters: Filters, sort: str, page: int, size: i
             "page": page,
             "pages": max(1, ceil(len(rows) / size)),
             "rows": [_found(table, row, filters.query) for row in visible_rows],
-            "counts": {facet: _counts(table, facet, found) for facet in FACETS},
+            "counts": {
+                facet: _counts(table, facet, found)
+                for facet in FACETS
+                if facet not in COLUMNS or facet in table.further_columns
+            },
         }
     )
 

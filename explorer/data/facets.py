@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from explorer.data.datacard import length_category, subset_card
 from scoring.benchmarks import Benchmark
-from scoring.pairs.opening import TEXT_COLUMNS
+from scoring.pairs.opening import FURTHER, TEXT_COLUMNS
 
 Counts = NDArray[np.int32]
 """One number a row."""
@@ -27,9 +27,11 @@ Mask = NDArray[np.bool_]
 
 Facet = Literal[
     "section", "subset", "chosen_model", "rejected_model", "longer", "length", "shared", "code",
-    "language",
+    "language", "column1", "column2", "column3", "column4", "column5",
 ]  # fmt: skip
 FACETS: tuple[Facet, ...] = get_args(Facet)
+COLUMNS = FACETS[-5:]
+"""Further columns of the data, in their order; most tables have none."""
 NONE = "none"
 """The name of what a row does not have: no section, no length category, no language."""
 
@@ -166,6 +168,7 @@ def coded_facets(
     shared: "yes" where another subset puts the same prompt.
     code: "yes" for a subset of code, and where prompt, chosen or rejected has a ``` fence.
     language: of a subset of code; else what the first such fence names.
+    column1 and its like: of the table's further columns, `NONE` where there is none.
     """
     language = _languages(arrow, subsets)
     by_section = {name: benchmark.group_of(name) or NONE for name in subsets.names}
@@ -181,7 +184,15 @@ def coded_facets(
         "shared": _yes_or_no(_shared(prompts, subsets.codes)),
         "code": _yes_or_no(language.codes != language.names.index(NONE)),
         "language": language,
+        **dict.fromkeys(COLUMNS, Coded([NONE], np.zeros(arrow.num_rows, np.int32))),
+        **{facet: coded(arrow.column(name)) for facet, name in further_columns(arrow).items()},
     }
+
+
+def further_columns(arrow: pa.Table) -> dict[Facet, str]:
+    """Facet -> the column of the table that it is, of those of `COLUMNS` that the table has."""
+    names = [name for name in arrow.column_names if name.startswith(FURTHER)]
+    return dict(zip(COLUMNS, names, strict=False))
 
 
 def _yes_or_no(mask: Mask) -> Coded:

@@ -26,13 +26,14 @@ from explorer.data.facets import (
     coded_facets,
     count_chars,
     count_words,
+    further_columns,
     grouped,
     markers,
 )
 from explorer.data.search import Query, found_by
 from scoring.benchmarks import Benchmark, benchmark_of
 from scoring.errors import counted
-from scoring.pairs.opening import TEXT_COLUMNS, Pairs, PairSource
+from scoring.pairs.opening import FURTHER, TEXT_COLUMNS, Pairs, PairSource
 from scoring.spec import text_hash
 
 Rows = NDArray[np.int64]
@@ -149,6 +150,12 @@ class PairTable:
         return coded_facets(
             self.arrow, self.benchmark, self.subsets, self.prompt_of_row, self.chars
         )
+
+    @locked_cached_property
+    def further_columns(self) -> dict[Facet, str]:
+        """Of the facets that are further columns of the data, what these are called."""
+        found = further_columns(self.arrow)
+        return {facet: name.removeprefix(FURTHER) for facet, name in found.items()}
 
     @locked_cached_property
     def markers(self) -> Mapping[Marker, Marked]:

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from explorer.core.html import minus, render, typed_number
 from explorer.data.conditions import condition_of
-from explorer.data.facets import FACETS, NONE, Facet
+from explorer.data.facets import COLUMNS, FACETS, NONE, Facet
 from explorer.data.filters import LengthRange
 from explorer.data.search import LONGEST_QUERY, Where
 from explorer.data.table import PairTable, Rows, Unit
@@ -24,7 +24,7 @@ _MOST_TICKS = 2_000
 _OPEN: tuple[Facet, ...] = ("subset", "longer", "code")
 _WORDED: tuple[Facet, ...] = ("longer", "length", "shared", "code")
 """Facets whose names are ours, not the data's."""
-_OF_DATA: tuple[Facet, ...] = ("subset", "chosen_model", "rejected_model")
+_OF_DATA: tuple[Facet, ...] = ("subset", "chosen_model", "rejected_model", *COLUMNS)
 """Those whose names all occur; of a fixed set, some may not."""
 
 
@@ -150,7 +150,7 @@ def _of_filters(state: PairsState, table: PairTable) -> Iterator[Removable]:
                 yield Removable(words, without(members))
                 single = [name for name in single if name not in members]
         for name in single:
-            words = f"{_FACETS[facet]}: {name_words(facet, name)}"
+            words = f"{_title(table, facet)}: {name_words(facet, name)}"
             yield Removable(words, without([name]))
     for each in state.ranges:
         left = tuple(other for other in state.ranges if other != each)
@@ -245,12 +245,18 @@ def _facet(now: Scene, facet: Facet) -> dict[str, object] | None:
     ]
     return {
         "name": facet,
-        "title": "Section and subset" if whole else _FACETS[facet],
+        "title": "Section and subset" if whole else _title(table, facet),
         "is_open": facet in _OPEN or bool(picked or sections),
         "n_picked": len(picked) + len(sections),
         "groups": groups or [(None, ticks(names))],
         "n_left_out": left_out,
     }
+
+
+def _title(table: PairTable, facet: Facet) -> str:
+    """What a facet is called; a column of the data by its own name."""
+    name = table.further_columns.get(facet, "")
+    return _FACETS.get(facet) or name[:1].upper() + name[1:].replace("_", " ") or "Another column"
 
 
 def _picking(

@@ -114,7 +114,7 @@ class PairsState(Address):
 
     source: `PairTable.id`; "" for the best there is.
     results: the token of files that the visitor added; "" for what everybody sees.
-    section to language: names of a facet, one of which a pair must have; () keeps all.
+    section to column5: names of a facet, one of which a pair must have; () keeps all.
     words, where, regex, case: what is searched for, as of `Query`; `words` may be no expression.
     ranges: lengths to keep, in the order of `ranges_in_order`.
     slices: ids of conditions of which a pair must fulfil all.
@@ -148,6 +148,11 @@ class PairsState(Address):
     shared: tuple[str, ...] = ()
     code: tuple[str, ...] = ()
     language: tuple[str, ...] = ()
+    column1: tuple[str, ...] = ()
+    column2: tuple[str, ...] = ()
+    column3: tuple[str, ...] = ()
+    column4: tuple[str, ...] = ()
+    column5: tuple[str, ...] = ()
     words: str = ""
     where: Where = "all"
     regex: bool = False

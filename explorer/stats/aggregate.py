@@ -230,7 +230,11 @@ def aggregate_counted(rule: Rule, counts: Mapping[str, Counted]) -> Aggregated:
 
 
 def overall(rule: Rule, sections: Mapping[str, float | None]) -> float | None:
-    """The score from sections, 0 to 1 or percent: the weighted mean of those that are known."""
+    """The score from sections, 0 to 1 or percent: the weighted mean of those that are known; None
+    where the benchmark asks for all of them, and one is not.
+    """
+    if rule.benchmark.overall == "mean of all sections" and None in sections.values():
+        return None
     return weighted_mean(
         (_as_counted(rule, section, _finite(sections.get(section))), weight)
         for section, weight in rule.weights.items()

@@ -36,6 +36,8 @@ from scoring.spec import Message, Pair
 __all__ = ["SCHEMA", "TEXT_COLUMNS", "PairSource", "Pairs", "as_pairs", "fetch_pairs",
            "n_responses", "read_pairs"]  # fmt: skip
 
+FURTHER = "facet:"
+"""What the names of a table's further columns begin with."""
 _LARGEST_CARD = 2 * MEGABYTE
 MOST_LISTED = 40
 """Splits that are named where one must be chosen."""

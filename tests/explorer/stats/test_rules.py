@@ -1,26 +1,17 @@
 import pytest
 
-from explorer.stats.rules import (
-    PAPER,
-    PRIOR,
-    PRIOR_ALL,
-    PRIOR_SCORED,
-    RULES,
-    V1,
-    V1_PRIOR,
-    V2,
-    Rule,
-)
+from explorer.stats.rules import PAPER, PRIOR, RULES, V1, V2, Rule
 from scoring.benchmark import COUNTS, SECTIONS, WEIGHTS
 
+V1_PRIOR = RULES["v1_prior"]
 EVERY = pytest.mark.parametrize("rule", RULES.values(), ids=list(RULES))
 
 
 @EVERY
 def test_a_rule_weighs_each_of_its_sections_and_knows_the_pairs_of_each_subset(rule: Rule) -> None:
-    assert rule.weights.keys() == rule.sections.keys()
+    assert rule.weights.keys() in (set(), rule.sections.keys())
     assert all(weight > 0 for weight in rule.weights.values())
-    assert set(rule.subsets) == rule.pairs.keys()
+    assert rule.pairs.keys() in (set(), set(rule.subsets))
     assert len(rule.subsets) == len(set(rule.subsets))
     assert rule.zero_is_missing <= rule.sections.keys()
 
@@ -31,8 +22,7 @@ def test_a_rule_says_in_words_what_it_does(rule: Rule) -> None:
 
 
 def test_no_two_rules_read_the_same() -> None:
-    for said in ("title", "formula"):
-        assert len({getattr(rule, said) for rule in RULES.values()}) == len(RULES)
+    assert len({rule.title for rule in RULES.values()}) == len(RULES)
 
 
 @EVERY
@@ -61,8 +51,9 @@ def test_the_paper_has_the_two_counts_of_xstest_swapped_and_nothing_else() -> No
 def test_prior_sets_count_half_a_section() -> None:
     assert list(V1_PRIOR.weights.items())[-1] == (PRIOR, 1)
     assert set(V1_PRIOR.weights.values()) == {1, 2}
-    assert PRIOR_SCORED == ("anthropic_helpful", "anthropic_hhh", "shp", "summarize")
-    assert len(PRIOR_ALL.subsets) == 7
+    scored = RULES["prior"].subsets
+    assert scored == ("anthropic_helpful", "anthropic_hhh", "shp", "summarize")
+    assert len(RULES["prior_all"].subsets) == 7
 
 
 def test_rewardbench_2_has_1865_rows_in_six_sections_of_one_subset() -> None:
