@@ -233,7 +233,7 @@ def pair_html(
         "reader/pair.html",
         key=key,
         verdicts=verdicts,
-        section=section,
+        section=section or (card and card.section),
         origin=card,
         is_demo=source is not None and source.kind == "demo",
         is_code=is_code(cells),

@@ -27,7 +27,7 @@ COLUMN_OF = {"type": "model_type"}
 
 def columns_of(board: Board, state: ModelsState) -> tuple[str, ...]:
     """The columns of the state's table, hidden ones too."""
-    has_sections = state.table == "sections" or board.rule.benchmark.key != V1.name
+    has_sections = state.table == "sections" or state.benchmark != V1.name
     scores = board.rule.sections if has_sections else board.subsets
     has_failures = board.table["failures"].notna().any()
     return (*FACTS, "score", *scores, *([FAILURES] if has_failures else []))

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from explorer.core.settings import DEMO_PAIRS
 from explorer.data.datacard import length_category, subset_card
-from explorer.data.facets import FACETS, NONE, Facet
+from explorer.data.facets import COLUMNS, FACETS, NONE, Facet
 from explorer.data.filters import (
     LONGEST_NAME,
     MOST_NAMES,
@@ -70,6 +70,7 @@ def plain_facets(each: dict[str, Any], all_rows: list[dict[str, Any]]) -> dict[F
         "shared": "yes" if len(others) > 1 else "no",
         "code": "no" if language == NONE else "yes",
         "language": language,
+        **dict.fromkeys(COLUMNS, NONE),
     }
 
 
@@ -195,7 +196,7 @@ def test_tokens_that_were_not_counted_are_said_to_be(look: Callable[..., object]
 
 @pytest.mark.parametrize("facet", [None, 5, "", "id", "Section", ["section"], {}, 10**400, True])
 def test_a_facet_that_is_none_is_refused(facet: object) -> None:
-    with pytest.raises(KnownError, match=r"One can pick by section, .*, language, not "):
+    with pytest.raises(KnownError, match=r"One can pick by section, .*, column5, not "):
         Filters().picking(facet, ["a"])
 
 

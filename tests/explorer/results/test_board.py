@@ -17,7 +17,7 @@ from explorer.results.uploads import Uploaded
 from explorer.runs.model_list import MODELS_FILE, marks_of, size_of
 from explorer.stats.aggregate import Counted
 from explorer.stats.matrix import Outcomes, outcome_matrix
-from explorer.stats.rules import PRIOR, PRIOR_SCORED, RULES, V2_PAIRS, RuleName
+from explorer.stats.rules import PRIOR, RULES, V2_PAIRS, RuleName
 from explorer.stats.uncertainty import measure
 from scoring.benchmark import COUNTS, SECTIONS, SUBSETS
 from scoring.results.accuracies import Aggregate
@@ -91,7 +91,7 @@ def test_no_results_give_an_empty_board(rule: RuleName) -> None:
 
 
 def test_prior_sets_join_by_name_and_may_be_missing() -> None:
-    prior = Aggregate("a", None, dict.fromkeys(PRIOR_SCORED, 0.5), "prior")
+    prior = Aggregate("a", None, dict.fromkeys(RULES["prior"].subsets, 0.5), "prior")
     board = board_of(whole("a", 0.8), whole("b", 0.8), prior, rule="v1_prior")
     assert ranks(board) == [(1, "b"), (2, "a")]
     assert rows_in(board)[1].sections[PRIOR] == 0.5
@@ -100,7 +100,7 @@ def test_prior_sets_join_by_name_and_may_be_missing() -> None:
     assert rows_in(board)[0].score == pytest.approx(0.8)
     alone = board_of(whole("b", 0.8), prior, rule="prior")
     assert ranks(alone) == [(1, "a")]
-    assert set(rows_in(alone)[0].subsets) > set(PRIOR_SCORED)
+    assert set(rows_in(alone)[0].subsets) > set(RULES["prior"].subsets)
 
 
 def test_reward_bench_2_is_the_mean_of_six() -> None:
@@ -126,7 +126,7 @@ def test_a_few_easy_subsets_are_no_rank() -> None:
 
 def test_of_prior_sets_alone_most_are_needed() -> None:
     one = Aggregate("one", None, {"shp": 1.0}, "prior")
-    most = Aggregate("most", None, dict.fromkeys(PRIOR_SCORED[:3], 0.2), "prior")
+    most = Aggregate("most", None, dict.fromkeys(RULES["prior"].subsets[:3], 0.2), "prior")
     assert ranks(board_of(one, most, rule="prior")) == [(1, "most"), (None, "one")]
 
 
@@ -319,7 +319,7 @@ def test_uncertainty_of_other_numbers_is_not_used() -> None:
 
 def test_with_prior_sets_that_were_not_measured_scores_are_unpaired() -> None:
     matrix = matrix_of({"a": [1.0] * 115 + [0.0] * 115, "b": [0.0] * 230}, EVERY * 10)
-    prior = Aggregate("a", None, dict.fromkeys(PRIOR_SCORED, 0.5), "prior")
+    prior = Aggregate("a", None, dict.fromkeys(RULES["prior"].subsets, 0.5), "prior")
     sure = measure(matrix, RULES["v1_prior"], replicates=50)
     board = build_board(Results(SOURCE, (prior,)), "v1_prior", outcomes=matrix).measured(sure)
     assert [(row.model, row.paired, row.tie_group) for row in rows_in(board)] == [

@@ -10,7 +10,7 @@ import pytest
 
 from explorer.data.facets import Coded
 from explorer.stats.aggregate import accuracies_of, aggregate, aggregate_counted, overall
-from explorer.stats.rules import PRIOR, PRIOR_ALL, PRIOR_ALONE, PRIOR_SCORED, V1, V1_PRIOR, V2
+from explorer.stats.rules import PRIOR, RULES, V1, V2
 from scoring.benchmark import COUNTS
 
 ROUNDED_MEAN = 1e-4
@@ -49,7 +49,7 @@ def test_scores_of_the_board_follow_from_its_sections(v1: Rows) -> None:
     for place, row in enumerate(v1):
         values = numbers(row)
         values[PRIOR] = values.pop(PUBLISHED_PRIOR, float("nan"))
-        score = overall(V1_PRIOR, values)
+        score = overall(RULES["v1_prior"], values)
         assert score is not None, row["model"]
         differences[f"{place}: {row['model']}"] = abs(score - values["Score"])
     assert report("published_v1.csv", differences) < ROUNDED_MEAN
@@ -81,11 +81,11 @@ def test_the_papers_table_of_prior_sets_is_the_mean_of_all_seven(shared_data: Pa
     differences = {}
     for row in table(shared_data / "paper_v2_prior_sets.csv"):
         values = numbers(row)
-        score = aggregate(PRIOR_ALL, values).score
+        score = aggregate(RULES["prior_all"], values).score
         assert score is not None
         differences[row["model"]] = abs(score - values["Avg"])
-        four = [values[each] for each in PRIOR_SCORED if each in values]
-        assert aggregate(PRIOR_ALONE, values).score == pytest.approx(sum(four) / len(four))
+        four = [values[each] for each in RULES["prior"].subsets if each in values]
+        assert aggregate(RULES["prior"], values).score == pytest.approx(sum(four) / len(four))
     assert report("paper's prior sets, in points", differences) < TENTH_OF_A_POINT
 
 

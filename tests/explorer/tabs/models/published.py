@@ -12,7 +12,7 @@ from explorer.page import views_of
 from explorer.reader.scene import Scenes
 from explorer.runs.cards import RunCard, change_card
 from explorer.runs.visitors import Visitor
-from explorer.stats.rules import PRIOR_SCORED
+from explorer.stats.rules import RULES
 from explorer.stores import open_stores
 from explorer.tabs.models.view import ModelsView
 from explorer.tabs.pairs.view import PairsView
@@ -53,7 +53,7 @@ def write_published(folder: Path, keys: list[str]) -> Path:
         about = {"model": model, "model_type": kind}
         _write(folder / "eval-set-scores" / f"{number}.json", about | values)
         _write(folder / "eval-set" / f"{number}.json", about | (means or {"hep-go": 0.5}))
-    _write(folder / "pref-sets" / "a.json", {"model": A, **dict.fromkeys(PRIOR_SCORED, 0.5)})
+    _write(folder / "pref-sets" / "a.json", {"model": A, **dict.fromkeys(RULES["prior"].subsets, 0.5)})
     return folder
 
 

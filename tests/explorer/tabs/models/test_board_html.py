@@ -15,7 +15,7 @@ from explorer.api.results import BoardEndpoints
 from explorer.results.board import Board, BoardRow, build_board
 from explorer.results.published import Results
 from explorer.stats import intervals as statistics
-from explorer.stats.rules import PRIOR_SCORED, RULES, RuleName
+from explorer.stats.rules import RULES, RuleName
 from explorer.stats.uncertainty import measure
 from explorer.tabs.models.board_html import (
     PAIRED,
@@ -425,7 +425,7 @@ def test_where_scores_have_unpaired_intervals_alone_it_is_said_outside_of_the_re
 ) -> None:
     subsets = {"v1_prior": SUBSETS, "v2": V2_SUBSETS}[rule]
     matrix = matrix_of({"a": [1.0] * 2 * len(subsets)}, [*subsets] * 2)
-    prior = Aggregate("a", None, dict.fromkeys(PRIOR_SCORED, 0.5), "prior")
+    prior = Aggregate("a", None, dict.fromkeys(RULES["prior"].subsets, 0.5), "prior")
     board = build_board(replace(NOTHING, aggregates=(prior,)), rule, outcomes=matrix)
     assert rows_in(board)[0].by_pairs
     about = re.sub("<details.*?</details>", "", about_of(board), flags=re.DOTALL)

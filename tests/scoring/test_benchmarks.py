@@ -1,0 +1,326 @@
+"""Benchmarks as rows of a table: what is read of their rows, and what their rules make of rewards.
+
+Worked numbers of real rows are those of a rule that prefers the longer response.
+"""
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from scoring.benchmarks import (
+    OWN_VARIABLE,
+    benchmark_of,
+    benchmarks,
+    named_dataset,
+    of_dataset,
+)
+from scoring.errors import KnownError
+from scoring.hub.access import parse_hub_id
+from scoring.pairs.layouts import Rewriter, layout_of
+from scoring.pairs.opening import as_pairs, read_pairs
+from scoring.spec import Pair, ScoredPair
+from scoring.summary import Summary, summarise
+from tests.conftest import REAL_DATA, ROOT
+
+RM_BENCH = {
+    "id": 7,
+    "prompt": "What is 2 + 2?",
+    "chosen": ["4", "It is 4.", "It is **4**."],
+    "rejected": ["5", "It is 5, I think.", "It is **5**, I think, as it was before."],
+    "domain": "math",
+}
+JUDGEBENCH = {
+    "pair_id": "a-1",
+    "source": "mmlu-pro-law",
+    "question": "Q?",
+    "response_model": "gpt-4o",
+    "response_A": "right",
+    "response_B": "wrong",
+    "label": "A>B",
+}
+PPE = {
+    "question_id": "q",
+    "prompt": "P",
+    "model_name": "m",
+    "scores": [True, False, True],
+    "sampled_conflict_pairs": [[0, 1], [1, 2]],
+    **{f"response_{number}": f"r{number}" for number in (1, 2, 3)},
+}
+RMB = {
+    "pair_uid": "1",
+    "conversation_input": [{"role": "user", "content": "Hi", "language": "English"}],
+    "chosen": {"llm_name": "a", "answer": "Hello."},
+    "reject": {"llm_name": "b", "answer": "No."},
+    "category_path": "Pairwise_set/Helpfulness/Chat",
+}
+HELPSTEER = {
+    "domain": "code",
+    "language": "python",
+    "context": [{"role": "user", "content": "Hi"}],
+    "response1": "one",
+    "response2": "two",
+    "overall_preference": -2,
+}
+
+
+def opened(tmp_path: Path, *rows: dict[str, Any], name: str = "rows.jsonl") -> list[Pair]:
+    path = tmp_path / name
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    table = read_pairs(path).table
+    return as_pairs(table, range(len(table)))
+
+
+def by_length(pairs: list[Pair]) -> Iterator[ScoredPair]:
+    """As if longer responses had higher rewards."""
+    for pair in pairs:
+        rewards = [float(len(each)) for each in pair.responses]
+        several = len(rewards) > 2
+        rule = benchmark_of((), pair.benchmark).rule_name
+        yield ScoredPair(
+            pair.key,
+            pair.subset,
+            "",
+            rewards[0],
+            rewards[pair.n_chosen],
+            1,
+            1,
+            rewards=tuple(rewards) if several else (),
+            n_chosen=pair.n_chosen,
+            rule=rule,
+        )
+
+
+def summed(pairs: list[Pair]) -> Summary:
+    return summarise(by_length(pairs), "classifier", pairs[0].benchmark)
+
+
+def real(*names: str) -> list[Pair]:
+    folder = REAL_DATA / "benchmarks"
+    if not folder.is_dir():
+        pytest.skip("the real rows of other benchmarks are not here")
+    found = []
+    for name in names:
+        table = read_pairs(folder / name).table
+        found += as_pairs(table, range(len(table)))
+    return found
+
+
+@pytest.mark.parametrize(
+    ("domain", "names", "worked"),
+    [
+        ("chat", ["chat_filtered.json"], (2.5840, 28.4238, 81.1370, 37.3816)),
+        ("code", ["code_filtered.json"], (25.4386, 51.9006, 77.4854, 51.6082)),
+        (
+            "safety",
+            ["safety-refuse_filtered.json", "safety-response_filtered.json"],
+            (9.9773, 37.8685, 92.4414, 46.7624),
+        ),
+    ],
+)
+def test_rm_bench_has_its_worked_numbers(
+    domain: str, names: list[str], worked: tuple[float, ...]
+) -> None:
+    summary = summed(real(*(f"rm-bench/{name}" for name in names)))
+    parts = summary.parts[domain]
+    found = [*(parts[name].mean for name in ("hard", "normal", "easy")), summary.sections[domain]]
+    assert [round(100 * (each or 0), 4) for each in found] == [*worked]
+    assert summary.score is None, "without a domain there is no overall"
+    assert all(part.interval and part.interval.low < part.mean for part in parts.values())
+
+
+@pytest.mark.parametrize(
+    ("name", "worked", "sections"),
+    [
+        ("judgebench-gpt-4o-2024-05-13.jsonl", 46.0, (44.1558, 41.8367, 51.7857, 54.7619)),
+        ("judgebench-claude-3-5-sonnet-20240620.jsonl", 43.7037, ()),
+    ],
+)
+def test_judgebench_has_its_worked_numbers(
+    name: str, worked: float, sections: tuple[float, ...]
+) -> None:
+    summary = summed(real(f"judgebench/{name}"))
+    assert round(100 * (summary.score or 0), 4) == worked
+    if sections:
+        assert [round(100 * (each or 0), 4) for each in summary.sections.values()] == [*sections]
+
+
+@pytest.mark.parametrize(
+    ("name", "worked"),
+    [
+        ("pairwise/Harmlessness_S10.json", 48.6111),
+        ("pairwise/Helpfulness_Code_Data_Management.json", 56.1170),
+        ("best-of-n/Harmlessness_S10.json", 34.1772),
+        ("best-of-n/Helpfulness_Brainstorming_Idea_Development.json", 57.7381),
+        ("best-of-n/Helpfulness_Code_Data_Management.json", 30.8642),
+    ],
+)
+def test_rmb_has_its_worked_numbers_and_no_overall(name: str, worked: float) -> None:
+    summary = summed(real(f"rmb/{name}"))
+    assert round(100 * (summary.total.accuracy or 0), 4) == worked
+    assert summary.score is None
+
+
+def test_rm_bench_is_known_by_its_lists_and_keeps_its_styles(tmp_path: Path) -> None:
+    [pair] = opened(tmp_path, RM_BENCH)
+    assert (pair.benchmark, pair.subset) == ("rm-bench", "math")
+    assert [*pair.responses] == [*RM_BENCH["chosen"], *RM_BENCH["rejected"]]
+    summary = summed([pair])
+    assert summary.benchmark.title == "RM-Bench" and [*summary.parts] == ["math"]
+
+
+def test_a_label_says_which_response_is_better(tmp_path: Path) -> None:
+    pairs = opened(tmp_path, JUDGEBENCH, {**JUDGEBENCH, "pair_id": "a-2", "label": "B>A"})
+    assert [(each.chosen, each.rejected) for each in pairs] == [
+        ("right", "wrong"),
+        ("wrong", "right"),
+    ]
+    assert pairs[0].key == "mmlu-pro-law:a-1"
+    summary = summarise(by_length(pairs), "judge", "judgebench")
+    assert [*summary.sections] == ["Knowledge"] and summary.total.tie == 0.0
+
+
+def test_a_row_of_many_responses_gives_the_pairs_that_it_lists(tmp_path: Path) -> None:
+    pairs = opened(tmp_path, PPE)
+    assert [(each.chosen, each.rejected) for each in pairs] == [("r1", "r2"), ("r3", "r2")]
+    assert len({each.key for each in pairs}) == 2
+
+
+def test_nested_rows_are_read_by_their_path(tmp_path: Path) -> None:
+    [pair] = opened(tmp_path, RMB)
+    assert (pair.chosen, pair.rejected, pair.subset) == ("Hello.", "No.", "Helpfulness/Chat")
+    assert benchmarks()["rmb"].section_of(pair.subset) == "Helpfulness"
+
+
+def test_ties_of_people_are_left_out_and_counted(tmp_path: Path) -> None:
+    path = tmp_path / "rows.jsonl"
+    rows = [HELPSTEER, {**HELPSTEER, "overall_preference": 0}]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    read = read_pairs(path)
+    assert len(read.table) == 1 and any("1 row is a tie" in note for note in read.notes)
+    assert as_pairs(read.table, [0])[0].chosen == "one"
+
+
+@pytest.mark.parametrize(
+    ("row", "told"),
+    [
+        ({**JUDGEBENCH, "label": "C"}, "column label: 'C', must be one of A>B, B>A"),
+        ({**JUDGEBENCH, "response_A": None}, "chosen is null"),
+        ({**RM_BENCH, "chosen": ["a"] * 5}, "5 responses are chosen|list of 3 responses"),
+        ({**RM_BENCH, "chosen": []}, "list of 3 responses|chosen is an empty list"),
+        ({**PPE, "scores": [True, None, True]}, "one must be right and one wrong"),
+        ({**PPE, "sampled_conflict_pairs": [[0, 9]]}, "two places below 3"),
+    ],
+)
+def test_what_a_row_lacks_is_told_by_row(row: dict[str, Any], told: str, tmp_path: Path) -> None:
+    first = {
+        "pair_id": JUDGEBENCH,
+        "domain": RM_BENCH,
+        "question_id": PPE,
+    }[next(name for name in ("pair_id", "domain", "question_id") if name in row)]
+    with pytest.raises(KnownError, match=told) as refused:
+        opened(tmp_path, first, row, row)
+    assert "row 2" in str(refused.value)
+
+
+def test_columns_of_two_benchmarks_are_refused_with_a_way_out() -> None:
+    both = {**JUDGEBENCH, **RMB, "id": 1, "injected_bias": "x", "label": "A>B", "domain": "d"}
+    both |= {"conversation": [], "rejected": "x", "chosen": "y"}
+    with pytest.raises(KnownError, match="Name the one that it is"):
+        layout_of({**both, "context": [], "response1": "", "response2": ""}, "both.jsonl")
+
+
+def test_plain_pairs_are_told_by_their_subsets_alone() -> None:
+    row = {"prompt": "p", "chosen": "c", "rejected": "r", "subset": "hep-go", "id": 1}
+    assert layout_of(row, "pairs.jsonl") is None
+
+
+def test_a_benchmark_is_named_in_place_of_its_dataset() -> None:
+    assert named_dataset("rm-bench") == "THU-KEG/RM-Bench:train"
+    assert named_dataset("judgebench:claude") == "ScalerLab/JudgeBench:claude"
+    assert named_dataset("org/name") is None
+    with pytest.raises(KnownError, match="judgebench:gpt, judgebench:claude"):
+        named_dataset("judgebench")
+
+
+def test_every_row_names_a_dataset_that_can_be_asked_for() -> None:
+    for benchmark in benchmarks().values():
+        ids = [benchmark.dataset, *benchmark.datasets.values()]
+        found = [parse_hub_id(each) for each in ids if each]
+        assert found and None not in found
+        for each in found:
+            assert each is not None and of_dataset(each) is benchmark
+
+
+def test_the_owner_adds_a_row_in_a_file_of_their_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "mine.toml"
+    path.write_text(
+        """
+        [[benchmark]]
+        name = "ours"
+        title = "Ours"
+        dataset = "org/ours:test"
+        licence = "none"
+        citation = "none"
+        verified = "code"
+        rule = "pairs"
+        overall = "all rows"
+        [benchmark.row]
+        prompt = "ask"
+        chosen = "good"
+        rejected = "bad"
+        subset = "kind"
+        """,
+        encoding="utf-8",
+    )
+    monkeypatch.setenv(OWN_VARIABLE, str(path))
+    benchmarks.cache_clear()
+    try:
+        [pair] = opened(tmp_path, {"ask": "p", "good": "c", "bad": "r", "kind": "k"})
+        assert (pair.benchmark, pair.key, pair.chosen) == ("ours", "k:1", "c")
+        path.write_text("[[benchmark]]\nname = 'ours'\nrule = 'chance'", encoding="utf-8")
+        benchmarks.cache_clear()
+        with pytest.raises(KnownError, match=r"mine\.toml.*docs/benchmarks\.md"):
+            benchmarks()
+    finally:
+        monkeypatch.undo()
+        benchmarks.cache_clear()
+
+
+NAMES_A_BENCHMARK = re.compile(
+    r"[\"'](?:alpacaeval|mt-bench|llmbar|refusals-|xstest|donotanswer|math-prm|hep-|anthropic_|"
+    r"Chat Hard|Precise IF|Factuality|rm-bench|judgebench)"
+)
+
+
+def test_no_other_module_names_a_benchmark_or_a_subset() -> None:
+    """But for rebuilding, readers of upstream's result files, and what upstream asks judges."""
+    allowed = {
+        "explorer/data/rebuilding",
+        "scoring/results",
+        "scoring/families/prompts.py",
+        "scoring/families/upstream.py",
+        "scoring/benchmark.py",
+    }
+    found = {
+        path.relative_to(ROOT).as_posix()
+        for room in ("explorer", "scoring")
+        for path in (ROOT / room).rglob("*.py")
+        for line in path.read_text(encoding="utf-8").splitlines()
+        if NAMES_A_BENCHMARK.search(line) and ">>>" not in line
+    }
+    assert {each for each in found if not any(each.startswith(one) for one in allowed)} == set()
+
+
+def test_a_rewriter_reads_rows_as_one_subset_where_the_files_name_says_it() -> None:
+    plain = {name: value for name, value in RM_BENCH.items() if name != "domain"}
+    known = layout_of(plain, "safety-refuse_filtered.json")
+    assert known is not None
+    [pair] = Rewriter(known[1], "safety-refuse_filtered.json").pairs_of(plain, "row 1")
+    assert (pair["subset"], known[0].section_of(pair["subset"])) == ("safety-refuse", "safety")
+    assert layout_of(plain, "mine.json") is None
