@@ -23,7 +23,7 @@ from scoring.engine.packing import padded_batches
 from scoring.engine.proof import Rewards
 from scoring.engine.scorer import AtOnce, Traits
 from scoring.errors import KnownError
-from scoring.models.files import own_name
+from scoring.models.heads import own_name
 from scoring.models.loading import load
 from scoring.spec import ModelSpec, Pair, RunSettings
 

@@ -18,8 +18,8 @@ from scoring.errors import KnownError
 from scoring.hub.access import first_line
 from scoring.limits import Step, Tell
 from scoring.models.devices import chosen_dtype, unused_gpu
-from scoring.models.files import WEIGHT_FILES, check_indexes, check_tokenizer, format_shape
-from scoring.models.heads import HeadBuilder, HeadedModel
+from scoring.models.files import WEIGHT_FILES, check_indexes, check_tokenizer
+from scoring.models.heads import HeadBuilder, HeadedModel, format_shape
 from scoring.spec import DEVICE_NAMES, ModelSpec, RunSettings
 
 logger = logging.getLogger(__name__)
