@@ -20,8 +20,7 @@ from scoring.hub.access import Hub, Listing, first_line
 from scoring.limits import Limits, Step, Tell
 from scoring.models.devices import Device, present_device
 from scoring.models.finding import LocatedModel, ModelOptions, ModelPolicy, find
-from scoring.models.preview import Preview, preview_of
-from scoring.models.tokenizers import LocatedTokenizer, encoder, find_tokenizer, tokenizer_errors
+from scoring.models.tokenizers import encoder, find_tokenizer, tokenizer_errors
 from scoring.pairs.opening import checked_rows
 from scoring.probing.side_rewards import TokenRewards
 from scoring.spec import ModelSpec, Pair, Plan, RunFacts, RunSettings, ScoredPack
@@ -44,10 +43,9 @@ _JOB: "Job | None" = None
 
 def look_at_model(
     _: Tell, hub: Hub, typed: str, policy: ModelPolicy, options: ModelOptions
-) -> tuple[LocatedModel, Preview]:
-    """Find and preview a model, as `finding.find` does; of one on the Hub its config is fetched."""
-    model = find(typed, policy, hub, **options)
-    return model, preview_of(model)
+) -> LocatedModel:
+    """Find a model, as `finding.find` does; of one on the Hub its config is fetched."""
+    return find(typed, policy, hub, **options)
 
 
 def fetch_files(
@@ -57,12 +55,12 @@ def fetch_files(
     return str(hub.fetch(listing, names, token=token, tell=tell))
 
 
-def look_at_tokenizer(_: Tell, hub: Hub, typed: str, policy: ModelPolicy) -> LocatedTokenizer:
+def look_at_tokenizer(_: Tell, hub: Hub, typed: str, policy: ModelPolicy) -> LocatedModel:
     """Find a tokenizer, as of `tokenizers.find_tokenizer`."""
     return find_tokenizer(typed, policy, hub)
 
 
-def count_tokens(_: Tell, found: LocatedTokenizer, texts: str) -> Iterator[tuple[bytes, ...]]:
+def count_tokens(_: Tell, tokenizer: ModelSpec, texts: str) -> Iterator[tuple[bytes, ...]]:
     """The tokens of each text, one batch after the other: a column's numbers in int32 each.
 
     texts: a file with a stream of Arrow's, whose columns are texts.
@@ -70,10 +68,10 @@ def count_tokens(_: Tell, found: LocatedTokenizer, texts: str) -> Iterator[tuple
     Raises:
         KnownError: the tokenizer cannot be used.
     """
-    with tokenizer_errors(found.name):
-        encode = encoder(found)
+    with tokenizer_errors(tokenizer.pinned):
+        encode = encoder(tokenizer)
     for batch in pa.ipc.open_stream(pa.OSFile(texts, "rb")):
-        with tokenizer_errors(found.name):
+        with tokenizer_errors(tokenizer.pinned):
             columns: list[Any] = [column.to_pylist() for column in batch.columns]
             counts = [np.array(encode(column), np.int32) for column in columns]
         yield tuple(each.tobytes() for each in counts)

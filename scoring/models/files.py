@@ -73,14 +73,14 @@ def _is_adjacent(index: Path, name: object) -> bool:
     return isinstance(name, str) and Path(name).name == name and (index.parent / name).is_file()
 
 
-def folder_digest(folder: Path) -> str:
-    """12 hex digits that change with each file's name and content, or the time of a large one."""
+def folder_digest(folder: Path, names: Iterable[str]) -> str:
+    """12 hex digits that change with name and content of each file, or the time of a large one."""
     digest = hashlib.sha256()
-    for path in sorted(path for path in folder.iterdir() if path.is_file()):
-        stat = path.stat()
-        digest.update(f"{path.name}:{stat.st_size}:".encode())
+    for name in sorted(names):
+        stat = (folder / name).stat()
+        digest.update(f"{name}:{stat.st_size}:".encode())
         large = stat.st_size > _DIGEST_BYTES
-        digest.update(str(stat.st_mtime_ns).encode() if large else path.read_bytes())
+        digest.update(str(stat.st_mtime_ns).encode() if large else (folder / name).read_bytes())
     return digest.hexdigest()[:12]
 
 
@@ -243,3 +243,16 @@ def main_dtype(weights: Mapping[str, int]) -> str:
     """
     most = max(weights, key=weights.__getitem__, default="")
     return _DTYPES.get(most, most.lower())
+
+
+def find_number(config: Mapping[str, Any], *names: str) -> int | None:
+    """The first of these values that is a whole number above 0, with those of the text part.
+
+    Models of several parts keep the sizes of their language model in "text_config".
+    """
+    inner = config.get("text_config")
+    for part in (config, inner if isinstance(inner, dict) else {}):
+        for value in map(part.get, names):
+            if isinstance(value, int) and not isinstance(value, bool) and value > 0:
+                return value
+    return None

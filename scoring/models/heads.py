@@ -289,7 +289,7 @@ class _Ldl(HeadedModel):
         return means[:, None]
 
 
-def _dense(name: str, weights: Mapping[str, "Tensor"], width: int) -> nn.Sequential:
+def _dense(name: str, weights: Mapping[str, Tensor], width: int) -> nn.Sequential:
     """Layers with a leaky ReLU between, as these weights are numbered and shaped.
 
     Raises:
@@ -314,7 +314,7 @@ def _dense(name: str, weights: Mapping[str, "Tensor"], width: int) -> nn.Sequent
 
 
 class _Gated(HeadedModel):
-    architectures = (
+    architectures: tuple[str, ...] = (
         "LlamaForRewardModelWithGating",
         "LlamaForRewardModelWithGating3",
         "LlamaForRewardModelWithGating31",
