@@ -1,7 +1,6 @@
 """Whether the Hugging Face Hub may be asked, and fetching from it without giving away a token."""
 
 import glob
-import math
 import re
 import threading
 import time
@@ -126,12 +125,12 @@ class Hub:
         self._asked_at = time.monotonic()
 
     def __reduce__(self) -> tuple[Callable[..., "Hub"], tuple[object, ...]]:
-        """The Hub for a worker, which uses it as this process does and makes no room."""
+        """The Hub for a worker, which uses it as this process does."""
         from huggingface_hub import constants
 
-        keep = None if self.quota.gigabytes is None else self.quota.keep
-        options = (self._offline, self._shared, self._tried, self._reason, keep)
-        return _hub_of_worker, (constants.ENDPOINT, str(constants.HF_HUB_CACHE), *options)
+        settings = {name: getattr(constants, name) for name in _CLIENT_SETTINGS}
+        state = {name: value for name, value in vars(self).items() if name != "_lock"}
+        return _hub_of_worker, (settings, state)
 
     @property
     def reason(self) -> str | None:
@@ -346,24 +345,15 @@ def first_line(error: BaseException) -> str:
     return text.splitlines()[0][:200] if text else type(error).__name__
 
 
-def _hub_of_worker(  # noqa: PLR0917
-    endpoint: str,
-    cache: str,
-    offline: bool,
-    shared: bool,
-    tried: bool,
-    reason: str | None,
-    keep: frozenset[str] | None,
-) -> Hub:
-    """A hub as it was pickled; keep: the owner's models, None where they may take all the disk."""
+_CLIENT_SETTINGS = ("ENDPOINT", "HUGGINGFACE_CO_URL_TEMPLATE", "HF_HUB_CACHE")
+
+
+def _hub_of_worker(settings: dict[str, str], state: dict[str, object]) -> Hub:
     from huggingface_hub import constants
 
-    constants.ENDPOINT = endpoint
-    constants.HUGGINGFACE_CO_URL_TEMPLATE = endpoint + "/{repo_id}/resolve/{revision}/{filename}"
-    constants.HF_HUB_CACHE = cache
-    quota = DiskQuota(None if keep is None else math.inf, keep or ())
-    hub = Hub(offline, shared=shared, quota=quota)
-    hub._tried, hub._reason = tried, reason
+    vars(constants).update(settings)
+    hub = Hub()
+    vars(hub).update(state)
     return hub
 
 

@@ -4,7 +4,7 @@ One path: what was typed -> a `Place` (folder or repository) -> config and files
 -> a `LocatedModel`, which `fetch_model` makes ready to be loaded.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -202,8 +202,18 @@ def find(
     typed = typed.strip()
     baseline = next((name for name in BASELINES if name in (typed, family)), None)
     if baseline is not None:
-        more = bool(reference or url or tokenizer) or reading is not None
-        return _baseline(baseline, typed, family, more=more)
+        if {typed, family or typed} != {baseline} or [reference, url, tokenizer, reading] != [
+            "",
+            "",
+            "",
+            None,
+        ]:
+            raise KnownError(
+                f"The baseline {baseline} has no model: give {baseline} for the model, no other "
+                "family, and no reference, tokenizer, server or label."
+            )
+        spec = ModelSpec(f"baseline/{baseline}", "", "", baseline)
+        return LocatedModel(spec, "A baseline has no model: it is a rule.")
     if not typed:
         raise KnownError("No model was given. Type a Hub id (org/name), a folder, or demo.")
     typed, reference, tokenizer = (
@@ -231,19 +241,6 @@ def find(
         reference=_model(reference, policy, hub, token, "dpo", None) if reference else None,
         tokenizer=_lent_tokenizer(tokenizer, policy, hub, token) if tokenizer else None,
     )
-
-
-def _baseline(baseline: Family, typed: str, family: Family | None, *, more: bool) -> LocatedModel:
-    """more: something was given that only models have."""
-    if typed != baseline or more:
-        raise KnownError(
-            f"The baseline {baseline} has no model: give {baseline} for the model, and no "
-            "reference, tokenizer, server or label."
-        )
-    if family not in (None, baseline):
-        raise KnownError(f"{baseline} is a baseline, and no model of family {family}.")
-    spec = ModelSpec(f"baseline/{baseline}", "", "", baseline)
-    return LocatedModel(spec, "A baseline has no model: it is a rule.")
 
 
 def _on_server(
@@ -326,7 +323,7 @@ def _model(  # noqa: PLR0917
         check_tokenizer(files, name)
     revision = place.revision(place.sizes)
     spec = ModelSpec(name, place.folder, revision, family, reading, own_code=own_code)
-    return _with_facts(_located(place, spec, sizes, why), config)
+    return _located(place, spec, sizes, why, config)
 
 
 def _lent_tokenizer(
@@ -359,28 +356,32 @@ def _check_size(what: str, sizes: Iterable[int], most: float, unit: Literal["GB"
         )
 
 
-def _located(place: "Place", spec: ModelSpec, sizes: dict[str, int], why: str = "") -> LocatedModel:
-    listing = place.listing
-    missing = [] if listing is None else listing.missing([*sizes])
-    return LocatedModel(spec, why, sizes, listing, sum(sizes[name] for name in missing))
-
-
-def _with_facts(model: LocatedModel, config: dict[str, Any]) -> LocatedModel:
-    """The model with what its config and its weights say of its size."""
-    files = weight_files(model.sizes)
+def _located(
+    place: "Place",
+    spec: ModelSpec,
+    sizes: dict[str, int],
+    why: str = "",
+    config: Mapping[str, Any] | None = None,
+) -> LocatedModel:
+    """config: what it holds; None for a tokenizer, of which no size but its files' is known."""
+    listing, folder = place.listing, Path(place.folder)
+    missing = listing.missing([*sizes]) if listing else []
+    located = LocatedModel(spec, why, sizes, listing, sum(sizes[name] for name in missing))
+    if config is None:
+        return located
     # As the files say where they are here, else as the Hub says.
-    if model.listing is not None and model.listing.missing(files):
-        weights = model.listing.weights
+    files = weight_files(sizes)
+    if listing is not None and not {*missing}.isdisjoint(files):
+        weights = listing.weights
     else:
-        folder = model.listing.folder if model.listing else Path(model.spec.folder)
-        weights = counted_weights(folder / name for name in files)
+        weights = counted_weights((listing.folder if listing else folder) / name for name in files)
     stored = config.get("dtype") or config.get("torch_dtype")
     named = stored.removeprefix("torch.") if isinstance(stored, str) else ""
     dtype, parameters = main_dtype(weights) or named, sum(weights.values())
     return replace(
-        model,
+        located,
         architecture=next(iter(architectures_of(config)), ""),
-        parameters=parameters or model.weight_bytes // BYTES.get(dtype, _GUESSED_BYTES),
+        parameters=parameters or located.weight_bytes // BYTES.get(dtype, _GUESSED_BYTES),
         is_counted=parameters > 0,
         dtype=dtype,
         is_quantized=isinstance(config.get("quantization_config"), dict),

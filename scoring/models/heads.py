@@ -30,6 +30,7 @@ from __future__ import annotations
 import json
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -166,15 +167,21 @@ class _Beaver(_Linear):
         return -scores if self.is_cost else scores
 
 
+def _rectified_layers(*widths: int) -> nn.Sequential:
+    from torch import nn
+
+    layers: list[nn.Module] = []
+    for width, following in pairwise(widths):
+        layers += [nn.Linear(width, following), nn.ReLU()]
+    return nn.Sequential(*layers[:-1])
+
+
 class _TwoLayers(_Linear):
     architectures = ("INFORMForSequenceClassification", "Qwen2ForRewardModel")
     parts = ("score",)
 
     def add_head(self: Any, config: Any) -> None:
-        from torch import nn
-
-        width = config.hidden_size
-        self.score = nn.Sequential(nn.Linear(width, width), nn.ReLU(), nn.Linear(width, 1))
+        self.score = _rectified_layers(config.hidden_size, config.hidden_size, 1)
 
 
 class _Grm(_Linear):
@@ -184,15 +191,12 @@ class _Grm(_Linear):
     def add_head(self: Any, config: Any) -> None:
         from torch import nn
 
-        width = config.hidden_size
-        summary: nn.Module = nn.Linear(width, 1)
-        if getattr(config, "vhead_layer_type", "mlp") != "linear":
-            inner = getattr(config, "vhead_num_neurons", 1024)
-            layers: list[nn.Module] = []
-            for _ in range(getattr(config, "vhead_num_layers", 1)):
-                layers += [nn.Linear(width, inner), nn.ReLU()]
-                width = inner
-            summary = nn.Sequential(*layers, nn.Linear(width, 1))
+        inner = [getattr(config, "vhead_num_neurons", 1024)] * getattr(
+            config, "vhead_num_layers", 1
+        )
+        summary: nn.Module = _rectified_layers(config.hidden_size, *inner, 1)
+        if getattr(config, "vhead_layer_type", "mlp") == "linear":
+            summary = nn.Linear(config.hidden_size, 1)
         self.v_head = nn.Sequential(OrderedDict(summary=summary))
 
 
