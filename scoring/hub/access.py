@@ -1,6 +1,7 @@
 """Whether the Hugging Face Hub may be asked, and fetching from it without giving away a token."""
 
 import glob
+import math
 import re
 import threading
 import time
@@ -116,13 +117,12 @@ class Hub:
                 only as long as the Hub says to whom.
             quota: of the models that are fetched; None means no limit.
         """
-        self._offline = offline
         self._shared = shared
         self.quota = quota or DiskQuota()
         self._lock = threading.Lock()
         self._reason: str | None = "the network is switched off" if offline else None
-        self._tried = offline
-        self._asked_at = time.monotonic()
+        # By `time.monotonic`: -inf before the first probe, inf where there will be none.
+        self._probed_at = math.inf if offline else -math.inf
 
     def __reduce__(self) -> tuple[Callable[..., "Hub"], tuple[object, ...]]:
         """The Hub for a worker, which uses it as this process does."""
@@ -142,16 +142,16 @@ class Hub:
         it does not (at most about 3 s).
         """
         with self._lock:
-            again = self._reason is not None and not self._offline
-            if not self._tried or (again and time.monotonic() - self._asked_at > AGAIN_SECONDS):
-                self._reason = _probe()
-                self._tried, self._asked_at = True, time.monotonic()
+            age = time.monotonic() - self._probed_at
+            if age == math.inf or (self._reason is not None and age > AGAIN_SECONDS):
+                self._reason, self._probed_at = _probe(), time.monotonic()
             return self._reason is None
 
     def retry(self) -> None:
         """Forget the last probe, so that the next call asks again (never when offline)."""
         with self._lock:
-            self._tried = self._offline
+            if self._probed_at != math.inf:
+                self._probed_at = -math.inf
 
     def look(
         self,

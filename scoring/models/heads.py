@@ -101,6 +101,33 @@ class HeadedModel:
     def add_files(self: Any, folder: str) -> None:
         """Add what of the head lies in files of its own."""
 
+    @classmethod
+    def model_class(cls, config_class: Any) -> Any:
+        """The base model of a config as transformers has it, and a head beside it.
+
+        Raises:
+            KnownError: transformers has no such base.
+        """
+        from transformers import MODEL_MAPPING, PreTrainedModel
+
+        base_class = MODEL_MAPPING[config_class]
+        shared = next(
+            each for each in base_class.__mro__ if each.__name__.endswith("PreTrainedModel")
+        )
+        if shared is PreTrainedModel:
+            raise KnownError(f"{base_class.__name__} is no base that a head can stand on here.")
+
+        def begin(self: Any, config: Any) -> None:
+            shared.__init__(self, config)
+            setattr(self, cls.base, base_class(config))
+            self.add_head(config)
+            self.post_init()
+
+        own = {"__init__": begin, "base_model_prefix": cls.base}
+        return type(
+            cls.__name__, (cls, shared), {**own, "_keep_in_fp32_modules_strict": {*cls.parts}}
+        )
+
 
 class _Linear(HeadedModel):
     has_bias = False
@@ -446,59 +473,7 @@ def format_shape(sizes: Iterable[int]) -> str:
     return " × ".join(map(str, sizes)) or "one number"
 
 
-class HeadBuilder:
-    """Builds models with a head, by the two ways that transformers' classes have."""
-
-    def __init__(self, head: type[HeadedModel]) -> None:
-        self._head = head
-
-    def config_of(self, folder: str) -> Any:
-        """The config of the base; code that comes with the model is not run."""
-        return self._head.config_of(folder)
-
-    def from_pretrained(self, folder: str, **options: Any) -> Any:
-        """Model and loading info, as transformers' classes give them."""
-        config = self.config_of(folder)
-        options.pop("trust_remote_code", None)
-        weights = self._head.weights_of(folder, config)
-        model, info = _model_class(self._head, type(config)).from_pretrained(
-            folder if weights is None else None, config=config, state_dict=weights, **options
-        )
-        model.add_files(folder)
-        return model, info
-
-    def from_config(self, config: Any, **_: Any) -> Any:
-        """A model with random weights, as transformers' classes give it."""
-        return _model_class(self._head, type(config))(config)
-
-
-def builder_of(spec: ModelSpec) -> str | HeadBuilder:
-    """What builds a classifier: a class of transformers by its name, or one with a known head."""
+def builder_of(spec: ModelSpec) -> str | type[HeadedModel]:
+    """The class of a classifier: its name in transformers, or a known head."""
     config = json.loads((Path(spec.folder) / "config.json").read_text(encoding="utf-8"))
-    head = find_head(spec.name, architectures_of(config))
-    return HeadBuilder(head) if head else "AutoModelForSequenceClassification"
-
-
-def _model_class(head: type[HeadedModel], config_class: Any) -> Any:
-    """The base model of a config as transformers has it, and a head beside it.
-
-    Raises:
-        KnownError: transformers has no such base.
-    """
-    from transformers import MODEL_MAPPING, PreTrainedModel
-
-    base_class = MODEL_MAPPING[config_class]
-    shared = next(each for each in base_class.__mro__ if each.__name__.endswith("PreTrainedModel"))
-    if shared is PreTrainedModel:
-        raise KnownError(f"{base_class.__name__} is no base that a head can stand on here.")
-
-    def begin(self: Any, config: Any) -> None:
-        shared.__init__(self, config)
-        setattr(self, head.base, base_class(config))
-        self.add_head(config)
-        self.post_init()
-
-    own = {"__init__": begin, "base_model_prefix": head.base}
-    return type(
-        head.__name__, (head, shared), {**own, "_keep_in_fp32_modules_strict": {*head.parts}}
-    )
+    return find_head(spec.name, architectures_of(config)) or "AutoModelForSequenceClassification"
