@@ -1,4 +1,4 @@
-"""What is done for a server in a process of its own, one task at a time; see there for `tell`.
+"""Tasks that a worker does for a server, one at a time. `tell` gets their progress.
 
 The model that was loaded last stays in this process for the tasks after it, and so do the pairs
 that were made ready last.
@@ -17,7 +17,7 @@ from scoring.engine.scorer import Scorer, facts
 from scoring.errors import KnownError
 from scoring.families import keep_answers, open_scorer
 from scoring.hub.access import Hub, Listing, first_line
-from scoring.limits import Limits, Step, Tell
+from scoring.limits import Limits, OnProgress, Step
 from scoring.models.devices import Device, present_device
 from scoring.models.finding import LocatedModel, ModelOptions, ModelPolicy, find
 from scoring.models.tokenizers import encoder, find_tokenizer, tokenizer_errors
@@ -42,25 +42,25 @@ _JOB: "Job | None" = None
 
 
 def look_at_model(
-    _: Tell, hub: Hub, typed: str, policy: ModelPolicy, options: ModelOptions
+    _: OnProgress, hub: Hub, typed: str, policy: ModelPolicy, options: ModelOptions
 ) -> LocatedModel:
     """Find a model, as `finding.find` does; of one on the Hub its config is fetched."""
     return find(typed, policy, hub, **options)
 
 
 def fetch_files(
-    tell: Tell, hub: Hub, listing: Listing, names: Sequence[str], token: str | Literal[False]
+    tell: OnProgress, hub: Hub, listing: Listing, names: Sequence[str], token: str | Literal[False]
 ) -> str:
     """The folder that holds these files of a repository, as of `Hub.fetch`."""
     return str(hub.fetch(listing, names, token=token, tell=tell))
 
 
-def look_at_tokenizer(_: Tell, hub: Hub, typed: str, policy: ModelPolicy) -> LocatedModel:
+def look_at_tokenizer(_: OnProgress, hub: Hub, typed: str, policy: ModelPolicy) -> LocatedModel:
     """Find a tokenizer, as of `tokenizers.find_tokenizer`."""
     return find_tokenizer(typed, policy, hub)
 
 
-def count_tokens(_: Tell, tokenizer: ModelSpec, texts: str) -> Iterator[tuple[bytes, ...]]:
+def count_tokens(_: OnProgress, tokenizer: ModelSpec, texts: str) -> Iterator[tuple[bytes, ...]]:
     """The tokens of each text, one batch after the other: a column's numbers in int32 each.
 
     texts: a file with a stream of Arrow's, whose columns are texts.
@@ -77,7 +77,7 @@ def count_tokens(_: Tell, tokenizer: ModelSpec, texts: str) -> Iterator[tuple[by
         yield tuple(each.tobytes() for each in counts)
 
 
-def load_model(tell: Tell, spec: ModelSpec, settings: RunSettings) -> None:
+def load_model(tell: OnProgress, spec: ModelSpec, settings: RunSettings) -> None:
     """Load a located model, as of `families.open_scorer`; no other is ever loaded here."""
     global _SCORER  # noqa: PLW0603
     with ExitStack() as stack:
@@ -90,7 +90,7 @@ def load_model(tell: Tell, spec: ModelSpec, settings: RunSettings) -> None:
 
 
 def make_ready(
-    _: Tell,
+    _: OnProgress,
     pairs: Sequence[Pair],
     settings: RunSettings,
     source: str,
@@ -112,7 +112,7 @@ def make_ready(
 
 
 def score_packs(
-    _: Tell, plan: Plan, done: Collection[int], folder: Path | None
+    _: OnProgress, plan: Plan, done: Collection[int], folder: Path | None
 ) -> Iterator[ScoredPack]:
     """Score what was made ready. plan: in these packs. done: places of packs that are left out.
 
@@ -126,7 +126,7 @@ def score_packs(
     yield from score(replace(_JOB, plan=plan), _scorer(), done=frozenset(done))
 
 
-def reward_tokens(_: Tell, pair: Pair) -> TokenRewards:
+def reward_tokens(_: OnProgress, pair: Pair) -> TokenRewards:
     """A pair's rewards token by token, as of `probing.token_rewards.token_rewards`."""
     from scoring.probing.token_rewards import token_rewards
 
@@ -134,7 +134,7 @@ def reward_tokens(_: Tell, pair: Pair) -> TokenRewards:
 
 
 def read_rows(
-    tell: Tell,
+    tell: OnProgress,
     to: Path,
     paths: Mapping[str, Path],
     *what: *tuple[str, str, Limits],
@@ -158,7 +158,7 @@ def read_rows(
     return checked.notes, checked.left_out
 
 
-def look_at_device(_: Tell, asked: str) -> Device:
+def look_at_device(_: OnProgress, asked: str) -> Device:
     """What this process sees of the device that is asked for, as of `RunSettings.device`."""
     return present_device(asked)
 

@@ -25,7 +25,7 @@ from explorer.core.workers import Limit, alone, text_limit
 from explorer.data.table import PairTable
 from scoring.errors import KnownError
 from scoring.hub.access import Hub, parse_hub_id
-from scoring.limits import Step, Tell, ignore_progress
+from scoring.limits import OnProgress, Step, ignore_progress
 from scoring.models.finding import DEMO_NAME, LocatedModel, ModelPolicy
 from scoring.models.tokenizers import SUGGESTED, allowed_tokenizers
 from scoring.pairs.opening import TEXT_COLUMNS
@@ -46,7 +46,7 @@ _FORMAT = "1"
 
 
 def locate_tokenizer(
-    typed: str, policy: ModelPolicy, hub: Hub, tell: Tell = ignore_progress
+    typed: str, policy: ModelPolicy, hub: Hub, tell: OnProgress = ignore_progress
 ) -> ModelSpec:
     """Find the tokenizer a person typed, downloading its files (and no others) where need be.
 
@@ -116,7 +116,7 @@ class TokenCounter:
             table.tokens[name] = counts
         return counts is not None
 
-    def count(self, table: PairTable, wanted: object, tell: Tell = ignore_progress) -> str:
+    def count(self, table: PairTable, wanted: object, tell: OnProgress = ignore_progress) -> str:
         """Count the tokens of every prompt, chosen and rejected.
 
         Where `tell` raises, the count stops between two batches. Whoever asks next goes on from
@@ -149,7 +149,7 @@ class TokenCounter:
                 job.turn.release()
         return found.pinned
 
-    def _count(self, table: PairTable, found: ModelSpec, job: _Job, tell: Tell) -> None:
+    def _count(self, table: PairTable, found: ModelSpec, job: _Job, tell: OnProgress) -> None:
         if self.known(table, found.pinned):
             return
 
@@ -174,7 +174,6 @@ class TokenCounter:
         self._jobs.discard(_key(table, found.pinned))
 
     def _path(self, table: PairTable, name: str) -> Path:
-        """Where a count is kept."""
         return self._folder / f"{_key(table, name)}.npz"
 
 

@@ -32,7 +32,7 @@ from scoring.engine.compiled import keep_in
 from scoring.errors import KnownError
 from scoring.families.server import KEY_VARIABLE
 from scoring.hub.access import Hub, Listing, parse_hub_id
-from scoring.limits import Step, Tell, ignore_progress
+from scoring.limits import OnProgress, Step, ignore_progress
 from scoring.models.devices import (
     Device,
     check_fits,
@@ -202,7 +202,7 @@ class ModelStore:
         return self._loaded(known.meaning[0])
 
     def load(
-        self, visitor: Visitor, order: ModelOrder, tell: Tell = ignore_progress
+        self, visitor: Visitor, order: ModelOrder, tell: OnProgress = ignore_progress
     ) -> WarmModel | PlacedModel:
         """The model, ready to score: the warm one where it is meant, else loaded now.
 
@@ -274,7 +274,7 @@ class ModelStore:
         return replace(order.settings, device=self._settings.device)
 
     def _looked(
-        self, visitor: Visitor, order: ModelOrder, tell: Tell = ignore_progress
+        self, visitor: Visitor, order: ModelOrder, tell: OnProgress = ignore_progress
     ) -> LocatedModel:
         policy = self._settings.model_policy
         if not order.url:
@@ -294,7 +294,7 @@ class ModelStore:
         return looked
 
     def _located(
-        self, visitor: Visitor, order: ModelOrder, tell: Tell
+        self, visitor: Visitor, order: ModelOrder, tell: OnProgress
     ) -> tuple[tuple[ModelSpec, RunSettings], LocatedModel]:
         model = self._looked(visitor, order, tell)
         device, settings = self.device(), self._on_device(order)

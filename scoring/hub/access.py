@@ -13,7 +13,7 @@ from typing import Literal
 
 from scoring.errors import KnownError
 from scoring.hub.cache import DiskQuota, cache_folder, remove_cached, report_download
-from scoring.limits import Tell, ignore_progress
+from scoring.limits import OnProgress, ignore_progress
 from scoring.paths import is_file
 
 DEFAULT_DATASET = "allenai/reward-bench"
@@ -234,11 +234,11 @@ class Hub:
         names: Sequence[str],
         *,
         token: str | Literal[False],
-        tell: Tell = ignore_progress,
+        tell: OnProgress = ignore_progress,
     ) -> Path:
         """The local folder that holds these files of a repository, downloaded where need be.
 
-        tell: is told how many bytes of what is missing are here, from another thread.
+        tell: gets how many bytes of the missing files are here, from another thread.
 
         Raises:
             KnownError: they cannot be had, or the repository changed since it was looked at.

@@ -1,4 +1,4 @@
-"""What the cache of the Hub's client on this machine holds, how it fills, and what makes room."""
+"""The cache of the Hub's client on this machine: its folders, downloads in progress, a quota."""
 
 import glob
 import math
@@ -12,10 +12,10 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from scoring.errors import KnownError
-from scoring.limits import Step, Tell
+from scoring.limits import OnProgress, Step
 
 SPARE_BYTES = 10_000_000
-"""What may come more than is announced before it is told."""
+"""Bytes that may come beyond the announced ones before they are reported."""
 RECENT_SECONDS = 60.0
 """For how long what was asked for is taken to be in use."""
 _EVERY_SECONDS = 0.3
@@ -56,10 +56,10 @@ def remove_unfinished(cache: Path, blobs: Iterable[str]) -> None:
 
 
 @contextmanager
-def report_download(cache: Path, size: int, tell: Tell) -> Iterator[None]:
-    """Tell, while files are fetched, how many of their bytes have come into the cache.
+def report_download(cache: Path, size: int, tell: OnProgress) -> Iterator[None]:
+    """Report, while files are fetched, how many of their bytes have come into the cache.
 
-    cache: as `cache_folder` gives it. size: of what is to come, in bytes; nothing is told of 0.
+    cache: as `cache_folder` gives it. size: of all these files, in bytes; 0 is not reported.
     """
     if not size:
         yield

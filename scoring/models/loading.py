@@ -17,7 +17,7 @@ from scoring.engine.attention import is_by_hand
 from scoring.engine.formatting import Formatter, UpstreamFormatter
 from scoring.errors import KnownError
 from scoring.hub.access import first_line
-from scoring.limits import Step, Tell
+from scoring.limits import OnProgress, Step
 from scoring.models.devices import chosen_dtype, present_device
 from scoring.models.files import WEIGHT_FILES, check_indexes, check_tokenizer
 from scoring.models.heads import HeadedModel, format_shape
@@ -261,8 +261,8 @@ def _device(settings: RunSettings) -> str:
 
 
 @contextmanager
-def report_loading(tell: Tell) -> Iterator[None]:
-    """Tell of each weight before it is loaded inside, for which transformers shows a bar."""
+def report_loading(tell: OnProgress) -> Iterator[None]:
+    """Report progress before each weight is loaded inside, for which transformers shows a bar."""
 
     def reported(items: Iterable[Any]) -> Iterator[Any]:
         total = len(items) if isinstance(items, Sized) else None

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from scoring.errors import KnownError, counted
-from scoring.limits import Limits, Step, Tell
+from scoring.limits import Limits, OnProgress, Step
 from scoring.pairs.checking import CheckedRows, Checker
 from scoring.pairs.rows import Row, read_batches, rows_of, type_name
 from scoring.pairs.shapes import PROMPT_COLUMNS, WANTED, holds_messages, what_is_missing
@@ -23,7 +23,7 @@ _OF_PAIRS = ("chosen equals rejected", "a response stands twice")
 
 
 def candidate_rows(
-    paths: Mapping[str, Path], shown: str, default_subset: str, limits: Limits, tell: Tell
+    paths: Mapping[str, Path], shown: str, default_subset: str, limits: Limits, tell: OnProgress
 ) -> CheckedRows:
     """As `opening.checked_rows`: of each row the first response is called chosen, and all of them,
     the first too, rejected; so that a row of one is a pair.

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from scoring.errors import KnownError
 from scoring.hub.access import Hub, HubId, Listing, first_line
-from scoring.limits import MEGABYTE, NO_LIMITS, Limits, Step, Tell, ignore_progress
+from scoring.limits import MEGABYTE, NO_LIMITS, Limits, OnProgress, Step, ignore_progress
 from scoring.pairs.checking import MORE_COLUMNS, SCHEMA, TEXT_COLUMNS, CheckedRows, Checker
 from scoring.pairs.rows import SUFFIXES, announced, read_batches, unpacked_bytes
 from scoring.pairs.shapes import WANTED
@@ -119,7 +119,7 @@ def read_pairs(
     *,
     name: str | None = None,
     limits: Limits = NO_LIMITS,
-    tell: Tell = ignore_progress,
+    tell: OnProgress = ignore_progress,
     on_disk: bool = False,
     reader: "RowsReader | None" = None,
 ) -> Pairs:
@@ -165,7 +165,7 @@ def fetch_pairs(
     token: str | Literal[False],
     local_only: bool = False,
     limits: Limits = NO_LIMITS,
-    tell: Tell = ignore_progress,
+    tell: OnProgress = ignore_progress,
     on_disk: bool = False,
     reader: "RowsReader | None" = None,
     fetch: "Fetch | None" = None,
@@ -226,7 +226,7 @@ def _listed(splits: Iterable[str], listing: Listing) -> str:
 
 
 def checked_rows(
-    paths: Mapping[str, Path], shown: str, default_subset: str, limits: Limits, tell: Tell
+    paths: Mapping[str, Path], shown: str, default_subset: str, limits: Limits, tell: OnProgress
 ) -> CheckedRows:
     """Read and check the rows of files.
 
@@ -259,11 +259,11 @@ class Fetch(Protocol):
     """Gives the folder with files of a repository, as `Hub.fetch` does."""
 
     def __call__(
-        self, listing: Listing, names: Sequence[str], *, tell: Tell = ignore_progress
+        self, listing: Listing, names: Sequence[str], *, tell: OnProgress = ignore_progress
     ) -> Path: ...
 
 
-RowsReader = Callable[[Mapping[str, Path], str, str, Limits, Tell], CheckedRows]
+RowsReader = Callable[[Mapping[str, Path], str, str, Limits, OnProgress], CheckedRows]
 """Reads and checks the rows of files, as `checked_rows` does."""
 
 
@@ -274,7 +274,7 @@ def _read(
     default_subset: str,
     *,
     limits: Limits,
-    tell: Tell,
+    tell: OnProgress,
     kept_as: str | None,
     reader: RowsReader,
 ) -> Pairs:
