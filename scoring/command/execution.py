@@ -17,7 +17,6 @@ from tqdm import tqdm
 from scoring.command.arguments import Arguments
 from scoring.command.best_of import write_best_of
 from scoring.command.processes import Processes
-from scoring.command.reproducing import compare, find_published
 from scoring.engine.packing import share_out
 from scoring.engine.scorer import Scorer, facts
 from scoring.engine.templates import named_template
@@ -30,7 +29,7 @@ from scoring.pairs.opening import Pairs, as_pairs, fetch_pairs, read_pairs
 from scoring.paths import is_file, is_folder, typed_path
 from scoring.record import Run, Status, check_free, has_run, locked, resume
 from scoring.results.exports import ALL_PAIRS, check_upload, result_name, upload, write_results
-from scoring.results.reproduction import PublishedCheck
+from scoring.results.reproduction import PublishedCheck, compare, find_published
 from scoring.spec import ASKED, ModelSpec, Pair, RunFacts, ScoredPack
 from scoring.summary import Tally, tie_worth
 
