@@ -19,7 +19,6 @@ from scoring.results.files import (
     Omission,
     ResultFile,
     files_below,
-    files_of_command,
     model_of,
     printable,
     read_object,
@@ -78,12 +77,9 @@ def read_aggregates(
 ) -> tuple[list[Aggregate], list[Omission]]:
     """Of every file below `root/eval-set` or `root/pref-sets`, and what was left out and why.
 
-    The former with what upstream's command line left in `root` itself; one of each model and
-    benchmark, in the order of paths.
+    One of each model and benchmark, in the order of `files_below`.
     """
     files, strays = files_below(root, kind)
-    if kind == "eval-set":
-        files += [file for file in files_of_command(root, ".json") if file not in files]
     results, left_out = collect_aggregates(files, kind)
     return results, sorted(strays + left_out, key=lambda item: item.file)
 
