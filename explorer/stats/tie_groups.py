@@ -17,10 +17,10 @@ from explorer.stats.strata import (
     score_weights,
 )
 
-_LEAST_VARIANCE = 1e-12
-"""Below it, what matrix products leave of a variance may be rounding."""
+_ROUNDING = 1e-9
+"""What part of a sum may be rounding, after it was taken off another."""
 _MARGIN = 1e-3
-"""Far above rounding."""
+"""Of z**2 and of a number of clusters: far above rounding."""
 
 
 def tie_groups(outcomes: ArrayLike, groups: Strata) -> tuple[tuple[int, ...], ...]:
@@ -81,16 +81,17 @@ def _p_values(matrix: Floats, groups: Strata) -> Floats:
     """
     counted, values = groups.counted(), matrix[:, groups.counting()]
     known = ~np.isnan(values)
-    whole = known.all(axis=1)
+    complete = np.asarray(known.all(axis=1))
     weights = score_weights(counted, known)
     totals = cluster_sums(weights * np.where(known, values, 0.0), counted)
     found = _plain_p_values(totals)
     for model in range(len(values) - 1):
         later = np.arange(model + 1, len(values))
-        unequal = later[~(whole[model] & whole[later])]
-        unclear = later[np.isnan(found[model, later]) & whole[model] & whole[later]]
-        if len(unequal):
-            found[model, unequal] = paired_p_values(values[model], values[unequal], counted)
+        same_weights = complete[later] & complete[model]
+        others = later[~same_weights]
+        unclear = later[same_weights & np.isnan(found[model, later])]
+        if len(others):
+            found[model, others] = paired_p_values(values[model], values[others], counted)
         if len(unclear):
             found[model, unclear] = sign_p_values(totals[model] - totals[unclear])
     upper = np.triu_indices(len(values), 1)
@@ -121,15 +122,18 @@ def _plain_p_values(totals: Floats) -> Floats:
         )
         return np.asarray(sum(terms))
 
-    scores, variance = totals.sum(axis=1), products(2)
-    is_exact = variance > _LEAST_VARIANCE
-    variance[~is_exact] = 1.0
+    scores, variance, fourth = totals.sum(axis=1), products(2), products(4)
+    is_exact = np.ones(variance.shape, np.bool_)
+    for power, sums in ((2, variance), (4, fourth)):
+        is_exact &= sums > _ROUNDING * (totals**power).sum(axis=1).max(initial=0.0)
+        sums[~is_exact] = 1.0
     ratio = (scores[:, None] - scores) ** 2 / variance
     n_tests = max(1, len(totals) * (len(totals) - 1) // 2)
-    n_least = variance**2 / np.where(is_exact, products(4), 1.0)
-    is_normal = (n_least > MOST_EXACT + 1) & (abs(n_least - np.rint(n_least)) > _MARGIN)
+    n_least = variance**2 / fourth
+    is_fraction = np.abs(n_least - np.rint(n_least)) > _MARGIN
+    is_normal = is_exact & is_fraction & (n_least > MOST_EXACT + 1)
     found = np.full(ratio.shape, np.nan)
-    found[is_exact & is_normal] = _erfc(np.sqrt(ratio / 2))[is_exact & is_normal]
+    found[is_normal] = _erfc(np.sqrt(ratio[is_normal] / 2))
     found[is_exact & (ratio > 2 * np.log(2 * n_tests / ALPHA) + _MARGIN)] = 0.0
     found[is_exact & (ratio < 1 - np.sqrt(3 * ALPHA) - _MARGIN)] = 1.0
     return found

@@ -167,12 +167,12 @@ def read_pair_results(path: Path, name: str | None = None) -> PairResults:
     notes: list[str] = []
     results = np.array(columns["results"], np.float64)
     equal = np.zeros(len(results), dtype=np.bool_)
-    rewards = {
-        name: _without_infinite(np.array(columns[name], np.float64), name, notes)
-        for name in ("scores_chosen", "scores_rejected")
+    chosen, rejected = (
+        _without_infinite(np.array(columns[name], np.float64), name, notes)
         if name in columns
-    }
-    chosen, rejected = map(rewards.get, ("scores_chosen", "scores_rejected"))
+        else None
+        for name in ("scores_chosen", "scores_rejected")
+    )
     scores = num_correct = None
     if "scores" in columns:
         scores = _ragged(columns["scores"])
