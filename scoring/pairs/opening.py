@@ -12,15 +12,17 @@ import hashlib
 import json
 import re
 import shutil
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import Literal, Protocol
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from huggingface_hub.constants import HF_HOME
 from numpy.typing import NDArray
 
 from scoring.errors import KnownError
@@ -30,7 +32,7 @@ from scoring.pairs.checking import MORE_COLUMNS, SCHEMA, TEXT_COLUMNS, CheckedRo
 from scoring.pairs.rows import SUFFIXES, announced, read_batches, unpacked_bytes
 from scoring.pairs.shapes import WANTED
 from scoring.pairs.splits import check_shards, split_files
-from scoring.paths import file_digest, is_file
+from scoring.paths import atomic_write, file_digest, is_file
 from scoring.spec import Message, Pair
 
 __all__ = ["SCHEMA", "TEXT_COLUMNS", "PairSource", "Pairs", "as_pairs", "fetch_pairs",
@@ -297,69 +299,33 @@ def _read(
 
 
 LEAST_BYTES = 32 * MEGABYTE
-"""Of the files of a set. A smaller one is read sooner than `datasets` is imported."""
-_FOLDER = "rewardbench_explorer"
+"""Of the files of a set; a smaller one is read again each time."""
 
 
 def _mapped(name: str, revision: str, read: Callable[[], CheckedRows]) -> CheckedRows:
-    """What `read` gives, mapped into memory from the cache of `datasets` under HF_HOME.
+    """Map a set of pairs into memory from an Arrow file below HF_HOME, written on first reading.
 
-    It is written there the first time, one revision of each set; where nothing can be written, it
-    stays in memory. `datasets` does not read the pairs' own files: of CSV and JSON it makes
-    something else without a word (007 is 7, a text "[1]" beside a list a list), and of Parquet it
-    unpacks a text that stands in a million rows before a limit can say no.
+    One revision of each set is kept; where nothing can be written, the table stays in memory.
     """
-    try:
-        builder = _builder(name, revision)
-    except Exception:  # there is no folder to write in, or what says what is there is broken
-        return read()
-    try:
-        return _from(builder)
-    except Exception:  # it was not written yet, or it is broken
-        shutil.rmtree(builder.cache_dir, ignore_errors=True)
-        builder.checked = checked = read()
-    try:
-        builder.download_and_prepare()
-        del builder.checked
-        for other in Path(builder.cache_dir).parent.iterdir():
-            if other != Path(builder.cache_dir) and other.is_dir():
-                shutil.rmtree(other, ignore_errors=True)
-        return _from(builder)
-    except Exception:  # the disk is full, say: whatever it is, the pairs are here
-        return checked
+    rules = b"".join(path.read_bytes() for path in sorted(Path(__file__).parent.glob("*.py")))
+    version = hashlib.sha256(f"{name} {revision} ".encode() + rules).hexdigest()
+    folder = Path(HF_HOME, "datasets/rewardbench_explorer", re.sub(r"[^\w.-]", "_", name)[-100:])
+    kept = folder / f"{version}.arrow"
+    with suppress(Exception):  # it was not written yet, or it is broken
+        return _read_table(kept)
+    checked = read()
+    with suppress(Exception):  # the disk is full, say: whatever it is, the pairs are here
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir(parents=True)
+        remarks = json.dumps([checked.notes, checked.left_out])
+        table = checked.table.replace_schema_metadata({"remarks": remarks})
+        with atomic_write(kept) as part, pa.ipc.new_file(str(part), table.schema) as file:
+            file.write_table(table)
+        return _read_table(kept)
+    return checked
 
 
-def _builder(name: str, revision: str) -> Any:
-    import datasets
-
-    datasets.disable_progress_bars()
-
-    class Builder(datasets.ArrowBasedBuilder):  # type: ignore[misc]
-        checked: CheckedRows
-
-        def _info(self) -> Any:
-            return datasets.DatasetInfo(features=datasets.Features.from_arrow_schema(SCHEMA))
-
-        def _split_generators(self, _: object) -> list[Any]:
-            return [datasets.SplitGenerator("train")]
-
-        def _generate_tables(self) -> Iterator[tuple[Any, pa.Table]]:
-            told = [self.checked.notes, self.checked.left_out]
-            self.info.description = json.dumps(told)
-            for number, batch in enumerate(self.checked.table.to_batches()):
-                yield datasets.builder.Key(0, number), pa.Table.from_batches([batch])
-
-    files = sorted(Path(__file__).parent.glob("*.py"))  # the rules by which files are read
-    rules = hashlib.sha256(b"".join(path.read_bytes() for path in files)).hexdigest()
-    return Builder(
-        dataset_name=_FOLDER,
-        config_name=re.sub(r"[^\w.-]", "_", name)[-100:],
-        hash=hashlib.sha256(f"{name} {revision} {rules}".encode()).hexdigest(),
-        writer_batch_size=2**31,  # each chunk stays one
-    )
-
-
-def _from(builder: Any) -> CheckedRows:
-    table = builder.as_dataset("train").data.table.replace_schema_metadata(None)
-    notes, left_out = json.loads(builder.info.description)
-    return CheckedRows(table, tuple(notes), tuple(left_out))
+def _read_table(path: Path) -> CheckedRows:
+    table = pa.ipc.open_file(pa.memory_map(str(path))).read_all()
+    notes, left_out = json.loads((table.schema.metadata or {})[b"remarks"])
+    return CheckedRows(table.replace_schema_metadata(None), tuple(notes), tuple(left_out))

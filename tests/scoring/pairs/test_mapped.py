@@ -29,12 +29,12 @@ Read = Callable[..., tuple[Pairs, list[Step]]]
 
 @pytest.fixture
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Where `datasets` keeps what it wrote; here even small sets are, and nobody is asked."""
+    """Where mapped tables are kept; here even small sets are, and nobody is asked."""
 
     def nobody(*_: object, **__: object) -> NoReturn:
         pytest.fail("the network was asked")
 
-    monkeypatch.setattr("datasets.config.HF_DATASETS_CACHE", tmp_path / "hf" / "datasets")
+    monkeypatch.setattr("scoring.pairs.opening.HF_HOME", str(tmp_path / "hf"))
     monkeypatch.setattr("scoring.pairs.opening.LEAST_BYTES", 0)
     monkeypatch.setattr(socket, "getaddrinfo", nobody)
     return tmp_path / "hf" / "datasets"
@@ -79,10 +79,10 @@ def test_of_each_set_one_revision_is_kept(read: Read, cache: Path) -> None:
 
 def test_what_is_broken_on_the_disk_is_written_anew(read: Read, cache: Path) -> None:
     first, _ = read(rows(30))
-    for name in ("*.arrow", "dataset_info.json"):
-        (file,) = cache.rglob(name)
+    for broken in (b"broken", b""):
+        (file,) = arrow_files(cache)
         file.unlink()  # what is mapped stays whole
-        file.write_bytes(b"broken")
+        file.write_bytes(broken)
         again, _ = read(rows(30))
         assert again.table.equals(first.table)
 
@@ -112,7 +112,7 @@ def test_what_strangers_open_is_not_kept_on_the_disk(
     public: bool, read: Read, cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.undo()
-    monkeypatch.setattr("datasets.config.HF_DATASETS_CACHE", cache)
+    monkeypatch.setattr("scoring.pairs.opening.HF_HOME", str(cache.parent))
     monkeypatch.setattr("scoring.pairs.opening.LEAST_BYTES", 0)
     settings: Any = Settings(home=tmp_path / "home", public=public)
     with HubServer({"datasets/org/one": Repo({"test.jsonl": rows(3)})}) as server:
