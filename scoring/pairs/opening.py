@@ -29,7 +29,7 @@ from scoring.errors import KnownError
 from scoring.hub.access import Hub, HubId, Listing, first_line
 from scoring.limits import MEGABYTE, NO_LIMITS, Limits, Step, Tell, ignore_progress
 from scoring.pairs.checking import MORE_COLUMNS, SCHEMA, TEXT_COLUMNS, CheckedRows, Checker
-from scoring.pairs.rows import SUFFIXES, announced, read_batches, unpacked_bytes
+from scoring.pairs.rows import SUFFIXES, announced_size, read_batches, unpacked_bytes
 from scoring.pairs.shapes import WANTED
 from scoring.pairs.splits import check_shards, split_files
 from scoring.paths import atomic_write, file_digest, is_file
@@ -238,11 +238,11 @@ def checked_rows(
     Raises:
         KnownError: naming the file and, where it applies, row and column.
     """
-    said = [announced(path, name, WANTED) for name, path in paths.items()]
-    known = [one for one in said if one is not None]
-    total = sum(one.n_rows for one in known) if len(known) == len(said) else None
-    limits.check_rows(sum(one.n_rows for one in known), shown, known=True)
-    limits.check_text(sum(one.n_bytes for one in known), shown)
+    sizes = [announced_size(path, name, WANTED) for name, path in paths.items()]
+    known = [size for size in sizes if size is not None]
+    total = sum(rows for rows, _ in known) if len(known) == len(sizes) else None
+    limits.check_rows(sum(rows for rows, _ in known), shown, known=True)
+    limits.check_text(sum(text for _, text in known), shown)
     checker = Checker(shown, default_subset)
     n_rows, n_bytes = 0, 0
     tell(Step("reading", 0, total))
