@@ -6,7 +6,7 @@ messages that end with it and may begin with the prompt's own. Upstream's loader
 RewardBench 2 (`load_bon_dataset_v2` there); the first is the pair's.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -104,24 +104,9 @@ def pair_texts(row: Row, place: str) -> PairTexts:
     >>> found.prompt, found.chosen, found.rejected, found.turns
     ('Hi.', 'Hello.', 'No.', ())
     """
-    column = next((name for name in PROMPT_COLUMNS if row.get(name) is not None), "prompt")
-    prompt = row.get(column)
-    turns = _turns(prompt, f"{place}, column {column}")
-    sides = []
-    for side in ("chosen", "rejected"):
-        before, responses = _responses(row[side], f"{place}, column {side}")
-        if before and turns and before != turns:
-            raise KnownError(
-                f"{place}, column {side}: its messages before the last are not those of {column}."
-            )
-        sides.append((before, responses))
-    (chosen_before, chosen), (rejected_before, rejected) = sides
-    if chosen_before != rejected_before:
-        raise KnownError(
-            f"{place}: chosen and rejected do not answer the same messages; all before the last "
-            "must be equal."
-        )
-    turns = turns or chosen_before
+    turns, (chosen, rejected) = answers(
+        row, {f"column {side}": row[side] for side in ("chosen", "rejected")}, place
+    )
     if not turns:
         raise KnownError(f"{place}: no prompt, neither in a column nor before the responses.")
     single = [turn.role for turn in turns] == ["user"]
@@ -133,6 +118,35 @@ def pair_texts(row: Row, place: str) -> PairTexts:
         more_chosen=chosen[1:],
         more_rejected=rejected[1:],
     )
+
+
+def answers(
+    row: Row, values: Mapping[str, object], place: str
+) -> tuple[tuple[Message, ...], list[tuple[str, ...]]]:
+    """The messages that all of some values of a row answer, and the responses of each value.
+
+    values: by where they stand in the row, in words. The messages are () where there are none.
+
+    Raises:
+        KnownError: a value has another shape, or they answer different messages.
+    """
+    column = next((name for name in PROMPT_COLUMNS if row.get(name) is not None), "prompt")
+    turns = _turns(row.get(column), f"{place}, column {column}")
+    contexts, responses = [], []
+    for where, value in values.items():
+        before, texts = _responses(value, f"{place}, {where}")
+        if before and turns and before != turns:
+            raise KnownError(
+                f"{place}, {where}: its messages before the last are not those of {column}."
+            )
+        contexts.append(before)
+        responses.append(texts)
+    if any(before != contexts[0] for before in contexts):
+        raise KnownError(
+            f"{place}: its responses do not answer the same messages; all before the last must be "
+            "equal."
+        )
+    return turns or contexts[0], responses
 
 
 def transcript(turns: Sequence[Message]) -> str:
