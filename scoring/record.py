@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, Self, TypeVar
 
 from filelock import FileLock, Timeout
-from pydantic import BaseModel, Field, TypeAdapter, with_config
+from pydantic import Field, TypeAdapter, with_config
 
 from scoring.errors import KnownError
 from scoring.paths import atomic_write
@@ -50,20 +50,6 @@ _UNREADABLE = (OSError, ArithmeticError, LookupError, TypeError, ValueError)
 """What files of any content bring about."""
 
 
-class _StoredRun(BaseModel, strict=True):
-    """What `run.json` says; keys of other versions are passed over, but not among the facts."""
-
-    facts: RunFacts
-    status: Status
-    started: Annotated[float, _AMOUNT]
-    seconds: Annotated[float, _AMOUNT]
-    n_scored: Annotated[int, _AMOUNT] = 0
-    tokens: Annotated[int, _AMOUNT] = 0
-    split_packs: Annotated[int, _AMOUNT] = 0
-    about: dict[str, Any] | None = None
-    request: str = ""
-
-
 @with_config(strict=True, revalidate_instances="always")
 @dataclass(frozen=True, slots=True)
 class _Line:
@@ -81,9 +67,10 @@ _PACK = ("pack", "pack_seconds", "pack_tokens", "pack_parts")
 _LINES = TypeAdapter(_Line)
 
 
+@with_config(strict=True)
 @dataclass(frozen=True, slots=True)
 class Run:
-    """A stored run.
+    """A stored run, as `run.json` says it; keys of other versions are passed over there.
 
     started: seconds since 1970.
     seconds: spent on packs, by all processes together; it and the counts are 0 while it runs.
@@ -93,14 +80,14 @@ class Run:
     request: a digest of what was asked for on the command line; "" where that is not known.
     """
 
-    folder: Path
+    folder: Annotated[Path, Field(default=Path())]
     facts: RunFacts
     status: Status
-    started: float
-    seconds: float = 0.0
-    n_scored: int = 0
-    tokens: int = 0
-    split_packs: int = 0
+    started: Annotated[float, _AMOUNT]
+    seconds: Annotated[float, _AMOUNT] = 0.0
+    n_scored: Annotated[int, _AMOUNT] = 0
+    tokens: Annotated[int, _AMOUNT] = 0
+    split_packs: Annotated[int, _AMOUNT] = 0
     about: Mapping[str, Any] = field(default_factory=dict, compare=False)
     request: str = ""
 
@@ -297,6 +284,9 @@ class Run:
             part.write_text(json.dumps(values, indent=1 if name == _FACTS_FILE else None), "utf-8")
 
 
+_RUNS = TypeAdapter(Run)
+
+
 def _on_path(run: Run, path: str) -> Run:
     """A run whose facts say that its packs take a path from now on."""
     paths = run.facts.path.split(_LATER) if run.facts.path else []
@@ -328,9 +318,8 @@ def _line_of(text: str) -> _Line | None:
 @lru_cache(maxsize=4096)
 def _opened(folder: Path, version: tuple[int, int, int]) -> Run:
     """version: the time, number and size of its file, one of which a change changes."""
-    stored = _StoredRun.model_validate_json((folder / _FACTS_FILE).read_bytes())
-    values = {name: getattr(stored, name) for name in _StoredRun.model_fields}
-    return Run(folder, **values | {"about": stored.about or _former_about(folder)})
+    run = _RUNS.validate_json((folder / _FACTS_FILE).read_bytes())
+    return replace(run, folder=folder, about=run.about or _former_about(folder))
 
 
 def _former_about(folder: Path) -> dict[str, Any]:
