@@ -220,22 +220,17 @@ class SureRule:
     width: of the interval, from end to end, 0.005 to 0.5.
 
     Raises:
-        KnownError: another number, or a width out of range.
+        KnownError: the width is out of range.
     """
 
     number: Target
     width: float
 
     def __post_init__(self) -> None:
-        if self.number not in TARGETS:
-            raise KnownError(
-                f"A run can be sure of {' or '.join(TARGETS)}, not of {shown(self.number)}."
-            )
-        is_number = isinstance(self.width, int | float) and not isinstance(self.width, bool)
-        if not is_number or not NARROWEST <= self.width <= WIDEST:
+        if not NARROWEST <= self.width <= WIDEST:
             raise KnownError(
                 f"An interval can be {100 * NARROWEST} to {100 * WIDEST:.0f} points wide, "
-                f"not {shown(100 * self.width if is_number else self.width)}."
+                f"not {shown(100 * self.width)}."
             )
 
 
