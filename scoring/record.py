@@ -177,7 +177,7 @@ class Run:
                 file.flush()
                 if pack.path not in ("", took):
                     took = pack.path
-                    self.changed(partial(_on_path, path=took))
+                    self.update(partial(_on_path, path=took))
                 yield pack
                 began = time.monotonic()
 
@@ -202,13 +202,13 @@ class Run:
                 text = "".join(f"{line.text}\n" for line in kept)
                 part.write_bytes(text.encode("utf-8", "surrogateescape"))
         anew: dict[str, Any] = {"seconds": 0.0, "n_scored": 0, "tokens": 0, "split_packs": 0}
-        return self.changed(lambda now: replace(now, status="running", **anew)), whole
+        return self.update(lambda now: replace(now, status="running", **anew)), whole
 
-    def ended(self, status: Status) -> "Run":
+    def mark_ended(self, status: Status) -> "Run":
         """Write down how the run ended."""
         lines = self._all_lines()
         packs = {line.pack: line for line in lines}.values()
-        return self.changed(
+        return self.update(
             lambda now: replace(
                 now,
                 status=status,
@@ -219,7 +219,7 @@ class Run:
             )
         )
 
-    def changed(self, change: Callable[["Run"], "Run"]) -> "Run":
+    def update(self, change: Callable[["Run"], "Run"]) -> "Run":
         """Change the run's file as it stands when no other process or thread is changing it.
 
         change: gets the run as its file has it, or this one where that cannot be read.
@@ -323,18 +323,12 @@ def _opened(folder: Path, version: tuple[int, int, int]) -> Run:
 
 
 def _former_about(folder: Path) -> dict[str, Any]:
-    """What is said of a run of an earlier version.
-
-    Raises:
-        ValueError: it is no object.
-    """
+    """What earlier versions wrote into a file of its own; {} where there is none."""
     try:
         about = json.loads((folder / "card.json").read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError):
         return {}
-    if not isinstance(about, dict):
-        raise ValueError("about is no object")
-    return about
+    return about if isinstance(about, dict) else {}
 
 
 @contextmanager
@@ -450,16 +444,16 @@ class Resumed:
     notes: tuple[str, ...]
 
 
-def resume(run: Run, told: RunFacts, keys: Sequence[str]) -> Resumed:
+def resume(run: Run, facts: RunFacts, keys: Sequence[str]) -> Resumed:
     """Make a stored run ready to go on, where it is the run that is asked for.
 
-    told: what it would go on with. keys: of all pairs that are asked for, in order.
+    facts: what it would go on with. keys: of all pairs that are asked for, in order.
 
     Raises:
         KnownError: it has other settings or pairs, or it cannot be read.
     """
     both = [
-        (field.name, getattr(run.facts, field.name), getattr(told, field.name))
+        (field.name, getattr(run.facts, field.name), getattr(facts, field.name))
         for field in fields(RunFacts)
         if field.name != "budget"
     ]
@@ -477,5 +471,5 @@ def resume(run: Run, told: RunFacts, keys: Sequence[str]) -> Resumed:
         "from those of an unbroken run."
         for name, had, asked in differing
     )
-    ready, done = run.resumed(ask_again=told.family in ASKED)
+    ready, done = run.resumed(ask_again=facts.family in ASKED)
     return Resumed(ready, done, notes)

@@ -294,7 +294,7 @@ def _score_share(
 
 def _end(run: Run, status: Status) -> Run:
     try:
-        return run.ended(status)
+        return run.mark_ended(status)
     except OSError as error:
         raise _full_disk("how the run ended", error) from error
 
