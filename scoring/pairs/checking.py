@@ -23,8 +23,10 @@ from scoring.pairs.shapes import (
     WANTED,
     PairTexts,
     holds_messages,
+    is_single,
     models_of,
     pair_texts,
+    transcript,
     what_is_missing,
 )
 from scoring.spec import is_ties
@@ -234,22 +236,23 @@ class Checker:
                 raise KnownError(f"{place}, column {column}: {said}, must be text.")
         subset, row_id = row.get("subset"), row.get("id")
         _check_rule(found, self._default_subset if subset is None else subset, place)
-        models = models_of(row, found, place)
         if isinstance(row_id, bool) or not isinstance(row_id, int | str | None):
             raise KnownError(
                 f"{place}, column id: {type_name(row_id)}, must be a whole number or text."
             )
-        pair = {
-            **{column: getattr(found, column) for column in TEXT_COLUMNS},
+        turns = None if is_single(found.turns) else json.dumps(found.turns, ensure_ascii=False)
+        pair: dict[str, Any] = {
             "id": None if row_id is None else str(row_id),
             "subset": subset,
-            "turns": json.dumps(found.turns, ensure_ascii=False) if found.turns else None,
+            "prompt": transcript(found.turns),
+            "turns": turns,
         }
-        for side, names in models._asdict().items():
-            pair[f"{side}_model"] = names[0]
+        sides = zip(("chosen", "rejected"), found[1:], models_of(row, found, place), strict=True)
+        for side, texts, models in sides:
+            pair[side], pair[f"{side}_model"] = texts[0], models[0]
             pair[f"more_{side}"] = [
-                {"text": text, "model": UNKNOWN if name in (None, _MISSPELLED) else name}
-                for text, name in zip(getattr(found, f"more_{side}"), names[1:], strict=True)
+                {"text": text, "model": UNKNOWN if model in (None, _MISSPELLED) else model}
+                for text, model in zip(texts[1:], models[1:], strict=True)
             ]
         return pair
 
@@ -346,7 +349,7 @@ def _check_columns(batch: Batch, name: str) -> None:
 
 def _check_rule(texts: PairTexts, subset: str, place: str) -> None:
     """Refuse several right responses outside of *Ties*: no rule says when such a row is won."""
-    n_chosen, n_rejected = 1 + len(texts.more_chosen), 1 + len(texts.more_rejected)
+    n_chosen, n_rejected = len(texts.chosen), len(texts.rejected)
     if n_chosen > 1 and not is_ties(subset):
         like = "as in RM-Bench, " if n_chosen == n_rejected else ""
         raise KnownError(
