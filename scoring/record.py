@@ -32,28 +32,28 @@ Given = TypeVar("Given", ScoredPack, ScoredPack | None)
 Status = Literal["running", "finished", "stopped", "failed"]
 
 LATEST = 2.0**40
-"""Seconds since 1970 beyond which a time is an error."""
+"""The latest time that can be right, in seconds since 1970."""
 _AMOUNT = Field(ge=0, lt=LATEST)
 _FACTS_FILE = "run.json"
 _FACTS_LOCK = "run.lock"
 CHANGE_SECONDS = 10.0
-"""How long a change of a run's file waits for another one."""
+"""Seconds that a change of a run's file waits for another change."""
 _PLAN_FILE = "plan.json"
 LOCK_FILE = "lock"
 LOCK_SECONDS = 1.0
-"""How long who wants to use a run waits for those who look."""
+"""Seconds that a user of a run waits for readers that probe its lock."""
 _FILES = re.compile(r"(run|plan|card)\.json|(rewards|answers).*\.jsonl|owner")
-"""What the folder of a run holds, some of it written by the app."""
+"""Files of a run's folder, some of them written by the app."""
 _LATER = "; later "
 """Between the path that a run's packs took and the one that they took from some pack on."""
 _UNREADABLE = (OSError, ArithmeticError, LookupError, TypeError, ValueError)
-"""What files of any content bring about."""
+"""Errors that files of any content cause."""
 
 
 @with_config(strict=True, revalidate_instances="always")
 @dataclass(frozen=True, slots=True)
 class _Line:
-    """What a line says of a pair, and of its pack; text: the line."""
+    """A line of a rewards file: its text, its pair and the pair's pack."""
 
     text: str
     row: ScoredPair
@@ -323,7 +323,7 @@ def _opened(folder: Path, version: tuple[int, int, int]) -> Run:
 
 
 def _former_about(folder: Path) -> dict[str, Any]:
-    """What earlier versions wrote into a file of its own; {} where there is none."""
+    """Read `about` from the file of earlier versions; {} if there is none."""
     try:
         about = json.loads((folder / "card.json").read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError):
@@ -333,7 +333,7 @@ def _former_about(folder: Path) -> dict[str, Any]:
 
 @contextmanager
 def _lock_for_change(folder: Path) -> Iterator[None]:
-    """Nobody else changes a run's file; on a disk without locks, somebody may."""
+    """Lock a run's file against other changes, if the disk has locks."""
     (folder / _FACTS_LOCK).touch()  # a lock makes the folder anew where that was removed
     lock = FileLock(folder / _FACTS_LOCK, CHANGE_SECONDS, poll_interval=0.01)
     with suppress(NotImplementedError):
@@ -346,10 +346,9 @@ def _lock_for_change(folder: Path) -> Iterator[None]:
 
 @contextmanager
 def locked(folder: Path) -> Iterator[None]:
-    """A run's folder is used, by nobody else; it is made where it is not there, and goes again
-    where nothing came into it.
+    """Lock a run's folder against other users, if the disk has locks.
 
-    On a disk without locks it is used all the same.
+    A missing folder is made, and removed again if nothing came into it.
 
     Raises:
         KnownError: it is used already.

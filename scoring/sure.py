@@ -88,7 +88,7 @@ _BORROWED = 5.0
 
 @dataclass(slots=True)
 class SubsetTally(Tally):
-    """Of one subset's pairs, so far. total: in the selection."""
+    """Outcomes of a subset so far. total: its pairs in the selection."""
 
     total: int = 0
 
@@ -207,14 +207,14 @@ NARROWEST, WIDEST = 0.005, 0.5
 _STEP = 1.4
 """Each look has so many times the pairs of the one before."""
 _LATEST = 0.8
-"""Of all pairs: to stop later saves little, and each look costs width."""
+"""Share of all pairs of the last look but one: later ones save little, and each costs width."""
 _WORTH = 0.6
-"""Of a pair of the score, against one of a plain share, at worst."""
+"""Worth of a pair for the score, against one for a plain share, at worst."""
 
 
 @dataclass(frozen=True, slots=True)
 class SureRule:
-    """What a run is to be sure of.
+    """Target of a run: a number and the width of its interval.
 
     number: "accuracy", of all pairs alike, or "score", RewardBench's, of the pairs that it has.
     width: of the interval, from end to end, 0.005 to 0.5.
@@ -255,12 +255,12 @@ class SureInterval:
 
     @property
     def width(self) -> float:
-        """From end to end, 0 to 1."""
+        """Distance of the ends, 0 to 1."""
         return self.high - self.low
 
     @property
     def is_enough(self) -> bool:
-        """Whether it is as narrow as asked."""
+        """Whether the interval is as narrow as its rule asks."""
         return self.width <= self.rule.width
 
 

@@ -27,8 +27,9 @@ _MOST_NOTES = 50
 def candidate_rows(
     paths: Mapping[str, Path], shown: str, default_subset: str, limits: Limits, tell: Tell
 ) -> CheckedRows:
-    """As `opening.checked_rows`: of each row the first response is called chosen, and all of them,
-    the first too, rejected; so that a row of one is a pair.
+    """Read and check rows, as `opening.checked_rows`; the first response of each is called chosen.
+
+    All of them, the first too, are called rejected, so that a row of one is a pair.
 
     Raises:
         KnownError: naming the file and, where it applies, row and column.

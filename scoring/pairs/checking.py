@@ -40,7 +40,7 @@ _COLUMNS = ("key", "id", "subset", *TEXT_COLUMNS, *MODEL_COLUMNS, "turns")
 TEXT = pa.large_string()
 MORE = pa.large_list(pa.struct([("text", TEXT), ("model", TEXT)]))
 SCHEMA = pa.schema([(name, TEXT) for name in _COLUMNS] + [(name, MORE) for name in MORE_COLUMNS])
-"""Of every table of pairs. `more_*`: further responses, of RewardBench 2; nearly always empty."""
+"""Columns of a table of pairs. `more_*`: further responses, as in RewardBench 2; mostly empty."""
 UNKNOWN = "unknown"
 _LONGEST_KEY = 1_000
 """Characters of a key (the subset and the id) or of a model's name."""
@@ -100,7 +100,7 @@ class Checker:
             self._close_chunk()
 
     def _hold(self, columns: Mapping[str, Array], n_rows: int, missing: Mapping[int, str]) -> None:
-        """What is held is counted as it comes: a file may have one row in each of its batches."""
+        """Check rows and keep them for the next chunk: a file may have one row in each batch."""
         table = self._check(columns, n_rows, missing)
         self._n_rows += n_rows
         self._held.append(table)

@@ -59,7 +59,7 @@ class PairSource:
     revision: str
 
     def __str__(self) -> str:
-        """For one of the Hub, an id that fetches the same pairs again."""
+        """Name, split and revision; of a Hub dataset, the id that fetches the same pairs again."""
         split = f":{self.split}" if self.split else ""
         return f"{self.name}{split}@{self.revision}"
 
@@ -110,7 +110,7 @@ def as_pairs(table: pa.Table, rows: Sequence[int]) -> list[Pair]:
 
 
 def n_responses(table: pa.Table, rows: Sequence[int] | NDArray[np.int64]) -> NDArray[np.int64]:
-    """How many responses each of these rows of a checked table has: 2 of a pair."""
+    """Number of responses of each of these rows of a checked table: 2 of a pair."""
     more = [pc.list_value_length(table.column(name)).to_numpy() for name in MORE_COLUMNS]
     return np.asarray(2 + (more[0] + more[1])[rows], np.int64)
 
@@ -299,7 +299,7 @@ def _read(
 
 
 LEAST_BYTES = 32 * MEGABYTE
-"""Of the files of a set; a smaller one is read again each time."""
+"""Size of a set's files from which its table is mapped; a smaller one is read each time."""
 
 
 def _mapped(name: str, revision: str, read: Callable[[], CheckedRows]) -> CheckedRows:
