@@ -228,9 +228,10 @@ class Run:
             OSError: the disk does not take it.
             KnownError: others change it all the time; whatever `change` raises.
         """
-        now = self
+        now, lock = self, self.folder / _FACTS_LOCK
         try:
-            with _lock_for_change(self.folder):
+            lock.touch()  # a lock makes the folder anew where that was removed
+            with FileLock(lock, CHANGE_SECONDS, poll_interval=0.01):
                 with suppress(KnownError):
                     now = Run.open(self.folder)
                 run = change(now)
@@ -329,19 +330,6 @@ def _former_about(folder: Path) -> dict[str, Any]:
     except (OSError, ValueError, RecursionError):
         return {}
     return about if isinstance(about, dict) else {}
-
-
-@contextmanager
-def _lock_for_change(folder: Path) -> Iterator[None]:
-    """Lock a run's file against other changes, if the disk has locks."""
-    (folder / _FACTS_LOCK).touch()  # a lock makes the folder anew where that was removed
-    lock = FileLock(folder / _FACTS_LOCK, CHANGE_SECONDS, poll_interval=0.01)
-    with suppress(NotImplementedError):
-        lock.acquire()
-    try:
-        yield
-    finally:
-        lock.release()
 
 
 @contextmanager

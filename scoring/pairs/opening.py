@@ -17,7 +17,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import Literal
 
 import numpy as np
 import pyarrow as pa
@@ -257,14 +257,8 @@ def checked_rows(
     return checker.finish()
 
 
-class Fetch(Protocol):
-    """Gives the folder with files of a repository, as `Hub.fetch` does."""
-
-    def __call__(
-        self, listing: Listing, names: Sequence[str], *, tell: Tell = ignore_progress
-    ) -> Path: ...
-
-
+Fetch = Callable[..., Path]
+"""Gives the folder with files of a repository, as `Hub.fetch` does."""
 RowsReader = Callable[[Mapping[str, Path], str, str, Limits, Tell], CheckedRows]
 """Reads and checks the rows of files, as `checked_rows` does."""
 
