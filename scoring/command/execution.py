@@ -252,9 +252,9 @@ def _score(
         if not processes.first:
             return run
         if not any(row.margin is not None for row in run.rows()):
-            run.ended("failed")
+            run.mark_ended("failed")
             raise KnownError("None of the pairs has a reward: see to the model or its server.")
-        return run.ended("finished")
+        return run.mark_ended("finished")
 
 
 def _begin_or_resume(arguments: Arguments, now: RunFacts, job: "Job", digest: str) -> set[int]:
@@ -286,7 +286,7 @@ def _score_share(
         _follow(stream, sum(len(packs[place]) for place in mine), processes, scorer)
     except (KeyboardInterrupt, KnownError) as error:
         if processes.first:
-            run.ended("failed" if isinstance(error, KnownError) else "stopped")
+            run.mark_ended("failed" if isinstance(error, KnownError) else "stopped")
         raise
     finally:
         for sentence in troubles_of(scorer):

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from scoring.errors import KnownError, counted
 from scoring.limits import MEGABYTE
 from scoring.pairs.rows import type_name
-from scoring.pairs.shapes import pair_texts
+from scoring.pairs.shapes import pair_texts, transcript
 from scoring.results.files import (
     REFERENCE_FREE,
     model_of,
@@ -272,10 +272,12 @@ def _hash(prompt: object, chosen: object, rejected: object) -> str:
     if isinstance(chosen, list) and len(chosen) > 1:
         prompt = None  # the messages begin with it, and beside them it may be templated
     try:
-        texts = pair_texts({"prompt": prompt, "chosen": chosen, "rejected": rejected}, "")
+        turns, right, wrong = pair_texts(
+            {"prompt": prompt, "chosen": chosen, "rejected": rejected}, ""
+        )
     except KnownError:
         return ""
-    return text_hash(texts.prompt, texts.chosen, texts.rejected)
+    return text_hash(transcript(turns), right[0], wrong[0])
 
 
 def _order(columns: Mapping[str, list[Any]], hashes: list[str] | None) -> PairOrder:

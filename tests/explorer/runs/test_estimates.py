@@ -162,7 +162,7 @@ def test_a_real_run_takes_about_the_tokens_that_were_expected_and_tells_its_spee
     told = facts(demo_scorer, settings, demo.id, len(pairs))
     stored = Run.create(new_folder(tmp_path), told, job.plan, [pair.key for pair in pairs])
     list(stored.record(score(job, demo_scorer)))
-    ended = stored.ended("finished")
+    ended = stored.mark_ended("finished")
     seen = preview("demo", ModelPolicy(DEMO_MODEL), Hub(offline=True))
     expected = computed_tokens(work_of(demo, rows), seen)
     assert 0.7 * ended.tokens < expected < 1.4 * ended.tokens

@@ -92,7 +92,7 @@ def write_run(
         for at, key in enumerate(keys)
     ]
     list(run.record([ScoredPack(0, tuple(rows), 1)]))
-    run = run.ended("finished")
+    run = run.mark_ended("finished")
     change_card(run, lambda _: RunCard(who.owner, title))
     return run
 
