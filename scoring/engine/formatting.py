@@ -94,10 +94,17 @@ def shared_prefix(chosen: Sequence[int], rejected: Sequence[int]) -> int:
     if chosen == rejected:
         return len(chosen)
     most = min(len(chosen), len(rejected)) - 1
-    for place in range(most):
-        if chosen[place] != rejected[place]:
-            return place
-    return most
+    return min(most, n_equal(chosen, rejected))
+
+
+def n_equal(first: Sequence[object], second: Sequence[object]) -> int:
+    """How many items two sequences begin with alike.
+
+    >>> n_equal("<s>ab", "<s>b"), n_equal("ab", "abc")
+    (3, 2)
+    """
+    both = enumerate(zip(first, second, strict=False))
+    return next((n for n, (a, b) in both if a != b), min(len(first), len(second)))
 
 
 def as_one_row(key: str, parts: Sequence[Prepared]) -> list[Prepared]:

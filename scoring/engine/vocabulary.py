@@ -77,7 +77,7 @@ def check_vocabulary(model: Any, vocabulary: Vocabulary, ids: Sequence[int], nam
         base = getattr(model, model.base_model_prefix)
         hidden = base(input_ids=tokens, use_cache=False).last_hidden_state[0]
         ours = vocabulary.of_labels(hidden, range(proof.expected.shape[1]))
-    if proof.doubt(ours.cpu()):
+    if proof.mismatch(ours.cpu()):
         raise KnownError(
             f"{name} computes its probabilities in a way of its own, which is not known here."
         )

@@ -7,13 +7,13 @@ import math
 import random
 import re
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from scoring.engine.formatting import Prepared
-from scoring.engine.scorer import TEXTS_A_PACK, TextScorer, Traits
+from scoring.engine.scorer import TEXTS_A_PACK, Rewards, Scorer, Traits
 from scoring.errors import KnownError
 from scoring.families import upstream
 from scoring.families.prompts import (
@@ -48,8 +48,6 @@ _UPSTREAM_READINGS = {
     "rater": "the rating it ends with, 1 to 10 (where one cannot be read, both are 0: a tie)",
 }
 
-OnAnswers = Callable[[int, int], None]
-"""Called with the number of answers there are, and of those that a pack needs."""
 _Meaning = tuple[float, ...] | None
 """Probabilities of A and B, or a rating alone; None where a reply means neither."""
 
@@ -65,7 +63,7 @@ class Reply(NamedTuple):
     cut: bool = False
 
 
-class BaseJudge(TextScorer):
+class BaseJudge(Scorer):
     """Families judge (which of two is better) and rater (how good is each), by their answers.
 
     A judge is asked in both orders. The reward of a response is the mean, over the orders, of the
@@ -91,7 +89,6 @@ class BaseJudge(TextScorer):
         self._has_read = False
         self._answers = Answers()
         self.errors = ErrorTally()
-        self.on_answers: OnAnswers | None = None
         self._n_answered = self._n_asked = 0
         self._lock = threading.Lock()
         self._reading = (_UPSTREAM_READINGS if self._prompt else _READINGS)[spec.family]
@@ -101,12 +98,16 @@ class BaseJudge(TextScorer):
             )
         self._asked_by = digest(spec.family, self._prompt)
 
-    def keep(self, folder: Path | None, part: str = "") -> None:
-        """As of `keep_answers`."""
+    def keep_answers(self, folder: Path | None, part: str = "") -> None:
+        """As of `Scorer`."""
         self._answers = Answers(folder, part)
         self.errors.clear()
 
-    def rewards(self, pack: Sequence[Prepared]) -> list[tuple[float, float]]:
+    def error_counts(self) -> list[str]:
+        """As of `Scorer`."""
+        return self.errors.sentences()
+
+    def rewards(self, pack: Sequence[Prepared]) -> Rewards:
         """Probabilities, 0 to 1, or ratings, 1 to 10; NaN for both sides of a missing pair.
 
         Raises:
@@ -210,7 +211,7 @@ class ChatJudge(BaseJudge):
         }
         self._refused: tuple[str, ...] = ()
         self._answered = False
-        self.traits = Traits(
+        self._traits = Traits(
             reading=self._reading,
             path=self._server.path,
             # Two requests a pair: as many pairs keep the server busy to the end of a pack.

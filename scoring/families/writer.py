@@ -12,6 +12,7 @@ from scoring.engine.packing import padded_batches
 from scoring.engine.scorer import Traits
 from scoring.errors import KnownError
 from scoring.families.chat import BaseJudge, Reply
+from scoring.families.local import with_model
 from scoring.families.prompts import LEAST_TOKENS, Question
 from scoring.models.loading import load
 from scoring.spec import ModelSpec, Pair, RunSettings
@@ -74,17 +75,14 @@ class WritingJudge(BaseJudge):
             pad_token_id=self._pad,
         )
         self._temperature = settings.temperature
-        self.traits = Traits(
+        traits = Traits(
             reading=self._reading,
             path="answers written here, in padded batches",
             budget=self._budget,
-            device=str(self._model.device),
-            dtype=str(self._model.dtype).removeprefix("torch."),
             max_length=self._room,
             template=f"{self._formatter.template}, {self._asked_by}",
-            libraries=("torch", "transformers"),
-            vocabulary=self._model.get_input_embeddings().weight.shape[0],
         )
+        self._traits = with_model(traits, loaded)
 
     def prepare(self, pairs: Sequence[Pair]) -> list[Prepared]:
         """What is asked of each pair: one question on both sides, or one a side."""

@@ -20,6 +20,7 @@ from scoring.engine.formatting import (
     Tokenizer,
     TokenSequence,
     UpstreamFormatter,
+    n_equal,
 )
 from scoring.engine.forward import is_out_of_memory
 from scoring.engine.scorer import Scorer
@@ -93,8 +94,8 @@ def response_span(text: str, marked: str, mark: str) -> tuple[int, int]:
     ((3, 5), (3, 3))
     """
     before, _, after = marked.partition(mark)
-    begin = _n_same(text, before)
-    return begin, len(text) - _n_same(text[begin:][::-1], after[::-1])
+    begin = n_equal(text, before)
+    return begin, len(text) - n_equal(text[begin:][::-1], after[::-1])
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,11 +180,6 @@ def _placed(
     if not all(same[opening:]):
         raise KnownError(_NO_PLACES)
     return PlacedTokens(text, response, spans, own, opening, sequence.truncated)
-
-
-def _n_same(first: str, second: str) -> int:
-    both = enumerate(zip(first, second, strict=False))
-    return next((n for n, (a, b) in both if a != b), min(len(first), len(second)))
 
 
 def _decoded_ends(tokenizer: Tokenizer, ids: Sequence[int], text: str) -> tuple[int, ...]:

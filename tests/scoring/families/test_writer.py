@@ -13,7 +13,7 @@ from transformers import AutoModelForCausalLM, LlamaConfig, PreTrainedTokenizerF
 
 from scoring.__main__ import main
 from scoring.errors import KnownError
-from scoring.families import keep_answers, open_scorer, report_answers
+from scoring.families import open_scorer
 from scoring.families.upstream import (
     parse_rating,
     parse_verdict,
@@ -127,7 +127,7 @@ def test_a_run_that_goes_on_writes_nothing_twice(folder: str, tmp_path: Path) ->
 
     def counted(**more: Any) -> Any:
         judge = opened(folder, **more)
-        keep_answers(judge, tmp_path)
+        judge.keep_answers(tmp_path)
         judge._model.register_forward_hook(lambda *_: steps.append(1))
         return judge
 
@@ -138,7 +138,7 @@ def test_a_run_that_goes_on_writes_nothing_twice(folder: str, tmp_path: Path) ->
     assert n_steps > 0
     again = counted(**warm)
     told: list[tuple[int, int]] = []
-    report_answers(again, lambda *each: told.append(each))
+    again.on_answers = lambda *each: told.append(each)
     assert again.rewards(again.prepare(PAIRS[:4])) == half
     assert len(steps) == n_steps
     assert told == [(4, 4)]
@@ -153,7 +153,7 @@ def test_answers_that_a_kill_lost_in_half_a_batch_are_the_same_again(
 ) -> None:
     def rewards() -> Any:
         judge = opened(folder, temperature=2.0, budget=4000, max_tokens=40)
-        keep_answers(judge, tmp_path)
+        judge.keep_answers(tmp_path)
         return judge.rewards(judge.prepare(PAIRS))
 
     path, whole = tmp_path / "answers.jsonl", rewards()
@@ -175,7 +175,7 @@ def test_answers_at_a_temperature_are_the_same_whatever_stands_beside_them(
     for name, budget in (("few", 300), ("many", 100_000)):
         (tmp_path / name).mkdir()
         judge = opened(folder, temperature=2.0, seed=7, budget=budget)
-        keep_answers(judge, tmp_path / name)
+        judge.keep_answers(tmp_path / name)
         judge.rewards(judge.prepare(PAIRS))
         lines = (tmp_path / name / "answers.jsonl").read_text("utf-8").splitlines()
         answers.append({each["question"]: each["text"] for each in map(json.loads, lines)})
@@ -216,9 +216,15 @@ def test_the_command_line_scores_with_written_verdicts(folder: str, tmp_path: Pa
 @pytest.mark.parametrize(
     ("more", "said"),
     [
-        ({"judge_prompt": "probabilities"}, "is of answers that are written; org/judge is read"),
+        (
+            {"judge_prompt": "probabilities"},
+            "--max-tokens .* answers .*with a --judge-prompt such as upstream",
+        ),
         ({"max_tokens": 2040}, r"reads 2,048 tokens, which leaves 8 for a question .*--max-tokens"),
-        ({"truncation_side": "right"}, "--truncation-side right would cut off"),
+        (
+            {"truncation_side": "right"},
+            "--truncation-side right is for models that are not asked at the end of their text",
+        ),
     ],
 )
 def test_what_leaves_nothing_to_write_is_refused(
@@ -226,5 +232,5 @@ def test_what_leaves_nothing_to_write_is_refused(
 ) -> None:
     with pytest.raises(KnownError, match=said):
         opened(folder, **more)
-    with pytest.raises(KnownError, match="of judges and raters that write answers"):
+    with pytest.raises(KnownError, match="for judges and raters that write answers"):
         opened(folder, "dpo")
