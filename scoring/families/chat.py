@@ -15,13 +15,15 @@ from typing import Any, NamedTuple
 from scoring.engine.formatting import Prepared
 from scoring.engine.scorer import TEXTS_A_PACK, Rewards, Scorer, Traits
 from scoring.errors import KnownError
-from scoring.families import upstream
 from scoring.families.prompts import (
     LABELS,
+    RATING_TOKENS,
+    VERDICT_TOKENS,
     Question,
     digest,
     parse_rating,
     parse_verdict,
+    prompt_for,
     questions,
 )
 from scoring.families.server import PATIENCE, ErrorTally, Patience, RequestFailed, Server
@@ -83,8 +85,8 @@ class BaseJudge(Scorer):
         self._prompt = ""
         tokens = ANSWER_TOKENS
         if settings.judge_prompt != "probabilities":
-            self._prompt = upstream.prompt_for(settings.judge_prompt, spec.name)
-            tokens = upstream.VERDICT_TOKENS if self._is_judge else upstream.RATING_TOKENS
+            self._prompt = prompt_for(settings.judge_prompt, spec.name)
+            tokens = VERDICT_TOKENS if self._is_judge else RATING_TOKENS
         self._tokens = settings.max_tokens or tokens
         self._has_read = False
         self._answers = Answers()
@@ -155,12 +157,10 @@ class BaseJudge(Scorer):
         text = _THOUGHTS.sub("", reply.text).strip()
         meaning: _Meaning
         if not self._is_judge:
-            rating = upstream.parse_rating(text) if self._prompt else parse_rating(text)
+            rating = parse_rating(text, self._prompt)
             meaning = None if rating is None else (rating,)
-        elif self._prompt:
-            meaning = _certain(upstream.parse_verdict(self._prompt, text))
         else:
-            meaning = verdict(reply._replace(text=text))
+            meaning = verdict(reply._replace(text=text), self._prompt)
         if meaning is None:
             kind = "verdict" if self._is_judge else "rating"
             why = f" within {self._tokens} tokens" if reply.cut else ""
@@ -309,10 +309,10 @@ def _key(question: Question) -> str:
     return hashlib.sha256(json.dumps(question).encode()).hexdigest()[:32]
 
 
-def verdict(reply: Reply) -> _Meaning:
+def verdict(reply: Reply, prompt: str = "") -> _Meaning:
     """The probabilities of A and of B in one order, summing to 1; None where it names neither.
 
-    By the first token, where that is most likely a label; else by the letter that the text names.
+    To our own prompt by the first token, where that is most likely a label; else by the text.
 
     >>> verdict(Reply("A", (("A", 0.0), (" A", 0.0), ("A.", 0.0), ("B ", 0.0))))
     (0.6666666666666666, 0.3333333333333333)
@@ -325,13 +325,10 @@ def verdict(reply: Reply) -> _Meaning:
         )
         for label in LABELS
     )
-    if first + second >= LABELS_EXPECTED:
+    if not prompt and first + second >= LABELS_EXPECTED:
         return first / (first + second), second / (first + second)
-    return _certain(parse_verdict(reply.text))
-
-
-def _certain(label: str | None) -> _Meaning:
-    return None if label is None else (float(label == LABELS[0]), float(label == LABELS[1]))
+    named = parse_verdict(reply.text, prompt)
+    return None if named is None else (float(named == LABELS[0]), float(named == LABELS[1]))
 
 
 def _reply(answer: Any) -> Reply:

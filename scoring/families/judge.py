@@ -58,7 +58,7 @@ class Judge(LocalModel):
                 f"A judge's question does not fit in {self.max_length} tokens; {LEAST_TOKENS} are "
                 "the least."
             )
-        self.template = f"{self._formatter.template}, {digest(spec.family, '', self._question)}"
+        self.template = f"{self._formatter.template}, {digest(spec.family, self._question)}"
         self.reading = _READINGS[spec.family]
         self._vocabulary = Vocabulary(loaded.model)
         names = LABELS if spec.family == "judge" else [str(rating) for rating in RATINGS]
@@ -88,9 +88,7 @@ class Judge(LocalModel):
     def prepare(self, pairs: Sequence[Pair]) -> list[Prepared]:
         """What the judge is asked: both orders, or both responses."""
         asked = [
-            each
-            for pair in pairs
-            for each in questions(self.spec.family, pair, question=self._question)
+            each for pair in pairs for each in questions(self.spec.family, pair, self._question)
         ]
         encoded = self._formatter.encode(asked, ask=not self._question)
         if self._question:  # which its authors ask without a BOS before it

@@ -19,12 +19,12 @@ from transformers import (
 from scoring.engine.scorer import Scorer
 from scoring.errors import KnownError
 from scoring.families import open_scorer
-from scoring.families.prompts import rating_prompt, verdict_prompt
 from scoring.models.finding import locate
 from scoring.run import make_job, score
 from scoring.spec import Family, Message, ModelSpec, Pair, RunSettings, ScoredPair
 from tests.conftest import DEMO_MODEL
 from tests.scoring.families.test_dpo import CPU, PAIRS, save_tiny
+from tests.scoring.families.test_prompts import rating_prompt, verdict_prompt
 from tests.scoring.models.test_finding import OFFLINE, OPEN
 from tests.scoring.rounding import rounding
 
@@ -313,7 +313,7 @@ def test_cut_on_the_right_a_judge_is_not_asked(tmp_path: Path) -> None:
     """Where the question is lost, no number may pass for an answer."""
     folder = save_tiny(tmp_path, "qwen3", 0)
     with pytest.raises(
-        KnownError, match="asked at the end of their text, which it would cut off.*: leave it out"
+        KnownError, match=r"asked at the end of their text, which it would cut off\..*: leave it"
     ):
         opened(folder, "judge", max_length=200, truncation_side="right")
 

@@ -15,7 +15,7 @@ from scoring.engine.scorer import facts
 from scoring.errors import KnownError
 from scoring.families import open_scorer
 from scoring.families.chat import Answers, ChatJudge, Reply
-from scoring.families.upstream import verdict_question
+from scoring.families.prompts import questions
 from scoring.record import Run
 from scoring.run import make_job, score
 from scoring.spec import Family, JudgePrompt, Message, ModelSpec, Pair, RunSettings
@@ -97,7 +97,7 @@ def test_two_turns_have_a_prompt_of_their_own_and_more_are_ties() -> None:
         (request,) = model.asked
     assert "### User:\nHi!" in asked(request.body)
     with pytest.raises(KnownError, match="The prompt prometheus is for conversations of one turn"):
-        verdict_question("prometheus", TWO, swapped=False)
+        questions("judge", TWO, "prometheus")
 
 
 @pytest.mark.parametrize(

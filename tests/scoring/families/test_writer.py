@@ -14,12 +14,7 @@ from transformers import AutoModelForCausalLM, LlamaConfig, PreTrainedTokenizerF
 from scoring.__main__ import main
 from scoring.errors import KnownError
 from scoring.families import open_scorer
-from scoring.families.upstream import (
-    parse_rating,
-    parse_verdict,
-    rating_question,
-    verdict_question,
-)
+from scoring.families.prompts import parse_rating, parse_verdict, questions
 from scoring.families.writer import Draws
 from scoring.run import make_job, score
 from scoring.spec import Family, Message, ModelSpec, Pair, RunSettings
@@ -61,9 +56,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 def asked(pair: Pair) -> list[Message]:
     """Everything that a judge or a rater can be asked of a pair."""
-    ratings = [rating_question(pair, each)[0] for each in (pair.chosen, pair.rejected)]
-    both = [verdict_question("mt-bench", pair, swapped=swapped) for swapped in (False, True)]
-    return [*ratings, *both[0], *both[1]]
+    ratings = questions("rater", pair, "mt-bench")
+    both = [questions("judge", pair, "mt-bench", swapped=swapped)[0] for swapped in (False, True)]
+    return [message for question in (*ratings, *both) for message in question]
 
 
 def opened(folder: str, family: Family = "judge", **more: Any) -> Any:
@@ -96,9 +91,8 @@ def test_a_verdict_is_what_the_model_writes_greedily(folder: str) -> None:
     expected = []
     for pair in PAIRS:
         swapped = judge._is_swapped(pair)
-        named = parse_verdict(
-            "mt-bench", plain.answer(verdict_question("mt-bench", pair, swapped=swapped))
-        )
+        (question,) = questions("judge", pair, "mt-bench", swapped=swapped)
+        named = parse_verdict(plain.answer(question), "mt-bench")
         first = {"A": 1.0, "B": 0.0, None: 0.5}[named]
         chosen = 1 - first if swapped else first
         expected.append((chosen, 1 - chosen))
@@ -114,8 +108,8 @@ def test_a_rating_is_what_the_model_ends_with(folder: str) -> None:
     expected = []
     for pair in PAIRS:
         both = [
-            parse_rating(plain.answer(rating_question(pair, each)))
-            for each in (pair.chosen, pair.rejected)
+            parse_rating(plain.answer(question), "mt-bench")
+            for question in questions("rater", pair, "mt-bench")
         ]
         expected.append((0.0, 0.0) if None in both else (both[0], both[1]))
     assert len({*expected}) > 1
