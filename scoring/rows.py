@@ -25,10 +25,8 @@ def check_compared(row: Pair, family: str) -> None:
     Raises:
         KnownError: naming the row, and a way out.
     """
-    if family not in COMPARING or len(row.responses) <= MOST_COMPARED:
-        return
     n_distinct = len(set(row.responses))
-    if n_distinct > MOST_COMPARED:
+    if family in COMPARING and n_distinct > MOST_COMPARED:
         raise KnownError(
             f"{row.key} has {n_distinct:,} responses, and a {family} compares every two of "
             f"them; {MOST_COMPARED} are the most. Choose a model that rates each by itself."
@@ -36,10 +34,7 @@ def check_compared(row: Pair, family: str) -> None:
 
 
 def parts_of(row: Pair, family: str) -> list[Pair]:
-    """A row as pairs, in which each of its distinct responses stands.
-
-    Raises:
-        KnownError: as of `check_compared`.
+    """A row, which `check_compared` lets pass, as pairs in which each distinct response stands.
 
     >>> row = Pair("s:1", "s", "p", "a", "b", more_rejected=("c", "b"))
     >>> [(part.chosen, part.rejected) for part in parts_of(row, "classifier")]
@@ -47,7 +42,6 @@ def parts_of(row: Pair, family: str) -> list[Pair]:
     """
     if len(row.responses) == 2:
         return [row]
-    check_compared(row, family)
     distinct = list(dict.fromkeys(row.responses))
     if family in COMPARING and len(distinct) > 1:
         sides = list(combinations(distinct, 2))
@@ -71,7 +65,7 @@ def scored_row(
         lengths = [start + len(ids) for _, ids, start in _sides(part)]
         cuts = part.chosen_truncated, part.rejected_truncated
     else:
-        found = _of_each(parts, rewards, family)
+        found = _rewards_by_response(parts, rewards, family)
         known = tuple(_known(found[response]) for response in row.responses)
         right, wrong = decisive(known, row.n_chosen, row.subset)
         tokens = {text: start + len(ids) for part in parts for text, ids, start in _sides(part)}
@@ -102,7 +96,7 @@ def _sides(part: Prepared) -> Iterator[tuple[str, tuple[int, ...], int]]:
     yield part.pair.rejected, part.rejected, part.rejected_start
 
 
-def _of_each(
+def _rewards_by_response(
     parts: Sequence[Prepared], rewards: Sequence[tuple[float, float]], family: str
 ) -> Mapping[str, float]:
     """Response -> its reward. Rated by itself, one where the model sees the same tokens."""

@@ -65,8 +65,6 @@ class Packed:
         self._compiled: list[tuple[Any, Any]] = []
         self._attentions = _attentions(model)
         self._last = len(self.layers) - 1 if narrow else -1
-        if narrow:
-            Narrow(self.layers[-1])  # raises where the layer is of another make
 
     def __call__(self, pairs: Sequence[Prepared], **arguments: Any) -> torch.Tensor:
         """Last hidden states at the tails of one pack. arguments: more for `attention.attend`."""
@@ -89,8 +87,7 @@ class Packed:
 
     def _run(self, pairs: Sequence[Prepared], arguments: dict[str, Any]) -> torch.Tensor:
         pack = attention.write_pack(pairs, self._model.device, variable_length=self._variable)
-        narrow = Narrow(self.layers[-1]).to(pack.tails) if self._last >= 0 else nullcontext()
-        with narrow:
+        with _tails_only(self.layers[-1], pack) if self._last >= 0 else nullcontext():
             hidden = self._base(
                 input_ids=pack.ids[None],
                 position_ids=pack.positions[None],
@@ -150,39 +147,29 @@ class Packed:
         self.path = f"{PACKED}; not compiled: {why}"
 
 
-class Narrow:
-    """Spares a layer the feed-forward of tokens that nobody reads.
-
-    Their places in the layer's output hold nothing of worth. Only the last layer may be narrow.
+@contextmanager
+def _tails_only(layer: Any, pack: attention.Pack) -> Iterator[None]:
+    """Spare a layer the feed-forward of tokens that nobody reads, inside. Their places in its
+    output hold nothing of worth, so that it has to be the last one.
     """
 
-    def __init__(self, layer: Any) -> None:
-        self._parts = (layer.self_attn.o_proj, layer.mlp)
-        self._tails = torch.empty(0)
-        self._n_tokens = 0
+    def select(_: Any, inputs: tuple[torch.Tensor, ...]) -> Any:
+        return (inputs[0][:, pack.tails.to(inputs[0].device)],)
 
-    @contextmanager
-    def to(self, tails: torch.Tensor) -> Iterator[None]:
-        """Compute only these tokens' feed-forward."""
-        self._tails = tails
-        hooks = []
-        for part in self._parts:
-            hooks.append(part.register_forward_pre_hook(self._select, prepend=True))
-            hooks.append(part.register_forward_hook(self._spread))
-        try:
-            yield
-        finally:
-            for hook in hooks:
-                hook.remove()
-
-    def _select(self, _: Any, inputs: tuple[torch.Tensor, ...]) -> Any:
-        self._n_tokens = inputs[0].shape[1]
-        return (inputs[0][:, self._tails.to(inputs[0].device)],)
-
-    def _spread(self, _: Any, __: Any, output: torch.Tensor) -> Any:
-        whole = output.new_zeros(1, self._n_tokens, output.shape[2])
-        whole[:, self._tails.to(output.device)] = output
+    def spread(_: Any, __: Any, output: torch.Tensor) -> Any:
+        whole = output.new_zeros(1, len(pack.ids), output.shape[2])
+        whole[:, pack.tails.to(output.device)] = output
         return whole
+
+    hooks = []
+    for part in (layer.self_attn.o_proj, layer.mlp):
+        hooks.append(part.register_forward_pre_hook(select, prepend=True))
+        hooks.append(part.register_forward_hook(spread))
+    try:
+        yield
+    finally:
+        for hook in hooks:
+            hook.remove()
 
 
 class Padded:

@@ -87,20 +87,20 @@ class WritingJudge(BaseJudge):
     def prepare(self, pairs: Sequence[Pair]) -> list[Prepared]:
         """What is asked of each pair: one question on both sides, or one a side."""
         asked = [self._questions(pair) for pair in pairs]
-        ready = iter(self._asked([question for each in asked for question in each]))
+        ready = iter(self._encode([question for each in asked for question in each]))
         sides: list[TokenSequence] = []
         for questions in asked:
             each = [next(ready) for _ in questions] or [TokenSequence(())]
             sides += [each[0], each[-1]]
         return joined_pairs(pairs, sides)
 
-    def _asked(self, questions: Sequence[Question]) -> list[TokenSequence]:
+    def _encode(self, questions: Sequence[Question]) -> list[TokenSequence]:
         encoded = self._formatter.encode(questions, ask=True)
         return [self._formatter.cut(ids, self._room) for ids in encoded]
 
     def _replies(self, questions: Sequence[Question]) -> list[Reply | None]:
         replies = [self._answers.get(question) for question in questions]
-        asked = [sequence.ids for sequence in self._asked(questions)]
+        asked = [sequence.ids for sequence in self._encode(questions)]
         # Whatever is known, the batches are the same, so that answers are to the last bit.
         for batch in padded_batches([len(ids) + self._tokens for ids in asked], self._budget):
             if all(replies[place] for place in batch):
