@@ -88,7 +88,7 @@ class LogProbs(LocalModel):
             first += tail
         taken = rows[sent(torch.tensor(places, dtype=torch.int64), rows.device)]
         goals = sent(torch.tensor(targets, dtype=torch.int64), rows.device)
-        log_probs = self._vocabulary.of_targets(taken, goals).double()
+        log_probs = self._vocabulary.target_log_probs(taken, goals).double()
         nothing = log_probs.new_full((), float("nan"))
         sums = [
             (part.mean() if self._mean else part.sum()) if len(part) else nothing

@@ -116,7 +116,7 @@ class Judge(LocalModel):
         if not self._ten:
             return (self._probabilities(rows) @ scale).view(-1, 2)
         asked, begun = rows[::2], rows[1::2]
-        zero = self._vocabulary.of_labels(begun, self._ten[1:]).double().exp()[:, 0]
+        zero = self._vocabulary.label_log_probs(begun, self._ten[1:]).double().exp()[:, 0]
         ratings = self._probabilities(asked)
         ten = ratings[:, 0] * zero
         ratings = torch.cat((ratings, ten[:, None]), dim=1)
@@ -127,7 +127,7 @@ class Judge(LocalModel):
         """[rows, labels], each row summing to 1."""
         flat = [token for tokens in self._labels for token in tokens]
         of_token = (
-            rows[:, flat] if self._is_whole else self._vocabulary.of_labels(rows, flat)
+            rows[:, flat] if self._is_whole else self._vocabulary.label_log_probs(rows, flat)
         ).double()
         parts = torch.split(of_token, [len(tokens) for tokens in self._labels], dim=1)
         return torch.stack([part.logsumexp(1) for part in parts], dim=1).softmax(1)
