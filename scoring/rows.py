@@ -56,17 +56,17 @@ def parts_of(row: Pair, family: str) -> list[Pair]:
 def scored_row(
     row: Pair, parts: Sequence[Prepared], rewards: Sequence[tuple[float, float]], family: str
 ) -> ScoredPair:
-    """What became of a row. parts: of `parts_of`, made ready; rewards: of each part's two sides."""
+    """A row with its rewards. parts: as of `parts_of`, prepared. rewards: of each part's sides."""
     is_pair = len(row.responses) == 2
     if is_pair:
-        (part,), known = parts, tuple(map(_known, rewards[0]))
+        (part,), known = parts, tuple(map(_finite_or_none, rewards[0]))
         right: int | None = 0
         wrong: int | None = 1
         lengths = [start + len(ids) for _, ids, start in _sides(part)]
         cuts = part.chosen_truncated, part.rejected_truncated
     else:
         found = _rewards_by_response(parts, rewards, family)
-        known = tuple(_known(found[response]) for response in row.responses)
+        known = tuple(_finite_or_none(found[response]) for response in row.responses)
         right, wrong = decisive(known, row.n_chosen, row.subset)
         tokens = {text: start + len(ids) for part in parts for text, ids, start in _sides(part)}
         lengths = [tokens[text] for text in row.responses]
@@ -86,7 +86,7 @@ def scored_row(
     )
 
 
-def _known(reward: float) -> float | None:
+def _finite_or_none(reward: float) -> float | None:
     return reward if math.isfinite(reward) else None
 
 

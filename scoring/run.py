@@ -68,9 +68,9 @@ def make_job(
     places = random_order(len(pairs), seed)[: sample if reads_tokens else None]
     some = _prepare_rows([pairs[place] for place in places], scorer)
     ready = dict(zip(places, some, strict=True))
-    rate = sum(map(_cost, some)) / sum(_size(pairs[place]) for place in places)
+    rate = sum(map(_cost, some)) / sum(_n_characters(pairs[place]) for place in places)
     costs = tuple(
-        _cost(ready[place]) if place in ready else max(1, round(rate * _size(pair)))
+        _cost(ready[place]) if place in ready else max(1, round(rate * _n_characters(pair)))
         for place, pair in enumerate(pairs)
     )
     scorer.prepare_for_tokens(sum(costs) // n_processes)
@@ -246,7 +246,7 @@ def _cost(parts: Sequence[Prepared]) -> int:
     return sum(part.cost for part in parts)
 
 
-def _size(pair: Pair) -> int:
+def _n_characters(pair: Pair) -> int:
     """Characters of a pair's texts, with what a template adds."""
     return len(pair.prompt) + sum(map(len, pair.responses)) + _FRAME
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from scoring.engine.formatting import Prepared
-from scoring.engine.scorer import TEXTS_A_PACK, Rewards, Scorer, Traits
+from scoring.engine.scorer import Rewards, Scorer
 from scoring.errors import KnownError
 from scoring.families.prompts import (
     LABELS,
@@ -91,14 +91,14 @@ class BaseJudge(Scorer):
         self._has_read = False
         self._answers = Answers()
         self.errors = ErrorTally()
-        self._n_answered = self._n_asked = 0
+        self._n_answered = self._n_questions = 0
         self._lock = threading.Lock()
         self._reading = (_UPSTREAM_READINGS if self._prompt else _READINGS)[spec.family]
         if settings.max_tokens or settings.temperature:
             self._reading += (
                 f"; {self._tokens:,} tokens at most, temperature {settings.temperature:g}"
             )
-        self._asked_by = digest(spec.family, self._prompt)
+        self._digest = digest(spec.family, self._prompt)
 
     def keep_answers(self, folder: Path | None, part: str = "") -> None:
         """As of `Scorer`."""
@@ -115,9 +115,9 @@ class BaseJudge(Scorer):
         Raises:
             KnownError: nobody answers, or no answer was long enough to be read.
         """
-        asked = [self._questions(prepared.pair) for prepared in pack]
-        distinct = list(dict.fromkeys(question for both in asked for question in both))
-        self._n_answered, self._n_asked = 0, len(distinct)
+        questions = [self._questions(prepared.pair) for prepared in pack]
+        distinct = list(dict.fromkeys(question for both in questions for question in both))
+        self._n_answered, self._n_questions = 0, len(distinct)
         replies = zip(distinct, self._replies(distinct), strict=True)
         answered = {question: reply for question, reply in replies if reply is not None}
         meanings = {question: self._meaning(reply) for question, reply in answered.items()}
@@ -130,7 +130,7 @@ class BaseJudge(Scorer):
             )
         return [
             self._rewards(prepared, both, meanings)
-            for prepared, both in zip(pack, asked, strict=True)
+            for prepared, both in zip(pack, questions, strict=True)
         ]
 
     def _replies(self, questions: Sequence[Question]) -> Sequence[Reply | None]:
@@ -142,7 +142,7 @@ class BaseJudge(Scorer):
         with self._lock:
             self._n_answered += n
             if self.on_answers is not None:
-                self.on_answers(self._n_answered, self._n_asked)
+                self.on_answers(self._n_answered, self._n_questions)
 
     def _questions(self, pair: Pair) -> tuple[Question, ...]:
         swapped = self._is_swapped(pair)
@@ -211,14 +211,7 @@ class ChatJudge(BaseJudge):
         }
         self._refused: tuple[str, ...] = ()
         self._answered = False
-        self._traits = Traits(
-            reading=self._reading,
-            path=self._server.path,
-            # Two requests a pair: as many pairs keep the server busy to the end of a pack.
-            budget=max(TEXTS_A_PACK, settings.parallel),
-            template=self._asked_by,
-            libraries=("httpx",),
-        )
+        self._traits = self._server.traits(self._reading, self._digest)
 
     def _replies(self, questions: Sequence[Question]) -> Sequence[Reply | None]:
         return self._server.each(self._ask, questions)

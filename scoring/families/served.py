@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from scoring.engine.formatting import Conversation, Prepared, conversations
-from scoring.engine.scorer import TEXTS_A_PACK, Rewards, Scorer, Traits
+from scoring.engine.scorer import Rewards, Scorer
 from scoring.errors import KnownError
 from scoring.families import label_weights
 from scoring.families.server import PATIENCE, Patience, RequestFailed, Server
@@ -63,13 +63,8 @@ class Served(Scorer):
             reading += ", maybe after a sigmoid or softmax"
         else:
             reading += f", raw ({switch} off)"
-        self._traits = Traits(
-            reading=f"{reading}, from POST {self._route}",
-            path=self._server.path,
-            budget=max(TEXTS_A_PACK, settings.parallel),
-            template="the server's own",
-            libraries=("httpx",),
-        )
+        reading += f", from POST {self._route}"
+        self._traits = self._server.traits(reading, "the server's own")
 
     def error_counts(self) -> list[str]:
         """As of `Scorer`."""

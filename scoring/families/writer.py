@@ -80,7 +80,7 @@ class WritingJudge(BaseJudge):
             path="answers written here, in padded batches",
             budget=self._budget,
             max_length=self._room,
-            template=f"{self._formatter.template}, {self._asked_by}",
+            template=f"{self._formatter.template}, {self._digest}",
         )
         self._traits = with_model(traits, loaded)
 

@@ -7,7 +7,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scoring.pairs.opening import as_pairs, read_pairs
-from scoring.probing.edits import EDITS, FILLER, POLITE, REFUSAL, edited, swapped, without_markdown
+from scoring.probing.edits import (
+    EDITS,
+    FILLER,
+    POLITE,
+    REFUSAL,
+    EditName,
+    edited,
+    swapped,
+    without_markdown,
+)
 from scoring.probing.prose import blocks, is_bare_code, parts
 from scoring.spec import Pair
 
@@ -147,13 +156,14 @@ def test_an_opening_and_a_refusal_stand_before_the_text() -> None:
     ],
 )
 def test_what_would_be_there_twice_or_in_the_wrong_place_does_not_apply(
-    name: str, text: str
+    name: EditName, text: str
 ) -> None:
     assert edited(name, text) is None
 
 
 def test_made_once_an_opening_is_not_made_again() -> None:
-    for name in ("polite", "refusal", "upper"):
+    names: tuple[EditName, ...] = ("polite", "refusal", "upper")
+    for name in names:
         made = edited(name, "Take the figs.")
         assert made is not None and edited(name, made) is None
 
