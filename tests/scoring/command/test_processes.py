@@ -157,7 +157,7 @@ def expected_tokens(*given: str) -> int:
         print(f"expects {tokens}")
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("scoring.engine.scorer.Scorer.prepare_for_tokens", expect)
+        patch.setattr("scoring.families.local.LocalModel.prepare_for_tokens", expect)
         return main([*GIVEN, *given])
 
 
