@@ -287,9 +287,9 @@ def choose(
     whole: why the reward is read from the whole model's output; "" for its last hidden states.
     """
     with torch.inference_mode():
-        is_narrow = bool(whole) and model.dtype != torch.float32
-        run = _with_wide_head(model, check) if is_narrow else model
-        single = Padded(run, 1, whole=bool(whole), why="")
+        is_half = bool(whole) and model.dtype != torch.float32
+        run_model = _with_wide_head(model, check) if is_half else model
+        single = Padded(run_model, 1, whole=bool(whole), why="")
         proof = proof_of(model, lambda: read(single(check), check))
         why = whole
         if not whole:
@@ -299,12 +299,12 @@ def choose(
                 if packed is not None:
                     return packed, proof
             why = f"packs do not suit this model ({why})"
-        if is_narrow and run is model:
+        if is_half and run_model is model:
             why += f", its head in {str(model.dtype).removeprefix('torch.')}"
-        padded = Padded(run, budget, whole=bool(whole), why=why)
+        padded = Padded(run_model, budget, whole=bool(whole), why=why)
         mismatch = proof.mismatch(read(padded(check), check))
     if mismatch:
-        return Padded(run, 1, whole=bool(whole), why=f"{why}; batches {mismatch}"), proof
+        return Padded(run_model, 1, whole=bool(whole), why=f"{why}; batches {mismatch}"), proof
     return padded, proof
 
 
