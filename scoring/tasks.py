@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from scoring.engine.scorer import Scorer, facts
 from scoring.errors import KnownError
-from scoring.families import keep_answers, open_scorer
+from scoring.families import open_scorer
 from scoring.hub.access import Hub, Listing, first_line
 from scoring.limits import Limits, OnProgress, Step
 from scoring.models.devices import Device, present_device
@@ -122,7 +122,7 @@ def score_packs(
 
     if _JOB is None:
         raise RuntimeError("nothing was made ready")
-    keep_answers(_scorer(), folder)
+    _scorer().keep_answers(folder)
     yield from score(replace(_JOB, plan=plan), _scorer(), done=frozenset(done))
 
 

@@ -21,7 +21,7 @@ from scoring.engine.packing import share_out
 from scoring.engine.scorer import Scorer, facts
 from scoring.engine.templates import named_template
 from scoring.errors import KnownError
-from scoring.families import keep_answers, open_scorer, report_answers, troubles_of
+from scoring.families import open_scorer
 from scoring.hub.access import Hub, first_line, parse_hub_id
 from scoring.models.finding import ModelPolicy, locate
 from scoring.pairs.candidates import candidate_rows
@@ -280,7 +280,7 @@ def _score_share(
     left = [place for place in range(len(packs)) if place not in done]
     share = share_out([packs[place] for place in left], job.costs, processes.n)[processes.rank]
     mine = [left[index] for index in share]
-    keep_answers(scorer, run.folder, processes.part())
+    scorer.keep_answers(run.folder, processes.part())
     stream = run.record(score(job, scorer, packs=mine), processes.part())
     try:
         _follow(stream, sum(len(packs[place]) for place in mine), processes, scorer)
@@ -289,7 +289,7 @@ def _score_share(
             run.mark_ended("failed" if isinstance(error, KnownError) else "stopped")
         raise
     finally:
-        for sentence in troubles_of(scorer):
+        for sentence in scorer.error_counts():
             print(sentence, file=sys.stderr)
 
 
@@ -316,7 +316,7 @@ def _follow(stream: Iterable[ScoredPack], total: int, processes: Processes, scor
             bar.set_postfix_str(f"{n:,} of {of:,} answers of the next pairs")
             log(f", {n:,} of {of:,} answers of the next")
 
-        report_answers(scorer, answered)
+        scorer.on_answers = answered
         for pack in stream:
             for row in pack.rows:
                 tally.add(row)
