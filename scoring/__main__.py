@@ -10,11 +10,11 @@ from typing import NoReturn
 from scoring.command.arguments import parse
 from scoring.command.best_of import as_best_of, best_of_json
 from scoring.command.report import as_table, report_json
-from scoring.command.reproducing import as_json, as_lines
 from scoring.engine.compiled import keep_in
 from scoring.errors import KnownError
 from scoring.paths import COMPILED, HOME, typed_path
 from scoring.record import has_run
+from scoring.results.reproduction import reproduction_json, reproduction_lines
 
 
 def _interrupt(*_: object) -> NoReturn:
@@ -46,12 +46,12 @@ def main(given: list[str] | None = None) -> int:
         print(json.dumps(values, indent=1) if arguments.json else as_best_of(values))
     elif done is not None and arguments.json:
         values = report_json(done.run, done.files, done.sent, dry_run=arguments.dry_run)
-        reproduction = {} if check is None else {"reproduction": as_json(check)}
+        reproduction = {} if check is None else {"reproduction": reproduction_json(check)}
         print(json.dumps(values | reproduction, indent=1))
     elif done is not None:
         print(as_table(done.run, done.files, done.sent, dry_run=arguments.dry_run))
         if check is not None:
-            print(*as_lines(check), sep="\n")
+            print(*reproduction_lines(check), sep="\n")
     processes.leave()
     return 3 if check is not None and check.verdict in {"unknown", "unexplained"} else 0
 

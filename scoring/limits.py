@@ -1,4 +1,4 @@
-"""How large a set of pairs may be, and how loading pairs or a model is told step by step."""
+"""Limits of a set of pairs, and the progress of loading pairs or a model."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -64,9 +64,9 @@ class Step:
     total: int | None = None
 
 
-Tell = Callable[[Step], None]
-"""Is told each step; may be called from another thread, and often."""
+OnProgress = Callable[[Step], None]
+"""Gets each step of long work; may be called from another thread, and often."""
 
 
 def ignore_progress(_: Step) -> None:
-    """For those who do not ask how far it is."""
+    """The default where nobody looks at progress."""

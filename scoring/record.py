@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, Self, TypeVar
 
 from filelock import FileLock, Timeout
-from pydantic import BaseModel, Field, TypeAdapter, with_config
+from pydantic import Field, TypeAdapter, with_config
 
 from scoring.errors import KnownError
 from scoring.paths import atomic_write
@@ -32,42 +32,28 @@ Given = TypeVar("Given", ScoredPack, ScoredPack | None)
 Status = Literal["running", "finished", "stopped", "failed"]
 
 LATEST = 2.0**40
-"""Seconds since 1970 beyond which a time is an error."""
+"""The latest time that can be right, in seconds since 1970."""
 _AMOUNT = Field(ge=0, lt=LATEST)
 _FACTS_FILE = "run.json"
 _FACTS_LOCK = "run.lock"
 CHANGE_SECONDS = 10.0
-"""How long a change of a run's file waits for another one."""
+"""Seconds that a change of a run's file waits for another change."""
 _PLAN_FILE = "plan.json"
 LOCK_FILE = "lock"
 LOCK_SECONDS = 1.0
-"""How long who wants to use a run waits for those who look."""
+"""Seconds that a user of a run waits for readers that probe its lock."""
 _FILES = re.compile(r"(run|plan|card)\.json|(rewards|answers).*\.jsonl|owner")
-"""What the folder of a run holds, some of it written by the app."""
+"""Files of a run's folder, some of them written by the app."""
 _LATER = "; later "
 """Between the path that a run's packs took and the one that they took from some pack on."""
 _UNREADABLE = (OSError, ArithmeticError, LookupError, TypeError, ValueError)
-"""What files of any content bring about."""
-
-
-class _StoredRun(BaseModel, strict=True):
-    """What `run.json` says; keys of other versions are passed over, but not among the facts."""
-
-    facts: RunFacts
-    status: Status
-    started: Annotated[float, _AMOUNT]
-    seconds: Annotated[float, _AMOUNT]
-    n_scored: Annotated[int, _AMOUNT] = 0
-    tokens: Annotated[int, _AMOUNT] = 0
-    split_packs: Annotated[int, _AMOUNT] = 0
-    about: dict[str, Any] | None = None
-    request: str = ""
+"""Errors that files of any content cause."""
 
 
 @with_config(strict=True, revalidate_instances="always")
 @dataclass(frozen=True, slots=True)
 class _Line:
-    """What a line says of a pair, and of its pack; text: the line."""
+    """A line of a rewards file: its text, its pair and the pair's pack."""
 
     text: str
     row: ScoredPair
@@ -81,9 +67,10 @@ _PACK = ("pack", "pack_seconds", "pack_tokens", "pack_parts")
 _LINES = TypeAdapter(_Line)
 
 
+@with_config(strict=True)
 @dataclass(frozen=True, slots=True)
 class Run:
-    """A stored run.
+    """A stored run, as `run.json` says it; keys of other versions are passed over there.
 
     started: seconds since 1970.
     seconds: spent on packs, by all processes together; it and the counts are 0 while it runs.
@@ -93,14 +80,14 @@ class Run:
     request: a digest of what was asked for on the command line; "" where that is not known.
     """
 
-    folder: Path
+    folder: Annotated[Path, Field(default=Path())]
     facts: RunFacts
     status: Status
-    started: float
-    seconds: float = 0.0
-    n_scored: int = 0
-    tokens: int = 0
-    split_packs: int = 0
+    started: Annotated[float, _AMOUNT]
+    seconds: Annotated[float, _AMOUNT] = 0.0
+    n_scored: Annotated[int, _AMOUNT] = 0
+    tokens: Annotated[int, _AMOUNT] = 0
+    split_packs: Annotated[int, _AMOUNT] = 0
     about: Mapping[str, Any] = field(default_factory=dict, compare=False)
     request: str = ""
 
@@ -190,7 +177,7 @@ class Run:
                 file.flush()
                 if pack.path not in ("", took):
                     took = pack.path
-                    self.changed(partial(_on_path, path=took))
+                    self.update(partial(_on_path, path=took))
                 yield pack
                 began = time.monotonic()
 
@@ -215,13 +202,13 @@ class Run:
                 text = "".join(f"{line.text}\n" for line in kept)
                 part.write_bytes(text.encode("utf-8", "surrogateescape"))
         anew: dict[str, Any] = {"seconds": 0.0, "n_scored": 0, "tokens": 0, "split_packs": 0}
-        return self.changed(lambda now: replace(now, status="running", **anew)), whole
+        return self.update(lambda now: replace(now, status="running", **anew)), whole
 
-    def ended(self, status: Status) -> "Run":
+    def mark_ended(self, status: Status) -> "Run":
         """Write down how the run ended."""
         lines = self._all_lines()
         packs = {line.pack: line for line in lines}.values()
-        return self.changed(
+        return self.update(
             lambda now: replace(
                 now,
                 status=status,
@@ -232,7 +219,7 @@ class Run:
             )
         )
 
-    def changed(self, change: Callable[["Run"], "Run"]) -> "Run":
+    def update(self, change: Callable[["Run"], "Run"]) -> "Run":
         """Change the run's file as it stands when no other process or thread is changing it.
 
         change: gets the run as its file has it, or this one where that cannot be read.
@@ -241,9 +228,10 @@ class Run:
             OSError: the disk does not take it.
             KnownError: others change it all the time; whatever `change` raises.
         """
-        now = self
+        now, lock = self, self.folder / _FACTS_LOCK
         try:
-            with _lock_for_change(self.folder):
+            lock.touch()  # a lock makes the folder anew where that was removed
+            with FileLock(lock, CHANGE_SECONDS, poll_interval=0.01):
                 with suppress(KnownError):
                     now = Run.open(self.folder)
                 run = change(now)
@@ -297,6 +285,9 @@ class Run:
             part.write_text(json.dumps(values, indent=1 if name == _FACTS_FILE else None), "utf-8")
 
 
+_RUNS = TypeAdapter(Run)
+
+
 def _on_path(run: Run, path: str) -> Run:
     """A run whose facts say that its packs take a path from now on."""
     paths = run.facts.path.split(_LATER) if run.facts.path else []
@@ -328,45 +319,24 @@ def _line_of(text: str) -> _Line | None:
 @lru_cache(maxsize=4096)
 def _opened(folder: Path, version: tuple[int, int, int]) -> Run:
     """version: the time, number and size of its file, one of which a change changes."""
-    stored = _StoredRun.model_validate_json((folder / _FACTS_FILE).read_bytes())
-    values = {name: getattr(stored, name) for name in _StoredRun.model_fields}
-    return Run(folder, **values | {"about": stored.about or _former_about(folder)})
+    run = _RUNS.validate_json((folder / _FACTS_FILE).read_bytes())
+    return replace(run, folder=folder, about=run.about or _former_about(folder))
 
 
 def _former_about(folder: Path) -> dict[str, Any]:
-    """What is said of a run of an earlier version.
-
-    Raises:
-        ValueError: it is no object.
-    """
+    """Read `about` from the file of earlier versions; {} if there is none."""
     try:
         about = json.loads((folder / "card.json").read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError):
         return {}
-    if not isinstance(about, dict):
-        raise ValueError("about is no object")
-    return about
-
-
-@contextmanager
-def _lock_for_change(folder: Path) -> Iterator[None]:
-    """Nobody else changes a run's file; on a disk without locks, somebody may."""
-    (folder / _FACTS_LOCK).touch()  # a lock makes the folder anew where that was removed
-    lock = FileLock(folder / _FACTS_LOCK, CHANGE_SECONDS, poll_interval=0.01)
-    with suppress(NotImplementedError):
-        lock.acquire()
-    try:
-        yield
-    finally:
-        lock.release()
+    return about if isinstance(about, dict) else {}
 
 
 @contextmanager
 def locked(folder: Path) -> Iterator[None]:
-    """A run's folder is used, by nobody else; it is made where it is not there, and goes again
-    where nothing came into it.
+    """Lock a run's folder against other users, if the disk has locks.
 
-    On a disk without locks it is used all the same.
+    A missing folder is made, and removed again if nothing came into it.
 
     Raises:
         KnownError: it is used already.
@@ -461,16 +431,16 @@ class Resumed:
     notes: tuple[str, ...]
 
 
-def resume(run: Run, told: RunFacts, keys: Sequence[str]) -> Resumed:
+def resume(run: Run, facts: RunFacts, keys: Sequence[str]) -> Resumed:
     """Make a stored run ready to go on, where it is the run that is asked for.
 
-    told: what it would go on with. keys: of all pairs that are asked for, in order.
+    facts: what it would go on with. keys: of all pairs that are asked for, in order.
 
     Raises:
         KnownError: it has other settings or pairs, or it cannot be read.
     """
     both = [
-        (field.name, getattr(run.facts, field.name), getattr(told, field.name))
+        (field.name, getattr(run.facts, field.name), getattr(facts, field.name))
         for field in fields(RunFacts)
         if field.name != "budget"
     ]
@@ -488,5 +458,5 @@ def resume(run: Run, told: RunFacts, keys: Sequence[str]) -> Resumed:
         "from those of an unbroken run."
         for name, had, asked in differing
     )
-    ready, done = run.resumed(ask_again=told.family in ASKED)
+    ready, done = run.resumed(ask_again=facts.family in ASKED)
     return Resumed(ready, done, notes)

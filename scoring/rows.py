@@ -26,10 +26,8 @@ def check_compared(row: Pair, family: str) -> None:
     Raises:
         KnownError: naming the row, and a way out.
     """
-    if family not in COMPARING or len(row.responses) <= MOST_COMPARED:
-        return
     n_distinct = len(set(row.responses))
-    if n_distinct > MOST_COMPARED:
+    if family in COMPARING and n_distinct > MOST_COMPARED:
         raise KnownError(
             f"{row.key} has {n_distinct:,} responses, and a {family} compares every two of "
             f"them; {MOST_COMPARED} are the most. Choose a model that rates each by itself."
@@ -37,10 +35,7 @@ def check_compared(row: Pair, family: str) -> None:
 
 
 def parts_of(row: Pair, family: str) -> list[Pair]:
-    """A row as pairs, in which each of its distinct responses stands.
-
-    Raises:
-        KnownError: as of `check_compared`.
+    """A row, which `check_compared` lets pass, as pairs in which each distinct response stands.
 
     >>> row = Pair("s:1", "s", "p", "a", "b", more_rejected=("c", "b"))
     >>> [(part.chosen, part.rejected) for part in parts_of(row, "classifier")]
@@ -48,7 +43,6 @@ def parts_of(row: Pair, family: str) -> list[Pair]:
     """
     if len(row.responses) == 2:
         return [row]
-    check_compared(row, family)
     distinct = list(dict.fromkeys(row.responses))
     if family in COMPARING and len(distinct) > 1:
         sides = list(combinations(distinct, 2))
@@ -63,18 +57,18 @@ def parts_of(row: Pair, family: str) -> list[Pair]:
 def scored_row(
     row: Pair, parts: Sequence[Prepared], rewards: Sequence[tuple[float, float]], family: str
 ) -> ScoredPair:
-    """What became of a row. parts: of `parts_of`, made ready; rewards: of each part's two sides."""
+    """A row with its rewards. parts: as of `parts_of`, prepared. rewards: of each part's sides."""
     is_pair = len(row.responses) == 2
     right: int | None = None
     wrong: int | None = None
     if is_pair:
-        (part,), known = parts, tuple(map(_known, rewards[0]))
+        (part,), known = parts, tuple(map(_finite_or_none, rewards[0]))
         right, wrong = 0, 1
         lengths = [start + len(ids) for _, ids, start in _sides(part)]
         cuts = part.chosen_truncated, part.rejected_truncated
     else:
-        found = _of_each(parts, rewards, family)
-        known = tuple(_known(found[response]) for response in row.responses)
+        found = _rewards_by_response(parts, rewards, family)
+        known = tuple(_finite_or_none(found[response]) for response in row.responses)
         rewarded = [each for each in known if each is not None]
         rule = benchmark_of((), row.benchmark).rule if row.benchmark else rule_of("", is_pair=False)
         if len(rewarded) == len(known):
@@ -98,7 +92,7 @@ def scored_row(
     )
 
 
-def _known(reward: float) -> float | None:
+def _finite_or_none(reward: float) -> float | None:
     return reward if math.isfinite(reward) else None
 
 
@@ -108,7 +102,7 @@ def _sides(part: Prepared) -> Iterator[tuple[str, tuple[int, ...], int]]:
     yield part.pair.rejected, part.rejected, part.rejected_start
 
 
-def _of_each(
+def _rewards_by_response(
     parts: Sequence[Prepared], rewards: Sequence[tuple[float, float]], family: str
 ) -> Mapping[str, float]:
     """Response -> its reward. Rated by itself, one where the model sees the same tokens."""

@@ -12,11 +12,10 @@ import torch
 from scoring.engine.formatting import Prepared, as_one_row
 from scoring.engine.forward import is_out_of_memory
 from scoring.engine.packing import plan_packs, random_order, split
-from scoring.engine.proof import Rewards
-from scoring.engine.scorer import Scorer, check_tokens
+from scoring.engine.scorer import Rewards, Scorer, check_tokens
 from scoring.errors import KnownError
 from scoring.rows import check_compared, parts_of, scored_row
-from scoring.spec import Pair, Plan, ScoredPack
+from scoring.spec import Pair, Plan, ScoredPack, ScoredPair
 
 logger = logging.getLogger(__name__)
 
@@ -67,14 +66,14 @@ def make_job(
         check_compared(pair, scorer.spec.family)
     reads_tokens = scorer.traits.vocabulary is not None
     places = random_order(len(pairs), seed)[: sample if reads_tokens else None]
-    some = _made_ready([pairs[place] for place in places], scorer)
+    some = _prepare_rows([pairs[place] for place in places], scorer)
     ready = dict(zip(places, some, strict=True))
-    rate = sum(map(_cost, some)) / sum(_size(pairs[place]) for place in places)
+    rate = sum(map(_cost, some)) / sum(_n_characters(pairs[place]) for place in places)
     costs = tuple(
-        _cost(ready[place]) if place in ready else max(1, round(rate * _size(pair)))
+        _cost(ready[place]) if place in ready else max(1, round(rate * _n_characters(pair)))
         for place, pair in enumerate(pairs)
     )
-    scorer.expect(sum(costs) // n_processes)
+    scorer.prepare_for_tokens(sum(costs) // n_processes)
     budget = scorer.traits.budget
     if len(ready) < len(pairs):
         budget = math.ceil(_FILL * budget)
@@ -106,156 +105,148 @@ def score(
         KnownError: a single pair does not fit in memory, or the model's template fails on one.
     """
     chosen = range(len(job.plan.packs)) if packs is None else packs
-    scoring = _Scoring(job, scorer)
+    limit = _Limit(scorer.traits.budget)
     before: _StartedPack | None = None
     for place in (each for each in chosen if each not in done):
         try:
-            started = scoring.begin(place)
+            started = _start_pack(job, scorer, place, limit)
         except Exception:
             if before is not None:  # the packs before it are still to be given
-                yield scoring.finish(before)
+                yield _finish_pack(job, scorer, before, limit)
             raise
         if before is not None:
-            yield scoring.finish(before)
+            yield _finish_pack(job, scorer, before, limit)
         before = started
     if before is not None:
-        yield scoring.finish(before)
+        yield _finish_pack(job, scorer, before, limit)
 
 
-_Parts = list[tuple[list[int], Callable[[], Rewards]]]
-"""Places of pairs in their pack, and what gives their rewards."""
+@dataclass(slots=True)
+class _Limit:
+    """Tokens computed at once: planned for, and those that memory has turned out to hold."""
+
+    budget: int
+    memory: float = math.inf
+
+
+_Parts = list[tuple[list[Prepared], Callable[[], Rewards]]]
+"""Pairs that follow each other in a pack, and what gives their rewards."""
 
 
 @dataclass(frozen=True, slots=True)
 class _StartedPack:
-    """A pack whose parts are started. sizes: how many of its pairs are parts of each of its rows."""
+    """A pack on its way. rows: the parts of each."""
 
     place: int
-    sizes: list[int]
-    pairs: list[Prepared]
+    rows: list[list[Prepared]]
     parts: _Parts
 
 
-class _Scoring:
-    """Packs of a job on their way through a scorer."""
+def _start_pack(job: Job, scorer: Scorer, place: int, limit: _Limit) -> _StartedPack:
+    pack = job.plan.packs[place]
+    missing = [at for at in pack if at not in job.ready]
+    prepared = _prepare_rows([job.pairs[at] for at in missing], scorer) if missing else []
+    ready = dict(zip(missing, prepared, strict=True))
+    rows = [ready[at] if at in ready else job.ready[at] for at in pack]
+    pairs = list(chain.from_iterable(rows))
+    return _StartedPack(place, rows, _start_parts(scorer, pairs, limit))
 
-    def __init__(self, job: Job, scorer: Scorer) -> None:
-        self._job = job
-        self._scorer = scorer
-        self._memory = math.inf
 
-    def begin(self, place: int) -> _StartedPack:
-        """Make a pack ready, and begin it."""
-        job, pack = self._job, self._job.plan.packs[place]
-        left = [at for at in pack if at not in job.ready]
-        newly = _made_ready([job.pairs[at] for at in left], self._scorer) if left else []
-        ready = dict(zip(left, newly, strict=True))
-        rows = [ready[at] if at in ready else job.ready[at] for at in pack]
-        pairs = list(chain.from_iterable(rows))
-        return _StartedPack(
-            place, list(map(len, rows)), pairs, self._in_parts(pairs, range(len(pairs)))
-        )
+def _start_parts(scorer: Scorer, pairs: Sequence[Prepared], limit: _Limit) -> _Parts:
+    """Pairs of a pack in parts that fit in memory, as far as that is known, each started.
 
-    def finish(self, pack: _StartedPack) -> ScoredPack:
-        """The rewards of a pack, in smaller parts where memory runs out."""
-        pairs, parts = pack.pairs, pack.parts
-        rewards: dict[int, tuple[float, float]] = {}
-        n_parts = 0
-        while parts:
-            part, compute = parts.pop(0)
-            cost = sum(pairs[at].cost for at in part)
-            if cost > self._memory and len(part) > 1:  # as is known since it was started
-                parts = self._in_parts(pairs, [*part, *(at for each, _ in parts for at in each)])
-                continue
-            try:
-                rewards.update(zip(part, compute(), strict=True))
-            except Exception as error:
-                if not is_out_of_memory(error):
-                    raise
-                if len(part) == 1:
-                    raise _too_large(pairs[part[0]], cost) from error
-                self._memory = min(self._memory, max(1, cost // 2))
-                logger.warning(
-                    "%d tokens do not fit in memory; going on with %d", cost, self._memory
-                )
-            else:
-                n_parts += 1
-                continue
-            if torch.cuda.is_available():  # now that the error holds nothing any more
-                torch.cuda.empty_cache()
-            parts.insert(0, (part, compute))
-        family, found = self._scorer.spec.family, [rewards[at] for at in range(len(pairs))]
-        ends = pairwise(accumulate(pack.sizes, initial=0))
-        scored = (
-            scored_row(self._job.pairs[row], pairs[a:b], found[a:b], family)
-            for row, (a, b) in zip(self._job.plan.packs[pack.place], ends, strict=True)
-        )
-        return ScoredPack(
-            pack.place,
-            tuple(scored),
-            sum(pair.cost for pair in pairs),
-            n_parts if self._memory < math.inf else 1,
-            self._scorer.traits.path,
-        )
-
-    def _in_parts(self, pairs: Sequence[Prepared], left: Sequence[int]) -> _Parts:
-        """Pairs of a pack in parts that fit in memory, as far as that is known, each started.
-
-        A pack may be too large for the budget, and is then halved: it was estimated, or planned
-        where there was room for more.
-        """
-        costs = [pair.cost for pair in pairs]
-        most = self._memory
-        total, budget = sum(costs[at] for at in left), self._scorer.traits.budget
-        if total > budget:
-            most = min(most, budget, total / math.ceil(total / budget) + max(costs))
-        return [
-            (part, self._start([pairs[at] for at in part])) for part in split(left, costs, most)
-        ]
-
-    def _start(self, part: Sequence[Prepared]) -> Callable[[], Rewards]:
+    A pack may be too large for the budget, and is then halved: it was estimated, or planned where
+    there was room for more.
+    """
+    costs = [pair.cost for pair in pairs]
+    most, total = limit.memory, sum(costs)
+    if total > limit.budget:
+        most = min(most, limit.budget, total / math.ceil(total / limit.budget) + max(costs))
+    parts: _Parts = []
+    for places in split(range(len(pairs)), costs, most):
+        part = [pairs[place] for place in places]
         try:
-            return self._scorer.begin(part)
+            compute = scorer.begin(part)
         except Exception as error:
             if not is_out_of_memory(error):
                 raise
-        return partial(self._scorer.rewards, part)  # again when its turn comes
+            compute = partial(scorer.rewards, part)  # again when its turn comes
+        parts.append((part, compute))
+    return parts
 
 
-def _made_ready(rows: Sequence[Pair], scorer: Scorer) -> list[list[Prepared]]:
-    apart = [parts_of(row, scorer.spec.family) for row in rows]
-    ready = _prepared(list(chain.from_iterable(apart)), scorer)
+def _finish_pack(job: Job, scorer: Scorer, pack: _StartedPack, limit: _Limit) -> ScoredPack:
+    """The rewards of a pack, in smaller parts where memory runs out."""
+    rewards: Rewards = []
+    parts, n_parts = pack.parts, 0
+    while parts:
+        part, compute = parts[0]
+        cost = _cost(part)
+        if cost > limit.memory and len(part) > 1:
+            parts = _start_parts(scorer, [pair for some, _ in parts for pair in some], limit)
+            continue
+        try:
+            rewards += compute()
+        except Exception as error:
+            if not is_out_of_memory(error):
+                raise
+            if len(part) == 1:
+                raise _too_large(part[0], cost) from error
+            limit.memory = min(limit.memory, max(1, cost // 2))
+            logger.warning("%d tokens do not fit in memory; going on with %d", cost, limit.memory)
+        else:
+            parts = parts[1:]
+            n_parts += 1
+            continue
+        torch.cuda.empty_cache()  # now that the error holds nothing any more
+    return ScoredPack(
+        pack.place,
+        tuple(_scored_rows(job, scorer, pack, rewards)),
+        sum(map(_cost, pack.rows)),
+        n_parts if limit.memory < math.inf else 1,
+        scorer.traits.path,
+    )
+
+
+def _scored_rows(
+    job: Job, scorer: Scorer, pack: _StartedPack, rewards: Rewards
+) -> Iterator[ScoredPair]:
+    ends = pairwise(accumulate(map(len, pack.rows), initial=0))
+    for row, parts, (a, b) in zip(job.plan.packs[pack.place], pack.rows, ends, strict=True):
+        yield scored_row(job.pairs[row], parts, rewards[a:b], scorer.spec.family)
+
+
+def _prepare_rows(rows: Sequence[Pair], scorer: Scorer) -> list[list[Prepared]]:
+    """The parts of each row.
+
+    Raises:
+        KnownError: the model's template fails, on the pair that it names.
+    """
+    parts = [parts_of(row, scorer.spec.family) for row in rows]
+    pairs = list(chain.from_iterable(parts))
+    try:
+        ready = scorer.prepare(pairs)
+    except KnownError:
+        for pair in pairs:
+            try:
+                scorer.prepare([pair])
+            except KnownError as error:
+                why = str(error)
+                raise KnownError(f"On the pair {pair.key}, {why[0].lower()}{why[1:]}") from error
+        raise
     check_tokens(ready, scorer.traits.vocabulary, scorer.spec.name)
-    ends = accumulate(map(len, apart), initial=0)
+    ends = accumulate(map(len, parts), initial=0)
     return [
         as_one_row(row.key, ready[a:b]) if len(row.responses) > 2 else ready[a:b]
         for row, (a, b) in zip(rows, pairwise(ends), strict=True)
     ]
 
 
-def _prepared(pairs: Sequence[Pair], scorer: Scorer) -> list[Prepared]:
-    """Pairs made ready.
-
-    Raises:
-        KnownError: naming the pair on which the model's template fails.
-    """
-    try:
-        return scorer.prepare(pairs)
-    except KnownError:
-        for pair in pairs:
-            try:
-                scorer.prepare([pair])
-            except KnownError as error:
-                said = str(error)
-                raise KnownError(f"On the pair {pair.key}, {said[0].lower()}{said[1:]}") from error
-        raise
-
-
 def _cost(parts: Sequence[Prepared]) -> int:
     return sum(part.cost for part in parts)
 
 
-def _size(pair: Pair) -> int:
+def _n_characters(pair: Pair) -> int:
     """Characters of a pair's texts, with what a template adds."""
     return len(pair.prompt) + sum(map(len, pair.responses)) + _FRAME
 

@@ -1,4 +1,4 @@
-"""What is scored, with which model and settings, and what comes out. Values only, no torch."""
+"""Values of a run: pairs, model, settings, rewards and facts. No torch."""
 
 import hashlib
 import json
@@ -16,7 +16,7 @@ JudgePrompt = Literal[
     "probabilities", "upstream", "mt-bench", "gemini", "prometheus", "con-j", "offsetbias", "rise",
     "atla",
 ]  # fmt: skip
-"""What a judge is asked; see `RunSettings`."""
+"""Prompts of judges; see `RunSettings`."""
 Dtype = Literal["auto", "float32", "bfloat16", "float16"]
 _Baseline = Literal["random", "longer", "shorter"]
 """A family without a model: a floor for every leaderboard."""
@@ -31,7 +31,7 @@ ASKED: tuple[Family, ...] = ("judge", "rater", "served")
 COMPARING: tuple[Family, ...] = ("judge", "pairrm")
 """Families whose rewards compare two responses; all others rate each by itself."""
 DEVICE_NAMES = re.compile(r"auto|spread|cpu|mps|cuda(:\d{1,3})?")
-"""How a device is called; see `RunSettings`."""
+"""Names of devices; see `RunSettings`."""
 
 
 class Message(NamedTuple):
@@ -75,7 +75,7 @@ class Pair:
 
     @property
     def n_chosen(self) -> int:
-        """How many of the responses are right."""
+        """Number of right responses."""
         return 1 + len(self.more_chosen)
 
     @property
@@ -134,17 +134,17 @@ class ScoredPair:
 
     @property
     def id(self) -> str:
-        """What its dataset calls it: the key without the subset."""
+        """The id in its dataset: the key without the subset."""
         return self.key.removeprefix(f"{self.subset}:")
 
     @property
     def all_rewards(self) -> tuple[float | None, ...]:
-        """Of every response, the right ones first."""
+        """Rewards of all responses, the right ones first."""
         return self.rewards or (self.chosen_reward, self.rejected_reward)
 
     @property
     def margin(self) -> float | None:
-        """As `margin_of` has it."""
+        """Chosen reward minus rejected reward, as `margin_of`."""
         return margin_of(self.chosen_reward, self.rejected_reward)
 
     @property
@@ -154,7 +154,7 @@ class ScoredPair:
         return "missing" if known is None else self._rule.outcome(known, self.n_chosen, self.subset)
 
     def credit(self, tie: float) -> float | None:
-        """What the outcome counts, as a part of a win; None where it is missing.
+        """Credit of the outcome as a part of a win; None if it is missing.
 
         tie: what a tie of a pair counts; see `scoring.summary.tie_worth`.
         """
@@ -187,7 +187,7 @@ def rule_of(name: str, *, is_pair: bool) -> Rule:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """In which packs, and in which order, the pairs of a run are scored: their places in the list.
+    """Packs of a run in scoring order, each the places of its pairs in the list.
 
     The same packs give the same rewards: to the last bit on the same hardware and software, within
     the dtype's noise where a pack is split for lack of memory.
@@ -225,7 +225,7 @@ def margin_of(chosen_reward: float | None, rejected_reward: float | None) -> flo
 
 
 def outcome_of(margin: float | None) -> Outcome:
-    """What a margin means.
+    """Outcome of a margin.
 
     >>> [outcome_of(margin) for margin in (0.1, -0.1, 0.0, None)]
     ['win', 'loss', 'tie', 'missing']
@@ -273,7 +273,7 @@ class ModelSpec:
 
 @dataclass(frozen=True, slots=True)
 class RunSettings:
-    """How a run scores: all that can change a number.
+    """Settings of a run: all that can change a number.
 
     max_length: tokens a sequence may have; None means the model's own limit, at most 16,384.
     truncation_side: where tokens of a longer sequence are cut off.
@@ -312,7 +312,7 @@ class RunSettings:
 @with_config(extra="forbid", strict=True)
 @dataclass(frozen=True, slots=True)
 class RunFacts:
-    """What a run was made with, as shown beside its numbers and stored in its folder.
+    """Facts of a run, shown with its numbers and stored in its folder.
 
     pairs: their source; selection: in words, which of them; seed: of their order.
     benchmark: the name of the one that the source is; "" where their subsets have to tell.

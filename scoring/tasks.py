@@ -1,4 +1,4 @@
-"""What is done for a server in a process of its own, one task at a time; see there for `tell`.
+"""Tasks that a worker does for a server, one at a time. `tell` gets their progress.
 
 The model that was loaded last stays in this process for the tasks after it, and so do the pairs
 that were made ready last.
@@ -15,13 +15,12 @@ import pyarrow as pa
 
 from scoring.engine.scorer import Scorer, facts
 from scoring.errors import KnownError
-from scoring.families import keep_answers, open_scorer
+from scoring.families import open_scorer
 from scoring.hub.access import Hub, Listing, first_line
-from scoring.limits import Limits, Step, Tell
+from scoring.limits import Limits, OnProgress, Step
 from scoring.models.devices import Device, present_device
 from scoring.models.finding import LocatedModel, ModelOptions, ModelPolicy, find
-from scoring.models.preview import Preview, preview_of
-from scoring.models.tokenizers import LocatedTokenizer, encoder, find_tokenizer, tokenizer_errors
+from scoring.models.tokenizers import encoder, find_tokenizer, tokenizer_errors
 from scoring.pairs.opening import checked_rows
 from scoring.probing.side_rewards import TokenRewards
 from scoring.spec import ModelSpec, Pair, Plan, RunFacts, RunSettings, ScoredPack
@@ -43,26 +42,25 @@ _JOB: "Job | None" = None
 
 
 def look_at_model(
-    _: Tell, hub: Hub, typed: str, policy: ModelPolicy, options: ModelOptions
-) -> tuple[LocatedModel, Preview]:
-    """Find and preview a model, as `finding.find` does; of one on the Hub its config is fetched."""
-    model = find(typed, policy, hub, **options)
-    return model, preview_of(model)
+    _: OnProgress, hub: Hub, typed: str, policy: ModelPolicy, options: ModelOptions
+) -> LocatedModel:
+    """Find a model, as `finding.find` does; of one on the Hub its config is fetched."""
+    return find(typed, policy, hub, **options)
 
 
 def fetch_files(
-    tell: Tell, hub: Hub, listing: Listing, names: Sequence[str], token: str | Literal[False]
+    tell: OnProgress, hub: Hub, listing: Listing, names: Sequence[str], token: str | Literal[False]
 ) -> str:
     """The folder that holds these files of a repository, as of `Hub.fetch`."""
     return str(hub.fetch(listing, names, token=token, tell=tell))
 
 
-def look_at_tokenizer(_: Tell, hub: Hub, typed: str, policy: ModelPolicy) -> LocatedTokenizer:
+def look_at_tokenizer(_: OnProgress, hub: Hub, typed: str, policy: ModelPolicy) -> LocatedModel:
     """Find a tokenizer, as of `tokenizers.find_tokenizer`."""
     return find_tokenizer(typed, policy, hub)
 
 
-def count_tokens(_: Tell, found: LocatedTokenizer, texts: str) -> Iterator[tuple[bytes, ...]]:
+def count_tokens(_: OnProgress, tokenizer: ModelSpec, texts: str) -> Iterator[tuple[bytes, ...]]:
     """The tokens of each text, one batch after the other: a column's numbers in int32 each.
 
     texts: a file with a stream of Arrow's, whose columns are texts.
@@ -70,16 +68,16 @@ def count_tokens(_: Tell, found: LocatedTokenizer, texts: str) -> Iterator[tuple
     Raises:
         KnownError: the tokenizer cannot be used.
     """
-    with tokenizer_errors(found.name):
-        encode = encoder(found)
+    with tokenizer_errors(tokenizer.pinned):
+        encode = encoder(tokenizer)
     for batch in pa.ipc.open_stream(pa.OSFile(texts, "rb")):
-        with tokenizer_errors(found.name):
+        with tokenizer_errors(tokenizer.pinned):
             columns: list[Any] = [column.to_pylist() for column in batch.columns]
             counts = [np.array(encode(column), np.int32) for column in columns]
         yield tuple(each.tobytes() for each in counts)
 
 
-def load_model(tell: Tell, spec: ModelSpec, settings: RunSettings) -> None:
+def load_model(tell: OnProgress, spec: ModelSpec, settings: RunSettings) -> None:
     """Load a located model, as of `families.open_scorer`; no other is ever loaded here."""
     global _SCORER  # noqa: PLW0603
     with ExitStack() as stack:
@@ -92,7 +90,7 @@ def load_model(tell: Tell, spec: ModelSpec, settings: RunSettings) -> None:
 
 
 def make_ready(
-    _: Tell,
+    _: OnProgress,
     pairs: Sequence[Pair],
     settings: RunSettings,
     source: str,
@@ -116,7 +114,7 @@ def make_ready(
 
 
 def score_packs(
-    _: Tell, plan: Plan, done: Collection[int], folder: Path | None
+    _: OnProgress, plan: Plan, done: Collection[int], folder: Path | None
 ) -> Iterator[ScoredPack]:
     """Score what was made ready. plan: in these packs. done: places of packs that are left out.
 
@@ -126,11 +124,11 @@ def score_packs(
 
     if _JOB is None:
         raise RuntimeError("nothing was made ready")
-    keep_answers(_scorer(), folder)
+    _scorer().keep_answers(folder)
     yield from score(replace(_JOB, plan=plan), _scorer(), done=frozenset(done))
 
 
-def reward_tokens(_: Tell, pair: Pair) -> TokenRewards:
+def reward_tokens(_: OnProgress, pair: Pair) -> TokenRewards:
     """A pair's rewards token by token, as of `probing.token_rewards.token_rewards`."""
     from scoring.probing.token_rewards import token_rewards
 
@@ -138,7 +136,7 @@ def reward_tokens(_: Tell, pair: Pair) -> TokenRewards:
 
 
 def read_rows(
-    tell: Tell,
+    tell: OnProgress,
     to: Path,
     paths: Mapping[str, Path],
     *what: *tuple[str, str, Limits],
@@ -162,7 +160,7 @@ def read_rows(
     return checked.notes, checked.left_out
 
 
-def look_at_device(_: Tell, asked: str) -> Device:
+def look_at_device(_: OnProgress, asked: str) -> Device:
     """What this process sees of the device that is asked for, as of `RunSettings.device`."""
     return present_device(asked)
 

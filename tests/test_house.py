@@ -54,7 +54,6 @@ WITH_TORCH = {
     "scoring.engine.forward",
     "scoring.engine.proof",
     "scoring.families.writer",
-    "scoring.models.heads",
     "scoring.models.loading",
     "scoring.run",
     "scoring.probing.token_rewards",

@@ -10,7 +10,7 @@ from explorer.core.workers import ANOTHER, GIGABYTE, Limit, WayOut, alone
 from scoring.errors import KnownError
 from scoring.hub.access import Hub, Listing
 from scoring.hub.cache import cache_folder, remove_unfinished
-from scoring.limits import Step, Tell, ignore_progress
+from scoring.limits import OnProgress, Step, ignore_progress
 from scoring.tasks import fetch_files
 
 LOOK_SECONDS, LOOK_BYTES = 30.0, GIGABYTE // 2
@@ -31,7 +31,7 @@ def fetching(  # noqa: PLR0917
     names: Sequence[str],
     token: str | Literal[False],
     way_out: WayOut = "model",
-    tell: Tell = ignore_progress,
+    tell: OnProgress = ignore_progress,
 ) -> str:
     """The folder of a repository with these files, downloaded where need be.
 

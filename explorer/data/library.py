@@ -26,7 +26,7 @@ from explorer.data.table import PairTable
 from explorer.data.typed import longest_text, typed_pair, typed_table
 from scoring.errors import KnownError, Stopped, shown
 from scoring.hub.access import DEFAULT_DATASET, Hub, HubId, Listing, parse_hub_id
-from scoring.limits import MEGABYTE, Limits, Step, Tell, ignore_progress
+from scoring.limits import MEGABYTE, Limits, OnProgress, Step, ignore_progress
 from scoring.pairs.checking import CheckedRows
 from scoring.pairs.opening import Pairs, checked_rows, fetch_pairs, read_pairs
 from scoring.pairs.rows import SUFFIXES
@@ -130,7 +130,7 @@ class Library:
         tables = {table.id: table for table in (*self.sources.all(), self._demo, *opened)}
         return list(tables.values())
 
-    def open(self, wanted: object, tell: Tell = ignore_progress) -> PairTable:
+    def open(self, wanted: object, tell: OnProgress = ignore_progress) -> PairTable:
         """The table that a visitor typed, chose or followed a link to.
 
         wanted: `demo`, a table's id, a public Hub dataset, or (on one's own machine) a path.
@@ -157,7 +157,7 @@ class Library:
             )
         return self._fetch(hub_id, tell)
 
-    def upload(self, path: Path, name: str, tell: Tell = ignore_progress) -> PairTable:
+    def upload(self, path: Path, name: str, tell: OnProgress = ignore_progress) -> PairTable:
         """The table of an uploaded file, which is the caller's to delete. name: its sender's.
 
         Raises:
@@ -178,7 +178,7 @@ class Library:
     def _demo(self) -> PairTable:
         return read_demo()
 
-    def _read(self, path: Path, name: str | None, tell: Tell) -> PairTable:
+    def _read(self, path: Path, name: str | None, tell: OnProgress) -> PairTable:
         limits, on_disk = self._settings.limits, name is None  # an upload is its sender's to keep
         with self._slot():
             pairs = read_pairs(
@@ -186,7 +186,7 @@ class Library:
             )
             return self._keep(pairs)
 
-    def _fetch(self, hub_id: HubId, tell: Tell) -> PairTable:
+    def _fetch(self, hub_id: HubId, tell: OnProgress) -> PairTable:
         """A table from the Hub, without a token; from memory where its commit is here already."""
         tell(Step("asking"))
         with self._way_out():
@@ -223,13 +223,13 @@ class Library:
             return table
 
     def _fetch_in_worker(
-        self, listing: Listing, names: Sequence[str], *, tell: Tell = ignore_progress
+        self, listing: Listing, names: Sequence[str], *, tell: OnProgress = ignore_progress
     ) -> Path:
         """As `Hub.fetch`, by a worker, which is ended where it takes too long."""
         return Path(fetching(self._hub, listing, names, False, "file", tell))
 
     @contextmanager
-    def _only_one(self, key: str, tell: Tell) -> Iterator[None]:
+    def _only_one(self, key: str, tell: OnProgress) -> Iterator[None]:
         """Whoever wants the same waits here until it was loaded."""
         with self._lock:
             lock = self._loading.setdefault(key, threading.Lock())
@@ -276,7 +276,7 @@ class Library:
 
 
 def _read_in_worker(
-    paths: Mapping[str, Path], shown: str, default_subset: str, limits: Limits, tell: Tell
+    paths: Mapping[str, Path], shown: str, default_subset: str, limits: Limits, tell: OnProgress
 ) -> CheckedRows:
     """As `opening.checked_rows`. Large files are read by a worker, whose table is mapped here.
 

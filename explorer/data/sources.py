@@ -20,7 +20,7 @@ from explorer.core.work import in_background
 from explorer.data.table import PairTable
 from scoring.errors import KnownError
 from scoring.hub.access import DEFAULT_DATASET, Hub, HubId, first_line, parse_hub_id
-from scoring.limits import Step, Tell
+from scoring.limits import OnProgress, Step
 from scoring.pairs.opening import fetch_pairs, read_pairs
 from scoring.pairs.rows import SUFFIXES
 from scoring.paths import is_file, typed_path
@@ -85,7 +85,7 @@ class Sources(Generic[T]):
         self,
         candidates: Sequence[Candidate[T]],
         hub: Hub,
-        read_rest: Callable[[T, Tell], T] = lambda item, tell: item,
+        read_rest: Callable[[T, OnProgress], T] = lambda item, tell: item,
     ) -> None:
         """candidates: in order of preference; the last must always be readable.
 

@@ -7,6 +7,7 @@ responses the first. Of a text of more than `MOST_CHARS` characters only so many
 import hashlib
 import threading
 from bisect import bisect_right
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -24,10 +25,11 @@ from explorer.core.workers import Limit, alone, text_limit
 from explorer.data.table import PairTable
 from scoring.errors import KnownError
 from scoring.hub.access import Hub, parse_hub_id
-from scoring.limits import Step, Tell, ignore_progress
-from scoring.models.finding import DEMO_NAME, ModelPolicy
-from scoring.models.tokenizers import SUGGESTED, LocatedTokenizer, allowed_tokenizers
+from scoring.limits import OnProgress, Step, ignore_progress
+from scoring.models.finding import DEMO_NAME, LocatedModel, ModelPolicy
+from scoring.models.tokenizers import SUGGESTED, allowed_tokenizers
 from scoring.pairs.opening import TEXT_COLUMNS
+from scoring.spec import ModelSpec
 from scoring.tasks import count_tokens, look_at_tokenizer
 
 MOST_CHARS = 200_000
@@ -44,8 +46,8 @@ _FORMAT = "1"
 
 
 def locate_tokenizer(
-    typed: str, policy: ModelPolicy, hub: Hub, tell: Tell = ignore_progress
-) -> LocatedTokenizer:
+    typed: str, policy: ModelPolicy, hub: Hub, tell: OnProgress = ignore_progress
+) -> ModelSpec:
     """Find the tokenizer a person typed, downloading its files (and no others) where need be.
 
     Raises:
@@ -55,10 +57,11 @@ def locate_tokenizer(
         hub.reachable()  # asked once, here, and not by each worker
     limit = Limit("Inspecting the tokenizer", LOOK_SECONDS, LOOK_BYTES, True, way_out="tokenizer")
     given, told = (hub, typed, policy), repeated(tell, Step("asking"))
-    found: LocatedTokenizer = alone(look_at_tokenizer, *given, limit=limit, tell=told, online=True)
-    if found.listing is not None:
-        fetching(hub, found.listing, found.files, False, "tokenizer", tell)
-    return found
+    found: LocatedModel = alone(look_at_tokenizer, *given, limit=limit, tell=told, online=True)
+    if found.listing is None:
+        return found.spec
+    folder = fetching(hub, found.listing, [*found.sizes], False, "tokenizer", tell)
+    return replace(found.spec, folder=folder)
 
 
 class _Job:
@@ -113,7 +116,7 @@ class TokenCounter:
             table.tokens[name] = counts
         return counts is not None
 
-    def count(self, table: PairTable, wanted: object, tell: Tell = ignore_progress) -> str:
+    def count(self, table: PairTable, wanted: object, tell: OnProgress = ignore_progress) -> str:
         """Count the tokens of every prompt, chosen and rejected.
 
         Where `tell` raises, the count stops between two batches. Whoever asks next goes on from
@@ -135,8 +138,8 @@ class TokenCounter:
         if self.known(table, typed):
             return typed
         found = locate_tokenizer(typed, self._policy, self._hub, tell)
-        if not self.known(table, found.name):
-            key = _key(table, found.name)
+        if not self.known(table, found.pinned):
+            key = _key(table, found.pinned)
             job = self._jobs.get_or_create(key, lambda: _Job(table))
             while not job.turn.acquire(timeout=EVERY_SECONDS):
                 tell(Step("reading", job.done, len(table)))
@@ -144,10 +147,10 @@ class TokenCounter:
                 self._count(table, found, job, tell)
             finally:
                 job.turn.release()
-        return found.name
+        return found.pinned
 
-    def _count(self, table: PairTable, found: LocatedTokenizer, job: _Job, tell: Tell) -> None:
-        if self.known(table, found.name):
+    def _count(self, table: PairTable, found: ModelSpec, job: _Job, tell: OnProgress) -> None:
+        if self.known(table, found.pinned):
             return
 
         def take(counts: tuple[bytes, ...] | None) -> None:
@@ -166,12 +169,11 @@ class TokenCounter:
                 way_out="tokenizer",
             )
             alone(count_tokens, found, str(texts), limit=limit, tell=take, slots=self._slots)
-        table.tokens[found.name] = job.counts
-        write_arrays(self._path(table, found.name), job.counts, _KEPT_ON_DISK)
-        self._jobs.discard(_key(table, found.name))
+        table.tokens[found.pinned] = job.counts
+        write_arrays(self._path(table, found.pinned), job.counts, _KEPT_ON_DISK)
+        self._jobs.discard(_key(table, found.pinned))
 
     def _path(self, table: PairTable, name: str) -> Path:
-        """Where a count is kept."""
         return self._folder / f"{_key(table, name)}.npz"
 
 

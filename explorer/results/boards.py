@@ -25,7 +25,7 @@ from explorer.stats.matrix import OutcomeMatrix, Outcomes
 from explorer.stats.rules import RULES, RuleName
 from explorer.stats.uncertainty import Uncertainties
 from scoring.errors import KnownError
-from scoring.limits import Step, Tell, ignore_progress
+from scoring.limits import OnProgress, Step, ignore_progress
 from scoring.record import Run
 from scoring.results.accuracies import Benchmark
 from scoring.results.files import Omission
@@ -133,7 +133,7 @@ class Boards:
         results_id: object,
         ranking: Ranking,
         own: object = (),
-        tell: Tell = ignore_progress,
+        tell: OnProgress = ignore_progress,
     ) -> None:
         """Measure how sure a board is."""
         field, _ = self._field(results_id, ranking, own)
@@ -274,7 +274,7 @@ class BoardMeasuring:
             return shared
         return _Asked(library.get(results_id).id, ranking, own)
 
-    def _measure(self, asked: _Asked, tell: Tell) -> None:
+    def _measure(self, asked: _Asked, tell: OnProgress) -> None:
         with self._turn:
             self._since = time.monotonic()
             self._boards.measure(*asked, tell)

@@ -27,7 +27,7 @@ from explorer.results.uploads import Uploaded, read_in_worker
 from explorer.runs.visitors import EVERYBODY
 from scoring.errors import KnownError
 from scoring.hub.access import Hub, HubId, parse_hub_id
-from scoring.limits import Limits, Step, Tell, ignore_progress
+from scoring.limits import Limits, OnProgress, Step, ignore_progress
 from scoring.paths import is_folder, typed_path
 from scoring.results.accuracies import Benchmark
 from scoring.results.files import Omission
@@ -88,7 +88,7 @@ class ResultsLibrary:
         self,
         results_id: object,
         files: Mapping[str, Path],
-        tell: Tell = ignore_progress,
+        tell: OnProgress = ignore_progress,
         owner: str = EVERYBODY,
     ) -> Results:
         """Results with a visitor's files beside what they look at, and what they sent before.

@@ -24,7 +24,7 @@ from explorer.results.sources import Entry, Source
 from explorer.stats.matrix import Outcomes
 from scoring.errors import KnownError
 from scoring.hub.access import first_line
-from scoring.limits import Step, Tell, ignore_progress
+from scoring.limits import OnProgress, Step, ignore_progress
 from scoring.paths import atomic_write
 from scoring.results.files import Omission, printable
 from scoring.results.order import PairOrder
@@ -64,7 +64,7 @@ _SCHEMA = pa.schema(
 logger = logging.getLogger(__name__)
 
 
-def read_source(source: Source, home: Path, tell: Tell = ignore_progress) -> Outcomes:
+def read_source(source: Source, home: Path, tell: OnProgress = ignore_progress) -> Outcomes:
     """All outcomes of a source; a file that cannot be read is among `left_out`.
 
     What was read before of files that are the same is taken from what is kept under `home`.

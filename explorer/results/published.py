@@ -20,7 +20,7 @@ from scoring.benchmark import SUBSETS
 from scoring.benchmarks import benchmarks
 from scoring.errors import KnownError, counted
 from scoring.hub.access import Hub, HubId, Listing
-from scoring.limits import MEGABYTE, Tell, ignore_progress
+from scoring.limits import MEGABYTE, OnProgress, ignore_progress
 from scoring.paths import is_folder
 from scoring.results.accuracies import (
     MOST_SCORES_BYTES,
@@ -232,7 +232,7 @@ def with_second(results: Results) -> Results:
     return replace(results, aggregates=aggregates, second=second, second_pairs=results.pairs)
 
 
-def with_outcomes(results: Results, home: Path, tell: Tell = ignore_progress) -> Results:
+def with_outcomes(results: Results, home: Path, tell: OnProgress = ignore_progress) -> Results:
     """The same with the results of each pair, read as by `read_source` where they are not."""
     read = [each for each in (results.outcomes, results.second_outcomes) if each is not None]
     if results.is_read and not any(each.refused for each in read):

@@ -12,7 +12,7 @@ from explorer.core.caches import locked_cached_property
 from scoring.errors import KnownError
 from scoring.hub.access import Hub, Listing
 from scoring.limits import MEGABYTE
-from scoring.results.files import OUTPUTS, Omission, files_below, files_of_command
+from scoring.results.files import Omission, files_below
 from scoring.results.pairs import MOST_OUTCOMES_BYTES
 
 SCORES_FOLDER = "eval-set-scores"
@@ -53,7 +53,6 @@ class FolderSource:
     def entries(self) -> Entries:
         """A file is the same while its size and date are."""
         found, strays = files_below(self._root, SCORES_FOLDER)
-        found += files_of_command(self._root, OUTPUTS)
         entries = []
         for file in found:
             try:

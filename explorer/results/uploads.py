@@ -15,7 +15,7 @@ from explorer.results.outcome_files import read_outcomes, write_outcomes
 from explorer.stats.matrix import Outcomes
 from scoring.benchmarks import benchmarks
 from scoring.errors import KnownError
-from scoring.limits import NO_LIMITS, Limits, Step, Tell, ignore_progress
+from scoring.limits import NO_LIMITS, Limits, OnProgress, Step, ignore_progress
 from scoring.results.accuracies import (
     SET_KINDS,
     Aggregate,
@@ -101,7 +101,7 @@ def _whose(result: PairResults) -> tuple[str, str]:
 
 
 def read_result_files(
-    files: Mapping[str, Path], tell: Tell = ignore_progress, limits: Limits = NO_LIMITS
+    files: Mapping[str, Path], tell: OnProgress = ignore_progress, limits: Limits = NO_LIMITS
 ) -> Uploaded:
     """Read files by what they hold, whatever they are called; all are read at once.
 
@@ -151,7 +151,7 @@ def read_result_files(
 
 
 def read_in_worker(
-    files: Mapping[str, Path], tell: Tell = ignore_progress, limits: Limits = NO_LIMITS
+    files: Mapping[str, Path], tell: OnProgress = ignore_progress, limits: Limits = NO_LIMITS
 ) -> Uploaded:
     """The same; large files are read by a worker, which may be ended at any moment.
 
@@ -180,7 +180,7 @@ def read_in_worker(
 
 
 def write_result_files(
-    tell: Tell, to: Path, files: Mapping[str, Path], limits: Limits
+    tell: OnProgress, to: Path, files: Mapping[str, Path], limits: Limits
 ) -> tuple[tuple[Aggregate, ...], tuple[Omission, ...]]:
     """A worker's part: the outcomes are written, and accuracies and what is left out returned.
 

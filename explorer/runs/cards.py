@@ -109,7 +109,7 @@ def change_card(run: Run, change: Callable[[RunCard], RunCard]) -> None:
             raise KnownError(card.wrong)
         return replace(now, about=serialize_card(change(card)))
 
-    run.changed(changed)
+    run.update(changed)
 
 
 @cache

@@ -15,7 +15,7 @@ from explorer.runs.selections import Selection
 from explorer.runs.visitors import Visitor
 from scoring.errors import KnownError
 from scoring.models.devices import Device, check_fits, chosen_dtype
-from scoring.models.preview import Preview
+from scoring.models.finding import LocatedModel
 from scoring.pairs.checking import MORE_COLUMNS
 from scoring.pairs.opening import TEXT_COLUMNS, n_responses, take_rows
 from scoring.record import Run
@@ -109,7 +109,7 @@ def _more_bytes(table: PairTable, rows: Rows) -> int:
 
 def estimate(
     work: Work,
-    preview: Preview,
+    preview: LocatedModel,
     device: Device,
     settings: RunSettings,
     runs: Sequence[Run] = (),
@@ -125,7 +125,8 @@ def estimate(
             in this dtype tell its speed, at whatever revision; where there is none, those of other
             models whose size is known.
 
-    >>> model = Preview("org/8b", "", "classifier", "", parameters=8_030_000_000)
+    >>> from scoring.spec import ModelSpec
+    >>> model = LocatedModel(ModelSpec("org/8b", "", ""), parameters=8_030_000_000)
     >>> h200 = Device("NVIDIA H200", "cuda", 141 * 10**9, 141 * 10**9, 1, True)
     >>> expected = estimate(Work(2985, 1_171_683), model, h200, RunSettings())
     >>> expected.seconds, expected.basis, expected.memory_bytes
@@ -172,11 +173,12 @@ def model_seconds(work: Work, model: str, runs: Sequence[Run]) -> float | None:
     return _tokens_of(work, own[0].facts.family) / speed
 
 
-def computed_tokens(work: Work, preview: Preview) -> int:
+def computed_tokens(work: Work, preview: LocatedModel) -> int:
     """Tokens that a model computes for the work, about: what its family reads, and how often.
 
-    >>> judge = Preview("org/judge", "", "judge", "", parameters=1)
-    >>> rule = Preview("baseline/longer", "", "longer", "")
+    >>> from scoring.spec import ModelSpec
+    >>> judge = LocatedModel(ModelSpec("org/judge", "", "", "judge"), parameters=1)
+    >>> rule = LocatedModel(ModelSpec("baseline/longer", "", "", "longer"))
     >>> [computed_tokens(Work(10, 5000), each) for each in (judge, rule)]
     [14000, 10]
     """
@@ -197,7 +199,7 @@ def _tokens_of(work: Work, family: str) -> int:
     return work.tokens + TEMPLATE_TOKENS * work.pairs
 
 
-def _is_on_such(run: Run, preview: Preview, device: Device, dtype: str) -> bool:
+def _is_on_such(run: Run, preview: LocatedModel, device: Device, dtype: str) -> bool:
     """Whether an earlier run tells how fast such a family is on such a device."""
     facts, least = run.facts, LEAST_TOKENS if preview.parameters else 1
     kind = facts.device.partition(":")[0]
@@ -226,7 +228,7 @@ class Forecast:
     seconds_left: of scoring, that the visitor has in this hour; None for as many as they want.
     """
 
-    preview: Preview
+    preview: LocatedModel
     device: Device
     estimate: Estimate
     entry: ModelEntry | None

@@ -15,7 +15,7 @@ from explorer.core.settings import Settings
 from explorer.core.zero_gpu import on_gpu
 from explorer.runs.orders import ModelOrder
 from scoring.engine.formatting import Prepared
-from scoring.engine.scorer import AtOnce, Scorer, Traits, facts
+from scoring.engine.scorer import Scorer, Traits, facts
 from scoring.errors import KnownError, shown
 from scoring.hub.access import Hub
 from scoring.models.finding import DEMO_NAME, locate
@@ -75,7 +75,7 @@ def place(settings: Settings, hub: Hub) -> None:
         _MODELS[name] = _Model(spec, loaded, n_parameters)
 
 
-class PlacedModel(AtOnce):
+class PlacedModel(Scorer):
     """A placed model as this process sees it, which makes pairs ready; calls score them.
 
     It is used as a model that a worker holds is (`models.WarmModel`), and makes pairs ready as any
@@ -120,13 +120,6 @@ class PlacedModel(AtOnce):
     def prepare(self, pairs: Sequence[Pair]) -> list[Prepared]:
         """Both conversations of each pair as tokens."""
         return self._formatter.prepare(pairs)
-
-    def expect(self, tokens: int) -> None:
-        """Nothing is compiled for one call."""
-
-    def rewards(self, pack: Sequence[Prepared]) -> list[tuple[float, float]]:
-        """Never to be called: it would be computed without the GPU."""
-        raise RuntimeError("a placed model is scored with by calls of the GPU alone")
 
     def ready(
         self,

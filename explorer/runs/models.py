@@ -32,7 +32,7 @@ from scoring.engine.compiled import keep_in
 from scoring.errors import KnownError
 from scoring.families.server import KEY_VARIABLE
 from scoring.hub.access import Hub, Listing, parse_hub_id
-from scoring.limits import Step, Tell, ignore_progress
+from scoring.limits import OnProgress, Step, ignore_progress
 from scoring.models.devices import (
     Device,
     check_fits,
@@ -41,7 +41,6 @@ from scoring.models.devices import (
     present_device,
 )
 from scoring.models.finding import MOST_CONFIG_BYTES, LocatedModel, ModelOptions, fetch_model
-from scoring.models.preview import Preview
 from scoring.paths import COMPILED
 from scoring.probing.side_rewards import TokenRewards
 from scoring.spec import BASELINES, ModelSpec, Pair, Plan, RunSettings, ScoredPack
@@ -151,20 +150,20 @@ class ModelStore:
         self._worker = Worker()
         self._kept: tuple[ModelSpec, RunSettings] | None = None
         self._held = 0
-        self._previews = LruCache[Preview](_MOST_PREVIEWS)
+        self._previews = LruCache[LocatedModel](_MOST_PREVIEWS)
         self._known: _Known | None = None
         self._looking = threading.Lock()
         self._looks = threading.BoundedSemaphore(LOOKS_AT_ONCE)
         self._device: Device | None = None
 
-    def preview(self, visitor: Visitor, order: ModelOrder) -> Preview:
+    def preview(self, visitor: Visitor, order: ModelOrder) -> LocatedModel:
         """What is known of a model before its weights are fetched.
 
         Raises:
             KnownError: there is none, it is not allowed, or no reward model.
         """
         return self._previews.get_or_create(
-            _previewed(visitor, order), lambda: self._looked(visitor, order)[1]
+            _previewed(visitor, order), lambda: self._looked(visitor, order)
         )
 
     def is_previewed(self, visitor: Visitor, order: ModelOrder) -> bool:
@@ -181,7 +180,7 @@ class ModelStore:
                 self._device = alone(look_at_device, self._settings.device, limit=limit)
         return self._device.now(self._held)
 
-    def settings_of(self, order: ModelOrder, looked: Preview, device: Device) -> RunSettings:
+    def settings_of(self, order: ModelOrder, looked: LocatedModel, device: Device) -> RunSettings:
         """How a run would compute: on the owner's device, over all GPUs where one is too small."""
         return placed(self._on_device(order), looked, device)
 
@@ -203,7 +202,7 @@ class ModelStore:
         return self._loaded(known.meaning[0])
 
     def load(
-        self, visitor: Visitor, order: ModelOrder, tell: Tell = ignore_progress
+        self, visitor: Visitor, order: ModelOrder, tell: OnProgress = ignore_progress
     ) -> WarmModel | PlacedModel:
         """The model, ready to score: the warm one where it is meant, else loaded now.
 
@@ -234,7 +233,7 @@ class ModelStore:
         self,
         spec: ModelSpec,
         settings: RunSettings,
-        preview: Preview,
+        preview: LocatedModel,
         tell: Callable[[Step | None], None],
     ) -> None:
         self.release()
@@ -275,8 +274,8 @@ class ModelStore:
         return replace(order.settings, device=self._settings.device)
 
     def _looked(
-        self, visitor: Visitor, order: ModelOrder, tell: Tell = ignore_progress
-    ) -> tuple[LocatedModel, Preview]:
+        self, visitor: Visitor, order: ModelOrder, tell: OnProgress = ignore_progress
+    ) -> LocatedModel:
         policy = self._settings.model_policy
         if not order.url:
             order = replace(order, model=resolve_model(order.model, self._settings))
@@ -289,23 +288,23 @@ class ModelStore:
         given = (self._hub, order.model, policy, _model_options(visitor, order))
         limit = Limit("Inspecting the model", LOOK_SECONDS, LOOK_BYTES, in_addresses=True)
         told, slots = repeated(tell, first), self._looks
-        looked: tuple[LocatedModel, Preview] = alone(
+        looked: LocatedModel = alone(
             look_at_model, *given, limit=limit, tell=told, online=True, slots=slots
         )
         return looked
 
     def _located(
-        self, visitor: Visitor, order: ModelOrder, tell: Tell
-    ) -> tuple[tuple[ModelSpec, RunSettings], Preview]:
-        model, preview = self._looked(visitor, order, tell)
+        self, visitor: Visitor, order: ModelOrder, tell: OnProgress
+    ) -> tuple[tuple[ModelSpec, RunSettings], LocatedModel]:
+        model = self._looked(visitor, order, tell)
         device, settings = self.device(), self._on_device(order)
-        check_fits(preview, device, settings)
+        check_fits(model, device, settings)
 
         def fetch(listing: Listing, names: Sequence[str]) -> str:
             return fetching(self._hub, listing, names, visitor.token, tell=tell)
 
         spec = fetch_model(model, self._hub, fetch)
-        return (spec, placed(settings, preview, device)), preview
+        return (spec, placed(settings, model, device)), model
 
 
 @dataclass(frozen=True, slots=True)
@@ -315,7 +314,7 @@ class _Known:
     asked: tuple[ModelOrder, object]
     asked_at: float
     meaning: tuple[ModelSpec, RunSettings]
-    preview: Preview
+    preview: LocatedModel
 
 
 def _of_model(spec: ModelSpec, settings: RunSettings) -> RunSettings:

@@ -420,7 +420,7 @@ def _record(
 def _ended(run: Run, status: Status, seconds: float) -> Run:
     """Write down how a run ended; where the disk refuses even that, the page still says it."""
     try:
-        return run.ended(status)
+        return run.mark_ended(status)
     except (OSError, KnownError):
         logger.exception("the end of run %s could not be written", run.id[:15])
         return replace(run, status=status, seconds=seconds)

@@ -7,6 +7,7 @@ piece of evidence: what is summed, and what may change its sign, is a cluster.
 
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -46,6 +47,7 @@ class PairedTest:
     interval: tuple[float, float] | None
 
 
+@lru_cache(maxsize=10_000)
 def mcnemar_exact(only_a: int, only_b: int) -> float:
     """McNemar's exact test: the two-sided p of models a and b being equally good.
 
@@ -112,14 +114,39 @@ def paired_test(a: ArrayLike, b: ArrayLike, groups: Strata) -> PairedTest:
     return PairedTest(
         n,
         float(found.difference[0]) if n else math.nan,
-        float(found.p_values()[0]),
+        float(sign_p_values(found.totals)[0]),
         found.interval() if n else None,
     )
 
 
 def paired_p_values(model: Floats, others: Floats, groups: Strata) -> Floats:
     """The p of `paired_test` of one model (pairs,) against each of others (models, pairs)."""
-    return _Differences(model - others, groups).p_values()
+    return sign_p_values(_Differences(model - others, groups).totals)
+
+
+def sign_p_values(totals: Floats) -> Floats:
+    """The p of `paired_test` from the sums over clusters, t_c; (tests, clusters) -> (tests,)."""
+    difference = _rounded(totals.sum(axis=1))
+    sizes = np.abs(totals)
+    sizes[sizes < _NOTHING] = 0.0
+    largest = sizes.max(axis=1, initial=0.0)
+    smallest = np.where(sizes > 0, sizes, np.inf).min(axis=1, initial=np.inf)
+    n_differing = (sizes > 0).sum(axis=1)
+    of_one_size = largest - smallest < _NOTHING
+    p = np.ones(len(sizes))
+    for at in np.flatnonzero(difference != 0).tolist():
+        known = totals[at][sizes[at] > 0]
+        if of_one_size[at]:
+            p[at] = mcnemar_exact(int((known > 0).sum()), int((known < 0).sum()))
+        elif n_differing[at] <= MOST_EXACT:
+            p[at] = _by_signs(known)
+        else:
+            p[at] = math.erfc(abs(difference[at]) / math.sqrt(2 * (known**2).sum()))
+    return p
+
+
+def _rounded(difference: Floats) -> Floats:
+    return np.where(abs(difference) < _NOTHING, 0.0, difference)
 
 
 class _Differences:
@@ -132,26 +159,7 @@ class _Differences:
         self._differences = np.where(known, differences, 0.0)
         self.n: Whole = (self._weights > 0).sum(axis=1)
         self.totals = cluster_sums(self._weights * self._differences, groups)
-        difference = self.totals.sum(axis=1)
-        self.difference = np.where(abs(difference) < _NOTHING, 0.0, difference)
-
-    def p_values(self) -> Floats:
-        sizes = np.abs(self.totals)
-        sizes[sizes < _NOTHING] = 0.0
-        largest = sizes.max(axis=1, initial=0.0)
-        smallest = np.where(sizes > 0, sizes, np.inf).min(axis=1, initial=np.inf)
-        n_differing = (sizes > 0).sum(axis=1)
-        of_one_size = largest - smallest < _NOTHING
-        p = np.ones(len(sizes))
-        for at in np.flatnonzero(self.difference != 0).tolist():
-            totals = self.totals[at][sizes[at] > 0]
-            if of_one_size[at]:
-                p[at] = mcnemar_exact(int((totals > 0).sum()), int((totals < 0).sum()))
-            elif n_differing[at] <= MOST_EXACT:
-                p[at] = _by_signs(totals)
-            else:
-                p[at] = math.erfc(abs(self.difference[at]) / math.sqrt(2 * (totals**2).sum()))
-        return p
+        self.difference = _rounded(self.totals.sum(axis=1))
 
     def interval(self) -> tuple[float, float]:
         """Of the first difference."""

@@ -23,7 +23,7 @@ from explorer.stats.strata import Floats, Strata, Whole, benchmark_strata, score
 from explorer.stats.tie_groups import group_numbers, tie_groups
 from scoring.errors import KnownError
 from scoring.interval import Interval
-from scoring.limits import Step, Tell, ignore_progress
+from scoring.limits import OnProgress, Step, ignore_progress
 from scoring.results.order import PairOrder
 
 COMPOSITES = frozenset({"Ties"})
@@ -105,7 +105,7 @@ def measure(
     missing: Missing = "left out",
     ranked: Collection[str] | None = None,
     replicates: int = REPLICATES,
-    tell: Tell = ignore_progress,
+    tell: OnProgress = ignore_progress,
 ) -> Uncertainty:
     """Intervals, rank intervals and tie groups of every model.
 
@@ -213,7 +213,11 @@ class Uncertainties:
         return found
 
     def measured(
-        self, outcomes: OutcomeMatrix, rule: Rule, tell: Tell = ignore_progress, **options: Any
+        self,
+        outcomes: OutcomeMatrix,
+        rule: Rule,
+        tell: OnProgress = ignore_progress,
+        **options: Any,
     ) -> Uncertainty:
         """As `measure`, but what is known is not computed again."""
         found = self.known(outcomes, rule, **options)

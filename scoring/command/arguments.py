@@ -9,7 +9,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, get_args
 
-from scoring.hub.access import DEFAULT_DATASET, parse_hub_id
+from scoring.hub.access import DEFAULT_DATASET, HubId, parse_hub_id
 from scoring.models.catalogue import board_models
 from scoring.results.files import REFERENCE_FREE
 from scoring.results.reproduction import RESULTS, RUN_RM_DTYPE, RUN_RM_LENGTH, board_settings
@@ -135,8 +135,8 @@ def _parser() -> argparse.ArgumentParser:
 def _add_needed(add: Callable[..., object]) -> None:
     model = "a Hub id org/name[@revision], a folder, demo, or a baseline: random, longer, shorter"
     pairs = "a .parquet, .jsonl, .json or .csv file; a Hub dataset org/name[:split][@revision]; "
-    out = "where the run is kept; made if need be"
     resume = "go on with the run in DIR; begin it if there is none"
+    out = "where the run is kept; made if need be"
     add("--model", metavar="ID_OR_PATH", help=model)
     add("--pairs", metavar="PATH_OR_HUB", help=f"{pairs}or demo")
     add("--out", required=True, type=_folder, metavar="DIR", help=out)
@@ -144,12 +144,12 @@ def _add_needed(add: Callable[..., object]) -> None:
 
 
 def _add_selection(add: Callable[..., object]) -> None:
-    subset = "only this subset; may be given several times"
-    limit = "the first N of what is selected, in its order"
     best_of = (
         "rank all responses of each prompt, none of which is right: lists of them, TRL's "
         "formats, or messages alone; writes best-of-n/ as upstream's run_bon.py does"
     )
+    subset = "only this subset; may be given several times"
+    limit = "the first N of what is selected, in its order"
     add("--subset", action="append", dest="subsets", metavar="NAME", help=subset)
     add("--per-subset", type=_positive, metavar="N", help="the first N of each subset")
     add("--limit", type=_positive, metavar="N", help=limit)
@@ -218,53 +218,33 @@ def _add_judge(add: Callable[..., object]) -> None:
 
 def _add_results(add: Callable[..., object]) -> None:
     dry_run = "with --upload: say what would be sent, send nothing"
-    add("--name", type=_name, metavar="ORG/MODEL", help="what result files call the model")
+    add("--name", type=_hub_name, metavar="ORG/MODEL", help="what result files call the model")
     add("--upload", metavar="ORG/DATASET", help="send the result files to a Hub dataset")
     add("--dry-run", action="store_true", help=dry_run)
     add("--json", action="store_true", help="print the summary as JSON")
 
 
-def _positive(text: str) -> int:
-    if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of at least 1")
-    return int(text)
+def _checked(
+    read: Callable[[str], Any], is_good: Callable[[Any], bool], what: str
+) -> Callable[[str], Any]:
+    """The type of an option. what: its value must be, for the message."""
+
+    def check(text: str) -> Any:
+        with suppress(ValueError):
+            if is_good(value := read(text)):
+                return value
+        raise argparse.ArgumentTypeError(f"{text!r} is not {what}")
+
+    return check
 
 
-def _weights(text: str) -> tuple[float, ...]:
-    numbers = tuple(map(_finite, text.split(",")))
-    if any(map(math.isnan, numbers)):
-        raise argparse.ArgumentTypeError(f"{text!r} is not numbers with commas between them")
-    return numbers
-
-
-def _number_from_zero(text: str) -> float:
-    if not _finite(text) >= 0:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number of at least 0")
-    return float(text)
-
-
-def _number_above_zero(text: str) -> float:
-    if not _finite(text) > 0:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number above 0")
-    return float(text)
-
-
-def _finite(text: str) -> float:
-    """NaN where it is no finite number."""
-    with suppress(ValueError):
-        if math.isfinite(number := float(text)):
-            return number
-    return math.nan
-
-
-def _folder(text: str) -> Path:
-    if not text.strip():
-        raise argparse.ArgumentTypeError("a folder must have a name")
-    return Path(text)
-
-
-def _name(text: str) -> str:
-    hub_id = parse_hub_id(text)
-    if hub_id is None or hub_id.repo != text:
-        raise argparse.ArgumentTypeError(f"{text!r} is not of the form org/model")
-    return text
+_positive = _checked(int, lambda n: n >= 1, "a whole number of at least 1")
+_number_from_zero = _checked(float, lambda n: 0 <= n < math.inf, "a number of at least 0")
+_number_above_zero = _checked(float, lambda n: 0 < n < math.inf, "a number above 0")
+_weights = _checked(
+    lambda text: tuple(map(float, text.split(","))),
+    lambda numbers: all(map(math.isfinite, numbers)),
+    "numbers with commas between them",
+)
+_folder = _checked(lambda text: Path(text) if text.strip() else None, bool, "a folder's name")
+_hub_name = _checked(str, lambda text: parse_hub_id(text) == HubId(text), "of the form org/model")

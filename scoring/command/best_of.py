@@ -11,8 +11,8 @@ from statistics import fmean
 from typing import Any, NamedTuple
 
 from scoring.errors import counted
-from scoring.paths import atomic_write
 from scoring.record import Run
+from scoring.results.exports import write_texts
 from scoring.results.files import printable
 from scoring.spec import Pair, ScoredPair
 
@@ -67,11 +67,7 @@ def write_best_of(
         contents[path] = "".join(
             json.dumps(record, indent=4, sort_keys=True) + "\n" for record in of_it
         )
-    for path, content in contents.items():
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with atomic_write(path) as part:
-            part.write_text(content, "utf-8")
-    return list(contents)
+    return write_texts(contents)
 
 
 def _folder(subset: str) -> str:

@@ -5,8 +5,8 @@ import os
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterable
-from contextlib import ExitStack
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -17,20 +17,19 @@ from tqdm import tqdm
 from scoring.command.arguments import Arguments
 from scoring.command.best_of import write_best_of
 from scoring.command.processes import Processes
-from scoring.command.reproducing import compare, find_published
 from scoring.engine.packing import share_out
 from scoring.engine.scorer import Scorer, facts
 from scoring.engine.templates import named_template
 from scoring.errors import KnownError
-from scoring.families import keep_answers, open_scorer, report_answers, troubles_of
+from scoring.families import open_scorer
 from scoring.hub.access import Hub, first_line, parse_hub_id
 from scoring.models.finding import ModelPolicy, locate
 from scoring.pairs.candidates import candidate_rows
 from scoring.pairs.opening import Pairs, as_pairs, fetch_pairs, read_pairs
 from scoring.paths import is_file, is_folder, typed_path
-from scoring.record import Run, Status, check_free, has_run, locked, resume
+from scoring.record import Run, check_free, has_run, locked, resume
 from scoring.results.exports import ALL_PAIRS, check_upload, result_name, upload, write_results
-from scoring.results.reproduction import PublishedCheck
+from scoring.results.reproduction import PublishedCheck, compare, find_published
 from scoring.spec import ASKED, ModelSpec, Pair, RunFacts, ScoredPack
 from scoring.summary import Tally, tie_worth
 
@@ -103,11 +102,9 @@ def _hold(arguments: Arguments, held: ExitStack) -> None:
     """
     folder = arguments.out
     held.enter_context(locked(folder))
-    if not is_folder(folder) or not os.access(folder, os.W_OK):
-        raise KnownError(
-            f"{folder} cannot hold a run: it cannot be made or written to. Give another "
-            "folder (--out)."
-        )
+    with _disk_errors(folder):
+        if not is_folder(folder) or not os.access(folder, os.W_OK):
+            raise OSError("it cannot be made or written to")
     if not arguments.resume:
         check_free(folder)
 
@@ -115,14 +112,21 @@ def _hold(arguments: Arguments, held: ExitStack) -> None:
 def _export(arguments: Arguments, run: Run, pairs: list[Pair]) -> list[Path]:
     named_by = replace(run.facts, selection="") if arguments.best_of else run.facts
     name = arguments.name or result_name(named_by)
-    try:
+    with _disk_errors(run.folder):
         if arguments.best_of:
             return write_best_of(run.folder, name, pairs, run.rows())
         return write_results(run.folder, name, run.facts, pairs, run.rows())
+
+
+@contextmanager
+def _disk_errors(folder: Path) -> Iterator[None]:
+    """Turn what a disk refuses into a sentence with the way out."""
+    try:
+        yield
     except OSError as error:
         raise KnownError(
-            f"The run is whole, but its result files cannot be written to {run.folder}: "
-            f"{first_line(error)}. Mend that, then export it with --resume."
+            f"{folder} cannot hold a run: {first_line(error)}. Make room there and go on with "
+            "--resume, or give another folder (--out)."
         ) from error
 
 
@@ -242,26 +246,25 @@ def _score(
             f"{arguments.out} is not one folder for all processes. On several machines, give a "
             "folder that all of them share."
         ) from known
-    _score_share(run, replace(job, plan=run.plan()[0]), scorer, done, processes)
-    processes.wait()
-    if not processes.first:
-        return run
-    if not any(row.margin is not None for row in run.rows()):
-        _end(run, "failed")
-        raise KnownError("None of the pairs has a reward: see to the model or its server.")
-    return _end(run, "finished")
+    with _disk_errors(arguments.out):
+        _score_share(run, replace(job, plan=run.plan()[0]), scorer, done, processes)
+        processes.wait()
+        if not processes.first:
+            return run
+        if not any(row.margin is not None for row in run.rows()):
+            run.mark_ended("failed")
+            raise KnownError("None of the pairs has a reward: see to the model or its server.")
+        return run.mark_ended("finished")
 
 
 def _begin_or_resume(arguments: Arguments, now: RunFacts, job: "Job", digest: str) -> set[int]:
     """The packs that are scored already."""
     keys = [pair.key for pair in job.pairs]
-    try:
+    with _disk_errors(arguments.out):
         if not arguments.resume or not has_run(arguments.out):
             Run.create(arguments.out, now, job.plan, keys, request=digest)
             return set()
         resumed = resume(Run.open(arguments.out), now, keys)
-    except OSError as error:
-        raise KnownError(f"{arguments.out} cannot hold a run: {first_line(error)}.") from error
     for note in resumed.notes:
         print(note, file=sys.stderr)
     return resumed.done
@@ -277,33 +280,18 @@ def _score_share(
     left = [place for place in range(len(packs)) if place not in done]
     share = share_out([packs[place] for place in left], job.costs, processes.n)[processes.rank]
     mine = [left[index] for index in share]
-    keep_answers(scorer, run.folder, processes.part())
+    scorer.keep_answers(run.folder, processes.part())
     stream = run.record(score(job, scorer, packs=mine), processes.part())
     try:
         total = sum(len(packs[place]) for place in mine)
         _follow(stream, total, processes, scorer, run.facts.benchmark)
     except (KeyboardInterrupt, KnownError) as error:
         if processes.first:
-            _end(run, "failed" if isinstance(error, KnownError) else "stopped")
+            run.mark_ended("failed" if isinstance(error, KnownError) else "stopped")
         raise
-    except OSError as error:
-        raise _full_disk("what was scored", error) from error
     finally:
-        for sentence in troubles_of(scorer):
+        for sentence in scorer.error_counts():
             print(sentence, file=sys.stderr)
-
-
-def _end(run: Run, status: Status) -> Run:
-    try:
-        return run.ended(status)
-    except OSError as error:
-        raise _full_disk("how the run ended", error) from error
-
-
-def _full_disk(lost: str, error: OSError) -> KnownError:
-    return KnownError(
-        f"The disk does not take {lost}: {first_line(error)}. Make room, then go on with --resume."
-    )
 
 
 def _follow(
@@ -331,7 +319,7 @@ def _follow(
             bar.set_postfix_str(f"{n:,} of {of:,} answers of the next pairs")
             log(f", {n:,} of {of:,} answers of the next")
 
-        report_answers(scorer, answered)
+        scorer.on_answers = answered
         for pack in stream:
             for row in pack.rows:
                 tally.add(row)

@@ -94,10 +94,17 @@ def shared_prefix(chosen: Sequence[int], rejected: Sequence[int]) -> int:
     if chosen == rejected:
         return len(chosen)
     most = min(len(chosen), len(rejected)) - 1
-    for place in range(most):
-        if chosen[place] != rejected[place]:
-            return place
-    return most
+    return min(most, n_equal(chosen, rejected))
+
+
+def n_equal(first: Sequence[object], second: Sequence[object]) -> int:
+    """How many items two sequences begin with alike.
+
+    >>> n_equal("<s>ab", "<s>b"), n_equal("ab", "abc")
+    (3, 2)
+    """
+    both = enumerate(zip(first, second, strict=False))
+    return next((n for n, (a, b) in both if a != b), min(len(first), len(second)))
 
 
 def as_one_row(key: str, parts: Sequence[Prepared]) -> list[Prepared]:
@@ -187,9 +194,9 @@ class Formatter:
         self._is_named = bool(settings.chat_template) and not own
         self._before, self._after = _put_around(tokenizer)
         self._template = None if own else template
-        self._said = {} if own else self._special_texts()
+        self._special = {} if own else self._special_texts()
         self.cuts_left = settings.truncation_side == "left"
-        hashed = str(own or template) + "".join(self._said.values())
+        hashed = str(own or template) + "".join(self._special.values())
         digest = hashlib.sha256(hashed.encode()).hexdigest()[:12]
         self.template = f"{'own' if own else name}:{digest}"
         self.limit = model_limit
@@ -241,7 +248,7 @@ class Formatter:
         most = self.max_length if most is None else most
         if len(ids) <= most:
             return TokenSequence(tuple(ids))
-        before, after = self._kept(ids)
+        before, after = self._n_special(ids)
         room = most - before - after
         if room < 1:
             before, after, room = 0, 0, most
@@ -264,7 +271,7 @@ class Formatter:
         )
         return texts if has_others else {}
 
-    def _kept(self, ids: Sequence[int]) -> tuple[int, int]:
+    def _n_special(self, ids: Sequence[int]) -> tuple[int, int]:
         """How many tokens at the start and the end are no text."""
         starts = (self.tokenizer.bos_token_id, self.tokenizer.cls_token_id)
         before = int(ids[0] in starts)
@@ -292,7 +299,7 @@ class Formatter:
                     tokenize=tokenize,
                     add_generation_prompt=ask,
                     **({"return_dict": False} if tokenize else {}),
-                    **self._said,
+                    **self._special,
                 )
             except MemoryError:
                 raise
@@ -375,5 +382,5 @@ class UpstreamFormatter(Formatter):
         doubled = bos is not None and sequence.ids[:2] == (bos, bos)
         return replace(sequence, ids=sequence.ids[doubled:], start=int(doubled))
 
-    def _kept(self, _: Sequence[int]) -> tuple[int, int]:
+    def _n_special(self, _: Sequence[int]) -> tuple[int, int]:
         return len(self._before), len(self._after)

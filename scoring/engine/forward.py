@@ -17,7 +17,8 @@ from torch.nn.utils.rnn import pad_sequence
 from scoring.engine import attention
 from scoring.engine.formatting import Prepared
 from scoring.engine.packing import padded_batches, split
-from scoring.engine.proof import Proof, Rewards, proof_of
+from scoring.engine.proof import Proof, proof_of
+from scoring.engine.scorer import Rewards
 from scoring.errors import KnownError
 from scoring.hub.access import first_line
 
@@ -64,8 +65,6 @@ class Packed:
         self._compiled: list[tuple[Any, Any]] = []
         self._attentions = _attentions(model)
         self._last = len(self.layers) - 1 if narrow else -1
-        if narrow:
-            Narrow(self.layers[-1])  # raises where the layer is of another make
 
     def __call__(self, pairs: Sequence[Prepared], **arguments: Any) -> torch.Tensor:
         """Last hidden states at the tails of one pack. arguments: more for `attention.attend`."""
@@ -88,8 +87,7 @@ class Packed:
 
     def _run(self, pairs: Sequence[Prepared], arguments: dict[str, Any]) -> torch.Tensor:
         pack = attention.write_pack(pairs, self._model.device, variable_length=self._variable)
-        narrow = Narrow(self.layers[-1]).to(pack.tails) if self._last >= 0 else nullcontext()
-        with narrow:
+        with _tails_only(self.layers[-1], pack) if self._last >= 0 else nullcontext():
             hidden = self._base(
                 input_ids=pack.ids[None],
                 position_ids=pack.positions[None],
@@ -116,11 +114,11 @@ class Packed:
             for layer, _ in self._compiled:
                 layer._compiled_call_impl = None
 
-    def compile(self, doubt: Callable[[], str]) -> None:
+    def compile(self, find_mismatch: Callable[[], str]) -> None:
         """Compile the decoder layers, once, for packs of any length. Where that fails or changes
         rewards they stay as they were, and `path` says why.
 
-        doubt: scores by this path, and says as `Proof.doubt` whether it is right.
+        find_mismatch: scores by this path; as `Proof.mismatch`.
         """
         if self.path != PACKED:
             return
@@ -131,7 +129,7 @@ class Packed:
         self._compiled = [(each, torch.compile(each._call_impl, dynamic=True)) for each in layers]
         self.path = f"{PACKED}, layers compiled"
         try:
-            why = doubt()
+            why = find_mismatch()
         except Exception as error:
             if not is_out_of_memory(error):
                 raise
@@ -149,57 +147,43 @@ class Packed:
         self.path = f"{PACKED}; not compiled: {why}"
 
 
-class Narrow:
-    """Spares a layer the feed-forward of tokens that nobody reads.
-
-    Their places in the layer's output hold nothing of worth. Only the last layer may be narrow.
+@contextmanager
+def _tails_only(layer: Any, pack: attention.Pack) -> Iterator[None]:
+    """Spare a layer the feed-forward of tokens that nobody reads, inside. Their places in its
+    output hold nothing of worth, so that it has to be the last one.
     """
 
-    def __init__(self, layer: Any) -> None:
-        self._parts = (layer.self_attn.o_proj, layer.mlp)
-        self._tails = torch.empty(0)
-        self._n_tokens = 0
+    def select(_: Any, inputs: tuple[torch.Tensor, ...]) -> Any:
+        return (inputs[0][:, pack.tails.to(inputs[0].device)],)
 
-    @contextmanager
-    def to(self, tails: torch.Tensor) -> Iterator[None]:
-        """Compute only these tokens' feed-forward."""
-        self._tails = tails
-        hooks = []
-        for part in self._parts:
-            hooks.append(part.register_forward_pre_hook(self._select, prepend=True))
-            hooks.append(part.register_forward_hook(self._spread))
-        try:
-            yield
-        finally:
-            for hook in hooks:
-                hook.remove()
-
-    def _select(self, _: Any, inputs: tuple[torch.Tensor, ...]) -> Any:
-        self._n_tokens = inputs[0].shape[1]
-        return (inputs[0][:, self._tails.to(inputs[0].device)],)
-
-    def _spread(self, _: Any, __: Any, output: torch.Tensor) -> Any:
-        whole = output.new_zeros(1, self._n_tokens, output.shape[2])
-        whole[:, self._tails.to(output.device)] = output
+    def spread(_: Any, __: Any, output: torch.Tensor) -> Any:
+        whole = output.new_zeros(1, len(pack.ids), output.shape[2])
+        whole[:, pack.tails.to(output.device)] = output
         return whole
+
+    hooks = []
+    for part in (layer.self_attn.o_proj, layer.mlp):
+        hooks.append(part.register_forward_pre_hook(select, prepend=True))
+        hooks.append(part.register_forward_hook(spread))
+    try:
+        yield
+    finally:
+        for hook in hooks:
+            hook.remove()
 
 
 class Padded:
     """Both sides of all pairs in right-padded batches of similar length."""
 
-    def __init__(
-        self, model: Any, batch_tokens: int, *, whole: bool, why: str, wide: bool = False
-    ) -> None:
+    def __init__(self, model: Any, batch_tokens: int, *, whole: bool, why: str) -> None:
         """batch_tokens: padded, in a forward pass at most. why: this path is taken, in words.
 
         whole: give the whole model's output for a sequence, not the hidden states of its tail.
-        wide: compute what comes after the base model in float32.
         """
         self.path = f"padded: {why}" if batch_tokens > 1 else f"one sequence at a time: {why}"
         self._model = model
         self._whole = whole
         self._batch_tokens = batch_tokens
-        self._head = _wide_head(model) if wide else {}
         reads_at_eos = whole and getattr(model.config, "is_encoder_decoder", False)
         self._counted = model.config.eos_token_id if reads_at_eos else None
 
@@ -239,8 +223,7 @@ class Padded:
             mask = (places >= starts[:, None]) & (places < lengths[:, None])
             inputs["attention_mask"] = attention.sent(mask.long(), device)
         if self._whole:
-            with _replaced(self._model, self._head):
-                return list(self._model(**inputs).logits.split(1))
+            return list(self._model(**inputs).logits.split(1))
         hidden = _base_of(self._model)(**inputs, use_cache=False).last_hidden_state
         return [
             hidden[row, end - tail : end]
@@ -296,18 +279,19 @@ def is_out_of_memory(error: Exception) -> bool:
 
 
 def choose(
-    model: Any, read: RewardReader, check: Sequence[Prepared], budget: int, *, whole: bool
+    model: Any, read: RewardReader, check: Sequence[Prepared], budget: int, *, whole: str
 ) -> tuple[Forward, Proof]:
     """The fastest path that gives a model's own rewards, and what proves that it does.
 
     check: a few pairs to prove the path with. budget: tokens a forward pass may hold.
-    whole: the reward cannot be had from hidden states, only from the whole model's output.
+    whole: why the reward is read from the whole model's output; "" for its last hidden states.
     """
     with torch.inference_mode():
-        wide = whole and _can_be_wide(model, check)
-        alone = Padded(model, 1, whole=whole, wide=wide, why="")
-        proof = proof_of(model, lambda: read(alone(check), check))
-        why = "its rewards come from the whole model" if whole else ""
+        is_half = bool(whole) and model.dtype != torch.float32
+        run_model = _with_wide_head(model, check) if is_half else model
+        single = Padded(run_model, 1, whole=bool(whole), why="")
+        proof = proof_of(model, lambda: read(single(check), check))
+        why = whole
         if not whole:
             why = _not_attention_only(model)
             for narrow in () if why else (True, False):
@@ -315,69 +299,60 @@ def choose(
                 if packed is not None:
                     return packed, proof
             why = f"packs do not suit this model ({why})"
-        if whole and not wide and model.dtype != torch.float32:
+        if is_half and run_model is model:
             why += f", its head in {str(model.dtype).removeprefix('torch.')}"
-        padded = Padded(model, budget, whole=whole, wide=wide, why=why)
-        doubt = proof.doubt(read(padded(check), check))
-    if doubt:
-        why = f"{why}; batches {doubt}"
-        return Padded(model, 1, whole=whole, wide=wide, why=why), proof
+        padded = Padded(run_model, budget, whole=bool(whole), why=why)
+        mismatch = proof.mismatch(read(padded(check), check))
+    if mismatch:
+        return Padded(run_model, 1, whole=bool(whole), why=f"{why}; batches {mismatch}"), proof
     return padded, proof
 
 
-def _wide_head(model: Any) -> dict[str, Any]:
-    """What a model has beside its base, in float32, by name: rewards in two bytes would tie."""
+def _with_wide_head(model: Any, check: Sequence[Prepared]) -> Any:
+    """A model that shares its base with this one, and has all else in float32: rewards in two bytes
+    would tie. The model itself if it does not run so; a stranger's may not.
+    """
     base = getattr(model, model.base_model_prefix, None)
     if base is None or base is model:  # then the largest part is
         sizes = {part: sum(map(torch.numel, part.parameters())) for part in model.children()}
         base = max(sizes, key=lambda part: sizes[part], default=None)
-    own = [*model.named_parameters(recurse=False), *model.named_buffers(recurse=False)]
-    head: dict[str, Any] = {
-        name: torch.nn.Parameter(each.float(), requires_grad=False)
-        if isinstance(each, torch.nn.Parameter)
-        else each.float()
-        for name, each in own
-        if each.is_floating_point()
+    wide = copy.copy(model)
+    vars(wide).pop("forward", None)  # that accelerate puts there is bound to the model
+    wide._modules = {
+        name: part if part is base else _in_float32(part) for name, part in model._modules.items()
     }
-    for name, part in model.named_children():
-        if part is not base:
-            head[name] = copy.deepcopy(part).float()
-            head[name].register_forward_pre_hook(_in_float32)
-    return head
-
-
-def _in_float32(_: Any, inputs: tuple[Any, ...]) -> tuple[Any, ...]:
-    return tuple(
-        each.float() if isinstance(each, torch.Tensor) and each.is_floating_point() else each
-        for each in inputs
-    )
-
-
-@contextmanager
-def _replaced(model: Any, parts: dict[str, Any]) -> Iterator[None]:
-    """Put these parts in the place of a model's own inside."""
-    own = {name: getattr(model, name) for name in parts}
-    for name, part in parts.items():
-        setattr(model, name, part)
+    wide._parameters = {
+        name: torch.nn.Parameter(each.float(), requires_grad=False)
+        if each is not None and each.is_floating_point()
+        else each
+        for name, each in model._parameters.items()
+    }
+    wide._buffers = {
+        name: each.float() if each is not None and each.is_floating_point() else each
+        for name, each in model._buffers.items()
+    }
     try:
-        yield
-    finally:
-        for name, part in own.items():
-            setattr(model, name, part)
-
-
-def _can_be_wide(model: Any, check: Sequence[Prepared]) -> bool:
-    """Whether a model runs with its head in float32; a stranger's may not."""
-    if model.dtype == torch.float32:
-        return False
-    try:
-        Padded(model, 1, whole=True, wide=True, why="")(check)
+        Padded(wide, 1, whole=True, why="")(check)
     except Exception as error:
         if is_out_of_memory(error):
             raise
         logger.info("the head cannot be float32", exc_info=True)
-        return False
-    return True
+        return model
+    return wide
+
+
+def _in_float32(part: Any) -> Any:
+    """A copy in float32 that takes its inputs in any type."""
+    if part is None:
+        return None
+    wide = copy.deepcopy(part).float()
+    wide.register_forward_pre_hook(
+        lambda _, inputs: tuple(
+            each.float() if isinstance(each, torch.Tensor) and each.is_floating_point() else each
+            for each in inputs
+        )
+    )
+    return wide
 
 
 def _not_attention_only(model: Any) -> str:
@@ -402,7 +377,7 @@ def _packed(
     try:
         packed = Packed(model, narrow=narrow)
         windows: set[int | None] = set()
-        why = proof.doubt(read(packed(check, windows=windows), check)) or _unseen(model, windows)
+        why = proof.mismatch(read(packed(check, windows=windows), check)) or _unseen(model, windows)
         if not why:
             return packed, ""
     except Exception as error:  # any model may refuse what packs ask of it

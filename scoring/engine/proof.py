@@ -13,7 +13,8 @@ from typing import Any
 
 import torch
 
-Rewards = list[tuple[float, float]]
+from scoring.engine.scorer import Rewards
+
 Numbers = Rewards | torch.Tensor
 
 _TIMES = 2
@@ -34,8 +35,8 @@ class Proof:
     expected: torch.Tensor
     tolerance: float
 
-    def doubt(self, got: Numbers) -> str:
-        """Why another way is not right, in words; "" where it is."""
+    def mismatch(self, got: Numbers) -> str:
+        """How far numbers computed in another way are off, in words; "" within the tolerance."""
         ours = torch.as_tensor(got, dtype=torch.float64)
         apart = (ours - self.expected).abs().nan_to_num(nan=0.0).max().item()
         if (ours.isnan() != self.expected.isnan()).any() or not apart <= self.tolerance:

@@ -4,12 +4,14 @@ import importlib.metadata
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Protocol
+from pathlib import Path
 
 from scoring.engine.formatting import Prepared
 from scoring.errors import KnownError
 from scoring.spec import ModelSpec, Pair, RunFacts, RunSettings
 
+Rewards = list[tuple[float, float]]
+"""Of each pair: the chosen response's, then the rejected one's."""
 TEXTS_A_PACK = 16
 """Pairs between two reports of a scorer that reads texts."""
 
@@ -49,58 +51,59 @@ def check_tokens(prepared: Sequence[Prepared], vocabulary: int | None, model: st
         )
 
 
-class Scorer(Protocol):
-    """One way of turning pairs into rewards, ready to be used."""
+class Scorer:
+    """One way of turning pairs into rewards, ready to be used.
+
+    A family sets `spec` and `_traits` and computes `rewards`; one whose model reads tokens prepares
+    them, and one whose model may be on a GPU begins packs.
+
+    on_answers: called with the number of a judge's answers, and of those that its pack needs.
+    """
 
     spec: ModelSpec
+    _traits: Traits
+    on_answers: Callable[[int, int], None] | None = None
 
     @property
     def traits(self) -> Traits:
         """What its numbers rest on."""
-        ...
+        return self._traits
 
     def prepare(self, pairs: Sequence[Pair]) -> list[Prepared]:
-        """Pairs as `rewards` wants them."""
-        ...
+        """Pairs as `rewards` wants them: the texts are enough, or they become tokens."""
+        return [Prepared(pair) for pair in pairs]
 
-    def expect(self, tokens: int) -> None:
+    def prepare_for_tokens(self, tokens: int) -> None:
         """Make ready for so much work of this process."""
-        ...
 
-    def begin(self, pack: Sequence[Prepared]) -> Callable[[], list[tuple[float, float]]]:
+    def begin(self, pack: Sequence[Prepared]) -> Callable[[], Rewards]:
         """As `rewards`, which calling it gives; where a GPU computes them, it begins at once.
 
         Raises:
             torch.OutOfMemoryError: the pack does not fit in memory; calling it may raise that too.
         """
-        ...
+        return partial(self.rewards, pack)
 
-    def rewards(self, pack: Sequence[Prepared]) -> list[tuple[float, float]]:
+    def rewards(self, pack: Sequence[Prepared]) -> Rewards:
         """Chosen and rejected reward of each pair; NaN where there is none.
 
         Raises:
             torch.OutOfMemoryError: the pack does not fit in memory.
         """
-        ...
+        raise NotImplementedError
 
+    def keep_answers(self, folder: Path | None, part: str = "") -> None:
+        """Keep a judge's answers in a run's folder and take those there: none is paid twice.
 
-class AtOnce:
-    """What scorers have in common that compute rewards when they are asked for them."""
+        folder: None keeps none. part: names the file of one of several processes.
 
-    def begin(self: Scorer, pack: Sequence[Prepared]) -> Callable[[], list[tuple[float, float]]]:
-        """Nothing is begun before."""
-        return partial(self.rewards, pack)
+        Raises:
+            KnownError: the folder cannot be used.
+        """
 
-
-class TextScorer(AtOnce):
-    """What scorers have in common that read texts and not tokens."""
-
-    def expect(self, tokens: int) -> None:
-        """Nothing is to be made ready."""
-
-    def prepare(self, pairs: Sequence[Pair]) -> list[Prepared]:
-        """The texts are enough."""
-        return [Prepared(pair) for pair in pairs]
+    def error_counts(self) -> list[str]:
+        """A sentence on each kind of error that came more than once while it scored."""
+        return []
 
 
 def facts(  # noqa: PLR0917

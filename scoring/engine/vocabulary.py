@@ -27,7 +27,7 @@ class Vocabulary:
         self._scale: float = getattr(config, "logit_scale", None) or 1.0
         self._scale /= getattr(config, "logits_scaling", None) or 1.0
 
-    def of_targets(self, hidden: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
+    def target_log_probs(self, hidden: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
         """[tokens]: the log-probability of one target a row. hidden: [tokens, width]."""
         chunks = [
             logits.gather(1, targets[rows][:, None])[:, 0] - logits.logsumexp(1)
@@ -35,7 +35,7 @@ class Vocabulary:
         ]
         return torch.cat(chunks) if chunks else hidden.new_empty(0).float()
 
-    def of_labels(self, hidden: torch.Tensor, labels: Sequence[int]) -> torch.Tensor:
+    def label_log_probs(self, hidden: torch.Tensor, labels: Sequence[int]) -> torch.Tensor:
         """[tokens, labels]: the log-probabilities of a few tokens in every row."""
         ids = sent(torch.tensor(labels), hidden.device)
         return torch.cat(
@@ -76,8 +76,8 @@ def check_vocabulary(model: Any, vocabulary: Vocabulary, ids: Sequence[int], nam
         proof = proof_of(model, own)
         base = getattr(model, model.base_model_prefix)
         hidden = base(input_ids=tokens, use_cache=False).last_hidden_state[0]
-        ours = vocabulary.of_labels(hidden, range(proof.expected.shape[1]))
-    if proof.doubt(ours.cpu()):
+        ours = vocabulary.label_log_probs(hidden, range(proof.expected.shape[1]))
+    if proof.mismatch(ours.cpu()):
         raise KnownError(
             f"{name} computes its probabilities in a way of its own, which is not known here."
         )

@@ -1,13 +1,12 @@
 """Families of reward models: one way each of turning pairs into rewards, or a rule without one."""
 
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from importlib import import_module
-from pathlib import Path
 from typing import Any
 
 from scoring.engine.formatting import Prepared
-from scoring.engine.scorer import Scorer, TextScorer, Traits
+from scoring.engine.scorer import Rewards, Scorer, Traits
 from scoring.errors import KnownError
 from scoring.models.files import trained_question
 from scoring.spec import BASELINES, ModelSpec, Pair, RunSettings, text_hash
@@ -19,42 +18,47 @@ def open_scorer(spec: ModelSpec, settings: RunSettings) -> Scorer:
     Raises:
         KnownError: it cannot be loaded, or the settings do not suit its family.
     """
-    if settings.upstream_compatible and spec.family != "classifier":
-        raise KnownError(
-            f"Upstream's run_rm.py scores classifiers; {spec.name} is a {spec.family}, which "
-            "--upstream-compatible has no meaning for."
-        )
-    if settings.beta != RunSettings().beta and spec.family != "dpo":
-        raise KnownError(f"Beta is of family dpo; {spec.family} has no use for it.")
-    is_judge = spec.family in ("judge", "rater")
-    default = RunSettings()
-    names = ("judge_prompt", "max_tokens", "temperature")
-    given = [name for name in names if getattr(settings, name) != getattr(default, name)]
-    if given and not (is_judge and spec.url):
-        option = f"--{given[0].replace('_', '-')}"
-        if not is_judge or trained_question(spec.name):
-            raise KnownError(
-                f"{option} is of judges and raters that write answers; "
-                f"{spec.name}, a {spec.family}, is read without any."
-            )
-        if settings.judge_prompt == "probabilities":
-            raise KnownError(
-                f"{option} is of answers that are written; {spec.name} is read without any, by the "
-                "probabilities of labels: give a --judge-prompt, such as upstream."
-            )
-    if is_judge and not spec.url and settings.truncation_side == "right":
-        raise KnownError(
-            "A judge is asked at the end of its text, which --truncation-side right would cut off. "
-            "Leave it at left."
-        )
-    reads_texts = spec.url or spec.family in (*BASELINES, "served", "pairrm")
-    if settings.chat_template and reads_texts:
-        raise KnownError(
-            f"{spec.name}, a {spec.family}, is given texts and no chat template: leave "
-            f"--chat-template {settings.chat_template} out."
-        )
+    _check_settings(spec, settings)
     scorer: Scorer = _class_of(spec, settings)(spec, settings)
     return scorer
+
+
+def _check_settings(spec: ModelSpec, settings: RunSettings) -> None:
+    """Refuse settings that have no meaning for a model.
+
+    Raises:
+        KnownError: naming the setting, and the models that it is for.
+    """
+    is_judge, is_here = spec.family in ("judge", "rater"), not spec.url
+    own_question = is_here and trained_question(spec.name)
+    can_write = is_judge and not own_question
+    writes = can_write and (not is_here or settings.judge_prompt != "probabilities")
+    reads_template = is_here and spec.family not in (*BASELINES, "served", "pairrm")
+    writing = "judges and raters that write answers"
+    with_prompt = f"{writing} (behind a server, or here with a --judge-prompt such as upstream)"
+    meanings = {
+        "upstream_compatible": (spec.family == "classifier", "classifiers, as of run_rm.py"),
+        "beta": (spec.family == "dpo", "models of family dpo"),
+        "judge_prompt": (can_write, writing),
+        "max_tokens": (writes, with_prompt),
+        "temperature": (writes, with_prompt),
+        "truncation_side": (
+            not (is_judge and is_here),
+            "models that are not asked at the end of their text, which it would cut off",
+        ),
+        "chat_template": (
+            reads_template and not (spec.family == "judge" and own_question),
+            "models of this machine that read conversations, not texts or a question of their own",
+        ),
+    }
+    default = RunSettings()
+    for name, (is_suitable, models) in meanings.items():
+        value = getattr(settings, name)
+        if value != getattr(default, name) and not is_suitable:
+            option = f"--{name.replace('_', '-')}" + ("" if value is True else f" {value}")
+            raise KnownError(
+                f"{option} is for {models}. {spec.name}, a {spec.family}, is none: leave it out."
+            )
 
 
 def _class_of(spec: ModelSpec, settings: RunSettings) -> Any:
@@ -82,29 +86,6 @@ _CLASSES = {
 """Module and class of each family that has a model; imported when it is used, for torch is slow."""
 
 
-def keep_answers(scorer: Scorer, folder: Path | None, part: str = "") -> None:
-    """Keep a judge's answers in the folder of a run, and take those there: none is paid twice.
-
-    folder: None keeps none. part: names the file of one of several processes.
-
-    Raises:
-        KnownError: the folder cannot be used.
-    """
-    if hasattr(scorer, "keep"):
-        scorer.keep(folder, part)
-
-
-def report_answers(scorer: Scorer, on_answers: Callable[[int, int], None]) -> None:
-    """Call on_answers with the number of a judge's answers, and of those that its pack needs."""
-    if hasattr(scorer, "on_answers"):
-        scorer.on_answers = on_answers
-
-
-def troubles_of(scorer: Scorer) -> list[str]:
-    """A sentence on each kind of error that came more than once while it scored."""
-    return scorer.errors.sentences() if hasattr(scorer, "errors") else []
-
-
 _READINGS = {
     "random": "a random number, seeded by the run's seed and the pair's texts",
     "longer": "characters of the response",
@@ -112,15 +93,15 @@ _READINGS = {
 }
 
 
-class Baseline(TextScorer):
+class Baseline(Scorer):
     """Random, the longer response, or the shorter one."""
 
     def __init__(self, spec: ModelSpec, settings: RunSettings) -> None:
         self.spec = spec
         self._seed = settings.seed
-        self.traits = Traits(reading=_READINGS[spec.family], path="no model")
+        self._traits = Traits(reading=_READINGS[spec.family], path="no model")
 
-    def rewards(self, pack: Sequence[Prepared]) -> list[tuple[float, float]]:
+    def rewards(self, pack: Sequence[Prepared]) -> Rewards:
         """Two numbers a pair."""
         return [self._rewards(prepared.pair) for prepared in pack]
 

@@ -7,21 +7,23 @@ import math
 import random
 import re
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from scoring.engine.formatting import Prepared
-from scoring.engine.scorer import TEXTS_A_PACK, TextScorer, Traits
+from scoring.engine.scorer import Rewards, Scorer
 from scoring.errors import KnownError
-from scoring.families import upstream
 from scoring.families.prompts import (
     LABELS,
+    RATING_TOKENS,
+    VERDICT_TOKENS,
     Question,
     digest,
     parse_rating,
     parse_verdict,
+    prompt_for,
     questions,
 )
 from scoring.families.server import PATIENCE, ErrorTally, Patience, RequestFailed, Server
@@ -48,8 +50,6 @@ _UPSTREAM_READINGS = {
     "rater": "the rating it ends with, 1 to 10 (where one cannot be read, both are 0: a tie)",
 }
 
-OnAnswers = Callable[[int, int], None]
-"""Called with the number of answers there are, and of those that a pack needs."""
 _Meaning = tuple[float, ...] | None
 """Probabilities of A and B, or a rating alone; None where a reply means neither."""
 
@@ -65,7 +65,7 @@ class Reply(NamedTuple):
     cut: bool = False
 
 
-class BaseJudge(TextScorer):
+class BaseJudge(Scorer):
     """Families judge (which of two is better) and rater (how good is each), by their answers.
 
     A judge is asked in both orders. The reward of a response is the mean, over the orders, of the
@@ -85,36 +85,39 @@ class BaseJudge(TextScorer):
         self._prompt = ""
         tokens = ANSWER_TOKENS
         if settings.judge_prompt != "probabilities":
-            self._prompt = upstream.prompt_for(settings.judge_prompt, spec.name)
-            tokens = upstream.VERDICT_TOKENS if self._is_judge else upstream.RATING_TOKENS
+            self._prompt = prompt_for(settings.judge_prompt, spec.name)
+            tokens = VERDICT_TOKENS if self._is_judge else RATING_TOKENS
         self._tokens = settings.max_tokens or tokens
         self._has_read = False
         self._answers = Answers()
         self.errors = ErrorTally()
-        self.on_answers: OnAnswers | None = None
-        self._n_answered = self._n_asked = 0
+        self._n_answered = self._n_questions = 0
         self._lock = threading.Lock()
         self._reading = (_UPSTREAM_READINGS if self._prompt else _READINGS)[spec.family]
         if settings.max_tokens or settings.temperature:
             self._reading += (
                 f"; {self._tokens:,} tokens at most, temperature {settings.temperature:g}"
             )
-        self._asked_by = digest(spec.family, self._prompt)
+        self._digest = digest(spec.family, self._prompt)
 
-    def keep(self, folder: Path | None, part: str = "") -> None:
-        """As of `keep_answers`."""
+    def keep_answers(self, folder: Path | None, part: str = "") -> None:
+        """As of `Scorer`."""
         self._answers = Answers(folder, part)
         self.errors.clear()
 
-    def rewards(self, pack: Sequence[Prepared]) -> list[tuple[float, float]]:
+    def error_counts(self) -> list[str]:
+        """As of `Scorer`."""
+        return self.errors.sentences()
+
+    def rewards(self, pack: Sequence[Prepared]) -> Rewards:
         """Probabilities, 0 to 1, or ratings, 1 to 10; NaN for both sides of a missing pair.
 
         Raises:
             KnownError: nobody answers, or no answer was long enough to be read.
         """
-        asked = [self._questions(prepared.pair) for prepared in pack]
-        distinct = list(dict.fromkeys(question for both in asked for question in both))
-        self._n_answered, self._n_asked = 0, len(distinct)
+        questions = [self._questions(prepared.pair) for prepared in pack]
+        distinct = list(dict.fromkeys(question for both in questions for question in both))
+        self._n_answered, self._n_questions = 0, len(distinct)
         replies = zip(distinct, self._replies(distinct), strict=True)
         answered = {question: reply for question, reply in replies if reply is not None}
         meanings = {question: self._meaning(reply) for question, reply in answered.items()}
@@ -127,7 +130,7 @@ class BaseJudge(TextScorer):
             )
         return [
             self._rewards(prepared, both, meanings)
-            for prepared, both in zip(pack, asked, strict=True)
+            for prepared, both in zip(pack, questions, strict=True)
         ]
 
     def _replies(self, questions: Sequence[Question]) -> Sequence[Reply | None]:
@@ -139,7 +142,7 @@ class BaseJudge(TextScorer):
         with self._lock:
             self._n_answered += n
             if self.on_answers is not None:
-                self.on_answers(self._n_answered, self._n_asked)
+                self.on_answers(self._n_answered, self._n_questions)
 
     def _questions(self, pair: Pair) -> tuple[Question, ...]:
         swapped = self._is_swapped(pair)
@@ -154,12 +157,10 @@ class BaseJudge(TextScorer):
         text = _THOUGHTS.sub("", reply.text).strip()
         meaning: _Meaning
         if not self._is_judge:
-            rating = upstream.parse_rating(text) if self._prompt else parse_rating(text)
+            rating = parse_rating(text, self._prompt)
             meaning = None if rating is None else (rating,)
-        elif self._prompt:
-            meaning = _certain(upstream.parse_verdict(self._prompt, text))
         else:
-            meaning = verdict(reply._replace(text=text))
+            meaning = verdict(reply._replace(text=text), self._prompt)
         if meaning is None:
             kind = "verdict" if self._is_judge else "rating"
             why = f" within {self._tokens} tokens" if reply.cut else ""
@@ -210,14 +211,7 @@ class ChatJudge(BaseJudge):
         }
         self._refused: tuple[str, ...] = ()
         self._answered = False
-        self.traits = Traits(
-            reading=self._reading,
-            path=self._server.path,
-            # Two requests a pair: as many pairs keep the server busy to the end of a pack.
-            budget=max(TEXTS_A_PACK, settings.parallel),
-            template=self._asked_by,
-            libraries=("httpx",),
-        )
+        self._traits = self._server.traits(self._reading, self._digest)
 
     def _replies(self, questions: Sequence[Question]) -> Sequence[Reply | None]:
         return self._server.each(self._ask, questions)
@@ -308,10 +302,10 @@ def _key(question: Question) -> str:
     return hashlib.sha256(json.dumps(question).encode()).hexdigest()[:32]
 
 
-def verdict(reply: Reply) -> _Meaning:
+def verdict(reply: Reply, prompt: str = "") -> _Meaning:
     """The probabilities of A and of B in one order, summing to 1; None where it names neither.
 
-    By the first token, where that is most likely a label; else by the letter that the text names.
+    To our own prompt by the first token, where that is most likely a label; else by the text.
 
     >>> verdict(Reply("A", (("A", 0.0), (" A", 0.0), ("A.", 0.0), ("B ", 0.0))))
     (0.6666666666666666, 0.3333333333333333)
@@ -324,13 +318,10 @@ def verdict(reply: Reply) -> _Meaning:
         )
         for label in LABELS
     )
-    if first + second >= LABELS_EXPECTED:
+    if not prompt and first + second >= LABELS_EXPECTED:
         return first / (first + second), second / (first + second)
-    return _certain(parse_verdict(reply.text))
-
-
-def _certain(label: str | None) -> _Meaning:
-    return None if label is None else (float(label == LABELS[0]), float(label == LABELS[1]))
+    named = parse_verdict(reply.text, prompt)
+    return None if named is None else (float(named == LABELS[0]), float(named == LABELS[1]))
 
 
 def _reply(answer: Any) -> Reply:

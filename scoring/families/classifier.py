@@ -9,13 +9,14 @@ import torch
 from scoring.engine.attention import sent
 from scoring.engine.formatting import Prepared
 from scoring.engine.forward import running
-from scoring.engine.scorer import Traits
 from scoring.errors import KnownError
 from scoring.families import label_weights
 from scoring.families.local import CHECK_PAIRS, LocalModel
 from scoring.models.heads import HeadedModel, builder_of
 from scoring.models.loading import Loaded, load
 from scoring.spec import ModelSpec, Pair, RunSettings
+
+_WHOLE = "its rewards come from the whole model"
 
 
 class Classifier(LocalModel):
@@ -36,14 +37,14 @@ class Classifier(LocalModel):
         self.spec = spec
         self._own = loaded.model if isinstance(loaded.model, HeadedModel) else None
         n_labels = 1 if self._own is not None else loaded.model.config.num_labels
-        weights, self._reading = label_weights(spec, n_labels)
+        weights, self.reading = label_weights(spec, n_labels)
         self._weights = torch.tensor(weights, device=loaded.model.device)
         head = getattr(loaded.model, "score", None)
         is_apart = isinstance(head, torch.nn.Linear) and not spec.own_code
         self._head: Any = head if is_apart and self._own is None else None
         if self._own is not None:
-            weighted = "" if spec.reading is None else f", {self._reading}"
-            self._reading = self._own.reading + weighted
+            weighted = "" if spec.reading is None else f", {self.reading}"
+            self.reading = self._own.reading + weighted
         self._skipped: int | None = None
         is_whole = self._own is None and self._head is None
         if settings.upstream_compatible and not is_whole:
@@ -51,13 +52,9 @@ class Classifier(LocalModel):
             if loaded.tokenizer.pad_token_id is not None:
                 self._skipped = loaded.model.config.get_text_config().pad_token_id
         self.formatter = loaded.formatter(settings)
+        self.template, self.max_length = self.formatter.template, self.formatter.max_length
         self._check_gate()
-        super().__init__(loaded, settings, whole=is_whole)
-
-    @property
-    def traits(self) -> Traits:
-        """What its numbers rest on."""
-        return self.local_traits(self._reading, self.formatter)
+        super().__init__(loaded, settings, whole=_WHOLE if is_whole else "")
 
     def prepare(self, pairs: Sequence[Pair]) -> list[Prepared]:
         """Both conversations of each pair as tokens."""
@@ -89,7 +86,7 @@ class Classifier(LocalModel):
         """
         if self.formatter.gate or self.formatter.ending is not None:
             raise KnownError(
-                f"{self.spec.name} has no reward after each token: it is {self._reading}. Choose a "
+                f"{self.spec.name} has no reward after each token: it is {self.reading}. Choose a "
                 "classifier that reads any last token alone."
             )
         if self._head is None and self._own is None:

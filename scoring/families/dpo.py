@@ -10,12 +10,18 @@ from dataclasses import replace
 import torch
 
 from scoring.engine.attention import sent
-from scoring.engine.formatting import Conversation, Prepared, conversations, joined_pairs
-from scoring.engine.proof import Rewards
-from scoring.engine.scorer import Traits
-from scoring.engine.vocabulary import Vocabulary, check_vocabulary
+from scoring.engine.formatting import (
+    Conversation,
+    Formatter,
+    Prepared,
+    conversations,
+    joined_pairs,
+    n_equal,
+)
+from scoring.engine.scorer import Rewards
+from scoring.engine.vocabulary import Vocabulary
 from scoring.errors import KnownError
-from scoring.families.local import CHECK_PAIRS, LocalModel
+from scoring.families.local import LocalModel
 from scoring.models.loading import Loaded, load
 from scoring.spec import ModelSpec, Pair, RunSettings
 
@@ -23,56 +29,32 @@ _RENAMED = 0.01
 """Share of tokens that a policy may call otherwise: its training may have named reserved ones."""
 
 
-class Policy:
-    """Families dpo, logprob-sum and logprob-mean.
+class LogProbs(LocalModel):
+    """The log-probability of a response by one model, NaN where truncation left nothing of it.
 
     The response is what the conversation has after the prompt's tokens, its end of turn included.
-    Without a reference, the reward is the sum or the mean of its tokens' log-probabilities.
     """
 
-    def __init__(self, spec: ModelSpec, settings: RunSettings) -> None:
-        """
+    def __init__(
+        self, loaded: Loaded, settings: RunSettings, formatter: Formatter, family: str
+    ) -> None:
+        """formatter: shared by the models that are compared. family: reads sums, or means.
+
         Raises:
-            KnownError: a model cannot be loaded, or the reference has another vocabulary.
+            KnownError: the model cannot be run, or computes its probabilities in its own way.
         """
-        self.spec = spec
-        self._beta = settings.beta if spec.reference else 1.0
-        loaded = load(spec, settings, "AutoModelForCausalLM")
-        self._formatter = loaded.formatter(settings)
-        reference = None
-        if spec.reference is not None:
-            reference = load(spec.reference, settings, "AutoModelForCausalLM")
-            _check_same_vocabulary(loaded, reference)
-            limits = self._formatter.max_length, reference.formatter(settings).max_length
-            self._formatter.max_length = min(limits)
-        self._policy = _LogProbs(self, loaded, settings)
-        self._reference = _LogProbs(self, reference, settings) if reference else None
-
-    @property
-    def traits(self) -> Traits:
-        """What its numbers rest on."""
-        if self._reference is not None:
-            reading = f"{self._beta:g} x log(policy / reference), summed over the response's tokens"
-        else:
-            kind = "mean" if self.spec.family == "logprob-mean" else "sum"
-            reading = f"{kind} of the response's token log-probabilities, no reference model"
-        traits = self._policy.local_traits(reading, self._formatter)
-        if self._reference is None or self._reference.forward.path == traits.path:
-            return traits
-        return replace(traits, path=f"{traits.path}; reference {self._reference.forward.path}")
-
-    def expect(self, tokens: int) -> None:
-        """Compile where so many tokens repay it."""
-        for model in (self._policy, self._reference):
-            if model is not None:
-                model.expect(tokens)
+        self.formatter = formatter
+        self.template, self.max_length = formatter.template, formatter.max_length
+        self._mean = family == "logprob-mean"
+        self._vocabulary = Vocabulary(loaded.model)
+        super().__init__(loaded, settings, vocabulary=self._vocabulary)
 
     def prepare(self, pairs: Sequence[Pair]) -> list[Prepared]:
         """Both conversations of each pair as tokens, read at their responses."""
-        whole = self._formatter.encode(conversations(pairs))
+        whole = self.formatter.encode(conversations(pairs))
         asked: list[Conversation] = [pair.messages for pair in pairs]
-        prompts = self._formatter.encode(asked, ask=True)
-        prepared = joined_pairs(pairs, [self._formatter.cut(ids) for ids in whole])
+        prompts = self.formatter.encode(asked, ask=True)
+        prepared = joined_pairs(pairs, [self.formatter.cut(ids) for ids in whole])
         return [
             replace(
                 pair,
@@ -84,45 +66,10 @@ class Policy:
             )
         ]
 
-    def begin(self, pack: Sequence[Prepared]) -> Callable[[], Rewards]:
-        """As of `Scorer`."""
-        policy = self._policy.begin(pack)
-        if self._reference is None:
-            return policy
-        reference = self._reference.begin(pack)
-        return lambda: [
-            (self._beta * (ours[0] - theirs[0]), self._beta * (ours[1] - theirs[1]))
-            for ours, theirs in zip(policy(), reference(), strict=True)
-        ]
-
-    def rewards(self, pack: Sequence[Prepared]) -> Rewards:
-        """The response's log-probability, against the reference's where there is one.
-
-        NaN where truncation left nothing of a response.
-        """
-        return self.begin(pack)()
-
     def _tail(self, whole: Sequence[int], prompt: Sequence[int], n_kept: int) -> int:
         """The last tokens in which the response stands, and the one before it that predicts it."""
-        same = 0
-        while same < min(len(whole), len(prompt)) and whole[same] == prompt[same]:
-            same += 1
-        lost = 0 if self._formatter.cuts_left else len(whole) - n_kept
-        return max(0, min(len(whole) - same - lost + 1, n_kept))
-
-
-class _LogProbs(LocalModel):
-    def __init__(self, policy: Policy, loaded: Loaded, settings: RunSettings) -> None:
-        self._mean = policy.spec.family == "logprob-mean"
-        self._vocabulary = Vocabulary(loaded.model)
-        self._policy = policy
-        ids = policy.prepare(CHECK_PAIRS[:1])[0].chosen
-        check_vocabulary(loaded.model, self._vocabulary, ids, loaded.spec.name)
-        super().__init__(loaded, settings)
-
-    def prepare(self, pairs: Sequence[Pair]) -> list[Prepared]:
-        """As of `Policy`."""
-        return self._policy.prepare(pairs)
+        n_lost = 0 if self.formatter.cuts_left else len(whole) - n_kept
+        return max(0, min(len(whole) - n_equal(whole, prompt) - n_lost + 1, n_kept))
 
     def read(self, rows: torch.Tensor, pairs: Sequence[Prepared]) -> torch.Tensor:
         """Sums, or means, over each response. rows: hidden states at the tails."""
@@ -141,13 +88,70 @@ class _LogProbs(LocalModel):
             first += tail
         taken = rows[sent(torch.tensor(places, dtype=torch.int64), rows.device)]
         goals = sent(torch.tensor(targets, dtype=torch.int64), rows.device)
-        log_probs = self._vocabulary.of_targets(taken, goals).double()
+        log_probs = self._vocabulary.target_log_probs(taken, goals).double()
         nothing = log_probs.new_full((), float("nan"))
         sums = [
             (part.mean() if self._mean else part.sum()) if len(part) else nothing
             for part in torch.split(log_probs, counts)
         ]
         return torch.stack(sums).view(-1, 2)
+
+
+class Policy(LogProbs):
+    """Families dpo, logprob-sum and logprob-mean.
+
+    Without a reference, the reward is the sum or the mean of the response's log-probabilities.
+    """
+
+    def __init__(self, spec: ModelSpec, settings: RunSettings) -> None:
+        """
+        Raises:
+            KnownError: a model cannot be loaded, or the reference has another vocabulary.
+        """
+        self.spec = spec
+        self._beta = settings.beta if spec.reference else 1.0
+        loaded = load(spec, settings, "AutoModelForCausalLM")
+        formatter = loaded.formatter(settings)
+        kind = "mean" if spec.family == "logprob-mean" else "sum"
+        self.reading = f"{kind} of the response's token log-probabilities, no reference model"
+        reference = None
+        if spec.reference is not None:
+            self.reading = (
+                f"{self._beta:g} x log(policy / reference), summed over the response's tokens"
+            )
+            reference = load(spec.reference, settings, "AutoModelForCausalLM")
+            _check_same_vocabulary(loaded, reference)
+            limits = formatter.max_length, reference.formatter(settings).max_length
+            formatter.max_length = min(limits)
+        super().__init__(loaded, settings, formatter, spec.family)
+        self._reference = (
+            LogProbs(reference, settings, formatter, spec.family) if reference else None
+        )
+
+    @property
+    def path(self) -> str:
+        """Of both models."""
+        path = self.forward.path
+        if self._reference is None or self._reference.path == path:
+            return path
+        return f"{path}; reference {self._reference.path}"
+
+    def prepare_for_tokens(self, tokens: int) -> None:
+        """Compile where so many tokens repay it."""
+        super().prepare_for_tokens(tokens)
+        if self._reference is not None:
+            self._reference.prepare_for_tokens(tokens)
+
+    def begin(self, pack: Sequence[Prepared]) -> Callable[[], Rewards]:
+        """As of `Scorer`, against the reference where there is one."""
+        policy = super().begin(pack)
+        if self._reference is None:
+            return policy
+        reference = self._reference.begin(pack)
+        return lambda: [
+            (self._beta * (ours[0] - theirs[0]), self._beta * (ours[1] - theirs[1]))
+            for ours, theirs in zip(policy(), reference(), strict=True)
+        ]
 
 
 def _check_same_vocabulary(policy: Loaded, reference: Loaded) -> None:

@@ -8,10 +8,9 @@ import torch
 
 from scoring.engine.attention import sent
 from scoring.engine.formatting import Prepared, joined_pairs
-from scoring.engine.scorer import Traits
-from scoring.engine.vocabulary import Vocabulary, check_vocabulary
+from scoring.engine.vocabulary import Vocabulary
 from scoring.errors import KnownError
-from scoring.families.local import CHECK_PAIRS, LocalModel
+from scoring.families.local import LocalModel
 from scoring.families.prompts import (
     LABELS,
     LEAST_TOKENS,
@@ -22,6 +21,11 @@ from scoring.families.prompts import (
 from scoring.models.files import trained_question
 from scoring.models.loading import load
 from scoring.spec import ModelSpec, Pair, RunSettings
+
+_READINGS = {
+    "judge": "probability of the response's label, both orders averaged",
+    "rater": "expected rating, 1 to 10, by the probabilities of the numbers",
+}
 
 
 class Judge(LocalModel):
@@ -42,23 +46,20 @@ class Judge(LocalModel):
         """
         self.spec = spec
         self._question = trained_question(spec.name) if spec.family == "judge" else ""
-        if self._question and settings.chat_template:
-            raise KnownError(
-                f"{spec.name} is asked a question of its own, {self._question}: leave "
-                f"--chat-template {settings.chat_template} out."
-            )
         self._is_whole = self._question == "SteamSHP"
         loaded = load(
             spec, settings, _first_token_model() if self._is_whole else "AutoModelForCausalLM"
         )
         plain = replace(settings, chat_template="raw")
         self._formatter = loaded.formatter(plain if self._is_whole else settings)
-        most = self._formatter.max_length
-        if most < LEAST_TOKENS:
+        self.max_length = self._formatter.max_length
+        if self.max_length < LEAST_TOKENS:
             raise KnownError(
-                f"A judge's question does not fit in {most} tokens; {LEAST_TOKENS} are the least."
+                f"A judge's question does not fit in {self.max_length} tokens; {LEAST_TOKENS} are "
+                "the least."
             )
-        self._template = f"{self._formatter.template}, {digest(spec.family, '', self._question)}"
+        self.template = f"{self._formatter.template}, {digest(spec.family, self._question)}"
+        self.reading = _READINGS[spec.family]
         self._vocabulary = Vocabulary(loaded.model)
         names = LABELS if spec.family == "judge" else [str(rating) for rating in RATINGS]
         # With and without a space before it.
@@ -79,25 +80,15 @@ class Judge(LocalModel):
             self._labels.pop()
         if not all(self._labels) or len(self._ten) == 1:
             raise KnownError(f"{spec.name} has no token of its own for each of {', '.join(names)}.")
-        if not self._is_whole:
-            ids = self.prepare(CHECK_PAIRS[:1])[0].chosen
-            check_vocabulary(loaded.model, self._vocabulary, ids, spec.name)
-        super().__init__(loaded, settings, whole=self._is_whole)
-
-    @property
-    def traits(self) -> Traits:
-        """What its numbers rest on."""
-        reading = "expected rating, 1 to 10, by the probabilities of the numbers"
-        if self.spec.family == "judge":
-            reading = "probability of the response's label, both orders averaged"
-        return self.local_traits(reading, self._formatter, self._template)
+        if self._is_whole:
+            super().__init__(loaded, settings, whole="its rewards come from the whole model")
+        else:
+            super().__init__(loaded, settings, vocabulary=self._vocabulary)
 
     def prepare(self, pairs: Sequence[Pair]) -> list[Prepared]:
         """What the judge is asked: both orders, or both responses."""
         asked = [
-            each
-            for pair in pairs
-            for each in questions(self.spec.family, pair, question=self._question)
+            each for pair in pairs for each in questions(self.spec.family, pair, self._question)
         ]
         encoded = self._formatter.encode(asked, ask=not self._question)
         if self._question:  # which its authors ask without a BOS before it
@@ -125,7 +116,7 @@ class Judge(LocalModel):
         if not self._ten:
             return (self._probabilities(rows) @ scale).view(-1, 2)
         asked, begun = rows[::2], rows[1::2]
-        zero = self._vocabulary.of_labels(begun, self._ten[1:]).double().exp()[:, 0]
+        zero = self._vocabulary.label_log_probs(begun, self._ten[1:]).double().exp()[:, 0]
         ratings = self._probabilities(asked)
         ten = ratings[:, 0] * zero
         ratings = torch.cat((ratings, ten[:, None]), dim=1)
@@ -136,7 +127,7 @@ class Judge(LocalModel):
         """[rows, labels], each row summing to 1."""
         flat = [token for tokens in self._labels for token in tokens]
         of_token = (
-            rows[:, flat] if self._is_whole else self._vocabulary.of_labels(rows, flat)
+            rows[:, flat] if self._is_whole else self._vocabulary.label_log_probs(rows, flat)
         ).double()
         parts = torch.split(of_token, [len(tokens) for tokens in self._labels], dim=1)
         return torch.stack([part.logsumexp(1) for part in parts], dim=1).softmax(1)

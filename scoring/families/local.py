@@ -1,16 +1,17 @@
 """A model of this machine at work: its path, its rewards, and when compiling it pays."""
 
+import sys
 from collections.abc import Callable, Sequence
-from functools import partial
+from dataclasses import replace
 
 import torch
 
 from scoring.engine.attention import fetched
 from scoring.engine.compiled import is_compiling_repaid
-from scoring.engine.formatting import Formatter, Prepared
+from scoring.engine.formatting import Prepared
 from scoring.engine.forward import Packed, choose, running, trying
-from scoring.engine.proof import Rewards
-from scoring.engine.scorer import Traits, check_tokens
+from scoring.engine.scorer import Rewards, Scorer, Traits, check_tokens
+from scoring.engine.vocabulary import Vocabulary, check_vocabulary
 from scoring.models.loading import Loaded
 from scoring.spec import Pair, RunSettings
 
@@ -23,13 +24,34 @@ CHECK_PAIRS = (
 """Scored when a model is loaded, one sequence at a time and by the chosen path."""
 
 
-class LocalModel:
-    """What families have in common that read rewards from a model of this machine."""
+class LocalModel(Scorer):
+    """What families have in common that read rewards from a model of this machine.
 
-    def __init__(self, loaded: Loaded, settings: RunSettings, *, whole: bool = False) -> None:
+    They set these before `__init__`:
+
+    reading: what of the model is the reward, in words.
+    template: by which pairs become tokens, in words.
+    max_length: tokens that a sequence may have.
+    """
+
+    reading: str
+    template: str
+    max_length: int
+
+    def __init__(
+        self,
+        loaded: Loaded,
+        settings: RunSettings,
+        *,
+        whole: str = "",
+        at_once: int = sys.maxsize,
+        vocabulary: Vocabulary | None = None,
+    ) -> None:
         """Families call it last, for it has pairs prepared and read.
 
-        whole: the reward cannot be had from hidden states, only from the model's output.
+        whole: why the reward is read from the model's output; "" for its last hidden states.
+        at_once: tokens of a forward pass at most, padding counted, where it is smaller than a pack.
+        vocabulary: that rewards are read by, to be compared with the model's own logits.
 
         Raises:
             KnownError: the model cannot be run.
@@ -38,26 +60,41 @@ class LocalModel:
         self.budget = loaded.budget(settings)
         self._compile = settings.compile
         self._expected = 0
-        self._n_tokens: int = loaded.model.get_input_embeddings().weight.shape[0]
         self._check = self.prepare(CHECK_PAIRS)
-        check_tokens(self._check, self._n_tokens, loaded.spec.name)
+        n_tokens: int = loaded.model.get_input_embeddings().weight.shape[0]
+        check_tokens(self._check, n_tokens, loaded.spec.name)
+        if vocabulary is not None:
+            check_vocabulary(loaded.model, vocabulary, self._check[0].chosen, loaded.spec.name)
         with trying(loaded.spec.name):
             self.forward, self.proof = choose(
-                loaded.model, self._read, self._check, self.budget, whole=whole
+                loaded.model, self._read, self._check, min(self.budget, at_once), whole=whole
             )
 
-    def prepare(self, pairs: Sequence[Pair]) -> list[Prepared]:
-        """Pairs as token sequences."""
-        raise NotImplementedError
+    @property
+    def traits(self) -> Traits:
+        """What its numbers rest on."""
+        traits = Traits(
+            reading=self.reading,
+            path=self.path,
+            budget=self.budget,
+            max_length=self.max_length,
+            template=self.template,
+        )
+        return with_model(traits, self.loaded)
 
-    def read(self, rows: torch.Tensor, pairs: Sequence[Prepared]) -> torch.Tensor:
-        """[pairs, 2]: rewards from what the model gives at the tails, where it gives it."""
-        raise NotImplementedError
+    @property
+    def path(self) -> str:
+        """How sequences go through the model, and why, in words."""
+        return self.forward.path
 
     @property
     def tolerance(self) -> float:
         """How far apart two right ways of computing a reward may be; see `proof`."""
         return self.proof.tolerance
+
+    def read(self, rows: torch.Tensor, pairs: Sequence[Prepared]) -> torch.Tensor:
+        """[pairs, 2]: rewards from what the model gives at the tails, where it gives it."""
+        raise NotImplementedError
 
     def begin(self, pack: Sequence[Prepared]) -> Callable[[], Rewards]:
         """As of `Scorer`: a GPU is told all it has to do, and none of it is waited for.
@@ -65,9 +102,13 @@ class LocalModel:
         Raises:
             KnownError: the model cannot be run; calling it may raise that too.
         """
-        if self.loaded.model.device.type != "cuda":
-            return partial(self.rewards, pack)
-        return self._begin(pack)
+        if self.loaded.model.device.type == "cuda":
+            return self._begin(pack)
+
+        def compute() -> Rewards:
+            return self._begin(pack)()
+
+        return compute
 
     def rewards(self, pack: Sequence[Prepared]) -> Rewards:
         """Rewards of a pack. Equal sequences have exactly equal rewards, which products of
@@ -76,7 +117,7 @@ class LocalModel:
         Raises:
             KnownError: the model cannot be run.
         """
-        return self._begin(pack)()
+        return self.begin(pack)()
 
     @torch.inference_mode()
     def _begin(self, pack: Sequence[Prepared]) -> Callable[[], Rewards]:
@@ -97,7 +138,7 @@ class LocalModel:
         return [(chosen, rejected) for chosen, rejected in self.read(rows, pairs).tolist()]
 
     @torch.inference_mode()
-    def expect(self, tokens: int) -> None:
+    def prepare_for_tokens(self, tokens: int) -> None:
         """Compile where it is asked for, or where so many tokens repay it."""
         model, forward = self.loaded.model, self.forward
         if self._compile == "off" or not isinstance(forward, Packed) or forward.is_compiled:
@@ -108,22 +149,21 @@ class LocalModel:
             self._expected = 0  # where it is given up, it is tried again after as many
             with running(self.loaded.spec.name):
                 forward.compile(
-                    lambda: self.proof.doubt(self._read(self.forward(self._check), self._check))
+                    lambda: self.proof.mismatch(self._read(self.forward(self._check), self._check))
                 )
 
-    def local_traits(self, reading: str, formatter: Formatter, template: str = "") -> Traits:
-        """What its numbers rest on. template: where it is not the formatter's alone."""
-        if self.loaded.left_out:
-            some = ", ".join(self.loaded.left_out[:3])
-            reading += f"; weights that its class does not know are left out: {some}"
-        return Traits(
-            reading=reading,
-            path=self.forward.path,
-            budget=self.budget,
-            device=str(self.loaded.model.device),
-            dtype=str(self.loaded.model.dtype).removeprefix("torch."),
-            max_length=formatter.max_length,
-            template=template or formatter.template,
-            libraries=("torch", "transformers"),
-            vocabulary=self._n_tokens,
-        )
+
+def with_model(traits: Traits, loaded: Loaded) -> Traits:
+    """Traits with what they say of a model of this machine."""
+    reading = traits.reading
+    if loaded.left_out:
+        some = ", ".join(loaded.left_out[:3])
+        reading += f"; weights that its class does not know are left out: {some}"
+    return replace(
+        traits,
+        reading=reading,
+        device=str(loaded.model.device),
+        dtype=str(loaded.model.dtype).removeprefix("torch."),
+        libraries=("torch", "transformers"),
+        vocabulary=loaded.model.get_input_embeddings().weight.shape[0],
+    )

@@ -12,18 +12,17 @@ from typing import Any
 
 import torch
 from torch import nn
-from torch.nn.utils.rnn import pad_sequence
+from transformers.modeling_outputs import SequenceClassifierOutput
 from transformers.models.deberta_v2.modeling_deberta_v2 import (
     DebertaV2Model,
     DebertaV2PreTrainedModel,
 )
 
 from scoring.engine.formatting import Prepared
-from scoring.engine.packing import padded_batches
-from scoring.engine.proof import Rewards
-from scoring.engine.scorer import AtOnce, Traits
+from scoring.engine.scorer import Traits
 from scoring.errors import KnownError
-from scoring.models.files import own_name
+from scoring.families.local import LocalModel
+from scoring.models.heads import own_name
 from scoring.models.loading import load
 from scoring.spec import ModelSpec, Pair, RunSettings
 
@@ -33,6 +32,8 @@ _FRAME = 3
 _SHORTEST = 3 * (_FRAME + 1)
 _AT_ONCE = 8192
 """Padded tokens of a forward pass at most: this attention's memory grows with length squared."""
+_WHOLE = "both responses in one sequence, both orders"
+"""Of its path; its rewards come from the whole model."""
 _INSTRUCTION = (
     "Finish the following coversation in each i-th turn by filling in <Response i> with your "
     "response."
@@ -124,8 +125,8 @@ class DebertaV2PairRM(DebertaV2PreTrainedModel):  # type: ignore[misc]
         """As transformers' auto classes have it."""
         return cls(config)
 
-    def forward(self, input_ids: torch.Tensor, attention_mask: torch.Tensor) -> torch.Tensor:
-        """[sequences]: by how much the first response is better."""
+    def forward(self, input_ids: torch.Tensor, attention_mask: torch.Tensor | None = None) -> Any:
+        """logits: [sequences], by how much the first response is better."""
         hidden = self.pretrained_model(input_ids, attention_mask).last_hidden_state
         rows = torch.arange(len(input_ids), device=hidden.device)
         source, first, second = (
@@ -133,19 +134,25 @@ class DebertaV2PairRM(DebertaV2PreTrainedModel):  # type: ignore[misc]
         )
         left: torch.Tensor = self.head_layer(torch.cat([source, first], dim=-1))
         right: torch.Tensor = self.head_layer(torch.cat([source, second], dim=-1))
-        return (left - right).mean(dim=-1)
+        return SequenceClassifierOutput(logits=(left - right).mean(dim=-1))
 
 
-class PairRM(AtOnce):
+class PairRM(LocalModel):
     """A model that compares two responses, run in float32."""
+
+    reading = (
+        "half of how much better than the other response it is found, in both orders; not "
+        "comparable between pairs"
+    )
 
     def __init__(self, spec: ModelSpec, settings: RunSettings) -> None:
         """
         Raises:
-            KnownError: the model cannot be loaded, its tokenizer lacks the markers, or the
+            KnownError: the model cannot be loaded or run, its tokenizer lacks the markers, or the
                 settings leave no room for a text.
         """
-        layout = BETTER_PAIRRM if "better-pairrm" in own_name(spec.name) else PAIRRM
+        self.spec = spec
+        self._layout = BETTER_PAIRRM if "better-pairrm" in own_name(spec.name) else PAIRRM
         if settings.max_length is not None and settings.max_length < _SHORTEST:
             raise KnownError(
                 f"{spec.name} reads a prompt and two responses at once, which "
@@ -153,14 +160,11 @@ class PairRM(AtOnce):
             )
         device = "auto" if settings.device == "spread" else settings.device
         loaded = load(spec, replace(settings, dtype="float32", device=device), DebertaV2PairRM)
-        self.spec = spec
-        self._loaded = loaded
-        self._budget = loaded.budget(settings)
-        self._layout = layout
-        self._total = min(settings.max_length or layout.total, layout.total)
-        self._source = layout.source_of(self._total)
+        self.max_length = min(settings.max_length or self._layout.total, self._layout.total)
+        self._source = self._layout.source_of(self.max_length)
+        self.template = f"{self._layout.name}, prompts of up to {self._source} tokens"
         self._left = settings.truncation_side == "left"
-        tokenizer = loaded.tokenizer
+        self._tokenizer = tokenizer = loaded.tokenizer
         self._markers: tuple[int, ...] = loaded.model.markers
         for marker, expected in zip(_MARKERS, self._markers, strict=True):
             found = tokenizer.convert_tokens_to_ids(marker)
@@ -174,24 +178,17 @@ class PairRM(AtOnce):
             raise KnownError(
                 f"{spec.name} could not be loaded: its tokenizer has no [CLS] and [SEP]."
             )
+        super().__init__(loaded, settings, whole=_WHOLE, at_once=_AT_ONCE)
 
     @property
     def traits(self) -> Traits:
-        """What its numbers rest on."""
-        return Traits(
-            reading="half of how much better than the other response it is found, in both orders; "
-            "not comparable between pairs",
-            path="padded, both responses in one sequence, both orders",
-            budget=self._budget,
-            device=str(self._loaded.model.device),
-            dtype="float32",
-            max_length=self._total,
-            template=f"{self._layout.name}, prompts of up to {self._source} tokens",
-            libraries=("torch", "transformers"),
-        )
+        """What its numbers rest on; all pairs are made ready at first, as those of texts are."""
+        return replace(super().traits, vocabulary=None)
 
-    def expect(self, tokens: int) -> None:
-        """Nothing is to be made ready."""
+    @property
+    def path(self) -> str:
+        """How sequences go through the model."""
+        return self.forward.path.replace(f": {_WHOLE}", f", {_WHOLE}", 1)
 
     def prepare(self, pairs: Sequence[Pair]) -> list[Prepared]:
         """Both orders of each pair as tokens.
@@ -199,11 +196,9 @@ class PairRM(AtOnce):
         A prompt is cut on the settings' side, a response always at its end, as the authors do.
         Markers, [CLS] and [SEP] that stand in a text are left out of it.
         """
-        if not pairs:
-            return []
         # Any marker serves: the text behind it becomes the same tokens.
         texts = [_MARKERS[0] + text for pair in pairs for text in self._layout.texts(pair)]
-        encoded = self._loaded.tokenizer(texts, add_special_tokens=False).input_ids
+        encoded = self._tokenizer(texts, add_special_tokens=False).input_ids
         no_text = {*self._markers, self._start, self._end}
         bare = [[token for token in ids if token not in no_text] for ids in encoded]
         return [
@@ -216,7 +211,7 @@ class PairRM(AtOnce):
     ) -> Prepared:
         room = self._source - _FRAME
         source = prompt[-room:] if self._left else prompt[:room]
-        room = (self._total - len(source) - _FRAME) // 2 - _FRAME
+        room = (self.max_length - len(source) - _FRAME) // 2 - _FRAME
         short = len(source) < len(prompt)
         return Prepared(
             pair,
@@ -231,19 +226,8 @@ class PairRM(AtOnce):
         framed = ((self._start, marker, *part, self._end) for marker, part in marked)
         return tuple(chain.from_iterable(framed))
 
-    @torch.inference_mode()
-    def rewards(self, pack: Sequence[Prepared]) -> Rewards:
-        """Half the margin and its negative; exactly equal for equal responses."""
-        orders = [order for pair in pack for order in (pair.chosen, pair.rejected)]
-        unique = list(dict.fromkeys(orders))
-        answers: dict[tuple[int, ...], float] = {}
-        lengths = [len(ids) for ids in unique]
-        model = self._loaded.model
-        for batch in padded_batches(lengths, min(self._budget, _AT_ONCE)):
-            rows = [torch.tensor(unique[place]) for place in batch]
-            ids = pad_sequence(rows, batch_first=True)
-            mask = pad_sequence([torch.ones_like(row) for row in rows], batch_first=True)
-            better = model(ids.to(model.device), mask.to(model.device)).tolist()
-            answers.update((unique[place], by) for place, by in zip(batch, better, strict=True))
-        halves = [(answers[pair.chosen] - answers[pair.rejected]) / 2 for pair in pack]
-        return [(half, 0 - half) for half in halves]
+    def read(self, rows: torch.Tensor, _: Sequence[Prepared]) -> torch.Tensor:
+        """Half the margin and its negative."""
+        answers = rows.double().view(-1, 2)
+        halves = (answers[:, 0] - answers[:, 1]) / 2
+        return torch.stack((halves, 0 - halves), dim=1)

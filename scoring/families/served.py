@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from scoring.engine.formatting import Conversation, Prepared, conversations
-from scoring.engine.scorer import TEXTS_A_PACK, TextScorer, Traits
+from scoring.engine.scorer import Rewards, Scorer
 from scoring.errors import KnownError
 from scoring.families import label_weights
 from scoring.families.server import PATIENCE, Patience, RequestFailed, Server
@@ -32,7 +32,7 @@ _ROUTES: dict[str, tuple[str, dict[str, Any]]] = {
 """Path -> the field of the answer's data with the labels, and what a request says besides."""
 
 
-class Served(TextScorer):
+class Served(Scorer):
     """Family served: one request a conversation; the server batches them.
 
     The server cuts nothing: what is longer than it allows is refused, and its pair is missing.
@@ -49,7 +49,6 @@ class Served(TextScorer):
         self.spec = spec
         root = spec.url.rstrip("/").removesuffix("/v1")
         self._server = Server(root, settings.parallel, patience)
-        self.errors = self._server.errors
         self._route = ""
         n_labels = len(self._find_route())
         switch = self._find_switch()
@@ -64,15 +63,14 @@ class Served(TextScorer):
             reading += ", maybe after a sigmoid or softmax"
         else:
             reading += f", raw ({switch} off)"
-        self.traits = Traits(
-            reading=f"{reading}, from POST {self._route}",
-            path=self._server.path,
-            budget=max(TEXTS_A_PACK, settings.parallel),
-            template="the server's own",
-            libraries=("httpx",),
-        )
+        reading += f", from POST {self._route}"
+        self._traits = self._server.traits(reading, "the server's own")
 
-    def rewards(self, pack: Sequence[Prepared]) -> list[tuple[float, float]]:
+    def error_counts(self) -> list[str]:
+        """As of `Scorer`."""
+        return self._server.errors.sentences()
+
+    def rewards(self, pack: Sequence[Prepared]) -> Rewards:
         """The reward of each conversation; NaN where there is none.
 
         Raises:

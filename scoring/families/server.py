@@ -18,6 +18,7 @@ from typing import Any, TypeVar
 
 import httpx
 
+from scoring.engine.scorer import TEXTS_A_PACK, Traits
 from scoring.errors import KnownError
 from scoring.hub.access import first_line
 
@@ -117,7 +118,6 @@ class Server:
         if parallel < 1:
             raise KnownError(f"A server gets at least 1 request at once, not {parallel}.")
         self.url = url.rstrip("/")
-        self.path = f"asked over the network, {parallel} at once"
         self.errors = errors or ErrorTally()
         self._parallel = parallel
         self._patience = patience
@@ -143,6 +143,16 @@ class Server:
         )
         # A scorer is let go while others may still ask by it: the last who does hangs up.
         weakref.finalize(self, self._client.close)
+
+    def traits(self, reading: str, template: str) -> Traits:
+        """What the numbers of a model behind it rest on. A pack keeps all its requests busy."""
+        return Traits(
+            reading=reading,
+            path=f"asked over the network, {self._parallel} at once",
+            budget=max(TEXTS_A_PACK, self._parallel),
+            template=template,
+            libraries=("httpx",),
+        )
 
     def each(self, function: Callable[[X], Y], items: Iterable[X]) -> list[Y | None]:
         """What a function that asks gives for every item; None where its request finally failed.

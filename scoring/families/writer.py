@@ -12,6 +12,7 @@ from scoring.engine.packing import padded_batches
 from scoring.engine.scorer import Traits
 from scoring.errors import KnownError
 from scoring.families.chat import BaseJudge, Reply
+from scoring.families.local import with_model
 from scoring.families.prompts import LEAST_TOKENS, Question
 from scoring.models.loading import load
 from scoring.spec import ModelSpec, Pair, RunSettings
@@ -74,35 +75,32 @@ class WritingJudge(BaseJudge):
             pad_token_id=self._pad,
         )
         self._temperature = settings.temperature
-        self.traits = Traits(
+        traits = Traits(
             reading=self._reading,
             path="answers written here, in padded batches",
             budget=self._budget,
-            device=str(self._model.device),
-            dtype=str(self._model.dtype).removeprefix("torch."),
             max_length=self._room,
-            template=f"{self._formatter.template}, {self._asked_by}",
-            libraries=("torch", "transformers"),
-            vocabulary=self._model.get_input_embeddings().weight.shape[0],
+            template=f"{self._formatter.template}, {self._digest}",
         )
+        self._traits = with_model(traits, loaded)
 
     def prepare(self, pairs: Sequence[Pair]) -> list[Prepared]:
         """What is asked of each pair: one question on both sides, or one a side."""
         asked = [self._questions(pair) for pair in pairs]
-        ready = iter(self._asked([question for each in asked for question in each]))
+        ready = iter(self._encode([question for each in asked for question in each]))
         sides: list[TokenSequence] = []
         for questions in asked:
             each = [next(ready) for _ in questions] or [TokenSequence(())]
             sides += [each[0], each[-1]]
         return joined_pairs(pairs, sides)
 
-    def _asked(self, questions: Sequence[Question]) -> list[TokenSequence]:
+    def _encode(self, questions: Sequence[Question]) -> list[TokenSequence]:
         encoded = self._formatter.encode(questions, ask=True)
         return [self._formatter.cut(ids, self._room) for ids in encoded]
 
     def _replies(self, questions: Sequence[Question]) -> list[Reply | None]:
         replies = [self._answers.get(question) for question in questions]
-        asked = [sequence.ids for sequence in self._asked(questions)]
+        asked = [sequence.ids for sequence in self._encode(questions)]
         # Whatever is known, the batches are the same, so that answers are to the last bit.
         for batch in padded_batches([len(ids) + self._tokens for ids in asked], self._budget):
             if all(replies[place] for place in batch):

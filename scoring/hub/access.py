@@ -13,7 +13,7 @@ from typing import Literal
 
 from scoring.errors import KnownError
 from scoring.hub.cache import DiskQuota, cache_folder, remove_cached, report_download
-from scoring.limits import Tell, ignore_progress
+from scoring.limits import OnProgress, ignore_progress
 from scoring.paths import is_file
 
 DEFAULT_DATASET = "allenai/reward-bench"
@@ -117,21 +117,20 @@ class Hub:
                 only as long as the Hub says to whom.
             quota: of the models that are fetched; None means no limit.
         """
-        self._offline = offline
         self._shared = shared
         self.quota = quota or DiskQuota()
         self._lock = threading.Lock()
         self._reason: str | None = "the network is switched off" if offline else None
-        self._tried = offline
-        self._asked_at = time.monotonic()
+        # By `time.monotonic`: -inf before the first probe, inf where there will be none.
+        self._probed_at = math.inf if offline else -math.inf
 
     def __reduce__(self) -> tuple[Callable[..., "Hub"], tuple[object, ...]]:
-        """The Hub for a worker, which uses it as this process does and makes no room."""
+        """The Hub for a worker, which uses it as this process does."""
         from huggingface_hub import constants
 
-        keep = None if self.quota.gigabytes is None else self.quota.keep
-        options = (self._offline, self._shared, self._tried, self._reason, keep)
-        return _hub_of_worker, (constants.ENDPOINT, str(constants.HF_HUB_CACHE), *options)
+        settings = {name: getattr(constants, name) for name in _CLIENT_SETTINGS}
+        state = {name: value for name, value in vars(self).items() if name != "_lock"}
+        return _hub_of_worker, (settings, state)
 
     @property
     def reason(self) -> str | None:
@@ -143,16 +142,16 @@ class Hub:
         it does not (at most about 3 s).
         """
         with self._lock:
-            again = self._reason is not None and not self._offline
-            if not self._tried or (again and time.monotonic() - self._asked_at > AGAIN_SECONDS):
-                self._reason = _probe()
-                self._tried, self._asked_at = True, time.monotonic()
+            age = time.monotonic() - self._probed_at
+            if age == math.inf or (self._reason is not None and age > AGAIN_SECONDS):
+                self._reason, self._probed_at = _probe(), time.monotonic()
             return self._reason is None
 
     def retry(self) -> None:
         """Forget the last probe, so that the next call asks again (never when offline)."""
         with self._lock:
-            self._tried = self._offline
+            if self._probed_at != math.inf:
+                self._probed_at = -math.inf
 
     def look(
         self,
@@ -235,11 +234,11 @@ class Hub:
         names: Sequence[str],
         *,
         token: str | Literal[False],
-        tell: Tell = ignore_progress,
+        tell: OnProgress = ignore_progress,
     ) -> Path:
         """The local folder that holds these files of a repository, downloaded where need be.
 
-        tell: is told how many bytes of what is missing are here, from another thread.
+        tell: gets how many bytes of the missing files are here, from another thread.
 
         Raises:
             KnownError: they cannot be had, or the repository changed since it was looked at.
@@ -346,24 +345,15 @@ def first_line(error: BaseException) -> str:
     return text.splitlines()[0][:200] if text else type(error).__name__
 
 
-def _hub_of_worker(  # noqa: PLR0917
-    endpoint: str,
-    cache: str,
-    offline: bool,
-    shared: bool,
-    tried: bool,
-    reason: str | None,
-    keep: frozenset[str] | None,
-) -> Hub:
-    """A hub as it was pickled; keep: the owner's models, None where they may take all the disk."""
+_CLIENT_SETTINGS = ("ENDPOINT", "HUGGINGFACE_CO_URL_TEMPLATE", "HF_HUB_CACHE")
+
+
+def _hub_of_worker(settings: dict[str, str], state: dict[str, object]) -> Hub:
     from huggingface_hub import constants
 
-    constants.ENDPOINT = endpoint
-    constants.HUGGINGFACE_CO_URL_TEMPLATE = endpoint + "/{repo_id}/resolve/{revision}/{filename}"
-    constants.HF_HUB_CACHE = cache
-    quota = DiskQuota(None if keep is None else math.inf, keep or ())
-    hub = Hub(offline, shared=shared, quota=quota)
-    hub._tried, hub._reason = tried, reason
+    vars(constants).update(settings)
+    hub = Hub()
+    vars(hub).update(state)
     return hub
 
 

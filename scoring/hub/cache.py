@@ -1,4 +1,4 @@
-"""What the cache of the Hub's client on this machine holds, how it fills, and what makes room."""
+"""The cache of the Hub's client on this machine: its folders, downloads in progress, a quota."""
 
 import glob
 import math
@@ -12,10 +12,10 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from scoring.errors import KnownError
-from scoring.limits import Step, Tell
+from scoring.limits import OnProgress, Step
 
 SPARE_BYTES = 10_000_000
-"""What may come more than is announced before it is told."""
+"""Bytes that may come beyond the announced ones before they are reported."""
 RECENT_SECONDS = 60.0
 """For how long what was asked for is taken to be in use."""
 _EVERY_SECONDS = 0.3
@@ -56,10 +56,10 @@ def remove_unfinished(cache: Path, blobs: Iterable[str]) -> None:
 
 
 @contextmanager
-def report_download(cache: Path, size: int, tell: Tell) -> Iterator[None]:
-    """Tell, while files are fetched, how many of their bytes have come into the cache.
+def report_download(cache: Path, size: int, tell: OnProgress) -> Iterator[None]:
+    """Report, while files are fetched, how many of their bytes have come into the cache.
 
-    cache: as `cache_folder` gives it. size: of what is to come, in bytes; nothing is told of 0.
+    cache: as `cache_folder` gives it. size: of all these files, in bytes; 0 is not reported.
     """
     if not size:
         yield
@@ -107,9 +107,13 @@ class DiskQuota:
         self._in_use: Counter[Path] = Counter()
         self._pinned: frozenset[str] = frozenset()
 
+    def __reduce__(self) -> tuple[type["DiskQuota"], tuple[object, ...]]:
+        """The quota for a worker, which marks what it fetches and makes no room."""
+        return DiskQuota, (None if self.gigabytes is None else math.inf, self.keep)
+
     @contextmanager
     def pinned(self, repos: Iterable[str]) -> Iterator[None]:
-        """What is about to be fetched and loaded stays until other models were fetched whole.
+        """Keep models that are about to be fetched and loaded, until others were fetched whole.
 
         To be entered by one thread at a time, the one whose turn it is to load.
         """
@@ -157,18 +161,18 @@ class DiskQuota:
         if self.gigabytes is None or self.gigabytes == math.inf:
             return
         with self._lock:
-            staying = {cache_folder(repo, "model") for repo in self.keep}
+            kept = {cache_folder(repo, "model") for repo in self.keep}
             used: dict[Path, float] = {}
             for mark in cache_folder("a/b", "model").parent.glob(f"models--*/{FETCHED}"):
                 with suppress(OSError):
                     used[mark.parent] = mark.stat().st_mtime
-            sizes = {folder: folder_bytes(folder) for folder in used if folder not in staying}
-            staying |= {cache_folder(repo, "model") for repo in self._pinned} | {*+self._in_use}
+            sizes = {folder: folder_bytes(folder) for folder in used if folder not in kept}
+            in_use = {cache_folder(repo, "model") for repo in self._pinned} | {*+self._in_use}
             over = sum(sizes.values()) + size - self.gigabytes * 1e9
             for folder in sorted(sizes, key=used.__getitem__):
                 # The clock may have been set back.
                 recent = abs(time.time() - used[folder]) < RECENT_SECONDS
-                if over > 0 and not recent and folder not in staying:
+                if over > 0 and not recent and folder not in in_use:
                     remove_cached(folder)
                     over -= sizes[folder]
         if over > 0:

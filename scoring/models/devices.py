@@ -9,8 +9,8 @@ from typing import Literal
 
 from scoring.errors import KnownError
 from scoring.hub.access import first_line
+from scoring.models.finding import LocatedModel
 from scoring.models.memory import system_memory
-from scoring.models.preview import Preview
 from scoring.spec import Dtype, Family, RunSettings
 
 DeviceKind = Literal["cuda", "mps", "cpu"]
@@ -128,23 +128,24 @@ def chosen_dtype(
     return "bfloat16" if has_bf16 else "float32"
 
 
-def placed(settings: RunSettings, preview: Preview, device: Device) -> RunSettings:
+def placed(settings: RunSettings, model: LocatedModel, device: Device) -> RunSettings:
     """The settings with the model spread over all GPUs where one is too small for it.
 
-    >>> large = Preview("org/70b", "", "classifier", "", parameters=70_000_000_000)
+    >>> from scoring.spec import ModelSpec
+    >>> large = LocatedModel(ModelSpec("org/70b", "", ""), parameters=70_000_000_000)
     >>> gpus = Device("A", "cuda", 80 * 10**9, 80 * 10**9, 2, True, 8, 160 * 10**9)
     >>> placed(RunSettings(), large, gpus).device
     'spread'
     """
-    if settings.device != "auto" or device.n_gpus < 2 or preview.family == "pairrm":
+    if settings.device != "auto" or device.n_gpus < 2 or model.family == "pairrm":
         return settings
-    dtype = chosen_dtype(settings.dtype, has_bf16=device.has_bf16, family=preview.family)
-    needed = preview.memory_bytes(dtype)
+    dtype = chosen_dtype(settings.dtype, has_bf16=device.has_bf16, family=model.family)
+    needed = model.memory_bytes(dtype)
     too_small = device.free_bytes < needed <= device.all_free_bytes
     return replace(settings, device="spread") if too_small else settings
 
 
-def check_fits(preview: Preview, device: Device, settings: RunSettings) -> None:
+def check_fits(model: LocatedModel, device: Device, settings: RunSettings) -> None:
     """Refuse a model whose weights alone are more than the memory that is free.
 
     None is refused where nobody can tell how much is free.
@@ -152,27 +153,28 @@ def check_fits(preview: Preview, device: Device, settings: RunSettings) -> None:
     Raises:
         KnownError: naming what it needs, what is free, and a way out.
 
-    >>> large = Preview("org/70b", "", "classifier", "", parameters=70_553_706_496)
+    >>> from scoring.spec import ModelSpec
+    >>> large = LocatedModel(ModelSpec("org/70b", "", ""), parameters=70_553_706_496)
     >>> check_fits(large, Device("x", "cpu", 14_200_000_000, 24_000_000_000), RunSettings())
     Traceback (most recent call last):
     scoring.errors.KnownError: org/70b needs about 282 GB in float32 for its weights, and 14.2 GB...
     """
-    spread = placed(settings, preview, device).device == "spread"
+    spread = placed(settings, model, device).device == "spread"
     free = device.all_free_bytes if spread else device.free_bytes
-    dtype = chosen_dtype(settings.dtype, has_bf16=device.has_bf16, family=preview.family)
-    needed = preview.memory_bytes(dtype)
+    dtype = chosen_dtype(settings.dtype, has_bf16=device.has_bf16, family=model.family)
+    needed = model.memory_bytes(dtype)
     if not free or needed <= free:
         return
     where = f"on all {device.n_gpus} GPUs together" if spread else f"on {device.words}"
-    reference = f" with its reference {preview.reference.name}" if preview.reference else ""
-    halved = preview.memory_bytes("bfloat16") <= free and preview.family != "pairrm"
+    reference = f" with its reference {model.reference.name}" if model.reference else ""
+    halved = model.memory_bytes("bfloat16") <= free and model.family != "pairrm"
     way_out = (
         "Ask for the dtype bfloat16, which takes half of that."
         if dtype == "float32" and halved
         else "Choose a smaller model, or run this on a machine with more memory."
     )
     raise KnownError(
-        f"{preview.name}{reference} needs about {_gigabytes(needed)} in {dtype} for its weights, "
+        f"{model.name}{reference} needs about {_gigabytes(needed)} in {dtype} for its weights, "
         f"and {_gigabytes(free)} are free {where}. {way_out}"
     )
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from scoring.errors import KnownError, shown
+from scoring.models.heads import architectures_of, find_head, own_name
 from scoring.spec import Family, LabelWeights
 
 WEIGHT_FILES = ("*.safetensors", "*.bin")
@@ -72,14 +73,14 @@ def _is_adjacent(index: Path, name: object) -> bool:
     return isinstance(name, str) and Path(name).name == name and (index.parent / name).is_file()
 
 
-def folder_digest(folder: Path) -> str:
-    """12 hex digits that change with each file's name and content, or the time of a large one."""
+def folder_digest(folder: Path, names: Iterable[str]) -> str:
+    """12 hex digits that change with name and content of each file, or the time of a large one."""
     digest = hashlib.sha256()
-    for path in sorted(path for path in folder.iterdir() if path.is_file()):
-        stat = path.stat()
-        digest.update(f"{path.name}:{stat.st_size}:".encode())
+    for name in sorted(names):
+        stat = (folder / name).stat()
+        digest.update(f"{name}:{stat.st_size}:".encode())
         large = stat.st_size > _DIGEST_BYTES
-        digest.update(str(stat.st_mtime_ns).encode() if large else path.read_bytes())
+        digest.update(str(stat.st_mtime_ns).encode() if large else (folder / name).read_bytes())
     return digest.hexdigest()[:12]
 
 
@@ -93,26 +94,6 @@ _NEEDS: dict[str, str] = {
     "pairrm": "PairRM",
 }
 """Family -> what the name of its models' architecture holds."""
-_HEADS = {
-    "EurusRewardModel": "regression",
-    "GPTNeoXRewardModel": "oasst",
-    "GRewardModel": "grm",
-    "Gemma2ForQuantileSequenceClassification": "quantile",
-    "INFORMForSequenceClassification": "two layers",
-    "InternLM2ForRewardModel": "internlm",
-    "LDLRewardModel27B": "ldl",
-    "LlamaForQuantileSequenceClassification": "quantile",
-    "LlamaForRewardModelWithGating": "gated",
-    "LlamaForRewardModelWithGating3": "gated",
-    "LlamaForRewardModelWithGating31": "gated",
-    "LlamaForScore": "beaver",
-    "LlamaModelForScore": "beaver",
-    "LlamaRewardModel": "regression",
-    "Qwen2ForRewardModel": "two layers",
-}
-"""Architectures of classifiers with a head of their own -> that head, as of `models.heads`."""
-_HEADS_BY_NAME = {"ziya-llama-7b-reward": "ziya", "starling-rm-": "starling", "ldl-reward": "ldl"}
-"""A part of a model's name, in small letters -> its head, where its architecture says another."""
 _KINDS = {"classifier": "a sequence classifier", "pairrm": "a PairRM"}
 
 
@@ -141,7 +122,7 @@ def read_config(
         labels = len(dict(values.get("id2label") or {})) or values.get("num_labels", 2)
     except (OSError, ValueError, TypeError, RecursionError) as error:
         raise KnownError(f"{name} is not a transformers model: no readable config.json.") from error
-    has_head = bool(head_of(name, values))
+    has_head = find_head(name, architectures) is not None
     own_code = "auto_map" in values and not has_head
     if own_code and not trusted:
         raise KnownError(f"{name} needs code of its own, which is not run here.")
@@ -179,47 +160,6 @@ def trained_question(name: str) -> str:
     """
     own = own_name(name)
     return next((asked for part, asked in PAIR_QUESTIONS.items() if part in own), "")
-
-
-def own_name(name: str) -> str:
-    """What a repository or folder is called, in small letters: not whose it is, or where it lies.
-
-    >>> own_name("/data/Ziya/my-model/"), own_name("org/LDL-Reward@main")
-    ('my-model', 'ldl-reward')
-    >>> own_name("/hub/models--org--SteamSHP/snapshots/0a1b")  # as the Hub's client keeps it
-    'steamshp'
-    """
-    path = Path(name)
-    kept = path.parts[-3] if path.parts[-2:-1] == ("snapshots",) and len(path.parts) > 2 else ""
-    return (kept.rpartition("--")[2] or path.name.partition("@")[0]).lower()
-
-
-def head_of(name: str, values: Mapping[str, Any]) -> str:
-    """Which head of `models.heads` a model has; "" where it has none of them.
-
-    name: of the model. values: what its config holds.
-
-    >>> head_of("org/x", {"architectures": ["EurusRewardModel"]}), head_of("ldl-reward/x", {})
-    ('regression', '')
-    """
-    own = own_name(name)
-    named = (head for part, head in _HEADS_BY_NAME.items() if part in own)
-    known = (_HEADS[each] for each in architectures_of(values) if each in _HEADS)
-    return next(named, "") or next(known, "")
-
-
-def format_shape(sizes: Iterable[int]) -> str:
-    """The shape of a tensor, in words.
-
-    >>> format_shape((1, 4096)), format_shape(())
-    ('1 × 4096', 'one number')
-    """
-    return " × ".join(map(str, sizes)) or "one number"
-
-
-def architectures_of(values: Mapping[str, Any]) -> list[str]:
-    """The classes that a config names. values: what it holds."""
-    return [str(kind) for kind in values.get("architectures") or ()]
 
 
 def _suits(family: Family, values: dict[str, Any]) -> bool:
@@ -303,3 +243,16 @@ def main_dtype(weights: Mapping[str, int]) -> str:
     """
     most = max(weights, key=weights.__getitem__, default="")
     return _DTYPES.get(most, most.lower())
+
+
+def find_number(config: Mapping[str, Any], *names: str) -> int | None:
+    """The first of these values that is a whole number above 0, with those of the text part.
+
+    Models of several parts keep the sizes of their language model in "text_config".
+    """
+    inner = config.get("text_config")
+    for part in (config, inner if isinstance(inner, dict) else {}):
+        for value in map(part.get, names):
+            if isinstance(value, int) and not isinstance(value, bool) and value > 0:
+                return value
+    return None

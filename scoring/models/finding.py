@@ -1,31 +1,43 @@
-"""From what a person typed to a model, where its owner allows it: found, then fetched."""
+"""What a person typed -> a model or a tokenizer, where its owner allows it.
 
-from collections.abc import Callable, Sequence
+One path: what was typed -> a `Place` (folder or repository) -> config and files -> family and head
+-> a `LocatedModel`, which `fetch_model` makes ready to be loaded.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Literal, TypedDict, Unpack
+from typing import Any, Literal, NamedTuple, TypedDict, Unpack
 
 from scoring.errors import KnownError, shown
-from scoring.hub.access import Hub, HubId, Listing, RepoNotFound, parse_hub_id
+from scoring.hub.access import Hub, HubId, Listing, RepoNotFound, first_line, parse_hub_id
 from scoring.hub.search import without_address
 from scoring.limits import MEGABYTE
 from scoring.models.catalogue import known_models
 from scoring.models.files import (
+    BYTES,
     WEIGHT_FILES,
     check_tokenizer,
+    counted_weights,
+    find_number,
     folder_digest,
+    main_dtype,
     read_config,
     wanted_files,
     weight_files,
 )
+from scoring.models.heads import architectures_of
 from scoring.paths import is_folder, typed_path
 from scoring.spec import ASKED, BASELINES, Family, LabelWeights, ModelSpec
 
 DEMO_NAME = "demo"
 DEMO_NAMES = (DEMO_NAME, "assets/demo/model")
+MOST_CONFIG_BYTES = MEGABYTE
 MOST_TOKENIZER_MEGABYTES = 100
-"""What the files of a tokenizer may weigh that is fetched apart from its model, in 10^6 bytes."""
+"""Largest tokenizer fetched without its model, in 10^6 bytes."""
+_GUESSED_BYTES = 2
+"""Bytes of a weight, where neither files nor config say."""
 _LISTED = 10
 """Models that a refusal names."""
 
@@ -76,29 +88,80 @@ class ModelPolicy:
             )
 
 
-MOST_CONFIG_BYTES = MEGABYTE
-
-
 @dataclass(frozen=True, slots=True)
 class LocatedModel:
-    """A model that can be loaded or asked, of which nothing but its config was fetched.
+    """A model that can be loaded or asked, of which no more than its config was fetched.
+
+    A tokenizer without its model is one, too; `spec` and `sizes` are all that is known of it.
 
     spec: its folder is "" where files are still to be fetched.
     why: in one sentence, what its family was taken from.
-    config: what it holds; None for a baseline or a server's model.
     sizes: the files that loading needs -> bytes.
     listing: of its repository on the Hub; None for what lies in a folder of this machine.
+    fetch_bytes: to be downloaded before it can be loaded; 0 where it is here.
     reference: what a DPO policy is compared with.
     tokenizer: that is taken in the place of its own.
+    architecture: of its config; "" for what has none, a baseline or a server's model.
+    parameters: 0 where it has none.
+    is_counted: whether they were counted in the files, else guessed from the files' size.
+    dtype: in which most weights are stored, such as "bfloat16"; "" where nothing says.
+    is_quantized: whether its weights stay packed in memory, whatever dtype is asked for.
+    positions, vocabulary, width, layers: of its config; None where it does not say.
     """
 
     spec: ModelSpec
-    why: str
-    config: dict[str, Any] | None = None
+    why: str = ""
     sizes: dict[str, int] = field(default_factory=dict)
     listing: Listing | None = None
+    fetch_bytes: int = 0
     reference: "LocatedModel | None" = None
     tokenizer: "LocatedModel | None" = None
+    architecture: str = ""
+    parameters: int = 0
+    is_counted: bool = True
+    dtype: str = ""
+    is_quantized: bool = False
+    positions: int | None = None
+    vocabulary: int | None = None
+    width: int | None = None
+    layers: int | None = None
+
+    @property
+    def name(self) -> str:
+        """As runs name it."""
+        return self.spec.name
+
+    @property
+    def family(self) -> Family:
+        """How it scores."""
+        return self.spec.family
+
+    @property
+    def weight_bytes(self) -> int:
+        """Bytes of its files of weights, on disk."""
+        return sum(self.sizes[name] for name in weight_files(self.sizes))
+
+    @property
+    def all_fetch_bytes(self) -> int:
+        """Bytes to be downloaded, with the reference and a tokenizer from elsewhere."""
+        parts = (self.reference, self.tokenizer)
+        return self.fetch_bytes + sum(part.fetch_bytes for part in parts if part)
+
+    @property
+    def all_parameters(self) -> int:
+        """Weights that are computed with, the reference's included."""
+        return self.parameters + (self.reference.all_parameters if self.reference else 0)
+
+    def memory_bytes(self, dtype: str) -> int:
+        """Bytes that the weights take in memory in a dtype, the reference's included.
+
+        dtype: "float32", "bfloat16" or "float16".
+
+        >>> LocatedModel(ModelSpec("org/a", "", ""), parameters=8_000_000).memory_bytes("bfloat16")
+        16000000
+        """
+        own = self.weight_bytes if self.is_quantized else self.parameters * BYTES[dtype]
+        return own + (self.reference.memory_bytes(dtype) if self.reference else 0)
 
 
 class ModelOptions(TypedDict, total=False):
@@ -139,8 +202,18 @@ def find(
     typed = typed.strip()
     baseline = next((name for name in BASELINES if name in (typed, family)), None)
     if baseline is not None:
-        more = bool(reference or url or tokenizer) or reading is not None
-        return _baseline(baseline, typed, family, more=more)
+        if {typed, family or typed} != {baseline} or [reference, url, tokenizer, reading] != [
+            "",
+            "",
+            "",
+            None,
+        ]:
+            raise KnownError(
+                f"The baseline {baseline} has no model: give {baseline} for the model, no other "
+                "family, and no reference, tokenizer, server or label."
+            )
+        spec = ModelSpec(f"baseline/{baseline}", "", "", baseline)
+        return LocatedModel(spec, "A baseline has no model: it is a rule.")
     if not typed:
         raise KnownError("No model was given. Type a Hub id (org/name), a folder, or demo.")
     typed, reference, tokenizer = (
@@ -166,21 +239,8 @@ def find(
         model,
         why=model.why or why,
         reference=_model(reference, policy, hub, token, "dpo", None) if reference else None,
-        tokenizer=_tokenizer(tokenizer, policy, hub, token) if tokenizer else None,
+        tokenizer=_lent_tokenizer(tokenizer, policy, hub, token) if tokenizer else None,
     )
-
-
-def _baseline(baseline: Family, typed: str, family: Family | None, *, more: bool) -> LocatedModel:
-    """more: something was given that only models have."""
-    if typed != baseline or more:
-        raise KnownError(
-            f"The baseline {baseline} has no model: give {baseline} for the model, and no "
-            "reference, tokenizer, server or label."
-        )
-    if family not in (None, baseline):
-        raise KnownError(f"{baseline} is a baseline, and no model of family {family}.")
-    spec = ModelSpec(f"baseline/{baseline}", "", "", baseline)
-    return LocatedModel(spec, "A baseline has no model: it is a rule.")
 
 
 def _on_server(
@@ -235,7 +295,8 @@ def _model(  # noqa: PLR0917
 ) -> LocatedModel:
     """has_tokenizer: whether its own tokenizer is needed."""
     trusted = typed in policy.own_code
-    name, folder, files, listing = _files(typed, policy, hub, token, "model")
+    place = look_up(typed, policy, hub, token)
+    name, files, listing = place.name, place.sizes, place.listing
     if "config.json" not in files and "model_index.json" in files:
         raise KnownError(
             f"{name} is a diffusion pipeline, which makes pictures: it has a model_index.json and "
@@ -245,23 +306,13 @@ def _model(  # noqa: PLR0917
         raise KnownError(
             f"{name} is not a transformers model: it has no config.json. Choose another."
         )
-    n_bytes = files.get("config.json", 0)
-    if n_bytes > MOST_CONFIG_BYTES:
-        raise KnownError(
-            f"The config.json of {name} is {n_bytes / MEGABYTE:.1f} MB large; at most "
-            f"{MOST_CONFIG_BYTES / MEGABYTE:g} MB are read, and those of models are far smaller."
-        )
+    _check_size(f"The config.json of {name}", [files.get("config.json", 0)], 1, "MB")
     sizes = {each: files[each] for each in wanted_files(files, own_code=trusted)}
+    path = Path(place.folder)
     if listing is not None:
-        n_bytes = sum(sizes.values())
-        if policy.max_gigabytes is not None and n_bytes > policy.max_gigabytes * 1e9:
-            raise KnownError(
-                f"{name} is {n_bytes / 1e9:.1f} GB large; "
-                f"at most {policy.max_gigabytes:g} GB are allowed here."
-            )
+        if policy.max_gigabytes is not None:
+            _check_size(name, sizes.values(), policy.max_gigabytes, "GB")
         files, path = sizes, hub.fetch(listing, ["config.json"], token=token)
-    else:
-        path = Path(folder)
     config, family, own_code, why = read_config(
         path / "config.json", name, family, reading, trusted=trusted
     )
@@ -270,55 +321,140 @@ def _model(  # noqa: PLR0917
         raise KnownError(f"{whole} has no weights: no {' or '.join(WEIGHT_FILES)}.")
     if has_tokenizer:
         check_tokenizer(files, name)
-    revision = listing.commit if listing else folder_digest(path)
-    spec = ModelSpec(name, folder, revision, family, reading, own_code=own_code)
-    return LocatedModel(spec, why, config, sizes, listing)
+    revision = place.revision(place.sizes)
+    spec = ModelSpec(name, place.folder, revision, family, reading, own_code=own_code)
+    return _located(place, spec, sizes, why, config)
 
 
-def _tokenizer(
+def _lent_tokenizer(
     typed: str, policy: ModelPolicy, hub: Hub, token: str | Literal[False]
 ) -> LocatedModel:
-    """A tokenizer alone, of a model or of nothing else."""
-    name, folder, files, listing = _files(typed, policy, hub, token, "tokenizer")
-    if listing is None:
-        check_tokenizer(files, name)
-        return LocatedModel(ModelSpec(name, folder, folder_digest(Path(folder))), "")
-    sizes = {each: files[each] for each in wanted_files(files) if not weight_files([each])}
-    check_tokenizer(sizes, name)
-    megabytes = sum(sizes.values()) / 1e6
-    if megabytes > MOST_TOKENIZER_MEGABYTES:
-        raise KnownError(
-            f"The tokenizer of {name} is {megabytes:.0f} MB large; at most "
-            f"{MOST_TOKENIZER_MEGABYTES} MB are fetched for one."
-        )
-    return LocatedModel(ModelSpec(name, "", listing.commit), "", None, sizes, listing)
+    place = look_up(typed, policy, hub, token, "tokenizer")
+    files = [name for name in wanted_files(place.sizes) if not weight_files([name])]
+    return locate_tokenizer(place, files, place.revision(place.sizes))
 
 
-def _files(
-    typed: str, policy: ModelPolicy, hub: Hub, token: str | Literal[False], what: str
-) -> tuple[str, str, dict[str, int], Listing | None]:
-    """Where a model lies that a person typed.
+def locate_tokenizer(place: "Place", files: Iterable[str], revision: str) -> LocatedModel:
+    """A tokenizer without its model. files: that it needs. revision: to name it by.
 
-    Returns its name, its folder on this machine ("" on the Hub), the bytes of its files, and the
-    listing of its repository (None in a folder).
+    Raises:
+        KnownError: there is none, or too large a one.
     """
-    hub_id = parse_hub_id(typed)
-    looks_local = typed.startswith(("/", ".", "~", "\\")) or hub_id is None
-    name, folder = typed, None
-    if typed in DEMO_NAMES and policy.demo is not None:
-        name, folder = DEMO_NAME, policy.demo
-    elif policy.local_folders and (looks_local or is_folder(typed_path(typed))):
-        folder = typed_path(typed)
-    if folder is not None:
-        if not is_folder(folder):
+    sizes = {name: place.sizes[name] for name in files}
+    check_tokenizer(sizes, place.name)
+    if place.listing is not None:
+        what = f"The tokenizer of {place.name}"
+        _check_size(what, sizes.values(), MOST_TOKENIZER_MEGABYTES, "MB")
+    return _located(place, ModelSpec(place.name, place.folder, revision), sizes)
+
+
+def _check_size(what: str, sizes: Iterable[int], most: float, unit: Literal["GB", "MB"]) -> None:
+    size = sum(sizes) / (1e9 if unit == "GB" else MEGABYTE)
+    if size > most:
+        raise KnownError(
+            f"{what} is {size:.1f} {unit} large; at most {most:g} {unit} are allowed here."
+        )
+
+
+def _located(
+    place: "Place",
+    spec: ModelSpec,
+    sizes: dict[str, int],
+    why: str = "",
+    config: Mapping[str, Any] | None = None,
+) -> LocatedModel:
+    """config: what it holds; None for a tokenizer, of which no size but its files' is known."""
+    listing, folder = place.listing, Path(place.folder)
+    missing = listing.missing([*sizes]) if listing else []
+    located = LocatedModel(spec, why, sizes, listing, sum(sizes[name] for name in missing))
+    if config is None:
+        return located
+    # As the files say where they are here, else as the Hub says.
+    files = weight_files(sizes)
+    if listing is not None and not {*missing}.isdisjoint(files):
+        weights = listing.weights
+    else:
+        weights = counted_weights((listing.folder if listing else folder) / name for name in files)
+    stored = config.get("dtype") or config.get("torch_dtype")
+    named = stored.removeprefix("torch.") if isinstance(stored, str) else ""
+    dtype, parameters = main_dtype(weights) or named, sum(weights.values())
+    return replace(
+        located,
+        architecture=next(iter(architectures_of(config)), ""),
+        parameters=parameters or located.weight_bytes // BYTES.get(dtype, _GUESSED_BYTES),
+        is_counted=parameters > 0,
+        dtype=dtype,
+        is_quantized=isinstance(config.get("quantization_config"), dict),
+        positions=find_number(config, "max_position_embeddings", "n_positions"),
+        vocabulary=find_number(config, "vocab_size"),
+        width=find_number(config, "hidden_size", "n_embd", "d_model"),
+        layers=find_number(config, "num_hidden_layers", "n_layer", "num_layers"),
+    )
+
+
+class Place(NamedTuple):
+    """Where a model or a tokenizer lies.
+
+    name: as runs name it.
+    folder: on this machine; "" on the Hub.
+    sizes: the names of all its files -> bytes.
+    listing: of its repository on the Hub; None for a folder.
+    """
+
+    name: str
+    folder: str
+    sizes: dict[str, int]
+    listing: Listing | None = None
+
+    def revision(self, names: Iterable[str]) -> str:
+        """The commit on the Hub, or a digest of these files in a folder."""
+        if self.listing is not None:
+            return self.listing.commit
+        try:
+            return folder_digest(Path(self.folder), names)
+        except OSError as error:
             raise KnownError(
-                f"There is no {what} {name[:200]!r}: it is neither a folder nor a Hub id."
-            )
+                f"The folder {self.name[:200]} cannot be read: {first_line(error)}."
+            ) from error
+
+
+def local_folder(typed: str, policy: ModelPolicy) -> Path | None:
+    """The folder of this machine that was typed and may be used; None for any other text."""
+    if typed in DEMO_NAMES and policy.demo is not None:
+        return policy.demo
+    is_local = policy.local_folders and is_folder(typed_path(typed))
+    return typed_path(typed) if is_local else None
+
+
+def look_up(
+    typed: str,
+    policy: ModelPolicy,
+    hub: Hub,
+    token: str | Literal[False],
+    what: Literal["model", "tokenizer"] = "model",
+) -> Place:
+    """Where the model or tokenizer lies that a person typed: a folder or an id on the Hub.
+
+    Raises:
+        KnownError: it is not there, or may not be used.
+    """
+    folder = local_folder(typed, policy)
+    if folder is not None:
         sizes: dict[str, int] = {}
         with suppress(OSError):  # what cannot be read has no config
             sizes = {each.name: each.stat().st_size for each in folder.iterdir() if each.is_file()}
-        return name, str(folder), sizes, None
-    if looks_local or hub_id is None or hub_id.split:
+        return Place(
+            DEMO_NAME if typed in DEMO_NAMES and folder == policy.demo else typed,
+            str(folder),
+            sizes,
+        )
+    hub_id = parse_hub_id(typed)
+    is_path = typed.startswith(("/", ".", "~", "\\")) or hub_id is None
+    if is_path and policy.local_folders:
+        raise KnownError(
+            f"There is no {what} {typed[:200]!r}: it is neither a folder nor a Hub id."
+        )
+    if is_path or hub_id is None or hub_id.split:
         allowed = "a Hub id such as org/name, or demo"
         if policy.local_folders:
             allowed = f"a folder, {allowed}"
@@ -333,7 +469,7 @@ def _files(
                 "the model that is to score them."
             ) from None
         raise
-    return hub_id.repo, "", listing.sizes, listing
+    return Place(hub_id.repo, "", listing.sizes, listing)
 
 
 def locate(typed: str, policy: ModelPolicy, hub: Hub, **options: Unpack[ModelOptions]) -> ModelSpec:

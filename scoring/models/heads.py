@@ -1,8 +1,9 @@
 """Reward models whose head is no plain linear layer, or is called otherwise, without their code.
 
 Each head takes the last hidden state of a conversation, and a gated one that at the end of its
-prompt, too, so that packs serve it as they serve any classifier. Layouts, by what `models.files`
-finds in config.json or in the name; those of upstream lie in rewardbench/models of
+prompt, too, so that packs serve it as they serve any classifier. A head is one class here, which
+names the architectures in config.json, or the parts of models' names, that it serves. Importing
+this module does not import torch. Layouts; those of upstream lie in rewardbench/models of
 allenai/reward-bench, which copies the authors' code:
 
 - beaver: `score_head`, normalised by the config's mean and variance where it says so; a cost counts
@@ -24,23 +25,31 @@ allenai/reward-bench, which copies the authors' code:
   files, which were not at hand, but by what others wrote from them.
 """
 
+from __future__ import annotations
+
 import json
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from itertools import pairwise
 from pathlib import Path
-from typing import Any
-
-import torch
-from torch import nn
+from typing import TYPE_CHECKING, Any
 
 from scoring.errors import KnownError
-from scoring.models.files import format_shape, head_of
 from scoring.spec import ModelSpec
+
+if TYPE_CHECKING:
+    from torch import Tensor, nn
+
+
+_HEADS: list[type[HeadedModel]] = []
+"""All heads below; classes that are built on them when a model is loaded are none."""
 
 
 class HeadedModel:
-    """What models with a head of their own have, beside what transformers' models have.
+    """A model with a head of its own: what it has beside what transformers' models have.
 
+    architectures: in config.json, of models that have this head.
+    name_parts: in small letters, of models whose config names another architecture.
     reading: what the reward is, in words.
     base: name of the model that the head stands on, as in the weights' files.
     parts: names of the head's own layers there; they keep float32 where they are stored in it.
@@ -49,6 +58,8 @@ class HeadedModel:
     turn: the text before a response, at whose beginning a gate is read; "" where there is none.
     """
 
+    architectures: tuple[str, ...] = ()
+    name_parts: tuple[str, ...] = ()
     reading = "its head at the last token"
     base = "model"
     parts: tuple[str, ...] = ()
@@ -56,11 +67,16 @@ class HeadedModel:
     ending: int | None = None
     turn = ""
 
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        if {"architectures", "name_parts"} & cls.__dict__.keys():
+            _HEADS.append(cls)
+
     def add_head(self: Any, config: Any) -> None:
         """Add the layers, named as in the weights' files."""
         raise NotImplementedError
 
-    def rewards_of(self: Any, rows: torch.Tensor, gates: torch.Tensor) -> torch.Tensor:
+    def rewards_of(self: Any, rows: Tensor, gates: Tensor) -> Tensor:
         """[rows, 1]: the reward of each last hidden state.
 
         rows: [rows, width]. gates: as many, where a gate is read; else the same.
@@ -78,48 +94,85 @@ class HeadedModel:
         return AutoConfig.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
 
     @classmethod
-    def weights_of(cls, folder: str, config: Any) -> dict[str, torch.Tensor] | None:
+    def weights_of(cls, folder: str, config: Any) -> dict[str, Tensor] | None:
         """Those of a folder by the names that the base has; None where they have these there."""
         return None
 
     def add_files(self: Any, folder: str) -> None:
         """Add what of the head lies in files of its own."""
 
+    @classmethod
+    def model_class(cls, config_class: Any) -> Any:
+        """The base model of a config as transformers has it, and a head beside it.
+
+        Raises:
+            KnownError: transformers has no such base.
+        """
+        from transformers import MODEL_MAPPING, PreTrainedModel
+
+        base_class = MODEL_MAPPING[config_class]
+        shared = next(
+            each for each in base_class.__mro__ if each.__name__.endswith("PreTrainedModel")
+        )
+        if shared is PreTrainedModel:
+            raise KnownError(f"{base_class.__name__} is no base that a head can stand on here.")
+
+        def begin(self: Any, config: Any) -> None:
+            shared.__init__(self, config)
+            setattr(self, cls.base, base_class(config))
+            self.add_head(config)
+            self.post_init()
+
+        own = {"__init__": begin, "base_model_prefix": cls.base}
+        return type(
+            cls.__name__, (cls, shared), {**own, "_keep_in_fp32_modules_strict": {*cls.parts}}
+        )
+
 
 class _Linear(HeadedModel):
     has_bias = False
 
     def add_head(self: Any, config: Any) -> None:
+        from torch import nn
+
         setattr(self, self.parts[0], nn.Linear(config.hidden_size, 1, bias=self.has_bias))
 
-    def rewards_of(self: Any, rows: torch.Tensor, gates: torch.Tensor) -> torch.Tensor:
-        scores: torch.Tensor = getattr(self, self.parts[0])(rows)
+    def rewards_of(self: Any, rows: Tensor, gates: Tensor) -> Tensor:
+        scores: Tensor = getattr(self, self.parts[0])(rows)
         return scores
 
 
 class _Regression(_Linear):
+    architectures = ("EurusRewardModel", "LlamaRewardModel")
     parts = ("regression_head",)
 
 
 class _Ziya(_Linear):
+    name_parts = ("ziya-llama-7b-reward",)
     parts = ("value_head",)
 
 
 class _Starling(_Linear):
+    name_parts = ("starling-rm-",)
     parts = ("v_head",)
     base = "transformer"
 
 
 class _Oasst(_Linear):
+    architectures = ("GPTNeoXRewardModel",)
     parts = ("out_proj",)
     has_bias = True
     base, base_type = "gpt_neox", "gpt_neox"
 
 
 class _Beaver(_Linear):
+    architectures = ("LlamaForScore", "LlamaModelForScore")
     parts = ("score_head", "normalizer")
 
     def add_head(self: Any, config: Any) -> None:
+        import torch
+        from torch import nn
+
         bias = bool(getattr(config, "bias", False))
         self.score_head = nn.Linear(config.hidden_size, 1, bias=bias)
         self.normalizer = nn.Module()
@@ -133,39 +186,49 @@ class _Beaver(_Linear):
         self.is_normal = bool(getattr(config, "do_normalize", False))
         self.reading = "minus its cost" if self.is_cost else "its score at the last token"
 
-    def rewards_of(self: Any, rows: torch.Tensor, gates: torch.Tensor) -> torch.Tensor:
-        scores: torch.Tensor = self.score_head(rows)
+    def rewards_of(self: Any, rows: Tensor, gates: Tensor) -> Tensor:
+        scores: Tensor = self.score_head(rows)
         if self.is_normal:
             mean, var = self.normalizer.mean.float(), self.normalizer.var.float()
             scores = (scores if self.is_cost else scores - mean) / (var.sqrt() + 1e-8)
         return -scores if self.is_cost else scores
 
 
+def _rectified_layers(*widths: int) -> nn.Sequential:
+    from torch import nn
+
+    layers: list[nn.Module] = []
+    for width, following in pairwise(widths):
+        layers += [nn.Linear(width, following), nn.ReLU()]
+    return nn.Sequential(*layers[:-1])
+
+
 class _TwoLayers(_Linear):
+    architectures = ("INFORMForSequenceClassification", "Qwen2ForRewardModel")
     parts = ("score",)
 
     def add_head(self: Any, config: Any) -> None:
-        width = config.hidden_size
-        self.score = nn.Sequential(nn.Linear(width, width), nn.ReLU(), nn.Linear(width, 1))
+        self.score = _rectified_layers(config.hidden_size, config.hidden_size, 1)
 
 
 class _Grm(_Linear):
+    architectures = ("GRewardModel",)
     parts = ("v_head",)
 
     def add_head(self: Any, config: Any) -> None:
-        width = config.hidden_size
-        summary: nn.Module = nn.Linear(width, 1)
-        if getattr(config, "vhead_layer_type", "mlp") != "linear":
-            inner = getattr(config, "vhead_num_neurons", 1024)
-            layers: list[nn.Module] = []
-            for _ in range(getattr(config, "vhead_num_layers", 1)):
-                layers += [nn.Linear(width, inner), nn.ReLU()]
-                width = inner
-            summary = nn.Sequential(*layers, nn.Linear(width, 1))
+        from torch import nn
+
+        inner = [getattr(config, "vhead_num_neurons", 1024)] * getattr(
+            config, "vhead_num_layers", 1
+        )
+        summary: nn.Module = _rectified_layers(config.hidden_size, *inner, 1)
+        if getattr(config, "vhead_layer_type", "mlp") == "linear":
+            summary = nn.Linear(config.hidden_size, 1)
         self.v_head = nn.Sequential(OrderedDict(summary=summary))
 
 
 class _InternLM(_Linear):
+    architectures = ("InternLM2ForRewardModel",)
     parts = ("v_head",)
     reading = "its head at the reward token"
 
@@ -188,12 +251,13 @@ class _InternLM(_Linear):
         return LlamaConfig(**{**given, "rope_parameters": rope, "attention_bias": bias})
 
     @classmethod
-    def weights_of(cls, folder: str, config: Any) -> dict[str, torch.Tensor]:
+    def weights_of(cls, folder: str, config: Any) -> dict[str, Tensor]:
+        import torch
         from safetensors.torch import load_file
 
-        found: dict[str, torch.Tensor] = {}
+        found: dict[str, Tensor] = {}
         groups = config.num_attention_heads // config.num_key_value_heads
-        stored: dict[str, torch.Tensor] = {}
+        stored: dict[str, Tensor] = {}
         for path in sorted(Path(folder).glob("*.safetensors")):
             stored |= load_file(path)
         for path in () if stored else sorted(Path(folder).glob("*.bin")):
@@ -228,6 +292,8 @@ _OF_INTERNLM = (
 
 
 class _Ldl(HeadedModel):
+    architectures = ("LDLRewardModel27B",)
+    name_parts = ("ldl-reward",)
     reading = "the mean of its distribution of scores, 0 to 1 where its weights sum to 1"
 
     def add_head(self: Any, config: Any) -> None:
@@ -235,27 +301,33 @@ class _Ldl(HeadedModel):
         self.temperature = float(getattr(config, "temperature", 1.0))
 
     def add_files(self: Any, folder: str) -> None:
+        import torch
+
         for name in ("regression_layer", "gating_layer"):
             weights = torch.load(Path(folder) / f"{name}.pt", "cpu", weights_only=True)
             layers = _dense(name, weights, self.config.hidden_size)
             setattr(self, name, layers.to(self.device).float())
 
-    def rewards_of(self: Any, rows: torch.Tensor, gates: torch.Tensor) -> torch.Tensor:
+    def rewards_of(self: Any, rows: Tensor, gates: Tensor) -> Tensor:
+        import torch
+
         gate = self.gating_layer(rows)
         if self.is_softmax:
             gate = (gate / self.temperature).softmax(1)
         classes = self.regression_layer(rows).view(len(rows), gate.shape[1], -1).softmax(2)
         mixed = (gate[:, None] @ classes)[:, 0]
-        means: torch.Tensor = mixed @ torch.linspace(0, 1, mixed.shape[1], device=mixed.device)
+        means: Tensor = mixed @ torch.linspace(0, 1, mixed.shape[1], device=mixed.device)
         return means[:, None]
 
 
-def _dense(name: str, weights: Mapping[str, torch.Tensor], width: int) -> nn.Sequential:
+def _dense(name: str, weights: Mapping[str, Tensor], width: int) -> nn.Sequential:
     """Layers with a leaky ReLU between, as these weights are numbered and shaped.
 
     Raises:
         KnownError: they do not fit together. name: of them.
     """
+    from torch import nn
+
     layers: list[nn.Module] = []
     places = {int(key.split(".")[1]) for key in weights}
     for place in sorted(places):
@@ -273,6 +345,11 @@ def _dense(name: str, weights: Mapping[str, torch.Tensor], width: int) -> nn.Seq
 
 
 class _Gated(HeadedModel):
+    architectures: tuple[str, ...] = (
+        "LlamaForRewardModelWithGating",
+        "LlamaForRewardModelWithGating3",
+        "LlamaForRewardModelWithGating31",
+    )
     parts: tuple[str, ...] = ("regression_layer", "gating", "reward_transform_matrix")
     reading = "its rewards at the last token, weighted by a gate at the end of the prompt"
     temperature = 10.0
@@ -280,6 +357,9 @@ class _Gated(HeadedModel):
     n_rewards = 19
 
     def add_head(self: Any, config: Any) -> None:
+        import torch
+        from torch import nn
+
         if config.model_type not in _TURNS:
             raise KnownError(f"Where the gate of a {config.model_type} is read is not known here.")
         self.turn = _TURNS[config.model_type]
@@ -302,19 +382,23 @@ class _Gated(HeadedModel):
 
     def hidden(self: Any, width: int, inner: int, *, is_last: bool) -> list[nn.Module]:
         """The gate's layers of one depth, in the order by which weights are numbered."""
+        from torch import nn
+
         if self.n_quantiles is None:
-            return [_Rectified(width, inner)]
+            return [nn.Linear(width, inner)]
         return [nn.Linear(width, inner, bias=False), nn.ReLU(), nn.BatchNorm1d(inner)]
 
-    def rewards_of(self: Any, rows: torch.Tensor, gates: torch.Tensor) -> torch.Tensor:
+    def rewards_of(self: Any, rows: Tensor, gates: Tensor) -> Tensor:
+        *inner, last = self.gating.layers
         weights = gates
-        for layer in self.gating.layers:
-            weights = layer(weights)
+        for layer in inner:
+            weights = layer(weights).relu() if self.n_quantiles is None else layer(weights)
+        weights = last(weights)
         weights = (weights / self.temperature).softmax(1) * self.gating.logit_scale
         rewards = self.regression_layer(rows).view(len(rows), weights.shape[1], -1).mean(2)
         if self.has_matrix:
             rewards = rewards @ self.reward_transform_matrix
-        scores: torch.Tensor = (weights * rewards).sum(1, keepdim=True)
+        scores: Tensor = (weights * rewards).sum(1, keepdim=True)
         return scores
 
 
@@ -326,12 +410,11 @@ _TURNS = {
 at its end, which may become one token with those of the response."""
 
 
-class _Rectified(nn.Linear):
-    def forward(self, rows: torch.Tensor) -> torch.Tensor:
-        return super().forward(rows).relu()
-
-
 class _Quantile(_Gated):
+    architectures = (
+        "Gemma2ForQuantileSequenceClassification",
+        "LlamaForQuantileSequenceClassification",
+    )
     parts = ("regression_layer", "gating")
     reading = (
         f"{_Gated.reading} (the names of its head's weights were not compared with its authors')"
@@ -341,82 +424,56 @@ class _Quantile(_Gated):
     n_rewards = 5
 
     def hidden(self: Any, width: int, inner: int, *, is_last: bool) -> list[nn.Module]:
+        from torch import nn
+
         layers: list[nn.Module] = [
             *(nn.Linear(width, inner, bias=False), nn.ReLU(), nn.BatchNorm1d(inner))
         ]
         return layers if is_last else [*layers, nn.Identity()]  # where a dropout was
 
 
-_KINDS: dict[str, type[HeadedModel]] = {
-    "beaver": _Beaver,
-    "gated": _Gated,
-    "grm": _Grm,
-    "internlm": _InternLM,
-    "ldl": _Ldl,
-    "oasst": _Oasst,
-    "quantile": _Quantile,
-    "regression": _Regression,
-    "starling": _Starling,
-    "two layers": _TwoLayers,
-    "ziya": _Ziya,
-}
+def find_head(name: str, architectures: Iterable[str]) -> type[HeadedModel] | None:
+    """The head of a model; None if it has a usual one.
 
+    name: of the model. architectures: that its config names.
 
-class HeadBuilder:
-    """Builds models with a head, by the two ways that transformers' classes have."""
-
-    def __init__(self, kind: str) -> None:
-        """kind: as of `files.head_of`."""
-        self._kind = _KINDS[kind]
-
-    def config_of(self, folder: str) -> Any:
-        """Of the base; code that comes with the model is not run."""
-        return self._kind.config_of(folder)
-
-    def from_pretrained(self, folder: str, **given: Any) -> Any:
-        """As of transformers' classes, with the loading info."""
-        config = self.config_of(folder)
-        given.pop("trust_remote_code", None)
-        weights = self._kind.weights_of(folder, config)
-        model_class = _model_class(self._kind, type(config))
-        model, info = model_class.from_pretrained(
-            folder if weights is None else None, config=config, state_dict=weights, **given
-        )
-        model.add_files(folder)
-        return model, info
-
-    def from_config(self, config: Any, **_: Any) -> Any:
-        """As of transformers' classes."""
-        return _model_class(self._kind, type(config))(config)
-
-
-def builder_of(spec: ModelSpec) -> str | HeadBuilder:
-    """What builds a classifier: a class of transformers by its name, or one with a known head."""
-    config = json.loads((Path(spec.folder) / "config.json").read_text(encoding="utf-8"))
-    kind = head_of(spec.name, config)
-    return HeadBuilder(kind) if kind else "AutoModelForSequenceClassification"
-
-
-def _model_class(kind: type[HeadedModel], config_class: Any) -> Any:
-    """The base model of a config as transformers has it, and a head beside it.
-
-    Raises:
-        KnownError: transformers has no such base.
+    >>> find_head("org/x", ["EurusRewardModel"]).parts, find_head("ldl-reward/x", [])
+    (('regression_head',), None)
     """
-    from transformers import MODEL_MAPPING, PreTrainedModel
+    own, known = own_name(name), set(architectures)
+    named = (head for head in _HEADS if any(part in own for part in head.name_parts))
+    listed = (head for head in _HEADS if known.intersection(head.architectures))
+    return next(named, None) or next(listed, None)
 
-    base_class = MODEL_MAPPING[config_class]
-    shared = next(each for each in base_class.__mro__ if each.__name__.endswith("PreTrainedModel"))
-    if shared is PreTrainedModel:
-        raise KnownError(f"{base_class.__name__} is no base that a head can stand on here.")
 
-    def begin(self: Any, config: Any) -> None:
-        shared.__init__(self, config)
-        setattr(self, kind.base, base_class(config))
-        self.add_head(config)
-        self.post_init()
+def own_name(name: str) -> str:
+    """What a repository or folder is called, in small letters: not whose it is, or where it lies.
 
-    own = {"__init__": begin, "base_model_prefix": kind.base}
-    return type(
-        kind.__name__, (kind, shared), {**own, "_keep_in_fp32_modules_strict": {*kind.parts}}
-    )
+    >>> own_name("/data/Ziya/my-model/"), own_name("org/LDL-Reward@main")
+    ('my-model', 'ldl-reward')
+    >>> own_name("/hub/models--org--SteamSHP/snapshots/0a1b")  # as the Hub's client keeps it
+    'steamshp'
+    """
+    path = Path(name)
+    cached = path.parts[-3] if path.parts[-2:-1] == ("snapshots",) and len(path.parts) > 2 else ""
+    return (cached.rpartition("--")[2] or path.name.partition("@")[0]).lower()
+
+
+def architectures_of(config: Mapping[str, Any]) -> list[str]:
+    """The classes that a config names."""
+    return [str(kind) for kind in config.get("architectures") or ()]
+
+
+def format_shape(sizes: Iterable[int]) -> str:
+    """The shape of a tensor, in words.
+
+    >>> format_shape((1, 4096)), format_shape(())
+    ('1 × 4096', 'one number')
+    """
+    return " × ".join(map(str, sizes)) or "one number"
+
+
+def builder_of(spec: ModelSpec) -> str | type[HeadedModel]:
+    """The class of a classifier: its name in transformers, or a known head."""
+    config = json.loads((Path(spec.folder) / "config.json").read_text(encoding="utf-8"))
+    return find_head(spec.name, architectures_of(config)) or "AutoModelForSequenceClassification"

@@ -2,9 +2,10 @@
 
 import logging
 import sys
-from collections.abc import Iterable, Iterator, Sized
+from collections.abc import Callable, Iterable, Iterator, Sized
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +17,10 @@ from scoring.engine.attention import is_by_hand
 from scoring.engine.formatting import Formatter, UpstreamFormatter
 from scoring.errors import KnownError
 from scoring.hub.access import first_line
-from scoring.limits import Step, Tell
-from scoring.models.devices import chosen_dtype, unused_gpu
-from scoring.models.files import WEIGHT_FILES, check_indexes, check_tokenizer, format_shape
-from scoring.models.heads import HeadBuilder, HeadedModel
+from scoring.limits import OnProgress, Step
+from scoring.models.devices import chosen_dtype, present_device
+from scoring.models.files import WEIGHT_FILES, check_indexes, check_tokenizer
+from scoring.models.heads import HeadedModel, format_shape
 from scoring.spec import DEVICE_NAMES, ModelSpec, RunSettings
 
 logger = logging.getLogger(__name__)
@@ -109,7 +110,7 @@ def load(spec: ModelSpec, settings: RunSettings, auto_class: Any) -> Loaded:
     """Load a located model.
 
     settings: device and dtype are taken from it.
-    auto_class: the class that builds it: the name of one of transformers', or itself.
+    auto_class: the class that builds it: the name of one of transformers', itself, or a head.
 
     Raises:
         KnownError: weights or tokenizer are missing, broken, of another kind, or too large.
@@ -147,10 +148,20 @@ def load(spec: ModelSpec, settings: RunSettings, auto_class: Any) -> Loaded:
 
 
 def _built(spec: ModelSpec, settings: RunSettings, auto_class: Any, device: str) -> Any:
-    """Model, tokenizer, and what transformers tells of the loading."""
-    builder = getattr(transformers, auto_class) if isinstance(auto_class, str) else auto_class
-    # sdpa drops caps and sinks, some versions of transformers in silence.
-    attention = {"attn_implementation": "eager"} if is_by_hand(_skeleton(spec, builder)) else {}
+    """Model, tokenizer, and loading info of transformers."""
+    head = (
+        auto_class if isinstance(auto_class, type) and issubclass(auto_class, HeadedModel) else None
+    )
+    own: dict[str, Any] = {"trust_remote_code": spec.own_code}
+    if head is not None:
+        config = head.config_of(spec.folder)
+        builder = head.model_class(type(config))
+        skeleton = _skeleton(spec, config, builder)
+        own = {"config": config, "state_dict": head.weights_of(spec.folder, config)}
+    else:
+        builder = getattr(transformers, auto_class) if isinstance(auto_class, str) else auto_class
+        config = transformers.AutoConfig.from_pretrained(spec.folder, local_files_only=True, **own)
+        skeleton = _skeleton(spec, config, partial(builder.from_config, **own))
     tokenizer = transformers.AutoTokenizer.from_pretrained(
         (spec.tokenizer or spec).folder,
         local_files_only=True,
@@ -159,15 +170,18 @@ def _built(spec: ModelSpec, settings: RunSettings, auto_class: Any, device: str)
     is_spread = settings.device == "spread"
     bf16 = device.startswith("cuda") and torch.cuda.is_bf16_supported(including_emulation=False)
     model, info = builder.from_pretrained(
-        spec.folder,
+        spec.folder if own.get("state_dict") is None else None,
         local_files_only=True,
-        trust_remote_code=spec.own_code,
         dtype=getattr(torch, chosen_dtype(settings.dtype, has_bf16=bf16)),
         output_loading_info=True,
-        ignore_mismatched_sizes=True,  # they are told later
-        **attention,
+        ignore_mismatched_sizes=True,  # they are reported later
+        **own,
+        # sdpa drops caps and sinks, some versions of transformers in silence.
+        **({"attn_implementation": "eager"} if is_by_hand(skeleton) else {}),
         **({"device_map": "auto"} if is_spread else {}),
     )
+    if head is not None:
+        model.add_files(spec.folder)
     return model if is_spread else model.to(device), tokenizer, info
 
 
@@ -205,25 +219,18 @@ def _positions(model: Any) -> int:
     return limit if padding is None else limit - padding - 1
 
 
-def _skeleton(spec: ModelSpec, builder: Any) -> Any:
-    """The model without weights, before they take memory.
+def _skeleton(spec: ModelSpec, config: Any, build: Callable[[Any], Any]) -> Any:
+    """The model without weights, before they take memory. build: makes it of its config.
 
     Raises:
         KnownError: its config asks for more weights than there are.
     """
     folder = Path(spec.folder)
     n_bytes = sum(path.stat().st_size for kind in WEIGHT_FILES for path in folder.glob(kind))
-    config = (
-        builder.config_of(spec.folder)
-        if isinstance(builder, HeadBuilder)
-        else transformers.AutoConfig.from_pretrained(
-            spec.folder, local_files_only=True, trust_remote_code=spec.own_code
-        )
-    )
     if "quantization_config" in config.to_dict():
         n_bytes *= _MOST_A_BYTE
     with torch.device("meta"):
-        model = builder.from_config(config, trust_remote_code=spec.own_code)
+        model = build(config)
     n_parameters = sum(parameter.numel() for parameter in model.parameters())
     if n_parameters > n_bytes:
         raise KnownError(
@@ -247,19 +254,15 @@ def _device(settings: RunSettings) -> str:
                 f"There is no device {settings.device!r} here: {first_line(error)}"
             ) from error
         return settings.device
-    if torch.cuda.is_available():
-        return "cuda"
-    if torch.backends.mps.is_available():
-        return "mps"
-    unused = unused_gpu()
-    if unused:
-        logger.warning("Scoring on the CPU: %s", unused)
-    return "cpu"
+    device = present_device(settings.device)
+    if device.unused:
+        logger.warning("Scoring on the CPU: %s", device.unused)
+    return device.kind
 
 
 @contextmanager
-def report_loading(tell: Tell) -> Iterator[None]:
-    """Tell of each weight before it is loaded inside, for which transformers shows a bar."""
+def report_loading(tell: OnProgress) -> Iterator[None]:
+    """Report progress before each weight is loaded inside, for which transformers shows a bar."""
 
     def reported(items: Iterable[Any]) -> Iterator[Any]:
         total = len(items) if isinstance(items, Sized) else None

@@ -1,10 +1,11 @@
 """Memory of this machine, and what its processes take of it and wait for."""
 
-import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+
+import psutil
 
 _GROUP_FILES = {
     "": ("memory.max", "memory.current"),
@@ -17,35 +18,29 @@ _SPARE_ADDRESSES = 2**30
 
 
 def system_memory(root: Path = Path("/")) -> tuple[int, int]:
-    """Bytes that this process may still take, and that there are in all; 0 where nobody says.
+    """Bytes that this process may still take, and bytes of memory in all.
 
     As the system says, or as the control groups of a container do where they allow less. What files
     lie in memory counts as free.
 
-    root: where the files of the system are.
+    root: where the files about control groups are.
     """
-    try:
-        numbers = _numbers(root / "proc/meminfo")
-        free, total = numbers["MemAvailable:"] * 1024, numbers["MemTotal:"] * 1024
-    except (OSError, ValueError, LookupError):
-        free, total = _memory_by_sysconf()
+    memory = psutil.virtual_memory()
+    free, total = memory.available, memory.total
     for limit, used in _control_groups(root):
-        if limit < total or not total:
-            total = limit
-        free = min(free, max(0, limit - used))
+        free, total = min(free, max(0, limit - used)), min(total, limit)
     return free, total
 
 
 def group_bytes(pid: int) -> int:
-    """Memory that a process and those it began hold for themselves; 0 where that cannot be told."""
+    """Memory that a process and those it began hold for themselves; 0 if there is none."""
     total = 0
-    try:
-        total = _status_bytes(pid, "RssAnon:", "RssShmem:")
-        for thread in Path(f"/proc/{pid}/task").iterdir():
-            children = (thread / "children").read_text(encoding="ascii")
-            total += sum(group_bytes(int(child)) for child in children.split())
-    except (OSError, ValueError):
-        return total
+    with suppress(psutil.Error, OSError):
+        memory = psutil.Process(pid).memory_info()
+        total = memory.rss - getattr(memory, "shared", 0)
+        # psutil finds children by looking at every process of the machine, which takes too long.
+        for children in Path(f"/proc/{pid}/task").glob("*/children"):
+            total += sum(map(group_bytes, map(int, children.read_text().split())))
     return total
 
 
@@ -86,7 +81,7 @@ def limit_memory(n_bytes: int | None, *, in_addresses: bool) -> Iterator[None]:
         return
     import resource
 
-    held = _status_bytes("self", "VmSize:")
+    held = psutil.Process().memory_info().vms
     before = resource.getrlimit(resource.RLIMIT_AS)
     resource.setrlimit(resource.RLIMIT_AS, (held + n_bytes + _SPARE_ADDRESSES, before[1]))
     try:
@@ -95,48 +90,22 @@ def limit_memory(n_bytes: int | None, *, in_addresses: bool) -> Iterator[None]:
         resource.setrlimit(resource.RLIMIT_AS, before)
 
 
-def _status_bytes(pid: int | str, *names: str) -> int:
-    lines = Path(f"/proc/{pid}/status").read_text(encoding="ascii").splitlines()
-    return sum(int(line.split()[1]) * 1024 for line in lines if line.startswith(names))
-
-
-def _numbers(path: Path) -> dict[str, int]:
-    lines = path.read_text(encoding="ascii").splitlines()
-    return {name: int(number) for name, number, *_ in map(str.split, lines)}
-
-
-def _memory_by_sysconf() -> tuple[int, int]:
-    try:
-        page = os.sysconf("SC_PAGE_SIZE")
-        total = free = page * os.sysconf("SC_PHYS_PAGES")
-    except (AttributeError, OSError, ValueError):
-        return 0, 0
-    with suppress(OSError, ValueError):  # not every system has it
-        free = page * os.sysconf("SC_AVPHYS_PAGES")
-    return free, total
-
-
 def _control_groups(root: Path) -> Iterator[tuple[int, int]]:
     """Limit and use of each control group of memory that this process is in, of both versions."""
-    try:
+    lines: list[str] = []
+    with suppress(OSError):
         lines = (root / "proc/self/cgroup").read_text(encoding="utf-8").splitlines()
-    except OSError:
-        return
     for line in lines:
-        _, kinds, path = (*line.split(":", 2), "", "")[:3]
-        if kinds not in ("", "memory"):
+        _, kind, path = (*line.split(":", 2), "", "")[:3]
+        if kind not in _GROUP_FILES:
             continue
-        top = root / "sys/fs/cgroup" / kinds
-        names = _GROUP_FILES[kinds]
-        group = top / path.lstrip("/")
+        top = root / "sys/fs/cgroup" / kind
         # Inside a container the path may be that of the host, where nothing lies.
-        for folder in (group, *group.parents):
-            if not folder.is_relative_to(top):
-                break
+        group = top / path.lstrip("/")
+        for folder in (each for each in (group, *group.parents) if each.is_relative_to(top)):
             with suppress(OSError, ValueError):
-                limit, used = (int((folder / name).read_text("ascii")) for name in names)
-                files = 0  # bytes of files in memory, which the system takes back when it needs to
-                with suppress(OSError, ValueError):
-                    stat = _numbers(folder / "memory.stat")
-                    files = stat.get("total_inactive_file", stat.get("inactive_file", 0))
-                yield limit, used - files
+                limit, used = (int((folder / name).read_text()) for name in _GROUP_FILES[kind])
+                # Memory that holds files, which the system takes back when it needs to.
+                stat = dict(map(str.split, (folder / "memory.stat").read_text().splitlines()))
+                files = stat.get("total_inactive_file", stat.get("inactive_file", 0))
+                yield limit, used - int(files)

@@ -1,51 +1,34 @@
 """Tokenizers by which texts are counted: found as a person typed them, then used."""
 
-import hashlib
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
 from scoring.errors import KnownError, is_panic
-from scoring.hub.access import Hub, Listing, first_line, parse_hub_id
-from scoring.models.finding import DEMO_NAME, DEMO_NAMES, ModelPolicy
-from scoring.paths import is_folder, typed_path
+from scoring.hub.access import Hub, first_line, parse_hub_id
+from scoring.models.files import wanted_files, weight_files
+from scoring.models.finding import (
+    DEMO_NAME,
+    LocatedModel,
+    ModelPolicy,
+    local_folder,
+    locate_tokenizer,
+    look_up,
+)
+from scoring.spec import ModelSpec
 
 SUGGESTED = "oobabooga/llama-tokenizer"
 """The tokenizer by which the benchmark's card counts."""
-MOST_MEGABYTES = 50
-"""What the files of a tokenizer on the Hub may weigh, in 10^6 bytes."""
 
-_NAMED = 10
+_LISTED = 10
 """Tokenizers that a refusal names."""
 _WHOLE = "tokenizer.json"
-_PARTS = (
-    "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json", "config.json",
-    "tokenizer.model", "spiece.model", "sentencepiece.bpe.model", "tiktoken.model", "vocab.json",
-    "vocab.txt", "merges.txt",
-)  # fmt: skip
 _DIGEST = re.compile(r"[0-9a-f]{12}")
 _COMMIT = re.compile(r"[0-9a-f]{40}")
 
 Encode = Callable[[list[str]], Sequence[int]]
 """Texts -> tokens of each."""
-
-
-@dataclass(frozen=True, slots=True)
-class LocatedTokenizer:
-    """A tokenizer that can be used once its files are here.
-
-    name: with its revision, as links and filters carry it.
-    folder: where its files lie, or will.
-    files: of its repository, those that are needed; listing: of that repository on the Hub; None
-        for what lies in a folder of this machine.
-    """
-
-    name: str
-    folder: str
-    files: tuple[str, ...] = ()
-    listing: Listing | None = None
 
 
 def _listed_tokenizers(policy: ModelPolicy) -> tuple[str, ...] | None:
@@ -55,13 +38,13 @@ def _listed_tokenizers(policy: ModelPolicy) -> tuple[str, ...] | None:
 
 
 def allowed_tokenizers(policy: ModelPolicy) -> str:
-    """What may be given, in words."""
+    """The tokenizers that may be given, in words."""
     listed = _listed_tokenizers(policy)
-    given = listed[:_NAMED] if listed else (f"a folder, a Hub id such as {SUGGESTED}",)
-    return ", ".join(given) + (f" or {DEMO_NAME}" if policy.demo is not None else "")
+    allowed = listed[:_LISTED] if listed else (f"a folder, a Hub id such as {SUGGESTED}",)
+    return ", ".join(allowed) + (f" or {DEMO_NAME}" if policy.demo is not None else "")
 
 
-def find_tokenizer(typed: str, policy: ModelPolicy, hub: Hub) -> LocatedTokenizer:
+def find_tokenizer(typed: str, policy: ModelPolicy, hub: Hub) -> LocatedModel:
     """Find the tokenizer a person typed; nothing is downloaded.
 
     typed: "demo", a folder where the policy allows those, or a Hub id `org/name[@revision]`; demo
@@ -70,73 +53,35 @@ def find_tokenizer(typed: str, policy: ModelPolicy, hub: Hub) -> LocatedTokenize
     Raises:
         KnownError: it is not allowed, not found, too large or no tokenizer.
     """
-    base, _, revision = typed.rpartition("@")
-    pinned = _DIGEST.fullmatch(revision) is not None
-    for name, digest in ((typed, ""), *([(base, revision)] if pinned else [])):
-        if policy.demo is not None and name in DEMO_NAMES:
-            return _in_folder(DEMO_NAME, policy.demo, digest)
-        if policy.local_folders and is_folder(typed_path(name)):
-            return _in_folder(name, typed_path(name), digest)
+    name, (base, _, revision) = typed, typed.rpartition("@")
     listed = _listed_tokenizers(policy)
-    refused = KnownError(
-        f"{typed[:200]!r} is not a tokenizer that can be used here: "
-        f"give {allowed_tokenizers(policy)}."
-    )
-    by_commit = listed is not None and typed not in listed and _COMMIT.fullmatch(revision)
-    name = base if by_commit else typed
-    hub_id = parse_hub_id(name)
-    if hub_id is None or hub_id.split or not (listed is None or name in listed):
-        raise refused
-    listing = hub.look(hub_id, "model", token=False)
-    if by_commit and listing.commit != revision:
-        raise refused  # another revision may be a stranger's
-    files = _wanted(listing.sizes, hub_id.repo)
-    n_bytes = sum(listing.sizes[name] for name in files)
-    if n_bytes > MOST_MEGABYTES * 1e6:
+    if local_folder(typed, policy) is None:
+        is_pinned = _DIGEST.fullmatch(revision) and local_folder(base, policy) is not None
+        # Another revision of what is listed may be a stranger's.
+        by_commit = _COMMIT.fullmatch(revision) and listed is not None and typed not in listed
+        name = base if is_pinned or by_commit else typed
+    if local_folder(name, policy) is None:
+        hub_id = parse_hub_id(name)
+        if hub_id is None or hub_id.split or not (listed is None or name in listed):
+            raise KnownError(
+                f"{typed[:200]!r} is not a tokenizer that can be used here: "
+                f"give {allowed_tokenizers(policy)}."
+            )
+    place = look_up(name, policy, hub, False, "tokenizer")
+    files = [each for each in wanted_files(place.sizes) if not weight_files([each])]
+    if _WHOLE in files:
+        files = [_WHOLE]
+    found = locate_tokenizer(place, files, place.revision(files))
+    if name != typed and found.spec.revision != revision:
         raise KnownError(
-            f"The tokenizer of {hub_id.repo} is {n_bytes / 1e6:.0f} MB large; "
-            f"at most {MOST_MEGABYTES} MB are fetched here."
+            f"The tokenizer {name[:200]} is here at revision {found.spec.revision}, not "
+            f"{revision}. Give {name[:200]} to count by what is here."
         )
-    return LocatedTokenizer(
-        f"{hub_id.repo}@{listing.commit}", str(listing.folder), tuple(files), listing
-    )
+    return found
 
 
-def _wanted(names: Iterable[str], place: str) -> list[str]:
-    """The files of a tokenizer among those of a folder or repository; refused where none is."""
-    found = set(names)
-    if _WHOLE in found:
-        return [_WHOLE]
-    if found.isdisjoint(_PARTS[4:]):  # the vocabularies
-        raise KnownError(
-            f"{place[:200]} has no tokenizer: neither {_WHOLE} nor a vocabulary such as "
-            "tokenizer.model, vocab.json or vocab.txt."
-        )
-    return [name for name in _PARTS if name in found]
-
-
-def _in_folder(name: str, folder: Path, revision: str) -> LocatedTokenizer:
-    """The tokenizer in a folder, with the first 12 hex digits of its files' sha256 as revision.
-
-    revision: that it must have; "" for any.
-    """
-    digest = hashlib.sha256()
-    try:
-        for file in _wanted((path.name for path in folder.iterdir()), name):
-            digest.update(f"{file}\n".encode() + (folder / file).read_bytes())
-    except OSError as error:
-        raise KnownError(f"The folder {name[:200]} cannot be read: {first_line(error)}") from error
-    found = digest.hexdigest()[:12]
-    if revision and found != revision:
-        raise KnownError(
-            f"The tokenizer {name[:200]} is here at revision {found}, not {revision}. "
-            f"Give {name[:200]} to count by what is here."
-        )
-    return LocatedTokenizer(f"{name}@{found}", str(folder))
-
-
-def encoder(found: LocatedTokenizer) -> Encode:
-    """What counts the tokens of texts, on all processors.
+def encoder(spec: ModelSpec) -> Encode:
+    """A function that counts the tokens of texts, on all processors.
 
     Raises:
         KnownError: only Python could run it, which takes too long here, or it lacks tokenizer.json
@@ -144,7 +89,7 @@ def encoder(found: LocatedTokenizer) -> Encode:
     """
     from tokenizers import Tokenizer
 
-    whole = Path(found.folder) / _WHOLE
+    whole = Path(spec.folder) / _WHOLE
     if whole.is_file():
         tokenizer = Tokenizer.from_file(str(whole))
     else:
@@ -152,16 +97,16 @@ def encoder(found: LocatedTokenizer) -> Encode:
 
         try:
             loaded = AutoTokenizer.from_pretrained(
-                found.folder, local_files_only=True, trust_remote_code=False
+                spec.folder, local_files_only=True, trust_remote_code=False
             )
         except (ImportError, ValueError) as error:
             raise KnownError(
-                f"{found.name} has no {_WHOLE}, and what it has cannot be read without further "
-                f"packages. Give a copy of it with a {_WHOLE}, as transformers writes it."
+                f"{spec.pinned} has no {_WHOLE}, and what it has cannot be read without "
+                f"further packages. Give a copy of it with a {_WHOLE}, as transformers writes it."
             ) from error
         backend = getattr(loaded, "backend_tokenizer", None)
         if not isinstance(backend, Tokenizer):
-            raise KnownError(f"{found.name} has no fast tokenizer, and others are not used here.")
+            raise KnownError(f"{spec.pinned} has no fast tokenizer, and others are not used here.")
         tokenizer = backend
     tokenizer.no_truncation()
     tokenizer.no_padding()

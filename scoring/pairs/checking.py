@@ -23,8 +23,10 @@ from scoring.pairs.shapes import (
     WANTED,
     PairTexts,
     holds_messages,
+    is_single,
     models_of,
     pair_texts,
+    transcript,
     what_is_missing,
 )
 from scoring.rules import is_ties
@@ -38,7 +40,7 @@ _COLUMNS = ("key", "id", "subset", *TEXT_COLUMNS, *MODEL_COLUMNS, "turns")
 TEXT = pa.large_string()
 MORE = pa.large_list(pa.struct([("text", TEXT), ("model", TEXT)]))
 SCHEMA = pa.schema([(name, TEXT) for name in _COLUMNS] + [(name, MORE) for name in MORE_COLUMNS])
-"""Of every table of pairs. `more_*`: further responses, of RewardBench 2; nearly always empty."""
+"""Columns of a table of pairs. `more_*`: further responses, as in RewardBench 2; mostly empty."""
 UNKNOWN = "unknown"
 _LONGEST_KEY = 1_000
 """Characters of a key (the subset and the id) or of a model's name."""
@@ -66,12 +68,15 @@ class CheckedRows:
 class Checker:
     """Takes batches of raw rows and makes one table of them."""
 
-    def __init__(self, name: str, default_subset: str) -> None:
-        """name: as the pairs are called in messages. default_subset: where a row names none."""
+    def __init__(self, name: str, default_subset: str, *, is_judged: bool = True) -> None:
+        """name: as the pairs are called in messages. default_subset: where a row names none.
+
+        is_judged: whether chosen responses are said to be better than rejected ones.
+        """
         self.name = name
         self._default_subset = _SURROGATES.sub(_MARK, default_subset)
-        self._n_rows = 0
-        self._repaired = self._same = self._repeating = self._twice = 0
+        self._is_judged = is_judged
+        self._n_rows = self._repaired = 0
         self._notes: list[str] = []
         self._left_out: list[int] = []
         self._held: list[pa.Table] = []
@@ -95,12 +100,17 @@ class Checker:
             self._close_chunk()
 
     def _hold(self, columns: Mapping[str, Array], n_rows: int, missing: Mapping[int, str]) -> None:
-        """What is held is counted as it comes: a file may have one row in each of its batches."""
+        """Check rows and keep them for the next chunk: a file may have one row in each batch."""
         table = self._check(columns, n_rows, missing)
         self._n_rows += n_rows
         self._held.append(table)
         self._held_rows += len(table)
         self._held_bytes += table.nbytes
+
+    def _close_chunk(self) -> None:
+        if self._held_rows:
+            self._chunks.append(pa.concat_tables(self._held).combine_chunks())
+        self._held, self._held_rows, self._held_bytes = [], 0, 0
 
     def finish(self) -> CheckedRows:
         """
@@ -110,44 +120,38 @@ class Checker:
         if not self._n_rows:
             raise KnownError(f"{self.name} has no rows.")
         self._close_chunk()
-        table = pa.concat_tables(self._chunks) if self._chunks else SCHEMA.empty_table()
-        if not len(table):
+        if not self._chunks:
             raise KnownError(
                 f"{self.name} has no row whose {', '.join(TEXT_COLUMNS)} are all given, with a key "
                 f"and names of models of at most {_LONGEST_KEY:,} characters. {self._notes[0]}"
             )
+        table = pa.concat_tables(self._chunks)
         self._check_keys(table["key"])
-        return CheckedRows(table, tuple(self._remarks(len(table))), tuple(self._left_out))
+        return CheckedRows(table, tuple(self._remarks(table)), tuple(self._left_out))
 
-    def _remarks(self, n_pairs: int) -> Iterator[str]:
+    def _remarks(self, table: pa.Table) -> Iterator[str]:
         yield from self._notes
-        if len(self._left_out) > len(self._notes):
-            more = len(self._left_out) - len(self._notes)
+        more = len(self._left_out) - len(self._notes)
+        if more:
             yield f"{self.name}: and {counted(more, 'more row is', 'more rows are')} left out."
         if self._repaired:
             broken = counted(self._repaired, "broken character", "broken characters")
             yield f"{self.name}: {broken} (lone surrogates) shown as {_MARK}."
-        if self._same:
-            yield f"{self.name}: chosen equals rejected in {self._same:,} of {n_pairs:,} pairs."
-        if self._twice:
+        same = pc.sum(pc.equal(table["chosen"], table["rejected"])).as_py()
+        if same and self._is_judged:
+            yield f"{self.name}: chosen equals rejected in {same:,} of {len(table):,} pairs."
+        twice = sum(map(_n_with_equals, table.to_batches()))
+        if twice and self._is_judged:
             yield (
-                f"{self.name}: a response stands twice in {self._twice:,} of {n_pairs:,} rows, and "
+                f"{self.name}: a response stands twice in {twice:,} of {len(table):,} rows, and "
                 "ties with itself."
             )
-        if self._repeating:
+        repeating = sum(map(_n_repeating, table.to_batches()))
+        if repeating:
             yield (
                 f"{self.name}: both responses begin with the whole prompt in "
-                f"{self._repeating:,} of {n_pairs:,} pairs."
+                f"{repeating:,} of {len(table):,} pairs."
             )
-
-    def _close_chunk(self) -> None:
-        chunk = pa.concat_tables(self._held).combine_chunks() if self._held else None
-        self._held, self._held_rows, self._held_bytes = [], 0, 0
-        if chunk is not None and len(chunk):
-            self._same += pc.sum(pc.equal(chunk["chosen"], chunk["rejected"])).as_py()
-            self._repeating += _n_repeating(chunk)
-            self._twice += _n_with_equals(chunk)
-            self._chunks.append(chunk)
 
     def _leave_out(self, row: int, why: str) -> None:
         self._left_out.append(row)
@@ -232,22 +236,23 @@ class Checker:
                 raise KnownError(f"{place}, column {column}: {said}, must be text.")
         subset, row_id = row.get("subset"), row.get("id")
         _check_rule(found, self._default_subset if subset is None else subset, place)
-        models = models_of(row, found, place)
         if isinstance(row_id, bool) or not isinstance(row_id, int | str | None):
             raise KnownError(
                 f"{place}, column id: {type_name(row_id)}, must be a whole number or text."
             )
-        pair = {
-            **{column: getattr(found, column) for column in TEXT_COLUMNS},
+        turns = None if is_single(found.turns) else json.dumps(found.turns, ensure_ascii=False)
+        pair: dict[str, Any] = {
             "id": None if row_id is None else str(row_id),
             "subset": subset,
-            "turns": json.dumps(found.turns, ensure_ascii=False) if found.turns else None,
+            "prompt": transcript(found.turns),
+            "turns": turns,
         }
-        for side, names in models._asdict().items():
-            pair[f"{side}_model"] = names[0]
+        sides = zip(("chosen", "rejected"), found[1:], models_of(row, found, place), strict=True)
+        for side, texts, models in sides:
+            pair[side], pair[f"{side}_model"] = texts[0], models[0]
             pair[f"more_{side}"] = [
-                {"text": text, "model": UNKNOWN if name in (None, _MISSPELLED) else name}
-                for text, name in zip(getattr(found, f"more_{side}"), names[1:], strict=True)
+                {"text": text, "model": UNKNOWN if model in (None, _MISSPELLED) else model}
+                for text, model in zip(texts[1:], models[1:], strict=True)
             ]
         return pair
 
@@ -304,7 +309,7 @@ def _is_long(names: Array) -> NDArray[np.bool_]:
     return _flags(pc.greater(pc.utf8_length(names), _LONGEST_KEY))
 
 
-def _n_with_equals(chunk: pa.Table) -> int:
+def _n_with_equals(chunk: pa.RecordBatch) -> int:
     """Rows of several responses of which two are equal; pairs are counted elsewhere."""
     further = [pc.list_value_length(chunk[name]) for name in MORE_COLUMNS]
     found = chunk.select(("chosen", "rejected", *MORE_COLUMNS)).filter(
@@ -344,7 +349,7 @@ def _check_columns(batch: Batch, name: str) -> None:
 
 def _check_rule(texts: PairTexts, subset: str, place: str) -> None:
     """Refuse several right responses outside of *Ties*: no rule says when such a row is won."""
-    n_chosen, n_rejected = 1 + len(texts.more_chosen), 1 + len(texts.more_rejected)
+    n_chosen, n_rejected = len(texts.chosen), len(texts.rejected)
     if n_chosen > 1 and not is_ties(subset):
         like = "as in RM-Bench, " if n_chosen == n_rejected else ""
         raise KnownError(
@@ -355,11 +360,11 @@ def _check_rule(texts: PairTexts, subset: str, place: str) -> None:
         )
 
 
-def _n_repeating(chunk: pa.Table) -> int:
+def _n_repeating(chunk: pa.RecordBatch) -> int:
     """Pairs in which both responses begin with the whole prompt, where that is no chance.
 
     >>> texts = zip(TEXT_COLUMNS, (["x" * 20], ["x" * 21], ["x" * 22]))
-    >>> _n_repeating(pa.table(dict(texts)))
+    >>> _n_repeating(pa.record_batch(dict(texts)))
     1
     """
     prompts = chunk["prompt"]

@@ -12,11 +12,12 @@ import hashlib
 import json
 import re
 import shutil
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 import numpy as np
 import pyarrow as pa
@@ -25,9 +26,9 @@ from numpy.typing import NDArray
 
 from scoring.errors import KnownError
 from scoring.hub.access import Hub, HubId, Listing, first_line
-from scoring.limits import MEGABYTE, NO_LIMITS, Limits, Step, Tell, ignore_progress
+from scoring.limits import MEGABYTE, NO_LIMITS, Limits, OnProgress, Step, ignore_progress
 from scoring.pairs.checking import MORE_COLUMNS, SCHEMA, TEXT_COLUMNS, CheckedRows, Checker
-from scoring.pairs.rows import SUFFIXES, announced, read_batches, unpacked_bytes
+from scoring.pairs.rows import SUFFIXES, announced_size, read_batches, unpacked_bytes
 from scoring.pairs.shapes import WANTED
 from scoring.pairs.splits import check_shards, split_files
 from scoring.paths import file_digest, is_file
@@ -59,7 +60,7 @@ class PairSource:
     revision: str
 
     def __str__(self) -> str:
-        """For one of the Hub, an id that fetches the same pairs again."""
+        """Name, split and revision; of a Hub dataset, the id that fetches the same pairs again."""
         split = f":{self.split}" if self.split else ""
         return f"{self.name}{split}@{self.revision}"
 
@@ -123,7 +124,7 @@ def as_pairs(table: pa.Table, rows: Sequence[int]) -> list[Pair]:
 
 
 def n_responses(table: pa.Table, rows: Sequence[int] | NDArray[np.int64]) -> NDArray[np.int64]:
-    """How many responses each of these rows of a checked table has: 2 of a pair."""
+    """Number of responses of each of these rows of a checked table: 2 of a pair."""
     more = [pc.list_value_length(table.column(name)).to_numpy() for name in MORE_COLUMNS]
     return np.asarray(2 + (more[0] + more[1])[rows], np.int64)
 
@@ -134,7 +135,7 @@ def read_pairs(
     *,
     name: str | None = None,
     limits: Limits = NO_LIMITS,
-    tell: Tell = ignore_progress,
+    tell: OnProgress = ignore_progress,
     on_disk: bool = False,
     reader: "RowsReader | None" = None,
 ) -> Pairs:
@@ -180,7 +181,7 @@ def fetch_pairs(
     token: str | Literal[False],
     local_only: bool = False,
     limits: Limits = NO_LIMITS,
-    tell: Tell = ignore_progress,
+    tell: OnProgress = ignore_progress,
     on_disk: bool = False,
     reader: "RowsReader | None" = None,
     fetch: "Fetch | None" = None,
@@ -241,7 +242,7 @@ def _listed(splits: Iterable[str], listing: Listing) -> str:
 
 
 def checked_rows(
-    paths: Mapping[str, Path], shown: str, default_subset: str, limits: Limits, tell: Tell
+    paths: Mapping[str, Path], shown: str, default_subset: str, limits: Limits, tell: OnProgress
 ) -> CheckedRows:
     """Read and check the rows of files.
 
@@ -251,11 +252,11 @@ def checked_rows(
     Raises:
         KnownError: naming the file and, where it applies, row and column.
     """
-    said = [announced(path, name, WANTED) for name, path in paths.items()]
-    known = [one for one in said if one is not None]
-    total = sum(one.n_rows for one in known) if len(known) == len(said) else None
-    limits.check_rows(sum(one.n_rows for one in known), shown, known=True)
-    limits.check_text(sum(one.n_bytes for one in known), shown)
+    sizes = [announced_size(path, name, WANTED) for name, path in paths.items()]
+    known = [size for size in sizes if size is not None]
+    total = sum(rows for rows, _ in known) if len(known) == len(sizes) else None
+    limits.check_rows(sum(rows for rows, _ in known), shown, known=True)
+    limits.check_text(sum(text for _, text in known), shown)
     checker = Checker(shown, default_subset)
     n_rows, n_bytes = 0, 0
     tell(Step("reading", 0, total))
@@ -270,15 +271,9 @@ def checked_rows(
     return checker.finish()
 
 
-class Fetch(Protocol):
-    """Gives the folder with files of a repository, as `Hub.fetch` does."""
-
-    def __call__(
-        self, listing: Listing, names: Sequence[str], *, tell: Tell = ignore_progress
-    ) -> Path: ...
-
-
-RowsReader = Callable[[Mapping[str, Path], str, str, Limits, Tell], CheckedRows]
+Fetch = Callable[..., Path]
+"""Gives the folder with files of a repository, as `Hub.fetch` does."""
+RowsReader = Callable[[Mapping[str, Path], str, str, Limits, OnProgress], CheckedRows]
 """Reads and checks the rows of files, as `checked_rows` does."""
 
 
@@ -289,7 +284,7 @@ def _read(
     default_subset: str,
     *,
     limits: Limits,
-    tell: Tell,
+    tell: OnProgress,
     kept_as: str | None,
     reader: RowsReader,
 ) -> Pairs:
@@ -312,69 +307,38 @@ def _read(
 
 
 LEAST_BYTES = 32 * MEGABYTE
-"""Of the files of a set. A smaller one is read sooner than `datasets` is imported."""
-_FOLDER = "rewardbench_explorer"
+"""Size of a set's files from which its table is mapped; a smaller one is read each time."""
 
 
 def _mapped(name: str, revision: str, read: Callable[[], CheckedRows]) -> CheckedRows:
-    """What `read` gives, mapped into memory from the cache of `datasets` under HF_HOME.
+    """What `read` gives, kept as a dataset below HF_HOME, from which it is mapped into memory.
 
-    It is written there the first time, one revision of each set; where nothing can be written, it
-    stays in memory. `datasets` does not read the pairs' own files: of CSV and JSON it makes
-    something else without a word (007 is 7, a text "[1]" beside a list a list), and of Parquet it
-    unpacks a text that stands in a million rows before a limit can say no.
+    One revision of each set is kept; where nothing can be written, the table stays in memory.
+    `datasets` does not read the pairs' own files: of CSV and JSON it makes something else without a
+    word (a short row is filled up, a text "[1]" beside lists a list), and of Parquet it unpacks a
+    text that stands in a million rows before a limit can say no.
     """
-    try:
-        builder = _builder(name, revision)
-    except Exception:  # there is no folder to write in, or what says what is there is broken
-        return read()
-    try:
-        return _from(builder)
-    except Exception:  # it was not written yet, or it is broken
-        shutil.rmtree(builder.cache_dir, ignore_errors=True)
-        builder.checked = checked = read()
-    try:
-        builder.download_and_prepare()
-        del builder.checked
-        for other in Path(builder.cache_dir).parent.iterdir():
-            if other != Path(builder.cache_dir) and other.is_dir():
-                shutil.rmtree(other, ignore_errors=True)
-        return _from(builder)
-    except Exception:  # the disk is full, say: whatever it is, the pairs are here
-        return checked
+    from datasets import Dataset, config, disable_progress_bars, load_from_disk
+
+    disable_progress_bars()
+    rules = b"".join(path.read_bytes() for path in sorted(Path(__file__).parent.glob("*.py")))
+    version = hashlib.sha256(f"{name} {revision} ".encode() + rules).hexdigest()
+    sets = Path(config.HF_DATASETS_CACHE, "rewardbench_explorer")
+    folder = sets / re.sub(r"[^\w.-]", "_", name)[-100:]
+    kept = folder / version
+    with suppress(Exception):  # it was not written yet, or it is broken
+        return _loaded(load_from_disk(str(kept)))
+    checked = read()
+    with suppress(Exception):  # the disk is full, say: whatever it is, the pairs are here
+        shutil.rmtree(folder, ignore_errors=True)
+        dataset = Dataset(checked.table)
+        dataset.info.description = json.dumps([checked.notes, checked.left_out])
+        dataset.save_to_disk(str(kept))
+        return _loaded(load_from_disk(str(kept)))
+    return checked
 
 
-def _builder(name: str, revision: str) -> Any:
-    import datasets
-
-    datasets.disable_progress_bars()
-
-    class Builder(datasets.ArrowBasedBuilder):  # type: ignore[misc]
-        checked: CheckedRows
-
-        def _info(self) -> Any:
-            return datasets.DatasetInfo(features=datasets.Features.from_arrow_schema(SCHEMA))
-
-        def _split_generators(self, _: object) -> list[Any]:
-            return [datasets.SplitGenerator("train")]
-
-        def _generate_tables(self) -> Iterator[tuple[Any, pa.Table]]:
-            told = [self.checked.notes, self.checked.left_out]
-            self.info.description = json.dumps(told)
-            for number, batch in enumerate(self.checked.table.to_batches()):
-                yield datasets.builder.Key(0, number), pa.Table.from_batches([batch])
-
-    files = sorted(Path(__file__).parent.glob("*.py"))  # the rules by which files are read
-    rules = hashlib.sha256(b"".join(path.read_bytes() for path in files)).hexdigest()
-    return Builder(
-        dataset_name=_FOLDER,
-        config_name=re.sub(r"[^\w.-]", "_", name)[-100:],
-        hash=hashlib.sha256(f"{name} {revision} {rules}".encode()).hexdigest(),
-        writer_batch_size=2**31,  # each chunk stays one
-    )
-
-
-def _from(builder: Any) -> CheckedRows:
-    table = builder.as_dataset("train").data.table.replace_schema_metadata(None)
-    notes, left_out = json.loads(builder.info.description)
+def _loaded(dataset: Any) -> CheckedRows:
+    notes, left_out = json.loads(dataset.info.description)
+    table = dataset.data.table.replace_schema_metadata(None)
     return CheckedRows(table, tuple(notes), tuple(left_out))

@@ -5,7 +5,6 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -28,20 +27,13 @@ Batch = pa.RecordBatch | list[Row]
 """Rows of a Parquet file as they lie in it, texts that occur often once; else Python's."""
 
 _SPACE = re.compile(r"[ \t\n\r]*")
+_EMPTY_LIST = re.compile(r"\[[ \t\n\r]*\]")
 
 
-@dataclass(frozen=True, slots=True)
-class Announced:
-    """What a Parquet file says it holds. n_bytes: of the wanted columns, unpacked."""
+def announced_size(path: Path, name: str, columns: Sequence[str]) -> tuple[int, int] | None:
+    """Rows of a Parquet file, and bytes of its wanted columns unpacked; None for other formats.
 
-    n_rows: int
-    n_bytes: int
-
-
-def announced(path: Path, name: str, columns: Sequence[str]) -> Announced | None:
-    """What a file says it holds, before a row is read; None where its format does not say.
-
-    A text that stands in a million rows may lie in the file, and count here, only once.
+    Nothing is read but the file's end. A text that stands in a million rows may count only once.
 
     Raises:
         KnownError: the file cannot be read.
@@ -54,7 +46,7 @@ def announced(path: Path, name: str, columns: Sequence[str]) -> Announced | None
         groups = [metadata.row_group(group) for group in range(metadata.num_row_groups)]
         chunks = [group.column(leaf) for group in groups for leaf in leaves]
         n_bytes = sum(chunk.total_uncompressed_size + 4 * chunk.num_values for chunk in chunks)
-        return Announced(metadata.num_rows, n_bytes)
+        return metadata.num_rows, n_bytes
 
 
 def read_batches(path: Path, name: str, columns: Sequence[str]) -> Iterator[Batch]:
@@ -76,25 +68,8 @@ def read_batches(path: Path, name: str, columns: Sequence[str]) -> Iterator[Batc
 def rows_of(batch: Batch) -> Iterator[list[Row]]:
     """A batch's rows as Python objects, few at a time."""
     for start in range(0, len(batch), _PYTHON_ROWS):
-        if isinstance(batch, list):
-            yield batch[start : start + _PYTHON_ROWS]
-        else:
-            part = batch.slice(start, _PYTHON_ROWS)
-            yield list(part.cast(pa.schema(map(_unpacked, part.schema))).to_pylist())
-
-
-def _unpacked(field: Any) -> Any:
-    """A field without dictionaries, which are slow to turn into Python objects."""
-    kind = field.type
-    if pa.types.is_dictionary(kind):
-        return field.with_type(kind.value_type)
-    if pa.types.is_struct(kind):
-        return field.with_type(pa.struct(map(_unpacked, kind)))
-    if pa.types.is_list(kind):
-        return field.with_type(pa.list_(_unpacked(kind.value_field)))
-    if pa.types.is_large_list(kind):
-        return field.with_type(pa.large_list(_unpacked(kind.value_field)))
-    return field
+        part: Any = batch[start : start + _PYTHON_ROWS]
+        yield part if isinstance(part, list) else part.to_pylist()
 
 
 def unpacked_bytes(batch: Batch) -> int:
@@ -133,24 +108,17 @@ def _file_errors(path: Path, name: str) -> Iterator[None]:
         yield
     except KnownError as error:
         raise KnownError(f"{name}: {error}") from error
-    except UnicodeDecodeError as error:
+    except UnicodeDecodeError:
+        broken = 0
+        try:
+            path.read_bytes().decode()
+        except UnicodeDecodeError as error:
+            broken = error.start  # in the file; a reader's is in its block
         raise KnownError(
-            f"{name} is not a {suffix} file in UTF-8: byte {_first_broken(path)} cannot be read."
-        ) from error
+            f"{name} is not a {suffix} file in UTF-8: byte {broken} cannot be read."
+        ) from None
     except (pa.ArrowException, csv.Error, OSError) as error:
         raise KnownError(f"{name} cannot be read as {suffix}: {first_line(error)}") from error
-
-
-def _first_broken(path: Path) -> int:
-    place = 0
-    with path.open("rb") as file:
-        for line in file:
-            try:
-                line.decode()
-            except UnicodeDecodeError as error:
-                return place + error.start
-            place += len(line)
-    return place
 
 
 def _leaves(metadata: pq.FileMetaData) -> list[tuple[str, str]]:
@@ -203,10 +171,9 @@ def _csv(path: Path) -> Iterator[Row]:
 
 def _json(path: Path) -> Iterator[Row]:
     with path.open(encoding="utf-8-sig") as file:
-        while (block := file.read(2**16)) and not block.strip():
-            pass
-    is_list = block.lstrip().startswith("[")
-    for number, value in enumerate((_json_list if is_list else _json_lines)(path), start=1):
+        first = next((line for line in file if not line.isspace()), "").lstrip()
+    values = _json_list(path) if first.startswith("[") else _json_lines(path)
+    for number, value in enumerate(values, start=1):
         if not isinstance(value, dict):
             raise KnownError(f"row {number} is {type_name(value)}, not an object.")
         yield value
@@ -214,26 +181,22 @@ def _json(path: Path) -> Iterator[Row]:
 
 def _json_list(path: Path) -> Iterator[Any]:
     """The list's values one by one, so that never all of them are Python objects."""
-    text = path.read_text(encoding="utf-8-sig")
-    decoder = json.JSONDecoder()
-    place = _next(text, text.index("[") + 1)
-    more = text[place : place + 1] != "]"
+    text = path.read_text(encoding="utf-8-sig").rstrip(" \t\n\r")
+    decoder, place, mark = json.JSONDecoder(), text.index("["), "["
+    if _EMPTY_LIST.fullmatch(text, place):
+        return
     try:
-        while more:
-            value, place = decoder.raw_decode(text, place)
+        while text.startswith(mark, place):
+            value, place = decoder.raw_decode(text, _skip_space(text, place + 1))
             yield value
-            place = _next(text, place)
-            more = text[place : place + 1] == ","
-            if more:
-                place = _next(text, place + 1)
+            place, mark = _skip_space(text, place), ","
     except (ValueError, RecursionError) as error:
         raise KnownError(f"not a JSON list: {_what_is_wrong(error)}.") from error
-    if text[place : place + 1] != "]" or _next(text, place + 1) != len(text):
+    if text[place:] != "]":
         raise KnownError(f"not a JSON list: it goes wrong at character {place + 1}.")
 
 
-def _next(text: str, place: int) -> int:
-    """Where the first character from `place` on is that is no white space."""
+def _skip_space(text: str, place: int) -> int:
     found = _SPACE.match(text, place)
     return found.end() if found else place
 

@@ -6,8 +6,7 @@ messages that end with it and may begin with the prompt's own. Upstream's loader
 RewardBench 2 (`load_bon_dataset_v2` there); the first is the pair's.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from scoring.errors import KnownError
@@ -21,27 +20,12 @@ WANTED = ("id", "subset", "chosen", "rejected", *PROMPT_COLUMNS, *MODEL_COLUMNS,
 _SPEAKERS = {"system": "System", "user": "User", "assistant": "Assistant"}
 
 
-@dataclass(frozen=True, slots=True)
-class PairTexts:
-    """A pair's texts.
+class PairTexts(NamedTuple):
+    """The messages of a row's prompt, and all responses of either side; at least one of each."""
 
-    turns: the prompt's messages; () for one message of a user.
-    more_chosen, more_rejected: the responses after the first; nearly always none.
-    """
-
-    prompt: str
-    chosen: str
-    rejected: str
-    turns: tuple[Message, ...] = ()
-    more_chosen: tuple[str, ...] = ()
-    more_rejected: tuple[str, ...] = ()
-
-
-class Writers(NamedTuple):
-    """The names of the models that wrote each response, the pair's own first."""
-
-    chosen: list[str | None]
-    rejected: list[str | None]
+    turns: tuple[Message, ...]
+    chosen: tuple[str, ...]
+    rejected: tuple[str, ...]
 
 
 def what_is_missing(row: Row) -> str | None:
@@ -66,8 +50,8 @@ def holds_messages(response: object) -> bool:
     return isinstance(response, list) and isinstance(next(iter(response), None), dict)
 
 
-def models_of(row: Row, texts: PairTexts, place: str) -> Writers:
-    """Who wrote each response; None where the row does not say.
+def models_of(row: Row, texts: PairTexts, place: str) -> tuple[list[str | None], list[str | None]]:
+    """The models that wrote the chosen and the rejected responses; None where a row does not say.
 
     A list `models` of as many names as responses has those of the chosen ones first; else the two
     model columns name those of the first responses.
@@ -75,21 +59,20 @@ def models_of(row: Row, texts: PairTexts, place: str) -> Writers:
     Raises:
         KnownError: it holds what is no text.
 
-    >>> texts = PairTexts("p", "c", "r", more_rejected=("s",))
-    >>> models_of({"models": ["a", "b", None]}, texts, "row 1")
-    Writers(chosen=['a'], rejected=['b', None])
+    >>> models_of({"models": ["a", "b", None]}, PairTexts((), ("c",), ("r", "s")), "row 1")
+    (['a'], ['b', None])
     """
     models = row.get("models")
-    n_chosen, n_rejected = 1 + len(texts.more_chosen), 1 + len(texts.more_rejected)
+    n_chosen, n_rejected = len(texts.chosen), len(texts.rejected)
     if not isinstance(models, list) or len(models) != n_chosen + n_rejected:
         chosen, rejected = (row.get(name) for name in MODEL_COLUMNS)
-        return Writers([chosen, *[None] * (n_chosen - 1)], [rejected, *[None] * (n_rejected - 1)])
+        return [chosen, *[None] * (n_chosen - 1)], [rejected, *[None] * (n_rejected - 1)]
     for number, model in enumerate(models, start=1):
         if not isinstance(model, str | None):
             raise KnownError(
                 f"{place}, column models, name {number}: {type_name(model)}, must be text."
             )
-    return Writers(models[:n_chosen], models[n_chosen:])
+    return models[:n_chosen], models[n_chosen:]
 
 
 def pair_texts(row: Row, place: str) -> PairTexts:
@@ -100,39 +83,48 @@ def pair_texts(row: Row, place: str) -> PairTexts:
 
     >>> asked = {"role": "user", "content": "Hi."}
     >>> said = [{"role": "assistant", "content": text} for text in ("Hello.", "No.")]
-    >>> found = pair_texts({"chosen": [asked, said[0]], "rejected": [asked, said[1]]}, "row 1")
-    >>> found.prompt, found.chosen, found.rejected, found.turns
-    ('Hi.', 'Hello.', 'No.', ())
+    >>> pair_texts({"chosen": [asked, said[0]], "rejected": [asked, said[1]]}, "row 1")[1:]
+    (('Hello.',), ('No.',))
     """
-    column = next((name for name in PROMPT_COLUMNS if row.get(name) is not None), "prompt")
-    prompt = row.get(column)
-    turns = _turns(prompt, f"{place}, column {column}")
-    sides = []
-    for side in ("chosen", "rejected"):
-        before, responses = _responses(row[side], f"{place}, column {side}")
-        if before and turns and before != turns:
-            raise KnownError(
-                f"{place}, column {side}: its messages before the last are not those of {column}."
-            )
-        sides.append((before, responses))
-    (chosen_before, chosen), (rejected_before, rejected) = sides
-    if chosen_before != rejected_before:
-        raise KnownError(
-            f"{place}: chosen and rejected do not answer the same messages; all before the last "
-            "must be equal."
-        )
-    turns = turns or chosen_before
+    sides = {f"column {side}": row[side] for side in ("chosen", "rejected")}
+    turns, (chosen, rejected) = answers(row, sides, place)
     if not turns:
         raise KnownError(f"{place}: no prompt, neither in a column nor before the responses.")
-    single = [turn.role for turn in turns] == ["user"]
-    return PairTexts(
-        prompt=transcript(turns),
-        chosen=chosen[0],
-        rejected=rejected[0],
-        turns=() if single else turns,
-        more_chosen=chosen[1:],
-        more_rejected=rejected[1:],
-    )
+    return PairTexts(turns, chosen, rejected)
+
+
+def answers(
+    row: Row, values: Mapping[str, object], place: str
+) -> tuple[tuple[Message, ...], list[tuple[str, ...]]]:
+    """The messages that all of some values of a row answer, and the responses of each value.
+
+    values: by where they stand in the row, in words. The messages are () where there are none.
+
+    Raises:
+        KnownError: a value has another shape, or they answer different messages.
+    """
+    column = next((name for name in PROMPT_COLUMNS if row.get(name) is not None), "prompt")
+    turns = _turns(row.get(column), f"{place}, column {column}")
+    contexts, responses = [], []
+    for where, value in values.items():
+        before, texts = _responses(value, f"{place}, {where}")
+        if before and turns and before != turns:
+            raise KnownError(
+                f"{place}, {where}: its messages before the last are not those of {column}."
+            )
+        contexts.append(before)
+        responses.append(texts)
+    if any(before != contexts[0] for before in contexts):
+        raise KnownError(
+            f"{place}: its responses do not answer the same messages; all before the last must be "
+            "equal."
+        )
+    return turns or contexts[0], responses
+
+
+def is_single(turns: Sequence[Message]) -> bool:
+    """Whether a conversation is one message of a user."""
+    return [turn.role for turn in turns] == ["user"]
 
 
 def transcript(turns: Sequence[Message]) -> str:
@@ -143,7 +135,7 @@ def transcript(turns: Sequence[Message]) -> str:
     <BLANKLINE>
     Assistant: Hello.
     """
-    if [turn.role for turn in turns] == ["user"]:
+    if is_single(turns):
         return turns[0].content
     return "\n\n".join(f"{_SPEAKERS[turn.role]}: {turn.content}" for turn in turns)
 

@@ -14,7 +14,6 @@ from dataclasses import replace
 from functools import partial
 from typing import Literal, get_args
 
-from scoring.errors import KnownError, shown
 from scoring.probing.prose import Passage, blocks, is_bare_code, is_open_fence, parts
 from scoring.spec import Pair
 
@@ -140,21 +139,15 @@ _NEXT = re.compile(r"[ \t]*(\S)")
 _LINE_START = re.compile(r"(?:\s*(?:[-*+•>]|#{1,6}|\d{1,3}[.)]))*\s*\Z")
 
 
-def edited(name: object, text: str) -> str | None:
+def edited(name: EditName, text: str) -> str | None:
     """A response with one of `EDITS` made; None where that edit does not apply to it.
-
-    Raises:
-        KnownError: there is no such edit.
 
     >>> edited("upper", "Use `len`."), edited("upper", "123")
     ('USE `len`.', None)
     """
-    make = next((_EDIT[each] for each in EDITS if each == name), None)
-    if make is None:
-        raise KnownError(f"An edit is one of {', '.join(EDITS)}, not {shown(name)}.")
     if not text.strip() or is_bare_code(text):
         return None
-    changed = make(text)
+    changed = _EDIT[name](text)
     return None if changed is None or changed == text or not changed.strip() else changed
 
 

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from scoring.engine.scorer import Traits
-from scoring.errors import KnownError, shown
 from scoring.spec import ModelSpec, Pair
 
 
@@ -83,16 +82,11 @@ def largest_jumps(side: SideRewards, n: int = 5) -> list[Jump]:
     The first token counts where the reward before it is known, and so do tokens of the template's
     end; changes that are 0 or no finite number do not.
 
-    Raises:
-        KnownError: n is not a positive whole number.
-
     >>> rewards = enumerate([0.5, 0.5, -1.0, float("nan")])
     >>> tokens = tuple(TokenReward("a", n, n + 1, True, reward) for n, reward in rewards)
     >>> largest_jumps(SideRewards("aaaa", (0, 4), tokens, before=0.0, truncated=False), n=2)
     [Jump(place=2, change=-1.5), Jump(place=0, change=0.5)]
     """
-    if isinstance(n, bool) or not isinstance(n, int) or n < 1:
-        raise KnownError(f"{shown(n)} jumps cannot be shown: give a whole number from 1.")
     before = (math.nan if side.before is None else side.before, *side.rewards)
     jumps = [
         Jump(place, reward - last)

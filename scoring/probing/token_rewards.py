@@ -10,7 +10,7 @@ taught.
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from itertools import pairwise
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from scoring.engine.formatting import (
     Tokenizer,
     TokenSequence,
     UpstreamFormatter,
+    n_equal,
 )
 from scoring.engine.forward import is_out_of_memory
 from scoring.engine.scorer import Scorer
@@ -36,30 +37,29 @@ _MOST_SHARING = 16
 """Tokens that one character's bytes, and what is written with them, are spread over at most."""
 
 
-class Located(NamedTuple):
-    """A tokenized text. ends: where the piece of each token ends; it begins where the last did."""
-
-    ids: tuple[int, ...]
-    ends: tuple[int, ...]
-
-    def span(self, place: int) -> tuple[int, int]:
-        """First character of a token's piece, and the one behind it."""
-        return (self.ends[place - 1] if place else 0), self.ends[place]
+Span = tuple[int, int]
+"""In a text: a first character, and the one behind the last."""
 
 
-def locate_tokens(tokenizer: Tokenizer, text: str, *, special: bool) -> Located:
-    """Tokenize a text and say where its tokens stand: by offsets, else by decoding.
+def locate_tokens(
+    tokenizer: Tokenizer, text: str, *, special: bool
+) -> tuple[tuple[int, ...], list[Span]]:
+    """Tokenize a text and find where the piece of each token stands: by offsets, else by decoding.
 
     special: let the tokenizer put its own tokens around the text.
 
     Raises:
         KnownError: it has no offsets, and decodes its tokens to another text.
     """
-    if getattr(tokenizer, "is_fast", False):
-        encoding = tokenizer(text, add_special_tokens=special, return_offsets_mapping=True)
-        return Located(tuple(encoding.input_ids), piece_ends(encoding.offset_mapping, len(text)))
-    ids: tuple[int, ...] = tuple(tokenizer(text, add_special_tokens=special).input_ids)
-    return Located(ids, _decoded_ends(tokenizer, ids, text))
+    is_fast = getattr(tokenizer, "is_fast", False)
+    options = {"return_offsets_mapping": True} if is_fast else {}
+    encoding = tokenizer(text, add_special_tokens=special, **options)
+    ids: tuple[int, ...] = tuple(encoding.input_ids)
+    if is_fast:
+        ends = piece_ends(encoding.offset_mapping, len(text))
+    else:
+        ends = _decoded_ends(tokenizer, ids, text)
+    return ids, list(pairwise((0, *ends)))
 
 
 def piece_ends(offsets: Sequence[tuple[int, int]], length: int) -> tuple[int, ...]:
@@ -84,7 +84,7 @@ def piece_ends(offsets: Sequence[tuple[int, int]], length: int) -> tuple[int, ..
     return tuple(found.tolist())
 
 
-def response_span(text: str, marked: str, mark: str) -> tuple[int, int]:
+def response_span(text: str, marked: str, mark: str) -> Span:
     """Where in a formatted conversation its response stands: its first character, and the end.
 
     marked: the conversation with the response `mark`.
@@ -93,8 +93,8 @@ def response_span(text: str, marked: str, mark: str) -> tuple[int, int]:
     ((3, 5), (3, 3))
     """
     before, _, after = marked.partition(mark)
-    begin = _n_same(text, before)
-    return begin, len(text) - _n_same(text[begin:][::-1], after[::-1])
+    begin = n_equal(text, before)
+    return begin, len(text) - n_equal(text[begin:][::-1], after[::-1])
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,8 +108,8 @@ class PlacedTokens:
     """
 
     text: str
-    response: tuple[int, int]
-    spans: list[tuple[int, int]]
+    response: Span
+    spans: list[Span]
     in_response: list[bool]
     opening: int
     truncated: bool
@@ -148,42 +148,37 @@ def _placed(
     formatter: Formatter,
     side: str,
     text: str,
-    response: tuple[int, int],
+    response: Span,
     sequence: TokenSequence,
 ) -> PlacedTokens:
     if response[0] == response[1]:
         raise KnownError(f"The {side} response is empty: there is no token to give a reward after.")
     special = isinstance(formatter, UpstreamFormatter)
-    whole = locate_tokens(formatter.tokenizer, text, special=special)
-    cut = len(whole.ids) - formatter.max_length if sequence.truncated else 0
+    whole, spans = locate_tokens(formatter.tokenizer, text, special=special)
+    cut = len(whole) - formatter.max_length if sequence.truncated else 0
     lost = sequence.start + (cut if formatter.cuts_left else 0)
     places = range(lost, lost + len(sequence.ids))
-    if places.stop > len(whole.ids):
+    if places.stop > len(whole):
         raise KnownError(_NO_PLACES)
-    spans = [whole.span(place) for place in places]
+    spans = spans[places.start : places.stop]
     # Truncation may have put a BOS in the place of the first token.
-    same = [whole.ids[place] == id_ for place, id_ in zip(places, sequence.ids, strict=True)]
+    same = [whole[place] == id_ for place, id_ in zip(places, sequence.ids, strict=True)]
     begin, stop = response
     own = [
         is_same and start < stop and (end > begin or start == end == begin)
         for (start, end), is_same in zip(spans, same, strict=True)
     ]
     if not any(own):
+        part = "last" if formatter.cuts_left else "first"
         raise KnownError(
-            f"The {side} response is cut off: the conversation has {len(whole.ids):,} tokens, of "
-            "which the "
-            f"{'last' if formatter.cuts_left else 'first'} {formatter.max_length:,} are scored. "
-            "Allow more tokens, or choose a shorter pair."
+            f"The {side} response is cut off: the conversation has {len(whole):,} tokens, of which "
+            f"the {part} {formatter.max_length:,} are scored. Allow more tokens, or choose a "
+            "shorter pair."
         )
     opening = own.index(True)
     if not all(same[opening:]):
         raise KnownError(_NO_PLACES)
     return PlacedTokens(text, response, spans, own, opening, sequence.truncated)
-
-
-def _n_same(first: str, second: str) -> int:
-    both = enumerate(zip(first, second, strict=False))
-    return next((n for n, (a, b) in both if a != b), min(len(first), len(second)))
 
 
 def _decoded_ends(tokenizer: Tokenizer, ids: Sequence[int], text: str) -> tuple[int, ...]:

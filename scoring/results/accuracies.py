@@ -6,7 +6,7 @@ Upstream's command line writes `<org>/<model>.json`, where they stand below `ext
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal, get_args
@@ -17,10 +17,10 @@ from scoring.errors import KnownError
 from scoring.limits import MEGABYTE
 from scoring.results.files import (
     BY_COMMAND,
+    LONGEST_MODEL,
     Omission,
     ResultFile,
     files_below,
-    files_of_command,
     model_of,
     printable,
     read_object,
@@ -64,7 +64,7 @@ class Aggregate:
         2's Ties, a composite, -0.01 to 1.01.
     benchmark: whose subsets they are, by their names.
     file: its path below the source's root.
-    extra: numbers under other names (legacy ones, and a person's own subsets).
+    extra: other names of numbers (legacy ones, and a person's own subsets), the first of many.
     """
 
     model: str
@@ -72,7 +72,7 @@ class Aggregate:
     accuracies: dict[str, float]
     benchmark: Benchmark = "v1"
     file: str = ""
-    extra: dict[str, float] = field(default_factory=dict)
+    extra: tuple[str, ...] = ()
 
 
 def read_aggregates(
@@ -80,12 +80,9 @@ def read_aggregates(
 ) -> tuple[list[Aggregate], list[Omission]]:
     """Of every file below `root/eval-set` or `root/pref-sets`, and what was left out and why.
 
-    The former with what upstream's command line left in `root` itself; one of each model and
-    benchmark, in the order of paths.
+    One of each model and benchmark, in the order of `files_below`.
     """
     files, strays = files_below(root, kind)
-    if kind == "eval-set":
-        files += [file for file in files_of_command(root, ".json") if file not in files]
     results, left_out = collect_aggregates(files, kind)
     return results, sorted(strays + left_out, key=lambda item: item.file)
 
@@ -199,17 +196,13 @@ def _accuracy(value: object, subset: str) -> float | None:
     return float(value)
 
 
-def _extra(values: Mapping[str, Any], known: set[str]) -> dict[str, float]:
-    """Numbers under names that are none of the benchmark's, as they are; the first of many."""
-    extra: dict[str, float] = {}
-    for key, value in values.items():
-        if key in known or isinstance(value, bool) or not isinstance(value, int | float):
-            continue
-        if (isinstance(value, float) and math.isnan(value)) or len(extra) == _MOST_EXTRA:
-            continue
-        # Whole numbers beyond every float are written out in some files.
-        extra[word_of(key) or ""] = float(value) if abs(value) < 1e300 else math.inf
-    return extra
+def _extra(values: Mapping[str, Any], known: set[str]) -> tuple[str, ...]:
+    names = [
+        printable(key)[:LONGEST_MODEL]
+        for key, value in values.items()
+        if key not in known and type(value) in (int, float) and value == value  # noqa: PLR0124
+    ]
+    return tuple(dict.fromkeys(names))[:_MOST_EXTRA]
 
 
 def _extra_message(result: Aggregate) -> str:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from scoring.errors import KnownError, counted
-from scoring.hub.access import first_line, parse_hub_id
+from scoring.hub.access import HubId, first_line, parse_hub_id
 from scoring.paths import atomic_write
 from scoring.results.accuracies import PRIOR_SETS, is_v2, set_kind_of
 from scoring.rules import is_ties
@@ -55,8 +55,8 @@ def result_name(facts: RunFacts) -> str:
 
     A run of a part of its pairs says so, lest its scores be taken for the benchmark's.
     """
-    model, hub_id = facts.model, parse_hub_id(facts.model)
-    if hub_id is None or hub_id.repo != model or Path(model).is_dir():
+    model = facts.model
+    if parse_hub_id(model) != HubId(model) or Path(model).is_dir():
         model = "local/" + (re.sub(r"[^\w.-]+", "-", Path(model).name).strip("-.") or "model")
     return model if facts.selection in ("", ALL_PAIRS) else f"{model}-part"
 
@@ -90,6 +90,7 @@ def write_results(
     if hub_id is not None and hub_id.split in PRIOR_SETS:
         # Its rows name parts of it: `load_eval_dataset` in upstream's rewardbench/utils.py.
         subsets = [hub_id.split] * len(pairs)
+    in_order = [row_of[pair.key] for pair in pairs]
     tie = tie_worth(facts.family, facts.benchmark)
     reference = facts.reference.partition("@")[0]
     named = (*_SETTINGS, *(["tokenizer"] if facts.tokenizer else []))
@@ -99,66 +100,52 @@ def write_results(
         "model_type": _UPSTREAM_TYPES.get(facts.family, "Baseline"),
         "chat_template": "tokenizer" if facts.template.startswith("own") else facts.template,
     }
-    contents: list[dict[str, Any]] = [
-        {
-            **about,
-            **({"ref_model": reference} if reference else {}),
-            **_accuracies(pairs, subsets, row_of, tie),
-        },
-        {
-            **about,
-            "settings": f"{settings}; {tie=}",
-            "subset": subsets,
-            **_columns(pairs, row_of, tie),
-        },
-    ]
-    written = []
+    accuracies = about | ({"ref_model": reference} if reference else {})
+    accuracies |= _accuracies(subsets, in_order, tie)
+    scores = {**about, "settings": f"{settings}; {tie=}", "subset": subsets}
+    scores |= _columns(pairs, in_order, tie)
     kind = set_kind_of(subsets)
-    for place, content in zip((kind, f"{kind}-scores"), contents, strict=True):
-        path = folder / place / f"{name}.json"
+    contents = {kind: accuracies, f"{kind}-scores": scores}
+    return write_texts(
+        {
+            folder / place / f"{name}.json": json.dumps(content, indent=4, sort_keys=True)
+            for place, content in contents.items()
+        }
+    )
+
+
+def write_texts(contents: Mapping[Path, str]) -> list[Path]:
+    """Write files, each of them whole, into folders that are made."""
+    for path, content in contents.items():
         path.parent.mkdir(parents=True, exist_ok=True)
         with atomic_write(path) as part:
-            part.write_text(json.dumps(content, indent=4, sort_keys=True), encoding="utf-8")
-        written.append(path)
-    return written
+            part.write_text(content, encoding="utf-8")
+    return list(contents)
 
 
-def _accuracies(
-    pairs: Sequence[Pair],
-    subsets: Sequence[str],
-    row_of: Mapping[str, ScoredPair],
-    tie: float,
-) -> dict[str, float | None]:
-    won: dict[str, list[float]] = {}
-    for pair, subset in zip(pairs, subsets, strict=True):
-        won.setdefault(subset, []).append(row_of[pair.key].credit(tie) or 0)
-    numbers: dict[str, float | None] = {
-        subset: sum(wins) / len(wins) for subset, wins in won.items()
-    }
-    if is_v2(tuple(numbers)):
-        for name in filter(is_ties, numbers):
-            rows = [row_of[pair.key] for pair in pairs if pair.subset == name]
-            found = [TiesRow(row.id, row.n_chosen, row.all_rewards) for row in rows]
-            numbers[name] = ties_score(found, "loss").score
-    return {
-        f"{subset} (subset)" if subset in _TAKEN else subset: number
-        for subset, number in numbers.items()
-    }
+def _accuracies(subsets: Sequence[str], rows: Sequence[ScoredPair], tie: float) -> dict[str, Any]:
+    of_subset: dict[str, list[ScoredPair]] = {}
+    for subset, row in zip(subsets, rows, strict=True):
+        of_subset.setdefault(subset, []).append(row)
+    is_second = is_v2(tuple(of_subset))
+    numbers: dict[str, float | None] = {}
+    for subset, some in of_subset.items():
+        name = f"{subset} (subset)" if subset in _TAKEN else subset
+        if is_second and is_ties(subset):
+            ties = [TiesRow(row.id, row.n_chosen, row.all_rewards) for row in some]
+            numbers[name] = ties_score(ties, "loss").score
+        else:
+            numbers[name] = sum(row.credit(tie) or 0 for row in some) / len(some)
+    return numbers
 
 
-def _columns(
-    pairs: Sequence[Pair], row_of: Mapping[str, ScoredPair], tie: float
-) -> dict[str, list[Any]]:
-    rows = [row_of[pair.key] for pair in pairs]
+def _columns(pairs: Sequence[Pair], rows: Sequence[ScoredPair], tie: float) -> dict[str, list[Any]]:
     ids = [row.id for row in rows]
-    columns: dict[str, list[Any]] = {
-        "id": [int(each) if _NUMBER.fullmatch(each) else each for each in ids],
-        "results": [row.credit(tie) for row in rows],
-    }
+    results = [row.credit(tie) for row in rows]
     if any(row.rewards for row in rows):
         return {
-            **columns,
             "id": ids,
+            "results": results,
             "scores": [list(row.all_rewards) for row in rows],
             "num_correct": [row.n_chosen for row in rows],
             "text": [
@@ -166,7 +153,8 @@ def _columns(
             ],
         }
     return {
-        **columns,
+        "id": [int(each) if _NUMBER.fullmatch(each) else each for each in ids],
+        "results": results,
         "scores_chosen": [row.chosen_reward for row in rows],
         "scores_rejected": [row.rejected_reward for row in rows],
         # Messages, as upstream has them for dialogues: exact texts, whatever the template.
@@ -182,8 +170,7 @@ def check_upload(repo: str, *, dry_run: bool) -> None:
     """
     from huggingface_hub import get_token
 
-    hub_id = parse_hub_id(repo)
-    if hub_id is None or hub_id.repo != repo:
+    if parse_hub_id(repo) != HubId(repo):
         raise KnownError(f"{repo!r} is no dataset of the Hub: give org/name.")
     if not dry_run and get_token() is None:
         raise KnownError(f"Sending to {repo} needs a token: set HF_TOKEN, or run hf auth login.")
@@ -203,21 +190,17 @@ def upload(folder: Path, files: Sequence[Path], repo: str, *, dry_run: bool) -> 
     from huggingface_hub import get_token
 
     check_upload(repo, dry_run=dry_run)
-    names = [path.relative_to(folder).as_posix() for path in files]
-    lines = [
-        f"{name} ({path.stat().st_size:,} bytes) -> {repo}"
-        for name, path in zip(names, files, strict=True)
+    if not dry_run:
+        try:
+            send(folder, files, repo, token=get_token() or "")
+        except KnownError as error:
+            raise KnownError(
+                f"{error} They are in {folder}; --resume with --upload sends them again."
+            ) from error
+    return [
+        f"{path.relative_to(folder).as_posix()} ({path.stat().st_size:,} bytes) -> {repo}"
+        for path in files
     ]
-    token = get_token()
-    if dry_run or token is None:
-        return lines
-    try:
-        send(folder, files, repo, token=token)
-    except KnownError as error:
-        raise KnownError(
-            f"{error} They are in {folder}; --resume with --upload sends them again."
-        ) from error
-    return lines
 
 
 def send(

@@ -23,8 +23,9 @@ REFERENCE_FREE = "_ref_free"
 """Upstream's mark behind a DPO model's name, for its score without the reference model."""
 LONGEST_MODEL = 10_000
 """Characters of a model's name."""
-OUTPUTS = "_outputs.jsonl"
-"""Upstream's command line ends the names of its results of each pair so."""
+_OUTPUTS = "_outputs.jsonl"
+_COMMAND_ENDINGS = {"eval-set": ".json", "eval-set-scores": _OUTPUTS}
+"""Folder -> how upstream's command line ends the names of what others put there."""
 BY_COMMAND = "extra_results"
 """What only the accuracies that upstream's command line writes have."""
 
@@ -77,48 +78,47 @@ def twice(files: Iterable[tuple[str, str, int]]) -> list[Omission]:
 
 
 def files_below(root: Path, folder: str) -> tuple[list[ResultFile], list[Omission]]:
-    """The JSON files below `root/folder`, in the order of paths, and what else lies there."""
+    """The result files of a source, in the order of paths, and what else lies in their folder.
+
+    Those are the JSON files below `root/folder`, then those of the same kind that upstream's
+    command line left in `root`, or below it in a folder of an organisation.
+    """
     found: list[ResultFile] = []
     strays: list[Omission] = []
 
-    def name_of(path: Path) -> str:
-        return printable(path.relative_to(root).as_posix())
+    def named(path: Path) -> ResultFile:
+        return ResultFile(printable(path.relative_to(root).as_posix()), path)
 
-    def refused(error: OSError) -> None:
+    def pass_over(path: Path, reason: str) -> None:
+        strays.append(Omission(named(path).name, reason))
+
+    def refuse(error: OSError) -> None:
         if not isinstance(error, FileNotFoundError):  # a source need not have each folder
-            strays.append(Omission(name_of(Path(error.filename)), error.strerror or "not readable"))
+            pass_over(Path(error.filename), error.strerror or "not readable")
 
-    for place, folders, names in os.walk(root / folder, onerror=refused):
-        for name in folders:
-            path = Path(place) / name
+    for place, folders, names in os.walk(root / folder, onerror=refuse):
+        for path in (Path(place, name) for name in folders):
             if path.is_symlink():
-                strays.append(Omission(name_of(path), "a link to a folder, which is not followed"))
-            elif name.endswith(".json"):
-                found.append(ResultFile(name_of(path), path))  # opening it says what it is
-        for name in names:
-            path = Path(place) / name
-            if name.lower().endswith(".json"):
-                found.append(ResultFile(name_of(path), path))
+                pass_over(path, "a link to a folder, which is not followed")
+            elif path.name.endswith(".json"):
+                found.append(named(path))  # opening it says what it is
+        for path in (Path(place, name) for name in names):
+            if path.name.lower().endswith(".json"):
+                found.append(named(path))
             else:
-                strays.append(Omission(name_of(path), "no JSON file"))
-    return sorted(found, key=lambda file: file.path), strays
-
-
-def files_of_command(root: Path, ending: str) -> list[ResultFile]:
-    """Files that upstream's command line left in a folder, or below it in one of an organisation.
-
-    ending: `OUTPUTS`, or ".json" for accuracies.
-    """
-    found = []
-    for pattern in ("*", "*/*"):
-        for path in root.glob(f"{pattern}{ending}"):
-            name = printable(path.relative_to(root).as_posix())
-            if ending == OUTPUTS or _is_by_command(path):
-                found.append(ResultFile(name, path))
-    return sorted(found, key=lambda file: file.path)
+                pass_over(path, "no JSON file")
+    found.sort(key=lambda file: file.path)
+    ending = _COMMAND_ENDINGS.get(folder)
+    patterns = (f"*{ending}", f"*/*{ending}") if ending else ()
+    for path in sorted(path for pattern in patterns for path in root.glob(pattern)):
+        if _is_by_command(path) and named(path) not in found:
+            found.append(named(path))
+    return found, strays
 
 
 def _is_by_command(path: Path) -> bool:
+    if path.name.endswith(_OUTPUTS):
+        return True
     try:
         return BY_COMMAND in read_object(path, MEGABYTE, "accuracies")
     except KnownError:

@@ -198,21 +198,20 @@ def filtered_split() -> PairOrder:
 def _by_place(file: PairOrder, pairs: PairOrder) -> Alignment:
     """By position, or else by subset and id, unless those are RewardBench 2's."""
     second = is_v2(pairs.names)
-    if _same_subsets(file, pairs) and (second or not _permuted(file, pairs)):
+    keys, wanted = ([], []) if second else (_keys(file), _keys(pairs))
+    is_permuted = keys != wanted and set(keys) == set(wanted)
+    if _same_subsets(file, pairs) and not is_permuted:
         return Alignment(np.arange(len(pairs)), "position")
     not_in_order = f"{len(file):,} outcomes, and not in the order of the {len(pairs):,} pairs; "
     if second:
         raise KnownError(
             f"{not_in_order}ids of RewardBench 2 are no help, as many files have wrong ones"
         )
-    keys, wanted = _keys(file), _keys(pairs)
-    n_matched = 0
-    if keys is not None and wanted is not None:
-        by_key = _joined(keys, wanted, "subset and id")
-        n_matched = len(file) - by_key.unmatched
-        if n_matched >= _FEWEST * len(file):
-            return by_key
-    raise KnownError(f"{not_in_order}{n_matched:,} of them are recognised by subset and id")
+    by_key = _joined(keys, wanted, "subset and id")
+    n_matched = len(pairs) - by_key.missing if wanted else 0
+    if not n_matched or n_matched < _FEWEST * len(file):
+        raise KnownError(f"{not_in_order}{n_matched:,} of them are recognised by subset and id")
+    return by_key
 
 
 def _same_subsets(found: PairOrder, pairs: PairOrder) -> bool:
@@ -226,21 +225,12 @@ def _same_subsets(found: PairOrder, pairs: PairOrder) -> bool:
     return bool((mine[found.codes] == theirs[pairs.codes]).all())
 
 
-def _permuted(found: PairOrder, pairs: PairOrder) -> bool:
-    """Whether the pairs have the same subsets and ids, each once, but in another order."""
-    if found.ids is None or pairs.ids is None or list(found.ids) == list(pairs.ids):
-        return False
-    keys, wanted = _keys(found), _keys(pairs)
-    return keys is not None and wanted is not None and set(keys) == set(wanted)
-
-
-def _keys(order: PairOrder) -> list[_PairKey] | None:
-    """Subset and id of each pair; None where they are not unique."""
-    if order.ids is None:
-        return None
+def _keys(order: PairOrder) -> list[_PairKey]:
+    """Subset and id of each pair; none where they are not known, or not unique."""
     names = [plain_subset(name) for name in order.names]
-    keys = [(names[code], id_) for code, id_ in zip(order.codes.tolist(), order.ids, strict=True)]
-    return keys if len(set(keys)) == len(keys) else None
+    ids = order.ids or ()
+    keys = [(names[code], each) for code, each in zip(order.codes.tolist(), ids, strict=False)]
+    return keys if len(set(keys)) == len(keys) else []
 
 
 def _numbered(hashes: Sequence[str]) -> list[_PairKey]:

@@ -1,11 +1,12 @@
 """Results of each pair in upstream's layout (`eval-set-scores/`, `pref-sets-scores/`).
 
-A file is one object of parallel lists. Its texts are many times larger than all else: what is kept
-of them is a hash of each pair, where they stand there untemplated. Upstream's command line writes
+A file is one object of parallel lists. Its texts are many times larger than all else: only a hash
+of each pair stays of them, where they stand there untemplated. Upstream's command line writes
 `<org>/<model>_outputs.jsonl` instead, an object a pair (rewardbench/rewardbench.py).
 """
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,7 @@ from numpy.typing import NDArray
 from scoring.errors import KnownError, counted
 from scoring.limits import MEGABYTE
 from scoring.pairs.rows import type_name
-from scoring.pairs.shapes import pair_texts
+from scoring.pairs.shapes import pair_texts, transcript
 from scoring.results.files import (
     REFERENCE_FREE,
     model_of,
@@ -32,12 +33,11 @@ from scoring.summary import tie_worth
 
 MOST_OUTCOMES_BYTES = 400 * MEGABYTE
 """Of a file; upstream's largest, of prior sets, has 77 MB."""
-_TEXTS = ("text_chosen", "text_rejected", "chosen", "rejected", "prompt", "text", "messages")
-_COLUMNS = (*_TEXTS, "subset", "id", "scores_chosen", "scores_rejected", "scores", "num_correct")
-_OF_COMMAND = ("subset", "id", "results", "scores_chosen", "scores_rejected")
-"""What is read of each line of upstream's command line; its texts are templated."""
 LONGEST_CELL = 1000
 """Characters of an id or of a subset's name."""
+_TEXTS = ("text_chosen", "text_rejected", "chosen", "rejected", "prompt", "text", "messages")
+_COMMAND_KEYS = ("subset", "id", "results", "scores_chosen", "scores_rejected")
+"""Keys that are read of each line of upstream's command line; its texts are templated."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -86,50 +86,100 @@ class PairResults:
     notes: tuple[str, ...] = ()
 
 
+def _read_number(value: object) -> float:
+    """A number, or a list of one; NaN for null."""
+    if isinstance(value, list):
+        if len(value) != 1:
+            raise KnownError(f"a list of {len(value):,}, must be 1")
+        value = value[0]
+    if value is None:
+        return math.nan
+    if not isinstance(value, int | float):
+        raise KnownError(f"{type_name(value)}, must be a number")
+    return float(value)
+
+
+def _read_share(value: object) -> float:
+    number = _read_number(value)
+    if number < 0 or number > 1:
+        raise KnownError(f"{number:g}, not between 0 and 1")
+    return number
+
+
+def _read_numbers(value: object) -> list[float]:
+    if value is None:
+        return []
+    return [_read_number(each) for each in (value if isinstance(value, list) else [value])]
+
+
+def _read_count(value: object) -> int:
+    if type(value) is not int or not 0 <= value < 10**6:
+        raise KnownError(f"{str(value)[:20]}, must be a count")
+    return value
+
+
+def _read_subset(value: object) -> str:
+    if not isinstance(value, str) or len(value) > LONGEST_CELL:
+        raise KnownError(f"{type_name(value)}, must be a short text")
+    return value
+
+
+def _read_id(value: object) -> str | None:
+    """An id as text; None for what can be none."""
+    number = int(value) if isinstance(value, float) and value.is_integer() else value
+    if type(number) not in (int, str) or len(str(number)) > LONGEST_CELL:
+        return None
+    return printable(str(number))
+
+
+_READERS: dict[str, Callable[[object], Any]] = {
+    "results": _read_share,
+    "subset": _read_subset,
+    "id": _read_id,
+    "scores_chosen": _read_number,
+    "scores_rejected": _read_number,
+    "scores": _read_numbers,
+    "num_correct": _read_count,
+}
+"""Column -> the reader of one of its values. A column of nothing but null, beside results, is as
+good as none.
+"""
+
+
 def read_pair_results(path: Path, name: str | None = None) -> PairResults:
     """Read one file of results of each pair.
 
-    name: what it is called in its source; of upstream's DPO models it says more than the file, and
-        of upstream's command line which model it is of.
+    name: the file's in its source; of upstream's DPO models it says more than the file, and of
+        upstream's command line which model it is of.
 
     Raises:
         KnownError: it cannot be read, or is no such file; its message is the reason alone.
     """
     name = path.name if name is None else name
     values = (
-        _of_command(path, name)
+        _columns_of_lines(path, name)
         if name.lower().endswith(".jsonl")
         else read_object(path, MOST_OUTCOMES_BYTES, "an object of results")
     )
-    if not isinstance(values.get("results"), list):
-        raise KnownError("it has no list of per-pair results")
-    n_rows = len(values["results"])
-    if not n_rows:
-        raise KnownError("it has no outcomes")
-    for column in _COLUMNS:
-        rows = values.get(column)
-        if isinstance(rows, list) and len(rows) != n_rows:
-            raise KnownError(
-                f"{column} has {counted(len(rows), 'row', 'rows')}, and results has {n_rows:,}"
-            )
-    hashes = _hashes(values)
-    for column in _TEXTS:
-        values.pop(column, None)
-    model = model_of(values, name)
-    results = _numbers(values["results"], "results")
-    wrong = np.flatnonzero((results < 0) | (results > 1))
-    if len(wrong):
-        raise KnownError(
-            f"results, row {wrong[0] + 1:,}: {results[wrong[0]]:g}, not between 0 and 1"
-        )
-    kind = word_of(values.get("model_type"))
+    columns = _read_columns(values)
+    model, kind = model_of(values, name), word_of(values.get("model_type"))
     reference_free = kind == "DPO" and model.endswith(REFERENCE_FREE)
-    order = _order(values, n_rows, hashes)
+    order = _order(columns, _hashes(values))
     notes: list[str] = []
-    equal = np.zeros(n_rows, dtype=np.bool_)
-    chosen = _scores(values, "scores_chosen", notes)
-    rejected = _scores(values, "scores_rejected", notes)
-    scores, num_correct = _ragged(values, notes), _counts(values)
+    results = np.array(columns["results"], np.float64)
+    equal = np.zeros(len(results), dtype=np.bool_)
+    chosen, rejected = (
+        _without_infinite(np.array(columns[name], np.float64), name, notes)
+        if name in columns
+        else None
+        for name in ("scores_chosen", "scores_rejected")
+    )
+    scores = num_correct = None
+    if "scores" in columns:
+        scores = _ragged(columns["scores"])
+        _without_infinite(scores.values, "scores", notes)
+    if "num_correct" in columns:
+        num_correct = np.array(columns["num_correct"], np.int32)
     if chosen is not None and rejected is not None:
         equal = _compared(results, chosen, rejected, notes)
     elif scores is not None and num_correct is not None:
@@ -148,15 +198,47 @@ def read_pair_results(path: Path, name: str | None = None) -> PairResults:
     )
 
 
-def _of_command(path: Path, name: str) -> dict[str, Any]:
+def _columns_of_lines(path: Path, name: str) -> dict[str, Any]:
     rows = []
     for row in read_lines(path, MOST_OUTCOMES_BYTES, "an object of results"):
         if "text" in row and "scores_chosen" not in row:
             raise KnownError("it holds rewards of single texts, not of pairs")
-        rows.append([row.get(key) for key in _OF_COMMAND])
-    columns = zip(_OF_COMMAND, map(list, zip(*rows, strict=True)), strict=False)
-    known = {key: column for key, column in columns if any(each is not None for each in column)}
+        rows.append(row)
+    columns = {key: [row.get(key) for row in rows] for key in _COMMAND_KEYS}
+    known = {key: column for key, column in columns.items() if column != [None] * len(rows)}
     return {**known, "model": name[: -len(".jsonl")].removesuffix("_outputs")}
+
+
+def _read_columns(values: Mapping[str, Any]) -> dict[str, list[Any]]:
+    """Check and read the columns that a file has, except its texts."""
+    results = values.get("results")
+    if not isinstance(results, list):
+        raise KnownError("it has no list of per-pair results")
+    if not results:
+        raise KnownError("it has no outcomes")
+    for name in (*_TEXTS, *_READERS):
+        column = values.get(name)
+        if isinstance(column, list) and len(column) != len(results):
+            n_rows = counted(len(column), "row", "rows")
+            raise KnownError(f"{name} has {n_rows}, and results has {len(results):,}")
+    columns: dict[str, list[Any]] = {}
+    for name, read in _READERS.items():
+        column = values.get(name)
+        if column is None:
+            continue
+        if not isinstance(column, list):
+            raise KnownError(f"{name} is {type_name(column)}, must be a list")
+        if name != "results" and all(each in (None, [None]) for each in column):
+            continue
+        cells = columns[name] = []
+        for row, value in enumerate(column, start=1):
+            try:
+                cells.append(read(value))
+            except OverflowError as error:
+                raise KnownError(f"{name}: a number too large") from error
+            except KnownError as error:
+                raise KnownError(f"{name}, row {row:,}: {error}") from error
+    return columns
 
 
 def _hashes(values: Mapping[str, Any]) -> list[str] | None:
@@ -191,81 +273,36 @@ def _hash(prompt: object, chosen: object, rejected: object) -> str:
     if isinstance(chosen, list) and len(chosen) > 1:
         prompt = None  # the messages begin with it, and beside them it may be templated
     try:
-        texts = pair_texts({"prompt": prompt, "chosen": chosen, "rejected": rejected}, "")
+        turns, right, wrong = pair_texts(
+            {"prompt": prompt, "chosen": chosen, "rejected": rejected}, ""
+        )
     except KnownError:
         return ""
-    return text_hash(texts.prompt, texts.chosen, texts.rejected)
+    return text_hash(transcript(turns), right[0], wrong[0])
 
 
-def _order(values: Mapping[str, Any], n_rows: int, hashes: list[str] | None) -> PairOrder:
-    subsets = _column(values, "subset")
-    if subsets is None:
+def _order(columns: Mapping[str, list[Any]], hashes: list[str] | None) -> PairOrder:
+    if "subset" not in columns:
         raise KnownError("it does not say of which subset each pair is")
-    place: dict[str, int] = {}
-    codes = np.empty(n_rows, dtype=np.int32)
-    for row, subset in enumerate(subsets):
-        if not isinstance(subset, str) or len(subset) > LONGEST_CELL:
-            raise KnownError(f"subset, row {row + 1:,}: {type_name(subset)}, must be a short text")
-        codes[row] = place.setdefault(subset, len(place))
-    names = [printable(name) for name in place]
+    place = {name: code for code, name in enumerate(dict.fromkeys(columns["subset"]))}
+    names = tuple(map(printable, place))
     if len(set(names)) < len(names):
         raise KnownError("two of its subsets differ in nothing that can be shown")
-    return PairOrder(tuple(names), codes, _ids(values), hashes)
+    codes = np.array([place[name] for name in columns["subset"]], np.int32)
+    ids = columns.get("id", [None])
+    return PairOrder(names, codes, None if None in ids else ids, hashes)
 
 
-def _ids(values: Mapping[str, Any]) -> list[str] | None:
-    """Ids as text; None where a pair has none."""
-    ids = []
-    for each in _column(values, "id") or []:
-        whole = int(each) if isinstance(each, float) and each.is_integer() else each
-        if type(whole) not in (int, str) or len(str(whole)) > LONGEST_CELL:
-            return None
-        ids.append(printable(str(whole)))
-    return ids or None
-
-
-def _column(values: Mapping[str, Any], name: str) -> list[Any] | None:
-    """A list of one value a row; None where the file has none."""
-    column = values.get(name)
-    if column is not None and not isinstance(column, list):
-        raise KnownError(f"{name} is {type_name(column)}, must be a list")
-    return column
-
-
-def _numbers(column: list[Any], name: str) -> NDArray[np.float64]:
-    """Numbers, or lists of one number; NaN for null."""
-    flat = column
-    if list in set(map(type, column)):
-        for row, value in enumerate(column):
-            if isinstance(value, list) and len(value) != 1:
-                raise KnownError(f"{name}, row {row + 1:,}: a list of {len(value):,}, must be 1")
-        flat = [value[0] if isinstance(value, list) else value for value in column]
-    if not set(map(type, flat)) <= {int, float, bool, type(None)}:
-        odd = next(r for r, value in enumerate(flat) if not isinstance(value, int | float | None))
-        raise KnownError(f"{name}, row {odd + 1:,}: {type_name(flat[odd])}, must be a number")
-    try:
-        return np.array(flat, dtype=np.float64)
-    except OverflowError as error:
-        raise KnownError(f"{name}: a number too large") from error
-
-
-def _finite(numbers: NDArray[np.float64], name: str, notes: list[str]) -> NDArray[np.float64]:
-    """NaN in place of what no single-precision number can hold."""
-    beyond = _is_infinite(numbers)
-    if beyond.any():
-        notes.append(
-            counted(int(beyond.sum()), f"of {name} is", f"of {name} are")
-            + " infinite and taken as missing"
-        )
-        numbers[beyond] = np.nan
+def _without_infinite(
+    numbers: NDArray[np.float64], name: str, notes: list[str]
+) -> NDArray[np.float64]:
+    """Put NaN in place of what no single-precision number can hold."""
+    infinite = np.abs(numbers) > np.finfo(np.float32).max
+    if infinite.any():
+        n = counted(int(infinite.sum()), f"of {name} is", f"of {name} are")
+        notes.append(f"{n} infinite and taken as missing")
+        numbers[infinite] = np.nan
     return numbers
-
-
-def _scores(values: Mapping[str, Any], name: str, notes: list[str]) -> NDArray[np.float64] | None:
-    column = _column(values, name)
-    if column is None or all(each in (None, [None]) for each in column):
-        return None
-    return _finite(_numbers(column, name), name, notes)
 
 
 def _compared(
@@ -297,15 +334,6 @@ def _compared(
     return np.asarray(equal & (results != 1))
 
 
-def _ragged(values: Mapping[str, Any], notes: list[str]) -> Ragged | None:
-    column = _column(values, "scores")
-    if column is None:
-        return None
-    lists = [[] if row is None else row if isinstance(row, list) else [row] for row in column]
-    flat = _numbers([value for row in lists for value in row], "scores")
-    return Ragged(_finite(flat, "scores", notes), _offsets(lists))
-
-
 def _decided(
     results: NDArray[np.float64],
     order: PairOrder,
@@ -333,16 +361,6 @@ def _decided(
     return found[0], found[1]
 
 
-def _counts(values: Mapping[str, Any]) -> NDArray[np.int32] | None:
-    column = _column(values, "num_correct")
-    if column is None:
-        return None
-    for row, value in enumerate(column):
-        if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < 10**6:
-            raise KnownError(f"num_correct, row {row + 1:,}: {str(value)[:20]}, must be a count")
-    return np.array(column, dtype=np.int32)
-
-
 def results_of_rows(rows: Sequence[ScoredPair], facts: RunFacts) -> PairResults:
     """What a run made of pairs, in their order.
 
@@ -352,8 +370,8 @@ def results_of_rows(rows: Sequence[ScoredPair], facts: RunFacts) -> PairResults:
     place = {subset: at for at, subset in enumerate(subsets)}
     tie = tie_worth(facts.family, facts.benchmark)
     has_more = any(row.rewards for row in rows)
-    lists = [row.all_rewards for row in rows]
-    flat = [reward for rewards in lists for reward in rewards]
+    sides = np.array([(row.chosen_reward, row.rejected_reward) for row in rows], np.float64)
+    chosen, rejected = _without_infinite(sides.reshape(-1, 2), "", []).T.astype(np.float32)
     return PairResults(
         model=facts.model,
         model_type=None,
@@ -367,23 +385,13 @@ def results_of_rows(rows: Sequence[ScoredPair], facts: RunFacts) -> PairResults:
         ),
         results=np.array([row.credit(tie) for row in rows], np.float32),
         equal=np.array([row.outcome == "tie" and not row.rewards for row in rows], np.bool_),
-        scores_chosen=_rewards([row.chosen_reward for row in rows]),
-        scores_rejected=_rewards([row.rejected_reward for row in rows]),
-        scores=Ragged(np.array(flat, np.float64), _offsets(lists)) if has_more else None,
+        scores_chosen=chosen,
+        scores_rejected=rejected,
+        scores=_ragged([row.all_rewards for row in rows]) if has_more else None,
         num_correct=np.array([row.n_chosen for row in rows], np.int32) if has_more else None,
     )
 
 
-def _rewards(rewards: list[float | None]) -> Singles:
-    """Null is NaN, and so is what single precision cannot hold."""
-    numbers = np.array(rewards, np.float64)
-    return np.where(_is_infinite(numbers), np.nan, numbers).astype(np.float32)
-
-
-def _is_infinite(numbers: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """Which numbers no single-precision one can hold."""
-    return np.abs(numbers) > np.finfo(np.float32).max
-
-
-def _offsets(lists: Sequence[Sequence[object]]) -> NDArray[np.int64]:
-    return np.cumsum([0, *map(len, lists)], dtype=np.int64)
+def _ragged(lists: Sequence[Sequence[float | None]]) -> Ragged:
+    values = np.array([value for row in lists for value in row], np.float64)
+    return Ragged(values, np.cumsum([0, *map(len, lists)], dtype=np.int64))

@@ -1,48 +1,50 @@
 """A run against what is published of the same model: how far apart, and whether settings say why.
 
-The same model on the same pairs leaves nothing to chance: each pair that changed did so because
-something was done otherwise. What is known of how far that goes, of RewardBench:
-
-- A doubled BOS changes scores by about one point (upstream's threads 164 and 166), the
-  number type rewards (thread 163, without a figure). Of 2,985 pairs, 52 (1.7 %) change for the
-  bundled demo model with bfloat16 in place of float32, all among the tenth with the narrowest
-  margins, and none with upstream's tokens.
-- Batches of 2 and 3 in place of 1 changed the accuracy of beaver-7b-v1.0-cost on UltraFeedback's
-  pairs from .429 to .476 and .480 (thread 137): by 5.1 points. Of larger ones nothing is known.
-  Here rewards do not depend on the batch, as if it were 1.
-- A longest sequence of 512 in place of 2,048 tokens, the defaults of upstream's command line and
-  of its run_rm.py, changes truncated pairs alone: 93 of the demo model's (3 %), no section by more
-  than 1.4 points. Of 8-bit weights, upstream's default for most models, no figure is known.
-- GPM-Gemma-2B's own file and the leaderboard differ by 7.0 points in Chat, 3.5 in Chat Hard, 3.1
-  in Safety and 5.0 in Reasoning.
-- reward-model-deberta-v3-large-v2 in arXiv 2403.13787v2 and on the leaderboard differs by 22.4
-  points in Chat Hard, and by 6.1, 2.5 and 4.5 in the others, without a reason given. The 46 other
-  models that both have are equal to the last digit that is printed.
-
+The same model on the same pairs leaves nothing to chance: a pair that changed was scored otherwise.
 The rule, of the score and of each section: up to `SMALL`, with at most `FEW_CHANGED` of the pairs
-changed, is what number type and a BOS are known to do. Up to `LARGEST` is what another template,
+changed, is what number types and a doubled BOS do. Up to `LARGEST` is what another template,
 length, reference model or 8-bit weights may explain, and up to `BATCH` another batch size, but only
 where one of them is not known to be the same. Beyond that, nothing known does.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from math import sqrt
+from typing import Any, Literal
 
-from scoring.benchmark import COUNTS, SECTIONS, overall_score
-from scoring.interval import wilson
+import numpy as np
+from numpy.typing import NDArray
+
+from scoring.benchmark import (
+    COUNTS,
+    SECTIONS,
+    SUBSETS,
+    overall_score,
+    score_shares,
+    section_scores,
+)
+from scoring.errors import KnownError
+from scoring.hub.access import Hub, RepoNotFound, parse_hub_id
+from scoring.interval import Z_95, wilson
 from scoring.models.catalogue import board_models
-from scoring.results.files import REFERENCE_FREE
+from scoring.paths import is_folder, typed_path
+from scoring.record import Run
+from scoring.results.accuracies import collect_aggregates
+from scoring.results.files import REFERENCE_FREE, ResultFile
+from scoring.results.order import Singles, align
+from scoring.results.pairs import PairResults, read_pair_results, results_of_rows
 from scoring.spec import RunFacts, ScoredPair
 from scoring.summary import summarise
 
 SMALL = 0.01
-"""A difference of scores, 0 to 1."""
+"""A difference of scores, 0 to 1: what a doubled BOS does by upstream's threads 164 and 166."""
 FEW_CHANGED = 0.05
-"""Of the pairs."""
-LARGEST, BATCH = 0.224, 0.051
-"""By how much, 0 to 1, other settings and another batch size have moved a score of one and the same
-model; the head of this file says where."""
+"""Of the pairs; bfloat16 in place of float32 changes 1.7 % of the bundled demo model's."""
+LARGEST = 0.224
+"""By how much, 0 to 1, other settings have moved a section's score: that of
+reward-model-deberta-v3-large-v2 in Chat Hard, from arXiv 2403.13787v2 to the leaderboard."""
+BATCH = 0.051
+"""The same of another batch size: beaver-7b-v1.0-cost with 1 and 3, by upstream's thread 137."""
 OWN = "the tokenizer's own"
 """A chat template."""
 RESULTS = "allenai/reward-bench-results"
@@ -50,6 +52,16 @@ RESULTS = "allenai/reward-bench-results"
 RUN_RM_LENGTH = 2048
 RUN_RM_DTYPE = "float16"
 """What upstream's run_rm.py takes where its configuration does not say."""
+VERDICTS = {
+    "same": "Equal: no pair changed.",
+    "small": "Equal within noise: no more differs than number types and a BOS are known to change.",
+    "few": "More differs than noise, but of so few pairs that it may be no more.",
+    "settings": "Explained by a setting: {settings}.",
+    "unknown": "Different; perhaps because of what is not known of the published run: {settings}.",
+    "unexplained": "Different, and no setting that is known explains it.",
+    "nothing": "There is nothing to compare: the run has no section whole that is published.",
+}
+Verdict = Literal["same", "small", "few", "settings", "unknown", "unexplained", "nothing"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,56 +140,39 @@ def settings_of(
     """The settings of a run that can change a number, beside the published ones.
 
     Here rewards do not depend on what is computed beside a pair, as if each batch were of one.
-
     Upstream uses the tokenizer's own chat template where there is one, so where the run did, both
     are the same. A longest sequence matters where a pair is longer on either side.
 
-    Args:
-        facts: the run's.
-        scored: its pairs.
-        board: what the published was made with.
+    facts, scored: the run's. board: what the published was made with.
     """
-    named = facts.template.partition(":")[0]
-    template = OWN if named == "own" else named
-    there = OWN if named == "own" and board.template is not None else board.template
+    here = there = facts.template.partition(":")[0]
+    if here == "own":
+        here = there = OWN
+    if here != OWN or board.template is None:
+        there = board.template or ""
     longest = max((max(row.chosen_tokens, row.rejected_tokens) for row in scored), default=0)
     cut = any(row.chosen_truncated or row.rejected_truncated for row in scored)
     matters = cut or longest > (board.max_length or RUN_RM_LENGTH)
-    length = "" if board.max_length is None else f"{board.max_length:,}"
-    found = [
-        Setting("template", template, there or "", LARGEST),
-        Setting("max_length", f"{facts.max_length:,}", length, LARGEST if matters else 0.0),
-        Setting("dtype", facts.dtype, board.dtype or "", 0.0),
-        Setting("batch", "1", "" if board.batch is None else f"{board.batch}", BATCH),
-    ]
     reference = facts.reference.partition("@")[0]
-    if reference or board.reference:
-        found.append(Setting("reference", reference, board.reference or "", LARGEST))
-    bits = {None: "", True: "yes", False: "no"}[board.quantized]
-    return (*found, Setting("quantized", "no", bits, LARGEST))
+    table: tuple[tuple[str, str | int, str | int | None, float], ...] = (
+        ("template", here, there, LARGEST),
+        ("max_length", facts.max_length, board.max_length, LARGEST if matters else 0.0),
+        ("dtype", facts.dtype, board.dtype, 0.0),
+        ("batch", 1, board.batch, BATCH),
+        ("reference", reference, board.reference, LARGEST),
+        ("quantized", False, board.quantized, LARGEST),
+    )
+    return tuple(
+        Setting(name, _setting_text(ours), _setting_text(theirs), largest)
+        for name, ours, theirs, largest in table
+        if name != "reference" or ours or theirs
+    )
 
 
-CheckBasis = Literal["pairs", "sections"]
-CheckVerdict = Literal["same", "small", "few", "settings", "unknown", "unexplained", "nothing"]
-"""same: no pair changed. small: see `SMALL`. few: more than that, but of so few pairs that it may
-be no more. settings: more, and a setting that can do it differs. unknown: more, and such a setting
-is not known. unexplained: more, and they are the same, or more than any is known to do. nothing:
-there is nothing to compare."""
-
-
-class Changed(Protocol):
-    """Pairs that are known of both sides.
-
-    n: how many. n_differing: of how many the outcomes differ.
-    interval: of the difference of the scores, 95 %; None where it is not known.
-    """
-
-    @property
-    def n(self) -> int: ...  # noqa: D102
-    @property
-    def n_differing(self) -> int: ...  # noqa: D102
-    @property
-    def interval(self) -> tuple[float, float] | None: ...  # noqa: D102
+def _setting_text(value: str | int | None) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return f"{value:,}" if isinstance(value, int) else value or ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,14 +182,18 @@ class Check:
     section: "" for the score (of pairs that are none of RewardBench's, the accuracy).
     n: pairs of the run that count in it; where single pairs are known, of both.
     here, there: 0 to 1; None where it is not known, or not of the same pairs.
-    pairs: who wins which; None where only scores are published.
+    n_differing: pairs with another outcome; None where only scores are published.
+    interval: of the difference, 95 %; None where it is not known.
+    wins: what the app shows of who wins which pair; None elsewhere.
     """
 
     section: str
     n: int
     here: float | None
     there: float | None
-    pairs: Changed | None = None
+    n_differing: int | None = None
+    interval: tuple[float, float] | None = None
+    wins: Any = None
 
     @property
     def difference(self) -> float | None:
@@ -221,7 +220,7 @@ class PublishedCheck:
     """
 
     model: str
-    basis: CheckBasis
+    basis: Literal["pairs", "sections"]
     parts: tuple[Check, ...]
     settings: tuple[Setting, ...]
     won: tuple[str, ...] = ()
@@ -250,11 +249,11 @@ class PublishedCheck:
         ]
 
     @property
-    def verdict(self) -> CheckVerdict:
-        """What that says, see `CheckVerdict`."""
+    def verdict(self) -> Verdict:
+        """Key of `VERDICTS`."""
         if not self._known:
             return "nothing"
-        if all(part.pairs and not part.pairs.n_differing for part in self._known):
+        if all(part.n_differing == 0 for part in self._known):
             return "same"
         if not any(map(_is_beyond, self._known)):
             return "small"
@@ -277,16 +276,11 @@ def check_sections(
 ) -> PublishedCheck:
     """A run against published section scores: those sections of which it has every pair.
 
-    Args:
-        facts: the run's.
-        scored: its pairs.
-        model: the published name.
-        sections: published scores by section, 0 to 1; None where one is not known.
-        board: what the published was made with.
+    facts, scored: the run's. model: the published name. board: what the published was made with.
+    sections: published scores by section, 0 to 1; None where one is not known.
     """
     summary = summarise(scored, facts.family, facts.benchmark)
-    tallies = summary.subsets
-    n_of = {each: sum(tallies[each].counts.values()) for each in tallies}
+    n_of = {name: sum(tally.counts.values()) for name, tally in summary.subsets.items()}
     there = {
         section: sections.get(section)
         if all(n_of.get(each) == COUNTS[each] for each in subsets)
@@ -305,31 +299,206 @@ def check_sections(
 
 def _is_beyond(part: Check) -> bool:
     """Whether more changed than number type and the like are known to change; one pair may."""
-    if part.pairs is None:
-        return abs(part.difference or 0.0) > SMALL
-    changed = part.pairs.n_differing
-    if changed <= 1:
+    changed = part.n_differing
+    if changed is not None and changed <= 1:
         return False
-    return abs(part.difference or 0.0) > SMALL or changed > FEW_CHANGED * part.pairs.n
+    return abs(part.difference or 0.0) > SMALL or (changed or 0) > FEW_CHANGED * part.n
 
 
 def _is_surely_beyond(part: Check) -> bool:
     """Whether it would be so of all pairs of the part, too."""
-    if not _is_beyond(part) or part.pairs is None or _is_whole(part):
+    if not _is_beyond(part) or part.n_differing is None or _has_every_pair(part):
         return _is_beyond(part)
-    changed = wilson(part.pairs.n_differing, part.pairs.n)
+    changed = wilson(part.n_differing, part.n)
     return _differs_surely(part, SMALL) or (changed is not None and changed.low > FEW_CHANGED)
 
 
 def _differs_surely(part: Check, limit: float) -> bool:
     """Whether the difference is larger; of some of a part's pairs, by its 95 % interval."""
-    ends = None if part.pairs is None or _is_whole(part) else part.pairs.interval
-    if ends is None:
+    if part.interval is None or _has_every_pair(part):
         return abs(part.difference or 0.0) > limit
-    return ends[0] > limit or ends[1] < -limit
+    return part.interval[0] > limit or part.interval[1] < -limit
 
 
-def _is_whole(part: Check) -> bool:
-    """Whether these are all pairs that RewardBench has of the section."""
+def _has_every_pair(part: Check) -> bool:
     subsets = SECTIONS.get(part.section, COUNTS)
     return part.n >= sum(COUNTS[subset] for subset in subsets)
+
+
+@dataclass(frozen=True, slots=True)
+class Published:
+    """What is published of one model; None where it is not.
+
+    source: where. pairs: results of each pair. accuracies: subset -> 0 to 1.
+    """
+
+    model: str
+    source: str
+    pairs: PairResults | None
+    accuracies: dict[str, float] | None
+
+
+def find_published(
+    model: str, where: str, hub: Hub, token: str | Literal[False] = False
+) -> Published:
+    """What a folder or a Hub dataset in upstream's layout has of a model.
+
+    Raises:
+        KnownError: it cannot be had, or has nothing of the model.
+    """
+    names = [f"{folder}/{model}.json" for folder in ("eval-set-scores", "eval-set")]
+    root = typed_path(where)
+    if not is_folder(root):
+        hub_id = parse_hub_id(where)
+        if hub_id is None:
+            raise KnownError(f"{where!r} is neither a folder nor a Hub dataset org/name.")
+        try:
+            listing = hub.look(hub_id, "dataset", token=token)
+        except RepoNotFound as error:
+            raise KnownError(f"{error} Give a folder with a copy of it (--published).") from error
+        there = [name for name in names if name in listing.sizes]
+        root = hub.fetch(listing, there, token=token) if there else root
+    paths = [root / name for name in names]
+    if not any(path.is_file() for path in paths):
+        raise KnownError(f"{where} has nothing of {model}: neither {names[0]} nor {names[1]}.")
+    by_pairs, by_subset = paths
+    pairs = accuracies = None
+    if by_pairs.is_file():
+        try:
+            pairs = read_pair_results(by_pairs, names[0])
+        except KnownError as error:
+            raise KnownError(f"{names[0]} of {where} cannot be used: {error}.") from error
+    if by_subset.is_file():
+        found, left_out = collect_aggregates([ResultFile(names[1], by_subset)])
+        if not found and pairs is None:
+            raise KnownError(f"{names[1]} of {where} cannot be used: {left_out[0].reason}.")
+        accuracies = found[0].accuracies if found else None
+    return Published(model, where, pairs, accuracies)
+
+
+def compare(run: Run, published: Published) -> PublishedCheck:
+    """A run beside what is published of its model: pair by pair, or else section by section.
+
+    Raises:
+        KnownError: the published pairs are others.
+    """
+    scored, board = run.rows(), board_settings(published.model)
+    if published.pairs is None:
+        sections = section_scores(published.accuracies or {})
+        return check_sections(run.facts, scored, published.model, sections, board)
+    row_of = {row.key: row for row in scored}
+    in_order = [row_of[key] for key in run.plan()[1] if key in row_of]
+    ours = results_of_rows(in_order, run.facts)
+    try:
+        here, there = ours.results, _in_order_of(ours, published.pairs)
+    except KnownError as error:
+        raise KnownError(
+            f"What {published.source} has of {published.model} is not of this run's pairs: "
+            f"{error}. Give the pairs that it was published for (--pairs)."
+        ) from error
+    known = ~np.isnan(here) & ~np.isnan(there)
+    rows = [row for row, is_known in zip(in_order, known, strict=True) if is_known]
+    here, there = here[known], there[known]
+    subsets = np.array([row.subset for row in rows])
+    parts = [_part(section, subsets, here, there) for section in ("", *SECTIONS)]
+    changed = np.flatnonzero(here != there)
+    won, lost = changed[here[changed] == 1], changed[there[changed] == 1]
+    tied = changed[(here[changed] < 1) & (there[changed] < 1)]
+    return PublishedCheck(
+        model=published.model,
+        basis="pairs",
+        parts=tuple(filter(None, parts)),
+        settings=settings_of(run.facts, scored, board),
+        won=tuple(rows[place].key for place in won),
+        lost=tuple(rows[place].key for place in lost),
+        tied=tuple(rows[place].key for place in tied),
+        n=len(rows),
+    )
+
+
+def _in_order_of(ours: PairResults, theirs: PairResults) -> Singles:
+    """Published outcomes in the order of a run, which may be of a part of their pairs."""
+    if len(ours.order) >= len(theirs.order):
+        return align(theirs.order, ours.order).take(theirs.results)
+    rows = align(ours.order, theirs.order).rows
+    found = np.full(len(ours.order), np.nan, np.float32)
+    found[rows[rows >= 0]] = theirs.results[rows >= 0]
+    return found
+
+
+def _part(section: str, subsets: NDArray[np.str_], here: Singles, there: Singles) -> Check | None:
+    """The score ("") or a section, of the outcomes on both sides; None without any."""
+    of_subset = {
+        name: these
+        for name in (SECTIONS[section] if section else SUBSETS)
+        if (these := subsets == name).any()
+    }
+    if not of_subset:
+        return None
+    scores = []
+    for side in (here, there):
+        of_sections = section_scores(
+            {name: float(side[these].mean(dtype=float)) for name, these in of_subset.items()}
+        )
+        scores.append(of_sections[section] if section else overall_score(of_sections))
+    shares = score_shares(of_subset)
+    variance = sum(
+        shares[name] ** 2 * float(np.var(here[these] - there[these])) / int(these.sum())
+        for name, these in of_subset.items()
+    )
+    n = sum(int(these.sum()) for these in of_subset.values())
+    differing = sum(int((here[these] != there[these]).sum()) for these in of_subset.values())
+    middle, spread = (scores[0] or 0.0) - (scores[1] or 0.0), Z_95 * sqrt(variance)
+    ends = (middle - spread, middle + spread)
+    return Check(section, n, scores[0], scores[1], differing, ends)
+
+
+def reproduction_lines(check: PublishedCheck) -> list[str]:
+    """The verdict, the sections on both sides, the settings, and which pairs changed."""
+    named = [each.name for each in check.suspects if each.differs or check.verdict != "settings"]
+    verdict = VERDICTS[check.verdict].format(settings=", ".join(named))
+    lines = ["", f"Beside what is published of {check.model}", verdict, ""]
+    lines.append(f"{'':34} {'pairs':>6} {'here':>8} {'there':>8} {'points':>7} {'changed':>8}")
+    for part in check.parts:
+        differing = "" if part.n_differing is None else f"{part.n_differing:,}"
+        points = "" if part.difference is None else f"{100 * part.difference:+.1f}"
+        shares = ["" if each is None else f"{each:.1%}" for each in (part.here, part.there)]
+        lines.append(
+            f"{part.section or 'score':34} {part.n:>6,} {shares[0]:>8} {shares[1]:>8} "
+            f"{points:>7} {differing:>8}"
+        )
+    lines += [
+        f"{each.name}: {each.here or 'none'} here, {each.there or 'not known'} there"
+        for each in check.settings
+    ]
+    for how, keys in (("here", check.won), ("there", check.lost)):
+        if keys:
+            more = f" and {len(keys) - 10:,} more" if len(keys) > 10 else ""
+            lines.append(f"won {how} only: {', '.join(keys[:10])}{more}")
+    return lines
+
+
+def reproduction_json(check: PublishedCheck) -> dict[str, Any]:
+    """The same as plain values; scores are 0 to 1, None where not known."""
+    return {
+        "model": check.model,
+        "basis": check.basis,
+        "verdict": check.verdict,
+        "explained_by": [each.name for each in check.suspects if each.differs],
+        "parts": [
+            {
+                "section": part.section,
+                "pairs": part.n,
+                "here": part.here,
+                "there": part.there,
+                "changed": part.n_differing,
+            }
+            for part in check.parts
+        ],
+        "settings": [
+            {"name": each.name, "here": each.here, "there": each.there} for each in check.settings
+        ],
+        "won_here_only": list(check.won),
+        "won_there_only": list(check.lost),
+        "tied_on_one_side": list(check.tied),
+    }

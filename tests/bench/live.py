@@ -80,7 +80,7 @@ def engine(stores: Stores, order: ModelOrder, selection: Selection) -> float:
     run = Run.create(folder, told, job.plan, [pair.key for pair in pairs])
     for _ in run.record(score(job, scorer)):
         pass
-    run.ended("finished")
+    run.mark_ended("finished")
     return time.perf_counter() - began
 
 

@@ -155,7 +155,7 @@ def beside_runs(settings: Settings) -> dict[str, float]:
     table = stores.pairs.get(None)
     folder = stores.runs.store.folder
     for number in range(N_RUNS):
-        _run_of(folder, table, number).ended("finished")
+        _run_of(folder, table, number).mark_ended("finished")
     run = _run_of(folder, table, N_RUNS, n=PACK)
     after_pack, after_run = [], []
     with locked(run.folder):
@@ -175,7 +175,7 @@ def beside_runs(settings: Settings) -> dict[str, float]:
     asked: tuple[Any, ...] = (None, Ranking(), None)
     timed(lambda: stores.boards.seen(*asked), 1)
     for number in range(5):
-        _run_of(folder, table, number).ended("finished")
+        _run_of(folder, table, number).mark_ended("finished")
         after_run.append(timed(lambda: stores.boards.seen(*asked), 1))
     took["join: leaderboard, one more run"] = median(after_run)
     took["join: leaderboard, nothing new"] = timed(lambda: stores.boards.seen(*asked))

@@ -136,7 +136,7 @@ def test_a_pack_of_a_run_makes_nothing_anew_but_that_run(
     here or not.
     """
     for number in range(N_RUNS):
-        run_of(stores, number, 2, texts=number % 3 > 0).ended("finished")
+        run_of(stores, number, 2, texts=number % 3 > 0).mark_ended("finished")
     running = run_of(stores, N_RUNS, 3)
     with locked(running.folder):
         name = stores.fields.name_of(running.id, *ME)
@@ -161,7 +161,7 @@ def test_a_run_that_ends_is_all_that_is_put_in_order_on_the_board(
 ) -> None:
     assert len(rows_in(stores.boards.board(None, Ranking(), Visitor()))) == 8
     for number in range(3):
-        run_of(stores, number, 2).ended("finished")
+        run_of(stores, number, 2).mark_ended("finished")
         ordered.clear()
         stores.boards.board(None, Ranking(), Visitor())
         assert ordered == [2 * PACK]
@@ -177,7 +177,7 @@ def test_a_typed_pair_that_is_scored_leaves_the_published_results_in_order(
     run = Run.create(new_folder(stores.runs.store.folder), facts, Plan(((0,),)), table.keys)
     pair = ScoredPair(table.keys[0], table.subset_of(0), table.hashes[0], 2.0, 1.0, 1, 1)
     list(run.record([ScoredPack(0, (pair,), 1)]))
-    change_card(run.ended("finished"), lambda _: RunCard(typed=texts))
+    change_card(run.mark_ended("finished"), lambda _: RunCard(typed=texts))
     ordered.clear()
     name = stores.fields.name_of(run.id, *ME)
     assert stores.fields.of(name, *ME).outcome(name, 0) == "win"

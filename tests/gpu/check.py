@@ -343,7 +343,7 @@ class Check:
             setattr(part, name_of_cap, None)
         effect = float((_alone(plain, scorer, pairs) - exact).abs().max()) if capped else 0.0
         if compiled:
-            scorer.expect(1)
+            scorer.prepare_for_tokens(1)
         got = _rewards(scorer, pairs)
         spread, size = float(exact.std()), float(exact.abs().max())
         noise = float((alone - exact).abs().max())

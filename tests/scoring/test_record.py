@@ -105,7 +105,7 @@ def test_what_was_scored_before_an_error_is_kept(run: Run) -> None:
 @pytest.mark.parametrize("status", ["finished", "stopped", "failed"])
 def test_how_a_run_ended_is_written_down(status: Status, run: Run) -> None:
     list(run.record(PACKS))
-    ended = run.ended(status)
+    ended = run.mark_ended(status)
     assert (ended.status, ended.n_scored, ended.tokens, ended.split_packs) == (status, 4, 41, 1)
     assert Run.open(run.folder) == ended
     assert replace(ended, status="running", seconds=0.0, n_scored=0, tokens=0, split_packs=0) == run
@@ -118,21 +118,21 @@ def test_a_path_that_is_left_amid_a_run_is_written_down_at_once(run: Run) -> Non
     for after in ("compiled; later a", "compiled; later a; later b"):
         next(stream)
         assert Run.open(run.folder).facts.path == after
-    assert run.ended("stopped").facts.path == after
+    assert run.mark_ended("stopped").facts.path == after
     again, _ = Run.open(run.folder).resumed()
     list(again.record([replace(PACKS[1], path="b")]))
-    assert again.ended("finished").facts.path == after
+    assert again.mark_ended("finished").facts.path == after
 
 
 def test_a_path_that_several_processes_leave_is_written_down_once(run: Run) -> None:
     run = Run.create(new_folder(run.folder.parent), replace(FACTS, path="a"), PLAN, KEYS)
     streams = [run.record([replace(PACKS[rank], path="b")], f"-{rank}") for rank in (0, 1)]
     assert len([next(stream) for stream in streams]) == 2
-    assert run.ended("finished").facts.path == "a; later b"
+    assert run.mark_ended("finished").facts.path == "a; later b"
 
 
 def test_a_run_that_scored_nothing_ends_as_well(run: Run) -> None:
-    ended = run.ended("stopped")
+    ended = run.mark_ended("stopped")
     assert (ended.seconds, ended.n_scored, ended.tokens, ended.split_packs) == (0, 0, 0, 0)
     assert Run.open(run.folder) == ended
 
@@ -150,7 +150,7 @@ def test_seconds_are_those_of_the_packs_and_not_of_who_looks_at_them(
 
     for _ in run.record(scoring_takes(1.5, 2.25)):
         now[0] += 100
-    assert run.ended("finished").seconds == 3.75
+    assert run.mark_ended("finished").seconds == 3.75
 
 
 def test_a_run_whose_files_are_being_removed_has_no_size(run: Run) -> None:
@@ -162,7 +162,7 @@ def test_a_run_whose_files_are_being_removed_has_no_size(run: Run) -> None:
 def test_no_part_file_stays_behind(run: Run) -> None:
     list(run.record(PACKS))
     run.resumed()
-    run.ended("finished")
+    run.mark_ended("finished")
     assert files_of(run.folder).keys() == {"run.json", "run.lock", "plan.json", "rewards.jsonl"}
 
 
@@ -223,7 +223,7 @@ def test_a_first_pack_that_is_torn_leaves_nothing(cut: int, run: Run) -> None:
 def test_a_whole_run_goes_on_with_nothing_to_do(run: Run) -> None:
     list(run.record(PACKS))
     before = files_of(run.folder)["rewards.jsonl"]
-    ended = run.ended("stopped")
+    ended = run.mark_ended("stopped")
     again, whole = ended.resumed()
     assert (again, whole) == (run, {0, 1})
     assert Run.open(run.folder).status == "running"
@@ -232,11 +232,11 @@ def test_a_whole_run_goes_on_with_nothing_to_do(run: Run) -> None:
 
 def test_a_run_that_goes_on_counts_what_it_had(run: Run) -> None:
     list(run.record(PACKS[:1]))
-    stopped = run.ended("stopped")
+    stopped = run.mark_ended("stopped")
     assert (stopped.n_scored, stopped.tokens) == (2, 13)
     again, whole = Run.open(run.folder).resumed()
     list(again.record(pack for pack in PACKS if pack.place not in whole))
-    ended = again.ended("finished")
+    ended = again.mark_ended("finished")
     assert (ended.n_scored, ended.tokens, ended.split_packs) == (4, 41, 1)
     assert ended.started == run.started
     assert ended.seconds >= stopped.seconds
@@ -253,7 +253,7 @@ def test_what_several_processes_scored_is_one_run(run: Run) -> None:
     list(run.record(PACKS[:1], part="-0"))
     assert {"rewards-0.jsonl", "rewards-1.jsonl"} < files_of(run.folder).keys()
     assert run.rows() == ROWS
-    ended = run.ended("finished")
+    ended = run.mark_ended("finished")
     assert (ended.n_scored, ended.tokens, ended.split_packs) == (4, 41, 1)
     again, whole = ended.resumed()
     assert whole == {0, 1}
@@ -318,7 +318,7 @@ def go_on(folder: Path, pairs: Sequence[Pair], scorer: Scorer) -> Run:
     job = make_job(pairs, scorer, 0)
     assert run.plan() == (job.plan, [pair.key for pair in pairs])
     list(run.record(score(job, scorer, done=whole)))
-    return run.ended("finished")
+    return run.mark_ended("finished")
 
 
 def rows_in_order(run: Run, pairs: Sequence[Pair]) -> list[str]:
@@ -549,7 +549,7 @@ def test_a_broken_line_amid_the_rows_loses_that_line_alone(
     text = "".join(f"{each}\n" for each in (line, *others))
     file.write_bytes(text.encode("utf-8", "surrogateescape"))
     assert run.rows() == ROWS[1:]
-    assert run.ended("finished").n_scored == len(ROWS) - 1
+    assert run.mark_ended("finished").n_scored == len(ROWS) - 1
     assert run.resumed()[1] == {1}
     assert run.rows() == list(PACKS[1].rows)
     list(run.record(PACKS[:1]))

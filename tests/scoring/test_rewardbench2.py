@@ -16,7 +16,7 @@ from scoring.pairs.opening import as_pairs, read_pairs
 from scoring.record import Run
 from scoring.results.accuracies import read_aggregates
 from scoring.results.pairs import read_pair_results
-from scoring.rows import MOST_COMPARED, parts_of, scored_row
+from scoring.rows import MOST_COMPARED, check_compared, parts_of, scored_row
 from scoring.run import make_job, score
 from scoring.spec import ModelSpec, Pair, ScoredPair, decisive
 from scoring.summary import summarise
@@ -268,7 +268,7 @@ def test_a_judge_compares_every_two_and_not_too_many(tmp_path: Path) -> None:
     row = scored_row(few, [Prepared(part) for part in parts], given, "judge")
     assert row.rewards == (0.6875, 0.1875, 0.625)
     with pytest.raises(KnownError, match="41 responses, and a judge compares every two"):
-        parts_of(many, "judge")
+        check_compared(many, "judge")
     judge = Reading()
     judge.spec = ModelSpec("judge", "", "", "judge")
     with pytest.raises(KnownError, match="41 responses"):  # before anything is scored

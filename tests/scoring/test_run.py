@@ -15,7 +15,7 @@ from transformers import AutoConfig, AutoModelForSequenceClassification, AutoTok
 
 from scoring.benchmark import SECTIONS, section_of
 from scoring.engine.formatting import Prepared
-from scoring.engine.scorer import AtOnce, Scorer, Traits
+from scoring.engine.scorer import Scorer, Traits
 from scoring.errors import KnownError
 from scoring.families import open_scorer
 from scoring.pairs.opening import as_pairs, read_pairs
@@ -28,7 +28,7 @@ from tests.scoring.rounding import DEMO, near
 CPU = RunSettings(device="cpu", dtype="float32")
 
 
-class Around(AtOnce):
+class Around(Scorer):
     """A scorer with another budget and with memory for so many tokens at once.
 
     asked: keys of every part that was tried; refused: how many of them did not fit.
@@ -43,13 +43,13 @@ class Around(AtOnce):
         says: str = "CUDA out of memory.",
     ) -> None:
         self.spec = scorer.spec
-        self.traits = replace(scorer.traits, budget=budget)
+        self._traits = replace(scorer.traits, budget=budget)
         self.asked: list[list[str]] = []
         self.refused = 0
         self.expected: list[int] = []
         self._scorer, self._memory, self._error, self._says = scorer, memory, error, says
 
-    def expect(self, tokens: int) -> None:
+    def prepare_for_tokens(self, tokens: int) -> None:
         self.expected.append(tokens)
 
     def prepare(self, pairs: Sequence[Pair]) -> list[Prepared]:
@@ -63,17 +63,14 @@ class Around(AtOnce):
         return self._scorer.rewards(pack)
 
 
-class Saying(AtOnce):
+class Saying(Scorer):
     """Says the rewards it was given, whatever the pair; sequences are as long as the texts."""
 
     spec = ModelSpec("saying", "", "")
 
     def __init__(self, *rewards: float, budget: int = 16) -> None:
-        self.traits = Traits("what it was told", "no model", budget)
+        self._traits = Traits("what it was told", "no model", budget)
         self._rewards = rewards or (1.0, 0.0)
-
-    def expect(self, tokens: int) -> None:
-        pass
 
     def prepare(self, pairs: Sequence[Pair]) -> list[Prepared]:
         return [
@@ -324,7 +321,7 @@ def test_a_template_that_fails_later_names_its_pair() -> None:
             return super().prepare(pairs)
 
     scorer = Refusing(budget=100)
-    scorer.traits = replace(scorer.traits, vocabulary=9)
+    scorer._traits = replace(scorer.traits, vocabulary=9)
     pairs = small_pairs(40)
     last = make_job(pairs, scorer, 0, sample=9).plan.packs[-1][-1]
     pairs[last] = replace(pairs[last], prompt="no")
@@ -411,7 +408,7 @@ class Reading(Saying):
 
     def __init__(self, budget: int = 40) -> None:
         super().__init__(budget=budget)
-        self.traits = replace(self.traits, vocabulary=10)
+        self._traits = replace(self.traits, vocabulary=10)
         self.ready = 0
         self.told: list[str] = []
 
@@ -514,7 +511,7 @@ def test_a_pack_that_was_planned_for_a_larger_budget_is_computed_in_parts_of_thi
     """As of a run that goes on where there is less room."""
     scorer = Around(longer_wins(), budget=16)  # each pair costs 1
     job = make_job(small_pairs(64), scorer, 0)
-    scorer.traits = replace(scorer.traits, budget=5)
+    scorer._traits = replace(scorer.traits, budget=5)
     assert rows_of(list(score(job, scorer))).keys() == {each.key for each in job.pairs}
     assert max(map(len, scorer.asked)) <= 5
 

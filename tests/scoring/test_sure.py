@@ -3,7 +3,6 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from math import sqrt
-from typing import Any
 
 import numpy as np
 import pytest
@@ -263,21 +262,16 @@ def test_looks_are_few_and_end_with_all() -> None:
 
 
 @pytest.mark.parametrize(
-    ("number", "width", "words"),
+    ("width", "words"),
     [
-        ("score", 0.001, "0.5 to 50 points wide, not 0.1"),
-        ("score", float("nan"), "not nan"),
-        ("score", True, "not True"),
-        ("score", [["x"]], "not list"),
-        ("accuracy", 0.6, "not 60.0"),
-        ("mean", 0.05, "accuracy or score, not of 'mean'"),
-        (None, 0.05, "not of nothing"),
-        ([], 0.05, "not of list"),
+        (0.001, "0.5 to 50 points wide, not 0.1"),
+        (float("nan"), "not nan"),
+        (0.6, "not 60.0"),
     ],
 )
-def test_what_is_no_rule_is_refused(number: Any, width: Any, words: str) -> None:
+def test_a_width_out_of_range_is_refused(width: float, words: str) -> None:
     with pytest.raises(KnownError) as refused:
-        SureRule(number, width)
+        SureRule("accuracy", width)
     assert words in str(refused.value)
 
 

@@ -22,7 +22,7 @@ from explorer.reader.state import PairsState
 from explorer.results.library import ResultsLibrary
 from explorer.runs.visitors import Visitor, check_known
 from explorer.tabs.data.state import DataState
-from scoring.limits import Step, Tell
+from scoring.limits import OnProgress, Step
 from scoring.pairs.rows import SUFFIXES
 
 LOGO: Path = ASSETS / "logo.svg"
@@ -72,7 +72,7 @@ class DataView:
         """
         files = uploaded_files(sent.get("value", ""))
 
-        def load(tell: Tell) -> PairTable:
+        def load(tell: OnProgress) -> PairTable:
             with private_files(files) as [file, *_]:
                 return self.pairs.upload(file, file.name, tell)
 
@@ -94,7 +94,7 @@ class DataView:
         actions = {name: getattr(self, name) for name in ("open", "upload", "stop", "retry")}
         return View(DataState.TAB, self.regions, actions)
 
-    def _begun(self, query: str, visitor: Visitor, load: Callable[[Tell], PairTable]) -> str:
+    def _begun(self, query: str, visitor: Visitor, load: Callable[[OnProgress], PairTable]) -> str:
         check_known(visitor, is_public=self.settings.public)
         self.opened.forget(visitor.owner)
         self.opened.begin(visitor.owner, lambda tell: load(tell).id)

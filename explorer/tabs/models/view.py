@@ -41,7 +41,7 @@ from explorer.tabs.models.exports import BOARD_FORMATS, BoardFormat, board_file_
 from explorer.tabs.models.ranked import Ranked, visible_rows
 from explorer.tabs.models.state import ModelsState
 from scoring.errors import KnownError
-from scoring.limits import MEGABYTE, Step, Tell
+from scoring.limits import MEGABYTE, OnProgress, Step
 
 _KEPT_HTML = 16 * MEGABYTE
 
@@ -106,7 +106,7 @@ class ModelsView:
         before = self._results_id(ModelsState.parse(query)[0], visitor)
         library = self.boards.library
 
-        def read(tell: Tell) -> str:
+        def read(tell: OnProgress) -> str:
             with private_files(files) as places:
                 results = library.upload(before, _by_name(places), tell, visitor.owner)
             return results.id.rpartition(UPLOADED)[2]

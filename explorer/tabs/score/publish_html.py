@@ -16,7 +16,7 @@ from explorer.tabs.score.publishing import Publication, Sending, preview, publis
 from explorer.tabs.score.state import ScoreState, read_score
 from scoring.errors import KnownError
 from scoring.hub.access import Hub
-from scoring.limits import Step, Tell
+from scoring.limits import OnProgress, Step
 from scoring.record import Run
 
 
@@ -60,7 +60,7 @@ class Publishing:
         run, table = self._run(state, visitor)
         key = _key(state, visitor)
 
-        def looking(_: Tell) -> Sending:
+        def looking(_: OnProgress) -> Sending:
             return preview(run, table, state.repo, state.name)
 
         self.sendings.forget(key)
@@ -81,7 +81,7 @@ class Publishing:
         # Who signed in lent no leave to write, not even to what is theirs.
         is_request = sent.get("as-request") == "1" or self.settings.public
 
-        def sending(_: Tell) -> Publication:
+        def sending(_: OnProgress) -> Publication:
             seen = shown.result if shown else None
             return publish(seen, run, table, self.hub, token=token, as_pull_request=is_request)
 

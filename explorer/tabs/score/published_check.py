@@ -99,7 +99,7 @@ def check_pairs(
     found = duel(here, there, pairs, V1)
     of_all = found.headline
     parts = [
-        Check(part.name, part.n, part.a, part.b, part)
+        Check(part.name, part.n, part.a, part.b, part.n_differing, part.interval, part)
         for part in (of_all, *found.sections)
         if part.n or part is of_all
     ]

@@ -45,7 +45,7 @@ from scoring.engine.templates import named_templates
 from scoring.errors import KnownError
 from scoring.hub.access import Hub
 from scoring.hub.search import HubSearch, search_models
-from scoring.limits import Step, Tell
+from scoring.limits import OnProgress, Step
 from scoring.models.finding import DEMO_NAME
 from scoring.record import Run
 from scoring.spec import BASELINES, FAMILIES, JudgePrompt, RunSettings
@@ -187,7 +187,7 @@ class ScoreView:
         words = read_score(query)[0].find
         key = (visitor.owner, visitor.token, words)
 
-        def search(_: Tell) -> HubSearch:
+        def search(_: OnProgress) -> HubSearch:
             return search_models(words, self.hub, token=visitor.token)
 
         self.searches.begin(key, search)
@@ -320,7 +320,7 @@ class ScoreView:
     def _begin_look(self, visitor: Visitor, order: ModelOrder) -> None:
         models = self.runs.scorers.models
 
-        def look(_: Tell) -> bool:
+        def look(_: OnProgress) -> bool:
             models.preview(visitor, order)
             models.device()
             return True

@@ -11,36 +11,36 @@ from pathlib import Path
 from typing import Any
 
 from scoring.errors import KnownError
-from scoring.limits import Step, Tell
+from scoring.limits import OnProgress, Step
 
 HOURS = 4 * 3600.0
 
 
-def doubled(tell: Tell, number: int) -> int:
+def doubled(tell: OnProgress, number: int) -> int:
     tell(Step("asking"))
     return 2 * number
 
 
-def counting(_: Tell, end: int) -> Iterator[int]:
+def counting(_: OnProgress, end: int) -> Iterator[int]:
     for number in range(end):
         Path("/dev/null").touch()
         yield number
 
 
-def process(_: Tell) -> int:
+def process(_: OnProgress) -> int:
     return os.getpid()
 
 
-def variables(_: Tell) -> dict[str, str]:
+def variables(_: OnProgress) -> dict[str, str]:
     return dict(os.environ)
 
 
-def begun_with(_: Tell) -> str:
+def begun_with(_: OnProgress) -> str:
     """The variables that this process, or the one that it is a fork of, was begun with."""
     return Path("/proc/self/environ").read_text(encoding="utf-8")
 
 
-def asks_the_hub(_: Tell, url: str = "http://127.0.0.1:9") -> None:
+def asks_the_hub(_: OnProgress, url: str = "http://127.0.0.1:9") -> None:
     from huggingface_hub import HfApi
 
     try:
@@ -49,7 +49,7 @@ def asks_the_hub(_: Tell, url: str = "http://127.0.0.1:9") -> None:
         raise KnownError(str(error)) from error
 
 
-def panics(_: Tell) -> None:
+def panics(_: OnProgress) -> None:
     """In a compiled part, whose fault is no Exception."""
     from tokenizers import Tokenizer
 
@@ -60,36 +60,36 @@ def panics(_: Tell) -> None:
     Tokenizer.from_str(json.dumps(written)).encode("a")
 
 
-def sleeps(_: Tell) -> None:
+def sleeps(_: OnProgress) -> None:
     time.sleep(HOURS)
 
 
-def sleeps_a_little(_: Tell) -> None:
+def sleeps_a_little(_: OnProgress) -> None:
     time.sleep(2.5)
 
 
-def spins(_: Tell) -> int:
+def spins(_: OnProgress) -> int:
     """In compiled code, which holds the interpreter."""
     return len(str(9 ** (9**9)))
 
 
-def spins_a_little(_: Tell) -> None:
+def spins_a_little(_: OnProgress) -> None:
     end = time.process_time() + 2.5
     while time.process_time() < end:
         pass
 
 
-def begins_another(_: Tell) -> int:
+def begins_another(_: OnProgress) -> int:
     return subprocess.Popen(["/bin/sleep", "300"]).pid  # it stays where a test fails
 
 
-def begins_another_and_spins(tell: Tell) -> Iterator[int]:
+def begins_another_and_spins(tell: OnProgress) -> Iterator[int]:
     yield os.getpid()
     yield begins_another(tell)
     spins(tell)
 
 
-def takes_its_turns(_: Tell) -> float:
+def takes_its_turns(_: OnProgress) -> float:
     """Work for half a second on a processor that nine others use; gives the seconds it took."""
     os.sched_setaffinity(0, [min(os.sched_getaffinity(0))])
     others = [subprocess.Popen(["/bin/sh", "-c", "while :; do :; done"]) for _ in range(9)]
@@ -105,41 +105,41 @@ def takes_its_turns(_: Tell) -> float:
             other.wait()
 
 
-def grows(_: Tell) -> int:
+def grows(_: OnProgress) -> int:
     kept = []
     while True:
         kept.append(bytearray(2**20))
         kept[-1][::4096] = b"x" * 256
 
 
-def grows_slowly(_: Tell) -> None:
+def grows_slowly(_: OnProgress) -> None:
     kept = []
     while True:
         kept.append(b"x" * 2**20)
         time.sleep(0.01)
 
 
-def asks_for_much(_: Tell) -> int:
+def asks_for_much(_: OnProgress) -> int:
     return len(f"{1:2000000000d}")
 
 
-def crashes(_: Tell) -> None:
+def crashes(_: OnProgress) -> None:
     ctypes.string_at(0)
 
 
-def leaves(_: Tell) -> None:
+def leaves(_: OnProgress) -> None:
     os._exit(3)
 
 
-def refuses(_: Tell) -> None:
+def refuses(_: OnProgress) -> None:
     raise KnownError("It cannot be.")
 
 
-def reads_what_is_not_there(_: Tell) -> None:
+def reads_what_is_not_there(_: OnProgress) -> None:
     Path("/no/such/file").read_text(encoding="utf-8")
 
 
-def fails(_: Tell) -> None:
+def fails(_: OnProgress) -> None:
     raise ZeroDivisionError
 
 
@@ -148,11 +148,11 @@ class Broken:
         return Step, ()  # which needs to be told what is being done
 
 
-def sends_a_broken_value(_: Tell) -> Any:
+def sends_a_broken_value(_: OnProgress) -> Any:
     return Broken()
 
 
-def sends_a_call(_: Tell, module: str, name: str) -> None:
+def sends_a_call(_: OnProgress, module: str, name: str) -> None:
     """The bytes of a pickle that calls a function, written by somebody who took the worker over."""
     call = b"\x80\x04" + f"(S'ended'\nc{module}\n{name}\n(S'evil'\ntRt.".encode()
     pickle.dumps = lambda *_, **__: call

@@ -6,12 +6,12 @@ import pytest
 
 from explorer.core.work import repeated, streamed
 from scoring.errors import KnownError, Stopped
-from scoring.limits import Step, Tell
+from scoring.limits import OnProgress, Step
 from tests.conftest import PATIENCE
 
 
 def test_every_step_is_given_to_who_waits() -> None:
-    def work(tell: Tell) -> None:
+    def work(tell: OnProgress) -> None:
         for done in range(5):
             tell(Step("reading", done))
 
@@ -21,7 +21,7 @@ def test_every_step_is_given_to_who_waits() -> None:
 def test_work_ends_with_who_listens() -> None:
     ended = threading.Event()
 
-    def work(tell: Tell) -> None:
+    def work(tell: OnProgress) -> None:
         try:
             while True:
                 tell(Step("asking"))
@@ -36,7 +36,7 @@ def test_work_ends_with_who_listens() -> None:
 
 @pytest.mark.parametrize("error", [KnownError("No such set."), OSError("disk"), SystemExit(3)])
 def test_what_the_work_raises_is_raised_after_its_steps(error: BaseException) -> None:
-    def work(tell: Tell) -> None:
+    def work(tell: OnProgress) -> None:
         tell(Step("asking"))
         raise error
 

@@ -15,7 +15,7 @@ from explorer.data.sources import MOST_SOURCES, Candidate, Sources, pair_sources
 from explorer.data.table import PairTable
 from scoring.errors import KnownError
 from scoring.hub.access import Hub
-from scoring.limits import Step, Tell
+from scoring.limits import OnProgress, Step
 from scoring.pairs.opening import read_pairs
 from tests.conftest import PATIENCE, until
 from tests.explorer.conftest import COMMIT, PutInCache
@@ -266,7 +266,7 @@ def test_a_newer_revision_replaces_the_best_and_the_old_one_still_resolves() -> 
 def test_what_is_better_is_shown_before_all_of_it_is_read() -> None:
     may_read = threading.Event()
 
-    def read_rest(item: Item, tell: Tell) -> Item:
+    def read_rest(item: Item, tell: OnProgress) -> Item:
         if item.id != "bundled":
             tell(Step("reading", 1, 2))
             assert may_read.wait(PATIENCE)
@@ -288,7 +288,7 @@ def test_what_is_better_is_shown_before_all_of_it_is_read() -> None:
 def test_while_the_rest_of_a_newer_revision_is_read_the_former_is_shown_whole() -> None:
     may_read = threading.Event()
 
-    def read_rest(item: Item, _: Tell) -> Item:
+    def read_rest(item: Item, _: OnProgress) -> Item:
         assert item.id == "hub@1" or may_read.wait(PATIENCE)
         return replace(item, caption="all of it")
 
@@ -306,7 +306,7 @@ def test_while_the_rest_of_a_newer_revision_is_read_the_former_is_shown_whole() 
 
 
 def test_what_cannot_be_read_in_the_background_is_told_and_the_rest_stands() -> None:
-    def read_rest(item: Item, _: Tell) -> Item:
+    def read_rest(item: Item, _: OnProgress) -> Item:
         raise ZeroDivisionError("of the reader")
 
     sources = Sources([bundled()], Hub(offline=True), read_rest)

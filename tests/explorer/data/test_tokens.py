@@ -353,7 +353,7 @@ def test_strangers_count_with_listed_tokenizers_only(
     assert counter.known(demo, name)
     fresh = TokenCounter(tmp_path / "fresh", Hub(), policy)
     assert told_by(lambda tell: fresh.count(demo, name, tell=tell))[0] == name
-    with pytest.raises(KnownError, match="not a tokenizer that can be used here"):
+    with pytest.raises(KnownError, match=r"not 0{40}\. Give org/parts"):
         told_by(lambda tell: fresh.count(demo, f"org/parts@{'0' * 40}", tell=tell))
 
 

@@ -22,7 +22,7 @@ from explorer.stats.rules import V2_PAIRS
 from explorer.stores import open_stores
 from explorer.tabs.models.state import MISSING, RULE_OPTIONS, TIES, ModelsState
 from scoring.benchmark import COUNTS
-from scoring.limits import Step, Tell, ignore_progress
+from scoring.limits import OnProgress, Step, ignore_progress
 from scoring.record import Run
 from tests.conftest import PATIENCE
 from tests.explorer.board_data import are_equal, coin_flips, row_in, rows_in, write_results
@@ -360,7 +360,11 @@ class Watched(Boards):
         self.may_go_on.set()
 
     def measure(
-        self, results_id: object, view: Ranking, own: object = (), tell: Tell = ignore_progress
+        self,
+        results_id: object,
+        view: Ranking,
+        own: object = (),
+        tell: OnProgress = ignore_progress,
     ) -> None:
         def watched(step: Step) -> None:
             tell(step)

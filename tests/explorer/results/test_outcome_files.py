@@ -16,7 +16,7 @@ from explorer.results.outcome_files import read_source
 from explorer.results.sources import FolderSource, HubSource, Source
 from explorer.stats.matrix import Outcomes, is_reward_bench, order_of, outcome_matrix, usual_order
 from scoring.hub.access import Hub, HubId
-from scoring.limits import Step, Tell, ignore_progress
+from scoring.limits import OnProgress, Step, ignore_progress
 from scoring.results.pairs import PairResults, read_pair_results
 from tests.hub_server import Repo
 
@@ -54,7 +54,7 @@ class Done:
     steps: list[Step]
 
 
-def finished(home: Path, source: Source, tell: Tell = ignore_progress) -> Done:
+def finished(home: Path, source: Source, tell: OnProgress = ignore_progress) -> Done:
     """tell: is told each step, too."""
     steps: list[Step] = []
 

@@ -45,7 +45,7 @@ def run_of(home: Path, rewards: dict[str, tuple[float | None, float | None]]) ->
         for at in order
     )
     list(run.record([ScoredPack(0, rows, 1)]))
-    return run.ended("finished")
+    return run.mark_ended("finished")
 
 
 REWARDS: dict[str, tuple[float | None, float | None]] = {

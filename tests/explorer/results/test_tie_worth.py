@@ -45,7 +45,7 @@ def run_of(family: str, folder: Path) -> Run:
         for key, margin in zip(TABLE.keys, MARGINS, strict=True)
     )
     list(run.record([ScoredPack(0, rows, 1)]))
-    return run.ended("finished")
+    return run.mark_ended("finished")
 
 
 def exported(run: Run, folder: Path) -> PairResults:

@@ -27,7 +27,7 @@ processes = multiprocessing.get_context("spawn")
 def stored(home: Path) -> Run:
     run = Run.create(new_folder(Settings(home=home).runs), FACTS, Plan(((0,),)), ["s:1"])
     change_card(run, lambda _: RunCard(ME.owner, "a name"))
-    return run.ended("finished")
+    return run.mark_ended("finished")
 
 
 def noted(card: RunCard, note: str) -> RunCard:
@@ -72,7 +72,7 @@ def test_settings_that_cannot_be_read_are_told_and_never_written(
     tmp_path: Path, damage: dict[str, object], caplog: pytest.LogCaptureFixture
 ) -> None:
     run = stored(tmp_path)
-    run.changed(lambda now: replace(now, about={**now.about, **damage}))
+    run.update(lambda now: replace(now, about={**now.about, **damage}))
     content = (run.folder / "run.json").read_text()
     store = RunStore(Settings(home=tmp_path))
     assert store.visible(ME) == [run]
@@ -88,7 +88,7 @@ def test_settings_that_cannot_be_read_are_told_and_never_written(
 
 def test_a_run_of_the_command_line_is_nobodys_alone(tmp_path: Path) -> None:
     run = stored(tmp_path)
-    run.changed(lambda now: replace(now, about={}))
+    run.update(lambda now: replace(now, about={}))
     assert card_of(run) == RunCard()
     assert RunStore(Settings(home=tmp_path)).own(ME) == [run]
     assert RunStore(Settings(home=tmp_path, public=True)).visible(ME) == []
@@ -97,7 +97,7 @@ def test_a_run_of_the_command_line_is_nobodys_alone(tmp_path: Path) -> None:
 def test_a_run_of_an_earlier_version_keeps_its_owner_and_name(tmp_path: Path) -> None:
     run = stored(tmp_path)
     card = json.dumps(json.loads((run.folder / "run.json").read_text())["about"])
-    run.changed(lambda now: replace(now, about={}))
+    run.update(lambda now: replace(now, about={}))
     (run.folder / "card.json").write_text(card)
     again = Run.open(run.folder.rename(run.folder.with_name("former")))
     assert card_of(again) == RunCard(ME.owner, "a name")

@@ -21,12 +21,11 @@ from explorer.runs.model_list import entry_of
 from scoring.engine.scorer import Scorer, facts
 from scoring.hub.access import Hub
 from scoring.models.devices import Device, present_device
-from scoring.models.finding import ModelPolicy
-from scoring.models.preview import Preview
+from scoring.models.finding import LocatedModel, ModelPolicy
 from scoring.pairs.opening import as_pairs
 from scoring.record import Run, new_folder
 from scoring.run import make_job, score
-from scoring.spec import Plan, RunFacts, RunSettings
+from scoring.spec import ModelSpec, Plan, RunFacts, RunSettings
 from tests.conftest import DEMO_MODEL
 from tests.scoring.models.test_preview import preview
 
@@ -35,9 +34,9 @@ CPU = Device("x86", "cpu", 10**10, 10**10, n_cores=2)
 ALL = Work(2985, 1_231_383 - 20 * 2985)
 
 
-def model(parameters: float, **more: Any) -> Preview:
-    given = {"name": "org/m", "revision": "", "family": "classifier", "why": "", **more}
-    return Preview(**{**given, "parameters": int(parameters)})
+def model(parameters: float, **more: Any) -> LocatedModel:
+    spec = ModelSpec(more.pop("name", "org/m"), "", "", more.pop("family", "classifier"))
+    return LocatedModel(spec, parameters=int(parameters), **more)
 
 
 def run(folder: Path, **more: Any) -> Run:
@@ -163,7 +162,7 @@ def test_a_real_run_takes_about_the_tokens_that_were_expected_and_tells_its_spee
     told = facts(demo_scorer, settings, demo.id, len(pairs))
     stored = Run.create(new_folder(tmp_path), told, job.plan, [pair.key for pair in pairs])
     list(stored.record(score(job, demo_scorer)))
-    ended = stored.ended("finished")
+    ended = stored.mark_ended("finished")
     seen = preview("demo", ModelPolicy(DEMO_MODEL), Hub(offline=True))
     expected = computed_tokens(work_of(demo, rows), seen)
     assert 0.7 * ended.tokens < expected < 1.4 * ended.tokens

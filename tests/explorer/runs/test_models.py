@@ -147,7 +147,7 @@ def test_a_model_of_the_hub_is_fetched_looked_at_and_loaded_apart(
     result, steps = told_by(lambda tell: models.load(ME, order, tell=tell))
     assert isinstance(result, WarmModel) and "fetching" in {step.doing for step in steps}
     assert result.spec.revision == hub_repos["models/org/model"].commit
-    assert models.preview(ME, order).is_here
+    assert models.preview(ME, order).fetch_bytes == 0
     assert rewards(result) == rewards(loaded(models))
     models.release()
 

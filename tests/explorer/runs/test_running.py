@@ -159,7 +159,7 @@ def test_a_run_is_newer_than_one_from_before_the_clock_was_set_back(
     runs = Runs(Settings(home=tmp_path), hub)
     ahead = beginning.finished(runs, "longer", demo, rows)
     tomorrow = replace(ahead, started=ahead.started + 86_400.0)
-    tomorrow.ended("finished")
+    tomorrow.mark_ended("finished")
     later = [beginning.finished(runs, "longer", demo, rows) for _ in range(2)]
     listed = [run.id for run in runs.store.visible(None)]
     assert listed == [later[1].id, later[0].id, ahead.id]
@@ -594,7 +594,7 @@ def made(home: Path) -> Run:
 
 
 def stored(home: Path, *statuses: Status) -> list[Run]:
-    return [made(Settings(home=home).runs).ended(status) for status in statuses]
+    return [made(Settings(home=home).runs).mark_ended(status) for status in statuses]
 
 
 @pytest.fixture
@@ -696,7 +696,7 @@ def test_a_damaged_card_takes_nothing_from_others(
     mine, broken = stored(tmp_path, "finished", "finished")
     change_card(mine, lambda _: RunCard("browser:me"))
     about = {"owner": "browser:me", "title": "", "public": True, "order": order}
-    broken.changed(lambda now: replace(now, about=about))
+    broken.update(lambda now: replace(now, about=about))
     assert mine in public.store.visible(Visitor("browser:me"))
 
 
@@ -804,7 +804,7 @@ def test_a_run_that_ends_while_one_looks_is_shown_as_it_ended(
     run = made(Settings(home=tmp_path).runs)
 
     def ends(_: Path) -> bool:
-        run.ended("finished")
+        run.mark_ended("finished")
         return False
 
     monkeypatch.setattr("explorer.runs.store.is_locked", ends)

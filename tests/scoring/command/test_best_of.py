@@ -98,7 +98,10 @@ def test_what_is_none_is_left_out_with_a_sentence_and_the_rest_ranked(
     [
         ({"prompt": "p", "responses": "a"}, "row 1, column responses: text, must be a list."),
         ({"prompt": "p", "responses": ["a", 3]}, "response 2: a number, must be text or a list"),
-        ({"messages": [ASKED]}, "row 1: its last message is not of the assistant."),
+        (
+            {"messages": [ASKED]},
+            "row 1, column messages: its last message is of the user, not the assistant.",
+        ),
     ],
 )
 def test_another_shape_is_refused_in_a_sentence(

@@ -157,7 +157,7 @@ def expected_tokens(*given: str) -> int:
         print(f"expects {tokens}")
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("scoring.families.classifier.Classifier.expect", expect)
+        patch.setattr("scoring.families.local.LocalModel.prepare_for_tokens", expect)
         return main([*GIVEN, *given])
 
 

@@ -38,7 +38,7 @@ def run_of(folder: Path, scored: list[ScoredPair], parts: int = 1) -> Run:
     run = Run.create(folder / "run", FACTS, plan, [row.key for row in scored])
     for _ in run.record([ScoredPack(0, tuple(scored), 1234, parts)]):
         pass
-    return run.ended("finished")
+    return run.mark_ended("finished")
 
 
 def table(run: Run) -> list[str]:

@@ -9,9 +9,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from scoring.__main__ import main
-from scoring.command.reproducing import as_json, compare, find_published
 from scoring.hub.access import Hub
 from scoring.record import Run
+from scoring.results.reproduction import compare, find_published, reproduction_json
 
 NAME = "OpenAssistant/reward-model-deberta-v3-large-v2"
 ON_CPU = ("--device", "cpu", "--dtype", "float32", "--limit", "24", "--offline")
@@ -62,7 +62,7 @@ def test_other_numbers_are_told_apart(published: Path, tmp_path: Path) -> None:
     found = compare(run, find_published(NAME, str(folder), hub))
     assert found.basis == "pairs" and found.verdict in {"unknown", "unexplained"}
     assert len(found.won) + len(found.lost) == found.n == 24
-    told = as_json(found)
+    told = reproduction_json(found)
     assert told["parts"][0]["pairs"] == told["parts"][0]["changed"] == 24
     assert told["parts"][0]["there"] == pytest.approx(1 - told["parts"][0]["here"])
 

@@ -14,7 +14,8 @@ from transformers import AutoConfig, AutoModelForSequenceClassification, GPTNeoX
 from scoring.engine import attention
 from scoring.engine.formatting import Prepared, as_one_row, shared_prefix
 from scoring.engine.forward import Forward, Packed, Padded, choose
-from scoring.engine.proof import Rewards, proof_of
+from scoring.engine.proof import proof_of
+from scoring.engine.scorer import Rewards
 from scoring.families.local import CHECK_PAIRS
 from scoring.run import make_job, score
 from scoring.spec import Pair, RunSettings
@@ -67,7 +68,7 @@ def reader(model: Any) -> Callable[[torch.Tensor, Any], Rewards]:
 
 
 def chosen_for(model: Any, check: list[Prepared] = CHECK, budget: int = 200) -> Forward:
-    whole = not hasattr(model, "score")
+    whole = "" if hasattr(model, "score") else "its rewards come from the whole model"
     return choose(model, reader(model), check, budget, whole=whole)[0]
 
 
@@ -199,10 +200,10 @@ def test_what_is_off_by_more_than_rounding_is_doubted_however_small_rewards_are(
     proof = proof_of(model, few)
     expected = proof.expected
     off = float(expected.std()) / 8
-    assert proof.doubt(expected.tolist()) == ""
-    assert proof.doubt((expected + off).tolist()).startswith("differ by ")
+    assert proof.mismatch(expected.tolist()) == ""
+    assert proof.mismatch((expected + off).tolist()).startswith("differ by ")
     exact = one_at_a_time(model.float(), READY[:4])
-    assert proof.doubt(exact.tolist()) == ""
+    assert proof.mismatch(exact.tolist()) == ""
 
 
 def test_attention_that_ignores_the_packs_is_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -472,7 +473,7 @@ def test_a_run_goes_on_uncompiled_where_compiling_fails_or_changes_rewards(
     expected = rewards(opened(folder), PAIRS)
     monkeypatch.setattr("torch.compile", compiler)
     scorer = opened(folder, RunSettings(device="cpu", dtype="float32", compile="on"))
-    scorer.expect(1)
+    scorer.prepare_for_tokens(1)
     assert scorer.traits.path.startswith(f"{PACKED}; not compiled: {why}")
     assert torch.equal(rewards(scorer, PAIRS), expected)
 
@@ -492,7 +493,7 @@ def test_a_compiler_that_fails_amid_a_run_does_not_end_it(
 
     monkeypatch.setattr("torch.compile", compiler)
     scorer = opened(folder, RunSettings(device="cpu", dtype="float32", compile="on"))
-    scorer.expect(1)
+    scorer.prepare_for_tokens(1)
     assert scorer.traits.path == f"{PACKED}, layers compiled"
     (pack,) = score(make_job(PAIRS, scorer, 0), scorer)
     got = {row.key: [row.chosen_reward, row.rejected_reward] for row in pack.rows}
@@ -508,9 +509,9 @@ def test_compiled_layers_give_the_same_rewards(tmp_path: Path) -> None:
     plain_rewards = rewards(opened(folder), PAIRS)
     scorer = opened(folder, RunSettings(device="cpu", dtype="float32", compile="on"))
     frames = torch._dynamo.utils.counters["stats"]["unique_graphs"]
-    scorer.expect(1)
+    scorer.prepare_for_tokens(1)
     assert scorer.traits.path == f"{PACKED}, layers compiled"
-    scorer.expect(1)
+    scorer.prepare_for_tokens(1)
     assert scorer.traits.path == f"{PACKED}, layers compiled"
     for pairs in (PAIRS, PAIRS[:1], PAIRS[5:9]):
         expected = plain_rewards[[PAIRS.index(pair) for pair in pairs]]

@@ -48,7 +48,7 @@ def test_targets_have_the_models_own_log_probabilities(
     targets = torch.tensor([*IDS[1:], 4000])
     expected = own_log_probs(model).gather(1, targets[:, None])[:, 0]
     assert expected.max() - expected.min() > 1
-    got = Vocabulary(model).of_targets(hidden_of(model), targets)
+    got = Vocabulary(model).target_log_probs(hidden_of(model), targets)
     assert got.dtype == torch.float32
     assert_near(got, expected)
 
@@ -59,19 +59,19 @@ def test_labels_have_the_models_own_log_probabilities(
 ) -> None:
     monkeypatch.setattr(vocabulary, "_ROWS", rows_at_once)
     labels = [8191, 0, 41]
-    got = Vocabulary(model).of_labels(hidden_of(model), labels)
+    got = Vocabulary(model).label_log_probs(hidden_of(model), labels)
     assert got.shape == (len(IDS), 3)
     assert_near(got, own_log_probs(model)[:, labels])
 
 
 def test_probabilities_over_the_whole_vocabulary_sum_to_1(model: Any) -> None:
-    got = Vocabulary(model).of_labels(hidden_of(model), range(8192))
+    got = Vocabulary(model).label_log_probs(hidden_of(model), range(8192))
     assert_near(got.double().exp().sum(1), torch.ones(len(IDS)))
 
 
 def test_no_tokens_have_no_log_probabilities(model: Any) -> None:
     nothing = torch.empty(0, dtype=torch.int64)
-    got = Vocabulary(model).of_targets(hidden_of(model)[:0], nothing)
+    got = Vocabulary(model).target_log_probs(hidden_of(model)[:0], nothing)
     assert (got.shape, got.dtype) == ((0,), torch.float32)
 
 
@@ -86,7 +86,7 @@ def test_in_half_precision_the_products_are_summed_in_float32(model: Any) -> Non
     logits *= getattr(model.config, "logit_scale", 1) / getattr(model.config, "logits_scaling", 1)
     cap = getattr(model.config, "final_logit_softcapping", None)
     logits = cap * torch.tanh(logits / cap) if cap else logits
-    got = Vocabulary(half).of_labels(hidden, range(8192))
+    got = Vocabulary(half).label_log_probs(hidden, range(8192))
     assert_near(got, logits.log_softmax(1))
 
 

@@ -778,7 +778,7 @@ def test_compiling_waits_until_it_pays(
     """On a CPU it never does by itself."""
     compiled = Compiled(monkeypatch)
     settings = RunSettings(device="cpu", dtype="float32", compile=setting)
-    opened(labelled, settings, reading=0).expect(tokens)
+    opened(labelled, settings, reading=0).prepare_for_tokens(tokens)
     assert compiled.times == times
 
 
@@ -791,7 +791,7 @@ def test_on_a_card_the_runs_of_a_process_count_together(
     on_card: Any = SimpleNamespace(device=torch.device("cuda"), dtype=torch.bfloat16)
     scorer.loaded = replace(scorer.loaded, model=on_card)
     for times in (0, 1, 1, 2):  # this one gives up, and is asked again when as much was spent
-        scorer.expect(1_540_000)
+        scorer.prepare_for_tokens(1_540_000)
         assert compiled.times == times
 
 
@@ -799,5 +799,5 @@ def test_on_a_card_the_runs_of_a_process_count_together(
 def test_a_padded_model_is_not_compiled(case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
     compiled = Compiled(monkeypatch)
     scorer = opened(case.folder, RunSettings(device="cpu", dtype="float32", compile="on"))
-    scorer.expect(10**9)
+    scorer.prepare_for_tokens(10**9)
     assert compiled.times == int(scorer.traits.path.startswith("packed"))

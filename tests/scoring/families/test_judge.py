@@ -19,12 +19,12 @@ from transformers import (
 from scoring.engine.scorer import Scorer
 from scoring.errors import KnownError
 from scoring.families import open_scorer
-from scoring.families.prompts import rating_prompt, verdict_prompt
 from scoring.models.finding import locate
 from scoring.run import make_job, score
 from scoring.spec import Family, Message, ModelSpec, Pair, RunSettings, ScoredPair
 from tests.conftest import DEMO_MODEL
 from tests.scoring.families.test_dpo import CPU, PAIRS, save_tiny
+from tests.scoring.families.test_prompts import rating_prompt, verdict_prompt
 from tests.scoring.models.test_finding import OFFLINE, OPEN
 from tests.scoring.rounding import rounding
 
@@ -312,7 +312,9 @@ def test_the_words_asked_are_part_of_the_template_that_is_said(folder: str) -> N
 def test_cut_on_the_right_a_judge_is_not_asked(tmp_path: Path) -> None:
     """Where the question is lost, no number may pass for an answer."""
     folder = save_tiny(tmp_path, "qwen3", 0)
-    with pytest.raises(KnownError, match="A judge is asked at the end of its text"):
+    with pytest.raises(
+        KnownError, match=r"asked at the end of their text, which it would cut off\..*: leave it"
+    ):
         opened(folder, "judge", max_length=200, truncation_side="right")
 
 
@@ -419,5 +421,5 @@ def test_a_judge_that_was_trained_on_one_question_is_asked_that(
     assert rejected == verdicts([1 - each for each in expected])
     assert max(expected) - min(expected) > 0.01
     assert judge.traits.template.split(", ")[1].startswith(("SteamSHP ", "pair-preference "))
-    with pytest.raises(KnownError, match=r"a question of its own, .*: leave --chat-template tulu"):
+    with pytest.raises(KnownError, match=r"--chat-template tulu is for .* a question of their own"):
         open_scorer(spec, RunSettings(**CPU, chat_template="tulu"))

@@ -258,11 +258,6 @@ def test_the_batch_does_not_change_a_margin(budget: int, folder: Path, scorer: S
     assert margins(other, PAIRS[::-1])[::-1] == near(alone)
 
 
-def test_nothing_gives_nothing(scorer: Scorer) -> None:
-    assert scorer.prepare([]) == []
-    assert scorer.rewards([]) == []
-
-
 def test_markers_in_a_text_are_no_markers(scorer: Scorer) -> None:
     text = "w1 <|candidate2|> w2 [SEP] <|source|>w3 [CLS]"
     tricky, plain = scorer.prepare(
@@ -284,13 +279,13 @@ TURNS = (
 def shown(monkeypatch: pytest.MonkeyPatch, scorer: Any, pair: Pair) -> list[str]:
     """The texts that the tokenizer is given."""
     given: list[str] = []
-    real = scorer._loaded.tokenizer
+    real = scorer._tokenizer
 
     def listen(texts: list[str], **options: object) -> Any:
         given.extend(texts)
         return real(texts, **options)
 
-    monkeypatch.setattr(scorer, "_loaded", type("Heard", (), {"tokenizer": staticmethod(listen)}))
+    monkeypatch.setattr(scorer, "_tokenizer", listen)
     scorer.prepare([pair])
     return given
 

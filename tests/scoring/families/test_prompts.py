@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -6,15 +8,23 @@ from scoring.families import prompts
 from scoring.families.prompts import (
     LABELS,
     RATINGS,
+    Question,
     digest,
     parse_rating,
     parse_verdict,
-    rating_prompt,
-    verdict_prompt,
+    questions,
 )
 from scoring.spec import Message, Pair
 
 PAIR = Pair("s:1", "s", "Name a colour.", "Red as chosen.", "No, as rejected.")
+
+
+def verdict_prompt(pair: Pair, first: str, second: str) -> Question:
+    return questions("judge", replace(pair, chosen=first, rejected=second))[0]
+
+
+def rating_prompt(pair: Pair, response: str) -> Question:
+    return questions("rater", replace(pair, chosen=response))[0]
 
 
 def test_a_judge_sees_the_conversation_and_both_responses_in_their_order() -> None:

@@ -15,7 +15,7 @@ from scoring.engine.scorer import facts
 from scoring.errors import KnownError
 from scoring.families import open_scorer
 from scoring.families.chat import Answers, ChatJudge, Reply
-from scoring.families.upstream import verdict_question
+from scoring.families.prompts import questions
 from scoring.record import Run
 from scoring.run import make_job, score
 from scoring.spec import Family, JudgePrompt, Message, ModelSpec, Pair, RunSettings
@@ -97,7 +97,7 @@ def test_two_turns_have_a_prompt_of_their_own_and_more_are_ties() -> None:
         (request,) = model.asked
     assert "### User:\nHi!" in asked(request.body)
     with pytest.raises(KnownError, match="The prompt prometheus is for conversations of one turn"):
-        verdict_question("prometheus", TWO, swapped=False)
+        questions("judge", TWO, "prometheus")
 
 
 @pytest.mark.parametrize(
@@ -210,19 +210,19 @@ def test_the_settings_are_sent_and_told() -> None:
     "given", [{"max_tokens": 9}, {"temperature": 1.0}, {"judge_prompt": "atla"}]
 )
 def test_where_nothing_is_written_the_settings_have_no_meaning(given: dict[str, Any]) -> None:
-    with pytest.raises(KnownError, match="of judges and raters that write answers"):
+    with pytest.raises(KnownError, match="for judges and raters that write answers"):
         open_scorer(ModelSpec("baseline/longer", "", "", "longer"), RunSettings(**given))
 
 
 def test_answers_are_asked_for_once_whatever_became_of_the_run(tmp_path: Path) -> None:
     with ChatServer(prefers_red) as model:
         scorer = judge(model)
-        scorer.keep(tmp_path)
+        scorer.keep_answers(tmp_path)
         first = rewards(scorer, *PAIRS[:3])
         path = tmp_path / "answers.jsonl"
         path.write_text(path.read_text("utf-8") + '{"question": "torn', "utf-8")
         later = judge(model)
-        later.keep(tmp_path, "-2")
+        later.keep_answers(tmp_path, "-2")
         assert rewards(later, *PAIRS[:4]) == [*first, (1, 0)]
         assert len(model.asked) == 4
     assert len((tmp_path / "answers-2.jsonl").read_text("utf-8").splitlines()) == 1

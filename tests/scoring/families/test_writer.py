@@ -13,13 +13,8 @@ from transformers import AutoModelForCausalLM, LlamaConfig, PreTrainedTokenizerF
 
 from scoring.__main__ import main
 from scoring.errors import KnownError
-from scoring.families import keep_answers, open_scorer, report_answers
-from scoring.families.upstream import (
-    parse_rating,
-    parse_verdict,
-    rating_question,
-    verdict_question,
-)
+from scoring.families import open_scorer
+from scoring.families.prompts import parse_rating, parse_verdict, questions
 from scoring.families.writer import Draws
 from scoring.run import make_job, score
 from scoring.spec import Family, Message, ModelSpec, Pair, RunSettings
@@ -61,9 +56,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 def asked(pair: Pair) -> list[Message]:
     """Everything that a judge or a rater can be asked of a pair."""
-    ratings = [rating_question(pair, each)[0] for each in (pair.chosen, pair.rejected)]
-    both = [verdict_question("mt-bench", pair, swapped=swapped) for swapped in (False, True)]
-    return [*ratings, *both[0], *both[1]]
+    ratings = questions("rater", pair, "mt-bench")
+    both = [questions("judge", pair, "mt-bench", swapped=swapped)[0] for swapped in (False, True)]
+    return [message for question in (*ratings, *both) for message in question]
 
 
 def opened(folder: str, family: Family = "judge", **more: Any) -> Any:
@@ -96,9 +91,8 @@ def test_a_verdict_is_what_the_model_writes_greedily(folder: str) -> None:
     expected = []
     for pair in PAIRS:
         swapped = judge._is_swapped(pair)
-        named = parse_verdict(
-            "mt-bench", plain.answer(verdict_question("mt-bench", pair, swapped=swapped))
-        )
+        (question,) = questions("judge", pair, "mt-bench", swapped=swapped)
+        named = parse_verdict(plain.answer(question), "mt-bench")
         first = {"A": 1.0, "B": 0.0, None: 0.5}[named]
         chosen = 1 - first if swapped else first
         expected.append((chosen, 1 - chosen))
@@ -114,8 +108,8 @@ def test_a_rating_is_what_the_model_ends_with(folder: str) -> None:
     expected = []
     for pair in PAIRS:
         both = [
-            parse_rating(plain.answer(rating_question(pair, each)))
-            for each in (pair.chosen, pair.rejected)
+            parse_rating(plain.answer(question), "mt-bench")
+            for question in questions("rater", pair, "mt-bench")
         ]
         expected.append((0.0, 0.0) if None in both else (both[0], both[1]))
     assert len({*expected}) > 1
@@ -127,7 +121,7 @@ def test_a_run_that_goes_on_writes_nothing_twice(folder: str, tmp_path: Path) ->
 
     def counted(**more: Any) -> Any:
         judge = opened(folder, **more)
-        keep_answers(judge, tmp_path)
+        judge.keep_answers(tmp_path)
         judge._model.register_forward_hook(lambda *_: steps.append(1))
         return judge
 
@@ -138,7 +132,7 @@ def test_a_run_that_goes_on_writes_nothing_twice(folder: str, tmp_path: Path) ->
     assert n_steps > 0
     again = counted(**warm)
     told: list[tuple[int, int]] = []
-    report_answers(again, lambda *each: told.append(each))
+    again.on_answers = lambda *each: told.append(each)
     assert again.rewards(again.prepare(PAIRS[:4])) == half
     assert len(steps) == n_steps
     assert told == [(4, 4)]
@@ -153,7 +147,7 @@ def test_answers_that_a_kill_lost_in_half_a_batch_are_the_same_again(
 ) -> None:
     def rewards() -> Any:
         judge = opened(folder, temperature=2.0, budget=4000, max_tokens=40)
-        keep_answers(judge, tmp_path)
+        judge.keep_answers(tmp_path)
         return judge.rewards(judge.prepare(PAIRS))
 
     path, whole = tmp_path / "answers.jsonl", rewards()
@@ -175,7 +169,7 @@ def test_answers_at_a_temperature_are_the_same_whatever_stands_beside_them(
     for name, budget in (("few", 300), ("many", 100_000)):
         (tmp_path / name).mkdir()
         judge = opened(folder, temperature=2.0, seed=7, budget=budget)
-        keep_answers(judge, tmp_path / name)
+        judge.keep_answers(tmp_path / name)
         judge.rewards(judge.prepare(PAIRS))
         lines = (tmp_path / name / "answers.jsonl").read_text("utf-8").splitlines()
         answers.append({each["question"]: each["text"] for each in map(json.loads, lines)})
@@ -216,9 +210,15 @@ def test_the_command_line_scores_with_written_verdicts(folder: str, tmp_path: Pa
 @pytest.mark.parametrize(
     ("more", "said"),
     [
-        ({"judge_prompt": "probabilities"}, "is of answers that are written; org/judge is read"),
+        (
+            {"judge_prompt": "probabilities"},
+            "--max-tokens .* answers .*with a --judge-prompt such as upstream",
+        ),
         ({"max_tokens": 2040}, r"reads 2,048 tokens, which leaves 8 for a question .*--max-tokens"),
-        ({"truncation_side": "right"}, "--truncation-side right would cut off"),
+        (
+            {"truncation_side": "right"},
+            "--truncation-side right is for models that are not asked at the end of their text",
+        ),
     ],
 )
 def test_what_leaves_nothing_to_write_is_refused(
@@ -226,5 +226,5 @@ def test_what_leaves_nothing_to_write_is_refused(
 ) -> None:
     with pytest.raises(KnownError, match=said):
         opened(folder, **more)
-    with pytest.raises(KnownError, match="of judges and raters that write answers"):
+    with pytest.raises(KnownError, match="for judges and raters that write answers"):
         opened(folder, "dpo")

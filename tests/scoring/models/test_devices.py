@@ -12,9 +12,8 @@ from scoring.models.devices import (
     placed,
     present_device,
 )
-from scoring.models.finding import ModelPolicy
+from scoring.models.finding import LocatedModel, ModelPolicy
 from scoring.models.loading import load
-from scoring.models.preview import Preview
 from scoring.spec import ModelSpec, RunSettings
 from tests.conftest import DEMO_MODEL
 from tests.scoring.models.test_preview import preview
@@ -22,9 +21,9 @@ from tests.scoring.models.test_preview import preview
 BILLION = 10**9
 
 
-def model(billions: float, **more: Any) -> Preview:
-    given = {"name": f"org/{billions:g}b", "revision": "", "family": "classifier", "why": ""}
-    return Preview(**{**given, "parameters": int(billions * BILLION), **more})
+def model(billions: float, **more: Any) -> LocatedModel:
+    spec = ModelSpec(f"org/{billions:g}b", "", "", more.pop("family", "classifier"))
+    return LocatedModel(spec, parameters=int(billions * BILLION), **more)
 
 
 def cpu(free: float) -> Device:
@@ -101,7 +100,7 @@ def test_what_fits_is_allowed() -> None:
     check_fits(model(7), cpu(14.2), RunSettings(dtype="bfloat16"))
     check_fits(model(70), gpus(2, 79), RunSettings())
     check_fits(model(70), cpu(0), RunSettings())  # nobody can tell what is free
-    check_fits(model(70, is_quantized=True, weight_bytes=10**9), cpu(14.2), RunSettings())
+    check_fits(model(70, is_quantized=True, sizes={"a.bin": 10**9}), cpu(14.2), RunSettings())
 
 
 def test_a_reference_is_counted_with_its_policy() -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from scoring.errors import KnownError
 from scoring.hub.access import Hub, HubId, Listing, RepoType, parse_hub_id
-from scoring.limits import Tell, ignore_progress
+from scoring.limits import OnProgress, ignore_progress
 from scoring.models.catalogue import known_models
 from scoring.models.finding import ModelPolicy, locate
 from scoring.spec import BASELINES, Family, ModelSpec
@@ -402,7 +402,7 @@ class Repo(Hub):
         names: Sequence[str],
         *,
         token: str | Literal[False],
-        tell: Tell = ignore_progress,
+        tell: OnProgress = ignore_progress,
         stop: threading.Event | None = None,
     ) -> Path:
         self.fetched.append(sorted(names))

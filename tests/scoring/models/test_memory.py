@@ -1,16 +1,23 @@
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from scoring.models.memory import system_memory
 
 KILO = 1024
+MACHINE = (30_000 * KILO, 70_000 * KILO)
 
 
-def system(root: Path, *, free: int, total: int, groups: str = "") -> Path:
+@pytest.fixture(autouse=True)
+def memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A machine with so much memory."""
+    usage = SimpleNamespace(available=30_000 * KILO, total=70_000 * KILO)
+    monkeypatch.setattr("psutil.virtual_memory", lambda: usage)
+
+
+def system(root: Path, groups: str = "") -> Path:
     (root / "proc" / "self").mkdir(parents=True)
-    text = f"MemTotal: {total} kB\nMemFree: 1 kB\nMemAvailable: {free} kB\nHugePages_Total: 0\n"
-    (root / "proc" / "meminfo").write_text(text, encoding="ascii")
     (root / "proc" / "self" / "cgroup").write_text(groups, encoding="ascii")
     return root
 
@@ -27,11 +34,11 @@ V1 = ("memory.limit_in_bytes", "memory.usage_in_bytes")
 
 
 def test_the_system_says_what_is_free(tmp_path: Path) -> None:
-    assert system_memory(system(tmp_path, free=30, total=70)) == (30 * KILO, 70 * KILO)
+    assert system_memory(system(tmp_path)) == system_memory(tmp_path / "no") == MACHINE
 
 
 def test_a_container_of_the_second_version_allows_less(tmp_path: Path) -> None:
-    root = system(tmp_path, free=30_000, total=70_000, groups="0::/a/b\n")
+    root = system(tmp_path, "0::/a/b\n")
     top = root / "sys" / "fs" / "cgroup"
     group(top / "a" / "b", V2, "max", 900_000, "inactive_file 5")
     group(top / "a", V2, "1000000", 900_000, "inactive_file 300000")
@@ -39,29 +46,23 @@ def test_a_container_of_the_second_version_allows_less(tmp_path: Path) -> None:
 
 
 def test_a_container_of_the_first_version_allows_less(tmp_path: Path) -> None:
-    root = system(
-        tmp_path, free=30_000, total=70_000, groups="9:cpu:/x\n4:memory:/host/path\n0::/\n"
-    )
+    root = system(tmp_path, "9:cpu:/x\n4:memory:/host/path\n0::/\n")
     group(root / "sys/fs/cgroup/memory", V1, "2000000", 700_000, "total_inactive_file 200000")
     assert system_memory(root) == (1_500_000, 2_000_000)
 
 
 def test_a_group_that_allows_more_than_there_is_says_nothing(tmp_path: Path) -> None:
-    root = system(tmp_path, free=30, total=70, groups="4:memory:/\n")
+    root = system(tmp_path, "4:memory:/\n")
     group(root / "sys/fs/cgroup/memory", V1, str(2**63), 700, "total_inactive_file 2")
-    assert system_memory(root) == (30 * KILO, 70 * KILO)
+    assert system_memory(root) == MACHINE
 
 
 @pytest.mark.parametrize("groups", ["", "x", "0::", "0::/../../..", "4:memory:", "::::\n\x00"])
 def test_groups_that_cannot_be_read_change_nothing(groups: str, tmp_path: Path) -> None:
-    assert system_memory(system(tmp_path, free=30, total=70, groups=groups)) == (30720, 71680)
+    assert system_memory(system(tmp_path, groups)) == MACHINE
 
 
-def test_without_proc_the_system_is_asked_otherwise(tmp_path: Path) -> None:
-    free, total = system_memory(tmp_path)
-    assert 0 <= free <= total
-
-
-def test_this_machine_has_memory() -> None:
+def test_this_machine_has_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.undo()
     free, total = system_memory()
     assert 0 < free < total

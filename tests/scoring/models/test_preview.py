@@ -8,9 +8,8 @@ import pytest
 
 from scoring.errors import KnownError
 from scoring.hub.access import Hub
-from scoring.models.finding import ModelOptions, ModelPolicy, find, locate
-from scoring.models.preview import Preview, preview_of
-from scoring.spec import BASELINES
+from scoring.models.finding import LocatedModel, ModelOptions, ModelPolicy, find, locate
+from scoring.spec import BASELINES, ModelSpec
 from tests.conftest import DEMO_MODEL
 from tests.hub_server import HubServer, Repo, served_hub
 from tests.scoring.models.test_finding import edit_config, folder
@@ -26,8 +25,10 @@ OFFLINE = Hub(offline=True)
 COUNTED = {"parameters": {"BF16": 7, "F32": 2}, "total": 9}
 
 
-def preview(typed: str, policy: ModelPolicy, hub: Hub, **asked: Unpack[ModelOptions]) -> Preview:
-    return preview_of(find(typed, policy, hub, **asked))
+def preview(
+    typed: str, policy: ModelPolicy, hub: Hub, **asked: Unpack[ModelOptions]
+) -> LocatedModel:
+    return find(typed, policy, hub, **asked)
 
 
 def without(*names: str, **more: bytes) -> dict[str, bytes]:
@@ -73,9 +74,9 @@ def test_the_demo_model_is_known_without_being_loaded() -> None:
     assert (seen.parameters, seen.is_counted, seen.dtype) == (WEIGHTS, True, "bfloat16")
     assert seen.weight_bytes == len(FILES["model.safetensors"])
     assert (seen.positions, seen.vocabulary, seen.width, seen.layers) == (4096, 8192, 192, 5)
-    assert (seen.own_code, seen.is_here, seen.is_quantized) == (False, True, False)
+    assert (seen.spec.own_code, seen.all_fetch_bytes, seen.is_quantized) == (False, 0, False)
     assert seen.memory_bytes("float32") == 4 * WEIGHTS
-    assert seen.revision == locate("demo", CLOSED, OFFLINE).revision
+    assert seen.spec.revision == locate("demo", CLOSED, OFFLINE).revision
 
 
 def test_of_a_model_on_the_hub_only_its_config_is_fetched(server: HubServer) -> None:
@@ -83,12 +84,12 @@ def test_of_a_model_on_the_hub_only_its_config_is_fetched(server: HubServer) -> 
     seen = preview("org/model", CLOSED, hub)
     assert fetched(server) == {"config.json"}
     assert (seen.parameters, seen.is_counted, seen.dtype) == (9, True, "bfloat16")
-    assert seen.revision == REPOS["models/org/model"].commit
+    assert seen.spec.revision == REPOS["models/org/model"].commit
     size = sum(len(body) for body in without("README.md", "config.json").values())
-    assert (seen.fetch_bytes, seen.is_here) == (size, False)
+    assert (seen.fetch_bytes, seen.all_fetch_bytes) == (size, size)
     locate("org/model", CLOSED, hub)
     later = preview("org/model", CLOSED, hub)
-    assert (later.fetch_bytes, later.is_here, later.parameters) == (0, True, WEIGHTS)
+    assert (later.all_fetch_bytes, later.parameters) == (0, WEIGHTS)
 
 
 def test_weights_that_nobody_counted_are_guessed_from_their_size(server: HubServer) -> None:
@@ -111,13 +112,13 @@ def test_a_policy_is_told_with_its_reference(server: HubServer) -> None:
 @pytest.mark.parametrize("name", BASELINES)
 def test_a_baseline_has_nothing_to_fetch(name: str) -> None:
     seen = preview(name, CLOSED, OFFLINE)
-    assert seen == Preview(f"baseline/{name}", "", seen.family, seen.why)
-    assert (seen.is_here, seen.memory_bytes("float32")) == (True, 0)
+    assert seen == LocatedModel(ModelSpec(f"baseline/{name}", "", "", seen.family), seen.why)
+    assert (seen.all_fetch_bytes, seen.memory_bytes("float32")) == (0, 0)
 
 
 def test_a_servers_model_is_not_here_and_needs_not_be() -> None:
     seen = preview("org/any", CLOSED, OFFLINE, family="served", url="http://localhost:1/v1")
-    assert (seen.name, seen.family, seen.is_here) == ("org/any", "served", True)
+    assert (seen.name, seen.family, seen.all_fetch_bytes) == ("org/any", "served", 0)
 
 
 @pytest.mark.parametrize(

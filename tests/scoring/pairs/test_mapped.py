@@ -29,7 +29,7 @@ Read = Callable[..., tuple[Pairs, list[Step]]]
 
 @pytest.fixture
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Where `datasets` keeps what it wrote; here even small sets are, and nobody is asked."""
+    """Where mapped tables are kept; here even small sets are, and nobody is asked."""
 
     def nobody(*_: object, **__: object) -> NoReturn:
         pytest.fail("the network was asked")
@@ -79,10 +79,10 @@ def test_of_each_set_one_revision_is_kept(read: Read, cache: Path) -> None:
 
 def test_what_is_broken_on_the_disk_is_written_anew(read: Read, cache: Path) -> None:
     first, _ = read(rows(30))
-    for name in ("*.arrow", "dataset_info.json"):
-        (file,) = cache.rglob(name)
+    for broken in (b"broken", b""):
+        (file,) = arrow_files(cache)
         file.unlink()  # what is mapped stays whole
-        file.write_bytes(b"broken")
+        file.write_bytes(broken)
         again, _ = read(rows(30))
         assert again.table.equals(first.table)
 

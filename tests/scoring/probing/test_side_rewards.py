@@ -1,9 +1,5 @@
 import math
-from typing import Any
 
-import pytest
-
-from scoring.errors import KnownError
 from scoring.probing.side_rewards import SideRewards, TokenReward, largest_jumps
 
 
@@ -36,9 +32,3 @@ def test_the_first_token_jumps_only_from_a_known_reward() -> None:
 
 def test_what_is_no_number_is_no_jump() -> None:
     assert largest_jumps(side(1.0, math.nan, 2.0, math.inf, 3.0, 4.0)) == [(0, 1.0), (5, 1.0)]
-
-
-@pytest.mark.parametrize("n", [0, -1, True, 2.0, "3", None])
-def test_how_many_is_a_whole_number_from_1(n: Any) -> None:
-    with pytest.raises(KnownError, match="jumps cannot be shown: give a whole number from 1"):
-        largest_jumps(side(1.0), n)

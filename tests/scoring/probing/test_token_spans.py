@@ -30,9 +30,10 @@ def demo() -> AnyTokenizer:
 
 
 def pieces(tokenizer: AnyTokenizer, text: str) -> list[str]:
-    located = locate_tokens(tokenizer, text, special=False)
-    assert located.ids == tuple(tokenizer(text, add_special_tokens=False).input_ids)
-    return [text[slice(*located.span(place))] for place in range(len(located.ids))]
+    ids, spans = locate_tokens(tokenizer, text, special=False)
+    assert ids == tuple(tokenizer(text, add_special_tokens=False).input_ids)
+    assert len(spans) == len(ids)
+    return [text[start:end] for start, end in spans]
 
 
 def sides(
@@ -83,8 +84,8 @@ def test_offsets_without_their_spaces_come_to_the_same(demo: AnyTokenizer) -> No
 
 def test_special_tokens_around_a_text_have_no_piece() -> None:
     tokenizer = words_tokenizer(None, bos_token="<s>", eos_token="</s>")
-    located = locate_tokens(tokenizer, "one two", special=True)
-    assert [located.span(place) for place in range(3)] == [(0, 0), (0, 3), (3, 7)]
+    _, spans = locate_tokens(tokenizer, "one two", special=True)
+    assert spans == [(0, 0), (0, 3), (3, 7)]
 
 
 def test_a_tokenizer_without_offsets_is_located_by_decoding() -> None:

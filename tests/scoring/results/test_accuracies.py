@@ -187,7 +187,7 @@ def test_the_second_benchmark_is_known_by_its_keys(spelling: list[str], tmp_path
     result = one(tmp_path, {"model": "org/m", **numbers})
     assert result.benchmark == "v2"
     assert result.accuracies == dict(zip(V2_SUBSETS, numbers.values(), strict=True))
-    assert result.extra == {}
+    assert result.extra == ()
 
 
 @pytest.mark.parametrize("spelling", ["Ties", "ties"])
@@ -210,7 +210,7 @@ def test_what_upstreams_command_line_leaves_is_read(tmp_path: Path) -> None:
     read, left_out = read_aggregates(tmp_path)
     assert [(each.model, each.model_type) for each in read] == [("dpo", "DPO"), ("org/model", None)]
     assert [each.accuracies for each in read] == [{"hep-go": 0.5, "donotanswer": 0.0}] * 2
-    assert [(each.benchmark, each.extra) for each in read] == [("v1", {})] * 2
+    assert [(each.benchmark, each.extra) for each in read] == [("v1", ())] * 2
     [other] = left_out
     assert other.file == "org/other-pairs.json"
     assert "does not say which they are" in other.reason
@@ -219,14 +219,14 @@ def test_what_upstreams_command_line_leaves_is_read(tmp_path: Path) -> None:
 def test_a_second_spelling_of_a_subset_is_put_aside(tmp_path: Path) -> None:
     result = one(tmp_path, {"model": "m", "ties": 0.1, "Ties": 0.2, "TIES": 0.3, "Focus": 0.4})
     assert result.accuracies == {"Ties": 0.2, "Focus": 0.4}
-    assert result.extra == {"ties": 0.1, "TIES": 0.3}
+    assert result.extra == ("ties", "TIES")
 
 
 def test_prior_sets_are_read_from_their_folder_alone(tmp_path: Path) -> None:
     content = {"model": "org/m", "shp": 0.5, "anthropic_hhh": None, "summarize": 1, "anthropic": 0}
     result = one(tmp_path, content, "pref-sets")
     assert (result.benchmark, result.accuracies) == ("prior", {"shp": 0.5, "summarize": 1.0})
-    assert result.extra == {"anthropic": 0.0}
+    assert result.extra == ("anthropic",)
     assert read_aggregates(tmp_path) == ([], [])
     write(tmp_path, "org/m.json", json.dumps(content))
     results, left_out = read_aggregates(tmp_path)
@@ -239,7 +239,7 @@ def test_what_is_no_subset_is_kept_aside_and_listed(tmp_path: Path) -> None:
     write(tmp_path, "x.json", json.dumps({**GOOD, **legacy, "own": 50, "far": math.nan}))
     (result,), left_out = read_aggregates(tmp_path)
     assert result.accuracies == {"hep-js": 0.5}
-    assert result.extra == {"xstest": 0.4, "anthropic": 0.5, "pku_safer": 0.6, "own": 50.0}
+    assert result.extra == ("xstest", "anthropic", "pku_safer", "own")
     assert left_out == [
         Omission(
             "eval-set/x.json",

@@ -276,7 +276,7 @@ def test_the_second_benchmark_has_lists_of_scores(read: Read) -> None:
         ({"scores_chosen": [1, 2]}, "scores_chosen has 2 rows, and results has 3"),
         ({"scores_chosen": [1, 2, [1, 2]]}, "scores_chosen, row 3: a list of 2, must be 1"),
         ({"scores_chosen": 5}, "scores_chosen is a number, must be a list"),
-        ({"scores": [[1, [1, 2]], [], []]}, "scores, row 2: a list of 2, must be 1"),
+        ({"scores": [[1, [1, 2]], [], []]}, "scores, row 1: a list of 2, must be 1"),
         ({"num_correct": [1, 1.5, 1]}, "num_correct, row 2: 1.5, must be a count"),
         ({"num_correct": [1, -1, 1]}, "num_correct, row 2: -1, must be a count"),
         ({"text_chosen": ["c"]}, "text_chosen has 1 row, and results has 3"),

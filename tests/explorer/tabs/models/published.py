@@ -53,7 +53,9 @@ def write_published(folder: Path, keys: list[str]) -> Path:
         about = {"model": model, "model_type": kind}
         _write(folder / "eval-set-scores" / f"{number}.json", about | values)
         _write(folder / "eval-set" / f"{number}.json", about | (means or {"hep-go": 0.5}))
-    _write(folder / "pref-sets" / "a.json", {"model": A, **dict.fromkeys(RULES["prior"].subsets, 0.5)})
+    _write(
+        folder / "pref-sets" / "a.json", {"model": A, **dict.fromkeys(RULES["prior"].subsets, 0.5)}
+    )
     return folder
 
 
@@ -92,7 +94,7 @@ def write_run(
         for at, key in enumerate(keys)
     ]
     list(run.record([ScoredPack(0, tuple(rows), 1)]))
-    run = run.ended("finished")
+    run = run.mark_ended("finished")
     change_card(run, lambda _: RunCard(who.owner, title))
     return run
 

@@ -14,39 +14,34 @@ from explorer.runs.model_list import entry_of, offered_models
 from explorer.tabs.score.before import model_card_html
 from scoring.hub.access import Hub
 from scoring.models.devices import Device
-from scoring.models.finding import ModelPolicy
-from scoring.models.preview import Preview
-from scoring.spec import RunSettings
+from scoring.models.finding import LocatedModel, ModelPolicy
+from scoring.spec import ModelSpec, RunSettings
 from tests.conftest import DEMO_MODEL
 from tests.scoring.models.test_preview import preview
 
 CPU = Device("AMD EPYC", "cpu", 21_300_000_000, 25_000_000_000, n_cores=2)
 GPU = Device("NVIDIA H200", "cuda", 139 * 10**9, 141 * 10**9, 2, True, 8, 278 * 10**9)
 WORK = Work(92, 40_000)
-POLICY = Preview(
-    "HuggingFaceH4/zephyr-7b-beta",
-    "r",
-    "dpo",
+WEIGHTS = {"model.safetensors": 14_500_000_000}
+POLICY = LocatedModel(
+    ModelSpec("HuggingFaceH4/zephyr-7b-beta", "", "r", "dpo"),
     "It is listed here as one of family dpo.",
     architecture="MistralForCausalLM",
-    weight_bytes=14_500_000_000,
+    sizes=WEIGHTS,
     parameters=7_241_732_096,
     dtype="bfloat16",
     fetch_bytes=14_500_000_000,
-    reference=Preview(
-        "HuggingFaceH4/mistral-7b-sft-beta",
-        "r",
-        "dpo",
-        "",
+    reference=LocatedModel(
+        ModelSpec("HuggingFaceH4/mistral-7b-sft-beta", "", "r", "dpo"),
         architecture="MistralForCausalLM",
-        weight_bytes=14_500_000_000,
+        sizes=WEIGHTS,
         parameters=7_241_732_096,
         fetch_bytes=1_500_000_000,
     ),
 )
 
 
-def card(seen: Preview, here: Device = CPU, *, warm: bool = False, **how: Any) -> str:
+def card(seen: LocatedModel, here: Device = CPU, *, warm: bool = False, **how: Any) -> str:
     told = estimate(WORK, seen, here, RunSettings(**how))
     if here is GPU:
         told = replace(told, seconds=9.0, low=5.0, high=15.0, gpu_seconds=9.0)
@@ -102,7 +97,11 @@ def test_where_nobody_can_tell_what_is_free_no_bar_is_shown() -> None:
 
 
 def test_a_baseline_has_neither_disk_nor_memory() -> None:
-    said = words(card(Preview("baseline/longer", "", "longer", "A baseline has no model.")))
+    said = words(
+        card(
+            LocatedModel(ModelSpec("baseline/longer", "", "", "longer"), "A baseline has no model.")
+        )
+    )
     assert "Time unknown until the first run here" in said
     for part in ("On disk", "Memory", "Licence", "Weights", "Shape"):
         assert part not in said
@@ -130,7 +129,7 @@ def test_what_was_not_counted_is_told_as_a_guess() -> None:
 
 def test_a_model_that_cannot_run_says_why() -> None:
     name = "Skywork/Skywork-VL-Reward-7B"
-    seen = Preview(name, "", "classifier", "", architecture="X", parameters=9)
+    seen = LocatedModel(ModelSpec(name, "", ""), architecture="X", parameters=9)
     assert 'class="note wrong">It is a model of pictures and text' in card(seen)
 
 
@@ -162,14 +161,15 @@ def test_what_is_left_to_a_visitor_is_told(left: float | None, said: str) -> Non
 
 @pytest.mark.parametrize("text", ["<img src=x onerror=alert(1)>", '"><b>', "'&lt;"])
 def test_no_text_is_believed(text: str) -> None:
+    spec = replace(POLICY.spec, name=text, own_code=True)
     seen = replace(
         POLICY,
-        name=text,
+        spec=spec,
         why=text,
         architecture=text,
         dtype=text,
-        own_code=True,
-        reference=replace(POLICY, name=text),
+        reference=replace(POLICY, spec=spec),
+        tokenizer=LocatedModel(spec),
     )
     html = card(seen, replace(CPU, name=text))
     assert text not in html

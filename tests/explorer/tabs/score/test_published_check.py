@@ -55,7 +55,7 @@ def run_of(
         text = filtered_texts().get(key, "")
         rows.append(ScoredPair(key, key.rpartition(":")[0], text, *sides, 100, 90))
     list(run.record([ScoredPack(0, tuple(rows), 1)]))
-    return run.ended("finished")
+    return run.mark_ended("finished")
 
 
 @pytest.fixture

@@ -34,7 +34,7 @@ def run_of(home: Path, margins: list[float], facts: RunFacts = FACTS) -> Run:
         for key, margin in zip(keys, margins, strict=True)
     )
     list(run.record([ScoredPack(0, rows, 1)]))
-    return run.ended("finished")
+    return run.mark_ended("finished")
 
 
 def checked(home: Path, mine: list[float], theirs: list[float], board: BoardSettings) -> RunCheck:

@@ -63,7 +63,7 @@ def scored(home: Path, table: PairTable, n: int, model: str = "baseline/longer")
     told = facts(scorer, RunSettings(), table.id, n, "4 of each subset, seed 0")
     made = Run.create(new_folder(home), told, job.plan, [pair.key for pair in pairs])
     list(made.record(score(job, scorer)))
-    return made.ended("finished")
+    return made.mark_ended("finished")
 
 
 @pytest.fixture

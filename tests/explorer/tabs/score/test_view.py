@@ -429,7 +429,7 @@ def test_a_broken_run_is_listed_all_the_same(
     next(run.folder.glob("rewards*")).write_text("{}\n")
     assert run.id in regions(score, panel="runs", run=run.id)["runs"]
     assert 'id="start"' in regions(score, run=run.id)["buttons"]
-    run.changed(lambda now: replace(now, about={"title": 5}))
+    run.update(lambda now: replace(now, about={"title": 5}))
     shown = regions(score, panel="runs", run=run.id)["runs"]
     assert "settings damaged" in shown and "is damaged" in shown
     assert "Run name" not in shown
