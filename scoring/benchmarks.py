@@ -94,8 +94,16 @@ class RowLayout(_Strict):
             sides = [self.chosen, self.rejected]
         subset = [] if self.file else [self.subset]
         own_id = [] if self.id == ("id",) else self.id
-        names = (self.prompt, *sides, *own_id, *subset, *self.facets)
+        names = (self.prompt, *sides, *own_id, *subset)
         return frozenset(name.partition(".")[0] for name in names)
+
+    @property
+    def all_columns(self) -> frozenset[str]:
+        """Those that are read, where they are there."""
+        models = (self.chosen_model, self.rejected_model, self.first_model, self.second_model)
+        many = [self.responses.format(n) for n in range(1, 65)] if self.responses else []
+        names = (*self.id, self.subset, *models, *many, *self.facets)
+        return self.columns | {name.partition(".")[0] for name in names if name}
 
 
 class BoardRule(_Strict):
@@ -130,6 +138,9 @@ class Benchmark(_Strict):
         each row of the section counts alike.
     beside: subsets that count in no section.
     weights: what a subset weighs in its section, where that is not its pairs.
+    tradeoff: two sections that a chart sets against each other first.
+    first_ids: of subsets that put the same `n_problems` problems, the id of the first; the others
+        follow in order.
     layouts: beside `row`, how files of it are written, too.
     boards: ways to make its score, the first the official one; () for its own alone.
     """
@@ -149,6 +160,9 @@ class Benchmark(_Strict):
     sections: Mapping[str, Mapping[str, int]] = {}
     beside: Mapping[str, int] = {}
     weights: Mapping[str, int] = {}
+    tradeoff: tuple[str, ...] = ()
+    first_ids: Mapping[str, int] = {}
+    n_problems: int = 0
     row: RowLayout = RowLayout()
     layouts: tuple[RowLayout, ...] = Field((), alias="layout")
     boards: tuple[BoardRule, ...] = Field((), alias="board")

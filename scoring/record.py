@@ -22,6 +22,7 @@ from typing import Annotated, Any, Literal, Self, TypeVar
 from filelock import FileLock, Timeout
 from pydantic import Field, TypeAdapter, with_config
 
+from scoring.benchmarks import benchmark_of
 from scoring.errors import KnownError
 from scoring.paths import atomic_write
 from scoring.spec import ASKED, Plan, RunFacts, ScoredPack, ScoredPair
@@ -271,7 +272,9 @@ class Run:
             raise KnownError(
                 f"The rewards of run {self.id!r} cannot be read. Begin a new run."
             ) from error
-        whole = list(filter(None, map(_line_of, lines)))
+        benchmark = self.facts.benchmark
+        rule = benchmark_of((), benchmark).rule_name if benchmark else ""
+        whole = [line for text in lines if (line := _line_of(text, rule)) is not None]
         if len(whole) < len(lines):
             logger.warning("%s: %d broken lines of %s", self.id, len(lines) - len(whole), path.name)
         return whole
@@ -301,8 +304,8 @@ def _seconds_of(lines: list[_Line]) -> float:
     return round(sum({line.pack: line.pack_seconds for line in lines}.values()), 4)
 
 
-def _line_of(text: str) -> _Line | None:
-    """None where the line is broken."""
+def _line_of(text: str, rule: str) -> _Line | None:
+    """None where the line is broken. rule: of its pair."""
     try:
         values = json.loads(text)
         of_pack = {name: values[name] for name in _PACK}
@@ -311,7 +314,7 @@ def _line_of(text: str) -> _Line | None:
             values["rewards"] = tuple(values["rewards"])
             if not 0 < values["n_chosen"] < len(values["rewards"]):
                 raise ValueError("its responses have no rewards")
-        return _LINES.validate_python(_Line(text, ScoredPair(**values), **of_pack))
+        return _LINES.validate_python(_Line(text, ScoredPair(**values, rule=rule), **of_pack))
     except (*_UNREADABLE, RecursionError):
         return None
 

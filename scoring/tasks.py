@@ -139,7 +139,7 @@ def read_rows(
     tell: OnProgress,
     to: Path,
     paths: Mapping[str, Path],
-    *what: *tuple[str, str, Limits],
+    *what: *tuple[str, str, Limits, str],
 ) -> tuple[tuple[str, ...], tuple[int, ...]]:
     """Read and check pairs, as of `pairs.opening.checked_rows`; gives notes and rows left out.
 
@@ -148,7 +148,8 @@ def read_rows(
     Raises:
         KnownError: as there, or the disk does not take it.
     """
-    checked = checked_rows(paths, *what, tell)
+    shown, default_subset, limits, benchmark = what
+    checked = checked_rows(paths, shown, default_subset, limits, tell, benchmark=benchmark)
     try:
         with pa.ipc.new_file(str(to), checked.table.schema) as file:
             file.write_table(checked.table)

@@ -276,7 +276,13 @@ class Library:
 
 
 def _read_in_worker(
-    paths: Mapping[str, Path], shown: str, default_subset: str, limits: Limits, tell: OnProgress
+    paths: Mapping[str, Path],
+    shown: str,
+    default_subset: str,
+    limits: Limits,
+    tell: OnProgress,
+    *,
+    benchmark: str = "",
 ) -> CheckedRows:
     """As `opening.checked_rows`. Large files are read by a worker, whose table is mapped here.
 
@@ -285,7 +291,7 @@ def _read_in_worker(
     """
     size = sum(path.stat().st_size for path in paths.values())
     if size < APART_BYTES:
-        return checked_rows(paths, shown, default_subset, limits, tell)
+        return checked_rows(paths, shown, default_subset, limits, tell, benchmark=benchmark)
     limit = Limit(
         "Reading the pairs",
         _READ_SECONDS + size / _READ_BYTES_A_SECOND,
@@ -296,7 +302,7 @@ def _read_in_worker(
     try:
         with TemporaryDirectory(prefix="explorer-pairs-") as folder:
             to = Path(folder) / "pairs.arrow"
-            given = (to, dict(paths), shown, default_subset, limits)
+            given = (to, dict(paths), shown, default_subset, limits, benchmark)
             told = repeated(tell, Step("reading"))
             notes, left_out = alone(read_rows, *given, limit=limit, tell=told)
             table = pa.ipc.open_file(pa.memory_map(str(to))).read_all()  # stays when it is removed

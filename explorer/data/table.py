@@ -129,7 +129,7 @@ class PairTable:
     @locked_cached_property
     def benchmark(self) -> Benchmark:
         """What the pairs are of, as their source says or their subsets do."""
-        subsets = pc.unique(self.arrow.column("subset")).to_pylist()
+        subsets = map(str, pc.unique(self.arrow.column("subset")).to_pylist())
         return benchmark_of(subsets, self.pairs.benchmark)
 
     @locked_cached_property

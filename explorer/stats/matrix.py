@@ -14,6 +14,7 @@ from explorer.core.settings import ASSETS
 from explorer.data.facets import Mask
 from explorer.data.table import PairTable
 from scoring.benchmark import COUNTS
+from scoring.benchmarks import benchmark_of
 from scoring.errors import KnownError, counted
 from scoring.results.accuracies import Benchmark
 from scoring.results.files import Omission, twice
@@ -24,16 +25,6 @@ Hashes = Callable[[], Sequence[str]] | None
 _BY_PAIR = ("outcomes", "held", "known_equal", "chosen", "rejected")
 _BY_MODEL = ("model_types", "files")
 """The arrays of a matrix that have a column for each pair, and what it has of each model."""
-FIRST_IDS: dict[str, int] = {
-    "hep-python": 3692,
-    "hep-go": 3856,
-    "hep-cpp": 4020,
-    "hep-js": 4184,
-    "hep-rust": 4348,
-    "hep-java": 4512,
-}
-"""The id of the first of HumanEval's 164 problems in each language; the others follow in order."""
-_N_PROBLEMS = 164
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -316,13 +307,14 @@ def clusters_of(pairs: PairOrder) -> NDArray[np.intp]:
         for subset, prompts in _shared_prompts().items():
             found[_in_order(pairs, subset)] = len(pairs) + np.array(prompts)
     beyond = found.max(initial=0) + 1
-    for subset, first in FIRST_IDS.items():
+    benchmark = benchmark_of(pairs.names, pairs.named_benchmark)
+    for subset, first in benchmark.first_ids.items():
         if is_whole:
-            found[_in_order(pairs, subset)] = beyond + np.arange(_N_PROBLEMS)
+            found[_in_order(pairs, subset)] = beyond + np.arange(benchmark.n_problems)
         elif subset in pairs.names:
             rows = np.flatnonzero(pairs.codes == pairs.names.index(subset))
             problems = _ids(pairs, rows) - first
-            known = (problems >= 0) & (problems < _N_PROBLEMS)
+            known = (problems >= 0) & (problems < benchmark.n_problems)
             found[rows[known]] = beyond + problems[known]
     return np.unique(found, return_inverse=True)[1].astype(np.intp)
 

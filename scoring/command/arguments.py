@@ -2,6 +2,7 @@
 
 import argparse
 import math
+import sys
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import asdict, dataclass, fields
@@ -9,6 +10,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, get_args
 
+from scoring.benchmarks import benchmarks
 from scoring.hub.access import DEFAULT_DATASET, HubId, parse_hub_id
 from scoring.models.catalogue import board_models
 from scoring.results.files import REFERENCE_FREE
@@ -18,7 +20,7 @@ from scoring.spec import FAMILIES, Dtype, Family, JudgePrompt, LabelWeights, Run
 EPILOG = """\
 examples:
   python -m scoring --model demo --pairs demo --out first-run
-  python -m scoring --model org/reward-model --pairs allenai/reward-bench:filtered --out my-run
+  python -m scoring --model org/reward-model --pairs reward-bench --out my-run
   python -m scoring --model ./checkpoint --pairs pairs.jsonl --out my-run --resume
 
 OUT holds run.json (what was run), rewards*.jsonl (every pair), and, when the run is finished,
@@ -54,6 +56,7 @@ class Arguments:
     per_subset: int | None = None
     limit: int | None = None
     best_of: bool = False
+    benchmark: str = ""
     own_code: bool = False
     resume: bool = False
     json: bool = False
@@ -109,6 +112,17 @@ def _fill_in_published(parser: argparse.ArgumentParser, values: dict[str, Any]) 
         values["family"] = values["family"] or "logprob-mean"
 
 
+class _ListBenchmarks(argparse.Action):
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
+        lines = []
+        for each in benchmarks().values():
+            names = [f"{each.name}:{part}" for part in each.datasets] or [each.name]
+            about = f"{each.licence}; {each.citation}; rule by its {each.verified}"
+            lines.append(f"{', '.join(names)}\n    {each.title}. {each.rule.method} {about}.")
+        sys.stdout.write("\n".join([*lines, ""]))
+        parser.exit()
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m scoring",
@@ -134,11 +148,14 @@ def _parser() -> argparse.ArgumentParser:
 
 def _add_needed(add: Callable[..., object]) -> None:
     model = "a Hub id org/name[@revision], a folder, demo, or a baseline: random, longer, shorter"
-    pairs = "a .parquet, .jsonl, .json or .csv file; a Hub dataset org/name[:split][@revision]; "
+    pairs = (
+        "a .parquet, .jsonl, .json or .csv file; a Hub dataset org/name[:split][@revision]; a "
+        "benchmark by name, as --benchmarks lists them; or demo"
+    )
     resume = "go on with the run in DIR; begin it if there is none"
     out = "where the run is kept; made if need be"
     add("--model", metavar="ID_OR_PATH", help=model)
-    add("--pairs", metavar="PATH_OR_HUB", help=f"{pairs}or demo")
+    add("--pairs", metavar="PATH_OR_HUB", help=pairs)
     add("--out", required=True, type=_folder, metavar="DIR", help=out)
     add("--resume", action="store_true", help=resume)
 
@@ -150,10 +167,14 @@ def _add_selection(add: Callable[..., object]) -> None:
     )
     subset = "only this subset; may be given several times"
     limit = "the first N of what is selected, in its order"
+    benchmark = "what the file's rows are of, where its columns do not tell"
     add("--subset", action="append", dest="subsets", metavar="NAME", help=subset)
     add("--per-subset", type=_positive, metavar="N", help="the first N of each subset")
     add("--limit", type=_positive, metavar="N", help=limit)
     add("--best-of", action="store_true", help=best_of)
+    add("--benchmark", metavar="NAME", help=benchmark)
+    listed = "list the benchmarks, and end"
+    add("--benchmarks", action=_ListBenchmarks, nargs=0, default=argparse.SUPPRESS, help=listed)
 
 
 def _add_model(add: Callable[..., object]) -> None:

@@ -14,13 +14,14 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from tqdm import tqdm
 
+from scoring.benchmarks import benchmarks, named_dataset
 from scoring.command.arguments import Arguments
 from scoring.command.best_of import write_best_of
 from scoring.command.processes import Processes
 from scoring.engine.packing import share_out
 from scoring.engine.scorer import Scorer, facts
 from scoring.engine.templates import named_template
-from scoring.errors import KnownError
+from scoring.errors import KnownError, shown
 from scoring.families import open_scorer
 from scoring.hub.access import Hub, first_line, parse_hub_id
 from scoring.models.finding import ModelPolicy, locate
@@ -169,12 +170,16 @@ def _select(arguments: Arguments, hub: Hub, token: str | Literal[False]) -> _Sel
 
 
 def _read(arguments: Arguments, hub: Hub, token: str | Literal[False]) -> Pairs:
-    path, hub_id = typed_path(arguments.pairs), parse_hub_id(arguments.pairs)
+    path, benchmark = typed_path(arguments.pairs), arguments.benchmark
+    if benchmark and benchmark not in benchmarks():
+        raise KnownError(f"--benchmark {shown(benchmark)} is none of {', '.join(benchmarks())}.")
+    named = None if is_file(path) else named_dataset(arguments.pairs)
+    hub_id = parse_hub_id(named or arguments.pairs)
     reader = candidate_rows if arguments.best_of else None
     if arguments.pairs == "demo" and not is_file(path):
         return read_pairs(_DEMO / "pairs.jsonl", "demo", reader=reader)
     if is_file(path) or hub_id is None:
-        return read_pairs(path, on_disk=reader is None, reader=reader)
+        return read_pairs(path, on_disk=reader is None, reader=reader, benchmark=benchmark)
     return fetch_pairs(hub_id, hub, token=token, on_disk=reader is None, reader=reader)
 
 

@@ -158,7 +158,8 @@ def _of_score(benchmark: Benchmark) -> str:
             "the score is the mean of the subsets; intervals take each row alone, and Ties, a "
             "composite, has none of its own"
         )
-    return f"the score is the {benchmark.overall}; intervals take each row alone"
+    overall = benchmark.overall.replace("all rows", "mean of all rows")
+    return f"the score is the {overall}; intervals take each row alone"
 
 
 def _of_ties(ties: TiesScore) -> Iterator[str]:

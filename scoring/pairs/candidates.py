@@ -25,7 +25,13 @@ _MOST_NOTES = 50
 
 
 def candidate_rows(
-    paths: Mapping[str, Path], shown: str, default_subset: str, limits: Limits, tell: OnProgress
+    paths: Mapping[str, Path],
+    shown: str,
+    default_subset: str,
+    limits: Limits,
+    tell: OnProgress,
+    *,
+    benchmark: str = "",
 ) -> CheckedRows:
     """Read and check rows, as `opening.checked_rows`; the first response of each is called chosen.
 

@@ -72,10 +72,12 @@ class Checker:
         """name: as the pairs are called in messages. default_subset: where a row names none.
 
         is_judged: whether chosen responses are said to be better than rejected ones.
+        `reads_several` may be set where a rule is known for several chosen responses.
         """
         self.name = name
         self._default_subset = _SURROGATES.sub(_MARK, default_subset)
         self._is_judged = is_judged
+        self.reads_several = False
         self._n_rows = self._repaired = 0
         self._notes: list[str] = []
         self._left_out: list[int] = []
@@ -235,7 +237,8 @@ class Checker:
                 said = type_name(row[column])
                 raise KnownError(f"{place}, column {column}: {said}, must be text.")
         subset, row_id = row.get("subset"), row.get("id")
-        _check_rule(found, self._default_subset if subset is None else subset, place)
+        if not self.reads_several:
+            _check_rule(found, self._default_subset if subset is None else subset, place)
         if isinstance(row_id, bool) or not isinstance(row_id, int | str | None):
             raise KnownError(
                 f"{place}, column id: {type_name(row_id)}, must be a whole number or text."
@@ -295,6 +298,11 @@ def _text_columns(batch: Batch) -> dict[str, Array] | None:
         elif not pa.types.is_null(kind):
             return None
     return columns
+
+
+def repaired_text(text: str) -> str:
+    """The text without lone surrogates."""
+    return _SURROGATES.sub(_MARK, text)
 
 
 def _flags(mask: Array) -> NDArray[np.bool_]:

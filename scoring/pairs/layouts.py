@@ -1,51 +1,66 @@
 """Rows as a benchmark has them, rewritten as rows of pairs: what `assets/benchmarks.toml` says."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from typing import Any
 
-from scoring.benchmarks import Benchmark, RowLayout, benchmarks
+import numpy as np
+import pyarrow as pa
+
+from scoring.benchmarks import Benchmark, RowLayout, benchmark_of, benchmarks
 from scoring.errors import KnownError, counted, shown
-from scoring.pairs.rows import Row, type_name
-from scoring.pairs.shapes import holds_messages
+from scoring.pairs.checking import SCHEMA, CheckedRows, repaired_text
+from scoring.pairs.rows import Batch, Row, rows_of, type_name
+from scoring.pairs.shapes import WANTED, holds_messages
+
+FURTHER = "facet:"
+"""What the names of a table's further columns begin with."""
+MOST_VALUES = 60
+"""Of a further column."""
+_LONGEST_VALUE = 60
+_LOOKED_AT = 5_000
+"""Rows at the beginning by which a column is given up that has many values."""
+_MOST_COLUMNS = len(SCHEMA) + 5
 
 
-def layout_of(
-    row: Row, name: str, candidates: Iterable[Benchmark] | None = None
-) -> tuple[Benchmark, RowLayout] | None:
+def layout_of(row: Row, name: str, benchmark: str = "") -> tuple[Benchmark, RowLayout] | None:
     """The benchmark that rows are of by their columns; None where they are of none, or are plain
     pairs, which only the names of their subsets can tell.
 
-    row: the first one. name: of the file. candidates: None means all.
+    row: the first one. name: of the file. benchmark: the name of the one that they are said to be.
 
     Raises:
         KnownError: they fit two.
     """
+    known = [benchmark_of((), benchmark)] if benchmark else benchmarks().values()
     fits = [
-        (benchmark, layout)
-        for benchmark in (benchmarks().values() if candidates is None else candidates)
-        for layout in (benchmark.row, *benchmark.layouts)
-        if layout != RowLayout() and _fits(benchmark, layout, row, name)
+        (each, layout)
+        for each in known
+        for layout in (each.row, *each.layouts)
+        if layout != RowLayout() and _fits(each, layout, row, name, is_named=bool(benchmark))
     ]
     most = max((len(layout.columns) for _, layout in fits), default=0)
     best = [each for each in fits if len(each[1].columns) == most]
     if len(best) > 1:
-        titles = " and ".join(benchmark.title for benchmark, _ in best)
+        titles = " and ".join(each.title for each, _ in best)
         raise KnownError(
-            f"{name} has the columns of {titles}. Name the one that it is: call the file, or give "
-            f"--benchmark, {' or '.join(benchmark.name for benchmark, _ in best)}."
+            f"{name} has the columns of {titles}. Say which it is: --benchmark "
+            f"{' or --benchmark '.join(each.name for each, _ in best)}; on the page, leave columns "
+            "out that the other one has."
         )
     return best[0] if best else None
 
 
-def _fits(benchmark: Benchmark, layout: RowLayout, row: Row, name: str) -> bool:
+def _fits(benchmark: Benchmark, layout: RowLayout, row: Row, name: str, *, is_named: bool) -> bool:
     if not layout.columns <= row.keys():
         return False
     chosen = row.get(layout.chosen)
     is_several = isinstance(chosen, list) and not holds_messages(chosen)
     if is_several and layout.n_chosen is None and not benchmark.rule.reads_several:
         return False
-    if layout.file and layout.subset not in row and _subset_in(layout, name) is None:
+    is_told = layout.subset in row or _subset_in(layout, name) is not None
+    if layout.file and not is_told and not is_named:
         return False
     sizes = [(row.get("chosen"), layout.n_chosen), (row.get("rejected"), layout.n_rejected)]
     return all(n is None or (isinstance(each, list) and len(each) == n) for each, n in sizes)
@@ -58,14 +73,107 @@ def _subset_in(layout: RowLayout, name: str) -> str | None:
     return found[1] if found else None
 
 
-class Rewriter:
-    """Rewrites the rows of one file, and counts what is left out."""
+def columns_of_layouts() -> tuple[str, ...]:
+    """Every column that the rows of any benchmark may have, beside those of plain pairs."""
+    found = dict.fromkeys(WANTED)
+    for benchmark in benchmarks().values():
+        for layout in (benchmark.row, *benchmark.layouts):
+            found |= dict.fromkeys(sorted(layout.all_columns))
+    return tuple(found)
 
-    def __init__(self, layout: RowLayout, name: str) -> None:
-        """name: of the file."""
+
+class Rewriting:
+    """Rewrites the rows of a set's files as plain pairs, and keeps their columns of few values."""
+
+    def __init__(self, shown: str, benchmark: str = "") -> None:
+        """shown: what all files have together. benchmark: as of `layout_of`."""
+        self._shown = shown
+        self._named = benchmark
+        self.benchmark = benchmark
+        self._rewriter: Rewriter | None = None
+        self._file = ""
+        self._n_rows = 0
+        self._n_ties = Counter[str]()
+        self._facets: dict[str, list[str]] | None = None
+        self._n_pairs = 0
+
+    @property
+    def reads_several(self) -> bool:
+        """Whether rows may have several right responses."""
+        return bool(self.benchmark) and benchmark_of((), self.benchmark).rule.reads_several
+
+    def add(self, batch: Batch, name: str) -> Batch:
+        """The pairs of a batch of one file's rows.
+
+        Raises:
+            KnownError: naming the row, it is not as its benchmark's are.
+        """
+        if name != self._file:
+            self._begin(batch, name)
+        if self._rewriter is None:
+            self._keep(batch, len(batch))
+            self._n_rows += len(batch)
+            return batch
+        pairs: list[Row] = []
+        for rows in rows_of(batch):
+            for row in rows:
+                self._n_rows += 1
+                found = list(self._rewriter.pairs_of(row, f"{self._shown}, row {self._n_rows}"))
+                self._keep([row] * len(found), len(found))
+                pairs += found
+        return pairs
+
+    def finish(self, checked: CheckedRows) -> CheckedRows:
+        """What was checked, with its benchmark, its further columns, and what was left out here."""
+        table, notes = checked.table, list(checked.notes)
+        for name, values in (self._facets or {}).items():
+            kept = np.delete(np.array(values, dtype=object), list(checked.left_out))
+            if 1 < len(set(kept)) <= MOST_VALUES and table.num_columns < _MOST_COLUMNS:
+                table = table.append_column(FURTHER + name, pa.array(kept, pa.large_string()))
+        for column, n in self._n_ties.items():
+            ties = counted(n, "row is a tie", "rows are ties")
+            notes.append(f"{self._shown}: {ties} by {column} and left out.")
+        about = {"benchmark": self.benchmark} if self.benchmark else None
+        return CheckedRows(table.replace_schema_metadata(about), tuple(notes), checked.left_out)
+
+    def _begin(self, batch: Batch, name: str) -> None:
+        first = next(iter(next(rows_of(batch[:1]), [])), None)
+        known = None if first is None else layout_of(first, name, self._named)
+        if known is not None and not self.benchmark:
+            self.benchmark = known[0].name
+        self._file = name
+        self._rewriter = None if known is None else Rewriter(known[1], name, self._n_ties)
+        if self._facets is None and first is not None:
+            named = known[1].facets if known else ()
+            used = {*WANTED, *(known[1].columns if known else ())}
+            found = [each for each in first if each not in used and _is_short(first[each])]
+            self._facets = {str(each): [] for each in (*named, *found) if each not in (None, "")}
+
+    def _keep(self, batch: Batch, n: int) -> None:
+        facets = self._facets or {}
+        for name in list(facets):
+            if isinstance(batch, list):
+                values = [row.get(name) for row in batch]
+            elif name in batch.schema.names:
+                values = batch.column(name).to_pylist()
+            else:
+                values = [None] * n
+            if not all(map(_is_short, values)):
+                del facets[name]
+                continue
+            facets[name] += map(_word, values)
+            if len(set(facets[name][:_LOOKED_AT])) > MOST_VALUES:
+                del facets[name]
+
+
+class Rewriter:
+    """Rewrites the rows of one file."""
+
+    def __init__(self, layout: RowLayout, name: str, n_ties: Counter[str] | None = None) -> None:
+        """name: of the file. n_ties: counts rows that are left out, by the column that says so."""
         self._layout = layout
         self._subset = _subset_in(layout, name) if layout.file else None
-        self.n_ties = 0
+        self._n_ties = Counter[str]() if n_ties is None else n_ties
 
     def pairs_of(self, row: Row, place: str) -> Iterator[dict[str, Any]]:
         """The pairs that a row has, in the columns of plain pairs; none where it is a tie.
@@ -85,7 +193,6 @@ class Rewriter:
             "prompt": _messages(_value(row, layout.prompt)),
             "subset": str(subset) if isinstance(subset, bool | int) else subset,
             "id": ids[0] if len(ids) == 1 else ":".join(map(str, ids)),
-            "facets": {name: _word(_value(row, name)) for name in layout.facets},
         }
         for number, sides in enumerate(self._sides(row, place)):
             yield {**shared, **sides, **({"id": f"{shared['id']}-{number}"} if number else {})}
@@ -122,19 +229,12 @@ class Rewriter:
                     raise KnownError(
                         f"{place}, column {better.column}: {shown(said)}, must be one of {allowed}."
                     )
-                self.n_ties += 1
+                self._n_ties[better.column] += 1
                 return
             places = (0, 1) if said in better.first else (1, 0)
             chosen, rejected = (_value(row, sides[at]) for at in places)
             writers = [_value(row, models[at]) for at in places]
             yield {"chosen": chosen, "rejected": rejected, **_models(chosen, rejected, writers)}
-
-    def notes(self, name: str) -> list[str]:
-        """What was left out, in words."""
-        if not self.n_ties or self._layout.better is None:
-            return []
-        ties = counted(self.n_ties, "row is a tie", "rows are ties")
-        return [f"{name}: {ties} by {self._layout.better.column} and left out."]
 
 
 def _compared(layout: RowLayout, row: Row, place: str) -> Iterator[dict[str, Any]]:
@@ -196,7 +296,13 @@ def _models(chosen: Any, rejected: Any, writers: list[Any]) -> dict[str, Any]:
     return {"models": [*lists[0], *lists[1]]}
 
 
+def _is_short(value: object) -> bool:
+    """Whether it may be one of few values."""
+    is_word = isinstance(value, str) and len(value) <= _LONGEST_VALUE and "\n" not in value
+    return value is None or is_word or isinstance(value, bool | int)
+
+
 def _word(value: Any) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
-    return "" if value is None else str(value)
+    return "" if value is None else repaired_text(str(value))

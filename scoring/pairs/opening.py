@@ -15,6 +15,7 @@ import shutil
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal
@@ -24,21 +25,26 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from scoring.benchmarks import of_dataset
 from scoring.errors import KnownError
 from scoring.hub.access import Hub, HubId, Listing, first_line
 from scoring.limits import MEGABYTE, NO_LIMITS, Limits, OnProgress, Step, ignore_progress
 from scoring.pairs.checking import MORE_COLUMNS, SCHEMA, TEXT_COLUMNS, CheckedRows, Checker
-from scoring.pairs.rows import SUFFIXES, announced_size, read_batches, unpacked_bytes
-from scoring.pairs.shapes import WANTED
+from scoring.pairs.layouts import FURTHER, Rewriting, columns_of_layouts
+from scoring.pairs.rows import (
+    SUFFIXES,
+    announced_size,
+    few_valued,
+    read_batches,
+    unpacked_bytes,
+)
 from scoring.pairs.splits import check_shards, split_files
 from scoring.paths import file_digest, is_file
 from scoring.spec import Message, Pair
 
-__all__ = ["SCHEMA", "TEXT_COLUMNS", "PairSource", "Pairs", "as_pairs", "fetch_pairs",
+__all__ = ["FURTHER", "SCHEMA", "TEXT_COLUMNS", "PairSource", "Pairs", "as_pairs", "fetch_pairs",
            "n_responses", "read_pairs"]  # fmt: skip
 
-FURTHER = "facet:"
-"""What the names of a table's further columns begin with."""
 _LARGEST_CARD = 2 * MEGABYTE
 MOST_LISTED = 40
 """Splits that are named where one must be chosen."""
@@ -138,12 +144,13 @@ def read_pairs(
     tell: OnProgress = ignore_progress,
     on_disk: bool = False,
     reader: "RowsReader | None" = None,
+    benchmark: str = "",
 ) -> Pairs:
     """Read and check a local file of pairs.
 
     name: what the file is called on screen, where that is not its own name.
     on_disk: whether a large table is kept by `_mapped`, not in memory.
-    reader: None means `checked_rows`.
+    reader: None means `checked_rows`. benchmark: the name of the one that it is said to be of.
 
     Raises:
         KnownError: naming the file and, where it applies, row and column.
@@ -169,8 +176,9 @@ def read_pairs(
         Path(shown).stem,
         limits=limits,
         tell=tell,
-        kept_as=str(path.resolve()) if on_disk else None,
+        kept_as=f"{path.resolve()} {benchmark}" if on_disk else None,
         reader=reader or checked_rows,
+        benchmark=benchmark,
     )
 
 
@@ -205,16 +213,22 @@ def fetch_pairs(
     splits = split_files(list(listing.sizes), card)
     own = [split for split in splits if "/" not in split]
     split = hub_id.split or (own[0] if len(own) == 1 else None)
-    if split is None or split not in splits:
+    benchmark = of_dataset(hub_id)
+    if benchmark is not None and benchmark.every_split and hub_id.split is None:
+        several = [
+            each for each in splits if fnmatchcase(each.rpartition("/")[2], benchmark.every_split)
+        ]
+        splits[""], split = sorted({name for each in several for name in splits[each]}), ""
+    if split is None or not splits.get(split):
         raise KnownError(
             f"{hub_id.repo} needs a split, as in {hub_id.repo}:SPLIT; "
             f"it has {_listed(splits, listing)}."
         )
-    names, shown = splits[split], f"{hub_id.repo}:{split}"
+    names, shown = splits[split], f"{hub_id.repo}:{split}" if split else hub_id.repo
     check_shards(names, shown)
     limits.check_files(sum(listing.sizes[name] for name in names), shown)
     folder = fetch(listing, names, tell=tell)
-    source = PairSource("hub", hub_id.repo, split, folder.name)
+    source = PairSource("hub", hub_id.repo, split or None, folder.name)
     paths = {name: folder / name for name in names}
     return _read(
         paths,
@@ -225,6 +239,7 @@ def fetch_pairs(
         tell=tell,
         kept_as=shown if on_disk else None,
         reader=reader or checked_rows,
+        benchmark=benchmark.name if benchmark else "",
     )
 
 
@@ -242,38 +257,49 @@ def _listed(splits: Iterable[str], listing: Listing) -> str:
 
 
 def checked_rows(
-    paths: Mapping[str, Path], shown: str, default_subset: str, limits: Limits, tell: OnProgress
+    paths: Mapping[str, Path],
+    shown: str,
+    default_subset: str,
+    limits: Limits,
+    tell: OnProgress,
+    *,
+    benchmark: str = "",
 ) -> CheckedRows:
     """Read and check the rows of files.
 
     paths: by the names that they have in messages; shown: what all have together.
-    default_subset: where a row names none.
+    default_subset: where a row names none. benchmark: as of `layouts.layout_of`.
 
     Raises:
         KnownError: naming the file and, where it applies, row and column.
     """
-    sizes = [announced_size(path, name, WANTED) for name, path in paths.items()]
+    columns = columns_of_layouts()
+    wanted = {name: (*columns, *few_valued(path, name)) for name, path in paths.items()}
+    sizes = [announced_size(path, name, wanted[name]) for name, path in paths.items()]
     known = [size for size in sizes if size is not None]
     total = sum(rows for rows, _ in known) if len(known) == len(sizes) else None
     limits.check_rows(sum(rows for rows, _ in known), shown, known=True)
     limits.check_text(sum(text for _, text in known), shown)
-    checker = Checker(shown, default_subset)
+    checker, rewriting = Checker(shown, default_subset), Rewriting(shown, benchmark)
     n_rows, n_bytes = 0, 0
     tell(Step("reading", 0, total))
     for name, path in paths.items():
-        for batch in read_batches(path, name, WANTED):
+        for batch in read_batches(path, name, wanted[name]):
             n_rows += len(batch)
             n_bytes += unpacked_bytes(batch)
             limits.check_rows(n_rows, shown)
             limits.check_text(n_bytes, shown)
-            checker.add(batch)
+            pairs = rewriting.add(batch, name)
+            checker.reads_several = rewriting.reads_several
+            if len(pairs):
+                checker.add(pairs)
             tell(Step("reading", n_rows, total))
-    return checker.finish()
+    return rewriting.finish(checker.finish())
 
 
 Fetch = Callable[..., Path]
 """Gives the folder with files of a repository, as `Hub.fetch` does."""
-RowsReader = Callable[[Mapping[str, Path], str, str, Limits, OnProgress], CheckedRows]
+RowsReader = Callable[..., CheckedRows]
 """Reads and checks the rows of files, as `checked_rows` does."""
 
 
@@ -287,6 +313,7 @@ def _read(
     tell: OnProgress,
     kept_as: str | None,
     reader: RowsReader,
+    benchmark: str,
 ) -> Pairs:
     """Read files as one table.
 
@@ -295,7 +322,7 @@ def _read(
     """
     size = sum(path.stat().st_size for path in paths.values())
     limits.check_files(size, shown)
-    read = partial(reader, paths, shown, default_subset, limits, tell)
+    read = partial(reader, paths, shown, default_subset, limits, tell, benchmark=benchmark)
     if kept_as is None or size < LEAST_BYTES:
         checked = read()
     else:
@@ -332,13 +359,16 @@ def _mapped(name: str, revision: str, read: Callable[[], CheckedRows]) -> Checke
     with suppress(Exception):  # the disk is full, say: whatever it is, the pairs are here
         shutil.rmtree(folder, ignore_errors=True)
         dataset = Dataset(checked.table)
-        dataset.info.description = json.dumps([checked.notes, checked.left_out])
+        dataset.info.description = json.dumps(
+            [checked.notes, checked.left_out, benchmark_in(checked.table)]
+        )
         dataset.save_to_disk(str(kept))
         return _loaded(load_from_disk(str(kept)))
     return checked
 
 
 def _loaded(dataset: Any) -> CheckedRows:
-    notes, left_out = json.loads(dataset.info.description)
-    table = dataset.data.table.replace_schema_metadata(None)
+    notes, left_out, benchmark = json.loads(dataset.info.description)
+    about = {"benchmark": benchmark} if benchmark else None
+    table = dataset.data.table.replace_schema_metadata(about)
     return CheckedRows(table, tuple(notes), tuple(left_out))

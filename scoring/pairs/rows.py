@@ -26,6 +26,8 @@ Row = Mapping[str, Any]
 Batch = pa.RecordBatch | list[Row]
 """Rows of a Parquet file as they lie in it, texts that occur often once; else Python's."""
 
+_LEAST_BYTES, _BYTES_A_ROW = 100_000, 2
+"""What a column of few values has at most, as Parquet keeps it."""
 _SPACE = re.compile(r"[ \t\n\r]*")
 _EMPTY_LIST = re.compile(r"\[[ \t\n\r]*\]")
 
@@ -47,6 +49,28 @@ def announced_size(path: Path, name: str, columns: Sequence[str]) -> tuple[int, 
         chunks = [group.column(leaf) for group in groups for leaf in leaves]
         n_bytes = sum(chunk.total_uncompressed_size + 4 * chunk.num_values for chunk in chunks)
         return metadata.num_rows, n_bytes
+
+
+def few_valued(path: Path, name: str) -> list[str]:
+    """Columns of words or whole numbers of a Parquet file that have few values, by their size.
+
+    Raises:
+        KnownError: the file cannot be read.
+    """
+    if path.suffix.lower() != ".parquet":
+        return []
+    with _file_errors(path, name):
+        metadata = pq.read_metadata(path)
+        groups = [metadata.row_group(group) for group in range(metadata.num_row_groups)]
+        most = _LEAST_BYTES + _BYTES_A_ROW * metadata.num_rows
+        simple = ("BYTE_ARRAY", "BOOLEAN", "INT32", "INT64")
+        return [
+            path_in_schema
+            for leaf, (top, path_in_schema) in enumerate(_leaves(metadata))
+            if top == path_in_schema
+            and metadata.schema.column(leaf).physical_type in simple
+            and sum(group.column(leaf).total_uncompressed_size for group in groups) <= most
+        ]
 
 
 def read_batches(path: Path, name: str, columns: Sequence[str]) -> Iterator[Batch]:

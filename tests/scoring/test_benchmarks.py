@@ -3,6 +3,7 @@
 Worked numbers of real rows are those of a rule that prefers the longer response.
 """
 
+import ast
 import json
 import re
 from collections.abc import Iterator
@@ -26,14 +27,16 @@ from scoring.spec import Pair, ScoredPair
 from scoring.summary import Summary, summarise
 from tests.conftest import REAL_DATA, ROOT
 
-RM_BENCH = {
+CHOSEN = ["4", "It is 4.", "It is **4**."]
+REJECTED = ["5", "It is 5, I think.", "It is **5**, I think, as it was before."]
+RM_BENCH: dict[str, Any] = {
     "id": 7,
     "prompt": "What is 2 + 2?",
-    "chosen": ["4", "It is 4.", "It is **4**."],
-    "rejected": ["5", "It is 5, I think.", "It is **5**, I think, as it was before."],
+    "chosen": CHOSEN,
+    "rejected": REJECTED,
     "domain": "math",
 }
-JUDGEBENCH = {
+JUDGEBENCH: dict[str, Any] = {
     "pair_id": "a-1",
     "source": "mmlu-pro-law",
     "question": "Q?",
@@ -42,7 +45,7 @@ JUDGEBENCH = {
     "response_B": "wrong",
     "label": "A>B",
 }
-PPE = {
+PPE: dict[str, Any] = {
     "question_id": "q",
     "prompt": "P",
     "model_name": "m",
@@ -50,14 +53,14 @@ PPE = {
     "sampled_conflict_pairs": [[0, 1], [1, 2]],
     **{f"response_{number}": f"r{number}" for number in (1, 2, 3)},
 }
-RMB = {
+RMB: dict[str, Any] = {
     "pair_uid": "1",
     "conversation_input": [{"role": "user", "content": "Hi", "language": "English"}],
     "chosen": {"llm_name": "a", "answer": "Hello."},
     "reject": {"llm_name": "b", "answer": "No."},
     "category_path": "Pairwise_set/Helpfulness/Chat",
 }
-HELPSTEER = {
+HELPSTEER: dict[str, Any] = {
     "domain": "code",
     "language": "python",
     "context": [{"role": "user", "content": "Hi"}],
@@ -167,7 +170,7 @@ def test_rmb_has_its_worked_numbers_and_no_overall(name: str, worked: float) -> 
 def test_rm_bench_is_known_by_its_lists_and_keeps_its_styles(tmp_path: Path) -> None:
     [pair] = opened(tmp_path, RM_BENCH)
     assert (pair.benchmark, pair.subset) == ("rm-bench", "math")
-    assert [*pair.responses] == [*RM_BENCH["chosen"], *RM_BENCH["rejected"]]
+    assert [*pair.responses] == [*CHOSEN, *REJECTED]
     summary = summed([pair])
     assert summary.benchmark.title == "RM-Bench" and [*summary.parts] == ["math"]
 
@@ -208,7 +211,6 @@ def test_ties_of_people_are_left_out_and_counted(tmp_path: Path) -> None:
     ("row", "told"),
     [
         ({**JUDGEBENCH, "label": "C"}, "column label: 'C', must be one of A>B, B>A"),
-        ({**JUDGEBENCH, "response_A": None}, "chosen is null"),
         ({**RM_BENCH, "chosen": ["a"] * 5}, "5 responses are chosen|list of 3 responses"),
         ({**RM_BENCH, "chosen": []}, "list of 3 responses|chosen is an empty list"),
         ({**PPE, "scores": [True, None, True]}, "one must be right and one wrong"),
@@ -216,21 +218,26 @@ def test_ties_of_people_are_left_out_and_counted(tmp_path: Path) -> None:
     ],
 )
 def test_what_a_row_lacks_is_told_by_row(row: dict[str, Any], told: str, tmp_path: Path) -> None:
-    first = {
-        "pair_id": JUDGEBENCH,
-        "domain": RM_BENCH,
-        "question_id": PPE,
-    }[next(name for name in ("pair_id", "domain", "question_id") if name in row)]
+    first = next(each for each in (JUDGEBENCH, RM_BENCH, PPE) if each.keys() == row.keys())
     with pytest.raises(KnownError, match=told) as refused:
         opened(tmp_path, first, row, row)
     assert "row 2" in str(refused.value)
 
 
+def test_a_row_without_one_of_its_responses_is_left_out_and_named(tmp_path: Path) -> None:
+    path = tmp_path / "rows.jsonl"
+    rows = [JUDGEBENCH, {**JUDGEBENCH, "pair_id": "b", "response_A": None}]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    assert "rows.jsonl, row 2: chosen is null" in read_pairs(path).notes[0]
+
+
 def test_columns_of_two_benchmarks_are_refused_with_a_way_out() -> None:
-    both = {**JUDGEBENCH, **RMB, "id": 1, "injected_bias": "x", "label": "A>B", "domain": "d"}
-    both |= {"conversation": [], "rejected": "x", "chosen": "y"}
-    with pytest.raises(KnownError, match="Name the one that it is"):
-        layout_of({**both, "context": [], "response1": "", "response2": ""}, "both.jsonl")
+    shared = {"category_path": "c", "conversation": [], "chosen": "c", "rejected": "r"}
+    both = {**shared, "pair_uid": "1", "bon_uid": "2"}
+    with pytest.raises(KnownError, match="--benchmark rmb or --benchmark rmb-best-of-n"):
+        layout_of(both, "both.jsonl")
+    known = layout_of(both, "both.jsonl", "rmb")
+    assert known is not None and known[0].name == "rmb"
 
 
 def test_plain_pairs_are_told_by_their_subsets_alone() -> None:
@@ -293,28 +300,36 @@ def test_the_owner_adds_a_row_in_a_file_of_their_own(
 
 
 NAMES_A_BENCHMARK = re.compile(
-    r"[\"'](?:alpacaeval|mt-bench|llmbar|refusals-|xstest|donotanswer|math-prm|hep-|anthropic_|"
-    r"Chat Hard|Precise IF|Factuality|rm-bench|judgebench)"
+    r"(?:alpacaeval|mt-bench-|llmbar|refusals-|xstest|donotanswer|math-prm|hep-|anthropic_|rm-bench"
+    r"|judgebench|reward-bench-2|Chat Hard$|Precise IF$|Factuality$)"
 )
 
 
 def test_no_other_module_names_a_benchmark_or_a_subset() -> None:
     """But for rebuilding, readers of upstream's result files, and what upstream asks judges."""
-    allowed = {
+    allowed = (
         "explorer/data/rebuilding",
         "scoring/results",
         "scoring/families/prompts.py",
-        "scoring/families/upstream.py",
         "scoring/benchmark.py",
-    }
+    )
     found = {
-        path.relative_to(ROOT).as_posix()
+        (name, constant)
         for room in ("explorer", "scoring")
         for path in (ROOT / room).rglob("*.py")
-        for line in path.read_text(encoding="utf-8").splitlines()
-        if NAMES_A_BENCHMARK.search(line) and ">>>" not in line
+        for name in [path.relative_to(ROOT).as_posix()]
+        for constant in texts_in(ast.parse(path.read_text(encoding="utf-8")))
+        if NAMES_A_BENCHMARK.match(constant) and not name.startswith(allowed)
     }
-    assert {each for each in found if not any(each.startswith(one) for one in allowed)} == set()
+    assert found == set()
+
+
+def texts_in(tree: ast.Module) -> Iterator[str]:
+    """Every text of a module that is no docstring."""
+    alone = {id(each.value) for each in ast.walk(tree) if isinstance(each, ast.Expr)}
+    for each in ast.walk(tree):
+        if isinstance(each, ast.Constant) and isinstance(each.value, str) and id(each) not in alone:
+            yield each.value
 
 
 def test_a_rewriter_reads_rows_as_one_subset_where_the_files_name_says_it() -> None:

@@ -18,7 +18,7 @@ from scoring.results.accuracies import read_aggregates
 from scoring.results.pairs import read_pair_results
 from scoring.rows import MOST_COMPARED, check_compared, parts_of, scored_row
 from scoring.run import make_job, score
-from scoring.spec import ModelSpec, Pair, ScoredPair, decisive
+from scoring.spec import ModelSpec, Pair, ScoredPair, rule_of
 from scoring.summary import summarise
 from tests.rewardbench2 import expected_scores, made_up_rows, write_rows
 from tests.scoring.command.test_execution import ON_CPU
@@ -163,8 +163,11 @@ def test_those_that_share_the_highest_reward_share_the_credit(
 
 def row_of(key: str, rewards: Sequence[float | None], right: int) -> ScoredPair:
     subset = key.partition(":")[0]
-    one, other = decisive(rewards, right, subset)
-    sides = (None if one is None else rewards[one], None if other is None else rewards[other])
+    known = [each for each in rewards if each is not None]
+    sides: tuple[float | None, float | None] = (None, None)
+    if len(known) == len(rewards):
+        one, other = rule_of("", is_pair=False).decisive(known, right, subset)
+        sides = (known[one], known[other])
     return ScoredPair(key, subset, "", *sides, 1, 1, rewards=tuple(rewards), n_chosen=right)
 
 

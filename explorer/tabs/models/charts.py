@@ -36,8 +36,6 @@ if TYPE_CHECKING:
 
 OWN = "own"
 """The kind of a person's own models."""
-_USUAL = ("Chat Hard", "Safety")
-"""What a trade-off sets against each other where the benchmark has both."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +64,8 @@ def axes_of(board: Board, state: ModelsState) -> tuple[str, str]:
     """The two columns that a state's trade-off shows; what the board has not is the usual one."""
     columns = number_columns(board)
     sections = tuple(board.rule.sections)
-    usual = _USUAL if set(_USUAL) <= set(sections) else sections
+    two = board.rule.benchmark.tradeoff
+    usual = two if two and {*two} <= {*sections} else sections
     x, y = usual[:2] if len(usual) > 1 else board.subsets[:2]
     return state.x if state.x in columns else x, state.y if state.y in columns else y
 

@@ -177,7 +177,7 @@ def test_results_that_cannot_be_looked_up_fall_back_as_well(tmp_path: Path, want
 
 
 def made_up(*accuracies: tuple[str, str]) -> Results:
-    found = (Aggregate(model, None, {"Focus": 0.5}, of) for model, of in accuracies)  # type: ignore[arg-type]
+    found = (Aggregate(model, None, {"Focus": 0.5}, of) for model, of in accuracies)
     return Results(ResultsSource("folder", accuracies[0][0], "", "2024-01-01"), tuple(found))
 
 

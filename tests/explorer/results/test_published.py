@@ -301,7 +301,7 @@ def test_a_folder_of_broken_results_says_what_is_wrong_with_them(
 
 def aggregate(model: str, benchmark: str, value: float) -> Aggregate:
     subset = {"v1": "hep-go", "v2": "Focus", "prior": "shp"}[benchmark]
-    return Aggregate(model, None, {subset: value}, benchmark)  # type: ignore[arg-type]
+    return Aggregate(model, None, {subset: value}, benchmark)
 
 
 def made_up(*aggregates: Aggregate) -> Results:

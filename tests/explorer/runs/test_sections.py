@@ -13,10 +13,11 @@ from explorer.results.own import own_names
 from explorer.runs.listing import listed_runs
 from explorer.runs.sections import run_intervals
 from explorer.runs.store import RunStore
-from explorer.stats.matrix import FIRST_IDS, Outcomes, clusters_of, order_of, outcome_matrix
+from explorer.stats.matrix import Outcomes, clusters_of, order_of, outcome_matrix
 from explorer.stats.rules import V1
 from explorer.stats.uncertainty import measure
 from explorer.tabs.pairs.fail_report import scores_of
+from scoring.benchmarks import benchmarks
 from scoring.record import Run, new_folder
 from scoring.spec import Plan, RunFacts, ScoredPack, ScoredPair
 from scoring.summary import summarise
@@ -77,7 +78,7 @@ def test_a_run_of_the_benchmark_is_as_sure_as_on_the_board_and_in_failures(
 
 def test_of_a_few_pairs_problems_in_several_languages_are_one_prompt() -> None:
     languages = ("hep-go", "hep-js", "hep-rust")
-    first = [FIRST_IDS[each] for each in languages]
+    first = [benchmarks()["reward-bench"].first_ids[each] for each in languages]
     rows = [
         ScoredPair(f"{subset}:{start + at}", subset, "", float(at % 2), 0.5, 1, 1)
         for subset, start in zip(languages, first, strict=True)

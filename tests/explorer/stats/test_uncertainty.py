@@ -38,7 +38,7 @@ def random_matrix(n_models: int = 4, n_pairs: int = 80, seed: int = 0) -> Outcom
 
 
 def measured(matrix: OutcomeMatrix, rule: str = "v1", replicates: int = 300) -> Uncertainty:
-    return measure(matrix, RULES[rule], replicates=replicates)  # type: ignore[index]
+    return measure(matrix, RULES[rule], replicates=replicates)
 
 
 def test_identical_models_are_in_one_group_and_have_the_same_intervals(shared_data: Path) -> None:

@@ -241,7 +241,7 @@ def test_no_row_is_a_sentence() -> None:
 
 
 CHOICES: dict[str, tuple[Any, ...]] = {
-    "benchmark": BOARD_BENCHMARKS,
+    "benchmark": tuple(BOARD_BENCHMARKS),
     "table": TABLES,
     "rule": RULE_OPTIONS,
     "ties": TIES,
