@@ -27,7 +27,7 @@ def as_table(run: Run, files: Sequence[Path], sent: Sequence[str], *, dry_run: b
             lines += [
                 _row(f"  {subset}", each.n, each.accuracy, each.interval)
                 for subset, each in summary.subsets.items()
-                if benchmark.group_of(subset) == section
+                if benchmark.group_of(subset) == section != subset
             ]
             lines += _of_parts(summary, section)
     lines += [
