@@ -131,8 +131,8 @@ class Benchmark(_Strict):
 
     name: as it is typed. short: as former links and callers name it.
     dataset: its Hub id with a split; datasets: by the names of its parts, where it has several.
+    rows: how many there are of each part, for orientation; of "" where it has none.
     every_split: a pattern of the splits that are read at once.
-    split_is_subset: whether the split's name is the subset of rows that name none.
     verified: whether columns and rule were read in the authors' code, or on the dataset's card.
     sections: section -> subset, or a pattern of some -> its pairs; 0 where that is not fixed, and
         each row of the section counts alike.
@@ -155,8 +155,8 @@ class Benchmark(_Strict):
     short: str = ""
     dataset: str = ""
     datasets: Mapping[str, str] = {}
+    rows: Mapping[str, int] = {}
     every_split: str = ""
-    split_is_subset: bool = False
     sections: Mapping[str, Mapping[str, int]] = {}
     beside: Mapping[str, int] = {}
     weights: Mapping[str, int] = {}

@@ -24,6 +24,7 @@ from explorer.core.workers import Limit, alone
 from explorer.data.sources import DEMO_ID, Sources, read_demo
 from explorer.data.table import PairTable
 from explorer.data.typed import longest_text, typed_pair, typed_table
+from scoring.benchmarks import benchmarks, named_dataset
 from scoring.errors import KnownError, Stopped, shown
 from scoring.hub.access import DEFAULT_DATASET, Hub, HubId, Listing, parse_hub_id
 from scoring.limits import MEGABYTE, Limits, OnProgress, Step, ignore_progress
@@ -47,9 +48,10 @@ LEAST_KEPT_BYTES = 10**9
 _MOST_TYPED = 200
 """Pairs that were typed in; others are made anew of what a run's card says."""
 
+OTHERS = "Other benchmarks"
 ALLOWED = (
-    "a Hub dataset as org/name, org/name:split, org/name:configuration/split or "
-    "org/name:split@revision, or demo"
+    "a benchmark by name, a Hub dataset as org/name, org/name:split, org/name:configuration/split "
+    "or org/name:split@revision, or demo"
 )
 
 
@@ -60,7 +62,7 @@ class Offer:
     wanted: what `Library.open` takes.
     label: its short name; group: the heading below which it stands.
     rows: published count, for orientation; None where none is known.
-    about: one or two sentences, with the licence.
+    licence: of the collection. about: one or two sentences.
     """
 
     wanted: str
@@ -68,13 +70,26 @@ class Offer:
     group: str
     rows: int | None
     about: str
+    licence: str = "ODC-BY"
 
 
 @cache
 def offers() -> tuple[Offer, ...]:
-    """What assets/sources.toml offers, in its order."""
+    """What assets/sources.toml offers, in its order; then the other benchmarks."""
     entries = tomllib.loads((ASSETS / "sources.toml").read_text(encoding="utf-8"))["offer"]
-    return tuple(Offer(**{"rows": None, **entry}) for entry in entries)
+    listed = [Offer(**{"rows": None, **entry}) for entry in entries]
+    repos = {parsed.repo for each in listed if (parsed := parse_hub_id(each.wanted))}
+    others = []
+    for each in benchmarks().values():
+        for part, dataset in each.datasets.items() or [("", each.dataset)]:
+            hub_id = parse_hub_id(dataset)
+            if hub_id is None or hub_id.repo in repos:
+                continue
+            wanted = f"{each.name}:{part}" if part else each.name
+            label = f"{each.title}, {part}" if part else each.title
+            about = f"{each.rule.method} {each.citation}."
+            others.append(Offer(wanted, label, OTHERS, each.rows.get(part), about, each.licence))
+    return (*listed, *others)
 
 
 class Library:
@@ -140,7 +155,7 @@ class Library:
         """
         if not isinstance(wanted, str) or not wanted.strip() or len(wanted) > LONGEST_WANTED:
             raise KnownError(f"Pairs are asked for by {ALLOWED}; {shown(wanted)} is none of them.")
-        wanted = wanted.strip()
+        wanted = named_dataset(wanted.strip()) or wanted.strip()
         known_as = self._demo.id if wanted == DEMO_ID else self._only.get(wanted, wanted)
         table = self.find(known_as)
         if table is not None:

@@ -35,9 +35,10 @@ from explorer.reader.lines import MOST_LINES, Place, aligned, by_line, line_star
 from explorer.reader.markdown import LONGEST_MARKDOWN, rendered
 from explorer.reader.reading import Display
 from explorer.results.field import PairOutcome
+from scoring.benchmarks import Benchmark, benchmark_of
 from scoring.errors import counted
 from scoring.pairs.opening import PairSource
-from scoring.rules import is_ties
+from scoring.rules import Rule, is_ties
 from scoring.spec import rule_of
 
 TextName = Literal["prompt", "chosen", "rejected"]
@@ -170,6 +171,7 @@ class Response:
     number: int
     words: str
     model: str
+    style: str = ""
     reward: float | None = None
     rank: int | None = None
 
@@ -177,7 +179,8 @@ class Response:
     def title(self) -> str:
         """What it is called."""
         side = self.side.capitalize()
-        return side if self.number == 1 else f"{side} {self.number}"
+        numbered = side if self.number == 1 else f"{side} {self.number}"
+        return f"{side}, {self.style}" if self.style else numbered
 
 
 def pair_html(
@@ -188,7 +191,7 @@ def pair_html(
     *,
     same_prompt: Sequence[tuple[str, str]] = (),
     source: PairSource | None = None,
-    section: str | None = None,
+    benchmark: Benchmark | None = None,
 ) -> str:
     """One pair as inert HTML.
 
@@ -199,12 +202,13 @@ def pair_html(
         verdicts: what models made of the pair; of several, a table.
         same_prompt: keys of the other pairs with this prompt, and links to them.
         source: where the pair is from; the bundled pairs are this project's own.
-        section: of its benchmark; None for none.
+        benchmark: that it is of; None where only its subset can tell.
     """
     if key is None or cells is None:
         return render("reader/no_pair.html", key=key or "", verdicts=verdicts)
     card = subset_card(cells["subset"])
-    first, further, n_more = _responses(cells, verdicts)
+    benchmark = benchmark or benchmark_of([cells["subset"]])
+    first, further, n_more = _responses(cells, verdicts, benchmark)
     cells = {**cells, **{each.side: each.words for each in first}}
     display, notes = _possible(cells, card, display)
     language = (card.language if card is not None else None) or ""
@@ -233,7 +237,7 @@ def pair_html(
         "reader/pair.html",
         key=key,
         verdicts=verdicts,
-        section=section or (card and card.section),
+        section=benchmark.group_of(cells["subset"]),
         origin=card,
         is_demo=source is not None and source.kind == "demo",
         is_code=is_code(cells),
@@ -247,7 +251,7 @@ def pair_html(
         notes=notes,
         cards=cards,
         n_more=n_more,
-        decided=_decided(first, cells["subset"], verdicts),
+        decided=_decided(first, cells["subset"], verdicts, benchmark.rule),
     )
 
 
@@ -329,17 +333,21 @@ def _first(each: Response, body: Body, verdicts: Sequence[PairOutcome]) -> Card:
 
 
 def _responses(
-    cells: Mapping[str, Any], verdicts: Sequence[PairOutcome]
+    cells: Mapping[str, Any], verdicts: Sequence[PairOutcome], benchmark: Benchmark
 ) -> tuple[list[Response], list[Response], int]:
     """One response of each side, those beyond them that are shown, and how many are not.
 
-    Where one model's rewards of all are known, those that decide the row, and then the best first.
+    Where one model's rewards of all are known, those that decide the row, and then the best first;
+    where responses have styles, style by style.
     """
+    styles = benchmark.row.styles
     of_side: dict[Side, list[Response]] = {
         side: [
-            Response(side, 1, cells[side], cells[f"{side}_model"]),
+            Response(side, 1, cells[side], cells[f"{side}_model"], style="".join(styles[:1])),
             *(
-                Response(side, number, each["text"], each["model"])
+                Response(
+                    side, number, each["text"], each["model"], "".join(styles[number - 1 :][:1])
+                )
                 for number, each in enumerate(cells.get(f"more_{side}") or (), start=2)
             ),
         ]
@@ -348,20 +356,23 @@ def _responses(
     every = [*of_side["chosen"], *of_side["rejected"]]
     n_chosen = len(of_side["chosen"])
     rewards = verdicts[0].rewards if len(verdicts) == 1 else ()
-    first = [every[0], every[n_chosen]]
+    first, rest = [every[0], every[n_chosen]], list[Response]()
     if len(rewards) == len(every) and verdicts[0].n_chosen == n_chosen:
         places = _ranks(rewards)
         every = [
             replace(each, reward=reward, rank=rank)
             for each, reward, rank in zip(every, rewards, places, strict=True)
         ]
+        of_side = {"chosen": every[:n_chosen], "rejected": every[n_chosen:]}
         known = [each for each in rewards if each is not None]
-        if len(known) == len(rewards):
-            rule = rule_of("", is_pair=False)
+        if styles:
+            first = [every[0], every[n_chosen]]
+        elif len(known) == len(rewards):
+            rule = benchmark.rule if benchmark.rule.reads_several else rule_of("", is_pair=False)
             first = [every[at] for at in rule.decisive(known, n_chosen, cells["subset"])]
-        rest = [each for each in every if each not in first]
-        rest.sort(key=lambda each: each.rank or len(every) + 1)
-    else:
+        others = [each for each in every if each not in first]
+        rest = sorted(others, key=lambda each: each.rank or len(every) + 1)
+    if styles or not rest:
         rest = [
             each
             for both in zip_longest(*(of_side[side][1 : 1 + MOST_FURTHER] for side in _SIDES))
@@ -385,8 +396,15 @@ def _ranks(rewards: Sequence[float | None]) -> list[int | None]:
     ]
 
 
-def _decided(first: Sequence[Response], subset: str, verdicts: Sequence[PairOutcome]) -> str:
+def _decided(
+    first: Sequence[Response], subset: str, verdicts: Sequence[PairOutcome], rule: Rule
+) -> str:
     """What decided a row of several responses, in a sentence; "" where that is not known."""
+    if rule.parts and len(verdicts) == 1 and verdicts[0].rewards:
+        known = [each for each in verdicts[0].rewards if each is not None]
+        credits_ = rule.part_credits(known, verdicts[0].n_chosen)
+        won = zip(rule.parts, credits_, strict=True)
+        return ", ".join(f"{name} {3 * each:.0f} of 3" for name, each in won).capitalize() + "."
     margin = verdicts[0].margin if len(verdicts) == 1 and verdicts[0].rewards else None
     if margin is None:
         return ""

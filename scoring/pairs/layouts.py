@@ -145,7 +145,7 @@ class Rewriting:
         self._rewriter = None if known is None else Rewriter(known[1], name, self._n_ties)
         if self._facets is None and first is not None:
             named = known[1].facets if known else ()
-            used = {*WANTED, *(known[1].columns if known else ())}
+            used = {*WANTED, *(known[1].all_columns if known else ())} - {*named}
             found = [each for each in first if each not in used and _is_short(first[each])]
             self._facets = {str(each): [] for each in (*named, *found) if each not in (None, "")}
 

@@ -22,6 +22,7 @@ from explorer.reader.state import PairsState
 from explorer.results.library import ResultsLibrary
 from explorer.runs.visitors import Visitor, check_known
 from explorer.tabs.data.state import DataState
+from scoring.benchmarks import named_dataset
 from scoring.limits import OnProgress, Step
 from scoring.pairs.rows import SUFFIXES
 
@@ -156,15 +157,19 @@ class DataView:
     def _offer_of(self, table: PairTable) -> str:
         """What of the menu of offered sets is on screen; "" where it is none of them."""
         source = table.source
-        name = DEMO_ID if source.kind == "demo" else f"{source.name}:{source.split}"
-        known = (each.wanted for each in offers() if each.wanted == name)
+        split = f":{source.split}" if source.split else ""
+        name = DEMO_ID if source.kind == "demo" else f"{source.name}{split}"
+        known = (
+            each.wanted for each in offers() if name in (each.wanted, named_dataset(each.wanted))
+        )
         return next(known, DEFAULT if table.id == self.pairs.sources.best else "")
 
 
 def _facts(table: PairTable) -> tuple[int, str]:
     """How many sections pairs are of, and the licence of the benchmark; "" for other pairs."""
     card, source = data_card(), table.source
-    return n_sections(table), card.licence if source.name == card.dataset else ""
+    licence = card.licence if source.name == card.dataset else ""
+    return n_sections(table), table.benchmark.licence if table.pairs.benchmark else licence
 
 
 def passed_over(why: Mapping[str, str]) -> list[str]:

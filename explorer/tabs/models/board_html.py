@@ -291,6 +291,7 @@ def bar_html(
         files=_FORMATS if len(board.table) else {},
         notes=notes,
         benchmark=benchmark_of(board.rule),
+        benchmarks=dict([*BOARD_BENCHMARKS.items()][:2]),
         others=dict([*BOARD_BENCHMARKS.items()][2:]),
         results=results,
     )

@@ -259,7 +259,6 @@ def open_pair_html(now: Scene) -> str:
     display = now.state.display
     if row is None:
         return pair_html(None, None, display)
-    section = table.benchmark.group_of(table.subset_of(row))
     if field is None:
         keys = [table.key_of(int(other)) for other in table.same_prompt(row)[:MOST_OTHERS]]
         others = [(key, now.state.href(key=key, page=1)) for key in keys]
@@ -269,7 +268,7 @@ def open_pair_html(now: Scene) -> str:
             display,
             same_prompt=others,
             source=table.source,
-            section=section,
+            benchmark=table.benchmark,
         )
         crowd = now.pairs.crowd if _has_crowd(now) else None
         return pair + (who_html(now.state, crowd, row) if crowd else "")
@@ -277,7 +276,9 @@ def open_pair_html(now: Scene) -> str:
     names = [name for name in (model, against) if name not in ("", MAJORITY)] if model else []
     verdicts = [field.verdict(name, row) for name in names]
     cells = table.cells(row) if field.has_texts else None
-    pair = pair_html(cells, now.key, display, verdicts, source=table.source, section=section)
+    pair = pair_html(
+        cells, now.key, display, verdicts, source=table.source, benchmark=table.benchmark
+    )
     return pair + who_html(now.state, field, row)
 
 
