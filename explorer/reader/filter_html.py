@@ -65,7 +65,7 @@ KINDS: Mapping[str, str] = {
     "negative": "Possibly mislabelled",
     "every": "All",
 }
-"""Which pairs by their outcomes are listed, in words."""
+"""Which pairs by their outcomes are listed, in words; see `kind_words`."""
 UNIT_WORDS: Mapping[Unit, str] = {"chars": "characters", "words": "words", "tokens": "tokens"}
 _FACETS: Mapping[Facet, str] = {
     "section": "Section",
@@ -88,6 +88,15 @@ _PLACES: Mapping[Where, str] = {
 }
 
 
+def kind_words(table: PairTable, kind: str) -> str:
+    """What a kind is called; of a part of the benchmark's rule, by the part's name."""
+    parts = table.benchmark.rule.parts
+    number = int(kind[4:]) if kind.startswith("only") else 0
+    if not number:
+        return KINDS[kind]
+    return f"Lost in {parts[number - 1]} only" if number <= len(parts) else "Lost in one part only"
+
+
 def search_html(asked: PairsState) -> str:
     """The form of a search, with what is searched for."""
     return render("reader/search.html", state=asked, longest=LONGEST_QUERY, places=_PLACES)
@@ -107,7 +116,7 @@ def filter_chips(now: Scene) -> list[Removable]:
         words = _range_of(*state.wins) + " models win"
         chips.append(Removable(words, state.narrowed(wins=None)))
     if state.listed_kind not in (None, "all", "every"):
-        words = f"{state.model or 'All models'}: {KINDS[state.listed_kind]}"
+        words = f"{state.model or 'All models'}: {kind_words(now.table, state.listed_kind)}"
         after = state.narrowed(kind="all") if state.model else state.of(None).narrowed()
         chips.append(Removable(words, after))
     if state.model and state.against:
@@ -241,7 +250,11 @@ def _facet(now: Scene, facet: Facet) -> dict[str, object] | None:
 
     listed = _by_section(benchmark, names) if whole else {}
     groups = [
-        (tick("section", each, of_whole[each]), ticks(listed.get(each, ()))) for each in whole
+        (
+            tick("section", each, of_whole[each]),
+            ticks(name for name in listed.get(each, ()) if name != each),
+        )
+        for each in whole
     ]
     return {
         "name": facet,

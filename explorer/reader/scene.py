@@ -413,7 +413,16 @@ def kind_masks(field: Field, model: str) -> dict[str, Mask]:
         "confident": confident_losses(chosen, rejected) & of_code["loss"],
         "wins": of_code["win"],
         "all": held,
+        **_of_parts(field, model),
     }
+
+
+def _of_parts(field: Field, model: str) -> dict[str, Mask]:
+    """Rows in which a model fails one part of the benchmark's rule and no other."""
+    credits_ = field.part_credits(model)
+    is_lost = np.zeros((len(field.table), 3), np.bool_) if credits_ is None else credits_ < 1
+    alone = is_lost.sum(axis=1) == 1
+    return {f"only{at}": lost & alone for at, lost in enumerate(is_lost.T, start=1)}
 
 
 def list_order(state: PairsState, field: Field | None) -> str:

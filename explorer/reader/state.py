@@ -40,9 +40,13 @@ PairsPanel = Literal["pairs", "lengths", "slices", "rewards", "review", "export"
 PAIRS_PANELS: tuple[PairsPanel, ...] = get_args(PairsPanel)
 OF_OUTCOMES: tuple[PairsPanel, ...] = ("slices", "rewards")
 """Those that there are where outcomes are looked at."""
-OutcomeKind = Literal["failures", "losses", "ties", "missing", "near", "confident", "wins", "all"]
+OutcomeKind = Literal[
+    "failures", "losses", "ties", "missing", "near", "confident", "wins", "all", "only1", "only2",
+    "only3",
+]  # fmt: skip
 OUTCOME_KINDS: tuple[OutcomeKind, ...] = get_args(OutcomeKind)
-"""Of one model. "near": losses and ties that were close; "confident": losses that were clear."""
+"""Of one model. "near": losses and ties that were close; "confident": losses that were clear;
+"only1": rows that are won but for the first part of their benchmark's rule."""
 FieldKind = Literal["hard", "telling", "negative", "every"]
 FIELD_KINDS: tuple[FieldKind, ...] = get_args(FieldKind)
 """Of all models: pairs that most fail, that tell good models from bad, that may be mislabelled."""

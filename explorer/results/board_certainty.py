@@ -152,7 +152,7 @@ class _Unpaired:
             [],
             [weight for of in rule.sections.values() for weight in of.values()],
             [place for place, of in enumerate(rule.sections.values()) for _ in of],
-            [rule.weights[section] for section in rule.sections],
+            [rule.weights.get(section, 0) for section in rule.sections],
         )
         self._groups = {name: groups.only(place) for place, name in enumerate(rule.sections)}
         self._groups[""] = groups

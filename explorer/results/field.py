@@ -247,12 +247,15 @@ class Field:
         return bool((self.codes(model) == _CODE["tie"]).any())
 
     def codes(self, model: str, rows: slice = slice(None)) -> NDArray[np.int8]:
-        """What the model did on each pair, as places in `OUTCOMES`; of a judge's half, a tie."""
+        """What the model did on each pair, as places in `OUTCOMES`; of a judge's half, a tie. Of a
+        row that counts in parts, anything but all of them is a loss.
+        """
         place = self.place(model)
         outcomes = self.matrix.outcomes[place, rows]
         equal = self.matrix.known_equal[place, rows]
         codes = np.full(len(outcomes), _CODE["loss"], np.int8)
-        codes[((outcomes > 0) & (outcomes < 1)) | equal] = _CODE["tie"]
+        if not self.table.benchmark.rule.parts:
+            codes[((outcomes > 0) & (outcomes < 1)) | equal] = _CODE["tie"]
         codes[outcomes == 1] = _CODE["win"]
         codes[np.isnan(outcomes)] = _CODE["missing"]
         return codes
@@ -315,6 +318,21 @@ class Field:
     @locked_cached_property
     def _places_in_file(self) -> dict[str, NDArray[np.int64]]:
         return {}
+
+    def part_credits(self, model: str) -> Doubles | None:
+        """What each row counts in each part of the benchmark's rule, (rows, parts), NaN where it is
+        not known; None where the rule has no parts.
+        """
+        parts = self.table.benchmark.rule.parts
+        if not parts:
+            return None
+        found = np.full((len(self.table), len(parts)), np.nan)
+        for row in np.flatnonzero(self.codes(model) != _CODE["missing"]).tolist():
+            verdict = self.verdict(model, row)
+            known = [each for each in verdict.rewards if each is not None]
+            if known:
+                found[row] = self.table.benchmark.rule.part_credits(known, verdict.n_chosen)
+        return found
 
     def verdicts(self, row: int) -> list[PairOutcome]:
         """What every model whose outcome is known made of one pair, by name."""

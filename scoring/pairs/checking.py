@@ -359,12 +359,12 @@ def _check_rule(texts: PairTexts, subset: str, place: str) -> None:
     """Refuse several right responses outside of *Ties*: no rule says when such a row is won."""
     n_chosen, n_rejected = len(texts.chosen), len(texts.rejected)
     if n_chosen > 1 and not is_ties(subset):
-        like = "as in RM-Bench, " if n_chosen == n_rejected else ""
         raise KnownError(
-            f"{place}: {n_chosen:,} responses are chosen and {n_rejected:,} rejected, {like}for "
-            "which no rule is known here. Rules are known for one chosen response, which must beat "
-            "all rejected ones, and for several in RewardBench 2's subset Ties, which all must: "
-            "keep one, or call the subset Ties."
+            f"{place}: {n_chosen:,} responses are chosen and {n_rejected:,} rejected, for which no "
+            "rule is known here. One chosen response must beat all rejected ones; in RewardBench "
+            "2's subset Ties several all must; RM-Bench has three styles of each, and their "
+            "domain in a column. Keep one, call the subset Ties, or say that they are RM-Bench's "
+            "(a column domain, or --benchmark rm-bench)."
         )
 
 

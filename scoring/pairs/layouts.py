@@ -299,7 +299,7 @@ def _models(chosen: Any, rejected: Any, writers: list[Any]) -> dict[str, Any]:
 def _is_short(value: object) -> bool:
     """Whether it may be one of few values."""
     is_word = isinstance(value, str) and len(value) <= _LONGEST_VALUE and "\n" not in value
-    return value is None or is_word or isinstance(value, bool | int)
+    return value is None or is_word or isinstance(value, bool)
 
 
 def _word(value: Any) -> str:

@@ -52,7 +52,7 @@ def announced_size(path: Path, name: str, columns: Sequence[str]) -> tuple[int, 
 
 
 def few_valued(path: Path, name: str) -> list[str]:
-    """Columns of words or whole numbers of a Parquet file that have few values, by their size.
+    """Columns of words, or of true and false, of a Parquet file that have few values by their size.
 
     Raises:
         KnownError: the file cannot be read.
@@ -63,7 +63,7 @@ def few_valued(path: Path, name: str) -> list[str]:
         metadata = pq.read_metadata(path)
         groups = [metadata.row_group(group) for group in range(metadata.num_row_groups)]
         most = _LEAST_BYTES + _BYTES_A_ROW * metadata.num_rows
-        simple = ("BYTE_ARRAY", "BOOLEAN", "INT32", "INT64")
+        simple = ("BYTE_ARRAY", "BOOLEAN")
         return [
             path_in_schema
             for leaf, (top, path_in_schema) in enumerate(_leaves(metadata))

@@ -66,7 +66,7 @@ def axes_of(board: Board, state: ModelsState) -> tuple[str, str]:
     sections = tuple(board.rule.sections)
     two = board.rule.benchmark.tradeoff
     usual = two if two and {*two} <= {*sections} else sections
-    x, y = usual[:2] if len(usual) > 1 else board.subsets[:2]
+    x, y = usual[:2] if len(usual) > 1 else (*board.subsets, *columns)[:2]
     return state.x if state.x in columns else x, state.y if state.y in columns else y
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from explorer.core.files import markdown_cell, markdown_table, pictured
 from explorer.core.html import OUTCOME_WORDS, p_words, typed_number
 from explorer.data.conditions import conditions
-from explorer.reader.filter_html import KINDS, filter_chips
+from explorer.reader.filter_html import filter_chips, kind_words
 from explorer.reader.scene import NO_TEXTS, Scene, list_order, ordered
 from explorer.reader.state import PairsState
 from explorer.results.field import OUTCOMES, Doubles, Field
@@ -123,7 +123,7 @@ def fenced(words: str) -> Lines:
 
 def _about(now: Scene) -> Lines:
     field = now.known
-    kind = KINDS[now.state.listed_kind or "every"]
+    kind = kind_words(now.table, now.state.listed_kind or "every")
     chosen = [each.words for each in filter_chips(now)]
     listed = f"{len(now.listed):,} of {counted(len(field.table), 'pair', 'pairs')}"
     facts = {

@@ -6,7 +6,7 @@ import numpy as np
 
 from explorer.core.html import OUTCOME_WORDS, part, percent, render, signed
 from explorer.data.search import EVERYTHING
-from explorer.reader.filter_html import KINDS, Tick, filter_chips, n_sections
+from explorer.reader.filter_html import Tick, filter_chips, kind_words, n_sections
 from explorer.reader.links import compare_query
 from explorer.reader.listing import Column, ListCell, Won, excerpt, harm_css, list_html
 from explorer.reader.reader import pair_html
@@ -86,6 +86,7 @@ def head_html(
         for kind in (OUTCOME_KINDS if state.model else FIELD_KINDS)
         if kind in counts and kind not in ("all", "every")
         if rewards or kind not in ("near", "confident")
+        if not kind.startswith("only") or now.table.benchmark.rule.parts
         if kind != "failures" or state.kind == kind or counts["ties"]
     ]
     most = max([1, *(counts[kind] for kind in kinds)])
@@ -100,7 +101,7 @@ def head_html(
         n_models=crowd.n_models if crowd is not None else 0,
         alone=_without_results(now).narrowed(),
         compare=compare_query(now.model),
-        kinds=[_kind(state, kind, int(counts[kind]), counts[kind] / most) for kind in kinds],
+        kinds=[_kind(now, kind, int(counts[kind]), counts[kind] / most) for kind in kinds],
         histogram=margins,
         margins=margins_written(state.margins).split(":") if state.margins else (),
         brushed=_brushed(state.margins, -margins.edges[-1], margins.edges[-1]) if margins else "",
@@ -114,15 +115,17 @@ def _without_results(now: Scene) -> PairsState:
     return (now.state if now.pairs.has_texts else now.state.on("")).of(None)
 
 
-def _kind(state: PairsState, kind: OutcomeKind | FieldKind, n: int, share: float) -> Tick:
+def _kind(now: Scene, kind: OutcomeKind | FieldKind, n: int, share: float) -> Tick:
     """A kind of pairs that can be picked, like a name of a facet, and taken away again."""
+    state = now.state
     is_picked = state.listed_kind == kind
     if state.model:
         href = state.narrowed(kind="all" if is_picked else kind)
     else:
         after = state.of(None) if is_picked else changed(state.of(""), {"field_kind": kind})
         href = after.narrowed()
-    return Tick(kind, KINDS[kind], n, f"{100 * share:.0f}", is_picked, href, _ABOUT[kind])
+    words, about = kind_words(now.table, kind), _ABOUT.get(kind, now.table.benchmark.rule.method)
+    return Tick(kind, words, n, f"{100 * share:.0f}", is_picked, href, about)
 
 
 def _margins(now: Scene, field: Field) -> MarginHistogram | None:

@@ -293,7 +293,7 @@ def test_the_owners_limits_hold_for_runs(serve: Serve) -> None:
         ("search_pairs", {"filters": {HOSTILE: ["a"]}}, "One can pick by section"),
         ("search_pairs", {"filters": {"section": "Chat"}}, "must be a list of names"),
         ("search_pairs", {"filters": {"section": [{}]}}, "must be a list of names"),
-        ("search_pairs", {"filters": [1]}, "Filters are at most 9 names"),
+        ("search_pairs", {"filters": [1]}, "Filters are at most 14 names"),
         ("search_pairs", {"filters": {str(n): [] for n in range(10**3)}}, "Filters are at most"),
         ("search_pairs", {"lengths": {"chosen.tokens": [1, 2]}}, "one of chars, words"),
         ("search_pairs", {"lengths": {"chosen": [1, 2]}}, "one of chars, words"),

@@ -156,7 +156,7 @@ def test_rows_and_counts_are_those_of_a_plain_reading(filters: Filters) -> None:
 
 def test_the_small_table_has_rows_of_every_kind() -> None:
     kinds = {facet: {each[facet] for each in PLAIN} for facet in FACETS}
-    assert all(len(names) >= 2 for names in kinds.values())
+    assert all(len(kinds[facet]) >= 2 for facet in FACETS if facet not in COLUMNS)
     assert {"a,b", "", "unknown"} == kinds["chosen_model"]
     assert plain_rows(Filters(query=Query("unwrap"))) == [0, 5]
 

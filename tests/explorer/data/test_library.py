@@ -159,7 +159,7 @@ def refusal(library: Library, wanted: object) -> str:
 
 def test_every_offer_can_be_asked_for() -> None:
     wanted = [offer.wanted for offer in offers()]
-    assert len(set(wanted)) == len(wanted) == 13
+    assert len(set(wanted)) == len(wanted) == 28
     assert [name for name in wanted if parse_hub_id(name) is None] == ["demo"]
     assert all(offer.label and offer.group and "icence" in offer.about for offer in offers())
 

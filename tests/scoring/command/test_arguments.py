@@ -52,6 +52,7 @@ FIELDS: Options = [
     (["--limit", "7"], {"limit": 7}),
     (["--trust-remote-code"], {"own_code": True}),
     (["--best-of"], {"best_of": True}),
+    (["--benchmark", "rmb"], {"benchmark": "rmb"}),
     (["--resume"], {"resume": True}),
     (["--json"], {"json": True}),
     (["--upload", "org/results"], {"upload": "org/results"}),
@@ -83,7 +84,7 @@ def options() -> set[str]:
     return {
         name
         for action in _parser()._actions
-        if not isinstance(action, argparse._HelpAction)
+        if action.default != argparse.SUPPRESS  # it prints and ends
         for name in action.option_strings
     }
 

@@ -234,7 +234,7 @@ BETTER = {"chosen": ["a", "b"], "rejected": ["c", "d", "e"]}
 @pytest.mark.parametrize(
     ("row", "said"),
     [
-        ({**RM_BENCH, "domain": "chat"}, "3 responses are chosen and 3 rejected, as in RM-Bench"),
+        (RM_BENCH, "3 responses are chosen and 3 rejected, for which no rule"),
         ({**BETTER, "subset": "Focus"}, "2 responses are chosen and 3 rejected, for which no rule"),
     ],
 )
@@ -252,11 +252,3 @@ def test_several_right_responses_without_a_rule_are_refused(
 def test_rows_of_rewardbench_2_and_best_of_n_are_read(row: dict[str, Any], tmp_path: Path) -> None:
     (found,) = read_jsonl(tmp_path, {"prompt": "p", **row}).table.to_pylist()
     assert [each["text"] for each in found["more_rejected"]] == ["d", "e"]
-
-
-def test_real_files_of_rm_bench_are_refused_with_what_they_are(shared_data: Path) -> None:
-    files = sorted((shared_data / "benchmarks" / "rm-bench").glob("*.json"))
-    assert files
-    for file in files:
-        with pytest.raises(KnownError, match="3 responses are chosen and 3 rejected, as in RM-Be"):
-            read_pairs(file)
