@@ -486,7 +486,8 @@ def _covers(found: Aggregated) -> bool:
     """Whether the pairs are about as many as the benchmark has, in each subset that counts."""
     rule = found.rule
     return all(
-        subset in found.counts and _n_known(found.counts[subset]) >= _ENOUGH * rule.pairs[subset]
+        subset in found.counts
+        and _n_known(found.counts[subset]) >= _ENOUGH * rule.pairs.get(subset, 1)
         for section, subsets in rule.sections.items()
         if section not in rule.zero_is_missing or len(rule.sections) == 1
         for subset in subsets

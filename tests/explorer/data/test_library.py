@@ -17,6 +17,7 @@ from explorer.core.settings import DEMO_PAIRS, Settings
 from explorer.data import library as limits
 from explorer.data.library import LONGEST_WANTED, Library, offers, upload_name
 from explorer.data.sources import pair_sources
+from scoring.benchmarks import named_dataset
 from scoring.errors import KnownError
 from scoring.hub.access import Hub, parse_hub_id
 from scoring.limits import Step
@@ -160,8 +161,10 @@ def refusal(library: Library, wanted: object) -> str:
 def test_every_offer_can_be_asked_for() -> None:
     wanted = [offer.wanted for offer in offers()]
     assert len(set(wanted)) == len(wanted) == 28
-    assert [name for name in wanted if parse_hub_id(name) is None] == ["demo"]
-    assert all(offer.label and offer.group and "icence" in offer.about for offer in offers())
+    assert [each for each in wanted if parse_hub_id(named_dataset(each) or each) is None] == [
+        "demo"
+    ]
+    assert all(offer.label and offer.group and offer.licence for offer in offers())
 
 
 def test_the_offers_have_the_published_counts() -> None:

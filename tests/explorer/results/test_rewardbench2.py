@@ -108,7 +108,7 @@ def test_the_report_has_every_subset_once_and_its_rule(
     progress = Progress("finished", len(scored), run, tuple(scored))
     html = numbers_html(Reported(progress, None, "mine", can_go_on=False))
     table = html.partition('<table class="sections">')[2]
-    assert table.count(">Focus<") == 1 and "Ties is a composite" in table
+    assert table.count(">Focus<") == 1 and "Ties is 0.30" in table
 
 
 def test_a_failure_says_which_wrong_response_won_and_by_how_much(
