@@ -59,7 +59,7 @@ class Rule:
     def credit(self, rewards: Rewards, n_right: int, subset: str, tie: float) -> float:
         """What a row counts, 0 to 1. tie: what a tie does, as of `tie_of`."""
         outcome = self.outcome(rewards, n_right, subset)
-        return tie if outcome == "tie" else float(outcome == "win")
+        return tie if outcome == "tie" else int(outcome == "win")
 
     def part_credits(self, rewards: Rewards, n_right: int) -> tuple[float, ...]:
         """What a row counts in each of the `parts`, 0 to 1."""
