@@ -138,6 +138,7 @@ class Benchmark(_Strict):
         each row of the section counts alike.
     beside: subsets that count in no section.
     weights: what a subset weighs in its section, where that is not its pairs.
+    results: where results of single pairs are published, in words.
     tradeoff: two sections that a chart sets against each other first.
     first_ids: of subsets that put the same `n_problems` problems, the id of the first; the others
         follow in order.
@@ -160,6 +161,7 @@ class Benchmark(_Strict):
     sections: Mapping[str, Mapping[str, int]] = {}
     beside: Mapping[str, int] = {}
     weights: Mapping[str, int] = {}
+    results: str = ""
     tradeoff: tuple[str, ...] = ()
     first_ids: Mapping[str, int] = {}
     n_problems: int = 0
@@ -188,10 +190,9 @@ class Benchmark(_Strict):
         """Every subset or pattern of a section, in order."""
         return tuple(subset for subsets in self.sections.values() for subset in subsets)
 
-    @cached_property
-    def plain_subsets(self) -> frozenset[str]:
-        """Its subsets, in and beside sections, as `plain_subset` spells them."""
-        return frozenset(map(plain_subset, (*self.subsets, *self.beside)))
+    def has(self, subset: str) -> bool:
+        """Whether a subset is its own, in or beside its sections."""
+        return subset in self.beside or self.section_of(subset) is not None
 
     def _spelled(self, subset: str) -> str:
         """As subsets are compared: where they have weights of their own, exactly."""
@@ -395,6 +396,6 @@ def benchmark_of(subsets: Iterable[str], name: str = "") -> Benchmark:
     known = benchmarks()
     if name:
         return next(each for each in known.values() if name in (each.name, each.short))
-    plain = frozenset(map(plain_subset, subsets))
-    fits = (each for each in known.values() if plain and plain <= each.plain_subsets)
+    names = set(subsets)
+    fits = (each for each in known.values() if names and all(map(each.has, names)))
     return next(fits, next(iter(known.values())))

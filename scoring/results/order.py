@@ -127,6 +127,8 @@ def align(
     if how == "text" or (texts and {*file.names} & {*pairs.names}):
         of_pairs = hashes() if hashes and pairs.hashes is None else pair_texts(pairs)[0]
     if texts is None or of_pairs is None:
+        if not (is_same or file.origin) and file.benchmark == pairs.benchmark:
+            return _by_key(file, pairs)
         if not is_same:
             whose = "do not say which pairs they are of"
             if file.origin:
@@ -207,10 +209,18 @@ def _by_place(file: PairOrder, pairs: PairOrder) -> Alignment:
         raise KnownError(
             f"{not_in_order}ids of RewardBench 2 are no help, as many files have wrong ones"
         )
+    return _by_key(file, pairs)
+
+
+def _by_key(file: PairOrder, pairs: PairOrder) -> Alignment:
+    keys, wanted = _keys(file), _keys(pairs)
     by_key = _joined(keys, wanted, "subset and id")
     n_matched = len(pairs) - by_key.missing if wanted else 0
     if not n_matched or n_matched < _FEWEST * len(file):
-        raise KnownError(f"{not_in_order}{n_matched:,} of them are recognised by subset and id")
+        raise KnownError(
+            f"{len(file):,} outcomes, and not in the order of the {len(pairs):,} pairs; "
+            f"{n_matched:,} of them are recognised by subset and id"
+        )
     return by_key
 
 

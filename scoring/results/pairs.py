@@ -201,12 +201,43 @@ def read_pair_results(path: Path, name: str | None = None) -> PairResults:
 def _columns_of_lines(path: Path, name: str) -> dict[str, Any]:
     rows = []
     for row in read_lines(path, MOST_OUTCOMES_BYTES, "an object of results"):
+        if "judgments" in row:
+            row = _of_judgebench(row)  # noqa: PLW2901
         if "text" in row and "scores_chosen" not in row:
             raise KnownError("it holds rewards of single texts, not of pairs")
         rows.append(row)
     columns = {key: [row.get(key) for row in rows] for key in _COMMAND_KEYS}
     known = {key: column for key, column in columns.items() if column != [None] * len(rows)}
-    return {**known, "model": name[: -len(".jsonl")].removesuffix("_outputs")}
+    named = next((row["model"] for row in rows if row.get("model")), "")
+    return {**known, "model": named or name[: -len(".jsonl")].removesuffix("_outputs")}
+
+
+def _of_judgebench(row: Mapping[str, Any]) -> dict[str, Any]:
+    """A line of a JudgeBench output, `outputs/*.jsonl` of ScalerLab/JudgeBench.
+
+    Raises:
+        KnownError: it is none, or its label is neither.
+    """
+    label, flipped = str(row.get("label")), {"A>B": "B>A", "B>A": "A>B"}
+    try:
+        first, *second = row["judgments"]
+        decisions = [first["decision"], *(flipped.get(each["decision"]) for each in second)]
+        votes = [(each == label) - (each == flipped[label]) for each in decisions]
+        judgment = first["judgment"]
+        scores = judgment.get("scores") or (None, None)
+        chosen, rejected = scores if label == "A>B" else scores[::-1]
+    except (LookupError, TypeError, ValueError, AttributeError) as error:
+        raise KnownError(
+            "it is no JudgeBench output: a label or a judgment is not there"
+        ) from error
+    return {
+        "id": row.get("pair_id"),
+        "subset": row.get("source"),
+        "model": judgment.get("judge_model"),
+        "results": float(sum(votes) > 0),
+        "scores_chosen": chosen,
+        "scores_rejected": rejected,
+    }
 
 
 def _read_columns(values: Mapping[str, Any]) -> dict[str, list[Any]]:

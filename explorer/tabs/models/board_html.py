@@ -271,7 +271,8 @@ def bar_html(
     if now.seen.is_read and not len(board.table):
         notes.append(
             f"No results for {board.rule.title}: neither published accuracies nor per-pair "
-            "results cover it."
+            "results cover it. Score its pairs, or add result files by the menu of results"
+            + (f": there are some in {where}." if (where := board.rule.benchmark.results) else ".")
         )
     if unused := [each for each in now.seen.left_out if each.whole]:
         n = counted(len(unused), "file of per-pair results is", "files of per-pair results are")
