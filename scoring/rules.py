@@ -36,12 +36,14 @@ class Rule:
 
     parts: names of numbers that a row has besides its credit; their means stand beside the score.
     reads_several: whether its rows have more responses than two.
+    asks_both_orders: whether a judge has a vote in each order of a pair's responses.
     method: when a row is won, in words.
     """
 
     method = "A pair is won when the chosen response scores strictly higher."
     parts: tuple[str, ...] = ()
     reads_several = False
+    asks_both_orders = False
 
     def decisive(self, rewards: Rewards, n_right: int, subset: str) -> tuple[int, int]:
         """The places of the right and the wrong response whose rewards decide a row.
@@ -99,6 +101,7 @@ class JudgeTwoOrders(BestOfN):
         "asked in both orders, and right where more of its two answers are right than wrong."
     )
     reads_several = False
+    asks_both_orders = True
 
 
 class RewardBench2(Rule):

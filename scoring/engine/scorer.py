@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
+from scoring.benchmarks import benchmark_of
 from scoring.engine.formatting import Prepared
 from scoring.errors import KnownError
 from scoring.spec import ModelSpec, Pair, RunFacts, RunSettings
@@ -106,6 +107,9 @@ class Scorer:
         return []
 
 
+_BOTH = "; of this benchmark both orders are asked, with a vote each"
+
+
 def facts(  # noqa: PLR0917
     scorer: Scorer,
     settings: RunSettings,
@@ -116,6 +120,8 @@ def facts(  # noqa: PLR0917
 ) -> RunFacts:
     """Everything that a number scored so rests on."""
     traits, spec = scorer.traits, scorer.spec
+    both = bool(benchmark) and benchmark_of((), benchmark).rule.asks_both_orders
+    is_judged_twice = both and spec.family == "judge"
     return RunFacts(
         model=spec.name,
         revision=spec.revision,
@@ -129,7 +135,7 @@ def facts(  # noqa: PLR0917
         n_pairs=n_pairs,
         seed=settings.seed,
         selection=selection,
-        reading=traits.reading,
+        reading=traits.reading + (_BOTH if is_judged_twice else ""),
         reference=spec.reference.pinned if spec.reference else "",
         tokenizer=spec.tokenizer.pinned if spec.tokenizer else "",
         path=traits.path,

@@ -9,6 +9,7 @@ import re
 import threading
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -20,6 +21,7 @@ from scoring.families.prompts import (
     RATING_TOKENS,
     VERDICT_TOKENS,
     Question,
+    asks_both_orders,
     digest,
     parse_rating,
     parse_verdict,
@@ -145,8 +147,10 @@ class BaseJudge(Scorer):
                 self.on_answers(self._n_answered, self._n_questions)
 
     def _questions(self, pair: Pair) -> tuple[Question, ...]:
-        swapped = self._is_swapped(pair)
-        return questions(self.spec.family, pair, self._prompt, swapped=swapped)
+        ask = partial(questions, self.spec.family, pair, self._prompt)
+        if self._prompt and self._is_judge and asks_both_orders(pair):
+            return tuple(question for swapped in (False, True) for question in ask(swapped=swapped))
+        return ask(swapped=self._is_swapped(pair))
 
     def _is_swapped(self, pair: Pair) -> bool:
         """Whether the rejected response is shown first."""
@@ -177,6 +181,8 @@ class BaseJudge(Scorer):
         if any(question not in meanings for question in questions):
             return math.nan, math.nan
         found = [meanings[question] for question in questions]
+        if self._is_judge and asks_both_orders(prepared.pair):
+            return _votes(found)
         if self._prompt and self._is_judge:
             first, second = (found and found[0]) or (0.5, 0.5)
             return (second, first) if self._is_swapped(prepared.pair) else (first, second)
@@ -188,6 +194,14 @@ class BaseJudge(Scorer):
         if not self._is_judge:
             return one[0], other[0]
         return (one[0] + other[1]) / 2, (one[1] + other[0]) / 2
+
+
+def _votes(orders: Sequence[_Meaning]) -> tuple[float, float]:
+    """The share of orders in which each response is preferred; in the second they are swapped."""
+    first, second = orders
+    sides = [each for each in (first, second and second[::-1]) if each]
+    chosen, rejected = (sum(each[at] > each[1 - at] for each in sides) for at in (0, 1))
+    return chosen / 2, rejected / 2
 
 
 class ChatJudge(BaseJudge):

@@ -15,6 +15,7 @@ from scoring.families.prompts import (
     LABELS,
     LEAST_TOKENS,
     RATINGS,
+    asks_both_orders,
     digest,
     questions,
 )
@@ -107,11 +108,14 @@ class Judge(LocalModel):
             for pair in prepared
         ]
 
-    def read(self, rows: torch.Tensor, _: Sequence[Prepared]) -> torch.Tensor:
+    def read(self, rows: torch.Tensor, pairs: Sequence[Prepared]) -> torch.Tensor:
         """Rewards from the hidden states at the end of each question, or from logits there."""
         if self.spec.family == "judge":
             orders = self._probabilities(rows).view(-1, 2, 2)
-            return (orders[:, 0] + orders[:, 1].flip(1)) / 2
+            orders = torch.stack((orders[:, 0], orders[:, 1].flip(1)), dim=1)
+            votes = torch.tensor([asks_both_orders(each.pair) for each in pairs])
+            is_vote = sent(votes, rows.device)[:, None, None]
+            return torch.where(is_vote, (orders > orders.flip(2)).to(orders), orders).mean(1)
         scale = sent(torch.tensor(RATINGS, dtype=torch.float64), rows.device)
         if not self._ten:
             return (self._probabilities(rows) @ scale).view(-1, 2)

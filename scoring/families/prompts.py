@@ -13,6 +13,7 @@ from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
+from scoring.benchmarks import benchmark_of
 from scoring.errors import KnownError
 from scoring.spec import JudgePrompt, Message, Pair
 
@@ -111,6 +112,11 @@ def questions(
         _filled(_VERDICT, question=pair.prompt, first=first, second=second)
         for first, second in orders
     )
+
+
+def asks_both_orders(pair: Pair) -> bool:
+    """Whether the pair's benchmark gives a judge a vote in each order of its responses."""
+    return bool(pair.benchmark) and benchmark_of((), pair.benchmark).rule.asks_both_orders
 
 
 def _filled(text: str, **shown: str) -> Question:

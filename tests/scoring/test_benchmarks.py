@@ -20,6 +20,7 @@ from scoring.benchmarks import (
     of_dataset,
 )
 from scoring.errors import KnownError
+from scoring.families.chat import _votes
 from scoring.hub.access import parse_hub_id
 from scoring.pairs.layouts import Rewriter, layout_of
 from scoring.pairs.opening import as_pairs, read_pairs
@@ -339,3 +340,20 @@ def test_a_rewriter_reads_rows_as_one_subset_where_the_files_name_says_it() -> N
     [pair] = Rewriter(known[1], "safety-refuse_filtered.json").pairs_of(plain, "row 1")
     assert (pair["subset"], known[0].section_of(pair["subset"])) == ("safety-refuse", "safety")
     assert layout_of(plain, "mine.json") is None
+
+
+@pytest.mark.parametrize(
+    ("orders", "outcome"),
+    [
+        ([(1.0, 0.0), (0.0, 1.0)], "win"),
+        ([(1.0, 0.0), None], "win"),
+        ([(1.0, 0.0), (1.0, 0.0)], "tie"),  # it prefers whatever stands first
+        ([(0.2, 0.8), (0.9, 0.1)], "loss"),
+        ([None, None], "tie"),
+    ],
+)
+def test_a_judge_has_a_vote_in_each_order(orders: list[Any], outcome: str) -> None:
+    chosen, rejected = _votes(orders)
+    scored = ScoredPair("s:1", "s", "", chosen, rejected, 1, 1, rule="judge_two_orders")
+    assert scored.outcome == outcome
+    assert scored.credit(0.0) == (outcome == "win")

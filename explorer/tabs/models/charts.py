@@ -18,18 +18,18 @@ from numpy.typing import NDArray
 from explorer.data.datacard import LengthCategory, length_category
 from explorer.data.facets import Coded
 from explorer.data.table import PairTable
-from explorer.results.board import Board, benchmark_of
+from explorer.results.board import Board
 from explorer.stats.aggregate import Ties, accuracies_of, aggregate_counted, settled
 from explorer.stats.difficulty import correlations, leaf_order
 from explorer.stats.matrix import OutcomeMatrix, has_counts, is_reward_bench, order_of
-from explorer.stats.rules import V2_PAIRS, Rule
+from explorer.stats.rules import V1, Rule
 from explorer.stats.strata import Floats
 from explorer.stats.uncertainty import COMPOSITES, subsets_by
 from explorer.tabs.models.state import ModelsState, type_of
 from scoring.errors import KnownError
 from scoring.hub.access import DEFAULT_DATASET
 from scoring.interval import Interval, wilson
-from scoring.results.order import SECOND, PairOrder, align
+from scoring.results.order import PairOrder, align
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -266,35 +266,32 @@ def _length_preference(
     board: Board, matrix: OutcomeMatrix | None, tables: Sequence[PairTable]
 ) -> tuple[Coded, Callable[..., Floats]] | None:
     """The subsets of pairs, and their outcomes by length; None where lengths are not known."""
-    benchmark = benchmark_of(board.rule)
-    if benchmark == "v2":
-        for table in tables:
-            source = table.source
-            is_own = source.kind != "hub" or f"{source.name}:{source.split}" == SECOND
-            if is_own and has_counts(order_of(table), V2_PAIRS):
-                return table.subsets, partial(best_of_n_by_length, table)
-    elif benchmark == "v1" and matrix is not None:
-        lengths = lengths_of(tables, matrix.pairs)
-        if lengths is not None:
-            prefer = partial(length_baseline, lengths.difference)
-            return subsets_by(board.rule, matrix.pairs), prefer
+    benchmark = board.rule.benchmark
+    if benchmark is V1.benchmark:
+        lengths = None if matrix is None else lengths_of(tables, matrix.pairs)
+        if lengths is None or matrix is None:
+            return None
+        return subsets_by(V1, matrix.pairs), partial(length_baseline, lengths.difference)
+    for table in tables:
+        is_its = table.benchmark is benchmark and table.source.kind != "textless"
+        if is_its and (not board.rule.pairs or has_counts(order_of(table), board.rule.pairs)):
+            return subsets_by(board.rule, order_of(table)), partial(credits_by_length, table)
     return None
 
 
-def best_of_n_by_length(table: PairTable, *, longer: bool) -> Floats:
-    """Outcomes of preferring the longest of all responses of a row, or the shortest.
-
-    Those of the same length share the row: it counts as the part of them that is chosen.
+def credits_by_length(table: PairTable, *, longer: bool) -> Floats:
+    """What each row counts by its benchmark's rule where longer responses have higher rewards, or
+    shorter ones.
     """
     columns = ("chosen", "more_chosen", "rejected", "more_rejected")
     texts = (table.arrow.column(name).to_pylist() for name in columns)
-    best, outcomes = max if longer else min, np.empty(len(table))
+    rule, sign, found = table.benchmark.rule, 1 if longer else -1, np.empty(len(table))
     for row, (chosen, more_chosen, rejected, more_rejected) in enumerate(zip(*texts, strict=True)):
-        right = [len(chosen), *(len(each["text"]) for each in more_chosen)]
-        wrong = [len(rejected), *(len(each["text"]) for each in more_rejected)]
-        length = best(*right, *wrong)
-        outcomes[row] = right.count(length) / (right.count(length) + wrong.count(length))
-    return outcomes
+        right = [chosen, *(each["text"] for each in more_chosen)]
+        wrong = [rejected, *(each["text"] for each in more_rejected)]
+        rewards = [float(sign * len(each)) for each in (*right, *wrong)]
+        found[row] = rule.credit(rewards, len(right), table.subset_of(row), 0.0)
+    return found
 
 
 def length_bias(

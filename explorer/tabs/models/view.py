@@ -200,7 +200,11 @@ class ModelsView:
         """A visitor's files: how they are sent, and how far the reading of them is."""
         job = self.uploads.of(visitor.owner)
         token = job.result if job is not None else None
-        opened = "" if token in (None, state.results) else ModelsState(results=str(token), benchmark=state.benchmark).href()
+        opened = (
+            ""
+            if token in (None, state.results)
+            else ModelsState(results=str(token), benchmark=state.benchmark).href()
+        )
         sources = self.boards.library.sources
         asked = time.strftime("%H:%M:%S", time.gmtime(sources.asked)) if sources.asked else ""
         return render(

@@ -23,7 +23,7 @@ from explorer.tabs.models.charts import (
     Share,
     alike,
     axes_of,
-    best_of_n_by_length,
+    credits_by_length,
     difference_interval,
     length_baseline,
     length_bias,
@@ -236,15 +236,14 @@ def test_length_alone_scores_as_published_for_the_real_pairs(real: PairTable) ->
 
 def test_of_several_responses_the_longest_or_the_shortest_wins_and_ties_share_the_row() -> None:
     rows = [
-        row(chosen=["cc"], rejected=["r", "rr", "rrr"]),
-        row(chosen=["ccc"], rejected=["rrr", "r"]),
-        row(chosen=["c", "cc"], rejected=["rr", "rr"], subset="Ties"),
-        row(chosen="cc", rejected="r"),
+        row(chosen=["cc"], rejected=["r", "rr", "rrr"], subset="Focus"),
+        row(chosen=["ccc"], rejected=["rrr", "r"], subset="Focus"),
+        row(chosen="cc", rejected="r", subset="Focus"),
     ]
     table = small_table(*rows)
-    longest, shortest = (best_of_n_by_length(table, longer=each).tolist() for each in (True, False))
-    assert longest == [0, 1 / 2, 1 / 3, 1]
-    assert shortest == [0, 0, 1, 0]
+    longest, shortest = (credits_by_length(table, longer=each).tolist() for each in (True, False))
+    assert longest == [0, 1 / 2, 1]
+    assert shortest == [0, 0, 0]
 
 
 def test_rewardbench_2_has_baselines_where_its_pairs_are_open(
