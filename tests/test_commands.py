@@ -38,6 +38,8 @@ STAND_INS = {
     "allenai/reward-bench:filtered": "demo",
     "allenai/reward-bench:raw": "demo",
     "allenai/reward-bench-2": "rb2.jsonl",
+    "rm-bench": "chat_filtered.json",
+    "judgebench:gpt": "judgebench.jsonl",
     "/shared/my-run": "shared-run",
     "node0:29500": "localhost:0",
     "cuda:1": "cpu",
@@ -57,6 +59,8 @@ RUN = {
     f"{SCORE} pairs.jsonl --device cuda:1 --out my-run": SCORED,
     "python -m scoring --model org/70b --pairs pairs.jsonl --device spread --out my-run": SCORED,
     f"{SCORE} allenai/reward-bench-2 --out rb2": SCORED,
+    f"{SCORE} rm-bench --out my-run": SCORED,
+    f"{SCORE} judgebench:gpt --out my-run --json": SCORED,
     f"{SCORE} generations.jsonl --best-of --out ranked": SCORED,
     "python -m scoring --model demo --pairs demo --out my-run --json": SCORED,
     f"python -m scoring --reproduce {AGAIN} --out again": SCORED,
@@ -105,6 +109,15 @@ def desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     write_jsonl(folder / "rb2.jsonl", made_up_rows())
     said = [{"prompt": "Two and two?", "responses": ["4", "It is four.", "5"]}]
     write_jsonl(folder / "generations.jsonl", said)
+    styles = ["4", "It is four.", "**It is four.**"]
+    (folder / "chat_filtered.json").write_text(
+        json.dumps(
+            [{"id": 1, "prompt": "Two and two?", "chosen": styles, "rejected": styles[::-1]}]
+        )
+    )
+    judged = {"pair_id": "1", "source": "livebench-math", "question": "Two and two?"}
+    judged |= {"response_model": "m", "response_A": "5", "response_B": "4", "label": "B>A"}
+    write_jsonl(folder / "judgebench.jsonl", [judged])
     with chdir(folder):
         yield folder
 
@@ -123,7 +136,7 @@ def test_no_command_is_told_that_is_not_run() -> None:
     assert set(told) == set(RUN)
     assert {code.splitlines()[0] for code in blocks("python")} == set(SNIPPETS)
     fences = [line for path in DOCUMENTS for line in path.read_text().splitlines() if "```" in line]
-    assert set(fences) == {"```sh", "```python", "```"}
+    assert set(fences) == {"```sh", "```python", "```toml", "```"}
 
 
 def test_what_is_made_is_a_target() -> None:

@@ -225,7 +225,7 @@ def test_the_app_only_joins_the_parts() -> None:
 
 
 BUDGETS: dict[str, int] = {
-    "scoring": 15_000,
+    "scoring": 15_100,
     "explorer/core": 3_700,
     "explorer/data": 4_200,
     "explorer/stats": 2_600,
@@ -246,7 +246,7 @@ WORDS = frozenset(
     "apart alone whole left given drawn".split()
 )
 """Of names they say too little: verbs of speech, participles in place of things, adverbs."""
-MOST_NAMES = 54
+MOST_NAMES = 47
 """Functions and classes whose names have one of `WORDS`: may only fall, and 60 are wanted."""
 MOST_LONG_LINES = 30
 """Lines of templates and scripts above 120 characters: may only fall."""
