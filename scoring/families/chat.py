@@ -182,7 +182,7 @@ class BaseJudge(Scorer):
             return math.nan, math.nan
         found = [meanings[question] for question in questions]
         if self._is_judge and asks_both_orders(prepared.pair):
-            return _votes(found)
+            return share_of_orders(found)
         if self._prompt and self._is_judge:
             first, second = (found and found[0]) or (0.5, 0.5)
             return (second, first) if self._is_swapped(prepared.pair) else (first, second)
@@ -196,7 +196,7 @@ class BaseJudge(Scorer):
         return (one[0] + other[1]) / 2, (one[1] + other[0]) / 2
 
 
-def _votes(orders: Sequence[_Meaning]) -> tuple[float, float]:
+def share_of_orders(orders: Sequence[_Meaning]) -> tuple[float, float]:
     """The share of orders in which each response is preferred; in the second they are swapped."""
     first, second = orders
     sides = [each for each in (first, second and second[::-1]) if each]

@@ -20,7 +20,7 @@ from scoring.benchmarks import (
     of_dataset,
 )
 from scoring.errors import KnownError
-from scoring.families.chat import _votes
+from scoring.families.chat import share_of_orders
 from scoring.hub.access import parse_hub_id
 from scoring.pairs.layouts import Rewriter, layout_of
 from scoring.pairs.opening import as_pairs, read_pairs
@@ -353,7 +353,7 @@ def test_a_rewriter_reads_rows_as_one_subset_where_the_files_name_says_it() -> N
     ],
 )
 def test_a_judge_has_a_vote_in_each_order(orders: list[Any], outcome: str) -> None:
-    chosen, rejected = _votes(orders)
+    chosen, rejected = share_of_orders(orders)
     scored = ScoredPair("s:1", "s", "", chosen, rejected, 1, 1, rule="judge_two_orders")
     assert scored.outcome == outcome
     assert scored.credit(0.0) == (outcome == "win")
