@@ -227,7 +227,7 @@ def local(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_a_public_server_refuses_a_path(visitor: Visitor, local: Path) -> None:
     for wanted in (str(local), "/etc/passwd", f"{local.parent}/../{local.parent.name}/pairs.jsonl"):
         refused, _ = opening(visitor, "open", wanted)
-        assert "is not here" in refused and "Type a Hub dataset" in refused
+        assert "is not here" in refused and "Type a benchmark by name" in refused
         assert still_there(visitor)
 
 
