@@ -1,8 +1,8 @@
 """RewardBench itself, the first row of the table, as its leaderboard and its files take it."""
 
-from scoring.benchmarks import benchmarks
+from scoring.benchmarks import bundled_benchmarks
 
-_FIRST, _SECOND = benchmarks()["reward-bench"], benchmarks()["reward-bench-2"]
+_FIRST, _SECOND = (bundled_benchmarks()[name] for name in ("reward-bench", "reward-bench-2"))
 SECTIONS: dict[str, tuple[str, ...]] = {
     section: tuple(subsets) for section, subsets in _FIRST.sections.items()
 }

@@ -24,6 +24,8 @@ _FILE = Path(__file__).resolve().parents[1] / "assets" / "benchmarks.toml"
 OWN_VARIABLE = "EXPLORER_BENCHMARKS"
 """Names a file with rows of the owner's own."""
 
+MOST_RESPONSES = 64
+"""Of a row with a column for each."""
 Overall = Literal["mean of sections", "mean of all sections", "all rows", "none"]
 RuleName = Literal["pairs", "best_of_n", "rewardbench_2", "rm_bench", "judge_two_orders"]
 _Names = Annotated[
@@ -38,13 +40,13 @@ class _Strict(BaseModel):
 class Better(_Strict):
     """Which value of a column says that the first response is better, and which the second.
 
-    ties: whether any other value is a tie, whose row is left out; else it is an error.
+    ties: values of rows that are left out. Any other is an error; numbers may be written as text.
     """
 
     column: str
     first: tuple[str | int, ...]
     second: tuple[str | int, ...]
-    ties: bool = False
+    ties: tuple[str | int, ...] = ()
 
 
 class RowLayout(_Strict):
@@ -101,7 +103,11 @@ class RowLayout(_Strict):
     def all_columns(self) -> frozenset[str]:
         """Those that are read, where they are there."""
         models = (self.chosen_model, self.rejected_model, self.first_model, self.second_model)
-        many = [self.responses.format(n) for n in range(1, 65)] if self.responses else []
+        many = (
+            [self.responses.format(n) for n in range(1, MOST_RESPONSES + 1)]
+            if self.responses
+            else []
+        )
         names = (*self.id, self.subset, *models, *many, *self.facets)
         return self.columns | {name.partition(".")[0] for name in names if name}
 
@@ -316,13 +322,19 @@ def weighted_mean(weighted: Iterable[tuple[float | None, float]]) -> float | Non
 
 
 @cache
+def bundled_benchmarks() -> dict[str, Benchmark]:
+    """Those of assets/benchmarks.toml, by name."""
+    return _read(_FILE, {})
+
+
+@cache
 def benchmarks() -> dict[str, Benchmark]:
     """All of them by name, the owner's last.
 
     Raises:
         KnownError: the owner's file cannot be read, or a row of it is wrong.
     """
-    known = _read(_FILE, {})
+    known = bundled_benchmarks()
     own = os.environ.get(OWN_VARIABLE)
     return {**known, **_read(typed_path(own), known)} if own else known
 
@@ -387,15 +399,26 @@ def of_dataset(hub_id: HubId) -> Benchmark | None:
 def benchmark_of(subsets: Iterable[str], name: str = "") -> Benchmark:
     """The benchmark that rows are of.
 
-    name: where it is known, or the short one. Else the one all of whose subsets these are, and
-        RewardBench for any others: it passes over those that it does not have.
+    name: where it is known, or the short one. Else the one all of whose subsets these are, if pairs
+        can be rows of it, and RewardBench for any others: it passes over those that it does not
+        have.
+
+    Raises:
+        KnownError: there is none of that name.
 
     >>> [benchmark_of(names).title for names in (["ties", "Factuality"], ["hep-go"], [])]
     ['RewardBench 2', 'RewardBench', 'RewardBench']
     """
     known = benchmarks()
     if name:
-        return next(each for each in known.values() if name in (each.name, each.short))
+        found = next((each for each in known.values() if name in (each.name, each.short)), None)
+        if found is None:
+            raise KnownError(
+                f"The benchmark {shown(name)} is not known here; {OWN_VARIABLE} names a file that "
+                "may have it."
+            )
+        return found
     names = set(subsets)
-    fits = (each for each in known.values() if names and all(map(each.has, names)))
+    of_pairs = (each for each in known.values() if not each.rule.parts)
+    fits = (each for each in of_pairs if names and all(map(each.has, names)))
     return next(fits, next(iter(known.values())))

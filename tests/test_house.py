@@ -225,7 +225,7 @@ def test_the_app_only_joins_the_parts() -> None:
 
 
 BUDGETS: dict[str, int] = {
-    "scoring": 15_100,
+    "scoring": 15_200,
     "explorer/core": 3_700,
     "explorer/data": 4_200,
     "explorer/stats": 2_600,
@@ -234,7 +234,7 @@ BUDGETS: dict[str, int] = {
     "explorer/tabs": 11_000,
     "explorer/api": 1_500,
     "explorer": 200,
-    "tests": 59_100,
+    "tests": 59_200,
     "templates": 2_900,
     "scripts": 1_600,
 }

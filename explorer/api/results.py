@@ -65,7 +65,7 @@ class PairEndpoints:
         model: str,
         subset: str | None = None,
         limit: int = 100,
-        section: SectionName | None = None,
+        section: str | None = None,
         secret: str = "",
     ) -> Failures:
         """The pairs that a model or a run loses or ties, the worst margin first.
@@ -78,7 +78,7 @@ class PairEndpoints:
             model: as /leaderboard names it; or the id of a run, the caller's own or a public one.
             subset: only of this one, such as "hep-go"; null for all.
             limit: pairs at most, 1 to 3000.
-            section: only of this one; null for all.
+            section: only of this one, as the benchmark calls it; null for all.
             secret: as /start_run gave it, where the run is the caller's own on a shared server.
 
         Returns:
@@ -346,7 +346,7 @@ class BoardEndpoints:
     @guarded
     def leaderboard(
         self,
-        benchmark: Literal["v1", "v2"] = "v1",
+        benchmark: str = "v1",
         prior_sets: bool = False,
         ties: Literal["official", "half", "loss"] = "official",
         limit: int | None = None,
@@ -366,7 +366,8 @@ class BoardEndpoints:
         former name of "official", and is answered as that.
 
         Args:
-            benchmark: "v1" for RewardBench, "v2" for RewardBench 2.
+            benchmark: "v1" for RewardBench, "v2" for RewardBench 2; others by their names, such as
+                "rm-bench".
             prior_sets: whether prior test sets count half in RewardBench's score.
             ties: what equal scores of a pair count, as "official" or "half".
             limit: rows at most, 1 to 3000; null for all.

@@ -268,14 +268,13 @@ def snippet(table: PairTable, rows: Rows, filters: Sequence[str]) -> str:
         _comment(f"{len(rows):,} of the {counted(len(table), 'pair', 'pairs')} of {table.source}"),
         *(_comment(f"- {each}") for each in filters),
     ]
-    if len(runs) > MOST_EXPORTED_RUNS:
+    has_several = bool(table.benchmark.row.responses)
+    if len(runs) > MOST_EXPORTED_RUNS or has_several:
         export = export_name(table, rows, "parquet")
-        lines.append(
-            _comment(
-                f"They lie in more than {counted(MOST_EXPORTED_RUNS, 'place', 'places')} of the "
-                f"source, too many to list: export them, then run this beside {export}."
-            )
-        )
+        places = counted(MOST_EXPORTED_RUNS, "place", "places")
+        why = f"They lie in more than {places} of the source, too many to list"
+        why = "A row of the source has several pairs" if has_several else why
+        lines.append(_comment(f"{why}: export them, then run this beside {export}."))
         lines.append(f"pairs = load_dataset('parquet', data_files={export!r}, split='train')")
     else:
         lines += _loaded(table)

@@ -5,7 +5,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from explorer.core.caches import LruCache
-from scoring.benchmarks import benchmark_of
+from scoring.benchmarks import benchmark_of, benchmarks
 from scoring.errors import KnownError
 from scoring.record import Run
 from scoring.results.pairs import PairResults, results_of_rows
@@ -43,7 +43,8 @@ def results_of(run: Run) -> PairResults:
 def benchmark_of_run(run: Run) -> str:
     """The key of the benchmark whose rows a run is of, as it says or the subsets of its plan do."""
     if run.facts.benchmark:
-        return benchmark_of((), run.facts.benchmark).key
+        known = benchmarks().get(run.facts.benchmark)
+        return known.key if known else run.facts.benchmark
     return _by_plan(run.folder)
 
 

@@ -11,7 +11,7 @@ from explorer.core.caches import LruCache
 from explorer.runs.outcomes import scored_rows
 from explorer.stats.intervals import score_intervals
 from explorer.stats.matrix import clusters_of
-from explorer.stats.rules import V1
+from explorer.stats.rules import RULES, V1
 from explorer.stats.strata import one_stratum
 from explorer.stats.uncertainty import strata_by
 from scoring.benchmarks import benchmark_of
@@ -53,12 +53,13 @@ def run_intervals(scored: Sequence[ScoredPair], facts: RunFacts) -> RunIntervals
     texts: HumanEval's problems always, all others where the whole benchmark was scored.
     """
     found = results_of_rows(scored, facts)
-    groups = strata_by(V1, found.order)
     names, codes = found.order.names, found.order.codes
+    benchmark = benchmark_of(names, facts.benchmark)
+    rule = next((each for each in RULES.values() if each.benchmark == benchmark), V1)
+    groups = strata_by(rule, found.order)
     unweighted = partial(_unweighted, found.results, groups.clusters)
     total = unweighted(np.full(len(scored), True))
     subsets = {name: unweighted(codes == code) for code, name in enumerate(names)}
-    benchmark = benchmark_of(names, facts.benchmark)
     others = [code for code, name in enumerate(names) if benchmark.section_of(name) is None]
     other_pairs = unweighted(np.isin(codes, others))
     if not benchmark.weighs_subsets:
@@ -67,9 +68,9 @@ def run_intervals(scored: Sequence[ScoredPair], facts: RunFacts) -> RunIntervals
         return RunIntervals(total, alone.interval, {**of_section, "": other_pairs}, subsets)
     score, *of_sections = (
         score_intervals(found.results[None], each)[0]
-        for each in (groups, *map(groups.only, range(len(V1.sections))))
+        for each in (groups, *map(groups.only, range(len(rule.sections))))
     )
-    sections = {**dict(zip(V1.sections, of_sections, strict=True)), "": other_pairs}
+    sections = {**dict(zip(rule.sections, of_sections, strict=True)), "": other_pairs}
     return RunIntervals(total, score, sections, subsets)
 
 

@@ -207,7 +207,8 @@ def _locate(
 
 def _digest(arguments: Arguments, spec: ModelSpec, selected: _Selection) -> str:
     """A digest of all that decides what is scored and how, but for the keys of the pairs."""
-    request = repr((spec, arguments.settings, selected.source, selected.description))
+    by_name = [arguments.benchmark] if arguments.benchmark else []
+    request = repr((spec, arguments.settings, selected.source, selected.description, *by_name))
     return hashlib.blake2b(request.encode(), digest_size=8).hexdigest()
 
 

@@ -198,6 +198,8 @@ class BaseJudge(Scorer):
 
 def share_of_orders(orders: Sequence[_Meaning]) -> tuple[float, float]:
     """The share of orders in which each response is preferred; in the second they are swapped."""
+    if len(orders) != 2:  # no prompt was made of the conversation
+        return 0.5, 0.5
     first, second = orders
     sides = [each for each in (first, second and second[::-1]) if each]
     chosen, rejected = (sum(each[at] > each[1 - at] for each in sides) for at in (0, 1))

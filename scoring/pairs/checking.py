@@ -6,7 +6,7 @@ mixed types) columns are made one row at a time. One set of rules then holds for
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -72,12 +72,14 @@ class Checker:
         """name: as the pairs are called in messages. default_subset: where a row names none.
 
         is_judged: whether chosen responses are said to be better than rejected ones.
-        `reads_several` may be set where a rule is known for several chosen responses.
+        `reads_several` may be set where a rule is known for several chosen responses, and `row_of`,
+        by which messages count rows, where not each row of a file is one pair.
         """
         self.name = name
         self._default_subset = _SURROGATES.sub(_MARK, default_subset)
         self._is_judged = is_judged
         self.reads_several = False
+        self.row_of: Sequence[int] = ()
         self._n_rows = self._repaired = 0
         self._notes: list[str] = []
         self._left_out: list[int] = []
@@ -158,12 +160,16 @@ class Checker:
     def _leave_out(self, row: int, why: str) -> None:
         self._left_out.append(row)
         if len(self._notes) < _MOST_REMARKS:
-            self._notes.append(f"{self.name}, row {row + 1}: {why}; the row is left out.")
+            self._notes.append(f"{self.name}, row {self._number(row)}: {why}; the row is left out.")
+
+    def _number(self, row: int) -> int:
+        return 1 + (self.row_of[row] if self.row_of else row)
 
     def _check_keys(self, keys: Any) -> None:
         if pc.count_distinct(keys).as_py() == len(keys):
             return
-        numbers = np.delete(np.arange(1, self._n_rows + 1), self._left_out).tolist()
+        kept = np.delete(np.arange(self._n_rows), self._left_out).tolist()
+        numbers = map(self._number, kept)
         number_of: dict[str, int] = {}
         for number, key in zip(numbers, keys.to_pylist(), strict=True):
             if key in number_of:
@@ -221,7 +227,7 @@ class Checker:
             why = what_is_missing(row)
             if why:
                 missing[place] = why
-            number = self._n_rows + place + 1
+            number = self._number(self._n_rows + place)
             pairs.append({} if why else self._repair(self._flatten_row(row, number)))
         columns: dict[str, Array] = {
             field.name: pa.array([pair.get(field.name) for pair in pairs], field.type)

@@ -1,6 +1,7 @@
 """Rows as a benchmark has them, rewritten as rows of pairs: what `assets/benchmarks.toml` says."""
 
 import re
+from array import array
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -8,7 +9,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from scoring.benchmarks import Benchmark, RowLayout, benchmark_of, benchmarks
+from scoring.benchmarks import MOST_RESPONSES, Benchmark, RowLayout, benchmark_of, benchmarks
 from scoring.errors import KnownError, counted, shown
 from scoring.pairs.checking import SCHEMA, CheckedRows, repaired_text
 from scoring.pairs.rows import Batch, Row, rows_of, type_name
@@ -59,6 +60,9 @@ def _fits(benchmark: Benchmark, layout: RowLayout, row: Row, name: str, *, is_na
     is_several = isinstance(chosen, list) and not holds_messages(chosen)
     if is_several and layout.n_chosen is None and not benchmark.rule.reads_several:
         return False
+    is_like_pairs = layout.columns - {*layout.id} == RowLayout().columns
+    if is_like_pairs and not is_several and benchmark.sections and not is_named:
+        return benchmark.has(str(row.get(layout.subset)))
     is_told = layout.subset in row or _subset_in(layout, name) is not None
     if layout.file and not is_told and not is_named:
         return False
@@ -92,6 +96,8 @@ class Rewriting:
         self.benchmark = benchmark
         self._rewriter: Rewriter | None = None
         self._file = ""
+        self.row_of = array("q")
+        """Which row of the set, from 0, each pair is of."""
         self._n_rows = 0
         self._n_ties = Counter[str]()
         self._facets: dict[str, list[str]] | None = None
@@ -112,6 +118,7 @@ class Rewriting:
             self._begin(batch, name)
         if self._rewriter is None:
             self._keep(batch, len(batch))
+            self.row_of.extend(range(self._n_rows, self._n_rows + len(batch)))
             self._n_rows += len(batch)
             return batch
         pairs: list[Row] = []
@@ -120,6 +127,7 @@ class Rewriting:
                 self._n_rows += 1
                 found = list(self._rewriter.pairs_of(row, f"{self._shown}, row {self._n_rows}"))
                 self._keep([row] * len(found), len(found))
+                self.row_of.extend([self._n_rows - 1] * len(found))
                 pairs += found
         return pairs
 
@@ -134,13 +142,24 @@ class Rewriting:
             ties = counted(n, "row is a tie", "rows are ties")
             notes.append(f"{self._shown}: {ties} by {column} and left out.")
         about = {"benchmark": self.benchmark} if self.benchmark else None
-        return CheckedRows(table.replace_schema_metadata(about), tuple(notes), checked.left_out)
+        used = np.delete(np.asarray(self.row_of), list(checked.left_out))
+        left_out = np.delete(np.arange(self._n_rows), used).tolist()
+        return CheckedRows(table.replace_schema_metadata(about), tuple(notes), tuple(left_out))
 
     def _begin(self, batch: Batch, name: str) -> None:
         first = next(iter(next(rows_of(batch[:1]), [])), None)
         known = None if first is None else layout_of(first, name, self._named)
         if known is not None and not self.benchmark:
             self.benchmark = known[0].name
+        if known is None and first is not None and self._named:
+            benchmark = benchmark_of((), self._named)
+            if RowLayout() not in (benchmark.row, *benchmark.layouts):
+                of_sides = {"chosen": benchmark.row.n_chosen, "rejected": benchmark.row.n_rejected}
+                columns = sorted(benchmark.row.columns)
+                names = (f"{of_sides.get(each) or ''} {each}".strip() for each in columns)
+                raise KnownError(
+                    f"{name} is not as {benchmark.title} is, whose rows have {', '.join(names)}."
+                )
         self._file = name
         self._rewriter = None if known is None else Rewriter(known[1], name, self._n_ties)
         if self._facets is None and first is not None:
@@ -192,10 +211,11 @@ class Rewriter:
         shared = {
             "prompt": _messages(_value(row, layout.prompt)),
             "subset": str(subset) if isinstance(subset, bool | int) else subset,
-            "id": ids[0] if len(ids) == 1 else ":".join(map(str, ids)),
+            "id": ids[0] if len(ids) == 1 else None if None in ids else ":".join(map(str, ids)),
         }
         for number, sides in enumerate(self._sides(row, place)):
-            yield {**shared, **sides, **({"id": f"{shared['id']}-{number}"} if number else {})}
+            is_further = number > 0 and shared["id"] is not None
+            yield {**shared, **sides, **({"id": f"{shared['id']}-{number}"} if is_further else {})}
 
     def _sides(self, row: Row, place: str) -> Iterator[dict[str, Any]]:
         layout = self._layout
@@ -218,19 +238,21 @@ class Rewriter:
         else:
             better = layout.better
             said = _value(row, better.column)
+            known = {str(each): each for each in (*better.first, *better.second, *better.ties)}
+            said = known.get(str(said), said)
             sides = (layout.first, layout.second)
             models = (
                 layout.first_model or layout.chosen_model,
                 layout.second_model or layout.rejected_model,
             )
-            if said not in (*better.first, *better.second) or isinstance(said, bool):
-                if not better.ties or said is None:
-                    allowed = ", ".join(map(str, (*better.first, *better.second)))
-                    raise KnownError(
-                        f"{place}, column {better.column}: {shown(said)}, must be one of {allowed}."
-                    )
+            if said in better.ties:
                 self._n_ties[better.column] += 1
                 return
+            if said not in known.values() or isinstance(said, bool):
+                raise KnownError(
+                    f"{place}, column {better.column}: {shown(said)}, must be one of "
+                    f"{', '.join(known)}."
+                )
             places = (0, 1) if said in better.first else (1, 0)
             chosen, rejected = (_value(row, sides[at]) for at in places)
             writers = [_value(row, models[at]) for at in places]
@@ -242,6 +264,13 @@ def _compared(layout: RowLayout, row: Row, place: str) -> Iterator[dict[str, Any
     right, pairs = row.get(layout.right), row.get(layout.pairs)
     if not isinstance(right, list) or not isinstance(pairs, list):
         raise KnownError(f"{place}: {layout.right} and {layout.pairs} must be lists.")
+    if len(pairs) > len(right) ** 2 or len(right) > MOST_RESPONSES:
+        raise KnownError(
+            f"{place}: {len(pairs):,} pairs of {len(right):,} responses; of at most "
+            f"{MOST_RESPONSES} each two are compared once."
+        )
+    if not all(each in (0, 1, None) for each in right):
+        raise KnownError(f"{place}, column {layout.right}: each must be 0, 1 or null.")
     for pair in pairs:
         known = isinstance(pair, list) and len(pair) == 2
         if not known or not all(type(at) is int and 0 <= at < len(right) for at in pair):

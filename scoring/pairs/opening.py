@@ -25,7 +25,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from scoring.benchmarks import of_dataset
+from scoring.benchmarks import benchmarks, of_dataset
 from scoring.errors import KnownError
 from scoring.hub.access import Hub, HubId, Listing, first_line
 from scoring.limits import MEGABYTE, NO_LIMITS, Limits, OnProgress, Step, ignore_progress
@@ -290,7 +290,8 @@ def checked_rows(
             limits.check_rows(n_rows, shown)
             limits.check_text(n_bytes, shown)
             pairs = rewriting.add(batch, name)
-            checker.reads_several = rewriting.reads_several
+            limits.check_rows(len(rewriting.row_of), shown)
+            checker.reads_several, checker.row_of = rewriting.reads_several, rewriting.row_of
             if len(pairs):
                 checker.add(pairs)
             tell(Step("reading", n_rows, total))
@@ -349,7 +350,7 @@ def _mapped(name: str, revision: str, read: Callable[[], CheckedRows]) -> Checke
 
     disable_progress_bars()
     rules = b"".join(path.read_bytes() for path in sorted(Path(__file__).parent.glob("*.py")))
-    version = hashlib.sha256(f"{name} {revision} ".encode() + rules).hexdigest()
+    version = hashlib.sha256(f"{name} {revision} {benchmarks()}".encode() + rules).hexdigest()
     sets = Path(config.HF_DATASETS_CACHE, "rewardbench_explorer")
     folder = sets / re.sub(r"[^\w.-]", "_", name)[-100:]
     kept = folder / version

@@ -7,7 +7,6 @@ Upstream's command line writes `<org>/<model>.json`, where they stand below `ext
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal, get_args
 
@@ -149,17 +148,6 @@ def set_kind_of(names: Iterable[str]) -> SetKind:
 
 
 _V2_OF = {plain_subset(subset): subset for subset in V2_SUBSETS}
-
-
-@lru_cache(maxsize=64)
-def is_v2(names: tuple[str, ...]) -> bool:
-    """Whether these subsets are RewardBench 2's.
-
-    >>> is_v2(("ties", "Factuality")), is_v2(("hep-go",)), is_v2(())
-    (True, False, False)
-    """
-    plain = {plain_subset(name) for name in names}
-    return bool(plain) and plain <= set(_V2_OF)
 
 
 def v2_names(names: Iterable[str]) -> dict[str, str]:

@@ -12,10 +12,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from scoring.benchmarks import benchmark_of
 from scoring.errors import KnownError, counted
 from scoring.hub.access import HubId, first_line, parse_hub_id
 from scoring.paths import atomic_write
-from scoring.results.accuracies import PRIOR_SETS, is_v2, set_kind_of
+from scoring.results.accuracies import PRIOR_SETS, set_kind_of
 from scoring.rules import is_ties
 from scoring.spec import Pair, RunFacts, ScoredPair, as_objects
 from scoring.summary import tie_worth
@@ -127,7 +128,7 @@ def _accuracies(subsets: Sequence[str], rows: Sequence[ScoredPair], tie: float) 
     of_subset: dict[str, list[ScoredPair]] = {}
     for subset, row in zip(subsets, rows, strict=True):
         of_subset.setdefault(subset, []).append(row)
-    is_second = is_v2(tuple(of_subset))
+    is_second = benchmark_of(of_subset).rule_name == "rewardbench_2"
     numbers: dict[str, float | None] = {}
     for subset, some in of_subset.items():
         name = f"{subset} (subset)" if subset in _TAKEN else subset

@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 from scoring.benchmark import SUBSETS
 from scoring.benchmarks import benchmark_of
 from scoring.errors import KnownError
-from scoring.results.accuracies import is_v2
 from scoring.rules import plain_subset
 
 Singles = NDArray[np.float32]
@@ -69,7 +68,12 @@ class PairOrder:
         if self.dataset is not None:
             return self.dataset
         is_v1 = bool(self.names) and set(self.names) <= set(SUBSETS)
-        return FILTERED if is_v1 else SECOND if is_v2(self.names) else ""
+        return FILTERED if is_v1 else SECOND if self.is_second else ""
+
+    @property
+    def is_second(self) -> bool:
+        """Whether its subsets are RewardBench 2's."""
+        return benchmark_of(self.names).rule_name == "rewardbench_2"
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -127,7 +131,9 @@ def align(
     if how == "text" or (texts and {*file.names} & {*pairs.names}):
         of_pairs = hashes() if hashes and pairs.hashes is None else pair_texts(pairs)[0]
     if texts is None or of_pairs is None:
-        if not (is_same or file.origin) and file.benchmark == pairs.benchmark:
+        known = benchmark_of(file.names, file.named_benchmark)
+        is_known = bool(file.names) and all(map(known.has, file.names))
+        if is_known and not (is_same or file.origin) and known.key == pairs.benchmark:
             return _by_key(file, pairs)
         if not is_same:
             whose = "do not say which pairs they are of"
@@ -199,7 +205,7 @@ def filtered_split() -> PairOrder:
 
 def _by_place(file: PairOrder, pairs: PairOrder) -> Alignment:
     """By position, or else by subset and id, unless those are RewardBench 2's."""
-    second = is_v2(pairs.names)
+    second = pairs.is_second
     keys, wanted = ([], []) if second else (_keys(file), _keys(pairs))
     is_permuted = keys != wanted and set(keys) == set(wanted)
     if _same_subsets(file, pairs) and not is_permuted:

@@ -201,11 +201,12 @@ def test_nested_rows_are_read_by_their_path(tmp_path: Path) -> None:
 
 def test_ties_of_people_are_left_out_and_counted(tmp_path: Path) -> None:
     path = tmp_path / "rows.jsonl"
-    rows = [HELPSTEER, {**HELPSTEER, "overall_preference": 0}]
+    rows = [{**HELPSTEER, "overall_preference": 0}, {**HELPSTEER, "overall_preference": "-2"}]
     path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     read = read_pairs(path)
     assert len(read.table) == 1 and any("1 row is a tie" in note for note in read.notes)
     assert as_pairs(read.table, [0])[0].chosen == "one"
+    assert read.left_out == (0,), "rows are counted as the file has them"
 
 
 @pytest.mark.parametrize(
@@ -216,10 +217,15 @@ def test_ties_of_people_are_left_out_and_counted(tmp_path: Path) -> None:
         ({**RM_BENCH, "chosen": []}, "list of 3 responses|chosen is an empty list"),
         ({**PPE, "scores": [True, None, True]}, "one must be right and one wrong"),
         ({**PPE, "sampled_conflict_pairs": [[0, 9]]}, "two places below 3"),
+        ({**PPE, "sampled_conflict_pairs": [[0, 1]] * 10}, "10 pairs of 3 responses"),
+        ({**PPE, "scores": [0.2, 0.7, 0]}, "column scores: each must be 0, 1 or null"),
+        ({**HELPSTEER, "overall_preference": 7}, "7, must be one of -3, -2, -1, 1, 2, 3, 0"),
     ],
 )
 def test_what_a_row_lacks_is_told_by_row(row: dict[str, Any], told: str, tmp_path: Path) -> None:
-    first = next(each for each in (JUDGEBENCH, RM_BENCH, PPE) if each.keys() == row.keys())
+    first = next(
+        each for each in (JUDGEBENCH, RM_BENCH, PPE, HELPSTEER) if each.keys() == row.keys()
+    )
     with pytest.raises(KnownError, match=told) as refused:
         opened(tmp_path, first, row, row)
     assert "row 2" in str(refused.value)
@@ -244,6 +250,26 @@ def test_columns_of_two_benchmarks_are_refused_with_a_way_out() -> None:
 def test_plain_pairs_are_told_by_their_subsets_alone() -> None:
     row = {"prompt": "p", "chosen": "c", "rejected": "r", "subset": "hep-go", "id": 1}
     assert layout_of(row, "pairs.jsonl") is None
+
+
+def test_an_own_file_is_not_taken_for_another_benchmark(tmp_path: Path) -> None:
+    row = {"prompt": "p", "chosen": "c", "rejected": "r r"}
+    for more in ({"subset": "chat"}, {"subset": "own", "id": None, "language": "de"}):
+        [pair] = opened(tmp_path, {**row, **more})
+        assert pair.benchmark == "" and pair.key == f"{more['subset']}:1"
+        assert summed([pair]).benchmark.name == "reward-bench"
+
+
+def test_rows_that_are_not_as_the_named_benchmark_has_them_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "rows.jsonl"
+    path.write_text('{"prompt": "p", "chosen": "c", "rejected": "r"}')
+    with pytest.raises(
+        KnownError, match="not as RM-Bench is, whose rows have 3 chosen, prompt, 3 rej"
+    ):
+        read_pairs(path, benchmark="rm-bench")
+    assert read_pairs(path, benchmark="reward-bench").benchmark == "reward-bench"
+    with pytest.raises(KnownError, match="'gone' is not known here"):
+        benchmark_of((), "gone")
 
 
 def test_a_benchmark_is_named_in_place_of_its_dataset() -> None:
