@@ -134,6 +134,11 @@ def _downloaded(url: str) -> Path:
 def _frame(path: Path, here: str) -> "pd.DataFrame":
     import pandas as pd
 
+    with path.open("rb") as file:
+        if file.read(23) == b"version https://git-lfs":
+            raise KnownError(
+                f"{here} is a pointer of Git LFS, not the file; `git lfs pull` in a clone gets it."
+            )
     try:
         if path.suffix == ".parquet" or here.endswith(".parquet"):
             return pd.read_parquet(path)

@@ -10,6 +10,7 @@ import pytest
 from explorer.data.datacard import data_card
 from explorer.data.rebuilding.building import build, known_pairs
 from explorer.data.rebuilding.command import main
+from explorer.data.rebuilding.origins import read_source
 from explorer.data.rebuilding.provenance import INDEX, coverage, provenance_of
 from explorer.data.rebuilding.recipes import recipes, sources
 from scoring.benchmark import COUNTS
@@ -136,6 +137,15 @@ def test_pairs_that_people_chose_are_found_by_their_hashes(tmp_path: Path) -> No
         ("mt_bench/model_answer/b.jsonl", 0),
     ]
     assert built[1].sides["chosen"].text == "It is 2."
+
+
+def test_a_pointer_of_git_lfs_is_not_taken_for_its_file(tmp_path: Path) -> None:
+    pointer = tmp_path / "prm800k" / "test.jsonl"
+    pointer.parent.mkdir()
+    pointer.write_text("version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 1\n")
+    said: list[str] = []
+    assert read_source(sources()["prm800k"], tmp_path, said.append) == {}
+    assert "prm800k/test.jsonl is a pointer of Git LFS" in said[0]
 
 
 @pytest.mark.parametrize(
