@@ -267,13 +267,13 @@ def _length_preference(
 ) -> tuple[Coded, Callable[..., Floats]] | None:
     """The subsets of pairs, and their outcomes by length; None where lengths are not known."""
     benchmark = board.rule.benchmark
-    if benchmark is V1.benchmark:
+    if benchmark == V1.benchmark:
         lengths = None if matrix is None else lengths_of(tables, matrix.pairs)
         if lengths is None or matrix is None:
             return None
         return subsets_by(V1, matrix.pairs), partial(length_baseline, lengths.difference)
     for table in tables:
-        is_its = table.benchmark is benchmark and table.source.kind != "textless"
+        is_its = table.benchmark == benchmark and table.source.kind != "textless"
         if is_its and (not board.rule.pairs or has_counts(order_of(table), board.rule.pairs)):
             return subsets_by(board.rule, order_of(table)), partial(credits_by_length, table)
     return None
