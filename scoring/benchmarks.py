@@ -186,6 +186,12 @@ class Benchmark(_Strict):
         return RULES[self.rule_name]
 
     @cached_property
+    def named_datasets(self) -> dict[str, str]:
+        """What is typed for it, `name` or `name:part` -> its Hub id."""
+        parts = {f"{self.name}:{part}": hub_id for part, hub_id in self.datasets.items()}
+        return parts or {self.name: self.dataset}
+
+    @cached_property
     def counts(self) -> dict[str, int]:
         """Subset -> its pairs, section by section, of those that are fixed."""
         every = {subset: n for subsets in self.sections.values() for subset, n in subsets.items()}
@@ -375,49 +381,58 @@ def named_dataset(typed: str) -> str | None:
     >>> named_dataset("rm-bench"), named_dataset("judgebench:gpt"), named_dataset("org/name")
     ('THU-KEG/RM-Bench:train', 'ScalerLab/JudgeBench:gpt', None)
     """
-    name, _, part = typed.partition(":")
-    benchmark = benchmarks().get(name)
+    benchmark = benchmarks().get(typed.partition(":")[0])
     if benchmark is None:
         return None
-    if not benchmark.datasets and not part:
-        return benchmark.dataset
-    if part not in benchmark.datasets:
-        parts = ", ".join(f"{name}:{each}" for each in benchmark.datasets)
-        raise KnownError(f"{benchmark.title} is read as {parts or name}, not as {shown(typed)}.")
-    return benchmark.datasets[part]
+    named = benchmark.named_datasets
+    if typed not in named:
+        raise KnownError(f"{benchmark.title} is read as {', '.join(named)}, not as {shown(typed)}.")
+    return named[typed]
 
 
 def of_dataset(hub_id: HubId) -> Benchmark | None:
     """The benchmark that a dataset on the Hub is; None where it is none that is known."""
     for benchmark in benchmarks().values():
-        known = map(parse_hub_id, filter(None, (benchmark.dataset, *benchmark.datasets.values())))
+        known = map(parse_hub_id, benchmark.named_datasets.values())
         if hub_id.repo in {each.repo for each in known if each is not None}:
             return benchmark
     return None
 
 
+def benchmark_named(name: str) -> Benchmark:
+    """The benchmark of that name, or of that short one; RewardBench of "".
+
+    Raises:
+        KnownError: there is none.
+    """
+    known = benchmarks().values()
+    found = next((each for each in known if not name or name in (each.name, each.short)), None)
+    if found is None:
+        raise KnownError(
+            f"The benchmark {shown(name)} is not known here; {OWN_VARIABLE} names a file that may "
+            "have it."
+        )
+    return found
+
+
+def rule_name_of(benchmark: str) -> str:
+    """By which rows of a named benchmark are judged; "" of "", where the row's shape tells it."""
+    return benchmark_named(benchmark).rule_name if benchmark else ""
+
+
 def benchmark_of(subsets: Iterable[str], name: str = "") -> Benchmark:
     """The benchmark that rows are of.
 
-    name: where it is known, or the short one. Else the one all of whose subsets these are, if pairs
-        can be rows of it, and RewardBench for any others: it passes over those that it does not
-        have.
-
-    Raises:
-        KnownError: there is none of that name.
+    name: where it is known, as of `benchmark_named`. Else the one all of whose subsets these are,
+        if pairs can be rows of it, and RewardBench for any others: it passes over those that it
+        does not have.
 
     >>> [benchmark_of(names).title for names in (["ties", "Factuality"], ["hep-go"], [])]
     ['RewardBench 2', 'RewardBench', 'RewardBench']
     """
-    known = benchmarks()
     if name:
-        found = next((each for each in known.values() if name in (each.name, each.short)), None)
-        if found is None:
-            raise KnownError(
-                f"The benchmark {shown(name)} is not known here; {OWN_VARIABLE} names a file that "
-                "may have it."
-            )
-        return found
+        return benchmark_named(name)
+    known = benchmarks()
     names = set(subsets)
     of_pairs = (each for each in known.values() if not each.rule.parts)
     fits = (each for each in of_pairs if names and all(map(each.has, names)))

@@ -22,7 +22,7 @@ from typing import Annotated, Any, Literal, Self, TypeVar
 from filelock import FileLock, Timeout
 from pydantic import Field, TypeAdapter, with_config
 
-from scoring.benchmarks import benchmark_of
+from scoring.benchmarks import rule_name_of
 from scoring.errors import KnownError
 from scoring.paths import atomic_write
 from scoring.spec import ASKED, Plan, RunFacts, ScoredPack, ScoredPair
@@ -272,8 +272,7 @@ class Run:
             raise KnownError(
                 f"The rewards of run {self.id!r} cannot be read. Begin a new run."
             ) from error
-        benchmark = self.facts.benchmark
-        rule = benchmark_of((), benchmark).rule_name if benchmark else ""
+        rule = rule_name_of(self.facts.benchmark)
         whole = [line for text in lines if (line := _line_of(text, rule)) is not None]
         if len(whole) < len(lines):
             logger.warning("%s: %d broken lines of %s", self.id, len(lines) - len(whole), path.name)

@@ -11,7 +11,7 @@ from dataclasses import replace
 from itertools import combinations
 from statistics import fmean
 
-from scoring.benchmarks import benchmark_of
+from scoring.benchmarks import rule_name_of
 from scoring.engine.formatting import Prepared
 from scoring.errors import KnownError
 from scoring.spec import COMPARING, Pair, ScoredPair, rule_of, text_hash
@@ -58,7 +58,7 @@ def scored_row(
     row: Pair, parts: Sequence[Prepared], rewards: Sequence[tuple[float, float]], family: str
 ) -> ScoredPair:
     """A row with its rewards. parts: as of `parts_of`, prepared. rewards: of each part's sides."""
-    is_pair = len(row.responses) == 2
+    is_pair, rule = len(row.responses) == 2, rule_name_of(row.benchmark)
     right: int | None = None
     wrong: int | None = None
     if is_pair:
@@ -70,9 +70,8 @@ def scored_row(
         found = _rewards_by_response(parts, rewards, family)
         known = tuple(_finite_or_none(found[response]) for response in row.responses)
         rewarded = [each for each in known if each is not None]
-        rule = benchmark_of((), row.benchmark).rule if row.benchmark else rule_of("", is_pair=False)
         if len(rewarded) == len(known):
-            right, wrong = rule.decisive(rewarded, row.n_chosen, row.subset)
+            right, wrong = rule_of(rule, is_pair=False).decisive(rewarded, row.n_chosen, row.subset)
         tokens = {text: start + len(ids) for part in parts for text, ids, start in _sides(part)}
         lengths = [tokens[text] for text in row.responses]
         cuts = (any(part.chosen_truncated or part.rejected_truncated for part in parts),) * 2
@@ -88,7 +87,7 @@ def scored_row(
         rejected_truncated=cuts[1],
         rewards=() if is_pair else known,
         n_chosen=row.n_chosen,
-        rule=benchmark_of((), row.benchmark).rule_name if row.benchmark else "",
+        rule=rule,
     )
 
 

@@ -9,10 +9,10 @@ from operator import add
 from statistics import fmean
 from typing import NamedTuple
 
-from scoring.benchmarks import Benchmark, benchmark_of
+from scoring.benchmarks import Benchmark, benchmark_named, benchmark_of
 from scoring.interval import Interval, weighted_wilson, wilson
 from scoring.rules import Outcome, is_ties, plain_subset
-from scoring.spec import ScoredPair
+from scoring.spec import RunFacts, ScoredPair
 from scoring.ties import TiesRow, TiesScore, ties_score
 
 
@@ -22,7 +22,7 @@ def tie_worth(family: str, benchmark: str = "") -> float:
     >>> tie_worth("judge"), tie_worth("classifier"), tie_worth("judge", "judgebench")
     (0.5, 0.0, 0.0)
     """
-    return benchmark_of((), benchmark).rule.tie_of(family)
+    return benchmark_named(benchmark).rule.tie_of(family)
 
 
 @dataclass(slots=True)
@@ -193,6 +193,11 @@ def summarise(scored: Iterable[ScoredPair], family: str, benchmark: str = "") ->
     score = total.accuracy if by.overall == "all rows" else by.score_of(sections)
     about = (score, truncated, several, several_tied, _parts(by, tallies), ties)
     return Summary(by, total, subsets, sections, tallies, *about)
+
+
+def summarise_run(scored: Iterable[ScoredPair], facts: RunFacts | None) -> Summary:
+    """As `summarise`, of a run's pairs; facts: None where nothing is known of it yet."""
+    return summarise(scored, *((facts.family, facts.benchmark) if facts else ("", "")))
 
 
 def _parts(by: Benchmark, tallies: Mapping[str, Tally]) -> dict[str, dict[str, Part]]:

@@ -33,7 +33,7 @@ from explorer.runs.sections import summary_of
 from explorer.runs.visitors import EVERYBODY, Visitor
 from scoring.errors import KnownError
 from scoring.record import Run
-from scoring.summary import Summary, summarise
+from scoring.summary import Summary, summarise_run
 
 _SECRET_BYTES = 24
 FIRST_SECONDS = 2.0
@@ -169,10 +169,7 @@ class RunEndpoints:
         summary: Summary | None
         if live and progress and not (live.ended.is_set() and progress.run):
             run, scored, status = progress.run, list(progress.scored), progress.stage
-            total, summary = (
-                progress.total,
-                summarise(scored, *((run.facts.family, run.facts.benchmark) if run else ("",))),
-            )
+            total, summary = progress.total, summarise_run(scored, run.facts if run else None)
         else:
             run = kept = self.runs.store.open(live.run_id if live else run_id, visitor)
             scored, status = [] if place is None else scored_rows(kept), kept.status

@@ -48,7 +48,7 @@ from scoring.models.finding import DEMO_NAME
 from scoring.pairs.opening import as_pairs
 from scoring.record import Run
 from scoring.spec import ASKED, BASELINES, RunFacts, ScoredPair
-from scoring.summary import Summary, Tally, summarise
+from scoring.summary import Summary, Tally, summarise_run
 
 STOPPED = "It was stopped before all pairs were scored."
 _SETTINGS = (
@@ -302,9 +302,7 @@ def _message(
             "stage": stage,
             "ahead": ahead,
             "total": total,
-            **result_json(
-                summarise(done, *(("",) if facts is None else (facts.family, facts.benchmark)))
-            ),
+            **result_json(summarise_run(done, facts)),
             "rows": [row_json(pair) for pair in newly],
             "settings": None if facts is None else settings_json(facts),
         }

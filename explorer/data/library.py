@@ -81,11 +81,11 @@ def offers() -> tuple[Offer, ...]:
     repos = {parsed.repo for each in listed if (parsed := parse_hub_id(each.wanted))}
     others = []
     for each in benchmarks().values():
-        for part, dataset in each.datasets.items() or [("", each.dataset)]:
+        for wanted, dataset in each.named_datasets.items():
             hub_id = parse_hub_id(dataset)
             if hub_id is None or hub_id.repo in repos:
                 continue
-            wanted = f"{each.name}:{part}" if part else each.name
+            part = wanted.partition(":")[2]
             label = f"{each.title}, {part}" if part else each.title
             about = f"{each.rule.method} {each.citation}."
             others.append(Offer(wanted, label, OTHERS, each.rows.get(part), about, each.licence))

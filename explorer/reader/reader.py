@@ -341,18 +341,16 @@ def _responses(
     where responses have styles, style by style.
     """
     styles = benchmark.row.styles
-    of_side: dict[Side, list[Response]] = {
-        side: [
-            Response(side, 1, cells[side], cells[f"{side}_model"], style="".join(styles[:1])),
-            *(
-                Response(
-                    side, number, each["text"], each["model"], "".join(styles[number - 1 :][:1])
-                )
-                for number, each in enumerate(cells.get(f"more_{side}") or (), start=2)
-            ),
+    of_side: dict[Side, list[Response]] = {}
+    for side in _SIDES:
+        first_of_side = {"text": cells[side], "model": cells[f"{side}_model"]}
+        texts = [first_of_side, *(cells.get(f"more_{side}") or ())]
+        of_side[side] = [
+            Response(
+                side, number, each["text"], each["model"], "".join(styles[number - 1 : number])
+            )
+            for number, each in enumerate(texts, start=1)
         ]
-        for side in _SIDES
-    }
     every = [*of_side["chosen"], *of_side["rejected"]]
     n_chosen = len(of_side["chosen"])
     rewards = verdicts[0].rewards if len(verdicts) == 1 else ()
@@ -365,9 +363,8 @@ def _responses(
         ]
         of_side = {"chosen": every[:n_chosen], "rejected": every[n_chosen:]}
         known = [each for each in rewards if each is not None]
-        if styles:
-            first = [every[0], every[n_chosen]]
-        elif len(known) == len(rewards):
+        first = [every[0], every[n_chosen]]
+        if not styles and len(known) == len(rewards):
             rule = benchmark.rule if benchmark.rule.reads_several else rule_of("", is_pair=False)
             first = [every[at] for at in rule.decisive(known, n_chosen, cells["subset"])]
         others = [each for each in every if each not in first]

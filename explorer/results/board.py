@@ -233,7 +233,7 @@ def build_board(
     composites: model -> subset -> score, where outcomes tell it.
     """
     rule = RULES[rule_name]
-    benchmark = benchmark_of(rule)
+    benchmark = rule.benchmark.key
     base = results.of(benchmark)
     joined = results.of("prior") if benchmark == "v1" else {}
     counted = _counts_of(outcomes, rule, ties, missing) if outcomes is not None else {}
@@ -276,15 +276,6 @@ def build_board(
     return board.measured(None)
 
 
-def benchmark_of(rule: Rule) -> Benchmark:
-    """Whose subsets a rule is of, prior sets apart.
-
-    >>> benchmark_of(RULES["paper"]), benchmark_of(RULES["prior_all"])
-    ('v1', 'prior')
-    """
-    return rule.benchmark.key
-
-
 def _has_all(found: Aggregated) -> bool:
     """Whether all subsets are known that a model needs for a rank.
 
@@ -304,7 +295,7 @@ def _has_all(found: Aggregated) -> bool:
 
 def _subsets(rule: Rule) -> tuple[str, ...]:
     """Whose accuracies a row has."""
-    return tuple(PRIOR_PAIRS) if benchmark_of(rule) == "prior" else rule.subsets
+    return tuple(PRIOR_PAIRS) if rule.benchmark.key == "prior" else rule.subsets
 
 
 def _accuracies(found: Aggregated, known: Mapping[str, float | None]) -> BoardRow:

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from explorer.core.caches import LruCache
 from explorer.core.work import EVERY_SECONDS, Jobs
-from explorer.results.board import Board, Ranking, benchmark_of, build_board
+from explorer.results.board import Board, Ranking, build_board
 from explorer.results.field import Field
 from explorer.results.fields import Fields
 from explorer.results.own import outcomes_of
@@ -181,7 +181,7 @@ def _without_field(results: Results, ranking: Ranking) -> tuple[Omission, ...]:
 
 
 def _benchmark(ranking: Ranking) -> Benchmark:
-    return benchmark_of(RULES[ranking.rule])
+    return RULES[ranking.rule].benchmark.key
 
 
 class _Asked(NamedTuple):

@@ -323,16 +323,20 @@ class Field:
         """What each row counts in each part of the benchmark's rule, (rows, parts), NaN where it is
         not known; None where the rule has no parts.
         """
-        parts = self.table.benchmark.rule.parts
-        if not parts:
-            return None
-        found = np.full((len(self.table), len(parts)), np.nan)
+        rule = self.table.benchmark.rule
+        if not rule.parts or model in self._part_credits:
+            return self._part_credits.get(model)
+        found = np.full((len(self.table), len(rule.parts)), np.nan)
         for row in np.flatnonzero(self.codes(model) != _CODE["missing"]).tolist():
             verdict = self.verdict(model, row)
             known = [each for each in verdict.rewards if each is not None]
             if known:
-                found[row] = self.table.benchmark.rule.part_credits(known, verdict.n_chosen)
-        return found
+                found[row] = rule.part_credits(known, verdict.n_chosen)
+        return self._part_credits.setdefault(model, found)
+
+    @locked_cached_property
+    def _part_credits(self) -> dict[str, Doubles]:
+        return {}
 
     def verdicts(self, row: int) -> list[PairOutcome]:
         """What every model whose outcome is known made of one pair, by name."""

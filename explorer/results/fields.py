@@ -304,8 +304,8 @@ def _own_models(
             if name not in taken:
                 version, outcomes = (results.uploaded.token,), partial(files.of_models, {name})
                 own[name] = _Own(version, outcomes, model_of_uploaded(name))
-    others = () if benchmark in (None, "v1") else (benchmark,)
-    of_rows = [run for run in runs.runs if not others or benchmark_of_run(run) in others]
+    takes_all = benchmark in (None, "v1")
+    of_rows = [run for run in runs.runs if takes_all or benchmark_of_run(run) == benchmark]
     for name, run in own_names(of_rows, (*taken, *own), runs.cards).items():
         typed = runs.cards[run.id].typed is not None
         outcomes = partial(outcomes_of, run, name)

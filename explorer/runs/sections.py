@@ -11,7 +11,7 @@ from explorer.core.caches import LruCache
 from explorer.runs.outcomes import scored_rows
 from explorer.stats.intervals import score_intervals
 from explorer.stats.matrix import clusters_of
-from explorer.stats.rules import RULES, V1
+from explorer.stats.rules import RULES
 from explorer.stats.strata import one_stratum
 from explorer.stats.uncertainty import strata_by
 from scoring.benchmarks import benchmark_of
@@ -20,7 +20,7 @@ from scoring.interval import Interval
 from scoring.record import Run
 from scoring.results.pairs import results_of_rows
 from scoring.spec import RunFacts, ScoredPair
-from scoring.summary import Summary, summarise
+from scoring.summary import Summary, summarise_run
 
 _SUMMARIES = LruCache[Summary | None](400)
 _INTERVALS = LruCache[Interval | None](400)
@@ -55,7 +55,7 @@ def run_intervals(scored: Sequence[ScoredPair], facts: RunFacts) -> RunIntervals
     found = results_of_rows(scored, facts)
     names, codes = found.order.names, found.order.codes
     benchmark = benchmark_of(names, facts.benchmark)
-    rule = next((each for each in RULES.values() if each.benchmark == benchmark), V1)
+    rule = RULES[benchmark.key]
     groups = strata_by(rule, found.order)
     unweighted = partial(_unweighted, found.results, groups.clusters)
     total = unweighted(np.full(len(scored), True))
@@ -63,7 +63,7 @@ def run_intervals(scored: Sequence[ScoredPair], facts: RunFacts) -> RunIntervals
     others = [code for code, name in enumerate(names) if benchmark.section_of(name) is None]
     other_pairs = unweighted(np.isin(codes, others))
     if not benchmark.weighs_subsets:
-        alone = summarise(scored, facts.family, facts.benchmark)
+        alone = summarise_run(scored, facts)
         of_section = {name: alone.section_interval(name) for name in alone.sections}
         return RunIntervals(total, alone.interval, {**of_section, "": other_pairs}, subsets)
     score, *of_sections = (
@@ -81,7 +81,7 @@ def summary_of(run: Run) -> Summary | None:
 
 def _summary(run: Run) -> Summary | None:
     try:
-        return summarise(scored_rows(run), run.facts.family, run.facts.benchmark)
+        return summarise_run(scored_rows(run), run.facts)
     except KnownError:
         return None
 

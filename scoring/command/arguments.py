@@ -116,9 +116,10 @@ class _ListBenchmarks(argparse.Action):
     def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
         lines = []
         for each in benchmarks().values():
-            names = [f"{each.name}:{part}" for part in each.datasets] or [each.name]
             about = f"{each.licence}; {each.citation}; rule by its {each.verified}"
-            lines.append(f"{', '.join(names)}\n    {each.title}. {each.rule.method} {about}.")
+            lines.append(
+                f"{', '.join(each.named_datasets)}\n    {each.title}. {each.rule.method} {about}."
+            )
         sys.stdout.write("\n".join([*lines, ""]))
         parser.exit()
 

@@ -10,13 +10,13 @@ from scoring.errors import counted
 from scoring.interval import Interval
 from scoring.record import Run
 from scoring.rules import is_ties
-from scoring.summary import Summary, summarise
+from scoring.summary import Summary, summarise_run
 from scoring.ties import TiesScore
 
 
 def as_table(run: Run, files: Sequence[Path], sent: Sequence[str], *, dry_run: bool) -> str:
     """Sections, subsets, what the numbers rest on, and where the files are."""
-    summary = summarise(run.rows(), run.facts.family, run.facts.benchmark)
+    summary = summarise_run(run.rows(), run.facts)
     benchmark, unit = summary.benchmark, "rows" if summary.several else "pairs"
     lines = [f"{'':34} {unit:>6} {'accuracy':>8}  95 % interval"]
     for section in summary.sections:
@@ -57,7 +57,7 @@ def report_json(
     run: Run, files: Sequence[Path], sent: Sequence[str], *, dry_run: bool = False
 ) -> dict[str, Any]:
     """The same as plain values; shares are 0 to 1, None where nothing counts."""
-    summary = summarise(run.rows(), run.facts.family, run.facts.benchmark)
+    summary = summarise_run(run.rows(), run.facts)
     subsets = {
         subset: {"accuracy": tally.accuracy, "interval": tally.interval, **tally.counts}
         for subset, tally in summary.subsets.items()

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from scoring.benchmarks import benchmark_of
+from scoring.benchmarks import benchmark_named
 from scoring.engine.formatting import Prepared
 from scoring.errors import KnownError
 from scoring.spec import ModelSpec, Pair, RunFacts, RunSettings
@@ -120,8 +120,8 @@ def facts(  # noqa: PLR0917
 ) -> RunFacts:
     """Everything that a number scored so rests on."""
     traits, spec = scorer.traits, scorer.spec
-    both = bool(benchmark) and benchmark_of((), benchmark).rule.asks_both_orders
-    is_judged_twice = both and spec.family == "judge"
+    asks_both = benchmark_named(benchmark).rule.asks_both_orders
+    is_judged_twice = asks_both and spec.family == "judge"
     return RunFacts(
         model=spec.name,
         revision=spec.revision,

@@ -13,7 +13,7 @@ from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
-from scoring.benchmarks import benchmark_of
+from scoring.benchmarks import benchmark_named
 from scoring.errors import KnownError
 from scoring.spec import JudgePrompt, Message, Pair
 
@@ -116,7 +116,7 @@ def questions(
 
 def asks_both_orders(pair: Pair) -> bool:
     """Whether the pair's benchmark gives a judge a vote in each order of its responses."""
-    return bool(pair.benchmark) and benchmark_of((), pair.benchmark).rule.asks_both_orders
+    return benchmark_named(pair.benchmark).rule.asks_both_orders
 
 
 def _filled(text: str, **shown: str) -> Question:

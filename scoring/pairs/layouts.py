@@ -4,12 +4,19 @@ import re
 from array import array
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pyarrow as pa
 
-from scoring.benchmarks import MOST_RESPONSES, Benchmark, RowLayout, benchmark_of, benchmarks
+from scoring.benchmarks import (
+    MOST_RESPONSES,
+    Benchmark,
+    Better,
+    RowLayout,
+    benchmark_named,
+    benchmarks,
+)
 from scoring.errors import KnownError, counted, shown
 from scoring.pairs.checking import SCHEMA, CheckedRows, repaired_text
 from scoring.pairs.rows import Batch, Row, rows_of, type_name
@@ -34,7 +41,7 @@ def layout_of(row: Row, name: str, benchmark: str = "") -> tuple[Benchmark, RowL
     Raises:
         KnownError: they fit two.
     """
-    known = [benchmark_of((), benchmark)] if benchmark else benchmarks().values()
+    known = [benchmark_named(benchmark)] if benchmark else benchmarks().values()
     fits = [
         (each, layout)
         for each in known
@@ -101,12 +108,11 @@ class Rewriting:
         self._n_rows = 0
         self._n_ties = Counter[str]()
         self._facets: dict[str, list[str]] | None = None
-        self._n_pairs = 0
 
     @property
     def reads_several(self) -> bool:
         """Whether rows may have several right responses."""
-        return bool(self.benchmark) and benchmark_of((), self.benchmark).rule.reads_several
+        return benchmark_named(self.benchmark).rule.reads_several
 
     def add(self, batch: Batch, name: str) -> Batch:
         """The pairs of a batch of one file's rows.
@@ -152,7 +158,7 @@ class Rewriting:
         if known is not None and not self.benchmark:
             self.benchmark = known[0].name
         if known is None and first is not None and self._named:
-            benchmark = benchmark_of((), self._named)
+            benchmark = benchmark_named(self._named)
             if RowLayout() not in (benchmark.row, *benchmark.layouts):
                 of_sides = {"chosen": benchmark.row.n_chosen, "rejected": benchmark.row.n_rejected}
                 columns = sorted(benchmark.row.columns)
@@ -221,42 +227,48 @@ class Rewriter:
         layout = self._layout
         if layout.responses:
             yield from _compared(layout, row, place)
-        elif layout.better is None:
-            names = (layout.chosen_model, layout.rejected_model)
-            chosen, rejected = _value(row, layout.chosen), _value(row, layout.rejected)
-            for side, given, n in (
-                (layout.chosen, chosen, layout.n_chosen),
-                (layout.rejected, rejected, layout.n_rejected),
-            ):
-                if n is not None and (not isinstance(given, list) or len(given) != n):
-                    has = f"{len(given):,}" if isinstance(given, list) else type_name(given)
-                    raise KnownError(
-                        f"{place}, column {side}: {has}, must be a list of {n} responses."
-                    )
-            writers = [_value(row, name) for name in names]
-            yield {"chosen": chosen, "rejected": rejected, **_models(chosen, rejected, writers)}
+            return
+        if layout.better is None:
+            _check_numbers(layout, row, place)
+            sides = [
+                (layout.chosen, layout.chosen_model),
+                (layout.rejected, layout.rejected_model),
+            ]
         else:
-            better = layout.better
-            said = _value(row, better.column)
-            known = {str(each): each for each in (*better.first, *better.second, *better.ties)}
-            said = known.get(str(said), said)
-            sides = (layout.first, layout.second)
-            models = (
-                layout.first_model or layout.chosen_model,
-                layout.second_model or layout.rejected_model,
-            )
-            if said in better.ties:
-                self._n_ties[better.column] += 1
+            sides = [
+                (layout.first, layout.first_model or layout.chosen_model),
+                (layout.second, layout.second_model or layout.rejected_model),
+            ]
+            better = _better(layout.better, row, place)
+            if better == "tie":
+                self._n_ties[layout.better.column] += 1
                 return
-            if said not in known.values() or isinstance(said, bool):
-                raise KnownError(
-                    f"{place}, column {better.column}: {shown(said)}, must be one of "
-                    f"{', '.join(known)}."
-                )
-            places = (0, 1) if said in better.first else (1, 0)
-            chosen, rejected = (_value(row, sides[at]) for at in places)
-            writers = [_value(row, models[at]) for at in places]
-            yield {"chosen": chosen, "rejected": rejected, **_models(chosen, rejected, writers)}
+            if better == "second":
+                sides.reverse()
+        (chosen, chosen_writer), (rejected, rejected_writer) = (
+            (_value(row, response), _value(row, model)) for response, model in sides
+        )
+        writers = [chosen_writer, rejected_writer]
+        yield {"chosen": chosen, "rejected": rejected, **_models(chosen, rejected, writers)}
+
+
+def _check_numbers(layout: RowLayout, row: Row, place: str) -> None:
+    for side, n in ((layout.chosen, layout.n_chosen), (layout.rejected, layout.n_rejected)):
+        given = _value(row, side)
+        if n is not None and (not isinstance(given, list) or len(given) != n):
+            has = f"{len(given):,}" if isinstance(given, list) else type_name(given)
+            raise KnownError(f"{place}, column {side}: {has}, must be a list of {n} responses.")
+
+
+def _better(better: Better, row: Row, place: str) -> Literal["first", "second", "tie"]:
+    said = _value(row, better.column)
+    known = {str(each): each for each in (*better.first, *better.second, *better.ties)}
+    said = known.get(str(said), said)
+    if said not in known.values() or isinstance(said, bool):
+        raise KnownError(
+            f"{place}, column {better.column}: {shown(said)}, must be one of {', '.join(known)}."
+        )
+    return "tie" if said in better.ties else "first" if said in better.first else "second"
 
 
 def _compared(layout: RowLayout, row: Row, place: str) -> Iterator[dict[str, Any]]:

@@ -34,7 +34,7 @@ from scoring.results.files import REFERENCE_FREE, ResultFile
 from scoring.results.order import Singles, align
 from scoring.results.pairs import PairResults, read_pair_results, results_of_rows
 from scoring.spec import RunFacts, ScoredPair
-from scoring.summary import summarise
+from scoring.summary import summarise_run
 
 SMALL = 0.01
 """A difference of scores, 0 to 1: what a doubled BOS does by upstream's threads 164 and 166."""
@@ -279,7 +279,7 @@ def check_sections(
     facts, scored: the run's. model: the published name. board: what the published was made with.
     sections: published scores by section, 0 to 1; None where one is not known.
     """
-    summary = summarise(scored, facts.family, facts.benchmark)
+    summary = summarise_run(scored, facts)
     n_of = {name: sum(tally.counts.values()) for name, tally in summary.subsets.items()}
     there = {
         section: sections.get(section)

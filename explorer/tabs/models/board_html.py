@@ -12,7 +12,7 @@ from explorer.core.html import points, render
 from explorer.data.search import matching_names
 from explorer.reader.links import failures_query
 from explorer.reader.state import PairsState
-from explorer.results.board import COMPOSITE, Board, BoardRow, benchmark_of
+from explorer.results.board import COMPOSITE, Board, BoardRow
 from explorer.results.board_certainty import rivals
 from explorer.results.published import Results
 from explorer.runs.model_list import licence_note
@@ -291,7 +291,7 @@ def bar_html(
         count=count,
         files=_FORMATS if len(board.table) else {},
         notes=notes,
-        benchmark=benchmark_of(board.rule),
+        benchmark=board.rule.benchmark.key,
         benchmarks=dict([*BOARD_BENCHMARKS.items()][:2]),
         others=dict([*BOARD_BENCHMARKS.items()][2:]),
         results=results,
@@ -368,7 +368,7 @@ def drawer_html(now: Ranked, link_base: str = "") -> str:
     row = board.rows.get(state.open)
     if row is None:
         return ""
-    lengths = _bias_of(now, row["model"]) if benchmark_of(board.rule) == V1.name else None
+    lengths = _bias_of(now, row["model"]) if board.rule.benchmark.key == V1.name else None
     counted = board.counted[row["model"]]
     pairs = PairsState(results=state.results)
     failures, beside = _onwards(board, row, pairs)

@@ -268,8 +268,7 @@ def _length_preference(
     """The subsets of pairs, and their outcomes by length; None where lengths are not known."""
     benchmark = board.rule.benchmark
     if benchmark == V1.benchmark:
-        lengths = None if matrix is None else lengths_of(tables, matrix.pairs)
-        if lengths is None or matrix is None:
+        if matrix is None or (lengths := lengths_of(tables, matrix.pairs)) is None:
             return None
         return subsets_by(V1, matrix.pairs), partial(length_baseline, lengths.difference)
     for table in tables:

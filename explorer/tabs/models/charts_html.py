@@ -9,7 +9,6 @@ from markupsafe import Markup
 
 from explorer.core.html import part, render
 from explorer.core.theme import figure_json
-from explorer.results.board import benchmark_of
 from explorer.stats.aggregate import settled
 from explorer.stats.rules import V1
 from explorer.stats.uncertainty import subsets_by
@@ -130,7 +129,7 @@ def _tradeoff(scene: Ranked) -> _Chart:
 
 def _length(scene: Ranked) -> _Chart:
     """Where models stand between two baselines that go by length alone."""
-    if benchmark_of(scene.board.rule) != V1.name:
+    if scene.board.rule.benchmark.key != V1.name:
         return _Chart(["Length bias needs RewardBench's pairs. Choose RewardBench above."])
     matrix = scene.seen.outcomes
     if matrix is None:

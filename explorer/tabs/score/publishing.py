@@ -25,7 +25,7 @@ from scoring.results.exports import (
     why_refused,
     write_results,
 )
-from scoring.summary import summarise
+from scoring.summary import summarise_run
 
 HEAD_LINES = 40
 HEAD_COLUMNS = 160
@@ -181,7 +181,7 @@ def _check_complete(run: Run, table: PairTable) -> None:
             f"This run is of {run.facts.n_pairs:,} of {len(table):,} pairs: only runs of all pairs "
             "are published, since a part's scores would be taken for the benchmark's."
         )
-    if not summarise(run.rows(), run.facts.family, run.facts.benchmark).whole:
+    if not summarise_run(run.rows(), run.facts).whole:
         raise KnownError(
             f"This run is of {counted(run.facts.n_pairs, 'pair that is', 'pairs that are')} not "
             f"RewardBench's own {sum(COUNTS.values()):,}: only runs of those are published, "

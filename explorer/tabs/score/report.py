@@ -24,7 +24,7 @@ from explorer.stats.margins import margin_histogram
 from scoring.errors import KnownError, counted
 from scoring.record import Run
 from scoring.spec import ScoredPair
-from scoring.summary import Summary, summarise
+from scoring.summary import Summary, summarise_run
 from scoring.sure import SureInterval
 
 WORST_PAIRS = 7
@@ -174,7 +174,7 @@ def numbers_html(seen: Reported, table: PairTable | None = None, crowd: Field | 
     run, scored, name = seen.progress.run, seen.progress.scored, seen.name
     if run is None or not scored:
         return part("pending", seen.model, of="tabs/score/run.html") if seen.goes_on else ""
-    summary = summarise(scored, run.facts.family, run.facts.benchmark)
+    summary = summarise_run(scored, run.facts)
     intervals = run_intervals(scored, run.facts)
     chosen = np.array([pair.chosen_reward for pair in scored], np.float64)
     rejected = np.array([pair.rejected_reward for pair in scored], np.float64)

@@ -312,3 +312,10 @@ def test_pairs_of_the_real_split_are_shown_whole(shared_data: Path) -> None:
             assert "HumanEvalPack, MIT" in reading.words
             assert any(link.endswith(f"{file}#L{row}") for link in reading.attributes["a", "href"])
             assert ", row " not in pair_html({**cells, "prompt": "x"}, "k", MARKED)
+
+
+def test_each_response_is_shown_once_where_a_reward_is_missing() -> None:
+    cells = pair() | {"more_rejected": [{"text": "further", "model": "m"}], "more_chosen": []}
+    verdict = PairOutcome("m", "missing", rewards=(1.0, 2.0, None), n_chosen=1)
+    html = pair_html(cells, "k", Display(), [verdict])
+    assert html.count(">Chosen<") == 1 and html.count(">Rejected<") == 1

@@ -30,6 +30,10 @@ def test_a_rule_can_be_the_key_of_a_cache(rule: Rule) -> None:
     assert {rule: 1}[rule] == 1
 
 
+def test_a_rule_knows_whose_subsets_it_is_of_prior_sets_apart() -> None:
+    assert (PAPER.benchmark.key, RULES["prior_all"].benchmark.key) == ("v1", "prior")
+
+
 def test_the_first_rule_is_the_benchmarks_own() -> None:
     assert {name: tuple(subsets) for name, subsets in V1.sections.items()} == SECTIONS
     assert {each: w for section in V1.sections.values() for each, w in section.items()} == WEIGHTS
