@@ -4,15 +4,19 @@ Stored outcomes are win, loss, tie and missing. What a tie is worth is said when
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from operator import add
-from statistics import fmean
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+
 from scoring.benchmarks import Benchmark, benchmark_named, benchmark_of
-from scoring.interval import Interval, weighted_wilson, wilson
+from scoring.clusters import clusters_of
+from scoring.interval import Interval, weighted_wilson
+from scoring.results.order import PairOrder
 from scoring.rules import Outcome, is_ties, plain_subset
 from scoring.spec import RunFacts, ScoredPair
+from scoring.strata import Strata, benchmark_strata, one_stratum, score_intervals, score_models
 from scoring.ties import TiesRow, TiesScore, ties_score
 
 
@@ -31,7 +35,6 @@ class Tally:
 
     tie: what a tie of a pair counts, as a part of a win.
     shared: beyond that, what rows with more responses count.
-    parts: of a rule that has them, the sum of each over the rows that count.
     """
 
     counts: dict[Outcome, int] = field(
@@ -39,7 +42,6 @@ class Tally:
     )
     tie: float = 0.0
     shared: float = 0.0
-    parts: list[float] = field(default_factory=list)
 
     def add(self, row: ScoredPair) -> None:
         """Count one pair."""
@@ -48,8 +50,6 @@ class Tally:
         if row.rewards and outcome != "missing":
             whole = {"win": 1.0, "tie": self.tie, "loss": 0.0}[outcome]
             self.shared += (row.credit(self.tie) or 0.0) - whole
-            parts = row.part_credits
-            self.parts = list(map(add, self.parts or [0.0] * len(parts), parts))
 
     @property
     def wins(self) -> int:
@@ -76,19 +76,33 @@ class Tally:
         """The credit of a counting pair, 0 to 1; None where none counts."""
         return self.credit / self.n if self.n else None
 
-    @property
-    def interval(self) -> Interval | None:
-        """Wilson's 95 % interval of the accuracy; wider than need be where a row counts in part."""
-        return wilson(self.credit, self.n)
-
 
 class Part(NamedTuple):
-    """A number that a rule has besides, 0 to 1, and its 95 % interval, which is wider than need be:
-    a row counts in thirds.
-    """
+    """A number that a rule has besides, 0 to 1, and its 95 % interval."""
 
     mean: float
     interval: Interval | None
+
+
+@dataclass(frozen=True, slots=True)
+class Intervals:
+    """95 % intervals of scored pairs' numbers, over other prompts like these; None if no pair
+    counts.
+
+    By `scoring.strata.score_intervals`, as on the leaderboard: pairs of one prompt are taken
+    together as far as `clusters_of` knows them without texts. Each holds for one look alone.
+
+    total: of the accuracy of all pairs, unweighted.
+    score: of the benchmark's score. With RewardBench 2's *Ties*, which is no mean over rows, each
+        row is taken alone.
+    sections: of each of the benchmark's, but *Ties*; of all other pairs, as "".
+    subsets: of each that there are pairs of, unweighted.
+    """
+
+    total: Interval | None = None
+    score: Interval | None = None
+    sections: dict[str, Interval | None] = field(default_factory=dict)
+    subsets: dict[str, Interval | None] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +121,7 @@ class Summary:
     truncated: pairs of which a side was cut.
     several: rows with more responses than two; several_tied: of them, those that are ties.
     ties: of RewardBench 2's *Ties*, where there are any.
+    intervals: of all of them.
     """
 
     benchmark: Benchmark
@@ -120,6 +135,7 @@ class Summary:
     several_tied: int = 0
     parts: dict[str, dict[str, Part]] = field(default_factory=dict)
     ties: TiesScore | None = None
+    intervals: Intervals = Intervals()
 
     @property
     def whole(self) -> bool:
@@ -129,35 +145,6 @@ class Summary:
         }
         counts = {plain_subset(name): n for name, n in self.benchmark.counts.items()}
         return bool(counts) and found == counts
-
-    def section_interval(self, section: str) -> Interval | None:
-        """The 95 % interval of its score by `weighted_wilson`; None without pairs, and of *Ties*,
-        which is no mean over rows.
-        """
-        if self.ties is not None and is_ties(section):
-            return None
-        return self._interval_of(self.sections[section], [section])
-
-    @property
-    def interval(self) -> Interval | None:
-        """The same of the score; None where there is none."""
-        if self.benchmark.overall == "all rows":
-            return self.total.interval
-        known = [name for name, score in self.sections.items() if score is not None]
-        return self._interval_of(self.score, known)
-
-    def _interval_of(self, mean: float | None, sections: Sequence[str]) -> Interval | None:
-        """Of a mean over these sections, of which those subsets count that have pairs that do."""
-        if mean is None:
-            return None
-        if self.benchmark.weighs_subsets:
-            counting = {name for name, tally in self.subsets.items() if tally.n}
-            names = {name for name in counting if self.benchmark.section_of(name) in sections}
-            shares = self.benchmark.score_shares(names)
-            parts = [(share, self.subsets[name].n) for name, share in shares.items()]
-        else:
-            parts = [(1 / len(sections), self.section_tallies[name].n) for name in sections]
-        return weighted_wilson(min(max(mean, 0.0), 1.0), parts)
 
 
 def summarise(scored: Iterable[ScoredPair], family: str, benchmark: str = "") -> Summary:
@@ -191,8 +178,18 @@ def summarise(scored: Iterable[ScoredPair], family: str, benchmark: str = "") ->
     if ties is not None:
         sections["Ties"] = ties.score
     score = total.accuracy if by.overall == "all rows" else by.score_of(sections)
-    about = (score, truncated, several, several_tied, _parts(by, tallies), ties)
-    return Summary(by, total, subsets, sections, tallies, *about)
+    groups = _strata(by, scored)
+    about = (score, truncated, several, several_tied, _parts(by, scored, groups, tallies), ties)
+    intervals = _intervals(by, scored, groups, tie)
+    if ties is not None:
+        scores = [name for name, each in sections.items() if each is not None]
+        shares = [(1 / len(scores), tallies[name].n) for name in scores]
+        of_score = None if score is None else weighted_wilson(min(max(score, 0.0), 1.0), shares)
+        without = {**intervals.sections, "Ties": None}
+        intervals = replace(intervals, score=of_score, sections=without)
+    elif score is None:
+        intervals = replace(intervals, score=None)
+    return Summary(by, total, subsets, sections, tallies, *about, intervals)
 
 
 def summarise_run(scored: Iterable[ScoredPair], facts: RunFacts | None) -> Summary:
@@ -200,21 +197,69 @@ def summarise_run(scored: Iterable[ScoredPair], facts: RunFacts | None) -> Summa
     return summarise(scored, *((facts.family, facts.benchmark) if facts else ("", "")))
 
 
-def _parts(by: Benchmark, tallies: Mapping[str, Tally]) -> dict[str, dict[str, Part]]:
+def _strata(by: Benchmark, scored: Sequence[ScoredPair]) -> Strata:
+    names = tuple(dict.fromkeys(pair.subset for pair in scored))
+    place = {name: at for at, name in enumerate(names)}
+    codes = np.array([place[pair.subset] for pair in scored], np.int32)
+    order = PairOrder(names, codes, [pair.id for pair in scored], named_benchmark=by.name)
+    sections: dict[str, dict[str, int]]
+    if by.weighs_subsets:
+        of_pair = names
+        sections = {
+            section: {name: by.weight_of(name) for name in subsets}
+            for section, subsets in by.sections.items()
+        }
+    else:
+        of_pair = tuple(by.section_of(name) or "" for name in names)
+        sections = {section: {section: 1} for section in by.sections}
+    weights = dict.fromkeys(sections, 1)
+    return benchmark_strata(of_pair, codes, sections, weights, clusters_of(order))
+
+
+def _intervals(
+    by: Benchmark, scored: Sequence[ScoredPair], groups: Strata, tie: float
+) -> Intervals:
+    credits = np.array([pair.credit(tie) for pair in scored], np.float64)
+    subsets = np.array([pair.subset for pair in scored], object)
+
+    def unweighted(at: NDArray[np.bool_]) -> Interval | None:
+        clusters = None if groups.clusters is None else groups.clusters[at]
+        return score_intervals(credits[None, at], one_stratum(int(at.sum()), clusters))[0]
+
+    def weighted(of: Strata) -> Interval | None:
+        return score_intervals(credits[None], of)[0]
+
+    names = dict.fromkeys(pair.subset for pair in scored)
+    others = [name for name in names if by.section_of(name) is None]
+    total = unweighted(np.full(len(scored), True))
+    return Intervals(
+        total,
+        total if by.overall == "all rows" else weighted(groups),
+        {
+            **{name: weighted(groups.only(place)) for place, name in enumerate(by.sections)},
+            "": unweighted(np.isin(subsets, others)),
+        },
+        {name: unweighted(subsets == name) for name in names},
+    )
+
+
+def _parts(
+    by: Benchmark, scored: Sequence[ScoredPair], groups: Strata, tallies: Mapping[str, Tally]
+) -> dict[str, dict[str, Part]]:
     names = by.rule.parts
-    known = {name: tallies[name] for name in by.sections if name in tallies and tallies[name].n}
+    known = [name for name in by.sections if name in tallies and tallies[name].n]
     if not names or not known:
         return {}
-    found = {
-        section: {
-            name: Part(total / tally.n, wilson(total, tally.n))
-            for name, total in zip(names, tally.parts, strict=True)
+    unknown = (np.nan,) * len(names)
+    values = np.array([pair.part_credits or unknown for pair in scored]).T
+
+    def parts(of: Strata) -> dict[str, Part]:
+        means, intervals = score_models(values, of).tolist(), score_intervals(values, of)
+        return {
+            name: Part(mean, interval)
+            for name, mean, interval in zip(names, means, intervals, strict=True)
         }
-        for section, tally in known.items()
-    }
-    if len(known) == len(by.sections):
-        shares = [(1 / len(known), tally.n) for tally in known.values()]
-        means = {name: fmean(found[section][name].mean for section in known) for name in names}
-        whole = {name: Part(mean, weighted_wilson(mean, shares)) for name, mean in means.items()}
-        found[""] = whole
-    return found
+
+    places = {section: place for place, section in enumerate(by.sections)}
+    found = {section: parts(groups.only(places[section])) for section in known}
+    return found | ({"": parts(groups)} if len(known) == len(by.sections) else {})

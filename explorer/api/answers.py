@@ -8,14 +8,11 @@ from typing import Annotated, Any, Literal, NotRequired
 from pydantic import Field
 from typing_extensions import TypedDict  # of typing's own, pydantic reads none before Python 3.12
 
-from scoring.benchmark import SECTIONS
-
 MOST_ANSWERED_ROWS = 3_000
 MOST_RUNS = 1_000
 MOST_FOUND = 200
 """Pairs on a page of what was searched."""
 
-SectionName = Literal[*SECTIONS]  # type: ignore[valid-type]
 FamilyName = Literal[
     "classifier", "dpo", "logprob-sum", "logprob-mean", "judge", "rater", "pairrm", "random",
     "longer", "shorter",

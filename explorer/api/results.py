@@ -18,7 +18,6 @@ from explorer.api.answers import (
     Hardest,
     Leaderboard,
     PairTexts,
-    SectionName,
 )
 from explorer.api.callers import caller
 from explorer.core.error_view import guarded
@@ -36,9 +35,7 @@ from explorer.results.fields import Fields
 from explorer.runs.visitors import Visitor
 from explorer.stats.difficulty import LEAST_MODELS, difficulty, failed_by_most
 from explorer.stats.duels import CELLS, DuelPart, duel
-from explorer.stats.rules import V1
 from explorer.tabs.models.state import BOARD_BENCHMARKS, TIES, ModelsState
-from scoring.benchmark import SECTIONS
 from scoring.errors import KnownError, shown
 
 _SOURCE = ("kind", "name", "revision", "date")
@@ -95,21 +92,21 @@ class PairEndpoints:
         profile: gr.OAuthProfile | None,
         model_a: str,
         model_b: str,
-        section: SectionName | None = None,
+        section: str | None = None,
         secret: str = "",
     ) -> Comparison:
         """How two models or runs differ on the pairs that both have results of.
 
         "both", "only_a", "only_b" and "neither" count the pairs that they win; a tie is no win
-        there. The two scores are by RewardBench's weights over these pairs, and the p value is of
+        there. The two scores are by the benchmark's rule over these pairs, and the p value is of
         the two being equal: a paired test by the same weights, two-sided and not corrected for
         several tests. In the scores and their test a tie counts half a win for judges and nothing
-        for others. Where no pair counts in RewardBench's score, all weigh alike.
+        for others. Where no pair counts in that score, all weigh alike.
 
         Args:
             model_a: as /leaderboard names it; or the id of a run, the caller's own or a public one.
             model_b: the other.
-            section: on the pairs of this one alone; null for all.
+            section: of the benchmark, such as "Chat Hard"; null for all pairs.
             secret: as /start_run gave it, where a run is the caller's own on a shared server.
 
         Returns:
@@ -221,11 +218,11 @@ def compare_json(
             f"The results of {shown(one)} and {shown(other)} are of different pairs, so the two "
             "cannot be compared."
         )
-    found = duel(field.outcomes(one), field.outcomes(other), field.matrix.pairs, V1)
+    found = duel(field.outcomes(one), field.outcomes(other), field.matrix.pairs, field.rule)
     sections = {part.name: _part(part) for part in found.sections}
     if section is None:
         return as_json({**_part(found.headline), "sections": sections})
-    part = sections[one_of("A section", tuple(SECTIONS), section)]
+    part = sections[one_of("A section", tuple(sections), section)]
     return as_json({**part, "sections": {str(section): part}})
 
 

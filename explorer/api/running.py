@@ -27,9 +27,8 @@ from explorer.data.library import Library
 from explorer.runs.cards import pairs_of
 from explorer.runs.live import LiveRun
 from explorer.runs.orders import ModelOrder
-from explorer.runs.outcomes import scored_rows
+from explorer.runs.outcomes import scored_rows, summary_of
 from explorer.runs.running import Runs
-from explorer.runs.sections import summary_of
 from explorer.runs.visitors import EVERYBODY, Visitor
 from scoring.errors import KnownError
 from scoring.record import Run

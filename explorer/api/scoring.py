@@ -32,9 +32,9 @@ from explorer.data.typed import longest_text, typed_pair
 from explorer.runs.cards import card_of
 from explorer.runs.model_list import ModelEntry, entry_of, licence_note, model_list
 from explorer.runs.orders import MOST_SEED, ModelOrder
+from explorer.runs.outcomes import summary_of
 from explorer.runs.progress import Progress
 from explorer.runs.running import Rewarded, Runs
-from explorer.runs.sections import summary_of
 from explorer.runs.selections import (
     MOST_PER_SUBSET,
     Selection,
@@ -130,9 +130,9 @@ class ScoreEndpoints:
         One message comes after the other, with the stage "waiting" while people counted by "ahead"
         are served first, "loading", "running", and at last "finished" or "stopped". Its rows are
         the pairs that are new, in the last message all of them; that one says in "message" why
-        pairs are left. The accuracy has a 95 % interval, each pair taken alone though those of one
-        prompt go together; a tie adds "tie_counts" to it, half a win for judges and else 0. The
-        score is RewardBench's of what is scored. Shares are 0 to 1; what is not known is null.
+        pairs are left. The accuracy has a 95 % interval, pairs of one prompt taken together; a tie
+        adds "tie_counts" to it, half a win for judges and else 0. The score is RewardBench's of
+        what is scored. Shares are 0 to 1; what is not known is null.
 
         Args:
             model: as of /score_pair.
@@ -316,7 +316,7 @@ def result_json(summary: Summary | None) -> dict[str, Any]:
         "scored": sum(tally.counts.values()),
         "accuracy": tally.accuracy,
         "tie_counts": tally.tie,
-        "interval": tally.interval,
+        "interval": None if summary is None else summary.intervals.total,
         "score": None if summary is None else summary.score,
         "sections": {} if summary is None else summary.sections,
     }

@@ -12,12 +12,12 @@ from explorer.results.published import Results, ResultsSource, model_url
 from explorer.runs.model_list import base_licence, marks_of, size_of
 from explorer.stats.aggregate import Aggregated, Counted, Missing, Ties, accuracies_of, aggregate
 from explorer.stats.matrix import OutcomeMatrix, of_models
-from explorer.stats.rules import PRIOR, PRIOR_PAIRS, RULES, Rule, RuleName
-from explorer.stats.strata import DECIMALS
-from explorer.stats.uncertainty import COMPOSITES, Uncertainty, intervals, subsets_by
+from explorer.stats.rules import COMPOSITES, PRIOR, PRIOR_PAIRS, RULES, Rule, RuleName
+from explorer.stats.uncertainty import Uncertainty, intervals, subsets_by
 from scoring.errors import counted
 from scoring.interval import wilson
 from scoring.results.accuracies import Benchmark
+from scoring.strata import DECIMALS
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -420,7 +420,7 @@ def _counts_of(
 ) -> dict[str, _Counts]:
     """Model -> what its outcomes say; models without an outcome of the rule's subsets are left out.
 
-    Of composites (`explorer.stats.uncertainty.COMPOSITES`) outcomes say nothing.
+    Of composites (`explorer.stats.rules.COMPOSITES`) outcomes say nothing.
     """
     subsets = subsets_by(rule, outcomes.pairs)
     sections = [

@@ -8,10 +8,10 @@ import numpy as np
 
 from explorer.stats.aggregate import Aggregated, aggregate
 from explorer.stats.intervals import unpaired_interval
-from explorer.stats.rules import Rule
-from explorer.stats.strata import strata
-from explorer.stats.uncertainty import COMPOSITES, Uncertainty
+from explorer.stats.rules import COMPOSITES, Rule
+from explorer.stats.uncertainty import Uncertainty
 from scoring.interval import Interval
+from scoring.strata import strata
 
 if TYPE_CHECKING:
     import pandas as pd

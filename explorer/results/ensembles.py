@@ -17,10 +17,9 @@ from numpy.typing import NDArray
 from explorer.data.facets import Mask
 from explorer.results.field import Field
 from explorer.stats.paired import PairedTest, paired_test
-from explorer.stats.rules import V1
-from explorer.stats.strata import Floats, Whole, one_stratum, score_models
 from explorer.stats.uncertainty import strata_by
 from scoring.errors import KnownError
+from scoring.strata import Floats, Whole, one_stratum, score_models
 
 Way = Literal["mean", "worst", "mean_minus_std"]
 """How members' rewards of a response become one: upstream's Mean, Worst (the least of them) and
@@ -81,7 +80,7 @@ class Ensembles:
     """An ensemble and what it stands beside.
 
     n: pairs that all members have rewards of. missing: pairs that only some of them have.
-    by_rule: whether scores are by RewardBench's rule, over these pairs; else they are accuracies.
+    by_rule: whether scores are by the benchmark's rule, over these pairs; else they are accuracies.
     alone: each member, and the test of the ensemble minus it.
     ranked: the best of all combinations of the members and ways, the best first.
     tried: how many these were.
@@ -164,7 +163,7 @@ def ensembles_of(field: Field, members: Sequence[str], way: Way) -> Ensembles:
     models = _normalised_together(chosen, rejected, known)
     shared = _known(models)[0]
     own = np.where(shared, own, np.nan)
-    groups = strata_by(V1, matrix.pairs)
+    groups = strata_by(field.rule, matrix.pairs)
     by_rule = bool((groups.counting() & shared).any())
     groups = groups if by_rule else one_stratum(len(shared), groups.clusters)
 

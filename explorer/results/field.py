@@ -22,7 +22,9 @@ from explorer.stats.difficulty import (
     failed_by_most,
 )
 from explorer.stats.duels import majority_of
-from explorer.stats.matrix import OutcomeMatrix, clusters_of, of_models
+from explorer.stats.matrix import OutcomeMatrix, of_models
+from explorer.stats.rules import Rule, rule_of_pairs
+from scoring.clusters import clusters_of
 from scoring.errors import KnownError, shown
 from scoring.record import Run
 from scoring.results.order import align
@@ -92,6 +94,11 @@ class Field:
     own: frozenset[str] = frozenset()
     model_of: Mapping[str, str] = field(default_factory=dict)
     files: Mapping[str, PairResults] = field(default_factory=dict)
+
+    @property
+    def rule(self) -> Rule:
+        """The official rule of the benchmark that the pairs are of."""
+        return rule_of_pairs(self.matrix.pairs)
 
     @locked_cached_property
     def is_rival(self) -> Mask:

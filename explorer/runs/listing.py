@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from explorer.runs.cards import RunCard, card_of
 from explorer.runs.facts import began
-from explorer.runs.sections import summary_of, total_interval
+from explorer.runs.outcomes import summary_of
 from explorer.runs.store import RunStore
 from scoring.interval import Interval
 from scoring.record import Run
@@ -42,8 +42,8 @@ class RunLine:
 
     @property
     def interval(self) -> Interval | None:
-        """Of its accuracy, as `explorer.runs.sections` says; None without one."""
-        return total_interval(self.run) if self.summary else None
+        """Of its accuracy, as of `scoring.summary.Intervals`; None without one."""
+        return self.summary.intervals.total if self.summary else None
 
     @property
     def can_go_on(self) -> bool:

@@ -10,10 +10,12 @@ from scoring.errors import KnownError
 from scoring.record import Run
 from scoring.results.pairs import PairResults, results_of_rows
 from scoring.spec import ScoredPair
+from scoring.summary import Summary, summarise_run
 
 _FIRST_SUBSET = re.compile(r'\{"keys": \["([^":\\]*)')
 _PEEKED = 200
 """Characters of a plan in which its first key stands."""
+_SUMMARIES = LruCache[Summary | None](400)
 _ROWS = LruCache[list[ScoredPair]](8)
 
 
@@ -24,6 +26,18 @@ def scored_rows(run: Run) -> list[ScoredPair]:
         KnownError: of `Run.rows`.
     """
     return _ROWS.get_or_create((run.folder, run.n_bytes()), run.rows)
+
+
+def summary_of(run: Run) -> Summary | None:
+    """The summary of a run's pairs so far; None if they cannot be read."""
+    return _SUMMARIES.get_or_create((run.folder, run.n_bytes()), lambda: _summary(run))
+
+
+def _summary(run: Run) -> Summary | None:
+    try:
+        return summarise_run(scored_rows(run), run.facts)
+    except KnownError:
+        return None
 
 
 def results_of(run: Run) -> PairResults:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from explorer.stats.strata import Floats, Whole
+from scoring.strata import Floats, Whole
 
 _NOTHING = 1e-12
 

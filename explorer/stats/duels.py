@@ -10,7 +10,9 @@ from numpy.typing import ArrayLike, NDArray
 from explorer.stats.difficulty import difficulty
 from explorer.stats.paired import ALPHA, PairedTest, holm, paired_test
 from explorer.stats.rules import Rule
-from explorer.stats.strata import (
+from explorer.stats.uncertainty import strata_by
+from scoring.results.order import PairOrder
+from scoring.strata import (
     Floats,
     Strata,
     checked_outcomes,
@@ -18,8 +20,6 @@ from explorer.stats.strata import (
     score_models,
     strata,
 )
-from explorer.stats.uncertainty import strata_by, subsets_by
-from scoring.results.order import PairOrder
 
 Cell = Literal["both", "only_a", "only_b", "neither"]
 """Who wins a pair: the outcome is exactly 1. A half, as judges give, is no win."""
@@ -102,17 +102,16 @@ def duel(a: ArrayLike, b: ArrayLike, pairs: PairOrder, rule: Rule) -> Duel:
         ValueError: the shapes do not fit, or an outcome is not between 0 and 1.
     """
     two, groups = _of_both(a, b, pairs, rule)
-    subsets = subsets_by(rule, pairs)
     of_subsets = [
-        strata(np.where(subsets.codes == code, 0, -1), [1.0], [0], [1.0], groups.clusters)
-        for code in range(len(subsets.names))
+        strata(np.where(pairs.codes == code, 0, -1), [1.0], [0], [1.0], groups.clusters)
+        for code in range(len(pairs.names))
     ]
     of_sections = [groups.only(section) for section in range(len(rule.sections))]
     return Duel(
         _part("", two, one_stratum(len(pairs), groups.clusters)),
         _part("", two, groups),
         _parts(list(rule.sections), two, of_sections),
-        _parts(subsets.names, two, of_subsets),
+        _parts(pairs.names, two, of_subsets),
     )
 
 

@@ -10,19 +10,16 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from explorer.stats.strata import (
+from scoring.interval import Interval, weighted_wilson
+from scoring.strata import (
     DECIMALS,
     Floats,
     Strata,
     Whole,
     checked_outcomes,
-    effective_pairs,
-    error_parts,
     score_models,
-    score_weights,
     stratum_sums,
 )
-from scoring.interval import Interval, weighted_wilson, wilson
 
 REPLICATES = 10_000
 """Ends of 95 % intervals then vary by some 3 % of a standard error from seed to seed."""
@@ -42,39 +39,6 @@ class Ranks:
     rank: Whole
     best: Whole
     worst: Whole
-
-
-def score_intervals(outcomes: ArrayLike, groups: Strata) -> list[Interval | None]:
-    """A 95 % interval of each model's overall score.
-
-    Wilson's interval at the number of pairs that, drawn one by one, would be as sure as these
-    (`effective_pairs`, of the variance that `error_parts` makes of strata and clusters). It holds
-    the score, and has a width where a model wins every pair. In simulations with RewardBench's
-    strata and prompts it holds the true score in 94 % of cases or more, up to scores of .995; at
-    .999 in 91 % or more, as Wilson's does.
-    Source: C. Franco et al., J. Survey Statistics and Methodology 7 (2019), for Wilson's interval
-    at an effective number.
-
-    outcomes: (models, pairs), 0 to 1, NaN for missing.
-    groups: the strata and clusters of the pairs; of one section, `Strata.only`.
-
-    Returns:
-        One for each model, None where it has no pair that counts.
-
-    >>> from explorer.stats.strata import one_stratum
-    >>> [all_won] = score_intervals([[1] * 358], one_stratum(358))
-    >>> round(all_won.low, 3), all_won.high
-    (0.989, 1.0)
-    """
-    matrix = checked_outcomes(outcomes, groups)
-    scores = score_models(matrix, groups)
-    weights = score_weights(groups, ~np.isnan(matrix))
-    variance = (error_parts(matrix, groups, 0.5) ** 2).sum(axis=1)
-    effective = effective_pairs(weights, groups, variance, scores * (1 - scores))
-    return [
-        None if np.isnan(score) else wilson(score * n, n)
-        for score, n in zip(scores.tolist(), effective.tolist(), strict=True)
-    ]
 
 
 def rank_intervals(
@@ -136,7 +100,7 @@ def unpaired_interval(score: float, groups: Strata, counts: ArrayLike) -> Interv
     Returns:
         None where no pair counts, or the score is NaN.
 
-    >>> from explorer.stats.strata import strata
+    >>> from scoring.strata import strata
     >>> chat = strata([], [1.0, 1.0], [0, 0], [1.0])
     >>> unpaired_interval(0.46, chat, [50, 50]) == wilson(46, 100)
     True

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from explorer.data.facets import Mask
-from explorer.stats.strata import Floats
 from scoring.interval import Interval, wilson
+from scoring.strata import Floats
 
 _Rewards = NDArray[np.floating]
 

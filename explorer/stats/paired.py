@@ -12,7 +12,8 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import ArrayLike
 
-from explorer.stats.strata import (
+from scoring.interval import Z_95
+from scoring.strata import (
     Floats,
     Strata,
     Whole,
@@ -21,7 +22,6 @@ from explorer.stats.strata import (
     effective_pairs,
     score_weights,
 )
-from scoring.interval import Z_95
 
 ALPHA = 0.05
 """At which a difference is called significant."""
@@ -101,7 +101,7 @@ def paired_test(a: ArrayLike, b: ArrayLike, groups: Strata) -> PairedTest:
 
     a, b: (pairs,), 0 to 1, NaN for missing.
 
-    >>> from explorer.stats.strata import one_stratum
+    >>> from scoring.strata import one_stratum
     >>> found = paired_test([1, 1, 1, 0], [0, 0, 0, 0], one_stratum(4))
     >>> found.difference, found.p
     (0.75, 0.25)

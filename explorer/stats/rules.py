@@ -9,8 +9,12 @@ from dataclasses import dataclass
 from typing import Literal
 
 from scoring.benchmarks import Benchmark, BoardRule, benchmarks
+from scoring.clusters import has_counts
+from scoring.results.order import PairOrder
 from scoring.rules import plain_subset
 
+COMPOSITES = frozenset({"Ties"})
+"""Subsets whose accuracy is no mean over pairs; of them, outcomes say nothing."""
 ALL = "All pairs"
 """The one section of a benchmark that has none."""
 RuleName = str
@@ -108,6 +112,18 @@ def _own_board(benchmark: Benchmark) -> BoardRule:
     }[benchmark.overall]
     formula = f"{benchmark.rule.method} Each row of a section counts alike. {score}"
     return BoardRule(name=benchmark.key, title=benchmark.title, formula=formula)
+
+
+def rule_of_pairs(pairs: PairOrder) -> Rule:
+    """The official rule of the benchmark that pairs are of."""
+    return RULES[pairs.benchmark]
+
+
+def has_all_pairs(pairs: PairOrder, rule: Rule) -> bool:
+    """Whether these are all pairs of a benchmark with fixed counts, so that outcomes give its
+    official score.
+    """
+    return not COMPOSITES & set(rule.subsets) and has_counts(pairs, rule.pairs)
 
 
 RULES: dict[RuleName, Rule] = {

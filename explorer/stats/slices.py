@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 
 from explorer.data.facets import Mask
 from explorer.stats.difficulty import difficulty
-from explorer.stats.strata import Floats, Whole
+from scoring.strata import Floats, Whole
 
 LEAST_RIVALS = 10
 """Rivals that have to be known of a pair."""

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from explorer.stats.paired import ALPHA, MOST_EXACT, holm, paired_p_values, sign_p_values
-from explorer.stats.strata import (
+from scoring.strata import (
     DECIMALS,
     Floats,
     Strata,
@@ -43,7 +43,7 @@ def tie_groups(outcomes: ArrayLike, groups: Strata) -> tuple[tuple[int, ...], ..
         The groups from the highest score down; equal scores come in the order of rows. A model
         without a score is in none.
 
-    >>> from explorer.stats.strata import one_stratum
+    >>> from scoring.strata import one_stratum
     >>> good, same, bad = [1] * 40, [1] * 39 + [0], [0] * 40
     >>> tie_groups([bad, good, same], one_stratum(40))
     ((1, 2), (0,))

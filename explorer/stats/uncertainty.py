@@ -16,18 +16,17 @@ from numpy.typing import NDArray
 from explorer.core.caches import LruCache, read_arrays, write_arrays
 from explorer.data.facets import Coded
 from explorer.stats.aggregate import Missing, Ties, settled
-from explorer.stats.intervals import REPLICATES, rank_intervals, score_intervals
-from explorer.stats.matrix import OutcomeMatrix, clusters_of
-from explorer.stats.rules import Rule
-from explorer.stats.strata import Floats, Strata, Whole, benchmark_strata, score_models
+from explorer.stats.intervals import REPLICATES, rank_intervals
+from explorer.stats.matrix import OutcomeMatrix
+from explorer.stats.rules import COMPOSITES, Rule
 from explorer.stats.tie_groups import group_numbers, tie_groups
+from scoring.clusters import clusters_of
 from scoring.errors import KnownError
 from scoring.interval import Interval
 from scoring.limits import OnProgress, Step, ignore_progress
 from scoring.results.order import PairOrder
+from scoring.strata import Floats, Strata, Whole, benchmark_strata, score_intervals, score_models
 
-COMPOSITES = frozenset({"Ties"})
-"""Subsets whose accuracy is no mean over pairs; of them, outcomes say nothing."""
 _SEED = 0
 MOST_PAIRS = 20_000
 """Of which intervals and ties are measured; the work grows with them, and RewardBench has 2,985."""
@@ -94,7 +93,7 @@ def strata_by(rule: Rule, pairs: PairOrder) -> Strata:
             section: sum(n_of.get(name, 0) for name in of) for section, of in sections.items()
         }
     weights = {section: weights.get(section, 0) for section in sections}
-    return benchmark_strata(subsets, sections, weights, clusters_of(pairs))
+    return benchmark_strata(subsets.names, subsets.codes, sections, weights, clusters_of(pairs))
 
 
 def measure(

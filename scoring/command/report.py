@@ -18,30 +18,31 @@ def as_table(run: Run, files: Sequence[Path], sent: Sequence[str], *, dry_run: b
     """Sections, subsets, what the numbers rest on, and where the files are."""
     summary = summarise_run(run.rows(), run.facts)
     benchmark, unit = summary.benchmark, "rows" if summary.several else "pairs"
+    intervals = summary.intervals
     lines = [f"{'':34} {unit:>6} {'accuracy':>8}  95 % interval"]
     for section in summary.sections:
         tally = summary.section_tallies.get(section)
         if tally is not None:
-            interval = summary.section_interval(section)
+            interval = intervals.sections[section]
             lines.append(_row(section, tally.n, summary.sections[section], interval))
             lines += [
-                _row(f"  {subset}", each.n, each.accuracy, each.interval)
+                _row(f"  {subset}", each.n, each.accuracy, intervals.subsets[subset])
                 for subset, each in summary.subsets.items()
                 if benchmark.group_of(subset) == section != subset
             ]
             lines += _of_parts(summary, section)
     lines += [
-        _row(subset, tally.n, tally.accuracy, tally.interval)
+        _row(subset, tally.n, tally.accuracy, intervals.subsets[subset])
         for subset, tally in summary.subsets.items()
         if benchmark.section_of(subset) is None
     ]
     total = summary.total
-    lines.append(_row(f"all {unit}, unweighted", total.n, total.accuracy, total.interval))
+    lines.append(_row(f"all {unit}, unweighted", total.n, total.accuracy, intervals.total))
     lines += _of_parts(summary, "")
     if summary.score is not None and benchmark.overall.startswith("mean"):
         parts = "sections" if benchmark.groups else "subsets"
         name = f"{benchmark.title} score" if summary.whole else f"mean of the {parts} present"
-        lines.append(_row(name, None, summary.score, summary.interval))
+        lines.append(_row(name, None, summary.score, intervals.score))
     lines += ["", *_remarks(run, summary), *(f"wrote {path}" for path in files)]
     return "\n".join([*lines, *(f"{'would send' if dry_run else 'sent'} {line}" for line in sent)])
 
@@ -58,8 +59,9 @@ def report_json(
 ) -> dict[str, Any]:
     """The same as plain values; shares are 0 to 1, None where nothing counts."""
     summary = summarise_run(run.rows(), run.facts)
+    intervals = summary.intervals
     subsets = {
-        subset: {"accuracy": tally.accuracy, "interval": tally.interval, **tally.counts}
+        subset: {"accuracy": tally.accuracy, "interval": intervals.subsets[subset], **tally.counts}
         for subset, tally in summary.subsets.items()
     }
     if summary.ties is not None:  # a composite, no share of the rows that are counted beside it
@@ -67,7 +69,7 @@ def report_json(
             subsets[name] |= {"accuracy": summary.ties.score, "interval": None}
     return {
         "score": summary.score,
-        "interval": summary.interval,
+        "interval": intervals.score,
         "tie_counts": summary.total.tie,
         "whole_benchmark": summary.whole,
         "sections": summary.sections,
@@ -150,8 +152,8 @@ def _remarks(run: Run, summary: Summary) -> list[str]:
 def _of_score(benchmark: Benchmark) -> str:
     if benchmark.weighs_subsets:
         return (
-            "sections weigh their subsets as the benchmark does; intervals take each pair alone, "
-            "the app's take pairs of one prompt together"
+            "sections weigh their subsets as the benchmark does; intervals take pairs of one "
+            "prompt together"
         )
     if benchmark.rule_name == "rewardbench_2":
         return (

@@ -10,11 +10,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from explorer.data.facets import Coded
-from explorer.stats.matrix import clusters_of
-from explorer.stats.strata import Strata, benchmark_strata
 from scoring.benchmark import SECTIONS, WEIGHTS
+from scoring.clusters import clusters_of
 from scoring.results.order import PairOrder
+from scoring.strata import Strata, benchmark_strata
 
 
 @dataclass(frozen=True)
@@ -45,7 +44,7 @@ def v1_strata(subsets: Sequence[str]) -> Strata:
         for section, of_section in SECTIONS.items()
     }
     clusters = clusters_of(PairOrder(tuple(names), codes))
-    return benchmark_strata(Coded(names, codes), weights, dict.fromkeys(SECTIONS, 1), clusters)
+    return benchmark_strata(names, codes, weights, dict.fromkeys(SECTIONS, 1), clusters)
 
 
 @lru_cache(maxsize=1)

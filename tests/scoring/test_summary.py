@@ -7,7 +7,7 @@ from scoring.benchmark import COUNTS, SECTIONS
 from scoring.interval import wilson
 from scoring.pairs.opening import as_pairs, read_pairs
 from scoring.spec import ScoredPair
-from scoring.summary import Tally, summarise
+from scoring.summary import Intervals, Tally, summarise
 
 
 def pair(
@@ -21,15 +21,17 @@ WIN, LOSS, TIE, MISSING = (1.0, 0.0), (0.0, 1.0), (0.5, 0.5), (None, 0.0)
 
 def test_ties_count_as_not_won_and_missing_rewards_do_not_count() -> None:
     outcomes = [WIN, WIN, WIN, LOSS, TIE, MISSING, (1.0, None)]
-    total = summarise((pair("hep-go", *rewards) for rewards in outcomes), "classifier").total
+    summary = summarise((pair("hep-go", *rewards) for rewards in outcomes), "classifier")
+    total = summary.total
     assert total.counts == {"win": 3, "loss": 1, "tie": 1, "missing": 2}
     assert (total.wins, total.n, total.accuracy) == (3, 5, 0.6)
-    assert total.interval == wilson(3, 5)
+    assert summary.intervals.total == pytest.approx(wilson(3, 5), abs=0.03)
 
 
 def test_no_pairs_give_an_empty_summary() -> None:
     summary = summarise([], "classifier")
-    assert (summary.total.n, summary.total.accuracy, summary.total.interval) == (0, None, None)
+    assert (summary.total.n, summary.total.accuracy) == (0, None)
+    assert summary.intervals == Intervals(sections=dict.fromkeys([*SECTIONS, ""]))
     assert (summary.subsets, summary.section_tallies) == ({}, {})
     assert summary.sections == dict.fromkeys(SECTIONS)
     assert summary.score is None
@@ -68,17 +70,17 @@ def test_a_weighted_mean_is_as_sure_as_that_many_pairs_that_weigh_alike() -> Non
     alike = summarise(
         (pair(subset, *each) for subset in ("hep-go", "hep-js") for each in half), "classifier"
     )
-    assert alike.section_interval("Reasoning") == alike.interval == wilson(82, 164)
-    assert alike.section_interval("Chat") is None
+    reasoning = alike.intervals.sections["Reasoning"]
+    assert reasoning == alike.intervals.score == pytest.approx(wilson(82, 164), abs=0.001)
+    assert alike.intervals.sections["Chat"] is None
     firsts = [next(iter(subsets)) for subsets in SECTIONS.values()]
     four = summarise((pair(subset, *each) for subset in firsts for each in half), "classifier")
-    assert four.interval == wilson(164, 328)
+    assert four.intervals.score == pytest.approx(wilson(164, 328), abs=0.001)
     heavy = summarise(
         (pair(subset, *each) for subset in ("hep-go", "math-prm") for each in half), "classifier"
     )
     n = int(1148**2 / ((164**2 + 984**2) / 82))
-    assert heavy.section_interval("Reasoning") == wilson(n / 2, n)
-    assert summarise([], "classifier").interval is None
+    assert heavy.intervals.sections["Reasoning"] == pytest.approx(wilson(n / 2, n), abs=0.001)
 
 
 def test_subsets_stand_in_the_benchmarks_order_and_unknown_ones_after_them() -> None:

@@ -16,7 +16,7 @@ from explorer.results.board import COMPOSITE, Board, BoardRow
 from explorer.results.board_certainty import rivals
 from explorer.results.published import Results
 from explorer.runs.model_list import licence_note
-from explorer.runs.sections import summary_of
+from explorer.runs.outcomes import summary_of
 from explorer.stats.aggregate import Counted, settled
 from explorer.stats.rules import V1
 from explorer.stats.uncertainty import subsets_by

@@ -21,15 +21,16 @@ from explorer.data.table import PairTable
 from explorer.results.board import Board
 from explorer.stats.aggregate import Ties, accuracies_of, aggregate_counted, settled
 from explorer.stats.difficulty import correlations, leaf_order
-from explorer.stats.matrix import OutcomeMatrix, has_counts, is_reward_bench, order_of
-from explorer.stats.rules import V1, Rule
-from explorer.stats.strata import Floats
-from explorer.stats.uncertainty import COMPOSITES, subsets_by
+from explorer.stats.matrix import OutcomeMatrix, order_of
+from explorer.stats.rules import COMPOSITES, V1, Rule
+from explorer.stats.uncertainty import subsets_by
 from explorer.tabs.models.state import ModelsState, type_of
+from scoring.clusters import has_counts, is_reward_bench
 from scoring.errors import KnownError
 from scoring.hub.access import DEFAULT_DATASET
 from scoring.interval import Interval, wilson
 from scoring.results.order import PairOrder, align
+from scoring.strata import Floats
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -146,7 +147,7 @@ def alike(
 ) -> Alike:
     """How alike some models of a matrix win and lose, over the pairs that are known of both.
 
-    Pairs count alike, and those of composites (`explorer.stats.uncertainty.COMPOSITES`), whose
+    Pairs count alike, and those of composites (`explorer.stats.rules.COMPOSITES`), whose
     outcomes say nothing, not at all. rule: of the benchmark that the pairs are of.
     """
     place = {model: row for row, model in enumerate(matrix.models)}

@@ -47,7 +47,6 @@ from explorer.tabs.models.compared import (
 )
 from explorer.tabs.models.figures import margin_points_figure
 from explorer.tabs.models.state import LETTERS, MOST_MEMBERS, MOST_MODELS
-from scoring.benchmark import SECTIONS
 from scoring.errors import KnownError, counted
 
 _MOST_LISTED = 400
@@ -94,7 +93,7 @@ def compare_bar_html(
     counts = [f"{letter} {n:,}" for letter, n in zip(LETTERS, known, strict=False)]
     is_on_pairs = bool(state.a) and state.panel != "ensembles"
     has_others = bool(state.a) and bool(now.field.is_other(state.a).any())
-    names = {"": "All pairs"} | {each: each for each in SECTIONS}
+    names = {"": "All pairs"} | {each: each for each in now.field.rule.benchmark.groups}
     sections = {each: names[each] for each in names if in_section(now.field, each).any()}
     match = now.field.match_description() if not now.field.has_texts else ""
     return render(
@@ -153,8 +152,8 @@ def _names(a: str, b: str) -> dict[str, str]:
 def _score_words(now: Compared, n: int) -> str:
     """What the score of the first n models is called."""
     if is_whole(now, n):
-        return "RewardBench score"
-    return "By RewardBench's rule, over these pairs only"
+        return f"{now.field.rule.title} score"
+    return f"By {now.field.rule.title}'s rule, over these pairs only"
 
 
 def _several(now: Compared) -> dict[str, Any]:
@@ -186,7 +185,7 @@ def _subsets(now: Compared, found: Duel) -> dict[str, Any]:
     named = dict(zip(now.field.matrix.pairs.names, found.subsets, strict=True))
     groups: dict[str, dict[str, DuelPart]] = {}
     shown = [each for each in subsets_in(now.field, now.state.section) if named[each].n]
-    for section in (*SECTIONS, ""):
+    for section in (*now.field.rule.benchmark.groups, ""):
         members = [each for each in shown if each in subsets_in(now.field, section)]
         if members:
             groups[section] = {each: named[each] for each in members}

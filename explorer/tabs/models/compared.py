@@ -18,13 +18,12 @@ from explorer.results.board import BoardRow, board_rows
 from explorer.results.field import MAJORITY, Doubles, Field
 from explorer.stats.difficulty import correlations
 from explorer.stats.duels import Cell, Duel, DuelPart, cells_of, duel, headline
-from explorer.stats.matrix import is_reward_bench
-from explorer.stats.rules import V1
-from explorer.stats.strata import Strata, one_stratum, score_models
-from explorer.stats.uncertainty import strata_by, subsets_by
+from explorer.stats.rules import has_all_pairs
+from explorer.stats.uncertainty import strata_by
 from explorer.tabs.models.state import COMPARES_NOTHING, ModelsState
 from scoring.benchmark import section_of
 from scoring.errors import KnownError, shown
+from scoring.strata import Strata, one_stratum, score_models
 
 Difference = Literal["improved", "regressed", "unclear", "same"]
 """Of a against b: significant at 5 % after the correction, not significant, or none at all."""
@@ -87,7 +86,10 @@ def comparable(
                 notes.append(str(error))
     members = tuple(each for each in state.members if each in field.place_of)
     notes += ignored(as_dropped("member", each) for each in state.members if each not in members)
-    kept = replace(state, b=(*others, MAJORITY)[0], more=others[1:], members=members)
+    section = state.section if state.section in field.rule.benchmark.groups else ""
+    notes += ignored(as_dropped("section", each) for each in {state.section} - {section})
+    b = (*others, MAJORITY)[0]
+    kept = replace(state, b=b, more=others[1:], members=members, section=section)
     return kept, field, tuple(notes)
 
 
@@ -100,10 +102,9 @@ def _other_pairs(model: str, of_model: Field, other: str, of_other: Field) -> st
 
 
 def subsets_in(field: Field, section: str) -> tuple[str, ...]:
-    """The subsets of the field's pairs that a section of RewardBench has; of "" all."""
-    ruled = subsets_by(V1, field.matrix.pairs).names
-    names = zip(field.matrix.pairs.names, ruled, strict=True)
-    return tuple(name for name, rule in names if not section or V1.section_of(rule) == section)
+    """The subsets of the field's pairs that a section of their benchmark has; of "" all."""
+    of, names = field.rule.benchmark.section_of, field.matrix.pairs.names
+    return tuple(name for name in names if not section or of(name) == section)
 
 
 def in_section(field: Field, section: str) -> Mask:
@@ -118,7 +119,7 @@ class Standing:
     """How several models do on the pairs that all of them have.
 
     section: "" for all pairs, which then weigh alike; a section's weigh as in its score. None for
-    all by RewardBench's rule.
+    all by the benchmark's rule.
     n: pairs. scores: 0 to 1, in the order of the models; None without pairs.
     """
 
@@ -152,24 +153,24 @@ def change_of(part: DuelPart) -> Difference:
 
 def first_duel(now: Compared) -> Duel:
     """The model against what it is compared with, on the pairs that both have."""
-    return duel(now.outcomes[0], now.outcomes[1], now.field.matrix.pairs, V1)
+    return duel(now.outcomes[0], now.outcomes[1], now.field.matrix.pairs, now.field.rule)
 
 
 def each_headline(now: Compared) -> list[tuple[str, str, DuelPart]]:
     """Every two of the models against each other, each on the pairs that both have."""
     names = now.state.named
-    pairs = now.field.matrix.pairs
+    by = (now.field.matrix.pairs, now.field.rule)
     return [
-        (names[one], names[other], headline(now.outcomes[one], now.outcomes[other], pairs, V1))
+        (names[one], names[other], headline(now.outcomes[one], now.outcomes[other], *by))
         for one, other in combinations(range(len(names)), 2)
     ]
 
 
 def standings(now: Compared) -> tuple[Standing, ...]:
     """What all models score on the pairs that all have: over all, by section, and by the rule."""
-    groups = strata_by(V1, now.field.matrix.pairs)
+    groups = strata_by(now.field.rule, now.field.matrix.pairs)
     parts: dict[str | None, Strata] = {"": one_stratum(len(now.shared))}
-    parts |= {name: groups.only(at) for at, name in enumerate(V1.sections)}
+    parts |= {name: groups.only(at) for at, name in enumerate(now.field.rule.sections)}
     parts[None] = groups
     outcomes = np.where(now.shared, now.outcomes, np.nan)
     found = []
@@ -181,9 +182,9 @@ def standings(now: Compared) -> tuple[Standing, ...]:
 
 
 def is_whole(now: Compared, n_models: int) -> bool:
-    """Whether the first so many models have all pairs of RewardBench: its rule gives its score."""
+    """Whether the first so many models have all pairs of the benchmark, so its score is known."""
     known = ~np.isnan(now.outcomes[:n_models])
-    return bool(known.all()) and is_reward_bench(now.field.matrix.pairs)
+    return bool(known.all()) and has_all_pairs(now.field.matrix.pairs, now.field.rule)
 
 
 def margin_points(now: Compared) -> MarginPoints | None:

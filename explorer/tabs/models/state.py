@@ -49,6 +49,7 @@ WORDS = FACTS[:-1]
 """Those of words."""
 OPTIONAL = ("organisation", "licence")
 """Columns that are shown where they are asked for."""
+_SECTIONS = tuple(dict.fromkeys(name for each in benchmarks().values() for name in each.groups))
 _SCORES = tuple(
     dict.fromkeys(
         name
@@ -158,7 +159,7 @@ class ModelsState(Address):
         text("a", checked_model),
         text("b", checked_model),
         several("with", checked_model, MOST_MODELS, "more"),
-        choice("section", tuple(V1.sections)),
+        choice("section", _SECTIONS),
         several("member", _model, MOST_MEMBERS, "members"),
         choice("way", WAYS),
         text("results", token),

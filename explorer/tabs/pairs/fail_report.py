@@ -14,17 +14,15 @@ from explorer.reader.scene import NO_TEXTS, Scene, list_order, ordered
 from explorer.reader.state import PairsState
 from explorer.results.field import OUTCOMES, Doubles, Field
 from explorer.runs.facts import run_facts
-from explorer.stats.intervals import score_intervals
 from explorer.stats.margins import calibration
-from explorer.stats.matrix import is_reward_bench
-from explorer.stats.rules import V1
-from explorer.stats.strata import Strata, score_models
+from explorer.stats.rules import has_all_pairs
 from explorer.stats.uncertainty import strata_by
 from explorer.tabs.pairs.list_html import FEW_MODELS, NO_OTHERS, failed_by
 from explorer.tabs.pairs.notes import PairNotes
 from explorer.tabs.pairs.slices import ABOUT_TIES, compare_slices
 from scoring.errors import counted
 from scoring.interval import Interval, wilson
+from scoring.strata import Strata, score_intervals, score_models
 
 WORST_PAIRS = 20
 """Pairs that are shown with their texts."""
@@ -55,22 +53,22 @@ class SectionScores:
 
 
 def scores_of(field: Field, model: str) -> SectionScores:
-    """Scores of RewardBench's sections with 95 % intervals, by `score_intervals`.
+    """Scores of the benchmark's sections with 95 % intervals, by `score_intervals`.
 
-    The overall score is official only where the pairs are RewardBench's and its results hold all
-    of them; missing outcomes are then left out, as the rule says.
+    The overall score is official only where the results hold all pairs of the benchmark;
+    missing outcomes are then left out, as the rule says.
 
     Raises:
         KnownError: the field has no such model.
     """
-    outcomes, groups = field.outcomes(model), strata_by(V1, field.matrix.pairs)
+    outcomes, groups = field.outcomes(model), strata_by(field.rule, field.matrix.pairs)
     sections = {
         section: found
-        for at, section in enumerate(V1.sections)
+        for at, section in enumerate(field.rule.sections)
         if (found := _score(outcomes, groups.only(at)))
     }
     held = field.matrix.held[field.place(model)]
-    whole = is_reward_bench(field.matrix.pairs) and held.all()
+    whole = has_all_pairs(field.matrix.pairs, field.rule) and held.all()
     return SectionScores(sections, _score(outcomes, groups) if whole else None)
 
 
@@ -157,24 +155,25 @@ def _outcomes(field: Field, model: str) -> Lines:
 
 
 def _sections(field: Field, model: str) -> Lines:
-    found = scores_of(field, model)
+    found, rule = scores_of(field, model), field.rule
     rows = [_section_row(name, each) for name, each in found.sections.items()]
     if found.overall is not None:
-        rows.append(_section_row("RewardBench score", found.overall))
+        rows.append(_section_row(f"{rule.title} score", found.overall))
     yield from _heading("Accuracy by section")
     yield from _table(["Section", "Share", "95 %", "Pairs"], rows)
     yield ""
-    by, no_score = "weights and rule", ""
-    if not found.overall:
-        by = "weights"
-        no_score = (
-            " There is no RewardBench score, because some pairs of the benchmark have no result."
-        )
+    by, no_score = "weights and rule" if found.overall else "weights", ""
+    if not found.overall and rule.pairs:
+        no_score = f" There is no {rule.title} score, because some of its pairs have no result."
+    ties = (
+        "Ties count by the official rule: half a win for judges, nothing for other models."
+        if rule.benchmark.rule.tie_of("judge")
+        else rule.benchmark.rule.method
+    )
     yield (
         f"By the official {by}, over all pairs the model has results for.{no_score} Intervals say "
         "how far a score could move if other prompts of the same kind had been drawn (Wilson's, by "
-        "subset; pairs with the same prompt count as one draw). Ties count by the official rule: "
-        "half a win for judges, nothing for other models."
+        f"subset; pairs with the same prompt count as one draw). {ties}"
     )
 
 

@@ -14,9 +14,9 @@ from explorer.reader.scene import Scene
 from explorer.results.field import Field
 from explorer.stats.paired import ALPHA, holm
 from explorer.stats.slices import LEAST_RIVALS, SliceTest, SliceTester
-from explorer.stats.strata import Whole
 from scoring.errors import counted
 from scoring.interval import Interval, wilson
+from scoring.strata import Whole
 
 LEAST_PAIRS = 20
 """Pairs of a slice of two conditions that is tested."""

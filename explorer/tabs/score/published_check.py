@@ -16,7 +16,6 @@ from explorer.results.field import Doubles, Field
 from explorer.results.own import Match, find_published
 from explorer.runs.facts import tie_words
 from explorer.stats.duels import Cell, duel
-from explorer.stats.rules import V1
 from scoring.record import Run
 from scoring.results.reproduction import (
     NOT_KNOWN,
@@ -96,7 +95,7 @@ def check_pairs(
     """
     here, there = field.outcomes(own), field.outcomes(model)
     run, pairs = field.runs[own], field.matrix.pairs
-    found = duel(here, there, pairs, V1)
+    found = duel(here, there, pairs, field.rule)
     of_all = found.headline
     parts = [
         Check(part.name, part.n, part.a, part.b, part.n_differing, part.interval, part)

@@ -19,7 +19,6 @@ from explorer.runs.facts import tie_words
 from explorer.runs.live import LiveRun
 from explorer.runs.outcomes import scored_rows
 from explorer.runs.progress import Progress
-from explorer.runs.sections import run_intervals
 from explorer.stats.margins import margin_histogram
 from scoring.errors import KnownError, counted
 from scoring.record import Run
@@ -175,7 +174,6 @@ def numbers_html(seen: Reported, table: PairTable | None = None, crowd: Field | 
     if run is None or not scored:
         return part("pending", seen.model, of="tabs/score/run.html") if seen.goes_on else ""
     summary = summarise_run(scored, run.facts)
-    intervals = run_intervals(scored, run.facts)
     chosen = np.array([pair.chosen_reward for pair in scored], np.float64)
     rejected = np.array([pair.rejected_reward for pair in scored], np.float64)
     known = [pair.margin for pair in scored if pair.margin is not None]
@@ -185,7 +183,7 @@ def numbers_html(seen: Reported, table: PairTable | None = None, crowd: Field | 
         "tabs/score/numbers.html",
         run=run,
         summary=summary,
-        intervals=intervals,
+        intervals=summary.intervals,
         n=len(scored),
         margin=median(known) if known else None,
         failures=failures_query(name, PairsState(key=first)),

@@ -14,7 +14,6 @@ from explorer.core.validation import one_of, some_of
 from explorer.runs.progress import Progress
 from explorer.runs.running import Rewarded
 from explorer.stats.paired import holm, mcnemar_exact
-from explorer.stats.strata import Floats
 from explorer.tabs.try_it.trial import (
     CHANGES,
     PAIRWISE,
@@ -27,6 +26,7 @@ from explorer.tabs.try_it.trial import (
 )
 from scoring.errors import KnownError, counted
 from scoring.spec import Pair, RunFacts, ScoredPair, outcome_of
+from scoring.strata import Floats
 
 Rewarding = Callable[[Sequence[Pair], Callable[[Progress | Rewarded], None]], None]
 """Scores pairs in any order, telling each pack; it ends early where no seconds are left."""

@@ -12,10 +12,8 @@ from gradio_client import Client  # type: ignore[import-untyped]
 from gradio_client.exceptions import AppError  # type: ignore[import-untyped]
 from pydantic import TypeAdapter
 
-from explorer.api.answers import SectionName
 from explorer.runs.cards import change_card
 from explorer.runs.models import WarmModel
-from scoring.benchmark import SECTIONS
 from scoring.record import Run
 from tests.conftest import until
 from tests.explorer.board_data import FOUR, coin_flips, write_results
@@ -126,7 +124,6 @@ def test_every_parameter_and_answer_is_described(server: Visitor, client: Client
     assert (limit["python_type"]["type"], limit["parameter_default"]) == ("int", 100)
     assert "the chosen reward minus the rejected reward" in named["/failures"]["description"]
     assert "known where results have rewards" in named["/leaderboard"]["description"]
-    assert get_args(SectionName) == tuple(SECTIONS)
 
 
 def test_every_answer_is_as_described(server: Visitor, client: Client) -> None:

@@ -16,7 +16,6 @@ from explorer.core.settings import Settings
 from explorer.results.board import Board, Ranking
 from explorer.results.boards import BoardMeasuring, Boards
 from explorer.runs.cards import RunCard, change_card
-from explorer.runs.sections import run_intervals
 from explorer.runs.visitors import Visitor
 from explorer.stats.rules import V2_PAIRS
 from explorer.stores import open_stores
@@ -24,6 +23,7 @@ from explorer.tabs.models.state import MISSING, RULE_OPTIONS, TIES, ModelsState
 from scoring.benchmark import COUNTS
 from scoring.limits import OnProgress, Step, ignore_progress
 from scoring.record import Run
+from scoring.summary import summarise_run
 from tests.conftest import PATIENCE
 from tests.explorer.board_data import are_equal, coin_flips, row_in, rows_in, write_results
 from tests.explorer.results.test_own import run_of
@@ -296,7 +296,7 @@ def test_an_own_run_of_all_pairs_leaves_ranks_and_ties_to_the_published(all_pair
 
 def test_an_own_run_has_the_intervals_of_the_score_tab_measured_or_not(all_pairs: Path) -> None:
     run, boards = run_of_all(all_pairs), boards_of(all_pairs)
-    known = run_intervals(run.rows(), run.facts)
+    known = summarise_run(run.rows(), run.facts).intervals
     for _ in range(2):
         [mine] = [row for row in rows_in(boards.board(None, RANKING)) if row.own]
         assert mine.paired and mine.interval == pytest.approx(known.score)

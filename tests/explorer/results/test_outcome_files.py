@@ -14,7 +14,8 @@ from explorer.data.table import PairTable
 from explorer.results import outcome_files
 from explorer.results.outcome_files import read_source
 from explorer.results.sources import FolderSource, HubSource, Source
-from explorer.stats.matrix import Outcomes, is_reward_bench, order_of, outcome_matrix, usual_order
+from explorer.stats.matrix import Outcomes, order_of, outcome_matrix, usual_order
+from scoring.clusters import is_reward_bench
 from scoring.hub.access import Hub, HubId
 from scoring.limits import OnProgress, Step, ignore_progress
 from scoring.results.pairs import PairResults, read_pair_results

@@ -16,7 +16,6 @@ from explorer.results.field import Field
 from explorer.runs.estimates import work_of
 from explorer.runs.orders import ModelOrder
 from explorer.runs.progress import Progress
-from explorer.runs.sections import run_intervals
 from explorer.runs.selections import Selection, selected_by_keys
 from explorer.runs.visitors import Visitor
 from explorer.stores import Stores, open_stores
@@ -28,7 +27,7 @@ from scoring.pairs.opening import as_pairs
 from scoring.record import Run
 from scoring.results.exports import write_results
 from scoring.results.pairs import read_pair_results
-from scoring.summary import summarise
+from scoring.summary import summarise_run
 from scoring.sure import SureRule
 from tests.explorer.boards import ranked
 from tests.explorer.stepping import stepwise
@@ -101,7 +100,8 @@ def test_the_report_has_every_subset_once_and_its_rule(
     run: Run, expected: dict[str, float]
 ) -> None:
     scored = run.rows()
-    summary, intervals = summarise(scored, "longer"), run_intervals(scored, run.facts)
+    summary = summarise_run(scored, run.facts)
+    intervals = summary.intervals
     for name, score in summary.sections.items():
         assert score == pytest.approx(expected[name], abs=1e-12)
         assert (intervals.sections[name] is None) == (name == "Ties")

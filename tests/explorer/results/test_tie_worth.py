@@ -10,9 +10,9 @@ from explorer.results.board import build_board
 from explorer.results.field import Field
 from explorer.results.own import own_names
 from explorer.runs.facts import run_facts, tie_words
+from explorer.runs.outcomes import summary_of
 from explorer.runs.progress import Progress
 from explorer.runs.running import Rewarded
-from explorer.runs.sections import summary_of
 from explorer.stats.matrix import Outcomes, order_of, outcome_matrix
 from explorer.tabs.models.compared import compared, standings
 from explorer.tabs.pairs.fail_report import scores_of

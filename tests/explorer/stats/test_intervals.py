@@ -7,16 +7,10 @@ from scipy import stats  # type: ignore[import-untyped]
 from scipy.optimize import brentq  # type: ignore[import-untyped]
 from scipy.special import expit  # type: ignore[import-untyped]
 
-from explorer.stats.intervals import (
-    Ranks,
-    rank_intervals,
-    ranks,
-    score_intervals,
-    unpaired_interval,
-)
-from explorer.stats.strata import Strata, one_stratum, score_models, strata
+from explorer.stats.intervals import Ranks, rank_intervals, ranks, unpaired_interval
 from scoring.benchmark import COUNTS, SECTIONS, SUBSETS
 from scoring.interval import wilson
+from scoring.strata import Strata, one_stratum, score_intervals, score_models, strata
 from tests.explorer.real_outcomes import read_real_outcomes, v1_strata
 from tests.explorer.stepping import told_by
 

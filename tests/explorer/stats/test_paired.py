@@ -13,7 +13,7 @@ from statsmodels.stats.multitest import multipletests  # type: ignore[import-unt
 
 from explorer.stats import paired as paired_tests
 from explorer.stats.paired import MOST_EXACT, holm, mcnemar_exact, paired_p_values, paired_test
-from explorer.stats.strata import Strata, one_stratum, score_weights, strata
+from scoring.strata import Strata, one_stratum, score_weights, strata
 
 SIZES = (60, 25, 150, 40)
 N = sum(SIZES)

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from explorer.stats.strata import Strata, one_stratum, score_models, score_weights, strata
 from scoring.benchmark import COUNTS, SECTIONS, SUBSETS, overall_score, section_scores
+from scoring.strata import Strata, one_stratum, score_models, score_weights, strata
 from tests.explorer.real_outcomes import read_real_outcomes, v1_strata
 
 ALL = [subset for subset in SUBSETS for _ in range(COUNTS[subset])]

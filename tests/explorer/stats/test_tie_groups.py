@@ -10,9 +10,9 @@ from scipy.special import expit  # type: ignore[import-untyped]
 from statsmodels.stats.multitest import multipletests  # type: ignore[import-untyped]
 
 from explorer.stats.paired import paired_test
-from explorer.stats.strata import Strata, one_stratum, score_models, strata
 from explorer.stats.tie_groups import group_numbers, tie_groups
 from scoring.benchmark import SECTIONS
+from scoring.strata import Strata, one_stratum, score_models, strata
 from tests.explorer.real_outcomes import RealOutcomes, read_real_outcomes
 
 FIRST_THREE = [

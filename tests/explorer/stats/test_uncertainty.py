@@ -9,10 +9,9 @@ from numpy.typing import NDArray
 
 from explorer.data.table import PairTable
 from explorer.stats import uncertainty
-from explorer.stats.matrix import OutcomeMatrix, clusters_of, order_of
-from explorer.stats.rules import RULES, V1, Rule
+from explorer.stats.matrix import OutcomeMatrix, order_of
+from explorer.stats.rules import COMPOSITES, RULES, V1, Rule
 from explorer.stats.uncertainty import (
-    COMPOSITES,
     Uncertainties,
     Uncertainty,
     key_of,
@@ -20,6 +19,7 @@ from explorer.stats.uncertainty import (
     strata_by,
 )
 from scoring.benchmark import COUNTS
+from scoring.clusters import clusters_of
 from scoring.errors import KnownError
 from scoring.pairs.opening import read_pairs
 from scoring.results.order import PairOrder

@@ -123,8 +123,8 @@ def test_the_table_agrees_with_the_rows(whole: Ended) -> None:
             str(summary.section_tallies[section].n),
             f"{score:.1%}",
         ]
-    assert summary.score is not None and summary.interval is not None
-    low, high = summary.interval
+    assert summary.score is not None and summary.intervals.score is not None
+    low, high = summary.intervals.score
     shown_score = [f"{summary.score:.1%}", f"{low:.1%}", "to", f"{high:.1%}"]
     assert shown["mean of the sections present"] == shown_score
     assert len(shown) == 23 + 4 + 2

@@ -12,7 +12,6 @@ from explorer.results.field import MAJORITY, Field
 from explorer.stats.duels import CELLS, DuelPart, duel
 from explorer.stats.paired import PairedTest, paired_test
 from explorer.stats.rules import V1
-from explorer.stats.strata import Floats, Strata
 from explorer.tabs.models.compared import (
     MOST_POINTS,
     Compared,
@@ -31,6 +30,7 @@ from explorer.tabs.models.compared import (
 from explorer.tabs.models.state import ModelsState
 from scoring.benchmark import SECTIONS, SUBSETS, overall_score, section_scores
 from scoring.results.order import PairOrder
+from scoring.strata import Floats, Strata
 from tests.explorer.board_data import matrix_of, real_results
 from tests.explorer.boards import comparing
 from tests.explorer.rival_fields import HOSTILE, field_of, rivals

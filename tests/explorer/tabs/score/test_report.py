@@ -17,7 +17,6 @@ from explorer.reader.state import PairsState
 from explorer.results.own import own_name
 from explorer.runs.live import LiveRun
 from explorer.runs.progress import Follow, Progress
-from explorer.runs.sections import run_intervals
 from explorer.stats.margins import MarginHistogram, margin_histogram
 from explorer.tabs.score.report import (
     WORST_PAIRS,
@@ -32,6 +31,7 @@ from scoring.engine.packing import random_order
 from scoring.interval import Interval
 from scoring.record import Run
 from scoring.spec import RunFacts, ScoredPair
+from scoring.summary import summarise_run
 from scoring.sure import SequentialMonitor, SureInterval, SureRule
 from tests.explorer.html_reading import HtmlReading
 
@@ -159,7 +159,7 @@ def test_every_headline_score_has_its_interval(each_of: dict[str, int]) -> None:
     rows = tuple(pair for subset, n in each_of.items() for pair in pairs(n, subset))
     cards = numbers_of(rows).partition('<div class="cards">')[2]
     score = re.findall(r'<div class="card"(.*?)</div></div>', cards, re.DOTALL)[1]
-    interval = run_intervals(rows, FACTS).score
+    interval = summarise_run(rows, FACTS).intervals.score
     assert interval is not None
     assert ("not the official score" in score) == (each_of is not COUNTS)
     ends = [in_percent(each, 1) for each in (interval.low, interval.high)]

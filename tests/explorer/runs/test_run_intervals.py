@@ -11,16 +11,16 @@ from explorer.data.table import PairTable
 from explorer.results.field import Field
 from explorer.results.own import own_names
 from explorer.runs.listing import listed_runs
-from explorer.runs.sections import run_intervals
 from explorer.runs.store import RunStore
-from explorer.stats.matrix import Outcomes, clusters_of, order_of, outcome_matrix
+from explorer.stats.matrix import Outcomes, order_of, outcome_matrix
 from explorer.stats.rules import V1
 from explorer.stats.uncertainty import measure
 from explorer.tabs.pairs.fail_report import scores_of
 from scoring.benchmarks import benchmarks
+from scoring.clusters import clusters_of
 from scoring.record import Run, new_folder
 from scoring.spec import Plan, RunFacts, ScoredPack, ScoredPair
-from scoring.summary import summarise
+from scoring.summary import summarise_run
 from tests.explorer.board_data import filtered_texts, with_runs
 
 FACTS = RunFacts("org/m", "", "classifier", "cpu", "float32", 9, "left", "own", "x", 9, 0)
@@ -56,7 +56,7 @@ def test_a_run_of_the_benchmark_is_as_sure_as_on_the_board_and_in_failures(
         real, outcome_matrix(outcomes, order_of(real), lambda: real.hashes), own, ("run",)
     )
     [name] = own
-    found = run_intervals(rows, FACTS)
+    found = summarise_run(rows, FACTS).intervals
 
     board = measure(field.matrix, V1, replicates=1)
     overall = (board.low[0], board.high[0])
@@ -66,14 +66,16 @@ def test_a_run_of_the_benchmark_is_as_sure_as_on_the_board_and_in_failures(
     assert failures.overall is not None and failures.overall.interval == overall
     assert found.score == pytest.approx(overall)
     [line] = listed_runs(RunStore(settings), None).lines
-    assert line.interval == found.total != summarise(rows, FACTS.family).total.interval
+    assert line.interval == found.total
     assert found.sections == {"": None} | {
         section: pytest.approx(each) for section, each in zip(board.sections, ends, strict=True)
     }
-    reasoning, alone = found.sections["Reasoning"], summarise(rows, FACTS.family)
-    unclustered = alone.section_interval("Reasoning")
-    assert reasoning and unclustered
-    assert reasoning.high - reasoning.low > 1.2 * (unclustered.high - unclustered.low)
+    unlike = [replace(row, key=f"{row.subset}:x") for row in rows[1:]]
+    apart = summarise_run(unlike, FACTS).intervals
+    for one, other in (
+        (found.total, apart.total), (found.sections["Reasoning"], apart.sections["Reasoning"])
+    ):  # fmt: skip
+        assert one and other and one.high - one.low > 1.2 * (other.high - other.low)
 
 
 def test_of_a_few_pairs_problems_in_several_languages_are_one_prompt() -> None:
@@ -84,8 +86,10 @@ def test_of_a_few_pairs_problems_in_several_languages_are_one_prompt() -> None:
         for subset, start in zip(languages, first, strict=True)
         for at in range(20)
     ]
-    together = run_intervals(rows, FACTS)
-    apart = run_intervals([replace(each, key=f"{each.subset}:x{each.key}") for each in rows], FACTS)
+    together = summarise_run(rows, FACTS).intervals
+    apart = summarise_run(
+        [replace(each, key=f"{each.subset}:x{each.key}") for each in rows], FACTS
+    ).intervals
     for one, other in (
         (together.total, apart.total), (together.sections["Reasoning"], apart.sections["Reasoning"])
     ):  # fmt: skip
@@ -94,14 +98,14 @@ def test_of_a_few_pairs_problems_in_several_languages_are_one_prompt() -> None:
 
 
 def test_an_interval_holds_the_number_it_is_of() -> None:
-    found = run_intervals([*scored("hep-go", 3, 1), *scored("own", 0, 4)], FACTS)
+    found = summarise_run([*scored("hep-go", 3, 1), *scored("own", 0, 4)], FACTS).intervals
     for interval, accuracy in ((found.total, 3 / 8), (found.sections["Reasoning"], 0.75)):
         assert interval and interval.low < accuracy < interval.high
     assert found.sections["Chat"] is None
 
 
 def test_without_rewards_nothing_is_known() -> None:
-    found = run_intervals(scored("mt-bench-easy", 0, 0, 3), FACTS)
+    found = summarise_run(scored("mt-bench-easy", 0, 0, 3), FACTS).intervals
     assert (found.total, found.sections["Chat"]) == (None, None)
 
 
@@ -109,7 +113,7 @@ def test_intervals_shrink_as_pairs_come() -> None:
     widths = []
     for n in (5, 20, 80):
         rows = [*scored("hep-go", 2 * n, n), *scored("math-prm", 2 * n, n)]
-        interval = run_intervals(rows, FACTS).sections["Reasoning"]
+        interval = summarise_run(rows, FACTS).intervals.sections["Reasoning"]
         assert interval
         widths.append(interval.high - interval.low)
     assert widths == sorted(widths, reverse=True)

@@ -6,14 +6,14 @@ said by the same four arrays. A *cluster* is the pairs of one prompt, which may 
 strata: they are not independent. Outcomes run from 0 to 1, a win is 1, NaN is missing.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from explorer.data.facets import Coded
+from scoring.interval import Interval, wilson
 
 Floats = NDArray[np.float64]
 Whole = NDArray[np.intp]
@@ -101,23 +101,24 @@ def strata(
 
 
 def benchmark_strata(
-    subsets: Coded,
+    names: Sequence[str],
+    codes: NDArray[np.int32],
     sections: Mapping[str, Mapping[str, float]],
     section_weights: Mapping[str, float],
     clusters: ArrayLike | None = None,
 ) -> Strata:
     """The strata of pairs by a benchmark's rule: a stratum for each subset, section by section.
 
-    subsets: of each pair; pairs of one that the rule does not have count nowhere.
+    names, codes: `names[codes[pair]]` is a pair's subset; one that is in no section counts nowhere.
     sections: section -> subset -> weight in the section. A subset is in one section only.
     section_weights: section -> weight in the overall score.
     clusters: of the pairs, as `Strata` has them.
     """
-    names = [subset for weights in sections.values() for subset in weights]
-    place = {name: at for at, name in enumerate(names)}
-    lookup = np.array([place.get(name, -1) for name in subsets.names], dtype=np.intp)
+    in_order = (subset for weights in sections.values() for subset in weights)
+    place = {name: at for at, name in enumerate(in_order)}
+    lookup = np.array([place.get(name, -1) for name in names], dtype=np.intp)
     return strata(
-        lookup[subsets.codes],
+        lookup[codes],
         [weight for weights in sections.values() for weight in weights.values()],
         [at for at, weights in enumerate(sections.values()) for _ in weights],
         [section_weights[section] for section in sections],
@@ -156,6 +157,38 @@ def score_models(outcomes: ArrayLike, groups: Strata) -> Floats:
     shares = groups.shares(counts)
     scores = (shares * _ratio(sums, counts)).sum(axis=-1)
     return np.where(shares.any(axis=-1), scores, np.nan)
+
+
+def score_intervals(outcomes: ArrayLike, groups: Strata) -> list[Interval | None]:
+    """A 95 % interval of each model's overall score.
+
+    Wilson's interval at the number of pairs that, drawn one by one, would be as sure as these
+    (`effective_pairs`, of the variance that `error_parts` makes of strata and clusters). It holds
+    the score, and has a width where a model wins every pair. In simulations with RewardBench's
+    strata and prompts it holds the true score in 94 % of cases or more, up to scores of .995; at
+    .999 in 91 % or more, as Wilson's does.
+    Source: C. Franco et al., J. Survey Statistics and Methodology 7 (2019), for Wilson's interval
+    at an effective number.
+
+    outcomes: (models, pairs), 0 to 1, NaN for missing.
+    groups: the strata and clusters of the pairs; of one section, `Strata.only`.
+
+    Returns:
+        One for each model, None where it has no pair that counts.
+
+    >>> [all_won] = score_intervals([[1] * 358], one_stratum(358))
+    >>> round(all_won.low, 3), all_won.high
+    (0.989, 1.0)
+    """
+    matrix = checked_outcomes(outcomes, groups)
+    scores = score_models(matrix, groups)
+    weights = score_weights(groups, ~np.isnan(matrix))
+    variance = (error_parts(matrix, groups, 0.5) ** 2).sum(axis=1)
+    effective = effective_pairs(weights, groups, variance, scores * (1 - scores))
+    return [
+        None if np.isnan(score) else wilson(score * n, n)
+        for score, n in zip(scores.tolist(), effective.tolist(), strict=True)
+    ]
 
 
 def stratum_sums(matrix: Floats, groups: Strata) -> tuple[Floats, Whole]:
