@@ -68,7 +68,7 @@ def _class_of(spec: ModelSpec, settings: RunSettings) -> Any:
     if spec.family in ("judge", "rater") and spec.url:
         name = "chat.ChatJudge"
     elif spec.family in ("judge", "rater") and settings.judge_prompt != "probabilities":
-        name = "writer.WritingJudge"
+        name = "judge.WritingJudge"
     module, _, class_name = name.partition(".")
     return getattr(import_module(f"{__name__}.{module}"), class_name)
 
@@ -81,7 +81,7 @@ _CLASSES = {
     "pairrm": "pairrm.PairRM",
     "judge": "judge.Judge",
     "rater": "judge.Judge",
-    "served": "served.Served",
+    "served": "server.Served",
 }
 """Module and class of each family that has a model; imported when it is used, for torch is slow."""
 

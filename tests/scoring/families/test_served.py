@@ -9,11 +9,10 @@ import pytest
 
 from scoring.engine.scorer import facts
 from scoring.errors import KnownError
-from scoring.families.served import PROBE, Served
-from scoring.families.server import KEY_VARIABLE
+from scoring.families.server import KEY_VARIABLE, PROBE, Served
 from scoring.run import make_job, score
 from scoring.spec import LabelWeights, Message, ModelSpec, Pair, RunSettings
-from tests.chat_server import QUICK, Answer, ChatServer, error, nowhere
+from tests.chat_server import Answer, ChatServer, error, nowhere
 from tests.conftest import PATIENCE
 
 GOOD = Pair("mine:1", "mine", "Name a colour.", "Red, like a ripe tomato.", "Seven.")
@@ -68,7 +67,7 @@ class Vllm:
 def served(model: ChatServer, name: str = "org/rm", **more: Any) -> Served:
     reading: LabelWeights | None = more.pop("reading", None)
     spec = ModelSpec(name, "", "", "served", reading, url=model.url + more.pop("below", ""))
-    return Served(spec, RunSettings(**more), QUICK)
+    return Served(spec, RunSettings(**more))
 
 
 def rewards(scorer: Served, *pairs: Pair) -> list[tuple[float, float]]:
