@@ -23,6 +23,7 @@ from scoring.families.prompts import (
     parse_rating,
     parse_verdict,
     prompt_for,
+    prompt_form,
     questions,
 )
 from scoring.families.server import ErrorTally, RequestFailed, Server
@@ -33,24 +34,6 @@ logger = logging.getLogger(__name__)
 _OPTIONAL = ("logprobs", "temperature", "seed", "max_completion_tokens", "max_tokens")
 """Values of a request that a server may refuse, and be asked again without."""
 _THOUGHTS = re.compile(r"^.*</think>|<think>.*", re.DOTALL)
-_FORMS = {
-    ("judge", False): (
-        16,
-        "probabilities of A and B, both orders averaged (of an answer without probabilities: "
-        "the letter it names)",
-    ),
-    ("rater", False): (16, "the rating it gives, 1 to 10"),
-    ("judge", True): (
-        2048,
-        "the verdict it writes, one order drawn by the seed and the pair's texts (an answer "
-        "that names neither is a tie)",
-    ),
-    ("rater", True): (
-        1024,
-        "the rating it ends with, 1 to 10 (where one cannot be read, both are 0: a tie)",
-    ),
-}
-"""Family, and whether the prompt is upstream's -> tokens that an answer may have, its reading."""
 
 _Meaning = tuple[float, ...] | None
 """Probabilities of A and B, or a rating alone; None if a reply means neither."""
@@ -71,13 +54,10 @@ class Reply(NamedTuple):
 class BaseJudge(Scorer):
     """Families judge (which of two is better) and rater (how good is each), by their answers.
 
-    A judge is asked in both orders. The reward of a response is the mean, over the orders, of the
-    probability of its label among the two labels: a judge that always names the first response
-    ties every pair, and so do two equal responses. A pair with an answer that is missing or cannot
-    be read is missing as a whole.
-
-    With a prompt of upstream's, a judge is asked in one order and writes its verdict: the better
-    response has the reward 1, the other 0, and both have one half where no verdict can be read.
+    Rewards are as of `judge.Judge`, but that a rating is the one it gives; a pair with an answer
+    that is missing or cannot be read is missing as a whole. With a prompt of upstream's, a judge is
+    asked in one order and writes its verdict: the better response has the reward 1, the other 0,
+    and both have one half where no verdict can be read.
 
     Derived classes set `_traits` and give `_replies`.
     """
@@ -87,8 +67,9 @@ class BaseJudge(Scorer):
         self._is_judge = spec.family == "judge"
         self._seed = settings.seed
         self._prompt = prompt_for(settings.judge_prompt, spec.name)
-        tokens, self._reading = _FORMS[spec.family, bool(self._prompt)]
-        self._tokens = settings.max_tokens or tokens
+        form = prompt_form(spec.family, self._prompt)
+        self._tokens: int = settings.max_tokens or form["tokens"]
+        self._reading: str = form["reading"]
         if settings.max_tokens or settings.temperature:
             self._reading += (
                 f"; {self._tokens:,} tokens at most, temperature {settings.temperature:g}"
@@ -118,8 +99,7 @@ class BaseJudge(Scorer):
         questions = [self._questions(prepared.pair) for prepared in pack]
         distinct = list(dict.fromkeys(question for each in questions for question in each))
         self._n_answered, self._n_questions = 0, len(distinct)
-        answers = zip(distinct, self._replies(distinct), strict=True)
-        replies = {question: reply for question, reply in answers if reply is not None}
+        replies = self._replies(distinct)
         meanings = {question: self._meaning(reply) for question, reply in replies.items()}
         self._can_read = self._can_read or any(meanings.values())
         if replies and not self._can_read and all(reply.cut for reply in replies.values()):
@@ -128,13 +108,17 @@ class BaseJudge(Scorer):
                 f"at {self._tokens:,} tokens; models that think before they answer take thousands. "
                 f"Allow more, such as --max-tokens {max(4096, 4 * self._tokens)}."
             )
-        return [
-            self._rewards(prepared, each, meanings)
-            for prepared, each in zip(pack, questions, strict=True)
-        ]
+        rewards = []
+        for prepared, asked in zip(pack, questions, strict=True):
+            if any(question not in meanings for question in asked):
+                rewards.append((math.nan, math.nan))
+            else:
+                answers = [meanings[question] for question in asked]
+                rewards.append(self._rewards(prepared, answers))
+        return rewards
 
-    def _replies(self, questions: Sequence[Question]) -> Sequence[Reply | None]:
-        """The answer to each question; None if there is none."""
+    def _replies(self, questions: Sequence[Question]) -> Mapping[Question, Reply]:
+        """The answers to those questions that have one."""
         raise NotImplementedError
 
     def _count_answers(self, n: int = 1) -> None:
@@ -171,16 +155,8 @@ class BaseJudge(Scorer):
             self.errors.add(f"An answer is no {kind}{why}", repr(text[:80]))
         return meaning
 
-    def _rewards(
-        self,
-        prepared: Prepared,
-        questions: Sequence[Question],
-        meanings: Mapping[Question, _Meaning],
-    ) -> tuple[float, float]:
+    def _rewards(self, prepared: Prepared, answers: Sequence[_Meaning]) -> tuple[float, float]:
         """Sums of the same terms, whichever response is the chosen one."""
-        if any(question not in meanings for question in questions):
-            return math.nan, math.nan
-        answers = [meanings[question] for question in questions]
         if self._is_judge and asks_both_orders(prepared.pair):
             return share_of_orders(answers)
         if self._prompt and self._is_judge:
@@ -229,7 +205,7 @@ class ChatJudge(BaseJudge):
         self._has_answered = False
         self._traits = self._server.traits(self._reading, self._digest)
 
-    def _replies(self, questions: Sequence[Question]) -> Sequence[Reply | None]:
+    def _replies(self, questions: Sequence[Question]) -> Mapping[Question, Reply]:
         return self._server.each(self._ask, questions)
 
     def _ask(self, question: Question) -> Reply:
@@ -322,13 +298,8 @@ def _key(question: Question) -> str:
 def verdict(reply: Reply, prompt: str = "") -> _Meaning:
     """Return the probabilities of A and of B in one order, summing to 1; None if it names neither.
 
-    To our own prompt by the first token, where that is a label by at least one half; else by the
-    text.
-
-    >>> verdict(Reply("A", (("A", 0.0), (" A", 0.0), ("A.", 0.0), ("B ", 0.0))))
-    (0.6666666666666666, 0.3333333333333333)
-    >>> verdict(Reply("B")), verdict(Reply("Hm."))
-    ((0.0, 1.0), None)
+    Read from the first token of an answer to our own prompt, if it is probably a label; else from
+    the text.
     """
     first, second = (
         math.fsum(

@@ -227,16 +227,16 @@ class WritingJudge(BaseJudge):
         encoded = self._formatter.encode(questions, ask=True)
         return [self._formatter.cut(ids, self._room) for ids in encoded]
 
-    def _replies(self, questions: Sequence[Question]) -> list[Reply | None]:
-        replies = [self._answers.get(question) for question in questions]
-        asked = [sequence.ids for sequence in self._encode(questions)]
+    def _replies(self, questions: Sequence[Question]) -> dict[Question, Reply]:
+        replies = {each: reply for each in questions if (reply := self._answers.get(each))}
+        sequences = [sequence.ids for sequence in self._encode(questions)]
         # Whatever is known, the batches are the same, so that answers are to the last bit.
-        for batch in padded_batches([len(ids) + self._tokens for ids in asked], self._budget):
-            if not all(replies[place] for place in batch):
+        for batch in padded_batches([len(ids) + self._tokens for ids in sequences], self._budget):
+            if not all(questions[place] in replies for place in batch):
                 with running(self.spec.name):
-                    written = self._write([asked[place] for place in batch])
+                    written = self._write([sequences[place] for place in batch])
                 for place, reply in zip(batch, written, strict=True):
-                    replies[place] = reply
+                    replies[questions[place]] = reply
                     self._answers.add(questions[place], reply)
             self._count_answers(len(batch))
         return replies

@@ -1,8 +1,7 @@
 """What judges are asked (`prompts.toml`), and how their answers are read.
 
-Our own words are known by their digest, which is recorded with a run. Answers to upstream's are
-read as rewardbench/generative.py and scripts/run_generative.py of allenai/reward-bench do, but for
-reasoning between <think> and </think>, which is left out before an answer is read.
+Answers to upstream's prompts are read as rewardbench/generative.py and scripts/run_generative.py of
+allenai/reward-bench do, but for reasoning between <think> and </think>, which is left out.
 """
 
 import hashlib
@@ -38,19 +37,11 @@ def prompt_form(family: str, prompt: str) -> dict[str, Any]:
 
 
 def prompt_for(setting: JudgePrompt, model: str) -> str:
-    """Return the prompt of a setting; "" for our own, and by the model's name for "upstream".
-
-    >>> prompt_for("upstream", "NCSOFT/Llama-3-OffsetBias-8B"), prompt_for("upstream", "gpt-4o")
-    ('offsetbias', 'mt-bench')
-    >>> prompt_for("atla", "gpt-4o")
-    'atla'
-    """
+    """Return the prompt of a setting; "" for our own, and by the model's name for "upstream"."""
     if setting != "upstream":
         return "" if setting == "probabilities" else setting
-    forms = prompt_forms()["upstream"].items()
-    return next(
-        (name for name, form in forms if "model" in form and form["model"] in model), "mt-bench"
-    )
+    prompts = prompt_forms()["models"].items()
+    return next((prompt for part, prompt in prompts if part in model), "mt-bench")
 
 
 def questions(

@@ -1,9 +1,4 @@
-"""Requests to a model's server, several at once and retried, and rewards of one that serves them.
-
-The reward model is written against the protocol that vLLM documents (POST /classify and POST
-/pooling, both with `messages`) and tested against a small server of our own, not against a real
-vLLM.
-"""
+"""Requests to a model's server, several at once and retried, and reward models behind one."""
 
 import json
 import logging
@@ -138,8 +133,8 @@ class Server:
             libraries=("httpx",),
         )
 
-    def each(self, function: Callable[[X], Y], items: Iterable[X]) -> list[Y | None]:
-        """Call a function that posts with every item; None if its request finally failed.
+    def each(self, function: Callable[[X], Y], items: Iterable[X]) -> dict[X, Y]:
+        """Return what a function that posts gives for each item, without those that failed.
 
         Raises:
             KnownError: the server cannot be reached, or refuses everything.
@@ -158,10 +153,11 @@ class Server:
 
         threads = ThreadPoolExecutor(self._parallel)
         try:
-            answers = [threads.submit(ask, item) for item in items]
-            for answer in wait(answers, return_when=FIRST_EXCEPTION).done:
+            answers = {item: threads.submit(ask, item) for item in dict.fromkeys(items)}
+            for answer in wait(answers.values(), return_when=FIRST_EXCEPTION).done:
                 answer.result()  # raises what ended it, without waiting for those under way
-            return [answer.result() for answer in answers]
+            results = {item: answer.result() for item, answer in answers.items()}
+            return {item: result for item, result in results.items() if result is not None}
         finally:
             stop.set()
             threads.shutdown(wait=False, cancel_futures=True)
@@ -307,9 +303,11 @@ def _seconds(header: str) -> float:
 
 
 class Served(Scorer):
-    """Family served: a reward model that applies its own chat template, one request a conversation.
+    """Family served: a reward model behind vLLM, which applies its chat template itself.
 
-    The server cuts nothing: what is longer than it allows is refused, and its pair is missing.
+    It is asked as vLLM documents (POST /classify and POST /pooling, both with `messages`), but was
+    tested against a small server of our own alone. The server cuts nothing: what is longer than it
+    allows is refused, and its pair is missing.
 
     Raises:
         KnownError: the server cannot be reached, runs no reward model of this name, or gives
@@ -341,17 +339,15 @@ class Served(Scorer):
         return self._server.errors.sentences()
 
     def rewards(self, pack: Sequence[Prepared]) -> Rewards:
-        """Return the reward of each conversation; NaN if there is none.
+        """As of `Scorer`.
 
         Raises:
             KnownError: the server cannot be reached, or refuses everything.
         """
         sides = [tuple(each) for each in conversations([prepared.pair for prepared in pack])]
-        distinct = list(dict.fromkeys(sides))
-        reward_of = dict(zip(distinct, self._server.each(self._reward, distinct), strict=True))
-        rewards = [reward_of[side] for side in sides]
-        numbers = [math.nan if reward is None else reward for reward in rewards]
-        return list(zip(numbers[::2], numbers[1::2], strict=True))
+        reward_of = self._server.each(self._reward, sides)
+        rewards = [reward_of.get(side, math.nan) for side in sides]
+        return list(zip(rewards[::2], rewards[1::2], strict=True))
 
     def _reward(self, conversation: Conversation) -> float:
         labels = self._labels(conversation, {self._switch: False})
@@ -378,8 +374,8 @@ class Served(Scorer):
     def _find_switch(self) -> str | None:
         """The name that switches the activation off; None if no name makes a difference.
 
-        A server ignores names that it does not know. So a name is believed where values show that
-        nothing was applied, by lying outside of 0 to 1, or where off and on differ.
+        A server ignores names that it does not know. So a name is believed where values lie outside
+        of 0 to 1, as none do after an activation, or where off and on differ.
         """
         for name in _SWITCHES:
             with suppress(RequestFailed):

@@ -22,7 +22,8 @@ def number(answer: Any) -> int:
 
 
 def ask_all(server: Server, n: int = 1) -> list[int | None]:
-    return server.each(lambda item: server.post("/echo", {"n": item}, number), range(n))
+    answers = server.each(lambda item: server.post("/echo", {"n": item}, number), range(n))
+    return [answers.get(item) for item in range(n)]
 
 
 def echo(path: str, body: dict[str, Any]) -> Answer:
