@@ -15,17 +15,8 @@ from typing import Any, NamedTuple
 from scoring.engine.formatting import Prepared
 from scoring.engine.scorer import Rewards, Scorer
 from scoring.errors import KnownError
-from scoring.families.prompts import (
-    LABELS,
-    Question,
-    asks_both_orders,
-    digest,
-    parse_rating,
-    parse_verdict,
-    prompt_for,
-    prompt_form,
-    questions,
-)
+from scoring.families import prompts
+from scoring.families.prompts import Question
 from scoring.families.server import ErrorTally, RequestFailed, Server
 from scoring.spec import ModelSpec, Pair, RunSettings, as_objects, text_hash
 
@@ -66,15 +57,15 @@ class BaseJudge(Scorer):
         self.spec = spec
         self._is_judge = spec.family == "judge"
         self._seed = settings.seed
-        self._prompt = prompt_for(settings.judge_prompt, spec.name)
-        form = prompt_form(spec.family, self._prompt)
+        self._prompt = prompts.choose_prompt(settings.judge_prompt, spec.name)
+        form = prompts.prompt_form(spec.family, self._prompt)
         self._tokens: int = settings.max_tokens or form["tokens"]
         self._reading: str = form["reading"]
         if settings.max_tokens or settings.temperature:
             self._reading += (
                 f"; {self._tokens:,} tokens at most, temperature {settings.temperature:g}"
             )
-        self._digest = digest(spec.family, self._prompt)
+        self._digest = prompts.digest(spec.family, self._prompt)
         self._can_read = False
         self._answers = Answers()
         self.errors = ErrorTally()
@@ -128,13 +119,13 @@ class BaseJudge(Scorer):
                 self.on_answers(self._n_answered, self._n_questions)
 
     def _questions(self, pair: Pair) -> tuple[Question, ...]:
-        orders = [self._is_swapped(pair)]
-        if self._prompt and self._is_judge and asks_both_orders(pair):
+        family, orders = self.spec.family, [self._is_swapped(pair)]
+        if self._prompt and self._is_judge and prompts.asks_both_orders(pair):
             orders = [False, True]
         return tuple(
             question
             for swapped in orders
-            for question in questions(self.spec.family, pair, self._prompt, swapped=swapped)
+            for question in prompts.questions(family, pair, self._prompt, swapped=swapped)
         )
 
     def _is_swapped(self, pair: Pair) -> bool:
@@ -147,7 +138,7 @@ class BaseJudge(Scorer):
         if self._is_judge:
             meaning = verdict(reply._replace(text=text), self._prompt)
         else:
-            rating = parse_rating(text, self._prompt)
+            rating = prompts.parse_rating(text, self._prompt)
             meaning = None if rating is None else (rating,)
         if meaning is None:
             kind = "verdict" if self._is_judge else "rating"
@@ -157,7 +148,7 @@ class BaseJudge(Scorer):
 
     def _rewards(self, prepared: Prepared, answers: Sequence[_Meaning]) -> tuple[float, float]:
         """Sums of the same terms, whichever response is the chosen one."""
-        if self._is_judge and asks_both_orders(prepared.pair):
+        if self._is_judge and prompts.asks_both_orders(prepared.pair):
             return share_of_orders(answers)
         if self._prompt and self._is_judge:
             first, second = (answers and answers[0]) or (0.5, 0.5)
@@ -305,11 +296,11 @@ def verdict(reply: Reply, prompt: str = "") -> _Meaning:
         math.fsum(
             math.exp(min(0.0, logprob)) for token, logprob in reply.first if token.strip() == label
         )
-        for label in LABELS
+        for label in prompts.LABELS
     )
     if not prompt and first + second >= 0.5:
         return first / (first + second), second / (first + second)
-    label = parse_verdict(reply.text, prompt)
+    label = prompts.parse_verdict(reply.text, prompt)
     return None if label is None else (float(label == "A"), float(label == "B"))
 
 

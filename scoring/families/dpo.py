@@ -57,19 +57,17 @@ class LogProbs(LocalModel):
 
     def read(self, rows: torch.Tensor, pairs: Sequence[Prepared]) -> torch.Tensor:
         """Sums, or means, over each response. rows: hidden states at the tails."""
-        tails = [
-            side
-            for pair in pairs
-            for side in ((pair.chosen, pair.chosen_tail), (pair.rejected, pair.rejected_tail))
-        ]
-        counts = [max(0, tail - 1) for _, tail in tails]
+        counts: list[int] = []
         targets: list[int] = []
         places: list[int] = []
         first = 0
-        for (ids, tail), n in zip(tails, counts, strict=True):
-            targets += ids[-n:][:n]
-            places += range(first, first + n)
-            first += tail
+        for pair in pairs:
+            for ids, tail in ((pair.chosen, pair.chosen_tail), (pair.rejected, pair.rejected_tail)):
+                n = max(0, tail - 1)
+                counts.append(n)
+                targets += ids[-n:][:n]
+                places += range(first, first + n)
+                first += tail
         hidden = rows[sent(torch.tensor(places, dtype=torch.int64), rows.device)]
         target_ids = sent(torch.tensor(targets, dtype=torch.int64), rows.device)
         log_probs = self._vocabulary.target_log_probs(hidden, target_ids).double()

@@ -13,17 +13,10 @@ from scoring.engine.forward import running
 from scoring.engine.packing import padded_batches
 from scoring.engine.vocabulary import Vocabulary
 from scoring.errors import KnownError
+from scoring.families import prompts
 from scoring.families.chat import BaseJudge, Reply
 from scoring.families.local import WHOLE, LocalModel, local_traits
-from scoring.families.prompts import (
-    LABELS,
-    LEAST_TOKENS,
-    RATINGS,
-    Question,
-    asks_both_orders,
-    digest,
-    questions,
-)
+from scoring.families.prompts import LABELS, LEAST_TOKENS, RATINGS, Question
 from scoring.models.files import trained_question
 from scoring.models.loading import load
 from scoring.spec import ModelSpec, Pair, RunSettings
@@ -64,7 +57,7 @@ class Judge(LocalModel):
                 f"A judge's question does not fit in {self.max_length} tokens; {LEAST_TOKENS} are "
                 "the least."
             )
-        self.template = f"{self._formatter.template}, {digest(spec.family, self._question)}"
+        self.template = f"{self._formatter.template}, {prompts.digest(spec.family, self._question)}"
         self.reading = _READINGS[spec.family]
         self._vocabulary = Vocabulary(loaded.model)
         names = LABELS if spec.family == "judge" else [str(rating) for rating in RATINGS]
@@ -94,7 +87,7 @@ class Judge(LocalModel):
     def prepare(self, pairs: Sequence[Pair]) -> list[Prepared]:
         """What the judge is asked as tokens: both orders, or both responses."""
         family, question = self.spec.family, self._question
-        texts = [each for pair in pairs for each in questions(family, pair, question)]
+        texts = [each for pair in pairs for each in prompts.questions(family, pair, question)]
         encoded = self._formatter.encode(texts, ask=not question)
         if question:  # which its authors ask without a BOS before it
             bos = self._formatter.tokenizer.bos_token_id
@@ -109,7 +102,7 @@ class Judge(LocalModel):
         if self.spec.family == "judge":
             orders = self._probabilities(rows).view(-1, 2, 2)
             orders = torch.stack((orders[:, 0], orders[:, 1].flip(1)), dim=1)
-            votes = torch.tensor([asks_both_orders(each.pair) for each in pairs])
+            votes = torch.tensor([prompts.asks_both_orders(each.pair) for each in pairs])
             is_vote = sent(votes, rows.device)[:, None, None]
             return torch.where(is_vote, (orders > orders.flip(2)).to(orders), orders).mean(1)
         scale = sent(torch.tensor(RATINGS, dtype=torch.float64), rows.device)

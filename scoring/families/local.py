@@ -98,21 +98,13 @@ class LocalModel(Scorer):
         raise NotImplementedError
 
     def begin(self, pack: Sequence[Prepared]) -> Callable[[], Rewards]:
-        """As of `Scorer`; a GPU is given all that it has to do, and none of it is waited for.
-
-        Raises:
-            KnownError: the model cannot be run; calling it may raise that too.
-        """
+        """As of `Scorer`, or KnownError; a GPU gets all its work, and none of it is waited for."""
         if self.loaded.model.device.type == "cuda":
             return self._begin(pack)
         return lambda: self._begin(pack)()  # noqa: PLW0108 - a CPU runs it when it is called
 
     def rewards(self, pack: Sequence[Prepared]) -> Rewards:
-        """As of `Scorer`; equal sequences have exactly equal rewards.
-
-        Raises:
-            KnownError: the model cannot be run.
-        """
+        """As of `Scorer`, or KnownError; equal sequences have exactly equal rewards."""
         return self.begin(pack)()
 
     @torch.inference_mode()

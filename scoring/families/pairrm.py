@@ -12,11 +12,8 @@ from typing import Any
 
 import torch
 from torch import nn
+from transformers import DebertaV2Model, DebertaV2PreTrainedModel
 from transformers.modeling_outputs import SequenceClassifierOutput
-from transformers.models.deberta_v2.modeling_deberta_v2 import (
-    DebertaV2Model,
-    DebertaV2PreTrainedModel,
-)
 
 from scoring.engine.formatting import Prepared
 from scoring.engine.scorer import Traits

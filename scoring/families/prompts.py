@@ -10,6 +10,7 @@ import re
 import tomllib
 from contextlib import suppress
 from functools import cache
+from itertools import cycle
 from pathlib import Path
 from typing import Any
 
@@ -33,10 +34,15 @@ def prompt_forms() -> dict[str, dict[str, Any]]:
 
 def prompt_form(family: str, prompt: str) -> dict[str, Any]:
     """Return how a family is asked and read. prompt: as of `questions`."""
-    return (prompt_forms()["upstream"] if prompt else prompt_forms())[family]
+    forms, name = prompt_forms(), family
+    if family == "judge" and prompt in forms["trained"]:
+        forms, name = forms["trained"], prompt
+    elif prompt:
+        forms = forms["upstream"]
+    return forms[name]
 
 
-def prompt_for(setting: JudgePrompt, model: str) -> str:
+def choose_prompt(setting: JudgePrompt, model: str) -> str:
     """Return the prompt of a setting; "" for our own, and by the model's name for "upstream"."""
     if setting != "upstream":
         return "" if setting == "probabilities" else setting
@@ -60,13 +66,19 @@ def questions(
     orders = sides, sides[::-1]
     if family == "judge" and prompt in prompt_forms()["upstream"]:
         return _upstream_questions(prompt, pair, *orders[swapped])
-    if family == "judge" and prompt:
-        return tuple(_trained_question(prompt, pair, *order) for order in orders)
     text = prompt_form(family, prompt)["user"]
     if family == "rater":
         return tuple(_filled(text, question=pair.prompt, first=response) for response in sides)
+    question, turns = pair.prompt, [message.content for message in pair.messages]
+    if prompt == "SteamSHP":
+        question = " ".join(turns)
+    elif prompt:
+        speakers = cycle(("user", "assistant"))
+        question = "".join(
+            f"\n<turn> {speaker}\n {text}" for speaker, text in zip(speakers, turns, strict=False)
+        )
     return tuple(
-        _filled(text, question=pair.prompt, first=first, second=second) for first, second in orders
+        _filled(text, question=question, first=first, second=second) for first, second in orders
     )
 
 
@@ -77,25 +89,6 @@ def asks_both_orders(pair: Pair) -> bool:
 
 def _filled(text: str, **fields: str) -> Question:
     return (Message("user", text.format(**fields)),)
-
-
-def _trained_question(prompt: str, pair: Pair, first: str, second: str) -> Question:
-    """The form of a judge's authors. first is called A, second B.
-
-    Sources: the models' pages of SteamSHP and RLHFlow/pair-preference-model-LLaMA3-8B; shp.py and
-    slicpairpm.py of allenai/reward-bench.
-    """
-    turns = [message.content for message in pair.messages]
-    if prompt == "SteamSHP":
-        answers = f"RESPONSE A: {first}\n\n RESPONSE B: {second}"
-        question = "Which response is better? RESPONSE"
-        return (Message("user", f"POST: {' '.join(turns)}\n\n {answers}\n\n {question}"),)
-    context = "".join(
-        f"\n<turn> {'assistant' if place % 2 else 'user'}\n {text}"
-        for place, text in enumerate(turns)
-    )
-    text = f"[CONTEXT] \n{context}\n [RESPONSE A] {first} [RESPONSE B] {second} \n"
-    return (Message("user", text),)
 
 
 def _upstream_questions(prompt: str, pair: Pair, first: str, second: str) -> tuple[Question, ...]:

@@ -339,11 +339,7 @@ class Served(Scorer):
         return self._server.errors.sentences()
 
     def rewards(self, pack: Sequence[Prepared]) -> Rewards:
-        """As of `Scorer`.
-
-        Raises:
-            KnownError: the server cannot be reached, or refuses everything.
-        """
+        """As of `Scorer`, or KnownError: the server cannot be reached, or refuses everything."""
         sides = [tuple(each) for each in conversations([prepared.pair for prepared in pack])]
         reward_of = self._server.each(self._reward, sides)
         rewards = [reward_of.get(side, math.nan) for side in sides]
