@@ -100,12 +100,11 @@ class BaseJudge(Scorer):
                 f"Allow more, such as --max-tokens {max(4096, 4 * self._tokens)}."
             )
         rewards = []
-        for prepared, asked in zip(pack, questions, strict=True):
-            if any(question not in meanings for question in asked):
+        for prepared, sides in zip(pack, questions, strict=True):
+            if any(question not in meanings for question in sides):
                 rewards.append((math.nan, math.nan))
             else:
-                answers = [meanings[question] for question in asked]
-                rewards.append(self._rewards(prepared, answers))
+                rewards.append(self._rewards(prepared, [meanings[each] for each in sides]))
         return rewards
 
     def _replies(self, questions: Sequence[Question]) -> Mapping[Question, Reply]:

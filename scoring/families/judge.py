@@ -137,8 +137,8 @@ def _first_token_model() -> Any:
 
         def forward(self, input_ids: Any, attention_mask: Any = None) -> Any:
             start = input_ids.new_full((len(input_ids), 1), self.config.decoder_start_token_id)
-            given = super().forward(input_ids, attention_mask, decoder_input_ids=start)
-            return SequenceClassifierOutput(logits=given.logits[:, 0])
+            output = super().forward(input_ids, attention_mask, decoder_input_ids=start)
+            return SequenceClassifierOutput(logits=output.logits[:, 0])
 
     return FirstToken
 

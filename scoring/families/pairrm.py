@@ -50,11 +50,11 @@ def _pairrm_texts(pair: Pair) -> _Texts:
     roles = [message.role for message in pair.turns]
     if not roles or roles != ["user", "assistant"] * (len(roles) // 2) + ["user"]:
         return pair.prompt, pair.chosen, pair.rejected
-    asked = [message.content for message in pair.turns[::2]]
-    answered = [message.content for message in pair.turns[1::2]]
-    blanks = [f"USER: {text}\nAssistant: <Response {n}>" for n, text in enumerate(asked, 1)]
+    requests = [message.content for message in pair.turns[::2]]
+    answers = [message.content for message in pair.turns[1::2]]
+    blanks = [f"USER: {text}\nAssistant: <Response {n}>" for n, text in enumerate(requests, 1)]
     chosen, rejected = (
-        "\n".join(f"<Response {n}>: {text}" for n, text in enumerate([*answered, last], 1))
+        "\n".join(f"<Response {n}>: {text}" for n, text in enumerate([*answers, last], 1))
         for last in (pair.chosen, pair.rejected)
     )
     return _INSTRUCTION + "\n".join(blanks), chosen, rejected
@@ -143,11 +143,11 @@ class PairRM(LocalModel):
         self._tokenizer = tokenizer = loaded.tokenizer
         self._markers: tuple[int, ...] = loaded.model.markers
         for marker, expected in zip(_MARKERS, self._markers, strict=True):
-            found = tokenizer.convert_tokens_to_ids(marker)
-            if found != expected:
+            token = tokenizer.convert_tokens_to_ids(marker)
+            if token != expected:
                 raise KnownError(
                     f"{spec.name} could not be loaded: its config says that {marker} is token "
-                    f"{expected}, its tokenizer says {found}."
+                    f"{expected}, its tokenizer says {token}."
                 )
         self._start, self._end = tokenizer.cls_token_id, tokenizer.sep_token_id
         if None in (self._start, self._end):

@@ -14,6 +14,7 @@ from scoring.run import make_job, score
 from scoring.spec import LabelWeights, Message, ModelSpec, Pair, RunSettings
 from tests.chat_server import Answer, ChatServer, error, nowhere
 from tests.conftest import PATIENCE
+from tests.scoring.families.test_chat import rewards
 
 GOOD = Pair("mine:1", "mine", "Name a colour.", "Red, like a ripe tomato.", "Seven.")
 EQUAL = Pair("mine:2", "mine", "Name a colour.", "Blue.", "Blue.")
@@ -68,10 +69,6 @@ def served(model: ChatServer, name: str = "org/rm", **more: Any) -> Served:
     reading: LabelWeights | None = more.pop("reading", None)
     spec = ModelSpec(name, "", "", "served", reading, url=model.url + more.pop("below", ""))
     return Served(spec, RunSettings(**more))
-
-
-def rewards(scorer: Served, *pairs: Pair) -> list[tuple[float, float]]:
-    return scorer.rewards(scorer.prepare(pairs))
 
 
 @pytest.mark.parametrize("below", ["", "/", "/v1", "/v1/"])
