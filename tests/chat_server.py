@@ -10,11 +10,7 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-from scoring.families.server import Patience
 from tests.local_server import LocalServer
-
-QUICK = Patience(connect=60, read=60, tries=3, wait=0.001, longest=0.02)
-"""For servers that answer at once, whatever they answer."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,9 +11,26 @@ from scoring.errors import KnownError
 from scoring.models.files import trained_question
 from scoring.spec import BASELINES, ModelSpec, Pair, RunSettings, text_hash
 
+_JUDGES = ("judge", "rater")
+_CLASSES = {
+    "classifier": "classifier.Classifier",
+    "dpo": "dpo.Policy",
+    "logprob-sum": "dpo.Policy",
+    "logprob-mean": "dpo.Policy",
+    "pairrm": "pairrm.PairRM",
+    "judge": "judge.Judge",
+    "rater": "judge.Judge",
+    "served": "server.Served",
+}
+_READINGS = {
+    "random": "a random number, seeded by the run's seed and the pair's texts",
+    "longer": "characters of the response",
+    "shorter": "minus the characters of the response",
+}
+
 
 def open_scorer(spec: ModelSpec, settings: RunSettings) -> Scorer:
-    """A located model, loaded or connected, ready to score.
+    """Load or connect a located model.
 
     Raises:
         KnownError: it cannot be loaded, or the settings do not suit its family.
@@ -24,14 +41,10 @@ def open_scorer(spec: ModelSpec, settings: RunSettings) -> Scorer:
 
 
 def _check_settings(spec: ModelSpec, settings: RunSettings) -> None:
-    """Refuse settings that have no meaning for a model.
-
-    Raises:
-        KnownError: naming the setting, and the models that it is for.
-    """
-    is_judge, is_here = spec.family in ("judge", "rater"), not spec.url
-    own_question = is_here and trained_question(spec.name)
-    can_write = is_judge and not own_question
+    """Refuse settings that have no meaning for a model."""
+    is_judge, is_here = spec.family in _JUDGES, not spec.url
+    has_question = is_here and trained_question(spec.name)
+    can_write = is_judge and not has_question
     writes = can_write and (not is_here or settings.judge_prompt != "probabilities")
     reads_template = is_here and spec.family not in (*BASELINES, "served", "pairrm")
     writing = "judges and raters that write answers"
@@ -47,7 +60,7 @@ def _check_settings(spec: ModelSpec, settings: RunSettings) -> None:
             "models that are not asked at the end of their text, which it would cut off",
         ),
         "chat_template": (
-            reads_template and not (spec.family == "judge" and own_question),
+            reads_template and not (spec.family == "judge" and has_question),
             "models of this machine that read conversations, not texts or a question of their own",
         ),
     }
@@ -62,35 +75,16 @@ def _check_settings(spec: ModelSpec, settings: RunSettings) -> None:
 
 
 def _class_of(spec: ModelSpec, settings: RunSettings) -> Any:
+    """Imported when it is used, for torch is slow."""
     if spec.family in BASELINES:
         return Baseline
     name = _CLASSES[spec.family]
-    if spec.family in ("judge", "rater") and spec.url:
+    if spec.family in _JUDGES and spec.url:
         name = "chat.ChatJudge"
-    elif spec.family in ("judge", "rater") and settings.judge_prompt != "probabilities":
-        name = "writer.WritingJudge"
+    elif spec.family in _JUDGES and settings.judge_prompt != "probabilities":
+        name = "judge.WritingJudge"
     module, _, class_name = name.partition(".")
     return getattr(import_module(f"{__name__}.{module}"), class_name)
-
-
-_CLASSES = {
-    "classifier": "classifier.Classifier",
-    "dpo": "dpo.Policy",
-    "logprob-sum": "dpo.Policy",
-    "logprob-mean": "dpo.Policy",
-    "pairrm": "pairrm.PairRM",
-    "judge": "judge.Judge",
-    "rater": "judge.Judge",
-    "served": "served.Served",
-}
-"""Module and class of each family that has a model; imported when it is used, for torch is slow."""
-
-
-_READINGS = {
-    "random": "a random number, seeded by the run's seed and the pair's texts",
-    "longer": "characters of the response",
-    "shorter": "minus the characters of the response",
-}
 
 
 class Baseline(Scorer):
@@ -102,20 +96,20 @@ class Baseline(Scorer):
         self._traits = Traits(reading=_READINGS[spec.family], path="no model")
 
     def rewards(self, pack: Sequence[Prepared]) -> Rewards:
-        """Two numbers a pair."""
+        """As of `Scorer`."""
         return [self._rewards(prepared.pair) for prepared in pack]
 
     def _rewards(self, pair: Pair) -> tuple[float, float]:
         if self.spec.family == "random":
             name = text_hash(pair.prompt, pair.chosen, pair.rejected)
-            drawn = random.Random(f"{self._seed}:{name}")  # noqa: S311 - a coin, not a secret
-            return drawn.random(), drawn.random()
+            coin = random.Random(f"{self._seed}:{name}")  # noqa: S311 - no secret
+            return coin.random(), coin.random()
         sign = 1 if self.spec.family == "longer" else -1
         return float(sign * len(pair.chosen)), float(sign * len(pair.rejected))
 
 
 def label_weights(spec: ModelSpec, n_labels: int) -> tuple[tuple[float, ...], str]:
-    """What each label weighs in the reward, and that in words.
+    """Return what each label weighs in the reward, and that in words.
 
     Raises:
         KnownError: there are several labels and no reading, or it does not fit them.

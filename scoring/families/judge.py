@@ -1,5 +1,6 @@
-"""Generative models of this machine as judges, read by probabilities and never by sampling."""
+"""Generative models of this machine as judges, read by probabilities or by what they write."""
 
+import random
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -7,18 +8,15 @@ from typing import Any
 import torch
 
 from scoring.engine.attention import sent
-from scoring.engine.formatting import Prepared, joined_pairs
+from scoring.engine.formatting import Prepared, TokenSequence, joined_pairs
+from scoring.engine.forward import running
+from scoring.engine.packing import padded_batches
 from scoring.engine.vocabulary import Vocabulary
 from scoring.errors import KnownError
-from scoring.families.local import LocalModel
-from scoring.families.prompts import (
-    LABELS,
-    LEAST_TOKENS,
-    RATINGS,
-    asks_both_orders,
-    digest,
-    questions,
-)
+from scoring.families import prompts
+from scoring.families.chat import BaseJudge, Reply
+from scoring.families.local import WHOLE, LocalModel, local_traits
+from scoring.families.prompts import LABELS, LEAST_TOKENS, RATINGS, Question
 from scoring.models.files import trained_question
 from scoring.models.loading import load
 from scoring.spec import ModelSpec, Pair, RunSettings
@@ -38,36 +36,36 @@ class Judge(LocalModel):
     probabilities of the ten numbers as the next words.
 
     Judges that were trained on one question, SteamSHP and pair-preference-model, are asked that.
+
+    Raises:
+        KnownError: the model cannot be loaded, or has no single token for a label.
     """
 
     def __init__(self, spec: ModelSpec, settings: RunSettings) -> None:
-        """
-        Raises:
-            KnownError: the model cannot be loaded, or has no single token for a label.
-        """
         self.spec = spec
         self._question = trained_question(spec.name) if spec.family == "judge" else ""
         self._is_whole = self._question == "SteamSHP"
-        loaded = load(
-            spec, settings, _first_token_model() if self._is_whole else "AutoModelForCausalLM"
-        )
-        plain = replace(settings, chat_template="raw")
-        self._formatter = loaded.formatter(plain if self._is_whole else settings)
+        if self._is_whole:
+            loaded = load(spec, settings, _first_token_model())
+            self._formatter = loaded.formatter(replace(settings, chat_template="raw"))
+        else:
+            loaded = load(spec, settings, "AutoModelForCausalLM")
+            self._formatter = loaded.formatter(settings)
         self.max_length = self._formatter.max_length
         if self.max_length < LEAST_TOKENS:
             raise KnownError(
                 f"A judge's question does not fit in {self.max_length} tokens; {LEAST_TOKENS} are "
                 "the least."
             )
-        self.template = f"{self._formatter.template}, {digest(spec.family, self._question)}"
+        self.template = f"{self._formatter.template}, {prompts.digest(spec.family, self._question)}"
         self.reading = _READINGS[spec.family]
         self._vocabulary = Vocabulary(loaded.model)
         names = LABELS if spec.family == "judge" else [str(rating) for rating in RATINGS]
         # With and without a space before it.
         vocabulary: dict[str, int] = loaded.tokenizer.get_vocab()
-        before = ("", "\N{LATIN CAPITAL LETTER G WITH DOT ABOVE}", "\u2581")
+        spaces = ("", "\N{LATIN CAPITAL LETTER G WITH DOT ABOVE}", "\u2581")
         self._labels = [
-            [vocabulary[space + name] for space in before if space + name in vocabulary]
+            [vocabulary[space + name] for space in spaces if space + name in vocabulary]
             for name in names
         ]
         if self._question == "pair-preference":  # whose authors read these tokens alone
@@ -82,46 +80,36 @@ class Judge(LocalModel):
         if not all(self._labels) or len(self._ten) == 1:
             raise KnownError(f"{spec.name} has no token of its own for each of {', '.join(names)}.")
         if self._is_whole:
-            super().__init__(loaded, settings, whole="its rewards come from the whole model")
+            super().__init__(loaded, settings, whole=WHOLE)
         else:
             super().__init__(loaded, settings, vocabulary=self._vocabulary)
 
     def prepare(self, pairs: Sequence[Pair]) -> list[Prepared]:
-        """What the judge is asked: both orders, or both responses."""
-        asked = [
-            each for pair in pairs for each in questions(self.spec.family, pair, self._question)
-        ]
-        encoded = self._formatter.encode(asked, ask=not self._question)
-        if self._question:  # which its authors ask without a BOS before it
+        """What the judge is asked as tokens: both orders, or both responses."""
+        family, question = self.spec.family, self._question
+        texts = [each for pair in pairs for each in prompts.questions(family, pair, question)]
+        encoded = self._formatter.encode(texts, ask=not question)
+        if question:  # which its authors ask without a BOS before it
             bos = self._formatter.tokenizer.bos_token_id
             encoded = [ids[ids[0] == bos :] for ids in encoded]
         sequences = [self._formatter.cut([*ids, *self._ten[:1]]) for ids in encoded]
-        prepared = joined_pairs(pairs, sequences)
-        if not self._ten:
-            return prepared
-        return [
-            replace(
-                pair,
-                chosen_tail=min(2, len(pair.chosen)),
-                rejected_tail=min(2, len(pair.rejected)),
-            )
-            for pair in prepared
-        ]
+        if self._ten:
+            sequences = [replace(each, tail=min(2, len(each.ids))) for each in sequences]
+        return joined_pairs(pairs, sequences)
 
     def read(self, rows: torch.Tensor, pairs: Sequence[Prepared]) -> torch.Tensor:
         """Rewards from the hidden states at the end of each question, or from logits there."""
         if self.spec.family == "judge":
             orders = self._probabilities(rows).view(-1, 2, 2)
             orders = torch.stack((orders[:, 0], orders[:, 1].flip(1)), dim=1)
-            votes = torch.tensor([asks_both_orders(each.pair) for each in pairs])
+            votes = torch.tensor([prompts.asks_both_orders(each.pair) for each in pairs])
             is_vote = sent(votes, rows.device)[:, None, None]
             return torch.where(is_vote, (orders > orders.flip(2)).to(orders), orders).mean(1)
         scale = sent(torch.tensor(RATINGS, dtype=torch.float64), rows.device)
         if not self._ten:
             return (self._probabilities(rows) @ scale).view(-1, 2)
-        asked, begun = rows[::2], rows[1::2]
-        zero = self._vocabulary.label_log_probs(begun, self._ten[1:]).double().exp()[:, 0]
-        ratings = self._probabilities(asked)
+        zero = self._vocabulary.label_log_probs(rows[1::2], self._ten[1:]).double().exp()[:, 0]
+        ratings = self._probabilities(rows[::2])
         ten = ratings[:, 0] * zero
         ratings = torch.cat((ratings, ten[:, None]), dim=1)
         ratings[:, 0] -= ten
@@ -149,7 +137,120 @@ def _first_token_model() -> Any:
 
         def forward(self, input_ids: Any, attention_mask: Any = None) -> Any:
             start = input_ids.new_full((len(input_ids), 1), self.config.decoder_start_token_id)
-            given = super().forward(input_ids, attention_mask, decoder_input_ids=start)
-            return SequenceClassifierOutput(logits=given.logits[:, 0])
+            output = super().forward(input_ids, attention_mask, decoder_input_ids=start)
+            return SequenceClassifierOutput(logits=output.logits[:, 0])
 
     return FirstToken
+
+
+class Draws:
+    """Makes the likeliest token one that is drawn at a temperature, of each row by its own seed.
+
+    A draw depends neither on the other rows nor on where a run was stopped. The largest of logits
+    with Gumbel noise is a draw of their softmax.
+    """
+
+    def __init__(self, seeds: Sequence[int], temperature: float, device: torch.device) -> None:
+        self._temperature = temperature
+        self._generators = [torch.Generator(device).manual_seed(seed) for seed in seeds]
+
+    def __call__(self, _: torch.Tensor, logits: torch.Tensor) -> torch.Tensor:
+        """[rows, tokens], as a processor of logits in transformers."""
+        noise = torch.empty_like(logits, dtype=torch.float32)
+        for row, generator in zip(noise, self._generators, strict=True):
+            row.exponential_(generator=generator)
+        return logits.float() / self._temperature - noise.log()
+
+
+class WritingJudge(BaseJudge):
+    """A judge or rater that writes its answers here, by upstream's prompts.
+
+    Answers are greedy at temperature 0; what else a model's own settings of generation say (top_p,
+    penalties) is left out, as upstream does. Questions that leave no room for an answer lose their
+    beginning.
+
+    Raises:
+        KnownError: the model cannot be loaded, or there is no room for questions and answers.
+    """
+
+    def __init__(self, spec: ModelSpec, settings: RunSettings) -> None:
+        super().__init__(spec, settings)
+        loaded = load(spec, settings, "AutoModelForCausalLM")
+        self._model: Any = loaded.model
+        self._formatter = loaded.formatter(settings)
+        self._room = min(self._formatter.max_length, self._formatter.limit - self._tokens)
+        if self._room < LEAST_TOKENS:
+            raise KnownError(
+                f"{spec.name} reads {self._formatter.limit:,} tokens, which leaves {self._room:,} "
+                f"for a question beside an answer of {self._tokens:,}: {LEAST_TOKENS} are the "
+                "least. Allow shorter answers (--max-tokens)."
+            )
+        self._budget = loaded.budget(settings)
+        tokenizer = self._tokenizer = loaded.tokenizer
+        own = self._model.generation_config
+        ends = own.eos_token_id if own.eos_token_id is not None else tokenizer.eos_token_id
+        self._ends = {*(ends if isinstance(ends, list) else [ends])} - {None}
+        pad = tokenizer.pad_token_id
+        self._pad = min(self._ends, default=0) if pad is None else pad
+        self._model.generation_config = type(own)(
+            max_new_tokens=self._tokens,
+            do_sample=False,
+            eos_token_id=sorted(self._ends) or None,
+            pad_token_id=self._pad,
+        )
+        self._temperature = settings.temperature
+        self._traits = local_traits(
+            loaded,
+            reading=self._reading,
+            path="answers written here, in padded batches",
+            budget=self._budget,
+            max_length=self._room,
+            template=f"{self._formatter.template}, {self._digest}",
+        )
+
+    def prepare(self, pairs: Sequence[Pair]) -> list[Prepared]:
+        """What is asked of each pair: one question on both sides, or one a side."""
+        sides = []
+        for pair in pairs:
+            each = self._encode(self._questions(pair)) or [TokenSequence(())]
+            sides += [each[0], each[-1]]
+        return joined_pairs(pairs, sides)
+
+    def _encode(self, questions: Sequence[Question]) -> list[TokenSequence]:
+        encoded = self._formatter.encode(questions, ask=True)
+        return [self._formatter.cut(ids, self._room) for ids in encoded]
+
+    def _replies(self, questions: Sequence[Question]) -> dict[Question, Reply]:
+        replies = {each: reply for each in questions if (reply := self._answers.get(each))}
+        sequences = [sequence.ids for sequence in self._encode(questions)]
+        # Whatever is known, the batches are the same, so that answers are to the last bit.
+        for batch in padded_batches([len(ids) + self._tokens for ids in sequences], self._budget):
+            if not all(questions[place] in replies for place in batch):
+                with running(self.spec.name):
+                    written = self._write([sequences[place] for place in batch])
+                for place, reply in zip(batch, written, strict=True):
+                    replies[questions[place]] = reply
+                    self._answers.add(questions[place], reply)
+            self._count_answers(len(batch))
+        return replies
+
+    @torch.inference_mode()
+    def _write(self, sequences: Sequence[tuple[int, ...]]) -> list[Reply]:
+        width = max(map(len, sequences))
+        ids = torch.tensor([[self._pad] * (width - len(each)) + [*each] for each in sequences])
+        mask = torch.tensor([[0] * (width - len(each)) + [1] * len(each) for each in sequences])
+        device = self._model.device
+        draws: list[Any] = []
+        if self._temperature:
+            names = [f"{self._seed}:{each}" for each in sequences]
+            seeds = [random.Random(name).getrandbits(63) for name in names]  # noqa: S311
+            draws = [Draws(seeds, self._temperature, device)]
+        output = self._model.generate(
+            ids.to(device), attention_mask=mask.to(device), logits_processor=draws
+        )
+        replies = []
+        for tokens in output[:, width:].tolist():
+            end = next((place for place, id_ in enumerate(tokens) if id_ in self._ends), None)
+            text = self._tokenizer.decode(tokens[:end], skip_special_tokens=True)
+            replies.append(Reply(text, cut=end is None))
+        return replies

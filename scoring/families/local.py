@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from typing import Any
 
 import torch
 
@@ -15,6 +15,7 @@ from scoring.engine.vocabulary import Vocabulary, check_vocabulary
 from scoring.models.loading import Loaded
 from scoring.spec import Pair, RunSettings
 
+WHOLE = "its rewards come from the whole model"
 CHECK_PAIRS = (
     Pair(
         "check:1", "check", "Name a colour.", "Red, like a fire engine at dusk.", "Red, like wine."
@@ -24,14 +25,33 @@ CHECK_PAIRS = (
 """Scored when a model is loaded, one sequence at a time and by the chosen path."""
 
 
+def local_traits(loaded: Loaded, *, reading: str, **others: Any) -> Traits:
+    """Return the traits of a scorer whose model is in memory here. others: as of `Traits`."""
+    if loaded.left_out:
+        some = ", ".join(loaded.left_out[:3])
+        reading += f"; weights that its class does not know are left out: {some}"
+    return Traits(
+        reading=reading,
+        device=str(loaded.model.device),
+        dtype=str(loaded.model.dtype).removeprefix("torch."),
+        libraries=("torch", "transformers"),
+        vocabulary=loaded.model.get_input_embeddings().weight.shape[0],
+        **others,
+    )
+
+
 class LocalModel(Scorer):
-    """What families have in common that read rewards from a model of this machine.
+    """Families that read rewards from a model of this machine.
 
-    They set these before `__init__`:
+    They set `reading`, `template` and `max_length`, as of `Traits`, and then call `__init__`, which
+    has pairs prepared and read.
 
-    reading: what of the model is the reward, in words.
-    template: by which pairs become tokens, in words.
-    max_length: tokens that a sequence may have.
+    whole: why the reward is read from the model's output; "" for its last hidden states.
+    at_once: tokens of a forward pass at most, padding counted, where it is smaller than a pack.
+    vocabulary: that rewards are read by, to be compared with the model's own logits.
+
+    Raises:
+        KnownError: the model cannot be run.
     """
 
     reading: str
@@ -47,19 +67,10 @@ class LocalModel(Scorer):
         at_once: int = sys.maxsize,
         vocabulary: Vocabulary | None = None,
     ) -> None:
-        """Families call it last, for it has pairs prepared and read.
-
-        whole: why the reward is read from the model's output; "" for its last hidden states.
-        at_once: tokens of a forward pass at most, padding counted, where it is smaller than a pack.
-        vocabulary: that rewards are read by, to be compared with the model's own logits.
-
-        Raises:
-            KnownError: the model cannot be run.
-        """
         self.loaded = loaded
         self.budget = loaded.budget(settings)
         self._compile = settings.compile
-        self._expected = 0
+        self._n_expected_tokens = 0
         self._check = self.prepare(CHECK_PAIRS)
         n_tokens: int = loaded.model.get_input_embeddings().weight.shape[0]
         check_tokens(self._check, n_tokens, loaded.spec.name)
@@ -72,51 +83,28 @@ class LocalModel(Scorer):
 
     @property
     def traits(self) -> Traits:
-        """What its numbers rest on."""
-        traits = Traits(
+        """As of `Scorer`."""
+        return local_traits(
+            self.loaded,
             reading=self.reading,
-            path=self.path,
+            path=self.forward.path,
             budget=self.budget,
             max_length=self.max_length,
             template=self.template,
         )
-        return with_model(traits, self.loaded)
-
-    @property
-    def path(self) -> str:
-        """How sequences go through the model, and why, in words."""
-        return self.forward.path
-
-    @property
-    def tolerance(self) -> float:
-        """How far apart two right ways of computing a reward may be; see `proof`."""
-        return self.proof.tolerance
 
     def read(self, rows: torch.Tensor, pairs: Sequence[Prepared]) -> torch.Tensor:
         """[pairs, 2]: rewards from what the model gives at the tails, where it gives it."""
         raise NotImplementedError
 
     def begin(self, pack: Sequence[Prepared]) -> Callable[[], Rewards]:
-        """As of `Scorer`: a GPU is told all it has to do, and none of it is waited for.
-
-        Raises:
-            KnownError: the model cannot be run; calling it may raise that too.
-        """
+        """As of `Scorer`, or KnownError; a GPU gets all its work, and none of it is waited for."""
         if self.loaded.model.device.type == "cuda":
             return self._begin(pack)
-
-        def compute() -> Rewards:
-            return self._begin(pack)()
-
-        return compute
+        return lambda: self._begin(pack)()  # noqa: PLW0108 - a CPU runs it when it is called
 
     def rewards(self, pack: Sequence[Prepared]) -> Rewards:
-        """Rewards of a pack. Equal sequences have exactly equal rewards, which products of
-        matrices do not see to: they may round equal rows differently.
-
-        Raises:
-            KnownError: the model cannot be run.
-        """
+        """As of `Scorer`, or KnownError; equal sequences have exactly equal rewards."""
         return self.begin(pack)()
 
     @torch.inference_mode()
@@ -127,6 +115,7 @@ class LocalModel(Scorer):
         def rewards() -> Rewards:
             with running(self.loaded.spec.name):
                 values = wait()
+            # Products of matrices may round equal rows differently.
             return [
                 (chosen, chosen if pair.chosen == pair.rejected else rejected)
                 for pair, (chosen, rejected) in zip(pack, values, strict=True)
@@ -143,27 +132,11 @@ class LocalModel(Scorer):
         model, forward = self.loaded.model, self.forward
         if self._compile == "off" or not isinstance(forward, Packed) or forward.is_compiled:
             return
-        self._expected += tokens
-        is_worth_it = model.device.type == "cuda" and is_compiling_repaid(self._expected)
-        if self._compile == "on" or is_worth_it:
-            self._expected = 0  # where it is given up, it is tried again after as many
+        self._n_expected_tokens += tokens
+        is_repaid = model.device.type == "cuda" and is_compiling_repaid(self._n_expected_tokens)
+        if self._compile == "on" or is_repaid:
+            self._n_expected_tokens = 0  # if it is given up, it is tried again after as many
             with running(self.loaded.spec.name):
                 forward.compile(
                     lambda: self.proof.mismatch(self._read(self.forward(self._check), self._check))
                 )
-
-
-def with_model(traits: Traits, loaded: Loaded) -> Traits:
-    """Traits with what they say of a model of this machine."""
-    reading = traits.reading
-    if loaded.left_out:
-        some = ", ".join(loaded.left_out[:3])
-        reading += f"; weights that its class does not know are left out: {some}"
-    return replace(
-        traits,
-        reading=reading,
-        device=str(loaded.model.device),
-        dtype=str(loaded.model.dtype).removeprefix("torch."),
-        libraries=("torch", "transformers"),
-        vocabulary=loaded.model.get_input_embeddings().weight.shape[0],
-    )

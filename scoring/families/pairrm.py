@@ -5,18 +5,15 @@ led by a marker token. A head compares what the encoder makes of the markers. It
 towards a place, so both orders are asked and their answers subtracted, as the authors advise.
 """
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import replace
 from itertools import chain
 from typing import Any
 
 import torch
 from torch import nn
+from transformers import DebertaV2Model, DebertaV2PreTrainedModel
 from transformers.modeling_outputs import SequenceClassifierOutput
-from transformers.models.deberta_v2.modeling_deberta_v2 import (
-    DebertaV2Model,
-    DebertaV2PreTrainedModel,
-)
 
 from scoring.engine.formatting import Prepared
 from scoring.engine.scorer import Traits
@@ -39,14 +36,13 @@ _INSTRUCTION = (
     "response."
 )
 """As the model was trained on it, spelling included."""
-_SPEAKERS = {"user": "USER", "assistant": "ASSISTANT", "system": "SYSTEM MESSAGE"}
 
 _Texts = tuple[str, str, str]
 """Of a pair, what stands behind the markers: the prompt, the chosen and the rejected response."""
 
 
 def _pairrm_texts(pair: Pair) -> _Texts:
-    """PairRM's texts: plain for one turn, the authors' form with blanks for a conversation.
+    """Plain for one turn, the authors' form with blanks for a conversation.
 
     A conversation that has other than user and assistant in turn has no such form; its transcript
     is the prompt.
@@ -54,50 +50,24 @@ def _pairrm_texts(pair: Pair) -> _Texts:
     roles = [message.role for message in pair.turns]
     if not roles or roles != ["user", "assistant"] * (len(roles) // 2) + ["user"]:
         return pair.prompt, pair.chosen, pair.rejected
-    asked = [message.content for message in pair.turns[::2]]
-    answered = [message.content for message in pair.turns[1::2]]
-    blanks = [f"USER: {text}\nAssistant: <Response {n}>" for n, text in enumerate(asked, 1)]
+    requests = [message.content for message in pair.turns[::2]]
+    answers = [message.content for message in pair.turns[1::2]]
+    blanks = [f"USER: {text}\nAssistant: <Response {n}>" for n, text in enumerate(requests, 1)]
     chosen, rejected = (
-        "\n".join(f"<Response {n}>: {text}" for n, text in enumerate([*answered, last], 1))
+        "\n".join(f"<Response {n}>: {text}" for n, text in enumerate([*answers, last], 1))
         for last in (pair.chosen, pair.rejected)
     )
     return _INSTRUCTION + "\n".join(blanks), chosen, rejected
 
 
 def _better_pairrm_texts(pair: Pair) -> _Texts:
-    """Better-PairRM's texts: the prompt as a dialogue in which the assistant is to speak."""
-    said = [
-        f"{_SPEAKERS.get(message.role, message.role.upper())}: {message.content.strip()}"
+    """The prompt as a dialogue in which the assistant is to speak."""
+    speakers = {"system": "SYSTEM MESSAGE"}
+    turns = [
+        f"{speakers.get(message.role, message.role.upper())}: {message.content.strip()}"
         for message in pair.messages
     ]
-    return "\n\n".join([*said, "ASSISTANT: "]), pair.chosen, pair.rejected
-
-
-@dataclass(frozen=True, slots=True)
-class Layout:
-    """How a model's authors lay out its input.
-
-    total: tokens of a sequence at most; source: of them the prompt's part at most. What is left
-    is shared equally by the responses.
-    """
-
-    name: str
-    total: int
-    source: int
-    texts: Callable[[Pair], _Texts]
-
-    def source_of(self, total: int) -> int:
-        """Tokens of the prompt's part where a sequence is to have fewer: the same share of text.
-
-        >>> PAIRRM.source_of(2048), PAIRRM.source_of(1024), PAIRRM.source_of(12)
-        (1224, 610, 4)
-        """
-        text, of_all = self.source - _FRAME, self.total - 3 * _FRAME
-        return _FRAME + (total - 3 * _FRAME) * text // of_all
-
-
-PAIRRM = Layout("PairRM", 1224 + 2 * 412, 1224, _pairrm_texts)
-BETTER_PAIRRM = Layout("Better-PairRM", 2030 + 2 * 670, 2030, _better_pairrm_texts)
+    return "\n\n".join([*turns, "ASSISTANT: "]), pair.chosen, pair.rejected
 
 
 class DebertaV2PairRM(DebertaV2PreTrainedModel):  # type: ignore[misc]
@@ -138,7 +108,12 @@ class DebertaV2PairRM(DebertaV2PreTrainedModel):  # type: ignore[misc]
 
 
 class PairRM(LocalModel):
-    """A model that compares two responses, run in float32."""
+    """A model that compares two responses, run in float32.
+
+    Raises:
+        KnownError: the model cannot be loaded or run, its tokenizer lacks the markers, or the
+            settings leave no room for a text.
+    """
 
     reading = (
         "half of how much better than the other response it is found, in both orders; not "
@@ -146,13 +121,12 @@ class PairRM(LocalModel):
     )
 
     def __init__(self, spec: ModelSpec, settings: RunSettings) -> None:
-        """
-        Raises:
-            KnownError: the model cannot be loaded or run, its tokenizer lacks the markers, or the
-                settings leave no room for a text.
-        """
         self.spec = spec
-        self._layout = BETTER_PAIRRM if "better-pairrm" in own_name(spec.name) else PAIRRM
+        # Tokens of the prompt's part and of a response's, as the authors lay out a sequence.
+        name, source, response, self._texts = "PairRM", 1224, 412, _pairrm_texts
+        if "better-pairrm" in own_name(spec.name):
+            name, source, response, self._texts = "Better-PairRM", 2030, 670, _better_pairrm_texts
+        total = source + 2 * response
         if settings.max_length is not None and settings.max_length < _SHORTEST:
             raise KnownError(
                 f"{spec.name} reads a prompt and two responses at once, which "
@@ -160,18 +134,20 @@ class PairRM(LocalModel):
             )
         device = "auto" if settings.device == "spread" else settings.device
         loaded = load(spec, replace(settings, dtype="float32", device=device), DebertaV2PairRM)
-        self.max_length = min(settings.max_length or self._layout.total, self._layout.total)
-        self._source = self._layout.source_of(self.max_length)
-        self.template = f"{self._layout.name}, prompts of up to {self._source} tokens"
+        self.max_length = min(settings.max_length or total, total)
+        # Of a shorter sequence's text the prompt has the same share.
+        n_text = self.max_length - 3 * _FRAME
+        self._room = n_text * (source - _FRAME) // (total - 3 * _FRAME)
+        self.template = f"{name}, prompts of up to {self._room + _FRAME} tokens"
         self._left = settings.truncation_side == "left"
         self._tokenizer = tokenizer = loaded.tokenizer
         self._markers: tuple[int, ...] = loaded.model.markers
         for marker, expected in zip(_MARKERS, self._markers, strict=True):
-            found = tokenizer.convert_tokens_to_ids(marker)
-            if found != expected:
+            token = tokenizer.convert_tokens_to_ids(marker)
+            if token != expected:
                 raise KnownError(
                     f"{spec.name} could not be loaded: its config says that {marker} is token "
-                    f"{expected}, its tokenizer says {found}."
+                    f"{expected}, its tokenizer says {token}."
                 )
         self._start, self._end = tokenizer.cls_token_id, tokenizer.sep_token_id
         if None in (self._start, self._end):
@@ -182,13 +158,10 @@ class PairRM(LocalModel):
 
     @property
     def traits(self) -> Traits:
-        """What its numbers rest on; all pairs are made ready at first, as those of texts are."""
-        return replace(super().traits, vocabulary=None)
-
-    @property
-    def path(self) -> str:
-        """How sequences go through the model."""
-        return self.forward.path.replace(f": {_WHOLE}", f", {_WHOLE}", 1)
+        """As of `LocalModel`; all pairs are made ready at first, as those of texts are."""
+        traits = super().traits
+        path = traits.path.replace(f": {_WHOLE}", f", {_WHOLE}", 1)
+        return replace(traits, path=path, vocabulary=None)
 
     def prepare(self, pairs: Sequence[Pair]) -> list[Prepared]:
         """Both orders of each pair as tokens.
@@ -197,29 +170,26 @@ class PairRM(LocalModel):
         Markers, [CLS] and [SEP] that stand in a text are left out of it.
         """
         # Any marker serves: the text behind it becomes the same tokens.
-        texts = [_MARKERS[0] + text for pair in pairs for text in self._layout.texts(pair)]
+        texts = [_MARKERS[0] + text for pair in pairs for text in self._texts(pair)]
         encoded = self._tokenizer(texts, add_special_tokens=False).input_ids
         no_text = {*self._markers, self._start, self._end}
         bare = [[token for token in ids if token not in no_text] for ids in encoded]
-        return [
-            self._prepared(*each)
-            for each in zip(pairs, bare[::3], bare[1::3], bare[2::3], strict=True)
-        ]
-
-    def _prepared(
-        self, pair: Pair, prompt: list[int], chosen: list[int], rejected: list[int]
-    ) -> Prepared:
-        room = self._source - _FRAME
-        source = prompt[-room:] if self._left else prompt[:room]
-        room = (self.max_length - len(source) - _FRAME) // 2 - _FRAME
-        short = len(source) < len(prompt)
-        return Prepared(
-            pair,
-            self._sequence(source, chosen[:room], rejected[:room]),
-            self._sequence(source, rejected[:room], chosen[:room]),
-            chosen_truncated=short or room < len(chosen),
-            rejected_truncated=short or room < len(rejected),
-        )
+        prepared = []
+        for pair, *parts in zip(pairs, bare[::3], bare[1::3], bare[2::3], strict=True):
+            prompt, chosen, rejected = parts
+            source = prompt[-self._room :] if self._left else prompt[: self._room]
+            room = (self.max_length - len(source) - _FRAME) // 2 - _FRAME
+            is_cut = len(source) < len(prompt)
+            prepared.append(
+                Prepared(
+                    pair,
+                    self._sequence(source, chosen[:room], rejected[:room]),
+                    self._sequence(source, rejected[:room], chosen[:room]),
+                    chosen_truncated=is_cut or room < len(chosen),
+                    rejected_truncated=is_cut or room < len(rejected),
+                )
+            )
+        return prepared
 
     def _sequence(self, *parts: list[int]) -> tuple[int, ...]:
         marked = zip(self._markers, parts, strict=True)

@@ -1,8 +1,7 @@
-"""What judges are asked, and how their answers are read.
+"""What judges are asked (`prompts.toml`), and how their answers are read.
 
-Our own words are here; their digest is recorded with a run. Upstream's are in `upstream.toml`, and
-read as rewardbench/generative.py and scripts/run_generative.py of allenai/reward-bench do, but for
-reasoning between <think> and </think>, which is left out before an answer is read.
+Answers to upstream's prompts are read as rewardbench/generative.py and scripts/run_generative.py of
+allenai/reward-bench do, but for reasoning between <think> and </think>, which is left out.
 """
 
 import hashlib
@@ -11,7 +10,9 @@ import re
 import tomllib
 from contextlib import suppress
 from functools import cache
+from itertools import cycle
 from pathlib import Path
+from typing import Any
 
 from scoring.benchmarks import benchmark_named
 from scoring.errors import KnownError
@@ -22,74 +23,37 @@ LABELS = ("A", "B")
 RATINGS = range(1, 11)
 LEAST_TOKENS = 64
 """Of a model of this machine, below which a question cannot be asked."""
-VERDICT_TOKENS, RATING_TOKENS = 2048, 1024
-"""Tokens that an answer to a prompt of upstream's may have."""
-
-_VERDICT = (
-    "You are an impartial judge of two responses to the same conversation with a user. Judge which "
-    "response is better: which follows the user's instructions and answers the question more "
-    "helpfully, correctly, safely and honestly. Neither the order of the responses nor their "
-    "length may sway you. Answer with one letter and nothing else: A if response A is better, B if "
-    "response B is better.\n\n[Conversation]\n{question}\n\n[Start of response A]\n{first}\n"
-    "[End of response A]\n\n[Start of response B]\n{second}\n[End of response B]\n\n"
-    "Which response is better, A or B?"
-)
-_RATING = (
-    "You are an impartial judge of a response to a conversation with a user. Rate how helpful, "
-    "correct, safe and honest the response is, on a scale from 1 (very poor) to 10 (excellent). "
-    "Answer with one whole number from 1 to 10 and nothing else.\n\n[Conversation]\n{question}\n\n"
-    "[Start of response]\n{first}\n[End of response]\n\nHow good is the response, from 1 to 10?"
-)
-_NUMBER = re.compile(r"\d+(?:\.\d+)?")
-_LAST_NUMBER = re.compile(r"\b([1-9]|10)\b\s*$")
-_LETTER = re.compile(r"\b([AB])\b")
-
-_FILE = Path(__file__).with_name("upstream.toml")
-_NAMED = {
-    "prometheus": "prometheus",
-    "Con-J": "con-j",
-    "OffsetBias": "offsetbias",
-    "Atla": "atla",
-    "gemini": "gemini",
-    "RISE-Judge": "rise",
-}
-"""What a model's name holds -> its prompt, the first that is found."""
 _DIGITS = {"1": "A", "2": "B", "\N{FULLWIDTH DIGIT ONE}": "A", "\N{FULLWIDTH DIGIT TWO}": "B"}
-_CON_J_KEYS = (
-    "更好的回答", "更好回答", "更好得回答", "更好地回答", "better_answer", "better answer",
-    "更好答案", "更好得答案", "更好的答案", "更好地答案", "更佳回答", "更佳答案", "更好答",
-    "最佳答案", "更好答 案", "更好 的 回答", "betterAnswer", "更好 的 回应", "更好得回应回答",
-    "答案", "回答",
-)  # fmt: skip
-_MARKS = {
-    "offsetbias": ("Output (a)", "Output (b)"),
-    "mt-bench": ("[[A]]", "[[B]]"),
-}
-"""What an answer holds that names the first response, or the second."""
 
 
 @cache
-def _texts() -> dict[str, dict[str, str]]:
-    return tomllib.loads(_FILE.read_text(encoding="utf-8"))
+def prompt_forms() -> dict[str, dict[str, Any]]:
+    """Return the content of `prompts.toml`."""
+    return tomllib.loads(Path(__file__).with_name("prompts.toml").read_text(encoding="utf-8"))
 
 
-def prompt_for(setting: JudgePrompt, model: str) -> str:
-    """The prompt that is meant: "upstream" is one by the model's name, as upstream chooses.
+def prompt_form(family: str, prompt: str) -> dict[str, Any]:
+    """Return how a family is asked and read. prompt: as of `questions`."""
+    forms, name = prompt_forms(), family
+    if family == "judge" and prompt in forms["trained"]:
+        forms, name = forms["trained"], prompt
+    elif prompt:
+        forms = forms["upstream"]
+    return forms[name]
 
-    >>> prompt_for("upstream", "NCSOFT/Llama-3-OffsetBias-8B"), prompt_for("upstream", "gpt-4o")
-    ('offsetbias', 'mt-bench')
-    >>> prompt_for("atla", "gpt-4o")
-    'atla'
-    """
+
+def choose_prompt(setting: JudgePrompt, model: str) -> str:
+    """Return the prompt of a setting; "" for our own, and by the model's name for "upstream"."""
     if setting != "upstream":
-        return setting
-    return next((prompt for part, prompt in _NAMED.items() if part in model), "mt-bench")
+        return "" if setting == "probabilities" else setting
+    prompts = prompt_forms()["models"].items()
+    return next((prompt for part, prompt in prompts if part in model), "mt-bench")
 
 
 def questions(
     family: str, pair: Pair, prompt: str = "", *, swapped: bool = False
 ) -> tuple[Question, ...]:
-    """What a judge is asked in each order, or a rater of each response.
+    """Return what a judge is asked in each order, or a rater of each response.
 
     prompt: "" for our own; the question that a judge was trained on, as of
         `models.files.trained_question`; or one of upstream's, by which a judge is asked in one
@@ -99,18 +63,22 @@ def questions(
         KnownError: the prompt is for one turn, and the pair has two.
     """
     sides = pair.chosen, pair.rejected
-    if family == "rater":
-        text = _texts()["rating"]["user"] if prompt else _RATING
-        return tuple(_filled(text, question=pair.prompt, first=response) for response in sides)
     orders = sides, sides[::-1]
-    if prompt in _texts():
-        asked = _upstream_question(prompt, pair, *orders[swapped])
-        return (asked,) if asked else ()
-    if prompt:
-        return tuple(_trained_question(prompt, pair, *order) for order in orders)
+    if family == "judge" and prompt in prompt_forms()["upstream"]:
+        return _upstream_questions(prompt, pair, *orders[swapped])
+    text = prompt_form(family, prompt)["user"]
+    if family == "rater":
+        return tuple(_filled(text, question=pair.prompt, first=response) for response in sides)
+    question, turns = pair.prompt, [message.content for message in pair.messages]
+    if prompt == "SteamSHP":
+        question = " ".join(turns)
+    elif prompt:
+        speakers = cycle(("user", "assistant"))
+        question = "".join(
+            f"\n<turn> {speaker}\n {text}" for speaker, text in zip(speakers, turns, strict=False)
+        )
     return tuple(
-        _filled(_VERDICT, question=pair.prompt, first=first, second=second)
-        for first, second in orders
+        _filled(text, question=question, first=first, second=second) for first, second in orders
     )
 
 
@@ -119,67 +87,45 @@ def asks_both_orders(pair: Pair) -> bool:
     return benchmark_named(pair.benchmark).rule.asks_both_orders
 
 
-def _filled(text: str, **shown: str) -> Question:
-    return (Message("user", text.format(**shown)),)
+def _filled(text: str, **fields: str) -> Question:
+    return (Message("user", text.format(**fields)),)
 
 
-def _trained_question(prompt: str, pair: Pair, first: str, second: str) -> Question:
-    """The form of a judge's authors. first is called A, second B.
-
-    Sources: the models' pages of SteamSHP and RLHFlow/pair-preference-model-LLaMA3-8B; shp.py and
-    slicpairpm.py of allenai/reward-bench.
-    """
+def _upstream_questions(prompt: str, pair: Pair, first: str, second: str) -> tuple[Question, ...]:
+    """One question; none where upstream does not ask and a pair is a tie."""
     turns = [message.content for message in pair.messages]
-    if prompt == "SteamSHP":
-        answers = f"RESPONSE A: {first}\n\n RESPONSE B: {second}"
-        question = "Which response is better? RESPONSE"
-        return (Message("user", f"POST: {' '.join(turns)}\n\n {answers}\n\n {question}"),)
-    context = "".join(
-        f"\n<turn> {'assistant' if place % 2 else 'user'}\n {text}"
-        for place, text in enumerate(turns)
-    )
-    asked = f"[CONTEXT] \n{context}\n [RESPONSE A] {first} [RESPONSE B] {second} \n"
-    return (Message("user", asked),)
-
-
-def _upstream_question(prompt: str, pair: Pair, first: str, second: str) -> Question:
-    """() where upstream does not ask and a pair is a tie."""
-    turns = [message.content for message in pair.messages]
-    shown = {"question": turns[0], "first": first, "second": second}
+    fields = {"question": turns[0], "first": first, "second": second}
+    ending = ""
     if len(turns) == 3:  # a question, its answer, and another question
-        shown |= {"first": turns[1], "second": turns[1]}
-        shown |= {"question_2": turns[2], "first_2": first, "second_2": second}
+        ending = "_2"
+        fields |= {"first": turns[1], "second": turns[1]}
+        fields |= {"question_2": turns[2], "first_2": first, "second_2": second}
     elif len(turns) != 1:
         return ()
-    ending = "" if len(turns) == 1 else "_2"
-    texts = _texts()[prompt]
-    if f"user{ending}" not in texts:
+    form = prompt_forms()["upstream"][prompt]
+    if f"user{ending}" not in form:
         raise KnownError(
             f"The prompt {prompt} is for conversations of one turn, and {pair.key} has two. "
             "Choose other pairs, or mt-bench or gemini."
         )
-    system = texts.get(f"system{ending}")
-    return (
-        *([Message("system", system)] if system else []),
-        *_filled(texts[f"user{ending}"], **shown),
-    )
+    system = form.get(f"system{ending}")
+    question = _filled(form[f"user{ending}"], **fields)
+    return ((Message("system", system), *question) if system else question,)
 
 
 def digest(family: str, prompt: str = "") -> str:
-    """12 hex digits of the words that a family of judges uses. Arguments as of `questions`."""
-    asked = questions(family, Pair("", "", "{prompt}", "{A}", "{B}"), prompt)[0]
-    words = "".join(message.content for message in asked)
-    named = f"{prompt} " if family == "judge" and prompt else ""
-    return f"{named}{family} prompt:{hashlib.sha256(words.encode()).hexdigest()[:12]}"
+    """Return 12 hex digits of the words that a family uses. Arguments as of `questions`."""
+    question = questions(family, Pair("", "", "{prompt}", "{A}", "{B}"), prompt)[0]
+    words = "".join(message.content for message in question)
+    name = f"{prompt} " if family == "judge" and prompt else ""
+    return f"{name}{family} prompt:{hashlib.sha256(words.encode()).hexdigest()[:12]}"
 
 
 def parse_verdict(text: str, prompt: str = "") -> str | None:
-    """The label by which an answer names the better one, A or B; None where it names none.
+    """Return the label by which an answer names the better one, A or B; None if it names none.
 
-    Of our own prompt, an answer names one letter alone.
+    An answer to our own prompt names one letter alone.
 
-    >>> [parse_verdict(text) for text in ("B", "[[A]]", "A or B?", "Both are bad.", "")]
-    ['B', 'A', None, None, None]
     >>> parse_verdict("[[B]] and not [[A]]", "mt-bench"), parse_verdict("B", "mt-bench")
     ('A', None)
     >>> parse_verdict("Feedback: ... [RESULT] B", "prometheus"), parse_verdict("B", "prometheus")
@@ -188,45 +134,43 @@ def parse_verdict(text: str, prompt: str = "") -> str | None:
     ('B', None)
     """
     if not prompt:
-        letters = set(_LETTER.findall(text))
+        letters = set(re.findall(r"\b([AB])\b", text))
         return letters.pop() if len(letters) == 1 else None
+    form = prompt_forms()["upstream"][prompt]
     if prompt == "con-j":
-        return _parse_con_j(text)
+        return _parse_con_j(text.replace("\n", " ").strip(), form["keys"])
     if prompt == "prometheus":
-        named = text[-1:] if "[RESULT]" in text else ""
+        name = text[-1:] if "[RESULT]" in text else ""
     elif prompt == "atla":
-        found = re.search(r"\*\*Result:\*\*\s*(\w+)", text)
-        named = found[1] if found else ""
+        result = re.search(r"\*\*Result:\*\*\s*(\w+)", text)
+        name = result[1] if result else ""
     else:
-        marks = _MARKS.get(prompt, _MARKS["mt-bench"])
-        named = next((label for label, mark in zip(LABELS, marks, strict=True) if mark in text), "")
-    return named if named in LABELS else None
+        marks = zip(LABELS, form.get("marks", ("[[A]]", "[[B]]")), strict=True)
+        name = next((label for label, mark in marks if mark in text), "")
+    return name if name in LABELS else None
 
 
 def parse_rating(text: str, prompt: str = "") -> float | None:
-    r"""The rating that an answer gives, 1 to 10; None where it gives none.
+    r"""Return the rating that an answer gives, 1 to 10; None if it gives none.
 
     To our own prompt, the first number; to upstream's, a whole number at the end.
 
-    >>> [parse_rating(text) for text in ("7", "Rating: 8/10", "[[10]]", "11", "good")]
-    [7.0, 8.0, 10.0, None, None]
     >>> [parse_rating(text, "mt-bench") for text in ("Good.\n\n9", "8/10", "7.", "11")]
     [9.0, 10.0, None, None]
     """
-    found = (_LAST_NUMBER if prompt else _NUMBER).search(text.strip())
-    rating = float(found.group()) if found else 0.0
+    number = re.search(r"\b([1-9]|10)\b\s*$" if prompt else r"\d+(?:\.\d+)?", text.strip())
+    rating = float(number.group()) if number else 0.0
     return rating if RATINGS[0] <= rating <= RATINGS[-1] else None
 
 
-def _parse_con_j(text: str) -> str | None:
-    text = text.replace("\n", " ").strip()
+def _parse_con_j(text: str, keys: list[str]) -> str | None:
     # Code blocks, the whole, then whatever stands in braces.
     for written in (*re.findall(r"```json(.*?)```", text), text, *re.findall(r"{.*?}", text)):
         with suppress(ValueError, RecursionError):
-            found = json.loads(written)
-            if isinstance(found, dict) and _CON_J_KEYS[0] in found:
-                return _DIGITS.get(str(found[_CON_J_KEYS[0]]))
-    for key in filter(text.__contains__, _CON_J_KEYS):
+            answer = json.loads(written)
+            if isinstance(answer, dict) and keys[0] in answer:
+                return _DIGITS.get(str(answer[keys[0]]))
+    for key in filter(text.__contains__, keys):
         name, digit = re.escape(key), "([12\N{FULLWIDTH DIGIT ONE}\N{FULLWIDTH DIGIT TWO}])"
         for pattern in (rf'"{name}"\s*:\s*.*?{digit}', f"{name}.*?{digit}", f"{digit}.*?{name}"):
             match = re.search(pattern, text)

@@ -1,26 +1,30 @@
-"""Requests to a model's server: several at once, retried, and never with the key in an error."""
+"""Requests to a model's server, several at once and retried, and reward models behind one."""
 
 import json
 import logging
+import math
 import os
 import random
 import threading
 import time
 import weakref
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import FIRST_EXCEPTION, CancelledError, ThreadPoolExecutor, wait
 from contextlib import suppress
-from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC
 from email.utils import parsedate_to_datetime
+from itertools import count
 from typing import Any, TypeVar
 
 import httpx
 
-from scoring.engine.scorer import TEXTS_A_PACK, Traits
+from scoring.engine.formatting import Conversation, Prepared, conversations
+from scoring.engine.scorer import TEXTS_A_PACK, Rewards, Scorer, Traits
 from scoring.errors import KnownError
+from scoring.families import label_weights
 from scoring.hub.access import first_line
+from scoring.spec import Message, ModelSpec, RunSettings, as_objects
 
 logger = logging.getLogger(__name__)
 
@@ -28,99 +32,74 @@ KEY_VARIABLE = "OPENAI_API_KEY"
 """The environment variable with the key that a server is sent."""
 GIVE_UP = 50
 """Requests that fail one after the other until the server is taken to refuse everything."""
-_QUOTED = 200
-"""Characters of a server's own words that are repeated."""
-_LAST_PORT = 65_535
+CONNECT_SECONDS, READ_SECONDS = 10.0, 180.0
+"""Longest waits for a connection, and for the next bytes on it."""
+TRIES = 5
+FIRST_PAUSE, LONGEST_PAUSE = 0.5, 60.0
+"""Seconds between the tries of a request; they double from one to the next."""
+LONGEST_RETRY_AFTER = 600.0
+"""Longest pause that a server may ask for, in seconds."""
+PROBE = (Message("user", "What is 2 + 2?"), Message("assistant", "It is 4."))
+"""Scored when a reward model is connected to, to learn how it answers."""
+_SWITCHES = ("use_activation", "activation", "softmax")
+"""Names of the switch of the sigmoid or softmax over the labels, newest vLLM first."""
+_ROUTES: dict[str, tuple[str, dict[str, Any]]] = {
+    "/classify": ("probs", {}),
+    "/pooling": ("data", {"task": "classify"}),  # else it gives a reward for each token
+}
+"""Path -> the field of the answer's data with the labels, and more fields of a request."""
 
 X = TypeVar("X")
 Y = TypeVar("Y")
 
 
-@dataclass(frozen=True, slots=True)
-class Patience:
-    """How long a server is waited for, in seconds.
-
-    connect, read: until a connection stands, and until something is heard on it.
-    tries: how often a request is sent before it has failed.
-    wait: before the second try; doubled before each further one.
-    longest: between two tries at most, where the server asks for nothing.
-    most_asked: that a server is left alone where it asks for that.
-    """
-
-    connect: float = 10
-    read: float = 180
-    tries: int = 5
-    wait: float = 0.5
-    longest: float = 60
-    most_asked: float = 600
-
-
-PATIENCE = Patience()
-
-
 class RequestFailed(Exception):  # noqa: N818 - it failed, which is no error of ours
     """A request without a usable answer. The text says why and holds no key.
 
-    status: what the server answered with; 0 where it did not.
+    status: of the answer; 0 if there is none.
+    refuses_all: whether every other request would be answered so too.
     """
 
     def __init__(self, why: str, status: int = 0) -> None:
         super().__init__(why)
         self.status = status
         self.refuses_all = 300 <= status < 400 or status in (401, 403, 404, 405)
-        """Whether every other request would be answered so too."""
 
 
-class ErrorTally:
-    """Errors that end no run: each kind is logged when it first comes, and counted."""
+class ErrorTally(Counter[str]):
+    """Errors that end no run, counted by kind; the first of each kind is logged."""
 
-    def __init__(self) -> None:
-        self._counts: Counter[str] = Counter()
-        self._lock = threading.Lock()
+    _lock = threading.Lock()
 
     def add(self, kind: str, detail: str) -> None:
-        """kind: as a sentence begins. detail: what is logged of the first one."""
+        """Count an error. kind: as a sentence begins. detail: logged with the first one."""
         with self._lock:
-            self._counts[kind] += 1
-            if self._counts[kind] == 1:
+            self[kind] += 1
+            if self[kind] == 1:
                 logger.warning("%s: %s", kind, detail)
 
-    def clear(self) -> None:
-        """Count from 0."""
-        with self._lock:
-            self._counts.clear()
-
     def sentences(self) -> list[str]:
-        """How often each kind came that came more than once."""
+        """Return the counts of kinds that came more than once."""
         with self._lock:
-            return [f"{kind}: {n:,} times in all." for kind, n in self._counts.items() if n > 1]
+            return [f"{kind}: {n:,} times in all." for kind, n in self.items() if n > 1]
 
 
 class Server:
-    """One server, as asked from any number of threads."""
+    """A server that any number of threads may ask.
 
-    def __init__(
-        self,
-        url: str,
-        parallel: int,
-        patience: Patience = PATIENCE,
-        errors: ErrorTally | None = None,
-    ) -> None:
-        """
-        url: paths are appended to it.
-        parallel: requests that it gets at once.
-        errors: counts the requests that fail.
+    url: paths are appended to it. parallel: requests that it gets at once.
 
-        Raises:
-            KnownError: the address, the number or the key in the environment cannot be used.
-        """
+    Raises:
+        KnownError: the address, the number or the key in the environment cannot be used.
+    """
+
+    def __init__(self, url: str, parallel: int) -> None:
         _check_address(url)
         if parallel < 1:
             raise KnownError(f"A server gets at least 1 request at once, not {parallel}.")
         self.url = url.rstrip("/")
-        self.errors = errors or ErrorTally()
+        self.errors = ErrorTally()
         self._parallel = parallel
-        self._patience = patience
         self._key = os.environ.get(KEY_VARIABLE, "").strip()
         if self._key and not (self._key.isascii() and self._key.isprintable()):
             # httpx would repeat it in an error.
@@ -129,13 +108,13 @@ class Server:
             )
         self._answered = False
         self._not_before = 0.0
-        self._failures_in_a_row = 0
+        self._failures_in_a_row = count(1)
         self._lock = threading.Lock()
         self._thread = threading.local()
         authorization = {"Authorization": f"Bearer {self._key}"} if self._key else {}
         self._client = httpx.Client(
             headers={"Content-Type": "application/json", **authorization},
-            timeout=httpx.Timeout(patience.read, connect=patience.connect, pool=None),
+            timeout=httpx.Timeout(READ_SECONDS, connect=CONNECT_SECONDS, pool=None),
             limits=httpx.Limits(max_connections=parallel, max_keepalive_connections=parallel),
             # A proxy or .netrc of the environment would get the texts, or change the key.
             trust_env=False,
@@ -145,7 +124,7 @@ class Server:
         weakref.finalize(self, self._client.close)
 
     def traits(self, reading: str, template: str) -> Traits:
-        """What the numbers of a model behind it rest on. A pack keeps all its requests busy."""
+        """Return the traits of a model behind it. A pack keeps all its requests busy."""
         return Traits(
             reading=reading,
             path=f"asked over the network, {self._parallel} at once",
@@ -154,33 +133,51 @@ class Server:
             libraries=("httpx",),
         )
 
-    def each(self, function: Callable[[X], Y], items: Iterable[X]) -> list[Y | None]:
-        """What a function that asks gives for every item; None where its request finally failed.
+    def each(self, function: Callable[[X], Y], items: Iterable[X]) -> dict[X, Y]:
+        """Return what a function that posts gives for each item, without those that failed.
 
         Raises:
             KnownError: the server cannot be reached, or refuses everything.
         """
-        over = threading.Event()
+        stop = threading.Event()
 
         def ask(item: X) -> Y | None:
-            self._thread.over = over
+            self._thread.stop = stop
             try:
-                return None if over.is_set() else self._count_failures(function, item)
+                return None if stop.is_set() else self._ask(function, item)
             except CancelledError:
                 return None
             except BaseException:
-                over.set()
+                stop.set()
                 raise
 
         threads = ThreadPoolExecutor(self._parallel)
         try:
-            answers = [threads.submit(ask, item) for item in items]
-            for answer in wait(answers, return_when=FIRST_EXCEPTION).done:
+            answers = {item: threads.submit(ask, item) for item in dict.fromkeys(items)}
+            for answer in wait(answers.values(), return_when=FIRST_EXCEPTION).done:
                 answer.result()  # raises what ended it, without waiting for those under way
-            return [answer.result() for answer in answers]
+            results = {item: answer.result() for item, answer in answers.items()}
+            return {item: result for item, result in results.items() if result is not None}
         finally:
-            over.set()
+            stop.set()
             threads.shutdown(wait=False, cancel_futures=True)
+
+    def _ask(self, function: Callable[[X], Y], item: X) -> Y | None:
+        try:
+            answer = function(item)
+        except RequestFailed as failure:
+            if failure.refuses_all:
+                raise self.hopeless(failure) from failure
+            self.errors.add(f"A request to {self.url} failed, its pair is missing", str(failure))
+            in_a_row = next(self._failures_in_a_row)
+            if in_a_row >= GIVE_UP:
+                raise KnownError(
+                    f"The server at {self.url} failed {in_a_row} requests in a row; the last: "
+                    f"{failure}. Whole packs are kept: see to the server, and go on."
+                ) from failure
+            return None
+        self._failures_in_a_row = count(1)
+        return answer
 
     def post(self, path: str, body: dict[str, Any], read: Callable[[Any], Y]) -> Y:
         """Send one request, again where that may help, and read its answer.
@@ -190,19 +187,19 @@ class Server:
         Raises:
             RequestFailed: there is no answer, it is a refusal, or it has another shape.
             KnownError: no connection can be made.
-            CancelledError: `each`, of which it is one, is over.
+            CancelledError: it belongs to a call of `each` that is over.
         """
         content = json.dumps(body).encode()
-        patience, over = self._patience, getattr(self._thread, "over", threading.Event())
-        for tried in range(1, patience.tries + 1):
-            if over.wait(max(0.0, self._not_before - time.monotonic())):
+        stop = getattr(self._thread, "stop", threading.Event())
+        for tried in range(1, TRIES + 1):
+            if stop.wait(max(0.0, self._not_before - time.monotonic())):
                 raise CancelledError
             try:
                 response = self._client.post(self.url + path, content=content)
             except httpx.RequestError as error:
                 is_refused = isinstance(error, httpx.ConnectError) and not self._answered
                 is_unreached = isinstance(error, httpx.ConnectError | httpx.ConnectTimeout)
-                if is_refused or (is_unreached and tried == patience.tries):
+                if is_refused or (is_unreached and tried == TRIES):
                     kept = " Whole packs that it scored are kept." if self._answered else ""
                     raise KnownError(
                         f"The server at {self.url} cannot be reached: {first_line(error)}. Check "
@@ -217,18 +214,18 @@ class Server:
                 failure = self._refusal(response)
                 if response.status_code != 429 and response.status_code < 500:
                     raise failure
-                asked = min(patience.most_asked, _seconds(response.headers.get("Retry-After", "")))
-                until = time.monotonic() + asked
+                pause = _seconds(response.headers.get("Retry-After", ""))
+                until = time.monotonic() + min(LONGEST_RETRY_AFTER, pause)
                 with self._lock:  # no thread asks before, since a limit is one for all
                     self._not_before = max(self._not_before, until)
-            if tried < patience.tries:
+            if tried < TRIES:
                 # At random, so that not all threads come back at once.
-                pause = patience.wait * 2.0 ** (tried - 1) * random.uniform(0.5, 1)  # noqa: S311
-                over.wait(min(patience.longest, pause))
+                pause = FIRST_PAUSE * 2.0 ** (tried - 1) * random.uniform(0.5, 1)  # noqa: S311
+                stop.wait(min(LONGEST_PAUSE, pause))
         raise failure
 
     def hopeless(self, failure: RequestFailed) -> KnownError:
-        """The error that ends a run, of a failure that every request would share."""
+        """Return the error that ends a run, of a failure that every request would share."""
         if failure.status in (401, 403):
             why = f"does not accept the key in {KEY_VARIABLE}" if self._key else "wants a key"
             return KnownError(
@@ -240,34 +237,14 @@ class Server:
             "(that of an OpenAI-compatible server ends in /v1) and the model's name."
         )
 
-    def _count_failures(self, function: Callable[[X], Y], item: X) -> Y | None:
-        try:
-            answer = function(item)
-        except RequestFailed as failure:
-            if failure.refuses_all:
-                raise self.hopeless(failure) from failure
-            self.errors.add(f"A request to {self.url} failed, its pair is missing", str(failure))
-            with self._lock:
-                self._failures_in_a_row += 1
-                in_a_row = self._failures_in_a_row
-            if in_a_row >= GIVE_UP:
-                raise KnownError(
-                    f"The server at {self.url} failed {in_a_row} requests in a row; the last: "
-                    f"{failure}. Whole packs are kept: see to the server, and go on."
-                ) from failure
-            return None
-        with self._lock:
-            self._failures_in_a_row = 0
-        return answer
-
     def _refusal(self, response: httpx.Response) -> RequestFailed:
         status = response.status_code
         if status in (401, 403):  # a refused key is not repeated, not even in parts
             return RequestFailed(f"it answered {status}", status)
-        words = response.headers.get("Location", "") if response.is_redirect else _words(response)
+        words = response.headers.get("Location", "") if response.is_redirect else _message(response)
         if self._key:
             words = words.replace(self._key, "...")
-        words = " ".join(words.split())[:_QUOTED].rstrip(".")
+        words = " ".join(words.split())[:200].rstrip(".")
         return RequestFailed(f"it answered {status}" + (f", {words}" if words else ""), status)
 
 
@@ -283,7 +260,7 @@ def _check_address(url: str) -> None:
             f"the environment variable {KEY_VARIABLE}."
         )
     complete = address.scheme in ("http", "https") and address.host
-    if not complete or (address.port or 1) > _LAST_PORT:
+    if not complete or (address.port or 1) > 65_535:
         raise KnownError(
             f"{url!r} is no address of a server; one looks like http://localhost:8000/v1."
         )
@@ -299,19 +276,19 @@ def _read(response: httpx.Response, read: Callable[[Any], Y]) -> Y:
     raise RequestFailed(why, response.status_code)
 
 
-def _words(response: httpx.Response) -> str:
+def _message(response: httpx.Response) -> str:
     try:
-        found = response.json()
+        message = response.json()
     except (ValueError, RecursionError):
         return response.text
     for name in ("error", "message", "detail"):
-        if isinstance(found, dict) and name in found:
-            found = found[name]
-    return str(found)
+        if isinstance(message, dict) and name in message:
+            message = message[name]
+    return str(message)
 
 
 def _seconds(header: str) -> float:
-    """What a Retry-After header asks for; 0 where it says nothing that is understood.
+    """Return what a Retry-After header asks for; 0 if it cannot be read.
 
     >>> [_seconds(header) for header in ("2", "soon", "-1", "Wed, 21 Oct 2015 07:28:00 GMT")]
     [2.0, 0.0, 0.0, 0.0]
@@ -321,5 +298,114 @@ def _seconds(header: str) -> float:
     with suppress(ValueError, OverflowError):
         until = parsedate_to_datetime(header)
         aware = until if until.tzinfo else until.replace(tzinfo=UTC)
-        return max(0.0, (aware - datetime.now(UTC)).total_seconds())
+        return max(0.0, aware.timestamp() - time.time())
     return 0.0
+
+
+class Served(Scorer):
+    """Family served: a reward model behind vLLM, which applies its chat template itself.
+
+    It is asked as vLLM documents (POST /classify and POST /pooling, both with `messages`), but was
+    tested against a small server of our own alone. The server cuts nothing: what is longer than it
+    allows is refused, and its pair is missing.
+
+    Raises:
+        KnownError: the server cannot be reached, runs no reward model of this name, or gives
+            several labels of which no reading is declared.
+    """
+
+    def __init__(self, spec: ModelSpec, settings: RunSettings) -> None:
+        self.spec = spec
+        root = spec.url.rstrip("/").removesuffix("/v1")
+        self._server = Server(root, settings.parallel)
+        n_labels = self._find_route()
+        switch = self._find_switch()
+        self._switch = switch or _SWITCHES[0]
+        self._weights, reading = label_weights(spec, n_labels)
+        if switch is None:
+            logger.warning(
+                "%s gives values from 0 to 1, and its server has no switch for that: large rewards "
+                "may be equal",
+                spec.name,
+            )
+            reading += ", maybe after a sigmoid or softmax"
+        else:
+            reading += f", raw ({switch} off)"
+        reading += f", from POST {self._route}"
+        self._traits = self._server.traits(reading, "the server's own")
+
+    def error_counts(self) -> list[str]:
+        """As of `Scorer`."""
+        return self._server.errors.sentences()
+
+    def rewards(self, pack: Sequence[Prepared]) -> Rewards:
+        """As of `Scorer`, or KnownError: the server cannot be reached, or refuses everything."""
+        sides = [tuple(each) for each in conversations([prepared.pair for prepared in pack])]
+        reward_of = self._server.each(self._reward, sides)
+        rewards = [reward_of.get(side, math.nan) for side in sides]
+        return list(zip(rewards[::2], rewards[1::2], strict=True))
+
+    def _reward(self, conversation: Conversation) -> float:
+        labels = self._labels(conversation, {self._switch: False})
+        if len(labels) != len(self._weights):
+            raise RequestFailed(f"its answer has {len(labels)} labels, not {len(self._weights)}")
+        return sum(weight * label for weight, label in zip(self._weights, labels, strict=True))
+
+    def _find_route(self) -> int:
+        """Choose the first route that is answered, and return its number of labels."""
+        tried = []
+        for self._route in _ROUTES:
+            try:
+                return len(self._labels(PROBE, {_SWITCHES[0]: False}))
+            except RequestFailed as failure:
+                if failure.refuses_all and failure.status not in (404, 405):
+                    raise self._server.hopeless(failure) from failure
+                tried.append(f"to POST {self._route} with messages, {failure}")
+        raise KnownError(
+            f"The server at {self._server.url} gives no rewards under the model name "
+            f"{self.spec.name}: {'; '.join(tried)}. Start it with vllm serve MODEL --runner "
+            "pooling --convert classify, and give the name that it serves the model under."
+        )
+
+    def _find_switch(self) -> str | None:
+        """The name that switches the activation off; None if no name makes a difference.
+
+        A server ignores names that it does not know. So a name is believed where values lie outside
+        of 0 to 1, as none do after an activation, or where off and on differ.
+        """
+        for name in _SWITCHES:
+            with suppress(RequestFailed):
+                off = self._labels(PROBE, {name: False})
+                if not all(0 <= label <= 1 for label in off):
+                    return name
+                on = self._labels(PROBE, {name: True})
+                pairs = zip(off, on, strict=False)
+                if not all(math.isclose(*pair, rel_tol=1e-3) for pair in pairs):
+                    return name
+        return None
+
+    def _labels(self, conversation: Conversation, switch: dict[str, bool]) -> tuple[float, ...]:
+        field, more = _ROUTES[self._route]
+        body = {
+            "model": self.spec.name,
+            "messages": as_objects(conversation),
+            "add_generation_prompt": False,
+            **more,
+            **switch,
+        }
+
+        def read(answer: Any) -> tuple[float, ...]:
+            labels = answer["data"][0][field]
+            if not isinstance(labels, list) or not labels:
+                raise TypeError("labels come as a list")
+            is_by_token = any(isinstance(label, list) for label in labels)
+            return () if is_by_token else tuple(map(float, labels))
+
+        labels = self._server.post(self._route, body, read)
+        if not labels:
+            raise KnownError(
+                f"The server at {self._server.url} gives a reward for each token, not one for a "
+                f"conversation, as a reward model should; serve {self.spec.name} as a sequence "
+                "classifier (vllm serve MODEL --runner pooling --convert classify)."
+            )
+        return labels

@@ -201,7 +201,7 @@ def token_rewards(scorer: Scorer, pair: Pair) -> TokenRewards:
     """The reward after each token of both responses, in one forward pass.
 
     Formatting, truncation, dtype and path are the scorer's, so that the last reward of a side is
-    the one that a run gives, within the scorer's `tolerance`.
+    the one that a run gives, within the tolerance of its `proof`.
 
     Raises:
         KnownError: the scorer is no causal classifier, a response is empty or wholly cut off by
@@ -274,7 +274,7 @@ def _check_causal(scorer: Classifier, prepared: Prepared) -> None:
     )
     followed, single = scorer.at_tails(check)
     pairs = zip(followed[: len(single)], single, strict=True)
-    n_different = sum(abs(one - other) > scorer.tolerance for one, other in pairs)
+    n_different = sum(abs(one - other) > scorer.proof.tolerance for one, other in pairs)
     if 2 * n_different > len(single):
         raise KnownError(
             f"{scorer.spec.name} sees the whole text at each token, so that it has no reward after "

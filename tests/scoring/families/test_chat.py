@@ -12,7 +12,7 @@ from scoring.families.prompts import digest
 from scoring.families.server import KEY_VARIABLE
 from scoring.run import make_job, score
 from scoring.spec import Family, Message, ModelSpec, Pair, RunSettings, ScoredPair
-from tests.chat_server import QUICK, Answer, ChatServer, InTurn, error, nowhere, said, shown
+from tests.chat_server import Answer, ChatServer, InTurn, error, nowhere, said, shown
 
 GOOD = Pair("mine:1", "mine", "Name a colour.", "Red, like a ripe tomato.", "Seven.")
 BAD = Pair("mine:2", "mine", "Name a colour.", "Seven.", "Red, like a ripe tomato.")
@@ -21,7 +21,7 @@ EQUAL = Pair("mine:3", "mine", "Name a colour.", "Blue.", "Blue.")
 
 def judge(server: ChatServer, family: Family = "judge", **settings: Any) -> ChatJudge:
     spec = ModelSpec("org/judge", "", "", family, url=server.url + "/v1")
-    return ChatJudge(spec, RunSettings(**settings), QUICK)
+    return ChatJudge(spec, RunSettings(**settings))
 
 
 def rewards(scorer: Scorer, *pairs: Pair) -> list[tuple[float, float]]:

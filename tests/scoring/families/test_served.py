@@ -9,12 +9,12 @@ import pytest
 
 from scoring.engine.scorer import facts
 from scoring.errors import KnownError
-from scoring.families.served import PROBE, Served
-from scoring.families.server import KEY_VARIABLE
+from scoring.families.server import KEY_VARIABLE, PROBE, Served
 from scoring.run import make_job, score
 from scoring.spec import LabelWeights, Message, ModelSpec, Pair, RunSettings
-from tests.chat_server import QUICK, Answer, ChatServer, error, nowhere
+from tests.chat_server import Answer, ChatServer, error, nowhere
 from tests.conftest import PATIENCE
+from tests.scoring.families.test_chat import rewards
 
 GOOD = Pair("mine:1", "mine", "Name a colour.", "Red, like a ripe tomato.", "Seven.")
 EQUAL = Pair("mine:2", "mine", "Name a colour.", "Blue.", "Blue.")
@@ -68,11 +68,7 @@ class Vllm:
 def served(model: ChatServer, name: str = "org/rm", **more: Any) -> Served:
     reading: LabelWeights | None = more.pop("reading", None)
     spec = ModelSpec(name, "", "", "served", reading, url=model.url + more.pop("below", ""))
-    return Served(spec, RunSettings(**more), QUICK)
-
-
-def rewards(scorer: Served, *pairs: Pair) -> list[tuple[float, float]]:
-    return scorer.rewards(scorer.prepare(pairs))
+    return Served(spec, RunSettings(**more))
 
 
 @pytest.mark.parametrize("below", ["", "/", "/v1", "/v1/"])

@@ -3,15 +3,14 @@ import itertools
 import logging
 import threading
 import time
-from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from scoring.errors import KnownError
 from scoring.families import server as server_module
-from scoring.families.server import KEY_VARIABLE, Patience, RequestFailed, Server
-from tests.chat_server import QUICK, Answer, ChatServer, InTurn, error, nowhere
+from scoring.families.server import KEY_VARIABLE, RequestFailed, Server
+from tests.chat_server import Answer, ChatServer, InTurn, error, nowhere
 from tests.conftest import PATIENCE
 
 SECRET = "sk-do-not-tell-4711"
@@ -23,7 +22,8 @@ def number(answer: Any) -> int:
 
 
 def ask_all(server: Server, n: int = 1) -> list[int | None]:
-    return server.each(lambda item: server.post("/echo", {"n": item}, number), range(n))
+    answers = server.each(lambda item: server.post("/echo", {"n": item}, number), range(n))
+    return [answers.get(item) for item in range(n)]
 
 
 def echo(path: str, body: dict[str, Any]) -> Answer:
@@ -32,7 +32,7 @@ def echo(path: str, body: dict[str, Any]) -> Answer:
 
 def test_answers_come_in_the_order_of_the_items() -> None:
     with ChatServer(lambda _, body: Answer(body, wait=0.08 - body["n"] / 100)) as model:
-        server = Server(model.url + "/v1/", 8, QUICK)
+        server = Server(model.url + "/v1/", 8)
         assert ask_all(server, 8) == list(range(8))
         assert {asked.path for asked in model.asked} == {"/v1/echo"}
 
@@ -40,7 +40,7 @@ def test_answers_come_in_the_order_of_the_items() -> None:
 def test_text_that_no_encoding_can_write_is_sent_all_the_same() -> None:
     with ChatServer(echo) as model:
         body = {"n": "\ud800 \N{GRINNING FACE}"}
-        assert Server(model.url, 1, QUICK).post("/echo", body, lambda answer: answer) == body
+        assert Server(model.url, 1).post("/echo", body, lambda answer: answer) == body
 
 
 @pytest.mark.parametrize("parallel", [1, 3])
@@ -52,7 +52,7 @@ def test_a_server_gets_no_more_requests_at_once_than_it_should(parallel: int) ->
         return Answer(body)
 
     with ChatServer(answer) as model:
-        assert ask_all(Server(model.url, parallel, QUICK), 9) == list(range(9))
+        assert ask_all(Server(model.url, parallel), 9) == list(range(9))
         assert model.most_at_once == parallel
 
 
@@ -60,7 +60,7 @@ def test_a_server_that_nobody_asks_any_more_keeps_no_connection() -> None:
     gc.disable()  # which would hang up, too, some time or other
     try:
         with ChatServer(echo) as model:
-            server = Server(model.url, 3, QUICK)
+            server = Server(model.url, 3)
             assert ask_all(server, 9) == list(range(9))
             assert model.connections > 0
             del server
@@ -75,16 +75,16 @@ def test_a_server_that_nobody_asks_any_more_keeps_no_connection() -> None:
 @pytest.mark.parametrize("failure", [error(500), error(503), error(429), Answer({}, cut=9)])
 def test_what_may_pass_is_asked_again(failure: Answer) -> None:
     with ChatServer(InTurn(failure, failure, Answer({"n": 7}))) as model:
-        server = Server(model.url, 1, QUICK)
+        server = Server(model.url, 1)
         assert ask_all(server) == [7]
         assert len(model.asked) == 3
 
 
 def test_what_never_passes_is_missing_and_told_once(caplog: pytest.LogCaptureFixture) -> None:
     with ChatServer(InTurn(error(500, "out of\nluck"))) as model, caplog.at_level(logging.WARNING):
-        server = Server(model.url, 2, QUICK)
+        server = Server(model.url, 2)
         assert ask_all(server, 2) == [None, None]
-        assert len(model.asked) == 2 * QUICK.tries
+        assert len(model.asked) == 2 * server_module.TRIES
     [record] = caplog.records
     assert record.name == "scoring.families.server"
     assert "it answered 500, out of luck" in record.getMessage()
@@ -95,7 +95,7 @@ def test_what_never_passes_is_missing_and_told_once(caplog: pytest.LogCaptureFix
 @pytest.mark.parametrize("status", [400, 413, 422])
 def test_a_refused_request_is_not_sent_again(status: int) -> None:
     with ChatServer(InTurn(error(status), Answer({"n": 2}))) as model:
-        server = Server(model.url, 1, QUICK)
+        server = Server(model.url, 1)
         assert ask_all(server, 2) == [None, 2]
         assert len(model.asked) == 2
 
@@ -106,22 +106,25 @@ def test_a_refused_request_is_not_sent_again(status: int) -> None:
 )
 def test_an_answer_that_cannot_be_read_is_missing(broken: Any) -> None:
     with ChatServer(InTurn(Answer(broken), Answer({"n": 2}))) as model:
-        server = Server(model.url, 1, QUICK)
+        server = Server(model.url, 1)
         assert ask_all(server, 2) == [None, 2]
 
 
-def test_a_server_that_stalls_is_not_waited_for(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_server_that_stalls_is_not_waited_for(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(server_module, "READ_SECONDS", 1)
     with ChatServer(lambda _, body: Answer(body, wait=0 if body["n"] else PATIENCE)) as model:
-        server = Server(model.url, 2, replace(QUICK, read=1, tries=2))
+        server = Server(model.url, 2)
         assert ask_all(server, 2) == [None, 1]
-        assert len(model.asked) == 3
+        assert len(model.asked) == 1 + server_module.TRIES
     assert "it took too long" in caplog.text
 
 
 @pytest.mark.parametrize("status", [301, 307, 401, 403, 404, 405])
 def test_a_server_that_refuses_everything_ends_the_run(status: int) -> None:
     with ChatServer(InTurn(error(status))) as model:
-        server = Server(model.url, 1, QUICK)
+        server = Server(model.url, 1)
         with pytest.raises(KnownError, match=f"{status}") as raised:
             ask_all(server, 100)
         assert len(model.asked) == 1  # neither tried again nor gone on with
@@ -132,7 +135,7 @@ def test_many_failures_in_a_row_end_the_run(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(server_module, "GIVE_UP", 3)
     with ChatServer(InTurn(error(400, "no temperature here"))) as model:
         with pytest.raises(KnownError, match=r"3 requests in a row.*no temperature here"):
-            ask_all(Server(model.url, 1, QUICK), 100)
+            ask_all(Server(model.url, 1), 100)
         assert len(model.asked) == 3
 
 
@@ -149,7 +152,7 @@ def test_an_end_does_not_wait_for_what_is_under_way() -> None:
 
     with ChatServer(answer) as model:
         with pytest.raises(KnownError, match="404"):
-            ask_all(Server(model.url, 2, QUICK), 100)
+            ask_all(Server(model.url, 2), 100)
         assert len(model.asked) == 2
         assert waited_for == []
         over.set()
@@ -163,7 +166,7 @@ def test_an_end_waits_for_no_pause_that_a_server_asked_for() -> None:
         return error(429, Retry_After="600")
 
     with ChatServer(answer) as model:
-        server = Server(model.url, 2, QUICK)
+        server = Server(model.url, 2)
 
         def ask(item: int) -> int:
             if item:
@@ -182,17 +185,19 @@ def test_failures_between_answers_do_not_end_the_run(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(server_module, "GIVE_UP", 3)
     answers = InTurn(*[error(400), error(400), Answer({"n": 0})] * 3)
     with ChatServer(answers) as model:
-        assert ask_all(Server(model.url, 1, QUICK), 9) == [None, None, 0] * 3
+        assert ask_all(Server(model.url, 1), 9) == [None, None, 0] * 3
 
 
-def test_a_server_that_is_not_there_is_not_asked_again() -> None:
+def test_a_server_that_is_not_there_is_not_asked_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("FIRST_PAUSE", "LONGEST_PAUSE"):
+        monkeypatch.setattr(server_module, name, 10**6)
     with pytest.raises(KnownError, match=r"cannot be reached.*Check that it runs"):
-        ask_all(Server(nowhere(), 8, Patience(wait=10**6)), 100)
+        ask_all(Server(nowhere(), 8), 100)
 
 
 def test_a_server_that_goes_away_ends_the_run_after_some_tries() -> None:
     with ChatServer(lambda _, body: Answer(body, headers={"Connection": "close"})) as model:
-        server = Server(model.url, 1, QUICK)
+        server = Server(model.url, 1)
         assert ask_all(server) == [0]
     with pytest.raises(KnownError, match=r"cannot be reached.*are kept"):
         ask_all(server)
@@ -207,27 +212,32 @@ def test_a_server_that_goes_away_ends_the_run_after_some_tries() -> None:
         ("Wed, 21 Oct 99999999999999999999 07:28:00 GMT", 5, 0),
     ],
 )
-def test_a_server_says_when_to_come_back(asked: str, longest: float, least: float) -> None:
+def test_a_server_says_when_to_come_back(
+    asked: str, longest: float, least: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(server_module, "LONGEST_RETRY_AFTER", longest)
     answers = InTurn(error(429, Retry_After=asked), Answer({"n": 1}))
     with ChatServer(answers) as model:
-        patience = replace(QUICK, longest=0.01, most_asked=longest)
-        assert ask_all(Server(model.url, 1, patience)) == [1]
+        assert ask_all(Server(model.url, 1)) == [1]
         first, second = model.asked
     assert least <= second.at - first.at
 
 
-def test_a_server_that_asks_to_wait_is_left_alone_by_all() -> None:
+def test_a_server_that_asks_to_wait_is_left_alone_by_all(monkeypatch: pytest.MonkeyPatch) -> None:
     """One request is told to wait, and fails; the next one waits for that, too."""
+    monkeypatch.setattr(server_module, "TRIES", 1)
     with ChatServer(InTurn(error(429, Retry_After="0.5"), Answer({"n": 1}))) as model:
-        server = Server(model.url, 2, replace(QUICK, tries=1))
+        server = Server(model.url, 2)
         assert ask_all(server) + ask_all(server) == [None, 1]
         first, second = model.asked
     assert second.at - first.at >= 0.5
 
 
-def test_pauses_grow() -> None:
+def test_pauses_grow(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in {"TRIES": 4, "FIRST_PAUSE": 0.08, "LONGEST_PAUSE": 1}.items():
+        monkeypatch.setattr(server_module, name, value)
     with ChatServer(InTurn(error(500))) as model:
-        ask_all(Server(model.url, 1, replace(QUICK, tries=4, wait=0.08, longest=1)))
+        ask_all(Server(model.url, 1))
         times = [asked.at for asked in model.asked]
     gaps = [later - sooner for sooner, later in itertools.pairwise(times)]
     assert gaps[0] >= 0.04
@@ -235,9 +245,10 @@ def test_pauses_grow() -> None:
     assert gaps[2] >= 0.16
 
 
-def test_no_pause_is_longer_than_the_longest() -> None:
+def test_no_pause_is_longer_than_the_longest(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(server_module, "FIRST_PAUSE", 10**6)
     with ChatServer(InTurn(error(500), error(500), Answer({"n": 1}))) as model:
-        assert ask_all(Server(model.url, 1, replace(QUICK, wait=10**6, longest=0.01))) == [1]
+        assert ask_all(Server(model.url, 1)) == [1]
 
 
 def test_the_key_is_sent_and_never_told(
@@ -249,7 +260,7 @@ def test_the_key_is_sent_and_never_told(
     for status in (200, 400, 401, 403, 404, 307, 500):
         answer = error(status, told if status in (401, 403) else SECRET)
         with ChatServer(InTurn(answer)) as model:
-            server = Server(model.url, 1, QUICK)
+            server = Server(model.url, 1)
             failures = []
             for ask in (ask_all, lambda given: given.post("/echo", {}, number)):
                 with pytest.raises((KnownError, RequestFailed, StopIteration)) as raised:
@@ -264,17 +275,17 @@ def test_the_key_is_sent_and_never_told(
 
 def test_without_a_key_none_is_sent() -> None:
     with ChatServer(echo) as model:
-        ask_all(Server(model.url, 1, QUICK))
+        ask_all(Server(model.url, 1))
         assert [asked.authorization for asked in model.asked] == [None]
 
 
 def test_a_refused_key_says_where_a_key_belongs(monkeypatch: pytest.MonkeyPatch) -> None:
     with ChatServer(InTurn(error(401))) as model:
         with pytest.raises(KnownError, match=f"wants a key.*{KEY_VARIABLE}"):
-            ask_all(Server(model.url, 1, QUICK))
+            ask_all(Server(model.url, 1))
         monkeypatch.setenv(KEY_VARIABLE, SECRET)
         with pytest.raises(KnownError, match=f"does not accept the key in {KEY_VARIABLE}"):
-            ask_all(Server(model.url, 1, QUICK))
+            ask_all(Server(model.url, 1))
 
 
 @pytest.mark.parametrize("key", ["sk-\x07-4711", "sk-\nHost: evil-4711", "sk-\u00e4-4711"])
@@ -291,7 +302,7 @@ def test_a_redirect_takes_no_text_elsewhere() -> None:
     with ChatServer(echo) as other:
         moved = error(307, Location=other.url + "/echo")
         with ChatServer(InTurn(moved)) as model, pytest.raises(KnownError, match=other.url):
-            ask_all(Server(model.url, 1, QUICK))
+            ask_all(Server(model.url, 1))
         assert other.asked == []
 
 
@@ -301,7 +312,7 @@ def test_proxies_of_the_environment_are_not_used(monkeypatch: pytest.MonkeyPatch
     for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"):
         monkeypatch.setenv(name, nowhere())
     with ChatServer(echo) as model:
-        assert ask_all(Server(model.url, 1, QUICK)) == [0]
+        assert ask_all(Server(model.url, 1)) == [0]
 
 
 @pytest.mark.parametrize(

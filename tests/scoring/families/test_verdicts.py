@@ -19,7 +19,8 @@ from scoring.families.prompts import questions
 from scoring.record import Run
 from scoring.run import make_job, score
 from scoring.spec import Family, JudgePrompt, Message, ModelSpec, Pair, RunSettings
-from tests.chat_server import QUICK, Answer, ChatServer, InTurn, error, said
+from tests.chat_server import Answer, ChatServer, InTurn, error, said
+from tests.scoring.families.test_chat import rewards
 
 PAIRS = [
     Pair(f"mine:{n}", "mine", f"Name {n} colours.", f"Red {n}.", f"Soon {n}.") for n in range(8)
@@ -33,11 +34,7 @@ def judge(
     server: ChatServer, family: Family = "judge", name: str = "org/judge", **settings: Any
 ) -> ChatJudge:
     spec = ModelSpec(name, "", "", family, url=server.url + "/v1")
-    return ChatJudge(spec, RunSettings(**{"judge_prompt": "upstream", **settings}), QUICK)
-
-
-def rewards(scorer: ChatJudge, *pairs: Pair) -> list[tuple[float, float]]:
-    return scorer.rewards(scorer.prepare(pairs))
+    return ChatJudge(spec, RunSettings(**{"judge_prompt": "upstream", **settings}))
 
 
 def cut(text: str | None) -> Answer:

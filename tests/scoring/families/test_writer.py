@@ -14,8 +14,8 @@ from transformers import AutoModelForCausalLM, LlamaConfig, PreTrainedTokenizerF
 from scoring.__main__ import main
 from scoring.errors import KnownError
 from scoring.families import open_scorer
+from scoring.families.judge import Draws
 from scoring.families.prompts import parse_rating, parse_verdict, questions
-from scoring.families.writer import Draws
 from scoring.run import make_job, score
 from scoring.spec import Family, Message, ModelSpec, Pair, RunSettings
 from tests.conftest import DEMO_MODEL

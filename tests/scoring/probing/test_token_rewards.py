@@ -182,7 +182,7 @@ def test_half_precision_is_within_its_noise() -> None:
     (rewards,) = scorer.rewards(scorer.prepare([MIXED]))
     whole = token_rewards(opened(DEMO_MODEL), MIXED)
     assert isinstance(scorer, Classifier)
-    noise = scorer.tolerance
+    noise = scorer.proof.tolerance
     assert [told.chosen.reward, told.rejected.reward] == pytest.approx(rewards, rel=0, abs=noise)
     assert list(told.chosen.rewards) == pytest.approx(whole.chosen.rewards, rel=0, abs=noise)
 
