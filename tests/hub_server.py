@@ -16,6 +16,7 @@ from urllib.parse import parse_qs, unquote, urlsplit
 import pytest
 from huggingface_hub import close_session, constants
 
+from scoring.hub.access import Hub
 from tests.conftest import PATIENCE
 from tests.local_server import LocalServer
 
@@ -165,8 +166,19 @@ def use_hub(url: str, cache: Path, patch: pytest.MonkeyPatch) -> None:
     patch.setattr(constants, "HUGGINGFACE_CO_URL_TEMPLATE", template)
     patch.setattr(constants, "HF_HUB_CACHE", str(cache))
     patch.setattr(constants, "HF_HUB_DISABLE_IMPLICIT_TOKEN", False)
+    names = ("ENDPOINT", "HUGGINGFACE_CO_URL_TEMPLATE", "HF_HUB_CACHE")
+    settings = {name: getattr(constants, name) for name in names}
+    patch.setattr(Hub, "__reduce__", lambda hub: (_hub_of_worker, (settings, vars(hub))))
     patch.setenv("HF_TOKEN", "hf_secret")
     patch.setenv("no_proxy", "127.0.0.1")
+
+
+def _hub_of_worker(settings: dict[str, str], state: dict[str, object]) -> Hub:
+    """The Hub in a worker, whose client has other settings than are patched here."""
+    vars(constants).update(settings)
+    hub = Hub()
+    vars(hub).update(state)
+    return hub
 
 
 @contextmanager

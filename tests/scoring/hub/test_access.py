@@ -136,8 +136,8 @@ time.sleep = lambda seconds: None
 from pathlib import Path
 from scoring.errors import KnownError
 from scoring.hub.access import Hub, parse_hub_id
-from scoring.models.finding import locate
-from scoring.models.finding import ModelPolicy
+from scoring.hub.cache import cache_folder, remove_cached
+from scoring.models.finding import ModelPolicy, locate
 from scoring.limits import Limits
 from scoring.pairs.opening import fetch_pairs
 
@@ -158,7 +158,7 @@ def model(text, gigabytes=None, token=False):
     return {"name": spec.name, "folder": spec.folder, "revision": spec.revision}
 
 def forget(text):
-    hub.forget(text, "dataset")
+    remove_cached(cache_folder(text, "dataset"))
 
 def answer(function, text, options):
     try:
