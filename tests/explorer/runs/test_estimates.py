@@ -29,8 +29,8 @@ from scoring.spec import ModelSpec, Plan, RunFacts, RunSettings
 from tests.conftest import DEMO_MODEL
 from tests.scoring.models.test_preview import preview
 
-H200 = Device("NVIDIA H200", "cuda", 141 * 10**9, 141 * 10**9, 1, True, 8, 141 * 10**9)
-CPU = Device("x86", "cpu", 10**10, 10**10, n_cores=2)
+H200 = Device("NVIDIA H200", "cuda", 141 * 10**9, 141 * 10**9, 1, True, 141 * 10**9)
+CPU = Device("x86", "cpu", 10**10, 10**10)
 ALL = Work(2985, 1_231_383 - 20 * 2985)
 
 
