@@ -67,7 +67,7 @@ def fetched(server: HubServer) -> set[str]:
 
 def test_the_demo_model_is_known_without_being_loaded() -> None:
     seen = preview("demo", CLOSED, OFFLINE)
-    assert (seen.name, seen.family, seen.architecture) == (
+    assert (seen.spec.name, seen.spec.family, seen.architecture) == (
         *("demo", "classifier", "Qwen3ForSequenceClassification"),
     )
     assert seen.why == "Its architecture, Qwen3ForSequenceClassification, is a sequence classifier."
@@ -99,11 +99,11 @@ def test_weights_that_nobody_counted_are_guessed_from_their_size(server: HubServ
 
 def test_a_policy_is_told_with_its_reference(server: HubServer) -> None:
     seen = preview("org/policy", CLOSED, Hub(), reference="https://huggingface.co/org/base")
-    assert (seen.family, seen.why) == (
+    assert (seen.spec.family, seen.why) == (
         *("dpo", "A reference model was given, which only DPO policies have."),
     )
     assert seen.reference is not None
-    assert (seen.reference.name, seen.reference.layers) == ("org/base", 9)
+    assert (seen.reference.spec.name, seen.reference.layers) == ("org/base", 9)
     assert seen.all_fetch_bytes == seen.fetch_bytes + seen.reference.fetch_bytes > seen.fetch_bytes
     assert seen.all_parameters == seen.parameters + seen.reference.parameters
     assert seen.memory_bytes("bfloat16") == 2 * seen.all_parameters
@@ -112,13 +112,13 @@ def test_a_policy_is_told_with_its_reference(server: HubServer) -> None:
 @pytest.mark.parametrize("name", BASELINES)
 def test_a_baseline_has_nothing_to_fetch(name: str) -> None:
     seen = preview(name, CLOSED, OFFLINE)
-    assert seen == LocatedModel(ModelSpec(f"baseline/{name}", "", "", seen.family), seen.why)
+    assert seen == LocatedModel(ModelSpec(f"baseline/{name}", "", "", seen.spec.family), seen.why)
     assert (seen.all_fetch_bytes, seen.memory_bytes("float32")) == (0, 0)
 
 
 def test_a_servers_model_is_not_here_and_needs_not_be() -> None:
     seen = preview("org/any", CLOSED, OFFLINE, family="served", url="http://localhost:1/v1")
-    assert (seen.name, seen.family, seen.all_fetch_bytes) == ("org/any", "served", 0)
+    assert (seen.spec.name, seen.spec.family, seen.all_fetch_bytes) == ("org/any", "served", 0)
 
 
 @pytest.mark.parametrize(

@@ -19,8 +19,8 @@ from scoring.spec import ModelSpec, RunSettings
 from tests.conftest import DEMO_MODEL
 from tests.scoring.models.test_preview import preview
 
-CPU = Device("AMD EPYC", "cpu", 21_300_000_000, 25_000_000_000, n_cores=2)
-GPU = Device("NVIDIA H200", "cuda", 139 * 10**9, 141 * 10**9, 2, True, 8, 278 * 10**9)
+CPU = Device("AMD EPYC", "cpu", 21_300_000_000, 25_000_000_000)
+GPU = Device("NVIDIA H200", "cuda", 139 * 10**9, 141 * 10**9, 2, True, 278 * 10**9)
 WORK = Work(92, 40_000)
 WEIGHTS = {"model.safetensors": 14_500_000_000}
 POLICY = LocatedModel(
@@ -45,7 +45,7 @@ def card(seen: LocatedModel, here: Device = CPU, *, warm: bool = False, **how: A
     told = estimate(WORK, seen, here, RunSettings(**how))
     if here is GPU:
         told = replace(told, seconds=9.0, low=5.0, high=15.0, gpu_seconds=9.0)
-    return model_card_html(Forecast(seen, here, told, entry_of(seen.name), warm), None)
+    return model_card_html(Forecast(seen, here, told, entry_of(seen.spec.name), warm), None)
 
 
 def words(html: str) -> str:
