@@ -127,7 +127,7 @@ def estimate(
 
     >>> from scoring.spec import ModelSpec
     >>> model = LocatedModel(ModelSpec("org/8b", "", ""), parameters=8_030_000_000)
-    >>> h200 = Device("NVIDIA H200", "cuda", 141 * 10**9, 141 * 10**9, 1, True)
+    >>> h200 = Device("NVIDIA H200", "cuda", 141 * 10**9, 1, True)
     >>> expected = estimate(Work(2985, 1_171_683), model, h200, RunSettings())
     >>> expected.seconds, expected.basis, expected.memory_bytes
     (None, 'unknown', 16060000000)

@@ -102,9 +102,8 @@ class Listing:
 class Hub:
     """The Hub as this process may use it.
 
-    The Hub's client retries for 23 to 47 s without a network, so a single probe with a short
-    time limit decides; while it fails, everything uses local files only, until `retry` or a
-    minute later.
+    The Hub's client retries for 23 to 47 s without a network, so a short probe decides; while it
+    fails, everything uses local files only, until `retry` or a minute later.
 
     reason: why the Hub is not used, in words; None while it answers or was not yet probed.
     """
@@ -151,7 +150,7 @@ class Hub:
 
         if local_only or not self.reachable():
             return self._look_in_cache(hub_id, repo_type)
-        with self._asking(hub_id, repo_type, token):
+        with self._client_errors(hub_id, repo_type, token):
             info = HfApi(token=False).repo_info(
                 hub_id.repo,
                 revision=hub_id.revision,
@@ -169,7 +168,7 @@ class Hub:
             counted = getattr(info, "safetensors", None)
             weights = dict(counted.parameters) if counted else {}
             restricted = bool(info.private or getattr(info, "gated", False))
-            self._remember(cache_folder(hub_id.repo, repo_type), restricted=restricted)
+            self._mark_restricted(cache_folder(hub_id.repo, repo_type), restricted=restricted)
             commit = str(info.sha)
             return Listing(hub_id, repo_type, commit, sizes, False, blobs, weights, restricted)
 
@@ -187,7 +186,7 @@ class Hub:
         commit = reference.read_text() if reference.is_file() else revision
         folder = cache / "snapshots" / commit
         if not folder.is_dir():
-            raise self._not_here(hub_id)
+            raise self._not_found(hub_id)
         sizes, blobs = {}, {}
         for path in filter(Path.is_file, folder.rglob("*")):
             name = path.relative_to(folder).as_posix()
@@ -218,13 +217,13 @@ class Hub:
         size = sum(listing.sizes[name] for name in missing)
         cache = cache_folder(hub_id.repo, repo_type)
         with (
-            self._asking(hub_id, repo_type, token),
+            self._client_errors(hub_id, repo_type, token),
             self.room_for(listing, size),
             report_download(cache, size, tell),
         ):
             if listing.restricted:
                 cache.mkdir(parents=True, exist_ok=True)
-                self._remember(cache, restricted=True)
+                self._mark_restricted(cache, restricted=True)
             folder = Path(
                 snapshot_download(
                     hub_id.repo,
@@ -245,7 +244,7 @@ class Hub:
             return nullcontext()
         return self.quota.fetching(listing.hub_id.repo, size)
 
-    def _remember(self, cache: Path, *, restricted: bool) -> None:
+    def _mark_restricted(self, cache: Path, *, restricted: bool) -> None:
         """Mark in the cache whether a repository is restricted."""
         # One's own cache may be only to be read.
         with nullcontext() if self._shared else suppress(OSError):
@@ -254,12 +253,12 @@ class Hub:
             elif cache.is_dir():
                 (cache / _RESTRICTED).touch()
 
-    def _not_here(self, hub_id: HubId, error: BaseException | None = None) -> KnownError:
+    def _not_found(self, hub_id: HubId, error: BaseException | None = None) -> KnownError:
         why = self.reason or (first_line(error) if error else "the Hub was not asked")
         return RepoNotFound(f"{hub_id} is not on this machine, and {why}.")
 
     @contextmanager
-    def _asking(self, hub_id: HubId, repo_type: RepoType, token: Token) -> Iterator[None]:
+    def _client_errors(self, hub_id: HubId, repo_type: RepoType, token: Token) -> Iterator[None]:
         """Turn whatever a call of the Hub's client raises into one sentence for a person."""
         from huggingface_hub import errors
 
@@ -288,7 +287,7 @@ class Hub:
                 f"There is no {kind} {hub_id.repo!r} on the Hub. Check the spelling, or {why}."
             ) from error
         except errors.LocalEntryNotFoundError as error:
-            raise self._not_here(hub_id, error.__cause__) from error
+            raise self._not_found(hub_id, error.__cause__) from error
         except Exception as error:  # the client lets its transport's errors through
             raise KnownError(f"The Hub could not give {hub_id}: {first_line(error)}") from error
 

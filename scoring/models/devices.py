@@ -21,7 +21,6 @@ class Device:
 
     name: as its maker calls it.
     free_bytes: what a model may take, with the warm one let go; 0 if unknown.
-    total_bytes: of memory; 0 if unknown.
     n_gpus: GPUs of this machine; 0 off CUDA.
     has_bf16: whether it computes in bfloat16 at full speed.
     all_free_bytes: what is free on all GPUs together; `free_bytes` off CUDA.
@@ -31,7 +30,6 @@ class Device:
     name: str
     kind: DeviceKind
     free_bytes: int
-    total_bytes: int
     n_gpus: int = 0
     has_bf16: bool = False
     all_free_bytes: int = 0
@@ -53,7 +51,7 @@ class Device:
             return self
         free, total = system_memory()
         free = min(free + held, total) if free else 0
-        return replace(self, free_bytes=free, total_bytes=total, all_free_bytes=free)
+        return replace(self, free_bytes=free, all_free_bytes=free)
 
 
 def present_device(asked: str = "auto") -> Device:
@@ -72,17 +70,16 @@ def present_device(asked: str = "auto") -> Device:
             name=torch.cuda.get_device_name(own),
             kind="cuda",
             free_bytes=gpus[own],
-            total_bytes=torch.cuda.mem_get_info(own)[1],
             n_gpus=n_gpus,
             has_bf16=torch.cuda.is_bf16_supported(including_emulation=False),
             all_free_bytes=sum(gpus),
         )
     if asked != "cpu" and torch.backends.mps.is_available():
-        total = torch.mps.recommended_max_memory()
-        free = min(total, system_memory()[0] + torch.mps.driver_allocated_memory())
-        return Device(_chip(), "mps", free, total, all_free_bytes=free)
+        free = system_memory()[0] + torch.mps.driver_allocated_memory()
+        free = min(torch.mps.recommended_max_memory(), free)
+        return Device(_chip(), "mps", free, all_free_bytes=free)
     unused = _unused_gpu() if asked != "cpu" else ""
-    return Device(_chip(), "cpu", 0, 0, unused=unused).now()
+    return Device(_chip(), "cpu", 0, unused=unused).now()
 
 
 def _unused_gpu() -> str:

@@ -172,7 +172,7 @@ BYTES = {"float64": 8, "float32": 4, "bfloat16": 2, "float16": 2}
 """Dtype -> bytes of a number."""
 
 
-def counted_weights(files: Iterable[Path]) -> dict[str, int]:
+def count_weights(files: Iterable[Path]) -> dict[str, int]:
     """How many numbers of each dtype, such as "BF16", safetensors files say that they hold.
 
     Source: the format, https://huggingface.co/docs/safetensors: eight bytes for the length of a

@@ -21,7 +21,7 @@ from scoring.models.files import (
     BYTES,
     WEIGHT_FILES,
     check_tokenizer,
-    counted_weights,
+    count_weights,
     find_number,
     read_config,
     wanted_files,
@@ -49,8 +49,7 @@ class ModelPolicy:
     A model is listed as it is typed: `org/name` stands for its default branch alone, since at
     another revision, such as that of a pull request, anybody's files can lie.
 
-    demo: folder of the bundled model; None if there is none.
-    local_folders: whether any folder of this machine may be loaded.
+    demo: folder of the bundled model.
     max_gigabytes: the largest model fetched from the Hub, in 10^9 bytes; None means no limit.
     models: which may be used beside the demo and baselines; None means any.
     own_code: models of which the Python that comes with them may run here.
@@ -86,11 +85,9 @@ class LocatedModel:
     sizes: file names -> bytes, of those that loading needs.
     listing: of its repository on the Hub; None for a folder of this machine.
     fetch_bytes: to be downloaded before it can be loaded.
-    reference: what a DPO policy is compared with.
     tokenizer: taken in place of its own.
-    architecture: of its config; "" for a baseline or a server's model.
-    parameters: 0 if it has none.
-    is_counted: whether they were counted in the files, else guessed from the files' size.
+    architecture: "" for a baseline or a server's model.
+    is_counted: whether parameters were counted in the files, else guessed from the files' size.
     dtype: in which most weights are stored, such as "bfloat16"; "" if nothing says.
     is_quantized: whether its weights stay packed in memory, whatever dtype is asked for.
     positions, vocabulary, width, layers: of its config; None if it does not say.
@@ -194,9 +191,9 @@ def find(
             )
         if tokenizer:
             raise KnownError("A server has a tokenizer of its own: give none beside its model.")
-        return _on_server(typed, family, url, reading)
+        return _find_on_server(typed, family, url, reading)
     family, reference, why = _with_catalogue(typed, family, reference)
-    model = _model(typed, policy, hub, token, family, reading, has_tokenizer=not tokenizer)
+    model = _find_model(typed, policy, hub, token, family, reading, has_tokenizer=not tokenizer)
     if reference and model.spec.family != "dpo":
         raise KnownError(
             f"A reference model is of family dpo; {model.spec.family} has no use for one."
@@ -205,7 +202,7 @@ def find(
         raise KnownError(f"Labels are read of classifiers; family {model.spec.family} has none.")
     model = replace(model, why=model.why or why)
     if reference:
-        model = replace(model, reference=_model(reference, policy, hub, token, "dpo", None))
+        model = replace(model, reference=_find_model(reference, policy, hub, token, "dpo", None))
     if tokenizer:
         place = look_up(tokenizer, policy, hub, token, "tokenizer")
         lent = locate_tokenizer(place, tokenizer_files(place), place.sizes)
@@ -213,7 +210,7 @@ def find(
     return model
 
 
-def _on_server(
+def _find_on_server(
     typed: str, family: Family | None, url: str, reading: LabelWeights | None
 ) -> LocatedModel:
     if family not in ASKED:
@@ -253,7 +250,7 @@ def _with_catalogue(
     return family, reference, why
 
 
-def _model(  # noqa: PLR0917
+def _find_model(  # noqa: PLR0917
     typed: str,
     policy: ModelPolicy,
     hub: Hub,
@@ -278,11 +275,11 @@ def _model(  # noqa: PLR0917
         )
     _check_size(f"The config.json of {name}", [files.get("config.json", 0)], 1, "MB")
     wanted = wanted_files(files, own_code=trusted)
-    folder, usable = Path(place.spec.folder), list(files)
+    folder = Path(place.spec.folder)
     if listing is not None:
         if policy.max_gigabytes is not None:
             _check_size(name, map(files.__getitem__, wanted), policy.max_gigabytes, "GB")
-        folder, usable = hub.fetch(listing, ["config.json"], token=token), wanted
+        folder = hub.fetch(listing, ["config.json"], token=token)
     config, family, own_code, why = read_config(
         folder / "config.json", name, family, reading, trusted=trusted
     )
@@ -291,11 +288,11 @@ def _model(  # noqa: PLR0917
         whole = name if listing else f"The folder {name}"
         raise KnownError(f"{whole} has no weights: no {' or '.join(WEIGHT_FILES)}.")
     if has_tokenizer:
-        check_tokenizer(usable, name)
+        check_tokenizer(wanted if listing else files, name)
     if listing is not None and listing.missing(weights):
         counted = listing.weights
     else:
-        counted = counted_weights(folder / each for each in weights)
+        counted = count_weights(folder / each for each in weights)
     model = _with_config(_with_files(place, wanted, files), config, counted)
     spec = replace(model.spec, family=family, reading=reading, own_code=own_code)
     return replace(model, spec=spec, why=why)

@@ -1,25 +1,21 @@
 """Reward models whose head is no plain linear layer, or is called otherwise, without their code.
 
 Each head takes the last hidden state of a conversation, and a gated one that at the end of its
-prompt, too, so that packs serve it as they serve any classifier. Importing this module does not
-import torch. Layouts; those of upstream lie in rewardbench/models of allenai/reward-bench, which
-copies the authors' code:
+prompt, too, so that packs serve it as they serve any classifier. Importing this does not import
+torch. Sources; those of upstream, which copies the authors' code, lie in rewardbench/models of
+allenai/reward-bench:
 
-- beaver: `score_head`, normalised by the config's mean and variance where it says so; a cost counts
-  as minus itself. PKU-Alignment/safe-rlhf; beaver.py.
-- regression (UltraRM, Eurus): `regression_head`. openbmb.py; the model card's own.
-- two layers (INF-ORM, WorldPM): `score`, with a ReLU between. inform.py; vLLM's qwen2_rm.py.
-- ziya: `value_head`. Its modeling_llama_rm.py.
-- starling: `v_head` beside a base called `transformer`. starling.py, of the model card.
-- oasst: `out_proj` with a bias. LAION-AI/Open-Assistant, reward_model.py; openassistant.py.
-- grm: `v_head.summary`, one layer or several with ReLUs between. YangRui2015/
-  Generalizable-Reward-Model, grm_utils.py; grm.py.
-- internlm: `v_head` at a token of its own, over Llama with other names and one matrix for queries,
-  keys and values. InternLM/xtuner, modeling_internlm2_reward.
-- ldl: two files beside the weights, `regression_layer.pt` and `gating_layer.pt`; the mean of ten
-  classes, of a mix of distributions. ldlreward.py.
-- gated (ArmoRM, QRM): many rewards, the means of quantiles in QRM, weighted by a gate that sees the
-  prompt. ArmoRM's modeling_custom.py; qrm.py.
+- beaver: PKU-Alignment/safe-rlhf; beaver.py.
+- regression (UltraRM, Eurus): openbmb.py; the model card's own.
+- two layers (INF-ORM, WorldPM): inform.py; vLLM's qwen2_rm.py.
+- ziya: its modeling_llama_rm.py. starling: starling.py, of the model card.
+- oasst: LAION-AI/Open-Assistant, reward_model.py; openassistant.py.
+- grm: YangRui2015/Generalizable-Reward-Model, grm_utils.py; grm.py.
+- internlm: InternLM/xtuner, modeling_internlm2_reward. Llama with other names, and one matrix for
+  queries, keys and values.
+- ldl: ldlreward.py. The mean of ten classes, of a mix of distributions.
+- gated (ArmoRM, QRM): ArmoRM's modeling_custom.py; qrm.py. Many rewards, the means of quantiles in
+  QRM, weighted by a gate that sees the prompt.
 - quantile (QRM-Gemma-2 and v2): as gated, with other places in `gating.layers`. Not by its authors'
   files, which were not at hand, but by what others wrote from them.
 """
@@ -46,9 +42,8 @@ class HeadedModel:
     architectures: in config.json, of models that have this head.
     name_parts: in small letters, of models whose config names another architecture.
     reading: what the reward is, in words.
-    base: name of the model that the head stands on, as in the weights' files.
-    parts: names of the head's own layers there; they keep float32 if they are stored in it.
-    has_bias: whether a linear layer has one.
+    base, parts: the base and the head's layers by their names in the weights' files; these keep
+        float32 if they are stored in it.
     base_type: of the base, if the config names one that transformers does not have.
     ending: the token that every sequence has to end with; None for any.
     turn: the text before a response, at whose beginning a gate is read; "" if there is none.
@@ -80,7 +75,7 @@ class HeadedModel:
 
     @classmethod
     def config_of(cls, folder: str) -> Any:
-        """Of the base, as transformers knows it."""
+        """The config of the base, as transformers knows it."""
         from transformers import AutoConfig
 
         if cls.base_type:
@@ -89,15 +84,15 @@ class HeadedModel:
 
     @classmethod
     def weights_of(cls, folder: str, config: Any) -> dict[str, Tensor] | None:
-        """Those of a folder by the names that the base has; None if they have these there."""
+        """A folder's weights by the names of the base; None if they are stored by these."""
         return None
 
     def add_files(self: Any, folder: str) -> None:
-        """Add what of the head lies in files of its own."""
+        """Add layers that lie in files of their own."""
 
     @classmethod
     def model_class(cls, config_class: Any) -> Any:
-        """The base model of a config as transformers has it, and a head beside it.
+        """The class with the base model of a config and this head.
 
         Raises:
             KnownError: transformers has no such base.

@@ -120,7 +120,7 @@ def load(spec: ModelSpec, settings: RunSettings, auto_class: Any) -> Loaded:
             ) from error
     try:
         check_indexes(Path(spec.folder), spec.name)
-        model, tokenizer, info = _built(spec, settings, auto_class, device)
+        model, tokenizer, info = _build(spec, settings, auto_class, device)
     except (KnownError, MemoryError):
         raise
     except torch.OutOfMemoryError as error:
@@ -140,7 +140,7 @@ def load(spec: ModelSpec, settings: RunSettings, auto_class: Any) -> Loaded:
     return Loaded(spec, model.eval().requires_grad_(False), tokenizer, tuple(left_out))
 
 
-def _built(spec: ModelSpec, settings: RunSettings, auto_class: Any, device: str) -> Any:
+def _build(spec: ModelSpec, settings: RunSettings, auto_class: Any, device: str) -> Any:
     """Model, tokenizer, and loading info of transformers."""
     is_headed = isinstance(auto_class, type) and issubclass(auto_class, HeadedModel)
     own: dict[str, Any] = {"trust_remote_code": spec.own_code}
