@@ -193,7 +193,7 @@ def find(
             raise KnownError("A server has a tokenizer of its own: give none beside its model.")
         return _find_on_server(typed, family, url, reading)
     family, reference, why = _with_catalogue(typed, family, reference)
-    model = _find_model(typed, policy, hub, token, family, reading, has_tokenizer=not tokenizer)
+    model = _find_model(typed, policy, hub, family, options)
     if reference and model.spec.family != "dpo":
         raise KnownError(
             f"A reference model is of family dpo; {model.spec.family} has no use for one."
@@ -202,7 +202,9 @@ def find(
         raise KnownError(f"Labels are read of classifiers; family {model.spec.family} has none.")
     model = replace(model, why=model.why or why)
     if reference:
-        model = replace(model, reference=_find_model(reference, policy, hub, token, "dpo", None))
+        model = replace(
+            model, reference=_find_model(reference, policy, hub, "dpo", {"token": token})
+        )
     if tokenizer:
         place = look_up(tokenizer, policy, hub, token, "tokenizer")
         lent = locate_tokenizer(place, tokenizer_files(place), place.sizes)
@@ -250,17 +252,10 @@ def _with_catalogue(
     return family, reference, why
 
 
-def _find_model(  # noqa: PLR0917
-    typed: str,
-    policy: ModelPolicy,
-    hub: Hub,
-    token: Token,
-    family: Family | None,
-    reading: LabelWeights | None,
-    *,
-    has_tokenizer: bool = True,
+def _find_model(
+    typed: str, policy: ModelPolicy, hub: Hub, family: Family | None, options: ModelOptions
 ) -> LocatedModel:
-    """has_tokenizer: whether its own tokenizer is needed."""
+    token, reading = options.get("token", False), options.get("reading")
     trusted = typed in policy.own_code
     place = look_up(typed, policy, hub, token)
     name, files, listing = place.spec.name, place.sizes, place.listing
@@ -287,7 +282,7 @@ def _find_model(  # noqa: PLR0917
     if not weights:
         whole = name if listing else f"The folder {name}"
         raise KnownError(f"{whole} has no weights: no {' or '.join(WEIGHT_FILES)}.")
-    if has_tokenizer:
+    if not options.get("tokenizer", "").strip():
         check_tokenizer(wanted if listing else files, name)
     if listing is not None and listing.missing(weights):
         counted = listing.weights
