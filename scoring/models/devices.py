@@ -86,10 +86,9 @@ def _unused_gpu() -> str:
     """As of `Device.unused`; most often the driver is too old, of which torch only warns."""
     import torch
 
-    if torch.version.cuda is None or torch.cuda.is_available():
-        return ""
     try:
-        torch.cuda.init()  # type: ignore[no-untyped-call]
+        if torch.version.cuda is not None:
+            torch.cuda.init()  # type: ignore[no-untyped-call]
     except (RuntimeError, AssertionError) as error:
         why = first_line(error).partition(". ")[0]
         none = ("Found no NVIDIA driver", "No CUDA GPUs are available")
