@@ -16,7 +16,9 @@ from urllib.parse import parse_qs, unquote, urlsplit
 import pytest
 from huggingface_hub import close_session, constants
 
+from scoring.hub.access import Hub
 from tests.conftest import PATIENCE
+from tests.hub_worker import hub_of_worker
 from tests.local_server import LocalServer
 
 PART_BYTES = 100_000
@@ -160,11 +162,15 @@ class HubServer(LocalServer):
 def use_hub(url: str, cache: Path, patch: pytest.MonkeyPatch) -> None:
     """Have the Hub's client ask the server at `url`, with a token that must not be sent."""
     close_session()
-    patch.setattr(constants, "ENDPOINT", url)
-    template = url + "/{repo_id}/resolve/{revision}/{filename}"
-    patch.setattr(constants, "HUGGINGFACE_CO_URL_TEMPLATE", template)
-    patch.setattr(constants, "HF_HUB_CACHE", str(cache))
+    settings = {
+        "ENDPOINT": url,
+        "HUGGINGFACE_CO_URL_TEMPLATE": url + "/{repo_id}/resolve/{revision}/{filename}",
+        "HF_HUB_CACHE": str(cache),
+    }
+    for name, value in settings.items():
+        patch.setattr(constants, name, value)
     patch.setattr(constants, "HF_HUB_DISABLE_IMPLICIT_TOKEN", False)
+    patch.setattr(Hub, "__reduce__", lambda hub: (hub_of_worker, (settings, vars(hub))))
     patch.setenv("HF_TOKEN", "hf_secret")
     patch.setenv("no_proxy", "127.0.0.1")
 

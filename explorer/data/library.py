@@ -27,6 +27,7 @@ from explorer.data.typed import longest_text, typed_pair, typed_table
 from scoring.benchmarks import benchmarks, named_dataset
 from scoring.errors import KnownError, Stopped, shown
 from scoring.hub.access import DEFAULT_DATASET, Hub, HubId, Listing, parse_hub_id
+from scoring.hub.cache import cache_folder, remove_cached
 from scoring.limits import MEGABYTE, Limits, OnProgress, Step, ignore_progress
 from scoring.pairs.checking import CheckedRows
 from scoring.pairs.opening import Pairs, checked_rows, fetch_pairs, read_pairs
@@ -231,7 +232,7 @@ class Library:
                     )
             finally:
                 if not stays:
-                    self._hub.forget(hub_id.repo, "dataset")
+                    remove_cached(cache_folder(hub_id.repo, "dataset"))
             table = self._keep(pairs)
             if hub_id.split is None:
                 self._only[pinned] = table.id

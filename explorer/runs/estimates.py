@@ -127,17 +127,17 @@ def estimate(
 
     >>> from scoring.spec import ModelSpec
     >>> model = LocatedModel(ModelSpec("org/8b", "", ""), parameters=8_030_000_000)
-    >>> h200 = Device("NVIDIA H200", "cuda", 141 * 10**9, 141 * 10**9, 1, True)
+    >>> h200 = Device("NVIDIA H200", "cuda", 141 * 10**9, 1, True)
     >>> expected = estimate(Work(2985, 1_171_683), model, h200, RunSettings())
     >>> expected.seconds, expected.basis, expected.memory_bytes
     (None, 'unknown', 16060000000)
     """
-    dtype = chosen_dtype(settings.dtype, has_bf16=device.has_bf16, family=preview.family)
+    dtype = chosen_dtype(settings.dtype, has_bf16=device.has_bf16, family=preview.spec.family)
     memory = preview.memory_bytes(dtype)
     tokens = computed_tokens(work, preview)
     n_gpus = device.n_gpus if settings.device == "spread" else 1
     timed = [run for run in runs if _is_on_such(run, preview, device, dtype)]
-    own = [run for run in timed if run.facts.model == preview.name][:_MOST_TIMED_RUNS]
+    own = [run for run in timed if run.facts.model == preview.spec.name][:_MOST_TIMED_RUNS]
     others = [run for run in timed if _n_operations(run)][:_MOST_TIMED_RUNS]
     if own:
         speeds = [run.tokens / run.seconds for run in own]
@@ -186,7 +186,7 @@ def computed_tokens(work: Work, preview: LocatedModel) -> int:
         return work.pairs
     if not work.is_counted and (preview.vocabulary or SMALL_VOCABULARY) < SMALL_VOCABULARY:
         work = replace(work, tokens=int(work.tokens * SMALL_MORE), is_counted=True)
-    return _tokens_of(work, preview.family)
+    return _tokens_of(work, preview.spec.family)
 
 
 def _tokens_of(work: Work, family: str) -> int:
@@ -205,7 +205,7 @@ def _is_on_such(run: Run, preview: LocatedModel, device: Device, dtype: str) -> 
     kind = facts.device.partition(":")[0]
     alike = not preview.parameters or (kind == device.kind and facts.dtype == dtype)
     timed = run.seconds > 0 and run.tokens >= least
-    return timed and alike and facts.family == preview.family
+    return timed and alike and facts.family == preview.spec.family
 
 
 def _n_operations(run: Run) -> float:
@@ -255,7 +255,7 @@ def forecast(
     quotas = runs.scorers.quotas
     left = quotas.left(visitor)
     named = settings.chat_template
-    entry = entry_of(preview.name)
+    entry = entry_of(preview.spec.name)
     seen = Forecast(preview, device, expected, entry, warm, named, seconds_left=left)
     try:
         quotas.check(visitor)

@@ -243,7 +243,7 @@ class ModelStore:
         asked = self._settings.device
         self._device = device = self._worker.run(look_at_device, asked, limit=limit, tell=tell)
         before = self._worker.resident_bytes()
-        dtype = chosen_dtype(settings.dtype, has_bf16=device.has_bf16, family=preview.family)
+        dtype = chosen_dtype(settings.dtype, has_bf16=device.has_bf16, family=preview.spec.family)
         weights = max(preview.memory_bytes(dtype), preview.weight_bytes)
         limit = Limit(
             "Loading the model",

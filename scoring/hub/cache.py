@@ -14,14 +14,11 @@ from pathlib import Path
 from scoring.errors import KnownError
 from scoring.limits import OnProgress, Step
 
-SPARE_BYTES = 10_000_000
-"""Bytes that may come beyond the announced ones before they are reported."""
-RECENT_SECONDS = 60.0
-"""For how long what was asked for is taken to be in use."""
-_EVERY_SECONDS = 0.3
-"""Between two looks at how far a download is."""
+SPARE_BYTES = 10_000_000  # that may come beyond the announced ones before they are reported
+RECENT_SECONDS = 60.0  # for which a model that was asked for is taken to be in use
+_EVERY_SECONDS = 0.3  # between two looks at how far a download is
 FETCHED = ".rewardbench-explorer-fetched"
-"""A file beside what was fetched here; it was last used when that was last asked for."""
+"""A file beside a model that was fetched here; its time is that of the model's last use."""
 
 
 def cache_folder(repo: str, repo_type: str) -> Path:
@@ -29,8 +26,7 @@ def cache_folder(repo: str, repo_type: str) -> Path:
     from huggingface_hub.constants import HF_HUB_CACHE
     from huggingface_hub.file_download import repo_folder_name
 
-    folder: str = repo_folder_name(repo_id=repo, repo_type=repo_type)
-    return Path(HF_HUB_CACHE) / folder
+    return Path(HF_HUB_CACHE, repo_folder_name(repo_id=repo, repo_type=repo_type))
 
 
 def is_cached(repo: str) -> bool:
@@ -39,16 +35,16 @@ def is_cached(repo: str) -> bool:
 
 
 def remove_cached(cache: Path) -> None:
-    """Remove all that is here of a repository, at any commit."""
+    """Remove all commits of a repository; nobody may be fetching or reading it meanwhile.
+
+    cache: as of `cache_folder`, here and below.
+    """
     for folder in (cache, cache.parent / ".locks" / cache.name):
         shutil.rmtree(folder, ignore_errors=True)
 
 
 def remove_unfinished(cache: Path, blobs: Iterable[str]) -> None:
-    """Remove what is left of files whose download was ended; the Hub's client begins them anew.
-
-    cache: as `cache_folder` gives it. blobs: what names the files' contents there.
-    """
+    """Remove what is left of downloads that were ended. blobs: as of `Listing.blobs`."""
     for blob in blobs:
         for path in (cache / "blobs").glob(f"{glob.escape(blob)}.*.incomplete"):
             with suppress(OSError):
@@ -59,7 +55,7 @@ def remove_unfinished(cache: Path, blobs: Iterable[str]) -> None:
 def report_download(cache: Path, size: int, tell: OnProgress) -> Iterator[None]:
     """Report, while files are fetched, how many of their bytes have come into the cache.
 
-    cache: as `cache_folder` gives it. size: of all these files, in bytes; 0 is not reported.
+    size: of all these files, in bytes; 0 is not reported.
     """
     if not size:
         yield
@@ -113,7 +109,7 @@ class DiskQuota:
 
     @contextmanager
     def pinned(self, repos: Iterable[str]) -> Iterator[None]:
-        """Keep models that are about to be fetched and loaded, until others were fetched whole.
+        """Keep models that are about to be fetched and loaded, until others were fetched.
 
         To be entered by one thread at a time, the one whose turn it is to load.
         """
@@ -131,7 +127,7 @@ class DiskQuota:
         """Make room for so many bytes of a model, which is in use meanwhile and is the latest then.
 
         Raises:
-            KnownError: there is no room, since all that could go is in use.
+            KnownError: as of `make_room`.
         """
         if self.gigabytes is None or repo in self.keep:
             yield

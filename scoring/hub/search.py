@@ -2,13 +2,12 @@
 
 import re
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 from scoring.errors import KnownError, shown
-from scoring.hub.access import Hub, first_line
+from scoring.hub.access import Hub, Token, first_line
 
-SEARCH_SECONDS = 4.0
-"""How long the Hub may take to begin an answer; it is asked once for each kind."""
+SEARCH_SECONDS = 4.0  # in which the Hub must begin an answer; it is asked once for each kind
 LONGEST_SEARCH = 100
 MOST_FOUND = 20
 _KINDS: tuple[dict[str, str], ...] = (
@@ -20,7 +19,7 @@ _KINDS: tuple[dict[str, str], ...] = (
 
 @dataclass(frozen=True, slots=True)
 class HubModel:
-    """One model as the Hub lists it. is_gated: its owner must grant access."""
+    """A model as the Hub lists it."""
 
     id: str
     downloads: int = 0
@@ -29,22 +28,14 @@ class HubModel:
 
 @dataclass(frozen=True, slots=True)
 class HubSearch:
-    """What was found, the most downloaded first; reason: why nothing could be, "" where it could.
-
-    All of it is a stranger's text.
-    """
+    """Models, the most downloaded first, or the reason why none could be found; hostile text."""
 
     models: tuple[HubModel, ...] = ()
     reason: str = ""
 
 
-def search_models(words: object, hub: Hub, *, token: str | Literal[False] = False) -> HubSearch:
-    """Models on the Hub that may be reward models.
-
-    Args:
-        words: that the names hold; "" for the most downloaded of all.
-        hub: decides whether the network is used.
-        token: the visitor's own; False sends none.
+def search_models(words: object, hub: Hub, *, token: Token = False) -> HubSearch:
+    """Search the Hub for models that may be reward models by parts of their names; "" for all.
 
     Raises:
         KnownError: no text is searched for, or too long a one.
@@ -90,16 +81,13 @@ _ELSEWHERE = ("datasets/", "spaces/", "collections/", "docs/", "papers/", "blog/
 
 
 def without_address(typed: str) -> str:
-    """The id of the model whose page was typed; what is no address is given back as it is.
+    """The id of the model whose page was typed, or a text that is no address as it is.
 
     Raises:
         KnownError: it is the address of something else.
 
     >>> without_address("https://huggingface.co/org/name/tree/v1"), without_address("org/name")
     ('org/name@v1', 'org/name')
-    >>> without_address("https://example.org/model.zip")
-    Traceback (most recent call last):
-    scoring.errors.KnownError: 'https://example.org/model.zip' is an address...
     """
     if not typed.lower().startswith(("http://", "https://")):
         return typed

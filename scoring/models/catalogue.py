@@ -14,8 +14,8 @@ class KnownModel:
     """A well-known model; what was not set with the RewardBench board is "" or None.
 
     family: how it scores. reference: the Hub id of a DPO policy's reference model.
-    template: the name of upstream's chat template; where none is set, the tokenizer's own is used.
-    batch: pairs in a batch; None where upstream has no configuration of it.
+    template: the name of upstream's chat template; "" means the tokenizer's own.
+    batch: pairs in a batch; None if upstream has no configuration of it.
     length: tokens a sequence may have.
     """
 
@@ -29,21 +29,21 @@ class KnownModel:
 
 @cache
 def catalogue() -> dict[str, Any]:
-    """What stands in catalogue.toml."""
+    """The content of catalogue.toml."""
     return tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
 
 
 @cache
 def known_models() -> dict[str, KnownModel]:
-    """All of them by their Hub ids."""
-    names = [each.name for each in fields(KnownModel)]
+    """All models by their Hub ids."""
+    names = {each.name for each in fields(KnownModel)}
     return {
-        model["id"]: KnownModel(**{name: model[name] for name in names if name in model})
+        model["id"]: KnownModel(**{name: model[name] for name in names & model.keys()})
         for model in catalogue()["models"]
     }
 
 
 @cache
 def board_models() -> dict[str, KnownModel]:
-    """Those that upstream has a configuration of."""
+    """Models that upstream has a configuration of, by their Hub ids."""
     return {name: model for name, model in known_models().items() if model.batch is not None}

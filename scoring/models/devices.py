@@ -1,6 +1,5 @@
 """The device that models run on here, and whether one fits in its memory."""
 
-import os
 import platform
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -21,32 +20,24 @@ class Device:
     """Where models run.
 
     name: as its maker calls it.
-    free_bytes: what a model may take, with the warm one let go; 0 where nobody can tell.
-    total_bytes: of memory; 0 where nobody can tell.
+    free_bytes: what a model may take, with the warm one let go; 0 if unknown.
     n_gpus: GPUs of this machine; 0 off CUDA.
     has_bf16: whether it computes in bfloat16 at full speed.
-    n_cores: processor cores that this process may use.
     all_free_bytes: what is free on all GPUs together; `free_bytes` off CUDA.
-    unused: as `unused_gpu` has it.
+    unused: why torch cannot use the NVIDIA GPU of this machine, in words; "" if it can or has none.
     """
 
     name: str
     kind: DeviceKind
     free_bytes: int
-    total_bytes: int
     n_gpus: int = 0
     has_bf16: bool = False
-    n_cores: int = 1
     all_free_bytes: int = 0
     unused: str = ""
 
     @property
     def words(self) -> str:
-        """How it is called within a sentence.
-
-        >>> Device("NVIDIA H200", "cuda", 0, 0).words, Device("AMD EPYC", "cpu", 0, 0).words
-        ('the NVIDIA H200', 'the CPU')
-        """
+        """Its name within a sentence, such as "the NVIDIA H200" or "the CPU"."""
         if self.kind != "cpu":
             return f"the {self.name}"
         return f"the CPU ({self.unused})" if self.unused else "the CPU"
@@ -60,11 +51,11 @@ class Device:
             return self
         free, total = system_memory()
         free = min(free + held, total) if free else 0
-        return replace(self, free_bytes=free, total_bytes=total, all_free_bytes=free)
+        return replace(self, free_bytes=free, all_free_bytes=free)
 
 
 def present_device(asked: str = "auto") -> Device:
-    """What a run of this process would use now. asked: as in `RunSettings.device`."""
+    """The device that a run of this process would use. asked: as in `RunSettings.device`."""
     import torch
 
     if asked != "cpu" and torch.cuda.is_available():
@@ -79,31 +70,25 @@ def present_device(asked: str = "auto") -> Device:
             name=torch.cuda.get_device_name(own),
             kind="cuda",
             free_bytes=gpus[own],
-            total_bytes=torch.cuda.mem_get_info(own)[1],
             n_gpus=n_gpus,
             has_bf16=torch.cuda.is_bf16_supported(including_emulation=False),
-            n_cores=_cores(),
             all_free_bytes=sum(gpus),
         )
     if asked != "cpu" and torch.backends.mps.is_available():
-        total = torch.mps.recommended_max_memory()
-        free = min(total, system_memory()[0] + torch.mps.driver_allocated_memory())
-        return Device(_chip(), "mps", free, total, n_cores=_cores(), all_free_bytes=free)
-    unused = unused_gpu() if asked != "cpu" else ""
-    return Device(_chip(), "cpu", 0, 0, n_cores=_cores(), unused=unused).now()
+        free = system_memory()[0] + torch.mps.driver_allocated_memory()
+        free = min(torch.mps.recommended_max_memory(), free)
+        return Device(_chip(), "mps", free, all_free_bytes=free)
+    unused = _unused_gpu() if asked != "cpu" else ""
+    return Device(_chip(), "cpu", 0, unused=unused).now()
 
 
-def unused_gpu() -> str:
-    """Why torch cannot use the NVIDIA GPU of this machine, in words; "" where it can or has none.
-
-    Most often the driver is too old for it, of which torch only warns.
-    """
+def _unused_gpu() -> str:
+    """As of `Device.unused`; most often the driver is too old, of which torch only warns."""
     import torch
 
-    if torch.version.cuda is None or torch.cuda.is_available():
-        return ""
     try:
-        torch.cuda.init()  # type: ignore[no-untyped-call]
+        if torch.version.cuda is not None:
+            torch.cuda.init()  # type: ignore[no-untyped-call]
     except (RuntimeError, AssertionError) as error:
         why = first_line(error).partition(". ")[0]
         none = ("Found no NVIDIA driver", "No CUDA GPUs are available")
@@ -114,7 +99,7 @@ def unused_gpu() -> str:
 def chosen_dtype(
     dtype: Dtype, *, has_bf16: bool, family: Family | None = None
 ) -> Literal["float32", "bfloat16", "float16"]:
-    """In which dtype a model is held and computed.
+    """The dtype in which a model is held and computed.
 
     >>> chosen_dtype("auto", has_bf16=True), chosen_dtype("auto", has_bf16=False)
     ('bfloat16', 'float32')
@@ -129,71 +114,41 @@ def chosen_dtype(
 
 
 def placed(settings: RunSettings, model: LocatedModel, device: Device) -> RunSettings:
-    """The settings with the model spread over all GPUs where one is too small for it.
-
-    >>> from scoring.spec import ModelSpec
-    >>> large = LocatedModel(ModelSpec("org/70b", "", ""), parameters=70_000_000_000)
-    >>> gpus = Device("A", "cuda", 80 * 10**9, 80 * 10**9, 2, True, 8, 160 * 10**9)
-    >>> placed(RunSettings(), large, gpus).device
-    'spread'
-    """
-    if settings.device != "auto" or device.n_gpus < 2 or model.family == "pairrm":
+    """The settings, with a model spread over all GPUs if one is too small for it."""
+    if settings.device != "auto" or device.n_gpus < 2 or model.spec.family == "pairrm":
         return settings
-    dtype = chosen_dtype(settings.dtype, has_bf16=device.has_bf16, family=model.family)
+    dtype = chosen_dtype(settings.dtype, has_bf16=device.has_bf16, family=model.spec.family)
     needed = model.memory_bytes(dtype)
     too_small = device.free_bytes < needed <= device.all_free_bytes
     return replace(settings, device="spread") if too_small else settings
 
 
 def check_fits(model: LocatedModel, device: Device, settings: RunSettings) -> None:
-    """Refuse a model whose weights alone are more than the memory that is free.
-
-    None is refused where nobody can tell how much is free.
-
-    Raises:
-        KnownError: naming what it needs, what is free, and a way out.
-
-    >>> from scoring.spec import ModelSpec
-    >>> large = LocatedModel(ModelSpec("org/70b", "", ""), parameters=70_553_706_496)
-    >>> check_fits(large, Device("x", "cpu", 14_200_000_000, 24_000_000_000), RunSettings())
-    Traceback (most recent call last):
-    scoring.errors.KnownError: org/70b needs about 282 GB in float32 for its weights, and 14.2 GB...
-    """
+    """Raise a `KnownError` if a model's weights alone are more than the memory that is free."""
     spread = placed(settings, model, device).device == "spread"
     free = device.all_free_bytes if spread else device.free_bytes
-    dtype = chosen_dtype(settings.dtype, has_bf16=device.has_bf16, family=model.family)
+    dtype = chosen_dtype(settings.dtype, has_bf16=device.has_bf16, family=model.spec.family)
     needed = model.memory_bytes(dtype)
     if not free or needed <= free:
         return
     where = f"on all {device.n_gpus} GPUs together" if spread else f"on {device.words}"
-    reference = f" with its reference {model.reference.name}" if model.reference else ""
-    halved = model.memory_bytes("bfloat16") <= free and model.family != "pairrm"
+    spec, reference = model.spec, model.reference
+    name = f"{spec.name} with its reference {reference.spec.name}" if reference else spec.name
+    halved = model.memory_bytes("bfloat16") <= free and spec.family != "pairrm"
     way_out = (
         "Ask for the dtype bfloat16, which takes half of that."
         if dtype == "float32" and halved
         else "Choose a smaller model, or run this on a machine with more memory."
     )
     raise KnownError(
-        f"{model.name}{reference} needs about {_gigabytes(needed)} in {dtype} for its weights, "
-        f"and {_gigabytes(free)} are free {where}. {way_out}"
+        f"{name} needs about {_gigabytes(needed)} in {dtype} for its weights, and "
+        f"{_gigabytes(free)} are free {where}. {way_out}"
     )
 
 
 def _gigabytes(n_bytes: int) -> str:
-    """A size in 10^9 bytes, with two or three digits.
-
-    >>> _gigabytes(141_107_412_992), _gigabytes(14_200_000_000), _gigabytes(15_150_592)
-    ('141 GB', '14.2 GB', '0.015 GB')
-    """
     size = n_bytes / 1e9
     return f"{size:,.0f} GB" if size >= 100 else f"{size:.1f} GB" if size >= 1 else f"{size:.2g} GB"
-
-
-def _cores() -> int:
-    try:
-        return len(os.sched_getaffinity(0))
-    except AttributeError:
-        return os.cpu_count() or 1
 
 
 def _chip() -> str:

@@ -1,17 +1,19 @@
 """What a person typed -> a model or a tokenizer, where its owner allows it.
 
-One path: what was typed -> a `Place` (folder or repository) -> config and files -> family and head
--> a `LocatedModel`, which `fetch_model` makes ready to be loaded.
+One path: what was typed -> a folder or repository -> config and files -> family and head -> a
+`LocatedModel`, which `fetch_model` makes ready to be loaded.
 """
 
+import hashlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, TypedDict, Unpack
+from typing import Any, Literal, TypedDict, Unpack
 
 from scoring.errors import KnownError, shown
-from scoring.hub.access import Hub, HubId, Listing, RepoNotFound, first_line, parse_hub_id
+from scoring.hub.access import Hub, HubId, Listing, RepoNotFound, Token, first_line, parse_hub_id
 from scoring.hub.search import without_address
 from scoring.limits import MEGABYTE
 from scoring.models.catalogue import known_models
@@ -19,10 +21,8 @@ from scoring.models.files import (
     BYTES,
     WEIGHT_FILES,
     check_tokenizer,
-    counted_weights,
+    count_weights,
     find_number,
-    folder_digest,
-    main_dtype,
     read_config,
     wanted_files,
     weight_files,
@@ -36,10 +36,10 @@ DEMO_NAMES = (DEMO_NAME, "assets/demo/model")
 MOST_CONFIG_BYTES = MEGABYTE
 MOST_TOKENIZER_MEGABYTES = 100
 """Largest tokenizer fetched without its model, in 10^6 bytes."""
-_GUESSED_BYTES = 2
-"""Bytes of a weight, where neither files nor config say."""
-_LISTED = 10
-"""Models that a refusal names."""
+_DIGEST_BYTES = 2**26
+_GUESSED_BYTES = 2  # of a weight if neither files nor config say
+_LISTED = 10  # models that a refusal names
+_DTYPES = {"BF16": "bfloat16", "F16": "float16", "F32": "float32", "F64": "float64"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,11 +49,10 @@ class ModelPolicy:
     A model is listed as it is typed: `org/name` stands for its default branch alone, since at
     another revision, such as that of a pull request, anybody's files can lie.
 
-    demo: folder of the bundled model; None where there is none.
-    local_folders: whether any folder of this machine may be loaded.
+    demo: folder of the bundled model.
     max_gigabytes: the largest model fetched from the Hub, in 10^9 bytes; None means no limit.
-    models: which may be used, the demo and baselines beside them; None means any.
-    own_code: of which the Python that comes with them may run here.
+    models: which may be used beside the demo and baselines; None means any.
+    own_code: models of which the Python that comes with them may run here.
     servers: addresses that may be asked, without a slash at their end; None means any.
     """
 
@@ -65,10 +64,7 @@ class ModelPolicy:
     servers: frozenset[str] | None = None
 
     def check_model(self, typed: str) -> None:
-        """Raise a `KnownError` where the model is not listed.
-
-        >>> ModelPolicy(None, models=frozenset({"org/a"})).check_model("org/a")
-        """
+        """Raise a `KnownError` if the model is not listed."""
         if self.models is None or typed in self.models:
             return
         if typed not in DEMO_NAMES or self.demo is None:
@@ -79,34 +75,22 @@ class ModelPolicy:
                 f"{', '.join(listed[:_LISTED])}{more}" + (", or demo." if self.demo else ".")
             )
 
-    def check_server(self, url: str) -> None:
-        """Raise a `KnownError` where the server is not listed."""
-        if self.servers is not None and url.rstrip("/") not in self.servers:
-            raise KnownError(
-                f"{shown(url)} is not among the servers that may be asked from here. Whoever runs "
-                "this app lists them in EXPLORER_SERVERS; else choose a model that runs here."
-            )
-
 
 @dataclass(frozen=True, slots=True)
 class LocatedModel:
-    """A model that can be loaded or asked, of which no more than its config was fetched.
+    """A model or a tokenizer that can be loaded or asked; of a model the config was fetched.
 
-    A tokenizer without its model is one, too; `spec` and `sizes` are all that is known of it.
-
-    spec: its folder is "" where files are still to be fetched.
+    spec: its folder is "" if files are still to be fetched.
     why: in one sentence, what its family was taken from.
-    sizes: the files that loading needs -> bytes.
-    listing: of its repository on the Hub; None for what lies in a folder of this machine.
-    fetch_bytes: to be downloaded before it can be loaded; 0 where it is here.
-    reference: what a DPO policy is compared with.
-    tokenizer: that is taken in the place of its own.
-    architecture: of its config; "" for what has none, a baseline or a server's model.
-    parameters: 0 where it has none.
-    is_counted: whether they were counted in the files, else guessed from the files' size.
-    dtype: in which most weights are stored, such as "bfloat16"; "" where nothing says.
+    sizes: file names -> bytes, of those that loading needs.
+    listing: of its repository on the Hub; None for a folder of this machine.
+    fetch_bytes: to be downloaded before it can be loaded.
+    tokenizer: taken in place of its own.
+    architecture: "" for a baseline or a server's model.
+    is_counted: whether parameters were counted in the files, else guessed from the files' size.
+    dtype: in which most weights are stored, such as "bfloat16"; "" if nothing says.
     is_quantized: whether its weights stay packed in memory, whatever dtype is asked for.
-    positions, vocabulary, width, layers: of its config; None where it does not say.
+    positions, vocabulary, width, layers: of its config; None if it does not say.
     """
 
     spec: ModelSpec
@@ -127,16 +111,6 @@ class LocatedModel:
     layers: int | None = None
 
     @property
-    def name(self) -> str:
-        """As runs name it."""
-        return self.spec.name
-
-    @property
-    def family(self) -> Family:
-        """How it scores."""
-        return self.spec.family
-
-    @property
     def weight_bytes(self) -> int:
         """Bytes of its files of weights, on disk."""
         return sum(self.sizes[name] for name in weight_files(self.sizes))
@@ -153,21 +127,23 @@ class LocatedModel:
         return self.parameters + (self.reference.all_parameters if self.reference else 0)
 
     def memory_bytes(self, dtype: str) -> int:
-        """Bytes that the weights take in memory in a dtype, the reference's included.
+        """Bytes that the weights take in memory, the reference's included.
 
         dtype: "float32", "bfloat16" or "float16".
-
-        >>> LocatedModel(ModelSpec("org/a", "", ""), parameters=8_000_000).memory_bytes("bfloat16")
-        16000000
         """
         own = self.weight_bytes if self.is_quantized else self.parameters * BYTES[dtype]
         return own + (self.reference.memory_bytes(dtype) if self.reference else 0)
 
 
 class ModelOptions(TypedDict, total=False):
-    """What may be said of a model besides its name; all of it as of `find`."""
+    """What may be said of a model besides its name.
 
-    token: str | Literal[False]
+    family: None means what the catalogue or its config says.
+    reference: for family "dpo", the model that it is compared with, typed likewise.
+    tokenizer: a model or a folder whose tokenizer is taken, typed likewise; "" for the model's own.
+    """
+
+    token: Token
     family: Family | None
     reference: str
     reading: LabelWeights | None
@@ -176,38 +152,24 @@ class ModelOptions(TypedDict, total=False):
 
 
 def find(
-    typed: str,
-    policy: ModelPolicy,
-    hub: Hub,
-    *,
-    token: str | Literal[False] = False,
-    family: Family | None = None,
-    reference: str = "",
-    reading: LabelWeights | None = None,
-    tokenizer: str = "",
-    url: str = "",
+    typed: str, policy: ModelPolicy, hub: Hub, **options: Unpack[ModelOptions]
 ) -> LocatedModel:
     """Find the model a person typed, and check all of it but its weights.
 
     typed: "demo", a local folder, a Hub id `org/name[@revision]` or the address of its page; the
         name of a baseline or of a server's model, where the family or the url says so.
-    token: the visitor's own; False sends none.
-    family: None means what the catalogue or its config says.
-    reference: for family "dpo", what a DPO policy is compared with, typed likewise.
-    tokenizer: a model or a folder whose tokenizer is taken, typed likewise; "" for the model's own.
 
     Raises:
         KnownError: nothing was typed, it is not allowed, not found, or not a reward model.
     """
+    token, family = options.get("token", False), options.get("family")
+    reference, tokenizer = options.get("reference", ""), options.get("tokenizer", "")
+    reading, url = options.get("reading"), options.get("url", "")
     typed = typed.strip()
     baseline = next((name for name in BASELINES if name in (typed, family)), None)
     if baseline is not None:
-        if {typed, family or typed} != {baseline} or [reference, url, tokenizer, reading] != [
-            "",
-            "",
-            "",
-            None,
-        ]:
+        has_more = reference or url or tokenizer or reading is not None
+        if has_more or {typed, family or typed} != {baseline}:
             raise KnownError(
                 f"The baseline {baseline} has no model: give {baseline} for the model, no other "
                 "family, and no reference, tokenizer, server or label."
@@ -219,31 +181,38 @@ def find(
     typed, reference, tokenizer = (
         without_address(each.strip()) for each in (typed, reference, tokenizer)
     )
-    for given in (typed, reference, tokenizer):
-        if given:
-            policy.check_model(given)
+    for name in filter(None, (typed, reference, tokenizer)):
+        policy.check_model(name)
     if url or family == "served":
-        policy.check_server(url)
+        if policy.servers is not None and url.rstrip("/") not in policy.servers:
+            raise KnownError(
+                f"{shown(url)} is not among the servers that may be asked from here. Whoever runs "
+                "this app lists them in EXPLORER_SERVERS; else choose a model that runs here."
+            )
         if tokenizer:
             raise KnownError("A server has a tokenizer of its own: give none beside its model.")
-        return _on_server(typed, family, url, reading)
+        return _find_on_server(typed, family, url, reading)
     family, reference, why = _with_catalogue(typed, family, reference)
-    model = _model(typed, policy, hub, token, family, reading, has_tokenizer=not tokenizer)
+    model = _find_model(typed, policy, hub, family, options)
     if reference and model.spec.family != "dpo":
         raise KnownError(
             f"A reference model is of family dpo; {model.spec.family} has no use for one."
         )
     if reading is not None and model.spec.family != "classifier":
         raise KnownError(f"Labels are read of classifiers; family {model.spec.family} has none.")
-    return replace(
-        model,
-        why=model.why or why,
-        reference=_model(reference, policy, hub, token, "dpo", None) if reference else None,
-        tokenizer=_lent_tokenizer(tokenizer, policy, hub, token) if tokenizer else None,
-    )
+    model = replace(model, why=model.why or why)
+    if reference:
+        model = replace(
+            model, reference=_find_model(reference, policy, hub, "dpo", {"token": token})
+        )
+    if tokenizer:
+        place = look_up(tokenizer, policy, hub, token, "tokenizer")
+        lent = locate_tokenizer(place, tokenizer_files(place), place.sizes)
+        model = replace(model, tokenizer=lent)
+    return model
 
 
-def _on_server(
+def _find_on_server(
     typed: str, family: Family | None, url: str, reading: LabelWeights | None
 ) -> LocatedModel:
     if family not in ASKED:
@@ -262,7 +231,7 @@ def _on_server(
 def _with_catalogue(
     typed: str, family: Family | None, reference: str
 ) -> tuple[Family | None, str, str]:
-    """Family, reference and why, filled in from the catalogue where they were not given."""
+    """Family, reference and why, filled in from the catalogue if they were not given."""
     hub_id = parse_hub_id(typed)
     known = known_models().get(hub_id.repo) if hub_id else None
     why = ""
@@ -283,20 +252,13 @@ def _with_catalogue(
     return family, reference, why
 
 
-def _model(  # noqa: PLR0917
-    typed: str,
-    policy: ModelPolicy,
-    hub: Hub,
-    token: str | Literal[False],
-    family: Family | None,
-    reading: LabelWeights | None,
-    *,
-    has_tokenizer: bool = True,
+def _find_model(
+    typed: str, policy: ModelPolicy, hub: Hub, family: Family | None, options: ModelOptions
 ) -> LocatedModel:
-    """has_tokenizer: whether its own tokenizer is needed."""
+    token, reading = options.get("token", False), options.get("reading")
     trusted = typed in policy.own_code
     place = look_up(typed, policy, hub, token)
-    name, files, listing = place.name, place.sizes, place.listing
+    name, files, listing = place.spec.name, place.sizes, place.listing
     if "config.json" not in files and "model_index.json" in files:
         raise KnownError(
             f"{name} is a diffusion pipeline, which makes pictures: it has a model_index.json and "
@@ -307,81 +269,42 @@ def _model(  # noqa: PLR0917
             f"{name} is not a transformers model: it has no config.json. Choose another."
         )
     _check_size(f"The config.json of {name}", [files.get("config.json", 0)], 1, "MB")
-    sizes = {each: files[each] for each in wanted_files(files, own_code=trusted)}
-    path = Path(place.folder)
+    wanted = wanted_files(files, own_code=trusted)
+    folder = Path(place.spec.folder)
     if listing is not None:
         if policy.max_gigabytes is not None:
-            _check_size(name, sizes.values(), policy.max_gigabytes, "GB")
-        files, path = sizes, hub.fetch(listing, ["config.json"], token=token)
+            _check_size(name, map(files.__getitem__, wanted), policy.max_gigabytes, "GB")
+        folder = hub.fetch(listing, ["config.json"], token=token)
     config, family, own_code, why = read_config(
-        path / "config.json", name, family, reading, trusted=trusted
+        folder / "config.json", name, family, reading, trusted=trusted
     )
-    if not weight_files(files):
+    weights = weight_files(wanted)
+    if not weights:
         whole = name if listing else f"The folder {name}"
         raise KnownError(f"{whole} has no weights: no {' or '.join(WEIGHT_FILES)}.")
-    if has_tokenizer:
-        check_tokenizer(files, name)
-    revision = place.revision(place.sizes)
-    spec = ModelSpec(name, place.folder, revision, family, reading, own_code=own_code)
-    return _located(place, spec, sizes, why, config)
-
-
-def _lent_tokenizer(
-    typed: str, policy: ModelPolicy, hub: Hub, token: str | Literal[False]
-) -> LocatedModel:
-    place = look_up(typed, policy, hub, token, "tokenizer")
-    files = [name for name in wanted_files(place.sizes) if not weight_files([name])]
-    return locate_tokenizer(place, files, place.revision(place.sizes))
-
-
-def locate_tokenizer(place: "Place", files: Iterable[str], revision: str) -> LocatedModel:
-    """A tokenizer without its model. files: that it needs. revision: to name it by.
-
-    Raises:
-        KnownError: there is none, or too large a one.
-    """
-    sizes = {name: place.sizes[name] for name in files}
-    check_tokenizer(sizes, place.name)
-    if place.listing is not None:
-        what = f"The tokenizer of {place.name}"
-        _check_size(what, sizes.values(), MOST_TOKENIZER_MEGABYTES, "MB")
-    return _located(place, ModelSpec(place.name, place.folder, revision), sizes)
-
-
-def _check_size(what: str, sizes: Iterable[int], most: float, unit: Literal["GB", "MB"]) -> None:
-    size = sum(sizes) / (1e9 if unit == "GB" else MEGABYTE)
-    if size > most:
-        raise KnownError(
-            f"{what} is {size:.1f} {unit} large; at most {most:g} {unit} are allowed here."
-        )
-
-
-def _located(
-    place: "Place",
-    spec: ModelSpec,
-    sizes: dict[str, int],
-    why: str = "",
-    config: Mapping[str, Any] | None = None,
-) -> LocatedModel:
-    """config: what it holds; None for a tokenizer, of which no size but its files' is known."""
-    listing, folder = place.listing, Path(place.folder)
-    missing = listing.missing([*sizes]) if listing else []
-    located = LocatedModel(spec, why, sizes, listing, sum(sizes[name] for name in missing))
-    if config is None:
-        return located
-    # As the files say where they are here, else as the Hub says.
-    files = weight_files(sizes)
-    if listing is not None and not {*missing}.isdisjoint(files):
-        weights = listing.weights
+    if not options.get("tokenizer", "").strip():
+        check_tokenizer(wanted if listing else files, name)
+    if listing is not None and listing.missing(weights):
+        counted = listing.weights
     else:
-        weights = counted_weights((listing.folder if listing else folder) / name for name in files)
+        counted = count_weights(folder / each for each in weights)
+    model = _with_config(_with_files(place, wanted, files), config, counted)
+    spec = replace(model.spec, family=family, reading=reading, own_code=own_code)
+    return replace(model, spec=spec, why=why)
+
+
+def _with_config(
+    model: LocatedModel, config: Mapping[str, Any], weights: Mapping[str, int]
+) -> LocatedModel:
+    """A model with its sizes. weights: dtype -> numbers, as counted; empty if nobody did."""
     stored = config.get("dtype") or config.get("torch_dtype")
     named = stored.removeprefix("torch.") if isinstance(stored, str) else ""
-    dtype, parameters = main_dtype(weights) or named, sum(weights.values())
+    most = max(weights, key=weights.__getitem__, default="")
+    dtype, parameters = _DTYPES.get(most, most.lower()) or named, sum(weights.values())
     return replace(
-        located,
+        model,
         architecture=next(iter(architectures_of(config)), ""),
-        parameters=parameters or located.weight_bytes // BYTES.get(dtype, _GUESSED_BYTES),
+        parameters=parameters or model.weight_bytes // BYTES.get(dtype, _GUESSED_BYTES),
         is_counted=parameters > 0,
         dtype=dtype,
         is_quantized=isinstance(config.get("quantization_config"), dict),
@@ -392,30 +315,64 @@ def _located(
     )
 
 
-class Place(NamedTuple):
-    """Where a model or a tokenizer lies.
+def tokenizer_files(place: LocatedModel) -> list[str]:
+    """The files that its tokenizer may need: all that loading needs but weights."""
+    return [name for name in wanted_files(place.sizes) if not weight_files([name])]
 
-    name: as runs name it.
-    folder: on this machine; "" on the Hub.
-    sizes: the names of all its files -> bytes.
-    listing: of its repository on the Hub; None for a folder.
+
+def locate_tokenizer(
+    place: LocatedModel, names: Iterable[str], revised: Iterable[str]
+) -> LocatedModel:
+    """A tokenizer without its model. names: its files. revised: files that name its revision.
+
+    Raises:
+        KnownError: there is none, or too large a one.
     """
+    tokenizer = _with_files(place, names, revised)
+    check_tokenizer(tokenizer.sizes, place.spec.name)
+    if place.listing is not None:
+        what = f"The tokenizer of {place.spec.name}"
+        _check_size(what, tokenizer.sizes.values(), MOST_TOKENIZER_MEGABYTES, "MB")
+    return tokenizer
 
-    name: str
-    folder: str
-    sizes: dict[str, int]
-    listing: Listing | None = None
 
-    def revision(self, names: Iterable[str]) -> str:
-        """The commit on the Hub, or a digest of these files in a folder."""
-        if self.listing is not None:
-            return self.listing.commit
-        try:
-            return folder_digest(Path(self.folder), names)
-        except OSError as error:
-            raise KnownError(
-                f"The folder {self.name[:200]} cannot be read: {first_line(error)}."
-            ) from error
+def _check_size(what: str, sizes: Iterable[int], most: float, unit: Literal["GB", "MB"]) -> None:
+    size = sum(sizes) / (1e9 if unit == "GB" else MEGABYTE)
+    if size > most:
+        raise KnownError(
+            f"{what} is {size:.1f} {unit} large; at most {most:g} {unit} are allowed here."
+        )
+
+
+def _with_files(place: LocatedModel, names: Iterable[str], revised: Iterable[str]) -> LocatedModel:
+    """What lies there, with these of its files and its revision, as of `locate_tokenizer`."""
+    sizes = {name: place.sizes[name] for name in names}
+    listing = place.listing
+    missing = listing.missing([*sizes]) if listing else []
+    revision = listing.commit if listing else _folder_digest(place, revised)
+    return replace(
+        place,
+        spec=replace(place.spec, revision=revision),
+        sizes=sizes,
+        fetch_bytes=sum(sizes[name] for name in missing),
+    )
+
+
+def _folder_digest(place: LocatedModel, names: Iterable[str]) -> str:
+    """12 hex digits that change with name and content of each file, or the time of a large one."""
+    digest = hashlib.sha256()
+    try:
+        for name in sorted(names):
+            path = Path(place.spec.folder, name)
+            stat = path.stat()
+            digest.update(f"{name}:{stat.st_size}:".encode())
+            is_large = stat.st_size > _DIGEST_BYTES
+            digest.update(str(stat.st_mtime_ns).encode() if is_large else path.read_bytes())
+    except OSError as error:
+        raise KnownError(
+            f"The folder {place.spec.name[:200]} cannot be read: {first_line(error)}."
+        ) from error
+    return digest.hexdigest()[:12]
 
 
 def local_folder(typed: str, policy: ModelPolicy) -> Path | None:
@@ -427,13 +384,11 @@ def local_folder(typed: str, policy: ModelPolicy) -> Path | None:
 
 
 def look_up(
-    typed: str,
-    policy: ModelPolicy,
-    hub: Hub,
-    token: str | Literal[False],
-    what: Literal["model", "tokenizer"] = "model",
-) -> Place:
-    """Where the model or tokenizer lies that a person typed: a folder or an id on the Hub.
+    typed: str, policy: ModelPolicy, hub: Hub, token: Token, what: str = "model"
+) -> LocatedModel:
+    """Look up a folder or a repository as a person typed it; only its files are known of it.
+
+    what: is looked for, "model" or "tokenizer".
 
     Raises:
         KnownError: it is not there, or may not be used.
@@ -443,11 +398,9 @@ def look_up(
         sizes: dict[str, int] = {}
         with suppress(OSError):  # what cannot be read has no config
             sizes = {each.name: each.stat().st_size for each in folder.iterdir() if each.is_file()}
-        return Place(
-            DEMO_NAME if typed in DEMO_NAMES and folder == policy.demo else typed,
-            str(folder),
-            sizes,
-        )
+        is_demo = typed in DEMO_NAMES and folder == policy.demo
+        name = DEMO_NAME if is_demo else typed
+        return LocatedModel(ModelSpec(name, str(folder), ""), sizes=sizes)
     hub_id = parse_hub_id(typed)
     is_path = typed.startswith(("/", ".", "~", "\\")) or hub_id is None
     if is_path and policy.local_folders:
@@ -469,34 +422,29 @@ def look_up(
                 "the model that is to score them."
             ) from None
         raise
-    return Place(hub_id.repo, "", listing.sizes, listing)
+    return LocatedModel(ModelSpec(hub_id.repo, "", ""), sizes=listing.sizes, listing=listing)
 
 
 def locate(typed: str, policy: ModelPolicy, hub: Hub, **options: Unpack[ModelOptions]) -> ModelSpec:
-    """Find the model a person typed, as of `find`, and download it where need be."""
-    token = options.get("token", False)
-
-    def fetch(listing: Listing, names: Sequence[str]) -> str:
-        return str(hub.fetch(listing, names, token=token))
-
+    """Find the model a person typed, as of `find`, and download it if need be."""
+    fetch = partial(hub.fetch, token=options.get("token", False))
     return fetch_model(find(typed, policy, hub, **options), hub, fetch)
 
 
 def fetch_model(
-    model: LocatedModel, hub: Hub, fetch: Callable[[Listing, Sequence[str]], str]
+    model: LocatedModel, hub: Hub, fetch: Callable[[Listing, Sequence[str]], str | Path]
 ) -> ModelSpec:
     """What can be loaded. fetch: gives the folder of a repository's files, as of `Hub.fetch`."""
 
-    def with_folder(part: LocatedModel) -> ModelSpec:
+    def fetched(part: LocatedModel) -> ModelSpec:
         if part.listing is None:
             return part.spec
-        return replace(part.spec, folder=fetch(part.listing, [*part.sizes]))
+        return replace(part.spec, folder=str(fetch(part.listing, [*part.sizes])))
 
     parts = (model, model.reference, model.tokenizer)
-    repos = [each.listing.hub_id.repo for each in parts if each and each.listing]
-    with hub.quota.pinned(repos):
+    with hub.quota.pinned(each.listing.hub_id.repo for each in parts if each and each.listing):
         return replace(
-            with_folder(model),
-            reference=with_folder(model.reference) if model.reference else None,
-            tokenizer=with_folder(model.tokenizer) if model.tokenizer else None,
+            fetched(model),
+            reference=fetched(model.reference) if model.reference else None,
+            tokenizer=fetched(model.tokenizer) if model.tokenizer else None,
         )

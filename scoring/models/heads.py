@@ -1,26 +1,21 @@
 """Reward models whose head is no plain linear layer, or is called otherwise, without their code.
 
 Each head takes the last hidden state of a conversation, and a gated one that at the end of its
-prompt, too, so that packs serve it as they serve any classifier. A head is one class here, which
-names the architectures in config.json, or the parts of models' names, that it serves. Importing
-this module does not import torch. Layouts; those of upstream lie in rewardbench/models of
-allenai/reward-bench, which copies the authors' code:
+prompt, too, so that packs serve it as they serve any classifier. Importing this does not import
+torch. Sources; those of upstream, which copies the authors' code, lie in rewardbench/models of
+allenai/reward-bench:
 
-- beaver: `score_head`, normalised by the config's mean and variance where it says so; a cost counts
-  as minus itself. PKU-Alignment/safe-rlhf; beaver.py.
-- regression (UltraRM, Eurus): `regression_head`. openbmb.py; the model card's own.
-- two layers (INF-ORM, WorldPM): `score`, with a ReLU between. inform.py; vLLM's qwen2_rm.py.
-- ziya: `value_head`. Its modeling_llama_rm.py.
-- starling: `v_head` beside a base called `transformer`. starling.py, of the model card.
-- oasst: `out_proj` with a bias. LAION-AI/Open-Assistant, reward_model.py; openassistant.py.
-- grm: `v_head.summary`, one layer or several with ReLUs between. YangRui2015/
-  Generalizable-Reward-Model, grm_utils.py; grm.py.
-- internlm: `v_head` at a token of its own, over Llama with other names and one matrix for queries,
-  keys and values. InternLM/xtuner, modeling_internlm2_reward.
-- ldl: two files beside the weights, `regression_layer.pt` and `gating_layer.pt`; the mean of ten
-  classes, of a mix of distributions. ldlreward.py.
-- gated (ArmoRM, QRM): many rewards, the means of quantiles in QRM, weighted by a gate that sees the
-  prompt. ArmoRM's modeling_custom.py; qrm.py.
+- beaver: PKU-Alignment/safe-rlhf; beaver.py.
+- regression (UltraRM, Eurus): openbmb.py; the model card's own.
+- two layers (INF-ORM, WorldPM): inform.py; vLLM's qwen2_rm.py.
+- ziya: its modeling_llama_rm.py. starling: starling.py, of the model card.
+- oasst: LAION-AI/Open-Assistant, reward_model.py; openassistant.py.
+- grm: YangRui2015/Generalizable-Reward-Model, grm_utils.py; grm.py.
+- internlm: InternLM/xtuner, modeling_internlm2_reward. Llama with other names, and one matrix for
+  queries, keys and values.
+- ldl: ldlreward.py. The mean of ten classes, of a mix of distributions.
+- gated (ArmoRM, QRM): ArmoRM's modeling_custom.py; qrm.py. Many rewards, the means of quantiles in
+  QRM, weighted by a gate that sees the prompt.
 - quantile (QRM-Gemma-2 and v2): as gated, with other places in `gating.layers`. Not by its authors'
   files, which were not at hand, but by what others wrote from them.
 """
@@ -41,21 +36,17 @@ if TYPE_CHECKING:
     from torch import Tensor, nn
 
 
-_HEADS: list[type[HeadedModel]] = []
-"""All heads below; classes that are built on them when a model is loaded are none."""
-
-
 class HeadedModel:
-    """A model with a head of its own: what it has beside what transformers' models have.
+    """A model with a head of its own, by default one linear layer, beside a base of transformers.
 
     architectures: in config.json, of models that have this head.
     name_parts: in small letters, of models whose config names another architecture.
     reading: what the reward is, in words.
-    base: name of the model that the head stands on, as in the weights' files.
-    parts: names of the head's own layers there; they keep float32 where they are stored in it.
-    base_type: of the base, where the config names one that transformers does not have.
+    base, parts: the base and the head's layers by their names in the weights' files; these keep
+        float32 if they are stored in it.
+    base_type: of the base, if the config names one that transformers does not have.
     ending: the token that every sequence has to end with; None for any.
-    turn: the text before a response, at whose beginning a gate is read; "" where there is none.
+    turn: the text before a response, at whose beginning a gate is read; "" if there is none.
     """
 
     architectures: tuple[str, ...] = ()
@@ -63,47 +54,45 @@ class HeadedModel:
     reading = "its head at the last token"
     base = "model"
     parts: tuple[str, ...] = ()
+    has_bias = False
     base_type = ""
     ending: int | None = None
     turn = ""
 
-    def __init_subclass__(cls) -> None:
-        super().__init_subclass__()
-        if {"architectures", "name_parts"} & cls.__dict__.keys():
-            _HEADS.append(cls)
-
     def add_head(self: Any, config: Any) -> None:
         """Add the layers, named as in the weights' files."""
-        raise NotImplementedError
+        from torch import nn
+
+        setattr(self, self.parts[0], nn.Linear(config.hidden_size, 1, bias=self.has_bias))
 
     def rewards_of(self: Any, rows: Tensor, gates: Tensor) -> Tensor:
         """[rows, 1]: the reward of each last hidden state.
 
         rows: [rows, width]. gates: as many, where a gate is read; else the same.
         """
-        raise NotImplementedError
+        scores: Tensor = getattr(self, self.parts[0])(rows)
+        return scores
 
     @classmethod
     def config_of(cls, folder: str) -> Any:
-        """Of the base, as transformers knows it."""
+        """The config of the base, as transformers knows it."""
         from transformers import AutoConfig
 
         if cls.base_type:
-            values = json.loads((Path(folder) / "config.json").read_text(encoding="utf-8"))
-            return AutoConfig.for_model(**{**values, "model_type": cls.base_type})
+            return AutoConfig.for_model(**{**_config(folder), "model_type": cls.base_type})
         return AutoConfig.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
 
     @classmethod
     def weights_of(cls, folder: str, config: Any) -> dict[str, Tensor] | None:
-        """Those of a folder by the names that the base has; None where they have these there."""
+        """A folder's weights by the names of the base; None if they are stored by these."""
         return None
 
     def add_files(self: Any, folder: str) -> None:
-        """Add what of the head lies in files of its own."""
+        """Add layers that lie in files of their own."""
 
     @classmethod
     def model_class(cls, config_class: Any) -> Any:
-        """The base model of a config as transformers has it, and a head beside it.
+        """The class with the base model of a config and this head.
 
         Raises:
             KnownError: transformers has no such base.
@@ -124,48 +113,34 @@ class HeadedModel:
             self.post_init()
 
         own = {"__init__": begin, "base_model_prefix": cls.base}
-        return type(
-            cls.__name__, (cls, shared), {**own, "_keep_in_fp32_modules_strict": {*cls.parts}}
-        )
+        own["_keep_in_fp32_modules_strict"] = {*cls.parts}
+        return type(cls.__name__, (cls, shared), own)
 
 
-class _Linear(HeadedModel):
-    has_bias = False
-
-    def add_head(self: Any, config: Any) -> None:
-        from torch import nn
-
-        setattr(self, self.parts[0], nn.Linear(config.hidden_size, 1, bias=self.has_bias))
-
-    def rewards_of(self: Any, rows: Tensor, gates: Tensor) -> Tensor:
-        scores: Tensor = getattr(self, self.parts[0])(rows)
-        return scores
-
-
-class _Regression(_Linear):
+class _Regression(HeadedModel):
     architectures = ("EurusRewardModel", "LlamaRewardModel")
     parts = ("regression_head",)
 
 
-class _Ziya(_Linear):
+class _Ziya(HeadedModel):
     name_parts = ("ziya-llama-7b-reward",)
     parts = ("value_head",)
 
 
-class _Starling(_Linear):
+class _Starling(HeadedModel):
     name_parts = ("starling-rm-",)
     parts = ("v_head",)
     base = "transformer"
 
 
-class _Oasst(_Linear):
+class _Oasst(HeadedModel):
     architectures = ("GPTNeoXRewardModel",)
     parts = ("out_proj",)
     has_bias = True
     base, base_type = "gpt_neox", "gpt_neox"
 
 
-class _Beaver(_Linear):
+class _Beaver(HeadedModel):
     architectures = ("LlamaForScore", "LlamaModelForScore")
     parts = ("score_head", "normalizer")
 
@@ -173,8 +148,8 @@ class _Beaver(_Linear):
         import torch
         from torch import nn
 
-        bias = bool(getattr(config, "bias", False))
-        self.score_head = nn.Linear(config.hidden_size, 1, bias=bias)
+        self.has_bias = bool(getattr(config, "bias", False))
+        super().add_head(config)
         self.normalizer = nn.Module()
         for name, value in (("mean", torch.zeros(1)), ("var", torch.ones(1))):
             given = getattr(config, name, None)
@@ -203,7 +178,7 @@ def _rectified_layers(*widths: int) -> nn.Sequential:
     return nn.Sequential(*layers[:-1])
 
 
-class _TwoLayers(_Linear):
+class _TwoLayers(HeadedModel):
     architectures = ("INFORMForSequenceClassification", "Qwen2ForRewardModel")
     parts = ("score",)
 
@@ -211,23 +186,22 @@ class _TwoLayers(_Linear):
         self.score = _rectified_layers(config.hidden_size, config.hidden_size, 1)
 
 
-class _Grm(_Linear):
+class _Grm(HeadedModel):
     architectures = ("GRewardModel",)
     parts = ("v_head",)
 
     def add_head(self: Any, config: Any) -> None:
         from torch import nn
 
-        inner = [getattr(config, "vhead_num_neurons", 1024)] * getattr(
-            config, "vhead_num_layers", 1
-        )
+        n_inner = getattr(config, "vhead_num_layers", 1)
+        inner = [getattr(config, "vhead_num_neurons", 1024)] * n_inner
         summary: nn.Module = _rectified_layers(config.hidden_size, *inner, 1)
         if getattr(config, "vhead_layer_type", "mlp") == "linear":
             summary = nn.Linear(config.hidden_size, 1)
         self.v_head = nn.Sequential(OrderedDict(summary=summary))
 
 
-class _InternLM(_Linear):
+class _InternLM(HeadedModel):
     architectures = ("InternLM2ForRewardModel",)
     parts = ("v_head",)
     reading = "its head at the reward token"
@@ -240,37 +214,33 @@ class _InternLM(_Linear):
     def config_of(cls, folder: str) -> Any:
         from transformers import LlamaConfig
 
-        values = json.loads((Path(folder) / "config.json").read_text(encoding="utf-8"))
+        values = _config(folder)
         theta, scaling = values.pop("rope_theta", 10_000), values.pop("rope_scaling", None) or {}
         # A dynamic one changes nothing up to the length that the model was built for.
         kind = "linear" if scaling.get("type") == "linear" else "default"
         rope = {"rope_type": kind, "rope_theta": theta, "factor": scaling.get("factor", 1.0)}
-        unknown = ("model_type", "auto_map", "attn_implementation", "torch_dtype", "bias")
-        given = {name: value for name, value in values.items() if name not in unknown}
-        bias = bool(values.get("bias", True))
-        return LlamaConfig(**{**given, "rope_parameters": rope, "attention_bias": bias})
+        bias = bool(values.pop("bias", True))
+        for name in ("model_type", "auto_map", "attn_implementation", "torch_dtype"):
+            values.pop(name, None)
+        return LlamaConfig(**{**values, "rope_parameters": rope, "attention_bias": bias})
 
     @classmethod
     def weights_of(cls, folder: str, config: Any) -> dict[str, Tensor]:
-        import torch
-        from safetensors.torch import load_file
+        from transformers.modeling_utils import load_state_dict
 
         found: dict[str, Tensor] = {}
-        groups = config.num_attention_heads // config.num_key_value_heads
-        stored: dict[str, Tensor] = {}
-        for path in sorted(Path(folder).glob("*.safetensors")):
-            stored |= load_file(path)
-        for path in () if stored else sorted(Path(folder).glob("*.bin")):
-            stored |= torch.load(path, "cpu", weights_only=True)
-        for place, weights in stored.items():
-            name = place
-            for ours, theirs in _OF_INTERNLM:
+        n_heads = config.num_key_value_heads
+        groups = config.num_attention_heads // n_heads
+        files = sorted(Path(folder).glob("*.safetensors")) or sorted(Path(folder).glob("*.bin"))
+        for stored, weights in (each for path in files for each in load_state_dict(path).items()):
+            name = stored
+            for ours, theirs in _OF_INTERNLM.items():
                 name = name.replace(theirs, ours)
             if ".wqkv." not in name:
                 found[name] = weights
                 continue
             # Of each head of keys: its queries, then its keys, then its values.
-            heads = weights.view(config.num_key_value_heads, groups + 2, -1, *weights.shape[1:])
+            heads = weights.view(n_heads, groups + 2, -1, *weights.shape[1:])
             parts = {"q": heads[:, :groups], "k": heads[:, groups], "v": heads[:, groups + 1]}
             for part, rows in parts.items():
                 renamed = name.replace(".wqkv.", f".{part}_proj.")
@@ -278,17 +248,17 @@ class _InternLM(_Linear):
         return found
 
 
-_OF_INTERNLM = (
-    ("embed_tokens", "tok_embeddings"),
-    ("self_attn.", "attention."),
-    ("input_layernorm", "attention_norm"),
-    ("post_attention_layernorm", "ffn_norm"),
-    ("mlp.gate_proj", "feed_forward.w1"),
-    ("mlp.down_proj", "feed_forward.w2"),
-    ("mlp.up_proj", "feed_forward.w3"),
-    (".o_proj.", ".wo."),
-)
-"""What Llama calls a part, and InternLM2."""
+_OF_INTERNLM = {
+    "embed_tokens": "tok_embeddings",
+    "self_attn.": "attention.",
+    "input_layernorm": "attention_norm",
+    "post_attention_layernorm": "ffn_norm",
+    "mlp.gate_proj": "feed_forward.w1",
+    "mlp.down_proj": "feed_forward.w2",
+    "mlp.up_proj": "feed_forward.w3",
+    ".o_proj.": ".wo.",
+}
+"""What Llama calls a part -> what InternLM2 does."""
 
 
 class _Ldl(HeadedModel):
@@ -329,8 +299,7 @@ def _dense(name: str, weights: Mapping[str, Tensor], width: int) -> nn.Sequentia
     from torch import nn
 
     layers: list[nn.Module] = []
-    places = {int(key.split(".")[1]) for key in weights}
-    for place in sorted(places):
+    for place in sorted({int(key.split(".")[1]) for key in weights}):
         matrix = weights[f"network.{place}.weight"]
         if matrix.shape[1] != width:
             raise KnownError(
@@ -353,7 +322,7 @@ class _Gated(HeadedModel):
     parts: tuple[str, ...] = ("regression_layer", "gating", "reward_transform_matrix")
     reading = "its rewards at the last token, weighted by a gate at the end of the prompt"
     temperature = 10.0
-    has_matrix = True
+    is_quantile = False
     n_rewards = 19
 
     def add_head(self: Any, config: Any) -> None:
@@ -367,36 +336,32 @@ class _Gated(HeadedModel):
         self.n_quantiles = getattr(config, "num_quantiles", None)
         n = getattr(config, "num_objectives", self.n_rewards)
         self.regression_layer = nn.Linear(width, n * (self.n_quantiles or 1), bias=False)
-        if self.has_matrix:
+        if not self.is_quantile:
             # No parameter, for the first of these is taken for the dtype of a model.
             self.register_buffer("reward_transform_matrix", torch.eye(n))
         self.temperature = getattr(config, "gating_temperature", self.temperature)
         inner = getattr(config, "gating_hidden_dim", 1024)
         layers: list[nn.Module] = []
         for left in reversed(range(getattr(config, "gating_n_hidden", 3))):
-            layers += self.hidden(width, inner, is_last=not left)
+            if self.n_quantiles is None and not self.is_quantile:
+                layers += [nn.Linear(width, inner)]
+            else:
+                layers += [nn.Linear(width, inner, bias=False), nn.ReLU(), nn.BatchNorm1d(inner)]
+            if left and self.is_quantile:
+                layers += [nn.Identity()]  # where a dropout was
             width = inner
         self.gating = nn.Module()
         self.gating.layers = nn.ModuleList([*layers, nn.Linear(width, n)])
         self.gating.logit_scale = nn.Parameter(torch.ones(1))
-
-    def hidden(self: Any, width: int, inner: int, *, is_last: bool) -> list[nn.Module]:
-        """The gate's layers of one depth, in the order by which weights are numbered."""
-        from torch import nn
-
-        if self.n_quantiles is None:
-            return [nn.Linear(width, inner)]
-        return [nn.Linear(width, inner, bias=False), nn.ReLU(), nn.BatchNorm1d(inner)]
 
     def rewards_of(self: Any, rows: Tensor, gates: Tensor) -> Tensor:
         *inner, last = self.gating.layers
         weights = gates
         for layer in inner:
             weights = layer(weights).relu() if self.n_quantiles is None else layer(weights)
-        weights = last(weights)
-        weights = (weights / self.temperature).softmax(1) * self.gating.logit_scale
+        weights = (last(weights) / self.temperature).softmax(1) * self.gating.logit_scale
         rewards = self.regression_layer(rows).view(len(rows), weights.shape[1], -1).mean(2)
-        if self.has_matrix:
+        if not self.is_quantile:
             rewards = rewards @ self.reward_transform_matrix
         scores: Tensor = (weights * rewards).sum(1, keepdim=True)
         return scores
@@ -420,22 +385,18 @@ class _Quantile(_Gated):
         f"{_Gated.reading} (the names of its head's weights were not compared with its authors')"
     )
     temperature = 1.0
-    has_matrix = False
+    is_quantile = True
     n_rewards = 5
 
-    def hidden(self: Any, width: int, inner: int, *, is_last: bool) -> list[nn.Module]:
-        from torch import nn
 
-        layers: list[nn.Module] = [
-            *(nn.Linear(width, inner, bias=False), nn.ReLU(), nn.BatchNorm1d(inner))
-        ]
-        return layers if is_last else [*layers, nn.Identity()]  # where a dropout was
+_HEADS: tuple[type[HeadedModel], ...] = (
+    _Regression, _Ziya, _Starling, _Oasst, _Beaver, _TwoLayers, _Grm, _InternLM, _Ldl, _Gated,
+    _Quantile,
+)  # fmt: skip
 
 
 def find_head(name: str, architectures: Iterable[str]) -> type[HeadedModel] | None:
-    """The head of a model; None if it has a usual one.
-
-    name: of the model. architectures: that its config names.
+    """The head of a model, by its name and the architectures in its config; None if it has none.
 
     >>> find_head("org/x", ["EurusRewardModel"]).parts, find_head("ldl-reward/x", [])
     (('regression_head',), None)
@@ -447,7 +408,7 @@ def find_head(name: str, architectures: Iterable[str]) -> type[HeadedModel] | No
 
 
 def own_name(name: str) -> str:
-    """What a repository or folder is called, in small letters: not whose it is, or where it lies.
+    """What a repository or folder is called, in small letters, without its owner or place.
 
     >>> own_name("/data/Ziya/my-model/"), own_name("org/LDL-Reward@main")
     ('my-model', 'ldl-reward')
@@ -475,5 +436,10 @@ def format_shape(sizes: Iterable[int]) -> str:
 
 def builder_of(spec: ModelSpec) -> str | type[HeadedModel]:
     """The class of a classifier: its name in transformers, or a known head."""
-    config = json.loads((Path(spec.folder) / "config.json").read_text(encoding="utf-8"))
-    return find_head(spec.name, architectures_of(config)) or "AutoModelForSequenceClassification"
+    known = find_head(spec.name, architectures_of(_config(spec.folder)))
+    return known or "AutoModelForSequenceClassification"
+
+
+def _config(folder: str) -> dict[str, Any]:
+    values: dict[str, Any] = json.loads((Path(folder) / "config.json").read_text(encoding="utf-8"))
+    return values

@@ -2,10 +2,11 @@
 
 import logging
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sized
+from collections.abc import Iterable, Iterator, Sized
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -19,20 +20,17 @@ from scoring.errors import KnownError
 from scoring.hub.access import first_line
 from scoring.limits import OnProgress, Step
 from scoring.models.devices import chosen_dtype, present_device
-from scoring.models.files import WEIGHT_FILES, check_indexes, check_tokenizer
+from scoring.models.files import WEIGHT_FILES, check_indexes
 from scoring.models.heads import HeadedModel, format_shape
 from scoring.spec import DEVICE_NAMES, ModelSpec, RunSettings
 
 logger = logging.getLogger(__name__)
 
-_LEAST_TOKENS = 8
-"""Tokens below which a tokenizer's limit is an error."""
-_MOST_A_BYTE = 8
-"""Weights that a byte of a quantised model's files may stand for: of one bit each."""
+_LEAST_TOKENS = 8  # below which a tokenizer's limit is an error
+_MOST_A_BYTE = 8  # weights for a byte of a quantised model's files: of one bit each
 _FLOPS = {"cuda": 4e14, "mps": 2e12, "cpu": 5e10}
 """Operations a second that a device is taken to do; packs are sized by it, nothing else."""
-_SECONDS = {"cuda": 2.0, "mps": 1.0, "cpu": 1.0}
-"""What a pack takes about; longer ones leave a GPU less often with nothing to do."""
+_SECONDS = {"cuda": 2.0, "mps": 1.0, "cpu": 1.0}  # of work in a pack, about
 _FEWEST, _MOST = 512, {"cuda": 32_768, "mps": 8192, "cpu": 8192}
 """Tokens of a pack. On one H200, 32,768 are best for 0.6B and for 8B."""
 
@@ -61,8 +59,7 @@ class Loaded:
         return made
 
     def budget(self, settings: RunSettings) -> int:
-        """Tokens of a pack: as set, else one or two seconds of work that fit in memory, in powers
-        of two.
+        """Tokens of a pack: as set, else one or two seconds of work that fit in memory.
 
         Raises:
             KnownError: the budget is not positive.
@@ -71,25 +68,25 @@ class Loaded:
             if settings.budget < 1:
                 raise KnownError(f"A pack cannot hold {settings.budget} tokens: 1 is the least.")
             return settings.budget
-        embeddings = self.model.get_input_embeddings().weight.numel()
-        weights = sum(each.numel() for each in self.model.parameters()) - embeddings
+        model, embeddings = self.model, self.model.get_input_embeddings().weight
+        weights = sum(each.numel() for each in model.parameters()) - embeddings.numel()
         fitting = None
-        if self.model.device.type == "cuda":
-            device = self.model.device
-            unused = torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)
-            free = torch.cuda.mem_get_info(device)[0] + unused  # which torch keeps for itself
+        if model.device.type == "cuda":
+            unused = torch.cuda.memory_reserved(model.device)
+            unused -= torch.cuda.memory_allocated(model.device)
+            free = torch.cuda.mem_get_info(model.device)[0] + unused
             # What a token needs in a layer, about: where its feed-forward is widest.
-            width = self.model.get_input_embeddings().weight.shape[1]
-            inner = getattr(self.model.config.get_text_config(), "intermediate_size", None)
-            a_token = (10 * width + 3 * (inner or 4 * width)) * self.model.dtype.itemsize
+            width = embeddings.shape[1]
+            inner = getattr(model.config.get_text_config(), "intermediate_size", None)
+            a_token = (10 * width + 3 * (inner or 4 * width)) * model.dtype.itemsize
             fitting = free // 2 // a_token
-        return pack_tokens(self.model.device.type, weights, fitting)
+        return pack_tokens(model.device.type, weights, fitting)
 
 
 def pack_tokens(kind: str, weights: int, fitting: int | None = None) -> int:
-    """Tokens of a pack. kind: of device. weights: of a model, but for its embeddings.
+    """Tokens of a pack, a power of two, on a kind of device.
 
-    fitting: tokens for which there is memory; None where that cannot be told.
+    weights: of a model but for its embeddings. fitting: tokens that memory holds; None if unknown.
 
     >>> pack_tokens("cuda", 7_500_000_000), pack_tokens("cuda", 440_000_000)
     (32768, 32768)
@@ -107,27 +104,21 @@ def pack_tokens(kind: str, weights: int, fitting: int | None = None) -> int:
 
 
 def load(spec: ModelSpec, settings: RunSettings, auto_class: Any) -> Loaded:
-    """Load a located model.
+    """Load a located model on a device and in a dtype.
 
-    settings: device and dtype are taken from it.
     auto_class: the class that builds it: the name of one of transformers', itself, or a head.
 
     Raises:
         KnownError: weights or tokenizer are missing, broken, of another kind, or too large.
     """
     device = _device(settings)
-    if spec.tokenizer is None:
-        check_tokenizer((path.name for path in Path(spec.folder).glob("*")), spec.name)
-    if settings.device == "spread":
-        try:
-            import accelerate  # noqa: F401
-        except ImportError as error:
-            raise KnownError(
-                "Spreading a model over GPUs needs the accelerate package: pip install accelerate."
-            ) from error
+    if settings.device == "spread" and find_spec("accelerate") is None:
+        raise KnownError(
+            "Spreading a model over GPUs needs the accelerate package: pip install accelerate."
+        )
     try:
         check_indexes(Path(spec.folder), spec.name)
-        model, tokenizer, info = _built(spec, settings, auto_class, device)
+        model, tokenizer, info = _build(spec, settings, auto_class, device)
     except (KnownError, MemoryError):
         raise
     except torch.OutOfMemoryError as error:
@@ -147,21 +138,22 @@ def load(spec: ModelSpec, settings: RunSettings, auto_class: Any) -> Loaded:
     return Loaded(spec, model.eval().requires_grad_(False), tokenizer, tuple(left_out))
 
 
-def _built(spec: ModelSpec, settings: RunSettings, auto_class: Any, device: str) -> Any:
+def _build(spec: ModelSpec, settings: RunSettings, auto_class: Any, device: str) -> Any:
     """Model, tokenizer, and loading info of transformers."""
-    head = (
-        auto_class if isinstance(auto_class, type) and issubclass(auto_class, HeadedModel) else None
-    )
+    is_headed = isinstance(auto_class, type) and issubclass(auto_class, HeadedModel)
     own: dict[str, Any] = {"trust_remote_code": spec.own_code}
-    if head is not None:
-        config = head.config_of(spec.folder)
-        builder = head.model_class(type(config))
-        skeleton = _skeleton(spec, config, builder)
-        own = {"config": config, "state_dict": head.weights_of(spec.folder, config)}
+    if is_headed:
+        config = auto_class.config_of(spec.folder)
+        builder = build = auto_class.model_class(type(config))
     else:
         builder = getattr(transformers, auto_class) if isinstance(auto_class, str) else auto_class
         config = transformers.AutoConfig.from_pretrained(spec.folder, local_files_only=True, **own)
-        skeleton = _skeleton(spec, config, partial(builder.from_config, **own))
+        build = partial(builder.from_config, **own)
+    with torch.device("meta"):
+        skeleton = build(config)
+    _check_room(spec, skeleton)
+    if is_headed:
+        own = {"config": config, "state_dict": auto_class.weights_of(spec.folder, config)}
     tokenizer = transformers.AutoTokenizer.from_pretrained(
         (spec.tokenizer or spec).folder,
         local_files_only=True,
@@ -180,9 +172,23 @@ def _built(spec: ModelSpec, settings: RunSettings, auto_class: Any, device: str)
         **({"attn_implementation": "eager"} if is_by_hand(skeleton) else {}),
         **({"device_map": "auto"} if is_spread else {}),
     )
-    if head is not None:
+    if is_headed:
         model.add_files(spec.folder)
     return model if is_spread else model.to(device), tokenizer, info
+
+
+def _check_room(spec: ModelSpec, skeleton: Any) -> None:
+    """Refuse a config that asks for more weights than there are, before they take memory."""
+    folder = Path(spec.folder)
+    n_bytes = sum(path.stat().st_size for kind in WEIGHT_FILES for path in folder.glob(kind))
+    if "quantization_config" in skeleton.config.to_dict():
+        n_bytes *= _MOST_A_BYTE
+    n_parameters = sum(parameter.numel() for parameter in skeleton.parameters())
+    if n_parameters > n_bytes:
+        raise KnownError(
+            f"{spec.name} could not be loaded: its config asks for {n_parameters:,} weights, and "
+            f"its files have room for {n_bytes:,}."
+        )
 
 
 def _check_loaded(name: str, tokenizer: Any, info: dict[str, Any]) -> None:
@@ -219,27 +225,6 @@ def _positions(model: Any) -> int:
     return limit if padding is None else limit - padding - 1
 
 
-def _skeleton(spec: ModelSpec, config: Any, build: Callable[[Any], Any]) -> Any:
-    """The model without weights, before they take memory. build: makes it of its config.
-
-    Raises:
-        KnownError: its config asks for more weights than there are.
-    """
-    folder = Path(spec.folder)
-    n_bytes = sum(path.stat().st_size for kind in WEIGHT_FILES for path in folder.glob(kind))
-    if "quantization_config" in config.to_dict():
-        n_bytes *= _MOST_A_BYTE
-    with torch.device("meta"):
-        model = build(config)
-    n_parameters = sum(parameter.numel() for parameter in model.parameters())
-    if n_parameters > n_bytes:
-        raise KnownError(
-            f"{spec.name} could not be loaded: its config asks for {n_parameters:,} weights, and "
-            f"its files have room for {n_bytes:,}."
-        )
-    return model
-
-
 def _device(settings: RunSettings) -> str:
     if not DEVICE_NAMES.fullmatch(settings.device):
         raise KnownError(
@@ -262,7 +247,7 @@ def _device(settings: RunSettings) -> str:
 
 @contextmanager
 def report_loading(tell: OnProgress) -> Iterator[None]:
-    """Report progress before each weight is loaded inside, for which transformers shows a bar."""
+    """Report each weight that is loaded inside, in place of the bars of transformers."""
 
     def reported(items: Iterable[Any]) -> Iterator[Any]:
         total = len(items) if isinstance(items, Sized) else None

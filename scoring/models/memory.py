@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 import psutil
@@ -11,19 +11,14 @@ _GROUP_FILES = {
     "": ("memory.max", "memory.current"),
     "memory": ("memory.limit_in_bytes", "memory.usage_in_bytes"),
 }
-"""Version of control groups, as /proc/self/cgroup names it -> files with the limit and the use."""
-
-_SPARE_ADDRESSES = 2**30
-"""What threads and allocators reserve and do not use."""
+"""Kind of a control group, as /proc/self/cgroup names it -> files with its limit and use."""
+_SPARE_ADDRESSES = 2**30  # which threads and allocators reserve and do not use
 
 
 def system_memory(root: Path = Path("/")) -> tuple[int, int]:
-    """Bytes that this process may still take, and bytes of memory in all.
+    """Bytes that this process may still take, cached files counted as free, and bytes in all.
 
-    As the system says, or as the control groups of a container do where they allow less. What files
-    lie in memory counts as free.
-
-    root: where the files about control groups are.
+    The control groups of a container may allow less than the system. root: where their files are.
     """
     memory = psutil.virtual_memory()
     free, total = memory.available, memory.total
@@ -33,7 +28,7 @@ def system_memory(root: Path = Path("/")) -> tuple[int, int]:
 
 
 def group_bytes(pid: int) -> int:
-    """Memory that a process and those it began hold for themselves; 0 if there is none."""
+    """Bytes that a process and its children hold for themselves; 0 if there is none."""
     total = 0
     with suppress(psutil.Error, OSError):
         memory = psutil.Process(pid).memory_info()
@@ -45,9 +40,9 @@ def group_bytes(pid: int) -> int:
 
 
 def waited_seconds(pid: int) -> float:
-    """In which a process could have run, and others had the processors; 0 where nobody says.
+    """Seconds that a process's first thread waited for a processor; 0 if unknown.
 
-    Of its first thread. Source: Linux's Documentation/scheduler/sched-stats.rst.
+    Source: Linux's Documentation/scheduler/sched-stats.rst.
     """
     with suppress(OSError, ValueError, IndexError):
         return int(Path(f"/proc/{pid}/schedstat").read_text(encoding="ascii").split()[1]) / 1e9
@@ -56,42 +51,34 @@ def waited_seconds(pid: int) -> float:
 
 @contextmanager
 def limit_memory(n_bytes: int | None, *, in_addresses: bool) -> Iterator[None]:
-    """Let this process ask for so many bytes more inside, and not for others; None for any.
-
-    Whoever asks for more gets a `MemoryError`, or whatever compiled code makes of it.
+    """Let this process take so many bytes more inside, None for any; else it gets a `MemoryError`.
 
     in_addresses: whether of the machine's memory; else of each GPU's.
     """
     if n_bytes is None or sys.platform != "linux":
         yield
         return
-    if not in_addresses:
-        import torch
+    with ExitStack() as stack:
+        if in_addresses:
+            import resource
 
-        gpus = range(torch.cuda.device_count())
-        for gpu in gpus:
-            total = torch.cuda.get_device_properties(gpu).total_memory
-            most = torch.cuda.memory_reserved(gpu) + n_bytes
-            torch.cuda.set_per_process_memory_fraction(min(1.0, most / total), gpu)
-        try:
-            yield
-        finally:
-            for gpu in gpus:
-                torch.cuda.set_per_process_memory_fraction(1.0, gpu)
-        return
-    import resource
+            held = psutil.Process().memory_info().vms
+            before = resource.getrlimit(resource.RLIMIT_AS)
+            resource.setrlimit(resource.RLIMIT_AS, (held + n_bytes + _SPARE_ADDRESSES, before[1]))
+            stack.callback(resource.setrlimit, resource.RLIMIT_AS, before)
+        else:
+            import torch
 
-    held = psutil.Process().memory_info().vms
-    before = resource.getrlimit(resource.RLIMIT_AS)
-    resource.setrlimit(resource.RLIMIT_AS, (held + n_bytes + _SPARE_ADDRESSES, before[1]))
-    try:
+            for gpu in range(torch.cuda.device_count()):
+                total = torch.cuda.get_device_properties(gpu).total_memory
+                most = torch.cuda.memory_reserved(gpu) + n_bytes
+                stack.callback(torch.cuda.set_per_process_memory_fraction, 1.0, gpu)
+                torch.cuda.set_per_process_memory_fraction(min(1.0, most / total), gpu)
         yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_AS, before)
 
 
 def _control_groups(root: Path) -> Iterator[tuple[int, int]]:
-    """Limit and use of each control group of memory that this process is in, of both versions."""
+    """Limit and use of each control group of memory that this process is in."""
     lines: list[str] = []
     with suppress(OSError):
         lines = (root / "proc/self/cgroup").read_text(encoding="utf-8").splitlines()

@@ -4,10 +4,10 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from scoring.errors import KnownError, is_panic
 from scoring.hub.access import Hub, first_line, parse_hub_id
-from scoring.models.files import wanted_files, weight_files
 from scoring.models.finding import (
     DEMO_NAME,
     LocatedModel,
@@ -15,20 +15,13 @@ from scoring.models.finding import (
     local_folder,
     locate_tokenizer,
     look_up,
+    tokenizer_files,
 )
 from scoring.spec import ModelSpec
 
-SUGGESTED = "oobabooga/llama-tokenizer"
-"""The tokenizer by which the benchmark's card counts."""
-
-_LISTED = 10
-"""Tokenizers that a refusal names."""
+SUGGESTED = "oobabooga/llama-tokenizer"  # by which the benchmark's card counts
+_LISTED = 10  # tokenizers that a refusal names
 _WHOLE = "tokenizer.json"
-_DIGEST = re.compile(r"[0-9a-f]{12}")
-_COMMIT = re.compile(r"[0-9a-f]{40}")
-
-Encode = Callable[[list[str]], Sequence[int]]
-"""Texts -> tokens of each."""
 
 
 def _listed_tokenizers(policy: ModelPolicy) -> tuple[str, ...] | None:
@@ -56,9 +49,10 @@ def find_tokenizer(typed: str, policy: ModelPolicy, hub: Hub) -> LocatedModel:
     name, (base, _, revision) = typed, typed.rpartition("@")
     listed = _listed_tokenizers(policy)
     if local_folder(typed, policy) is None:
-        is_pinned = _DIGEST.fullmatch(revision) and local_folder(base, policy) is not None
+        is_digest, is_commit = (re.fullmatch(rf"[0-9a-f]{{{n}}}", revision) for n in (12, 40))
+        is_pinned = is_digest and local_folder(base, policy) is not None
         # Another revision of what is listed may be a stranger's.
-        by_commit = _COMMIT.fullmatch(revision) and listed is not None and typed not in listed
+        by_commit = is_commit and listed is not None and typed not in listed
         name = base if is_pinned or by_commit else typed
     if local_folder(name, policy) is None:
         hub_id = parse_hub_id(name)
@@ -68,10 +62,8 @@ def find_tokenizer(typed: str, policy: ModelPolicy, hub: Hub) -> LocatedModel:
                 f"give {allowed_tokenizers(policy)}."
             )
     place = look_up(name, policy, hub, False, "tokenizer")
-    files = [each for each in wanted_files(place.sizes) if not weight_files([each])]
-    if _WHOLE in files:
-        files = [_WHOLE]
-    found = locate_tokenizer(place, files, place.revision(files))
+    files = [_WHOLE] if _WHOLE in place.sizes else tokenizer_files(place)
+    found = locate_tokenizer(place, files, files)
     if name != typed and found.spec.revision != revision:
         raise KnownError(
             f"The tokenizer {name[:200]} is here at revision {found.spec.revision}, not "
@@ -80,8 +72,8 @@ def find_tokenizer(typed: str, policy: ModelPolicy, hub: Hub) -> LocatedModel:
     return found
 
 
-def encoder(spec: ModelSpec) -> Encode:
-    """A function that counts the tokens of texts, on all processors.
+def encoder(spec: ModelSpec) -> Callable[[list[str]], Sequence[int]]:
+    """A function that counts the tokens of each text, on all processors.
 
     Raises:
         KnownError: only Python could run it, which takes too long here, or it lacks tokenizer.json
@@ -91,7 +83,7 @@ def encoder(spec: ModelSpec) -> Encode:
 
     whole = Path(spec.folder) / _WHOLE
     if whole.is_file():
-        tokenizer = Tokenizer.from_file(str(whole))
+        tokenizer: Any = Tokenizer.from_file(str(whole))
     else:
         from transformers import AutoTokenizer
 
@@ -104,10 +96,9 @@ def encoder(spec: ModelSpec) -> Encode:
                 f"{spec.pinned} has no {_WHOLE}, and what it has cannot be read without "
                 f"further packages. Give a copy of it with a {_WHOLE}, as transformers writes it."
             ) from error
-        backend = getattr(loaded, "backend_tokenizer", None)
-        if not isinstance(backend, Tokenizer):
+        tokenizer = getattr(loaded, "backend_tokenizer", None)
+        if not isinstance(tokenizer, Tokenizer):
             raise KnownError(f"{spec.pinned} has no fast tokenizer, and others are not used here.")
-        tokenizer = backend
     tokenizer.no_truncation()
     tokenizer.no_padding()
     tokenizer.post_processor = None  # what is put around a text is not counted

@@ -19,13 +19,13 @@ def selected_html(selection: Selection) -> str:
 def model_card_html(seen: Forecast, selection: Selection | None) -> str:
     """A model, and what a run with the pairs that are chosen takes."""
     preview = seen.preview
-    on_hub = parse_hub_id(preview.name) is not None and preview.name != DEMO_NAME
+    on_hub = parse_hub_id(preview.spec.name) is not None and preview.spec.name != DEMO_NAME
     return render(
         "tabs/score/model_card.html",
         seen=seen,
         n=len(selection.rows) if selection else 0,
         has_page=on_hub and bool(preview.architecture),
-        licence=licence_note(preview.name),
+        licence=licence_note(preview.spec.name),
     )
 
 

@@ -21,16 +21,15 @@ from explorer.runs.model_list import entry_of
 from scoring.engine.scorer import Scorer, facts
 from scoring.hub.access import Hub
 from scoring.models.devices import Device, present_device
-from scoring.models.finding import LocatedModel, ModelPolicy
+from scoring.models.finding import LocatedModel, ModelPolicy, find
 from scoring.pairs.opening import as_pairs
 from scoring.record import Run, new_folder
 from scoring.run import make_job, score
 from scoring.spec import ModelSpec, Plan, RunFacts, RunSettings
 from tests.conftest import DEMO_MODEL
-from tests.scoring.models.test_preview import preview
 
-H200 = Device("NVIDIA H200", "cuda", 141 * 10**9, 141 * 10**9, 1, True, 8, 141 * 10**9)
-CPU = Device("x86", "cpu", 10**10, 10**10, n_cores=2)
+H200 = Device("NVIDIA H200", "cuda", 141 * 10**9, 1, True, 141 * 10**9)
+CPU = Device("x86", "cpu", 10**10)
 ALL = Work(2985, 1_231_383 - 20 * 2985)
 
 
@@ -163,7 +162,7 @@ def test_a_real_run_takes_about_the_tokens_that_were_expected_and_tells_its_spee
     stored = Run.create(new_folder(tmp_path), told, job.plan, [pair.key for pair in pairs])
     list(stored.record(score(job, demo_scorer)))
     ended = stored.mark_ended("finished")
-    seen = preview("demo", ModelPolicy(DEMO_MODEL), Hub(offline=True))
+    seen = find("demo", ModelPolicy(DEMO_MODEL), Hub(offline=True))
     expected = computed_tokens(work_of(demo, rows), seen)
     assert 0.7 * ended.tokens < expected < 1.4 * ended.tokens
     again = estimate(work_of(demo, rows), seen, present_device("cpu"), settings, [ended])

@@ -63,6 +63,8 @@ def test_what_is_no_hub_id_is_refused(subtests: pytest.Subtests) -> None:
         "org/name:",
         "org/name@",
         "org/name@..",
+        "org/name@/etc/passwd",
+        "org/name@//host/x",
         "org/name@a/../../b",
         "org/name:test:raw",
         "org/name:../x",
@@ -82,11 +84,6 @@ def test_what_is_no_hub_id_is_refused(subtests: pytest.Subtests) -> None:
     for text in cases:
         with subtests.test(text=text):
             assert parse_hub_id(text) is None
-
-
-@pytest.mark.parametrize("revision", ["/etc/passwd", "//host/x"])
-def test_a_revision_is_no_absolute_path(revision: str) -> None:
-    assert parse_hub_id(f"org/name@{revision}") is None
 
 
 @pytest.mark.parametrize(
@@ -136,8 +133,8 @@ time.sleep = lambda seconds: None
 from pathlib import Path
 from scoring.errors import KnownError
 from scoring.hub.access import Hub, parse_hub_id
-from scoring.models.finding import locate
-from scoring.models.finding import ModelPolicy
+from scoring.hub.cache import cache_folder, remove_cached
+from scoring.models.finding import ModelPolicy, locate
 from scoring.limits import Limits
 from scoring.pairs.opening import fetch_pairs
 
@@ -158,7 +155,7 @@ def model(text, gigabytes=None, token=False):
     return {"name": spec.name, "folder": spec.folder, "revision": spec.revision}
 
 def forget(text):
-    hub.forget(text, "dataset")
+    remove_cached(cache_folder(text, "dataset"))
 
 def answer(function, text, options):
     try:

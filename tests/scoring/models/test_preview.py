@@ -2,33 +2,24 @@ import json
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Unpack
+from typing import Any
 
 import pytest
 
 from scoring.errors import KnownError
 from scoring.hub.access import Hub
-from scoring.models.finding import LocatedModel, ModelOptions, ModelPolicy, find, locate
+from scoring.models.finding import LocatedModel, find, locate
 from scoring.spec import BASELINES, ModelSpec
 from tests.conftest import DEMO_MODEL
 from tests.hub_server import HubServer, Repo, served_hub
-from tests.scoring.models.test_finding import edit_config, folder
+from tests.scoring.models.test_finding import CLOSED, OFFLINE, OPEN, edit_config, folder
 
 __all__ = ["folder"]
 FILES = {path.name: path.read_bytes() for path in DEMO_MODEL.iterdir()}
 WEIGHTS = 3_787_648
 CONFIG = json.loads(FILES["config.json"])
-OPEN = ModelPolicy(DEMO_MODEL)
-CLOSED = ModelPolicy(DEMO_MODEL, local_folders=False)
-OFFLINE = Hub(offline=True)
 
 COUNTED = {"parameters": {"BF16": 7, "F32": 2}, "total": 9}
-
-
-def preview(
-    typed: str, policy: ModelPolicy, hub: Hub, **asked: Unpack[ModelOptions]
-) -> LocatedModel:
-    return find(typed, policy, hub, **asked)
 
 
 def without(*names: str, **more: bytes) -> dict[str, bytes]:
@@ -66,8 +57,8 @@ def fetched(server: HubServer) -> set[str]:
 
 
 def test_the_demo_model_is_known_without_being_loaded() -> None:
-    seen = preview("demo", CLOSED, OFFLINE)
-    assert (seen.name, seen.family, seen.architecture) == (
+    seen = find("demo", CLOSED, OFFLINE)
+    assert (seen.spec.name, seen.spec.family, seen.architecture) == (
         *("demo", "classifier", "Qwen3ForSequenceClassification"),
     )
     assert seen.why == "Its architecture, Qwen3ForSequenceClassification, is a sequence classifier."
@@ -81,29 +72,29 @@ def test_the_demo_model_is_known_without_being_loaded() -> None:
 
 def test_of_a_model_on_the_hub_only_its_config_is_fetched(server: HubServer) -> None:
     hub = Hub()
-    seen = preview("org/model", CLOSED, hub)
+    seen = find("org/model", CLOSED, hub)
     assert fetched(server) == {"config.json"}
     assert (seen.parameters, seen.is_counted, seen.dtype) == (9, True, "bfloat16")
     assert seen.spec.revision == REPOS["models/org/model"].commit
     size = sum(len(body) for body in without("README.md", "config.json").values())
     assert (seen.fetch_bytes, seen.all_fetch_bytes) == (size, size)
     locate("org/model", CLOSED, hub)
-    later = preview("org/model", CLOSED, hub)
+    later = find("org/model", CLOSED, hub)
     assert (later.all_fetch_bytes, later.parameters) == (0, WEIGHTS)
 
 
 def test_weights_that_nobody_counted_are_guessed_from_their_size(server: HubServer) -> None:
-    seen = preview("org/uncounted", CLOSED, Hub())
+    seen = find("org/uncounted", CLOSED, Hub())
     assert (seen.parameters, seen.is_counted) == (len(FILES["model.safetensors"]) // 2, False)
 
 
 def test_a_policy_is_told_with_its_reference(server: HubServer) -> None:
-    seen = preview("org/policy", CLOSED, Hub(), reference="https://huggingface.co/org/base")
-    assert (seen.family, seen.why) == (
+    seen = find("org/policy", CLOSED, Hub(), reference="https://huggingface.co/org/base")
+    assert (seen.spec.family, seen.why) == (
         *("dpo", "A reference model was given, which only DPO policies have."),
     )
     assert seen.reference is not None
-    assert (seen.reference.name, seen.reference.layers) == ("org/base", 9)
+    assert (seen.reference.spec.name, seen.reference.layers) == ("org/base", 9)
     assert seen.all_fetch_bytes == seen.fetch_bytes + seen.reference.fetch_bytes > seen.fetch_bytes
     assert seen.all_parameters == seen.parameters + seen.reference.parameters
     assert seen.memory_bytes("bfloat16") == 2 * seen.all_parameters
@@ -111,14 +102,14 @@ def test_a_policy_is_told_with_its_reference(server: HubServer) -> None:
 
 @pytest.mark.parametrize("name", BASELINES)
 def test_a_baseline_has_nothing_to_fetch(name: str) -> None:
-    seen = preview(name, CLOSED, OFFLINE)
-    assert seen == LocatedModel(ModelSpec(f"baseline/{name}", "", "", seen.family), seen.why)
+    seen = find(name, CLOSED, OFFLINE)
+    assert seen == LocatedModel(ModelSpec(f"baseline/{name}", "", "", seen.spec.family), seen.why)
     assert (seen.all_fetch_bytes, seen.memory_bytes("float32")) == (0, 0)
 
 
 def test_a_servers_model_is_not_here_and_needs_not_be() -> None:
-    seen = preview("org/any", CLOSED, OFFLINE, family="served", url="http://localhost:1/v1")
-    assert (seen.name, seen.family, seen.all_fetch_bytes) == ("org/any", "served", 0)
+    seen = find("org/any", CLOSED, OFFLINE, family="served", url="http://localhost:1/v1")
+    assert (seen.spec.name, seen.spec.family, seen.all_fetch_bytes) == ("org/any", "served", 0)
 
 
 @pytest.mark.parametrize(
@@ -133,7 +124,7 @@ def test_a_servers_model_is_not_here_and_needs_not_be() -> None:
 )
 def test_the_address_of_a_models_page_is_its_id(typed: str, same: str, server: HubServer) -> None:
     hub = Hub()
-    assert preview(typed, CLOSED, hub) == preview(same, CLOSED, hub)
+    assert find(typed, CLOSED, hub) == find(same, CLOSED, hub)
 
 
 @pytest.mark.parametrize(
@@ -160,7 +151,7 @@ def test_what_cannot_be_scored_with_is_refused_as_loading_refuses_it(
     typed: str, said: str, server: HubServer
 ) -> None:
     messages = []
-    for ask in (preview, locate):
+    for ask in (find, locate):
         asked: Any = ask
         with pytest.raises(KnownError) as caught:
             asked(typed, CLOSED, Hub())
@@ -174,11 +165,11 @@ def test_a_folder_is_refused_likewise(folder: Path) -> None:
     for name in ("tokenizer.json", "tokenizer_config.json"):
         (folder / name).unlink()
     with pytest.raises(KnownError, match="it has no tokenizer"):
-        preview(str(folder), OPEN, OFFLINE)
+        find(str(folder), OPEN, OFFLINE)
     (folder / "config.json").unlink()
     (folder / "model_index.json").write_text("{}", encoding="utf-8")
     with pytest.raises(KnownError, match="is a diffusion pipeline"):
-        preview(str(folder), OPEN, OFFLINE)
+        find(str(folder), OPEN, OFFLINE)
 
 
 @pytest.mark.parametrize(
@@ -191,7 +182,7 @@ def test_a_folder_is_refused_likewise(folder: Path) -> None:
 )
 def test_a_config_that_is_odd_leaves_numbers_out(changes: dict[str, Any], folder: Path) -> None:
     edit_config(folder, dtype=7, torch_dtype=[], **changes)
-    seen = preview(str(folder), OPEN, OFFLINE)
+    seen = find(str(folder), OPEN, OFFLINE)
     assert (seen.width, seen.positions, seen.vocabulary) == (None, None, None)
     assert seen.dtype == "bfloat16"
 
@@ -199,7 +190,7 @@ def test_a_config_that_is_odd_leaves_numbers_out(changes: dict[str, Any], folder
 def test_sizes_are_found_in_the_config_of_a_part(folder: Path) -> None:
     part = {"hidden_size": 77, "max_position_embeddings": 88}
     edit_config(folder, hidden_size=..., max_position_embeddings=..., text_config=part)
-    seen = preview(str(folder), OPEN, OFFLINE)
+    seen = find(str(folder), OPEN, OFFLINE)
     assert (seen.width, seen.positions, seen.layers) == (77, 88, 5)
 
 
@@ -207,7 +198,7 @@ def test_sizes_are_found_in_the_config_of_a_part(folder: Path) -> None:
 def test_weights_that_are_broken_are_guessed_from_their_size(kept: int, folder: Path) -> None:
     path = folder / "model.safetensors"
     path.write_bytes(path.read_bytes()[:kept])
-    seen = preview(str(folder), OPEN, OFFLINE)
+    seen = find(str(folder), OPEN, OFFLINE)
     assert (seen.parameters, seen.is_counted) == (kept // 2, False)
 
 
@@ -225,16 +216,16 @@ def test_weights_that_are_broken_are_guessed_from_their_size(kept: int, folder: 
 def test_a_hostile_header_is_not_believed(header: bytes, folder: Path) -> None:
     body = len(header).to_bytes(8, "little") + header
     (folder / "model.safetensors").write_bytes(body)
-    seen = preview(str(folder), OPEN, OFFLINE)
+    seen = find(str(folder), OPEN, OFFLINE)
     assert (seen.parameters, seen.is_counted) == (len(body) // 2, False)
 
 
 def test_packed_weights_stay_packed_in_memory(folder: Path) -> None:
     edit_config(folder, quantization_config={"quant_method": "gptq"})
-    seen = preview(str(folder), OPEN, OFFLINE)
+    seen = find(str(folder), OPEN, OFFLINE)
     assert seen.memory_bytes("float32") == seen.weight_bytes
 
 
 def test_the_weights_of_several_files_are_counted_together(folder: Path) -> None:
     shutil.copy(folder / "model.safetensors", folder / "model-2.safetensors")
-    assert preview(str(folder), OPEN, OFFLINE).parameters == 2 * WEIGHTS
+    assert find(str(folder), OPEN, OFFLINE).parameters == 2 * WEIGHTS

@@ -14,13 +14,12 @@ from explorer.runs.model_list import entry_of, offered_models
 from explorer.tabs.score.before import model_card_html
 from scoring.hub.access import Hub
 from scoring.models.devices import Device
-from scoring.models.finding import LocatedModel, ModelPolicy
+from scoring.models.finding import LocatedModel, ModelPolicy, find
 from scoring.spec import ModelSpec, RunSettings
 from tests.conftest import DEMO_MODEL
-from tests.scoring.models.test_preview import preview
 
-CPU = Device("AMD EPYC", "cpu", 21_300_000_000, 25_000_000_000, n_cores=2)
-GPU = Device("NVIDIA H200", "cuda", 139 * 10**9, 141 * 10**9, 2, True, 8, 278 * 10**9)
+CPU = Device("AMD EPYC", "cpu", 21_300_000_000)
+GPU = Device("NVIDIA H200", "cuda", 139 * 10**9, 2, True, 278 * 10**9)
 WORK = Work(92, 40_000)
 WEIGHTS = {"model.safetensors": 14_500_000_000}
 POLICY = LocatedModel(
@@ -45,7 +44,7 @@ def card(seen: LocatedModel, here: Device = CPU, *, warm: bool = False, **how: A
     told = estimate(WORK, seen, here, RunSettings(**how))
     if here is GPU:
         told = replace(told, seconds=9.0, low=5.0, high=15.0, gpu_seconds=9.0)
-    return model_card_html(Forecast(seen, here, told, entry_of(seen.name), warm), None)
+    return model_card_html(Forecast(seen, here, told, entry_of(seen.spec.name), warm), None)
 
 
 def words(html: str) -> str:
@@ -53,7 +52,7 @@ def words(html: str) -> str:
 
 
 def test_the_demo_model_is_told() -> None:
-    said = words(card(preview("demo", ModelPolicy(DEMO_MODEL), Hub(offline=True)), warm=True))
+    said = words(card(find("demo", ModelPolicy(DEMO_MODEL), Hub(offline=True)), warm=True))
     for part in (
         "demo classifier in memory",
         "Family Its architecture, Qwen3ForSequenceClassification, is a sequence classifier.",
@@ -134,7 +133,7 @@ def test_a_model_that_cannot_run_says_why() -> None:
 
 
 def test_runs_that_tell_the_speed_are_counted() -> None:
-    seen = preview("demo", ModelPolicy(DEMO_MODEL), Hub(offline=True))
+    seen = find("demo", ModelPolicy(DEMO_MODEL), Hub(offline=True))
     nothing = estimate(WORK, seen, CPU, RunSettings())
     told = replace(nothing, seconds=9.0, low=5.0, high=15.0, basis="measured", n_runs=3)
     forecast = Forecast(seen, CPU, told, None, warm=False)
@@ -152,7 +151,7 @@ def test_runs_that_tell_the_speed_are_counted() -> None:
     ],
 )
 def test_what_is_left_to_a_visitor_is_told(left: float | None, said: str) -> None:
-    seen = preview("demo", ModelPolicy(DEMO_MODEL), Hub(offline=True))
+    seen = find("demo", ModelPolicy(DEMO_MODEL), Hub(offline=True))
     told = estimate(WORK, seen, CPU, RunSettings())
     told = replace(told, seconds=20.0, low=9.0, high=30.0)
     card = words(model_card_html(Forecast(seen, CPU, told, None, False, seconds_left=left), None))
