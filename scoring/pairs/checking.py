@@ -7,7 +7,7 @@ mixed types) columns are made one row at a time. One set of rules then holds for
 import json
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -83,6 +83,7 @@ class Checker:
         self._n_pairs = self._n_left_out = self._n_repaired = 0
         self._notes: list[str] = []
         self._pending: list[pa.Table] = []
+        self._pending_rows = self._pending_bytes = 0
         self._chunks: list[pa.Table] = []
 
     def add(
@@ -112,18 +113,20 @@ class Checker:
             ]
             [read] = pa.concat_tables(parts).combine_chunks().to_batches()
             columns = dict(zip(_READ.names, read.columns, strict=True))
-        self._pending.append(self._check(columns, rows, further or {}))
+        table = self._check(columns, rows, further or {})
         self._n_pairs = end
-        n_bytes = sum(table.nbytes for table in self._pending)
-        if sum(map(len, self._pending)) >= CHUNK_ROWS or n_bytes > _CHUNK_BYTES:
+        self._pending.append(table)
+        self._pending_rows += len(table)
+        self._pending_bytes += table.nbytes
+        if self._pending_rows >= CHUNK_ROWS or self._pending_bytes > _CHUNK_BYTES:
             self._close_chunk()
 
     def _close_chunk(self) -> None:
         """Join what was checked: a file may have one row in each batch."""
-        joined = pa.concat_tables(self._pending, promote_options="default")
-        if len(joined):
+        if self._pending_rows:
+            joined = pa.concat_tables(self._pending, promote_options="default")
             self._chunks.append(joined.combine_chunks())
-        self._pending = []
+        self._pending, self._pending_rows, self._pending_bytes = [], 0, 0
 
     def finish(self, n_rows: int | None = None) -> CheckedRows:
         """n_rows: of the file; None if each was one pair.
@@ -133,8 +136,7 @@ class Checker:
         """
         if not self._n_pairs:
             raise KnownError(f"{self.name} has no rows.")
-        if self._pending:
-            self._close_chunk()
+        self._close_chunk()
         if not self._chunks:
             raise KnownError(
                 f"{self.name} has no row whose {', '.join(TEXT_COLUMNS)} are all given, with a key "
@@ -146,31 +148,26 @@ class Checker:
         is_left_out = np.ones(self._n_pairs if n_rows is None else n_rows, bool)
         is_left_out[rows] = False
         left_out = np.flatnonzero(is_left_out).tolist()
-        return CheckedRows(table.drop_columns("row"), tuple(self._remarks(table)), tuple(left_out))
+        return CheckedRows(table.drop_columns("row"), self._remarks(table), tuple(left_out))
 
-    def _remarks(self, table: pa.Table) -> Iterator[str]:
-        yield from self._notes
-        more = self._n_left_out - len(self._notes)
-        if more:
-            yield f"{self.name}: and {counted(more, 'more row is', 'more rows are')} left out."
-        if self._n_repaired:
-            broken = counted(self._n_repaired, "broken character", "broken characters")
-            yield f"{self.name}: {broken} (lone surrogates) shown as {_MARK}."
-        same = pc.sum(pc.equal(table["chosen"], table["rejected"])).as_py()
-        if same and self._is_judged:
-            yield f"{self.name}: chosen equals rejected in {same:,} of {len(table):,} pairs."
-        twice = sum(map(_n_with_equals, table.to_batches()))
-        if twice and self._is_judged:
-            yield (
-                f"{self.name}: a response stands twice in {twice:,} of {len(table):,} rows, and "
-                "ties with itself."
-            )
+    def _remarks(self, table: pa.Table) -> tuple[str, ...]:
+        n, more, broken = len(table), self._n_left_out - len(self._notes), self._n_repaired
+        same = pc.sum(pc.equal(table["chosen"], table["rejected"])).as_py() * self._is_judged
+        twice = sum(map(_n_with_equals, table.to_batches())) * self._is_judged
         repeating = sum(map(_n_repeating, table.to_batches()))
-        if repeating:
-            yield (
-                f"{self.name}: both responses begin with the whole prompt in "
-                f"{repeating:,} of {len(table):,} pairs."
-            )
+        characters = counted(broken, "broken character", "broken characters")
+        remarks = (
+            (more, f"and {counted(more, 'more row is', 'more rows are')} left out"),
+            (broken, f"{characters} (lone surrogates) shown as {_MARK}"),
+            (same, f"chosen equals rejected in {same:,} of {n:,} pairs"),
+            (twice, f"a response stands twice in {twice:,} of {n:,} rows, and ties with itself"),
+            (
+                repeating,
+                f"both responses begin with the whole prompt in {repeating:,} of {n:,} pairs",
+            ),
+        )
+        further = (f"{self.name}: {remark}." for count, remark in remarks if count)
+        return (*self._notes, *further)
 
     def _check_keys(self, keys: Any, rows: NDArray[np.int64]) -> None:
         if pc.count_distinct(keys).as_py() == len(keys):
@@ -287,11 +284,7 @@ class Checker:
 
 
 def _text_columns(batch: Batch) -> dict[str, Array] | None:
-    """The wanted columns as text; None where a value is none. An `id` may be a whole number.
-
-    >>> [_text_columns([{"id": value}]) is None for value in (1, "a", None, 0.5)]
-    [False, False, False, True]
-    """
+    """The wanted columns as text; None if a value is none. An `id` may be a whole number."""
     if isinstance(batch, list):
         rows = [
             {**row, "id": str(row["id"])} if type(row.get("id")) is int else row for row in batch
@@ -362,12 +355,7 @@ def _check_columns(batch: Batch, name: str) -> None:
 
 
 def _n_repeating(chunk: pa.RecordBatch) -> int:
-    """Pairs in which both responses begin with the whole prompt, where that is no chance.
-
-    >>> texts = zip(TEXT_COLUMNS, (["x" * 20], ["x" * 21], ["x" * 22]))
-    >>> _n_repeating(pa.record_batch(dict(texts)))
-    1
-    """
+    """Pairs in which both responses begin with the whole prompt, where that is no chance."""
     prompts = chunk["prompt"]
     likely = pc.greater_equal(pc.utf8_length(prompts), _REPEATED_PROMPT)
     for side in ("chosen", "rejected"):

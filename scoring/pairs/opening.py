@@ -18,7 +18,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import partial
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any, Literal
 
@@ -72,8 +72,7 @@ class PairSource:
 
     def __str__(self) -> str:
         """Name, split and revision; of a Hub dataset, the id that fetches the same pairs again."""
-        split = f":{self.split}" if self.split else ""
-        return f"{self.name}{split}@{self.revision}"
+        return str(HubId(self.name, self.split, self.revision))
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,9 +91,7 @@ class Pairs:
 
     @property
     def benchmark(self) -> str:
-        """The name of the one that these are of by their columns or their dataset; "" where only
-        their subsets can tell.
-        """
+        """Its name, by columns or dataset; "" if only the subsets can tell it."""
         return benchmark_in(self.table)
 
 
@@ -104,12 +101,7 @@ def benchmark_in(table: pa.Table) -> str:
 
 
 def take_rows(table: pa.Table, rows: NDArray[np.int64]) -> pa.Table:
-    """Rows in the order given; taken chunk by chunk, since Arrow would first copy whole columns.
-
-    >>> joined = pa.concat_tables([pa.table({"n": [0, 1, 2]}), pa.table({"n": [3, 4]})])
-    >>> take_rows(joined, np.array([1, 4, 0]))["n"].to_pylist()
-    [1, 4, 0]
-    """
+    """Rows in the order given; taken chunk by chunk, since Arrow would first copy whole columns."""
     chunks = table.to_batches()
     starts = np.cumsum([0, *(chunk.num_rows for chunk in chunks[:-1])])
     chunk_of = np.searchsorted(starts, rows, side="right") - 1
@@ -124,14 +116,12 @@ def take_rows(table: pa.Table, rows: NDArray[np.int64]) -> pa.Table:
 def as_pairs(table: pa.Table, rows: Sequence[int]) -> list[Pair]:
     """The rows of a checked table as `Pair` values, in the order given."""
     columns = ("key", "subset", *TEXT_COLUMNS, "turns", *MORE_COLUMNS)
-    taken = take_rows(table.select(columns), np.asarray(rows, dtype=np.int64))
-    found = taken.to_pylist()
+    found = take_rows(table.select(columns), np.asarray(rows, dtype=np.int64)).to_pylist()
     for row in found:
         row["turns"] = tuple(Message(*turn) for turn in json.loads(row["turns"] or "[]"))
         for name in MORE_COLUMNS:
             row[name] = tuple(response["text"] for response in row[name])
-    benchmark = benchmark_in(table)
-    return [Pair(**row, benchmark=benchmark) for row in found]
+    return [Pair(**row, benchmark=benchmark_in(table)) for row in found]
 
 
 def n_responses(table: pa.Table, rows: Sequence[int] | NDArray[np.int64]) -> NDArray[np.int64]:
@@ -214,10 +204,12 @@ def fetch_pairs(
     split = hub_id.split or (own[0] if len(own) == 1 else None)
     benchmark = of_dataset(hub_id)
     if benchmark is not None and benchmark.every_split and hub_id.split is None:
-        several = [
-            each for each in splits if fnmatchcase(each.rpartition("/")[2], benchmark.every_split)
-        ]
-        splits[""], split = sorted({name for each in several for name in splits[each]}), ""
+        several = (
+            names
+            for each, names in splits.items()
+            if fnmatchcase(each.rpartition("/")[2], benchmark.every_split)
+        )
+        splits[""], split = sorted(set(chain.from_iterable(several))), ""
     if split is None or not splits.get(split):
         raise KnownError(
             f"{hub_id.repo} needs a split, as in {hub_id.repo}:SPLIT; "
@@ -331,25 +323,25 @@ def _mapped(name: str, revision: str, read: Callable[[], CheckedRows]) -> Checke
     sets = Path(config.HF_DATASETS_CACHE, "rewardbench_explorer")
     folder = sets / re.sub(r"[^\w.-]", "_", name)[-100:]
     kept = folder / version
+
+    def load() -> CheckedRows:
+        dataset = load_from_disk(str(kept))
+        notes, left_out, benchmark = json.loads(dataset.info.description)
+        about = {"benchmark": benchmark} if benchmark else None
+        table = dataset.data.table.replace_schema_metadata(about)
+        return CheckedRows(table, tuple(notes), tuple(left_out))
+
     with suppress(Exception):  # it was not written yet, or it is broken
-        return _loaded(load_from_disk(str(kept)))
+        return load()
     checked = read()
     with suppress(Exception):  # the disk is full, say: whatever it is, the pairs are here
         shutil.rmtree(folder, ignore_errors=True)
         dataset = Dataset(checked.table)
-        dataset.info.description = json.dumps(
-            [checked.notes, checked.left_out, benchmark_in(checked.table)]
-        )
+        about = [checked.notes, checked.left_out, benchmark_in(checked.table)]
+        dataset.info.description = json.dumps(about)
         dataset.save_to_disk(str(kept))
-        return _loaded(load_from_disk(str(kept)))
+        return load()
     return checked
-
-
-def _loaded(dataset: Any) -> CheckedRows:
-    notes, left_out, benchmark = json.loads(dataset.info.description)
-    about = {"benchmark": benchmark} if benchmark else None
-    table = dataset.data.table.replace_schema_metadata(about)
-    return CheckedRows(table, tuple(notes), tuple(left_out))
 
 
 def split_files(names: Sequence[str], card: Path) -> dict[str, list[str]]:

@@ -89,10 +89,6 @@ def unpacked_bytes(batch: Batch) -> int:
     """Bytes of a batch's texts, each as often as it stands in a row, before they are unpacked.
 
     0 for rows of Python, which are no larger than the file that they were read from.
-
-    >>> often = pa.array(["four"] * 1000).dictionary_encode()
-    >>> unpacked_bytes(pa.record_batch({"chosen": often})) - often.indices.nbytes
-    4000
     """
     return 0 if isinstance(batch, list) else sum(map(_array_bytes, batch.columns))
 
@@ -226,11 +222,7 @@ def _what_is_wrong(error: Exception) -> str:
 
 
 def type_name(value: object) -> str:
-    """A value's type in a reader's words.
-
-    >>> type_name([1]), type_name(0.5), type_name(None)
-    ('a list', 'a number', 'null')
-    """
+    """A value's type in a reader's words, such as "a list" or "null"."""
     return _TYPE_NAMES.get(type(value), type(value).__name__)
 
 

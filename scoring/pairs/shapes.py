@@ -23,13 +23,7 @@ Texts = tuple[str, ...]
 
 
 def what_is_missing(row: Row) -> str | None:
-    """In words, why a row is no pair; None if it is one.
-
-    >>> what_is_missing({"question": "q", "chosen": "c", "rejected": None})
-    'rejected is null'
-    >>> what_is_missing({"prompt": "q", "chosen": [], "rejected": ["r"]})
-    'chosen is an empty list'
-    """
+    """In words, why a row is no pair; None if it is one."""
     for column in ("chosen", "rejected"):
         if row.get(column) is None:
             return f"{column} is null"
@@ -72,11 +66,6 @@ def pair_texts(row: Row, place: str) -> tuple[Turns, Texts, Texts]:
 
     Raises:
         KnownError: a value has another shape.
-
-    >>> asked = {"role": "user", "content": "Hi."}
-    >>> said = [{"role": "assistant", "content": text} for text in ("Hello.", "No.")]
-    >>> pair_texts({"chosen": [asked, said[0]], "rejected": [asked, said[1]]}, "row 1")[1:]
-    (('Hello.',), ('No.',))
     """
     sides = {f"column {side}": row[side] for side in ("chosen", "rejected")}
     turns, (chosen, rejected) = answers(row, sides, place)
