@@ -13,9 +13,8 @@ UNPACKED = 8
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What one set of pairs may be; None means no limit.
+    """What one set of pairs may be; None means no limit. Each check raises a `KnownError`.
 
-    rows: pairs.
     megabytes: of its files, in 10^6 bytes, before they are fetched and before they are read; the
         text that they unpack to may have `UNPACKED` times as many.
     """
@@ -24,7 +23,7 @@ class Limits:
     megabytes: float | None = None
 
     def check_files(self, n_bytes: int, name: str) -> None:
-        """Raise a `KnownError` where its files are too large."""
+        """Refuse files that are too large."""
         if self.megabytes is not None and n_bytes > self.megabytes * MEGABYTE:
             raise KnownError(
                 f"{name} is {n_bytes / MEGABYTE:,.1f} MB large; at most {self.megabytes:,g} MB are "
@@ -32,7 +31,7 @@ class Limits:
             )
 
     def check_text(self, n_bytes: int, name: str) -> None:
-        """Raise a `KnownError` for more text than files of the allowed size unpack to."""
+        """Refuse more text than files of the allowed size unpack to."""
         if self.megabytes is not None and n_bytes > self.megabytes * UNPACKED * MEGABYTE:
             raise KnownError(
                 f"{name} unpacks to more than {self.megabytes * UNPACKED:,g} MB of text, "
@@ -40,7 +39,7 @@ class Limits:
             )
 
     def check_rows(self, n_rows: int, name: str, known: bool = False) -> None:
-        """Raise a `KnownError` for too many rows. known: whether `n_rows` are all of them."""
+        """Refuse too many rows. known: whether `n_rows` are all of them."""
         if self.rows is not None and n_rows > self.rows:
             found = f"{n_rows:,}" if known else f"more than {self.rows:,}"
             raise KnownError(

@@ -15,9 +15,7 @@ COMPILED = "compiled"
 
 @contextmanager
 def atomic_write(path: Path) -> Iterator[Path]:
-    """Where to write a file that then takes the place of `path`.
-
-    Until then, and where something is raised inside, `path` stays as it was.
+    """Where to write a file that takes the place of `path`, unless something is raised inside.
 
     Raises:
         OSError: it cannot be put there.
@@ -32,11 +30,7 @@ def atomic_write(path: Path) -> Iterator[Path]:
 
 
 def typed_path(text: str) -> Path:
-    """The path that was typed, `~` filled in where there is such a user.
-
-    >>> typed_path("~no-such-user/x").as_posix()
-    '~no-such-user/x'
-    """
+    """The path that was typed, with the home of a user for `~`, if there is such a user."""
     try:
         return Path(text).expanduser()
     except RuntimeError:
@@ -59,9 +53,5 @@ def file_digest(path: Path) -> str:
 
 
 def is_folder(path: Path) -> bool:
-    """Whether a folder lies there; False for a name that none can have.
-
-    >>> is_folder(Path("x" * 300))
-    False
-    """
+    """Whether a folder lies there; False for a name that none can have."""
     return os.path.isdir(path)  # noqa: PTH112 - its own raises for some names

@@ -6,7 +6,8 @@ reward is the mean of what it got. Equal responses are scored once.
 """
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
 from statistics import fmean
@@ -59,61 +60,53 @@ def scored_row(
 ) -> ScoredPair:
     """A row with its rewards. parts: as of `parts_of`, prepared. rewards: of each part's sides."""
     is_pair, rule = len(row.responses) == 2, rule_name_of(row.benchmark)
-    right: int | None = None
-    wrong: int | None = None
-    if is_pair:
-        (part,), known = parts, tuple(map(_finite_or_none, rewards[0]))
-        right, wrong = 0, 1
-        lengths = [start + len(ids) for _, ids, start in _sides(part)]
-        cuts = part.chosen_truncated, part.rejected_truncated
-    else:
-        found = _rewards_by_response(parts, rewards, family)
-        known = tuple(_finite_or_none(found[response]) for response in row.responses)
-        rewarded = [each for each in known if each is not None]
-        if len(rewarded) == len(known):
-            right, wrong = rule_of(rule, is_pair=False).decisive(rewarded, row.n_chosen, row.subset)
-        tokens = {text: start + len(ids) for part in parts for text, ids, start in _sides(part)}
-        lengths = [tokens[text] for text in row.responses]
-        cuts = (any(part.chosen_truncated or part.rejected_truncated for part in parts),) * 2
+    sides = [
+        side
+        for part, both in zip(parts, rewards, strict=True)
+        for side in (
+            (part.pair.chosen, part.chosen, part.chosen_start, both[0]),
+            (part.pair.rejected, part.rejected, part.rejected_start, both[1]),
+        )
+    ]
+    n_tokens = {response: start + len(ids) for response, ids, start, _ in sides}
+    lengths = [n_tokens[response] for response in row.responses]
+    cuts = [(part.chosen_truncated, part.rejected_truncated) for part in parts]
+    is_cut = cuts[0] if is_pair else (any(map(any, cuts)),) * 2
+    reward_of = _rewards_by_response(sides, family)
+    found = rewards[0] if is_pair else [reward_of[response] for response in row.responses]
+    known = tuple(reward if math.isfinite(reward) else None for reward in found)
+    finite = [reward for reward in known if reward is not None]
+    chosen_reward, rejected_reward = known[:2] if is_pair else (None, None)
+    if not is_pair and len(finite) == len(known):
+        right, wrong = rule_of(rule, is_pair=False).decisive(finite, row.n_chosen, row.subset)
+        chosen_reward, rejected_reward = finite[right], finite[wrong]
     return ScoredPair(
         key=row.key,
         subset=row.subset,
         text_hash=text_hash(row.prompt, row.chosen, row.rejected),
-        chosen_reward=None if right is None else known[right],
-        rejected_reward=None if wrong is None else known[wrong],
+        chosen_reward=chosen_reward,
+        rejected_reward=rejected_reward,
         chosen_tokens=max(lengths[: row.n_chosen]),
         rejected_tokens=max(lengths[row.n_chosen :]),
-        chosen_truncated=cuts[0],
-        rejected_truncated=cuts[1],
+        chosen_truncated=is_cut[0],
+        rejected_truncated=is_cut[1],
         rewards=() if is_pair else known,
         n_chosen=row.n_chosen,
         rule=rule,
     )
 
 
-def _finite_or_none(reward: float) -> float | None:
-    return reward if math.isfinite(reward) else None
-
-
-def _sides(part: Prepared) -> Iterator[tuple[str, tuple[int, ...], int]]:
-    """Each response, its tokens, and the position of the first of them."""
-    yield part.pair.chosen, part.chosen, part.chosen_start
-    yield part.pair.rejected, part.rejected, part.rejected_start
-
-
 def _rewards_by_response(
-    parts: Sequence[Prepared], rewards: Sequence[tuple[float, float]], family: str
+    sides: Sequence[tuple[str, tuple[int, ...], int, float]], family: str
 ) -> Mapping[str, float]:
-    """Response -> its reward. Rated by itself, one where the model sees the same tokens."""
-    sides = [
-        (*side, reward)
-        for part, both in zip(parts, rewards, strict=True)
-        for side, reward in zip(_sides(part), both, strict=True)
-    ]
+    """Response -> its reward. Rated by itself, one where the model sees the same tokens.
+
+    sides: a response, its tokens, the position of the first of them, and its reward.
+    """
     if family in COMPARING:
-        compared: dict[str, list[float]] = {}
+        compared = defaultdict[str, list[float]](list)
         for response, _, _, reward in sides:
-            compared.setdefault(response, []).append(reward)
+            compared[response].append(reward)
         return {response: fmean(found) for response, found in compared.items()}
     of_tokens: dict[tuple[int, ...], float] = {}
     rated: dict[str, float] = {}

@@ -48,84 +48,74 @@ def candidate_rows(
             for row in chain.from_iterable(rows_of(batch)):
                 number += 1
                 place = f"{shown}, row {number}"
-                found = _candidates(row, place)
-                if isinstance(found, str):
-                    left_out.append(f"{place}: {found}; the row is left out.")
+                pair = _candidates(row, place)
+                if isinstance(pair, str):
+                    left_out.append(f"{place}: {pair}; the row is left out.")
                     continue
-                first = rows.setdefault(found.pop("group", number), found)
-                if first is not found:
-                    first["responses"] += found["responses"]
-                    first["models"] += found["models"]
+                first = rows.setdefault(pair.pop("group", number), pair)
+                if first is not pair:
+                    first["rejected"] += pair["rejected"]
+                    first["models"] += pair["models"][1:]
             limits.check_rows(number, shown)
         tell(Step("reading", number, None))
     if not rows:
         why = f" {left_out[0]}" if left_out else ""
         raise KnownError(f"{shown} has no row with a prompt and a response.{why}")
     checker = Checker(shown, default_subset, is_judged=False)
-    checker.add([_as_pair(row) for row in rows.values()])
+    checker.add(list(rows.values()))
     checked = checker.finish()
     notes = [*left_out[:_MOST_NOTES], *checked.notes]
-    repeating = sum(len(set(row["responses"])) < len(row["responses"]) for row in rows.values())
+    repeating = sum(len(set(row["rejected"])) < len(row["rejected"]) for row in rows.values())
     if repeating:
         notes.append(
             f"{shown}: a response stands twice in {counted(repeating, 'row', 'rows')}; it has one "
             "reward."
         )
-    return CheckedRows(checked.table, tuple(notes), checked.left_out)
+    return checked._replace(notes=tuple(notes))
 
 
 def _candidates(row: Row, place: str) -> dict[str, Any] | str:
-    """The prompt and responses of a row; or why it has none. "group": of rows with one prompt."""
-    values = _response_values(row, place)
-    if isinstance(values, str):
-        return values
+    """A row as a pair of its first response and all; or why it has none.
+
+    A row of one response has a "group": that of all with its prompt.
+    """
+    column = next((name for name in (*LISTS, *_SINGLE) if row.get(name) is not None), None)
+    sides = {f"column {side}": row.get(side) for side in ("chosen", "rejected")}
+    is_judged = column not in LISTS and any(each is not None for each in sides.values())
+    if is_judged:
+        why = what_is_missing(row)
+        if why is not None:
+            return why
+        values = sides
+    elif column is None:
+        return "it has no response"
+    elif column in _SINGLE:
+        values = {f"column {column}": row[column]}
+    elif not isinstance(row[column], list):
+        raise KnownError(f"{place}, column {column}: {type_name(row[column])}, must be a list.")
+    elif not row[column]:
+        return f"{column} is an empty list"
+    else:
+        values = {f"column {column}, response {at}": one for at, one in enumerate(row[column], 1)}
+    for where, value in values.items():
+        if isinstance(value, list) and not is_judged and not holds_messages(value):
+            raise KnownError(f"{place}, {where}: a list, must be text or a list of messages.")
     turns, found = answers(row, values, place)
     if not turns:
         return "prompt is null"
     responses = list(chain.from_iterable(found))
-    models = row.get("models")
+    models, subset = row.get("models"), row.get("subset")
     if not isinstance(models, list) or len(models) != len(responses):
         writer = next((row[name] for name in ("model", "generator") if row.get(name)), None)
         models = [writer] * len(responses)
-    about = {name: row.get(name) for name in ("id", "subset")}
-    group = {"group": json.dumps([turns, about["subset"]], default=str)}
-    is_single = values.keys() <= {f"column {column}" for column in _SINGLE}
-    return {
-        **about,
-        **(group if is_single else {}),
+    pair: dict[str, Any] = {
+        "id": row.get("id"),
+        "subset": subset,
         "prompt": as_objects(turns),
-        "responses": responses,
-        "models": list(models),
+        "chosen": responses[:1],
+        "rejected": responses,
+        "models": [models[0], *models],
     }
-
-
-def _response_values(row: Row, place: str) -> dict[str, Any] | str:
-    """The values of a row that hold responses, by where they stand; or why there are none."""
-    column = next((name for name in (*LISTS, *_SINGLE) if row.get(name) is not None), None)
-    if column in LISTS:
-        listed = row[column]
-        if not isinstance(listed, list):
-            raise KnownError(f"{place}, column {column}: {type_name(listed)}, must be a list.")
-        if not listed:
-            return f"{column} is an empty list"
-        values = {f"column {column}, response {at}": one for at, one in enumerate(listed, 1)}
-    elif row.get("chosen") is not None or row.get("rejected") is not None:
-        sides = {f"column {side}": row.get(side) for side in ("chosen", "rejected")}
-        return what_is_missing(row) or sides
-    elif column is None:
-        return "it has no response"
-    else:
-        values = {f"column {column}": row[column]}
-    for where, value in values.items():
-        if isinstance(value, list) and not holds_messages(value):
-            raise KnownError(f"{place}, {where}: a list, must be text or a list of messages.")
-    return values
-
-
-def _as_pair(row: dict[str, Any]) -> dict[str, Any]:
-    return {
-        **{name: row[name] for name in ("id", "subset", "prompt")},
-        "chosen": row["responses"][:1],
-        "rejected": row["responses"],
-        "models": [row["models"][0], *row["models"]],
-    }
+    if column in _SINGLE and not is_judged:
+        pair["group"] = json.dumps([turns, subset], default=str)
+    return pair

@@ -6,9 +6,9 @@ mixed types) columns are made one row at a time. One set of rules then holds for
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, TypeAlias
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -21,7 +21,6 @@ from scoring.pairs.shapes import (
     MODEL_COLUMNS,
     PROMPT_COLUMNS,
     WANTED,
-    PairTexts,
     holds_messages,
     is_single,
     models_of,
@@ -41,6 +40,8 @@ TEXT = pa.large_string()
 MORE = pa.large_list(pa.struct([("text", TEXT), ("model", TEXT)]))
 SCHEMA = pa.schema([(name, TEXT) for name in _COLUMNS] + [(name, MORE) for name in MORE_COLUMNS])
 """Columns of a table of pairs. `more_*`: further responses, as in RewardBench 2; mostly empty."""
+_READ = SCHEMA.append(pa.field("why", TEXT))
+"""Columns of rows that are read one by one. `why`: why a row is no pair."""
 UNKNOWN = "unknown"
 _LONGEST_KEY = 1_000
 """Characters of a key (the subset and the id) or of a model's name."""
@@ -56,9 +57,10 @@ _MARK = "\ufffd"
 _MISSPELLED = "unkown"
 
 
-@dataclass(frozen=True, slots=True)
-class CheckedRows:
-    """A table of `SCHEMA`; what was repaired or left out; the rows that were, from 0."""
+class CheckedRows(NamedTuple):
+    """A table of `SCHEMA`, maybe with further columns; what was repaired or left out; the rows that
+    were, from 0.
+    """
 
     table: pa.Table
     notes: tuple[str, ...]
@@ -72,56 +74,67 @@ class Checker:
         """name: as the pairs are called in messages. default_subset: where a row names none.
 
         is_judged: whether chosen responses are said to be better than rejected ones.
-        `reads_several` may be set where a rule is known for several chosen responses, and `row_of`,
-        by which messages count rows, where not each row of a file is one pair.
+        `reads_several` may be set where a rule is known for several chosen responses.
         """
         self.name = name
-        self._default_subset = _SURROGATES.sub(_MARK, default_subset)
+        self._default_subset = repaired_text(default_subset)
         self._is_judged = is_judged
         self.reads_several = False
-        self.row_of: Sequence[int] = ()
-        self._n_rows = self._repaired = 0
+        self._n_pairs = self._n_left_out = self._n_repaired = 0
         self._notes: list[str] = []
-        self._left_out: list[int] = []
-        self._held: list[pa.Table] = []
-        self._held_rows = self._held_bytes = 0
+        self._pending: list[pa.Table] = []
+        self._pending_rows = self._pending_bytes = 0
         self._chunks: list[pa.Table] = []
 
-    def add(self, batch: Batch) -> None:
-        """
+    def add(
+        self,
+        batch: Batch,
+        rows: Sequence[int] | None = None,
+        further: Mapping[str, Sequence[str]] | None = None,
+    ) -> None:
+        """Check some pairs.
+
+        rows: of the file, from 0, that they are; None if each of its rows is one.
+        further: more columns of the table, by name; empty where another batch has one.
+
         Raises:
             KnownError: naming row and column.
         """
-        if not self._n_rows:
+        if not self._n_pairs:
             _check_columns(batch, self.name)
+        end = self._n_pairs + len(batch)
+        rows = range(self._n_pairs, end) if rows is None else rows
         columns = _text_columns(batch)
-        if columns is not None:
-            self._hold(columns, len(batch), {})
-        else:
-            for rows in rows_of(batch):
-                self._hold(*self._flatten(rows))
-        if self._held_rows >= CHUNK_ROWS or self._held_bytes > _CHUNK_BYTES:
+        if columns is None:
+            numbers = iter(rows)
+            parts = [
+                pa.Table.from_pylist([self._flatten(row, next(numbers)) for row in part], _READ)
+                for part in rows_of(batch)
+            ]
+            [read] = pa.concat_tables(parts).combine_chunks().to_batches()
+            columns = dict(zip(_READ.names, read.columns, strict=True))
+        table = self._check(columns, rows, further or {})
+        self._n_pairs = end
+        self._pending.append(table)
+        self._pending_rows += len(table)
+        self._pending_bytes += table.nbytes
+        if self._pending_rows >= CHUNK_ROWS or self._pending_bytes > _CHUNK_BYTES:
             self._close_chunk()
 
-    def _hold(self, columns: Mapping[str, Array], n_rows: int, missing: Mapping[int, str]) -> None:
-        """Check rows and keep them for the next chunk: a file may have one row in each batch."""
-        table = self._check(columns, n_rows, missing)
-        self._n_rows += n_rows
-        self._held.append(table)
-        self._held_rows += len(table)
-        self._held_bytes += table.nbytes
-
     def _close_chunk(self) -> None:
-        if self._held_rows:
-            self._chunks.append(pa.concat_tables(self._held).combine_chunks())
-        self._held, self._held_rows, self._held_bytes = [], 0, 0
+        """Join what was checked: a file may have one row in each batch."""
+        if self._pending_rows:
+            joined = pa.concat_tables(self._pending, promote_options="default")
+            self._chunks.append(joined.combine_chunks())
+        self._pending, self._pending_rows, self._pending_bytes = [], 0, 0
 
-    def finish(self) -> CheckedRows:
-        """
+    def finish(self, n_rows: int | None = None) -> CheckedRows:
+        """n_rows: of the file; None if each was one pair.
+
         Raises:
-            KnownError: there are none, or two have one key.
+            KnownError: there are no pairs, or two have one key.
         """
-        if not self._n_rows:
+        if not self._n_pairs:
             raise KnownError(f"{self.name} has no rows.")
         self._close_chunk()
         if not self._chunks:
@@ -129,141 +142,135 @@ class Checker:
                 f"{self.name} has no row whose {', '.join(TEXT_COLUMNS)} are all given, with a key "
                 f"and names of models of at most {_LONGEST_KEY:,} characters. {self._notes[0]}"
             )
-        table = pa.concat_tables(self._chunks)
-        self._check_keys(table["key"])
-        return CheckedRows(table, tuple(self._remarks(table)), tuple(self._left_out))
+        table = pa.concat_tables(self._chunks, promote_options="default")
+        rows = table["row"].to_numpy()
+        self._check_keys(table["key"], rows)
+        is_left_out = np.ones(self._n_pairs if n_rows is None else n_rows, bool)
+        is_left_out[rows] = False
+        left_out = np.flatnonzero(is_left_out).tolist()
+        return CheckedRows(table.drop_columns("row"), self._remarks(table), tuple(left_out))
 
-    def _remarks(self, table: pa.Table) -> Iterator[str]:
-        yield from self._notes
-        more = len(self._left_out) - len(self._notes)
-        if more:
-            yield f"{self.name}: and {counted(more, 'more row is', 'more rows are')} left out."
-        if self._repaired:
-            broken = counted(self._repaired, "broken character", "broken characters")
-            yield f"{self.name}: {broken} (lone surrogates) shown as {_MARK}."
-        same = pc.sum(pc.equal(table["chosen"], table["rejected"])).as_py()
-        if same and self._is_judged:
-            yield f"{self.name}: chosen equals rejected in {same:,} of {len(table):,} pairs."
-        twice = sum(map(_n_with_equals, table.to_batches()))
-        if twice and self._is_judged:
-            yield (
-                f"{self.name}: a response stands twice in {twice:,} of {len(table):,} rows, and "
-                "ties with itself."
-            )
+    def _remarks(self, table: pa.Table) -> tuple[str, ...]:
+        n, more, broken = len(table), self._n_left_out - len(self._notes), self._n_repaired
+        same = pc.sum(pc.equal(table["chosen"], table["rejected"])).as_py() * self._is_judged
+        twice = sum(map(_n_with_equals, table.to_batches())) * self._is_judged
         repeating = sum(map(_n_repeating, table.to_batches()))
-        if repeating:
-            yield (
-                f"{self.name}: both responses begin with the whole prompt in "
-                f"{repeating:,} of {len(table):,} pairs."
-            )
+        characters = counted(broken, "broken character", "broken characters")
+        remarks = (
+            (more, f"and {counted(more, 'more row is', 'more rows are')} left out"),
+            (broken, f"{characters} (lone surrogates) shown as {_MARK}"),
+            (same, f"chosen equals rejected in {same:,} of {n:,} pairs"),
+            (twice, f"a response stands twice in {twice:,} of {n:,} rows, and ties with itself"),
+            (
+                repeating,
+                f"both responses begin with the whole prompt in {repeating:,} of {n:,} pairs",
+            ),
+        )
+        further = (f"{self.name}: {remark}." for count, remark in remarks if count)
+        return (*self._notes, *further)
 
-    def _leave_out(self, row: int, why: str) -> None:
-        self._left_out.append(row)
-        if len(self._notes) < _MOST_REMARKS:
-            self._notes.append(f"{self.name}, row {self._number(row)}: {why}; the row is left out.")
-
-    def _number(self, row: int) -> int:
-        return 1 + (self.row_of[row] if self.row_of else row)
-
-    def _check_keys(self, keys: Any) -> None:
+    def _check_keys(self, keys: Any, rows: NDArray[np.int64]) -> None:
         if pc.count_distinct(keys).as_py() == len(keys):
             return
-        kept = np.delete(np.arange(self._n_rows), self._left_out).tolist()
-        numbers = map(self._number, kept)
-        number_of: dict[str, int] = {}
-        for number, key in zip(numbers, keys.to_pylist(), strict=True):
-            if key in number_of:
+        row_of: dict[str, int] = {}
+        for row, key in zip(rows.tolist(), keys.to_pylist(), strict=True):
+            if key in row_of:
                 raise KnownError(
-                    f"{self.name}, row {number}, column id: the key {key!r} stands in row "
-                    f"{number_of[key]} already; subset and id together must be unique."
+                    f"{self.name}, row {row + 1}, column id: the key {key!r} stands in row "
+                    f"{row_of[key] + 1} already; subset and id together must be unique."
                 )
-            number_of[key] = number
+            row_of[key] = row
 
     def _check(
-        self, columns: Mapping[str, Array], n_rows: int, missing: Mapping[int, str]
+        self,
+        columns: Mapping[str, Array],
+        rows: Sequence[int],
+        further: Mapping[str, Sequence[str]],
     ) -> pa.Table:
-        """The pairs of some rows, with all columns of `SCHEMA`.
+        """The pairs of some rows, with all columns of `SCHEMA`, their `row` and the further ones.
 
-        columns: by name, of the types of `SCHEMA`, nulls and missing ones for what is not given.
-        missing: row, from 0 -> why it is no pair, where that is not that a text is null.
+        columns: of `_READ`, or other columns of a prompt; nulls and missing ones are not given.
         """
-        null: Array = pa.nulls(n_rows, TEXT)
-        texts = {
-            "chosen": columns.get("chosen", null),
-            "rejected": columns.get("rejected", null),
-            "prompt": pc.coalesce(null, *(columns.get(name, null) for name in PROMPT_COLUMNS)),
-        }
-        numbers = np.arange(self._n_rows + 1, self._n_rows + n_rows + 1)
+        n = len(rows)
+        given = defaultdict(lambda: pa.nulls(n, TEXT), columns)
+        numbers = pa.array(range(self._n_pairs + 1, self._n_pairs + n + 1)).cast(TEXT)
+        subset = given["subset"].fill_null(self._default_subset)
+        pair_id = pc.coalesce(given["id"], numbers)
         table = {
-            **texts,
-            "id": pc.coalesce(columns.get("id", null), pa.array(numbers).cast(TEXT)),
-            "subset": columns.get("subset", null).fill_null(self._default_subset),
-            "turns": columns.get("turns", null).fill_null(""),
+            "key": pc.binary_join_element_wise(subset, pair_id, pa.scalar(":", TEXT)),
+            "id": pair_id,
+            "subset": subset,
+            "prompt": pc.coalesce(*(given[name] for name in PROMPT_COLUMNS)),
+            "chosen": given["chosen"],
+            "rejected": given["rejected"],
+            "turns": given["turns"].fill_null(""),
         }
-        table["key"] = pc.binary_join_element_wise(
-            table["subset"], table["id"], pa.scalar(":", TEXT)
-        )
-        whys = {f"{name} is null": _flags(pc.is_null(column)) for name, column in texts.items()}
-        whys[_too_long("key")] = _is_long(table["key"])
-        for name, further in zip(MODEL_COLUMNS, MORE_COLUMNS, strict=True):
-            model = columns.get(name, null).fill_null(UNKNOWN)
+        whys = {
+            f"{name} is null": np.array(pc.is_null(table[name]))
+            for name in ("chosen", "rejected", "prompt")
+        }
+        too_long = f"its {{}} has more than {_LONGEST_KEY:,} characters".format
+        whys[too_long("key")] = _is_long(table["key"])
+        for name, further_name in zip(MODEL_COLUMNS, MORE_COLUMNS, strict=True):
+            model = given[name].fill_null(UNKNOWN)
             table[name] = pc.if_else(pc.equal(model, _MISSPELLED), UNKNOWN, model)
-            table[further] = more = columns.get(further, pa.array([[]] * n_rows, MORE))
-            whys[_too_long(name)] = is_long = _is_long(table[name])
-            of_more = pc.list_parent_indices(more).to_numpy()
-            is_long[of_more[_is_long(pc.struct_field(pc.list_flatten(more), "model"))]] = True
+            table[further_name] = more = columns.get(further_name, pa.array([[]] * n, MORE))
+            whys[too_long(name)] = is_long = _is_long(table[name])
+            models = pc.struct_field(pc.list_flatten(more), "model")
+            is_long[pc.list_parent_indices(more).to_numpy()[_is_long(models)]] = True
         left_out = np.logical_or.reduce(list(whys.values()))
-        for row in np.flatnonzero(left_out).tolist():
-            why = missing.get(row) or next(why for why, rows in whys.items() if rows[row])
-            self._leave_out(self._n_rows + row, why)
-        found = pa.table({name: table[name] for name in SCHEMA.names}, schema=SCHEMA)
+        for at in np.flatnonzero(left_out).tolist():
+            self._n_left_out += 1
+            if len(self._notes) < _MOST_REMARKS:
+                why = given["why"][at].as_py() or next(why for why in whys if whys[why][at])
+                number = 1 + rows[at]
+                self._notes.append(f"{self.name}, row {number}: {why}; the row is left out.")
+        extended = [*SCHEMA, ("row", pa.int64()), *((name, TEXT) for name in further)]
+        found = pa.table({**table, "row": rows, **further}, schema=pa.schema(extended))
         return found.filter(pa.array(~left_out)) if left_out.any() else found
 
-    def _flatten(self, rows: list[Row]) -> tuple[dict[str, Array], int, dict[int, str]]:
-        """Rows of any shape as the arguments of `_check`."""
-        pairs: list[dict[str, Any]] = []
-        missing = {}
-        for place, row in enumerate(rows):
-            why = what_is_missing(row)
-            if why:
-                missing[place] = why
-            number = self._number(self._n_rows + place)
-            pairs.append({} if why else self._repair(self._flatten_row(row, number)))
-        columns: dict[str, Array] = {
-            field.name: pa.array([pair.get(field.name) for pair in pairs], field.type)
-            for field in SCHEMA
-        }
-        return columns, len(rows), missing
-
-    def _flatten_row(self, row: Row, number: int) -> dict[str, Any]:
-        place = f"{self.name}, row {number}"
-        found = pair_texts(row, place)
+    def _flatten(self, row: Row, at: int) -> dict[str, Any]:
+        """A row of any shape in the columns of `_READ`. at: of the file, from 0."""
+        why = what_is_missing(row)
+        if why is not None:
+            return {"why": why}
+        place = f"{self.name}, row {1 + at}"
+        turns, chosen, rejected = pair_texts(row, place)
         for column in ("subset", *MODEL_COLUMNS):
             if not isinstance(row.get(column), str | None):
-                said = type_name(row[column])
-                raise KnownError(f"{place}, column {column}: {said}, must be text.")
+                raise KnownError(
+                    f"{place}, column {column}: {type_name(row[column])}, must be text."
+                )
         subset, row_id = row.get("subset"), row.get("id")
-        if not self.reads_several:
-            _check_rule(found, self._default_subset if subset is None else subset, place)
+        is_several = len(chosen) > 1 and not self.reads_several
+        if is_several and not is_ties(self._default_subset if subset is None else subset):
+            raise KnownError(
+                f"{place}: {len(chosen):,} responses are chosen and {len(rejected):,} rejected, "
+                "for which no rule is known here. One chosen response must beat all rejected ones; "
+                "in RewardBench 2's subset Ties several all must; RM-Bench has three styles of "
+                "each, and their domain in a column. Keep one, call the subset Ties, or say that "
+                "they are RM-Bench's (a column domain, or --benchmark rm-bench)."
+            )
         if isinstance(row_id, bool) or not isinstance(row_id, int | str | None):
             raise KnownError(
                 f"{place}, column id: {type_name(row_id)}, must be a whole number or text."
             )
-        turns = None if is_single(found.turns) else json.dumps(found.turns, ensure_ascii=False)
         pair: dict[str, Any] = {
             "id": None if row_id is None else str(row_id),
             "subset": subset,
-            "prompt": transcript(found.turns),
-            "turns": turns,
+            "prompt": transcript(turns),
+            "turns": None if is_single(turns) else json.dumps(turns, ensure_ascii=False),
         }
-        sides = zip(("chosen", "rejected"), found[1:], models_of(row, found, place), strict=True)
-        for side, texts, models in sides:
-            pair[side], pair[f"{side}_model"] = texts[0], models[0]
+        n, models = len(chosen), models_of(row, len(chosen), len(rejected), place)
+        sides = (("chosen", chosen, models[:n]), ("rejected", rejected, models[n:]))
+        for side, texts, writers in sides:
+            first, *more = zip(texts, writers, strict=True)
+            pair[side], pair[f"{side}_model"] = first
             pair[f"more_{side}"] = [
                 {"text": text, "model": UNKNOWN if model in (None, _MISSPELLED) else model}
-                for text, model in zip(texts[1:], models[1:], strict=True)
+                for text, model in more
             ]
-        return pair
+        return self._repair(pair)
 
     def _repair(self, pair: dict[str, Any]) -> dict[str, Any]:
         """Lone surrogates are no text: each becomes U+FFFD, and is counted."""
@@ -272,27 +279,21 @@ class Checker:
                 pair[name] = [self._repair(response) for response in value]
             elif value is not None and not value.isascii():
                 pair[name], count = _SURROGATES.subn(_MARK, value)
-                self._repaired += count if name != "turns" else 0  # they stand in the prompt too
+                self._n_repaired += count if name != "turns" else 0  # they stand in the prompt too
         return pair
 
 
 def _text_columns(batch: Batch) -> dict[str, Array] | None:
-    """The wanted columns as text; None where a value is none. An `id` may be a whole number.
-
-    >>> [_text_columns([{"id": value}]) is None for value in (1, "a", None, 0.5)]
-    [False, False, False, True]
-    """
-    columns: dict[str, Array] = {}
+    """The wanted columns as text; None if a value is none. An `id` may be a whole number."""
     if isinstance(batch, list):
-        for name in WANTED:
-            values = [row.get(name) for row in batch]
-            if name == "id":
-                values = [str(value) if type(value) is int else value for value in values]
-            try:
-                columns[name] = pa.array(values, TEXT)
-            except (pa.ArrowException, UnicodeEncodeError):  # no text, or a lone surrogate
-                return None
-        return columns
+        rows = [
+            {**row, "id": str(row["id"])} if type(row.get("id")) is int else row for row in batch
+        ]
+        try:
+            batch = pa.RecordBatch.from_pylist(rows, pa.schema([(name, TEXT) for name in WANTED]))
+        except (pa.ArrowException, UnicodeEncodeError):  # no text, or a lone surrogate
+            return None
+    columns: dict[str, Array] = {}
     for name in set(WANTED) & set(batch.schema.names):
         column = batch.column(name)
         kind: Any = column.type
@@ -311,29 +312,21 @@ def repaired_text(text: str) -> str:
     return _SURROGATES.sub(_MARK, text)
 
 
-def _flags(mask: Array) -> NDArray[np.bool_]:
-    return np.array(mask.fill_null(False))
-
-
-def _too_long(name: str) -> str:
-    return f"its {name} has more than {_LONGEST_KEY:,} characters"
-
-
 def _is_long(names: Array) -> NDArray[np.bool_]:
-    return _flags(pc.greater(pc.utf8_length(names), _LONGEST_KEY))
+    return np.array(pc.greater(pc.utf8_length(names), _LONGEST_KEY).fill_null(False))
 
 
 def _n_with_equals(chunk: pa.RecordBatch) -> int:
     """Rows of several responses of which two are equal; pairs are counted elsewhere."""
     further = [pc.list_value_length(chunk[name]) for name in MORE_COLUMNS]
-    found = chunk.select(("chosen", "rejected", *MORE_COLUMNS)).filter(
+    rows = chunk.select(("chosen", "rejected", *MORE_COLUMNS)).filter(
         pc.greater(pc.add(*further), 0)
     )
-    return sum(
-        len({row["chosen"], row["rejected"], *(each["text"] for each in more)}) < len(more) + 2
-        for row in found.to_pylist()
-        for more in [[*row["more_chosen"], *row["more_rejected"]]]
-    )
+    n = 0
+    for row in rows.to_pylist():
+        more = [response["text"] for name in MORE_COLUMNS for response in row[name]]
+        n += len({row["chosen"], row["rejected"], *more}) < 2 + len(more)
+    return n
 
 
 def _check_columns(batch: Batch, name: str) -> None:
@@ -357,30 +350,12 @@ def _check_columns(batch: Batch, name: str) -> None:
         )
         raise KnownError(
             f"{name} has no column {' or '.join(missing)}; {', '.join(TEXT_COLUMNS)} are "
-            f"required, found {_SURROGATES.sub(_MARK, listed)}.{ranked if is_unjudged else ''}"
-        )
-
-
-def _check_rule(texts: PairTexts, subset: str, place: str) -> None:
-    """Refuse several right responses outside of *Ties*: no rule says when such a row is won."""
-    n_chosen, n_rejected = len(texts.chosen), len(texts.rejected)
-    if n_chosen > 1 and not is_ties(subset):
-        raise KnownError(
-            f"{place}: {n_chosen:,} responses are chosen and {n_rejected:,} rejected, for which no "
-            "rule is known here. One chosen response must beat all rejected ones; in RewardBench "
-            "2's subset Ties several all must; RM-Bench has three styles of each, and their "
-            "domain in a column. Keep one, call the subset Ties, or say that they are RM-Bench's "
-            "(a column domain, or --benchmark rm-bench)."
+            f"required, found {repaired_text(listed)}.{ranked if is_unjudged else ''}"
         )
 
 
 def _n_repeating(chunk: pa.RecordBatch) -> int:
-    """Pairs in which both responses begin with the whole prompt, where that is no chance.
-
-    >>> texts = zip(TEXT_COLUMNS, (["x" * 20], ["x" * 21], ["x" * 22]))
-    >>> _n_repeating(pa.record_batch(dict(texts)))
-    1
-    """
+    """Pairs in which both responses begin with the whole prompt, where that is no chance."""
     prompts = chunk["prompt"]
     likely = pc.greater_equal(pc.utf8_length(prompts), _REPEATED_PROMPT)
     for side in ("chosen", "rejected"):

@@ -1,13 +1,12 @@
 """Rows as a benchmark has them, rewritten as rows of pairs: what `assets/benchmarks.toml` says."""
 
 import re
-from array import array
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
 from typing import Any, Literal
 
-import numpy as np
-import pyarrow as pa
+import pyarrow.compute as pc
 
 from scoring.benchmarks import (
     MOST_RESPONSES,
@@ -18,9 +17,10 @@ from scoring.benchmarks import (
     benchmarks,
 )
 from scoring.errors import KnownError, counted, shown
-from scoring.pairs.checking import SCHEMA, CheckedRows, repaired_text
+from scoring.limits import Limits
+from scoring.pairs.checking import SCHEMA, CheckedRows, Checker, repaired_text
 from scoring.pairs.rows import Batch, Row, rows_of, type_name
-from scoring.pairs.shapes import WANTED, holds_messages
+from scoring.pairs.shapes import MODEL_COLUMNS, WANTED, holds_messages
 
 FURTHER = "facet:"
 """What the names of a table's further columns begin with."""
@@ -29,7 +29,8 @@ MOST_VALUES = 60
 _LONGEST_VALUE = 60
 _LOOKED_AT = 5_000
 """Rows at the beginning by which a column is given up that has many values."""
-_MOST_COLUMNS = len(SCHEMA) + 5
+_MOST_FURTHER = 5
+_PLAIN = RowLayout()
 
 
 def layout_of(row: Row, name: str, benchmark: str = "") -> tuple[Benchmark, RowLayout] | None:
@@ -46,7 +47,7 @@ def layout_of(row: Row, name: str, benchmark: str = "") -> tuple[Benchmark, RowL
         (each, layout)
         for each in known
         for layout in (each.row, *each.layouts)
-        if layout != RowLayout() and _fits(each, layout, row, name, is_named=bool(benchmark))
+        if layout != _PLAIN and _fits(each, layout, row, name, is_named=bool(benchmark))
     ]
     most = max((len(layout.columns) for _, layout in fits), default=0)
     best = [each for each in fits if len(each[1].columns) == most]
@@ -67,7 +68,7 @@ def _fits(benchmark: Benchmark, layout: RowLayout, row: Row, name: str, *, is_na
     is_several = isinstance(chosen, list) and not holds_messages(chosen)
     if is_several and layout.n_chosen is None and not benchmark.rule.reads_several:
         return False
-    is_like_pairs = layout.columns - {*layout.id} == RowLayout().columns
+    is_like_pairs = layout.columns - {*layout.id} == _PLAIN.columns
     if is_like_pairs and not is_several and benchmark.sections and not is_named:
         return benchmark.has(str(row.get(layout.subset)))
     is_told = layout.subset in row or _subset_in(layout, name) is not None
@@ -79,185 +80,166 @@ def _fits(benchmark: Benchmark, layout: RowLayout, row: Row, name: str, *, is_na
 
 def _subset_in(layout: RowLayout, name: str) -> str | None:
     """The subset that a file's name says, without its ending."""
-    pattern = re.escape(layout.file).replace(r"\{" + re.escape(layout.subset) + r"\}", "(.+)")
-    found = re.fullmatch(pattern, name.rpartition("/")[2].partition(".")[0])
+    pattern = re.escape(layout.file).replace(re.escape(f"{{{layout.subset}}}"), "(.+)")
+    stem = name.rpartition("/")[2].partition(".")[0]
+    found = re.fullmatch(pattern, stem) if layout.file else None
     return found[1] if found else None
 
 
 def columns_of_layouts() -> tuple[str, ...]:
     """Every column that the rows of any benchmark may have, beside those of plain pairs."""
-    found = dict.fromkeys(WANTED)
-    for benchmark in benchmarks().values():
-        for layout in (benchmark.row, *benchmark.layouts):
-            found |= dict.fromkeys(sorted(layout.all_columns))
-    return tuple(found)
+    layouts = [layout for each in benchmarks().values() for layout in (each.row, *each.layouts)]
+    found = chain.from_iterable(sorted(layout.all_columns) for layout in layouts)
+    return tuple(dict.fromkeys(chain(WANTED, found)))
 
 
-class Rewriting:
-    """Rewrites the rows of a set's files as plain pairs, and keeps their columns of few values."""
+class RowReader:
+    """Makes one table of pairs of the rows of files, with their columns of few values."""
 
-    def __init__(self, shown: str, benchmark: str = "") -> None:
-        """shown: what all files have together. benchmark: as of `layout_of`."""
-        self._shown = shown
-        self._named = benchmark
-        self.benchmark = benchmark
-        self._rewriter: Rewriter | None = None
+    def __init__(self, name: str, default_subset: str, limits: Limits, benchmark: str) -> None:
+        """name: what all files have together. benchmark: as of `layout_of`."""
+        self._name = name
+        self._limits = limits
+        self._checker = Checker(name, default_subset)
+        self._named = self._benchmark = benchmark
         self._file = ""
-        self.row_of = array("q")
-        """Which row of the set, from 0, each pair is of."""
-        self._n_rows = 0
+        self._layout = _PLAIN
+        self._subset: str | None = None
+        self._n_rows = self._n_pairs = 0
         self._n_ties = Counter[str]()
-        self._facets: dict[str, list[str]] | None = None
+        self._further: dict[str, set[str]] = {}  # column -> its values in the first rows
 
-    @property
-    def reads_several(self) -> bool:
-        """Whether rows may have several right responses."""
-        return benchmark_named(self.benchmark).rule.reads_several
-
-    def add(self, batch: Batch, name: str) -> Batch:
-        """The pairs of a batch of one file's rows.
-
-        Raises:
-            KnownError: naming the row, it is not as its benchmark's are.
+    def add(self, batch: Batch, file: str) -> None:
         """
-        if name != self._file:
-            self._begin(batch, name)
-        if self._rewriter is None:
-            self._keep(batch, len(batch))
-            self.row_of.extend(range(self._n_rows, self._n_rows + len(batch)))
-            self._n_rows += len(batch)
-            return batch
-        pairs: list[Row] = []
-        for rows in rows_of(batch):
-            for row in rows:
-                self._n_rows += 1
-                found = list(self._rewriter.pairs_of(row, f"{self._shown}, row {self._n_rows}"))
-                self._keep([row] * len(found), len(found))
-                self.row_of.extend([self._n_rows - 1] * len(found))
+        Raises:
+            KnownError: naming the row, it is not as its benchmark's are, or no pair.
+        """
+        if not len(batch):
+            return
+        if file != self._file:
+            self._begin(next(chain.from_iterable(rows_of(batch[:1]))), file)
+        rows: Sequence[int] = range(self._n_rows, self._n_rows + len(batch))
+        pairs = sources = batch
+        if self._layout != _PLAIN:
+            numbered = zip(rows, chain.from_iterable(rows_of(batch)), strict=True)
+            rows, sources, pairs = [], [], []
+            for at, row in numbered:
+                found = list(self._pairs_of(row, f"{self._name}, row {at + 1}"))
+                rows += [at] * len(found)
+                sources += [row] * len(found)
                 pairs += found
-        return pairs
+        self._limits.check_rows(self._n_pairs + len(pairs), self._name)
+        further = self._further_columns(sources)
+        if len(pairs):
+            self._checker.add(pairs, rows, further)
+        self._n_rows += len(batch)
+        self._n_pairs += len(pairs)
 
-    def finish(self, checked: CheckedRows) -> CheckedRows:
-        """What was checked, with its benchmark, its further columns, and what was left out here."""
-        table, notes = checked.table, list(checked.notes)
-        for name, values in (self._facets or {}).items():
-            kept = np.delete(np.array(values, dtype=object), list(checked.left_out))
-            if 1 < len(set(kept)) <= MOST_VALUES and table.num_columns < _MOST_COLUMNS:
-                table = table.append_column(FURTHER + name, pa.array(kept, pa.large_string()))
+    def finish(self) -> CheckedRows:
+        """
+        Raises:
+            KnownError: as of `Checker.finish`.
+        """
+        table, notes, left_out = self._checker.finish(self._n_rows)
+        n_values = {name: pc.count_distinct(table[name]).as_py() for name in self._further}
+        further = [name for name, n in n_values.items() if 1 < n <= MOST_VALUES]
+        table = table.select([*SCHEMA.names, *further[:_MOST_FURTHER]])
         for column, n in self._n_ties.items():
             ties = counted(n, "row is a tie", "rows are ties")
-            notes.append(f"{self._shown}: {ties} by {column} and left out.")
-        about = {"benchmark": self.benchmark} if self.benchmark else None
-        used = np.delete(np.asarray(self.row_of), list(checked.left_out))
-        left_out = np.delete(np.arange(self._n_rows), used).tolist()
-        return CheckedRows(table.replace_schema_metadata(about), tuple(notes), tuple(left_out))
+            notes += (f"{self._name}: {ties} by {column} and left out.",)
+        about = {"benchmark": self._benchmark} if self._benchmark else None
+        return CheckedRows(table.replace_schema_metadata(about), notes, left_out)
 
-    def _begin(self, batch: Batch, name: str) -> None:
-        first = next(iter(next(rows_of(batch[:1]), [])), None)
-        known = None if first is None else layout_of(first, name, self._named)
-        if known is not None and not self.benchmark:
-            self.benchmark = known[0].name
-        if known is None and first is not None and self._named:
+    def _begin(self, first: Row, file: str) -> None:
+        """Find the layout of a file, and of the first one the further columns."""
+        known = layout_of(first, file, self._named)
+        if known is None and self._named:
             benchmark = benchmark_named(self._named)
-            if RowLayout() not in (benchmark.row, *benchmark.layouts):
+            if _PLAIN not in (benchmark.row, *benchmark.layouts):
                 of_sides = {"chosen": benchmark.row.n_chosen, "rejected": benchmark.row.n_rejected}
                 columns = sorted(benchmark.row.columns)
                 names = (f"{of_sides.get(each) or ''} {each}".strip() for each in columns)
                 raise KnownError(
-                    f"{name} is not as {benchmark.title} is, whose rows have {', '.join(names)}."
+                    f"{file} is not as {benchmark.title} is, whose rows have {', '.join(names)}."
                 )
-        self._file = name
-        self._rewriter = None if known is None else Rewriter(known[1], name, self._n_ties)
-        if self._facets is None and first is not None:
-            named = known[1].facets if known else ()
-            used = {*WANTED, *(known[1].all_columns if known else ())} - {*named}
-            found = [each for each in first if each not in used and _is_short(first[each])]
-            self._facets = {str(each): [] for each in (*named, *found) if each not in (None, "")}
+        if known is not None:
+            self._benchmark = self._benchmark or known[0].name
+        rule = benchmark_named(self._benchmark).rule
+        self._checker.reads_several = rule.reads_several
+        self._layout = layout = known[1] if known else _PLAIN
+        self._file, self._subset = file, _subset_in(layout, file)
+        if not self._n_rows:
+            used = {*WANTED, *layout.all_columns} - {*layout.facets}
+            others = (name for name in first if name not in used and _word(first[name]) is not None)
+            self._further = {FURTHER + name: set() for name in (*layout.facets, *others) if name}
 
-    def _keep(self, batch: Batch, n: int) -> None:
-        facets = self._facets or {}
-        for name in list(facets):
+    def _further_columns(self, batch: Batch) -> dict[str, list[str]]:
+        """Values of the further columns; one of many values, or of other ones, is given up."""
+        found = {}
+        for column, first_values in list(self._further.items()):
+            name = column.removeprefix(FURTHER)
             if isinstance(batch, list):
                 values = [row.get(name) for row in batch]
-            elif name in batch.schema.names:
-                values = batch.column(name).to_pylist()
             else:
-                values = [None] * n
-            if not all(map(_is_short, values)):
-                del facets[name]
-                continue
-            facets[name] += map(_word, values)
-            if len(set(facets[name][:_LOOKED_AT])) > MOST_VALUES:
-                del facets[name]
+                is_there = name in batch.schema.names
+                values = batch.column(name).to_pylist() if is_there else [None] * len(batch)
+            words = [word for value in values if (word := _word(value)) is not None]
+            first_values.update(words[: max(0, _LOOKED_AT - self._n_pairs)])
+            if len(words) < len(values) or len(first_values) > MOST_VALUES:
+                del self._further[column]
+            else:
+                found[column] = words
+        return found
 
-
-class Rewriter:
-    """Rewrites the rows of one file."""
-
-    def __init__(self, layout: RowLayout, name: str, n_ties: Counter[str] | None = None) -> None:
-        """name: of the file. n_ties: counts rows that are left out, by the column that says so."""
-        self._layout = layout
-        self._subset = _subset_in(layout, name) if layout.file else None
-        self._n_ties = Counter[str]() if n_ties is None else n_ties
-
-    def pairs_of(self, row: Row, place: str) -> Iterator[dict[str, Any]]:
-        """The pairs that a row has, in the columns of plain pairs; none where it is a tie.
-
-        place: of the row, in words.
-
-        Raises:
-            KnownError: it has not what its benchmark has.
-        """
+    def _pairs_of(self, row: Row, place: str) -> Iterator[dict[str, Any]]:
+        """The pairs that a row has, in the columns of plain pairs; none if it is a tie."""
         layout = self._layout
         subset = _value(row, layout.subset)
-        subset = self._subset if subset is None and self._subset else subset
-        if isinstance(subset, str):
+        subset = self._subset if subset is None else subset
+        if isinstance(subset, bool | int):
+            subset = str(subset)
+        elif isinstance(subset, str):
             subset = subset.removeprefix(layout.after)
         ids = [_value(row, name) for name in layout.id]
-        shared = {
-            "prompt": _messages(_value(row, layout.prompt)),
-            "subset": str(subset) if isinstance(subset, bool | int) else subset,
-            "id": ids[0] if len(ids) == 1 else None if None in ids else ":".join(map(str, ids)),
-        }
+        row_id = ids[0] if len(ids) == 1 else None if None in ids else ":".join(map(str, ids))
+        shared = {"prompt": _value(row, layout.prompt), "subset": subset}
         for number, sides in enumerate(self._sides(row, place)):
-            is_further = number > 0 and shared["id"] is not None
-            yield {**shared, **sides, **({"id": f"{shared['id']}-{number}"} if is_further else {})}
+            is_further = number > 0 and row_id is not None
+            yield {**shared, "id": f"{row_id}-{number}" if is_further else row_id, **sides}
 
     def _sides(self, row: Row, place: str) -> Iterator[dict[str, Any]]:
         layout = self._layout
         if layout.responses:
             yield from _compared(layout, row, place)
             return
+        sides = [(layout.chosen, layout.chosen_model), (layout.rejected, layout.rejected_model)]
         if layout.better is None:
-            _check_numbers(layout, row, place)
-            sides = [
-                (layout.chosen, layout.chosen_model),
-                (layout.rejected, layout.rejected_model),
-            ]
+            for side, n in ((layout.chosen, layout.n_chosen), (layout.rejected, layout.n_rejected)):
+                given = _value(row, side)
+                if n is not None and (not isinstance(given, list) or len(given) != n):
+                    has = f"{len(given):,}" if isinstance(given, list) else type_name(given)
+                    raise KnownError(
+                        f"{place}, column {side}: {has}, must be a list of {n} responses."
+                    )
         else:
-            sides = [
-                (layout.first, layout.first_model or layout.chosen_model),
-                (layout.second, layout.second_model or layout.rejected_model),
-            ]
             better = _better(layout.better, row, place)
             if better == "tie":
                 self._n_ties[layout.better.column] += 1
                 return
+            sides = [
+                (layout.first, layout.first_model or layout.chosen_model),
+                (layout.second, layout.second_model or layout.rejected_model),
+            ]
             if better == "second":
                 sides.reverse()
-        (chosen, chosen_writer), (rejected, rejected_writer) = (
-            (_value(row, response), _value(row, model)) for response, model in sides
-        )
-        writers = [chosen_writer, rejected_writer]
-        yield {"chosen": chosen, "rejected": rejected, **_models(chosen, rejected, writers)}
-
-
-def _check_numbers(layout: RowLayout, row: Row, place: str) -> None:
-    for side, n in ((layout.chosen, layout.n_chosen), (layout.rejected, layout.n_rejected)):
-        given = _value(row, side)
-        if n is not None and (not isinstance(given, list) or len(given) != n):
-            has = f"{len(given):,}" if isinstance(given, list) else type_name(given)
-            raise KnownError(f"{place}, column {side}: {has}, must be a list of {n} responses.")
+        chosen, rejected = (_value(row, response) for response, _ in sides)
+        writers = [_value(row, model) for _, model in sides]
+        if any(isinstance(each, list) for each in (chosen, rejected, *writers)):
+            models = (each if isinstance(each, list) else [each] for each in writers)
+            yield {"chosen": chosen, "rejected": rejected, "models": [*chain.from_iterable(models)]}
+        else:
+            named = dict(zip(MODEL_COLUMNS, writers, strict=True))
+            yield {"chosen": chosen, "rejected": rejected, **named}
 
 
 def _better(better: Better, row: Row, place: str) -> Literal["first", "second", "tie"]:
@@ -313,37 +295,10 @@ def _value(row: Row, name: str) -> Any:
     return value.get(rest) if isinstance(value, Mapping) else None
 
 
-def _messages(prompt: Any) -> Any:
-    """Messages without what else they say, such as their language."""
-    if not isinstance(prompt, list):
-        return prompt
-    return [
-        {"role": each.get("role"), "content": each.get("content")}
-        if isinstance(each, Mapping)
-        else each
-        for each in prompt
-    ]
-
-
-def _models(chosen: Any, rejected: Any, writers: list[Any]) -> dict[str, Any]:
-    """Who wrote each response, in the columns of plain pairs."""
-    sides = [
-        (each if isinstance(each, list) else [each]) if isinstance(response, list) else each
-        for response, each in zip((chosen, rejected), writers, strict=True)
-    ]
-    if not any(isinstance(each, list) for each in sides):
-        return dict(zip(("chosen_model", "rejected_model"), sides, strict=True))
-    lists = [each if isinstance(each, list) else [each] for each in sides]
-    return {"models": [*lists[0], *lists[1]]}
-
-
-def _is_short(value: object) -> bool:
-    """Whether it may be one of few values."""
-    is_word = isinstance(value, str) and len(value) <= _LONGEST_VALUE and "\n" not in value
-    return value is None or is_word or isinstance(value, bool)
-
-
-def _word(value: Any) -> str:
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    return "" if value is None else repaired_text(str(value))
+def _word(value: object) -> str | None:
+    """A value that may be one of few, as a word; None for any other."""
+    if value is None or isinstance(value, bool):
+        return {None: "", True: "yes", False: "no"}[value]
+    if isinstance(value, str) and len(value) <= _LONGEST_VALUE and "\n" not in value:
+        return repaired_text(value)
+    return None

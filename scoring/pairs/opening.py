@@ -12,11 +12,13 @@ import hashlib
 import json
 import re
 import shutil
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import partial
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any, Literal
 
@@ -29,16 +31,9 @@ from scoring.benchmarks import benchmarks, of_dataset
 from scoring.errors import KnownError
 from scoring.hub.access import Hub, HubId, Listing, first_line
 from scoring.limits import MEGABYTE, NO_LIMITS, Limits, OnProgress, Step, ignore_progress
-from scoring.pairs.checking import MORE_COLUMNS, SCHEMA, TEXT_COLUMNS, CheckedRows, Checker
-from scoring.pairs.layouts import FURTHER, Rewriting, columns_of_layouts
-from scoring.pairs.rows import (
-    SUFFIXES,
-    announced_size,
-    few_valued,
-    read_batches,
-    unpacked_bytes,
-)
-from scoring.pairs.splits import check_shards, split_files
+from scoring.pairs.checking import MORE_COLUMNS, SCHEMA, TEXT_COLUMNS, CheckedRows
+from scoring.pairs.layouts import FURTHER, RowReader, columns_of_layouts
+from scoring.pairs.rows import SUFFIXES, announced, read_batches, unpacked_bytes
 from scoring.paths import file_digest, is_file
 from scoring.spec import Message, Pair
 
@@ -48,6 +43,16 @@ __all__ = ["FURTHER", "SCHEMA", "TEXT_COLUMNS", "PairSource", "Pairs", "as_pairs
 _LARGEST_CARD = 2 * MEGABYTE
 MOST_LISTED = 40
 """Splits that are named where one must be chosen."""
+LONGEST_CARD = 200_000
+"""Characters at a card's beginning that are looked at; those of a large dataset are a tenth."""
+LONGEST_PATTERN = 300
+"""Characters of a card's file pattern, or of its split's name."""
+MOST_WILDCARDS = 20
+MOST_PATTERNS = 1_000
+
+_SHARD = re.compile(r"-\d{5}-of-(?P<of>\d{5}).*$")
+_FRONT = re.compile(r"\s*---[ \t]*\r?\n(?P<yaml>.*?)\r?\n---[ \t]*(?:\r?\n|\Z)", re.DOTALL)
+_WILDCARD = re.compile(r"(\*\*/?|\*|\?|\[[\w-]+\])")
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,8 +72,7 @@ class PairSource:
 
     def __str__(self) -> str:
         """Name, split and revision; of a Hub dataset, the id that fetches the same pairs again."""
-        split = f":{self.split}" if self.split else ""
-        return f"{self.name}{split}@{self.revision}"
+        return str(HubId(self.name, self.split, self.revision))
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,9 +91,7 @@ class Pairs:
 
     @property
     def benchmark(self) -> str:
-        """The name of the one that these are of by their columns or their dataset; "" where only
-        their subsets can tell.
-        """
+        """Its name, by columns or dataset; "" if only the subsets can tell it."""
         return benchmark_in(self.table)
 
 
@@ -99,12 +101,7 @@ def benchmark_in(table: pa.Table) -> str:
 
 
 def take_rows(table: pa.Table, rows: NDArray[np.int64]) -> pa.Table:
-    """Rows in the order given; taken chunk by chunk, since Arrow would first copy whole columns.
-
-    >>> joined = pa.concat_tables([pa.table({"n": [0, 1, 2]}), pa.table({"n": [3, 4]})])
-    >>> take_rows(joined, np.array([1, 4, 0]))["n"].to_pylist()
-    [1, 4, 0]
-    """
+    """Rows in the order given; taken chunk by chunk, since Arrow would first copy whole columns."""
     chunks = table.to_batches()
     starts = np.cumsum([0, *(chunk.num_rows for chunk in chunks[:-1])])
     chunk_of = np.searchsorted(starts, rows, side="right") - 1
@@ -119,14 +116,12 @@ def take_rows(table: pa.Table, rows: NDArray[np.int64]) -> pa.Table:
 def as_pairs(table: pa.Table, rows: Sequence[int]) -> list[Pair]:
     """The rows of a checked table as `Pair` values, in the order given."""
     columns = ("key", "subset", *TEXT_COLUMNS, "turns", *MORE_COLUMNS)
-    taken = take_rows(table.select(columns), np.asarray(rows, dtype=np.int64))
-    found = taken.to_pylist()
+    found = take_rows(table.select(columns), np.asarray(rows, dtype=np.int64)).to_pylist()
     for row in found:
         row["turns"] = tuple(Message(*turn) for turn in json.loads(row["turns"] or "[]"))
         for name in MORE_COLUMNS:
             row[name] = tuple(response["text"] for response in row[name])
-    benchmark = benchmark_in(table)
-    return [Pair(**row, benchmark=benchmark) for row in found]
+    return [Pair(**row, benchmark=benchmark_in(table)) for row in found]
 
 
 def n_responses(table: pa.Table, rows: Sequence[int] | NDArray[np.int64]) -> NDArray[np.int64]:
@@ -164,22 +159,17 @@ def read_pairs(
         raise KnownError(f"There is no file {name or path}.")
     shown = name or path.name
     try:
-        limits.check_files(path.stat().st_size, shown)
+        size = path.stat().st_size
+        limits.check_files(size, shown)
         digest = file_digest(path)
     except OSError as error:
         raise KnownError(f"{shown} cannot be read: {first_line(error)}") from error
     source = PairSource(kind, "demo pairs" if kind == "demo" else shown, None, digest)
-    return _read(
-        {shown: path},
-        source,
-        shown,
-        Path(shown).stem,
-        limits=limits,
-        tell=tell,
-        kept_as=f"{path.resolve()} {benchmark}" if on_disk else None,
-        reader=reader or checked_rows,
-        benchmark=benchmark,
-    )
+    default_subset = Path(shown).stem
+    reader = reader or checked_rows
+    read = partial(reader, {shown: path}, shown, default_subset, limits, tell, benchmark=benchmark)
+    kept_as = f"{path.resolve()} {benchmark}" if on_disk else None
+    return _read(read, source, shown, size, limits=limits, kept_as=kept_as)
 
 
 def fetch_pairs(
@@ -192,14 +182,13 @@ def fetch_pairs(
     tell: OnProgress = ignore_progress,
     on_disk: bool = False,
     reader: "RowsReader | None" = None,
-    fetch: "Fetch | None" = None,
+    fetch: Callable[..., Path] | None = None,
 ) -> Pairs:
     """Download (or find in the local cache) one split of a Hub dataset, and check it.
 
     hub_id: without a split the only one is taken. token: False sends none.
     local_only: look at the cache alone. limits: nothing of a larger split is downloaded.
-    on_disk: whether a large table is kept by `_mapped`, not in memory.
-    reader: as of `read_pairs`. fetch: None means `hub.fetch`.
+    on_disk, reader: as of `read_pairs`. fetch: None means `hub.fetch`.
 
     Raises:
         KnownError: the dataset cannot be had, is too large, or is not a table of pairs.
@@ -215,10 +204,12 @@ def fetch_pairs(
     split = hub_id.split or (own[0] if len(own) == 1 else None)
     benchmark = of_dataset(hub_id)
     if benchmark is not None and benchmark.every_split and hub_id.split is None:
-        several = [
-            each for each in splits if fnmatchcase(each.rpartition("/")[2], benchmark.every_split)
-        ]
-        splits[""], split = sorted({name for each in several for name in splits[each]}), ""
+        several = (
+            names
+            for each, names in splits.items()
+            if fnmatchcase(each.rpartition("/")[2], benchmark.every_split)
+        )
+        splits[""], split = sorted(set(chain.from_iterable(several))), ""
     if split is None or not splits.get(split):
         raise KnownError(
             f"{hub_id.repo} needs a split, as in {hub_id.repo}:SPLIT; "
@@ -228,19 +219,14 @@ def fetch_pairs(
     check_shards(names, shown)
     limits.check_files(sum(listing.sizes[name] for name in names), shown)
     folder = fetch(listing, names, tell=tell)
-    source = PairSource("hub", hub_id.repo, split or None, folder.name)
     paths = {name: folder / name for name in names}
-    return _read(
-        paths,
-        source,
-        shown,
-        split,
-        limits=limits,
-        tell=tell,
-        kept_as=shown if on_disk else None,
-        reader=reader or checked_rows,
-        benchmark=benchmark.name if benchmark else "",
-    )
+    size = sum(path.stat().st_size for path in paths.values())
+    limits.check_files(size, shown)
+    named = benchmark.name if benchmark else ""
+    read = partial(reader or checked_rows, paths, shown, split, limits, tell, benchmark=named)
+    source = PairSource("hub", hub_id.repo, split or None, folder.name)
+    kept_as = shown if on_disk else None
+    return _read(read, source, shown, size, limits=limits, kept_as=kept_as)
 
 
 def _listed(splits: Iterable[str], listing: Listing) -> str:
@@ -274,56 +260,39 @@ def checked_rows(
         KnownError: naming the file and, where it applies, row and column.
     """
     columns = columns_of_layouts()
-    wanted = {name: (*columns, *few_valued(path, name)) for name, path in paths.items()}
-    sizes = [announced_size(path, name, wanted[name]) for name, path in paths.items()]
-    known = [size for size in sizes if size is not None]
-    total = sum(rows for rows, _ in known) if len(known) == len(sizes) else None
-    limits.check_rows(sum(rows for rows, _ in known), shown, known=True)
-    limits.check_text(sum(text for _, text in known), shown)
-    checker, rewriting = Checker(shown, default_subset), Rewriting(shown, benchmark)
-    n_rows, n_bytes = 0, 0
+    files = {name: announced(path, name, columns) for name, path in paths.items()}
+    known = [rows for _, rows, _ in files.values() if rows is not None]
+    total = sum(known) if len(known) == len(files) else None
+    limits.check_rows(sum(known), shown, known=True)
+    limits.check_text(sum(n_bytes for _, _, n_bytes in files.values()), shown)
+    reader = RowReader(shown, default_subset, limits, benchmark)
+    n_rows = n_bytes = 0
     tell(Step("reading", 0, total))
     for name, path in paths.items():
-        for batch in read_batches(path, name, wanted[name]):
+        for batch in read_batches(path, name, files[name][0]):
             n_rows += len(batch)
             n_bytes += unpacked_bytes(batch)
             limits.check_rows(n_rows, shown)
             limits.check_text(n_bytes, shown)
-            pairs = rewriting.add(batch, name)
-            limits.check_rows(len(rewriting.row_of), shown)
-            checker.reads_several, checker.row_of = rewriting.reads_several, rewriting.row_of
-            if len(pairs):
-                checker.add(pairs)
+            reader.add(batch, name)
             tell(Step("reading", n_rows, total))
-    return rewriting.finish(checker.finish())
+    return reader.finish()
 
 
-Fetch = Callable[..., Path]
-"""Gives the folder with files of a repository, as `Hub.fetch` does."""
 RowsReader = Callable[..., CheckedRows]
 """Reads and checks the rows of files, as `checked_rows` does."""
 
 
 def _read(
-    paths: Mapping[str, Path],
+    read: Callable[[], CheckedRows],
     source: PairSource,
     shown: str,
-    default_subset: str,
+    size: int,
     *,
     limits: Limits,
-    tell: OnProgress,
     kept_as: str | None,
-    reader: RowsReader,
-    benchmark: str,
 ) -> Pairs:
-    """Read files as one table.
-
-    paths: by the names that they have in messages; shown: what all have together.
-    kept_as: what a large one is called on the disk; None for one that stays in memory.
-    """
-    size = sum(path.stat().st_size for path in paths.values())
-    limits.check_files(size, shown)
-    read = partial(reader, paths, shown, default_subset, limits, tell, benchmark=benchmark)
+    """Read files of `size` bytes as one table, which is mapped as `kept_as` if it is large."""
     if kept_as is None or size < LEAST_BYTES:
         checked = read()
     else:
@@ -331,7 +300,7 @@ def _read(
         limits.check_rows(len(checked.table) + len(checked.left_out), shown, known=True)
     # What was read on the way was let go, but the pool keeps its memory.
     pa.default_memory_pool().release_unused()
-    return Pairs(source, checked.table, checked.notes, checked.left_out)
+    return Pairs(source, *checked)
 
 
 LEAST_BYTES = 32 * MEGABYTE
@@ -354,22 +323,136 @@ def _mapped(name: str, revision: str, read: Callable[[], CheckedRows]) -> Checke
     sets = Path(config.HF_DATASETS_CACHE, "rewardbench_explorer")
     folder = sets / re.sub(r"[^\w.-]", "_", name)[-100:]
     kept = folder / version
+
+    def load() -> CheckedRows:
+        dataset = load_from_disk(str(kept))
+        notes, left_out, benchmark = json.loads(dataset.info.description)
+        about = {"benchmark": benchmark} if benchmark else None
+        table = dataset.data.table.replace_schema_metadata(about)
+        return CheckedRows(table, tuple(notes), tuple(left_out))
+
     with suppress(Exception):  # it was not written yet, or it is broken
-        return _loaded(load_from_disk(str(kept)))
+        return load()
     checked = read()
     with suppress(Exception):  # the disk is full, say: whatever it is, the pairs are here
         shutil.rmtree(folder, ignore_errors=True)
         dataset = Dataset(checked.table)
-        dataset.info.description = json.dumps(
-            [checked.notes, checked.left_out, benchmark_in(checked.table)]
-        )
+        about = [checked.notes, checked.left_out, benchmark_in(checked.table)]
+        dataset.info.description = json.dumps(about)
         dataset.save_to_disk(str(kept))
-        return _loaded(load_from_disk(str(kept)))
+        return load()
     return checked
 
 
-def _loaded(dataset: Any) -> CheckedRows:
-    notes, left_out, benchmark = json.loads(dataset.info.description)
-    about = {"benchmark": benchmark} if benchmark else None
-    table = dataset.data.table.replace_schema_metadata(about)
-    return CheckedRows(table, tuple(notes), tuple(left_out))
+def split_files(names: Sequence[str], card: Path) -> dict[str, list[str]]:
+    """Split -> its data files, of all the file names of a dataset.
+
+    The dataset card's `configs` decide where it has them: a split of the first is called by its
+    own name, one of another `configuration/split`. Else the files' own names do (`test.parquet`,
+    `data/test-00000-of-00001.parquet`, `test/0000.parquet`), as on the Hub.
+
+    >>> split_files(["data/test-00000-of-00002.parquet", "raw/0.jsonl", "x.py"], Path("no card"))
+    {'test': ['data/test-00000-of-00002.parquet'], 'raw': ['raw/0.jsonl']}
+    """
+    readable = sorted(name for name in names if name.lower().endswith(SUFFIXES))
+    splits = defaultdict[str, list[str]](list)
+    declared = _declared_patterns(card)
+    if not declared:
+        for name in readable:
+            path = Path(name)
+            stem = _SHARD.sub("", path.stem)
+            splits[path.parent.name if stem.isdigit() else stem].append(name)
+        return dict(splits)
+    place_of = {name: place for place, name in enumerate(readable)}
+    texts = [name.encode(errors="replace").decode() for name in readable]
+    column, owned = pa.array(texts, pa.large_string()), set[tuple[int, str]]()
+    for split, pattern in declared:
+        if pattern in place_of:
+            owned.add((place_of[pattern], split))
+        elif _WILDCARD.search(pattern):
+            owned |= {(place, split) for place in _fitting(column, pattern)}
+    for place, split in sorted(owned):
+        splits[split].append(readable[place])
+    return dict(splits)
+
+
+def check_shards(names: Sequence[str], split: str) -> None:
+    """
+    Raises:
+        KnownError: only some of the split's numbered files lie here.
+    """
+    for name in names:
+        numbered = _SHARD.search(name)
+        if numbered and len(names) < int(numbered["of"]):
+            raise KnownError(
+                f"Of the {int(numbered['of'])} files of {split} only {len(names)} can be found. "
+                "Put the others beside, or open the dataset anew."
+            )
+
+
+def _fitting(names: Any, pattern: str) -> list[int]:
+    """The places of the names that fit a card's pattern: `*` stays in its folder, `**` does not.
+
+    Arrow's expressions never try a name twice, as Python's would, for hours, with a stranger's.
+
+    >>> _fitting(pa.array(["data/raw-0.csv", "old/a.csv"]), "data/raw-*")
+    [0]
+    >>> _fitting(pa.array(["data/raw-0.csv", "a.csv"]), "*.csv"), _fitting(pa.array(["z"]), "[z-a]")
+    ([1], [])
+    """
+    known = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
+    expression = "".join(
+        part if place % 2 and part.startswith("[") else known.get(part, re.escape(part))
+        for place, part in enumerate(_WILDCARD.split(pattern))
+    )
+    try:
+        fits: Any = pc.match_substring_regex(names, rf"\A(?:{expression})\z")
+    except pa.ArrowInvalid:  # a range such as [z-a]
+        return []
+    return [place for place, fit in enumerate(fits.to_pylist()) if fit]
+
+
+def _declared_patterns(card: Path) -> list[tuple[str, str]]:
+    """(split, file pattern) of the dataset card's configurations, as far as they are texts.
+
+    By its alias a card says anything again and again, and inside itself: what is no text is never
+    written out.
+    """
+    import yaml  # type: ignore[import-untyped]
+
+    try:
+        with card.open(encoding="utf-8-sig") as file:
+            front = _FRONT.match(file.read(LONGEST_CARD))
+        # The base loader makes texts, lists and objects alone: the usual one copies what is merged
+        # ("<<") anew each time, which takes for ever where what is merged was merged itself.
+        known = yaml.load(front["yaml"], Loader=yaml.BaseLoader) if front else {}  # noqa: S506
+        entries = list(islice(_entries(known["configs"]), MOST_PATTERNS))
+    except Exception:  # a card is a stranger's text: one that cannot be read declares nothing
+        return []
+    fit = [
+        ("/".join(names), pattern)
+        for *names, pattern in entries
+        if all(_is_short(each) and "/" not in each for each in names)
+        and _is_short(pattern)
+        and len(_WILDCARD.findall(pattern)) <= MOST_WILDCARDS
+    ]
+    return fit if any("/" not in split for split, _ in fit) else []
+
+
+def _entries(configs: Any) -> Iterator[tuple[Any, ...]]:
+    """(configuration, split, pattern), without the first configuration's name; one of no pattern
+    counts, too.
+    """
+    for place, config in enumerate(islice(configs, MOST_PATTERNS)):
+        try:
+            for entry in config["data_files"]:
+                paths = entry["path"] if isinstance(entry["path"], list) else [entry["path"]]
+                names = (config["config_name"], entry["split"]) if place else (entry["split"],)
+                yield from ((*names, pattern) for pattern in paths or [None])
+        except (KeyError, TypeError):  # it is written in another way, or wrongly
+            if not place:
+                raise
+
+
+def _is_short(value: object) -> bool:
+    return isinstance(value, str) and 0 < len(value) <= LONGEST_PATTERN and value.isprintable()

@@ -28,49 +28,38 @@ Batch = pa.RecordBatch | list[Row]
 
 _LEAST_BYTES, _BYTES_A_ROW = 100_000, 2
 """What a column of few values has at most, as Parquet keeps it."""
-_SPACE = re.compile(r"[ \t\n\r]*")
-_EMPTY_LIST = re.compile(r"\[[ \t\n\r]*\]")
+_SPACE = " \t\n\r"
+_EMPTY_LIST = re.compile(rf"\[[{_SPACE}]*\]")
+_OPENING = re.compile(rf"\[[{_SPACE}]*")
+_COMMA = re.compile(rf"[{_SPACE}]*,[{_SPACE}]*")
 
 
-def announced_size(path: Path, name: str, columns: Sequence[str]) -> tuple[int, int] | None:
-    """Rows of a Parquet file, and bytes of its wanted columns unpacked; None for other formats.
+def announced(
+    path: Path, name: str, columns: Sequence[str]
+) -> tuple[Sequence[str], int | None, int]:
+    """What the end of a Parquet file says: columns to read, rows, bytes of these columns unpacked.
 
-    Nothing is read but the file's end. A text that stands in a million rows may count only once.
-
-    Raises:
-        KnownError: the file cannot be read.
-    """
-    if path.suffix.lower() != ".parquet":
-        return None
-    with _file_errors(path, name):
-        metadata = pq.read_metadata(path)
-        leaves = [leaf for leaf, (top, _) in enumerate(_leaves(metadata)) if top in columns]
-        groups = [metadata.row_group(group) for group in range(metadata.num_row_groups)]
-        chunks = [group.column(leaf) for group in groups for leaf in leaves]
-        n_bytes = sum(chunk.total_uncompressed_size + 4 * chunk.num_values for chunk in chunks)
-        return metadata.num_rows, n_bytes
-
-
-def few_valued(path: Path, name: str) -> list[str]:
-    """Columns of words, or of true and false, of a Parquet file that have few values by their size.
+    Further columns of words or booleans are read, too, if they have few values by their size. A
+    text that stands in a million rows may count only once. Of other formats: `columns`, None, 0.
 
     Raises:
         KnownError: the file cannot be read.
     """
     if path.suffix.lower() != ".parquet":
-        return []
+        return columns, None, 0
+    wanted, n_bytes = dict.fromkeys(columns), 0
     with _file_errors(path, name):
         metadata = pq.read_metadata(path)
         groups = [metadata.row_group(group) for group in range(metadata.num_row_groups)]
         most = _LEAST_BYTES + _BYTES_A_ROW * metadata.num_rows
-        simple = ("BYTE_ARRAY", "BOOLEAN")
-        return [
-            path_in_schema
-            for leaf, (top, path_in_schema) in enumerate(_leaves(metadata))
-            if top == path_in_schema
-            and metadata.schema.column(leaf).physical_type in simple
-            and sum(group.column(leaf).total_uncompressed_size for group in groups) <= most
-        ]
+        for leaf, (top, part, kind) in enumerate(_leaves(metadata)):
+            chunks = [group.column(leaf) for group in groups]
+            size = sum(chunk.total_uncompressed_size for chunk in chunks)
+            if top == part and kind in ("BYTE_ARRAY", "BOOLEAN") and size <= most:
+                wanted[top] = None
+            if top in wanted:
+                n_bytes += size + 4 * sum(chunk.num_values for chunk in chunks)
+        return list(wanted), metadata.num_rows, n_bytes
 
 
 def read_batches(path: Path, name: str, columns: Sequence[str]) -> Iterator[Batch]:
@@ -100,10 +89,6 @@ def unpacked_bytes(batch: Batch) -> int:
     """Bytes of a batch's texts, each as often as it stands in a row, before they are unpacked.
 
     0 for rows of Python, which are no larger than the file that they were read from.
-
-    >>> often = pa.array(["four"] * 1000).dictionary_encode()
-    >>> unpacked_bytes(pa.record_batch({"chosen": often})) - often.indices.nbytes
-    4000
     """
     return 0 if isinstance(batch, list) else sum(map(_array_bytes, batch.columns))
 
@@ -145,10 +130,10 @@ def _file_errors(path: Path, name: str) -> Iterator[None]:
         raise KnownError(f"{name} cannot be read as {suffix}: {first_line(error)}") from error
 
 
-def _leaves(metadata: pq.FileMetaData) -> list[tuple[str, str]]:
-    """(column, path of a part of it that holds values), in the file's order."""
-    paths = [metadata.schema.column(leaf).path for leaf in range(metadata.num_columns)]
-    return [(path.partition(".")[0], path) for path in paths]
+def _leaves(metadata: pq.FileMetaData) -> list[tuple[str, str, str]]:
+    """(column, path of a part of it that holds values, its type), in the file's order."""
+    parts = map(metadata.schema.column, range(metadata.num_columns))
+    return [(each.path.partition(".")[0], each.path, each.physical_type) for each in parts]
 
 
 def _parquet(path: Path, columns: Sequence[str]) -> Iterator[Batch]:
@@ -162,11 +147,8 @@ def _parquet(path: Path, columns: Sequence[str]) -> Iterator[Batch]:
         yield [dict.fromkeys(names)]
         return
     # As dictionaries, so that a short file of one long text many times is not unpacked unasked.
-    texts = [
-        path
-        for leaf, (top, path) in enumerate(_leaves(metadata))
-        if top in present and metadata.schema.column(leaf).physical_type == "BYTE_ARRAY"
-    ]
+    leaves = _leaves(metadata)
+    texts = [part for top, part, kind in leaves if top in present and kind == "BYTE_ARRAY"]
     first = 1
     with pq.ParquetFile(
         path, metadata=metadata, read_dictionary=texts, pre_buffer=False, buffer_size=2**20
@@ -205,36 +187,32 @@ def _json(path: Path) -> Iterator[Row]:
 
 def _json_list(path: Path) -> Iterator[Any]:
     """The list's values one by one, so that never all of them are Python objects."""
-    text = path.read_text(encoding="utf-8-sig").rstrip(" \t\n\r")
-    decoder, place, mark = json.JSONDecoder(), text.index("["), "["
+    text = path.read_text(encoding="utf-8-sig").rstrip(_SPACE)
+    decoder, place = json.JSONDecoder(), text.index("[")
     if _EMPTY_LIST.fullmatch(text, place):
         return
+    separator = _OPENING.match(text, place)
     try:
-        while text.startswith(mark, place):
-            value, place = decoder.raw_decode(text, _skip_space(text, place + 1))
+        while separator:
+            value, place = decoder.raw_decode(text, separator.end())
             yield value
-            place, mark = _skip_space(text, place), ","
+            separator = _COMMA.match(text, place)
     except (ValueError, RecursionError) as error:
         raise KnownError(f"not a JSON list: {_what_is_wrong(error)}.") from error
-    if text[place:] != "]":
-        raise KnownError(f"not a JSON list: it goes wrong at character {place + 1}.")
-
-
-def _skip_space(text: str, place: int) -> int:
-    found = _SPACE.match(text, place)
-    return found.end() if found else place
+    rest = text[place:].lstrip(_SPACE)
+    if rest != "]":
+        place = len(text) - len(rest) + 1
+        raise KnownError(f"not a JSON list: it goes wrong at character {place}.")
 
 
 def _json_lines(path: Path) -> Iterator[Any]:
     with path.open(encoding="utf-8-sig") as file:
         for number, line in enumerate(file, start=1):
-            if line.strip():
-                try:
+            try:
+                if line.strip():
                     yield json.loads(line)
-                except (ValueError, RecursionError) as error:
-                    raise KnownError(
-                        f"line {number} is not JSON: {_what_is_wrong(error)}."
-                    ) from error
+            except (ValueError, RecursionError) as error:
+                raise KnownError(f"line {number} is not JSON: {_what_is_wrong(error)}.") from error
 
 
 def _what_is_wrong(error: Exception) -> str:
@@ -244,11 +222,7 @@ def _what_is_wrong(error: Exception) -> str:
 
 
 def type_name(value: object) -> str:
-    """A value's type in a reader's words.
-
-    >>> type_name([1]), type_name(0.5), type_name(None)
-    ('a list', 'a number', 'null')
-    """
+    """A value's type in a reader's words, such as "a list" or "null"."""
     return _TYPE_NAMES.get(type(value), type(value).__name__)
 
 

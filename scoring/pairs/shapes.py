@@ -7,7 +7,7 @@ RewardBench 2 (`load_bon_dataset_v2` there); the first is the pair's.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from scoring.errors import KnownError
 from scoring.pairs.rows import Row, type_name
@@ -18,24 +18,12 @@ MODEL_COLUMNS = ("chosen_model", "rejected_model")
 WANTED = ("id", "subset", "chosen", "rejected", *PROMPT_COLUMNS, *MODEL_COLUMNS, "models")
 """Columns of a file that are looked at."""
 _SPEAKERS = {"system": "System", "user": "User", "assistant": "Assistant"}
-
-
-class PairTexts(NamedTuple):
-    """The messages of a row's prompt, and all responses of either side; at least one of each."""
-
-    turns: tuple[Message, ...]
-    chosen: tuple[str, ...]
-    rejected: tuple[str, ...]
+Turns = tuple[Message, ...]
+Texts = tuple[str, ...]
 
 
 def what_is_missing(row: Row) -> str | None:
-    """In words, why a row is no pair; None where it is one.
-
-    >>> what_is_missing({"question": "q", "chosen": "c", "rejected": None})
-    'rejected is null'
-    >>> what_is_missing({"prompt": "q", "chosen": [], "rejected": ["r"]})
-    'chosen is an empty list'
-    """
+    """In words, why a row is no pair; None if it is one."""
     for column in ("chosen", "rejected"):
         if row.get(column) is None:
             return f"{column} is null"
@@ -50,52 +38,43 @@ def holds_messages(response: object) -> bool:
     return isinstance(response, list) and isinstance(next(iter(response), None), dict)
 
 
-def models_of(row: Row, texts: PairTexts, place: str) -> tuple[list[str | None], list[str | None]]:
-    """The models that wrote the chosen and the rejected responses; None where a row does not say.
+def models_of(row: Row, n_chosen: int, n_rejected: int, place: str) -> list[str | None]:
+    """The models that wrote the chosen responses, then the rejected ones; None if unknown.
 
-    A list `models` of as many names as responses has those of the chosen ones first; else the two
-    model columns name those of the first responses.
+    A list `models` of as many names as responses has them; else the two model columns name those
+    of the first responses.
 
     Raises:
         KnownError: it holds what is no text.
-
-    >>> models_of({"models": ["a", "b", None]}, PairTexts((), ("c",), ("r", "s")), "row 1")
-    (['a'], ['b', None])
     """
     models = row.get("models")
-    n_chosen, n_rejected = len(texts.chosen), len(texts.rejected)
     if not isinstance(models, list) or len(models) != n_chosen + n_rejected:
         chosen, rejected = (row.get(name) for name in MODEL_COLUMNS)
-        return [chosen, *[None] * (n_chosen - 1)], [rejected, *[None] * (n_rejected - 1)]
+        return [chosen, *[None] * (n_chosen - 1), rejected, *[None] * (n_rejected - 1)]
     for number, model in enumerate(models, start=1):
         if not isinstance(model, str | None):
             raise KnownError(
                 f"{place}, column models, name {number}: {type_name(model)}, must be text."
             )
-    return models[:n_chosen], models[n_chosen:]
+    return models
 
 
-def pair_texts(row: Row, place: str) -> PairTexts:
-    """The texts of a row that misses nothing. place: of the row, in words.
+def pair_texts(row: Row, place: str) -> tuple[Turns, Texts, Texts]:
+    """The prompt's messages, and the chosen and rejected responses, of a row that misses nothing.
+
+    place: of the row, in words.
 
     Raises:
         KnownError: a value has another shape.
-
-    >>> asked = {"role": "user", "content": "Hi."}
-    >>> said = [{"role": "assistant", "content": text} for text in ("Hello.", "No.")]
-    >>> pair_texts({"chosen": [asked, said[0]], "rejected": [asked, said[1]]}, "row 1")[1:]
-    (('Hello.',), ('No.',))
     """
     sides = {f"column {side}": row[side] for side in ("chosen", "rejected")}
     turns, (chosen, rejected) = answers(row, sides, place)
     if not turns:
         raise KnownError(f"{place}: no prompt, neither in a column nor before the responses.")
-    return PairTexts(turns, chosen, rejected)
+    return turns, chosen, rejected
 
 
-def answers(
-    row: Row, values: Mapping[str, object], place: str
-) -> tuple[tuple[Message, ...], list[tuple[str, ...]]]:
+def answers(row: Row, values: Mapping[str, object], place: str) -> tuple[Turns, list[Texts]]:
     """The messages that all of some values of a row answer, and the responses of each value.
 
     values: by where they stand in the row, in words. The messages are () where there are none.
@@ -104,7 +83,11 @@ def answers(
         KnownError: a value has another shape, or they answer different messages.
     """
     column = next((name for name in PROMPT_COLUMNS if row.get(name) is not None), "prompt")
-    turns = _turns(row.get(column), f"{place}, column {column}")
+    prompt, turns = row.get(column), Turns()
+    if isinstance(prompt, list):
+        turns = _messages(prompt, f"{place}, column {column}")
+    elif prompt is not None:
+        turns = (Message("user", _text(prompt, f"{place}, column {column}")),)
     contexts, responses = [], []
     for where, value in values.items():
         before, texts = _responses(value, f"{place}, {where}")
@@ -140,23 +123,16 @@ def transcript(turns: Sequence[Message]) -> str:
     return "\n\n".join(f"{_SPEAKERS[turn.role]}: {turn.content}" for turn in turns)
 
 
-def _turns(prompt: object, place: str) -> tuple[Message, ...]:
-    if prompt is None:
-        return ()
-    if isinstance(prompt, list):
-        return _messages(prompt, place)
-    return (Message("user", _text(prompt, place)),)
-
-
-def _responses(value: object, place: str) -> tuple[tuple[Message, ...], tuple[str, ...]]:
+def _responses(value: object, place: str) -> tuple[Turns, Texts]:
     """The messages before a response, if it has any, and the response, or several of them."""
     if not isinstance(value, list):
         return (), (_text(value, place),)
     if not holds_messages(value):
         for number, response in enumerate(value, start=1):
             if not isinstance(response, str):
-                said = f"{place}, response {number}: {type_name(response)}"
-                raise KnownError(f"{said}, must be text.")
+                raise KnownError(
+                    f"{place}, response {number}: {type_name(response)}, must be text."
+                )
         return (), tuple(value)
     *before, last = _messages(value, place)
     if last.role != "assistant":
@@ -170,7 +146,7 @@ def _text(value: object, place: str) -> str:
     return value
 
 
-def _messages(values: Sequence[Any], place: str) -> tuple[Message, ...]:
+def _messages(values: Sequence[Any], place: str) -> Turns:
     """At least one message, each with a known role and text."""
     messages = []
     for number, message in enumerate(values, start=1):

@@ -22,7 +22,7 @@ from scoring.benchmarks import (
 from scoring.errors import KnownError
 from scoring.families.chat import share_of_orders
 from scoring.hub.access import parse_hub_id
-from scoring.pairs.layouts import Rewriter, layout_of
+from scoring.pairs.layouts import layout_of
 from scoring.pairs.opening import as_pairs, read_pairs
 from scoring.spec import Pair, ScoredPair
 from scoring.summary import Summary, summarise
@@ -359,12 +359,11 @@ def texts_in(tree: ast.Module) -> Iterator[str]:
             yield each.value
 
 
-def test_a_rewriter_reads_rows_as_one_subset_where_the_files_name_says_it() -> None:
+def test_rows_are_read_as_one_subset_where_the_files_name_says_it(tmp_path: Path) -> None:
     plain = {name: value for name, value in RM_BENCH.items() if name != "domain"}
-    known = layout_of(plain, "safety-refuse_filtered.json")
-    assert known is not None
-    [pair] = Rewriter(known[1], "safety-refuse_filtered.json").pairs_of(plain, "row 1")
-    assert (pair["subset"], known[0].section_of(pair["subset"])) == ("safety-refuse", "safety")
+    [pair] = opened(tmp_path, plain, name="safety-refuse_filtered.json")
+    known = benchmarks()[pair.benchmark]
+    assert (pair.subset, known.section_of(pair.subset)) == ("safety-refuse", "safety")
     assert layout_of(plain, "mine.json") is None
 
 

@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from scoring.errors import KnownError
-from scoring.pairs.rows import announced_size, read_batches, rows_of, unpacked_bytes
+from scoring.pairs.rows import announced, read_batches, rows_of, unpacked_bytes
 
 COLUMNS = ("prompt", "chosen")
 
@@ -94,10 +94,10 @@ def test_what_parquet_announces_of_the_wanted_columns(tmp_path: Path) -> None:
     path = tmp_path / "mine.parquet"
     table = pa.table({"prompt": ["x" * 1000], "note": ["x" * 100_000], "chosen": [[["c", "d"]]]})
     pq.write_table(table, path, use_dictionary=False, write_statistics=False)
-    n_rows, n_bytes = announced_size(path, path.name, COLUMNS) or (0, 0)
-    assert n_rows == 1
+    columns, n_rows, n_bytes = announced(path, path.name, COLUMNS)
+    assert (columns, n_rows) == ([*COLUMNS], 1)
     assert 1000 < n_bytes < 2000
-    assert announced_size(tmp_path / "mine.csv", "mine.csv", COLUMNS) is None
+    assert announced(tmp_path / "mine.csv", "mine.csv", COLUMNS) == (COLUMNS, None, 0)
 
 
 def test_two_columns_of_one_name_are_refused(tmp_path: Path) -> None:

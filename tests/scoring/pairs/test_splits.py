@@ -6,8 +6,7 @@ import pytest
 
 from scoring.errors import KnownError
 from scoring.hub.access import Hub, HubId
-from scoring.pairs.opening import fetch_pairs
-from scoring.pairs.splits import check_shards, split_files
+from scoring.pairs.opening import check_shards, fetch_pairs, split_files
 from tests.hub_server import HubServer, Repo, use_hub
 from tests.scoring.pairs.test_opening import TEXTS, write_rows
 
