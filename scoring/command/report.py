@@ -15,7 +15,7 @@ from scoring.ties import TiesScore
 
 
 def as_table(run: Run, files: Sequence[Path], sent: Sequence[str], *, dry_run: bool) -> str:
-    """Sections, subsets, what the numbers rest on, and where the files are."""
+    """Write sections, subsets, what the numbers rest on, and where the files are."""
     summary = summarise_run(run.rows(), run.facts)
     benchmark, unit = summary.benchmark, "rows" if summary.several else "pairs"
     lines = [f"{'':34} {unit:>6} {'accuracy':>8}  95 % interval"]
@@ -56,7 +56,7 @@ def _of_parts(summary: Summary, section: str) -> list[str]:
 def report_json(
     run: Run, files: Sequence[Path], sent: Sequence[str], *, dry_run: bool = False
 ) -> dict[str, Any]:
-    """The same as plain values; shares are 0 to 1, None where nothing counts."""
+    """Return the same as plain values; shares are 0 to 1, None if nothing counts."""
     summary = summarise_run(run.rows(), run.facts)
     subsets = {
         subset: {"accuracy": tally.accuracy, "interval": tally.interval, **tally.counts}
@@ -88,7 +88,6 @@ def report_json(
 
 
 def _row(name: str, n: int | None, share: float | None, interval: Interval | None) -> str:
-    """A line of the table. n: pairs; None where they are told above it."""
     spread = "" if interval is None else f"{interval.low:6.1%} to {interval.high:.1%}"
     accuracy = "none" if share is None else f"{share:.1%}"
     pairs = "" if n is None else f"{n:,}"
@@ -98,10 +97,11 @@ def _row(name: str, n: int | None, share: float | None, interval: Interval | Non
 def _remarks(run: Run, summary: Summary) -> list[str]:
     facts, counts = run.facts, summary.total.counts
     model = " ".join(filter(None, (facts.model, facts.revision[:12])))
-    beside = f" against {facts.reference}" if facts.reference else ""
-    beside += f" with the tokenizer of {facts.tokenizer}" if facts.tokenizer else ""
+    model += f" ({facts.family}: {facts.reading})"
+    model += f" against {facts.reference}" if facts.reference else ""
+    model += f" with the tokenizer of {facts.tokenizer}" if facts.tokenizer else ""
     remarks = [
-        f"{model} ({facts.family}: {facts.reading}){beside} on {facts.pairs}, {facts.selection}",
+        f"{model} on {facts.pairs}, {facts.selection}",
         facts.path,
         f"{run.seconds:,.1f} s",
     ]
