@@ -4,17 +4,12 @@ import os
 import signal
 import sys
 import threading
-from typing import NoReturn
 
 from scoring.command.arguments import parse
 from scoring.engine.compiled import keep_in
 from scoring.errors import KnownError
 from scoring.paths import COMPILED, HOME, typed_path
 from scoring.record import has_run
-
-
-def _interrupt(*_: object) -> NoReturn:
-    raise KeyboardInterrupt
 
 
 def main(given: list[str] | None = None) -> int:
@@ -27,7 +22,8 @@ def main(given: list[str] | None = None) -> int:
 
         processes = Processes.join()
         if processes.n == 1 and threading.current_thread() is threading.main_thread():
-            signal.signal(signal.SIGTERM, _interrupt)  # with others, waiting for them holds it up
+            # With others, waiting for them holds it up.
+            signal.signal(signal.SIGTERM, signal.default_int_handler)
         code = execute(arguments, processes)
     except KnownError as error:
         print(f"error: {error}", file=sys.stderr)

@@ -51,8 +51,7 @@ class Pair:
     key: `subset:id`, unique within a dataset, not across datasets.
     prompt: as text; of several turns, their transcript.
     turns: the prompt's messages if it has several; () means one message of a user.
-    more_chosen, more_rejected: further responses, after `chosen`, the first right one, and
-        `rejected`, the first wrong one.
+    more_chosen, more_rejected: responses after `chosen`, the first right one, and `rejected`.
     benchmark: name of its dataset's; "" if its subset has to tell.
     """
 
@@ -98,9 +97,8 @@ class ScoredPair:
 
     *_reward: unbounded; None if the model gave NaN or infinity. Of a row, those that
         `Rule.decisive` chooses, and both are None if one response has none.
-    *_tokens: that the model saw, template included; of a row, the most of a side.
-    *_truncated: whether tokens were cut off; of a row, of any response.
-    rewards: of all responses, the `n_chosen` right ones first, if there are more than two.
+    *_tokens: template included; of a row, the most of a side. *_truncated: of a row, any response.
+    rewards: of all responses, the `n_chosen` right ones first; () if there are only two.
     rule: name of the rule that judges it; "" means pairs', and of rows RewardBench 2's.
     """
 
@@ -185,10 +183,9 @@ dtype's noise if a pack is split for lack of memory.
 
 @dataclass(frozen=True, slots=True)
 class ScoredPack:
-    """The pairs of a pack of a plan.
+    """The pairs of a pack.
 
-    place: of the pack in the plan.
-    tokens: computed for it (pairs, if texts are scored).
+    place: in the plan. tokens: computed (pairs, if texts are scored).
     parts: in which it was computed, more than 1 if memory ran out.
     path: as of `RunFacts`; "" if unknown.
     """
@@ -226,8 +223,7 @@ class ModelSpec:
     folder: with config, weights and tokenizer; "" if the model is elsewhere.
     revision: the Hub commit, or a digest of the folder's content; "" if there is none.
     reading: how several labels are one reward; None for a model with one label.
-    reference: the model that a DPO policy is compared with.
-    tokenizer: the model whose tokenizer it takes; None for its own.
+    reference: of a DPO policy. tokenizer: the model whose it takes; None for its own.
     url: of the server that runs the model.
     own_code: whether it brings Python of its own, which the owner lets run here.
     """
@@ -253,13 +249,11 @@ class RunSettings:
     """Settings of a run: all that can change a number.
 
     max_length: tokens of a sequence; None means the model's own limit, at most 16,384.
-    truncation_side: where a longer sequence is cut.
     device: "auto", a torch device, or "spread" for all GPUs of this machine at once.
     budget: tokens computed at once; None means one or two seconds of work that fit in memory. No
         score depends on it.
-    compile: decoder layers; "auto" if the job repays it.
+    compile: decoder layers; "auto" if the job repays it. beta: of DPO rewards.
     seed: of the order in which pairs are scored, and of the random baseline.
-    beta: of DPO rewards.
     chat_template: as `engine.templates` names it; "" means the tokenizer's own.
     judge_prompt: "probabilities" reads those of the answer to a prompt of ours; the others have a
         verdict or a rating written, by upstream's prompts; "upstream" is that for the model's name.
@@ -291,10 +285,9 @@ class RunFacts:
     """Facts of a run, shown with its numbers and stored in its folder.
 
     pairs: their source. selection: which of them, in words. seed: of their order.
-    reading: what of the model is the reward, in words.
+    reading: of labels as a reward, in words.
     tokenizer: in place of the model's own, with its revision; "" for none.
-    path: how sequences went through the model, and why, in words; "one; later another" if that
-        changed amid the run.
+    path: of sequences through the model, and why, in words; "one; later another" if it changed.
     budget: tokens of a pack at most (pairs, if the scorer reads texts).
     benchmark: name of the source's; "" if the subsets have to tell.
     """

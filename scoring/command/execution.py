@@ -17,9 +17,14 @@ from tqdm import tqdm
 
 from scoring.benchmarks import benchmarks, named_dataset
 from scoring.command.arguments import Arguments
-from scoring.command.best_of import as_best_of, best_of_json, write_best_of
 from scoring.command.processes import Processes
-from scoring.command.report import as_table, report_json
+from scoring.command.report import (
+    as_best_of,
+    as_table,
+    best_of_json,
+    report_json,
+    write_best_of,
+)
 from scoring.engine.packing import share_out
 from scoring.engine.scorer import Scorer, facts
 from scoring.engine.templates import named_template
