@@ -1,8 +1,7 @@
 """A run on disk, written as it streams.
 
-`run.json` says what it is, `plan.json` in which packs its pairs are scored, and each
-`rewards*.jsonl` holds pairs as one process scored them. Killed at any moment, a run goes on with
-the packs of its plan that are not whole on disk.
+`run.json` holds its facts, `plan.json` the packs of its pairs, and each `rewards*.jsonl` the pairs
+that one process scored. Killed at any moment, a run goes on with the packs that are not whole.
 """
 
 import json
@@ -100,13 +99,10 @@ class Run:
         about: Mapping[str, Any] | None = None,
         request: str = "",
     ) -> Self:
-        """Start a run in a folder, which is made.
+        """Start a run in a folder, which is made; raises as `check_free`.
 
         keys: of all its pairs, in the dataset's order.
         after: start of the run before it; this one starts later, though clocks are set back.
-
-        Raises:
-            KnownError: as of `check_free`.
         """
         check_free(folder)
         started = max(time.time(), math.nextafter(after, math.inf))
@@ -119,11 +115,7 @@ class Run:
 
     @staticmethod
     def open(folder: Path) -> "Run":
-        """Open a stored run; its file is read again only if it changed.
-
-        Raises:
-            KnownError: the folder is not a run.
-        """
+        """Open a stored run, or raise a `KnownError`; its file is read again only if changed."""
         try:
             now = (folder / _FACTS_FILE).stat()
             return _opened(folder, (now.st_mtime_ns, now.st_ino, now.st_size))
@@ -131,11 +123,7 @@ class Run:
             raise KnownError(f"{folder.name!r} is not a stored run.") from error
 
     def plan(self) -> tuple[Plan, list[str]]:
-        """The packs of the run, and the keys of all its pairs in the dataset's order.
-
-        Raises:
-            KnownError: the plan is missing or broken.
-        """
+        """Return packs, and keys of all pairs in the dataset's order, or raise a `KnownError`."""
         try:
             values = json.loads((self.folder / _PLAN_FILE).read_text(encoding="utf-8"))
             keys = [str(key) for key in values["keys"]]
@@ -174,7 +162,7 @@ class Run:
                 began = time.monotonic()
 
     def resumed(self, *, ask_again: bool = False) -> tuple["Run", set[int]]:
-        """The run made ready to go on, and its whole packs; others leave the disk.
+        """Make the run ready to go on; return it and its whole packs. Others leave the disk.
 
         ask_again: whether packs with a missing reward leave, too, as a server may answer now.
 
@@ -317,12 +305,9 @@ def _opened(folder: Path, version: tuple[int, int, int]) -> Run:
 
 @contextmanager
 def locked(folder: Path) -> Iterator[None]:
-    """Lock a run's folder against other users, if the disk has locks.
+    """Lock a run's folder, or raise a `KnownError` if it is used; some disks have no locks.
 
     A missing folder is made, and removed again if nothing came into it.
-
-    Raises:
-        KnownError: it is used already.
     """
     file, is_made = folder / LOCK_FILE, False
     # Readers that probe the lock hold it for a moment.
@@ -351,11 +336,7 @@ def has_run(folder: Path) -> bool:
 
 
 def check_free(folder: Path) -> None:
-    """Refuse a folder in which no run can begin.
-
-    Raises:
-        KnownError: it holds a run, or what is left of one.
-    """
+    """Raise a `KnownError` if a folder holds a run, or what is left of one."""
     if has_run(folder):
         raise KnownError(
             f"{folder} holds a run already. Go on with it (--resume), or give another folder."

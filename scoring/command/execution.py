@@ -16,15 +16,9 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 from tqdm import tqdm
 
 from scoring.benchmarks import benchmarks, named_dataset
+from scoring.command import report
 from scoring.command.arguments import Arguments
 from scoring.command.processes import Processes
-from scoring.command.report import (
-    as_best_of,
-    as_table,
-    best_of_json,
-    report_json,
-    write_best_of,
-)
 from scoring.engine.packing import share_out
 from scoring.engine.scorer import Scorer, facts
 from scoring.engine.templates import named_template
@@ -36,14 +30,8 @@ from scoring.pairs.candidates import candidate_rows
 from scoring.pairs.opening import Pairs, as_pairs, fetch_pairs, read_pairs
 from scoring.paths import is_file, is_folder, typed_path
 from scoring.record import Run, check_free, has_run, locked, resume
+from scoring.results import reproduction
 from scoring.results.exports import ALL_PAIRS, check_upload, result_name, upload, write_results
-from scoring.results.reproduction import (
-    PublishedCheck,
-    compare,
-    find_published,
-    reproduction_json,
-    reproduction_lines,
-)
 from scoring.spec import ASKED, ModelSpec, Pair, ScoredPack
 from scoring.summary import Tally, tie_worth
 
@@ -79,7 +67,9 @@ def execute(arguments: Arguments, processes: Processes) -> int:
         # Before hours of fetching or scoring for nothing.
         processes.first_says(lambda: stack.enter_context(_lock_folder(arguments)))
         if arguments.reproduce and processes.first:
-            published = find_published(arguments.reproduce, arguments.published, hub, token)
+            published = reproduction.find_published(
+                arguments.reproduce, arguments.published, hub, token
+            )
         selected = _select(arguments, hub, token)
         spec = _locate(arguments, hub, token, processes)
         by_name = [arguments.benchmark] if arguments.benchmark else []
@@ -92,43 +82,31 @@ def execute(arguments: Arguments, processes: Processes) -> int:
         with _disk_errors(run.folder):
             if arguments.best_of:
                 name = arguments.name or result_name(replace(run.facts, selection=""))
-                files = write_best_of(run.folder, name, selected.pairs, run.rows())
+                files = report.write_best_of(run.folder, name, selected.pairs, run.rows())
             else:
                 name = arguments.name or result_name(run.facts)
                 files = write_results(run.folder, name, run.facts, selected.pairs, run.rows())
     sent: list[str] = []
     if arguments.upload:
         sent = upload(run.folder, files, arguments.upload, dry_run=arguments.dry_run)
-    check = None if published is None else compare(run, published)
-    print(_report(arguments, run, files, sent, check))
-    return 3 if check is not None and check.verdict in {"unknown", "unexplained"} else 0
-
-
-def _report(
-    arguments: Arguments,
-    run: Run,
-    files: list[Path],
-    sent: list[str],
-    check: PublishedCheck | None,
-) -> str:
+    check = None if published is None else reproduction.compare(run, published)
     if arguments.best_of:
-        values = best_of_json(run, files)
-        return json.dumps(values, indent=1) if arguments.json else as_best_of(values)
-    if arguments.json:
-        values = report_json(run, files, sent, dry_run=arguments.dry_run)
-        reproduction = {} if check is None else {"reproduction": reproduction_json(check)}
-        return json.dumps(values | reproduction, indent=1)
-    table = as_table(run, files, sent, dry_run=arguments.dry_run)
-    return "\n".join([table, *([] if check is None else reproduction_lines(check))])
+        values = report.best_of_json(run, files)
+        print(json.dumps(values, indent=1) if arguments.json else report.as_best_of(values))
+    elif arguments.json:
+        values = report.report_json(run, files, sent, dry_run=arguments.dry_run)
+        values |= {"reproduction": reproduction.reproduction_json(check)} if check else {}
+        print(json.dumps(values, indent=1))
+    else:
+        print(report.as_table(run, files, sent, dry_run=arguments.dry_run))
+        if check is not None:
+            print(*reproduction.reproduction_lines(check), sep="\n")
+    return 3 if check is not None and check.verdict in {"unknown", "unexplained"} else 0
 
 
 @contextmanager
 def _lock_folder(arguments: Arguments) -> Iterator[None]:
-    """Lock the folder of the run.
-
-    Raises:
-        KnownError: it is used already, cannot be made or written to, or holds another run.
-    """
+    """Lock the run's folder if it can be written to, and holds no run but one to go on with."""
     folder = arguments.out
     with locked(folder):
         with _disk_errors(folder):
