@@ -2,10 +2,10 @@
 
 
 class KnownError(ValueError):
-    """Something the person at the screen can mend.
+    """An error that the person at the screen can mend.
 
-    Its message is a complete sentence that names what was given, what is allowed and what to do.
-    Interfaces show it as it is; any other exception is a bug and is logged with its traceback.
+    Its message is a sentence that names what was given, what is allowed and what to do. Interfaces
+    show it; any other exception is a bug and is logged with its traceback.
     """
 
 
@@ -14,16 +14,12 @@ class Stopped(KnownError):  # noqa: N818
 
 
 def is_panic(error: BaseException) -> bool:
-    """Whether it is a fault inside a library's compiled Rust part, which is no `Exception`."""
+    """Whether a library's compiled Rust part failed, which is no `Exception`."""
     return type(error).__name__ == "PanicException"
 
 
-LONGEST_SHOWN = 1_000
-"""Characters of a text of which the beginning is repeated; of a longer one the length is told."""
-
-
 def counted(n: int, one: str, many: str) -> str:
-    """A number with what it counts.
+    """Return a number with what it counts.
 
     >>> counted(1, "pair is left", "pairs are left"), counted(2985, "pair", "pairs")
     ('1 pair is left', '2,985 pairs')
@@ -32,13 +28,13 @@ def counted(n: int, one: str, many: str) -> str:
 
 
 def shown(value: object) -> str:
-    """A hostile value in a message: short, and never nested.
+    """Return a hostile value for a message: short, never nested; of long texts the length.
 
     >>> shown("x"), shown(-1), shown([[]])
     ("'x'", '-1', 'list')
     """
     if isinstance(value, str):
-        return repr(value[:40]) if len(value) <= LONGEST_SHOWN else f"{len(value):,} characters"
+        return repr(value[:40]) if len(value) <= 1_000 else f"{len(value):,} characters"
     if isinstance(value, float) or (isinstance(value, int) and abs(value) < 10**20):
         return str(value)
     return "nothing" if value is None else type(value).__name__

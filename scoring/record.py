@@ -1,8 +1,7 @@
 """A run on disk, written as it streams.
 
-`run.json` says what it is, `plan.json` in which packs its pairs are scored, and each
-`rewards*.jsonl` holds pairs as one process scored them. Killed at any moment, a run goes on with
-the packs of its plan that are not whole on disk.
+`run.json` holds its facts, `plan.json` the packs of its pairs, and each `rewards*.jsonl` the pairs
+that one process scored. Killed at any moment, a run goes on with the packs that are not whole.
 """
 
 import json
@@ -32,30 +31,22 @@ logger = logging.getLogger(__name__)
 Given = TypeVar("Given", ScoredPack, ScoredPack | None)
 Status = Literal["running", "finished", "stopped", "failed"]
 
-LATEST = 2.0**40
-"""The latest time that can be right, in seconds since 1970."""
-_AMOUNT = Field(ge=0, lt=LATEST)
-_FACTS_FILE = "run.json"
-_FACTS_LOCK = "run.lock"
-CHANGE_SECONDS = 10.0
-"""Seconds that a change of a run's file waits for another change."""
-_PLAN_FILE = "plan.json"
 LOCK_FILE = "lock"
-LOCK_SECONDS = 1.0
-"""Seconds that a user of a run waits for readers that probe its lock."""
+_FACTS_FILE, _PLAN_FILE = "run.json", "plan.json"
 _FILES = re.compile(r"(run|plan|card)\.json|(rewards|answers).*\.jsonl|owner")
 """Files of a run's folder, some of them written by the app."""
 _LATER = "; later "
 """Between the path that a run's packs took and the one that they took from some pack on."""
-_UNREADABLE = (OSError, ArithmeticError, LookupError, TypeError, ValueError)
+_UNREADABLE = (
+    OSError, ArithmeticError, AttributeError, LookupError, RuntimeError, TypeError, ValueError,
+)  # fmt: skip
 """Errors that files of any content cause."""
+_AMOUNT = Field(ge=0, lt=2.0**40)  # a later second since 1970 cannot be right
 
 
 @with_config(strict=True, revalidate_instances="always")
 @dataclass(frozen=True, slots=True)
 class _Line:
-    """A line of a rewards file: its text, its pair and the pair's pack."""
-
     text: str
     row: ScoredPair
     pack: Annotated[int, _AMOUNT]
@@ -71,14 +62,13 @@ _LINES = TypeAdapter(_Line)
 @with_config(strict=True)
 @dataclass(frozen=True, slots=True)
 class Run:
-    """A stored run, as `run.json` says it; keys of other versions are passed over there.
+    """A stored run, as in `run.json`; keys of other versions are ignored there.
 
     started: seconds since 1970.
     seconds: spent on packs, by all processes together; it and the counts are 0 while it runs.
     split_packs: computed in parts for lack of memory.
-    about: what the program that keeps the run says of it, such as its owner, as JSON has it; {}
-        where none does. Two states of a run are equal whatever it says.
-    request: a digest of what was asked for on the command line; "" where that is not known.
+    about: JSON of the program that keeps the run, such as its owner; not compared.
+    request: a digest of the command line's request; "" if unknown.
     """
 
     folder: Annotated[Path, Field(default=Path())]
@@ -109,62 +99,51 @@ class Run:
         about: Mapping[str, Any] | None = None,
         request: str = "",
     ) -> Self:
-        """Start a run in a folder, which is made.
+        """Start a run in a folder, which is made; raises as `check_free`.
 
         keys: of all its pairs, in the dataset's order.
-        after: when the run before it started, later than which it does: clocks are set back.
-        about, request: as of the class.
-
-        Raises:
-            KnownError: as of `check_free`.
+        after: start of the run before it; this one starts later, though clocks are set back.
         """
         check_free(folder)
         started = max(time.time(), math.nextafter(after, math.inf))
         run = cls(folder, facts, "running", started, about=about or {}, request=request)
         folder.mkdir(parents=True, exist_ok=True)
-        run._write(_PLAN_FILE, {"keys": list(keys), "packs": plan.packs})
+        with atomic_write(folder / _PLAN_FILE) as file:
+            file.write_text(json.dumps({"keys": list(keys), "packs": plan}), "utf-8")
         run._write_facts()
         return run
 
     @staticmethod
     def open(folder: Path) -> "Run":
-        """Open a stored run; its file is not read again while it is the same.
-
-        Raises:
-            KnownError: the folder is not a run.
-        """
+        """Open a stored run, or raise a `KnownError`; its file is read again only if changed."""
         try:
             now = (folder / _FACTS_FILE).stat()
             return _opened(folder, (now.st_mtime_ns, now.st_ino, now.st_size))
-        except (*_UNREADABLE, RuntimeError) as error:
+        except _UNREADABLE as error:
             raise KnownError(f"{folder.name!r} is not a stored run.") from error
 
     def plan(self) -> tuple[Plan, list[str]]:
-        """The packs of the run, and the keys of all its pairs in the dataset's order.
-
-        Raises:
-            KnownError: the plan is not there or broken.
-        """
+        """Return packs, and keys of all pairs in the dataset's order, or raise a `KnownError`."""
         try:
             values = json.loads((self.folder / _PLAN_FILE).read_text(encoding="utf-8"))
             keys = [str(key) for key in values["keys"]]
-            packs = tuple(tuple(int(place) for place in pack) for pack in values["packs"])
-            if sorted(place for pack in packs for place in pack) != list(range(len(keys))):
+            plan = tuple(tuple(int(place) for place in pack) for pack in values["packs"])
+            if sorted(place for pack in plan for place in pack) != list(range(len(keys))):
                 raise ValueError("its packs are not the pairs")
-            return Plan(packs), keys
-        except (*_UNREADABLE, RecursionError) as error:
+            return plan, keys
+        except _UNREADABLE as error:
             raise KnownError(
                 f"The plan of run {self.id!r} cannot be read. Begin a new run."
             ) from error
 
     def record(self, packs: Iterable[Given], part: str = "") -> Generator[Given, None, None]:
-        """Pass packs on, and None among them, each written to disk before.
+        """Write packs to disk and pass each on then, and None among them.
 
-        Where one took another path than those before, the run's facts say so from then on.
+        Where a pack took another path than those before, the run's facts say so from then on.
 
         part: names the file of one of several processes.
         """
-        began, took = time.monotonic(), self.facts.path.split(_LATER)[-1]
+        began, path = time.monotonic(), self.facts.path.split(_LATER)[-1]
         with (self.folder / f"rewards{part}.jsonl").open("a", encoding="utf-8") as file:
             for pack in packs:
                 if pack is None:
@@ -176,16 +155,16 @@ class Run:
                 lines = [{**row.values(), **of_pack} for row in pack.rows]
                 file.write("".join(json.dumps(line) + "\n" for line in lines))
                 file.flush()
-                if pack.path not in ("", took):
-                    took = pack.path
-                    self.update(partial(_on_path, path=took))
+                if pack.path not in ("", path):
+                    path = pack.path
+                    self.update(partial(_add_path, path=path))
                 yield pack
                 began = time.monotonic()
 
     def resumed(self, *, ask_again: bool = False) -> tuple["Run", set[int]]:
-        """The run made ready to go on, and the packs that are whole; others leave the disk.
+        """Make the run ready to go on; return it and its whole packs. Others leave the disk.
 
-        ask_again: take a pack with a missing reward for torn, as a server may answer now.
+        ask_again: whether packs with a missing reward leave, too, as a server may answer now.
 
         Raises:
             KnownError: the run's files cannot be read.
@@ -193,7 +172,7 @@ class Run:
         plan, _ = self.plan()
         lines = self._all_lines()
         found = Counter(line.pack for line in lines)
-        sizes = dict(enumerate(map(len, plan.packs)))
+        sizes = dict(enumerate(map(len, plan)))
         whole = {place for place, n_rows in found.items() if sizes.get(place) == n_rows}
         if ask_again:
             whole -= {line.pack for line in lines if line.row.margin is None}
@@ -202,12 +181,13 @@ class Run:
             with atomic_write(path) as part:
                 text = "".join(f"{line.text}\n" for line in kept)
                 part.write_bytes(text.encode("utf-8", "surrogateescape"))
-        anew: dict[str, Any] = {"seconds": 0.0, "n_scored": 0, "tokens": 0, "split_packs": 0}
-        return self.update(lambda now: replace(now, status="running", **anew)), whole
+        return self._mark("running", []), whole
 
     def mark_ended(self, status: Status) -> "Run":
         """Write down how the run ended."""
-        lines = self._all_lines()
+        return self._mark(status, self._all_lines())
+
+    def _mark(self, status: Status, lines: list[_Line]) -> "Run":
         packs = {line.pack: line for line in lines}.values()
         return self.update(
             lambda now: replace(
@@ -221,18 +201,18 @@ class Run:
         )
 
     def update(self, change: Callable[["Run"], "Run"]) -> "Run":
-        """Change the run's file as it stands when no other process or thread is changing it.
+        """Change the run's file, which no other process or thread changes meanwhile.
 
-        change: gets the run as its file has it, or this one where that cannot be read.
+        change: gets the run as its file has it, or this one if that cannot be read.
 
         Raises:
             OSError: the disk does not take it.
-            KnownError: others change it all the time; whatever `change` raises.
+            KnownError: others change it for 10 s; whatever `change` raises.
         """
-        now, lock = self, self.folder / _FACTS_LOCK
+        now, lock = self, self.folder / "run.lock"
         try:
             lock.touch()  # a lock makes the folder anew where that was removed
-            with FileLock(lock, CHANGE_SECONDS, poll_interval=0.01):
+            with FileLock(lock, 10.0, poll_interval=0.01):
                 with suppress(KnownError):
                     now = Run.open(self.folder)
                 run = change(now)
@@ -242,11 +222,11 @@ class Run:
         return run
 
     def seconds_so_far(self) -> float:
-        """Spent on the packs that are on disk, by all processes together."""
+        """Seconds spent on the packs on disk, by all processes together."""
         return _seconds_of(self._all_lines())
 
     def rows(self) -> list[ScoredPair]:
-        """Every pair scored so far; lines that are torn or broken are left out.
+        """Return every pair scored so far, without lines that are torn or broken.
 
         Raises:
             KnownError: a file cannot be read.
@@ -254,7 +234,7 @@ class Run:
         return [line.row for line in self._all_lines()]
 
     def n_bytes(self) -> int:
-        """Written of its pairs; changes when pairs are added, and is 0 once the run is removed."""
+        """Size of its pairs on disk, which grows with them; 0 once the run is removed."""
         with suppress(FileNotFoundError):
             return sum(path.stat().st_size for path in self._parts())
         return 0
@@ -273,25 +253,21 @@ class Run:
                 f"The rewards of run {self.id!r} cannot be read. Begin a new run."
             ) from error
         rule = rule_name_of(self.facts.benchmark)
-        whole = [line for text in lines if (line := _line_of(text, rule)) is not None]
+        whole = [line for text in lines if (line := _parse_line(text, rule)) is not None]
         if len(whole) < len(lines):
             logger.warning("%s: %d broken lines of %s", self.id, len(lines) - len(whole), path.name)
         return whole
 
     def _write_facts(self) -> None:
         values = {name: getattr(self, name) for name in self.__slots__ if name != "folder"}
-        self._write(_FACTS_FILE, {**values, "facts": asdict(self.facts)})
-
-    def _write(self, name: str, values: dict[str, Any]) -> None:
-        with atomic_write(self.folder / name) as part:
-            part.write_text(json.dumps(values, indent=1 if name == _FACTS_FILE else None), "utf-8")
+        with atomic_write(self.folder / _FACTS_FILE) as file:
+            file.write_text(json.dumps({**values, "facts": asdict(self.facts)}, indent=1), "utf-8")
 
 
 _RUNS = TypeAdapter(Run)
 
 
-def _on_path(run: Run, path: str) -> Run:
-    """A run whose facts say that its packs take a path from now on."""
+def _add_path(run: Run, path: str) -> Run:
     paths = run.facts.path.split(_LATER) if run.facts.path else []
     if paths[-1:] == [path]:  # another process said so
         return run
@@ -299,22 +275,20 @@ def _on_path(run: Run, path: str) -> Run:
 
 
 def _seconds_of(lines: list[_Line]) -> float:
-    """Spent on the packs of these lines."""
-    return round(sum({line.pack: line.pack_seconds for line in lines}.values()), 4)
+    return round(sum({line.pack: line.pack_seconds for line in lines}.values(), 0.0), 4)
 
 
-def _line_of(text: str, rule: str) -> _Line | None:
-    """None where the line is broken. rule: of its pair."""
+def _parse_line(text: str, rule: str) -> _Line | None:
+    """None if the line is broken. rule: name of its pair's."""
     try:
         values = json.loads(text)
-        of_pack = {name: values[name] for name in _PACK}
-        values = {name: value for name, value in values.items() if name not in of_pack}
+        of_pack = {name: values.pop(name) for name in _PACK}
         if "rewards" in values:
             values["rewards"] = tuple(values["rewards"])
             if not 0 < values["n_chosen"] < len(values["rewards"]):
                 raise ValueError("its responses have no rewards")
         return _LINES.validate_python(_Line(text, ScoredPair(**values, rule=rule), **of_pack))
-    except (*_UNREADABLE, RecursionError):
+    except _UNREADABLE:
         return None
 
 
@@ -322,29 +296,22 @@ def _line_of(text: str, rule: str) -> _Line | None:
 def _opened(folder: Path, version: tuple[int, int, int]) -> Run:
     """version: the time, number and size of its file, one of which a change changes."""
     run = _RUNS.validate_json((folder / _FACTS_FILE).read_bytes())
-    return replace(run, folder=folder, about=run.about or _former_about(folder))
-
-
-def _former_about(folder: Path) -> dict[str, Any]:
-    """Read `about` from the file of earlier versions; {} if there is none."""
-    try:
-        about = json.loads((folder / "card.json").read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError):
-        return {}
-    return about if isinstance(about, dict) else {}
+    about: object = run.about
+    if not about:
+        with suppress(OSError, ValueError, RecursionError):  # where earlier versions kept it
+            about = json.loads((folder / "card.json").read_text(encoding="utf-8"))
+    return replace(run, folder=folder, about=about if isinstance(about, dict) else {})
 
 
 @contextmanager
 def locked(folder: Path) -> Iterator[None]:
-    """Lock a run's folder against other users, if the disk has locks.
+    """Lock a run's folder, or raise a `KnownError` if it is used; some disks have no locks.
 
     A missing folder is made, and removed again if nothing came into it.
-
-    Raises:
-        KnownError: it is used already.
     """
     file, is_made = folder / LOCK_FILE, False
-    lock = FileLock(file, LOCK_SECONDS, thread_local=False, poll_interval=0.01)
+    # Readers that probe the lock hold it for a moment.
+    lock = FileLock(file, 1.0, thread_local=False, poll_interval=0.01)
     try:
         is_made = not folder.exists()
         lock.acquire()
@@ -369,11 +336,7 @@ def has_run(folder: Path) -> bool:
 
 
 def check_free(folder: Path) -> None:
-    """Refuse a folder in which no run can begin.
-
-    Raises:
-        KnownError: it holds a run already, or what is left of one.
-    """
+    """Raise a `KnownError` if a folder holds a run, or what is left of one."""
     if has_run(folder):
         raise KnownError(
             f"{folder} holds a run already. Go on with it (--resume), or give another folder."
@@ -392,27 +355,25 @@ def new_folder(home: Path) -> Path:
 
 
 def stored_runs(home: Path) -> list[Run]:
-    """All runs below `home`, newest first; folders that are no run are passed over."""
+    """Return all runs below `home`, newest first."""
     runs = []
     for folder in home.glob("*/"):
-        try:
+        with suppress(KnownError):
             runs.append(Run.open(folder))
-        except KnownError:
-            continue
     return sorted(runs, key=lambda run: run.started, reverse=True)
 
 
 def damaged_runs(home: Path) -> list[Path]:
-    """Folders below `home` that hold something of a run and cannot be opened, by their names."""
-    found = []
+    """Return folders below `home` that hold a run's file and cannot be opened, by name."""
+    damaged = []
     for folder in sorted(home.glob("*/")):
         try:
             Run.open(folder)
         except KnownError:
             with suppress(OSError):
-                names = [path.name for path in folder.iterdir()]
-                found += [folder] if any(map(_FILES.fullmatch, names)) else []
-    return found
+                if any(_FILES.fullmatch(path.name) for path in folder.iterdir()):
+                    damaged.append(folder)
+    return damaged
 
 
 _LAST_BITS = ("device", "versions", "path")
@@ -424,41 +385,30 @@ _WORDS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Resumed:
-    """A run made ready to go on. done: its packs that are whole; notes: what a reader must know."""
+def resume(run: Run, facts: RunFacts, keys: Sequence[str]) -> tuple[Run, set[int], tuple[str, ...]]:
+    """Make a stored run ready to go on, if it is the run that is asked for.
 
-    run: Run
-    done: set[int]
-    notes: tuple[str, ...]
+    facts: of the request. keys: of all its pairs, in order.
 
-
-def resume(run: Run, facts: RunFacts, keys: Sequence[str]) -> Resumed:
-    """Make a stored run ready to go on, where it is the run that is asked for.
-
-    facts: what it would go on with. keys: of all pairs that are asked for, in order.
+    Returns:
+        The run, its whole packs, and notes for its readers.
 
     Raises:
-        KnownError: it has other settings or pairs, or it cannot be read.
+        KnownError: it has other settings or pairs, or cannot be read.
     """
-    both = [
-        (field.name, getattr(run.facts, field.name), getattr(facts, field.name))
-        for field in fields(RunFacts)
-        if field.name != "budget"
-    ]
-    differing = [each for each in both if each[1] != each[2]]
-    for name, had, asked in differing:
-        if name not in _LAST_BITS:
+    notes = []
+    for name in (each.name for each in fields(RunFacts) if each.name != "budget"):
+        before, now = getattr(run.facts, name), getattr(facts, name)
+        if before != now and name not in _LAST_BITS:
             raise KnownError(
-                f"Run {run.id[:15]} is another one: its {_WORDS.get(name, name)} is {had!r}, and "
-                f"{asked!r} is asked for. Ask for the same, or begin a new run."
+                f"Run {run.id[:15]} is another one: its {_WORDS.get(name, name)} is {before!r}, "
+                f"and {now!r} is asked for. Ask for the same, or begin a new run."
+            )
+        if before != now:
+            notes.append(
+                f"This run began with {name} {before}, and goes on with {now}: its last bits may "
+                "differ from those of an unbroken run."
             )
     if run.plan()[1] != list(keys):
         raise KnownError(f"Run {run.id[:15]} is of other pairs. Begin a new run.")
-    notes = tuple(
-        f"This run began with {name} {had}, and goes on with {asked}: its last bits may differ "
-        "from those of an unbroken run."
-        for name, had, asked in differing
-    )
-    ready, done = run.resumed(ask_again=facts.family in ASKED)
-    return Resumed(ready, done, notes)
+    return *run.resumed(ask_again=facts.family in ASKED), tuple(notes)

@@ -15,25 +15,25 @@ from scoring.engine.packing import plan_packs, random_order, split
 from scoring.engine.scorer import Rewards, Scorer, check_tokens
 from scoring.errors import KnownError
 from scoring.rows import check_compared, parts_of, scored_row
-from scoring.spec import Pair, Plan, ScoredPack, ScoredPair
+from scoring.spec import Pair, Plan, ScoredPack
 
 logger = logging.getLogger(__name__)
 
 SAMPLE = 256
-"""Pairs that are made ready before the first pack; they tell what the others will cost."""
+"""Pairs made ready before the first pack, by which the costs of the others are estimated."""
 _FILL = 0.9
-"""How much of its budget a pack is planned to take where costs are estimated."""
+"""Share of its budget that a pack is planned to take if costs are estimated."""
 _FRAME = 80
 """Characters that a template is taken to add to a pair."""
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """Pairs to be scored, or rows of more responses, and the packs in which they are.
+    """Pairs to be scored, or rows of more responses, and their packs.
 
-    costs: of each pair, in tokens: counted for those that are ready, estimated for the others.
-    ready: some pairs that were made ready to estimate by, by their places, each in its parts, of
-        which a pair is one; the others are made ready when their pack is next.
+    costs: of each pair, in tokens: counted for those in `ready`, estimated for the others.
+    ready: place -> the parts of a row, of which a pair has one, for the rows made ready to estimate
+        by; the others are made ready when their pack is next.
     """
 
     pairs: tuple[Pair, ...]
@@ -50,11 +50,11 @@ def make_job(
     sample: int = SAMPLE,
     n_processes: int = 1,
 ) -> Job:
-    """Plan in which packs pairs are scored: the same for the same input.
+    """Plan the packs in which pairs are scored: the same for the same input.
 
     pairs: at least one; keys distinct. seed: of their order.
-    sample: of models that read tokens, so many pairs, the first of that order, are made ready.
-    n_processes: share the packs; the scorer of each is made ready for its own part of the work.
+    sample: first pairs of that order that are made ready, if the model reads tokens.
+    n_processes: share the packs; each scorer is made ready for its own part of the work.
 
     Raises:
         KnownError: there are no pairs, the model's template fails, it does not know a token, or a
@@ -68,17 +68,17 @@ def make_job(
     places = random_order(len(pairs), seed)[: sample if reads_tokens else None]
     some = _prepare_rows([pairs[place] for place in places], scorer)
     ready = dict(zip(places, some, strict=True))
-    rate = sum(map(_cost, some)) / sum(_n_characters(pairs[place]) for place in places)
+    sizes = [len(pair.prompt) + sum(map(len, pair.responses)) + _FRAME for pair in pairs]
+    rate = sum(map(_cost, some)) / sum(sizes[place] for place in places)
     costs = tuple(
-        _cost(ready[place]) if place in ready else max(1, round(rate * _n_characters(pair)))
-        for place, pair in enumerate(pairs)
+        _cost(ready[place]) if place in ready else max(1, round(rate * size))
+        for place, size in enumerate(sizes)
     )
     scorer.prepare_for_tokens(sum(costs) // n_processes)
     budget = scorer.traits.budget
     if len(ready) < len(pairs):
         budget = math.ceil(_FILL * budget)
-    packs = plan_packs(costs, budget, seed)
-    return Job(tuple(pairs), costs, Plan(tuple(tuple(pack) for pack in packs)), ready)
+    return Job(tuple(pairs), costs, tuple(map(tuple, plan_packs(costs, budget, seed))), ready)
 
 
 def score(
@@ -95,30 +95,30 @@ def score(
 
     job: from `make_job`, with the same scorer.
     packs: places of the packs to score; None means all.
-    done: places of those that are scored already.
+    done: places of packs to leave out.
 
     Yields:
-        One pack after the other. Where memory runs out, a pack is computed in parts and says so,
-        and the packs after it are computed in parts of that size at once.
+        Each pack. Where memory runs out, a pack is computed in parts and says so, and the packs
+        after it are computed in parts of that size at once.
 
     Raises:
         KnownError: a single pair does not fit in memory, or the model's template fails on one.
     """
-    chosen = range(len(job.plan.packs)) if packs is None else packs
+    chosen = range(len(job.plan)) if packs is None else packs
     limit = _Limit(scorer.traits.budget)
-    before: _StartedPack | None = None
+    finish: Callable[[], ScoredPack] | None = None
     for place in (each for each in chosen if each not in done):
         try:
-            started = _start_pack(job, scorer, place, limit)
+            finish_next = _begin_pack(job, scorer, place, limit)
         except Exception:
-            if before is not None:  # the packs before it are still to be given
-                yield _finish_pack(job, scorer, before, limit)
+            if finish is not None:  # the packs before it are still to be given
+                yield finish()
             raise
-        if before is not None:
-            yield _finish_pack(job, scorer, before, limit)
-        before = started
-    if before is not None:
-        yield _finish_pack(job, scorer, before, limit)
+        if finish is not None:
+            yield finish()
+        finish = finish_next
+    if finish is not None:
+        yield finish()
 
 
 @dataclass(slots=True)
@@ -133,27 +133,28 @@ _Parts = list[tuple[list[Prepared], Callable[[], Rewards]]]
 """Pairs that follow each other in a pack, and what gives their rewards."""
 
 
-@dataclass(frozen=True, slots=True)
-class _StartedPack:
-    """A pack on its way. rows: the parts of each."""
-
-    place: int
-    rows: list[list[Prepared]]
-    parts: _Parts
-
-
-def _start_pack(job: Job, scorer: Scorer, place: int, limit: _Limit) -> _StartedPack:
-    pack = job.plan.packs[place]
+def _begin_pack(job: Job, scorer: Scorer, place: int, limit: _Limit) -> Callable[[], ScoredPack]:
+    pack = job.plan[place]
     missing = [at for at in pack if at not in job.ready]
     prepared = _prepare_rows([job.pairs[at] for at in missing], scorer) if missing else []
     ready = dict(zip(missing, prepared, strict=True))
     rows = [ready[at] if at in ready else job.ready[at] for at in pack]
-    pairs = list(chain.from_iterable(rows))
-    return _StartedPack(place, rows, _start_parts(scorer, pairs, limit))
+    parts = _begin_parts(scorer, list(chain.from_iterable(rows)), limit)
+
+    def finish() -> ScoredPack:
+        rewards, n_parts = _finish_parts(scorer, parts, limit)
+        ends = pairwise(accumulate(map(len, rows), initial=0))
+        scored = [
+            scored_row(job.pairs[at], row, rewards[a:b], scorer.spec.family)
+            for at, row, (a, b) in zip(pack, rows, ends, strict=True)
+        ]
+        return ScoredPack(place, tuple(scored), sum(map(_cost, rows)), n_parts, scorer.traits.path)
+
+    return finish
 
 
-def _start_parts(scorer: Scorer, pairs: Sequence[Prepared], limit: _Limit) -> _Parts:
-    """Pairs of a pack in parts that fit in memory, as far as that is known, each started.
+def _begin_parts(scorer: Scorer, pairs: Sequence[Prepared], limit: _Limit) -> _Parts:
+    """Pairs of a pack in parts that fit in memory, as far as that is known, each begun.
 
     A pack may be too large for the budget, and is then halved: it was estimated, or planned where
     there was room for more.
@@ -175,15 +176,15 @@ def _start_parts(scorer: Scorer, pairs: Sequence[Prepared], limit: _Limit) -> _P
     return parts
 
 
-def _finish_pack(job: Job, scorer: Scorer, pack: _StartedPack, limit: _Limit) -> ScoredPack:
-    """The rewards of a pack, in smaller parts where memory runs out."""
+def _finish_parts(scorer: Scorer, parts: _Parts, limit: _Limit) -> tuple[Rewards, int]:
+    """The rewards of a pack, in smaller parts where memory runs out, and how many those were."""
     rewards: Rewards = []
-    parts, n_parts = pack.parts, 0
+    n_parts = 0
     while parts:
         part, compute = parts[0]
         cost = _cost(part)
         if cost > limit.memory and len(part) > 1:
-            parts = _start_parts(scorer, [pair for some, _ in parts for pair in some], limit)
+            parts = _begin_parts(scorer, [pair for some, _ in parts for pair in some], limit)
             continue
         try:
             rewards += compute()
@@ -191,7 +192,11 @@ def _finish_pack(job: Job, scorer: Scorer, pack: _StartedPack, limit: _Limit) ->
             if not is_out_of_memory(error):
                 raise
             if len(part) == 1:
-                raise _too_large(part[0], cost) from error
+                raise KnownError(
+                    f"The pair {part[0].pair.key} alone, {cost:,} tokens, does not fit in memory. "
+                    "Allow fewer tokens (--max-length), use a smaller model, or a device with more "
+                    "memory. What was scored so far is kept."
+                ) from error
             limit.memory = min(limit.memory, max(1, cost // 2))
             logger.warning("%d tokens do not fit in memory; going on with %d", cost, limit.memory)
         else:
@@ -199,21 +204,7 @@ def _finish_pack(job: Job, scorer: Scorer, pack: _StartedPack, limit: _Limit) ->
             n_parts += 1
             continue
         torch.cuda.empty_cache()  # now that the error holds nothing any more
-    return ScoredPack(
-        pack.place,
-        tuple(_scored_rows(job, scorer, pack, rewards)),
-        sum(map(_cost, pack.rows)),
-        n_parts if limit.memory < math.inf else 1,
-        scorer.traits.path,
-    )
-
-
-def _scored_rows(
-    job: Job, scorer: Scorer, pack: _StartedPack, rewards: Rewards
-) -> Iterator[ScoredPair]:
-    ends = pairwise(accumulate(map(len, pack.rows), initial=0))
-    for row, parts, (a, b) in zip(job.plan.packs[pack.place], pack.rows, ends, strict=True):
-        yield scored_row(job.pairs[row], parts, rewards[a:b], scorer.spec.family)
+    return rewards, n_parts if limit.memory < math.inf else 1
 
 
 def _prepare_rows(rows: Sequence[Pair], scorer: Scorer) -> list[list[Prepared]]:
@@ -244,16 +235,3 @@ def _prepare_rows(rows: Sequence[Pair], scorer: Scorer) -> list[list[Prepared]]:
 
 def _cost(parts: Sequence[Prepared]) -> int:
     return sum(part.cost for part in parts)
-
-
-def _n_characters(pair: Pair) -> int:
-    """Characters of a pair's texts, with what a template adds."""
-    return len(pair.prompt) + sum(map(len, pair.responses)) + _FRAME
-
-
-def _too_large(prepared: Prepared, tokens: int) -> KnownError:
-    return KnownError(
-        f"The pair {prepared.pair.key} alone, {tokens:,} tokens, does not fit in memory. Allow "
-        "fewer tokens (--max-length), use a smaller model, or a device with more memory. What was "
-        "scored so far is kept."
-    )

@@ -16,7 +16,6 @@ JudgePrompt = Literal[
     "probabilities", "upstream", "mt-bench", "gemini", "prometheus", "con-j", "offsetbias", "rise",
     "atla",
 ]  # fmt: skip
-"""Prompts of judges; see `RunSettings`."""
 Dtype = Literal["auto", "float32", "bfloat16", "float16"]
 _Baseline = Literal["random", "longer", "shorter"]
 """A family without a model: a floor for every leaderboard."""
@@ -31,31 +30,29 @@ ASKED: tuple[Family, ...] = ("judge", "rater", "served")
 COMPARING: tuple[Family, ...] = ("judge", "pairrm")
 """Families whose rewards compare two responses; all others rate each by itself."""
 DEVICE_NAMES = re.compile(r"auto|spread|cpu|mps|cuda(:\d{1,3})?")
-"""Names of devices; see `RunSettings`."""
 
 
 class Message(NamedTuple):
-    """One turn of a conversation. role: "system", "user" or "assistant"."""
+    """A turn of a conversation. role: "system", "user" or "assistant"."""
 
     role: str
     content: str
 
 
 def as_objects(messages: Iterable[Message]) -> list[dict[str, str]]:
-    """Messages as chat templates, servers and result files have them."""
+    """Return messages as chat templates, servers and result files have them."""
     return [message._asdict() for message in messages]
 
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """One preference pair: a prompt and the two responses to it, or right and wrong ones to it.
+    """A preference pair: a prompt and two responses, or more right and wrong ones.
 
-    key: `subset:id`, unique within one dataset and not across datasets.
+    key: `subset:id`, unique within a dataset, not across datasets.
     prompt: as text; of several turns, their transcript.
-    turns: the prompt's messages where it has several; () means one message of a user.
-    more_chosen, more_rejected: further responses, where the row is more than a pair: `chosen` is
-        then the first of the right ones, and `rejected` the first of the wrong ones.
-    benchmark: the name of the one that its dataset is; "" where its subset has to tell.
+    turns: the prompt's messages if it has several; () means one message of a user.
+    more_chosen, more_rejected: responses after `chosen`, the first right one, and `rejected`.
+    benchmark: name of its dataset's; "" if its subset has to tell.
     """
 
     key: str
@@ -70,7 +67,7 @@ class Pair:
 
     @property
     def responses(self) -> tuple[str, ...]:
-        """All of them, the right ones first."""
+        """All responses, the right ones first."""
         return (self.chosen, *self.more_chosen, self.rejected, *self.more_rejected)
 
     @property
@@ -80,7 +77,7 @@ class Pair:
 
     @property
     def messages(self) -> list[Message]:
-        """The conversation that both responses go on."""
+        """The conversation before the responses."""
         return list(self.turns) or [Message("user", self.prompt)]
 
     def answered(self, response: str) -> list[Message]:
@@ -89,25 +86,20 @@ class Pair:
 
 
 def text_hash(prompt: str, chosen: str, rejected: str) -> str:
-    """16 hex digits that identify a pair by its texts, whatever dataset it stands in.
-
-    >>> text_hash("p", "c", "r") == text_hash("p", "r", "c")
-    False
-    """
+    """Return 16 hex digits that identify a pair by its texts, in any dataset."""
     texts = json.dumps([prompt, chosen, rejected]).encode()
     return hashlib.blake2b(texts, digest_size=8).hexdigest()
 
 
 @dataclass(frozen=True, slots=True)
 class ScoredPair:
-    """The two rewards of one pair; where a row has more responses, those that decide it.
+    """Both rewards of a pair; of a row with more responses, those that decide it.
 
-    *_reward: unbounded; None where the model gave NaN or infinity. Of a row, `Rule.decisive` says
-        which, and all are None where one is.
-    *_tokens: that the model saw, template included; *_truncated: whether some were cut off; of a
-        row, most tokens of a side, and of any response.
-    rewards: of all responses, the `n_chosen` right ones first, where there are more than two.
-    rule: the name of the one by which it is judged; "" means pairs, and of rows RewardBench 2's.
+    *_reward: unbounded; None if the model gave NaN or infinity. Of a row, those that
+        `Rule.decisive` chooses, and both are None if one response has none.
+    *_tokens: template included; of a row, the most of a side. *_truncated: of a row, any response.
+    rewards: of all responses, the `n_chosen` right ones first; () if there are only two.
+    rule: name of the rule that judges it; "" means pairs', and of rows RewardBench 2's.
     """
 
     key: str
@@ -124,13 +116,9 @@ class ScoredPair:
     rule: str = ""
 
     def values(self) -> dict[str, Any]:
-        """Every value by its name but the rule; of a pair those alone that pairs have."""
-        names = self.__slots__[:-1]
-        return {
-            name: getattr(self, name)
-            for name in names
-            if self.rewards or name not in ("rewards", "n_chosen")
-        }
+        """Return its fields without the rule; of a pair, without those of rows."""
+        names = self.__slots__[: -1 if self.rewards else -3]
+        return {name: getattr(self, name) for name in names}
 
     @property
     def id(self) -> str:
@@ -156,7 +144,7 @@ class ScoredPair:
     def credit(self, tie: float) -> float | None:
         """Credit of the outcome as a part of a win; None if it is missing.
 
-        tie: what a tie of a pair counts; see `scoring.summary.tie_worth`.
+        tie: credit of a tied pair; see `scoring.summary.tie_worth`.
         """
         known = self._known
         if known is None:
@@ -165,7 +153,7 @@ class ScoredPair:
 
     @property
     def part_credits(self) -> tuple[float, ...]:
-        """What it counts in each part of its rule; () where it is missing."""
+        """Credit in each part of its rule; () if it is missing."""
         known = self._known
         return () if known is None else self._rule.part_credits(known, self.n_chosen)
 
@@ -175,35 +163,31 @@ class ScoredPair:
 
     @property
     def _known(self) -> list[float] | None:
-        """All rewards; None where one is missing."""
+        """All rewards; None if one is missing."""
         known = [each for each in self.all_rewards if each is not None and not math.isnan(each)]
         return known if len(known) == len(self.all_rewards) else None
 
 
 def rule_of(name: str, *, is_pair: bool) -> Rule:
-    """The rule of that name; of "" pairs' or RewardBench 2's."""
+    """Return the rule of that name; of "" pairs' or RewardBench 2's."""
     return RULES[name or ("pairs" if is_pair else "rewardbench_2")]
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """Packs of a run in scoring order, each the places of its pairs in the list.
+Plan = tuple[tuple[int, ...], ...]
+"""Packs of a run in scoring order, each the places of its pairs in the list.
 
-    The same packs give the same rewards: to the last bit on the same hardware and software, within
-    the dtype's noise where a pack is split for lack of memory.
-    """
-
-    packs: tuple[tuple[int, ...], ...]
+The same packs give the same rewards: to the last bit on the same hardware and software, within the
+dtype's noise if a pack is split for lack of memory.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class ScoredPack:
-    """The pairs of one pack of a plan.
+    """The pairs of a pack.
 
-    place: of the pack in the plan.
-    tokens: computed for it (pairs, where texts are scored).
-    parts: in how many pieces it was computed, more than 1 where memory ran out.
-    path: that it took, as of `RunFacts`; "" where that is not told.
+    place: in the plan. tokens: computed (pairs, if texts are scored).
+    parts: in which it was computed, more than 1 if memory ran out.
+    path: as of `RunFacts`; "" if unknown.
     """
 
     place: int
@@ -214,31 +198,21 @@ class ScoredPack:
 
 
 def margin_of(chosen_reward: float | None, rejected_reward: float | None) -> float | None:
-    """Chosen reward minus rejected reward; None where either is not known.
-
-    >>> margin_of(1.5, 1.0), margin_of(None, 1.0)
-    (0.5, None)
-    """
+    """Chosen reward minus rejected reward; None if either is unknown."""
     if chosen_reward is None or rejected_reward is None:
         return None
     return chosen_reward - rejected_reward
 
 
 def outcome_of(margin: float | None) -> Outcome:
-    """Outcome of a margin.
-
-    >>> [outcome_of(margin) for margin in (0.1, -0.1, 0.0, None)]
-    ['win', 'loss', 'tie', 'missing']
-    """
+    """Outcome of a pair with this margin."""
     if margin is None or math.isnan(margin):
         return "missing"
-    if margin == 0:
-        return "tie"
-    return "win" if margin > 0 else "loss"
+    return "tie" if margin == 0 else "win" if margin > 0 else "loss"
 
 
 LabelWeights = int | tuple[float, ...]
-"""Which of several labels is the reward: its index, or a weight for each."""
+"""The label that is the reward: its index, or a weight for each."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,13 +220,12 @@ class ModelSpec:
     """A reward model, ready to be loaded or asked.
 
     name: as a person knows it ("demo", a Hub id, a folder).
-    folder: the local folder with config, weights and tokenizer; "" where the model lies elsewhere.
-    revision: the Hub commit, or a digest of what a local folder holds; "" where there is none.
+    folder: with config, weights and tokenizer; "" if the model is elsewhere.
+    revision: the Hub commit, or a digest of the folder's content; "" if there is none.
     reading: how several labels are one reward; None for a model with one label.
-    reference: the model that a DPO policy is compared with.
-    tokenizer: what lends it a tokenizer, in the place of its own; only its folder is looked into.
-    url: the server that runs the model, for those that are asked over the network.
-    own_code: it brings Python of its own, which the owner lets run here.
+    reference: of a DPO policy. tokenizer: the model whose it takes; None for its own.
+    url: of the server that runs the model.
+    own_code: whether it brings Python of its own, which the owner lets run here.
     """
 
     name: str
@@ -267,7 +240,7 @@ class ModelSpec:
 
     @property
     def pinned(self) -> str:
-        """Its name with its revision."""
+        """Name and revision."""
         return f"{self.name}@{self.revision}"
 
 
@@ -275,21 +248,18 @@ class ModelSpec:
 class RunSettings:
     """Settings of a run: all that can change a number.
 
-    max_length: tokens a sequence may have; None means the model's own limit, at most 16,384.
-    truncation_side: where tokens of a longer sequence are cut off.
+    max_length: tokens of a sequence; None means the model's own limit, at most 16,384.
     device: "auto", a torch device, or "spread" for all GPUs of this machine at once.
     budget: tokens computed at once; None means one or two seconds of work that fit in memory. No
         score depends on it.
-    compile: decoder layers; "auto" where the job repays it.
+    compile: decoder layers; "auto" if the job repays it. beta: of DPO rewards.
     seed: of the order in which pairs are scored, and of the random baseline.
-    beta: of DPO rewards.
-    chat_template: the name of the template that writes conversations (`engine.templates`); "" means
-        the tokenizer's own.
+    chat_template: as `engine.templates` names it; "" means the tokenizer's own.
     judge_prompt: "probabilities" reads those of the answer to a prompt of ours; the others have a
         verdict or a rating written, by upstream's prompts; "upstream" is that for the model's name.
-    max_tokens: an answer that is written may have; None means what the prompt needs.
-    temperature: at which a judge answers; 0 takes the likeliest word each time.
-    upstream_compatible: tokens as upstream's run_rm.py makes them.
+    max_tokens: of a written answer; None means what the prompt needs.
+    temperature: of a judge's answers; 0 takes the likeliest word each time.
+    upstream_compatible: whether tokens are those of upstream's run_rm.py.
     parallel: requests that a server gets at once.
     """
 
@@ -314,13 +284,12 @@ class RunSettings:
 class RunFacts:
     """Facts of a run, shown with its numbers and stored in its folder.
 
-    pairs: their source; selection: in words, which of them; seed: of their order.
-    benchmark: the name of the one that the source is; "" where their subsets have to tell.
-    reading: what of the model is the reward, in words.
-    tokenizer: which was taken in the place of the model's own, with its revision; "" for none.
-    path: how sequences went through the model, and why, in words; "one; later another" where that
-        changed amid the run.
-    budget: tokens a pack holds at most (pairs, where the scorer reads texts).
+    pairs: their source. selection: which of them, in words. seed: of their order.
+    reading: of labels as a reward, in words.
+    tokenizer: in place of the model's own, with its revision; "" for none.
+    path: of sequences through the model, and why, in words; "one; later another" if it changed.
+    budget: tokens of a pack at most (pairs, if the scorer reads texts).
+    benchmark: name of the source's; "" if the subsets have to tell.
     """
 
     model: str

@@ -7,10 +7,10 @@ equal part of the 5 % of error: with a probability of at least 95 %, all interva
 number will be when every pair of *this selection* is scored (Bonferroni's inequality; of looks at a
 trial, S. Pocock, Biometrika 64 (1977)).
 
-Looks make the interval of an accuracy 1.4 times as wide as a single look's, a confidence sequence
-(I. Waudby-Smith and A. Ramdas, NeurIPS 2020) 1.8 times. In simulated runs of 52 kinds of models and
-selections, all looks held the true score in 97.0 % of 1,500 or more, and the true accuracy in
-96.0 % of 400.
+Looks make an accuracy's interval 1.4 times as wide as a single look's, a confidence sequence (I.
+Waudby-Smith and A. Ramdas, NeurIPS 2020) 1.8 times. In simulated runs of 52 kinds of models and
+selections, all looks held the true score in 97.0 % of 1,500 or more, the true accuracy in 96.0 % of
+400.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from math import ceil, floor
 from operator import mul
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
 import numpy as np
 
@@ -29,23 +29,31 @@ from scoring.interval import Interval
 from scoring.spec import ScoredPair
 from scoring.summary import Tally
 
+Target = Literal["accuracy", "score"]
+TARGETS: tuple[Target, ...] = get_args(Target)
+ALPHA = 0.05
+"""The probability that any of a run's intervals misses."""
+_STEP = 1.4
+"""Each look has so many times the pairs of the one before."""
+_LATEST = 0.8
+"""Share of all pairs of the last look but one: later ones save little, and each costs width."""
+_WORTH = 0.6
+"""Worth of a pair for the score, against one for a plain share, at worst."""
+_BORROWED = 5.0
+"""Pairs with the spread of all that a section's own are mixed with: a few may have none."""
 _ROUNDING = 1 + 1e-9
 """A probability is more than another where it is so many times as large."""
 
 
 def finite_interval(wins: int, n: int, total: int, alpha: float) -> Interval | None:
-    """An exact interval of the share of wins among `total` pairs, of which n were drawn.
+    """An exact interval of the share of wins among `total` pairs, n of them drawn; None of none.
 
-    From the fewest to the most wins that are not rejected, each by a one-sided test at alpha / 2:
-    whatever the true share, the interval misses it with a probability of at most alpha. Where all
-    were drawn it has no width; of none it is None. Source: W. G. Cochran, Sampling Techniques
-    (1977), 3.6; for infinitely many pairs it is Clopper and Pearson's.
+    From the fewest to the most wins that a one-sided test at alpha / 2 does not reject: it misses
+    any true share with a probability of at most alpha. It has no width if all were drawn. Source:
+    W. G. Cochran, Sampling Techniques (1977), 3.6; of infinitely many it is Clopper and Pearson's.
 
     wins: among those drawn. alpha: 0 to 1, both excluded.
 
-    >>> low, high = finite_interval(46, 100, 10**6, 0.05)
-    >>> round(low, 3), round(high, 3)
-    (0.36, 0.563)
     >>> finite_interval(46, 100, 100, 0.05)
     Interval(low=0.46, high=0.46)
     """
@@ -57,33 +65,22 @@ def finite_interval(wins: int, n: int, total: int, alpha: float) -> Interval | N
 
 
 @lru_cache(maxsize=4096)
-def most_marked(seen: int, n: int, total: int, alpha: float) -> int:
-    """The most of `total` that may be marked where n drawn have `seen` marked ones.
+def most_marked(found: int, n: int, total: int, alpha: float) -> int:
+    """The most of `total` that may be marked if n drawn have `found` marked ones.
 
     The greatest number for which so few, or fewer, come with a probability of more than alpha.
-    They do where, with the marked ones first, the drawn one after `seen` others is behind them all:
-    its place has the negative hypergeometric distribution, which is summed from its end.
+    They do if, with the marked ones first, the drawn one after `found` others is behind them all.
 
     >>> [most_marked(0, 10, total, 0.05) for total in (10, 20, 10**6)]
     [0, 3, 258864]
     """
-    if seen == n:
+    if found == n:
         return total
-    from scipy.special import gammaln  # type: ignore[import-untyped]
+    from scipy.stats import nhypergeom  # type: ignore[import-untyped]
 
-    def log_ways(n: Any, k: Any) -> Any:
-        return gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1)
-
-    more = np.arange(total - n, -1, -1)
-    ways = log_ways(seen + more, seen) + log_ways(total - seen - 1 - more, n - seen - 1)
-    tails = np.exp(ways - log_ways(total, n)).cumsum()
-    return seen + int((tails > alpha * _ROUNDING).sum()) - 1
-
-
-Target = Literal["accuracy", "score"]
-TARGETS: tuple[Target, ...] = get_args(Target)
-_BORROWED = 5.0
-"""Pairs with the spread of all that a section's own are mixed with: a few may have none."""
+    not_drawn = np.arange(total - n, -1, -1)
+    tails = nhypergeom.pmf(not_drawn, total, total - n, found + 1).cumsum()
+    return found + int((tails > alpha * _ROUNDING).sum()) - 1
 
 
 @dataclass(slots=True)
@@ -94,7 +91,7 @@ class SubsetTally(Tally):
 
     @property
     def countable(self) -> int:
-        """The most pairs that can turn out to count."""
+        """The most pairs that may count at last."""
         return self.total - self.counts["missing"]
 
 
@@ -103,13 +100,12 @@ def bounds(
 ) -> tuple[float | None, float, float]:
     """An estimate of a number over a whole selection, and an interval that misses it with alpha.
 
-    The accuracy's is `finite_interval`. Where a tie counts t, it is 1 - t of the interval of the
-    share won and t of that of the share won or tied, each at alpha / 2. The score's is the same, of
-    all credit, at the number of pairs that would tell as much of a plain share. A pair weighs a_i,
-    the official weight of its subset by the pairs of it. Of K sections, the k-th has n_k of N_k
-    pairs scored, with the weighted mean p_k and the spread s_k = sum a_i^2 (x_i - p_k)^2 / sum
-    a_i^2, and its n_k tell as much as e_k = n_k (sum a_i)^2 / (N_k sum a_i^2), the sums over all
-    N_k. Then
+    The accuracy's is `finite_interval`. If a tie counts t, it is 1 - t of the interval of the share
+    won and t of that of the share won or tied, each at alpha / 2. The score's is the same, of all
+    credit, at the number of pairs that would tell as much of a plain share. A pair weighs a_i, the
+    official weight of its subset by the pairs of it. Of K sections, the k-th has n_k of N_k pairs
+    scored, with the weighted mean p_k and the spread s_k = sum a_i^2 (x_i - p_k)^2 / sum a_i^2, and
+    its n_k tell as much as e_k = n_k (sum a_i)^2 / (N_k sum a_i^2), the sums over all N_k. Then
         p = sum p_k / K,  V = sum s_k / e_k / K^2,  effective pairs = p (1 - p) / V,
     s_k mixed with p (1 - p) as if of 5 more pairs. They are a sample of effective pairs / (1 - r),
     where r V is V with each section's part taken times 1 - n_k / N_k. Whole numbers are rounded
@@ -118,16 +114,10 @@ def bounds(
     Techniques (1977), 2.6 and 2.11.
 
     tallies: of each subset. alpha: 0 to 1, both excluded. Pairs without a reward do not count;
-    those that are not scored yet are taken to count.
+    those not scored yet do.
 
     Returns:
-        Estimate, low, high; None, 0 and 1 where nothing counts, or where a section that has pairs
-        has none scored yet.
-
-    >>> counts = {"win": 70, "loss": 10, "tie": 0, "missing": 0}
-    >>> found = bounds({"hep-go": SubsetTally(counts, total=164)}, "score", 0.05)
-    >>> [round(each, 3) for each in found]
-    [0.875, 0.805, 0.927]
+        Estimate, low, high; None, 0 and 1 if nothing counts, or nothing yet of some section.
     """
     if number == "accuracy":
         return _accuracy_bounds(list(tallies.values()), alpha)
@@ -201,46 +191,30 @@ def _squares(tally: Tally, mean: float) -> float:
     return won * (1 - mean) ** 2 + tied * (tally.tie - mean) ** 2 + lost * mean**2
 
 
-ALPHA = 0.05
-"""The probability that any of a run's intervals misses."""
-NARROWEST, WIDEST = 0.005, 0.5
-_STEP = 1.4
-"""Each look has so many times the pairs of the one before."""
-_LATEST = 0.8
-"""Share of all pairs of the last look but one: later ones save little, and each costs width."""
-_WORTH = 0.6
-"""Worth of a pair for the score, against one for a plain share, at worst."""
-
-
 @dataclass(frozen=True, slots=True)
 class SureRule:
     """Target of a run: a number and the width of its interval.
 
-    number: "accuracy", of all pairs alike, or "score", RewardBench's, of the pairs that it has.
-    width: of the interval, from end to end, 0.005 to 0.5.
-
-    Raises:
-        KnownError: the width is out of range.
+    number: accuracy of all pairs alike, or RewardBench's score of the pairs that it has.
+    width: from end to end, 0.005 to 0.5, or a `KnownError` is raised.
     """
 
     number: Target
     width: float
 
     def __post_init__(self) -> None:
-        if not NARROWEST <= self.width <= WIDEST:
-            raise KnownError(
-                f"An interval can be {100 * NARROWEST} to {100 * WIDEST:.0f} points wide, "
-                f"not {shown(100 * self.width)}."
-            )
+        if not 0.005 <= self.width <= 0.5:
+            width = shown(100 * self.width)
+            raise KnownError(f"An interval can be 0.5 to 50 points wide, not {width}.")
 
 
 @dataclass(frozen=True, slots=True)
 class SureInterval:
     """The interval of the last look.
 
-    estimate: from the pairs of the last look; None before the first, and where none of them counts.
-    low, high: at least 95 % for all looks together; 0 and 1 where nothing is known.
-    look: the last one, from 1, of so many looks; 0 before the first.
+    estimate: from the pairs of the last look; None before the first, and if none of them counts.
+    low, high: at least 95 % for all looks together; 0 and 1 if nothing is known.
+    look: number of the last one, from 1, of `looks`; 0 before the first.
     n, following: pairs of the order that this look took and the next will; None after the last.
     """
 
@@ -255,7 +229,7 @@ class SureInterval:
 
     @property
     def width(self) -> float:
-        """Distance of the ends, 0 to 1."""
+        """From end to end, 0 to 1."""
         return self.high - self.low
 
     @property
@@ -275,7 +249,7 @@ class SequentialMonitor:
         seed: of the run's order. tie: what a tie counts, as a part of a win.
 
         Raises:
-            KnownError: the score is asked for, and no pair belongs to RewardBench.
+            KnownError: the score is asked for, and no pair is RewardBench's.
         """
         self.rule = rule
         keys = list(subsets)
@@ -297,7 +271,7 @@ class SequentialMonitor:
         self.now = SureInterval(rule, None, 0.0, 1.0, 0, len(self._looks), 0, self._looks[0])
 
     def add(self, scored: Iterable[ScoredPair]) -> SureInterval:
-        """Count further pairs, in whatever order they come; return the interval then."""
+        """Count further pairs, in any order; return the interval then."""
         self._waiting.update((pair.key, pair) for pair in scored)
         while self._n < len(self._order) and self._order[self._n] in self._waiting:
             key = self._order[self._n]
@@ -306,17 +280,17 @@ class SequentialMonitor:
             if self._n == self.now.following:
                 look, looks = self.now.look + 1, len(self._looks)
                 alpha = ALPHA / max(1, len(self._looks) - 1)
-                found = bounds(self._tallies, self.rule.number, alpha)
+                interval = bounds(self._tallies, self.rule.number, alpha)
                 following = self._looks[look] if look < looks else None
-                self.now = SureInterval(self.rule, *found, look, looks, self._n, following)
+                self.now = SureInterval(self.rule, *interval, look, looks, self._n, following)
         return self.now
 
 
 def look_sizes(total: int, width: float, error: float = ALPHA) -> list[int]:
-    """After how many pairs of the order to look: fixed before anything is scored.
+    """Return after how many pairs of the order to look.
 
     From the fewest pairs at which an interval can be so narrow at all (all of them won), each time
-    1.4 times as many up to four fifths or to where it is so narrow in any case, and at last all.
+    1.4 times as many, up to four fifths or to where it is so narrow in any case, and at last all.
 
     total: pairs of the run, at least 1. error: of all intervals together.
 
@@ -333,8 +307,8 @@ def look_sizes(total: int, width: float, error: float = ALPHA) -> list[int]:
             sizes.append(round(size))
             # So narrow, whatever comes and however pairs weigh?
             plain = max(1, round(_WORTH * sizes[-1]))
-            found = finite_interval(plain // 2, plain, total, alpha)
-            if found is not None and found.high - found.low <= width:
+            interval = finite_interval(plain // 2, plain, total, alpha)
+            if interval is not None and interval.high - interval.low <= width:
                 break
             size = max(size * _STEP, size + 1)
         sizes.append(total)

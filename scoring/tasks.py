@@ -1,14 +1,14 @@
 """Tasks that a worker does for a server, one at a time. `tell` gets their progress.
 
-The model that was loaded last stays in this process for the tasks after it, and so do the pairs
-that were made ready last.
+The last model loaded stays in this process for the tasks after it, and so do the last pairs that
+were made ready.
 """
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -18,9 +18,7 @@ from scoring.errors import KnownError
 from scoring.families import open_scorer
 from scoring.hub.access import Hub, Listing, first_line
 from scoring.limits import Limits, OnProgress, Step
-from scoring.models.devices import Device, present_device
-from scoring.models.finding import LocatedModel, ModelOptions, ModelPolicy, find
-from scoring.models.tokenizers import encoder, find_tokenizer, tokenizer_errors
+from scoring.models.tokenizers import encoder, tokenizer_errors
 from scoring.pairs.opening import checked_rows
 from scoring.probing.side_rewards import TokenRewards
 from scoring.spec import ModelSpec, Pair, Plan, RunFacts, RunSettings, ScoredPack
@@ -28,42 +26,35 @@ from scoring.spec import ModelSpec, Pair, Plan, RunFacts, RunSettings, ScoredPac
 if TYPE_CHECKING:
     from scoring.run import Job
 
+T = TypeVar("T")
+_SCORER: Scorer | None = None
+_JOB: "Job | None" = None
+
 
 @dataclass(frozen=True, slots=True)
 class Ready:
-    """Pairs that can be scored now: in which packs, and what their rewards will rest on."""
+    """Pairs that can be scored now."""
 
     plan: Plan
     facts: RunFacts
 
 
-_SCORER: Scorer | None = None
-_JOB: "Job | None" = None
-
-
-def look_at_model(
-    _: OnProgress, hub: Hub, typed: str, policy: ModelPolicy, options: ModelOptions
-) -> LocatedModel:
-    """Find a model, as `finding.find` does; of one on the Hub its config is fetched."""
-    return find(typed, policy, hub, **options)
+def call(_: OnProgress, function: Callable[..., T], *given: Any) -> T:
+    """Call a function that shows no progress."""
+    return function(*given)
 
 
 def fetch_files(
     tell: OnProgress, hub: Hub, listing: Listing, names: Sequence[str], token: str | Literal[False]
 ) -> str:
-    """The folder that holds these files of a repository, as of `Hub.fetch`."""
+    """As `Hub.fetch`."""
     return str(hub.fetch(listing, names, token=token, tell=tell))
 
 
-def look_at_tokenizer(_: OnProgress, hub: Hub, typed: str, policy: ModelPolicy) -> LocatedModel:
-    """Find a tokenizer, as of `tokenizers.find_tokenizer`."""
-    return find_tokenizer(typed, policy, hub)
-
-
 def count_tokens(_: OnProgress, tokenizer: ModelSpec, texts: str) -> Iterator[tuple[bytes, ...]]:
-    """The tokens of each text, one batch after the other: a column's numbers in int32 each.
+    """Yield the tokens of each text, batch by batch: a column's numbers in int32 each.
 
-    texts: a file with a stream of Arrow's, whose columns are texts.
+    texts: file with an Arrow stream whose columns are texts.
 
     Raises:
         KnownError: the tokenizer cannot be used.
@@ -78,7 +69,7 @@ def count_tokens(_: OnProgress, tokenizer: ModelSpec, texts: str) -> Iterator[tu
 
 
 def load_model(tell: OnProgress, spec: ModelSpec, settings: RunSettings) -> None:
-    """Load a located model, as of `families.open_scorer`; no other is ever loaded here."""
+    """Load a located model, as `families.open_scorer`; no other is ever loaded here."""
     global _SCORER  # noqa: PLW0603
     with ExitStack() as stack:
         if spec.folder:
@@ -97,10 +88,10 @@ def make_ready(
     selection: str,
     whole: bool,
 ) -> Ready:
-    """Plan how pairs are scored by the model that is loaded; the plan stays until another is made.
+    """Plan how the loaded model scores pairs; the plan stays until another is made.
 
-    source, selection: as of `RunFacts`. whole: make all pairs ready, and not only what tells how
-        many tokens they are. Raises as `run.make_job` does.
+    source, selection: as of `RunFacts`. whole: whether all pairs are made ready, not only those by
+        which tokens are estimated. Raises as `run.make_job` does.
     """
     from scoring.run import SAMPLE, make_job
 
@@ -116,9 +107,9 @@ def make_ready(
 def score_packs(
     _: OnProgress, plan: Plan, done: Collection[int], folder: Path | None
 ) -> Iterator[ScoredPack]:
-    """Score what was made ready. plan: in these packs. done: places of packs that are left out.
+    """Score what was made ready, as `run.score` does, by this plan.
 
-    folder: of the run, where a server's answers are kept; None keeps none. Raises as `run.score`.
+    done: places of packs to leave out. folder: of the run, for a server's answers; None keeps none.
     """
     from scoring.run import score
 
@@ -129,7 +120,7 @@ def score_packs(
 
 
 def reward_tokens(_: OnProgress, pair: Pair) -> TokenRewards:
-    """A pair's rewards token by token, as of `probing.token_rewards.token_rewards`."""
+    """As `probing.token_rewards.token_rewards`."""
     from scoring.probing.token_rewards import token_rewards
 
     return token_rewards(_scorer(), pair)
@@ -141,29 +132,25 @@ def read_rows(
     paths: Mapping[str, Path],
     *what: *tuple[str, str, Limits, str],
 ) -> tuple[tuple[str, ...], tuple[int, ...]]:
-    """Read and check pairs, as of `pairs.opening.checked_rows`; gives notes and rows left out.
+    """Write pairs, read and checked as `pairs.opening.checked_rows` does, to an Arrow file.
 
-    to: an Arrow file, where the table is written. what: as of `checked_rows`.
+    Returns:
+        Notes, and rows left out.
 
     Raises:
         KnownError: as there, or the disk does not take it.
     """
-    shown, default_subset, limits, benchmark = what
-    checked = checked_rows(paths, shown, default_subset, limits, tell, benchmark=benchmark)
+    name, default_subset, limits, benchmark = what
+    checked = checked_rows(paths, name, default_subset, limits, tell, benchmark=benchmark)
     try:
         with pa.ipc.new_file(str(to), checked.table.schema) as file:
             file.write_table(checked.table)
     except OSError as error:
         raise KnownError(
-            f"{what[0]} cannot be kept while it is open: {first_line(error)}. The disk of this "
+            f"{name} cannot be kept while it is open: {first_line(error)}. The disk of this "
             "server may be full. Try again later, or with a smaller file."
         ) from error
     return checked.notes, checked.left_out
-
-
-def look_at_device(_: OnProgress, asked: str) -> Device:
-    """What this process sees of the device that is asked for, as of `RunSettings.device`."""
-    return present_device(asked)
 
 
 def _scorer() -> Scorer:

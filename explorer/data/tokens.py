@@ -27,10 +27,10 @@ from scoring.errors import KnownError
 from scoring.hub.access import Hub, parse_hub_id
 from scoring.limits import OnProgress, Step, ignore_progress
 from scoring.models.finding import DEMO_NAME, LocatedModel, ModelPolicy
-from scoring.models.tokenizers import SUGGESTED, allowed_tokenizers
+from scoring.models.tokenizers import SUGGESTED, allowed_tokenizers, find_tokenizer
 from scoring.pairs.opening import TEXT_COLUMNS
 from scoring.spec import ModelSpec
-from scoring.tasks import count_tokens, look_at_tokenizer
+from scoring.tasks import call, count_tokens
 
 MOST_CHARS = 200_000
 """Characters of one text that are looked at."""
@@ -56,8 +56,8 @@ def locate_tokenizer(
     if parse_hub_id(typed) is not None:
         hub.reachable()  # asked once, here, and not by each worker
     limit = Limit("Inspecting the tokenizer", LOOK_SECONDS, LOOK_BYTES, True, way_out="tokenizer")
-    given, told = (hub, typed, policy), repeated(tell, Step("asking"))
-    found: LocatedModel = alone(look_at_tokenizer, *given, limit=limit, tell=told, online=True)
+    given, told = (find_tokenizer, typed, policy, hub), repeated(tell, Step("asking"))
+    found: LocatedModel = alone(call, *given, limit=limit, tell=told, online=True)
     if found.listing is None:
         return found.spec
     folder = fetching(hub, found.listing, [*found.sizes], False, "tokenizer", tell)

@@ -164,7 +164,7 @@ def traits_there(name: str) -> Traits:
 
 def packs_seconds(name: str, job: "Job", done: frozenset[int]) -> int:
     """The most that `packs_there` may take: from the tokens that are left and the model's size."""
-    left = [pack for place, pack in enumerate(job.plan.packs) if place not in done]
+    left = [pack for place, pack in enumerate(job.plan) if place not in done]
     tokens = sum(job.costs[at] for pack in left for at in pack)
     return min(CALL_SECONDS, START_SECONDS + ceil(2 * tokens * _MODELS[name].parameters / FLOPS))
 

@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Collection, Generator, Hashable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 from explorer.core.caches import LruCache
@@ -40,15 +41,14 @@ from scoring.models.devices import (
     placed,
     present_device,
 )
-from scoring.models.finding import MOST_CONFIG_BYTES, LocatedModel, ModelOptions, fetch_model
+from scoring.models.finding import MOST_CONFIG_BYTES, LocatedModel, ModelOptions, fetch_model, find
 from scoring.paths import COMPILED
 from scoring.probing.side_rewards import TokenRewards
 from scoring.spec import BASELINES, ModelSpec, Pair, Plan, RunSettings, ScoredPack
 from scoring.tasks import (
     Ready,
+    call,
     load_model,
-    look_at_device,
-    look_at_model,
     make_ready,
     reward_tokens,
     score_packs,
@@ -177,7 +177,7 @@ class ModelStore:
         with self._looking:
             if self._device is None:
                 limit = Limit("Inspecting the device", LOOK_SECONDS)
-                self._device = alone(look_at_device, self._settings.device, limit=limit)
+                self._device = alone(call, present_device, self._settings.device, limit=limit)
         return self._device.now(self._held)
 
     def settings_of(self, order: ModelOrder, looked: LocatedModel, device: Device) -> RunSettings:
@@ -240,8 +240,8 @@ class ModelStore:
         # The key is for the servers that the owner named.
         self._worker = Worker(knows=[KEY_VARIABLE] if spec.url else ())
         limit = Limit("Inspecting the device", LOOK_SECONDS)
-        asked = self._settings.device
-        self._device = device = self._worker.run(look_at_device, asked, limit=limit, tell=tell)
+        given = (present_device, self._settings.device)
+        self._device = device = self._worker.run(call, *given, limit=limit, tell=tell)
         before = self._worker.resident_bytes()
         dtype = chosen_dtype(settings.dtype, has_bf16=device.has_bf16, family=preview.spec.family)
         weights = max(preview.memory_bytes(dtype), preview.weight_bytes)
@@ -285,12 +285,11 @@ class ModelStore:
             self._hub.reachable()
             with suppress(KnownError):
                 self._hub.quota.make_room(MOST_CONFIG_BYTES)
-        given = (self._hub, order.model, policy, _model_options(visitor, order))
+        look = partial(find, **_model_options(visitor, order))
+        given = (look, order.model, policy, self._hub)
         limit = Limit("Inspecting the model", LOOK_SECONDS, LOOK_BYTES, in_addresses=True)
         told, slots = repeated(tell, first), self._looks
-        looked: LocatedModel = alone(
-            look_at_model, *given, limit=limit, tell=told, online=True, slots=slots
-        )
+        looked: LocatedModel = alone(call, *given, limit=limit, tell=told, online=True, slots=slots)
         return looked
 
     def _located(

@@ -331,18 +331,18 @@ def _go_on(former: Run, ready: Ready, keys: Sequence[str]) -> _StartedRun:
         KnownError: it is another run than is asked for, or the disk does not take it.
     """
     try:
-        resumed = resume(former, ready.facts, keys)
+        run, done, notes = resume(former, ready.facts, keys)
         change_card(
             former,
             lambda card: replace(
-                card, sure=None, notes=tuple(dict.fromkeys((*card.notes, *resumed.notes)))
+                card, sure=None, notes=tuple(dict.fromkeys((*card.notes, *notes)))
             ),
         )
     except OSError as error:
         raise KnownError(
             f"The disk does not take it: {error.strerror or first_line(error)}. Make room."
         ) from error
-    return _StartedRun(resumed.run, resumed.run.plan()[0], frozenset(resumed.done))
+    return _StartedRun(run, run.plan()[0], frozenset(done))
 
 
 def _save_interval(run: Run, sure: SureInterval) -> None:
@@ -371,7 +371,7 @@ def _record(
         tell: is told at last how the run ended.
     """
     run, plan, done = begun.run, begun.plan, begun.done
-    total = sum(map(len, plan.packs))
+    total = sum(map(len, plan))
     before = tuple(run.rows()) if done else ()
     spent = run.seconds_so_far() if done else 0.0
     progress = Progress("running", total, run, before, spent)

@@ -1,11 +1,11 @@
-"""What can be said on the command line."""
+"""Options of the command line."""
 
 import argparse
 import math
 import sys
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass, fields
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, get_args
@@ -38,7 +38,7 @@ on disk in every case: go on with --resume.
 
 @dataclass(frozen=True, slots=True)
 class Arguments:
-    """A command line, taken apart; see `--help` for each."""
+    """A parsed command line; `--help` describes each option."""
 
     out: Path
     settings: RunSettings
@@ -66,29 +66,31 @@ class Arguments:
 
 
 def parse(given: list[str] | None = None) -> Arguments:
-    """Take a command line apart; wrong ones end the program with code 2 and say why."""
+    """Parse a command line; a wrong one ends the program with code 2 and says why."""
     parser = _parser()
-    values = vars(parser.parse_args(given))
-    if values["reproduce"]:
+    values = vars(parser.parse_args(given))  # of options that are given
+    if values.get("reproduce"):
         _fill_in_published(parser, values)
-    lacking = [f"--{name}" for name in ("pairs", "model") if not values[name]]
+    lacking = [f"--{name}" for name in ("pairs", "model") if not values.get(name)]
     if lacking:
         parser.error(f"the following arguments are required: {', '.join(lacking)}")
-    label, weights = values.pop("label"), values.pop("label_weights")
-    if label is not None and weights is not None:
+    if "reading" in values and "label_weights" in values:
         parser.error("--label and --label-weights say the same thing: give one of them")
     for name in ("upload", "reproduce"):
-        if values["best_of"] and values[name]:
+        if "best_of" in values and values.get(name):
             parser.error(f"--{name} is of benchmark results: leave it or --best-of out")
-    if values["dry_run"] and not values["upload"]:
+    if "dry_run" in values and not values.get("upload"):
         parser.error("--dry-run is of --upload: give the dataset too")
-    settings = RunSettings(**{field.name: values.pop(field.name) for field in fields(RunSettings)})
-    values["subsets"], values["name"] = tuple(values["subsets"] or ()), values["name"] or ""
-    return Arguments(**values, settings=settings, reading=weights if label is None else label)
+    if "label_weights" in values:
+        values["reading"] = values.pop("label_weights")
+    values["subsets"] = tuple(values.get("subsets", ()))
+    names = {field.name for field in fields(RunSettings)} & values.keys()
+    settings = RunSettings(**{name: values.pop(name) for name in names})
+    return Arguments(**values, settings=settings)
 
 
 def _fill_in_published(parser: argparse.ArgumentParser, values: dict[str, Any]) -> None:
-    """Fill in what was not given from the settings that upstream published for the model."""
+    """Take what was not given from the settings that upstream published for the model."""
     name = values["reproduce"]
     board = board_settings(name)
     if board.batch is None:
@@ -99,28 +101,25 @@ def _fill_in_published(parser: argparse.ArgumentParser, values: dict[str, Any]) 
             f"{len(known):,} models, such as {near}"
         )
     model = name.removesuffix(REFERENCE_FREE)
-    values["model"] = values["model"] or model
-    values["pairs"] = values["pairs"] or f"{DEFAULT_DATASET}:filtered"
-    values["name"] = values["name"] or name
-    values["max_length"] = values["max_length"] or board.max_length or RUN_RM_LENGTH
+    values["model"] = values.get("model") or model
+    values["pairs"] = values.get("pairs") or f"{DEFAULT_DATASET}:filtered"
+    values["name"] = values.get("name") or name
+    values["max_length"] = values.get("max_length") or board.max_length or RUN_RM_LENGTH
     if board_models()[model].family == "classifier":
         values["upstream_compatible"] = True
-        values["chat_template"] = values["chat_template"] or board.template or ""
-    if values["dtype"] == "auto":
+        values["chat_template"] = values.get("chat_template") or board.template or ""
+    if values.get("dtype", "auto") == "auto":
         values["dtype"] = board.dtype or RUN_RM_DTYPE
     if name.endswith(REFERENCE_FREE):
-        values["family"] = values["family"] or "logprob-mean"
+        values["family"] = values.get("family") or "logprob-mean"
 
 
 class _ListBenchmarks(argparse.Action):
     def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
-        lines = []
         for each in benchmarks().values():
             about = f"{each.licence}; {each.citation}; rule by its {each.verified}"
-            lines.append(
-                f"{', '.join(each.named_datasets)}\n    {each.title}. {each.rule.method} {about}."
-            )
-        sys.stdout.write("\n".join([*lines, ""]))
+            names = ", ".join(each.named_datasets)
+            sys.stdout.write(f"{names}\n    {each.title}. {each.rule.method} {about}.\n")
         parser.exit()
 
 
@@ -132,6 +131,7 @@ def _parser() -> argparse.ArgumentParser:
         "once; a run that was killed goes on where it was.",
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
+        argument_default=argparse.SUPPRESS,
         allow_abbrev=False,
     )
     _add_needed(parser.add_argument_group("what every run needs").add_argument)
@@ -140,10 +140,6 @@ def _parser() -> argparse.ArgumentParser:
     _add_settings(parser.add_argument_group("how it scores").add_argument)
     _add_judge(parser.add_argument_group("judges, and models on a server").add_argument)
     _add_results(parser.add_argument_group("results").add_argument)
-    defaults = {field.name: field.default for field in fields(Arguments)}
-    for name in ("out", "settings", "reading", "subsets", "name"):  # made of what is given
-        del defaults[name]
-    parser.set_defaults(**defaults, **asdict(RunSettings()))
     return parser
 
 
@@ -174,8 +170,7 @@ def _add_selection(add: Callable[..., object]) -> None:
     add("--limit", type=_positive, metavar="N", help=limit)
     add("--best-of", action="store_true", help=best_of)
     add("--benchmark", metavar="NAME", help=benchmark)
-    listed = "list the benchmarks, and end"
-    add("--benchmarks", action=_ListBenchmarks, nargs=0, default=argparse.SUPPRESS, help=listed)
+    add("--benchmarks", action=_ListBenchmarks, nargs=0, help="list the benchmarks, and end")
 
 
 def _add_model(add: Callable[..., object]) -> None:
@@ -190,7 +185,13 @@ def _add_model(add: Callable[..., object]) -> None:
     add("--family", choices=FAMILIES, help="how it scores; else what its config says")
     add("--ref-model", metavar="ID_OR_PATH", help="what a DPO policy is compared with")
     add("--tokenizer", metavar="ID_OR_PATH", help=tokenizer)
-    add("--label", type=int, metavar="I", help="which of several labels is the reward")
+    add(
+        "--label",
+        type=int,
+        dest="reading",
+        metavar="I",
+        help="which of several labels is the reward",
+    )
     add("--label-weights", type=_weights, metavar="W,W,…", help=weights)
     add("--trust-remote-code", action="store_true", dest="own_code", help=own_code)
     add("--offline", action="store_true", help="do not ask the Hub")
@@ -249,8 +250,6 @@ def _add_results(add: Callable[..., object]) -> None:
 def _checked(
     read: Callable[[str], Any], is_good: Callable[[Any], bool], what: str
 ) -> Callable[[str], Any]:
-    """The type of an option. what: its value must be, for the message."""
-
     def check(text: str) -> Any:
         with suppress(ValueError):
             if is_good(value := read(text)):

@@ -1,13 +1,14 @@
 """One run of the command line, from its arguments to result files."""
 
 import hashlib
+import json
 import os
 import sys
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
@@ -15,8 +16,8 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 from tqdm import tqdm
 
 from scoring.benchmarks import benchmarks, named_dataset
+from scoring.command import report
 from scoring.command.arguments import Arguments
-from scoring.command.best_of import write_best_of
 from scoring.command.processes import Processes
 from scoring.engine.packing import share_out
 from scoring.engine.scorer import Scorer, facts
@@ -29,9 +30,9 @@ from scoring.pairs.candidates import candidate_rows
 from scoring.pairs.opening import Pairs, as_pairs, fetch_pairs, read_pairs
 from scoring.paths import is_file, is_folder, typed_path
 from scoring.record import Run, check_free, has_run, locked, resume
+from scoring.results import reproduction
 from scoring.results.exports import ALL_PAIRS, check_upload, result_name, upload, write_results
-from scoring.results.reproduction import PublishedCheck, compare, find_published
-from scoring.spec import ASKED, ModelSpec, Pair, RunFacts, ScoredPack
+from scoring.spec import ASKED, ModelSpec, Pair, ScoredPack
 from scoring.summary import Tally, tie_worth
 
 if TYPE_CHECKING:
@@ -42,24 +43,11 @@ LOG_SECONDS = 30.0
 _DEMO = Path(__file__).resolve().parents[2] / "assets" / "demo"
 
 
-@dataclass(frozen=True, slots=True)
-class Done:
-    """A run that ended, and what became of it.
-
-    sent: result files, as `upload` tells of them. check: with --reproduce, else None.
-    """
-
-    run: Run
-    files: tuple[Path, ...]
-    sent: tuple[str, ...]
-    check: PublishedCheck | None = None
-
-
-def execute(arguments: Arguments, processes: Processes) -> Done | None:
-    """Score, write down, export, send. None in all processes but the first.
+def execute(arguments: Arguments, processes: Processes) -> int:
+    """Score, export, send and report; return the exit code.
 
     Raises:
-        KnownError: something is wrong with what was asked for; what was scored stays.
+        KnownError: the request is wrong, or the run failed; what was scored stays.
         KeyboardInterrupt: the run was stopped; what was scored stays.
     """
     from huggingface_hub import get_token
@@ -75,48 +63,58 @@ def execute(arguments: Arguments, processes: Processes) -> Done | None:
     token: str | Literal[False] = get_token() or False
     hub = Hub(offline=arguments.offline)
     published = None
-    with ExitStack() as held:
+    with ExitStack() as stack:
         # Before hours of fetching or scoring for nothing.
-        processes.first_says(lambda: _hold(arguments, held))
+        processes.first_says(lambda: stack.enter_context(_lock_folder(arguments)))
         if arguments.reproduce and processes.first:
-            published = find_published(arguments.reproduce, arguments.published, hub, token)
+            published = reproduction.find_published(
+                arguments.reproduce, arguments.published, hub, token
+            )
         selected = _select(arguments, hub, token)
         spec = _locate(arguments, hub, token, processes)
-        digest = _digest(arguments, spec, selected)
+        by_name = [arguments.benchmark] if arguments.benchmark else []
+        request = (spec, arguments.settings, selected.source, selected.description, *by_name)
+        digest = hashlib.blake2b(repr(request).encode(), digest_size=8).hexdigest()
         finished = processes.first_says(lambda: _find_finished(arguments, digest, selected))
         run = finished or _score(arguments, spec, selected, digest, processes)
         if not processes.first:
-            return None
-        files = _export(arguments, run, selected.pairs)
+            return 0
+        with _disk_errors(run.folder):
+            if arguments.best_of:
+                name = arguments.name or result_name(replace(run.facts, selection=""))
+                files = report.write_best_of(run.folder, name, selected.pairs, run.rows())
+            else:
+                name = arguments.name or result_name(run.facts)
+                files = write_results(run.folder, name, run.facts, selected.pairs, run.rows())
     sent: list[str] = []
     if arguments.upload:
         sent = upload(run.folder, files, arguments.upload, dry_run=arguments.dry_run)
-    check = None if published is None else compare(run, published)
-    return Done(run, tuple(files), tuple(sent), check)
+    check = None if published is None else reproduction.compare(run, published)
+    if arguments.best_of:
+        values = report.best_of_json(run, files)
+        print(json.dumps(values, indent=1) if arguments.json else report.as_best_of(values))
+    elif arguments.json:
+        values = report.report_json(run, files, sent, dry_run=arguments.dry_run)
+        values |= {"reproduction": reproduction.reproduction_json(check)} if check else {}
+        print(json.dumps(values, indent=1))
+    else:
+        print(report.as_table(run, files, sent, dry_run=arguments.dry_run))
+        if check is not None:
+            print(*reproduction.reproduction_lines(check), sep="\n")
+    return 3 if check is not None and check.verdict in {"unknown", "unexplained"} else 0
 
 
-def _hold(arguments: Arguments, held: ExitStack) -> None:
-    """Lock the folder of the run.
-
-    Raises:
-        KnownError: it is used already, cannot be made or written to, or holds another run.
-    """
+@contextmanager
+def _lock_folder(arguments: Arguments) -> Iterator[None]:
+    """Lock the run's folder if it can be written to, and holds no run but one to go on with."""
     folder = arguments.out
-    held.enter_context(locked(folder))
-    with _disk_errors(folder):
-        if not is_folder(folder) or not os.access(folder, os.W_OK):
-            raise OSError("it cannot be made or written to")
-    if not arguments.resume:
-        check_free(folder)
-
-
-def _export(arguments: Arguments, run: Run, pairs: list[Pair]) -> list[Path]:
-    named_by = replace(run.facts, selection="") if arguments.best_of else run.facts
-    name = arguments.name or result_name(named_by)
-    with _disk_errors(run.folder):
-        if arguments.best_of:
-            return write_best_of(run.folder, name, pairs, run.rows())
-        return write_results(run.folder, name, run.facts, pairs, run.rows())
+    with locked(folder):
+        with _disk_errors(folder):
+            if not is_folder(folder) or not os.access(folder, os.W_OK):
+                raise OSError("it cannot be made or written to")
+        if not arguments.resume:
+            check_free(folder)
+        yield
 
 
 @contextmanager
@@ -132,7 +130,7 @@ def _disk_errors(folder: Path) -> Iterator[None]:
 
 
 class _Selection(NamedTuple):
-    """The pairs that were asked for, their source, and how they were chosen, in words."""
+    """Pairs, their source, and how they were chosen, in words."""
 
     pairs: list[Pair]
     source: str
@@ -205,15 +203,8 @@ def _locate(
     return spec if processes.first else find()
 
 
-def _digest(arguments: Arguments, spec: ModelSpec, selected: _Selection) -> str:
-    """A digest of all that decides what is scored and how, but for the keys of the pairs."""
-    by_name = [arguments.benchmark] if arguments.benchmark else []
-    request = repr((spec, arguments.settings, selected.source, selected.description, *by_name))
-    return hashlib.blake2b(request.encode(), digest_size=8).hexdigest()
-
-
 def _find_finished(arguments: Arguments, digest: str, selected: _Selection) -> Run | None:
-    """The run that is asked for where nothing of it is left to score: no model is needed."""
+    """The requested run if nothing of it is left to score: no model is needed."""
     if not arguments.resume or not has_run(arguments.out):
         return None
     run = Run.open(arguments.out)
@@ -243,8 +234,20 @@ def _score(
     scorer = open_scorer(spec, settings)
     pairs, source, description = selected
     job = make_job(pairs, scorer, settings.seed, n_processes=processes.n)
+    keys = [pair.key for pair in pairs]
     now = facts(scorer, settings, source, len(pairs), description, pairs[0].benchmark)
-    done = processes.first_says(lambda: _begin_or_resume(arguments, now, job, digest))
+
+    def begin() -> set[int]:
+        with _disk_errors(arguments.out):
+            if not arguments.resume or not has_run(arguments.out):
+                Run.create(arguments.out, now, job.plan, keys, request=digest)
+                return set()
+            _, done, notes = resume(Run.open(arguments.out), now, keys)
+        for note in notes:
+            print(note, file=sys.stderr)
+        return done
+
+    done = processes.first_says(begin)
     try:
         run = Run.open(arguments.out)
     except KnownError as known:
@@ -263,33 +266,19 @@ def _score(
         return run.mark_ended("finished")
 
 
-def _begin_or_resume(arguments: Arguments, now: RunFacts, job: "Job", digest: str) -> set[int]:
-    """The packs that are scored already."""
-    keys = [pair.key for pair in job.pairs]
-    with _disk_errors(arguments.out):
-        if not arguments.resume or not has_run(arguments.out):
-            Run.create(arguments.out, now, job.plan, keys, request=digest)
-            return set()
-        resumed = resume(Run.open(arguments.out), now, keys)
-    for note in resumed.notes:
-        print(note, file=sys.stderr)
-    return resumed.done
-
-
 def _score_share(
     run: Run, job: "Job", scorer: Scorer, done: set[int], processes: Processes
 ) -> None:
     """Score this process's share of the packs that are left, onto the disk."""
     from scoring.run import score
 
-    packs = job.plan.packs
-    left = [place for place in range(len(packs)) if place not in done]
-    share = share_out([packs[place] for place in left], job.costs, processes.n)[processes.rank]
+    left = [place for place in range(len(job.plan)) if place not in done]
+    share = share_out([job.plan[place] for place in left], job.costs, processes.n)[processes.rank]
     mine = [left[index] for index in share]
     scorer.keep_answers(run.folder, processes.part())
     stream = run.record(score(job, scorer, packs=mine), processes.part())
     try:
-        total = sum(len(packs[place]) for place in mine)
+        total = sum(len(job.plan[place]) for place in mine)
         _follow(stream, total, processes, scorer, run.facts.benchmark)
     except (KeyboardInterrupt, KnownError) as error:
         if processes.first:
@@ -303,10 +292,10 @@ def _score_share(
 def _follow(
     stream: Iterable[ScoredPack], total: int, processes: Processes, scorer: Scorer, benchmark: str
 ) -> None:
-    """Show how far the run is: a bar for who looks at it, a line now and then for a log."""
+    """Show how far the run is: a bar on a screen, a line now and then in a log."""
     tally = Tally(tie=tie_worth(scorer.spec.family, benchmark))
     scored = 0
-    told = began = time.monotonic()
+    began = logged = time.monotonic()
     with tqdm(
         total=total,
         unit="pair",
@@ -315,17 +304,17 @@ def _follow(
     ) as bar:
 
         def log(more: str = "") -> None:
-            nonlocal told
+            nonlocal logged
             now = time.monotonic()
-            if bar.disable and processes.first and now - told > LOG_SECONDS:
-                told = now
+            if bar.disable and processes.first and now - logged > LOG_SECONDS:
+                logged = now
                 print(f"{scored:,} of {total:,} pairs{more}, {now - began:,.0f} s", file=sys.stderr)
 
-        def answered(n: int, of: int) -> None:
+        def show_answers(n: int, of: int) -> None:
             bar.set_postfix_str(f"{n:,} of {of:,} answers of the next pairs")
             log(f", {n:,} of {of:,} answers of the next")
 
-        scorer.on_answers = answered
+        scorer.on_answers = show_answers
         for pack in stream:
             for row in pack.rows:
                 tally.add(row)

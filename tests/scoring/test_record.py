@@ -269,11 +269,9 @@ def test_a_run_goes_on_with_other_memory_and_not_with_other_settings(name: str, 
     other: Any = {int: 7, str: "other", dict: {"torch": "3"}}[type(getattr(FACTS, name))]
     facts = replace(FACTS, **{name: other})
     if name == "budget" or name in LAST_BITS:
-        resumed = resume(run, facts, KEYS)
-        assert resumed.run.plan() == (PLAN, KEYS) and resumed.done == set()
-        assert [f"began with {name}" in note for note in resumed.notes] == [True] * (
-            name != "budget"
-        )
+        resumed, done, notes = resume(run, facts, KEYS)
+        assert resumed.plan() == (PLAN, KEYS) and done == set()
+        assert [f"began with {name}" in note for note in notes] == [True] * (name != "budget")
     else:
         with pytest.raises(KnownError, match=f"is another one.* {other!r} is asked for"):
             resume(run, facts, KEYS)
@@ -346,7 +344,7 @@ def test_a_run_that_went_on_is_an_unbroken_run_to_the_last_bit(
     n_before = len(scorer.asked)
     finished = go_on(torn.folder, pairs, scorer)
     assert rows_in_order(finished, pairs) == expected
-    n_packs = len(torn.plan()[0].packs)
+    n_packs = len(torn.plan()[0])
     assert len(scorer.asked) - n_before == n_packs - len(packs) + 1
     assert (finished.tokens, finished.n_scored) == (whole.tokens, 40)
 
@@ -360,7 +358,7 @@ def score_to_be_killed(folder: Path, keys: list[str]) -> None:
     job = make_job([by_key[key] for key in keys], scorer, 0)
     run = Run.create(folder, facts(scorer, settings, "demo", len(keys)), job.plan, keys)
     for n_packs, _ in enumerate(run.record(score(job, scorer)), 1):
-        time.sleep(0.003 if n_packs < len(job.plan.packs) - 1 else PATIENCE)
+        time.sleep(0.003 if n_packs < len(job.plan) - 1 else PATIENCE)
 
 
 def test_a_killed_run_goes_on_to_the_same_bits(

@@ -301,8 +301,8 @@ def test_packs_hold_what_the_plan_says(some_pairs: list[Pair], demo_scorer: Scor
     scorer = Around(demo_scorer)
     job = make_job(some_pairs, scorer, 3)
     packs = list(score(job, scorer))
-    assert [pack.place for pack in packs] == list(range(len(job.plan.packs)))
-    for pack, planned in zip(packs, job.plan.packs, strict=True):
+    assert [pack.place for pack in packs] == list(range(len(job.plan)))
+    for pack, planned in zip(packs, job.plan, strict=True):
         assert [row.key for row in pack.rows] == [some_pairs[place].key for place in planned]
         costs = [job.costs[place] for place in planned]
         assert (pack.tokens, pack.parts) == (sum(costs), 1)
@@ -323,7 +323,7 @@ def test_a_template_that_fails_later_names_its_pair() -> None:
     scorer = Refusing(budget=100)
     scorer._traits = replace(scorer.traits, vocabulary=9)
     pairs = small_pairs(40)
-    last = make_job(pairs, scorer, 0, sample=9).plan.packs[-1][-1]
+    last = make_job(pairs, scorer, 0, sample=9).plan[-1][-1]
     pairs[last] = replace(pairs[last], prompt="no")
     job = make_job(pairs, scorer, 0, sample=9)
     with pytest.raises(KnownError) as refused:
@@ -348,7 +348,7 @@ def test_what_is_scored_first_is_a_fair_sample_of_all(real_pairs: list[Pair], se
     """Costliest first would put Safety 16 points off after a quarter of the pairs."""
     scorer = Saying(budget=8192)
     job = make_job(real_pairs, scorer, seed)
-    order = [place for pack in job.plan.packs for place in pack]
+    order = [place for pack in job.plan for place in pack]
     assert sorted(order) == list(range(2985))
     quarter = Counter(section_of(real_pairs[place].subset) for place in order[: 2985 // 4])
     whole = Counter(section_of(each.subset) for each in real_pairs)
@@ -362,7 +362,7 @@ def test_the_costliest_pack_comes_first_and_the_others_as_drawn() -> None:
     pairs = [pair(number, "x" * 4 * drawn.randint(1, 90), "r") for number in range(200)]
     for seed in range(5):
         job = make_job(pairs, Saying(budget=400), seed)
-        costs = [sum(job.costs[place] for place in pack) for pack in job.plan.packs]
+        costs = [sum(job.costs[place] for place in pack) for pack in job.plan]
         assert costs[0] == max(costs)
         assert costs[1:] != sorted(costs[1:], reverse=True)
 
@@ -471,7 +471,7 @@ def test_a_pack_is_begun_while_the_one_before_it_is_computed() -> None:
     scorer = Reading()
     job = make_job(uneven_pairs(30), scorer, 0)
     list(score(job, scorer))
-    keys = [f"mine:{pack[0]}" for pack in job.plan.packs]
+    keys = [f"mine:{pack[0]}" for pack in job.plan]
     assert len(keys) > 2
     expected = [f"begun {keys[0]}"]
     for before, key in pairwise(keys):
@@ -482,7 +482,7 @@ def test_a_pack_is_begun_while_the_one_before_it_is_computed() -> None:
 def test_a_template_that_fails_in_the_middle_loses_nothing_before_it() -> None:
     pairs, scorer = uneven_pairs(1000), Reading()
     job = make_job(pairs, scorer, 0)
-    last = job.plan.packs[-1][0]
+    last = job.plan[-1][0]
     broken = tuple(
         replace(each, prompt="fails") if at == last else each for at, each in enumerate(pairs)
     )
@@ -490,7 +490,7 @@ def test_a_template_that_fails_in_the_middle_loses_nothing_before_it() -> None:
     with pytest.raises(KnownError, match="on purpose"):
         for pack in score(replace(job, pairs=broken), scorer):
             packs.append(pack)
-    assert len(packs) == len(job.plan.packs) - 1
+    assert len(packs) == len(job.plan) - 1
 
 
 def test_a_pack_that_did_not_fit_beside_another_is_tried_again() -> None:
@@ -546,7 +546,7 @@ def test_where_memory_runs_out_a_pack_is_scored_in_parts(
     assert packs[0].tokens > most + 100
     assert all(pack.parts > 1 or pack.tokens <= most + 100 for pack in packs)
     assert sum(pack.parts for pack in packs) == len(scorer.asked) - scorer.refused
-    for pack, planned in zip(packs, job.plan.packs, strict=True):
+    for pack, planned in zip(packs, job.plan, strict=True):
         assert [row.key for row in pack.rows] == [some_pairs[place].key for place in planned]
 
 
@@ -570,8 +570,8 @@ def test_a_pair_too_large_for_memory_is_named_and_the_packs_before_it_are_kept()
 
     scorer = TooLarge(longer_wins(), budget=4)
     job = make_job(small_pairs(40), scorer, 0)
-    bad = next(place for place, pack in enumerate(job.plan.packs) if 7 in pack)
-    assert 0 < bad < len(job.plan.packs) - 1
+    bad = next(place for place, pack in enumerate(job.plan) if 7 in pack)
+    assert 0 < bad < len(job.plan) - 1
     packs = []
     with pytest.raises(KnownError, match=r"The pair mine:7 alone, 1 tokens, does not fit") as told:
         for pack in score(job, scorer):

@@ -54,7 +54,7 @@ pairs = as_pairs(table.arrow, few.rows[:3].tolist())
 def told(runs, order):
     *_, last = stepwise(partial(runs.start, who, order, few))
     rows = sorted((asdict(row) for row in last.run.rows()), key=lambda row: row["key"])
-    return [last.stage, rows, asdict(last.run.facts), last.run.plan()[0].packs]
+    return [last.stage, rows, asdict(last.run.facts), last.run.plan()[0]]
 
 found = {"before": before, "same": told(there, order) == told(here, order)}
 found["short"] = told(there, short) == told(here, short)

@@ -99,7 +99,7 @@ def test_only_classifiers_are_placed(hub: Hub) -> None:
 
 def test_what_is_asked_of_the_gpu_grows_with_what_is_left(few: Selection) -> None:
     job = make_job(as_pairs(few.table.arrow, few.rows.tolist()), PlacedModel(DEMO), 0)
-    all_packs = frozenset(range(len(job.plan.packs)))
+    all_packs = frozenset(range(len(job.plan)))
     nothing = packs_seconds("demo", job, all_packs)
     everything = packs_seconds("demo", job, frozenset())
     assert nothing == START_SECONDS < everything < CALL_SECONDS

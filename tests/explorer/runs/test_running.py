@@ -64,7 +64,7 @@ def run_of(progress: Progress) -> Run:
 
 def sizes_of(run: Run) -> list[int]:
     """Pairs in each of its packs."""
-    return [len(pack) for pack in run.plan()[0].packs]
+    return [len(pack) for pack in run.plan()[0]]
 
 
 def told(stream: Iterable[Progress]) -> list[Progress]:
@@ -140,7 +140,7 @@ def test_the_run_can_be_gone_on_with(stream: list[Progress], demo: PairTable, ro
     run = run_of(stream[-1])
     plan, keys = run.plan()
     assert keys == [demo.keys[row] for row in rows]
-    order = [keys[place] for pack in plan.packs for place in pack]
+    order = [keys[place] for pack in plan for place in pack]
     assert keys_of(stream[-1].scored) == order
     assert (run.n_scored, run.split_packs) == (40, 0)
     assert 0 < run.tokens <= sum(row.chosen_tokens + row.rejected_tokens for row in run.rows())

@@ -1,4 +1,3 @@
-import argparse
 import re
 from dataclasses import fields, replace
 from pathlib import Path
@@ -84,7 +83,7 @@ def options() -> set[str]:
     return {
         name
         for action in _parser()._actions
-        if action.default != argparse.SUPPRESS  # it prints and ends
+        if action.nargs != 0 or action.const  # others print and end
         for name in action.option_strings
     }
 
