@@ -10,7 +10,7 @@ from typing import NoReturn
 from scoring.command.arguments import parse
 from scoring.command.best_of import as_best_of, best_of_json
 from scoring.command.report import as_table, report_json
-from scoring.engine.compiled import keep_in
+from scoring.engine.packing import keep_compiled_in
 from scoring.errors import KnownError
 from scoring.paths import COMPILED, HOME, typed_path
 from scoring.record import has_run
@@ -24,7 +24,7 @@ def _interrupt(*_: object) -> NoReturn:
 def main(given: list[str] | None = None) -> int:
     """Run the command line; its exit code."""
     arguments = parse(given)
-    keep_in(typed_path(os.environ.get("EXPLORER_HOME") or HOME) / COMPILED)
+    keep_compiled_in(typed_path(os.environ.get("EXPLORER_HOME") or HOME) / COMPILED)
     try:
         from scoring.command.execution import execute
         from scoring.command.processes import Processes

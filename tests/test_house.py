@@ -52,7 +52,6 @@ def is_in(module: str, *packages: str) -> bool:
 WITH_TORCH = {
     "scoring.engine.attention",
     "scoring.engine.forward",
-    "scoring.engine.proof",
     "scoring.families.writer",
     "scoring.models.loading",
     "scoring.run",
