@@ -22,7 +22,7 @@ from scoring.models.devices import Device, present_device
 from scoring.models.finding import LocatedModel, ModelOptions, ModelPolicy, find
 from scoring.models.tokenizers import encoder, find_tokenizer, tokenizer_errors
 from scoring.pairs.opening import checked_rows
-from scoring.probing.side_rewards import TokenRewards
+from scoring.probing.token_rewards import TokenRewards
 from scoring.spec import ModelSpec, Pair, Plan, RunFacts, RunSettings, ScoredPack
 
 if TYPE_CHECKING:

@@ -55,7 +55,6 @@ WITH_TORCH = {
     "scoring.families.writer",
     "scoring.models.loading",
     "scoring.run",
-    "scoring.probing.token_rewards",
     "scoring.engine.vocabulary",
     "scoring.families.classifier",
     "scoring.families.dpo",

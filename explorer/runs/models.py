@@ -42,7 +42,7 @@ from scoring.models.devices import (
 )
 from scoring.models.finding import MOST_CONFIG_BYTES, LocatedModel, ModelOptions, fetch_model
 from scoring.paths import COMPILED
-from scoring.probing.side_rewards import TokenRewards
+from scoring.probing.token_rewards import TokenRewards
 from scoring.spec import BASELINES, ModelSpec, Pair, Plan, RunSettings, ScoredPack
 from scoring.tasks import (
     Ready,
