@@ -48,11 +48,8 @@ class _Segments:
     masks: dict[Any, torch.Tensor] = field(default_factory=dict)
 
     def mask(self, n_queries: int, n_keys: int, window: int | None, like: torch.Tensor) -> Any:
-        """[queries, keys], 0 where a query sees a key, else -inf; the last of both are the same.
-
-        None where plain causality, or a single query that sees all, says as much. Made once for
-        all layers.
-        """
+        # 0 where a query sees a key, else -inf; None where plain causality, or a single query that
+        # sees all, says as much.
         if window is None and n_queries in (1, n_keys):
             return None
         key = (n_queries, n_keys, window, like.device)
@@ -71,8 +68,8 @@ class Pack:
     """A pack as one row of tokens, on a device.
 
     ids, positions: [tokens].
-    tails: [reads], the written tokens at which rewards are read: the last `chosen_tail` of each
-        chosen sequence, then the last `rejected_tail` of its rejected one.
+    tails: [reads], the places at which rewards are read: of each pair, the last `chosen_tail` of
+        its chosen sequence and the last `rejected_tail` of its rejected one.
     arguments: of the model's forward, for its attention.
     """
 
@@ -83,9 +80,9 @@ class Pack:
 
 
 def write_pack(pairs: Sequence[Prepared], device: torch.device, *, variable_length: bool) -> Pack:
-    """A pack, on its way to a device: nobody waits for the copy.
+    """A pack on a device, without waiting for the copy.
 
-    variable_length: prepare for one call over all segments, else for one call each.
+    variable_length: for one call of the attention over all segments, else for one call each.
     """
     ids, positions, tails, gather = array("q"), array("q"), array("q"), array("q")
     queries, keys = array("q", [0]), array("q", [0])
@@ -147,12 +144,12 @@ def write_pack(pairs: Sequence[Prepared], device: torch.device, *, variable_leng
 
 
 def sent(values: torch.Tensor, device: torch.device) -> torch.Tensor:
-    """Values of the CPU on a device; nobody waits for the copy."""
+    """Values of the CPU on a device, without waiting for the copy."""
     return (values.pin_memory() if device.type == "cuda" else values).to(device, non_blocking=True)
 
 
 def fetched(values: torch.Tensor) -> Callable[[], list[Any]]:
-    """What waits for values of a device and gives them as a list: they, and no later work."""
+    """A function that gives values of a device as a list, and waits for no later work there."""
     if not values.is_cuda:
         return values.tolist
     here = torch.empty(values.shape, dtype=values.dtype, pin_memory=True)
@@ -168,15 +165,12 @@ def fetched(values: torch.Tensor) -> Callable[[], list[Any]]:
 
 
 def _rounded(lengths: Iterable[int]) -> int:
-    """The longest, rounded up to a power of two: a bound for a kernel, few for a compiler."""
+    # A power of two, for a compiler to see few.
     return 1 << (max(lengths) - 1).bit_length()
 
 
 def has_variable_length(device: torch.device, dtype: torch.dtype) -> bool:
-    """Whether one call can attend over all segments: in half precision, on Ampere or later.
-
-    Not that of a model that caps its products or has sinks: see `is_by_hand`.
-    """
+    """Whether one call can attend over all segments: in half precision, on Ampere or later."""
     return (
         device.type == "cuda"
         and dtype in (torch.bfloat16, torch.float16)
@@ -227,11 +221,11 @@ def attend(
     unknown = [name for name in _BY_HAND if arguments.get(name) is not None]
     if unknown:
         raise NotImplementedError(f"{unknown[0]} in one call over all segments")
+    from torch.nn.attention.varlen import varlen_attn
+
     gather, width = arguments["packed_gather"], value.shape[-1]
     if width < query.shape[-1]:  # as MLA's are
         value = torch.nn.functional.pad(value, (0, query.shape[-1] - width))
-    from torch.nn.attention.varlen import varlen_attn
-
     attend_all: Any = varlen_attn  # its signature is another in torch 2.11 than in 2.13
     out = attend_all(
         query[0].transpose(0, 1),

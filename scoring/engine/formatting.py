@@ -14,6 +14,8 @@ from scoring.spec import Message, Pair, RunSettings, as_objects
 
 DEFAULT_MAX_TOKENS = 16_384
 """Tokens a sequence may have where neither the model nor the settings say less."""
+UPSTREAM_LONGEST = 2048
+"""The same in run_rm.py."""
 _AT_ONCE = 512
 """Conversations tokenized in one call."""
 
@@ -118,10 +120,7 @@ def named_template(name: str) -> str:
 def shared_prefix(chosen: Sequence[int], rejected: Sequence[int]) -> int:
     """Tokens to compute once: those that both sequences begin with, but for each one's last.
 
-    >>> shared_prefix((1, 2, 3), (1, 2, 4)), shared_prefix((1, 2), (1, 2, 3))
-    (2, 1)
-    >>> shared_prefix((1, 2), (1, 2))
-    2
+    All, if they are equal.
     """
     if chosen == rejected:
         return len(chosen)
@@ -192,30 +191,20 @@ class Formatter:
 
     ending: int | None = None
     gate: tuple[int, ...] = ()
+    _longest = DEFAULT_MAX_TOKENS
+    _fallback = ""
+    _takes_own_first = False
 
-    def __init__(
-        self,
-        tokenizer: Tokenizer,
-        model_limit: int,
-        settings: RunSettings,
-        *,
-        fallback: tuple[str, str] = ("fallback", FALLBACK_TEMPLATE),
-        longest: int = DEFAULT_MAX_TOKENS,
-        own_first: bool = False,
-    ) -> None:
-        """model_limit, longest: tokens a sequence may have: by the model, and without a setting.
-
-        fallback: name and text of the template of a tokenizer that has none.
-        own_first: take the tokenizer's own template where it has one, whichever is named.
+    def __init__(self, tokenizer: Tokenizer, model_limit: int, settings: RunSettings) -> None:
+        """model_limit: tokens the model was built for.
 
         Raises:
             KnownError: the settings name no template that is known, or the tokenizer fails.
         """
-        name, template = fallback
-        if settings.chat_template:
-            name, template = settings.chat_template, named_template(settings.chat_template)
+        name = settings.chat_template or self._fallback
+        template = named_template(name) if name else FALLBACK_TEMPLATE
         own = getattr(tokenizer, "chat_template", None)
-        if settings.chat_template and not own_first:
+        if settings.chat_template and not self._takes_own_first:
             own = None
         self.tokenizer = tokenizer
         self._is_named = bool(settings.chat_template) and not own
@@ -225,18 +214,16 @@ class Formatter:
         self.cuts_left = settings.truncation_side == "left"
         hashed = str(own or template) + "".join(self._special.values())
         digest = hashlib.sha256(hashed.encode()).hexdigest()[:12]
-        self.template = f"{'own' if own else name}:{digest}"
+        self.template = f"{'own' if own else name or 'fallback'}:{digest}"
         self.limit = model_limit
-        self.max_length = min(settings.max_length or longest, model_limit)
+        self.max_length = min(settings.max_length or self._longest, model_limit)
 
     def prepare(self, pairs: Sequence[Pair]) -> list[Prepared]:
         """Both conversations of each pair as token ids, at most `max_length` each."""
         return joined_pairs(pairs, self._sequences(conversations(pairs)))
 
     def encode(self, given: Sequence[Conversation], *, ask: bool = False) -> list[list[int]]:
-        """Token ids of whole conversations.
-
-        ask: end where the assistant is to speak.
+        """Token ids of whole conversations. ask: end where the assistant is to speak.
 
         Raises:
             KnownError: the template fails, as a stranger's program may.
@@ -250,10 +237,7 @@ class Formatter:
         return encoded
 
     def cut(self, ids: Sequence[int], most: int | None = None) -> TokenSequence:
-        """At most so many of the tokens; special ones at the ends stay where there is room.
-
-        most: None means `max_length`.
-        """
+        """At most so many of the tokens, or `max_length`; special ones at the ends stay."""
         most = self.max_length if most is None else most
         if len(ids) <= most:
             return TokenSequence(tuple(ids))
@@ -357,10 +341,6 @@ def _put_around(tokenizer: Tokenizer) -> tuple[tuple[int, ...], tuple[int, ...]]
     return (), ()
 
 
-UPSTREAM_LONGEST, UPSTREAM_TEMPLATE = 2048, "tulu"
-"""Tokens a sequence may have in run_rm.py, and its template where a tokenizer has none."""
-
-
 class UpstreamFormatter(Formatter):
     """Renders the template to text and tokenizes that with special tokens, as run_rm.py does.
 
@@ -370,17 +350,14 @@ class UpstreamFormatter(Formatter):
     taken where the tokenizer has none; an EOS then ends the text, unless the tokenizer writes one.
     """
 
+    _longest = UPSTREAM_LONGEST
+    _fallback = "tulu"
+    _takes_own_first = True
+
     def __init__(self, tokenizer: Tokenizer, model_limit: int, settings: RunSettings) -> None:
         if settings.truncation_side != "left":
             raise KnownError("run_rm.py cuts on the left: leave --truncation-side out.")
-        super().__init__(
-            tokenizer,
-            model_limit,
-            settings,
-            fallback=(UPSTREAM_TEMPLATE, named_template(UPSTREAM_TEMPLATE)),
-            longest=UPSTREAM_LONGEST,
-            own_first=True,
-        )
+        super().__init__(tokenizer, model_limit, settings)
         self.template += ", as run_rm.py"
         if tokenizer.pad_token is None:
             tokenizer.pad_token = tokenizer.eos_token

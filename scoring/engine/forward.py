@@ -69,22 +69,17 @@ class Packed:
 
         arguments: more for `attention.attend`.
         """
+        rows = split(range(len(pairs)), [pair.cost for pair in pairs], self._row)
+        packs = [[pairs[place] for place in row] for row in rows]
         try:
-            return self._rows(pairs, arguments)
+            with self._in_force():
+                return torch.cat([self._run(pack, arguments) for pack in packs])
         except Exception as error:  # a compiler, of any kind, on any machine
             if not self._compiled or is_out_of_memory(error):
                 raise
             logger.warning("compiled layers fail", exc_info=True)
             self._give_up_compiling(first_line(error))
-        return self._rows(pairs, arguments)
-
-    def _rows(self, pairs: Sequence[Prepared], arguments: dict[str, Any]) -> torch.Tensor:
-        costs = [pair.cost for pair in pairs]
-        rows = split(range(len(pairs)), costs, self._row)
-        with self._in_force():
-            return torch.cat(
-                [self._run([pairs[place] for place in row], arguments) for row in rows]
-            )
+        return self(pairs, **arguments)
 
     def _run(self, pairs: Sequence[Prepared], arguments: dict[str, Any]) -> torch.Tensor:
         pack = attention.write_pack(pairs, self._model.device, variable_length=self._variable)
@@ -304,8 +299,7 @@ def _other_last_bits(model: Any) -> Iterator[None]:
         device, dtype = values.device, values.dtype
         if device not in generators:
             generators[device] = torch.Generator(device).manual_seed(0)
-        given: dict[str, Any] = {"generator": generators[device], "device": device}
-        dice = torch.randint(0, 8, values.shape, **given)
+        dice = torch.randint(0, 8, values.shape, generator=generators[device], device=device)
         signs = (dice == 0).to(dtype) - (dice == 1).to(dtype)
         return values * (1 + torch.finfo(dtype).eps * signs)
 
@@ -355,8 +349,9 @@ def choose(
 
 
 def _with_wide_head(model: Any, check: Sequence[Prepared]) -> Any:
-    """A model that shares its base with this one, and has all else in float32: rewards in two bytes
-    would tie. The model itself if it does not run so; a stranger's may not.
+    """The model with all but its base in float32, for rewards in two bytes would tie.
+
+    The model itself if it does not run so; a stranger's may not.
     """
     base = getattr(model, model.base_model_prefix, None)
     if base is None or base is model:  # then the largest part is
@@ -394,10 +389,8 @@ def _widened(value: Any) -> Any:
 
 
 def _not_attention_only(model: Any) -> str:
-    """What else than attention looks at other tokens, in words; "" where nothing is known to.
-
-    Rewards cannot show it: of states that one pair leaves to the next little may be seen.
-    """
+    """What else than attention looks at other tokens, in words; "" where nothing is known to."""
+    # Rewards cannot show it: of states that one pair leaves to the next little may be seen.
     config = model.config.get_text_config()
     kinds = getattr(config, "layer_types", None) or getattr(config, "layers_block_type", None)
     others = {*map(str, kinds or ())} - {"attention", "full_attention", "sliding_attention"}
@@ -433,11 +426,7 @@ def _packed(
 
 
 def _attentions(model: Any) -> list[tuple[Any, Any]]:
-    """The configs by which a model's layers find their attention, each with what it says now.
-
-    Raises:
-        NotImplementedError: the model does not let it be replaced.
-    """
+    """The configs by which a model's layers find their attention, each with its name now."""
     configs = {id(part.config): part.config for part in model.modules() if hasattr(part, "config")}
     stock = [(config, config._attn_implementation) for config in configs.values()]
     before = model.config._attn_implementation

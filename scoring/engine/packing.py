@@ -36,18 +36,14 @@ def plan_packs(costs: Sequence[int], budget: int, seed: int) -> list[list[int]]:
 
 
 def random_order(n: int, seed: int) -> list[int]:
-    """The places of n pairs in the order in which they fill packs; the same for the same seed."""
+    """The places of n pairs in the order in which they fill packs, by a seed."""
     order = list(range(n))
     random.Random(seed).shuffle(order)  # noqa: S311 - an order, not a secret
     return order
 
 
 def split(pack: Sequence[int], costs: Sequence[int], budget: float) -> list[list[int]]:
-    """A pack in parts that cost at most a smaller budget, or hold one pair.
-
-    >>> split([1, 3, 0, 2], [3, 9, 2, 8], budget=12)
-    [[1], [3, 0], [2]]
-    """
+    """A pack in parts that cost at most a smaller budget, or hold one pair."""
     parts: list[list[int]] = []
     room = 0.0
     for index in pack:
@@ -60,11 +56,7 @@ def split(pack: Sequence[int], costs: Sequence[int], budget: float) -> list[list
 
 
 def share_out(packs: Sequence[Sequence[int]], costs: Sequence[int], n: int) -> list[list[int]]:
-    """The places of each process's packs, ascending: the costliest go first to whom has the least.
-
-    >>> share_out([[0], [1], [2], [3]], [4, 3, 2, 1], n=2)
-    [[0, 3], [1, 2]]
-    """
+    """The places of each process's packs: the costliest go first to whom has the least."""
     shares: list[list[int]] = [[] for _ in range(n)]
     loads = [0] * n
     by_cost = sorted(range(len(packs)), key=lambda place: -_cost(packs[place], costs))

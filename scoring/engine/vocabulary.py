@@ -59,7 +59,7 @@ class Vocabulary:
 
 @torch.inference_mode()
 def check_vocabulary(model: Any, vocabulary: Vocabulary, ids: Sequence[int], name: str) -> None:
-    """Make sure that log-probabilities computed here are the model's own.
+    """Prove that log-probabilities computed here are the model's own. name: of the model.
 
     Raises:
         KnownError: it cannot be run, or its logits are no plain function of its last hidden states.
