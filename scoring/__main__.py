@@ -6,7 +6,7 @@ import sys
 import threading
 
 from scoring.command.arguments import parse
-from scoring.engine.compiled import keep_in
+from scoring.engine.packing import keep_compiled_in
 from scoring.errors import KnownError
 from scoring.paths import COMPILED, HOME, typed_path
 from scoring.record import has_run
@@ -15,7 +15,7 @@ from scoring.record import has_run
 def main(given: list[str] | None = None) -> int:
     """Run the command line and return its exit code."""
     arguments = parse(given)
-    keep_in(typed_path(os.environ.get("EXPLORER_HOME") or HOME) / COMPILED)
+    keep_compiled_in(typed_path(os.environ.get("EXPLORER_HOME") or HOME) / COMPILED)
     try:
         from scoring.command.execution import execute
         from scoring.command.processes import Processes

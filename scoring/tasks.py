@@ -20,7 +20,7 @@ from scoring.hub.access import Hub, Listing, first_line
 from scoring.limits import Limits, OnProgress, Step
 from scoring.models.tokenizers import encoder, tokenizer_errors
 from scoring.pairs.opening import checked_rows
-from scoring.probing.side_rewards import TokenRewards
+from scoring.probing.token_rewards import TokenRewards
 from scoring.spec import ModelSpec, Pair, Plan, RunFacts, RunSettings, ScoredPack
 
 if TYPE_CHECKING:

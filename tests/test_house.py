@@ -52,10 +52,8 @@ def is_in(module: str, *packages: str) -> bool:
 WITH_TORCH = {
     "scoring.engine.attention",
     "scoring.engine.forward",
-    "scoring.engine.proof",
     "scoring.models.loading",
     "scoring.run",
-    "scoring.probing.token_rewards",
     "scoring.engine.vocabulary",
     "scoring.families.classifier",
     "scoring.families.dpo",

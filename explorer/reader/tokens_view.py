@@ -19,7 +19,7 @@ from explorer.runs.running import Runs
 from explorer.runs.visitors import Visitor
 from scoring.errors import KnownError
 from scoring.pairs.opening import as_pairs
-from scoring.probing.side_rewards import SideRewards, TokenRewards, largest_jumps
+from scoring.probing.token_rewards import SideRewards, TokenRewards, largest_jumps
 from scoring.spec import Pair
 
 _N_JUMPS = 5

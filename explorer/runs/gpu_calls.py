@@ -19,7 +19,7 @@ from scoring.engine.scorer import Scorer, Traits, facts
 from scoring.errors import KnownError, shown
 from scoring.hub.access import Hub
 from scoring.models.finding import DEMO_NAME, locate
-from scoring.probing.side_rewards import TokenRewards
+from scoring.probing.token_rewards import TokenRewards
 from scoring.spec import BASELINES, ModelSpec, Pair, Plan, RunSettings, ScoredPack
 from scoring.tasks import Ready
 

@@ -29,7 +29,7 @@ from explorer.runs.gpu_calls import PlacedModel
 from explorer.runs.model_list import resolve_model
 from explorer.runs.orders import ModelOrder
 from explorer.runs.visitors import Visitor
-from scoring.engine.compiled import keep_in
+from scoring.engine.packing import keep_compiled_in
 from scoring.errors import KnownError
 from scoring.families.server import KEY_VARIABLE
 from scoring.hub.access import Hub, Listing, parse_hub_id
@@ -43,7 +43,7 @@ from scoring.models.devices import (
 )
 from scoring.models.finding import MOST_CONFIG_BYTES, LocatedModel, ModelOptions, fetch_model, find
 from scoring.paths import COMPILED
-from scoring.probing.side_rewards import TokenRewards
+from scoring.probing.token_rewards import TokenRewards
 from scoring.spec import BASELINES, ModelSpec, Pair, Plan, RunSettings, ScoredPack
 from scoring.tasks import (
     Ready,
@@ -144,7 +144,7 @@ class ModelStore:
     """What a name means, for whom, and the last model that was loaded. Callable from any thread."""
 
     def __init__(self, settings: Settings, hub: Hub) -> None:
-        keep_in(settings.home / COMPILED)
+        keep_compiled_in(settings.home / COMPILED)
         self._settings = settings
         self._hub = hub
         self._worker = Worker()

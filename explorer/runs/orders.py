@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any, get_args
 
 from explorer.core.validation import checked_integer
-from scoring.engine.templates import named_template
+from scoring.engine.formatting import named_template
 from scoring.errors import KnownError, shown
 from scoring.spec import FAMILIES, Dtype, Family, JudgePrompt, LabelWeights, RunSettings
 

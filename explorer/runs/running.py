@@ -24,7 +24,7 @@ from explorer.runs.visitors import Visitor
 from scoring.errors import KnownError, Stopped, counted
 from scoring.hub.access import Hub, first_line
 from scoring.pairs.opening import as_pairs
-from scoring.probing.side_rewards import TokenRewards
+from scoring.probing.token_rewards import TokenRewards
 from scoring.record import Run, Status, locked, new_folder, resume, stored_runs
 from scoring.spec import Pair, Plan, RunFacts, ScoredPair
 from scoring.summary import tie_worth

@@ -19,9 +19,9 @@ from scoring.benchmarks import benchmarks, named_dataset
 from scoring.command import report
 from scoring.command.arguments import Arguments
 from scoring.command.processes import Processes
+from scoring.engine.formatting import named_template
 from scoring.engine.packing import share_out
 from scoring.engine.scorer import Scorer, facts
-from scoring.engine.templates import named_template
 from scoring.errors import KnownError, shown
 from scoring.families import open_scorer
 from scoring.hub.access import Hub, first_line, parse_hub_id

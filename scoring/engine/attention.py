@@ -22,41 +22,44 @@ from scoring.engine.formatting import Prepared
 
 NAME = "shared_prefix_packs"
 """Under which transformers knows this attention."""
-
-
 _BY_HAND = ("softcap", "s_aux")
-"""What a model may ask of its attention that kernels do not know, by its names in transformers."""
+"""Arguments of a model's attention that kernels do not know."""
 _PRODUCTS = 2**26
-"""Of queries with keys that are in memory at once where a segment is computed by hand."""
+"""Of queries with keys, in memory at once where a segment is computed by hand."""
 
 
 class Segment(NamedTuple):
     """Queries and their keys, as places among the written tokens.
 
-    Queries are begin to end. Keys are shared to shared_end (in the segment that the pair's sides
-    share), then own to end. From read on, queries matter even in the last layer.
+    Queries are begin to end. Keys are shared to shared_end (of a segment before it), then begin to
+    end. From read on, queries matter even in the last layer.
     """
 
     begin: int
     end: int
     shared: int
     shared_end: int
-    own: int
     read: int
 
 
 @dataclass(frozen=True, slots=True)
 class _Segments:
     segments: tuple[Segment, ...]
-    masks: dict[tuple[int, int, int | None, torch.device], torch.Tensor | None] = field(
-        default_factory=dict
-    )
+    masks: dict[Any, torch.Tensor] = field(default_factory=dict)
 
     def mask(self, n_queries: int, n_keys: int, window: int | None, like: torch.Tensor) -> Any:
-        """As `_mask` gives it, made once for all layers."""
+        # 0 where a query sees a key, else -inf; None where plain causality, or a single query that
+        # sees all, says as much.
+        if window is None and n_queries in (1, n_keys):
+            return None
         key = (n_queries, n_keys, window, like.device)
         if key not in self.masks:
-            self.masks[key] = _mask(n_queries, n_keys, window, like)
+            before = n_keys - n_queries
+            seen = torch.ones(n_queries, n_keys, dtype=torch.bool, device=like.device).tril(before)
+            if window is not None:
+                seen = seen.triu(before - window + 1)
+            mask = torch.zeros(n_queries, n_keys, dtype=like.dtype, device=like.device)
+            self.masks[key] = mask.masked_fill_(~seen, -torch.inf)
         return self.masks[key]
 
 
@@ -65,9 +68,9 @@ class Pack:
     """A pack as one row of tokens, on a device.
 
     ids, positions: [tokens].
-    tails: [reads], the written tokens at which rewards are read: the last `chosen_tail` of each
-        chosen sequence, then the last `rejected_tail` of its rejected one.
-    arguments: what the attention needs to know, as keyword arguments of the model's forward.
+    tails: [reads], the places at which rewards are read: of each pair, the last `chosen_tail` of
+        its chosen sequence and the last `rejected_tail` of its rejected one.
+    arguments: of the model's forward, for its attention.
     """
 
     ids: torch.Tensor
@@ -77,9 +80,9 @@ class Pack:
 
 
 def write_pack(pairs: Sequence[Prepared], device: torch.device, *, variable_length: bool) -> Pack:
-    """A pack, on its way to a device: nobody waits for the copy.
+    """A pack on a device, without waiting for the copy.
 
-    variable_length: prepare for one call over all segments, else for one call each.
+    variable_length: for one call of the attention over all segments, else for one call each.
     """
     ids, positions, tails, gather = array("q"), array("q"), array("q"), array("q")
     queries, keys = array("q", [0]), array("q", [0])
@@ -88,17 +91,15 @@ def write_pack(pairs: Sequence[Prepared], device: torch.device, *, variable_leng
     for pair in pairs:
         if pair.common and pair.row in first_of:
             first, common = first_of[pair.row], pair.common
-            sides = [(pair.chosen, pair.chosen_tail, pair.chosen_start)]
-            if pair.rejected != pair.chosen:
-                sides.append((pair.rejected, pair.rejected_tail, pair.rejected_start))
-            for side, tail, start in sides:
+            is_alike = pair.chosen == pair.rejected
+            for side in pair.sides[: 1 if is_alike else 2]:
                 begin = len(ids)
-                ids.extend(side[common:])
-                positions.extend(range(start + common, start + len(side)))
-                read = len(ids) - tail
+                ids.extend(side.ids[common:])
+                positions.extend(range(side.start + common, side.start + len(side.ids)))
+                read = len(ids) - side.tail
                 tails.extend(range(read, len(ids)))
-                segments.append(Segment(begin, len(ids), first, first + common, begin, read))
-            if len(sides) == 1:
+                segments.append(Segment(begin, len(ids), first, first + common, read))
+            if is_alike:
                 tails.extend(range(len(ids) - pair.rejected_tail, len(ids)))
             continue
         first, shared = len(ids), pair.shared
@@ -110,25 +111,25 @@ def write_pack(pairs: Sequence[Prepared], device: torch.device, *, variable_leng
         tails.extend(range(end - pair.chosen_tail, end))
         rejected_read = len(pair.rejected) - pair.rejected_tail
         read = min(end - pair.chosen_tail, first + rejected_read if rejected_read < shared else end)
-        segments.append(Segment(first, end, first, first, first, read))
+        segments.append(Segment(first, end, first, first, read))
         ids.extend(pair.rejected[shared:])
         if len(ids) > end:
             start = pair.rejected_start
             positions.extend(range(start + shared, start + len(pair.rejected)))
             read = end + max(0, rejected_read - shared)
-            segments.append(Segment(end, len(ids), first, first + shared, end, read))
+            segments.append(Segment(end, len(ids), first, first + shared, read))
         for place in range(rejected_read, len(pair.rejected)):
             tails.append(first + place if place < shared else end + place - shared)
     if variable_length:
         for segment in segments:
             gather.extend(range(segment.shared, segment.shared_end))
-            gather.extend(range(segment.own, segment.end))
+            gather.extend(range(segment.begin, segment.end))
             queries.append(segment.end)
             keys.append(len(gather))
-    columns = (gather, ids, positions, tails, queries, keys)
+    columns = (ids, positions, tails, gather, queries, keys)
     row = sent(torch.frombuffer(sum(columns, array("q")), dtype=torch.int64), device)
-    sent_columns = torch.split(row, [len(column) for column in columns])
-    places, all_ids, all_positions, reads, ends_of_queries, ends_of_keys = sent_columns
+    parts = torch.split(row, [len(column) for column in columns])
+    all_ids, all_positions, reads, places, ends_of_queries, ends_of_keys = parts
     arguments: dict[str, Any] = {"segments": _Segments(tuple(segments))}
     if variable_length:
         arguments = {
@@ -143,15 +144,12 @@ def write_pack(pairs: Sequence[Prepared], device: torch.device, *, variable_leng
 
 
 def sent(values: torch.Tensor, device: torch.device) -> torch.Tensor:
-    """Values of this side on a device; nobody waits for the copy."""
+    """Values of the CPU on a device, without waiting for the copy."""
     return (values.pin_memory() if device.type == "cuda" else values).to(device, non_blocking=True)
 
 
 def fetched(values: torch.Tensor) -> Callable[[], list[Any]]:
-    """Values of a device as a list, copied when they are computed; calling it waits for them.
-
-    So nobody waits for what the device is told to do afterwards.
-    """
+    """A function that gives values of a device as a list, and waits for no later work there."""
     if not values.is_cuda:
         return values.tolist
     here = torch.empty(values.shape, dtype=values.dtype, pin_memory=True)
@@ -167,15 +165,12 @@ def fetched(values: torch.Tensor) -> Callable[[], list[Any]]:
 
 
 def _rounded(lengths: Iterable[int]) -> int:
-    """The longest, rounded up to a power of two: a bound for a kernel, few for a compiler."""
+    # A power of two, for a compiler to see few.
     return 1 << (max(lengths) - 1).bit_length()
 
 
 def has_variable_length(device: torch.device, dtype: torch.dtype) -> bool:
-    """Whether one call can attend over all segments: in half precision, on Ampere or later.
-
-    Not that of a model that caps its products or has sinks: see `is_by_hand`.
-    """
+    """Whether one call can attend over all segments: in half precision, on Ampere or later."""
     return (
         device.type == "cuda"
         and dtype in (torch.bfloat16, torch.float16)
@@ -221,31 +216,18 @@ def attend(
         raise NotImplementedError("an attention mask")
     if "windows" in arguments:
         arguments["windows"].add(sliding_window)
-    if "packed_queries" in arguments:
-        out = _all_at_once(query, key, value, scaling, sliding_window, arguments)
-    else:
-        out = _one_by_one(module, query, key, value, scaling, sliding_window, arguments)
-    return out, None
-
-
-def _all_at_once(
-    query: torch.Tensor,
-    key: torch.Tensor,
-    value: torch.Tensor,
-    scaling: float | None,
-    sliding_window: int | None,
-    arguments: dict[str, Any],
-) -> torch.Tensor:
-    from torch.nn.attention.varlen import varlen_attn
-
+    if "packed_queries" not in arguments:
+        return _one_by_one(module, query, key, value, scaling, sliding_window, arguments), None
     unknown = [name for name in _BY_HAND if arguments.get(name) is not None]
     if unknown:
         raise NotImplementedError(f"{unknown[0]} in one call over all segments")
+    from torch.nn.attention.varlen import varlen_attn
+
     gather, width = arguments["packed_gather"], value.shape[-1]
     if width < query.shape[-1]:  # as MLA's are
         value = torch.nn.functional.pad(value, (0, query.shape[-1] - width))
     attend_all: Any = varlen_attn  # its signature is another in torch 2.11 than in 2.13
-    out: torch.Tensor = attend_all(
+    out = attend_all(
         query[0].transpose(0, 1),
         key[0].transpose(0, 1)[gather],
         value[0].transpose(0, 1)[gather],
@@ -257,15 +239,13 @@ def _all_at_once(
         window_size=(-1, 0) if sliding_window is None else (sliding_window - 1, 0),
         **arguments["packed_options"],
     )
-    return out[None, ..., :width]
+    return out[None, ..., :width], None
 
 
 @cache
 def _options() -> dict[str, Any]:
-    """Torch 2.13 must be told of grouped heads; 2.11 has no word for it and just takes them.
-
-    Keys that are not split make a segment's result the same whatever is beside it.
-    """
+    # Torch 2.11 has no option for grouped heads and just takes them. Keys that are not split make
+    # a segment's result the same whatever is beside it.
     from torch.nn.attention.varlen import varlen_attn
 
     known = inspect.signature(varlen_attn).parameters
@@ -282,7 +262,7 @@ def _one_by_one(
     sliding_window: int | None,
     arguments: dict[str, Any],
 ) -> torch.Tensor:
-    """One call a segment. In the last layer only what is read matters; the rest holds nothing."""
+    """One call a segment; in the last layer, of its queries that are read alone."""
     if "segments" not in arguments:
         raise NotImplementedError("its layers do not tell their attention of packs")
     segments: _Segments = arguments["segments"]
@@ -290,8 +270,9 @@ def _one_by_one(
     by_hand = {name: arguments[name] for name in _BY_HAND if arguments.get(name) is not None}
     out = query.new_zeros(1, query.shape[2], query.shape[1], value.shape[-1])
     for segment in segments.segments:
-        begin = segment.read if last else segment.begin
-        n_queries, end, own = segment.end - begin, segment.end, segment.own
+        own, end = segment.begin, segment.end
+        begin = segment.read if last else own
+        n_queries = end - begin
         if n_queries == 0:
             continue
         n_shared = segment.shared_end - segment.shared
@@ -352,23 +333,6 @@ def _weighed(
         weights = products.softmax(dim=3)[..., :n_keys]
         parts.append(weights.to(values.dtype) @ values)
     return torch.cat(parts, dim=2).transpose(1, 2)
-
-
-def _mask(
-    n_queries: int, n_keys: int, window: int | None, like: torch.Tensor
-) -> torch.Tensor | None:
-    """[queries, keys], 0 where a query sees a key, else -inf; the last of both are the same token.
-
-    None where plain causality, or a single query that sees all, says as much.
-    """
-    if window is None and n_queries in (1, n_keys):
-        return None
-    before = n_keys - n_queries
-    seen = torch.ones(n_queries, n_keys, dtype=torch.bool, device=like.device).tril(before)
-    if window is not None:
-        seen = seen.triu(before - window + 1)
-    mask = torch.zeros(n_queries, n_keys, dtype=like.dtype, device=like.device)
-    return mask.masked_fill_(~seen, -torch.inf)
 
 
 AttentionInterface.register(NAME, attend)

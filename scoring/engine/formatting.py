@@ -1,17 +1,21 @@
 """A pair -> the token ids of its two conversations, by the model's chat template."""
 
 import hashlib
+import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
 from typing import Any
 
-from scoring.engine.templates import named_template
-from scoring.errors import KnownError
+from scoring.errors import KnownError, shown
 from scoring.hub.access import first_line
 from scoring.spec import Message, Pair, RunSettings, as_objects
 
 DEFAULT_MAX_TOKENS = 16_384
 """Tokens a sequence may have where neither the model nor the settings say less."""
+UPSTREAM_LONGEST = 2048
+"""The same in run_rm.py."""
 _AT_ONCE = 512
 """Conversations tokenized in one call."""
 
@@ -24,20 +28,19 @@ FALLBACK_TEMPLATE = (
     "{%- endfor -%}"
     "{{ 'Assistant:' if add_generation_prompt else '' }}"
 )
-"""Used, and said, where a tokenizer has no chat template of its own."""
+"""Used where a tokenizer has no chat template of its own; `Formatter.template` says so."""
 
 Tokenizer = Any
 """Of transformers."""
-
 Conversation = Sequence[Message]
 
 
 @dataclass(frozen=True, slots=True)
 class TokenSequence:
-    """A conversation as a model sees it.
+    """A conversation as a model sees it, after truncation.
 
     start: position of the first token: 1 where a token before it is masked, else 0.
-    tail: how many of the last tokens are read.
+    tail: how many of the last tokens the reward is read at.
     """
 
     ids: tuple[int, ...]
@@ -50,12 +53,11 @@ class TokenSequence:
 class Prepared:
     """A pair made ready for a model: the two token sequences that it needs.
 
-    chosen, rejected: token ids after truncation, one sequence a side (a judge's two orders: the
-        one that shows the chosen response first, and the other); () where texts are scored.
+    chosen, rejected: token ids, one sequence a side (a judge's two orders: the one that shows the
+        chosen response first, and the other); () where texts are scored.
     shared: tokens that both begin with and that are computed once. Each side keeps a last token of
         its own, unless the sequences are equal: then all are shared.
-    chosen_tail, rejected_tail: how many of the last tokens the reward is read at.
-    chosen_start, rejected_start: position of the first token: 1 where a token before it is masked.
+    chosen_tail, rejected_start and so on: as of `TokenSequence`.
     row: the key of a row with more responses than two, of which this is a part; else "".
     common: tokens that its sequences begin with as all of its row do, computed with the first part
         of the row in a pack; 0 in that part.
@@ -75,6 +77,16 @@ class Prepared:
     common: int = 0
 
     @property
+    def sides(self) -> tuple[TokenSequence, TokenSequence]:
+        """The chosen and the rejected sequence."""
+        return (
+            TokenSequence(self.chosen, self.chosen_truncated, self.chosen_start, self.chosen_tail),
+            TokenSequence(
+                self.rejected, self.rejected_truncated, self.rejected_start, self.rejected_tail
+            ),
+        )
+
+    @property
     def cost(self) -> int:
         """Tokens to compute; 1 where texts are scored."""
         if self.common:
@@ -83,13 +95,32 @@ class Prepared:
         return len(self.chosen) + len(self.rejected) - self.shared or 1
 
 
+@cache
+def named_templates() -> dict[str, str]:
+    """Name -> Jinja text; the text says where no token of the tokenizer's own stands."""
+    known = tomllib.loads(Path(__file__).with_name("templates.toml").read_text(encoding="utf-8"))
+    return {name: each["text"].strip("\n") for name, each in known.items()}
+
+
+def named_template(name: str) -> str:
+    """The template of a name, as upstream writes it.
+
+    Raises:
+        KnownError: there is none.
+    """
+    known = named_templates()
+    if name not in known:
+        raise KnownError(
+            f"There is no chat template {shown(name)}; {', '.join(known)} are known. Without one, "
+            "the tokenizer's own is used."
+        )
+    return known[name]
+
+
 def shared_prefix(chosen: Sequence[int], rejected: Sequence[int]) -> int:
     """Tokens to compute once: those that both sequences begin with, but for each one's last.
 
-    >>> shared_prefix((1, 2, 3), (1, 2, 4)), shared_prefix((1, 2), (1, 2, 3))
-    (2, 1)
-    >>> shared_prefix((1, 2), (1, 2))
-    2
+    All, if they are equal.
     """
     if chosen == rejected:
         return len(chosen)
@@ -112,16 +143,15 @@ def as_one_row(key: str, parts: Sequence[Prepared]) -> list[Prepared]:
 
     It ends before the first token that is read of any.
     """
-    sides = [(part.chosen, part.chosen_tail, part.chosen_start) for part in parts]
-    sides += [(part.rejected, part.rejected_tail, part.rejected_start) for part in parts]
-    first, _, start = sides[0]
-    common = min(len(ids) - max(tail, 1) for ids, tail, _ in sides)
-    common = min(common, *(shared_prefix(first, ids) for ids, *_ in sides))
-    if any(each != start for *_, each in sides):
+    sides = [side for part in parts for side in part.sides]
+    common = min(len(side.ids) - max(side.tail, 1) for side in sides)
+    common = max(0, min(common, *(shared_prefix(sides[0].ids, side.ids) for side in sides)))
+    if len({side.start for side in sides}) > 1:
         common = 0
+    first, *others = parts
     return [
-        replace(part, row=key, common=max(common, 0) if place else 0)
-        for place, part in enumerate(parts)
+        replace(first, row=key, common=0),
+        *(replace(part, row=key, common=common) for part in others),
     ]
 
 
@@ -140,10 +170,10 @@ def joined_pairs(pairs: Sequence[Pair], sequences: Sequence[TokenSequence]) -> l
             shared_prefix(chosen.ids, rejected.ids) if chosen.start == rejected.start else 0,
             chosen.truncated,
             rejected.truncated,
-            chosen_tail=chosen.tail,
-            rejected_tail=rejected.tail,
-            chosen_start=chosen.start,
-            rejected_start=rejected.start,
+            chosen.tail,
+            rejected.tail,
+            chosen.start,
+            rejected.start,
         )
         for pair, chosen, rejected in zip(pairs, sequences[::2], sequences[1::2], strict=True)
     ]
@@ -161,34 +191,20 @@ class Formatter:
 
     ending: int | None = None
     gate: tuple[int, ...] = ()
+    _longest = DEFAULT_MAX_TOKENS
+    _fallback = ""
+    _takes_own_first = False
 
-    def __init__(
-        self,
-        tokenizer: Tokenizer,
-        model_limit: int,
-        settings: RunSettings,
-        *,
-        fallback: tuple[str, str] = ("fallback", FALLBACK_TEMPLATE),
-        longest: int = DEFAULT_MAX_TOKENS,
-        own_first: bool = False,
-    ) -> None:
-        """
-        Args:
-            tokenizer: the model's.
-            model_limit: tokens the model was built for.
-            settings: of the run.
-            fallback: name and text of the template of a tokenizer that has none.
-            longest: tokens a sequence may have where the settings do not say.
-            own_first: take the tokenizer's own template where it has one, whichever is named.
+    def __init__(self, tokenizer: Tokenizer, model_limit: int, settings: RunSettings) -> None:
+        """model_limit: tokens the model was built for.
 
         Raises:
             KnownError: the settings name no template that is known, or the tokenizer fails.
         """
-        name, template = fallback
-        if settings.chat_template:
-            name, template = settings.chat_template, named_template(settings.chat_template)
+        name = settings.chat_template or self._fallback
+        template = named_template(name) if name else FALLBACK_TEMPLATE
         own = getattr(tokenizer, "chat_template", None)
-        if settings.chat_template and not own_first:
+        if settings.chat_template and not self._takes_own_first:
             own = None
         self.tokenizer = tokenizer
         self._is_named = bool(settings.chat_template) and not own
@@ -198,53 +214,30 @@ class Formatter:
         self.cuts_left = settings.truncation_side == "left"
         hashed = str(own or template) + "".join(self._special.values())
         digest = hashlib.sha256(hashed.encode()).hexdigest()[:12]
-        self.template = f"{'own' if own else name}:{digest}"
+        self.template = f"{'own' if own else name or 'fallback'}:{digest}"
         self.limit = model_limit
-        self.max_length = min(settings.max_length or longest, model_limit)
+        self.max_length = min(settings.max_length or self._longest, model_limit)
 
     def prepare(self, pairs: Sequence[Pair]) -> list[Prepared]:
         """Both conversations of each pair as token ids, at most `max_length` each."""
         return joined_pairs(pairs, self.sequences(conversations(pairs)))
 
-    def sequences(self, given: Sequence[Conversation]) -> list[TokenSequence]:
-        """Token ids of conversations, cut to `max_length`."""
-        return [self.read(ids) for ids in self.encode(given)]
-
-    def read(self, ids: Sequence[int]) -> TokenSequence:
-        """What is scored of a conversation's tokens: cut, and read where the model wants it.
-
-        The tail is one token where the gate is cut off.
-        """
-        if self.ending is None:
-            sequence = self.cut(ids)
-        else:
-            text = ids[:-1] if ids[-1] == self.ending else ids
-            sequence = self.cut(text, self.max_length - 1)
-            sequence = replace(sequence, ids=(*sequence.ids, self.ending))
-        starts = range(len(sequence.ids) - len(self.gate), -1, -1) if self.gate else ()
-        gates = (at for at in starts if sequence.ids[at : at + len(self.gate)] == self.gate)
-        at = next(gates, len(sequence.ids) - 1)
-        return replace(sequence, tail=len(sequence.ids) - at)
-
     def encode(self, given: Sequence[Conversation], *, ask: bool = False) -> list[list[int]]:
-        """Token ids of whole conversations.
-
-        ask: end where the assistant is to speak.
+        """Token ids of whole conversations. ask: end where the assistant is to speak.
 
         Raises:
             KnownError: the template fails, as a stranger's program may.
         """
+        encoded = self._tokens(given, by_text=self._is_named, ask=ask)
         if self._is_named:
-            texts = self._rendered(given, tokenize=False, ask=ask)
-            return [self._within(ids, ask=ask) for ids in self._tokens(texts)]
-        encoded: list[list[int]] = self._rendered(given, tokenize=True, ask=ask)
-        return _checked(encoded)
+            before, after = self._before, () if ask else self._after
+            for place, ids in enumerate(encoded):
+                has_start = tuple(ids[: len(before)]) == before
+                encoded[place] = [*(() if has_start else before), *ids, *after]
+        return encoded
 
     def cut(self, ids: Sequence[int], most: int | None = None) -> TokenSequence:
-        """At most so many of the tokens; special ones at the ends stay where there is room.
-
-        most: None means `max_length`.
-        """
+        """At most so many of the tokens, or `max_length`; special ones at the ends stay."""
         most = self.max_length if most is None else most
         if len(ids) <= most:
             return TokenSequence(tuple(ids))
@@ -256,39 +249,14 @@ class Formatter:
         kept = ids[end - room : end] if self.cuts_left else ids[before : before + room]
         return TokenSequence((*ids[:before], *kept, *ids[end:]), truncated=True)
 
-    def render(self, given: Sequence[Conversation]) -> list[str]:
-        """Conversations as the template writes them."""
-        return self._rendered(given, tokenize=False, ask=False)
+    def render(
+        self, given: Sequence[Conversation], *, tokenize: bool = False, ask: bool = False
+    ) -> list[Any]:
+        """Conversations as the template writes them, or the token ids of that. ask: as of `encode`.
 
-    def _special_texts(self) -> dict[str, str]:
-        """What the fallback writes for BOS and EOS where the tokenizer puts other tokens there."""
-        ends = {"bos_token": self._before, "eos_token": self._after}
-        texts = {
-            name: "".join(self.tokenizer.convert_ids_to_tokens(ids)) for name, ids in ends.items()
-        }
-        has_others = self._after and any(
-            text != (getattr(self.tokenizer, name) or "") for name, text in texts.items()
-        )
-        return texts if has_others else {}
-
-    def _n_special(self, ids: Sequence[int]) -> tuple[int, int]:
-        """How many tokens at the start and the end are no text."""
-        starts = (self.tokenizer.bos_token_id, self.tokenizer.cls_token_id)
-        before = int(ids[0] in starts)
-        whole = self._template is not None and _ends_with(ids, self._after)
-        return before, len(self._after) if whole else 0
-
-    def _within(self, ids: Sequence[int], *, ask: bool) -> list[int]:
-        """Tokens of a text inside those that the tokenizer puts around one."""
-        begun = tuple(ids[: len(self._before)]) == self._before
-        return [*(() if begun else self._before), *ids, *(() if ask else self._after)]
-
-    def _tokens(self, texts: list[str]) -> list[list[int]]:
-        """Token ids of texts as they are."""
-        encoded = self.tokenizer(texts, add_special_tokens=False).input_ids if texts else []
-        return _checked(encoded)
-
-    def _rendered(self, given: Sequence[Conversation], *, tokenize: bool, ask: bool) -> list[Any]:
+        Raises:
+            KnownError: the template fails.
+        """
         rendered: list[Any] = []
         for start in range(0, len(given), _AT_ONCE):
             some = list(map(as_objects, given[start : start + _AT_ONCE]))
@@ -310,13 +278,57 @@ class Formatter:
                 ) from error
         return rendered
 
+    def sequences(self, given: Sequence[Conversation]) -> list[TokenSequence]:
+        """Token ids of conversations, at most `max_length` each."""
+        return [self._read(ids) for ids in self.encode(given)]
+
+    def _read(self, ids: Sequence[int]) -> TokenSequence:
+        """Tokens that are scored, with the tail: one token where the gate is cut off."""
+        if self.ending is None:
+            sequence = self.cut(ids)
+        else:
+            text = ids[:-1] if ids[-1] == self.ending else ids
+            sequence = self.cut(text, self.max_length - 1)
+            sequence = replace(sequence, ids=(*sequence.ids, self.ending))
+        starts = range(len(sequence.ids) - len(self.gate), -1, -1) if self.gate else ()
+        gates = (at for at in starts if sequence.ids[at : at + len(self.gate)] == self.gate)
+        at = next(gates, len(sequence.ids) - 1)
+        return replace(sequence, tail=len(sequence.ids) - at)
+
+    def _tokens(
+        self, given: Sequence[Conversation], *, by_text: bool, ask: bool = False
+    ) -> list[list[int]]:
+        """by_text: tokenize what the template writes, as it is."""
+        encoded = self.render(given, tokenize=not by_text, ask=ask)
+        if by_text and encoded:
+            encoded = self.tokenizer(encoded, add_special_tokens=False).input_ids
+        if not all(encoded):
+            raise KnownError(
+                "The model's chat template fails: it gives no tokens. Choose a named one."
+            )
+        return encoded
+
+    def _special_texts(self) -> dict[str, str]:
+        """What the fallback writes for BOS and EOS where the tokenizer puts other tokens there."""
+        texts = {
+            name: "".join(self.tokenizer.convert_ids_to_tokens(ids))
+            for name, ids in (("bos_token", self._before), ("eos_token", self._after))
+        }
+        has_others = self._after and any(
+            text != (getattr(self.tokenizer, name) or "") for name, text in texts.items()
+        )
+        return texts if has_others else {}
+
+    def _n_special(self, ids: Sequence[int]) -> tuple[int, int]:
+        """How many tokens at the start and the end are no text."""
+        before = int(ids[0] in (self.tokenizer.bos_token_id, self.tokenizer.cls_token_id))
+        n_after = len(self._after)
+        is_whole = self._template is not None and tuple(ids[-n_after:]) == self._after
+        return before, n_after if is_whole else 0
+
 
 def _put_around(tokenizer: Tokenizer) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """The tokens that a tokenizer puts before and after every text.
-
-    Raises:
-        KnownError: it fails.
-    """
+    """The tokens that a tokenizer puts before and after every text."""
     try:
         text: list[int] = tokenizer("a", add_special_tokens=False).input_ids
         whole: list[int] = tokenizer("a").input_ids
@@ -330,22 +342,6 @@ def _put_around(tokenizer: Tokenizer) -> tuple[tuple[int, ...], tuple[int, ...]]
     return (), ()
 
 
-def _ends_with(ids: Sequence[int], end: tuple[int, ...]) -> bool:
-    return bool(end) and tuple(ids[-len(end) :]) == end
-
-
-def _checked(encoded: list[list[int]]) -> list[list[int]]:
-    if not all(encoded):
-        raise KnownError("The model's chat template fails: it gives no tokens. Choose a named one.")
-    return encoded
-
-
-UPSTREAM_LONGEST = 2048
-"""Tokens a sequence may have in run_rm.py."""
-UPSTREAM_TEMPLATE = "tulu"
-"""What run_rm.py uses where a tokenizer has no template of its own and none is named."""
-
-
 class UpstreamFormatter(Formatter):
     """Renders the template to text and tokenizes that with special tokens, as run_rm.py does.
 
@@ -355,17 +351,14 @@ class UpstreamFormatter(Formatter):
     taken where the tokenizer has none; an EOS then ends the text, unless the tokenizer writes one.
     """
 
+    _longest = UPSTREAM_LONGEST
+    _fallback = "tulu"
+    _takes_own_first = True
+
     def __init__(self, tokenizer: Tokenizer, model_limit: int, settings: RunSettings) -> None:
         if settings.truncation_side != "left":
             raise KnownError("run_rm.py cuts on the left: leave --truncation-side out.")
-        super().__init__(
-            tokenizer,
-            model_limit,
-            settings,
-            fallback=(UPSTREAM_TEMPLATE, named_template(UPSTREAM_TEMPLATE)),
-            longest=UPSTREAM_LONGEST,
-            own_first=True,
-        )
+        super().__init__(tokenizer, model_limit, settings)
         self.template += ", as run_rm.py"
         if tokenizer.pad_token is None:
             tokenizer.pad_token = tokenizer.eos_token
@@ -374,13 +367,14 @@ class UpstreamFormatter(Formatter):
 
     def sequences(self, given: Sequence[Conversation]) -> list[TokenSequence]:
         """As of `Formatter`, and where they start."""
-        return [self._sequence(ids) for ids in self._tokens(self.render(given))]
-
-    def _sequence(self, text: list[int]) -> TokenSequence:
-        sequence = self.read([*self._before, *text, *self._after])
+        sequences = []
         bos = self.tokenizer.bos_token_id
-        doubled = bos is not None and sequence.ids[:2] == (bos, bos)
-        return replace(sequence, ids=sequence.ids[doubled:], start=int(doubled))
+        for text in self._tokens(given, by_text=True):
+            sequence = self._read([*self._before, *text, *self._after])
+            doubled = bos is not None and sequence.ids[:2] == (bos, bos)
+            sequence = replace(sequence, ids=sequence.ids[doubled:], start=int(doubled))
+            sequences.append(sequence)
+        return sequences
 
     def _n_special(self, _: Sequence[int]) -> tuple[int, int]:
         return len(self._before), len(self._after)

@@ -1,4 +1,4 @@
-"""What every family gives: pairs made ready, rewards of a pack, and what they rest on."""
+"""Scorers: pairs made ready, rewards of a pack, and what they rest on."""
 
 import importlib.metadata
 from collections.abc import Callable, Sequence
@@ -36,12 +36,10 @@ class Traits:
 
 
 def check_tokens(prepared: Sequence[Prepared], vocabulary: int | None, model: str) -> None:
-    """Whether a model knows all tokens; a GPU that is given others is of no use any more.
-
-    vocabulary: as of `Traits`.
+    """Refuse tokens that a model does not know; they would break a GPU. vocabulary: as of `Traits`.
 
     Raises:
-        KnownError: it does not.
+        KnownError: there is one.
     """
     sides = (side for pair in prepared for side in (pair.chosen, pair.rejected) if side)
     largest = max(map(max, sides), default=0)
@@ -53,10 +51,9 @@ def check_tokens(prepared: Sequence[Prepared], vocabulary: int | None, model: st
 
 
 class Scorer:
-    """One way of turning pairs into rewards, ready to be used.
+    """A loaded model, or a rule, that turns pairs into rewards.
 
-    A family sets `spec` and `_traits` and computes `rewards`; one whose model reads tokens prepares
-    them, and one whose model may be on a GPU begins packs.
+    A family sets `spec` and `_traits` and computes `rewards`.
 
     on_answers: called with the number of a judge's answers, and of those that its pack needs.
     """
@@ -67,18 +64,18 @@ class Scorer:
 
     @property
     def traits(self) -> Traits:
-        """What its numbers rest on."""
+        """What the rewards rest on."""
         return self._traits
 
     def prepare(self, pairs: Sequence[Pair]) -> list[Prepared]:
-        """Pairs as `rewards` wants them: the texts are enough, or they become tokens."""
+        """Pairs with their token ids; without any where the texts are enough."""
         return [Prepared(pair) for pair in pairs]
 
     def prepare_for_tokens(self, tokens: int) -> None:
-        """Make ready for so much work of this process."""
+        """Make ready, such as by compiling, for so many tokens in this process."""
 
     def begin(self, pack: Sequence[Prepared]) -> Callable[[], Rewards]:
-        """As `rewards`, which calling it gives; where a GPU computes them, it begins at once.
+        """Begin a pack, at once on a GPU; calling the result gives its `rewards`.
 
         Raises:
             torch.OutOfMemoryError: the pack does not fit in memory; calling it may raise that too.
@@ -107,9 +104,6 @@ class Scorer:
         return []
 
 
-_BOTH = "; of this benchmark both orders are asked, with a vote each"
-
-
 def facts(  # noqa: PLR0917
     scorer: Scorer,
     settings: RunSettings,
@@ -118,10 +112,11 @@ def facts(  # noqa: PLR0917
     selection: str = "",
     benchmark: str = "",
 ) -> RunFacts:
-    """Everything that a number scored so rests on."""
+    """Everything that the rewards of a run rest on. pairs, selection: as of `RunFacts`."""
     traits, spec = scorer.traits, scorer.spec
-    asks_both = benchmark_named(benchmark).rule.asks_both_orders
-    is_judged_twice = asks_both and spec.family == "judge"
+    reading = traits.reading
+    if benchmark_named(benchmark).rule.asks_both_orders and spec.family == "judge":
+        reading += "; of this benchmark both orders are asked, with a vote each"
     return RunFacts(
         model=spec.name,
         revision=spec.revision,
@@ -135,7 +130,7 @@ def facts(  # noqa: PLR0917
         n_pairs=n_pairs,
         seed=settings.seed,
         selection=selection,
-        reading=traits.reading + (_BOTH if is_judged_twice else ""),
+        reading=reading,
         reference=spec.reference.pinned if spec.reference else "",
         tokenizer=spec.tokenizer.pinned if spec.tokenizer else "",
         path=traits.path,

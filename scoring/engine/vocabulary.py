@@ -6,8 +6,7 @@ from typing import Any
 import torch
 
 from scoring.engine.attention import sent
-from scoring.engine.forward import trying
-from scoring.engine.proof import proof_of
+from scoring.engine.forward import proof_of, running
 from scoring.errors import KnownError
 
 _ROWS = 1024
@@ -45,35 +44,31 @@ class Vocabulary:
     def _chunks(self, hidden: torch.Tensor) -> Iterator[tuple[slice, torch.Tensor]]:
         for start in range(0, len(hidden), _ROWS):
             rows = slice(start, start + _ROWS)
-            yield rows, self._logits(hidden[rows])
-
-    def _logits(self, hidden: torch.Tensor) -> torch.Tensor:
-        weight = self._weight.to(hidden.device)
-        if hidden.is_cuda and hidden.dtype != torch.float32:
-            logits = torch.mm(hidden, weight.T.to(hidden.dtype), out_dtype=torch.float32)
-        else:
-            logits = hidden.float() @ weight.float().T
-        if self._bias is not None:
-            logits = logits + self._bias.float()
-        logits = logits * self._scale
-        return logits if self._cap is None else self._cap * torch.tanh(logits / self._cap)
+            states, weight = hidden[rows], self._weight.to(hidden.device)
+            if states.is_cuda and states.dtype != torch.float32:
+                logits = torch.mm(states, weight.T.to(states.dtype), out_dtype=torch.float32)
+            else:
+                logits = states.float() @ weight.float().T
+            if self._bias is not None:
+                logits = logits + self._bias.float()
+            logits = logits * self._scale
+            if self._cap is not None:
+                logits = self._cap * torch.tanh(logits / self._cap)
+            yield rows, logits
 
 
 @torch.inference_mode()
 def check_vocabulary(model: Any, vocabulary: Vocabulary, ids: Sequence[int], name: str) -> None:
-    """Make sure that log-probabilities computed here are the model's own.
+    """Prove that log-probabilities computed here are the model's own. name: of the model.
 
     Raises:
         KnownError: it cannot be run, or its logits are no plain function of its last hidden states.
     """
-    with trying(name):
+    with running(name, is_check=True):
         tokens = torch.tensor([ids[:_CHECKED]], device=model.device)
-
-        def own() -> torch.Tensor:
-            logits: torch.Tensor = model(input_ids=tokens).logits[0]
-            return logits.float().log_softmax(1).cpu()
-
-        proof = proof_of(model, own)
+        proof = proof_of(
+            model, lambda: model(input_ids=tokens).logits[0].float().log_softmax(1).cpu()
+        )
         base = getattr(model, model.base_model_prefix)
         hidden = base(input_ids=tokens, use_cache=False).last_hidden_state[0]
         ours = vocabulary.label_log_probs(hidden, range(proof.expected.shape[1]))

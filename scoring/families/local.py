@@ -7,9 +7,9 @@ from typing import Any
 import torch
 
 from scoring.engine.attention import fetched
-from scoring.engine.compiled import is_compiling_repaid
 from scoring.engine.formatting import Prepared
-from scoring.engine.forward import Packed, choose, running, trying
+from scoring.engine.forward import Packed, choose, running
+from scoring.engine.packing import is_compiling_repaid
 from scoring.engine.scorer import Rewards, Scorer, Traits, check_tokens
 from scoring.engine.vocabulary import Vocabulary, check_vocabulary
 from scoring.models.loading import Loaded
@@ -76,7 +76,7 @@ class LocalModel(Scorer):
         check_tokens(self._check, n_tokens, loaded.spec.name)
         if vocabulary is not None:
             check_vocabulary(loaded.model, vocabulary, self._check[0].chosen, loaded.spec.name)
-        with trying(loaded.spec.name):
+        with running(loaded.spec.name, is_check=True):
             self.forward, self.proof = choose(
                 loaded.model, self._read, self._check, min(self.budget, at_once), whole=whole
             )
@@ -130,7 +130,7 @@ class LocalModel(Scorer):
     def prepare_for_tokens(self, tokens: int) -> None:
         """Compile where it is asked for, or where so many tokens repay it."""
         model, forward = self.loaded.model, self.forward
-        if self._compile == "off" or not isinstance(forward, Packed) or forward.is_compiled:
+        if self._compile == "off" or not isinstance(forward, Packed):
             return
         self._n_expected_tokens += tokens
         is_repaid = model.device.type == "cuda" and is_compiling_repaid(self._n_expected_tokens)

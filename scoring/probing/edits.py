@@ -1,21 +1,43 @@
 """One-click edits of a response: what a change of form or manners alone does to its reward.
 
-Each gives None where it does not apply, which is not an effect of 0: the text is empty, the edit
+An edit that does not apply gives None, which is not an effect of 0: the text is empty, the edit
 changes nothing in it, or it would not be that edit there. Fenced and inline code, mathematics and
-addresses stay as they are, and so does a program without a fence around it (`prose.is_bare_code`).
-The words that are added are English; a text of mostly other than Latin letters gets none.
+addresses stay as they are, and so does a program without a fence around it (`is_bare_code`). The
+words that are added are English; a text of mostly other than Latin letters gets none.
+
+All are patterns that know no grammar: a verse of statements passes for a program. The time that
+they take grows with the length of a text and no faster, whatever it holds.
 """
 
 import re
 import unicodedata
-from bisect import bisect_right
-from collections.abc import Callable
+from bisect import bisect_left
+from collections.abc import Iterator
 from dataclasses import replace
-from functools import partial
-from typing import Literal, get_args
+from typing import Literal, NamedTuple, get_args
 
-from scoring.probing.prose import Passage, blocks, is_bare_code, is_open_fence, parts
 from scoring.spec import Pair
+
+_FENCE = re.compile(r" {0,3}(`{3,}(?!.*`)|~{3,})")
+_MARK = re.compile(
+    r"`+|\$\$|\\[()\[\]]"
+    r"|(?<![\\$\w])\$(?=[^\s$])[^$\n]*(?<=[^\s\\])\$(?![\d$])"  # $x$, and not from $5 to $10
+    r"|\\[A-Za-z]+"
+    r"|(?:https?://|www\.)[^\s<>()]*[^\s<>().,;:!?'\"*_]"
+)
+"""What is literal by itself, or begins or ends what is."""
+_CLOSES = {"\\(": "\\)", "\\[": "\\]", "$$": "$$"}
+_LONGEST = 2_000
+"""Of what stands between two marks."""
+_CODE_LINE = re.compile(
+    r"[ ]{4}|\t"
+    r"|.*(?:[;{}]|\)\s*:|\(|\))\s*$(?<!\.\))"
+    r"|\s*(?:def|class|return|import|from|if|elif|else|for|while|let|const|var|fn|func|function"
+    r"|public|private|package|use|print|#include|//|/\*|\*/)\b.*[=:(){}\[\];]"
+    r"|\s*[\w.\[\]]+\s*(?:[-+*/%|&]?=|:=)\s"
+    r"|\s*(?:break|continue|pass|return(?: \w+)?|end|else:)\s*$"
+)
+_LIST_LINE = re.compile(r"\s*(?:[-*+•]|\d{1,3}[.)])\s")
 
 _RULE = re.compile(r"[ ]{0,3}(?:(?:[*][ \t]*){3,}|(?:_[ \t]*){3,}|(?:-[ \t]*){2,}|=+[ \t]*)$")
 _HEADING = re.compile(r"[ ]{0,3}#{1,6}(?:[ \t]+(.*?))?(?:[ \t]+#+)?[ \t]*$")
@@ -42,70 +64,6 @@ _DEPTH = 3
 """Levels of emphasis within each other, from the inmost."""
 _ESCAPED = re.compile(r"\\([*_#~>`|])")
 
-
-def without_markdown(text: str) -> str:
-    r"""Without headings' and lists' signs, emphasis, links' addresses, tables' bars, fences, rules.
-
-    Words, numbers of lists, code and mathematics stay. HTML stays: it is no Markdown.
-
-    >>> without_markdown("## Why\n- **One:** see [this](http://e.org)\n1. `a*b*c`")
-    'Why\nOne: see this\n1. a*b*c'
-    >>> without_markdown("```py\nx ** y  # *not*\n```")
-    'x ** y  # *not*'
-    """
-    plain = "".join(_block(block) for block in blocks(text))
-    return plain if text.endswith("\n") else plain.removesuffix("\n")
-
-
-def _block(block: Passage) -> str:
-    lines = block.text.splitlines(keepends=True)
-    if not block.is_prose:
-        closed = len(lines) > 1 and lines[-1].strip()[:3] in ("```", "~~~")
-        return "".join(lines[1 : -1 if closed else None])
-    in_table = any("|" in line and _TABLE_RULE.match(line) for line in lines)
-    return _inline("".join(_line(line, in_table) for line in lines))
-
-
-def _line(line: str, in_table: bool) -> str:
-    """One line without what marks it as one of its kind, "" where it was nothing else."""
-    words, end = line.rstrip("\r\n"), line[len(line.rstrip("\r\n")) :]
-    if words.strip() and _RULE.match(words):
-        return ""
-    if in_table and words.lstrip().startswith("|"):
-        if _TABLE_RULE.match(words):
-            return ""
-        return "  ".join(cell.strip() for cell in words.strip().strip("|").split("|")) + end
-    if heading := _HEADING.match(words):
-        return (heading[1] or "") + end
-    return _LEADING.sub("", words, count=1) + end
-
-
-def _inline(text: str) -> str:
-    cut = parts(text)
-    mask = "".join(part.text if part.is_prose else _HIDDEN * len(part.text) for part in cut)
-    for pattern in (*_LINKS, *_EMPHASIS * _DEPTH):
-        text, mask = _cut(text, mask, pattern)
-    return "".join(
-        _ESCAPED.sub(r"\1", part.text) if part.is_prose else _unticked(part.text)
-        for part in parts(text)
-    )
-
-
-def _cut(text: str, mask: str, pattern: re.Pattern[str]) -> tuple[str, str]:
-    """Both without what the groups of the pattern find in the second, which is as long."""
-    ends = [0]
-    for found in pattern.finditer(mask):
-        ends += [*found.span(1), *found.span(2)]
-    ends.append(len(mask))
-    kept = [slice(start, end) for start, end in zip(ends[::2], ends[1::2], strict=True)]
-    return "".join(text[part] for part in kept), "".join(mask[part] for part in kept)
-
-
-def _unticked(literal: str) -> str:
-    ticks = len(literal) - len(literal.lstrip("`"))
-    return literal[ticks : len(literal) - ticks] if ticks else literal
-
-
 EditName = Literal["cut", "plain", "polite", "refusal", "longer", "upper"]
 EDITS: tuple[EditName, ...] = get_args(EditName)
 """Of one response; `swapped` is of a pair."""
@@ -117,7 +75,6 @@ FILLER = (
     "them can be important in its own way. With that in mind, it is always a good idea to keep the "
     "bigger picture in view, and to take all of the above into account as appropriate."
 )
-
 _IS_POLITE = re.compile(
     r"\W*(?:certainly|sure|of course|absolutely|gladly|no problem|great question|i[’']m happy to"
     r"|i(?:[’']d| would) be (?:happy|glad)|happy to help|thank you for|thanks for)\b",
@@ -139,6 +96,13 @@ _NEXT = re.compile(r"[ \t]*(\S)")
 _LINE_START = re.compile(r"(?:\s*(?:[-*+•>]|#{1,6}|\d{1,3}[.)]))*\s*\Z")
 
 
+class Passage(NamedTuple):
+    """A piece of a text; what is no prose stays as it is."""
+
+    text: str
+    is_prose: bool
+
+
 def edited(name: EditName, text: str) -> str | None:
     """A response with one of `EDITS` made; None where that edit does not apply to it.
 
@@ -147,7 +111,21 @@ def edited(name: EditName, text: str) -> str | None:
     """
     if not text.strip() or is_bare_code(text):
         return None
-    changed = _EDIT[name](text)
+    changed: str | None = None
+    if name == "cut":
+        changed = _without_last_sentence(text)
+    elif name == "plain":
+        changed = without_markdown(text)
+    elif name == "upper":
+        changed = "".join(part.text.upper() if part.is_prose else part.text for part in parts(text))
+    elif _is_latin(text):
+        if name == "longer":
+            is_open_fence = not blocks(f"{text}\n.")[-1].is_prose
+            changed = None if is_open_fence else f"{text}\n\n{FILLER}"
+        elif name == "polite":
+            changed = None if _IS_POLITE.match(text) else f"{POLITE}\n\n{text}"
+        else:
+            changed = None if _IS_REFUSAL.match(text) else f"{REFUSAL}\n\n{text}"
     return None if changed is None or changed == text or not changed.strip() else changed
 
 
@@ -158,18 +136,62 @@ def swapped(pair: Pair) -> Pair | None:
     return replace(pair, chosen=pair.rejected, rejected=pair.chosen)
 
 
+def without_markdown(text: str) -> str:
+    r"""Without headings' and lists' signs, emphasis, links' addresses, tables' bars, fences, rules.
+
+    Words, numbers of lists, code and mathematics stay. HTML stays: it is no Markdown.
+
+    >>> without_markdown("## Why\n- **One:** see [this](http://e.org)\n1. `a*b*c`")
+    'Why\nOne: see this\n1. a*b*c'
+    """
+    plain = ""
+    for block in blocks(text):
+        lines = block.text.splitlines(keepends=True)
+        if block.is_prose:
+            in_table = any("|" in line and _TABLE_RULE.match(line) for line in lines)
+            plain += _without_inline_marks("".join(_bare_line(line, in_table) for line in lines))
+        else:
+            is_closed = len(lines) > 1 and lines[-1].strip()[:3] in ("```", "~~~")
+            plain += "".join(lines[1 : -1 if is_closed else None])
+    return plain if text.endswith("\n") else plain.removesuffix("\n")
+
+
+def _bare_line(line: str, in_table: bool) -> str:
+    """One line without what marks it as one of its kind, "" where it was nothing else."""
+    words = line.rstrip("\r\n")
+    end = line[len(words) :]
+    if words.strip() and _RULE.match(words):
+        return ""
+    if in_table and words.lstrip().startswith("|"):
+        if _TABLE_RULE.match(words):
+            return ""
+        return "  ".join(cell.strip() for cell in words.strip().strip("|").split("|")) + end
+    if heading := _HEADING.match(words):
+        return (heading[1] or "") + end
+    return _LEADING.sub("", words, count=1) + end
+
+
+def _without_inline_marks(text: str) -> str:
+    mask = "".join(part.text if part.is_prose else _HIDDEN * len(part.text) for part in parts(text))
+    for pattern in (*_LINKS, *_EMPHASIS * _DEPTH):
+        ends = [0]
+        for match in pattern.finditer(mask):
+            ends += [*match.span(1), *match.span(2)]
+        ends.append(len(mask))
+        kept = [slice(*span) for span in zip(ends[::2], ends[1::2], strict=True)]
+        text, mask = ("".join(each[part] for part in kept) for each in (text, mask))
+    plain = ""
+    for part, is_prose in parts(text):
+        ticks = len(part) - len(part.lstrip("`"))
+        plain += _ESCAPED.sub(r"\1", part) if is_prose else part[ticks : len(part) - ticks]
+    return plain
+
+
 def _without_last_sentence(text: str) -> str | None:
-    r"""Without the last sentence of its prose; code that stands behind it stays.
+    """Without the last sentence of its prose; code that stands behind it stays.
 
     A sentence ends with its mark (of Chinese, Arabic or Hindi too) or its line, so that the last
     item of a list is one, which goes with its bullet. None where it is the only one.
-
-    >>> _without_last_sentence("Take 3.5 g, e.g. salt. Stir it. Done!")
-    'Take 3.5 g, e.g. salt. Stir it.'
-    >>> _without_last_sentence("Buy:\n- figs\n- milk\n"), _without_last_sentence("你好。再见。")
-    ('Buy:\n- figs', '你好。')
-    >>> _without_last_sentence("One."), _without_last_sentence("Run this.\n```\nx\n```")
-    (None, None)
     """
     pieces = blocks(text)
     for place in reversed(range(len(pieces))):
@@ -184,46 +206,25 @@ def _without_last_sentence(text: str) -> str | None:
     return None
 
 
-def _begin_with(words: str, pattern: re.Pattern[str], text: str) -> str | None:
-    """Put words before a text; None if it begins with such words."""
-    return None if pattern.match(text) or not _is_latin(text) else f"{words}\n\n{text}"
-
-
-def _longer(text: str) -> str | None:
-    """With a paragraph that says nothing behind it; None where it would stand in code."""
-    if is_open_fence(text) or not _is_latin(text):
-        return None
-    return f"{text}\n\n{FILLER}"
-
-
-def _upper(text: str) -> str:
-    """In capitals, as far as its script has any."""
-    return "".join(part.text.upper() if part.is_prose else part.text for part in parts(text))
-
-
 def _last_sentence(text: str) -> int | None:
     """Where the last sentence of some prose begins, its bullet included; None where there is none.
 
     What has no letter and no digit, such as a row of dashes, is none.
     """
-    words = next((at for at in range(len(text) - 1, -1, -1) if text[at].isalnum()), None)
-    if words is None:
+    last_word = next((at for at in range(len(text) - 1, -1, -1) if text[at].isalnum()), None)
+    if last_word is None:
         return None
-    starts = [0, *_ends(text[: len(text.rstrip())])]
-    start = starts[bisect_right(starts, words) - 1]
-    line = text.rfind("\n", 0, start) + 1
-    return line if _LINE_START.match(text[line:start]) else start
-
-
-def _ends(text: str) -> list[int]:
-    found = []
-    for match in _SENTENCE_END.finditer(text):
+    start = 0
+    for match in _SENTENCE_END.finditer(text.rstrip()):
+        if match.end() > last_word:
+            break
         follows = _NEXT.match(text, match.end())
         # What is shortened has no quote behind its full stop.
         short = not match[0] and _NO_END.search(text[max(0, match.start() - 12) : match.start()])
         if follows is None or not (follows[1].islower() or short):
-            found.append(match.end())
-    return found
+            start = match.end()
+    line = text.rfind("\n", 0, start) + 1
+    return line if _LINE_START.match(text[line:start]) else start
 
 
 def _is_latin(text: str) -> bool:
@@ -234,11 +235,86 @@ def _is_latin(text: str) -> bool:
     return 2 * latin >= len(letters)
 
 
-_EDIT: dict[EditName, Callable[[str], str | None]] = {
-    "cut": _without_last_sentence,
-    "plain": without_markdown,
-    "polite": partial(_begin_with, POLITE, _IS_POLITE),
-    "refusal": partial(_begin_with, REFUSAL, _IS_REFUSAL),
-    "longer": _longer,
-    "upper": _upper,
-}
+def blocks(text: str) -> list[Passage]:
+    r"""A text cut into prose and fenced code; joined they give it back.
+
+    A fence that is not closed goes on to the end of the text.
+
+    >>> [part.text for part in blocks("One:\n```py\nx\n```\nTwo.")]
+    ['One:\n', '```py\nx\n```\n', 'Two.']
+    """
+    found: list[tuple[list[str], bool]] = []
+    fence = ""
+    for line in text.splitlines(keepends=True):
+        mark = _FENCE.match(line)
+        inside = bool(fence)
+        if not inside and mark:
+            fence = mark[1]
+        elif inside and mark and mark[1].startswith(fence) and not line[mark.end() :].strip():
+            fence = ""
+        is_prose = not (inside or mark)
+        # Two blocks of code in a row stay two.
+        if found and found[-1][1] == is_prose and (is_prose or inside):
+            found[-1][0].append(line)
+        else:
+            found.append(([line], is_prose))
+    return [Passage("".join(lines), is_prose) for lines, is_prose in found]
+
+
+def parts(text: str) -> list[Passage]:
+    r"""A text cut into prose and all else: fenced and inline code, mathematics, addresses.
+
+    >>> cut = parts("It is $5, see `x` in $y^2$ at https://e.org/a.")
+    >>> [part.text for part in cut if not part.is_prose]
+    ['`x`', '$y^2$', 'https://e.org/a']
+    """
+    found = []
+    for block in blocks(text):
+        if not block.is_prose:
+            found.append(block)
+            continue
+        end = 0
+        for literal in _literals(block.text):
+            found.append(Passage(block.text[end : literal.start], True))
+            found.append(Passage(block.text[literal], False))
+            end = literal.stop
+        found.append(Passage(block.text[end:], True))
+    return [part for part in found if part.text]
+
+
+def _literals(text: str) -> Iterator[slice]:
+    """Where what is no prose stands in a block of prose, in order."""
+    marks = list(_MARK.finditer(text))
+    # Ends are looked up, since to search for each would take long where there is none.
+    places: dict[str, list[int]] = {}
+    for mark in marks:
+        places.setdefault(mark[0], []).append(mark.start())
+    done = 0
+    for mark in marks:
+        if mark.start() < done or mark[0] in _CLOSES.values() - _CLOSES.keys():
+            continue
+        done = mark.end()
+        if mark[0] in _CLOSES or mark[0].startswith("`"):
+            close = _CLOSES.get(mark[0], mark[0])
+            ends = places.get(close, [])
+            after = bisect_left(ends, mark.end())
+            if after == len(ends) or ends[after] - mark.end() > _LONGEST:
+                continue
+            done = ends[after] + len(close)
+        yield slice(mark.start(), done)
+
+
+def is_bare_code(text: str) -> bool:
+    r"""Whether a text is a program and nothing else, with no fence around it.
+
+    So it is where lines that look like code, indented or beginning or ending as statements do, hold
+    more than half of its characters.
+
+    >>> is_bare_code("    return sorted(x)\n"), is_bare_code("Use `sorted(x)`.")
+    (True, False)
+    """
+    if any(not block.is_prose for block in blocks(text)):
+        return False
+    lines = [line for line in text.splitlines() if line.strip()]
+    code = [line for line in lines if _CODE_LINE.match(line) and not _LIST_LINE.match(line)]
+    return 2 * sum(map(len, code)) > sum(map(len, lines))

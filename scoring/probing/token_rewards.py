@@ -1,16 +1,17 @@
 """The reward after each token of a response: where in its text a classifier changes its mind.
 
-A causal classifier's hidden state at a token knows the text up to there and nothing after it, so
-its head, put on every token of one forward pass, gives what scoring each beginning of the text
-anew would give (as `analysis/get_per_token_reward.py` of allenai/reward-bench does). A model is
-trained to be read at the end alone: what it says before is a view of it, not a reward it was
-taught.
+A causal classifier's hidden state at a token knows nothing of the text after it, so its head, put
+on every token of one forward pass, gives what scoring each beginning of the text by itself would
+give (as `analysis/get_per_token_reward.py` of allenai/reward-bench does). A model is trained to be
+read at the end alone: what it says before is a view of it, not a reward it was taught.
 """
 
+import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -22,12 +23,12 @@ from scoring.engine.formatting import (
     UpstreamFormatter,
     n_equal,
 )
-from scoring.engine.forward import is_out_of_memory
-from scoring.engine.scorer import Scorer
+from scoring.engine.scorer import Scorer, Traits
 from scoring.errors import KnownError
-from scoring.families.classifier import Classifier
-from scoring.probing.side_rewards import SideRewards, TokenReward, TokenRewards
-from scoring.spec import Pair, text_hash
+from scoring.spec import ModelSpec, Pair, text_hash
+
+if TYPE_CHECKING:
+    from scoring.families.classifier import Classifier
 
 _CHECKED = 32
 """Tokens of a pair that a model is proven causal with."""
@@ -36,33 +37,240 @@ _SPACE = re.compile(r"\s*")
 _MOST_SHARING = 16
 """Tokens that one character's bytes, and what is written with them, are spread over at most."""
 
-
 Span = tuple[int, int]
 """In a text: a first character, and the one behind the last."""
+Piece = tuple[str, bool]
+"""What a token writes, and whether that is at least a part of the response."""
+
+
+class TokenReward(NamedTuple):
+    """A token of a response, or of the template's end, and the reward of the text up to it.
+
+    piece: its characters; "" where a character's bytes go on in the next token.
+    in_response: it writes at least a part of the response.
+    reward: NaN or infinite where the model's is.
+    """
+
+    piece: str
+    in_response: bool
+    reward: float
+
+
+@dataclass(frozen=True, slots=True)
+class SideRewards:
+    """One response, token by token.
+
+    tokens: from the response's first to the one that is scored; their pieces join to the text
+        there, or up to where truncation ends it.
+    before: the reward after the token before them, which is the prompt's; None where there is none.
+    truncated: some tokens of the conversation were cut off, as in a run.
+    """
+
+    tokens: tuple[TokenReward, ...]
+    before: float | None
+    truncated: bool
+
+    @property
+    def rewards(self) -> tuple[float, ...]:
+        """After each token."""
+        return tuple(token.reward for token in self.tokens)
+
+    @property
+    def reward(self) -> float:
+        """What a run gives: that of the last token."""
+        return self.tokens[-1].reward
+
+
+@dataclass(frozen=True, slots=True)
+class TokenRewards:
+    """Both responses of a pair, token by token, by a model."""
+
+    pair: Pair
+    chosen: SideRewards
+    rejected: SideRewards
+    model: ModelSpec
+    traits: Traits
+
+
+class Jump(NamedTuple):
+    """A change of the reward with a token. place: of the token in `SideRewards.tokens`."""
+
+    place: int
+    change: float
+
+
+def largest_jumps(side: SideRewards, n: int = 5) -> list[Jump]:
+    """The tokens with which the reward changed most, up or down; the largest change first.
+
+    The first token counts where the reward before it is known, and so do tokens of the template's
+    end; changes that are 0 or no finite number do not.
+    """
+    before = (math.nan if side.before is None else side.before, *side.rewards)
+    changes = [after - last for last, after in pairwise(before)]
+    jumps = [
+        Jump(place, change)
+        for place, change in enumerate(changes)
+        if change and math.isfinite(change)
+    ]
+    return sorted(jumps, key=lambda jump: -abs(jump.change))[:n]
+
+
+def token_rewards(scorer: Scorer, pair: Pair) -> TokenRewards:
+    """The reward after each token of both responses, in one forward pass.
+
+    The last reward of a side is the one that a run of this scorer gives, within the tolerance of its `proof`.
+
+    Raises:
+        KnownError: the scorer is no causal classifier, a response is empty or wholly cut off by
+            truncation, or the pair does not fit in memory.
+    """
+    from scoring.engine.forward import is_out_of_memory
+    from scoring.families.classifier import Classifier
+
+    if not isinstance(scorer, Classifier):
+        raise KnownError(
+            f"{scorer.spec.name} is of family {scorer.spec.family}, which has no reward after each "
+            "token. Choose a sequence classifier that is built on a decoder."
+        )
+    (prepared,) = scorer.prepare([pair])
+    pieces = side_pieces(scorer.formatter, prepared)
+    prepared = replace(prepared, chosen_tail=len(pieces[0]), rejected_tail=len(pieces[1]))
+    try:
+        _check_causal(scorer, prepared)
+        chosen, rejected = scorer.at_tails(prepared)
+    except Exception as error:
+        if not is_out_of_memory(error):
+            raise
+        raise KnownError(
+            f"The pair {pair.key}, {prepared.cost:,} tokens, does not fit in memory. Choose a "
+            "shorter pair, a smaller model, or a device with more memory."
+        ) from error
+    # What both sides share is equal to the last bit, which products of matrices do not see to.
+    first, other_first = (len(side.ids) - side.tail for side in prepared.sides)
+    for place in range(max(first, other_first), prepared.shared):
+        rejected[place - other_first] = chosen[place - first]
+    return TokenRewards(
+        pair,
+        _side(pieces[0], chosen, prepared.chosen_truncated),
+        _side(pieces[1], rejected, prepared.rejected_truncated),
+        scorer.spec,
+        scorer.traits,
+    )
+
+
+def _side(pieces: Sequence[Piece], rewards: Sequence[float], truncated: bool) -> SideRewards:
+    read = zip(pieces, rewards, strict=True)
+    tokens = tuple(TokenReward(*piece, reward) for piece, reward in read)
+    has_before = not tokens[0].in_response
+    return SideRewards(tokens[has_before:], rewards[0] if has_before else None, truncated)
+
+
+def _check_causal(scorer: "Classifier", prepared: Prepared) -> None:
+    """Refuse a model whose rewards change with what follows, on the pair's own first tokens."""
+    ids = prepared.chosen[:_CHECKED]
+    begin = ids[: (len(ids) + 1) // 2]
+    check = replace(
+        prepared,
+        chosen=ids,
+        rejected=begin,
+        shared=0,
+        chosen_tail=len(ids),
+        rejected_tail=len(begin),
+        rejected_start=prepared.chosen_start,
+    )
+    followed, single = scorer.at_tails(check)
+    pairs = zip(followed[: len(single)], single, strict=True)
+    n_different = sum(abs(one - other) > scorer.proof.tolerance for one, other in pairs)
+    if 2 * n_different > len(single):
+        raise KnownError(
+            f"{scorer.spec.name} sees the whole text at each token, so that it has no reward after "
+            "a token. Choose a classifier that is built on a decoder."
+        )
+
+
+def side_pieces(formatter: Formatter, prepared: Prepared) -> list[list[Piece]]:
+    """The pieces of both sides' tokens from the one before the response on, if there is one.
+
+    Raises:
+        KnownError: a response is empty or wholly cut off, or the tokenizer does not say.
+    """
+    pair = prepared.pair
+    # A pair's own hash can stand in none of its texts.
+    mark = text_hash(pair.prompt, pair.chosen, pair.rejected)
+    responses = (pair.chosen, pair.rejected, mark)
+    *texts, marked = formatter.render([pair.answered(each) for each in responses])
+    return [
+        _pieces(formatter, name, text, response_span(text, marked, mark), sequence)
+        for name, text, sequence in zip(("chosen", "rejected"), texts, prepared.sides, strict=True)
+    ]
+
+
+def _pieces(
+    formatter: Formatter, side: str, text: str, response: Span, sequence: TokenSequence
+) -> list[Piece]:
+    begin, stop = response
+    if begin == stop:
+        raise KnownError(f"The {side} response is empty: there is no token to give a reward after.")
+    special = isinstance(formatter, UpstreamFormatter)
+    whole, spans = locate_tokens(formatter.tokenizer, text, special=special)
+    cut = len(whole) - formatter.max_length if sequence.truncated else 0
+    lost = sequence.start + (cut if formatter.cuts_left else 0)
+    if not 0 <= lost <= len(whole) - len(sequence.ids):
+        raise KnownError(_NO_PLACES)
+    read = slice(lost, lost + len(sequence.ids))
+    # Truncation may have put a BOS in the place of the first token.
+    is_same = [there == id_ for there, id_ in zip(whole[read], sequence.ids, strict=True)]
+    in_response = [
+        same and start < stop and (end > begin or start == end == begin)
+        for (start, end), same in zip(spans[read], is_same, strict=True)
+    ]
+    if not any(in_response):
+        part = "last" if formatter.cuts_left else "first"
+        raise KnownError(
+            f"The {side} response is cut off: the conversation has {len(whole):,} tokens, of which "
+            f"the {part} {formatter.max_length:,} are scored. Allow more tokens, or choose a "
+            "shorter pair."
+        )
+    opening = in_response.index(True)
+    if not all(is_same[opening:]):
+        raise KnownError(_NO_PLACES)
+    pieces = [(text[slice(*span)], own) for span, own in zip(spans[read], in_response, strict=True)]
+    return pieces[max(0, opening - 1) :]
+
+
+def response_span(text: str, marked: str, mark: str) -> Span:
+    """Where in a formatted conversation its response stands.
+
+    marked: the conversation with the response `mark`.
+
+    >>> response_span("<s>Hi</s>", "<s>MARK</s>", "MARK"), response_span("<s></s>", "<s>*</s>", "*")
+    ((3, 5), (3, 3))
+    """
+    before, _, after = marked.partition(mark)
+    begin = n_equal(text, before)
+    return begin, len(text) - n_equal(text[begin:][::-1], after[::-1])
 
 
 def locate_tokens(
     tokenizer: Tokenizer, text: str, *, special: bool
 ) -> tuple[tuple[int, ...], list[Span]]:
-    """Tokenize a text and find where the piece of each token stands: by offsets, else by decoding.
+    """Token ids of a text, and where the piece of each stands: by offsets, else by decoding.
 
     special: let the tokenizer put its own tokens around the text.
 
     Raises:
         KnownError: it has no offsets, and decodes its tokens to another text.
     """
-    is_fast = getattr(tokenizer, "is_fast", False)
-    options = {"return_offsets_mapping": True} if is_fast else {}
-    encoding = tokenizer(text, add_special_tokens=special, **options)
-    ids: tuple[int, ...] = tuple(encoding.input_ids)
-    if is_fast:
+    if getattr(tokenizer, "is_fast", False):
+        encoding = tokenizer(text, add_special_tokens=special, return_offsets_mapping=True)
         ends = piece_ends(encoding.offset_mapping, len(text))
     else:
-        ends = _decoded_ends(tokenizer, ids, text)
-    return ids, list(pairwise((0, *ends)))
+        encoding = tokenizer(text, add_special_tokens=special)
+        ends = _decoded_ends(tokenizer, encoding.input_ids, text)
+    return tuple(encoding.input_ids), list(pairwise((0, *ends)))
 
 
-def piece_ends(offsets: Sequence[tuple[int, int]], length: int) -> tuple[int, ...]:
+def piece_ends(offsets: Sequence[Span], length: int) -> tuple[int, ...]:
     """Where the piece of each token ends.
 
     What no token claims (spaces that offsets leave out) goes with the token after it, at the very
@@ -84,103 +292,6 @@ def piece_ends(offsets: Sequence[tuple[int, int]], length: int) -> tuple[int, ..
     return tuple(found.tolist())
 
 
-def response_span(text: str, marked: str, mark: str) -> Span:
-    """Where in a formatted conversation its response stands: its first character, and the end.
-
-    marked: the conversation with the response `mark`.
-
-    >>> response_span("<s>Hi</s>", "<s>MARK</s>", "MARK"), response_span("<s></s>", "<s>*</s>", "*")
-    ((3, 5), (3, 3))
-    """
-    before, _, after = marked.partition(mark)
-    begin = n_equal(text, before)
-    return begin, len(text) - n_equal(text[begin:][::-1], after[::-1])
-
-
-@dataclass(frozen=True, slots=True)
-class PlacedTokens:
-    """Where in a formatted conversation the tokens stand that a model sees of it.
-
-    text, response, truncated: as of `SideRewards`.
-    spans: of each token's piece, first character and end.
-    in_response: whether a token writes at least a part of the response.
-    opening: place of the first that does.
-    """
-
-    text: str
-    response: Span
-    spans: list[Span]
-    in_response: list[bool]
-    opening: int
-    truncated: bool
-
-    @property
-    def first(self) -> int:
-        """Place of the first token that is read: the one before the response, if there is one."""
-        return max(0, self.opening - 1)
-
-    @property
-    def tail(self) -> int:
-        """How many tokens are read."""
-        return len(self.spans) - self.first
-
-
-def placed_sides(formatter: Formatter, prepared: Prepared) -> tuple[PlacedTokens, PlacedTokens]:
-    """Where the tokens of a pair's chosen and of its rejected side stand.
-
-    Raises:
-        KnownError: a response is empty or wholly cut off, or the tokenizer does not say.
-    """
-    pair = prepared.pair
-    # A pair's own hash can stand in none of its texts.
-    mark = text_hash(pair.prompt, pair.chosen, pair.rejected)
-    conversations = [pair.answered(each) for each in (pair.chosen, pair.rejected, mark)]
-    chosen, rejected, marked = formatter.render(conversations)
-    ours = TokenSequence(prepared.chosen, prepared.chosen_truncated, prepared.chosen_start)
-    theirs = TokenSequence(prepared.rejected, prepared.rejected_truncated, prepared.rejected_start)
-    return (
-        _placed(formatter, "chosen", chosen, response_span(chosen, marked, mark), ours),
-        _placed(formatter, "rejected", rejected, response_span(rejected, marked, mark), theirs),
-    )
-
-
-def _placed(
-    formatter: Formatter,
-    side: str,
-    text: str,
-    response: Span,
-    sequence: TokenSequence,
-) -> PlacedTokens:
-    if response[0] == response[1]:
-        raise KnownError(f"The {side} response is empty: there is no token to give a reward after.")
-    special = isinstance(formatter, UpstreamFormatter)
-    whole, spans = locate_tokens(formatter.tokenizer, text, special=special)
-    cut = len(whole) - formatter.max_length if sequence.truncated else 0
-    lost = sequence.start + (cut if formatter.cuts_left else 0)
-    places = range(lost, lost + len(sequence.ids))
-    if places.stop > len(whole):
-        raise KnownError(_NO_PLACES)
-    spans = spans[places.start : places.stop]
-    # Truncation may have put a BOS in the place of the first token.
-    same = [whole[place] == id_ for place, id_ in zip(places, sequence.ids, strict=True)]
-    begin, stop = response
-    own = [
-        is_same and start < stop and (end > begin or start == end == begin)
-        for (start, end), is_same in zip(spans, same, strict=True)
-    ]
-    if not any(own):
-        part = "last" if formatter.cuts_left else "first"
-        raise KnownError(
-            f"The {side} response is cut off: the conversation has {len(whole):,} tokens, of which "
-            f"the {part} {formatter.max_length:,} are scored. Allow more tokens, or choose a "
-            "shorter pair."
-        )
-    opening = own.index(True)
-    if not all(same[opening:]):
-        raise KnownError(_NO_PLACES)
-    return PlacedTokens(text, response, spans, own, opening, sequence.truncated)
-
-
 def _decoded_ends(tokenizer: Tokenizer, ids: Sequence[int], text: str) -> tuple[int, ...]:
     """As `piece_ends`: tokens end where what they decode to is found in the text."""
     ends: list[int] = []
@@ -195,88 +306,3 @@ def _decoded_ends(tokenizer: Tokenizer, ids: Sequence[int], text: str) -> tuple[
             raise KnownError(_NO_PLACES)
         ends.append(end)
     return (*ends[:-1], len(text)) if ends else ()
-
-
-def token_rewards(scorer: Scorer, pair: Pair) -> TokenRewards:
-    """The reward after each token of both responses, in one forward pass.
-
-    Formatting, truncation, dtype and path are the scorer's, so that the last reward of a side is
-    the one that a run gives, within the tolerance of its `proof`.
-
-    Raises:
-        KnownError: the scorer is no causal classifier, a response is empty or wholly cut off by
-            truncation, or the pair does not fit in memory.
-    """
-    if not isinstance(scorer, Classifier):
-        raise KnownError(
-            f"{scorer.spec.name} is of family {scorer.spec.family}, which has no reward after each "
-            "token. Choose a sequence classifier that is built on a decoder."
-        )
-    (prepared,) = scorer.prepare([pair])
-    chosen, rejected = placed_sides(scorer.formatter, prepared)
-    prepared = replace(prepared, chosen_tail=chosen.tail, rejected_tail=rejected.tail)
-    try:
-        _check_causal(scorer, prepared)
-        chosen_rewards, rejected_rewards = scorer.at_tails(prepared)
-    except Exception as error:
-        if not is_out_of_memory(error):
-            raise
-        raise KnownError(
-            f"The pair {pair.key}, {prepared.cost:,} tokens, does not fit in memory. Choose a "
-            "shorter pair, a smaller model, or a device with more memory."
-        ) from error
-    # What both sides share is equal to the last bit, which products of matrices do not see to.
-    for place in range(max(chosen.first, rejected.first), prepared.shared):
-        rejected_rewards[place - rejected.first] = chosen_rewards[place - chosen.first]
-    return TokenRewards(
-        pair=pair,
-        chosen=_side(chosen, chosen_rewards),
-        rejected=_side(rejected, rejected_rewards),
-        model=scorer.spec,
-        traits=scorer.traits,
-        truncation_side="left" if scorer.formatter.cuts_left else "right",
-    )
-
-
-def _side(placed: PlacedTokens, rewards: Sequence[float]) -> SideRewards:
-    """rewards: at the tail of what is placed."""
-    opening = placed.opening - placed.first
-    placed_tokens = zip(placed.spans, placed.in_response, strict=True)
-    rows = zip(list(placed_tokens)[placed.opening :], rewards[opening:], strict=True)
-    return SideRewards(
-        text=placed.text,
-        response=placed.response,
-        tokens=tuple(
-            TokenReward(placed.text[start:end], start, end, own, reward)
-            for ((start, end), own), reward in rows
-        ),
-        before=rewards[0] if opening else None,
-        truncated=placed.truncated,
-    )
-
-
-def _check_causal(scorer: Classifier, prepared: Prepared) -> None:
-    """Prove that rewards do not change with what follows, on the pair's own first tokens.
-
-    Raises:
-        KnownError: most of them do.
-    """
-    ids = prepared.chosen[:_CHECKED]
-    begin = ids[: (len(ids) + 1) // 2]
-    check = replace(
-        prepared,
-        chosen=ids,
-        rejected=begin,
-        shared=0,
-        chosen_tail=len(ids),
-        rejected_tail=len(begin),
-        rejected_start=prepared.chosen_start,
-    )
-    followed, single = scorer.at_tails(check)
-    pairs = zip(followed[: len(single)], single, strict=True)
-    n_different = sum(abs(one - other) > scorer.proof.tolerance for one, other in pairs)
-    if 2 * n_different > len(single):
-        raise KnownError(
-            f"{scorer.spec.name} sees the whole text at each token, so that it has no reward after "
-            "a token. Choose a classifier that is built on a decoder."
-        )

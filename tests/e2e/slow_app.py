@@ -12,7 +12,7 @@ import pytest
 import app
 from explorer.core.work import EVERY_SECONDS
 from explorer.runs.models import WarmModel
-from scoring.probing.side_rewards import TokenRewards
+from scoring.probing.token_rewards import TokenRewards
 from scoring.spec import Pair, ScoredPack
 
 SECONDS_A_PACK = 2.0

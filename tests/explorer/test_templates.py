@@ -21,7 +21,7 @@ from explorer.tabs.data.view import LOGO
 from explorer.tabs.score.publishing import FilePreview, Publication, Sending
 from explorer.tabs.score.state import ScoreState
 from scoring.engine.scorer import Traits
-from scoring.probing.side_rewards import SideRewards, TokenReward, TokenRewards
+from scoring.probing.token_rewards import SideRewards, TokenReward, TokenRewards
 from scoring.spec import ModelSpec
 from tests.conftest import until
 from tests.e2e.files import write_jsonl
@@ -165,11 +165,10 @@ def runs_of(server: Server) -> list[dict[str, Any]]:
 
 def tokens_shown() -> str:
     """Token rewards, which take a model of weights."""
-    n = len(HOSTILE)
-    side = SideRewards(HOSTILE, (0, n), (TokenReward(HOSTILE, 0, n, True, 1.0),), 0.0, True)
-    pair = typed_pair(HOSTILE, HOSTILE, HOSTILE, longest=n)
+    side = SideRewards((TokenReward(HOSTILE, True, 1.0),), 0.0, True)
+    pair = typed_pair(HOSTILE, HOSTILE, HOSTILE, longest=len(HOSTILE))
     model, traits = ModelSpec(HOSTILE, "", ""), Traits(HOSTILE, HOSTILE)
-    return tokens_html(TokenRewards(pair, side, side, model, traits, "left"), HOSTILE, HOSTILE)
+    return tokens_html(TokenRewards(pair, side, side, model, traits), HOSTILE, HOSTILE)
 
 
 def to_publish_shown() -> str:

@@ -46,9 +46,9 @@ import transformers  # noqa: E402
 from huggingface_hub import constants  # noqa: E402
 
 from scoring.engine import attention  # noqa: E402
-from scoring.engine.compiled import keep_in  # noqa: E402
 from scoring.engine.formatting import Prepared, shared_prefix  # noqa: E402
-from scoring.engine.proof import proof_of  # noqa: E402
+from scoring.engine.forward import proof_of  # noqa: E402
+from scoring.engine.packing import keep_compiled_in  # noqa: E402
 from scoring.families.classifier import Classifier  # noqa: E402
 from scoring.models.loading import Loaded, load  # noqa: E402
 from scoring.pairs.opening import as_pairs, read_pairs  # noqa: E402
@@ -879,7 +879,7 @@ def main(given: Sequence[str] | None = None) -> int:
     n_pairs = arguments.pairs or (60 if arguments.dry else None)
     with tempfile.TemporaryDirectory() as compiled:
         os.environ.pop("TORCHINDUCTOR_CACHE_DIR", None)  # a first run finds nothing compiled
-        keep_in(Path(compiled))
+        keep_compiled_in(Path(compiled))
         Check(report, dry=arguments.dry, n_pairs=n_pairs).run(arguments.shapes)
     spent = time.perf_counter() - report.began
     counts = Counter(line["status"] for line in report.lines.values())

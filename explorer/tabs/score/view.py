@@ -41,7 +41,7 @@ from explorer.tabs.score.publish_html import Publishing
 from explorer.tabs.score.published_check import check_run, published_html
 from explorer.tabs.score.report import Reported, numbers_html, progress_of, status_html
 from explorer.tabs.score.state import ScoreState, read_score
-from scoring.engine.templates import named_templates
+from scoring.engine.formatting import named_templates
 from scoring.errors import KnownError
 from scoring.hub.access import Hub
 from scoring.hub.search import HubSearch, search_models

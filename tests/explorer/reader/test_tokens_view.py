@@ -16,7 +16,7 @@ from explorer.runs.visitors import Visitor
 from explorer.stores import Stores
 from scoring.engine.scorer import Traits
 from scoring.errors import KnownError
-from scoring.probing.side_rewards import SideRewards, TokenReward, TokenRewards
+from scoring.probing.token_rewards import SideRewards, TokenReward, TokenRewards
 from scoring.record import Run
 from scoring.spec import ModelSpec
 from tests.conftest import until
@@ -73,10 +73,9 @@ def test_both_responses_are_there_whole_with_the_rewards_of_the_run(
     [("hep-rust", "x", True), ("mine", "```\nx\n```", True), ("mine", "x", False)],
 )
 def test_code_is_set_as_code(subset: str, words: str, is_code: bool) -> None:
-    n = len(words)
-    side = SideRewards(words, (0, n), (TokenReward(words, 0, n, True, 1.0),), 0.0, False)
-    pair = typed_pair("p", words, words, longest=n)
-    rewards = TokenRewards(pair, side, side, ModelSpec("m", "", ""), Traits("", ""), "left")
+    side = SideRewards((TokenReward(words, True, 1.0),), 0.0, False)
+    pair = typed_pair("p", words, words, longest=len(words))
+    rewards = TokenRewards(pair, side, side, ModelSpec("m", "", ""), Traits("", ""))
     assert ('class="pair tokens code"' in tokens_html(rewards, "k", subset)) == is_code
 
 

@@ -60,7 +60,7 @@ def written(pack: Pack) -> list[tuple[int, int]]:
 
 
 def key_places(segment: Segment) -> list[int]:
-    return [*range(segment.shared, segment.shared_end), *range(segment.own, segment.end)]
+    return [*range(segment.shared, segment.shared_end), *range(segment.begin, segment.end)]
 
 
 def owners(pairs: list[Prepared]) -> list[list[tuple[int, int]]]:

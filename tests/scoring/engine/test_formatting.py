@@ -13,10 +13,10 @@ from scoring.engine.formatting import (
     UpstreamFormatter,
     conversations,
     joined_pairs,
+    named_templates,
     shared_prefix,
 )
 from scoring.engine.scorer import Scorer
-from scoring.engine.templates import named_templates
 from scoring.errors import KnownError
 from scoring.spec import Message, Pair, RunSettings
 from tests.conftest import DEMO_MODEL

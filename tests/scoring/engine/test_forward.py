@@ -13,8 +13,7 @@ from transformers import AutoConfig, AutoModelForSequenceClassification, GPTNeoX
 
 from scoring.engine import attention
 from scoring.engine.formatting import Prepared, as_one_row, shared_prefix
-from scoring.engine.forward import Forward, Packed, Padded, choose
-from scoring.engine.proof import proof_of
+from scoring.engine.forward import Forward, Packed, Padded, choose, proof_of
 from scoring.engine.scorer import Rewards
 from scoring.families.local import CHECK_PAIRS
 from scoring.run import make_job, score

@@ -1,13 +1,24 @@
+import os
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scoring.engine.packing import padded_batches, plan_packs, share_out, split
+from scoring.engine.packing import (
+    is_compiling_repaid,
+    keep_compiled_in,
+    padded_batches,
+    plan_packs,
+    share_out,
+    split,
+)
 
 COSTS = st.lists(st.integers(1, 50), min_size=1, max_size=40)
 BUDGETS = st.integers(1, 200)
+BENCHMARK = 1_540_000
+"""Tokens of all pairs."""
 
 
 def cost(pack: list[int], costs: list[int]) -> int:
@@ -103,3 +114,58 @@ def test_the_longest_batch_comes_first() -> None:
 def test_what_is_above_the_budget_goes_alone(budget: int) -> None:
     assert list(padded_batches([100, 20, 100], budget)) == [[0], [2], [1]]
     assert split([0, 1, 2], [100, 20, 100], budget) == [[0], [1], [2]]
+
+
+@pytest.fixture
+def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.delenv("TORCHINDUCTOR_CACHE_DIR", raising=False)
+    keep_compiled_in(tmp_path / "compiled")
+    return tmp_path / "compiled"
+
+
+@pytest.mark.usefixtures("kept")
+def test_a_long_run_repays_compiling_and_one_of_the_benchmark_does_not() -> None:
+    assert is_compiling_repaid(4_000_000)
+    assert not is_compiling_repaid(2_200_000)
+    assert not is_compiling_repaid(BENCHMARK)
+    assert is_compiling_repaid(2 * BENCHMARK)
+
+
+def test_where_code_is_kept_it_repays_sooner(kept: Path) -> None:
+    """On one H100, finding it took 9 s, and all pairs of a 0.6B model are spared 5."""
+    kept.mkdir()
+    assert not is_compiling_repaid(2_200_000)
+    (kept / "code.py").touch()
+    assert is_compiling_repaid(2_200_000)
+    assert not is_compiling_repaid(BENCHMARK)
+
+
+def test_where_no_folder_is_known_only_a_long_run_compiles(
+    kept: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept.mkdir()
+    (kept / "code.py").touch()
+    monkeypatch.delenv("TORCHINDUCTOR_CACHE_DIR")
+    assert not is_compiling_repaid(2_200_000)
+    assert is_compiling_repaid(4_000_000)
+
+
+def test_the_owners_own_folder_is_left_to_him(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TORCHINDUCTOR_CACHE_DIR", str(tmp_path / "own"))
+    keep_compiled_in(tmp_path / "ours")
+    assert os.environ["TORCHINDUCTOR_CACHE_DIR"] == str(tmp_path / "own")
+
+
+def test_compiling_begins_no_processes_beside_this_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They would count as memory of the worker, and outlive one that is ended."""
+    from torch._inductor.config import decide_compile_threads
+
+    monkeypatch.setenv("TORCHINDUCTOR_COMPILE_THREADS", "8")
+    monkeypatch.delenv("TORCHINDUCTOR_COMPILE_THREADS")
+    monkeypatch.setattr("torch._utils.cpu_count", lambda: 16)
+    keep_compiled_in(tmp_path / "compiled")
+    assert decide_compile_threads() == 1

@@ -13,11 +13,13 @@ from scoring.probing.edits import (
     POLITE,
     REFUSAL,
     EditName,
+    blocks,
     edited,
+    is_bare_code,
+    parts,
     swapped,
     without_markdown,
 )
-from scoring.probing.prose import blocks, is_bare_code, parts
 from scoring.spec import Pair
 
 CODE = "    total = 0\n    for x in xs:\n        total += x\n    return total\n"

@@ -1,5 +1,6 @@
 """Rewards token by token, against plain transformers asked anew for each beginning of a text."""
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -12,8 +13,13 @@ from scoring.engine.scorer import Scorer
 from scoring.errors import KnownError
 from scoring.families import Baseline
 from scoring.families.classifier import Classifier
-from scoring.probing.side_rewards import SideRewards, TokenRewards, largest_jumps
-from scoring.probing.token_rewards import token_rewards
+from scoring.probing.token_rewards import (
+    SideRewards,
+    TokenReward,
+    TokenRewards,
+    largest_jumps,
+    token_rewards,
+)
 from scoring.spec import BASELINES, ModelSpec, Pair, RunSettings
 from tests.conftest import DEMO_MODEL
 from tests.scoring.families.test_classifier import (
@@ -107,14 +113,11 @@ def test_small_models_rewards_are_those_of_each_beginning(
 def test_pieces_are_the_text_and_say_what_is_the_response(demo_scorer: Scorer) -> None:
     told = token_rewards(demo_scorer, MIXED)
     for side, response in ((told.chosen, MIXED.chosen), (told.rejected, MIXED.rejected)):
-        start = side.text.index(response)
-        assert side.response == (start, start + len(response))
-        assert text_of(side) == f"{response}<|im_end|>" == side.text[start:]
+        assert text_of(side) == f"{response}<|im_end|>"
         assert [token.in_response for token in side.tokens] == [
             *([True] * (len(side.tokens) - 1)),
             False,
         ]
-        assert all(token.piece == side.text[token.start : token.end] for token in side.tokens)
         pieces = [token.piece for token in side.tokens]
         emoji = pieces.index("🤔")
         assert pieces[emoji - 3 : emoji] == ["", "", ""]
@@ -125,7 +128,6 @@ def test_it_says_what_the_numbers_rest_on(demo_scorer: Scorer) -> None:
     told = token_rewards(demo_scorer, MIXED)
     assert (told.pair, told.model, told.traits) == (MIXED, demo_scorer.spec, demo_scorer.traits)
     assert (told.traits.dtype, told.traits.max_length) == ("float32", 4096)
-    assert told.truncation_side == "left"
     assert not told.chosen.truncated
 
 
@@ -135,7 +137,7 @@ def test_of_a_text_cut_on_the_left_the_end_is_told() -> None:
     chosen, _ = sequences(scorer, MIXED)
     assert (len(chosen), len(told.chosen.tokens)) == (8, 8)
     assert (told.chosen.before, told.chosen.truncated) == (None, True)
-    assert told.chosen.text.endswith(text_of(told.chosen))
+    assert f"{MIXED.chosen}<|im_end|>".endswith(text_of(told.chosen))
     expected = asked_anew(plain(DEMO_MODEL), chosen, range(1, 9))
     assert list(told.chosen.rewards) == near(expected, **DEMO)
     assert_last_is_the_runs(told, scorer)
@@ -147,7 +149,6 @@ def test_of_a_text_cut_on_the_right_the_beginning_is_told() -> None:
     long = replace(MIXED, chosen=MIXED.chosen * 5)
     told = token_rewards(scorer, long)
     assert (told.chosen.truncated, told.rejected.truncated) == (True, False)
-    assert told.truncation_side == "right"
     assert long.chosen.startswith(text_of(told.chosen))
     assert all(token.in_response for token in told.chosen.tokens)
     assert_as_prefixes(told, scorer, plain(DEMO_MODEL))
@@ -261,3 +262,34 @@ def test_lack_of_memory_is_told_in_a_sentence(tmp_path: Path) -> None:
     scorer.loaded.model.model.register_forward_pre_hook(fill)
     with pytest.raises(KnownError, match="The pair s:1, 11 tokens, does not fit in memory"):
         token_rewards(scorer, SMALL_PAIR)
+
+
+def side(*rewards: float, before: float | None = 0.0) -> SideRewards:
+    tokens = tuple(TokenReward("a", True, reward) for reward in rewards)
+    return SideRewards(tokens, before, truncated=False)
+
+
+def test_the_reward_is_the_last_tokens() -> None:
+    assert (side(1.0, 2.0).rewards, side(1.0, 2.0).reward) == ((1.0, 2.0), 2.0)
+
+
+def test_the_largest_jumps_come_first_whatever_their_sign() -> None:
+    jumps = largest_jumps(side(1.0, -2.0, -1.5, 3.0))
+    assert jumps == [(3, 4.5), (1, -3.0), (0, 1.0), (2, 0.5)]
+    assert largest_jumps(side(1.0, -2.0, -1.5, 3.0), 2) == jumps[:2]
+
+
+def test_equal_jumps_keep_the_texts_order() -> None:
+    assert largest_jumps(side(1.0, 0.0, 1.0)) == [(0, 1.0), (1, -1.0), (2, 1.0)]
+
+
+def test_no_change_is_no_jump() -> None:
+    assert largest_jumps(side(0.5, 0.5, 0.5, before=0.5)) == []
+
+
+def test_the_first_token_jumps_only_from_a_known_reward() -> None:
+    assert largest_jumps(side(9.0, 10.0, before=None)) == [(1, 1.0)]
+
+
+def test_what_is_no_number_is_no_jump() -> None:
+    assert largest_jumps(side(1.0, math.nan, 2.0, math.inf, 3.0, 4.0)) == [(0, 1.0), (5, 1.0)]

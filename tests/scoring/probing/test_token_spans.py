@@ -10,11 +10,11 @@ from scoring.engine.formatting import Formatter
 from scoring.engine.formatting import Tokenizer as AnyTokenizer
 from scoring.errors import KnownError
 from scoring.probing.token_rewards import (
-    PlacedTokens,
+    Piece,
     locate_tokens,
     piece_ends,
-    placed_sides,
     response_span,
+    side_pieces,
 )
 from scoring.spec import Pair, RunSettings
 from tests.conftest import DEMO_MODEL
@@ -36,16 +36,13 @@ def pieces(tokenizer: AnyTokenizer, text: str) -> list[str]:
     return [text[start:end] for start, end in spans]
 
 
-def sides(
-    pair: Pair, tokenizer: AnyTokenizer, **settings: object
-) -> tuple[PlacedTokens, PlacedTokens]:
+def sides(pair: Pair, tokenizer: AnyTokenizer, **settings: object) -> list[list[Piece]]:
     used = Formatter(tokenizer, 10_000, RunSettings(**settings))  # type: ignore[arg-type]
-    return placed_sides(used, used.prepare([pair])[0])
+    return side_pieces(used, used.prepare([pair])[0])
 
 
-def response_of(side: PlacedTokens) -> str:
-    own = [span for span, own in zip(side.spans, side.in_response, strict=True) if own]
-    return "".join(side.text[start:end] for start, end in own)
+def response_of(side: list[Piece]) -> str:
+    return "".join(piece for piece, in_response in side if in_response)
 
 
 def test_a_character_goes_with_the_last_token_of_its_bytes(demo: AnyTokenizer) -> None:
@@ -142,25 +139,22 @@ def test_both_sides_are_placed(demo: AnyTokenizer) -> None:
     pair = Pair("s:1", "s", "end", MIXED, "im_end")
     chosen, rejected = sides(pair, demo)
     assert (response_of(chosen), response_of(rejected)) == (MIXED, "im_end")
-    assert chosen.text[: chosen.spans[chosen.opening][0]].endswith("<|im_start|>assistant\n")
     for side in (chosen, rejected):
-        assert side.text[slice(*side.spans[-1])] == "<|im_end|>"
-        assert (side.in_response[-1], side.truncated) == (False, False)
-        assert (side.first, side.tail) == (side.opening - 1, len(side.spans) - side.opening + 1)
+        assert (side[0], side[-1]) == (("\n", False), ("<|im_end|>", False))
+        assert all(in_response for _, in_response in side[1:-1])
 
 
 def test_a_response_may_begin_with_a_piece_of_a_character(demo: AnyTokenizer) -> None:
     chosen, _ = sides(Pair("s:1", "s", "one", "🤔", "two"), demo)
-    assert chosen.in_response[-5:] == [True, True, True, True, False]
-    assert chosen.opening == len(chosen.spans) - 5
-    assert chosen.text[slice(*chosen.spans[chosen.first])] == "\n"
+    assert [in_response for _, in_response in chosen] == [False, True, True, True, True, False]
+    assert chosen[0] == ("\n", False)
 
 
 def test_a_response_is_placed_as_its_template_trims_it(demo: AnyTokenizer) -> None:
     tokenizer = AutoTokenizer.from_pretrained(DEMO_MODEL)
     tokenizer.chat_template = TRIMMED
     chosen, _ = sides(Pair("s:1", "s", "one", " two \n", "three"), tokenizer)
-    assert chosen.text[slice(*chosen.response)] == "two"
+    assert response_of(chosen).strip() == "two"
 
 
 @pytest.mark.parametrize(("chosen", "rejected"), [("", "two"), ("two", "")])
@@ -179,17 +173,16 @@ def test_a_response_without_a_token_of_its_own_is_refused() -> None:
 def test_truncation_keeps_the_places(demo: AnyTokenizer) -> None:
     pair = Pair("s:1", "s", "one", MIXED, "two")
     whole, _ = sides(pair, demo)
-    n = len(whole.spans)
     left, _ = sides(pair, demo, max_length=9)
-    assert (left.spans, left.truncated, left.first) == (whole.spans[n - 9 :], True, 0)
+    assert left == whole[-9:]
+    n = len(Formatter(demo, 10_000, RunSettings()).prepare([pair])[0].chosen)
     right, _ = sides(pair, demo, max_length=n - 9, truncation_side="right")
-    assert (right.spans, right.truncated) == (whole.spans[: n - 9], True)
-    assert (right.opening, all(right.in_response[right.opening :])) == (whole.opening, True)
+    assert right == whole[:-9]
 
 
 def test_a_response_that_is_cut_off_is_refused_with_the_limit(demo: AnyTokenizer) -> None:
     pair = Pair("s:1", "s", "one " * 50, "two", "three")
-    n = len(sides(pair, demo)[0].spans)
+    n = len(Formatter(demo, 10_000, RunSettings()).prepare([pair])[0].chosen)
     with pytest.raises(
         KnownError,
         match=f"chosen response is cut off: the conversation has {n} tokens, of which "
@@ -205,4 +198,4 @@ def test_other_tokens_than_the_models_are_not_placed(more: int, demo: AnyTokeniz
     (prepared,) = used.prepare([Pair("s:1", "s", "one", "two", "three")])
     tampered = (*prepared.chosen[:-1], 5, *range(more))
     with pytest.raises(KnownError, match="does not say where in a text its tokens stand"):
-        placed_sides(used, replace(prepared, chosen=tampered))
+        side_pieces(used, replace(prepared, chosen=tampered))
