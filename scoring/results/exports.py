@@ -25,7 +25,7 @@ from scoring.ties import TiesRow, ties_score
 ALL_PAIRS = "all pairs"
 """The selection of a run that leaves none out."""
 _NOT_SUBSETS = ("model", "model_type", "chat_template", "ref_model")
-"""Keys of accuracies that hold none."""
+"""Keys of a file of accuracies that are no subsets."""
 _SETTINGS = (
     "revision", "reading", "dtype", "max_length", "truncation_side", "template", "pairs",
     "selection", "n_pairs",
@@ -64,10 +64,10 @@ def write_results(
 ) -> list[Path]:
     """Write both files below a folder.
 
-    A missing reward is null in the scores and not won in the accuracies; a tie counts as
-    `ScoredPair.credit` says. Both are upstream's rules. *Ties* has its own formula, and null where
-    no prompt has both its rows; what upstream writes as result of each of its rows means nothing,
-    and here says whether every right response beats every wrong one.
+    By upstream's rules a missing reward is null in the scores and not won in the accuracies; a tie
+    counts as `ScoredPair.credit` says. *Ties* has its own formula, null if no prompt has both its
+    rows, and the result of each of its rows, which means nothing in upstream's files, is whether
+    every right response beats every wrong one.
 
     name: `org/model`. pairs: of the run, in the dataset's order. rows: in any order.
 

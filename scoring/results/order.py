@@ -101,9 +101,7 @@ class Alignment:
 
 
 def align(
-    file: PairOrder,
-    pairs: PairOrder,
-    hashes: Callable[[], Sequence[str]] | None = None,
+    file: PairOrder, pairs: PairOrder, hashes: Callable[[], Sequence[str]] | None = None
 ) -> Alignment:
     """Find the outcome of each pair.
 
@@ -112,7 +110,7 @@ def align(
     are known by their hashes: outcomes by place in it are of every pair with the same texts, and of
     no other, whatever revision the pairs are of. RewardBench 2 goes by its name alone.
 
-    file: the pairs of a file. hashes: gives the `text_hash` of each of `pairs`, if it is needed.
+    hashes: gives the `text_hash` of each of `pairs`, if it is needed.
 
     Raises:
         KnownError: the outcomes are not of these pairs; the reason alone.

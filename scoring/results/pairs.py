@@ -1,8 +1,8 @@
 """Results of each pair in upstream's layout (`eval-set-scores/`, `pref-sets-scores/`).
 
-A file is one object of parallel lists. Its texts are many times larger than all else: only a hash
-of each pair stays of them, where they stand there untemplated. Upstream's command line writes
-`<org>/<model>_outputs.jsonl` instead, an object a pair (rewardbench/rewardbench.py).
+A file is one object of parallel lists, most of it texts: of them a hash of each pair is read, if
+they are untemplated. Upstream's command line writes `<org>/<model>_outputs.jsonl` instead, an
+object a pair (rewardbench/rewardbench.py).
 """
 
 import math
@@ -63,16 +63,15 @@ class Ragged:
 class PairResults:
     """Outcomes of one model on each pair, in the order of the file.
 
-    results: 0 to 1, NaN if missing; a judge's undecided pair is 0.5. If a file has rewards and a
-        pair lacks one, or has an infinite one, its result is missing, whatever is stored: upstream
-        compares with NaN and stores 0.
-    equal: whether both scores are known and equal, compared as precisely as the file has them, and
-        the result is no win.
+    results: 0 to 1, NaN if missing; a judge's undecided pair is 0.5. Where a file with rewards
+        lacks one, or has an infinite one, whatever it stores: upstream compares with NaN and
+        stores 0.
+    equal: both scores are known and equal, as precisely as the file has them, and it is no win.
     scores_chosen, scores_rejected: rewards, NaN if missing or infinite; None without them, or if
         all are null. Of RewardBench 2, those that decide a row.
     scores, num_correct: RewardBench 2's rewards of all responses, the right ones first, and how
         many are right; else None.
-    notes: what was taken as missing, or contradicts itself, in words.
+    notes: values taken as missing, and contradictions, in words.
     """
 
     model: str
@@ -155,14 +154,14 @@ def read_pair_results(path: Path, name: str | None = None) -> PairResults:
         KnownError: it cannot be read, or is no such file; the reason alone.
     """
     name = path.name if name is None else name
-    values = (
-        _columns_of_lines(path, name)
-        if name.lower().endswith(".jsonl")
-        else read_object(path, MOST_OUTCOMES_BYTES, "an object of results")
-    )
+    if name.lower().endswith(".jsonl"):
+        values = _columns_of_lines(path, name)
+    else:
+        values = read_object(path, MOST_OUTCOMES_BYTES, "an object of results")
     columns = _read_columns(values)
     model, kind = model_of(values, name), word_of(values.get("model_type"))
-    reference_free = kind == "DPO" and model.endswith(REFERENCE_FREE)
+    if kind == "DPO" and model.endswith(REFERENCE_FREE):
+        kind = "DPO Ref. Free"
     order = _order(columns, values)
     notes: list[str] = []
     results = np.array(columns["results"], np.float64)
@@ -185,7 +184,7 @@ def read_pair_results(path: Path, name: str | None = None) -> PairResults:
         chosen, rejected = _decisive_rewards(results, order, scores, num_correct)
     return PairResults(
         model=model,
-        model_type="DPO Ref. Free" if reference_free else kind,
+        model_type=kind,
         order=order,
         results=results.astype(np.float32),
         equal=equal,
@@ -225,9 +224,8 @@ def _line_of_judgebench(row: Mapping[str, Any]) -> dict[str, Any]:
         scores = judgment.get("scores") or (None, None)
         chosen, rejected = scores if label == "A>B" else scores[::-1]
     except (LookupError, TypeError, ValueError, AttributeError) as error:
-        raise KnownError(
-            "it is no JudgeBench output: a label or a judgment is not there"
-        ) from error
+        reason = "it is no JudgeBench output: a label or a judgment is not there"
+        raise KnownError(reason) from error
     return {
         "id": row.get("pair_id"),
         "subset": row.get("source"),
@@ -372,10 +370,7 @@ def _decisive_rewards(
 
 
 def results_of_rows(rows: Sequence[ScoredPair], facts: RunFacts) -> PairResults:
-    """Outcomes of a run on pairs, in their order.
-
-    A tie counts officially, as in files: half for a judge, nothing for others.
-    """
+    """Outcomes of a run on pairs, in their order; a tie counts as in files (`tie_worth`)."""
     tie = tie_worth(facts.family, facts.benchmark)
     has_more = any(row.rewards for row in rows)
     sides = np.array([(row.chosen_reward, row.rejected_reward) for row in rows], np.float64)

@@ -15,14 +15,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from scoring.benchmark import (
-    COUNTS,
-    SECTIONS,
-    SUBSETS,
-    overall_score,
-    score_shares,
-    section_scores,
-)
+from scoring.benchmark import COUNTS, SECTIONS, overall_score, score_shares, section_scores
 from scoring.errors import KnownError
 from scoring.hub.access import Hub, RepoNotFound, parse_hub_id
 from scoring.interval import Z_95, wilson
@@ -397,26 +390,25 @@ def _in_order_of(ours: PairResults, theirs: PairResults) -> Singles:
 
 def _part(section: str, subsets: NDArray[np.str_], here: Singles, there: Singles) -> Check | None:
     """The score ("") or a section, of the outcomes on both sides; None without any."""
-    names = SECTIONS[section] if section else SUBSETS
+    names = SECTIONS.get(section, COUNTS)
     rows_of = {name: rows for name in names if (rows := np.flatnonzero(subsets == name)).size}
     if not rows_of:
         return None
 
     def score(side: Singles) -> float:
         means = {name: float(side[rows].mean(dtype=float)) for name, rows in rows_of.items()}
-        of_sections = section_scores(means)
-        return (of_sections[section] if section else overall_score(of_sections)) or 0.0
+        scores = section_scores(means)
+        return (scores[section] if section else overall_score(scores)) or 0.0
 
-    change, shares = here - there, score_shares(rows_of)
+    shares = score_shares(rows_of)
+    changes = {name: (here - there)[rows] for name, rows in rows_of.items()}
     variance = sum(
-        shares[name] ** 2 * float(np.var(change[rows])) / len(rows)
-        for name, rows in rows_of.items()
+        shares[name] ** 2 * float(np.var(each)) / len(each) for name, each in changes.items()
     )
-    rows = np.concatenate([*rows_of.values()])
+    n_differing = sum(int(np.count_nonzero(each)) for each in changes.values())
     middle, spread = score(here) - score(there), Z_95 * sqrt(variance)
-    ends = (middle - spread, middle + spread)
-    n_differing = int(np.count_nonzero(change[rows]))
-    return Check(section, len(rows), score(here), score(there), n_differing, ends)
+    ends, n = (middle - spread, middle + spread), sum(map(len, changes.values()))
+    return Check(section, n, score(here), score(there), n_differing, ends)
 
 
 def reproduction_lines(check: PublishedCheck) -> list[str]:
