@@ -1,4 +1,1 @@
-"""Result files in upstream's layout: what they hold, which pairs they are of, and writing them.
-
-Who is better by them is the business of whoever reads them.
-"""
+"""Result files in upstream's layout: reading and writing them, and which pairs they are of."""

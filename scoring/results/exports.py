@@ -1,4 +1,4 @@
-"""A finished run as upstream's two result files, and on its way to a results dataset.
+"""A finished run as upstream's two result files, and sending them to a results dataset.
 
 `eval-set/<org>/<model>.json` holds accuracies and `eval-set-scores/<org>/<model>.json` every pair,
 in the dataset's order; of a prior set, `pref-sets/` and `pref-sets-scores/` do. Where rows have
@@ -24,10 +24,12 @@ from scoring.ties import TiesRow, ties_score
 
 ALL_PAIRS = "all pairs"
 """The selection of a run that leaves none out."""
-
-_TAKEN = ("model", "model_type", "chat_template", "ref_model")
-_HOW = ("revision", "reading", "dtype", "max_length", "truncation_side", "template")
-_SETTINGS = (*_HOW, "pairs", "selection", "n_pairs")
+_NOT_SUBSETS = ("model", "model_type", "chat_template", "ref_model")
+"""Keys of a file of accuracies that are no subsets."""
+_SETTINGS = (
+    "revision", "reading", "dtype", "max_length", "truncation_side", "template", "pairs",
+    "selection", "n_pairs",
+)  # fmt: skip
 """Facts that the numbers rest on."""
 _TOKEN = re.compile(r"[A-Za-z0-9_.~+/=-]{1,4000}")
 _REFUSALS = {
@@ -39,15 +41,10 @@ _REFUSALS = {
 """Status of an answer -> what it means."""
 _NUMBER = re.compile(r"0|[1-9][0-9]{0,17}")
 _UPSTREAM_TYPES: dict[str, str] = {
-    "classifier": "Seq. Classifier",
-    "served": "Seq. Classifier",
-    "pairrm": "Custom Classifier",
-    "dpo": "DPO",
-    "logprob-sum": "DPO Ref. Free",
-    "logprob-mean": "DPO Ref. Free",
-    "judge": "Generative RM",
-    "rater": "Generative RM",
-}
+    "classifier": "Seq. Classifier", "served": "Seq. Classifier", "pairrm": "Custom Classifier",
+    "dpo": "DPO", "logprob-sum": "DPO Ref. Free", "logprob-mean": "DPO Ref. Free",
+    "judge": "Generative RM", "rater": "Generative RM",
+}  # fmt: skip
 """Family -> upstream's word for it."""
 
 
@@ -67,10 +64,10 @@ def write_results(
 ) -> list[Path]:
     """Write both files below a folder.
 
-    A missing reward is null in the scores and not won in the accuracies; a tie counts as
-    `ScoredPair.credit` says. Both are upstream's rules. *Ties* has its own formula, and null where
-    no prompt has both its rows; what upstream writes as result of each of its rows means nothing,
-    and here says whether every right response beats every wrong one.
+    By upstream's rules a missing reward is null in the scores and not won in the accuracies; a tie
+    counts as `ScoredPair.credit` says. *Ties* has its own formula, null if no prompt has both its
+    rows, and the result of each of its rows, which means nothing in upstream's files, is whether
+    every right response beats every wrong one.
 
     name: `org/model`. pairs: of the run, in the dataset's order. rows: in any order.
 
@@ -79,12 +76,12 @@ def write_results(
     """
     row_of = {row.key: row for row in rows}
     unscored = [pair.key for pair in pairs if pair.key not in row_of]
-    of_all = f"of {len(pairs):,} pairs"
     if unscored:
+        of_all = f"of {len(pairs):,} pairs"
+        n_unscored = counted(len(unscored), f"{of_all} is", f"{of_all} are")
         raise KnownError(
-            f"{counted(len(unscored), f'{of_all} is', f'{of_all} are')} not scored yet "
-            f"({unscored[0]} is one). "
-            "Finish the run (--resume), then export it."
+            f"{n_unscored} not scored yet ({unscored[0]} is one). Finish the run (--resume), then "
+            "export it."
         )
     subsets = [pair.subset for pair in pairs]
     hub_id = parse_hub_id(facts.pairs)
@@ -93,20 +90,22 @@ def write_results(
         subsets = [hub_id.split] * len(pairs)
     in_order = [row_of[pair.key] for pair in pairs]
     tie = tie_worth(facts.family, facts.benchmark)
-    reference = facts.reference.partition("@")[0]
-    named = (*_SETTINGS, *(["tokenizer"] if facts.tokenizer else []))
-    settings = "; ".join(f"{fact}={getattr(facts, fact)}" for fact in named)
-    about = {
+    about: dict[str, Any] = {
         "model": name,
         "model_type": _UPSTREAM_TYPES.get(facts.family, "Baseline"),
         "chat_template": "tokenizer" if facts.template.startswith("own") else facts.template,
     }
-    accuracies = about | ({"ref_model": reference} if reference else {})
-    accuracies |= _accuracies(subsets, in_order, tie)
-    scores = {**about, "settings": f"{settings}; {tie=}", "subset": subsets}
-    scores |= _columns(pairs, in_order, tie)
+    reference = facts.reference.partition("@")[0]
+    named = (*_SETTINGS, *(["tokenizer"] if facts.tokenizer else []))
+    settings = "; ".join(f"{fact}={getattr(facts, fact)}" for fact in named)
+    columns = {"settings": f"{settings}; {tie=}", "subset": subsets}
+    columns |= _columns(pairs, in_order, tie)
     kind = set_kind_of(subsets)
-    contents = {kind: accuracies, f"{kind}-scores": scores}
+    ref_model = {"ref_model": reference} if reference else {}
+    contents = {
+        kind: about | ref_model | _accuracies(subsets, in_order, tie),
+        f"{kind}-scores": about | columns,
+    }
     return write_texts(
         {
             folder / place / f"{name}.json": json.dumps(content, indent=4, sort_keys=True)
@@ -131,7 +130,7 @@ def _accuracies(subsets: Sequence[str], rows: Sequence[ScoredPair], tie: float) 
     is_second = benchmark_of(of_subset).rule_name == "rewardbench_2"
     numbers: dict[str, float | None] = {}
     for subset, some in of_subset.items():
-        name = f"{subset} (subset)" if subset in _TAKEN else subset
+        name = f"{subset} (subset)" if subset in _NOT_SUBSETS else subset
         if is_second and is_ties(subset):
             ties = [TiesRow(row.id, row.n_chosen, row.all_rewards) for row in some]
             numbers[name] = ties_score(ties, "loss").score
@@ -141,21 +140,18 @@ def _accuracies(subsets: Sequence[str], rows: Sequence[ScoredPair], tie: float) 
 
 
 def _columns(pairs: Sequence[Pair], rows: Sequence[ScoredPair], tie: float) -> dict[str, list[Any]]:
-    ids = [row.id for row in rows]
-    results = [row.credit(tie) for row in rows]
+    columns: dict[str, list[Any]] = {"results": [row.credit(tie) for row in rows]}
     if any(row.rewards for row in rows):
-        return {
-            "id": ids,
-            "results": results,
+        return columns | {
+            "id": [row.id for row in rows],
             "scores": [list(row.all_rewards) for row in rows],
             "num_correct": [row.n_chosen for row in rows],
             "text": [
-                [as_objects(pair.answered(each)) for each in pair.responses] for pair in pairs
+                [as_objects(pair.answered(text)) for text in pair.responses] for pair in pairs
             ],
         }
-    return {
-        "id": [int(each) if _NUMBER.fullmatch(each) else each for each in ids],
-        "results": results,
+    return columns | {
+        "id": [int(row.id) if _NUMBER.fullmatch(row.id) else row.id for row in rows],
         "scores_chosen": [row.chosen_reward for row in rows],
         "scores_rejected": [row.rejected_reward for row in rows],
         # Messages, as upstream has them for dialogues: exact texts, whatever the template.
@@ -165,10 +161,7 @@ def _columns(pairs: Sequence[Pair], rows: Sequence[ScoredPair], tie: float) -> d
 
 
 def check_upload(repo: str, *, dry_run: bool) -> None:
-    """
-    Raises:
-        KnownError: the dataset's name is none, or there is no token.
-    """
+    """Refuse what is no name of a dataset, and sending without a token, by a KnownError."""
     from huggingface_hub import get_token
 
     if parse_hub_id(repo) != HubId(repo):
@@ -207,10 +200,9 @@ def upload(folder: Path, files: Sequence[Path], repo: str, *, dry_run: bool) -> 
 def send(
     folder: Path, files: Sequence[Path], repo: str, *, token: str, create_pr: bool = False
 ) -> str:
-    """Send files to a dataset in one commit, with this token and no other.
+    """Send files to a dataset in one commit or pull request, with this token and no other.
 
     folder: what the files' paths in the dataset are relative to.
-    create_pr: whether the commit becomes a pull request.
 
     Returns:
         The address of the commit or pull request.
@@ -239,13 +231,10 @@ def send(
 
 
 def checked_token(token: object) -> str:
-    """A token as it can stand in a header; libraries would repeat another in their errors.
+    """A token without spaces around it, as it can stand in a header.
 
     Raises:
-        KnownError: it is none; it is not repeated.
-
-    >>> checked_token(" hf_abc ")
-    'hf_abc'
+        KnownError: it is none; it is not repeated, as libraries would in their errors.
     """
     words = token.strip() if isinstance(token, str) else ""
     if not _TOKEN.fullmatch(words):
@@ -257,7 +246,7 @@ def checked_token(token: object) -> str:
 
 
 def why_refused(error: BaseException, token: str) -> str:
-    """Why the Hub refuses a request, in words that do not hold the token, without a full stop."""
+    """Why the Hub refuses a request, in words without the token and a full stop."""
     status = getattr(getattr(error, "response", None), "status_code", None)
     if status in _REFUSALS:
         return f"{_REFUSALS[status]} ({status})"

@@ -3,9 +3,11 @@
 Never across datasets: by texts; by position or key only within the dataset that the results are of.
 """
 
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
+from itertools import count
 from pathlib import Path
 from typing import Literal
 
@@ -31,15 +33,13 @@ FILTERED, SECOND = "allenai/reward-bench:filtered", "allenai/reward-bench-2:test
 
 @dataclass(frozen=True, eq=False, slots=True)
 class PairOrder:
-    """Pairs by their place in a list.
+    """Pairs in the order of a list; what is not known of them is None.
 
     names, codes: `names[codes[row]]` is the subset of each.
-    ids: of each pair, as text; None where they are not known.
-    hashes: `text_hash` of each pair, "" where it has none; None where no pair has one.
-    prompts: a number for each pair's prompt, the same for equal ones; None where not known.
-    dataset: the one that the pairs are of, with its revision after an @ if that is known; None
-        for a result file, of which only its subsets tell.
-    named_benchmark: the name of the one that the dataset is, where it says so.
+    hashes: `text_hash` of each pair, "" if it has none.
+    prompts: a number for each pair's prompt, the same for equal ones.
+    dataset: with its revision after an @ if that is known; None for a result file.
+    named_benchmark: the name of the one that the dataset is, if it says so.
     """
 
     names: tuple[str, ...]
@@ -55,16 +55,12 @@ class PairOrder:
 
     @property
     def benchmark(self) -> str:
-        """The key of the one that the pairs are of, as their dataset says or their subsets do."""
+        """The key of the benchmark, as the dataset says or the subsets do."""
         return benchmark_of(self.names, self.named_benchmark).key
 
     @property
     def origin(self) -> str:
-        """The dataset; for a result file the benchmark whose subsets it has, "" for none.
-
-        >>> PairOrder(("hep-go",), np.zeros(1, np.int32)).origin
-        'allenai/reward-bench:filtered'
-        """
+        """The dataset; of a result file that of its subsets, "" for unknown ones."""
         if self.dataset is not None:
             return self.dataset
         is_v1 = bool(self.names) and set(self.names) <= set(SUBSETS)
@@ -76,12 +72,17 @@ class PairOrder:
         return benchmark_of(self.names).rule_name == "rewardbench_2"
 
 
+def coded(subsets: Sequence[str]) -> tuple[tuple[str, ...], NDArray[np.int32]]:
+    """`names` and `codes` of a `PairOrder`, by first appearance."""
+    code_of = {name: code for code, name in enumerate(dict.fromkeys(subsets))}
+    return tuple(code_of), np.array([code_of[name] for name in subsets], np.int32)
+
+
 @dataclass(frozen=True, eq=False, slots=True)
 class Alignment:
-    """Which outcome is of which pair.
+    """Which outcome is of which pair, and how they were recognised.
 
-    rows: for each pair the row of the file, -1 where it has none.
-    how: what the pairs were recognised by.
+    rows: for each pair the row of the file, -1 if it has none.
     unmatched: outcomes of the file that are of none of the pairs.
     """
 
@@ -95,18 +96,12 @@ class Alignment:
         return int((self.rows < 0).sum())
 
     def take(self, values: Singles) -> Singles:
-        """Numbers of the file in the order of the pairs, NaN where it has none.
-
-        >>> Alignment(np.array([1, -1]), "text").take(np.array([0.5, 0.25], np.float32)).tolist()
-        [0.25, nan]
-        """
+        """Numbers of the file in the order of the pairs, NaN where it has none."""
         return np.append(values, np.float32(np.nan))[self.rows]
 
 
 def align(
-    file: PairOrder,
-    pairs: PairOrder,
-    hashes: Callable[[], Sequence[str]] | None = None,
+    file: PairOrder, pairs: PairOrder, hashes: Callable[[], Sequence[str]] | None = None
 ) -> Alignment:
     """Find the outcome of each pair.
 
@@ -115,15 +110,10 @@ def align(
     are known by their hashes: outcomes by place in it are of every pair with the same texts, and of
     no other, whatever revision the pairs are of. RewardBench 2 goes by its name alone.
 
-    file: the pairs of a file. hashes: gives the `text_hash` of each of `pairs`, if it is needed.
+    hashes: gives the `text_hash` of each of `pairs`, if it is needed.
 
     Raises:
         KnownError: the outcomes are not of these pairs; the reason alone.
-
-    >>> a, b = (PairOrder(("s",), np.zeros(2, np.int32), ids) for ids in (["1", "2"], ["2", "3"]))
-    >>> alignment = align(a, b)
-    >>> alignment.how, alignment.rows.tolist()
-    ('position', [0, 1])
     """
     is_same = _is_same_dataset(file.origin, pairs.origin)
     texts, how = pair_texts(file)
@@ -134,7 +124,7 @@ def align(
         known = benchmark_of(file.names, file.named_benchmark)
         is_known = bool(file.names) and all(map(known.has, file.names))
         if is_known and not (is_same or file.origin) and known.key == pairs.benchmark:
-            return _by_key(file, pairs)
+            return _by_place(file, pairs, by_position=False)
         if not is_same:
             whose = "do not say which pairs they are of"
             if file.origin:
@@ -193,56 +183,41 @@ def _filtered_texts(order: PairOrder) -> tuple[Sequence[str] | None, How]:
 def filtered_split() -> PairOrder:
     """RewardBench's filtered split: subset, id and `text_hash` of each pair, without texts."""
     columns = pq.read_table(Path(__file__).with_name("filtered.parquet")).to_pydict()
-    names = tuple(dict.fromkeys(columns["subset"]))
-    return PairOrder(
-        names,
-        np.array([names.index(each) for each in columns["subset"]], np.int32),
-        list(map(str, columns["id"])),
-        [f"{each:016x}" for each in columns["text_hash"]],
-        dataset=FILTERED,
-    )
+    hashes = [f"{each:016x}" for each in columns["text_hash"]]
+    ids = list(map(str, columns["id"]))
+    return PairOrder(*coded(columns["subset"]), ids, hashes, dataset=FILTERED)
 
 
-def _by_place(file: PairOrder, pairs: PairOrder) -> Alignment:
-    """By position, or else by subset and id, unless those are RewardBench 2's."""
-    second = pairs.is_second
-    keys, wanted = ([], []) if second else (_keys(file), _keys(pairs))
+def _by_place(file: PairOrder, pairs: PairOrder, *, by_position: bool = True) -> Alignment:
+    """By position, or else by subset and id; RewardBench 2 by position alone."""
+    is_second = by_position and pairs.is_second
+    keys, wanted = ([], []) if is_second else (_keys(file), _keys(pairs))
     is_permuted = keys != wanted and set(keys) == set(wanted)
-    if _same_subsets(file, pairs) and not is_permuted:
+    if by_position and not is_permuted and _same_subsets(file, pairs):
         return Alignment(np.arange(len(pairs)), "position")
-    not_in_order = f"{len(file):,} outcomes, and not in the order of the {len(pairs):,} pairs; "
-    if second:
-        raise KnownError(
-            f"{not_in_order}ids of RewardBench 2 are no help, as many files have wrong ones"
-        )
-    return _by_key(file, pairs)
-
-
-def _by_key(file: PairOrder, pairs: PairOrder) -> Alignment:
-    keys, wanted = _keys(file), _keys(pairs)
     by_key = _joined(keys, wanted, "subset and id")
     n_matched = len(pairs) - by_key.missing if wanted else 0
-    if not n_matched or n_matched < _FEWEST * len(file):
-        raise KnownError(
-            f"{len(file):,} outcomes, and not in the order of the {len(pairs):,} pairs; "
-            f"{n_matched:,} of them are recognised by subset and id"
-        )
-    return by_key
-
-
-def _same_subsets(found: PairOrder, pairs: PairOrder) -> bool:
-    if len(found) != len(pairs):
-        return False
-    numbers: dict[str, int] = {}
-    mine, theirs = (
-        np.array([numbers.setdefault(plain_subset(name), len(numbers)) for name in order.names])
-        for order in (found, pairs)
+    if n_matched and n_matched >= _FEWEST * len(file):
+        return by_key
+    why = f"{n_matched:,} of them are recognised by subset and id"
+    if is_second:
+        why = "ids of RewardBench 2 are no help, as many files have wrong ones"
+    raise KnownError(
+        f"{len(file):,} outcomes, and not in the order of the {len(pairs):,} pairs; {why}"
     )
-    return bool((mine[found.codes] == theirs[pairs.codes]).all())
+
+
+def _same_subsets(file: PairOrder, pairs: PairOrder) -> bool:
+    if len(file) != len(pairs):
+        return False
+    mine, theirs = (
+        np.array([*map(plain_subset, order.names)], object)[order.codes] for order in (file, pairs)
+    )
+    return bool((mine == theirs).all())
 
 
 def _keys(order: PairOrder) -> list[_PairKey]:
-    """Subset and id of each pair; none where they are not known, or not unique."""
+    """Subset and id of each pair; [] if they are not known, or not unique."""
     names = [plain_subset(name) for name in order.names]
     ids = order.ids or ()
     keys = [(names[code], each) for code, each in zip(order.codes.tolist(), ids, strict=False)]
@@ -251,12 +226,8 @@ def _keys(order: PairOrder) -> list[_PairKey]:
 
 def _numbered(hashes: Sequence[str]) -> list[_PairKey]:
     """Hashes with their number among equal ones, so that pairs of equal texts stay apart."""
-    seen: dict[str, int] = {}
-    keys = []
-    for each in hashes:
-        seen[each] = seen.get(each, -1) + 1
-        keys.append((each, str(seen[each])))
-    return keys
+    numbers: defaultdict[str, count[int]] = defaultdict(count)
+    return [(each, str(next(numbers[each]))) for each in hashes]
 
 
 def _joined(keys: Sequence[_PairKey], wanted: Sequence[_PairKey], how: How) -> Alignment:

@@ -1,8 +1,8 @@
 """Results of each pair in upstream's layout (`eval-set-scores/`, `pref-sets-scores/`).
 
-A file is one object of parallel lists. Its texts are many times larger than all else: only a hash
-of each pair stays of them, where they stand there untemplated. Upstream's command line writes
-`<org>/<model>_outputs.jsonl` instead, an object a pair (rewardbench/rewardbench.py).
+A file is one object of parallel lists, most of it texts: of them a hash of each pair is read, if
+they are untemplated. Upstream's command line writes `<org>/<model>_outputs.jsonl` instead, an
+object a pair (rewardbench/rewardbench.py).
 """
 
 import math
@@ -26,17 +26,18 @@ from scoring.results.files import (
     read_object,
     word_of,
 )
-from scoring.results.order import PairOrder, Singles
+from scoring.results.order import PairOrder, Singles, coded
 from scoring.rules import is_ties
 from scoring.spec import RunFacts, ScoredPair, rule_of, text_hash
 from scoring.summary import tie_worth
 
+Doubles = NDArray[np.float64]
 MOST_OUTCOMES_BYTES = 400 * MEGABYTE
 """Of a file; upstream's largest, of prior sets, has 77 MB."""
-LONGEST_CELL = 1000
+_LONGEST_CELL = 1000
 """Characters of an id or of a subset's name."""
 _TEXTS = ("text_chosen", "text_rejected", "chosen", "rejected", "prompt", "text", "messages")
-_COMMAND_KEYS = ("subset", "id", "results", "scores_chosen", "scores_rejected")
+_LINE_KEYS = ("subset", "id", "results", "scores_chosen", "scores_rejected")
 """Keys that are read of each line of upstream's command line; its texts are templated."""
 
 
@@ -47,31 +48,30 @@ class Ragged:
     In double precision: a composite is made of their differences.
     """
 
-    values: NDArray[np.float64]
+    values: Doubles
     offsets: NDArray[np.int64]
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
 
-    def row(self, place: int) -> NDArray[np.float64]:
+    def row(self, place: int) -> Doubles:
         """One of the lists."""
         return self.values[self.offsets[place] : self.offsets[place + 1]]
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class PairResults:
-    """What one model did on each pair, in the order of the file.
+    """Outcomes of one model on each pair, in the order of the file.
 
-    results: 0 to 1, NaN where missing; a judge's undecided pair is 0.5. Where a file has rewards
-        and a pair lacks one, or has an infinite one, its result is missing, whatever is stored:
-        upstream compares with NaN and stores 0.
-    equal: whether both scores are known and equal, compared as precisely as the file has them, and
-        the result is no win.
-    scores_chosen, scores_rejected: rewards, NaN where missing or infinite; None without them,
-        or where all are null. Of RewardBench 2, those that decide a row.
+    results: 0 to 1, NaN if missing; a judge's undecided pair is 0.5. Where a file with rewards
+        lacks one, or has an infinite one, whatever it stores: upstream compares with NaN and
+        stores 0.
+    equal: both scores are known and equal, as precisely as the file has them, and it is no win.
+    scores_chosen, scores_rejected: rewards, NaN if missing or infinite; None without them, or if
+        all are null. Of RewardBench 2, those that decide a row.
     scores, num_correct: RewardBench 2's rewards of all responses, the right ones first, and how
         many are right; else None.
-    notes: what was taken as missing, or contradicts itself, in words.
+    notes: values taken as missing, and contradictions, in words.
     """
 
     model: str
@@ -119,7 +119,7 @@ def _read_count(value: object) -> int:
 
 
 def _read_subset(value: object) -> str:
-    if not isinstance(value, str) or len(value) > LONGEST_CELL:
+    if not isinstance(value, str) or len(value) > _LONGEST_CELL:
         raise KnownError(f"{type_name(value)}, must be a short text")
     return value
 
@@ -127,7 +127,7 @@ def _read_subset(value: object) -> str:
 def _read_id(value: object) -> str | None:
     """An id as text; None for what can be none."""
     number = int(value) if isinstance(value, float) and value.is_integer() else value
-    if type(number) not in (int, str) or len(str(number)) > LONGEST_CELL:
+    if type(number) not in (int, str) or len(str(number)) > _LONGEST_CELL:
         return None
     return printable(str(number))
 
@@ -141,9 +141,7 @@ _READERS: dict[str, Callable[[object], Any]] = {
     "scores": _read_numbers,
     "num_correct": _read_count,
 }
-"""Column -> the reader of one of its values. A column of nothing but null, beside results, is as
-good as none.
-"""
+"""Column -> the reader of one of its values."""
 
 
 def read_pair_results(path: Path, name: str | None = None) -> PairResults:
@@ -153,40 +151,40 @@ def read_pair_results(path: Path, name: str | None = None) -> PairResults:
         upstream's command line which model it is of.
 
     Raises:
-        KnownError: it cannot be read, or is no such file; its message is the reason alone.
+        KnownError: it cannot be read, or is no such file; the reason alone.
     """
     name = path.name if name is None else name
-    values = (
-        _columns_of_lines(path, name)
-        if name.lower().endswith(".jsonl")
-        else read_object(path, MOST_OUTCOMES_BYTES, "an object of results")
-    )
+    if name.lower().endswith(".jsonl"):
+        values = _columns_of_lines(path, name)
+    else:
+        values = read_object(path, MOST_OUTCOMES_BYTES, "an object of results")
     columns = _read_columns(values)
     model, kind = model_of(values, name), word_of(values.get("model_type"))
-    reference_free = kind == "DPO" and model.endswith(REFERENCE_FREE)
-    order = _order(columns, _hashes(values))
+    if kind == "DPO" and model.endswith(REFERENCE_FREE):
+        kind = "DPO Ref. Free"
+    order = _order(columns, values)
     notes: list[str] = []
     results = np.array(columns["results"], np.float64)
     equal = np.zeros(len(results), dtype=np.bool_)
     chosen, rejected = (
-        _without_infinite(np.array(columns[name], np.float64), name, notes)
-        if name in columns
+        _drop_infinite(np.array(columns[side], np.float64), side, notes)
+        if side in columns
         else None
-        for name in ("scores_chosen", "scores_rejected")
+        for side in ("scores_chosen", "scores_rejected")
     )
     scores = num_correct = None
     if "scores" in columns:
         scores = _ragged(columns["scores"])
-        _without_infinite(scores.values, "scores", notes)
+        _drop_infinite(scores.values, "scores", notes)
     if "num_correct" in columns:
         num_correct = np.array(columns["num_correct"], np.int32)
     if chosen is not None and rejected is not None:
-        equal = _compared(results, chosen, rejected, notes)
+        equal = _compare_rewards(results, chosen, rejected, notes)
     elif scores is not None and num_correct is not None:
-        chosen, rejected = _decided(results, order, scores, num_correct)
+        chosen, rejected = _decisive_rewards(results, order, scores, num_correct)
     return PairResults(
         model=model,
-        model_type="DPO Ref. Free" if reference_free else kind,
+        model_type=kind,
         order=order,
         results=results.astype(np.float32),
         equal=equal,
@@ -202,22 +200,21 @@ def _columns_of_lines(path: Path, name: str) -> dict[str, Any]:
     rows = []
     for row in read_lines(path, MOST_OUTCOMES_BYTES, "an object of results"):
         if "judgments" in row:
-            row = _of_judgebench(row)  # noqa: PLW2901
+            row = _line_of_judgebench(row)  # noqa: PLW2901
         if "text" in row and "scores_chosen" not in row:
             raise KnownError("it holds rewards of single texts, not of pairs")
         rows.append(row)
-    columns = {key: [row.get(key) for row in rows] for key in _COMMAND_KEYS}
-    known = {key: column for key, column in columns.items() if column != [None] * len(rows)}
+    values: dict[str, Any] = {
+        key: [row.get(key) for row in rows]
+        for key in _LINE_KEYS
+        if any(row.get(key) is not None for row in rows)
+    }
     named = next((row["model"] for row in rows if row.get("model")), "")
-    return {**known, "model": named or name[: -len(".jsonl")].removesuffix("_outputs")}
+    return {**values, "model": named or name[: -len(".jsonl")].removesuffix("_outputs")}
 
 
-def _of_judgebench(row: Mapping[str, Any]) -> dict[str, Any]:
-    """A line of a JudgeBench output, `outputs/*.jsonl` of ScalerLab/JudgeBench.
-
-    Raises:
-        KnownError: it is none, or its label is neither.
-    """
+def _line_of_judgebench(row: Mapping[str, Any]) -> dict[str, Any]:
+    """A line of `outputs/*.jsonl` of ScalerLab/JudgeBench as upstream's command line has it."""
     label, flipped = str(row.get("label")), {"A>B": "B>A", "B>A": "A>B"}
     try:
         first, *second = row["judgments"]
@@ -227,9 +224,8 @@ def _of_judgebench(row: Mapping[str, Any]) -> dict[str, Any]:
         scores = judgment.get("scores") or (None, None)
         chosen, rejected = scores if label == "A>B" else scores[::-1]
     except (LookupError, TypeError, ValueError, AttributeError) as error:
-        raise KnownError(
-            "it is no JudgeBench output: a label or a judgment is not there"
-        ) from error
+        reason = "it is no JudgeBench output: a label or a judgment is not there"
+        raise KnownError(reason) from error
     return {
         "id": row.get("pair_id"),
         "subset": row.get("source"),
@@ -241,7 +237,7 @@ def _of_judgebench(row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _read_columns(values: Mapping[str, Any]) -> dict[str, list[Any]]:
-    """Check and read the columns that a file has, except its texts."""
+    """Read the columns that a file has, except its texts."""
     results = values.get("results")
     if not isinstance(results, list):
         raise KnownError("it has no list of per-pair results")
@@ -260,7 +256,7 @@ def _read_columns(values: Mapping[str, Any]) -> dict[str, list[Any]]:
         if not isinstance(column, list):
             raise KnownError(f"{name} is {type_name(column)}, must be a list")
         if name != "results" and all(each in (None, [None]) for each in column):
-            continue
+            continue  # nothing but null is as good as none
         cells = columns[name] = []
         for row, value in enumerate(column, start=1):
             try:
@@ -272,6 +268,17 @@ def _read_columns(values: Mapping[str, Any]) -> dict[str, list[Any]]:
     return columns
 
 
+def _order(columns: Mapping[str, list[Any]], values: Mapping[str, Any]) -> PairOrder:
+    if "subset" not in columns:
+        raise KnownError("it does not say of which subset each pair is")
+    subsets, codes = coded(columns["subset"])
+    names = tuple(map(printable, subsets))
+    if len(set(names)) < len(names):
+        raise KnownError("two of its subsets differ in nothing that can be shown")
+    ids = columns.get("id", [None])
+    return PairOrder(names, codes, None if None in ids else ids, _hashes(values))
+
+
 def _hashes(values: Mapping[str, Any]) -> list[str] | None:
     """The hash of each pair whose texts are messages, or stand beside their prompt.
 
@@ -280,20 +287,21 @@ def _hashes(values: Mapping[str, Any]) -> list[str] | None:
     chosen = values.get("text_chosen", values.get("chosen"))
     rejected = values.get("text_rejected", values.get("rejected"))
     rows, n_right = values.get("text"), values.get("num_correct")
-    if chosen is None and isinstance(rows, list) and isinstance(n_right, list):
-        firsts = [
+    if isinstance(chosen, list) and isinstance(rejected, list):
+        sides = list(zip(chosen, rejected, strict=True))
+    elif chosen is None and isinstance(rows, list) and isinstance(n_right, list):
+        sides = [
             (row[0], row[n])
             if isinstance(row, list) and type(n) is int and 0 < n < len(row)
             else (None, None)
             for row, n in zip(rows, n_right, strict=True)
         ]
-        chosen, rejected = map(list, zip(*firsts, strict=True))
-    prompts = values.get("prompt")
-    if not isinstance(chosen, list) or not isinstance(rejected, list):
+    else:
         return None
+    prompts = values.get("prompt")
     if not isinstance(prompts, list):
-        prompts = [None] * len(chosen)
-    hashes = [_hash(*texts) for texts in zip(prompts, chosen, rejected, strict=True)]
+        prompts = [None] * len(sides)
+    hashes = [_hash(prompt, *side) for prompt, side in zip(prompts, sides, strict=True)]
     return hashes if any(hashes) else None
 
 
@@ -303,112 +311,75 @@ def _hash(prompt: object, chosen: object, rejected: object) -> str:
         return ""  # a templated conversation, which cannot be taken apart
     if isinstance(chosen, list) and len(chosen) > 1:
         prompt = None  # the messages begin with it, and beside them it may be templated
+    row = {"prompt": prompt, "chosen": chosen, "rejected": rejected}
     try:
-        turns, right, wrong = pair_texts(
-            {"prompt": prompt, "chosen": chosen, "rejected": rejected}, ""
-        )
+        turns, right, wrong = pair_texts(row, "")
     except KnownError:
         return ""
     return text_hash(transcript(turns), right[0], wrong[0])
 
 
-def _order(columns: Mapping[str, list[Any]], hashes: list[str] | None) -> PairOrder:
-    if "subset" not in columns:
-        raise KnownError("it does not say of which subset each pair is")
-    place = {name: code for code, name in enumerate(dict.fromkeys(columns["subset"]))}
-    names = tuple(map(printable, place))
-    if len(set(names)) < len(names):
-        raise KnownError("two of its subsets differ in nothing that can be shown")
-    codes = np.array([place[name] for name in columns["subset"]], np.int32)
-    ids = columns.get("id", [None])
-    return PairOrder(names, codes, None if None in ids else ids, hashes)
-
-
-def _without_infinite(
-    numbers: NDArray[np.float64], name: str, notes: list[str]
-) -> NDArray[np.float64]:
+def _drop_infinite(numbers: Doubles, name: str, notes: list[str]) -> Doubles:
     """Put NaN in place of what no single-precision number can hold."""
     infinite = np.abs(numbers) > np.finfo(np.float32).max
-    if infinite.any():
-        n = counted(int(infinite.sum()), f"of {name} is", f"of {name} are")
-        notes.append(f"{n} infinite and taken as missing")
+    if n := int(infinite.sum()):
+        n_infinite = counted(n, f"of {name} is", f"of {name} are")
+        notes.append(f"{n_infinite} infinite and taken as missing")
         numbers[infinite] = np.nan
     return numbers
 
 
-def _compared(
-    results: NDArray[np.float64],
-    chosen: NDArray[np.float64],
-    rejected: NDArray[np.float64],
-    notes: list[str],
+def _compare_rewards(
+    results: Doubles, chosen: Doubles, rejected: Doubles, notes: list[str]
 ) -> NDArray[np.bool_]:
-    """Which rewards are equal; makes the results of pairs that lack one missing."""
+    """Whether rewards are equal; makes the results of pairs that lack one missing."""
     lacking = np.isnan(chosen) | np.isnan(rejected)
-    unearned = int((lacking & ~np.isnan(results)).sum())
-    if unearned:
-        notes.append(
-            counted(unearned, "of its pairs lacks", "of its pairs lack")
-            + " a reward: missing, whatever is stored"
-        )
+    if n := int((lacking & ~np.isnan(results)).sum()):
+        n_lacking = counted(n, "of its pairs lacks", "of its pairs lack")
+        notes.append(f"{n_lacking} a reward: missing, whatever is stored")
     results[lacking] = np.nan
     equal = chosen == rejected
     contradicting = np.where(equal, results == 1, results != (chosen > rejected))
-    contradicting &= ~np.isnan(results)
-    if contradicting.any():
-        notes.append(
-            counted(
-                int(contradicting.sum()),
-                "of its results contradicts its own rewards: the result is believed",
-                "of its results contradict their own rewards: the results are believed",
-            )
-        )
+    if n := int((contradicting & ~np.isnan(results)).sum()):
+        one = "of its results contradicts its own rewards: the result is believed"
+        many = "of its results contradict their own rewards: the results are believed"
+        notes.append(counted(n, one, many))
     return np.asarray(equal & (results != 1))
 
 
-def _decided(
-    results: NDArray[np.float64],
-    order: PairOrder,
-    scores: Ragged,
-    num_correct: NDArray[np.int32],
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """The rewards that decide each row, as of `Rule.decisive`; NaN where there are none.
+def _decisive_rewards(
+    results: Doubles, order: PairOrder, scores: Ragged, num_correct: NDArray[np.int32]
+) -> Doubles:
+    """The rewards that decide each row, as of `Rule.decisive`; NaN if there are none.
 
-    What is stored as the result of a row of Ties means nothing: it becomes whether every right
-    response beats every wrong one. That of a row that lacks a reward becomes missing.
+    The stored result of a row of Ties means nothing: it becomes whether every right response beats
+    every wrong one. That of a row that lacks a reward becomes missing.
     """
-    found = np.full((2, len(order)), np.nan)
-    for row, (code, right) in enumerate(
-        zip(order.codes.tolist(), num_correct.tolist(), strict=True)
-    ):
-        values, subset = scores.row(row).tolist(), order.names[code]
-        if np.isnan(values).any():
+    rule = rule_of("", is_pair=False)
+    decisive = np.full((2, len(order)), np.nan)
+    for row, (code, n_right) in enumerate(zip(order.codes, num_correct.tolist(), strict=True)):
+        rewards, subset = scores.row(row).tolist(), order.names[code]
+        if np.isnan(rewards).any():
             results[row] = np.nan
-        elif 0 < right < len(values):
-            found[:, row] = [
-                values[at] for at in rule_of("", is_pair=False).decisive(values, right, subset)
-            ]
+        elif 0 < n_right < len(rewards):
+            right, wrong = (rewards[at] for at in rule.decisive(rewards, n_right, subset))
+            decisive[:, row] = right, wrong
             if is_ties(subset):
-                results[row] = found[0, row] > found[1, row]
-    return found[0], found[1]
+                results[row] = right > wrong
+    return decisive
 
 
 def results_of_rows(rows: Sequence[ScoredPair], facts: RunFacts) -> PairResults:
-    """What a run made of pairs, in their order.
-
-    A tie counts officially, as in files: half for a judge, nothing for others.
-    """
-    subsets = tuple(dict.fromkeys(row.subset for row in rows))
-    place = {subset: at for at, subset in enumerate(subsets)}
+    """Outcomes of a run on pairs, in their order; a tie counts as in files (`tie_worth`)."""
     tie = tie_worth(facts.family, facts.benchmark)
     has_more = any(row.rewards for row in rows)
     sides = np.array([(row.chosen_reward, row.rejected_reward) for row in rows], np.float64)
-    chosen, rejected = _without_infinite(sides.reshape(-1, 2), "", []).T.astype(np.float32)
+    chosen, rejected = _drop_infinite(sides.reshape(-1, 2), "", []).T.astype(np.float32)
     return PairResults(
         model=facts.model,
         model_type=None,
         order=PairOrder(
-            subsets,
-            np.array([place[row.subset] for row in rows], np.int32),
+            *coded([row.subset for row in rows]),
             [row.id for row in rows],
             [row.text_hash for row in rows],
             dataset=facts.pairs,

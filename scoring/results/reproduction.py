@@ -10,19 +10,12 @@ where one of them is not known to be the same. Beyond that, nothing known does.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import sqrt
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from scoring.benchmark import (
-    COUNTS,
-    SECTIONS,
-    SUBSETS,
-    overall_score,
-    score_shares,
-    section_scores,
-)
+from scoring.benchmark import COUNTS, SECTIONS, overall_score, score_shares, section_scores
 from scoring.errors import KnownError
 from scoring.hub.access import Hub, RepoNotFound, parse_hub_id
 from scoring.interval import Z_95, wilson
@@ -66,12 +59,10 @@ Verdict = Literal["same", "small", "few", "settings", "unknown", "unexplained", 
 
 @dataclass(frozen=True, slots=True)
 class BoardSettings:
-    """What published results were made with; None where that is not known.
+    """Settings of published results; None if not known.
 
-    template: the chat template that the configuration names; it is used where the tokenizer has
-        none of its own.
-    max_length: in tokens. dtype: as torch calls it. reference: of a DPO model; "" for none.
-    quantized: whether weights were cut to 8 bits. batch: pairs in a batch.
+    template: that the configuration names; used if the tokenizer has none of its own.
+    max_length: in tokens. reference: of a DPO model; "" for none. quantized: to 8 bits.
     """
 
     template: str | None = None
@@ -82,44 +73,18 @@ class BoardSettings:
     batch: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Setting:
-    """One setting on both sides.
-
-    name: "template", "max_length", "reference", "dtype", "batch" or "quantized".
-    here, there: in plain words; there is "" where it is not known.
-    largest: the largest change of a score, 0 to 1, that it may explain; 0 where that is small.
-    """
-
-    name: str
-    here: str
-    there: str
-    largest: float
-
-    @property
-    def differs(self) -> bool | None:
-        """None where one side is not known."""
-        return self.here != self.there if self.there else None
-
-
 NOT_KNOWN = BoardSettings()
 
 
 def board_settings(model: str) -> BoardSettings:
-    """What the RewardBench board was made with for a model, by upstream's configurations.
+    """The settings of the RewardBench board for a published name.
 
-    Where they set no length or number type, run_rm.py's are meant; with bfloat16, and for models
-    called Llama 3, it does not cut weights to 8 bits, and for others that is not told. Of DPO
-    models the code is another, so that what is not set is not known.
+    Where upstream's configuration sets no length or number type, run_rm.py's are meant; with
+    bfloat16, and for models called Llama 3, it does not cut weights to 8 bits, and for others that
+    is not known. DPO models have other code: what is not set is not known.
     Source: scripts/configs/eval_configs.yaml and scripts/run_rm.py of allenai/reward-bench.
-
-    model: the published name.
-
-    >>> board_settings("sfairXC/FsfairX-LLaMA3-RM-v0.1").max_length, board_settings("a/b").template
-    (2048, None)
     """
-    name = model.removesuffix(REFERENCE_FREE).strip().partition("@")[0]
-    board = board_models().get(name)
+    board = board_models().get(model.removesuffix(REFERENCE_FREE).strip().partition("@")[0])
     if board is None:
         return NOT_KNOWN
     is_dpo = board.family == "dpo"
@@ -134,6 +99,24 @@ def board_settings(model: str) -> BoardSettings:
     )
 
 
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """One setting on both sides, in words; `there` is "" if not known.
+
+    largest: the largest change of a score, 0 to 1, that it may explain; 0 if that is small.
+    """
+
+    name: str
+    here: str
+    there: str
+    largest: float
+
+    @property
+    def differs(self) -> bool | None:
+        """None if one side is not known."""
+        return self.here != self.there if self.there else None
+
+
 def settings_of(
     facts: RunFacts, scored: Sequence[ScoredPair], board: BoardSettings
 ) -> tuple[Setting, ...]:
@@ -142,8 +125,6 @@ def settings_of(
     Here rewards do not depend on what is computed beside a pair, as if each batch were of one.
     Upstream uses the tokenizer's own chat template where there is one, so where the run did, both
     are the same. A longest sequence matters where a pair is longer on either side.
-
-    facts, scored: the run's. board: what the published was made with.
     """
     here = there = facts.template.partition(":")[0]
     if here == "own":
@@ -180,11 +161,11 @@ class Check:
     """One number on both sides.
 
     section: "" for the score (of pairs that are none of RewardBench's, the accuracy).
-    n: pairs of the run that count in it; where single pairs are known, of both.
-    here, there: 0 to 1; None where it is not known, or not of the same pairs.
-    n_differing: pairs with another outcome; None where only scores are published.
-    interval: of the difference, 95 %; None where it is not known.
-    wins: what the app shows of who wins which pair; None elsewhere.
+    n: pairs that count in it: of the run, or of both if single pairs are known.
+    here, there: 0 to 1; None if not known, or not of the same pairs.
+    n_differing: pairs with another outcome; None if only scores are published.
+    interval: of the difference, 95 %; None if not known.
+    wins: the app's counts of pairs that one side alone wins; None elsewhere.
     """
 
     section: str
@@ -200,23 +181,48 @@ class Check:
         """Here minus there, -1 to 1."""
         return None if self.here is None or self.there is None else self.here - self.there
 
+    @property
+    def is_beyond_noise(self) -> bool:
+        """Whether more changed than number types and the like do; a single pair may."""
+        is_large = abs(self.difference or 0.0) > SMALL
+        is_changed = (self.n_differing or 0) > FEW_CHANGED * self.n
+        return self.n_differing not in (0, 1) and (is_large or is_changed)
+
+    @property
+    def least_difference(self) -> float:
+        """The difference of all pairs of the part, 0 to 1: at least, at 95 %, if these are some."""
+        if self.interval is None or self._has_every_pair:
+            return abs(self.difference or 0.0)
+        return max(self.interval[0], -self.interval[1], 0.0)
+
+    @property
+    def least_changed(self) -> float:
+        """The share of pairs that changed, 0 to 1: at least, as of `least_difference`."""
+        changed = wilson(self.n_differing or 0, self.n)
+        if changed is None or self._has_every_pair:
+            return (self.n_differing or 0) / max(self.n, 1)
+        return changed.low
+
+    @property
+    def _has_every_pair(self) -> bool:
+        subsets = SECTIONS.get(self.section, COUNTS)
+        return self.n >= sum(COUNTS[subset] for subset in subsets)
+
 
 @dataclass(frozen=True, slots=True)
 class PublishedCheck:
     """A run beside what is published of its model.
 
     model: its published name.
-    basis: "pairs" where results of each pair are published: both numbers are of the same pairs.
-        "sections" where only scores are: sections that the run has whole are compared.
+    basis: "pairs" if both numbers are of the same single pairs; else sections that the run has
+        whole are compared, and fields from `won` on are empty.
     parts: the score, then the sections, of which both sides are known or the run has pairs.
-    settings: those of which both sides may matter.
     won, lost, tied: keys of pairs that are won here and not there, the other way round, and tied
-        on one side alone and lost on the other, in the table's order; () where single pairs are
-        not known.
-    n: pairs that are compared; 0 where only scores are.
-    near: of the changed pairs, the share whose margin is among the run's narrowest (`NARROWEST`);
-        None where none changed or there are no margins.
-    query: what the Models tab is asked for to show the two; "" where single pairs are not known.
+        on one side alone and lost on the other, in the table's order.
+    n: pairs that are compared.
+    near: of the changed pairs, the share whose margin is among the run's narrowest fifth; None if
+        none changed or there are no margins.
+    query: of the Models tab, to show the two.
     """
 
     model: str
@@ -232,21 +238,15 @@ class PublishedCheck:
 
     @property
     def largest(self) -> Check | None:
-        """The section, or the score, that differs most; None where none is known on both sides."""
+        """The section, or the score, that differs most; None if none is known on both sides."""
         return max(self._known, key=lambda part: abs(part.difference or 0.0), default=None)
 
     @property
     def suspects(self) -> list[Setting]:
-        """Settings that may explain the differences: each has made as large ones, and is not known
-        to be the same on both sides.
-        """
-        return [
-            each
-            for each in self.settings
-            if each.largest
-            and each.differs is not False
-            and not any(_differs_surely(part, each.largest) for part in self._known)
-        ]
+        """Settings that have made as large differences, and may be others there."""
+        least = max((part.least_difference for part in self._known), default=0.0)
+        may_differ = [each for each in self.settings if each.differs is not False]
+        return [each for each in may_differ if each.largest and each.largest >= least]
 
     @property
     def verdict(self) -> Verdict:
@@ -255,9 +255,12 @@ class PublishedCheck:
             return "nothing"
         if all(part.n_differing == 0 for part in self._known):
             return "same"
-        if not any(map(_is_beyond, self._known)):
+        beyond = [part for part in self._known if part.is_beyond_noise]
+        if not beyond:
             return "small"
-        if not any(map(_is_surely_beyond, self._known)):
+        if not any(
+            part.least_difference > SMALL or part.least_changed > FEW_CHANGED for part in beyond
+        ):
             return "few"
         suspects = [each.differs for each in self.suspects]
         return "settings" if True in suspects else "unknown" if suspects else "unexplained"
@@ -276,72 +279,34 @@ def check_sections(
 ) -> PublishedCheck:
     """A run against published section scores: those sections of which it has every pair.
 
-    facts, scored: the run's. model: the published name. board: what the published was made with.
-    sections: published scores by section, 0 to 1; None where one is not known.
+    model: the published name. sections: published, 0 to 1; None if not known.
     """
     summary = summarise_run(scored, facts)
     n_of = {name: sum(tally.counts.values()) for name, tally in summary.subsets.items()}
-    there = {
-        section: sections.get(section)
-        if all(n_of.get(each) == COUNTS[each] for each in subsets)
-        else None
-        for section, subsets in SECTIONS.items()
-    }
-    parts = [
-        Check(section, tally.n, summary.sections[section], there[section])
-        for section in SECTIONS
-        if (tally := summary.section_tallies.get(section))
-    ]
+    there: dict[str, float | None] = {}
+    parts = []
+    for section, subsets in SECTIONS.items():
+        is_whole = all(n_of.get(each) == COUNTS[each] for each in subsets)
+        there[section] = sections.get(section) if is_whole else None
+        if tally := summary.section_tallies.get(section):
+            parts.append(Check(section, tally.n, summary.sections[section], there[section]))
     if None not in there.values():
         parts.insert(0, Check("", summary.total.n, summary.score, overall_score(there)))
     return PublishedCheck(model, "sections", tuple(parts), settings_of(facts, scored, board))
 
 
-def _is_beyond(part: Check) -> bool:
-    """Whether more changed than number type and the like are known to change; one pair may."""
-    changed = part.n_differing
-    if changed is not None and changed <= 1:
-        return False
-    return abs(part.difference or 0.0) > SMALL or (changed or 0) > FEW_CHANGED * part.n
-
-
-def _is_surely_beyond(part: Check) -> bool:
-    """Whether it would be so of all pairs of the part, too."""
-    if not _is_beyond(part) or part.n_differing is None or _has_every_pair(part):
-        return _is_beyond(part)
-    changed = wilson(part.n_differing, part.n)
-    return _differs_surely(part, SMALL) or (changed is not None and changed.low > FEW_CHANGED)
-
-
-def _differs_surely(part: Check, limit: float) -> bool:
-    """Whether the difference is larger; of some of a part's pairs, by its 95 % interval."""
-    if part.interval is None or _has_every_pair(part):
-        return abs(part.difference or 0.0) > limit
-    return part.interval[0] > limit or part.interval[1] < -limit
-
-
-def _has_every_pair(part: Check) -> bool:
-    subsets = SECTIONS.get(part.section, COUNTS)
-    return part.n >= sum(COUNTS[subset] for subset in subsets)
-
-
-@dataclass(frozen=True, slots=True)
-class Published:
-    """What is published of one model; None where it is not.
-
-    source: where. pairs: results of each pair. accuracies: subset -> 0 to 1.
-    """
+class Published(NamedTuple):
+    """Results of a model at a source: of each pair, or else subset -> accuracy, 0 to 1."""
 
     model: str
     source: str
-    pairs: PairResults | None
-    accuracies: dict[str, float] | None
+    results: PairResults | dict[str, float]
 
 
 def find_published(
     model: str, where: str, hub: Hub, token: str | Literal[False] = False
 ) -> Published:
-    """What a folder or a Hub dataset in upstream's layout has of a model.
+    """The results of a model in a folder or a Hub dataset in upstream's layout.
 
     Raises:
         KnownError: it cannot be had, or has nothing of the model.
@@ -358,60 +323,57 @@ def find_published(
             raise KnownError(f"{error} Give a folder with a copy of it (--published).") from error
         there = [name for name in names if name in listing.sizes]
         root = hub.fetch(listing, there, token=token) if there else root
-    paths = [root / name for name in names]
-    if not any(path.is_file() for path in paths):
-        raise KnownError(f"{where} has nothing of {model}: neither {names[0]} nor {names[1]}.")
-    by_pairs, by_subset = paths
-    pairs = accuracies = None
+    by_pairs, by_subset = (root / name for name in names)
     if by_pairs.is_file():
         try:
-            pairs = read_pair_results(by_pairs, names[0])
+            return Published(model, where, read_pair_results(by_pairs, names[0]))
         except KnownError as error:
             raise KnownError(f"{names[0]} of {where} cannot be used: {error}.") from error
-    if by_subset.is_file():
-        found, left_out = collect_aggregates([ResultFile(names[1], by_subset)])
-        if not found and pairs is None:
-            raise KnownError(f"{names[1]} of {where} cannot be used: {left_out[0].reason}.")
-        accuracies = found[0].accuracies if found else None
-    return Published(model, where, pairs, accuracies)
+    if not by_subset.is_file():
+        raise KnownError(f"{where} has nothing of {model}: neither {names[0]} nor {names[1]}.")
+    aggregates, left_out = collect_aggregates([ResultFile(names[1], by_subset)])
+    if not aggregates:
+        raise KnownError(f"{names[1]} of {where} cannot be used: {left_out[0].reason}.")
+    return Published(model, where, aggregates[0].accuracies)
 
 
 def compare(run: Run, published: Published) -> PublishedCheck:
-    """A run beside what is published of its model: pair by pair, or else section by section.
+    """Compare a run with published results pair by pair, or else section by section.
 
     Raises:
         KnownError: the published pairs are others.
     """
-    scored, board = run.rows(), board_settings(published.model)
-    if published.pairs is None:
-        sections = section_scores(published.accuracies or {})
-        return check_sections(run.facts, scored, published.model, sections, board)
+    model, source, theirs = published
+    scored, board = run.rows(), board_settings(model)
+    if isinstance(theirs, dict):
+        return check_sections(run.facts, scored, model, section_scores(theirs), board)
     row_of = {row.key: row for row in scored}
     in_order = [row_of[key] for key in run.plan()[1] if key in row_of]
     ours = results_of_rows(in_order, run.facts)
     try:
-        here, there = ours.results, _in_order_of(ours, published.pairs)
+        here, there = ours.results, _in_order_of(ours, theirs)
     except KnownError as error:
         raise KnownError(
-            f"What {published.source} has of {published.model} is not of this run's pairs: "
-            f"{error}. Give the pairs that it was published for (--pairs)."
+            f"What {source} has of {model} is not of this run's pairs: {error}. Give the pairs "
+            "that it was published for (--pairs)."
         ) from error
-    known = ~np.isnan(here) & ~np.isnan(there)
-    rows = [row for row, is_known in zip(in_order, known, strict=True) if is_known]
+    known = np.flatnonzero(~np.isnan(here) & ~np.isnan(there))
     here, there = here[known], there[known]
+    rows = [in_order[place] for place in known]
     subsets = np.array([row.subset for row in rows])
     parts = [_part(section, subsets, here, there) for section in ("", *SECTIONS)]
-    changed = np.flatnonzero(here != there)
-    won, lost = changed[here[changed] == 1], changed[there[changed] == 1]
-    tied = changed[(here[changed] < 1) & (there[changed] < 1)]
+
+    def keys_where(mask: NDArray[np.bool_]) -> tuple[str, ...]:
+        return tuple(rows[place].key for place in np.flatnonzero(mask & (here != there)))
+
     return PublishedCheck(
-        model=published.model,
+        model=model,
         basis="pairs",
         parts=tuple(filter(None, parts)),
         settings=settings_of(run.facts, scored, board),
-        won=tuple(rows[place].key for place in won),
-        lost=tuple(rows[place].key for place in lost),
-        tied=tuple(rows[place].key for place in tied),
+        won=keys_where(here == 1),
+        lost=keys_where(there == 1),
+        tied=keys_where((here < 1) & (there < 1)),
         n=len(rows),
     )
 
@@ -421,40 +383,36 @@ def _in_order_of(ours: PairResults, theirs: PairResults) -> Singles:
     if len(ours.order) >= len(theirs.order):
         return align(theirs.order, ours.order).take(theirs.results)
     rows = align(ours.order, theirs.order).rows
-    found = np.full(len(ours.order), np.nan, np.float32)
-    found[rows[rows >= 0]] = theirs.results[rows >= 0]
-    return found
+    outcomes = np.full(len(ours.order), np.nan, np.float32)
+    outcomes[rows[rows >= 0]] = theirs.results[rows >= 0]
+    return outcomes
 
 
 def _part(section: str, subsets: NDArray[np.str_], here: Singles, there: Singles) -> Check | None:
     """The score ("") or a section, of the outcomes on both sides; None without any."""
-    of_subset = {
-        name: these
-        for name in (SECTIONS[section] if section else SUBSETS)
-        if (these := subsets == name).any()
-    }
-    if not of_subset:
+    names = SECTIONS.get(section, COUNTS)
+    rows_of = {name: rows for name in names if (rows := np.flatnonzero(subsets == name)).size}
+    if not rows_of:
         return None
-    scores = []
-    for side in (here, there):
-        of_sections = section_scores(
-            {name: float(side[these].mean(dtype=float)) for name, these in of_subset.items()}
-        )
-        scores.append(of_sections[section] if section else overall_score(of_sections))
-    shares = score_shares(of_subset)
+
+    def score(side: Singles) -> float:
+        means = {name: float(side[rows].mean(dtype=float)) for name, rows in rows_of.items()}
+        scores = section_scores(means)
+        return (scores[section] if section else overall_score(scores)) or 0.0
+
+    shares = score_shares(rows_of)
+    changes = {name: (here - there)[rows] for name, rows in rows_of.items()}
     variance = sum(
-        shares[name] ** 2 * float(np.var(here[these] - there[these])) / int(these.sum())
-        for name, these in of_subset.items()
+        shares[name] ** 2 * float(np.var(each)) / len(each) for name, each in changes.items()
     )
-    n = sum(int(these.sum()) for these in of_subset.values())
-    differing = sum(int((here[these] != there[these]).sum()) for these in of_subset.values())
-    middle, spread = (scores[0] or 0.0) - (scores[1] or 0.0), Z_95 * sqrt(variance)
-    ends = (middle - spread, middle + spread)
-    return Check(section, n, scores[0], scores[1], differing, ends)
+    n_differing = sum(int(np.count_nonzero(each)) for each in changes.values())
+    middle, spread = score(here) - score(there), Z_95 * sqrt(variance)
+    ends, n = (middle - spread, middle + spread), sum(map(len, changes.values()))
+    return Check(section, n, score(here), score(there), n_differing, ends)
 
 
 def reproduction_lines(check: PublishedCheck) -> list[str]:
-    """The verdict, the sections on both sides, the settings, and which pairs changed."""
+    """A check as text: verdict, both sides' sections, settings, and pairs that changed."""
     named = [each.name for each in check.suspects if each.differs or check.verdict != "settings"]
     verdict = VERDICTS[check.verdict].format(settings=", ".join(named))
     lines = ["", f"Beside what is published of {check.model}", verdict, ""]
@@ -479,7 +437,7 @@ def reproduction_lines(check: PublishedCheck) -> list[str]:
 
 
 def reproduction_json(check: PublishedCheck) -> dict[str, Any]:
-    """The same as plain values; scores are 0 to 1, None where not known."""
+    """A check as plain values; scores are 0 to 1, None if not known."""
     return {
         "model": check.model,
         "basis": check.basis,

@@ -8,10 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scoring.benchmark import COUNTS, SUBSETS, WEIGHTS
+from scoring.benchmark import COUNTS, SUBSETS, V2_COUNTS, WEIGHTS
 from scoring.results.accuracies import (
     PRIOR_SETS,
-    V2_SUBSETS,
     Aggregate,
     SetKind,
     read_aggregates,
@@ -176,8 +175,8 @@ def test_a_model_without_its_reference_is_another_model(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "spelling",
     [
-        V2_SUBSETS,
-        [name.lower() for name in V2_SUBSETS],
+        [*V2_COUNTS],
+        [name.lower() for name in V2_COUNTS],
         ["factuality", "precise_if", "MATH", "safety", "Focus", " Ties "],
         ["Factuality", "Precise-IF", "Math", "Safety", "Focus", "Ties"],
     ],
@@ -186,7 +185,7 @@ def test_the_second_benchmark_is_known_by_its_keys(spelling: list[str], tmp_path
     numbers = {name: place / 10 for place, name in enumerate(spelling)}
     result = one(tmp_path, {"model": "org/m", **numbers})
     assert result.benchmark == "v2"
-    assert result.accuracies == dict(zip(V2_SUBSETS, numbers.values(), strict=True))
+    assert result.accuracies == dict(zip(V2_COUNTS, numbers.values(), strict=True))
     assert result.extra == ()
 
 
@@ -359,7 +358,7 @@ def test_5000_models_are_read_in_seconds(tmp_path: Path) -> None:
 
 
 def test_the_names_are_upstreams() -> None:
-    assert len(V2_SUBSETS) == 6
+    assert len(V2_COUNTS) == 6
     assert len(PRIOR_SETS) == 9
     assert sum(COUNTS.values()) == 2985
     assert WEIGHTS["math-prm"] == 984

@@ -40,8 +40,8 @@ from explorer.tabs.models.state import (
     TIES,
     ModelsState,
 )
-from scoring.benchmark import SUBSETS
-from scoring.results.accuracies import V2_SUBSETS, Aggregate
+from scoring.benchmark import SUBSETS, V2_COUNTS
+from scoring.results.accuracies import Aggregate
 from scoring.results.files import Omission
 from tests.explorer.board_data import (
     EVERY,
@@ -423,7 +423,7 @@ def test_what_is_left_out_of_the_pairs_is_told_as_text_100_lines_and_the_rest_co
 def test_where_scores_have_unpaired_intervals_alone_it_is_said_outside_of_the_remarks(
     rule: RuleName, words: str
 ) -> None:
-    subsets = {"v1_prior": SUBSETS, "v2": V2_SUBSETS}[rule]
+    subsets = {"v1_prior": SUBSETS, "v2": tuple(V2_COUNTS)}[rule]
     matrix = matrix_of({"a": [1.0] * 2 * len(subsets)}, [*subsets] * 2)
     prior = Aggregate("a", None, dict.fromkeys(RULES["prior"].subsets, 0.5), "prior")
     board = build_board(replace(NOTHING, aggregates=(prior,)), rule, outcomes=matrix)
