@@ -118,7 +118,8 @@ def largest_jumps(side: SideRewards, n: int = 5) -> list[Jump]:
 def token_rewards(scorer: Scorer, pair: Pair) -> TokenRewards:
     """The reward after each token of both responses, in one forward pass.
 
-    The last reward of a side is the one that a run of this scorer gives, within the tolerance of its `proof`.
+    The last reward of a side is the one that a run of this scorer gives, within the tolerance of
+    its `proof`.
 
     Raises:
         KnownError: the scorer is no causal classifier, a response is empty or wholly cut off by
