@@ -115,7 +115,8 @@ class RowLayout(_Strict):
 class BoardRule(_Strict):
     """One of several ways in which a leaderboard makes a benchmark's score.
 
-    formula: how, in words. beside: the benchmark whose sections count, too.
+    formula: how, in words. option: of the page, which chooses it; "" for none.
+    beside: the benchmark whose sections count, too.
     weights: what sections weigh; 1 each where none is given.
     subset_weights: of subsets that weigh otherwise, or are counted here alone.
     missing: what a section is of which no subset is known. zero_is_missing: sections that were not
@@ -125,6 +126,7 @@ class BoardRule(_Strict):
     name: str
     title: str
     formula: str
+    option: str = ""
     beside: str = ""
     weights: Mapping[str, int] = {}
     subset_weights: Mapping[str, int] = {}

@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
+from scoring.benchmarks import bundled_benchmarks
 from tests.conftest import ROOT
 
 HEAVY = {"torch", "transformers", "tokenizers", "datasets", "gradio", "pandas", "plotly"}
@@ -219,6 +220,38 @@ def test_the_ui_does_not_import_the_app() -> None:
 
 def test_the_app_only_joins_the_parts() -> None:
     assert len((ROOT / "app.py").read_text(encoding="utf-8").splitlines()) <= 60
+
+
+NAMING_BENCHMARKS = (
+    "scoring.benchmark",
+    "scoring.hub.access",
+    "scoring.results",
+    "explorer.data.rebuilding",
+    "explorer.results.library",
+    "explorer.results.published",
+)
+"""The default dataset, RewardBench's own names, rebuilding it, and readers of upstream's files."""
+
+
+def test_benchmarks_are_named_in_their_table_alone() -> None:
+    """Keys, datasets, subsets and boards; a section such as Math may be a word of its own."""
+    names = {
+        name
+        for each in bundled_benchmarks().values()
+        for name in (
+            *(each.name, each.short, *each.named_datasets.values(), *each.counts),
+            *(board.name for board in each.boards),
+        )
+        if name and not name.isalpha()
+    }
+    found = [
+        f"{module}:{node.lineno}: {node.value!r}"
+        for module in SCORING + EXPLORER
+        if not is_in(module, *NAMING_BENCHMARKS)
+        for node in ast.walk(source_of(module)[0])
+        if isinstance(node, ast.Constant) and node.value in names
+    ]
+    assert found == [], "take them from scoring.benchmarks"
 
 
 BUDGETS: dict[str, int] = {

@@ -35,6 +35,7 @@ from explorer.results.fields import Fields
 from explorer.runs.visitors import Visitor
 from explorer.stats.difficulty import LEAST_MODELS, difficulty, failed_by_most
 from explorer.stats.duels import CELLS, DuelPart, duel
+from explorer.stats.rules import V1
 from explorer.tabs.models.state import BOARD_BENCHMARKS, TIES, ModelsState
 from scoring.errors import KnownError, shown
 
@@ -343,7 +344,7 @@ class BoardEndpoints:
     @guarded
     def leaderboard(
         self,
-        benchmark: str = "v1",
+        benchmark: str = V1.name,
         prior_sets: bool = False,
         ties: Literal["official", "half", "loss"] = "official",
         limit: int | None = None,

@@ -12,7 +12,16 @@ from explorer.results.published import Results, ResultsSource, model_url
 from explorer.runs.model_list import base_licence, marks_of, size_of
 from explorer.stats.aggregate import Aggregated, Counted, Missing, Ties, accuracies_of, aggregate
 from explorer.stats.matrix import OutcomeMatrix, of_models
-from explorer.stats.rules import COMPOSITES, PRIOR, PRIOR_PAIRS, RULES, Rule, RuleName
+from explorer.stats.rules import (
+    COMPOSITES,
+    PRIOR,
+    PRIOR_KEY,
+    PRIOR_PAIRS,
+    RULES,
+    V1,
+    Rule,
+    RuleName,
+)
 from explorer.stats.uncertainty import Uncertainty, intervals, subsets_by
 from scoring.errors import counted
 from scoring.interval import wilson
@@ -40,7 +49,7 @@ COMPOSITE = (
 class Ranking:
     """How models are ranked. own: whether a visitor's own runs and files are among them."""
 
-    rule: RuleName = "v1"
+    rule: RuleName = V1.name
     ties: Ties = "official"
     missing: Missing = "left out"
     own: bool = True
@@ -198,7 +207,7 @@ class Board:
                 "not. Rank intervals use unpaired intervals for the others, and tie groups "
                 "exclude them."
             )
-        if COMPOSITES & set(self.rule.subsets) and without < len(table):
+        if self.rule.has_composites and without < len(table):
             said.append(COMPOSITE)
         return tuple(said)
 
@@ -235,7 +244,7 @@ def build_board(
     rule = RULES[rule_name]
     benchmark = rule.benchmark.key
     base = results.of(benchmark)
-    joined = results.of("prior") if benchmark == "v1" else {}
+    joined = results.of(PRIOR_KEY) if benchmark == V1.name else {}
     counted = _counts_of(outcomes, rule, ties, missing) if outcomes is not None else {}
     noticed = _Noticed()
     rows, scored = [], {}
@@ -255,7 +264,7 @@ def build_board(
         kind = file.model_type if file else says.model_type if says else None
         row: BoardRow = {"model": model, "model_type": kind, "size": size_of(model), "url": None}
         row |= {"rank": 0 if whole else None, "by_pairs": bool(counts), "own": model in own}
-        row |= {"opens": bool(counts) and (benchmark != "v2" or model in opened)}
+        row |= {"opens": bool(counts) and (not rule.has_composites or model in opened)}
         lost = sum(each.failures for each in counts.values()) if counts else None
         row |= {"failures": lost if row["opens"] else None, "score": found.score}
         row |= {"marks": (), "licence": None}
@@ -295,7 +304,7 @@ def _has_all(found: Aggregated) -> bool:
 
 def _subsets(rule: Rule) -> tuple[str, ...]:
     """Whose accuracies a row has."""
-    return tuple(PRIOR_PAIRS) if rule.benchmark.key == "prior" else rule.subsets
+    return tuple(PRIOR_PAIRS) if rule.benchmark.key == PRIOR_KEY else rule.subsets
 
 
 def _accuracies(found: Aggregated, known: Mapping[str, float | None]) -> BoardRow:
@@ -344,7 +353,7 @@ def _rowless(
     models: Collection[str],
 ) -> list[str]:
     """Which of a visitor's files of results of each pair give no row, and why."""
-    if results.uploaded is None or benchmark == "prior":
+    if results.uploaded is None or benchmark == PRIOR_KEY:
         return []
     found = results.uploaded.outcomes.of_benchmark(benchmark)
     left_out = outcomes.left_out if outcomes is not None else ()

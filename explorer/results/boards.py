@@ -22,7 +22,7 @@ from explorer.results.published import Results
 from explorer.runs.store import RunList
 from explorer.stats.aggregate import composites
 from explorer.stats.matrix import OutcomeMatrix, Outcomes
-from explorer.stats.rules import RULES, RuleName
+from explorer.stats.rules import PRIOR_KEY, RULES, V1, V2, RuleName
 from explorer.stats.uncertainty import Uncertainties
 from scoring.errors import KnownError
 from scoring.limits import OnProgress, Step, ignore_progress
@@ -37,7 +37,7 @@ _PATIENCE_SECONDS = 10.0
 _SHORTEST, _LONGEST = 2, 60
 """Seconds after which one is told to ask again."""
 _FIRST = Step("measuring", 0, 100)
-_FIRST_RULES: tuple[RuleName, ...] = ("v1", "v2")
+_FIRST_RULES: tuple[RuleName, ...] = (V1.name, V2.name)
 """What is measured from the start."""
 _MOST_WAITING = 64
 
@@ -104,7 +104,7 @@ class Boards:
         files = Outcomes()
         if results.uploaded is not None:
             found, files = found + results.uploaded.outcomes, results.uploaded.openable
-        if benchmark == "v2":
+        if RULES[ranking.rule].has_composites:
             found = sum((outcomes_of(run, name) for name, run in field.runs.items()), found)
         return build_board(
             results,
@@ -113,7 +113,7 @@ class Boards:
             ties=ranking.ties,
             missing=ranking.missing,
             own=(*results.own_models, *field.runs),
-            opened=(*field.runs, *files.of_benchmark("v2").models),
+            opened=(*field.runs, *files.of_benchmark(benchmark).models),
             composites=composites(found.of_benchmark(benchmark), ranking.missing),
         )
 
@@ -154,7 +154,7 @@ class Boards:
         on too.
         """
         benchmark = _benchmark(ranking)
-        if benchmark == "prior":
+        if benchmark == PRIOR_KEY:
             return None, {}
         runs = RunList()
         if ranking.own:
@@ -176,7 +176,7 @@ def _asked(field: Field, ranking: Ranking, board: Board) -> dict[str, Any]:
 def _without_field(results: Results, ranking: Ranking) -> tuple[Omission, ...]:
     """What is not used of a source's results of each pair, if it has any of the benchmark."""
     benchmark, known = _benchmark(ranking), results.benchmarks()
-    may_have = benchmark != "prior" and (benchmark in known or not known)
+    may_have = benchmark != PRIOR_KEY and (benchmark in known or not known)
     return results.outcomes_of(benchmark).left_out if may_have else ()
 
 

@@ -41,6 +41,7 @@ from explorer.stats.matrix import (
     outcome_rows,
     usual_order,
 )
+from explorer.stats.rules import V1
 from scoring.errors import KnownError, shown
 from scoring.limits import MEGABYTE
 from scoring.pairs.opening import SCHEMA, Pairs, PairSource
@@ -119,7 +120,7 @@ class Fields:
         """The first fields of a join. benchmark: None is published results of the first, and the
         person's own of both. most: how many fields; None for all.
         """
-        found = results.outcomes_of(benchmark or "v1")
+        found = results.outcomes_of(benchmark or V1.name)
         owns = self._owns_of(results, benchmark, runs)
         shared = [table for table in tables if not _is_typed(table)]
         ids, shared_ids = (tuple(table.id for table in some) for some in (tables, shared))
@@ -127,7 +128,7 @@ class Fields:
         key = (of_all, ids, owns.key)
 
         def published() -> tuple[Field, ...]:
-            return tuple(islice(_on_tables(found.of_benchmark(benchmark or "v1"), shared), most))
+            return tuple(islice(_on_tables(found.of_benchmark(benchmark or V1.name), shared), most))
 
         def join() -> tuple[Field, ...]:
             bases = self._bases.get_or_create_once(of_all, published)
@@ -138,7 +139,7 @@ class Fields:
         return self._joined.get_or_create_once(key, join)
 
     def _owns_of(self, results: Results, benchmark: Benchmark | None, runs: RunList) -> "_Owns":
-        found = results.outcomes_of(benchmark or "v1")
+        found = results.outcomes_of(benchmark or V1.name)
         return self._owns.get_or_create_once(
             (results.id, benchmark, runs, found.version),
             lambda: _Owns.of(results, benchmark, runs, found.models),
@@ -234,7 +235,7 @@ class Fields:
         results = self.results.get(results_id)
         if results.is_read:
             return []
-        return [model for model in results.of("v1") if model not in results.own_models]
+        return [model for model in results.of(V1.name) if model not in results.own_models]
 
     def name_of(self, run_id: object, results_id: object, table_id: object, own: object) -> str:
         """What a run of the person is called among models; "" where it has no pair yet."""
@@ -304,7 +305,7 @@ def _own_models(
             if name not in taken:
                 version, outcomes = (results.uploaded.token,), partial(files.of_models, {name})
                 own[name] = _Own(version, outcomes, model_of_uploaded(name))
-    takes_all = benchmark in (None, "v1")
+    takes_all = benchmark in (None, V1.name)
     of_rows = [run for run in runs.runs if takes_all or benchmark_of_run(run) == benchmark]
     for name, run in own_names(of_rows, (*taken, *own), runs.cards).items():
         typed = runs.cards[run.id].typed is not None

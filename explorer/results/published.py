@@ -15,7 +15,7 @@ from explorer.results.outcome_files import read_source
 from explorer.results.sources import FolderSource, HubSource, Source
 from explorer.results.uploads import Uploaded
 from explorer.stats.matrix import Outcomes
-from explorer.stats.rules import V2_PAIRS
+from explorer.stats.rules import V1, V2_PAIRS
 from scoring.benchmark import SUBSETS
 from scoring.benchmarks import benchmarks
 from scoring.errors import KnownError, counted
@@ -113,7 +113,7 @@ class Results:
     @property
     def caption(self) -> str:
         """As `caption_of`, of RewardBench."""
-        return self.caption_of("v1")
+        return self.caption_of(V1.name)
 
     def caption_of(self, benchmark: Benchmark) -> str:
         """Which figures, of how many models, from where and of when."""

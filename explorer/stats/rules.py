@@ -48,6 +48,11 @@ class Rule:
     zero_is_missing: frozenset[str] = frozenset()
 
     @property
+    def has_composites(self) -> bool:
+        """Whether a subset's accuracy is no mean over pairs, so that outcomes give no score."""
+        return not COMPOSITES.isdisjoint(self.subsets)
+
+    @property
     def is_of_rows(self) -> bool:
         """Whether the score is a mean of all rows, whatever their sections."""
         return self.benchmark.overall == "all rows"
@@ -123,7 +128,7 @@ def has_all_pairs(pairs: PairOrder, rule: Rule) -> bool:
     """Whether these are all pairs of a benchmark with fixed counts, so that outcomes give its
     official score.
     """
-    return not COMPOSITES & set(rule.subsets) and has_counts(pairs, rule.pairs)
+    return not rule.has_composites and has_counts(pairs, rule.pairs)
 
 
 RULES: dict[RuleName, Rule] = {
@@ -132,10 +137,11 @@ RULES: dict[RuleName, Rule] = {
     for board in benchmark.boards or (_own_board(benchmark),)
 }
 """By their names, those of RewardBench first."""
-V1, V2, PAPER = RULES["v1"], RULES["v2"], RULES["paper"]
-_PRIOR = benchmarks()["prior-sets"]
-PRIOR = next(iter(_PRIOR.sections))
-"""The section of the test sets that were there before RewardBench."""
+V1 = next(iter(RULES.values()))
+V2 = next(rule for rule in RULES.values() if rule.benchmark.rule_name == "rewardbench_2")
+_PRIOR = next(benchmarks()[board.beside] for board in V1.benchmark.boards if board.beside)
+PRIOR_KEY, PRIOR = _PRIOR.key, next(iter(_PRIOR.sections))
+"""Key and section of the test sets that were there before RewardBench."""
 PRIOR_PAIRS = {name: n for name, n in {**_PRIOR.counts, **_PRIOR.beside}.items() if n}
 """Pairs of the prior sets that are published; only the first four enter a RewardBench score."""
 V2_PAIRS = V2.pairs

@@ -132,7 +132,7 @@ def measure(
     found = _with_intervals(outcomes.models, values, rule, groups)
     found.ranked[:] = [ranked is None or model in ranked for model in outcomes.models]
     rows = np.flatnonzero(found.ranked)
-    if not COMPOSITES & set(rule.subsets):
+    if not rule.has_composites:
         drawn = rank_intervals(
             *(values[rows], groups, replicates, _SEED),
             tell=lambda share: tell(Step("measuring", int(_DRAWING * share), total)),
@@ -163,7 +163,7 @@ def _with_intervals(
     models: tuple[str, ...], values: Floats, rule: Rule, groups: Strata
 ) -> Uncertainty:
     found = _blank(models, tuple(rule.sections))
-    if not COMPOSITES & set(rule.subsets):
+    if not rule.has_composites:
         found.score[:], found.low[:], found.high[:] = _scored(values, groups)
     for place in range(len(rule.sections)):
         of_section = _scored(values, groups.only(place))

@@ -331,7 +331,7 @@ def about_html(now: Ranked) -> str:
     }
     said = [words for words, is_so in meanings.items() if is_so]
     remarks = [each for each in board.remarks if each not in said]
-    if board.rule.name == "v2" and board.source.kind == "snapshot":
+    if board.rule.has_composites and board.source.kind == "snapshot":
         n_published = (~board.table["own"]).sum()
         name, revision = board.source.name, board.source.revision[:12]
         n = counted(n_published, "model", "models")

@@ -15,7 +15,7 @@ from explorer.results.board import Ranking
 from explorer.results.ensembles import WAYS, Way
 from explorer.results.field import MAJORITY, checked_model
 from explorer.stats.aggregate import Missing, Ties
-from explorer.stats.rules import PRIOR_PAIRS, RULES, V1, RuleName
+from explorer.stats.rules import PRIOR_KEY, PRIOR_PAIRS, RULES, V1, RuleName
 from scoring.benchmarks import benchmarks
 from scoring.results.files import LONGEST_MODEL
 
@@ -261,13 +261,10 @@ def rule_of(state: ModelsState) -> RuleName:
     """
     if state.benchmark != V1.name:
         return state.benchmark
-    if state.table == "prior":
-        return "prior_all" if state.rule == "paper" else "prior"
-    if state.rule == "paper":
-        return "paper"
-    if state.rule == "prior-full":
-        return "v1_prior_full"
-    return "v1_prior" if state.prior_sets else "v1"
+    table = RULES[PRIOR_KEY if state.table == "prior" else V1.name]
+    option = "prior-half" if state.prior_sets and state.rule == "official" else state.rule
+    boards = (board for board in table.benchmark.boards if board.option == option)
+    return next((board.name for board in boards), table.name)
 
 
 def type_of(model_type: str | None) -> ModelType:

@@ -33,6 +33,7 @@ from explorer.reader.tokens_view import ONLY_OWN, has_tokens, pair_tokens
 from explorer.results.field import Field
 from explorer.runs.facts import facts_html
 from explorer.runs.visitors import Visitor
+from explorer.stats.rules import V1
 from explorer.tabs.pairs.exports import (
     FAIL_FORMATS,
     FailFormat,
@@ -224,7 +225,7 @@ class PairsView:
             return ""
         results_id = self.scenes.where(seen.asked, visitor)[0]
         library = self.scenes.fields.results
-        step, refused = library.step(results_id), library.refused(results_id, "v1")
+        step, refused = library.step(results_id), library.refused(results_id, V1.name)
         return render("tabs/pairs/status.html", step=step, refused=refused)
 
     def _facts(self, now: Scene) -> str:

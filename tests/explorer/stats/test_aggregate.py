@@ -16,10 +16,11 @@ from explorer.stats.aggregate import (
     overall,
     settled,
 )
-from explorer.stats.rules import PAPER, PRIOR, RULES, V1, V2, Rule
+from explorer.stats.rules import PRIOR, RULES, V1, V2, Rule
 from scoring.benchmark import COUNTS, SUBSETS, overall_score, section_scores
 from tests.scoring.test_benchmark import ARMORM_PERCENT, LDL_REWARD_CORRECT
 
+PAPER = RULES["paper"]
 V1_PRIOR, V1_PRIOR_FULL, V1_UPSTREAM, PRIOR_ALONE = (
     RULES[name] for name in ("v1_prior", "v1_prior_full", "v1_upstream", "prior")
 )

@@ -1,8 +1,9 @@
 import pytest
 
-from explorer.stats.rules import PAPER, PRIOR, RULES, V1, V2, Rule
+from explorer.stats.rules import PRIOR, RULES, V1, V2, Rule
 from scoring.benchmark import COUNTS, SECTIONS, WEIGHTS
 
+PAPER = RULES["paper"]
 V1_PRIOR = RULES["v1_prior"]
 EVERY = pytest.mark.parametrize("rule", RULES.values(), ids=list(RULES))
 
