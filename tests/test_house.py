@@ -255,12 +255,12 @@ def test_benchmarks_are_named_in_their_table_alone() -> None:
 
 
 BUDGETS: dict[str, int] = {
-    "scoring": 15_200,
+    "scoring": 14_100,
     "explorer/core": 3_700,
     "explorer/data": 4_200,
-    "explorer/stats": 2_600,
+    "explorer/stats": 2_300,
     "explorer/results": 3_400,
-    "explorer/runs": 3_100,
+    "explorer/runs": 3_000,
     "explorer/tabs": 11_000,
     "explorer/api": 1_500,
     "explorer": 200,

@@ -12,16 +12,7 @@ from explorer.results.published import Results, ResultsSource, model_url
 from explorer.runs.model_list import base_licence, marks_of, size_of
 from explorer.stats.aggregate import Aggregated, Counted, Missing, Ties, accuracies_of, aggregate
 from explorer.stats.matrix import OutcomeMatrix, of_models
-from explorer.stats.rules import (
-    COMPOSITES,
-    PRIOR,
-    PRIOR_KEY,
-    PRIOR_PAIRS,
-    RULES,
-    V1,
-    Rule,
-    RuleName,
-)
+from explorer.stats.rules import COMPOSITES, PRIOR, PRIOR_KEY, PRIOR_PAIRS, RULES, V1, Rule
 from explorer.stats.uncertainty import Uncertainty, intervals, subsets_by
 from scoring.errors import counted
 from scoring.interval import wilson
@@ -49,7 +40,7 @@ COMPOSITE = (
 class Ranking:
     """How models are ranked. own: whether a visitor's own runs and files are among them."""
 
-    rule: RuleName = V1.name
+    rule: str = V1.name
     ties: Ties = "official"
     missing: Missing = "left out"
     own: bool = True
@@ -220,7 +211,7 @@ def board_rows(table: "pd.DataFrame") -> list[BoardRow]:
 
 def build_board(
     results: Results,
-    rule_name: RuleName,
+    rule_name: str,
     *,
     outcomes: OutcomeMatrix | None = None,
     ties: Ties = "official",
