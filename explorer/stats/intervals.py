@@ -100,6 +100,7 @@ def unpaired_interval(score: float, groups: Strata, counts: ArrayLike) -> Interv
     Returns:
         None where no pair counts, or the score is NaN.
 
+    >>> from scoring.interval import wilson
     >>> from scoring.strata import strata
     >>> chat = strata([], [1.0, 1.0], [0, 0], [1.0])
     >>> unpaired_interval(0.46, chat, [50, 50]) == wilson(46, 100)
