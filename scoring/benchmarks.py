@@ -13,7 +13,7 @@ from pathlib import Path
 from statistics import fmean
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, field_validator
 
 from scoring.errors import KnownError, shown
 from scoring.hub.access import HubId, first_line, parse_hub_id
@@ -27,7 +27,6 @@ OWN_VARIABLE = "EXPLORER_BENCHMARKS"
 MOST_RESPONSES = 64
 """Of a row with a column for each."""
 Overall = Literal["mean of sections", "mean of all sections", "all rows", "none"]
-RuleName = Literal["pairs", "best_of_n", "rewardbench_2", "rm_bench", "judge_two_orders"]
 _Names = Annotated[
     tuple[str, ...], BeforeValidator(lambda given: [given] if isinstance(given, str) else given)
 ]
@@ -159,7 +158,7 @@ class Benchmark(_Strict):
     licence: str
     citation: str
     verified: Literal["code", "card"]
-    rule_name: RuleName = Field("pairs", alias="rule")
+    rule_name: str = Field("pairs", alias="rule")
     overall: Overall = "none"
     short: str = ""
     dataset: str = ""
@@ -176,6 +175,13 @@ class Benchmark(_Strict):
     row: RowLayout = RowLayout()
     layouts: tuple[RowLayout, ...] = Field((), alias="layout")
     boards: tuple[BoardRule, ...] = Field((), alias="board")
+
+    @field_validator("rule_name")
+    @classmethod
+    def _has_rule(cls, name: str) -> str:
+        if name not in RULES:
+            raise ValueError(f"{shown(name)} is none of the rules {', '.join(RULES)}")
+        return name
 
     @property
     def key(self) -> str:
@@ -371,7 +377,7 @@ def _said(error: Exception) -> str:
     if not isinstance(error, ValidationError):
         return first_line(error)
     first = error.errors()[0]
-    return f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
+    return f"{'.'.join(map(str, first['loc']))}: {first['msg'].removeprefix('Value error, ')}"
 
 
 def named_dataset(typed: str) -> str | None:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 from scoring.benchmarks import benchmarks
+from scoring.errors import KnownError
 from scoring.hub.access import DEFAULT_DATASET, HubId, parse_hub_id
 from scoring.models.catalogue import board_models
 from scoring.results.files import REFERENCE_FREE
@@ -68,7 +69,10 @@ class Arguments:
 def parse(given: list[str] | None = None) -> Arguments:
     """Parse a command line; a wrong one ends the program with code 2 and says why."""
     parser = _parser()
-    values = vars(parser.parse_args(given))  # of options that are given
+    try:
+        values = vars(parser.parse_args(given))  # of options that are given
+    except KnownError as error:  # the owner's benchmarks cannot be read
+        parser.error(str(error))
     if values.get("reproduce"):
         _fill_in_published(parser, values)
     lacking = [f"--{name}" for name in ("pairs", "model") if not values.get(name)]

@@ -106,13 +106,9 @@ def largest_jumps(side: SideRewards, n: int = 5) -> list[Jump]:
     end; changes that are 0 or no finite number do not.
     """
     before = (math.nan if side.before is None else side.before, *side.rewards)
-    changes = [after - last for last, after in pairwise(before)]
-    jumps = [
-        Jump(place, change)
-        for place, change in enumerate(changes)
-        if change and math.isfinite(change)
-    ]
-    return sorted(jumps, key=lambda jump: -abs(jump.change))[:n]
+    jumps = [Jump(place, after - last) for place, (last, after) in enumerate(pairwise(before))]
+    finite = [jump for jump in jumps if jump.change and math.isfinite(jump.change)]
+    return sorted(finite, key=lambda jump: -abs(jump.change))[:n]
 
 
 def token_rewards(scorer: Scorer, pair: Pair) -> TokenRewards:

@@ -19,6 +19,7 @@ from scoring.benchmarks import (
     named_dataset,
     of_dataset,
 )
+from scoring.command.arguments import parse
 from scoring.errors import KnownError
 from scoring.families.chat import share_of_orders
 from scoring.hub.access import parse_hub_id
@@ -290,7 +291,7 @@ def test_every_row_names_a_dataset_that_can_be_asked_for() -> None:
 
 
 def test_the_owner_adds_a_row_in_a_file_of_their_own(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = tmp_path / "mine.toml"
     path.write_text(
@@ -317,10 +318,14 @@ def test_the_owner_adds_a_row_in_a_file_of_their_own(
     try:
         [pair] = opened(tmp_path, {"ask": "p", "good": "c", "bad": "r", "kind": "k"})
         assert (pair.benchmark, pair.key, pair.chosen) == ("ours", "k:1", "c")
-        path.write_text("[[benchmark]]\nname = 'ours'\nrule = 'chance'", encoding="utf-8")
+        row = path.read_text(encoding="utf-8").replace('rule = "pairs"', 'rule = "chance"')
+        path.write_text(row, encoding="utf-8")
         benchmarks.cache_clear()
         with pytest.raises(KnownError, match=r"mine\.toml.*docs/benchmarks\.md"):
             benchmarks()
+        with pytest.raises(SystemExit, match="2"):
+            parse(["--benchmarks"])
+        assert "rule: 'chance' is none of the rules pairs, best_of_n" in capsys.readouterr().err
     finally:
         monkeypatch.undo()
         benchmarks.cache_clear()
