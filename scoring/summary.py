@@ -16,7 +16,14 @@ from scoring.interval import Interval, weighted_wilson
 from scoring.results.order import PairOrder
 from scoring.rules import Outcome, is_ties, plain_subset
 from scoring.spec import RunFacts, ScoredPair
-from scoring.strata import Strata, benchmark_strata, one_stratum, score_intervals, score_models
+from scoring.strata import (
+    Floats,
+    Strata,
+    benchmark_strata,
+    one_stratum,
+    score_intervals,
+    score_models,
+)
 from scoring.ties import TiesRow, TiesScore, ties_score
 
 
@@ -45,11 +52,13 @@ class Tally:
 
     def add(self, row: ScoredPair) -> None:
         """Count one pair."""
-        outcome = row.outcome
+        self.count(row.outcome, row.credit(self.tie))
+
+    def count(self, outcome: Outcome, credit: float | None) -> None:
+        """The same of a pair whose outcome and credit are known; credit: None if it is missing."""
         self.counts[outcome] += 1
-        if row.rewards and outcome != "missing":
-            whole = {"win": 1.0, "tie": self.tie, "loss": 0.0}[outcome]
-            self.shared += (row.credit(self.tie) or 0.0) - whole
+        if credit is not None:
+            self.shared += credit - {"win": 1.0, "tie": self.tie}.get(outcome, 0.0)
 
     @property
     def wins(self) -> int:
@@ -159,13 +168,17 @@ def summarise(scored: Iterable[ScoredPair], family: str, benchmark: str = "") ->
     subsets: dict[str, Tally] = {}
     tallies: dict[str, Tally] = {}
     of_ties: list[TiesRow] = []
+    credits: list[float | None] = []
     for pair in scored:
-        total.add(pair)
-        subsets.setdefault(pair.subset, Tally(tie=tie)).add(pair)
-        tallies.setdefault(by.section_of(pair.subset) or "", Tally(tie=tie)).add(pair)
+        outcome, credit = pair.outcome, pair.credit(tie)
+        credits.append(credit)
+        total.count(outcome, credit)
+        subsets.setdefault(pair.subset, Tally(tie=tie)).count(outcome, credit)
+        section = by.section_of(pair.subset) or ""
+        tallies.setdefault(section, Tally(tie=tie)).count(outcome, credit)
         truncated += pair.chosen_truncated or pair.rejected_truncated
         several += bool(pair.rewards)
-        several_tied += bool(pair.rewards) and pair.outcome == "tie"
+        several_tied += bool(pair.rewards) and outcome == "tie"
         if is_ties(pair.subset):
             of_ties.append(TiesRow(pair.id, pair.n_chosen, pair.all_rewards))
     subsets = {subset: subsets[subset] for subset in by.in_order(subsets)}
@@ -178,9 +191,10 @@ def summarise(scored: Iterable[ScoredPair], family: str, benchmark: str = "") ->
     if ties is not None:
         sections["Ties"] = ties.score
     score = total.accuracy if by.overall == "all rows" else by.score_of(sections)
-    groups = _strata(by, scored)
+    order = _order(by, scored)
+    groups = _strata(by, order)
     about = (score, truncated, several, several_tied, _parts(by, scored, groups, tallies), ties)
-    intervals = _intervals(by, scored, groups, tie)
+    intervals = _intervals(by, order, groups, np.array(credits, np.float64))
     if ties is not None:
         scores = [name for name, each in sections.items() if each is not None]
         shares = [(1 / len(scores), tallies[name].n) for name in scores]
@@ -197,31 +211,28 @@ def summarise_run(scored: Iterable[ScoredPair], facts: RunFacts | None) -> Summa
     return summarise(scored, *((facts.family, facts.benchmark) if facts else ("", "")))
 
 
-def _strata(by: Benchmark, scored: Sequence[ScoredPair]) -> Strata:
+def _order(by: Benchmark, scored: Sequence[ScoredPair]) -> PairOrder:
     names = tuple(dict.fromkeys(pair.subset for pair in scored))
     place = {name: at for at, name in enumerate(names)}
     codes = np.array([place[pair.subset] for pair in scored], np.int32)
-    order = PairOrder(names, codes, [pair.id for pair in scored], named_benchmark=by.name)
-    sections: dict[str, dict[str, int]]
+    return PairOrder(names, codes, [pair.id for pair in scored], named_benchmark=by.name)
+
+
+def _strata(by: Benchmark, order: PairOrder) -> Strata:
+    names, sections = order.names, dict[str, dict[str, int]]()
     if by.weighs_subsets:
-        of_pair = names
         sections = {
             section: {name: by.weight_of(name) for name in subsets}
             for section, subsets in by.sections.items()
         }
     else:
-        of_pair = tuple(by.section_of(name) or "" for name in names)
+        names = tuple(by.section_of(name) or "" for name in names)
         sections = {section: {section: 1} for section in by.sections}
     weights = dict.fromkeys(sections, 1)
-    return benchmark_strata(of_pair, codes, sections, weights, clusters_of(order))
+    return benchmark_strata(names, order.codes, sections, weights, clusters_of(order))
 
 
-def _intervals(
-    by: Benchmark, scored: Sequence[ScoredPair], groups: Strata, tie: float
-) -> Intervals:
-    credits = np.array([pair.credit(tie) for pair in scored], np.float64)
-    subsets = np.array([pair.subset for pair in scored], object)
-
+def _intervals(by: Benchmark, order: PairOrder, groups: Strata, credits: Floats) -> Intervals:
     def unweighted(at: NDArray[np.bool_]) -> Interval | None:
         clusters = None if groups.clusters is None else groups.clusters[at]
         return score_intervals(credits[None, at], one_stratum(int(at.sum()), clusters))[0]
@@ -229,17 +240,17 @@ def _intervals(
     def weighted(of: Strata) -> Interval | None:
         return score_intervals(credits[None], of)[0]
 
-    names = dict.fromkeys(pair.subset for pair in scored)
-    others = [name for name in names if by.section_of(name) is None]
-    total = unweighted(np.full(len(scored), True))
+    codes = order.codes
+    others = [code for code, name in enumerate(order.names) if by.section_of(name) is None]
+    total = unweighted(np.full(len(order), True))
     return Intervals(
         total,
         total if by.overall == "all rows" else weighted(groups),
         {
             **{name: weighted(groups.only(place)) for place, name in enumerate(by.sections)},
-            "": unweighted(np.isin(subsets, others)),
+            "": unweighted(np.isin(codes, others)),
         },
-        {name: unweighted(subsets == name) for name in names},
+        {name: unweighted(codes == code) for code, name in enumerate(order.names)},
     )
 
 

@@ -22,7 +22,7 @@ from explorer.results.published import Results
 from explorer.runs.store import RunList
 from explorer.stats.aggregate import composites
 from explorer.stats.matrix import OutcomeMatrix, Outcomes
-from explorer.stats.rules import PRIOR_KEY, RULES, V1, V2, RuleName
+from explorer.stats.rules import PRIOR_KEY, RULES, V1, V2
 from explorer.stats.uncertainty import Uncertainties
 from scoring.errors import KnownError
 from scoring.limits import OnProgress, Step, ignore_progress
@@ -37,7 +37,7 @@ _PATIENCE_SECONDS = 10.0
 _SHORTEST, _LONGEST = 2, 60
 """Seconds after which one is told to ask again."""
 _FIRST = Step("measuring", 0, 100)
-_FIRST_RULES: tuple[RuleName, ...] = (V1.name, V2.name)
+_FIRST_RULES: tuple[str, ...] = (V1.name, V2.name)
 """What is measured from the start."""
 _MOST_WAITING = 64
 

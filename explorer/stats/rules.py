@@ -17,8 +17,6 @@ COMPOSITES = frozenset({"Ties"})
 """Subsets whose accuracy is no mean over pairs; of them, outcomes say nothing."""
 ALL = "All pairs"
 """The one section of a benchmark that has none."""
-RuleName = str
-"""A key of `RULES`."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)  # a rule is itself: it may be a key of a cache
@@ -37,7 +35,7 @@ class Rule:
     zero_is_missing: sections that were not measured where they are exactly 0.
     """
 
-    name: RuleName
+    name: str
     benchmark: Benchmark
     title: str
     formula: str
@@ -124,14 +122,15 @@ def rule_of_pairs(pairs: PairOrder) -> Rule:
     return RULES[pairs.benchmark]
 
 
-def has_all_pairs(pairs: PairOrder, rule: Rule) -> bool:
+def has_all_pairs(pairs: PairOrder) -> bool:
     """Whether these are all pairs of a benchmark with fixed counts, so that outcomes give its
     official score.
     """
+    rule = rule_of_pairs(pairs)
     return not rule.has_composites and has_counts(pairs, rule.pairs)
 
 
-RULES: dict[RuleName, Rule] = {
+RULES: dict[str, Rule] = {
     board.name: _rule(benchmark, board)
     for benchmark in benchmarks().values()
     for board in benchmark.boards or (_own_board(benchmark),)

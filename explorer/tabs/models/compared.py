@@ -184,7 +184,7 @@ def standings(now: Compared) -> tuple[Standing, ...]:
 def is_whole(now: Compared, n_models: int) -> bool:
     """Whether the first so many models have all pairs of the benchmark, so its score is known."""
     known = ~np.isnan(now.outcomes[:n_models])
-    return bool(known.all()) and has_all_pairs(now.field.matrix.pairs, now.field.rule)
+    return bool(known.all()) and has_all_pairs(now.field.matrix.pairs)
 
 
 def margin_points(now: Compared) -> MarginPoints | None:

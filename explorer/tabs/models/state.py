@@ -15,7 +15,7 @@ from explorer.results.board import Ranking
 from explorer.results.ensembles import WAYS, Way
 from explorer.results.field import MAJORITY, checked_model
 from explorer.stats.aggregate import Missing, Ties
-from explorer.stats.rules import PRIOR_KEY, PRIOR_PAIRS, RULES, V1, RuleName
+from explorer.stats.rules import PRIOR_KEY, PRIOR_PAIRS, RULES, V1
 from scoring.benchmarks import benchmarks
 from scoring.results.files import LONGEST_MODEL
 
@@ -253,7 +253,7 @@ COMPARES_NOTHING: dict[str, Any] = {"more": (), "section": "", "members": (), "w
 """Fields that depend on the models that are compared, as they are by default."""
 
 
-def rule_of(state: ModelsState) -> RuleName:
+def rule_of(state: ModelsState) -> str:
     """The rule of a state's board.
 
     >>> rule_of(ModelsState(prior_sets=True)), rule_of(ModelsState(table="prior", rule="paper"))

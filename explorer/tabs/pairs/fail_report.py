@@ -68,7 +68,7 @@ def scores_of(field: Field, model: str) -> SectionScores:
         if (found := _score(outcomes, groups.only(at)))
     }
     held = field.matrix.held[field.place(model)]
-    whole = has_all_pairs(field.matrix.pairs, field.rule) and held.all()
+    whole = has_all_pairs(field.matrix.pairs) and held.all()
     return SectionScores(sections, _score(outcomes, groups) if whole else None)
 
 

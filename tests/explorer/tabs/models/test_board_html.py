@@ -15,7 +15,7 @@ from explorer.api.results import BoardEndpoints
 from explorer.results.board import Board, BoardRow, build_board
 from explorer.results.published import Results
 from explorer.stats import intervals as statistics
-from explorer.stats.rules import RULES, RuleName
+from explorer.stats.rules import RULES
 from explorer.stats.uncertainty import measure
 from explorer.tabs.models.board_html import (
     PAIRED,
@@ -421,7 +421,7 @@ def test_what_is_left_out_of_the_pairs_is_told_as_text_100_lines_and_the_rest_co
     ("rule", "words"), [("v1_prior", "no rank interval or tie group"), ("v2", "a composite")]
 )
 def test_where_scores_have_unpaired_intervals_alone_it_is_said_outside_of_the_remarks(
-    rule: RuleName, words: str
+    rule: str, words: str
 ) -> None:
     subsets = {"v1_prior": SUBSETS, "v2": tuple(V2_COUNTS)}[rule]
     matrix = matrix_of({"a": [1.0] * 2 * len(subsets)}, [*subsets] * 2)
@@ -527,7 +527,7 @@ def test_beside_a_drawer_columns_give_way() -> None:
 
 
 @pytest.mark.parametrize("rule", RULES)
-def test_every_rule_can_be_looked_behind(rule: RuleName) -> None:
+def test_every_rule_can_be_looked_behind(rule: str) -> None:
     shares = {"mtbench_human": 0.5, "shp": 0.25, "Focus": 0.5, "Ties": 1.01, "hep-go": 0.5}
     for benchmark in ("v1", "v2", "prior"):
         found = build_board(results_of({"a": shares}, benchmark), rule)
