@@ -291,7 +291,7 @@ class Check:
             off = 0.0
             for segment in plain.arguments["segments"].segments:
                 shared_keys = range(segment.shared, segment.shared_end)
-                places = [*shared_keys, *range(segment.own, segment.end)]
+                places = [*shared_keys, *range(segment.begin, segment.end)]
                 queries = query[0, :, segment.begin : segment.end].double()
                 keys, values = (
                     each[0][:, places].double().repeat_interleave(heads // of_keys, 0)
