@@ -9,7 +9,7 @@ import numpy as np
 
 from explorer.results.board_certainty import certainties, comparable, frame_of, rivals
 from explorer.results.published import Results, ResultsSource, model_url
-from explorer.runs.model_list import base_licence, marks_of, size_of
+from explorer.runs.model_list import base_licence, size_of
 from explorer.stats.aggregate import Aggregated, Counted, Missing, Ties, accuracies_of, aggregate
 from explorer.stats.matrix import OutcomeMatrix, of_models
 from explorer.stats.rules import COMPOSITES, PRIOR, PRIOR_KEY, PRIOR_PAIRS, RULES, V1, Rule
@@ -59,7 +59,7 @@ class Board:
         rank: from 1, equal scores sharing the better one; null where a subset is not known.
         model; model_type: as its file has it; size: parameters in 10^9, as its name tells it.
         organisation: whose it is; licence: of the model that it is built from, by its name.
-        url: its page on the Hub; marks: upstream's, as in assets/models.toml.
+        url: its page on the Hub.
         own: whether it is a run or file of the person who looks.
         by_pairs: whether its accuracies were counted from results of each pair.
         opens: whether these can be looked at pair by pair, and compared; of RewardBench 2, the
@@ -258,10 +258,10 @@ def build_board(
         row |= {"opens": bool(counts) and (not rule.has_composites or model in opened)}
         lost = sum(each.failures for each in counts.values()) if counts else None
         row |= {"failures": lost if row["opens"] else None, "score": found.score}
-        row |= {"marks": (), "licence": None}
+        row |= {"licence": None}
         row |= {"organisation": model.partition("/")[0] if "/" in model else None}
         if model not in own:
-            row |= {"url": model_url(model), "marks": marks_of(model)}
+            row |= {"url": model_url(model)}
             row |= {"licence": base_licence(model)[1] or None}
         rows.append(row | _accuracies(found, known))
     mine = None
@@ -313,7 +313,7 @@ def _accuracies(found: Aggregated, known: Mapping[str, float | None]) -> BoardRo
     return row
 
 
-_WORDS = ("model", "model_type", "organisation", "licence", "url", "marks")
+_WORDS = ("model", "model_type", "organisation", "licence", "url")
 
 
 def _ranked(rows: Sequence[BoardRow], rule: Rule) -> "pd.DataFrame":

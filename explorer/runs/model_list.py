@@ -1,12 +1,11 @@
 """Well-known reward models, to choose from: scoring/models/catalogue.toml."""
 
 import re
-import tomllib
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from explorer.core.settings import ASSETS, Settings
+from explorer.core.settings import Settings
 from explorer.data.search import resolve_name
 from scoring.hub.access import Hub
 from scoring.hub.cache import is_cached
@@ -114,8 +113,6 @@ def _entry(model: dict[str, Any], reasons: dict[str, str]) -> ModelEntry:
     return ModelEntry(model["id"], model["family"], model["billions"], board, why_not)
 
 
-MODELS_FILE = ASSETS / "models.toml"
-
 # "1_8b" is a size, but "Llama_3_8B" ends in one of 8.
 _SIZE = re.compile(
     r"(?:(?<![\w.])[01]_[0-9]{1,3}|(?:(?<![\w.])|(?<=_))[0-9]{1,4}(?:\.[0-9]{1,3})?)([bBmM])"
@@ -146,17 +143,6 @@ def size_of(model: str) -> float | None:
         for match in _SIZE.finditer(name)
     }
     return round(found.pop(), 6) if len(found) == 1 else None
-
-
-def marks_of(model: str) -> tuple[str, ...]:
-    """Upstream's marks of a model."""
-    return tuple(mark for mark, models in _marked().items() if model in models)
-
-
-@cache
-def _marked() -> dict[str, frozenset[str]]:
-    lists = tomllib.loads(MODELS_FILE.read_text(encoding="utf-8"))
-    return {mark: frozenset(models) for mark, models in lists.items()}
 
 
 def offered_models(settings: Settings, hub: Hub) -> list[tuple[str, str]]:

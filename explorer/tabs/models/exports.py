@@ -67,9 +67,8 @@ def _exported(board: Board, state: ModelsState, rows: "pd.DataFrame") -> "pd.Dat
     for name in visible_columns(board, state):
         ends = () if name in (*FACTS, FAILURES) else (f"{name}_low", f"{name}_high")
         columns += [COLUMN_OF.get(name, name), *ends, *further.get(name, ())]
-    found = rows[[*dict.fromkeys(columns), "marks", "own"]]
-    marks = found["marks"].map(", ".join)
-    return found.assign(marks=marks, ties=board.ties).rename(columns={"size": "size_billions"})
+    found = rows[[*dict.fromkeys(columns), "own"]]
+    return found.assign(ties=board.ties).rename(columns={"size": "size_billions"})
 
 
 def _csv(board: Board, state: ModelsState, rows: "pd.DataFrame", path: Path) -> None:

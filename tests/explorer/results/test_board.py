@@ -14,7 +14,7 @@ from explorer.core.settings import ASSETS
 from explorer.results.board import Board, build_board
 from explorer.results.published import Results, beside, read_snapshot
 from explorer.results.uploads import Uploaded
-from explorer.runs.model_list import MODELS_FILE, marks_of, size_of
+from explorer.runs.model_list import size_of
 from explorer.stats.aggregate import Counted
 from explorer.stats.matrix import Outcomes, outcome_matrix
 from explorer.stats.rules import PRIOR, RULES, V2_PAIRS
@@ -446,11 +446,6 @@ def test_any_name_is_kept_as_it_is(name: str) -> None:
 )
 def test_a_size_is_what_the_name_tells(name: str, size: float | None) -> None:
     assert size_of(name) == size
-
-
-def test_marks_are_of_models_that_the_file_names() -> None:
-    assert MODELS_FILE.is_file()
-    assert marks_of("nobody/nothing") == ()
 
 
 # For programs.
