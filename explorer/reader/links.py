@@ -9,6 +9,7 @@ from urllib.parse import parse_qsl
 from explorer.core.links import LONGEST_LINK, as_dropped, written
 from explorer.reader.state import PairsState
 from explorer.stats.duels import Cell
+from explorer.stats.rules import PRIOR_KEY, V1
 
 TABS = ("pairs", "models", "score", "try", "about")
 MODELS_TAB = "models"
@@ -78,6 +79,14 @@ def compare_query(*models: str) -> str:
     return written([("panel", "compare"), *zip(names, models, strict=False)])
 
 
-def board_query(model: str) -> str:
-    """What the Models tab is asked for to show a model's row on top, and its drawer."""
-    return written([("pin", model), ("model", model)])
+def board_query(model: str, benchmark: str = V1.name) -> str:
+    """What the Models tab is asked for to show a model's row on top, and its drawer.
+
+    benchmark: key of the one whose board it is.
+
+    >>> board_query("m", "rm-bench")
+    'board=rm-bench&pin=m&model=m'
+    """
+    known = {V1.name: [], PRIOR_KEY: [("table", "prior")]}
+    board = known.get(benchmark, [("board", benchmark)])
+    return written([*board, ("pin", model), ("model", model)])

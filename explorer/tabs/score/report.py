@@ -188,7 +188,7 @@ def numbers_html(seen: Reported, table: PairTable | None = None, crowd: Field | 
         margin=median(known) if known else None,
         failures=failures_query(name, PairsState(key=first)),
         compare=compare_query(name),
-        board=board_query(name),
+        board=board_query(name, summary.benchmark.key),
         names=_subsets_of_sections(summary),
         ties=tie_words(summary.total.tie),
         query=lambda facet, value: changed(every, {facet: (value,)}).query_string,

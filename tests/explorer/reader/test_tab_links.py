@@ -14,7 +14,8 @@ from explorer.reader.links import (
 from explorer.reader.state import PairsState
 from explorer.results.field import MAJORITY
 from explorer.stats.duels import CELLS, Cell
-from explorer.tabs.models.state import ModelsState
+from explorer.stats.rules import PRIOR_KEY
+from explorer.tabs.models.state import BOARD_BENCHMARKS, ModelsState
 from tests.explorer.boards import comparing
 
 SOME = PairsState("org/set", section=("Chat",), key="a:1")
@@ -41,4 +42,11 @@ def test_models_are_compared_as_their_tab_writes_it() -> None:
         a, b, *more = models if len(models) > 1 else (*models, MAJORITY)
         asked = comparing(a, b, tuple(more))
         assert f"?tab=models&{compare_query(*models)}" == asked.href()
-    assert f"?tab=models&{board_query('a')}" == ModelsState(pins=("a",), open="a").href()
+
+
+@pytest.mark.parametrize("benchmark", BOARD_BENCHMARKS)
+def test_a_models_row_is_asked_for_on_the_board_of_its_benchmark(benchmark: str) -> None:
+    asked = ModelsState(benchmark=benchmark, pins=("a",), open="a")
+    assert f"?tab=models&{board_query('a', benchmark)}" == asked.href()
+    prior = ModelsState(table="prior", pins=("a",), open="a")
+    assert f"?tab=models&{board_query('a', PRIOR_KEY)}" == prior.href()

@@ -52,6 +52,18 @@ def pairs(n: int, subset: str = "hep-go") -> list[ScoredPair]:
     ]
 
 
+def styled(*rewards: Sequence[float]) -> str:
+    """The report of a run of RM-Bench's rows with these rewards, three right styles first."""
+    facts = replace(FACTS, benchmark="rm-bench")
+    rows = [
+        ScoredPair(f"chat:{at}", "chat", "", min(each[:3]), max(each[3:]), 5, 5, rewards=(*each,),
+                   n_chosen=3, rule="rm_bench")
+        for at, each in enumerate(rewards)
+    ]  # fmt: skip
+    progress = Progress("finished", len(rows), replace(RUN, facts=facts), tuple(rows), 10.0)
+    return numbers_html(Reported(progress, None, "mine", can_go_on=False))
+
+
 def everything() -> list[ScoredPair]:
     """As many pairs as RewardBench has."""
     return [pair for each in SUBSETS for pair in pairs(COUNTS[each], each)]
@@ -126,6 +138,12 @@ def test_the_clearest_failures_lead_to_their_pairs() -> None:
     state = PairsState.parse(query)[0]
     assert (state.model, state.key) == (own_name(RUN), hostile.key)
     assert "live-worst" not in numbers_of(pairs(1))
+
+
+def test_the_board_that_a_report_leads_to_is_of_its_benchmark() -> None:
+    links = [styled([2, 3, 4, 1, 1, 1]), numbers_of(pairs(4))]
+    found = [re.findall(r'href="\?tab=models&amp;(board[^&]*|pin)', html) for html in links]
+    assert found == [["board=rm-bench"], ["pin"]]
 
 
 def test_a_report_is_small_whatever_the_run_has() -> None:
