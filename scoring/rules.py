@@ -37,10 +37,11 @@ class Rule:
     parts: names of numbers that a row has besides its credit; their means stand beside the score.
     reads_several: whether its rows have more responses than two.
     asks_both_orders: whether a judge has a vote in each order of a pair's responses.
-    method: when a row is won, in words.
+    method: when a row is won, in words. margin: what a row's margin is, in words.
     """
 
     method = "A pair is won when the chosen response scores strictly higher."
+    margin = "chosen − rejected reward"
     parts: tuple[str, ...] = ()
     reads_several = False
     asks_both_orders = False
@@ -82,6 +83,7 @@ class BestOfN(Rule):
     """
 
     method = "A row is won when its right response scores strictly higher than all wrong ones."
+    margin = "right − highest wrong reward"
     reads_several = True
 
     def tie_of(self, family: str) -> float:
@@ -100,6 +102,7 @@ class JudgeTwoOrders(BestOfN):
         "A pair is won when the chosen response scores strictly higher; a tie is wrong. A judge is "
         "asked in both orders, and right where more of its two answers are right than wrong."
     )
+    margin = Rule.margin
     reads_several = False
     asks_both_orders = True
 
@@ -120,6 +123,7 @@ class RewardBench2(Rule):
         "A row is won if a correct response scores highest. Ties share the credit. The margin is "
         "the best correct reward minus the best wrong reward."
     )
+    margin = "highest right − highest wrong reward"
     reads_several = True
 
     def decisive(self, rewards: Rewards, n_right: int, subset: str) -> tuple[int, int]:
@@ -160,14 +164,23 @@ class RMBench(Rule):
     method = (
         "Each of three right styles is compared with each of three wrong ones, and wins where it "
         "scores strictly higher. Hard: a plainer right answer against a fancier wrong one. Normal: "
-        "the same style. Easy: a fancier right answer. A row counts the mean of the three."
+        "the same style. Easy: a fancier right answer. A row counts the mean of the three. It is "
+        "lost unless all nine comparisons are won, and its margin is the lowest right reward minus "
+        "the highest wrong reward."
     )
+    margin = "lowest right − highest wrong reward"
     parts = ("hard", "normal", "easy")
     reads_several = True
 
+    def decisive(self, rewards: Rewards, n_right: int, subset: str) -> tuple[int, int]:
+        """As of `Rule`; the worst of the right ones, which decides whether all nine are won."""
+        _, wrong = super().decisive(rewards, n_right, subset)
+        return min(range(n_right), key=rewards.__getitem__), wrong
+
     def outcome(self, rewards: Rewards, n_right: int, subset: str) -> Outcome:
         """A win where all nine comparisons are won, else a loss."""
-        return "win" if self.credit(rewards, n_right, subset, 0.0) == 1 else "loss"
+        found = super().outcome(rewards, n_right, subset)
+        return "loss" if found == "tie" else found
 
     def credit(self, rewards: Rewards, n_right: int, subset: str, tie: float) -> float:
         """The mean of `part_credits`."""

@@ -126,7 +126,7 @@ class Summary:
     section_tallies: the pairs behind each of them, unweighted; of no section, as "".
     score: as the benchmark takes it; None where it takes none, or none is known.
     parts: section -> the numbers that the rule has besides, such as hard, normal and easy; of the
-        whole benchmark, as "", where every section is known.
+        whole benchmark, as "", where every section is known. subset_parts: the same of subsets.
     truncated: pairs of which a side was cut.
     several: rows with more responses than two; several_tied: of them, those that are ties.
     ties: of RewardBench 2's *Ties*, where there are any.
@@ -145,6 +145,7 @@ class Summary:
     parts: dict[str, dict[str, Part]] = field(default_factory=dict)
     ties: TiesScore | None = None
     intervals: Intervals = Intervals()
+    subset_parts: dict[str, dict[str, Part]] = field(default_factory=dict)
 
     @property
     def whole(self) -> bool:
@@ -193,7 +194,8 @@ def summarise(scored: Iterable[ScoredPair], family: str, benchmark: str = "") ->
     score = total.accuracy if by.overall == "all rows" else by.score_of(sections)
     order = _order(by, scored)
     groups = _strata(by, order)
-    about = (score, truncated, several, several_tied, _parts(by, scored, groups, tallies), ties)
+    parts, subset_parts = _parts(by, scored, order, groups, tallies)
+    about = (score, truncated, several, several_tied, parts, ties)
     intervals = _intervals(by, order, groups, np.array(credits, np.float64))
     if ties is not None:
         scores = [name for name, each in sections.items() if each is not None]
@@ -203,7 +205,7 @@ def summarise(scored: Iterable[ScoredPair], family: str, benchmark: str = "") ->
         intervals = replace(intervals, score=of_score, sections=without)
     elif score is None:
         intervals = replace(intervals, score=None)
-    return Summary(by, total, subsets, sections, tallies, *about, intervals)
+    return Summary(by, total, subsets, sections, tallies, *about, intervals, subset_parts)
 
 
 def summarise_run(scored: Iterable[ScoredPair], facts: RunFacts | None) -> Summary:
@@ -255,17 +257,23 @@ def _intervals(by: Benchmark, order: PairOrder, groups: Strata, credits: Floats)
 
 
 def _parts(
-    by: Benchmark, scored: Sequence[ScoredPair], groups: Strata, tallies: Mapping[str, Tally]
-) -> dict[str, dict[str, Part]]:
+    by: Benchmark,
+    scored: Sequence[ScoredPair],
+    order: PairOrder,
+    groups: Strata,
+    tallies: Mapping[str, Tally],
+) -> tuple[dict[str, dict[str, Part]], dict[str, dict[str, Part]]]:
+    """As of `Summary`: of sections, and of subsets."""
     names = by.rule.parts
     known = [name for name in by.sections if name in tallies and tallies[name].n]
     if not names or not known:
-        return {}
+        return {}, {}
     unknown = (np.nan,) * len(names)
     values = np.array([pair.part_credits or unknown for pair in scored]).T
 
-    def parts(of: Strata) -> dict[str, Part]:
-        means, intervals = score_models(values, of).tolist(), score_intervals(values, of)
+    def parts(of: Strata, rows: slice | NDArray[np.bool_] = slice(None)) -> dict[str, Part]:
+        credits = values[:, rows]
+        means, intervals = score_models(credits, of).tolist(), score_intervals(credits, of)
         return {
             name: Part(mean, interval)
             for name, mean, interval in zip(names, means, intervals, strict=True)
@@ -273,4 +281,10 @@ def _parts(
 
     places = {section: place for place, section in enumerate(by.sections)}
     found = {section: parts(groups.only(places[section])) for section in known}
-    return found | ({"": parts(groups)} if len(known) == len(by.sections) else {})
+    of_subsets = {}
+    for code, name in enumerate(order.names):
+        at = order.codes == code
+        if not np.isnan(values[0, at]).all():
+            clusters = None if groups.clusters is None else groups.clusters[at]
+            of_subsets[name] = parts(one_stratum(int(at.sum()), clusters), at)
+    return found | ({"": parts(groups)} if len(known) == len(by.sections) else {}), of_subsets

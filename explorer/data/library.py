@@ -4,11 +4,9 @@ What was opened stays here for everybody who knows its id, until others need the
 """
 
 import threading
-import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cached_property
 from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
 from weakref import WeakValueDictionary
@@ -18,13 +16,13 @@ import pyarrow as pa
 from explorer.core.caches import LruCache
 from explorer.core.errors import disk_cannot_hold
 from explorer.core.fetching import fetching
-from explorer.core.settings import ASSETS, MAX_DATASET_MB, Settings
+from explorer.core.settings import MAX_DATASET_MB, Settings
 from explorer.core.work import EVERY_SECONDS, repeated
 from explorer.core.workers import Limit, alone
 from explorer.data.sources import DEMO_ID, Sources, read_demo
 from explorer.data.table import PairTable
 from explorer.data.typed import longest_text, typed_pair, typed_table
-from scoring.benchmarks import benchmarks, named_dataset
+from scoring.benchmarks import named_dataset
 from scoring.errors import KnownError, Stopped, shown
 from scoring.hub.access import DEFAULT_DATASET, Hub, HubId, Listing, parse_hub_id
 from scoring.hub.cache import cache_folder, remove_cached
@@ -49,48 +47,10 @@ LEAST_KEPT_BYTES = 10**9
 _MOST_TYPED = 200
 """Pairs that were typed in; others are made anew of what a run's card says."""
 
-OTHERS = "Other benchmarks"
 ALLOWED = (
     "a benchmark by name, a Hub dataset as org/name, org/name:split, org/name:configuration/split "
     "or org/name:split@revision, or demo"
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Offer:
-    """A set of pairs that is offered by name.
-
-    wanted: what `Library.open` takes.
-    label: its short name; group: the heading below which it stands.
-    rows: published count, for orientation; None where none is known.
-    licence: of the collection. about: one or two sentences.
-    """
-
-    wanted: str
-    label: str
-    group: str
-    rows: int | None
-    about: str
-    licence: str = "ODC-BY"
-
-
-@cache
-def offers() -> tuple[Offer, ...]:
-    """What assets/sources.toml offers, in its order; then the other benchmarks."""
-    entries = tomllib.loads((ASSETS / "sources.toml").read_text(encoding="utf-8"))["offer"]
-    listed = [Offer(**{"rows": None, **entry}) for entry in entries]
-    repos = {parsed.repo for each in listed if (parsed := parse_hub_id(each.wanted))}
-    others = []
-    for each in benchmarks().values():
-        for wanted, dataset in each.named_datasets.items():
-            hub_id = parse_hub_id(dataset)
-            if hub_id is None or hub_id.repo in repos:
-                continue
-            part = wanted.partition(":")[2]
-            label = f"{each.title}, {part}" if part else each.title
-            about = f"{each.rule.method} {each.citation}."
-            others.append(Offer(wanted, label, OTHERS, each.rows.get(part), about, each.licence))
-    return (*listed, *others)
 
 
 class Library:

@@ -30,6 +30,7 @@ from explorer.data.facets import (
     grouped,
     markers,
 )
+from explorer.data.offers import set_name
 from explorer.data.search import Query, found_by
 from scoring.benchmarks import Benchmark, benchmark_of
 from scoring.errors import counted
@@ -72,6 +73,12 @@ class PairTable:
         return str(self.source)
 
     @property
+    def name(self) -> str:
+        """What the pairs are called on screen, with the benchmark that they are of."""
+        named = {"demo": "Demo pairs", "typed": "My own pair", "textless": "Pairs without texts"}
+        return set_name(named.get(self.source.kind, self.id), self.pairs.benchmark)
+
+    @property
     def caption(self) -> str:
         """Which pairs, how many, from where and at which revision."""
         n, source = counted(len(self), "pair", "pairs"), self.source
@@ -79,7 +86,7 @@ class PairTable:
         return {
             "demo": f"Demo pairs: {n} in the style of RewardBench, not the benchmark itself.",
             "hub": f"{name}, split {source.split}: {n}, Hugging Face revision {revision}.",
-            "file": f"{name}: {n}, sha256 {revision}.",
+            "file": f"{self.name}: {n}, sha256 {revision}.",
             "typed": "A pair you typed.",
             "textless": f"{n} without texts: only their subsets and keys are known.",
         }[source.kind]

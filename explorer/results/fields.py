@@ -395,4 +395,5 @@ def _textless(order: PairOrder) -> PairTable:
         columns.setdefault(field.name, [empty] * len(keys))
     digest = hashlib.blake2b("\n".join(keys).encode("utf-8", "replace"), digest_size=6).hexdigest()
     source = PairSource("textless", "pairs", None, digest)
-    return PairTable(Pairs(source, pa.table(columns, schema=SCHEMA)))
+    about = {"benchmark": order.named_benchmark} if order.named_benchmark else {}
+    return PairTable(Pairs(source, pa.table(columns, schema=SCHEMA.with_metadata(about))))

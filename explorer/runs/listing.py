@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from explorer.runs.cards import RunCard, card_of
-from explorer.runs.facts import began
+from explorer.runs.facts import began, pairs_name
 from explorer.runs.outcomes import summary_of
 from explorer.runs.store import RunStore
 from scoring.interval import Interval
@@ -29,6 +29,11 @@ class RunLine:
     def name(self) -> str:
         """What it is called: by its owner, else by its model."""
         return self.card.title or self.run.facts.model
+
+    @property
+    def pairs(self) -> str:
+        """What its pairs are called."""
+        return pairs_name(self.run)
 
     @property
     def started(self) -> str:

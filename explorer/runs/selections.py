@@ -21,7 +21,7 @@ MOST_PER_SUBSET = 1000
 SELECTION_WAYS = ("subset", "filter", "failed", "keys", "typed")
 Lost = Callable[[object], tuple[PairTable, Rows]]
 """Of a model: the pairs that its results are of, and the rows of those that it did not win."""
-_BETWEEN = re.compile(r"[\s,;]+")
+_BETWEEN = re.compile(r"[\n\r,;]+")
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,8 @@ def _selected_failures(table: PairTable, lost: Lost, model: object) -> Selection
 
 
 def selected_by_typed_keys(table: PairTable, typed: object) -> Selection:
-    """The rows whose keys were pasted, with white space, commas or semicolons between them.
+    """The rows whose keys were pasted, with line ends, commas or semicolons between them; keys may
+    have spaces.
 
     Raises:
         KnownError: it is no text, too long, or names pairs that are not in the table.
@@ -82,7 +83,8 @@ def selected_by_typed_keys(table: PairTable, typed: object) -> Selection:
         raise KnownError(
             f"Keys are text of at most {LONGEST_KEYS:,} characters, such as {table.example_keys}."
         )
-    return selected_by_keys(table, list(dict.fromkeys(filter(None, _BETWEEN.split(typed)))))
+    keys = (each.strip() for each in _BETWEEN.split(typed))
+    return selected_by_keys(table, list(dict.fromkeys(filter(None, keys))))
 
 
 def selected_by_keys(table: PairTable, keys: Sequence[str]) -> Selection:

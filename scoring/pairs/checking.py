@@ -8,6 +8,7 @@ import json
 import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from itertools import chain
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -152,15 +153,15 @@ class Checker:
 
     def _remarks(self, table: pa.Table) -> tuple[str, ...]:
         n, more, broken = len(table), self._n_left_out - len(self._notes), self._n_repaired
-        same = pc.sum(pc.equal(table["chosen"], table["rejected"])).as_py() * self._is_judged
-        twice = sum(map(_n_with_equals, table.to_batches())) * self._is_judged
+        equals = map(_n_with_equals, table.to_batches() if self._is_judged else ())
+        same, both = map(sum, zip((0, 0), *equals, strict=True))
         repeating = sum(map(_n_repeating, table.to_batches()))
         characters = counted(broken, "broken character", "broken characters")
         remarks = (
             (more, f"and {counted(more, 'more row is', 'more rows are')} left out"),
             (broken, f"{characters} (lone surrogates) shown as {_MARK}"),
             (same, f"chosen equals rejected in {same:,} of {n:,} pairs"),
-            (twice, f"a response stands twice in {twice:,} of {n:,} rows, and ties with itself"),
+            (both, f"a chosen response is also a rejected one in {both:,} of {n:,} rows"),
             (
                 repeating,
                 f"both responses begin with the whole prompt in {repeating:,} of {n:,} pairs",
@@ -316,17 +317,21 @@ def _is_long(names: Array) -> NDArray[np.bool_]:
     return np.array(pc.greater(pc.utf8_length(names), _LONGEST_KEY).fill_null(False))
 
 
-def _n_with_equals(chunk: pa.RecordBatch) -> int:
-    """Rows of several responses of which two are equal; pairs are counted elsewhere."""
-    further = [pc.list_value_length(chunk[name]) for name in MORE_COLUMNS]
-    rows = chunk.select(("chosen", "rejected", *MORE_COLUMNS)).filter(
-        pc.greater(pc.add(*further), 0)
-    )
-    n = 0
-    for row in rows.to_pylist():
-        more = [response["text"] for name in MORE_COLUMNS for response in row[name]]
-        n += len({row["chosen"], row["rejected"], *more}) < 2 + len(more)
-    return n
+def _n_with_equals(chunk: pa.RecordBatch) -> tuple[int, int]:
+    """Pairs whose responses are equal, and rows of several that have a response on both sides.
+
+    One that stands twice on one side decides nothing.
+    """
+    is_pair = pc.equal(pc.add(*(pc.list_value_length(chunk[name]) for name in MORE_COLUMNS)), 0)
+    same = pc.sum(pc.and_(is_pair, pc.equal(chunk["chosen"], chunk["rejected"]))).as_py()
+    sides = [("chosen", "more_chosen"), ("rejected", "more_rejected")]
+    both = 0
+    for row in chunk.select([*chain(*sides)]).filter(pc.invert(is_pair)).to_pylist():
+        chosen, rejected = (
+            {row[one], *(each["text"] for each in row[more])} for one, more in sides
+        )
+        both += not chosen.isdisjoint(rejected)
+    return same or 0, both
 
 
 def _check_columns(batch: Batch, name: str) -> None:

@@ -14,7 +14,8 @@ from explorer.core.settings import ASSETS, Settings
 from explorer.core.uploads import private_files, uploaded_files
 from explorer.core.work import Job, Jobs
 from explorer.data.datacard import data_card
-from explorer.data.library import Library, offers
+from explorer.data.library import Library
+from explorer.data.offers import offers
 from explorer.data.sources import DEMO_ID
 from explorer.data.table import PairTable
 from explorer.reader.filter_html import n_sections

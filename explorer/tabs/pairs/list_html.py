@@ -124,7 +124,9 @@ def _kind(now: Scene, kind: OutcomeKind | FieldKind, n: int, share: float) -> Ti
     else:
         after = state.of(None) if is_picked else changed(state.of(""), {"field_kind": kind})
         href = after.narrowed()
-    words, about = kind_words(now.table, kind), _ABOUT.get(kind, now.table.benchmark.rule.method)
+    words, rule = kind_words(now.table, kind), now.table.benchmark.rule
+    of_rule = rule.reads_several and kind in ("losses", "wins")
+    about = rule.method if of_rule else _ABOUT.get(kind, rule.method)
     return Tick(kind, words, n, f"{100 * share:.0f}", is_picked, href, about)
 
 
@@ -289,7 +291,7 @@ def welcome_html(now: Scene) -> str:
     """What a newcomer is told above the first pair."""
     models = now.pairs.crowd.n_models if now.pairs.crowd is not None else 0
     return render(
-        "reader/welcome.html", n=len(now.table), sections=n_sections(now.table), models=models
+        "reader/welcome.html", table=now.table, sections=n_sections(now.table), models=models
     )
 
 

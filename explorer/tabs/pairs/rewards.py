@@ -5,10 +5,13 @@ Figures are colourless: traces are named, and the theme paints them by name.
 
 from itertools import pairwise
 
+import numpy as np
+
 from explorer.core.figures import MARK, Figure
 from explorer.core.html import note, part
 from explorer.core.theme import figure_json
 from explorer.reader.scene import Scene
+from explorer.results.field import OUTCOMES
 from explorer.stats.margins import (
     Calibration,
     MarginHistogram,
@@ -28,15 +31,20 @@ def rewards_html(now: Scene) -> str:
     place = field.place(now.model)
     sides = field.matrix.chosen[place][rows], field.matrix.rejected[place][rows]
     spread, sure = margin_histogram(*sides), calibration(*sides)
+    rule, codes = now.table.benchmark.rule, field.codes(now.model)[rows]
+    won, lost, tied = (
+        int((codes[~np.isnan(sides[0] - sides[1])] == OUTCOMES.index(each)).sum())
+        for each in ("win", "loss", "tie")
+    )
     if sure.error is None:
         return note(
             "These results have outcomes only. Score the model to see its margins, or add a "
             "result file with rewards."
         )
     words = (
-        f"{counted(sure.n, 'pair', 'pairs')} with both rewards: {spread.wins:,} won, "
-        f"{spread.losses:,} lost, {spread.ties:,} tied. Calibration error "
-        f"{100 * sure.error:.1f} points, if margins are log-odds."
+        f"{counted(sure.n, 'pair', 'pairs')} with both rewards: {won:,} won, {lost:,} lost, "
+        f"{tied:,} tied. Calibration error {100 * sure.error:.1f} points, if margins are log-odds. "
+        f"Margin: {rule.margin}."
     )
     figures = (
         margins_figure(spread), calibration_figure(sure), rewards_figure(reward_histogram(*sides)),

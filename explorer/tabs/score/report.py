@@ -15,7 +15,7 @@ from explorer.reader.listing import harm_css
 from explorer.reader.state import PairsState, changed, every_pair
 from explorer.results.field import Field
 from explorer.runs.cards import card_of
-from explorer.runs.facts import tie_words
+from explorer.runs.facts import pairs_name, tie_words
 from explorer.runs.live import LiveRun
 from explorer.runs.outcomes import scored_rows
 from explorer.runs.progress import Progress
@@ -182,8 +182,10 @@ def numbers_html(seen: Reported, table: PairTable | None = None, crowd: Field | 
     return render(
         "tabs/score/numbers.html",
         run=run,
+        pairs=pairs_name(run),
         summary=summary,
-        intervals=summary.intervals,
+        counting=counting_words(summary),
+        alone=_lost_alone(scored, name, summary),
         n=len(scored),
         margin=median(known) if known else None,
         failures=failures_query(name, PairsState(key=first)),
@@ -195,6 +197,28 @@ def numbers_html(seen: Reported, table: PairTable | None = None, crowd: Field | 
         histogram=margin_histogram(chosen, rejected),
         worst=[_failure(pair, name, table, crowd) for pair in lost[:WORST_PAIRS]],
     )
+
+
+def counting_words(summary: Summary) -> str:
+    """What the accuracy is the mean of, in words."""
+    total, n = summary.total, f"{summary.total.n:,}"
+    if parts := summary.benchmark.rule.parts:
+        return f"Mean of {n} rows, each of which counts the mean of {', '.join(parts)}"
+    won = f"{'Rows' if summary.several else 'Pairs'} won, of {n}"
+    if total.counts["tie"] and (total.shared or total.tie):
+        won += ", and what ties count" if total.shared else ", and half of the ties"
+    return won
+
+
+def _lost_alone(
+    scored: Sequence[ScoredPair], name: str, summary: Summary
+) -> dict[str, tuple[int, str]]:
+    """Part of the rule -> how many rows are lost in it alone, and the link to them."""
+    lost = [{at for at, each in enumerate(pair.part_credits) if each < 1} for pair in scored]
+    return {
+        part: (lost.count({at}), changed(every_pair(name), {"kind": f"only{at + 1}"}).query_string)
+        for at, part in enumerate(summary.benchmark.rule.parts)
+    }
 
 
 def _failure(

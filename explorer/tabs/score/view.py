@@ -333,7 +333,9 @@ class ScoreView:
             where = self.scenes.where(chosen.state.listed, chosen.visitor)
             with suppress(KnownError):
                 failing = tuple(self.scenes.fields.largest(*where).matrix.models)
-        return _part("choice", chosen.state, chosen.ways(), chosen.which, failing)
+        return _part(
+            "choice", chosen.state, chosen.pairs_name, chosen.ways(), chosen.which, failing
+        )
 
     def _found(self, state: ScoreState, visitor: Visitor) -> str:
         if self.settings.offline or self.settings.models:
@@ -399,6 +401,13 @@ class _Chosen:
         """Of `SELECTION_WAYS`."""
         first = "filter" if self.view.settings.max_pairs is None else "subset"
         return self.state.which or first
+
+    @property
+    def pairs_name(self) -> str:
+        """What the pairs that are open are called; "" where none are."""
+        with suppress(KnownError):
+            return self._scene.table.name
+        return ""
 
     @property
     def example_keys(self) -> str:

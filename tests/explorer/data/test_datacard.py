@@ -20,7 +20,7 @@ from explorer.data.datacard import (
     length_category,
     subset_card,
 )
-from explorer.data.library import offers
+from explorer.data.offers import offers
 from explorer.data.table import PairTable
 from scoring.benchmark import COUNTS, SECTIONS, SUBSETS, WEIGHTS, section_of
 

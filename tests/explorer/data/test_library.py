@@ -15,7 +15,8 @@ from huggingface_hub import constants
 from explorer.core import fetching
 from explorer.core.settings import DEMO_PAIRS, Settings
 from explorer.data import library as limits
-from explorer.data.library import LONGEST_WANTED, Library, offers, upload_name
+from explorer.data.library import LONGEST_WANTED, Library, upload_name
+from explorer.data.offers import offers
 from explorer.data.sources import pair_sources
 from scoring.benchmarks import named_dataset
 from scoring.errors import KnownError

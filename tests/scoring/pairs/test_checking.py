@@ -158,6 +158,22 @@ def test_pairs_of_equal_responses_are_counted(tmp_path: Path) -> None:
     assert pairs.notes[1:] == ("mine.jsonl: chosen equals rejected in 2 of 3 pairs.",)
 
 
+@pytest.mark.parametrize(
+    ("chosen", "rejected", "said"),
+    [
+        (["a", "b", "c"], ["d", "e", "f"], ()),
+        (["a", "a", "c"], ["d", "e", "e"], ()),  # decides nothing
+        (["a", "b", "c"], ["b", "e", "f"], ("is also a rejected one in 1 of 2 rows.",)),
+    ],
+)
+def test_a_response_that_is_right_and_wrong_is_told_and_no_other_that_stands_twice(
+    chosen: list[str], rejected: list[str], said: tuple[str, ...], tmp_path: Path
+) -> None:
+    row = {"prompt": "p", "chosen": chosen, "rejected": rejected, "domain": "chat"}
+    pairs = read_jsonl(tmp_path, {**row, "id": 1}, {**row, "id": 2, "rejected": ["x", "y", "z"]})
+    assert [note.partition("response ")[2] for note in pairs.notes] == [*said]
+
+
 LONG = "ä" * 20
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from explorer.core.settings import Settings
-from explorer.data.library import offers
+from explorer.data.offers import offers
 from explorer.data.sources import Candidate, Sources
 from explorer.data.table import PairTable
 from explorer.page import views_of

@@ -30,7 +30,7 @@ from scoring.benchmark import COUNTS, SUBSETS
 from scoring.engine.packing import random_order
 from scoring.interval import Interval
 from scoring.record import Run
-from scoring.spec import RunFacts, ScoredPair
+from scoring.spec import Family, RunFacts, ScoredPair
 from scoring.summary import summarise_run
 from scoring.sure import SequentialMonitor, SureInterval, SureRule
 from tests.explorer.html_reading import HtmlReading
@@ -52,11 +52,15 @@ def pairs(n: int, subset: str = "hep-go") -> list[ScoredPair]:
     ]
 
 
-def styled(*rewards: Sequence[float]) -> str:
+def words_of(html: str) -> str:
+    return " ".join(unescape(re.sub(r"<[^>]*>", " ", html)).split())
+
+
+def styled(*rewards: Sequence[float], subset: str = "chat") -> str:
     """The report of a run of RM-Bench's rows with these rewards, three right styles first."""
     facts = replace(FACTS, benchmark="rm-bench")
     rows = [
-        ScoredPair(f"chat:{at}", "chat", "", min(each[:3]), max(each[3:]), 5, 5, rewards=(*each,),
+        ScoredPair(f"{subset}:{at}", subset, "", min(each[:3]), max(each[3:]), 5, 5, rewards=(*each,),
                    n_chosen=3, rule="rm_bench")
         for at, each in enumerate(rewards)
     ]  # fmt: skip
@@ -113,16 +117,16 @@ def test_a_row_of_the_result_leads_to_all_pairs_of_its_subset() -> None:
 
 def test_margins_stand_left_and_right_of_the_line() -> None:
     chosen = np.array([3.0, 1.0, -2.0, 0.0, np.nan])
-    html = written("margins", margin_histogram(chosen, np.zeros(5), bins=3))
+    html = written("margins", margin_histogram(chosen, np.zeros(5), bins=3), "chosen − rejected")
     assert html.count('class="won"') == 2 and html.count('class="lost"') == 2
     assert "2 above 0, 2 not" in html
     assert "<span>−3.000</span>" in html and "<span>+3.000</span>" in html
-    assert written("margins", MarginHistogram((), (), 0, 0, 0, 0.0, 0.0)) == ""
+    assert written("margins", MarginHistogram((), (), 0, 0, 0, 0.0, 0.0), "") == ""
 
 
 def test_the_last_bars_say_that_they_hold_all_that_lies_beyond() -> None:
     chosen = np.append(np.tile([1.0, -1.0], 200), [50.0, -50.0])
-    html = written("margins", margin_histogram(chosen, np.zeros(402), bins=2))
+    html = written("margins", margin_histogram(chosen, np.zeros(402), bins=2), "")
     assert "<span>≤ −1.000</span>" in html and "<span>≥ +1.000</span>" in html
     assert "201 pairs with a margin of −0.500 or less" in html
     assert "201 pairs with a margin above +0.500" in html
@@ -144,6 +148,55 @@ def test_the_board_that_a_report_leads_to_is_of_its_benchmark() -> None:
     links = [styled([2, 3, 4, 1, 1, 1]), numbers_of(pairs(4))]
     found = [re.findall(r'href="\?tab=models&amp;(board[^&]*|pin)', html) for html in links]
     assert found == [["board=rm-bench"], ["pin"]]
+
+
+def test_a_report_of_rows_that_count_in_part_says_so_and_has_one_meaning_of_lost() -> None:
+    """All nine comparisons are won; one hard one is lost; all are, some by a tie."""
+    html = styled([3, 4, 5, 1, 1, 2], [1, 4, 5, 0, 0, 2], [0, 0, 0, 0, 0, 2])
+    cards = words_of(html.partition('<div class="cards">')[2].partition("report-split")[0])
+    assert "Failed 2 2 lost" in cards and "tied" not in cards
+    assert "Hard – 1 lost here only" in cards and "Easy – 0 lost here only" in cards
+    assert "1 above 0, 2 not" in html and "lowest right − highest wrong reward" in html
+    assert "Mean of 3 rows, each of which counts the mean of hard, normal, easy" in html
+    assert "won, of" not in html
+    [only] = re.findall(r'href="\?tab=pairs&amp;([^"]*)" data-go="">1 lost here', html)
+    state = PairsState.parse(unescape(only))[0]
+    assert (state.model, state.kind) == ("mine", "only1")
+    heads, row = re.findall(r"<tr.*?</tr>", html.partition("with-parts")[2], re.DOTALL)[:2]
+    assert words_of(heads) == "Subset % Interval Hard Normal Easy Rows"
+    assert words_of(row).startswith("chat 51.9 ") and words_of(row).endswith(" 55.6 55.6 44.4 3")
+
+
+def test_each_subset_of_a_section_has_its_parts() -> None:
+    html = styled([3, 4, 5, 1, 1, 2], [0, 0, 0, 0, 0, 2], subset="safety-refuse")
+    rows = re.findall(r"<tr.*?</tr>", html.partition("with-parts")[2], re.DOTALL)[1:]
+    section, subset = (words_of(row).split(" ", 1) for row in rows)
+    assert (section[0], subset[0]) == ("safety", "safety-refuse") and section[1] == subset[1]
+
+
+@pytest.mark.parametrize(
+    ("rewards", "family", "said"),
+    [
+        ([(1, 0), (0, 1)], "classifier", "Pairs won, of 2. 95"),
+        ([(1, 0), (1, 1)], "classifier", "Pairs won, of 2. 95"),
+        ([(1, 0), (1, 1)], "judge", "Pairs won, of 2, and half of the ties. 95"),
+        ([(1, 1, 0), (1, 0, 0)], "classifier", "Rows won, of 2, and what ties count. 95"),
+    ],
+)
+def test_what_an_accuracy_counts_is_said(
+    rewards: list[tuple[int, ...]], family: Family, said: str
+) -> None:
+    rows = [
+        ScoredPair(f"s:{at}", "s", "", each[0], max(each[1:]), 5, 5, rewards=each * (len(each) > 2))
+        for at, each in enumerate(rewards)
+    ]
+    run = replace(RUN, facts=replace(FACTS, family=family))
+    progress = Progress("finished", len(rows), run, tuple(rows), 10.0)
+    assert said in numbers_html(Reported(progress, None, "mine", can_go_on=False))
+
+
+def test_a_report_names_its_benchmark() -> None:
+    assert "org/&lt;b&gt;rm&lt;/b&gt; · RM-Bench · own" in styled([3, 4, 5, 1, 1, 2])
 
 
 def test_a_report_is_small_whatever_the_run_has() -> None:
