@@ -17,5 +17,5 @@ def test_keys_with_spaces_are_told_apart_by_lines_commas_and_semicolons(between:
 
 
 def test_a_space_is_part_of_a_key() -> None:
-    with pytest.raises(KnownError, match=f"Not found among these pairs .*{FIRST} {SECOND}"):
+    with pytest.raises(KnownError, match=f"Not found among these pairs .*{FIRST} Help"):
         selected_by_typed_keys(SPACED, f"{FIRST} {SECOND}")

@@ -60,8 +60,8 @@ def styled(*rewards: Sequence[float], subset: str = "chat") -> str:
     """The report of a run of RM-Bench's rows with these rewards, three right styles first."""
     facts = replace(FACTS, benchmark="rm-bench")
     rows = [
-        ScoredPair(f"{subset}:{at}", subset, "", min(each[:3]), max(each[3:]), 5, 5, rewards=(*each,),
-                   n_chosen=3, rule="rm_bench")
+        ScoredPair(f"{subset}:{at}", subset, "", min(each[:3]), max(each[3:]), 5, 5,
+                   rewards=(*each,), n_chosen=3, rule="rm_bench")
         for at, each in enumerate(rewards)
     ]  # fmt: skip
     progress = Progress("finished", len(rows), replace(RUN, facts=facts), tuple(rows), 10.0)
@@ -164,7 +164,7 @@ def test_a_report_of_rows_that_count_in_part_says_so_and_has_one_meaning_of_lost
     assert (state.model, state.kind) == ("mine", "only1")
     heads, row = re.findall(r"<tr.*?</tr>", html.partition("with-parts")[2], re.DOTALL)[:2]
     assert words_of(heads) == "Subset % Interval Hard Normal Easy Rows"
-    assert words_of(row).startswith("chat 51.9 ") and words_of(row).endswith(" 55.6 55.6 44.4 3")
+    assert words_of(row).startswith("chat 63.0 ") and words_of(row).endswith(" 55.6 66.7 66.7 3")
 
 
 def test_each_subset_of_a_section_has_its_parts() -> None:
@@ -196,7 +196,7 @@ def test_what_an_accuracy_counts_is_said(
 
 
 def test_a_report_names_its_benchmark() -> None:
-    assert "org/&lt;b&gt;rm&lt;/b&gt; · RM-Bench · own" in styled([3, 4, 5, 1, 1, 2])
+    assert "org/&lt;b&gt;rm&lt;/b&gt; · RM-Bench · x" in styled([3, 4, 5, 1, 1, 2])
 
 
 def test_a_report_is_small_whatever_the_run_has() -> None:
