@@ -9,6 +9,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from hashlib import blake2b
+from itertools import chain
 from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
@@ -18,6 +19,7 @@ from numpy.typing import NDArray
 
 from explorer.data.datacard import length_category, subset_card
 from scoring.benchmarks import Benchmark
+from scoring.pairs.checking import MORE_COLUMNS
 from scoring.pairs.opening import FURTHER, TEXT_COLUMNS
 
 Counts = NDArray[np.int32]
@@ -166,7 +168,8 @@ def coded_facets(
     longer: the side with more characters, or "equal".
     length: the side that upstream lists as longer in the row's subset (`datacard.LengthCategory`).
     shared: "yes" where another subset puts the same prompt.
-    code: "yes" for a subset of code, and where prompt, chosen or rejected has a ``` fence.
+    longer and length are of the first response on each side; code of all.
+    code: "yes" for a subset of code, and where the prompt or a response has a ``` fence.
     language: of a subset of code; else what the first such fence names.
     column1 and its like: of the table's further columns, `NONE` where there is none.
     """
@@ -220,13 +223,25 @@ def _languages(arrow: pa.Table, subsets: Coded) -> Coded:
     fenced = np.zeros(arrow.num_rows, dtype=bool)
     for column in TEXT_COLUMNS:
         fenced |= pc.match_substring_regex(arrow.column(column), _FENCE).to_numpy()
+    start, further = 0, arrow.select(name for name in MORE_COLUMNS if name in arrow.column_names)
+    for batch in further.to_batches():
+        for lists in batch.columns:
+            has_fence = pc.match_substring(_texts_of(lists), _FENCE).to_numpy(zero_copy_only=False)
+            fenced[start + pc.list_parent_indices(lists).to_numpy()[has_fence]] = True
+        start += len(batch)
     wanted = fenced & (codes == 0)
     place = iter(np.flatnonzero(wanted).tolist())
-    for batch in arrow.select(TEXT_COLUMNS).filter(pa.array(wanted)).to_batches():
-        for texts in zip(*(column.to_pylist() for column in batch.columns), strict=True):
-            codes[next(place)] = names.setdefault(_fenced_language(texts), len(names))
+    fenced_rows = arrow.select([*TEXT_COLUMNS, *further.column_names]).filter(wanted)
+    for row in chain.from_iterable(batch.to_pylist() for batch in fenced_rows.to_batches()):
+        more = (each["text"] for name in further.column_names for each in row[name])
+        texts = (*(row[name] for name in TEXT_COLUMNS), *more)
+        codes[next(place)] = names.setdefault(_fenced_language(texts), len(names))
     ordered = [NONE, *sorted(name for name in names if name != NONE)]
     return Coded(list(names), codes).renamed(ordered, {name: name for name in names})
+
+
+def _texts_of(lists: Any) -> Any:
+    return pc.struct_field(pc.list_flatten(lists), "text")
 
 
 def _fenced_language(texts: tuple[str, ...]) -> str:

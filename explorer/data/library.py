@@ -67,6 +67,7 @@ class Library:
             max(LEAST_KEPT_BYTES, 2 * limit), lambda table: table.arrow.nbytes
         )
         self._typed = LruCache[PairTable](_MOST_TYPED)
+        self._paths: dict[str, Path] = {}  # id of a table -> the file on this machine
         self._only: dict[str, str] = {}  # repo@commit of a dataset with one split -> id
         self._loading: WeakValueDictionary[str, threading.Lock] = WeakValueDictionary()
         self._slots = threading.BoundedSemaphore(_LOADS_AT_ONCE)
@@ -160,7 +161,18 @@ class Library:
             pairs = read_pairs(
                 path, name=name, limits=limits, tell=tell, on_disk=on_disk, reader=_read_in_worker
             )
-            return self._keep(pairs)
+            table = self._keep(pairs)
+        if on_disk:
+            self._paths[table.id] = path
+        return table
+
+    def path_of(self, table: PairTable) -> Path | None:
+        """Where the file that a table is of lies; None if the person has only sent it, or may not
+        know.
+        """
+        own = typed_path(self._settings.pairs or "")
+        is_own = own.name == table.source.name and not self._settings.public
+        return self._paths.get(table.id, own if is_own else None)
 
     def _fetch(self, hub_id: HubId, tell: OnProgress) -> PairTable:
         """A table from the Hub, without a token; from memory where its commit is here already."""

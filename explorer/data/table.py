@@ -34,7 +34,7 @@ from explorer.data.offers import set_name
 from explorer.data.search import Query, found_by
 from scoring.benchmarks import Benchmark, benchmark_of
 from scoring.errors import counted
-from scoring.pairs.opening import FURTHER, TEXT_COLUMNS, Pairs, PairSource
+from scoring.pairs.opening import FURTHER, TEXT_COLUMNS, Pairs, PairSource, n_responses
 from scoring.spec import text_hash
 
 Rows = NDArray[np.int64]
@@ -200,6 +200,14 @@ class PairTable:
     def words(self) -> dict[str, Counts]:
         """Text column -> words of each row."""
         return {name: count_words(self.arrow.column(name)) for name in TEXT_COLUMNS}
+
+    @locked_cached_property
+    def measured_response(self) -> str:
+        """Which response of each side lengths are of, where rows have several: its style, or
+        "first"; "" for pairs.
+        """
+        is_several = bool((n_responses(self.arrow, slice(None)) > 2).any())
+        return (*self.benchmark.row.styles, "first")[0] if is_several else ""
 
     def lengths(self, measure: Measure, unit: Unit, tokenizer: str = "") -> Counts:
         """A length of each row; "difference" may be below zero.

@@ -268,6 +268,8 @@ def _facet(now: Scene, facet: Facet) -> dict[str, object] | None:
 
 def _title(table: PairTable, facet: Facet) -> str:
     """What a facet is called; a column of the data by its own name."""
+    if facet == "longer" and (which := table.measured_response):
+        return f"{_FACETS[facet]} ({which})"
     name = table.further_columns.get(facet, "")
     return _FACETS.get(facet) or name[:1].upper() + name[1:].replace("_", " ") or "Another column"
 

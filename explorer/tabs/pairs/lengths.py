@@ -159,6 +159,8 @@ def own_ranges(state: PairsState, chart: Measured) -> list[LengthRange]:
 def _said(table: PairTable, state: PairsState) -> str:
     """How tokens were counted, and what a click does."""
     said = []
+    if which := table.measured_response:
+        said.append(f"Rows have several responses; lengths are of the {which} one of each side.")
     if state.unit == "tokens":
         said.append(f"Counted by {state.tokenizer}.")
         if n := cut_texts(table):

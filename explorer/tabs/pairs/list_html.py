@@ -237,9 +237,10 @@ def list_of_pairs_html(now: Scene) -> str:
         return mark_of(now.table, row, has_texts=now.pairs.has_texts)
 
     order = list_order(now.state, now.field)
+    which = f", {now.table.measured_response}" if now.table.measured_response else ""
     numbers = [
         Column(
-            _HEADINGS.get(name, name),
+            _HEADINGS.get(name, name) + (which if name in BY_LENGTH else ""),
             number=name not in ("outcome", "wins"),
             sort="" if name in ("outcome", "wins", *REWARDS) else name,
             css=f"{name} sorted" if order.removeprefix("-") == name else name,

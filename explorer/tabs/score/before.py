@@ -1,13 +1,25 @@
 """What the Score tab says of a model before it runs."""
 
-from explorer.core.html import bytes_words, count_text, note, render
+import shlex
+from pathlib import Path
+
+from explorer.core.html import bytes_words, count_text, note, part, render
+from explorer.data.table import PairTable
 from explorer.runs.estimates import Forecast, work_of
 from explorer.runs.model_list import entry_of, licence_note
 from explorer.runs.selections import Selection
+from explorer.tabs.score.state import ScoreState
 from scoring.errors import counted
 from scoring.hub.access import parse_hub_id
 from scoring.models.devices import Device
 from scoring.models.finding import DEMO_NAME
+
+_OPTIONS = (
+    "family", "reference", "reading", "dtype", "max_length", "chat_template", "tokenizer", "url",
+    "judge_prompt", "max_tokens", "temperature",
+)  # fmt: skip
+"""Fields of the form beside the model's name, which options of the command line are called after.
+"""
 
 
 def selected_html(selection: Selection) -> str:
@@ -39,3 +51,29 @@ def known_size(model: object, device: Device) -> str:
         f"About {entry.billions:g} billion parameters: {memory} in bfloat16, with {free} free on "
         f"{device.words}."
     )
+
+
+def command_html(
+    state: ScoreState, which: str, table: PairTable, path: Path | None, *, is_all: bool
+) -> str:
+    """What a form would score on the command line, and what of it is otherwise there.
+
+    which: of `SELECTION_WAYS`. path: of the file that the table is of, None if that is not known.
+    is_all: whether all its pairs are chosen.
+    """
+    source = table.source
+    pairs = {"demo": DEMO_NAME, "hub": table.id.partition("@")[0]}.get(source.kind)
+    pairs = pairs or str(path or Path("path/to") / source.name)
+    given = ["--model", state.model.strip() or DEMO_NAME, "--pairs", pairs]
+    told = "" if is_all else "This scores all pairs: which are chosen here cannot be said there."
+    if which == "subset" and state.per_subset.isdecimal():
+        given += ["--per-subset", state.per_subset]
+        told = f"This takes the first {state.per_subset} of each subset; the form draws them."
+    for option in _OPTIONS:
+        value = getattr(state, option)
+        if value != getattr(ScoreState, option):
+            flag = "label" if "," not in value else "label-weights"
+            named = {"reference": "ref-model", "reading": flag}.get(option, option)
+            given += [f"--{named.replace('_', '-')}", value]
+    command = shlex.join(["python", "-m", "scoring", *given, "--out", "my-run"])
+    return part("command", command, told, of="tabs/score/form.html")

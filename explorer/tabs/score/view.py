@@ -1,6 +1,5 @@
 """The Score tab: a form, the report of a run, and the runs, as regions of an address."""
 
-import shlex
 from collections.abc import Callable, Hashable
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -35,7 +34,7 @@ from explorer.runs.orders import ModelOrder
 from explorer.runs.running import Runs
 from explorer.runs.selections import Choice, Selection
 from explorer.runs.visitors import Visitor
-from explorer.tabs.score.before import known_size, model_card_html, selected_html
+from explorer.tabs.score.before import command_html, known_size, model_card_html, selected_html
 from explorer.tabs.score.exports import RUN_FORMATS, RunFormat, export_run
 from explorer.tabs.score.publish_html import Publishing
 from explorer.tabs.score.published_check import check_run, published_html
@@ -108,6 +107,7 @@ class ScoreView:
             ),
             "selected": chosen.html,
             "settings": lambda: self._form_settings(state, chosen.wrong_width),
+            "command": chosen.command_html,
             "found": lambda: self._found(state, visitor),
             "buttons": lambda: _part("buttons", goes_on) + later,
             "status": lambda: (
@@ -470,20 +470,25 @@ class _Chosen:
 
     def idle_html(self) -> str:
         """What the form would score, before anything is."""
-        selection, seconds, pairs = self.or_none(), None, DEMO_NAME
+        selection, seconds = self.or_none(), None
         with suppress(KnownError):
-            source = self._scene.table.source
-            pairs = pairs if source.kind == "demo" else str(source).partition("@")[0]
             if self.view.runs.scorers.models.is_previewed(self.visitor, self.state.order):
                 seconds = self.forecast.estimate.seconds
-        asked = ("--model", self.state.model or DEMO_NAME, "--pairs", pairs, "--out", "my-run")
         return render(
             "tabs/score/idle.html",
             model=self.state.model[:80],
             n=len(selection.rows) if selection else 0,
             seconds=seconds,
-            command=shlex.join(["python", "-m", "scoring", *asked]),
         )
+
+    def command_html(self) -> str:
+        """The same on the command line, as far as it can be."""
+        with suppress(KnownError):
+            table = self._scene.table
+            path = self.view.scenes.library.path_of(table)
+            is_all = self.which == "filter" and len(self._scene.listed) == len(table)
+            return command_html(self.state, self.which, table, path, is_all=is_all)
+        return ""
 
     def ways(self) -> dict[str, tuple[str, str]]:
         """Way to choose pairs -> how it is called, and how many pairs that is."""
