@@ -238,21 +238,22 @@ def _facet(now: Scene, facet: Facet) -> dict[str, object] | None:
     of_sections = {name for each in whole if each in sections for name in whole[each]}
     ticked = {*picked} & of_sections if picked and sections else {*picked, *of_sections}
 
-    def tick(of: Facet, name: str, n: int) -> Tick:
+    def tick(of: Facet, name: str, n: int, section: str = "") -> Tick:
         members = set(whole[name] if of == "section" else [name])
         is_picked = members <= ticked
         after = ticked - members if is_picked else ticked | members
         href = _picking(now.state, facet, after, whole)
-        return Tick(name, name_words(of, name), n, f"{100 * n / most:.0f}", is_picked, href)
+        words = name_words(of, name).removeprefix(f"{section}/")
+        return Tick(name, words, n, f"{100 * n / most:.0f}", is_picked, href)
 
-    def ticks(names: Iterable[str]) -> list[Tick]:
-        return [tick(facet, name, counts.get(name, 0)) for name in names]
+    def ticks(names: Iterable[str], section: str = "") -> list[Tick]:
+        return [tick(facet, name, counts.get(name, 0), section) for name in names]
 
     listed = _by_section(benchmark, names) if whole else {}
     groups = [
         (
             tick("section", each, of_whole[each]),
-            ticks(name for name in listed.get(each, ()) if name != each),
+            ticks((name for name in listed.get(each, ()) if name != each), each),
         )
         for each in whole
     ]
@@ -269,7 +270,7 @@ def _facet(now: Scene, facet: Facet) -> dict[str, object] | None:
 def _title(table: PairTable, facet: Facet) -> str:
     """What a facet is called; a column of the data by its own name."""
     if facet == "longer" and (which := table.measured_response):
-        return f"{_FACETS[facet]} ({which})"
+        return f"Longer {which} response"
     name = table.further_columns.get(facet, "")
     return _FACETS.get(facet) or name[:1].upper() + name[1:].replace("_", " ") or "Another column"
 

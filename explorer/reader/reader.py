@@ -37,6 +37,7 @@ from explorer.reader.reading import Display
 from explorer.results.field import PairOutcome
 from scoring.benchmarks import Benchmark, benchmark_of
 from scoring.errors import counted
+from scoring.pairs.checking import UNKNOWN
 from scoring.pairs.opening import PairSource
 from scoring.rules import Rule, is_ties
 from scoring.spec import rule_of
@@ -439,7 +440,8 @@ def _further_cells(cells: Mapping[str, Any]) -> list[Mapping[str, str]]:
 def _facts(model: str, response: str) -> list[str]:
     encoded = response.encode(errors="replace")  # a lone surrogate is in no Arrow text
     words = count_words(pa.chunked_array([[encoded]], pa.large_binary()))[0]
-    return [model, f"{counted(words, 'word', 'words')} · {counted(len(response), 'char', 'chars')}"]
+    lengths = f"{counted(words, 'word', 'words')} · {counted(len(response), 'char', 'chars')}"
+    return [lengths] if model == UNKNOWN else [model, lengths]
 
 
 def body_of(

@@ -21,6 +21,7 @@ from explorer.stats.margins import (
     reward_histogram,
 )
 from scoring.errors import counted
+from scoring.rules import Rule
 
 
 def rewards_html(now: Scene) -> str:
@@ -47,7 +48,7 @@ def rewards_html(now: Scene) -> str:
         f"Margin: {rule.margin}."
     )
     figures = (
-        margins_figure(spread), calibration_figure(sure), rewards_figure(reward_histogram(*sides)),
+        margins_figure(spread, rule.margin), calibration_figure(sure), rewards_figure(reward_histogram(*sides)),
     )  # fmt: skip
     drawn = [figure_json(figure, 330) for figure in figures]
     return note(words) + "".join(
@@ -55,8 +56,11 @@ def rewards_html(now: Scene) -> str:
     )
 
 
-def margins_figure(histogram: MarginHistogram) -> Figure:
-    """How many pairs have each margin: losses left of the zero line, wins right of it."""
+def margins_figure(histogram: MarginHistogram, margin: str = Rule.margin) -> Figure:
+    """How many pairs have each margin: losses left of the zero line, wins right of it.
+
+    margin: what one is, in words.
+    """
     import plotly.graph_objects as go
 
     figure = go.Figure()
@@ -72,11 +76,11 @@ def margins_figure(histogram: MarginHistogram) -> Figure:
             meta=side,
             x=centres[bins],
             y=list(histogram.counts[bins]),
-            hovertemplate="chosen reward − rejected reward about %{x:.2f}, pairs: %{y}",
+            hovertemplate=f"{margin} about %{{x:.2f}}, pairs: %{{y}}",
         )
     figure.add_vline(x=0)
     figure.update_layout(title={"text": "Margins"}, barmode="stack", bargap=0.05)
-    figure.update_xaxes(title="chosen reward − rejected reward (end bins include outliers)")
+    figure.update_xaxes(title=f"{margin} (end bins include outliers)")
     return figure
 
 

@@ -119,6 +119,14 @@ def test_the_card_of_a_subset_of_code_goes_before_its_fences() -> None:
     assert names_of(table, "code") == ["yes", "yes"]
 
 
+def test_code_is_found_in_any_response_of_a_row() -> None:
+    fenced = "```py\n1\n```"
+    table = small_table(
+        row(rejected=["a", "b", fenced]), row(), row(chosen=fenced, rejected=["c", "d"]), row()
+    )
+    assert names_of(table, "language") == ["Python", NONE, "Python", NONE]
+
+
 def test_languages_stand_in_order_after_none() -> None:
     table = small_table(*(row(prompt=f"```{name}") for name in ("rust", "go", "ada", "go")), row())
     assert table.facets["language"].names == [NONE, "Ada", "Go", "Rust"]

@@ -11,11 +11,11 @@ from explorer.core.settings import DEMO_PAIRS
 from explorer.data.search import Query
 from explorer.data.table import PairTable
 from scoring.benchmark import COUNTS, SUBSETS
-from scoring.pairs.opening import TEXT_COLUMNS, read_pairs
+from scoring.pairs.opening import TEXT_COLUMNS, Pairs, PairSource, read_pairs
 from scoring.spec import text_hash
 from tests.conftest import PATIENCE
 from tests.explorer.tables import row as small_row
-from tests.explorer.tables import small_table
+from tests.explorer.tables import file_table, small_table
 
 
 def table_of(path: Path, *rows: dict[str, object]) -> PairTable:
@@ -200,3 +200,46 @@ def test_lengths_on_the_real_split_are_the_known_ones(
     inside = real.subset_of_row == subset
     assert real.chars["chosen"][inside].max() == longest_chosen
     assert real.chars["rejected"][inside].max() == longest_rejected
+
+
+def of_benchmark(name: str, *rows: dict[str, object], file: str = "a.json") -> PairTable:
+    """A file whose rows are of a benchmark."""
+    arrow = small_table(*rows).arrow
+    return file_table(file, arrow.replace_schema_metadata({"benchmark": name} if name else None))
+
+
+@pytest.mark.parametrize(
+    ("benchmark", "name"),
+    [
+        ("rmb", "RMB, pairs · a.json"),
+        ("rmb-best-of-n", "RMB, best of n · a.json"),
+        ("rm-bench", "RM-Bench · a.json"),
+        ("", "a.json"),
+        ("of-another-server", "a.json"),
+    ],
+)
+def test_a_file_is_called_by_its_benchmark_too(benchmark: str, name: str) -> None:
+    table = of_benchmark(benchmark, small_row())
+    assert table.name == name and table.caption.startswith(f"{name}: 1 pair,")
+
+
+@pytest.mark.parametrize(
+    ("source", "name"),
+    [
+        (PairSource("hub", "ScalerLab/JudgeBench", "claude", "1f"), "JudgeBench, claude"),
+        (PairSource("hub", "allenai/reward-bench", "raw", "1f"), "RewardBench, unfiltered"),
+        (PairSource("hub", "allenai/reward-bench", "train", "1f"), "reward-bench train"),
+        (PairSource("hub", "org/own", "test", "1f"), "own test"),
+        (PairSource("demo", "demo pairs", None, "1f"), "Demo pairs"),
+        (PairSource("file", "a@b.json", None, "1f"), "a@b.json"),
+    ],
+)
+def test_what_sets_of_pairs_are_called(source: PairSource, name: str) -> None:
+    assert PairTable(Pairs(source, small_table(small_row()).arrow)).name == name
+
+
+def test_of_rows_with_several_responses_it_is_said_which_are_measured() -> None:
+    several = small_row(chosen=["a"], rejected=["b", "c"])
+    assert of_benchmark("", small_row()).measured_response == ""
+    assert of_benchmark("", small_row(), several).measured_response == "first"
+    assert of_benchmark("rm-bench", several).measured_response == "concise"
