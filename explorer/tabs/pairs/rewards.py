@@ -48,8 +48,10 @@ def rewards_html(now: Scene) -> str:
         f"Margin: {rule.margin}."
     )
     figures = (
-        margins_figure(spread, rule.margin), calibration_figure(sure), rewards_figure(reward_histogram(*sides)),
-    )  # fmt: skip
+        margins_figure(spread, rule.margin),
+        calibration_figure(sure),
+        rewards_figure(reward_histogram(*sides)),
+    )
     drawn = [figure_json(figure, 330) for figure in figures]
     return note(words) + "".join(
         part("figure_of", each, "", of="core/links.html") for each in drawn

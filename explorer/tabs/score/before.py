@@ -72,8 +72,9 @@ def command_html(
     for option in _OPTIONS:
         value = getattr(state, option)
         if value != getattr(ScoreState, option):
-            flag = "label" if "," not in value else "label-weights"
-            named = {"reference": "ref-model", "reading": flag}.get(option, option)
-            given += [f"--{named.replace('_', '-')}", value]
+            reading = "label" if "," not in value else "label-weights"
+            named = {"reference": "ref-model", "reading": reading}.get(option, option)
+            flag = f"--{named.replace('_', '-')}"
+            given += [f"{flag}={value}"] if value.startswith("-") else [flag, value]
     command = shlex.join(["python", "-m", "scoring", *given, "--out", "my-run"])
     return part("command", command, told, of="tabs/score/form.html")

@@ -2,6 +2,7 @@
 
 import json
 import re
+import shlex
 import shutil
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
@@ -26,6 +27,7 @@ from explorer.stores import Stores, open_stores
 from explorer.tabs.score.exports import RUN_FORMATS
 from explorer.tabs.score.state import read_score
 from explorer.tabs.score.view import ScoreView
+from scoring.command.arguments import parse
 from scoring.errors import KnownError
 from scoring.hub.access import Hub
 from scoring.record import Run
@@ -125,6 +127,60 @@ def test_each_way_shows_what_it_needs(score: ScoreView, demo: PairTable) -> None
     assert regions(score)["texts"] == ""
     assert "The current filter 40" in words(regions(score, pairs="section=Chat")["choice"])
     assert "All pairs 188" in words(regions(score)["choice"])
+
+
+def command(score: ScoreView, **asked: Any) -> tuple[str, str]:
+    """What the form would be on the command line, which takes it, and what is said below it."""
+    html = regions(score, **asked)["command"]
+    line, _, told = html.partition("<pre")[2].partition(">")[2].partition("</pre>")
+    python, dash_m, module, *given = shlex.split(unescape(line))
+    assert (python, dash_m, module) == ("python", "-m", "scoring")
+    parse(given)
+    return " ".join(given), words(told.partition("</details>")[0]).strip()
+
+
+@pytest.mark.parametrize(
+    ("asked", "given", "told"),
+    [
+        ({}, "", ""),
+        ({"model": "org/rm@1f"}, "--model org/rm@1f", ""),
+        ({"pairs": "section=Chat"}, "--pairs demo --out", "This scores all pairs"),
+        ({"which": "keys"}, "--pairs demo --out", "This scores all pairs"),
+        ({"which": "subset", "per_subset": 7}, "--per-subset 7", "the first 7 of each subset"),
+        ({"family": "judge", "dtype": "float32"}, "--family judge --dtype float32", ""),
+        ({"reading": "1"}, "--label 1", ""),
+        ({"reading": "-1,1", "max_length": 9}, "--label-weights=-1,1 --max-length 9", ""),
+        ({"judge_prompt": "upstream", "temperature": "0.5", "max_tokens": 99},
+         "--judge-prompt upstream --max-tokens 99 --temperature 0.5", ""),
+        ({"family": "dpo", "reference": "org/a b"}, "--ref-model org/a b", ""),
+    ],
+)  # fmt: skip
+def test_the_command_line_says_what_the_form_does(
+    asked: dict[str, Any], given: str, told: str, score: ScoreView
+) -> None:
+    line, below = command(score, **asked)
+    assert given in line and line.startswith("--model ") and line.endswith(" --out my-run")
+    assert told in below and bool(told) == bool(below)
+
+
+def test_the_command_line_stays_beside_a_report_and_names_a_files_folder(
+    score: ScoreView, tmp_path: Path
+) -> None:
+    scored(score, which="subset", per_subset=1)
+    file = tmp_path / "mine.jsonl"
+    file.write_text('{"prompt": "p", "chosen": "c", "rejected": "r"}', encoding="utf-8")
+    library = score.scenes.library
+    opened, sent = library.open(str(file)), library.upload(file, "sent.jsonl")
+    line, _ = command(score, pairs=urlencode({"source": opened.id}))
+    assert f"--pairs {file} " in line
+    assert "--pairs path/to/sent.jsonl " in command(score, pairs=urlencode({"source": sent.id}))[0]
+
+
+def test_the_form_and_the_runs_name_the_pairs(score: ScoreView) -> None:
+    assert "Pairs Demo pairs" in words(regions(score)["choice"])
+    shown = scored(score, which="subset", per_subset=1)
+    for part in (shown["numbers"], shown["latest"], regions(score, panel="runs")["runs"]):
+        assert "demo pairs · " in words(part)
 
 
 def test_the_pairs_that_a_run_did_not_win_are_scored_again(score: ScoreView) -> None:
