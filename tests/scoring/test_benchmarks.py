@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from scoring.benchmarks import (
     OWN_VARIABLE,
@@ -25,6 +27,7 @@ from scoring.families.chat import share_of_orders
 from scoring.hub.access import parse_hub_id
 from scoring.pairs.layouts import layout_of
 from scoring.pairs.opening import as_pairs, read_pairs
+from scoring.rules import RULES
 from scoring.spec import Pair, ScoredPair
 from scoring.summary import Summary, summarise
 from tests.conftest import REAL_DATA, ROOT
@@ -387,3 +390,15 @@ def test_a_judge_has_a_vote_in_each_order(orders: list[Any], outcome: str) -> No
     scored = ScoredPair("s:1", "s", "", chosen, rejected, 1, 1, rule="judge_two_orders")
     assert scored.outcome == outcome
     assert scored.credit(0.0) == (outcome == "win")
+
+
+@given(st.lists(st.integers(0, 3), min_size=6, max_size=6))
+def test_a_margin_above_0_is_a_row_that_is_won(rewards: list[int]) -> None:
+    """Of rows with several responses, by each rule but *Ties*, where equal rewards lose."""
+    for name, n_right in {"rm_bench": 3, "best_of_n": 1, "rewardbench_2": 1}.items():
+        rule = RULES[name]
+        right, wrong = (rewards[at] for at in rule.decisive(rewards, n_right, "chat"))
+        outcome = rule.outcome(rewards, n_right, "chat")
+        assert (right > wrong) == (outcome == "win")
+        assert right >= wrong or outcome == "loss"
+        assert (rule.credit(rewards, n_right, "chat", 0.0) == 1) == (outcome == "win")

@@ -22,9 +22,11 @@ from explorer.results.uploads import model_of_uploaded
 from explorer.runs.running import Runs
 from explorer.stores import Stores, open_stores
 from explorer.tabs.pairs.list_html import head_html, who_html
+from explorer.tabs.pairs.rewards import rewards_html
 from scoring.errors import KnownError
 from scoring.hub.access import Hub
 from scoring.limits import Limits
+from scoring.pairs.opening import read_pairs
 from tests.explorer.beginning import begun, finished
 from tests.explorer.small_fields import MODEL, small_field
 from tests.explorer.tables import file_table, row, small_table, swap_sides
@@ -193,6 +195,35 @@ def test_a_run_is_never_taken_for_one_of_other_pairs(stores: Stores) -> None:
     assert last.run is not None
     name = stores.fields.name_of(last.run.id, None, None, [])
     assert not stores.fields.of(name, None, None, []).has_texts
+
+
+def test_lost_and_margin_mean_the_same_of_rm_bench_with_and_without_its_texts(
+    stores: Stores, tmp_path: Path
+) -> None:
+    """Rows of lengths: all nine comparisons are won, some are, one is but for a tie, none is."""
+    lengths = [(4, 5, 6, 1, 2, 3), (1, 2, 3, 1, 2, 3), (3, 4, 5, 1, 2, 3), (1, 1, 1, 2, 2, 2)]
+    path = tmp_path / "rm.jsonl"
+    rows = [
+        {"id": at, "prompt": f"q{at}", "domain": "chat", "chosen": ["a" * n for n in each[:3]],
+         "rejected": ["b" * n for n in each[3:]]}
+        for at, each in enumerate(lengths)
+    ]  # fmt: skip
+    path.write_text("".join(json.dumps(each) + "\n" for each in rows), encoding="utf-8")
+    table = PairTable(read_pairs(path))
+    run = finished(stores.runs, "longer", table, np.arange(4))
+    name = stores.fields.name_of(run.id, None, None, [])
+    for has_texts in (False, True):
+        field = stores.fields.of(name, None, None, [])
+        assert field.has_texts == has_texts and field.table.name.startswith("RM-Bench · ")
+        outcomes = [field.outcome(name, at) for at in range(4)]
+        assert outcomes == ["win", "loss", "loss", "loss"] and not field.has_ties(name)
+        assert field.margins(name).tolist() == [1, -2, 0, -1]
+        now = scene(PairsState(field.table.id, model=name), ScenePairs(field.table, field))
+        assert {kind: now.counts[kind] for kind in ("failures", "losses", "ties", "wins")} == {
+            "failures": 3, "losses": 3, "ties": 0, "wins": 1,
+        }  # fmt: skip
+        assert "4 pairs with both rewards: 1 won, 3 lost, 0 tied." in rewards_html(now)
+        stores.pairs.open(str(path))
 
 
 def test_models_are_counted_and_not_their_runs(tmp_path: Path) -> None:
