@@ -246,10 +246,17 @@ class Benchmark(_Strict):
 
         >>> benchmarks()["reward-bench"].in_order(["own", "hep-go", "alpacaeval-easy", "an-own"])
         ['alpacaeval-easy', 'hep-go', 'an-own', 'own']
+        >>> benchmarks()["judgebench"].in_order(["own", "livebench-math", "mmlu-pro-law"])
+        ['mmlu-pro-law', 'livebench-math', 'own']
         """
         places = {self._spelled(subset): place for place, subset in enumerate(self.subsets)}
-        last = len(places)
-        return sorted(subsets, key=lambda each: (places.get(self._spelled(each), last), each))
+
+        def place(subset: str) -> int:
+            plain = self._spelled(subset)
+            fits = (at for pattern, at in places.items() if fnmatchcase(plain, pattern))
+            return places[plain] if plain in places else next(fits, len(places))
+
+        return sorted(subsets, key=lambda each: (place(each), each))
 
     @property
     def groups(self) -> tuple[str, ...]:
