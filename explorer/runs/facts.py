@@ -3,7 +3,6 @@
 import time
 
 from explorer.core.html import render
-from explorer.data.offers import set_name
 from explorer.runs.cards import card_of
 from scoring.errors import counted
 from scoring.record import Run
@@ -22,11 +21,6 @@ def tie_words(worth: float) -> str:
 def began(run: Run) -> str:
     """When a run began, by UTC: what tells runs of one model apart, wherever they are named."""
     return time.strftime("%Y-%m-%d %H:%M:%S", time.gmtime(run.started))
-
-
-def pairs_name(run: Run) -> str:
-    """What the pairs of a run are called on screen, with the benchmark that they are of."""
-    return set_name(run.facts.pairs, run.facts.benchmark)
 
 
 def run_facts(run: Run) -> dict[str, str]:

@@ -2,8 +2,9 @@
 
 from dataclasses import dataclass
 
+from explorer.data.offers import set_name
 from explorer.runs.cards import RunCard, card_of
-from explorer.runs.facts import began, pairs_name
+from explorer.runs.facts import began
 from explorer.runs.outcomes import summary_of
 from explorer.runs.store import RunStore
 from scoring.interval import Interval
@@ -33,7 +34,7 @@ class RunLine:
     @property
     def pairs(self) -> str:
         """What its pairs are called."""
-        return pairs_name(self.run)
+        return set_name(self.run.facts.pairs, self.run.facts.benchmark)
 
     @property
     def started(self) -> str:

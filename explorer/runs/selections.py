@@ -49,8 +49,7 @@ class Selection:
 
 def selected_as_listed(table: PairTable, rows: Rows, words: str) -> Selection:
     """The rows that the Pairs tab lists. words: by which filters; "" for none."""
-    described = f"{words or 'all pairs'}"
-    return Selection(table, np.sort(rows), described)
+    return Selection(table, np.sort(rows), words or "all pairs")
 
 
 def selected_per_subset(table: PairTable, n: int, seed: int) -> Selection:
@@ -71,8 +70,7 @@ def _selected_failures(table: PairTable, lost: Lost, model: object) -> Selection
 
 
 def selected_by_typed_keys(table: PairTable, typed: object) -> Selection:
-    """The rows whose keys were pasted, with line ends, commas or semicolons between them; keys may
-    have spaces.
+    """The rows whose keys were pasted, with line ends, commas or semicolons between them.
 
     Raises:
         KnownError: it is no text, too long, or names pairs that are not in the table.

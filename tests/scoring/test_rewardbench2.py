@@ -229,7 +229,7 @@ def test_rows_that_are_none_are_left_out_with_a_sentence_and_others_scored(
         "odd.jsonl, row 2: chosen is an empty list; the row is left out.",
         "odd.jsonl, row 3: rejected is an empty list; the row is left out.",
         "odd.jsonl, row 4: rejected is null; the row is left out.",
-        "odd.jsonl: a response stands twice in 1 of 5 rows, and ties with itself.",
+        "odd.jsonl: a chosen response is also a rejected one in 1 of 5 rows.",
     ):
         assert said in told
     found = {row.key: row for row in Run.open(tmp_path / "run").rows()}

@@ -9,13 +9,14 @@ from typing import Any
 import numpy as np
 
 from explorer.core.html import part, percent, render, step_html, time_words
+from explorer.data.offers import set_name
 from explorer.data.table import PairTable
 from explorer.reader.links import board_query, compare_query, failures_query
 from explorer.reader.listing import harm_css
 from explorer.reader.state import PairsState, changed, every_pair
 from explorer.results.field import Field
 from explorer.runs.cards import card_of
-from explorer.runs.facts import pairs_name, tie_words
+from explorer.runs.facts import tie_words
 from explorer.runs.live import LiveRun
 from explorer.runs.outcomes import scored_rows
 from explorer.runs.progress import Progress
@@ -182,10 +183,10 @@ def numbers_html(seen: Reported, table: PairTable | None = None, crowd: Field | 
     return render(
         "tabs/score/numbers.html",
         run=run,
-        pairs=pairs_name(run),
+        pairs=set_name(run.facts.pairs, run.facts.benchmark),
         summary=summary,
         counting=counting_words(summary),
-        alone=_lost_alone(scored, name, summary),
+        alone=_single_part_losses(scored, name, summary),
         n=len(scored),
         margin=median(known) if known else None,
         failures=failures_query(name, PairsState(key=first)),
@@ -210,7 +211,7 @@ def counting_words(summary: Summary) -> str:
     return won
 
 
-def _lost_alone(
+def _single_part_losses(
     scored: Sequence[ScoredPair], name: str, summary: Summary
 ) -> dict[str, tuple[int, str]]:
     """Part of the rule -> how many rows are lost in it alone, and the link to them."""
