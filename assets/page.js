@@ -74,6 +74,9 @@
     document.documentElement.dataset.explorer = "ready";
     isOpen = true;
     if (asked !== tab) openView(location.search);
+    // The pairs that a link into Score is about are those that the head names.
+    const about = asked === "score" && new URLSearchParams(location.search).get("pairs");
+    if (about) window.explorerViews?.get("pairs")?.open(`?${about}`);
     if (!window.explorer.hasSecret()) {
       window.explorer.keepSecret(former);
       for (const view of window.explorerViews?.values() ?? []) view.anew();

@@ -71,6 +71,23 @@ def test_before_a_run_the_model_says_what_it_takes(demo_app: str, page: Page) ->
     expect(card).to_contain_text("longer")
 
 
+def test_the_pairs_to_score_are_named_in_the_head_when_the_page_is_loaded_anew(
+    demo_app: str, page: Page, tmp_path: Path
+) -> None:
+    file = write_jsonl(tmp_path / "mine.jsonl", [{"prompt": "p", "chosen": "c", "rejected": "r"}])
+    open_app(page, demo_app)
+    head = page.get_by_test_id("dataset-switcher")
+    head.click()
+    page.locator("#wanted").fill(str(file))
+    page.locator("#open-wanted").click()
+    expect(head).to_contain_text("mine.jsonl")
+    open_tab(page, "Score")
+    expect(page.locator("#which legend")).to_contain_text("mine.jsonl")
+    page.reload()
+    expect(head).to_contain_text("mine.jsonl")
+    expect(page.locator("#which legend")).to_contain_text("mine.jsonl")
+
+
 def test_a_pair_of_ones_own_is_typed_scored_and_read(demo_app: str, page: Page) -> None:
     open_app(page, demo_app)
     open_tab(page, "Score")
