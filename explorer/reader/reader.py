@@ -37,7 +37,6 @@ from explorer.reader.reading import Display
 from explorer.results.field import PairOutcome
 from scoring.benchmarks import Benchmark, benchmark_of
 from scoring.errors import counted
-from scoring.pairs.checking import UNKNOWN
 from scoring.pairs.opening import PairSource
 from scoring.rules import Rule, is_ties
 from scoring.spec import rule_of
@@ -402,7 +401,8 @@ def _decided(
         known = [each for each in verdicts[0].rewards if each is not None]
         credits_ = rule.part_credits(known, verdicts[0].n_chosen)
         won = zip(rule.parts, credits_, strict=True)
-        return ", ".join(f"{name} {3 * each:.0f} of 3" for name, each in won).capitalize() + "."
+        wins = ", ".join(f"{name} {3 * each:.0f} of 3" for name, each in won)
+        return f"{wins.capitalize()}. Margin: {rule.margin}."
     margin = verdicts[0].margin if len(verdicts) == 1 and verdicts[0].rewards else None
     if margin is None:
         return ""
@@ -440,8 +440,7 @@ def _further_cells(cells: Mapping[str, Any]) -> list[Mapping[str, str]]:
 def _facts(model: str, response: str) -> list[str]:
     encoded = response.encode(errors="replace")  # a lone surrogate is in no Arrow text
     words = count_words(pa.chunked_array([[encoded]], pa.large_binary()))[0]
-    lengths = f"{counted(words, 'word', 'words')} · {counted(len(response), 'char', 'chars')}"
-    return [lengths] if model == UNKNOWN else [model, lengths]
+    return [model, f"{counted(words, 'word', 'words')} · {counted(len(response), 'char', 'chars')}"]
 
 
 def body_of(

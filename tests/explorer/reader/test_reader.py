@@ -16,6 +16,7 @@ from explorer.reader.reader import LONGEST_BODY, MOST_FURTHER, MOST_SAME, pair_h
 from explorer.reader.reading import Display
 from explorer.results.field import PairOutcome
 from scoring.benchmark import SUBSETS
+from scoring.benchmarks import benchmarks
 from scoring.pairs.opening import PairSource
 from tests.explorer.html_reading import HtmlReading, is_told_as_our_own
 
@@ -312,6 +313,20 @@ def test_pairs_of_the_real_split_are_shown_whole(shared_data: Path) -> None:
             assert "HumanEvalPack, MIT" in reading.words
             assert any(link.endswith(f"{file}#L{row}") for link in reading.attributes["a", "href"])
             assert ", row " not in pair_html({**cells, "prompt": "x"}, "k", MARKED)
+
+
+def test_a_model_that_is_unknown_is_not_named() -> None:
+    facts = read(pair_html(pair(chosen_model="unknown"), "k", Display())).of_class["facts"]
+    assert facts == ["3 words · 9 chars", "gpt", "3 words · 9 chars"]
+
+
+def test_of_styles_it_is_said_what_is_won_of_each_part_and_what_the_margin_is() -> None:
+    more = {f"more_{side}": [{"text": f"{side} {at}", "model": "unknown"} for at in (2, 3)]
+            for side in ("chosen", "rejected")}  # fmt: skip
+    verdict = PairOutcome("m", "loss", 1.0, 2.0, rewards=(1.0, 4.0, 5.0, 0.0, 0.0, 2.0), n_chosen=3)
+    html = pair_html(pair(**more), "k", Display(), [verdict], benchmark=benchmarks()["rm-bench"])
+    assert "Hard 2 of 3, normal 3 of 3, easy 3 of 3. Margin: lowest right − highest wrong" in html
+    assert "lost · margin −1.000" in html
 
 
 def test_each_response_is_shown_once_where_a_reward_is_missing() -> None:
