@@ -402,7 +402,7 @@ def _decided(
         credits_ = rule.part_credits(known, verdicts[0].n_chosen)
         won = zip(rule.parts, credits_, strict=True)
         wins = ", ".join(f"{name} {3 * each:.0f} of 3" for name, each in won)
-        return f"{wins.capitalize()}. Margin: {rule.margin}."
+        return f"{wins.capitalize()}. {rule.margin}"
     margin = verdicts[0].margin if len(verdicts) == 1 and verdicts[0].rewards else None
     if margin is None:
         return ""

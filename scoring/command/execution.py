@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from tqdm import tqdm
 
-from scoring.benchmarks import benchmarks, named_dataset
+from scoring.benchmarks import benchmarks, named_dataset, similar_name
 from scoring.command import report
 from scoring.command.arguments import Arguments
 from scoring.command.processes import Processes
@@ -27,7 +27,9 @@ from scoring.families import open_scorer
 from scoring.hub.access import Hub, first_line, parse_hub_id
 from scoring.models.finding import ModelPolicy, locate
 from scoring.pairs.candidates import candidate_rows
+from scoring.pairs.layouts import RIGHT
 from scoring.pairs.opening import Pairs, as_pairs, fetch_pairs, read_pairs
+from scoring.pairs.rows import SUFFIXES
 from scoring.paths import is_file, is_folder, typed_path
 from scoring.record import Run, check_free, has_run, locked, resume
 from scoring.results import reproduction
@@ -91,7 +93,7 @@ def execute(arguments: Arguments, processes: Processes) -> int:
         sent = upload(run.folder, files, arguments.upload, dry_run=arguments.dry_run)
     check = None if published is None else reproduction.compare(run, published)
     if arguments.best_of:
-        values = report.best_of_json(run, files)
+        values = report.best_of_json(run, files, selected.right)
         print(json.dumps(values, indent=1) if arguments.json else report.as_best_of(values))
     elif arguments.json:
         values = report.report_json(run, files, sent, dry_run=arguments.dry_run)
@@ -130,11 +132,15 @@ def _disk_errors(folder: Path) -> Iterator[None]:
 
 
 class _Selection(NamedTuple):
-    """Pairs, their source, and how they were chosen, in words."""
+    """Pairs, their source, and how they were chosen, in words.
+
+    right: of best of n, key -> which responses are right, a digit each, where rows say so.
+    """
 
     pairs: list[Pair]
     source: str
     description: str
+    right: dict[str, str]
 
 
 def _select(arguments: Arguments, hub: Hub, token: str | Literal[False]) -> _Selection:
@@ -164,21 +170,36 @@ def _select(arguments: Arguments, hub: Hub, token: str | Literal[False]) -> _Sel
     pairs = as_pairs(read.table, taken[: arguments.limit])
     whole = len(pairs) == len(names) and not arguments.best_of
     description = ALL_PAIRS if whole else "; ".join(filter(None, words))
-    return _Selection(pairs, str(read.source), description)
+    right = {}
+    if RIGHT in read.table.column_names:
+        columns = (read.table.column(name).to_pylist() for name in ("key", RIGHT))
+        right = {key: digits for key, digits in zip(*columns, strict=True) if digits}
+    return _Selection(pairs, str(read.source), description, right)
 
 
 def _read(arguments: Arguments, hub: Hub, token: str | Literal[False]) -> Pairs:
     path, benchmark = typed_path(arguments.pairs), arguments.benchmark
     if benchmark and benchmark not in benchmarks():
-        raise KnownError(f"--benchmark {shown(benchmark)} is none of {', '.join(benchmarks())}.")
+        raise KnownError(
+            f"--benchmark {shown(benchmark)} is no benchmark's name. {similar_name(benchmark)}"
+            f"These are: {', '.join(benchmarks())}; --benchmarks says more of each."
+        )
     named = None if is_file(path) else named_dataset(arguments.pairs)
     hub_id = parse_hub_id(named or arguments.pairs)
     reader = candidate_rows if arguments.best_of else None
     if arguments.pairs == "demo" and not is_file(path):
         return read_pairs(_DEMO / "pairs.jsonl", "demo", reader=reader)
+    if hub_id is None and not path.suffix and not is_folder(path):
+        raise KnownError(
+            f"--pairs {shown(arguments.pairs)} is neither a file ({', '.join(SUFFIXES)}) nor a Hub "
+            f"dataset (org/name) nor a benchmark. {similar_name(arguments.pairs)}--benchmarks "
+            "lists those that are known by name."
+        )
     if is_file(path) or hub_id is None:
         return read_pairs(path, on_disk=reader is None, reader=reader, benchmark=benchmark)
-    return fetch_pairs(hub_id, hub, token=token, on_disk=reader is None, reader=reader)
+    return fetch_pairs(
+        *(hub_id, hub), token=token, on_disk=reader is None, reader=reader, benchmark=benchmark
+    )
 
 
 def _locate(
@@ -232,7 +253,7 @@ def _score(
         logging.disable_progress_bar()
     settings = replace(arguments.settings, device=processes.device(arguments.settings.device))
     scorer = open_scorer(spec, settings)
-    pairs, source, description = selected
+    pairs, source, description, _ = selected
     job = make_job(pairs, scorer, settings.seed, n_processes=processes.n)
     keys = [pair.key for pair in pairs]
     now = facts(scorer, settings, source, len(pairs), description, pairs[0].benchmark)

@@ -21,6 +21,7 @@ from explorer.results.ensembles import (
     Ensembles,
     EnsembleScore,
     Way,
+    check_rule,
     ensemble_name,
     ensembles_of,
     with_rewards,
@@ -133,6 +134,7 @@ def _table(now: Compared, *, tied: bool) -> str:
         names=_names(now.state.a, now.state.b),
         head={part.name: part for part in found.sections}.get(now.state.section, found.headline),
         benchmark=now.field.rule.title,
+        of=now.field.rule.benchmark,
         score_words=_score_words(now, 2),
         several=_several(now) if now.state.more else None,
         chosen_section=now.state.section,
@@ -213,14 +215,17 @@ def _ensembles(now: Compared) -> str:
             f"these pairs: {len(offered)}. Score the pairs with several models, or add result "
             "files with rewards."
         )
-    said, said_css, found = "", "", {"found": None}
-    if len(state.members) < LEAST_MEMBERS:
-        said = f"Choose 2 to {MOST_MEMBERS} models."
-    else:
-        try:
+    said, said_css, found = f"Choose 2 to {MOST_MEMBERS} models.", "", {"found": None}
+    try:
+        check_rule(now.field)
+        if len(state.members) >= LEAST_MEMBERS:
+            said = ""
             found = _found(ensembles_of(now.field, state.members, state.way), state.results)
-        except KnownError as error:
-            said, said_css = str(error), "wrong"
+    except KnownError as error:
+        said, said_css = str(error), "wrong"
+    about = _STANDARDISED + _ABOUT_WAYS[state.way]
+    if now.field.rule.benchmark.rule.reads_several:
+        about += " Of several wrong responses each member's best one counts; they may differ."
     shown = list(dict.fromkeys([*state.members, *now.searched(offered)[:_MOST_OFFERED]]))
     shown.sort(key=lambda model: offered.index(model) if model in offered else len(offered))
     return render(
@@ -230,7 +235,7 @@ def _ensembles(now: Compared) -> str:
         offered=shown,
         ways=_WAYS,
         benchmark=now.field.rule.title,
-        about=_STANDARDISED + _ABOUT_WAYS[state.way],
+        about=about,
         said=said,
         said_css=said_css,
         **found,

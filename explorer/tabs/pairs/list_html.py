@@ -124,9 +124,10 @@ def _kind(now: Scene, kind: OutcomeKind | FieldKind, n: int, share: float) -> Ti
     else:
         after = state.of(None) if is_picked else changed(state.of(""), {"field_kind": kind})
         href = after.narrowed()
-    words, rule = kind_words(now.table, kind), now.table.benchmark.rule
-    of_rule = rule.reads_several and kind in ("losses", "wins")
-    about = rule.method if of_rule else _ABOUT.get(kind, rule.method)
+    rule, words = now.table.benchmark.rule, kind_words(now.table, kind)
+    about = _ABOUT.get(kind, rule.method)
+    if rule.reads_several and kind in ("losses", "wins"):
+        about = f"{rule.method} {rule.margin}" if rule.parts else rule.method
     return Tick(kind, words, n, f"{100 * share:.0f}", is_picked, href, about)
 
 

@@ -21,48 +21,41 @@ from explorer.stats.margins import (
     reward_histogram,
 )
 from scoring.errors import counted
-from scoring.rules import Rule
 
 
 def rewards_html(now: Scene) -> str:
     """The panel of a scene: of the pairs that pass the filters and slices, whatever their kind."""
-    field, rows = now.known, now.passing
+    field, rows, rule = now.known, now.passing, now.table.benchmark.rule
     if not now.model:
         return note("Choose a model under “Model results” to see its rewards.")
     place = field.place(now.model)
     sides = field.matrix.chosen[place][rows], field.matrix.rejected[place][rows]
     spread, sure = margin_histogram(*sides), calibration(*sides)
-    rule, codes = now.table.benchmark.rule, field.codes(now.model)[rows]
-    won, lost, tied = (
-        int((codes[~np.isnan(sides[0] - sides[1])] == OUTCOMES.index(each)).sum())
-        for each in ("win", "loss", "tie")
-    )
     if sure.error is None:
         return note(
             "These results have outcomes only. Score the model to see its margins, or add a "
             "result file with rewards."
         )
-    words = (
-        f"{counted(sure.n, 'pair', 'pairs')} with both rewards: {won:,} won, {lost:,} lost, "
-        f"{tied:,} tied. Calibration error {100 * sure.error:.1f} points, if margins are log-odds. "
-        f"Margin: {rule.margin}."
+    codes = field.codes(now.model)[rows][~np.isnan(sides[0] - sides[1])]
+    won, lost, tied = (
+        int((codes == OUTCOMES.index(each)).sum()) for each in ("win", "loss", "tie")
     )
-    figures = (
-        margins_figure(spread, rule.margin),
-        calibration_figure(sure),
-        rewards_figure(reward_histogram(*sides)),
-    )
+    words = f"{counted(sure.n, 'pair', 'pairs')} with both rewards: "
+    words += f"{won:,} won, {lost:,} lost, {tied:,} tied. "
+    figures = [margins_figure(spread), rewards_figure(reward_histogram(*sides))]
+    if rule.reads_several:
+        words += f"{rule.margin} Calibration does not apply: a row is decided among its responses."
+    else:
+        words += f"Calibration error {100 * sure.error:.1f} points, if margins are log-odds."
+        figures.insert(1, calibration_figure(sure))
     drawn = [figure_json(figure, 330) for figure in figures]
     return note(words) + "".join(
         part("figure_of", each, "", of="core/links.html") for each in drawn
     )
 
 
-def margins_figure(histogram: MarginHistogram, margin: str = Rule.margin) -> Figure:
-    """How many pairs have each margin: losses left of the zero line, wins right of it.
-
-    margin: what one is, in words.
-    """
+def margins_figure(histogram: MarginHistogram) -> Figure:
+    """How many pairs have each margin: losses left of the zero line, wins right of it."""
     import plotly.graph_objects as go
 
     figure = go.Figure()
@@ -78,11 +71,11 @@ def margins_figure(histogram: MarginHistogram, margin: str = Rule.margin) -> Fig
             meta=side,
             x=centres[bins],
             y=list(histogram.counts[bins]),
-            hovertemplate=f"{margin} about %{{x:.2f}}, pairs: %{{y}}",
+            hovertemplate="chosen reward − rejected reward about %{x:.2f}, pairs: %{y}",
         )
     figure.add_vline(x=0)
     figure.update_layout(title={"text": "Margins"}, barmode="stack", bargap=0.05)
-    figure.update_xaxes(title=f"{margin} (end bins include outliers)")
+    figure.update_xaxes(title="chosen reward − rejected reward (end bins include outliers)")
     return figure
 
 

@@ -18,8 +18,7 @@ _OPTIONS = (
     "family", "reference", "reading", "dtype", "max_length", "chat_template", "tokenizer", "url",
     "judge_prompt", "max_tokens", "temperature",
 )  # fmt: skip
-"""Fields of the form beside the model's name, which options of the command line are called after.
-"""
+"""Fields of the form beside the model's name, with the options of the command line."""
 
 
 def selected_html(selection: Selection) -> str:

@@ -325,7 +325,7 @@ def test_of_styles_it_is_said_what_is_won_of_each_part_and_what_the_margin_is() 
             for side in ("chosen", "rejected")}  # fmt: skip
     verdict = PairOutcome("m", "loss", 1.0, 2.0, rewards=(1.0, 4.0, 5.0, 0.0, 0.0, 2.0), n_chosen=3)
     html = pair_html(pair(**more), "k", Display(), [verdict], benchmark=benchmarks()["rm-bench"])
-    assert "Hard 2 of 3, normal 3 of 3, easy 3 of 3. Margin: lowest right − highest wrong" in html
+    assert "Hard 2 of 3, normal 3 of 3, easy 3 of 3. A row is listed as won where all nine" in html
     assert "lost · margin −1.000" in html
 
 

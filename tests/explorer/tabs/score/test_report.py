@@ -117,7 +117,7 @@ def test_a_row_of_the_result_leads_to_all_pairs_of_its_subset() -> None:
 
 def test_margins_stand_left_and_right_of_the_line() -> None:
     chosen = np.array([3.0, 1.0, -2.0, 0.0, np.nan])
-    html = written("margins", margin_histogram(chosen, np.zeros(5), bins=3), "chosen − rejected")
+    html = written("margins", margin_histogram(chosen, np.zeros(5), bins=3), "")
     assert html.count('class="won"') == 2 and html.count('class="lost"') == 2
     assert "2 above 0, 2 not" in html
     assert "<span>−3.000</span>" in html and "<span>+3.000</span>" in html
@@ -156,7 +156,7 @@ def test_a_report_of_rows_that_count_in_part_says_so_and_has_one_meaning_of_lost
     cards = words_of(html.partition('<div class="cards">')[2].partition("report-split")[0])
     assert "Failed 2 2 lost" in cards and "tied" not in cards
     assert "Hard – 1 lost here only" in cards and "Easy – 0 lost here only" in cards
-    assert "1 above 0, 2 not" in html and "lowest right − highest wrong reward" in html
+    assert "1 above 0, 2 not" in html and "Its margin is the lowest reward of a right style" in html
     assert "Mean of 3 rows, each of which counts the mean of hard, normal, easy" in html
     assert "won, of" not in html
     [only] = re.findall(r'href="\?tab=pairs&amp;([^"]*)" data-go="">1 lost here', html)
