@@ -229,7 +229,8 @@ def longer_lines(table: PairTable, rows: Rows, unit: Unit, tokenizer: str = "") 
             parts = [each for _, each in of_section]
             together = {name: np.concatenate([each[name] for each in parts]) for name in parts[0]}
             lines.append(_longer(section, together, is_section=True))
-        lines += [_longer(name, each) for name, each in of_section if name != section]
+        if [name for name, _ in of_section] != [section]:
+            lines += [_longer(name, each) for name, each in of_section]
     return [*lines, _longer(None, values)]
 
 

@@ -41,6 +41,7 @@ def run_facts(run: Run) -> dict[str, str]:
         else f"{facts.family}: {facts.reading}",
         "computation": facts.path,
         "pairs": f"{facts.n_pairs:,} · {facts.pairs}",
+        **({"benchmark": facts.benchmark} if facts.benchmark else {}),
         "selection": facts.selection,
         "device": facts.device,
         "dtype": facts.dtype,

@@ -56,12 +56,15 @@ def words_of(html: str) -> str:
     return " ".join(unescape(re.sub(r"<[^>]*>", " ", html)).split())
 
 
-def styled(*rewards: Sequence[float], subset: str = "chat") -> str:
-    """The report of a run of RM-Bench's rows with these rewards, three right styles first."""
+def styled(*rewards: Sequence[float], subsets: Sequence[str] = ("chat",)) -> str:
+    """The report of a run of RM-Bench's rows, of each subset with these rewards, the three right
+    styles' first.
+    """
     facts = replace(FACTS, benchmark="rm-bench")
     rows = [
         ScoredPair(f"{subset}:{at}", subset, "", min(each[:3]), max(each[3:]), 5, 5,
                    rewards=(*each,), n_chosen=3, rule="rm_bench")
+        for subset in subsets
         for at, each in enumerate(rewards)
     ]  # fmt: skip
     progress = Progress("finished", len(rows), replace(RUN, facts=facts), tuple(rows), 10.0)
@@ -168,10 +171,18 @@ def test_a_report_of_rows_that_count_in_part_says_so_and_has_one_meaning_of_lost
 
 
 def test_each_subset_of_a_section_has_its_parts() -> None:
-    html = styled([3, 4, 5, 1, 1, 2], [0, 0, 0, 0, 0, 2], subset="safety-refuse")
+    html = styled([3, 4, 5, 1, 1, 2], [0, 0, 0, 0, 0, 2], subsets=["safety-refuse"])
     rows = re.findall(r"<tr.*?</tr>", html.partition("with-parts")[2], re.DOTALL)[1:]
     section, subset = (words_of(row).split(" ", 1) for row in rows)
     assert (section[0], subset[0]) == ("safety", "safety-refuse") and section[1] == subset[1]
+
+
+def test_hard_normal_and_easy_lead_to_the_rows_that_are_lost_in_one_alone() -> None:
+    domains = ["chat", "code", "math", "safety-refuse"]
+    html = styled([3, 4, 5, 1, 1, 2], [1, 4, 5, 0, 0, 2], subsets=domains)
+    cards = words_of(html.partition('<div class="cards">')[2].partition("report-split")[0])
+    assert "Hard 83.3 % 52.7 to 95.7 · 4 lost here only Normal 100.0 %" in cards
+    assert html.count("show=only") == 1 and "&amp;show=only1" in html
 
 
 @pytest.mark.parametrize(
