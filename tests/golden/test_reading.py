@@ -6,6 +6,7 @@ from collections.abc import Callable
 import pytest
 
 from explorer.core.html import help_html, render
+from explorer.data.sources import read_demo
 from tests.golden.normal import is_same
 from tests.golden.reading import Outline, figure_lines
 
@@ -19,7 +20,7 @@ ROW = """
 <textarea name="note">why</textarea></form>
 <button data-act="open" data-sent='{"value": 3}'>Open</button><p hidden>nobody reads this 1</p>
 """
-PAGE = ROW + help_html() + render("reader/welcome.html", n=1, sections=4, models=66)
+PAGE = ROW + help_html() + render("reader/welcome.html", table=read_demo(), sections=4, models=66)
 
 
 def texts(html: str) -> tuple[str, str]:
