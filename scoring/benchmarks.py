@@ -7,6 +7,7 @@ stands in `scoring.rules`; docs/benchmarks.md says how to add one.
 import os
 import tomllib
 from collections.abc import Container, Iterable, Mapping
+from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from functools import cache, cached_property
 from pathlib import Path
@@ -394,8 +395,23 @@ def named_dataset(typed: str) -> str | None:
         return None
     named = benchmark.named_datasets
     if typed not in named:
-        raise KnownError(f"{benchmark.title} is read as {', '.join(named)}, not as {shown(typed)}.")
+        part = typed.partition(":")[2]
+        has = f"no part {shown(part)}" if part else "several parts"
+        raise KnownError(f"{benchmark.title} has {has}. Give one of {', '.join(named)}.")
     return named[typed]
+
+
+def similar_name(typed: str) -> str:
+    """A question with the name of the benchmark that may have been meant; "" if none is near.
+
+    >>> similar_name("RMBench"), similar_name("judgebench:gtp"), similar_name("my-pairs")
+    ('Did you mean rm-bench? ', 'Did you mean judgebench:gpt? ', '')
+    """
+    known = benchmarks().values()
+    names = {name: name for each in known for name in (each.name, *each.named_datasets)}
+    names |= {each.title.casefold(): each.name for each in known}
+    near = get_close_matches(typed.strip().casefold(), names, n=1, cutoff=0.75)
+    return f"Did you mean {names[near[0]]}? " if near else ""
 
 
 def of_dataset(hub_id: HubId) -> Benchmark | None:
@@ -417,8 +433,8 @@ def benchmark_named(name: str) -> Benchmark:
     found = next((each for each in known if not name or name in (each.name, each.short)), None)
     if found is None:
         raise KnownError(
-            f"The benchmark {shown(name)} is not known here; {OWN_VARIABLE} names a file that may "
-            "have it."
+            f"The benchmark {shown(name)} is not known here. {similar_name(name)}"
+            f"python -m scoring --benchmarks lists them; {OWN_VARIABLE} names a file with more."
         )
     return found
 

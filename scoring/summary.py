@@ -153,7 +153,7 @@ class Summary:
             plain_subset(name): sum(each.counts.values()) for name, each in self.subsets.items()
         }
         counts = {plain_subset(name): n for name, n in self.benchmark.counts.items()}
-        return bool(counts) and found == counts
+        return found == counts if counts else sum(found.values()) in self.benchmark.rows.values()
 
 
 def summarise(scored: Iterable[ScoredPair], family: str, benchmark: str = "") -> Summary:

@@ -24,7 +24,7 @@ from explorer.core.workers import Limit, alone
 from explorer.data.sources import DEMO_ID, Sources, read_demo
 from explorer.data.table import PairTable
 from explorer.data.typed import longest_text, typed_pair, typed_table
-from scoring.benchmarks import benchmarks, named_dataset
+from scoring.benchmarks import benchmarks, named_dataset, similar_name
 from scoring.errors import KnownError, Stopped, shown
 from scoring.hub.access import DEFAULT_DATASET, Hub, HubId, Listing, parse_hub_id
 from scoring.hub.cache import cache_folder, remove_cached
@@ -168,8 +168,9 @@ class Library:
                 return self._read(path, None, tell)
         if hub_id is None:
             raise KnownError(
-                f"{shown(wanted)} is not here. Type {ALLOWED}; a file of your own is uploaded "
-                f"({', '.join(SUFFIXES)}), once more if it is not here any more."
+                f"{shown(wanted)} is not here. {similar_name(wanted)}Type {ALLOWED}; a file of "
+                f"your own is uploaded ({', '.join(SUFFIXES)}), once more if it is not here any "
+                "more."
             )
         return self._fetch(hub_id, tell)
 

@@ -121,9 +121,10 @@ def _fill_in_published(parser: argparse.ArgumentParser, values: dict[str, Any]) 
 class _ListBenchmarks(argparse.Action):
     def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
         for each in benchmarks().values():
-            about = f"{each.licence}; {each.citation}; rule by its {each.verified}"
+            source = {"code": "the authors' code", "card": "the dataset's card"}[each.verified]
+            about = f"Licence: {each.licence}. {each.citation}. Columns and rule are from {source}."
             names = ", ".join(each.named_datasets)
-            sys.stdout.write(f"{names}\n    {each.title}. {each.rule.method} {about}.\n")
+            sys.stdout.write(f"{names}\n    {each.title}. {each.rule.method} {about}\n")
         parser.exit()
 
 
@@ -168,7 +169,7 @@ def _add_selection(add: Callable[..., object]) -> None:
     )
     subset = "only this subset; may be given several times"
     limit = "the first N of what is selected, in its order"
-    benchmark = "what the file's rows are of, where its columns do not tell"
+    benchmark = "which benchmark the rows are of, if their columns fit several or none"
     add("--subset", action="append", dest="subsets", metavar="NAME", help=subset)
     add("--per-subset", type=_positive, metavar="N", help="the first N of each subset")
     add("--limit", type=_positive, metavar="N", help=limit)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from tqdm import tqdm
 
-from scoring.benchmarks import benchmarks, named_dataset
+from scoring.benchmarks import benchmarks, named_dataset, similar_name
 from scoring.command import report
 from scoring.command.arguments import Arguments
 from scoring.command.processes import Processes
@@ -28,6 +28,7 @@ from scoring.hub.access import Hub, first_line, parse_hub_id
 from scoring.models.finding import ModelPolicy, locate
 from scoring.pairs.candidates import candidate_rows
 from scoring.pairs.opening import Pairs, as_pairs, fetch_pairs, read_pairs
+from scoring.pairs.rows import SUFFIXES
 from scoring.paths import is_file, is_folder, typed_path
 from scoring.record import Run, check_free, has_run, locked, resume
 from scoring.results import reproduction
@@ -170,15 +171,26 @@ def _select(arguments: Arguments, hub: Hub, token: str | Literal[False]) -> _Sel
 def _read(arguments: Arguments, hub: Hub, token: str | Literal[False]) -> Pairs:
     path, benchmark = typed_path(arguments.pairs), arguments.benchmark
     if benchmark and benchmark not in benchmarks():
-        raise KnownError(f"--benchmark {shown(benchmark)} is none of {', '.join(benchmarks())}.")
+        raise KnownError(
+            f"--benchmark {shown(benchmark)} is no benchmark's name. {similar_name(benchmark)}"
+            f"These are: {', '.join(benchmarks())}; --benchmarks says more of each."
+        )
     named = None if is_file(path) else named_dataset(arguments.pairs)
     hub_id = parse_hub_id(named or arguments.pairs)
     reader = candidate_rows if arguments.best_of else None
     if arguments.pairs == "demo" and not is_file(path):
         return read_pairs(_DEMO / "pairs.jsonl", "demo", reader=reader)
+    if hub_id is None and not path.suffix and not is_folder(path):
+        raise KnownError(
+            f"--pairs {shown(arguments.pairs)} is neither a file ({', '.join(SUFFIXES)}) nor a Hub "
+            f"dataset (org/name) nor a benchmark. {similar_name(arguments.pairs)}--benchmarks "
+            "lists those that are known by name."
+        )
     if is_file(path) or hub_id is None:
         return read_pairs(path, on_disk=reader is None, reader=reader, benchmark=benchmark)
-    return fetch_pairs(hub_id, hub, token=token, on_disk=reader is None, reader=reader)
+    return fetch_pairs(
+        *(hub_id, hub), token=token, on_disk=reader is None, reader=reader, benchmark=benchmark
+    )
 
 
 def _locate(

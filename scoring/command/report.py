@@ -37,29 +37,37 @@ def as_table(run: Run, files: Sequence[Path], sent: Sequence[str], *, dry_run: b
         if tally is not None:
             interval = intervals.sections[section]
             lines.append(_row(section, tally.n, summary.sections[section], interval))
+            lines += _part_rows(summary, section)
             lines += [
                 _row(f"  {subset}", each.n, each.accuracy, intervals.subsets[subset])
                 for subset, each in summary.subsets.items()
                 if benchmark.group_of(subset) == section != subset
             ]
-            lines += _of_parts(summary, section)
     lines += [
         _row(subset, tally.n, tally.accuracy, intervals.subsets[subset])
         for subset, tally in summary.subsets.items()
         if benchmark.section_of(subset) is None
     ]
     total = summary.total
-    lines.append(_row(f"all {unit}, unweighted", total.n, total.accuracy, intervals.total))
-    lines += _of_parts(summary, "")
+    is_score = summary.whole and benchmark.overall == "all rows"
+    name = f"{benchmark.title} score" if is_score else f"all {unit}, unweighted"
+    lines.append(_row(name, total.n, total.accuracy, intervals.total))
     if summary.score is not None and benchmark.overall.startswith("mean"):
-        parts = "sections" if benchmark.groups else "subsets"
-        name = f"{benchmark.title} score" if summary.whole else f"mean of the {parts} present"
-        lines.append(_row(name, None, summary.score, intervals.score))
+        lines.append(_row(_mean_name(summary), None, summary.score, intervals.score))
+        lines += _part_rows(summary, "")
     lines += ["", *_remarks(run, summary), *(f"wrote {path}" for path in files)]
     return "\n".join([*lines, *(f"{'would send' if dry_run else 'sent'} {line}" for line in sent)])
 
 
-def _of_parts(summary: Summary, section: str) -> list[str]:
+def _mean_name(summary: Summary) -> str:
+    if summary.whole:
+        return f"{summary.benchmark.title} score"
+    if summary.benchmark.overall == "mean of all sections":
+        return "mean of all sections"
+    return f"mean of the {'sections' if summary.benchmark.groups else 'subsets'} present"
+
+
+def _part_rows(summary: Summary, section: str) -> list[str]:
     return [
         _row(f"  {name}", None, part.mean, part.interval)
         for name, part in summary.parts.get(section, {}).items()
@@ -87,7 +95,7 @@ def report_json(
         "sections": summary.sections,
         "subsets": subsets,
         **({"benchmark": summary.benchmark.name} if run.facts.benchmark else {}),
-        **({"parts": summary.parts} if summary.parts else {}),
+        **_parts_json(summary),
         **({"ties": asdict(summary.ties)} if summary.ties else {}),
         "total": {"accuracy": summary.total.accuracy, **summary.total.counts},
         "truncated": summary.truncated,
@@ -99,6 +107,16 @@ def report_json(
         "files": [str(path) for path in files],
         "would_send" if dry_run else "sent": list(sent),
     }
+
+
+def _parts_json(summary: Summary) -> dict[str, Any]:
+    """Hard, normal and easy, say, of the score and of each section; {} if the rule has none."""
+    parts: dict[str, Any] = {
+        section: {name: part._asdict() for name, part in of_section.items()}
+        for section, of_section in summary.parts.items()
+    }
+    score = parts.pop("", None)
+    return {"score_parts": score, "section_parts": parts} if summary.parts else {}
 
 
 def _row(name: str, n: int | None, share: float | None, interval: Interval | None) -> str:
@@ -127,6 +145,15 @@ def _remarks(run: Run, summary: Summary) -> list[str]:
         remarks[2] += f", {run.tokens:,} tokens computed"
     if summary.score is not None:
         remarks.append(_of_score(summary.benchmark))
+    elif summary.benchmark.overall == "mean of all sections":
+        known, sections = summary.sections, summary.benchmark.sections
+        absent = ", ".join(name for name in sections if known.get(name) is None)
+        remarks.append(
+            f"no score: {summary.benchmark.title}'s is the mean of all its sections, and no row of "
+            f"{absent} has a reward here"
+        )
+    elif run.facts.benchmark and summary.benchmark.overall == "none":
+        remarks.append(f"{summary.benchmark.title}: the benchmark has no score over all its rows")
     if summary.several and summary.benchmark.rule_name == "rewardbench_2":
         remarks.append(
             "a row is won where a right response has the highest reward of all; where several "

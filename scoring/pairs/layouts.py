@@ -43,28 +43,62 @@ def layout_of(row: Row, name: str, benchmark: str = "") -> tuple[Benchmark, RowL
         KnownError: they fit two.
     """
     known = [benchmark_named(benchmark)] if benchmark else benchmarks().values()
-    fits = [
+    fits = []
+    for each in known:
+        layouts = [
+            layout
+            for layout in (each.row, *each.layouts)
+            if layout != _PLAIN and _fits(each, layout, row, name, is_named=bool(benchmark))
+        ]
+        if layouts:
+            fits.append((each, max(layouts, key=lambda layout: len(layout.columns))))
+    best = [
         (each, layout)
-        for each in known
-        for layout in (each.row, *each.layouts)
-        if layout != _PLAIN and _fits(each, layout, row, name, is_named=bool(benchmark))
+        for each, layout in fits
+        if not any(layout.columns < other.columns for _, other in fits)
     ]
-    most = max((len(layout.columns) for _, layout in fits), default=0)
-    best = [each for each in fits if len(each[1].columns) == most]
     if len(best) > 1:
-        titles = " and ".join(each.title for each, _ in best)
-        raise KnownError(
-            f"{name} has the columns of {titles}. Say which it is: --benchmark "
-            f"{' or --benchmark '.join(each.name for each, _ in best)}; on the page, leave columns "
-            "out that the other one has."
-        )
+        raise _several_fit(best, name)
     return best[0] if best else None
+
+
+def _several_fit(fits: Sequence[tuple[Benchmark, RowLayout]], name: str) -> KnownError:
+    titles = " and of ".join(each.title for each, _ in fits)
+    options = " or ".join(f"--benchmark {each.name}" for each, _ in fits)
+    copies = [
+        f"without {', '.join(sorted(min(other.columns - own.columns) for other in others))} it is "
+        f"read as {benchmark.title}"
+        for benchmark, own in fits
+        for others in [[other for each, other in fits if each is not benchmark]]
+    ]
+    return KnownError(
+        f"{name} has the columns of {titles}. Say which it is ({options}), or leave a column out "
+        f"of a copy: {'; '.join(copies)}."
+    )
+
+
+def _does_not_fit(benchmark: Benchmark, row: Row, name: str) -> KnownError:
+    layouts = (benchmark.row, *benchmark.layouts)
+    layout = min(layouts, key=lambda layout: len(layout.columns - row.keys()))
+    sizes = {"chosen": layout.n_chosen, "rejected": layout.n_rejected}
+    columns = (
+        f"{each} (a list of {sizes[each]} responses)" if sizes.get(each) else each
+        for each in sorted(layout.columns)
+    )
+    absent = sorted(layout.columns - row.keys())
+    why = f"it has no column {', '.join(absent)}" if absent else "its first row has other responses"
+    return KnownError(
+        f"{name} cannot be read as {benchmark.title}: {why}. A row of {benchmark.title} has the "
+        f"columns {', '.join(columns)}. Rename columns, or name the benchmark that it is of: "
+        "python -m scoring --benchmarks lists them."
+    )
 
 
 def _fits(benchmark: Benchmark, layout: RowLayout, row: Row, name: str, *, is_named: bool) -> bool:
     if not layout.columns <= row.keys():
         return False
-    chosen = row.get(layout.chosen)
+    reads_chosen = layout.better is None and not layout.responses
+    chosen = row.get(layout.chosen) if reads_chosen else None
     is_several = isinstance(chosen, list) and not holds_messages(chosen)
     if is_several and layout.n_chosen is None and not benchmark.rule.reads_several:
         return False
@@ -146,7 +180,7 @@ class RowReader:
         table = table.select([*SCHEMA.names, *further[:_MOST_FURTHER]])
         for column, n in self._n_ties.items():
             ties = counted(n, "row is a tie", "rows are ties")
-            notes += (f"{self._name}: {ties} by {column} and left out.",)
+            notes += (f"{self._name}: {ties} (column {column}) and left out.",)
         about = {"benchmark": self._benchmark} if self._benchmark else None
         return CheckedRows(table.replace_schema_metadata(about), notes, left_out)
 
@@ -156,12 +190,7 @@ class RowReader:
         if known is None and self._named:
             benchmark = benchmark_named(self._named)
             if _PLAIN not in (benchmark.row, *benchmark.layouts):
-                of_sides = {"chosen": benchmark.row.n_chosen, "rejected": benchmark.row.n_rejected}
-                columns = sorted(benchmark.row.columns)
-                names = (f"{of_sides.get(each) or ''} {each}".strip() for each in columns)
-                raise KnownError(
-                    f"{file} is not as {benchmark.title} is, whose rows have {', '.join(names)}."
-                )
+                raise _does_not_fit(benchmark, first, file)
         if known is not None:
             self._benchmark = self._benchmark or known[0].name
         rule = benchmark_named(self._benchmark).rule
@@ -217,9 +246,12 @@ class RowReader:
             for side, n in ((layout.chosen, layout.n_chosen), (layout.rejected, layout.n_rejected)):
                 given = _value(row, side)
                 if n is not None and (not isinstance(given, list) or len(given) != n):
-                    has = f"{len(given):,}" if isinstance(given, list) else type_name(given)
+                    n_has = f" of {len(given):,}" if isinstance(given, list) else ""
                     raise KnownError(
-                        f"{place}, column {side}: {has}, must be a list of {n} responses."
+                        f"{place}, column {side}: {type_name(given)}{n_has}, must be a list of {n} "
+                        "responses, as in every row of "
+                        f"{benchmark_named(self._benchmark).title}. Complete the row, or take it "
+                        "out of the file."
                     )
         else:
             better = _better(layout.better, row, place)
@@ -248,7 +280,8 @@ def _better(better: Better, row: Row, place: str) -> Literal["first", "second", 
     said = known.get(str(said), said)
     if said not in known.values() or isinstance(said, bool):
         raise KnownError(
-            f"{place}, column {better.column}: {shown(said)}, must be one of {', '.join(known)}."
+            f"{place}, column {better.column}: {shown(said)}, must be one of {', '.join(known)}. "
+            "Correct it, or take the row out of the file."
         )
     return "tie" if said in better.ties else "first" if said in better.first else "second"
 
@@ -260,8 +293,8 @@ def _compared(layout: RowLayout, row: Row, place: str) -> Iterator[dict[str, Any
         raise KnownError(f"{place}: {layout.right} and {layout.pairs} must be lists.")
     if len(pairs) > len(right) ** 2 or len(right) > MOST_RESPONSES:
         raise KnownError(
-            f"{place}: {len(pairs):,} pairs of {len(right):,} responses; of at most "
-            f"{MOST_RESPONSES} each two are compared once."
+            f"{place}, column {layout.pairs}: {len(pairs):,} pairs of {len(right):,} responses. A "
+            f"row has at most {MOST_RESPONSES} responses, and compares each two of them once."
         )
     if not all(each in (0, 1, None) for each in right):
         raise KnownError(f"{place}, column {layout.right}: each must be 0, 1 or null.")
@@ -269,13 +302,13 @@ def _compared(layout: RowLayout, row: Row, place: str) -> Iterator[dict[str, Any
         known = isinstance(pair, list) and len(pair) == 2
         if not known or not all(type(at) is int and 0 <= at < len(right) for at in pair):
             raise KnownError(
-                f"{place}, column {layout.pairs}: {shown(pair)}, must be two places below "
-                f"{len(right)}."
+                f"{place}, column {layout.pairs}: each entry must be a list of two numbers of "
+                f"responses, from 0 to {len(right) - 1}."
             )
         if None in (right[pair[0]], right[pair[1]]) or right[pair[0]] == right[pair[1]]:
             raise KnownError(
-                f"{place}, column {layout.pairs}: of responses {pair[0]} and {pair[1]} one must be "
-                f"right and one wrong, and {layout.right} does not say so."
+                f"{place}, column {layout.pairs}: of the responses {pair[0]} and {pair[1]}, one "
+                f"must be right and one wrong by the column {layout.right}."
             )
         one, other = pair if right[pair[0]] else pair[::-1]
         yield {

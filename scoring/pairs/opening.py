@@ -183,12 +183,14 @@ def fetch_pairs(
     on_disk: bool = False,
     reader: "RowsReader | None" = None,
     fetch: Callable[..., Path] | None = None,
+    benchmark: str = "",
 ) -> Pairs:
     """Download (or find in the local cache) one split of a Hub dataset, and check it.
 
     hub_id: without a split the only one is taken. token: False sends none.
     local_only: look at the cache alone. limits: nothing of a larger split is downloaded.
     on_disk, reader: as of `read_pairs`. fetch: None means `hub.fetch`.
+    benchmark: the name of the one that it is said to be of; "" if its id may tell.
 
     Raises:
         KnownError: the dataset cannot be had, is too large, or is not a table of pairs.
@@ -202,12 +204,12 @@ def fetch_pairs(
     splits = split_files(list(listing.sizes), card)
     own = [split for split in splits if "/" not in split]
     split = hub_id.split or (own[0] if len(own) == 1 else None)
-    benchmark = of_dataset(hub_id)
-    if benchmark is not None and benchmark.every_split and hub_id.split is None:
+    known = of_dataset(hub_id)
+    if known is not None and known.every_split and hub_id.split is None:
         several = (
             names
             for each, names in splits.items()
-            if fnmatchcase(each.rpartition("/")[2], benchmark.every_split)
+            if fnmatchcase(each.rpartition("/")[2], known.every_split)
         )
         splits[""], split = sorted(set(chain.from_iterable(several))), ""
     if split is None or not splits.get(split):
@@ -222,10 +224,10 @@ def fetch_pairs(
     paths = {name: folder / name for name in names}
     size = sum(path.stat().st_size for path in paths.values())
     limits.check_files(size, shown)
-    named = benchmark.name if benchmark else ""
+    named = benchmark or (known.name if known else "")
     read = partial(reader or checked_rows, paths, shown, split, limits, tell, benchmark=named)
     source = PairSource("hub", hub_id.repo, split or None, folder.name)
-    kept_as = shown if on_disk else None
+    kept_as = f"{shown} {benchmark}".strip() if on_disk else None
     return _read(read, source, shown, size, limits=limits, kept_as=kept_as)
 
 

@@ -18,6 +18,7 @@ from scoring.benchmarks import (
     benchmarks,
     named_dataset,
     of_dataset,
+    similar_name,
 )
 from scoring.command.arguments import parse
 from scoring.errors import KnownError
@@ -214,10 +215,13 @@ def test_ties_of_people_are_left_out_and_counted(tmp_path: Path) -> None:
     ("row", "told"),
     [
         ({**JUDGEBENCH, "label": "C"}, "column label: 'C', must be one of A>B, B>A"),
-        ({**RM_BENCH, "chosen": ["a"] * 5}, "5 responses are chosen|list of 3 responses"),
-        ({**RM_BENCH, "chosen": []}, "list of 3 responses|chosen is an empty list"),
+        (
+            {**RM_BENCH, "chosen": ["a"] * 5},
+            "a list of 5, must be a list of 3 responses.*RM-Bench",
+        ),
+        ({**RM_BENCH, "chosen": []}, "chosen: a list of 0, must be a list of 3 responses"),
         ({**PPE, "scores": [True, None, True]}, "one must be right and one wrong"),
-        ({**PPE, "sampled_conflict_pairs": [[0, 9]]}, "two places below 3"),
+        ({**PPE, "sampled_conflict_pairs": [[0, 9]]}, "two numbers of responses, from 0 to 2"),
         ({**PPE, "sampled_conflict_pairs": [[0, 1]] * 10}, "10 pairs of 3 responses"),
         ({**PPE, "scores": [0.2, 0.7, 0]}, "column scores: each must be 0, 1 or null"),
         ({**HELPSTEER, "overall_preference": 7}, "7, must be one of -3, -2, -1, 1, 2, 3, 0"),
@@ -248,6 +252,28 @@ def test_columns_of_two_benchmarks_are_refused_with_a_way_out() -> None:
     assert known is not None and known[0].name == "rmb"
 
 
+def test_a_file_with_all_columns_of_two_benchmarks_is_read_as_the_named_one(tmp_path: Path) -> None:
+    path = tmp_path / "rows.jsonl"
+    path.write_text(json.dumps({**RM_BENCH, **JUDGEBENCH}), encoding="utf-8")
+    with pytest.raises(
+        KnownError, match=r"of RM-Bench and of JudgeBench.*--benchmark judgeb"
+    ) as no:
+        read_pairs(path)
+    assert "without label it is read as RM-Bench" in str(no.value)
+    for name, key in (("rm-bench", "math:7"), ("judgebench", "mmlu-pro-law:a-1")):
+        assert read_pairs(path, benchmark=name).table["key"].to_pylist() == [key]
+    without = {name: value for name, value in {**RM_BENCH, **JUDGEBENCH}.items() if name != "label"}
+    path.write_text(json.dumps(without), encoding="utf-8")
+    assert read_pairs(path).benchmark == "rm-bench", "as the refusal says"
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"), [("rmbench", "rm-bench"), ("RM Bench", "rm-bench"), ("my-pairs", "")]
+)
+def test_a_near_miss_of_a_name_is_asked_about(typed: str, meant: str) -> None:
+    assert similar_name(typed) == (f"Did you mean {meant}? " if meant else "")
+
+
 def test_plain_pairs_are_told_by_their_subsets_alone() -> None:
     row = {"prompt": "p", "chosen": "c", "rejected": "r", "subset": "hep-go", "id": 1}
     assert layout_of(row, "pairs.jsonl") is None
@@ -265,11 +291,13 @@ def test_rows_that_are_not_as_the_named_benchmark_has_them_are_refused(tmp_path:
     path = tmp_path / "rows.jsonl"
     path.write_text('{"prompt": "p", "chosen": "c", "rejected": "r"}')
     with pytest.raises(
-        KnownError, match="not as RM-Bench is, whose rows have 3 chosen, prompt, 3 rej"
+        KnownError, match=r"cannot be read as RM-Bench: its first row.*chosen \(a list of 3 respon"
     ):
         read_pairs(path, benchmark="rm-bench")
+    with pytest.raises(KnownError, match="JudgeBench: it has no column label, pair_id, question"):
+        read_pairs(path, benchmark="judgebench")
     assert read_pairs(path, benchmark="reward-bench").benchmark == "reward-bench"
-    with pytest.raises(KnownError, match="'gone' is not known here"):
+    with pytest.raises(KnownError, match=r"'gone' is not known here.*--benchmarks lists them"):
         benchmark_of((), "gone")
 
 

@@ -181,7 +181,8 @@ def _check_complete(run: Run, table: PairTable) -> None:
             f"This run is of {run.facts.n_pairs:,} of {len(table):,} pairs: only runs of all pairs "
             "are published, since a part's scores would be taken for the benchmark's."
         )
-    if not summarise_run(run.rows(), run.facts).whole:
+    summary = summarise_run(run.rows(), run.facts)
+    if not (summary.whole and summary.benchmark.counts):
         raise KnownError(
             f"This run is of {counted(run.facts.n_pairs, 'pair that is', 'pairs that are')} not "
             f"RewardBench's own {sum(COUNTS.values()):,}: only runs of those are published, "

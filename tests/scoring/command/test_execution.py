@@ -429,6 +429,8 @@ def causal_model(folder: Path) -> Path:
         (("--model", "nonsense"), "There is no model 'nonsense'"),
         (("--pairs", "{tmp}/gone.jsonl"), "There is no file {tmp}/gone.jsonl."),
         (("--pairs", "{tmp}"), "is not a file of pairs: its ending must be one of"),
+        (("--pairs", "rmbench"), "Did you mean rm-bench? --benchmarks lists those"),
+        (("--benchmark", "RM-Bench"), "no benchmark's name. Did you mean rm-bench? These are:"),
         (("--subset", "hep-cobol"), "demo pairs has no subset 'hep-cobol'; it has alpacaeval-easy"),
         (("--subset", "hep-js", "--subset", "x"), "demo pairs has no subset 'x'"),
         (("--model", "demo", "--family", "dpo"), "demo is a DPO policy, which is compared with"),

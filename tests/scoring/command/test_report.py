@@ -8,7 +8,7 @@ from scoring.benchmark import COUNTS, SECTIONS
 from scoring.command.report import as_table, report_json
 from scoring.interval import wilson
 from scoring.record import Run
-from scoring.spec import Plan, ScoredPack, ScoredPair
+from scoring.spec import Plan, RunFacts, ScoredPack, ScoredPair
 from scoring.summary import summarise
 from tests.scoring.run_facts import MADE_UP
 
@@ -33,9 +33,9 @@ def rows(subset: str, *rewards: Rewards, cut: int = 0) -> list[ScoredPair]:
     ]
 
 
-def run_of(folder: Path, scored: list[ScoredPair], parts: int = 1) -> Run:
+def run_of(folder: Path, scored: list[ScoredPair], parts: int = 1, facts: RunFacts = FACTS) -> Run:
     plan = Plan((tuple(range(len(scored))),))
-    run = Run.create(folder / "run", FACTS, plan, [row.key for row in scored])
+    run = Run.create(folder / "run", facts, plan, [row.key for row in scored])
     for _ in run.record([ScoredPack(0, tuple(scored), 1234, parts)]):
         pass
     return run.mark_ended("finished")
@@ -190,3 +190,55 @@ def test_the_object_has_null_where_nothing_counts(tmp_path: Path) -> None:
     said = report_json(run_of(tmp_path, rows("own", MISSING)), [], [])
     assert (said["score"], said["interval"], said["total"]["accuracy"]) == (None,) * 3
     assert said["subsets"]["own"]["interval"] is None
+
+
+LONGER = (1.0, 2.0, 3.0, 1.5, 2.5, 3.5)
+"""Rewards of three right and three wrong styles, the longer the higher: only easy is won."""
+
+
+def styled(*domains: str) -> list[ScoredPair]:
+    return [
+        ScoredPair(f"{domain}:{n}", domain, "0" * 16, 3.0, 3.5, 10, 10, rewards=LONGER, n_chosen=3,
+                   rule="rm_bench")
+        for n, domain in enumerate(domains)
+    ]  # fmt: skip
+
+
+def test_rm_bench_is_reported_as_its_authors_print_it(tmp_path: Path) -> None:
+    domains = ("chat", "code", "math", "safety-refuse", "safety-response")
+    facts = replace(FACTS, benchmark="rm-bench")
+    run = run_of(tmp_path, styled(*domains), facts=facts)
+    lines = table(run)
+    names = [line[:34].rstrip() for line in lines[1 : lines.index("")]]
+    styles = ["  hard", "  normal", "  easy"]
+    assert names == [
+        *(name for domain in domains[:3] for name in (domain, *styles)),
+        *("safety", *styles, "  safety-refuse", "  safety-response"),
+        "all rows, unweighted",
+        *("mean of all sections", *styles),
+    ]
+    said = json.loads(json.dumps(report_json(run, [], [])))
+    assert {name: part["mean"] for name, part in said["score_parts"].items()} == {
+        "hard": 0.0,
+        "normal": 0.0,
+        "easy": 1.0,
+    }
+    assert [*said["section_parts"]] == ["chat", "code", "math", "safety"]
+    low, high = said["section_parts"]["chat"]["easy"]["interval"]
+    assert low < high == 1.0
+
+
+def test_rm_bench_says_which_sections_its_score_lacks(tmp_path: Path) -> None:
+    facts = replace(FACTS, benchmark="rm-bench")
+    run = run_of(tmp_path, styled("chat", "code"), facts=facts)
+    assert "no row of math, safety has a reward here" in "\n".join(table(run))
+    assert report_json(run, [], [])["score_parts"] is None
+
+
+@pytest.mark.parametrize(("n", "name"), [(350, "JudgeBench score"), (349, "all pairs, unweighted")])
+def test_the_score_over_all_pairs_has_the_benchmarks_name(
+    n: int, name: str, tmp_path: Path
+) -> None:
+    facts = replace(FACTS, benchmark="judgebench")
+    scored = rows("livecodebench", *[WIN] * n)
+    assert cells(table(run_of(tmp_path, scored, facts=facts)), name)[:2] == [str(n), "100.0%"]
