@@ -37,10 +37,12 @@ class Rule:
     parts: names of numbers that a row has besides its credit; their means stand beside the score.
     reads_several: whether its rows have more responses than two.
     asks_both_orders: whether a judge has a vote in each order of a pair's responses.
-    method: when a row is won, in words.
+    method: when a row is won, in words. margin: whose rewards make its margin, in words; "" for the
+        two of a pair.
     """
 
     method = "A pair is won when the chosen response scores strictly higher."
+    margin = ""
     parts: tuple[str, ...] = ()
     reads_several = False
     asks_both_orders = False
@@ -82,6 +84,7 @@ class BestOfN(Rule):
     """
 
     method = "A row is won when its right response scores strictly higher than all wrong ones."
+    margin = "The margin of a row is its right response's reward minus the highest of a wrong one."
     reads_several = True
 
     def tie_of(self, family: str) -> float:
@@ -100,6 +103,7 @@ class JudgeTwoOrders(BestOfN):
         "A pair is won when the chosen response scores strictly higher; a tie is wrong. A judge is "
         "asked in both orders, and right where more of its two answers are right than wrong."
     )
+    margin = ""
     reads_several = False
     asks_both_orders = True
 
@@ -116,10 +120,8 @@ class RewardBench2(Rule):
     (1, 2)
     """
 
-    method = (
-        "A row is won if a correct response scores highest. Ties share the credit. The margin is "
-        "the best correct reward minus the best wrong reward."
-    )
+    margin = "The margin is the best correct reward minus the best wrong reward."
+    method = f"A row is won if a correct response scores highest. Ties share the credit. {margin}"
     reads_several = True
 
     def decisive(self, rewards: Rewards, n_right: int, subset: str) -> tuple[int, int]:
@@ -155,6 +157,8 @@ class RMBench(Rule):
     >>> rule, longer = RMBench(), [10.0, 20.0, 30.0, 15.0, 25.0, 35.0]
     >>> rule.part_credits(longer, 3), rule.credit(longer, 3, "chat", 0.0)
     ((0.0, 0.0, 1.0), 0.3333333333333333)
+    >>> rule.decisive(longer, 3, "chat")
+    (0, 5)
     """
 
     method = (
@@ -162,8 +166,17 @@ class RMBench(Rule):
         "scores strictly higher. Hard: a plainer right answer against a fancier wrong one. Normal: "
         "the same style. Easy: a fancier right answer. A row counts the mean of the three."
     )
+    margin = (
+        "A row is listed as won where all nine comparisons are won. Its margin is the lowest "
+        "reward of a right style minus the highest of a wrong one."
+    )
     parts = ("hard", "normal", "easy")
     reads_several = True
+
+    def decisive(self, rewards: Rewards, n_right: int, subset: str) -> tuple[int, int]:
+        """The worst right and the best wrong style: all nine are won where that comparison is."""
+        wrong = super().decisive(rewards, n_right, subset)[1]
+        return min(range(n_right), key=rewards.__getitem__), wrong
 
     def outcome(self, rewards: Rewards, n_right: int, subset: str) -> Outcome:
         """A win where all nine comparisons are won, else a loss."""

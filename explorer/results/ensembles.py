@@ -118,8 +118,9 @@ def with_ensemble(field: Field, name: str, way: Way, members: Sequence[str]) -> 
     """The field with an ensemble of its models, under that name.
 
     Raises:
-        KnownError: a member is not there or has no rewards.
+        KnownError: a member is not there or has no rewards, or the rows count in parts.
     """
+    check_rule(field)
     matrix, places = field.matrix, [field.place(member) for member in members]
     models = _normalised_together(matrix.chosen[places], matrix.rejected[places], None)
     joined = ensemble(models, range(len(places)), way)
@@ -137,6 +138,19 @@ def with_ensemble(field: Field, name: str, way: Way, members: Sequence[str]) -> 
     return replace(field, matrix=grown, key=(*field.key, name), own=field.own | {name})
 
 
+def check_rule(field: Field) -> None:
+    """
+    Raises:
+        KnownError: a row is not decided by one reward of each side.
+    """
+    benchmark = field.table.benchmark
+    if benchmark.rule.parts:
+        raise KnownError(
+            f"Ensembles do not apply to {benchmark.title}: they join one reward of a right and one "
+            "of a wrong response, and its rows count in several comparisons. Choose other pairs."
+        )
+
+
 def with_rewards(field: Field) -> tuple[str, ...]:
     """The models of a field that have rewards, the person's own first."""
     matrix = field.matrix
@@ -151,8 +165,10 @@ def ensembles_of(field: Field, members: Sequence[str], way: Way) -> Ensembles:
     Rewards are normalised and scored over the pairs that all of them have.
 
     Raises:
-        KnownError: fewer than two members, too many, one without rewards, or no pair of all.
+        KnownError: fewer than two members, too many, one without rewards, no pair of all, or rows
+            that count in parts.
     """
+    check_rule(field)
     if len(members) < LEAST_MEMBERS:
         raise KnownError(f"An ensemble has {LEAST_MEMBERS} members or more. Add one.")
     places = [field.place(model) for model in members]

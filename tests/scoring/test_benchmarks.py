@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from scoring.benchmarks import (
     OWN_VARIABLE,
@@ -415,3 +417,12 @@ def test_a_judge_has_a_vote_in_each_order(orders: list[Any], outcome: str) -> No
     scored = ScoredPair("s:1", "s", "", chosen, rejected, 1, 1, rule="judge_two_orders")
     assert scored.outcome == outcome
     assert scored.credit(0.0) == (outcome == "win")
+
+
+@given(st.lists(st.integers(0, 4), min_size=6, max_size=6))
+def test_the_margin_of_rm_bench_is_above_0_where_all_nine_are_won(rewards: list[int]) -> None:
+    rule = benchmarks()["rm-bench"].rule
+    numbers = [*map(float, rewards)]
+    right, wrong = (numbers[at] for at in rule.decisive(numbers, 3, "chat"))
+    assert (right > wrong) == (rule.outcome(numbers, 3, "chat") == "win")
+    assert (right > wrong) == (rule.part_credits(numbers, 3) == (1.0, 1.0, 1.0))

@@ -21,6 +21,7 @@ from explorer.results.ensembles import (
     Ensembles,
     EnsembleScore,
     Way,
+    check_rule,
     ensemble_name,
     ensembles_of,
     with_rewards,
@@ -133,6 +134,7 @@ def _table(now: Compared, *, tied: bool) -> str:
         names=_names(now.state.a, now.state.b),
         head={part.name: part for part in found.sections}.get(now.state.section, found.headline),
         benchmark=now.field.rule.title,
+        of=now.field.rule.benchmark,
         score_words=_score_words(now, 2),
         several=_several(now) if now.state.more else None,
         chosen_section=now.state.section,
@@ -206,6 +208,10 @@ def _subsets(now: Compared, found: Duel) -> dict[str, Any]:
 
 def _ensembles(now: Compared) -> str:
     """The members to choose from, and what they come to together."""
+    try:
+        check_rule(now.field)
+    except KnownError as error:
+        return note(str(error))
     state, offered = now.state, with_rewards(now.field)
     if len(offered) < LEAST_MEMBERS:
         return _no_rewards(
@@ -221,6 +227,8 @@ def _ensembles(now: Compared) -> str:
             found = _found(ensembles_of(now.field, state.members, state.way), state.results)
         except KnownError as error:
             said, said_css = str(error), "wrong"
+    reads_several = now.field.rule.benchmark.rule.reads_several
+    several = " Of several wrong responses each member's best one counts; they may differ."
     shown = list(dict.fromkeys([*state.members, *now.searched(offered)[:_MOST_OFFERED]]))
     shown.sort(key=lambda model: offered.index(model) if model in offered else len(offered))
     return render(
@@ -230,7 +238,7 @@ def _ensembles(now: Compared) -> str:
         offered=shown,
         ways=_WAYS,
         benchmark=now.field.rule.title,
-        about=_STANDARDISED + _ABOUT_WAYS[state.way],
+        about=_STANDARDISED + _ABOUT_WAYS[state.way] + (several if reads_several else ""),
         said=said,
         said_css=said_css,
         **found,

@@ -19,7 +19,7 @@ from explorer.stats.rules import has_all_pairs
 from explorer.stats.uncertainty import strata_by
 from explorer.tabs.pairs.list_html import FEW_MODELS, NO_OTHERS, failed_by
 from explorer.tabs.pairs.notes import PairNotes
-from explorer.tabs.pairs.slices import ABOUT_TIES, compare_slices
+from explorer.tabs.pairs.slices import about_won, compare_slices
 from scoring.errors import counted
 from scoring.interval import Interval, wilson
 from scoring.strata import Strata, score_intervals, score_models
@@ -219,7 +219,7 @@ def _slices(field: Field, model: str) -> Lines:
     found = compare_slices(field.outcomes(model), field.others(model), known, field.clusters)
     yield from _heading("Worst slices")
     about = found.about(in_report=True)
-    yield f"{about} {ABOUT_TIES}" if found.can_test else about
+    yield f"{about} {about_won(field.table)}" if found.can_test else about
     if found.worst:
         yield ""
         rows = [

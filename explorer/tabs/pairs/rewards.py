@@ -22,7 +22,7 @@ from scoring.errors import counted
 
 def rewards_html(now: Scene) -> str:
     """The panel of a scene: of the pairs that pass the filters and slices, whatever their kind."""
-    field, rows = now.known, now.passing
+    field, rows, rule = now.known, now.passing, now.table.benchmark.rule
     if not now.model:
         return note("Choose a model under “Model results” to see its rewards.")
     place = field.place(now.model)
@@ -35,12 +35,14 @@ def rewards_html(now: Scene) -> str:
         )
     words = (
         f"{counted(sure.n, 'pair', 'pairs')} with both rewards: {spread.wins:,} won, "
-        f"{spread.losses:,} lost, {spread.ties:,} tied. Calibration error "
-        f"{100 * sure.error:.1f} points, if margins are log-odds."
+        f"{spread.losses:,} lost, {spread.ties:,} tied. "
     )
-    figures = (
-        margins_figure(spread), calibration_figure(sure), rewards_figure(reward_histogram(*sides)),
-    )  # fmt: skip
+    figures = [margins_figure(spread), rewards_figure(reward_histogram(*sides))]
+    if rule.reads_several:
+        words += f"{rule.margin} Calibration does not apply: a row is decided among its responses."
+    else:
+        words += f"Calibration error {100 * sure.error:.1f} points, if margins are log-odds."
+        figures.insert(1, calibration_figure(sure))
     drawn = [figure_json(figure, 330) for figure in figures]
     return note(words) + "".join(
         part("figure_of", each, "", of="core/links.html") for each in drawn

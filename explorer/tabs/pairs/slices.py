@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from explorer.core.html import note, render
 from explorer.data.conditions import CONDITION_KINDS, Condition, ConditionKind, conditions
 from explorer.data.facets import Mask
+from explorer.data.table import PairTable
 from explorer.reader.scene import Scene
 from explorer.results.field import Field
 from explorer.stats.paired import ALPHA, holm
@@ -109,9 +110,20 @@ def slices_of(field: Field, model: str) -> SliceComparison:
     return compare_slices(field.outcomes(model), field.others(model), known, field.clusters)
 
 
-ABOUT_TIES = (
-    "Won is the share of pairs the model won. Ties do not count as wins here, not even for judges."
-)
+def about_won(table: PairTable) -> str:
+    """What "won" means in a slice; whose texts slices are of, where rows have several responses."""
+    rule, styles = table.benchmark.rule, table.benchmark.row.styles
+    ties = "Ties do not count as wins here, not even for judges."
+    if not rule.reads_several:
+        return f"Won is the share of pairs the model won. {ties}"
+    won = rule.margin if rule.parts else ties
+    which = f" ({styles[0]})" if styles else ""
+    return (
+        f"Won is the share of rows the model won. {won} Lengths, format, refusals and authors are "
+        f"those of the first chosen and the first rejected response of a row{which}."
+    )
+
+
 _HEADS = {
     "slice": "Slice",
     "won": "Won",
@@ -153,7 +165,7 @@ def slices_html(now: Scene, compare: Callable[[Field, str], SliceComparison] = s
         found=found,
         by_kind=by_kind,
         kinds=_KINDS,
-        about_ties=ABOUT_TIES,
+        about_won=about_won(now.table),
         columns=columns,
         heads=[words[name] for name in columns],
         surprise=_surprise,
