@@ -27,6 +27,7 @@ from scoring.families import open_scorer
 from scoring.hub.access import Hub, first_line, parse_hub_id
 from scoring.models.finding import ModelPolicy, locate
 from scoring.pairs.candidates import candidate_rows
+from scoring.pairs.layouts import RIGHT
 from scoring.pairs.opening import Pairs, as_pairs, fetch_pairs, read_pairs
 from scoring.pairs.rows import SUFFIXES
 from scoring.paths import is_file, is_folder, typed_path
@@ -92,7 +93,7 @@ def execute(arguments: Arguments, processes: Processes) -> int:
         sent = upload(run.folder, files, arguments.upload, dry_run=arguments.dry_run)
     check = None if published is None else reproduction.compare(run, published)
     if arguments.best_of:
-        values = report.best_of_json(run, files)
+        values = report.best_of_json(run, files, selected.right)
         print(json.dumps(values, indent=1) if arguments.json else report.as_best_of(values))
     elif arguments.json:
         values = report.report_json(run, files, sent, dry_run=arguments.dry_run)
@@ -131,11 +132,15 @@ def _disk_errors(folder: Path) -> Iterator[None]:
 
 
 class _Selection(NamedTuple):
-    """Pairs, their source, and how they were chosen, in words."""
+    """Pairs, their source, and how they were chosen, in words.
+
+    right: of best of n, key -> which responses are right, a digit each, where rows say so.
+    """
 
     pairs: list[Pair]
     source: str
     description: str
+    right: dict[str, str]
 
 
 def _select(arguments: Arguments, hub: Hub, token: str | Literal[False]) -> _Selection:
@@ -165,7 +170,11 @@ def _select(arguments: Arguments, hub: Hub, token: str | Literal[False]) -> _Sel
     pairs = as_pairs(read.table, taken[: arguments.limit])
     whole = len(pairs) == len(names) and not arguments.best_of
     description = ALL_PAIRS if whole else "; ".join(filter(None, words))
-    return _Selection(pairs, str(read.source), description)
+    right = {}
+    if RIGHT in read.table.column_names:
+        columns = (read.table.column(name).to_pylist() for name in ("key", RIGHT))
+        right = {key: digits for key, digits in zip(*columns, strict=True) if digits}
+    return _Selection(pairs, str(read.source), description, right)
 
 
 def _read(arguments: Arguments, hub: Hub, token: str | Literal[False]) -> Pairs:
@@ -244,7 +253,7 @@ def _score(
         logging.disable_progress_bar()
     settings = replace(arguments.settings, device=processes.device(arguments.settings.device))
     scorer = open_scorer(spec, settings)
-    pairs, source, description = selected
+    pairs, source, description, _ = selected
     job = make_job(pairs, scorer, settings.seed, n_processes=processes.n)
     keys = [pair.key for pair in pairs]
     now = facts(scorer, settings, source, len(pairs), description, pairs[0].benchmark)

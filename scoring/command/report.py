@@ -267,8 +267,11 @@ def write_best_of(
     return write_texts({path: "".join(f"{each}\n" for each in texts[path]) for path in texts})
 
 
-def best_of_json(run: Run, files: Sequence[Path]) -> dict[str, Any]:
-    """Return the results as plain values; means are None if no reward is known."""
+def best_of_json(run: Run, files: Sequence[Path], right: Mapping[str, str]) -> dict[str, Any]:
+    """Return the results as plain values; means are None if no reward is known.
+
+    right: key -> which responses are right, a digit each, of the rows that say so.
+    """
     rankings = [_rank(row) for row in run.rows()]
     known = [[reward for reward in each.rewards if reward is not None] for each in rankings]
     rewards = [*chain.from_iterable(known)]
@@ -280,9 +283,32 @@ def best_of_json(run: Run, files: Sequence[Path]) -> dict[str, Any]:
         "mean": fmean(rewards) if rewards else None,
         "mean_best": fmean(map(max, filter(None, known))) if rewards else None,
         "shared": sum(each.ranks.count(1) > 1 for each in rankings),
+        **({"best_of_k": _best_of_k(rankings, right)} if right else {}),
         "run": str(run.folder),
         "files": [str(path) for path in files],
     }
+
+
+def _best_of_k(rankings: Sequence[_Ranking], right: Mapping[str, str]) -> list[dict[str, Any]]:
+    """How often the best of the first k responses of a row is right, for k of 1, 2, 4, ...
+
+    ceiling: how often any of them is. Of equal rewards the first counts; a row without a reward
+    among them is not counted.
+    """
+    curve = []
+    of_rows = [(each.rewards, right[each.key]) for each in rankings if right.get(each.key)]
+    most = max((len(rewards) for rewards, _ in of_rows), default=0)
+    for k in (2**power for power in range(most.bit_length())):
+        first = [(rewards[:k], digits[:k]) for rewards, digits in of_rows]
+        counted_rows = [
+            (digits[rewards.index(max(known))] == "1", "1" in digits)
+            for rewards, digits in first
+            if (known := [reward for reward in rewards if reward is not None])
+        ]
+        if counted_rows:
+            score, ceiling = map(fmean, zip(*counted_rows, strict=True))
+            curve.append({"k": k, "rows": len(counted_rows), "score": score, "ceiling": ceiling})
+    return curve
 
 
 def as_best_of(values: Mapping[str, Any]) -> str:
@@ -298,4 +324,10 @@ def as_best_of(values: Mapping[str, Any]) -> str:
             f"{counted(values['shared'], 'prompt', 'prompts')} several share the highest, and the "
             "first is taken"
         )
+    if curve := values.get("best_of_k"):
+        lines += ["", f"{'best of the first':>17} {'rows':>7} {'right':>8} {'ceiling':>8}"]
+        lines += [
+            f"{each['k']:>17,} {each['rows']:>7,} {each['score']:>8.1%} {each['ceiling']:>8.1%}"
+            for each in curve
+        ]
     return "\n".join([*lines, "", *(f"wrote {path}" for path in values["files"])])

@@ -3,6 +3,7 @@
 A row has a list of responses (`responses`, `completions`, `outputs`, `output`, `generations` or
 `candidates`), or chosen and rejected ones, of which all are taken, or one response (`completion`,
 or the last of `messages`, as TRL's formats have it): rows of one prompt are then taken together.
+Rows of a benchmark with a column for each response say which are right, too.
 """
 
 import json
@@ -14,6 +15,7 @@ from typing import Any
 from scoring.errors import KnownError, counted
 from scoring.limits import Limits, OnProgress, Step
 from scoring.pairs.checking import CheckedRows, Checker
+from scoring.pairs.layouts import RIGHT, columns_of_layouts, with_candidates
 from scoring.pairs.rows import Row, read_batches, rows_of, type_name
 from scoring.pairs.shapes import WANTED, answers, holds_messages, what_is_missing
 from scoring.spec import as_objects
@@ -40,15 +42,16 @@ def candidate_rows(
     Raises:
         KnownError: naming the file and, where it applies, row and column.
     """
+    columns = [*dict.fromkeys([*_COLUMNS, *columns_of_layouts()])]
     rows: dict[object, dict[str, Any]] = {}
     left_out: list[str] = []
     number = 0
     for name, path in paths.items():
-        for batch in read_batches(path, name, _COLUMNS):
+        for batch in read_batches(path, name, columns):
             for row in chain.from_iterable(rows_of(batch)):
                 number += 1
                 place = f"{shown}, row {number}"
-                pair = _candidates(row, place)
+                pair = _candidates(with_candidates(row, place), place)
                 if isinstance(pair, str):
                     left_out.append(f"{place}: {pair}; the row is left out.")
                     continue
@@ -62,7 +65,8 @@ def candidate_rows(
         why = f" {left_out[0]}" if left_out else ""
         raise KnownError(f"{shown} has no row with a prompt and a response.{why}")
     checker = Checker(shown, default_subset, is_judged=False)
-    checker.add(list(rows.values()))
+    right = [row.pop(RIGHT) for row in rows.values()]
+    checker.add([*rows.values()], further={RIGHT: right} if any(right) else None)
     checked = checker.finish()
     notes = [*left_out[:_MOST_NOTES], *checked.notes]
     repeating = sum(len(set(row["rejected"])) < len(row["rejected"]) for row in rows.values())
@@ -115,6 +119,7 @@ def _candidates(row: Row, place: str) -> dict[str, Any] | str:
         "chosen": responses[:1],
         "rejected": responses,
         "models": [models[0], *models],
+        RIGHT: str(row.get(RIGHT, "")),
     }
     if column in _SINGLE and not is_judged:
         pair["group"] = json.dumps([turns, subset], default=str)

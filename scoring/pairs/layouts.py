@@ -24,6 +24,8 @@ from scoring.pairs.shapes import MODEL_COLUMNS, WANTED, holds_messages
 
 FURTHER = "facet:"
 """What the names of a table's further columns begin with."""
+RIGHT = f"{FURTHER}right"
+"""A column for best of n: which responses of a row are right."""
 MOST_VALUES = 60
 """Of a further column."""
 _LONGEST_VALUE = 60
@@ -286,18 +288,49 @@ def _better(better: Better, row: Row, place: str) -> Literal["first", "second", 
     return "tie" if said in better.ties else "first" if said in better.first else "second"
 
 
-def _compared(layout: RowLayout, row: Row, place: str) -> Iterator[dict[str, Any]]:
-    """The pairs of one right and one wrong response that a row lists."""
-    right, pairs = row.get(layout.right), row.get(layout.pairs)
-    if not isinstance(right, list) or not isinstance(pairs, list):
-        raise KnownError(f"{place}: {layout.right} and {layout.pairs} must be lists.")
-    if len(pairs) > len(right) ** 2 or len(right) > MOST_RESPONSES:
+def with_candidates(row: Row, place: str) -> Row:
+    """A row of a benchmark with a column for each response as one with a list of them, for best of
+    n; `RIGHT` has a digit for each, 1 if it is right. Any other row as it is.
+
+    Raises:
+        KnownError: the row does not say which are right.
+    """
+    layouts = (each.row for each in benchmarks().values() if each.row.responses)
+    layout = next((each for each in layouts if each.columns <= row.keys()), None)
+    if layout is None:
+        return row
+    right = _right_of(layout, row, place)
+    numbers = range(1, len(right) + 1)
+    return {
+        "id": _value(row, layout.id[0]),
+        "subset": _value(row, layout.subset),
+        "prompt": _value(row, layout.prompt),
+        "responses": [row.get(layout.responses.format(number)) for number in numbers],
+        RIGHT: "".join("1" if each else "0" for each in right),
+    }
+
+
+def _right_of(layout: RowLayout, row: Row, place: str) -> list[Any]:
+    right = row.get(layout.right)
+    if not isinstance(right, list) or len(right) > MOST_RESPONSES:
         raise KnownError(
-            f"{place}, column {layout.pairs}: {len(pairs):,} pairs of {len(right):,} responses. A "
-            f"row has at most {MOST_RESPONSES} responses, and compares each two of them once."
+            f"{place}, column {layout.right}: must be a list of at most {MOST_RESPONSES}, one for "
+            "each response."
         )
     if not all(each in (0, 1, None) for each in right):
         raise KnownError(f"{place}, column {layout.right}: each must be 0, 1 or null.")
+    return right
+
+
+def _compared(layout: RowLayout, row: Row, place: str) -> Iterator[dict[str, Any]]:
+    """The pairs of one right and one wrong response that a row lists."""
+    right, pairs = _right_of(layout, row, place), row.get(layout.pairs)
+    if not isinstance(pairs, list) or len(pairs) > len(right) ** 2:
+        has = f"{len(pairs):,} pairs" if isinstance(pairs, list) else type_name(pairs)
+        raise KnownError(
+            f"{place}, column {layout.pairs}: {has} of {len(right):,} responses, must be a list of "
+            "pairs, each two compared once."
+        )
     for pair in pairs:
         known = isinstance(pair, list) and len(pair) == 2
         if not known or not all(type(at) is int and 0 <= at < len(right) for at in pair):

@@ -224,7 +224,10 @@ def test_ties_of_people_are_left_out_and_counted(tmp_path: Path) -> None:
         ({**RM_BENCH, "chosen": []}, "chosen: a list of 0, must be a list of 3 responses"),
         ({**PPE, "scores": [True, None, True]}, "one must be right and one wrong"),
         ({**PPE, "sampled_conflict_pairs": [[0, 9]]}, "two numbers of responses, from 0 to 2"),
-        ({**PPE, "sampled_conflict_pairs": [[0, 1]] * 10}, "10 pairs of 3 responses"),
+        (
+            {**PPE, "sampled_conflict_pairs": [[0, 1]] * 10},
+            "10 pairs of 3 responses, must be a list",
+        ),
         ({**PPE, "scores": [0.2, 0.7, 0]}, "column scores: each must be 0, 1 or null"),
         ({**HELPSTEER, "overall_preference": 7}, "7, must be one of -3, -2, -1, 1, 2, 3, 0"),
     ],

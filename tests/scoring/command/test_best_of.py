@@ -119,3 +119,32 @@ def test_a_conversation_stays_one(tmp_path: Path) -> None:
     (pair,) = as_pairs(read_pairs(path, reader=candidate_rows).table, [0])
     assert pair.turns == tuple(Message(**each) for each in talk)
     assert pair.responses == ("Blue.", "Blue.")
+
+
+def test_the_best_of_the_first_k_is_right_as_often_as_counted_by_hand(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """By length, of four responses: the second of the first row, and the fourth of the second, are
+    the longest; of the first two that is the second and the first."""
+
+    def row(key: str, texts: list[str], right: list[bool]) -> dict[str, Any]:
+        of_each = {f"response_{number}": text for number, text in enumerate(texts, start=1)}
+        about = {"question_id": key, "model_name": "m", "prompt": "p"}
+        return {**about, **of_each, "scores": right, "sampled_conflict_pairs": []}
+
+    rows = [
+        row("a", ["x", "xxxx", "xx", "xxx"], [False, True, False, False]),
+        row("b", ["xx", "x", "xxx", "xxxx"], [False, False, False, True]),
+        row("c", ["xx", "xx", "x", "x"], [True, False, False, False]),
+    ]
+    assert len(ranked(tmp_path, *rows)) == 3
+    assert "best of the first" in capsys.readouterr().out
+    path, out = str(tmp_path / "rows.jsonl"), str(tmp_path / "run")
+    given = ("--model", "longer", "--pairs", path, "--best-of", "--out", out, "--resume", "--json")
+    assert main([*given]) == 0
+    curve = json.loads(capsys.readouterr().out)["best_of_k"]
+    assert [(each["k"], each["score"], each["ceiling"]) for each in curve] == [
+        (1, pytest.approx(1 / 3), pytest.approx(1 / 3)),
+        (2, pytest.approx(2 / 3), pytest.approx(2 / 3)),
+        (4, 1.0, 1.0),
+    ]
