@@ -22,8 +22,10 @@ from scoring.record import Run, locked
 from scoring.results.accuracies import read_aggregates
 from scoring.spec import Pair
 from scoring.summary import Summary, summarise
+from tests.chat_server import Answer, ChatServer, said, shown
 from tests.conftest import DEMO_MODEL, PATIENCE, ROOT
 from tests.forks import Fork, command_line, environment
+from tests.rewardbench2 import write_rows
 
 ON_CPU = ("--device", "cpu", "--dtype", "float32")
 DEMO = ("--model", "demo", "--pairs", "demo", "--budget", "1024", *ON_CPU)
@@ -634,3 +636,38 @@ def test_a_part_is_not_sent_and_is_called_a_part(
     scores = json.loads((tmp_path / "run/eval-set-scores/baseline/longer-part.json").read_text())
     assert scores["model"] == "baseline/longer-part"
     assert "selection=the first 2; n_pairs=2" in scores["settings"]
+
+
+def test_a_judge_on_judgebench_is_counted_by_its_two_votes(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """+1 for each answer that is the label, -1 for its opposite, won above 0: JudgeBench's rule."""
+    votes = {
+        "both right": ("A", "B"), "one right, one unread": ("A", "?"), "always A": ("A", "A"),
+        "one wrong, one unread": ("?", "A"), "both unread": ("?", "?"), "both wrong": ("B", "A"),
+    }  # fmt: skip
+
+    def answer(path: str, body: dict[str, object]) -> Answer:
+        first, second = shown(body)
+        is_swapped = first.startswith("wrong")
+        return said(votes[(second if is_swapped else first).partition(": ")[2]][is_swapped])
+
+    rows = [
+        {
+            "pair_id": str(at), "source": "livecodebench", "question": "Q?",
+            "response_model": "m", "response_A": f"right: {name}", "response_B": f"wrong: {name}",
+            "label": "A>B",
+        }
+        for at, name in enumerate(votes)
+    ]  # fmt: skip
+    path = write_rows(tmp_path / "rows.jsonl", rows)
+    with ChatServer(answer) as model:
+        server = ("--model", "org/judge", "--family", "judge", "--url", model.url + "/v1")
+        given = (*server, "--pairs", str(path), "--out", str(tmp_path / "run"))
+        assert main([*given]) == 0
+        assert len(model.asked) == 2 * len(votes)
+    table = capsys.readouterr().out
+    assert re.search(r"^Coding +6 +33\.3%", table, re.MULTILINE)
+    assert main([*given, "--resume", "--json"]) == 0
+    total = json.loads(capsys.readouterr().out)["total"]
+    assert total == {"accuracy": 2 / 6, "win": 2, "loss": 2, "tie": 2, "missing": 0}
