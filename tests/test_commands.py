@@ -40,6 +40,7 @@ STAND_INS = {
     "allenai/reward-bench-2": "rb2.jsonl",
     "rm-bench": "chat_filtered.json",
     "judgebench:gpt": "judgebench.jsonl",
+    "ppe-correctness:gpqa": "ppe.jsonl",
     "/shared/my-run": "shared-run",
     "node0:29500": "localhost:0",
     "cuda:1": "cpu",
@@ -61,6 +62,7 @@ RUN = {
     f"{SCORE} allenai/reward-bench-2 --out rb2": SCORED,
     f"{SCORE} rm-bench --out my-run": SCORED,
     f"{SCORE} judgebench:gpt --out my-run --json": SCORED,
+    f"{SCORE} ppe-correctness:gpqa --best-of --out curve": SCORED,
     f"{SCORE} generations.jsonl --best-of --out ranked": SCORED,
     "python -m scoring --model demo --pairs demo --out my-run --json": SCORED,
     f"python -m scoring --reproduce {AGAIN} --out again": SCORED,
@@ -118,6 +120,9 @@ def desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     judged = {"pair_id": "1", "source": "livebench-math", "question": "Two and two?"}
     judged |= {"response_model": "m", "response_A": "5", "response_B": "4", "label": "B>A"}
     write_jsonl(folder / "judgebench.jsonl", [judged])
+    listed = {"question_id": "1", "model_name": "m", "prompt": "Two and two?"}
+    listed |= {"response_1": "5", "response_2": "4", "scores": [0, 1]}
+    write_jsonl(folder / "ppe.jsonl", [listed | {"sampled_conflict_pairs": [[0, 1]]}])
     with chdir(folder):
         yield folder
 

@@ -118,7 +118,7 @@ def with_ensemble(field: Field, name: str, way: Way, members: Sequence[str]) -> 
     """The field with an ensemble of its models, under that name.
 
     Raises:
-        KnownError: a member is not there or has no rewards, or the rows count in parts.
+        KnownError: a member is not there or has no rewards; also as of `check_rule`.
     """
     check_rule(field)
     matrix, places = field.matrix, [field.place(member) for member in members]
@@ -139,16 +139,10 @@ def with_ensemble(field: Field, name: str, way: Way, members: Sequence[str]) -> 
 
 
 def check_rule(field: Field) -> None:
-    """
-    Raises:
-        KnownError: a row is not decided by one reward of each side.
-    """
-    benchmark = field.table.benchmark
-    if benchmark.rule.parts:
-        raise KnownError(
-            f"Ensembles do not apply to {benchmark.title}: they join one reward of a right and one "
-            "of a wrong response, and its rows count in several comparisons. Choose other pairs."
-        )
+    """Raise a KnownError where a row is not decided by one reward of each side."""
+    if field.rule.benchmark.rule.parts:
+        title = field.rule.benchmark.title
+        raise KnownError(f"Ensembles do not apply to {title}: a row counts in several comparisons.")
 
 
 def with_rewards(field: Field) -> tuple[str, ...]:
@@ -165,10 +159,8 @@ def ensembles_of(field: Field, members: Sequence[str], way: Way) -> Ensembles:
     Rewards are normalised and scored over the pairs that all of them have.
 
     Raises:
-        KnownError: fewer than two members, too many, one without rewards, no pair of all, or rows
-            that count in parts.
+        KnownError: fewer than two members, too many, one without rewards, or no pair of all.
     """
-    check_rule(field)
     if len(members) < LEAST_MEMBERS:
         raise KnownError(f"An ensemble has {LEAST_MEMBERS} members or more. Add one.")
     places = [field.place(model) for model in members]

@@ -29,6 +29,8 @@ eval-set/ and eval-set-scores/ (of a prior set, pref-sets/ and pref-sets-scores/
 upstream's results dataset. Rows may have any number of chosen and rejected responses; those of
 RewardBench 2 are scored by its rules. With --best-of, no response is right: best-of-n/ has their
 rewards in upstream's layout, and best-of-n.jsonl a line a prompt: rewards, ranks, which is best.
+Of a benchmark whose rows say which responses are right (ppe-correctness), the report has how often
+the best of the first k is.
 Started by torchrun, several processes share a run: see docs/scoring.md.
 
 exit codes: 0 finished; 1 failed, with a message; 2 wrong arguments; 3 finished, but not what is

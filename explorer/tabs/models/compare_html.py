@@ -208,10 +208,6 @@ def _subsets(now: Compared, found: Duel) -> dict[str, Any]:
 
 def _ensembles(now: Compared) -> str:
     """The members to choose from, and what they come to together."""
-    try:
-        check_rule(now.field)
-    except KnownError as error:
-        return note(str(error))
     state, offered = now.state, with_rewards(now.field)
     if len(offered) < LEAST_MEMBERS:
         return _no_rewards(
@@ -219,16 +215,17 @@ def _ensembles(now: Compared) -> str:
             f"these pairs: {len(offered)}. Score the pairs with several models, or add result "
             "files with rewards."
         )
-    said, said_css, found = "", "", {"found": None}
-    if len(state.members) < LEAST_MEMBERS:
-        said = f"Choose 2 to {MOST_MEMBERS} models."
-    else:
-        try:
+    said, said_css, found = f"Choose 2 to {MOST_MEMBERS} models.", "", {"found": None}
+    try:
+        check_rule(now.field)
+        if len(state.members) >= LEAST_MEMBERS:
+            said = ""
             found = _found(ensembles_of(now.field, state.members, state.way), state.results)
-        except KnownError as error:
-            said, said_css = str(error), "wrong"
-    reads_several = now.field.rule.benchmark.rule.reads_several
-    several = " Of several wrong responses each member's best one counts; they may differ."
+    except KnownError as error:
+        said, said_css = str(error), "wrong"
+    about = _STANDARDISED + _ABOUT_WAYS[state.way]
+    if now.field.rule.benchmark.rule.reads_several:
+        about += " Of several wrong responses each member's best one counts; they may differ."
     shown = list(dict.fromkeys([*state.members, *now.searched(offered)[:_MOST_OFFERED]]))
     shown.sort(key=lambda model: offered.index(model) if model in offered else len(offered))
     return render(
@@ -238,7 +235,7 @@ def _ensembles(now: Compared) -> str:
         offered=shown,
         ways=_WAYS,
         benchmark=now.field.rule.title,
-        about=_STANDARDISED + _ABOUT_WAYS[state.way] + (several if reads_several else ""),
+        about=about,
         said=said,
         said_css=said_css,
         **found,
