@@ -120,9 +120,9 @@ def desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     judged = {"pair_id": "1", "source": "livebench-math", "question": "Two and two?"}
     judged |= {"response_model": "m", "response_A": "5", "response_B": "4", "label": "B>A"}
     write_jsonl(folder / "judgebench.jsonl", [judged])
-    listed = {"question_id": "1", "model_name": "m", "prompt": "Two and two?"}
-    listed |= {"response_1": "5", "response_2": "4", "scores": [0, 1]}
-    write_jsonl(folder / "ppe.jsonl", [listed | {"sampled_conflict_pairs": [[0, 1]]}])
+    listed = {"question_id": "1", "model_name": "m", "prompt": "Two and two?", "response_1": "5"}
+    right = {"response_2": "4", "scores": [0, 1], "sampled_conflict_pairs": [[0, 1]]}
+    write_jsonl(folder / "ppe.jsonl", [listed | right])
     with chdir(folder):
         yield folder
 

@@ -8,6 +8,7 @@ each counts.
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import combinations
 from typing import Literal, get_args
 
@@ -163,8 +164,7 @@ def ensembles_of(field: Field, members: Sequence[str], way: Way) -> Ensembles:
     """
     if len(members) < LEAST_MEMBERS:
         raise KnownError(f"An ensemble has {LEAST_MEMBERS} members or more. Add one.")
-    places = [field.place(model) for model in members]
-    matrix = field.matrix
+    matrix, places = field.matrix, [field.place(model) for model in members]
     own = matrix.outcomes[places].astype(np.float64)
     chosen, rejected = matrix.chosen[places], matrix.rejected[places]
     known = np.isfinite(chosen) & np.isfinite(rejected) & ~np.isnan(own)
@@ -174,27 +174,23 @@ def ensembles_of(field: Field, members: Sequence[str], way: Way) -> Ensembles:
     groups = strata_by(field.rule, matrix.pairs)
     by_rule = bool((groups.counting() & shared).any())
     groups = groups if by_rule else one_stratum(len(shared), groups.clusters)
-
-    def score(outcomes: Floats) -> Floats:
-        return score_models(outcomes, groups)
+    score = partial(score_models, groups=groups)
 
     def joined(at: Sequence[int], way: Way) -> EnsembleScore:
         outcomes = ensemble(models, at, way).outcomes
         names = tuple(members[each] for each in at)
         return _scored(names, way, outcomes, float(score(outcomes[None])[0]))
 
-    every = range(len(members))
-    outcomes = ensemble(models, every, way).outcomes
+    outcomes = ensemble(models, range(len(members)), way).outcomes
     alone = tuple(
         (_scored((model,), None, mine, value), paired_test(outcomes, mine, groups))
         for model, mine, value in zip(members, own, score(own).tolist(), strict=True)
     )
     found = all_combinations(models, score)
     ranked = tuple(joined(each.members, each.way) for each in found[:MOST_RANKED])
-    missing = int((known.any(axis=0) & ~shared).sum())
-    return Ensembles(
-        int(shared.sum()), missing, by_rule, joined(every, way), alone, ranked, len(found)
-    )
+    n, missing = int(shared.sum()), int((known.any(axis=0) & ~shared).sum())
+    whole = joined(range(len(members)), way)
+    return Ensembles(n, missing, by_rule, whole, alone, ranked, len(found))
 
 
 def _scored(

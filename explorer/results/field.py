@@ -216,17 +216,14 @@ class Field:
         if not self.has_texts:
             if pairs.hashes or not self.matrix.models:
                 return ""
-            dataset = pairs.origin
+            if pairs.origin:
+                return (
+                    f"The files of these results hold no texts. They are of {pairs.origin}, so "
+                    "they are shown beside no other pairs."
+                )
             return (
-                (
-                    f"The files of these results hold no texts. They are of {dataset}, so they "
-                    "are shown beside no other pairs."
-                )
-                if dataset
-                else (
-                    "The files of these results hold no texts and do not say which pairs they "
-                    "are of, so they are shown beside none."
-                )
+                "The files of these results hold no texts and do not say which pairs they are of, "
+                "so they are shown beside none."
             )
         files = [model] if model else self.matrix.models
         ways = {matched_by[each] for each in files if each in matched_by and each not in self.runs}

@@ -125,8 +125,8 @@ def _kind(now: Scene, kind: OutcomeKind | FieldKind, n: int, share: float) -> Ti
         after = state.of(None) if is_picked else changed(state.of(""), {"field_kind": kind})
         href = after.narrowed()
     rule, words = now.table.benchmark.rule, kind_words(now.table, kind)
-    is_of_row = rule.parts and kind in ("losses", "wins")
-    about = rule.margin if is_of_row else _ABOUT.get(kind, rule.method)
+    is_of_parts = bool(rule.parts) and kind in ("losses", "wins")
+    about = rule.margin if is_of_parts else _ABOUT.get(kind, rule.method)
     return Tick(kind, words, n, f"{100 * share:.0f}", is_picked, href, about)
 
 

@@ -33,10 +33,8 @@ def rewards_html(now: Scene) -> str:
             "These results have outcomes only. Score the model to see its margins, or add a "
             "result file with rewards."
         )
-    words = (
-        f"{counted(sure.n, 'pair', 'pairs')} with both rewards: {spread.wins:,} won, "
-        f"{spread.losses:,} lost, {spread.ties:,} tied. "
-    )
+    words = f"{counted(sure.n, 'pair', 'pairs')} with both rewards: "
+    words += f"{spread.wins:,} won, {spread.losses:,} lost, {spread.ties:,} tied. "
     figures = [margins_figure(spread), rewards_figure(reward_histogram(*sides))]
     if rule.reads_several:
         words += f"{rule.margin} Calibration does not apply: a row is decided among its responses."
