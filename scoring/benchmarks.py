@@ -271,6 +271,18 @@ class Benchmark(_Strict):
         """What a subset weighs in its section; 0 where each of its rows counts alike."""
         return self.weights.get(subset, self.counts.get(subset, 0))
 
+    @cached_property
+    def strata(self) -> dict[str, dict[str, int]]:
+        """Section -> what its score is a mean of, weighted: its subsets or, where its rows count
+        alike, itself.
+        """
+        return {
+            section: {name: self.weight_of(name) for name in subsets}
+            if self.weighs_subsets
+            else {section: 1}
+            for section, subsets in self.sections.items()
+        }
+
     def section_scores(self, accuracies: Mapping[str, float]) -> dict[str, float | None]:
         """Section scores from subset accuracies, by the weights that are fixed.
 

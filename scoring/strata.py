@@ -104,26 +104,29 @@ def benchmark_strata(
     names: Sequence[str],
     codes: NDArray[np.int32],
     sections: Mapping[str, Mapping[str, float]],
-    section_weights: Mapping[str, float],
+    section_weights: Mapping[str, float] | None,
     clusters: ArrayLike | None = None,
 ) -> Strata:
     """The strata of pairs by a benchmark's rule: a stratum for each subset, section by section.
 
     names, codes: `names[codes[pair]]` is a pair's subset; one that is in no section counts nowhere.
     sections: section -> subset -> weight in the section. A subset is in one section only.
-    section_weights: section -> weight in the overall score.
+    section_weights: section -> weight in the overall score, 0 if it has none; None weighs each by
+        its pairs.
     clusters: of the pairs, as `Strata` has them.
     """
     in_order = (subset for weights in sections.values() for subset in weights)
     place = {name: at for at, name in enumerate(in_order)}
     lookup = np.array([place.get(name, -1) for name in names], dtype=np.intp)
-    return strata(
-        lookup[codes],
-        [weight for weights in sections.values() for weight in weights.values()],
-        [at for at, weights in enumerate(sections.values()) for _ in weights],
-        [section_weights[section] for section in sections],
-        clusters,
-    )
+    of_pair, weights = lookup[codes], [*sections.values()]
+    of_section = [at for at, subsets in enumerate(weights) for _ in subsets]
+    if section_weights is None:
+        counts = np.bincount(of_pair[of_pair >= 0], minlength=len(of_section))
+        by_section = np.bincount(of_section, counts, len(sections)).tolist()
+    else:
+        by_section = [section_weights.get(section, 0) for section in sections]
+    each = [weight for subsets in weights for weight in subsets.values()]
+    return strata(of_pair, each, of_section, by_section, clusters)
 
 
 def one_stratum(n_pairs: int, clusters: ArrayLike | None = None) -> Strata:

@@ -3,8 +3,9 @@
 Stored outcomes are win, loss, tie and missing. What a tie is worth is said when they are counted.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -114,9 +115,9 @@ class Intervals:
     subsets: dict[str, Interval | None] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Summary:
-    """What scored pairs come to.
+    """What scored pairs come to; parts and intervals are worked out when they are first read.
 
     benchmark: whose rule they are summed up by.
     total: all, unweighted.
@@ -125,12 +126,11 @@ class Summary:
         those alone that there are rows of. RewardBench 2's *Ties* goes by its own formula.
     section_tallies: the pairs behind each of them, unweighted; of no section, as "".
     score: as the benchmark takes it; None where it takes none, or none is known.
-    parts: section -> the numbers that the rule has besides, such as hard, normal and easy; of the
-        whole benchmark, as "", where every section is known.
     truncated: pairs of which a side was cut.
     several: rows with more responses than two; several_tied: of them, those that are ties.
     ties: of RewardBench 2's *Ties*, where there are any.
-    intervals: of all of them.
+    order: the pairs. credits: (pairs,), what each counts, NaN if it is missing.
+    part_credits: (parts, pairs), what each counts in the rule's parts.
     """
 
     benchmark: Benchmark
@@ -140,11 +140,72 @@ class Summary:
     section_tallies: dict[str, Tally]
     score: float | None
     truncated: int
-    several: int = 0
-    several_tied: int = 0
-    parts: dict[str, dict[str, Part]] = field(default_factory=dict)
-    ties: TiesScore | None = None
-    intervals: Intervals = Intervals()
+    several: int
+    several_tied: int
+    ties: TiesScore | None
+    order: PairOrder = field(compare=False, repr=False)
+    credits: Floats = field(compare=False, repr=False)
+    part_credits: Floats = field(compare=False, repr=False)
+
+    @cached_property
+    def parts(self) -> dict[str, dict[str, Part]]:
+        """Section -> the numbers that the rule has besides, such as hard, normal and easy; of the
+        whole benchmark, as "", if every section is known.
+        """
+        by, values, names = self.benchmark, self.part_credits, self.benchmark.rule.parts
+        known = [section for section in by.sections if self.sections.get(section) is not None]
+        if not names or not known:
+            return {}
+
+        def of(groups: Strata) -> dict[str, Part]:
+            means, spreads = score_models(values, groups), score_intervals(values, groups)
+            return dict(zip(names, map(Part, means.tolist(), spreads), strict=True))
+
+        places = {section: place for place, section in enumerate(by.sections)}
+        found = {section: of(self._strata.only(places[section])) for section in known}
+        return found | ({"": of(self._strata)} if len(known) == len(by.sections) else {})
+
+    @cached_property
+    def intervals(self) -> Intervals:
+        """Of all its numbers."""
+        by, order, groups = self.benchmark, self.order, self._strata
+        codes, unweighted, total = order.codes, self._unweighted, self.total_interval
+
+        def weighted(of: Strata) -> Interval | None:
+            return score_intervals(self.credits[None], of)[0]
+
+        others = [code for code, name in enumerate(order.names) if by.section_of(name) is None]
+        sections = {name: weighted(groups.only(at)) for at, name in enumerate(by.sections)}
+        sections[""] = unweighted(np.isin(codes, others))
+        score = total if by.overall == "all rows" else weighted(groups)
+        if self.score is None:
+            score = None
+        elif self.ties is not None:
+            known = [name for name, each in self.sections.items() if each is not None]
+            shares = [(1 / len(known), self.section_tallies[name].n) for name in known]
+            score = weighted_wilson(min(max(self.score, 0.0), 1.0), shares)
+        if self.ties is not None:
+            sections["Ties"] = None
+        subsets = {name: unweighted(codes == code) for code, name in enumerate(order.names)}
+        return Intervals(total, score, sections, subsets)
+
+    @cached_property
+    def total_interval(self) -> Interval | None:
+        """Of the accuracy of all pairs, as `Intervals.total`, worked out without the others."""
+        return self._unweighted(np.full(len(self.order), True))
+
+    def _unweighted(self, at: NDArray[np.bool_]) -> Interval | None:
+        clusters = None if self._strata.clusters is None else self._strata.clusters[at]
+        return score_intervals(self.credits[None, at], one_stratum(int(at.sum()), clusters))[0]
+
+    @cached_property
+    def _strata(self) -> Strata:
+        by, names = self.benchmark, self.order.names
+        if not by.weighs_subsets:
+            names = tuple(by.section_of(name) or "" for name in names)
+        clusters = clusters_of(self.order)
+        weights = dict.fromkeys(by.strata, 1)
+        return benchmark_strata(names, self.order.codes, by.strata, weights, clusters)
 
     @property
     def whole(self) -> bool:
@@ -191,19 +252,14 @@ def summarise(scored: Iterable[ScoredPair], family: str, benchmark: str = "") ->
     if ties is not None:
         sections["Ties"] = ties.score
     score = total.accuracy if by.overall == "all rows" else by.score_of(sections)
-    order = _order(by, scored)
-    groups = _strata(by, order)
-    about = (score, truncated, several, several_tied, _parts(by, scored, groups, tallies), ties)
-    intervals = _intervals(by, order, groups, np.array(credits, np.float64))
-    if ties is not None:
-        scores = [name for name, each in sections.items() if each is not None]
-        shares = [(1 / len(scores), tallies[name].n) for name in scores]
-        of_score = None if score is None else weighted_wilson(min(max(score, 0.0), 1.0), shares)
-        without = {**intervals.sections, "Ties": None}
-        intervals = replace(intervals, score=of_score, sections=without)
-    elif score is None:
-        intervals = replace(intervals, score=None)
-    return Summary(by, total, subsets, sections, tallies, *about, intervals)
+    unknown = (np.nan,) * len(by.rule.parts)
+    parts = [pair.part_credits or unknown for pair in scored] if unknown else []
+    return Summary(
+        *(by, total, subsets, sections, tallies, score, truncated, several, several_tied, ties),
+        order=_order(by, scored),
+        credits=np.array(credits, np.float64),
+        part_credits=np.array(parts, np.float64).reshape(len(scored), len(unknown)).T,
+    )
 
 
 def summarise_run(scored: Iterable[ScoredPair], facts: RunFacts | None) -> Summary:
@@ -216,61 +272,3 @@ def _order(by: Benchmark, scored: Sequence[ScoredPair]) -> PairOrder:
     place = {name: at for at, name in enumerate(names)}
     codes = np.array([place[pair.subset] for pair in scored], np.int32)
     return PairOrder(names, codes, [pair.id for pair in scored], named_benchmark=by.name)
-
-
-def _strata(by: Benchmark, order: PairOrder) -> Strata:
-    names, sections = order.names, dict[str, dict[str, int]]()
-    if by.weighs_subsets:
-        sections = {
-            section: {name: by.weight_of(name) for name in subsets}
-            for section, subsets in by.sections.items()
-        }
-    else:
-        names = tuple(by.section_of(name) or "" for name in names)
-        sections = {section: {section: 1} for section in by.sections}
-    weights = dict.fromkeys(sections, 1)
-    return benchmark_strata(names, order.codes, sections, weights, clusters_of(order))
-
-
-def _intervals(by: Benchmark, order: PairOrder, groups: Strata, credits: Floats) -> Intervals:
-    def unweighted(at: NDArray[np.bool_]) -> Interval | None:
-        clusters = None if groups.clusters is None else groups.clusters[at]
-        return score_intervals(credits[None, at], one_stratum(int(at.sum()), clusters))[0]
-
-    def weighted(of: Strata) -> Interval | None:
-        return score_intervals(credits[None], of)[0]
-
-    codes = order.codes
-    others = [code for code, name in enumerate(order.names) if by.section_of(name) is None]
-    total = unweighted(np.full(len(order), True))
-    return Intervals(
-        total,
-        total if by.overall == "all rows" else weighted(groups),
-        {
-            **{name: weighted(groups.only(place)) for place, name in enumerate(by.sections)},
-            "": unweighted(np.isin(codes, others)),
-        },
-        {name: unweighted(codes == code) for code, name in enumerate(order.names)},
-    )
-
-
-def _parts(
-    by: Benchmark, scored: Sequence[ScoredPair], groups: Strata, tallies: Mapping[str, Tally]
-) -> dict[str, dict[str, Part]]:
-    names = by.rule.parts
-    known = [name for name in by.sections if name in tallies and tallies[name].n]
-    if not names or not known:
-        return {}
-    unknown = (np.nan,) * len(names)
-    values = np.array([pair.part_credits or unknown for pair in scored]).T
-
-    def parts(of: Strata) -> dict[str, Part]:
-        means, intervals = score_models(values, of).tolist(), score_intervals(values, of)
-        return {
-            name: Part(mean, interval)
-            for name, mean, interval in zip(names, means, intervals, strict=True)
-        }
-
-    places = {section: place for place, section in enumerate(by.sections)}
-    found = {section: parts(groups.only(places[section])) for section in known}
-    return found | ({"": parts(groups)} if len(known) == len(by.sections) else {})

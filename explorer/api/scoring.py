@@ -316,7 +316,7 @@ def result_json(summary: Summary | None) -> dict[str, Any]:
         "scored": sum(tally.counts.values()),
         "accuracy": tally.accuracy,
         "tie_counts": tally.tie,
-        "interval": None if summary is None else summary.intervals.total,
+        "interval": None if summary is None else summary.total_interval,
         "score": None if summary is None else summary.score,
         "sections": {} if summary is None else summary.sections,
     }

@@ -43,7 +43,7 @@ class RunLine:
     @property
     def interval(self) -> Interval | None:
         """Of its accuracy, as of `scoring.summary.Intervals`; None without one."""
-        return self.summary.intervals.total if self.summary else None
+        return self.summary.total_interval if self.summary else None
 
     @property
     def can_go_on(self) -> bool:

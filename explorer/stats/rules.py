@@ -80,15 +80,11 @@ def _rule(benchmark: Benchmark, board: BoardRule) -> Rule:
     every = [benchmark, *([benchmarks()[board.beside]] if board.beside else [])]
     sections: dict[str, dict[str, int]] = {}
     for each in every:
-        for section, subsets in each.sections.items():
-            own = [*subsets] if each.weighs_subsets else [section]
-            beside = [name for name in each.beside if name in board.subset_weights]
-            sections[section] = {
-                name: board.subset_weights.get(
-                    name, each.weight_of(name) if each.weighs_subsets else 1
-                )
-                for name in (*own, *beside)
-            }
+        of_board = board.subset_weights
+        for section, subsets in each.strata.items():
+            beside = {name: of_board[name] for name in each.beside if name in of_board}
+            own = {name: of_board.get(name, weight) for name, weight in subsets.items()}
+            sections[section] = own | beside
     if not sections:
         sections = {ALL: {ALL: 1}}
     weights = {} if benchmark.overall == "none" else board.weights or dict.fromkeys(sections, 1)

@@ -85,14 +85,7 @@ def strata_by(rule: Rule, pairs: PairOrder) -> Strata:
         section: {subset: 0.0 if subset in COMPOSITES else weight for subset, weight in of.items()}
         for section, of in rule.sections.items()
     }
-    subsets, weights = subsets_by(rule, pairs), dict(rule.weights)
-    if rule.is_of_rows:
-        counts = np.bincount(subsets.codes, minlength=len(subsets.names)).tolist()
-        n_of = dict(zip(subsets.names, counts, strict=True))
-        weights = {
-            section: sum(n_of.get(name, 0) for name in of) for section, of in sections.items()
-        }
-    weights = {section: weights.get(section, 0) for section in sections}
+    subsets, weights = subsets_by(rule, pairs), None if rule.is_of_rows else rule.weights
     return benchmark_strata(subsets.names, subsets.codes, sections, weights, clusters_of(pairs))
 
 

@@ -148,3 +148,6 @@ def test_only_the_benchmarks_own_counts_are_the_whole_of_it() -> None:
     assert not summarise([*pairs, pair("own", *WIN)], "classifier").whole
     assert not summarise([*pairs, pairs[0]], "classifier").whole
     assert not summarise([], "classifier").whole
+    chat = [pair("chat", *LOSS)] * 1327  # RM-Bench's number of rows; its domains have no fixed one
+    assert summarise(chat, "classifier", "rm-bench").whole
+    assert not summarise(chat[1:], "classifier", "rm-bench").whole
