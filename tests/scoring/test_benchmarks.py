@@ -161,9 +161,11 @@ def test_judgebench_has_its_worked_numbers(
     [
         ("pairwise/Harmlessness_S10.json", 48.6111),
         ("pairwise/Helpfulness_Code_Data_Management.json", 56.1170),
+        ("pairwise/Helpfulness_Translation_Technical_and_Scientific_Translation.json", 47.9167),
         ("best-of-n/Harmlessness_S10.json", 34.1772),
         ("best-of-n/Helpfulness_Brainstorming_Idea_Development.json", 57.7381),
         ("best-of-n/Helpfulness_Code_Data_Management.json", 30.8642),
+        ("best-of-n/Helpfulness_Translation_Technical_and_Scientific_Translation.json", 18.4211),
     ],
 )
 def test_rmb_has_its_worked_numbers_and_no_overall(name: str, worked: float) -> None:

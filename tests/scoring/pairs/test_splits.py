@@ -242,3 +242,16 @@ def test_a_card_never_leads_to_a_file_of_this_machine_or_another(
         with pytest.raises(KnownError, match=r"needs a split.* no file that can be read here"):
             fetch_pairs(HubId("org/one", "test"), Hub(), token=False)
         assert not any("secret" in request.path for request in server.requests)
+
+
+def test_a_copy_of_a_benchmark_on_the_hub_is_read_as_the_one_that_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    styles = {"prompt": "p", "chosen": ["a", "b", "c"], "rejected": ["d", "e", "f"]}
+    rows = write_rows(tmp_path / "test.jsonl", [styles])
+    with HubServer({"datasets/org/copy": Repo({"test.jsonl": rows.read_bytes()})}) as server:
+        use_hub(server.url, tmp_path / "hub", monkeypatch)
+        hub_id, hub = HubId("org/copy", "test"), Hub()
+        with pytest.raises(KnownError, match="3 responses are chosen and 3 rejected"):
+            fetch_pairs(hub_id, hub, token=False)
+        assert fetch_pairs(hub_id, hub, token=False, benchmark="rm-bench").benchmark == "rm-bench"
