@@ -124,7 +124,7 @@ def test_subsets_stand_below_their_sections_each_with_its_plot() -> None:
     of_chat = panel(comparing(A, B, section="Chat"))
     assert "mt-bench-easy" in of_chat.words and "donotanswer" not in of_chat.words
     assert len(of_chat.of_class["chosen"]) == 1 and "Chat2 pairs" in of_chat.of_class["chosen"][0]
-    for words in ("Holm-corrected over sections and over subsets", "in the counts a tie is no win"):
+    for words in ("Holm-corrected over sections and over subsets", "In the counts a tie is no win"):
         assert words in of_all.words
 
 
