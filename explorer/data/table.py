@@ -206,7 +206,7 @@ class PairTable:
         """Which response of each side lengths are of, where rows have several: its style, or
         "first"; "" for pairs.
         """
-        is_several = bool((n_responses(self.arrow, slice(None)) > 2).any())
+        is_several = bool((n_responses(self.arrow, np.arange(len(self))) > 2).any())
         return (*self.benchmark.row.styles, "first")[0] if is_several else ""
 
     def lengths(self, measure: Measure, unit: Unit, tokenizer: str = "") -> Counts:

@@ -124,9 +124,7 @@ def as_pairs(table: pa.Table, rows: Sequence[int]) -> list[Pair]:
     return [Pair(**row, benchmark=benchmark_in(table)) for row in found]
 
 
-def n_responses(
-    table: pa.Table, rows: Sequence[int] | NDArray[np.int64] | slice
-) -> NDArray[np.int64]:
+def n_responses(table: pa.Table, rows: Sequence[int] | NDArray[np.int64]) -> NDArray[np.int64]:
     """Number of responses of each of these rows of a checked table: 2 of a pair."""
     more = [pc.list_value_length(table.column(name)).to_numpy() for name in MORE_COLUMNS]
     return np.asarray(2 + (more[0] + more[1])[rows], np.int64)
