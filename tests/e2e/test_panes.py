@@ -47,7 +47,7 @@ def test_the_keyboard_is_soon_in_the_search_and_headings_name_the_parts(
     open_app(page, demo_app)
     expect(page.get_by_test_id("reader")).to_be_in_viewport()
     headings = page.get_by_role("heading", level=2)
-    parts = ["188 pairs, 4 sections", "alpacaeval-easy:900001", "Chosen", "Rejected"]
+    parts = ["Demo pairs: 188 pairs, 4 sections", "alpacaeval-easy:900001", "Chosen", "Rejected"]
     expect(headings).to_have_text(["188 of 188 pairs · Demo pairs", *parts])
     search, presses = page.get_by_test_id("search").first, 0
     while not search.evaluate("(field) => field === document.activeElement"):
