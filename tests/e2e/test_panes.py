@@ -85,6 +85,7 @@ def test_a_phone_shows_one_pane_and_a_shared_pair_first(demo_app: str, browser: 
         expect(page.get_by_test_id("board-row").first).to_be_in_viewport()
         expect(prior).to_be_hidden()
         page.get_by_role("button", name="Options").click()
+        page.get_by_role("button", name="Others").click()
         prior.click()
         expect(page).to_have_url(re.compile("table=prior"))
         page.get_by_role("tab", name="Pairs").click(timeout=30_000)
