@@ -238,22 +238,22 @@ def _facet(now: Scene, facet: Facet) -> dict[str, object] | None:
     of_sections = {name for each in whole if each in sections for name in whole[each]}
     ticked = {*picked} & of_sections if picked and sections else {*picked, *of_sections}
 
-    def tick(of: Facet, name: str, n: int, section: str = "") -> Tick:
+    def tick(of: Facet, name: str, n: int, before: str = "") -> Tick:
         members = set(whole[name] if of == "section" else [name])
         is_picked = members <= ticked
         after = ticked - members if is_picked else ticked | members
         href = _picking(now.state, facet, after, whole)
-        words = name_words(of, name).removeprefix(f"{section}/")
+        words = name_words(of, name.removeprefix(before) or name)
         return Tick(name, words, n, f"{100 * n / most:.0f}", is_picked, href)
 
-    def ticks(names: Iterable[str], section: str = "") -> list[Tick]:
-        return [tick(facet, name, counts.get(name, 0), section) for name in names]
+    def ticks(names: Iterable[str], before: str = "") -> list[Tick]:
+        return [tick(facet, name, counts.get(name, 0), before) for name in names]
 
     listed = _by_section(benchmark, names) if whole else {}
     groups = [
         (
             tick("section", each, of_whole[each]),
-            ticks((name for name in listed.get(each, ()) if name != each), each),
+            ticks((name for name in listed.get(each, ()) if name != each), f"{each}/"),
         )
         for each in whole
     ]

@@ -14,7 +14,7 @@ from explorer.reader.scene import ScenePairs, scene
 from explorer.reader.state import PairsState
 from scoring.benchmark import SECTIONS
 from tests.explorer.html_reading import HtmlReading
-from tests.explorer.tables import row, small_table
+from tests.explorer.tables import file_table, row, small_table
 
 TAGS = {"details", "summary", "div", "a", "span"}
 
@@ -211,6 +211,13 @@ def test_names_stay_text_and_are_sent_as_they_are(one: str, other: str) -> None:
     assert one in shown.of("rejected_model")
     picked = {box.after.subset for box in shown.boxes if box.facet == "subset"}
     assert picked == {(one,), (f"{one}2",)}
+
+
+def test_a_subset_is_called_without_its_section() -> None:
+    subsets = ["Helpfulness/Code", "Helpfulness/Chat/Long", "Harmlessness/S1", "/own"]
+    arrow = small_table(*(row(subset=each) for each in subsets)).arrow
+    table = file_table("a.json", arrow.replace_schema_metadata({"benchmark": "rmb"}))
+    assert [*panel(table).of("subset")] == ["Chat/Long", "Code", "S1", "/own"]
 
 
 @pytest.mark.parametrize(
