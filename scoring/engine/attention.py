@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import torch
 from transformers import AttentionInterface
 
-from scoring.engine.formatting import Prepared
+from scoring.engine.formatting import Prepared, TokenSequence
 
 NAME = "shared_prefix_packs"
 """Under which transformers knows this attention."""
@@ -68,8 +68,8 @@ class Pack:
     """A pack as one row of tokens, on a device.
 
     ids, positions: [tokens].
-    tails: [reads], the places at which rewards are read: of each pair, the last `chosen_tail` of
-        its chosen sequence and the last `rejected_tail` of its rejected one.
+    tails: [reads], the places at which rewards are read: of each pair, the last `tail` of its
+        chosen sequence and then of its rejected one.
     arguments: of the model's forward, for its attention.
     """
 
@@ -88,38 +88,32 @@ def write_pack(pairs: Sequence[Prepared], device: torch.device, *, variable_leng
     queries, keys = array("q", [0]), array("q", [0])
     segments: list[Segment] = []
     first_of: dict[str, int] = {}
+
+    def write(side: TokenSequence, first: int, shared: int) -> None:
+        # Of its tokens, the shared ones stand from the place `first` on already.
+        begin, read = len(ids), side.first_read
+        own_read = begin + max(0, read - shared)
+        ids.extend(side.ids[shared:])
+        positions.extend(range(side.start + shared, side.start + len(side.ids)))
+        tails.extend(range(first + read, first + shared))
+        tails.extend(range(own_read, len(ids)))
+        if read < shared:
+            segments[-1] = segments[-1]._replace(read=min(segments[-1].read, first + read))
+        if len(ids) > begin:
+            segments.append(Segment(begin, len(ids), first, first + shared, own_read))
+
     for pair in pairs:
-        if pair.common and pair.row in first_of:
-            first, common = first_of[pair.row], pair.common
-            is_alike = pair.chosen == pair.rejected
-            for side in pair.sides[: 1 if is_alike else 2]:
-                begin = len(ids)
-                ids.extend(side.ids[common:])
-                positions.extend(range(side.start + common, side.start + len(side.ids)))
-                read = len(ids) - side.tail
-                tails.extend(range(read, len(ids)))
-                segments.append(Segment(begin, len(ids), first, first + common, read))
-            if is_alike:
-                tails.extend(range(len(ids) - pair.rejected_tail, len(ids)))
+        begin = len(ids)
+        first = first_of.setdefault(pair.row, begin) if pair.row else begin
+        if not pair.common or first == begin:
+            write(pair.chosen, begin, 0)
+            write(pair.rejected, begin, pair.shared)
             continue
-        first, shared = len(ids), pair.shared
-        if pair.row:
-            first_of[pair.row] = first
-        ids.extend(pair.chosen)
-        end = len(ids)
-        positions.extend(range(pair.chosen_start, pair.chosen_start + len(pair.chosen)))
-        tails.extend(range(end - pair.chosen_tail, end))
-        rejected_read = len(pair.rejected) - pair.rejected_tail
-        read = min(end - pair.chosen_tail, first + rejected_read if rejected_read < shared else end)
-        segments.append(Segment(first, end, first, first, read))
-        ids.extend(pair.rejected[shared:])
-        if len(ids) > end:
-            start = pair.rejected_start
-            positions.extend(range(start + shared, start + len(pair.rejected)))
-            read = end + max(0, rejected_read - shared)
-            segments.append(Segment(end, len(ids), first, first + shared, read))
-        for place in range(rejected_read, len(pair.rejected)):
-            tails.append(first + place if place < shared else end + place - shared)
+        write(pair.chosen, first, pair.common)
+        if pair.is_equal:
+            tails.extend(range(len(ids) - pair.rejected.tail, len(ids)))
+        else:
+            write(pair.rejected, first, pair.common)
     if variable_length:
         for segment in segments:
             gather.extend(range(segment.shared, segment.shared_end))

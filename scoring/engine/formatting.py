@@ -3,7 +3,7 @@
 import hashlib
 import tomllib
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -43,56 +43,54 @@ class TokenSequence:
     tail: how many of the last tokens the reward is read at.
     """
 
-    ids: tuple[int, ...]
-    truncated: bool = False
+    ids: tuple[int, ...] = ()
+    truncated: bool = field(default=False, compare=False)
     start: int = 0
     tail: int = 1
+
+    @property
+    def first_read(self) -> int:
+        """Place of the first token that the reward is read at."""
+        return len(self.ids) - self.tail
 
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
     """A pair made ready for a model: the two token sequences that it needs.
 
-    chosen, rejected: token ids, one sequence a side (a judge's two orders: the one that shows the
-        chosen response first, and the other); () where texts are scored.
+    chosen, rejected: one sequence a side (a judge's two orders: the one that shows the chosen
+        response first, and the other); empty where texts are scored.
     shared: tokens that both begin with and that are computed once. Each side keeps a last token of
         its own, unless the sequences are equal: then all are shared.
-    chosen_tail, rejected_start and so on: as of `TokenSequence`.
     row: the key of a row with more responses than two, of which this is a part; else "".
     common: tokens that its sequences begin with as all of its row do, computed with the first part
         of the row in a pack; 0 in that part.
     """
 
     pair: Pair
-    chosen: tuple[int, ...] = ()
-    rejected: tuple[int, ...] = ()
+    chosen: TokenSequence = TokenSequence()
+    rejected: TokenSequence = TokenSequence()
     shared: int = 0
-    chosen_truncated: bool = False
-    rejected_truncated: bool = False
-    chosen_tail: int = 1
-    rejected_tail: int = 1
-    chosen_start: int = 0
-    rejected_start: int = 0
     row: str = ""
     common: int = 0
 
     @property
     def sides(self) -> tuple[TokenSequence, TokenSequence]:
         """The chosen and the rejected sequence."""
-        return (
-            TokenSequence(self.chosen, self.chosen_truncated, self.chosen_start, self.chosen_tail),
-            TokenSequence(
-                self.rejected, self.rejected_truncated, self.rejected_start, self.rejected_tail
-            ),
-        )
+        return self.chosen, self.rejected
+
+    @property
+    def is_equal(self) -> bool:
+        """Whether both sides are the same tokens."""
+        return self.chosen.ids == self.rejected.ids
 
     @property
     def cost(self) -> int:
         """Tokens to compute; 1 where texts are scored."""
+        both = len(self.chosen.ids) + len(self.rejected.ids)
         if self.common:
-            both = len(self.chosen) + len(self.rejected) - 2 * self.common
-            return both // 2 if self.chosen == self.rejected else both
-        return len(self.chosen) + len(self.rejected) - self.shared or 1
+            return (both - 2 * self.common) // (2 if self.is_equal else 1)
+        return both - self.shared or 1
 
 
 @cache
@@ -148,10 +146,8 @@ def as_one_row(key: str, parts: Sequence[Prepared]) -> list[Prepared]:
     common = max(0, min(common, *(shared_prefix(sides[0].ids, side.ids) for side in sides)))
     if len({side.start for side in sides}) > 1:
         common = 0
-    first, *others = parts
     return [
-        replace(first, row=key, common=0),
-        *(replace(part, row=key, common=common) for part in others),
+        replace(part, row=key, common=common if place else 0) for place, part in enumerate(parts)
     ]
 
 
@@ -162,21 +158,12 @@ def conversations(pairs: Sequence[Pair]) -> list[Conversation]:
 
 def joined_pairs(pairs: Sequence[Pair], sequences: Sequence[TokenSequence]) -> list[Prepared]:
     """Pairs with their sequences. sequences: chosen and rejected in turn."""
-    return [
-        Prepared(
-            pair,
-            chosen.ids,
-            rejected.ids,
-            shared_prefix(chosen.ids, rejected.ids) if chosen.start == rejected.start else 0,
-            chosen.truncated,
-            rejected.truncated,
-            chosen.tail,
-            rejected.tail,
-            chosen.start,
-            rejected.start,
-        )
-        for pair, chosen, rejected in zip(pairs, sequences[::2], sequences[1::2], strict=True)
-    ]
+    prepared = []
+    for pair, chosen, rejected in zip(pairs, sequences[::2], sequences[1::2], strict=True):
+        is_alike = chosen.start == rejected.start
+        shared = shared_prefix(chosen.ids, rejected.ids) if is_alike else 0
+        prepared.append(Prepared(pair, chosen, rejected, shared))
+    return prepared
 
 
 class Formatter:

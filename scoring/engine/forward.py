@@ -21,7 +21,7 @@ import torch
 from torch.nn.utils.rnn import pad_sequence
 
 from scoring.engine import attention
-from scoring.engine.formatting import Prepared
+from scoring.engine.formatting import Prepared, TokenSequence
 from scoring.engine.packing import padded_batches, split
 from scoring.engine.scorer import Rewards
 from scoring.errors import KnownError
@@ -160,10 +160,6 @@ def _tails_only(layer: Any, pack: attention.Pack) -> Iterator[None]:
             hook.remove()
 
 
-_SideTokens = tuple[tuple[int, ...], int, int]
-"""Of `TokenSequence`: ids, start and tail."""
-
-
 class Padded:
     """Both sides of all pairs in right-padded batches of similar length."""
 
@@ -181,25 +177,25 @@ class Padded:
 
     def __call__(self, pairs: Sequence[Prepared]) -> torch.Tensor:
         """[reads, width]: what is read of the pairs; equal sequences are computed once."""
-        sides = [(side.ids, side.start, side.tail) for pair in pairs for side in pair.sides]
+        sides = [side for pair in pairs for side in pair.sides]
         # Encoder-decoders refuse different numbers of EOS in a batch.
-        alike: dict[int, list[_SideTokens]] = {}
+        alike: dict[int, list[TokenSequence]] = {}
         for side in dict.fromkeys(sides):
-            alike.setdefault(side[0].count(self._counted), []).append(side)
-        read: dict[_SideTokens, torch.Tensor] = {}
+            alike.setdefault(side.ids.count(self._counted), []).append(side)
+        read: dict[TokenSequence, torch.Tensor] = {}
         for some in alike.values():
-            lengths = [len(ids) + start for ids, start, _ in some]
+            lengths = [side.start + len(side.ids) for side in some]
             for batch in padded_batches(lengths, self._batch_tokens):
                 taken = [some[place] for place in batch]
                 read.update(zip(taken, self._batch(taken), strict=True))
         return torch.cat([read[side] for side in sides])
 
-    def _batch(self, sides: Sequence[_SideTokens]) -> list[torch.Tensor]:
+    def _batch(self, sides: Sequence[TokenSequence]) -> list[torch.Tensor]:
         device = self._model.device
-        starts = torch.tensor([start for _, start, _ in sides])
+        starts = torch.tensor([side.start for side in sides])
         # Classifiers find the end of a text by it.
         pad = self._model.config.get_text_config().pad_token_id or 0
-        rows = [torch.tensor((pad,) * start + ids) for ids, start, _ in sides]
+        rows = [torch.tensor((pad,) * side.start + side.ids) for side in sides]
         lengths = torch.tensor([len(row) for row in rows])
         ids = pad_sequence(rows, batch_first=True, padding_value=pad)
         places = torch.arange(ids.shape[1])
@@ -210,10 +206,8 @@ class Padded:
         if self._whole:
             return list(self._model(**inputs).logits.split(1))
         hidden = _base_of(self._model)(**inputs, use_cache=False).last_hidden_state
-        return [
-            hidden[row, end - tail : end]
-            for row, (end, (_, _, tail)) in enumerate(zip(lengths.tolist(), sides, strict=True))
-        ]
+        ends = zip(hidden, lengths.tolist(), sides, strict=True)
+        return [row[end - side.tail : end] for row, end, side in ends]
 
 
 Forward = Packed | Padded

@@ -41,7 +41,7 @@ def check_tokens(prepared: Sequence[Prepared], vocabulary: int | None, model: st
     Raises:
         KnownError: there is one.
     """
-    sides = (side for pair in prepared for side in (pair.chosen, pair.rejected) if side)
+    sides = (side.ids for pair in prepared for side in pair.sides if side.ids)
     largest = max(map(max, sides), default=0)
     if vocabulary is not None and largest >= vocabulary:
         raise KnownError(

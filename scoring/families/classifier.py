@@ -76,7 +76,7 @@ class Classifier(LocalModel):
         """Rewards from the last hidden states, or from logits where the head is not apart."""
         if not self.formatter.gate:
             return self._rewards(rows, rows).view(-1, 2)
-        tails = torch.tensor([[pair.chosen_tail, pair.rejected_tail] for pair in pairs]).flatten()
+        tails = torch.tensor([side.tail for pair in pairs for side in pair.sides])
         ends = tails.cumsum(0)
         rewards = self._rewards(
             rows[sent(ends - 1, rows.device)], rows[sent(ends - tails, rows.device)]
@@ -107,18 +107,18 @@ class Classifier(LocalModel):
         with running(self.spec.name):
             rows = self.forward([pair])
             rewards = self._rewards(rows, rows).tolist()
-        return rewards[: pair.chosen_tail], rewards[pair.chosen_tail :]
+        return rewards[: pair.chosen.tail], rewards[pair.chosen.tail :]
 
     def _check_gate(self) -> None:
         gate, unknown = self.formatter.gate, self.formatter.tokenizer.unk_token_id
         is_unknown = unknown is not None and unknown in gate
-        check = self.prepare(CHECK_PAIRS)[0]
-        if is_unknown or (gate and check.chosen_tail == 1):
+        check = self.prepare(CHECK_PAIRS)[0].chosen
+        if is_unknown or (gate and check.tail == 1):
             why = (
                 f"its chat template ({self.formatter.template}) does not write. Give a template or "
                 "a tokenizer that does."
             )
-            if check.chosen_truncated and not is_unknown:
+            if check.truncated and not is_unknown:
                 why = f"{self.max_length} tokens leave no room for. Allow more (--max-length)."
             text = self._own.turn if self._own else ""
             raise KnownError(

@@ -61,13 +61,12 @@ class LogProbs(LocalModel):
         targets: list[int] = []
         places: list[int] = []
         first = 0
-        for pair in pairs:
-            for ids, tail in ((pair.chosen, pair.chosen_tail), (pair.rejected, pair.rejected_tail)):
-                n = max(0, tail - 1)
-                counts.append(n)
-                targets += ids[-n:][:n]
-                places += range(first, first + n)
-                first += tail
+        for side in (side for pair in pairs for side in pair.sides):
+            n = max(0, side.tail - 1)
+            counts.append(n)
+            targets += side.ids[-n:][:n]
+            places += range(first, first + n)
+            first += side.tail
         hidden = rows[sent(torch.tensor(places, dtype=torch.int64), rows.device)]
         target_ids = sent(torch.tensor(targets, dtype=torch.int64), rows.device)
         log_probs = self._vocabulary.target_log_probs(hidden, target_ids).double()

@@ -75,7 +75,7 @@ class LocalModel(Scorer):
         n_tokens: int = loaded.model.get_input_embeddings().weight.shape[0]
         check_tokens(self._check, n_tokens, loaded.spec.name)
         if vocabulary is not None:
-            check_vocabulary(loaded.model, vocabulary, self._check[0].chosen, loaded.spec.name)
+            check_vocabulary(loaded.model, vocabulary, self._check[0].chosen.ids, loaded.spec.name)
         with running(loaded.spec.name, is_check=True):
             self.forward, self.proof = choose(
                 loaded.model, self._read, self._check, min(self.budget, at_once), whole=whole
@@ -117,7 +117,7 @@ class LocalModel(Scorer):
                 values = wait()
             # Products of matrices may round equal rows differently.
             return [
-                (chosen, chosen if pair.chosen == pair.rejected else rejected)
+                (chosen, chosen if pair.is_equal else rejected)
                 for pair, (chosen, rejected) in zip(pack, values, strict=True)
             ]
 

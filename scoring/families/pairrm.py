@@ -15,7 +15,7 @@ from torch import nn
 from transformers import DebertaV2Model, DebertaV2PreTrainedModel
 from transformers.modeling_outputs import SequenceClassifierOutput
 
-from scoring.engine.formatting import Prepared
+from scoring.engine.formatting import Prepared, TokenSequence
 from scoring.engine.scorer import Traits
 from scoring.errors import KnownError
 from scoring.families.local import LocalModel
@@ -175,26 +175,19 @@ class PairRM(LocalModel):
         no_text = {*self._markers, self._start, self._end}
         bare = [[token for token in ids if token not in no_text] for ids in encoded]
         prepared = []
-        for pair, *parts in zip(pairs, bare[::3], bare[1::3], bare[2::3], strict=True):
-            prompt, chosen, rejected = parts
+        texts_of = zip(pairs, bare[::3], bare[1::3], bare[2::3], strict=True)
+        for pair, prompt, chosen, rejected in texts_of:
             source = prompt[-self._room :] if self._left else prompt[: self._room]
             room = (self.max_length - len(source) - _FRAME) // 2 - _FRAME
             is_cut = len(source) < len(prompt)
-            prepared.append(
-                Prepared(
-                    pair,
-                    self._sequence(source, chosen[:room], rejected[:room]),
-                    self._sequence(source, rejected[:room], chosen[:room]),
-                    chosen_truncated=is_cut or room < len(chosen),
-                    rejected_truncated=is_cut or room < len(rejected),
-                )
-            )
+            sides = []
+            for first, second in ((chosen, rejected), (rejected, chosen)):
+                parts = zip(self._markers, (source, first[:room], second[:room]), strict=True)
+                framed = ((self._start, marker, *part, self._end) for marker, part in parts)
+                ids = tuple(chain.from_iterable(framed))
+                sides.append(TokenSequence(ids, is_cut or room < len(first)))
+            prepared.append(Prepared(pair, sides[0], sides[1]))
         return prepared
-
-    def _sequence(self, *parts: list[int]) -> tuple[int, ...]:
-        marked = zip(self._markers, parts, strict=True)
-        framed = ((self._start, marker, *part, self._end) for marker, part in marked)
-        return tuple(chain.from_iterable(framed))
 
     def read(self, rows: torch.Tensor, _: Sequence[Prepared]) -> torch.Tensor:
         """Half the margin and its negative."""

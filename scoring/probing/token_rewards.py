@@ -131,7 +131,10 @@ def token_rewards(scorer: Scorer, pair: Pair) -> TokenRewards:
         )
     (prepared,) = scorer.prepare([pair])
     pieces = side_pieces(scorer.formatter, prepared)
-    prepared = replace(prepared, chosen_tail=len(pieces[0]), rejected_tail=len(pieces[1]))
+    chosen_side, rejected_side = (
+        replace(side, tail=len(some)) for side, some in zip(prepared.sides, pieces, strict=True)
+    )
+    prepared = replace(prepared, chosen=chosen_side, rejected=rejected_side)
     try:
         _check_causal(scorer, prepared)
         chosen, rejected = scorer.at_tails(prepared)
@@ -143,13 +146,13 @@ def token_rewards(scorer: Scorer, pair: Pair) -> TokenRewards:
             "shorter pair, a smaller model, or a device with more memory."
         ) from error
     # What both sides share is equal to the last bit, which products of matrices do not see to.
-    first, other_first = (len(side.ids) - side.tail for side in prepared.sides)
+    first, other_first = (side.first_read for side in prepared.sides)
     for place in range(max(first, other_first), prepared.shared):
         rejected[place - other_first] = chosen[place - first]
     return TokenRewards(
         pair,
-        _side(pieces[0], chosen, prepared.chosen_truncated),
-        _side(pieces[1], rejected, prepared.rejected_truncated),
+        _side(pieces[0], chosen, prepared.chosen.truncated),
+        _side(pieces[1], rejected, prepared.rejected.truncated),
         scorer.spec,
         scorer.traits,
     )
@@ -164,18 +167,10 @@ def _side(pieces: Sequence[Piece], rewards: Sequence[float], truncated: bool) ->
 
 def _check_causal(scorer: "Classifier", prepared: Prepared) -> None:
     """Refuse a model whose rewards change with what follows, on the pair's own first tokens."""
-    ids = prepared.chosen[:_CHECKED]
+    ids, start = prepared.chosen.ids[:_CHECKED], prepared.chosen.start
     begin = ids[: (len(ids) + 1) // 2]
-    check = replace(
-        prepared,
-        chosen=ids,
-        rejected=begin,
-        shared=0,
-        chosen_tail=len(ids),
-        rejected_tail=len(begin),
-        rejected_start=prepared.chosen_start,
-    )
-    followed, single = scorer.at_tails(check)
+    sides = [TokenSequence(each, start=start, tail=len(each)) for each in (ids, begin)]
+    followed, single = scorer.at_tails(Prepared(prepared.pair, sides[0], sides[1]))
     pairs = zip(followed[: len(single)], single, strict=True)
     n_different = sum(abs(one - other) > scorer.proof.tolerance for one, other in pairs)
     if 2 * n_different > len(single):
