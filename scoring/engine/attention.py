@@ -20,12 +20,9 @@ from transformers import AttentionInterface
 
 from scoring.engine.formatting import Prepared, TokenSequence
 
-NAME = "shared_prefix_packs"
-"""Under which transformers knows this attention."""
-_BY_HAND = ("softcap", "s_aux")
-"""Arguments of a model's attention that kernels do not know."""
-_PRODUCTS = 2**26
-"""Of queries with keys, in memory at once where a segment is computed by hand."""
+NAME = "shared_prefix_packs"  # under which transformers knows this attention
+_BY_HAND = ("softcap", "s_aux")  # arguments of a model's attention that kernels do not know
+_PRODUCTS = 2**26  # of queries with keys, at once where a segment is computed by hand
 
 
 class Segment(NamedTuple):
@@ -196,11 +193,8 @@ def attend(
     arguments: `Pack.arguments`, and whatever else the model gives: softcap, beyond which no product
         goes, and s_aux, [heads], what each head may look at instead of a key (a sink).
 
-    Returns:
-        [1, tokens, heads, dim], and no weights.
-
-    Raises:
-        NotImplementedError: the model wants something that packs do not have.
+    Returns [1, tokens, heads, dim], and no weights; raises NotImplementedError for a model that
+    wants something that packs do not have.
     """
     if arguments.get("position_bias") is not None:
         raise NotImplementedError("position_bias")
@@ -256,7 +250,6 @@ def _one_by_one(
     sliding_window: int | None,
     arguments: dict[str, Any],
 ) -> torch.Tensor:
-    """One call a segment; in the last layer, of its queries that are read alone."""
     if "segments" not in arguments:
         raise NotImplementedError("its layers do not tell their attention of packs")
     segments: _Segments = arguments["segments"]
@@ -308,7 +301,6 @@ def _weighed(
     softcap: float | None = None,
     s_aux: torch.Tensor | None = None,
 ) -> torch.Tensor:
-    """[1, queries, heads, dim]: a segment's attention where no kernel knows of softcap or sinks."""
     heads, n_keys = queries.shape[1], keys.shape[2]
     keys, values = (each.repeat_interleave(heads // each.shape[1], 1) for each in (keys, values))
     scale = queries.shape[-1] ** -0.5 if scaling is None else scaling

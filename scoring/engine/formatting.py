@@ -12,12 +12,9 @@ from scoring.errors import KnownError, shown
 from scoring.hub.access import first_line
 from scoring.spec import Message, Pair, RunSettings, as_objects
 
-DEFAULT_MAX_TOKENS = 16_384
-"""Tokens a sequence may have where neither the model nor the settings say less."""
-UPSTREAM_LONGEST = 2048
-"""The same in run_rm.py."""
-_AT_ONCE = 512
-"""Conversations tokenized in one call."""
+DEFAULT_MAX_TOKENS, UPSTREAM_LONGEST = 16_384, 2048
+"""Tokens a sequence may have where neither the model nor the settings say less; in run_rm.py."""
+_AT_ONCE = 512  # conversations tokenized in one call
 
 FALLBACK_TEMPLATE = (
     "{%- for message in messages -%}"
@@ -30,8 +27,7 @@ FALLBACK_TEMPLATE = (
 )
 """Used where a tokenizer has no chat template of its own; `Formatter.template` says so."""
 
-Tokenizer = Any
-"""Of transformers."""
+Tokenizer = Any  # of transformers
 Conversation = Sequence[Message]
 
 
@@ -101,11 +97,7 @@ def named_templates() -> dict[str, str]:
 
 
 def named_template(name: str) -> str:
-    """The template of a name, as upstream writes it.
-
-    Raises:
-        KnownError: there is none.
-    """
+    """Return a template as upstream writes it, or raise a `KnownError`."""
     known = named_templates()
     if name not in known:
         raise KnownError(
@@ -116,10 +108,7 @@ def named_template(name: str) -> str:
 
 
 def shared_prefix(chosen: Sequence[int], rejected: Sequence[int]) -> int:
-    """Tokens to compute once: those that both sequences begin with, but for each one's last.
-
-    All, if they are equal.
-    """
+    """Tokens that both sequences begin with, but for each one's last; all, if they are equal."""
     if chosen == rejected:
         return len(chosen)
     most = min(len(chosen), len(rejected)) - 1
@@ -137,10 +126,7 @@ def n_equal(first: Sequence[object], second: Sequence[object]) -> int:
 
 
 def as_one_row(key: str, parts: Sequence[Prepared]) -> list[Prepared]:
-    """Parts of one row, so that what all of them begin with is computed once.
-
-    It ends before the first token that is read of any.
-    """
+    """Parts of one row that share what all begin with, before the first token read of any."""
     sides = [side for part in parts for side in part.sides]
     common = min(len(side.ids) - max(side.tail, 1) for side in sides)
     common = max(0, min(common, *(shared_prefix(sides[0].ids, side.ids) for side in sides)))
@@ -178,21 +164,17 @@ class Formatter:
 
     ending: int | None = None
     gate: tuple[int, ...] = ()
-    _longest = DEFAULT_MAX_TOKENS
-    _fallback = ""
-    _takes_own_first = False
+    _longest, _fallback, _takes_own_first = DEFAULT_MAX_TOKENS, "", False
 
     def __init__(self, tokenizer: Tokenizer, model_limit: int, settings: RunSettings) -> None:
         """model_limit: tokens the model was built for.
 
-        Raises:
-            KnownError: the settings name no template that is known, or the tokenizer fails.
+        A `KnownError` says if the settings' template is unknown, or the tokenizer fails.
         """
         name = settings.chat_template or self._fallback
         template = named_template(name) if name else FALLBACK_TEMPLATE
-        own = getattr(tokenizer, "chat_template", None)
-        if settings.chat_template and not self._takes_own_first:
-            own = None
+        takes_own = self._takes_own_first or not settings.chat_template
+        own = getattr(tokenizer, "chat_template", None) if takes_own else None
         self.tokenizer = tokenizer
         self._is_named = bool(settings.chat_template) and not own
         self._before, self._after = _put_around(tokenizer)
@@ -210,10 +192,9 @@ class Formatter:
         return joined_pairs(pairs, self.sequences(conversations(pairs)))
 
     def encode(self, given: Sequence[Conversation], *, ask: bool = False) -> list[list[int]]:
-        """Token ids of whole conversations. ask: end where the assistant is to speak.
+        """Token ids of whole conversations, or a `KnownError` if the template fails.
 
-        Raises:
-            KnownError: the template fails, as a stranger's program may.
+        ask: end where the assistant is to speak.
         """
         encoded = self._tokens(given, by_text=self._is_named, ask=ask)
         if self._is_named:
@@ -239,11 +220,7 @@ class Formatter:
     def render(
         self, given: Sequence[Conversation], *, tokenize: bool = False, ask: bool = False
     ) -> list[Any]:
-        """Conversations as the template writes them, or the token ids of that. ask: as of `encode`.
-
-        Raises:
-            KnownError: the template fails.
-        """
+        """Conversations as the template writes them, or the token ids of that; as of `encode`."""
         rendered: list[Any] = []
         for start in range(0, len(given), _AT_ONCE):
             some = list(map(as_objects, given[start : start + _AT_ONCE]))
@@ -270,7 +247,7 @@ class Formatter:
         return [self._read(ids) for ids in self.encode(given)]
 
     def _read(self, ids: Sequence[int]) -> TokenSequence:
-        """Tokens that are scored, with the tail: one token where the gate is cut off."""
+        # The tail is one token where the gate is cut off.
         if self.ending is None:
             sequence = self.cut(ids)
         else:
@@ -285,7 +262,7 @@ class Formatter:
     def _tokens(
         self, given: Sequence[Conversation], *, by_text: bool, ask: bool = False
     ) -> list[list[int]]:
-        """by_text: tokenize what the template writes, as it is."""
+        # by_text: tokenize what the template writes, as it is.
         encoded = self.render(given, tokenize=not by_text, ask=ask)
         if by_text and encoded:
             encoded = self.tokenizer(encoded, add_special_tokens=False).input_ids
@@ -296,18 +273,15 @@ class Formatter:
         return encoded
 
     def _special_texts(self) -> dict[str, str]:
-        """What the fallback writes for BOS and EOS where the tokenizer puts other tokens there."""
+        # What the fallback writes for BOS and EOS where the tokenizer puts other tokens there.
         texts = {
             name: "".join(self.tokenizer.convert_ids_to_tokens(ids))
             for name, ids in (("bos_token", self._before), ("eos_token", self._after))
         }
-        has_others = self._after and any(
-            text != (getattr(self.tokenizer, name) or "") for name, text in texts.items()
-        )
-        return texts if has_others else {}
+        own = {name: getattr(self.tokenizer, name) or "" for name in texts}
+        return texts if self._after and texts != own else {}
 
     def _n_special(self, ids: Sequence[int]) -> tuple[int, int]:
-        """How many tokens at the start and the end are no text."""
         before = int(ids[0] in (self.tokenizer.bos_token_id, self.tokenizer.cls_token_id))
         n_after = len(self._after)
         is_whole = self._template is not None and tuple(ids[-n_after:]) == self._after
@@ -315,7 +289,6 @@ class Formatter:
 
 
 def _put_around(tokenizer: Tokenizer) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """The tokens that a tokenizer puts before and after every text."""
     try:
         text: list[int] = tokenizer("a", add_special_tokens=False).input_ids
         whole: list[int] = tokenizer("a").input_ids
@@ -333,14 +306,11 @@ class UpstreamFormatter(Formatter):
     """Renders the template to text and tokenizes that with special tokens, as run_rm.py does.
 
     A template that writes BOS itself then gives two of them; the first is masked, which leaves the
-    second at position 1. Text is cut on the left and BOS put before it again. The score is read at
-    the last token that is not padding, which is the EOS of many tokenizers. A named template is
+    second at position 1. Text is cut on the left and BOS put before it again. A named template is
     taken where the tokenizer has none; an EOS then ends the text, unless the tokenizer writes one.
     """
 
-    _longest = UPSTREAM_LONGEST
-    _fallback = "tulu"
-    _takes_own_first = True
+    _longest, _fallback, _takes_own_first = UPSTREAM_LONGEST, "tulu", True
 
     def __init__(self, tokenizer: Tokenizer, model_limit: int, settings: RunSettings) -> None:
         if settings.truncation_side != "left":

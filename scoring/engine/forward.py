@@ -30,14 +30,11 @@ from scoring.hub.access import first_line
 logger = logging.getLogger(__name__)
 
 PACKED = "packed, shared prefixes computed once"
-_CPU_ROW = 2048
-"""Tokens a CPU computes at once: about what its caches hold."""
+_CPU_ROW = 2048  # tokens a CPU computes at once: about what its caches hold
 _NO_MEMORY = ("can't allocate memory", "out of memory", "CUBLAS_STATUS_ALLOC_FAILED")
 """In messages of errors that have no kind of their own."""
-_REPETITIONS = 2
-"""Of a few pairs with other last bits, of which a quarter is moved."""
-_NOISES = 3.0
-"""How many times as far as these another right way may be off."""
+_REPETITIONS = 2  # of a few pairs with other last bits, of which a quarter is moved
+_NOISES = 3.0  # how many times as far as these another right way may be off
 _OF_SPREAD, _OF_SIZE = 1e-4, 1e-6
 """What it may be off besides: heads and sums are in float32, whatever the model."""
 
@@ -49,10 +46,10 @@ class Packed:
     """All pairs in one row without padding, the prefix that a pair's sides share computed once.
 
     Between two packs the model is as it was.
+    narrow: let the last layer's feed-forward see only the tokens that are read.
     """
 
     def __init__(self, model: Any, *, narrow: bool) -> None:
-        """narrow: let the last layer's feed-forward see only the tokens that are read."""
         self.path = PACKED
         self._model = model
         self._base = _base_of(model)
@@ -112,8 +109,8 @@ class Packed:
     def compile(self, find_mismatch: Callable[[], str]) -> None:
         """Compile the decoder layers, once, for packs of any length.
 
-        Where that fails or changes rewards they stay as they were, and `path` says why; it is tried
-        once. find_mismatch: scores by this path; as `Proof.mismatch`.
+        Where that fails or changes rewards they stay as they were, and `path` says why.
+        find_mismatch: scores by this path; as `Proof.mismatch`.
         """
         if self.path != PACKED:
             return
@@ -161,13 +158,13 @@ def _tails_only(layer: Any, pack: attention.Pack) -> Iterator[None]:
 
 
 class Padded:
-    """Both sides of all pairs in right-padded batches of similar length."""
+    """Both sides of all pairs in right-padded batches of similar length.
+
+    batch_tokens: of a forward pass at most, padding counted. why: this path is taken.
+    whole: give the whole model's output for a sequence, not the hidden states of its tail.
+    """
 
     def __init__(self, model: Any, batch_tokens: int, *, whole: bool, why: str) -> None:
-        """batch_tokens: of a forward pass at most, padding counted. why: this path is taken.
-
-        whole: give the whole model's output for a sequence, not the hidden states of its tail.
-        """
         self.path = f"padded: {why}" if batch_tokens > 1 else f"one sequence at a time: {why}"
         self._model = model
         self._whole = whole
@@ -216,10 +213,9 @@ Forward = Packed | Padded
 
 @contextmanager
 def running(name: str, *, is_check: bool = False) -> Iterator[None]:
-    """Run a stranger's model inside. name: of it. is_check: on the few pairs of a model's loading.
+    """Run a stranger's model inside: what it raises, but a lack of memory, is a `KnownError` then.
 
-    Raises:
-        KnownError: whatever the model raises, but for a lack of memory outside of a check.
+    name: of it. is_check: on the few pairs of a model's loading, where no memory is one, too.
     """
     try:
         yield
@@ -249,16 +245,13 @@ def is_out_of_memory(error: Exception) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """Numbers of a model as it is: what a few pairs score, or log-probabilities.
-
-    tolerance: what another right way of computing them may differ by.
-    """
+    """What a few pairs score, or log-probabilities, and what another right way may differ by."""
 
     expected: torch.Tensor
     tolerance: float
 
     def mismatch(self, got: Rewards | torch.Tensor) -> str:
-        """How far numbers computed in another way are off, in words; "" within the tolerance."""
+        """Return how far other numbers are off, in words; "" within the tolerance."""
         ours = torch.as_tensor(got, dtype=torch.float64)
         apart = (ours - self.expected).abs().nan_to_num(nan=0.0).max().item()
         if (ours.isnan() != self.expected.isnan()).any() or not apart <= self.tolerance:
@@ -267,9 +260,9 @@ class Proof:
 
 
 def proof_of(model: Any, score: Callable[[], Rewards | torch.Tensor]) -> Proof:
-    """Take a model's own numbers, and measure how far rounding moves them.
+    """Take a model's own numbers, one sequence at a time, and measure how far rounding moves them.
 
-    score: computes them one sequence at a time, on the CPU in the end; called several times.
+    score: gives them on the CPU; called several times.
     """
     expected = torch.as_tensor(score(), dtype=torch.float64)
     known = expected[expected.isfinite()]
@@ -343,14 +336,11 @@ def choose(
 
 
 def _with_wide_head(model: Any, check: Sequence[Prepared]) -> Any:
-    """The model with all but its base in float32, for rewards in two bytes would tie.
-
-    The model itself if it does not run so; a stranger's may not.
-    """
+    # All but its base in float32, for rewards in two bytes would tie; a stranger's may not run so.
     base = getattr(model, model.base_model_prefix, None)
     if base is None or base is model:  # then the largest part is
         sizes = {part: sum(map(torch.numel, part.parameters())) for part in model.children()}
-        base = max(sizes, key=lambda part: sizes[part], default=None)
+        base = max(sizes, key=sizes.__getitem__, default=None)
     wide = copy.copy(model)
     vars(wide).pop("forward", None)  # that accelerate puts there is bound to the model
     wide._modules = {
@@ -369,7 +359,6 @@ def _with_wide_head(model: Any, check: Sequence[Prepared]) -> Any:
 
 
 def _in_float32(part: Any) -> Any:
-    """A copy in float32 that takes its inputs in any type."""
     if part is None:
         return None
     wide = copy.deepcopy(part).float()
@@ -383,7 +372,6 @@ def _widened(value: Any) -> Any:
 
 
 def _not_attention_only(model: Any) -> str:
-    """What else than attention looks at other tokens, in words; "" where nothing is known to."""
     # Rewards cannot show it: of states that one pair leaves to the next little may be seen.
     config = model.config.get_text_config()
     kinds = getattr(config, "layer_types", None) or getattr(config, "layers_block_type", None)
@@ -398,7 +386,6 @@ def _not_attention_only(model: Any) -> str:
 def _packed(
     model: Any, read: RewardReader, check: Sequence[Prepared], proof: Proof, *, narrow: bool
 ) -> Packed | str:
-    """The packed path where it gives the expected rewards, else why it is not taken."""
     try:
         packed = Packed(model, narrow=narrow)
         windows: set[int | None] = set()
@@ -420,7 +407,7 @@ def _packed(
 
 
 def _attentions(model: Any) -> list[tuple[Any, Any]]:
-    """The configs by which a model's layers find their attention, each with its name now."""
+    # The configs by which its layers find their attention, each with its name now.
     configs = {id(part.config): part.config for part in model.modules() if hasattr(part, "config")}
     stock = [(config, config._attn_implementation) for config in configs.values()]
     before = model.config._attn_implementation
