@@ -20,12 +20,8 @@ from scoring.spec import ModelSpec, Pair, RunSettings
 class Classifier(LocalModel):
     """`AutoModelForSequenceClassification`: one label, or several with a declared reading.
 
-    The reward is the score at the last token of each side.
-
-    loaded: the model, if it is in memory already.
-
-    Raises:
-        KnownError: the model cannot be loaded, or its labels are not one reward.
+    The reward is the score at the last token of each side. Raises a `KnownError` for a model that
+    cannot be loaded, or whose labels are not one reward. loaded: it, if it is in memory already.
     """
 
     def __init__(
@@ -36,15 +32,13 @@ class Classifier(LocalModel):
         self.spec = spec
         self._own = model if isinstance(model, HeadedModel) else None
         self._head: Any = None
+        n_labels = model.config.num_labels if self._own is None else 1
+        weights, self.reading = label_weights(spec, n_labels)
         if self._own is not None:
-            weights, self.reading = label_weights(spec, 1)
             weighted = "" if spec.reading is None else f", {self.reading}"
             self.reading = self._own.reading + weighted
-        else:
-            weights, self.reading = label_weights(spec, model.config.num_labels)
-            head = getattr(model, "score", None)
-            if isinstance(head, torch.nn.Linear) and not spec.own_code:
-                self._head = head
+        elif isinstance(getattr(model, "score", None), torch.nn.Linear) and not spec.own_code:
+            self._head = model.score
         self._weights = torch.tensor(weights, device=model.device)
         is_whole = self._own is None and self._head is None
         self._padding: int | None = None
@@ -60,12 +54,11 @@ class Classifier(LocalModel):
     def prepare(self, pairs: Sequence[Pair]) -> list[Prepared]:
         """Both conversations of each pair as tokens."""
         sequences = self.formatter.sequences(conversations(pairs))
-        if self._padding is not None:
+        if self._padding is not None:  # run_rm.py reads the score before a trailing pad token
             sequences = [self._without_padding(sequence) for sequence in sequences]
         return joined_pairs(pairs, sequences)
 
     def _without_padding(self, sequence: TokenSequence) -> TokenSequence:
-        """Up to where run_rm.py reads the score: before a trailing pad token."""
         ids = sequence.ids
         end = len(ids)
         while end > 1 and ids[end - 1] == self._padding:
@@ -88,10 +81,8 @@ class Classifier(LocalModel):
     def at_tails(self, pair: Prepared) -> tuple[list[float], list[float]]:
         """Return the score at every token of a pair's tails: the chosen's, then the rejected's.
 
-        Raises:
-            KnownError: the head cannot be run apart, as those of encoders cannot, or the model
-                cannot be run, or reads more than the last token.
-            torch.OutOfMemoryError: the pair does not fit in memory.
+        Raises a `KnownError` if the head cannot be run apart, as those of encoders cannot, reads
+        more than the last token, or the model cannot be run; or torch.OutOfMemoryError.
         """
         if self.formatter.gate or self.formatter.ending is not None:
             raise KnownError(
@@ -127,7 +118,7 @@ class Classifier(LocalModel):
             )
 
     def _rewards(self, rows: torch.Tensor, gates: torch.Tensor) -> torch.Tensor:
-        """[reads]: the reward that each row speaks for. gates: as of `HeadedModel.rewards_of`."""
+        # gates: as of `HeadedModel.rewards_of`.
         if self._own is not None:
             rows = self._own.rewards_of(rows.float(), gates.float())
         elif self._head is not None:

@@ -18,19 +18,14 @@ from scoring.families.local import LocalModel
 from scoring.models.loading import Loaded, load
 from scoring.spec import ModelSpec, Pair, RunSettings
 
-_RENAMED = 0.01
-"""Share of tokens that a policy may call otherwise: its training may have named reserved ones."""
+_RENAMED = 0.01  # share of tokens that a policy's training may have named: reserved ones
 
 
 class LogProbs(LocalModel):
     """The log-probability of a response by one model, NaN where truncation left nothing of it.
 
     The response is what the conversation has after the prompt's tokens, its end of turn included.
-
     formatter: shared by the models that are compared. family: reads sums, or means.
-
-    Raises:
-        KnownError: the model cannot be run, or computes its probabilities in its own way.
     """
 
     def __init__(
@@ -82,9 +77,7 @@ class Policy(LogProbs):
     """Families dpo, logprob-sum and logprob-mean.
 
     Without a reference, the reward is the sum or the mean of the response's log-probabilities.
-
-    Raises:
-        KnownError: a model cannot be loaded, or the reference has another vocabulary.
+    Raises a `KnownError` for a model that cannot be loaded or has a vocabulary of its own.
     """
 
     def __init__(self, spec: ModelSpec, settings: RunSettings) -> None:

@@ -26,7 +26,7 @@ CHECK_PAIRS = (
 
 
 def local_traits(loaded: Loaded, *, reading: str, **others: Any) -> Traits:
-    """Return the traits of a scorer whose model is in memory here. others: as of `Traits`."""
+    """Return the traits of a model in memory here. others: as of `Traits`."""
     if loaded.left_out:
         some = ", ".join(loaded.left_out[:3])
         reading += f"; weights that its class does not know are left out: {some}"
@@ -44,14 +44,11 @@ class LocalModel(Scorer):
     """Families that read rewards from a model of this machine.
 
     They set `reading`, `template` and `max_length`, as of `Traits`, and then call `__init__`, which
-    has pairs prepared and read.
+    has pairs prepared and read, or raises a `KnownError`.
 
     whole: why the reward is read from the model's output; "" for its last hidden states.
     at_once: tokens of a forward pass at most, padding counted, where it is smaller than a pack.
     vocabulary: that rewards are read by, to be compared with the model's own logits.
-
-    Raises:
-        KnownError: the model cannot be run.
     """
 
     reading: str

@@ -24,29 +24,22 @@ from scoring.models.loading import load
 from scoring.spec import ModelSpec, Pair, RunSettings
 
 _MARKERS = ("<|source|>", "<|candidate1|>", "<|candidate2|>")
-_FRAME = 3
-"""Tokens of a part that are not text: [CLS], the marker, [SEP]."""
+_FRAME = 3  # tokens of a part that are not text: [CLS], the marker, [SEP]
 _SHORTEST = 3 * (_FRAME + 1)
-_AT_ONCE = 8192
-"""Padded tokens of a forward pass at most: this attention's memory grows with length squared."""
+_AT_ONCE = 8192  # padded tokens of a pass: this attention's memory grows with length squared
 _WHOLE = "both responses in one sequence, both orders"
-"""Of its path; its rewards come from the whole model."""
-_INSTRUCTION = (
+_INSTRUCTION = (  # as the model was trained on it, spelling included
     "Finish the following coversation in each i-th turn by filling in <Response i> with your "
     "response."
 )
-"""As the model was trained on it, spelling included."""
 
 _Texts = tuple[str, str, str]
 """Of a pair, what stands behind the markers: the prompt, the chosen and the rejected response."""
 
 
 def _pairrm_texts(pair: Pair) -> _Texts:
-    """Plain for one turn, the authors' form with blanks for a conversation.
-
-    A conversation that has other than user and assistant in turn has no such form; its transcript
-    is the prompt.
-    """
+    # Plain for one turn, the authors' form with blanks for a conversation. One that has other than
+    # user and assistant in turn has no such form; its transcript is the prompt.
     roles = [message.role for message in pair.turns]
     if not roles or roles != ["user", "assistant"] * (len(roles) // 2) + ["user"]:
         return pair.prompt, pair.chosen, pair.rejected
@@ -61,7 +54,7 @@ def _pairrm_texts(pair: Pair) -> _Texts:
 
 
 def _better_pairrm_texts(pair: Pair) -> _Texts:
-    """The prompt as a dialogue in which the assistant is to speak."""
+    # The prompt as a dialogue in which the assistant is to speak.
     speakers = {"system": "SYSTEM MESSAGE"}
     turns = [
         f"{speakers.get(message.role, message.role.upper())}: {message.content.strip()}"
@@ -110,9 +103,8 @@ class DebertaV2PairRM(DebertaV2PreTrainedModel):  # type: ignore[misc]
 class PairRM(LocalModel):
     """A model that compares two responses, run in float32.
 
-    Raises:
-        KnownError: the model cannot be loaded or run, its tokenizer lacks the markers, or the
-            settings leave no room for a text.
+    Raises a `KnownError` for one that cannot be loaded or run, or has no markers, or if the
+    settings leave no room for a text.
     """
 
     reading = (

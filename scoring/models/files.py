@@ -74,16 +74,11 @@ _NEEDS: dict[Family, str] = {"classifier": "SequenceClassification", "pairrm": "
 def read_config(
     path: Path, name: str, family: Family | None, reading: LabelWeights | None, *, trusted: bool
 ) -> tuple[dict[str, Any], Family, bool, str]:
-    """Read a config, and refuse before any weights are read what cannot be a reward model here.
+    """Read a config, or raise a `KnownError` for what cannot be a reward model here.
 
-    name: of the model, for messages. family: None means what its architecture speaks for.
-    trusted: whether the model's own code may run.
-
-    Returns the config, the family, whether the model brings Python of its own, and in one sentence
-    what the family was taken from ("" if it was given).
-
-    Raises:
-        KnownError: it cannot be read, or the model cannot score so.
+    family: None means what its architecture speaks for. trusted: whether the model's own code may
+    run. Returns the config, the family, whether the model brings Python of its own, and in one
+    sentence what the family was taken from ("" if it was given).
     """
     try:
         values = dict(json.loads(path.read_text(encoding="utf-8")))
@@ -129,7 +124,6 @@ def trained_question(name: str) -> str:
 
 
 def _suits(family: Family, values: dict[str, Any]) -> bool:
-    """Whether an architecture can score so; of causal language models there are three names."""
     names = [_NEEDS.get(family, "CausalLM")]
     if names == ["CausalLM"]:
         names.append("LMHeadModel")
@@ -140,7 +134,6 @@ def _suits(family: Family, values: dict[str, Any]) -> bool:
 
 
 def _recognize(name: str, values: dict[str, Any], *, has_head: bool) -> tuple[Family, str]:
-    """The family that a name or an architecture speaks for, and why in one sentence."""
     question, architectures = trained_question(name), architectures_of(values)
     if question:
         return "judge", f"By its name it is a judge that is asked one question, {question}."
@@ -173,10 +166,10 @@ BYTES = {"float64": 8, "float32": 4, "bfloat16": 2, "float16": 2}
 
 
 def count_weights(files: Iterable[Path]) -> dict[str, int]:
-    """How many numbers of each dtype, such as "BF16", safetensors files say that they hold.
+    """Numbers of each dtype, such as "BF16", in safetensors files; empty if one is broken.
 
     Source: the format, https://huggingface.co/docs/safetensors: eight bytes for the length of a
-    JSON header, then the header. Empty if a file is none of these, or broken.
+    JSON header, then the header.
     """
     found: dict[str, int] = {}
     try:

@@ -59,11 +59,7 @@ class Loaded:
         return made
 
     def budget(self, settings: RunSettings) -> int:
-        """Tokens of a pack: as set, else one or two seconds of work that fit in memory.
-
-        Raises:
-            KnownError: the budget is not positive.
-        """
+        """Tokens of a pack: as set, else one or two seconds of work that fit in memory."""
         if settings.budget is not None:
             if settings.budget < 1:
                 raise KnownError(f"A pack cannot hold {settings.budget} tokens: 1 is the least.")
@@ -107,9 +103,7 @@ def load(spec: ModelSpec, settings: RunSettings, auto_class: Any) -> Loaded:
     """Load a located model on a device and in a dtype.
 
     auto_class: the class that builds it: the name of one of transformers', itself, or a head.
-
-    Raises:
-        KnownError: weights or tokenizer are missing, broken, of another kind, or too large.
+    A `KnownError` says what of it is missing, broken, of another kind, or too large.
     """
     device = _device(settings)
     if settings.device == "spread" and find_spec("accelerate") is None:
@@ -139,7 +133,6 @@ def load(spec: ModelSpec, settings: RunSettings, auto_class: Any) -> Loaded:
 
 
 def _build(spec: ModelSpec, settings: RunSettings, auto_class: Any, device: str) -> Any:
-    """Model, tokenizer, and loading info of transformers."""
     is_headed = isinstance(auto_class, type) and issubclass(auto_class, HeadedModel)
     own: dict[str, Any] = {"trust_remote_code": spec.own_code}
     if is_headed:
@@ -178,7 +171,7 @@ def _build(spec: ModelSpec, settings: RunSettings, auto_class: Any, device: str)
 
 
 def _check_room(spec: ModelSpec, skeleton: Any) -> None:
-    """Refuse a config that asks for more weights than there are, before they take memory."""
+    # A config that asks for more weights than there are is refused before they take memory.
     folder = Path(spec.folder)
     n_bytes = sum(path.stat().st_size for kind in WEIGHT_FILES for path in folder.glob(kind))
     if "quantization_config" in skeleton.config.to_dict():
@@ -192,7 +185,6 @@ def _check_room(spec: ModelSpec, skeleton: Any) -> None:
 
 
 def _check_loaded(name: str, tokenizer: Any, info: dict[str, Any]) -> None:
-    """Refuse weights that do not fit the config or lack some, and tokenizers without a limit."""
     if info["mismatched_keys"]:
         tensor, there, asked = min(info["mismatched_keys"])
         raise KnownError(

@@ -78,7 +78,7 @@ def limit_memory(n_bytes: int | None, *, in_addresses: bool) -> Iterator[None]:
 
 
 def _control_groups(root: Path) -> Iterator[tuple[int, int]]:
-    """Limit and use of each control group of memory that this process is in."""
+    # Limit and use of each one of memory that this process is in.
     lines: list[str] = []
     with suppress(OSError):
         lines = (root / "proc/self/cgroup").read_text(encoding="utf-8").splitlines()

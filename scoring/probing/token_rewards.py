@@ -30,15 +30,12 @@ from scoring.spec import ModelSpec, Pair, text_hash
 if TYPE_CHECKING:
     from scoring.families.classifier import Classifier
 
-_CHECKED = 32
-"""Tokens of a pair that a model is proven causal with."""
+_CHECKED = 32  # tokens of a pair that a model is proven causal with
 _NO_PLACES = "The model's tokenizer does not say where in a text its tokens stand."
 _SPACE = re.compile(r"\s*")
-_MOST_SHARING = 16
-"""Tokens that one character's bytes, and what is written with them, are spread over at most."""
+_MOST_SHARING = 16  # tokens that one character's bytes, and its like, are spread over at most
 
-Span = tuple[int, int]
-"""In a text: a first character, and the one behind the last."""
+Span = tuple[int, int]  # in a text: a first character, and the one behind the last
 Piece = tuple[str, bool]
 """What a token writes, and whether that is at least a part of the response."""
 
@@ -115,11 +112,8 @@ def token_rewards(scorer: Scorer, pair: Pair) -> TokenRewards:
     """The reward after each token of both responses, in one forward pass.
 
     The last reward of a side is the one that a run of this scorer gives, within the tolerance of
-    its `proof`.
-
-    Raises:
-        KnownError: the scorer is no causal classifier, a response is empty or wholly cut off by
-            truncation, or the pair does not fit in memory.
+    its `proof`. Raises a `KnownError` for a scorer that is no causal classifier, a response that is
+    empty or wholly cut off, or a pair that does not fit in memory.
     """
     from scoring.engine.forward import is_out_of_memory
     from scoring.families.classifier import Classifier
@@ -131,10 +125,11 @@ def token_rewards(scorer: Scorer, pair: Pair) -> TokenRewards:
         )
     (prepared,) = scorer.prepare([pair])
     pieces = side_pieces(scorer.formatter, prepared)
-    chosen_side, rejected_side = (
-        replace(side, tail=len(some)) for side, some in zip(prepared.sides, pieces, strict=True)
+    prepared = replace(
+        prepared,
+        chosen=replace(prepared.chosen, tail=len(pieces[0])),
+        rejected=replace(prepared.rejected, tail=len(pieces[1])),
     )
-    prepared = replace(prepared, chosen=chosen_side, rejected=rejected_side)
     try:
         _check_causal(scorer, prepared)
         chosen, rejected = scorer.at_tails(prepared)
@@ -166,7 +161,7 @@ def _side(pieces: Sequence[Piece], rewards: Sequence[float], truncated: bool) ->
 
 
 def _check_causal(scorer: "Classifier", prepared: Prepared) -> None:
-    """Refuse a model whose rewards change with what follows, on the pair's own first tokens."""
+    # Whether rewards change with what follows is seen on the pair's own first tokens.
     ids, start = prepared.chosen.ids[:_CHECKED], prepared.chosen.start
     begin = ids[: (len(ids) + 1) // 2]
     sides = [TokenSequence(each, start=start, tail=len(each)) for each in (ids, begin)]
@@ -183,8 +178,7 @@ def _check_causal(scorer: "Classifier", prepared: Prepared) -> None:
 def side_pieces(formatter: Formatter, prepared: Prepared) -> list[list[Piece]]:
     """The pieces of both sides' tokens from the one before the response on, if there is one.
 
-    Raises:
-        KnownError: a response is empty or wholly cut off, or the tokenizer does not say.
+    Raises a `KnownError` if a response is empty or wholly cut off, or the tokenizer does not say.
     """
     pair = prepared.pair
     # A pair's own hash can stand in none of its texts.
@@ -248,10 +242,8 @@ def locate_tokens(
 ) -> tuple[tuple[int, ...], list[Span]]:
     """Token ids of a text, and where the piece of each stands: by offsets, else by decoding.
 
-    special: let the tokenizer put its own tokens around the text.
-
-    Raises:
-        KnownError: it has no offsets, and decodes its tokens to another text.
+    special: let the tokenizer put its own tokens around the text. Raises a `KnownError` if it has
+    no offsets, and decodes its tokens to another text.
     """
     if getattr(tokenizer, "is_fast", False):
         encoding = tokenizer(text, add_special_tokens=special, return_offsets_mapping=True)
@@ -285,7 +277,7 @@ def piece_ends(offsets: Sequence[Span], length: int) -> tuple[int, ...]:
 
 
 def _decoded_ends(tokenizer: Tokenizer, ids: Sequence[int], text: str) -> tuple[int, ...]:
-    """As `piece_ends`: tokens end where what they decode to is found in the text."""
+    # Tokens end where what they decode to is found in the text.
     ends: list[int] = []
     begin = end = 0
     for place in range(len(ids)):
