@@ -15,11 +15,7 @@ COMPILED = "compiled"
 
 @contextmanager
 def atomic_write(path: Path) -> Iterator[Path]:
-    """Where to write a file that takes the place of `path`, unless something is raised inside.
-
-    Raises:
-        OSError: it cannot be put there.
-    """
+    """Where to write a file that takes the place of `path`, unless something is raised inside."""
     part = path.with_name(f".{token_hex(8)}.part")
     try:
         yield part
@@ -43,11 +39,7 @@ def is_file(path: Path) -> bool:
 
 
 def file_digest(path: Path) -> str:
-    """The first 12 hex digits of a file's sha256, by which its version is named.
-
-    Raises:
-        OSError: it cannot be read.
-    """
+    """The first 12 hex digits of a file's sha256, or an OSError."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()[:12]
 

@@ -77,10 +77,7 @@ class Pack:
 
 
 def write_pack(pairs: Sequence[Prepared], device: torch.device, *, variable_length: bool) -> Pack:
-    """A pack on a device, without waiting for the copy.
-
-    variable_length: for one call of the attention over all segments, else for one call each.
-    """
+    """Write a pack on a device. variable_length: for one call over all segments, else one each."""
     ids, positions, tails, gather = array("q"), array("q"), array("q"), array("q")
     queries, keys = array("q", [0]), array("q", [0])
     segments: list[Segment] = []

@@ -167,10 +167,7 @@ class Formatter:
     _longest, _fallback, _takes_own_first = DEFAULT_MAX_TOKENS, "", False
 
     def __init__(self, tokenizer: Tokenizer, model_limit: int, settings: RunSettings) -> None:
-        """model_limit: tokens the model was built for.
-
-        A `KnownError` says if the settings' template is unknown, or the tokenizer fails.
-        """
+        """Raise a `KnownError` if the template is unknown. model_limit: tokens it was built for."""
         name = settings.chat_template or self._fallback
         template = named_template(name) if name else FALLBACK_TEMPLATE
         takes_own = self._takes_own_first or not settings.chat_template
@@ -192,10 +189,7 @@ class Formatter:
         return joined_pairs(pairs, self.sequences(conversations(pairs)))
 
     def encode(self, given: Sequence[Conversation], *, ask: bool = False) -> list[list[int]]:
-        """Token ids of whole conversations, or a `KnownError` if the template fails.
-
-        ask: end where the assistant is to speak.
-        """
+        """Token ids of whole conversations, or a `KnownError`. ask: the assistant is to go on."""
         encoded = self._tokens(given, by_text=self._is_named, ask=ask)
         if self._is_named:
             before, after = self._before, () if ask else self._after

@@ -62,10 +62,7 @@ class Packed:
         self._last = len(self.layers or ()) - 1 if narrow else -1
 
     def __call__(self, pairs: Sequence[Prepared], **arguments: Any) -> torch.Tensor:
-        """[reads, width]: last hidden states at the chosen and then at the rejected tail of each.
-
-        arguments: more for `attention.attend`.
-        """
+        """[reads, width]: last hidden states at both tails of each. arguments: of `attend`, too."""
         rows = split(range(len(pairs)), [pair.cost for pair in pairs], self._row)
         packs = [[pairs[place] for place in row] for row in rows]
         try:
@@ -260,10 +257,7 @@ class Proof:
 
 
 def proof_of(model: Any, score: Callable[[], Rewards | torch.Tensor]) -> Proof:
-    """Take a model's own numbers, one sequence at a time, and measure how far rounding moves them.
-
-    score: gives them on the CPU; called several times.
-    """
+    """Take a model's own numbers, and measure how far rounding moves them. score: gives them."""
     expected = torch.as_tensor(score(), dtype=torch.float64)
     known = expected[expected.isfinite()]
     if not len(known):

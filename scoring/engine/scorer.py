@@ -35,10 +35,7 @@ class Traits:
 
 
 def check_tokens(prepared: Sequence[Prepared], vocabulary: int | None, model: str) -> None:
-    """Raise a `KnownError` for a token that a model does not know, which would break a GPU.
-
-    vocabulary: as of `Traits`.
-    """
+    """Raise a `KnownError` for a token that a model does not know, which would break a GPU."""
     sides = (side.ids for pair in prepared for side in pair.sides if side.ids)
     largest = max(map(max, sides), default=0)
     if vocabulary is not None and largest >= vocabulary:

@@ -57,10 +57,7 @@ class Vocabulary:
 
 @torch.inference_mode()
 def check_vocabulary(model: Any, vocabulary: Vocabulary, ids: Sequence[int], name: str) -> None:
-    """Raise a `KnownError` unless log-probabilities computed here are the model's own.
-
-    Its logits may be no plain function of its last hidden states. name: of the model.
-    """
+    """Raise a `KnownError` unless log-probabilities computed here are the model's own."""
     with running(name, is_check=True):
         tokens = torch.tensor([ids[:_CHECKED]], device=model.device)
         proof = proof_of(

@@ -80,10 +80,7 @@ class BaseJudge(Scorer):
         return self.errors.sentences()
 
     def rewards(self, pack: Sequence[Prepared]) -> Rewards:
-        """Return probabilities, 0 to 1, or ratings, 1 to 10; NaN for both sides of a missing pair.
-
-        Raises a `KnownError` if nobody answers, or no answer was long enough to be read.
-        """
+        """Return probabilities or ratings, NaN on both sides of a missing pair, or a KnownError."""
         questions = [self._questions(prepared.pair) for prepared in pack]
         distinct = list(dict.fromkeys(question for each in questions for question in each))
         self._n_answered, self._n_questions = 0, len(distinct)

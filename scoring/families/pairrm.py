@@ -101,11 +101,7 @@ class DebertaV2PairRM(DebertaV2PreTrainedModel):  # type: ignore[misc]
 
 
 class PairRM(LocalModel):
-    """A model that compares two responses, run in float32.
-
-    Raises a `KnownError` for one that cannot be loaded or run, or has no markers, or if the
-    settings leave no room for a text.
-    """
+    """A model that compares two responses, run in float32, or a `KnownError` if it cannot be."""
 
     reading = (
         "half of how much better than the other response it is found, in both orders; not "

@@ -35,10 +35,7 @@ def is_cached(repo: str) -> bool:
 
 
 def remove_cached(cache: Path) -> None:
-    """Remove all commits of a repository; nobody may be fetching or reading it meanwhile.
-
-    cache: as of `cache_folder`, here and below.
-    """
+    """Remove all commits from a `cache_folder`; nobody may be fetching or reading it meanwhile."""
     for folder in (cache, cache.parent / ".locks" / cache.name):
         shutil.rmtree(folder, ignore_errors=True)
 
@@ -53,10 +50,7 @@ def remove_unfinished(cache: Path, blobs: Iterable[str]) -> None:
 
 @contextmanager
 def report_download(cache: Path, size: int, tell: OnProgress) -> Iterator[None]:
-    """Report, while files are fetched, how many of their bytes have come into the cache.
-
-    size: of all these files, in bytes; 0 is not reported.
-    """
+    """Report how many bytes of files have come into the cache. size: of all; 0 is not reported."""
     if not size:
         yield
         return
@@ -142,10 +136,7 @@ class DiskQuota:
                 os.utime(folder / FETCHED)
 
     def make_room(self, size: int) -> None:
-        """Remove the least recently used models until so many bytes more are within the bound.
-
-        Raises a `KnownError` if all that could go is in use.
-        """
+        """Remove the least recently used models for so many bytes, or raise a `KnownError`."""
         if self.gigabytes is None or self.gigabytes == math.inf:
             return
         with self._lock:

@@ -35,10 +35,7 @@ class HubSearch:
 
 
 def search_models(words: object, hub: Hub, *, token: Token = False) -> HubSearch:
-    """Search the Hub for models that may be reward models by parts of their names; "" for all.
-
-    Raises a `KnownError` for no text, or too long a one.
-    """
+    """Search the Hub for reward models by parts of their names; "" for all; or a KnownError."""
     from huggingface_hub import constants, get_session
     from huggingface_hub.utils import build_hf_headers, hf_raise_for_status
 

@@ -316,10 +316,7 @@ def tokenizer_files(place: LocatedModel) -> list[str]:
 def locate_tokenizer(
     place: LocatedModel, names: Iterable[str], revised: Iterable[str]
 ) -> LocatedModel:
-    """A tokenizer without its model, or a `KnownError` if there is none, or too large a one.
-
-    names: its files. revised: files that name its revision.
-    """
+    """A tokenizer without its model, or a `KnownError`. revised: files that name its revision."""
     tokenizer = _with_files(place, names, revised)
     check_tokenizer(tokenizer.sizes, place.spec.name)
     if place.listing is not None:
@@ -377,10 +374,7 @@ def local_folder(typed: str, policy: ModelPolicy) -> Path | None:
 def look_up(
     typed: str, policy: ModelPolicy, hub: Hub, token: Token, what: str = "model"
 ) -> LocatedModel:
-    """Look up a typed folder or repository, of which only the files are then known.
-
-    Raises a `KnownError` for one that is not there, or may not be used. what: is looked for.
-    """
+    """Look up the files of a typed folder or repository, or raise a `KnownError`."""
     folder = local_folder(typed, policy)
     if folder is not None:
         sizes: dict[str, int] = {}

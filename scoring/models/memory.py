@@ -40,10 +40,7 @@ def group_bytes(pid: int) -> int:
 
 
 def waited_seconds(pid: int) -> float:
-    """Seconds that a process's first thread waited for a processor; 0 if unknown.
-
-    Source: Linux's Documentation/scheduler/sched-stats.rst.
-    """
+    """Seconds that a first thread waited for a processor; 0 if unknown. Source: sched-stats.rst."""
     with suppress(OSError, ValueError, IndexError):
         return int(Path(f"/proc/{pid}/schedstat").read_text(encoding="ascii").split()[1]) / 1e9
     return 0.0

@@ -176,10 +176,7 @@ def _check_causal(scorer: "Classifier", prepared: Prepared) -> None:
 
 
 def side_pieces(formatter: Formatter, prepared: Prepared) -> list[list[Piece]]:
-    """The pieces of both sides' tokens from the one before the response on, if there is one.
-
-    Raises a `KnownError` if a response is empty or wholly cut off, or the tokenizer does not say.
-    """
+    """The pieces of both sides' tokens from the one before the response on, or a `KnownError`."""
     pair = prepared.pair
     # A pair's own hash can stand in none of its texts.
     mark = text_hash(pair.prompt, pair.chosen, pair.rejected)
@@ -240,10 +237,8 @@ def response_span(text: str, marked: str, mark: str) -> Span:
 def locate_tokens(
     tokenizer: Tokenizer, text: str, *, special: bool
 ) -> tuple[tuple[int, ...], list[Span]]:
-    """Token ids of a text, and where the piece of each stands: by offsets, else by decoding.
-
-    special: let the tokenizer put its own tokens around the text. Raises a `KnownError` if it has
-    no offsets, and decodes its tokens to another text.
+    """Token ids of a text, and where each one's piece stands, by offsets or by decoding, or a
+    `KnownError`. special: let the tokenizer put its own tokens around the text.
     """
     if getattr(tokenizer, "is_fast", False):
         encoding = tokenizer(text, add_special_tokens=special, return_offsets_mapping=True)
