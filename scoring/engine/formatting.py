@@ -191,12 +191,11 @@ class Formatter:
     def encode(self, given: Sequence[Conversation], *, ask: bool = False) -> list[list[int]]:
         """Token ids of whole conversations, or a `KnownError`. ask: the assistant is to go on."""
         encoded = self._tokens(given, by_text=self._is_named, ask=ask)
-        if self._is_named:
-            before, after = self._before, () if ask else self._after
-            for place, ids in enumerate(encoded):
-                has_start = tuple(ids[: len(before)]) == before
-                encoded[place] = [*(() if has_start else before), *ids, *after]
-        return encoded
+        if not self._is_named:
+            return encoded
+        before, after = self._before, () if ask else self._after
+        starts = [() if tuple(ids[: len(before)]) == before else before for ids in encoded]
+        return [[*start, *ids, *after] for start, ids in zip(starts, encoded, strict=True)]
 
     def cut(self, ids: Sequence[int], most: int | None = None) -> TokenSequence:
         """At most so many of the tokens, or `max_length`; special ones at the ends stay."""
@@ -248,7 +247,9 @@ class Formatter:
             text = ids[:-1] if ids[-1] == self.ending else ids
             sequence = self.cut(text, self.max_length - 1)
             sequence = replace(sequence, ids=(*sequence.ids, self.ending))
-        starts = range(len(sequence.ids) - len(self.gate), -1, -1) if self.gate else ()
+        if not self.gate:
+            return sequence
+        starts = range(len(sequence.ids) - len(self.gate), -1, -1)
         gates = (at for at in starts if sequence.ids[at : at + len(self.gate)] == self.gate)
         at = next(gates, len(sequence.ids) - 1)
         return replace(sequence, tail=len(sequence.ids) - at)

@@ -1,12 +1,10 @@
 """How token sequences go through a model: packed where that is right, else padded.
 
 `choose` decides by what the model is and then proves it: a few pairs are scored one sequence at a
-time and by the chosen path, which must agree as nearly as rounding lets them.
-
-How far rounding moves a model's rewards is measured on the model: a few pairs are scored again one
-sequence at a time, with what its layers give moved by the last bit at random, which moves tiny
-random decoders in bfloat16 0.6 to 3 times as far as they are off float32. Source: D. S. Parker,
-Monte Carlo Arithmetic (UCLA CSD-970002, 1997).
+time and by the chosen path, which must agree as nearly as rounding lets them. How far that moves
+rewards is measured: the pairs are scored again with what the layers give moved by the last bit at
+random, which moves tiny random decoders in bfloat16 0.6 to 3 times as far as they are off float32.
+Source: D. S. Parker, Monte Carlo Arithmetic (UCLA CSD-970002, 1997).
 """
 
 import copy

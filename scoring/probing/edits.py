@@ -1,12 +1,9 @@
 """One-click edits of a response: what a change of form or manners alone does to its reward.
 
 An edit that does not apply gives None, which is not an effect of 0: the text is empty, the edit
-changes nothing in it, or it would not be that edit there. Fenced and inline code, mathematics and
-addresses stay as they are, and so does a program without a fence around it (`is_bare_code`). The
-words that are added are English; a text of mostly other than Latin letters gets none.
-
-All are patterns that know no grammar: a verse of statements passes for a program. The time that
-they take grows with the length of a text and no faster, whatever it holds.
+changes nothing in it, or it would not be that edit there. Code, mathematics and addresses stay as
+they are. The words that are added are English; a text of mostly other than Latin letters gets none.
+All are patterns that know no grammar, and take time that grows with the length of a text alone.
 """
 
 import re
