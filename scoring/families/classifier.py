@@ -7,7 +7,7 @@ from typing import Any
 import torch
 
 from scoring.engine.attention import sent
-from scoring.engine.formatting import Prepared, TokenSequence, conversations, joined_pairs
+from scoring.engine.formatting import Prepared, conversations, joined_pairs
 from scoring.engine.forward import running
 from scoring.errors import KnownError
 from scoring.families import label_weights
@@ -55,15 +55,13 @@ class Classifier(LocalModel):
         """Both conversations of each pair as tokens."""
         sequences = self.formatter.sequences(conversations(pairs))
         if self._padding is not None:  # run_rm.py reads the score before a trailing pad token
-            sequences = [self._without_padding(sequence) for sequence in sequences]
+            for place, sequence in enumerate(sequences):
+                ids, end = sequence.ids, len(sequence.ids)
+                while end > 1 and ids[end - 1] == self._padding:
+                    end -= 1
+                tail = max(1, sequence.tail - len(ids) + end)
+                sequences[place] = replace(sequence, ids=ids[:end], tail=tail)
         return joined_pairs(pairs, sequences)
-
-    def _without_padding(self, sequence: TokenSequence) -> TokenSequence:
-        ids = sequence.ids
-        end = len(ids)
-        while end > 1 and ids[end - 1] == self._padding:
-            end -= 1
-        return replace(sequence, ids=ids[:end], tail=max(1, sequence.tail - len(ids) + end))
 
     def read(self, rows: torch.Tensor, pairs: Sequence[Prepared]) -> torch.Tensor:
         """Rewards from the last hidden states, or from logits where the head is not apart."""
