@@ -167,7 +167,10 @@ class Formatter:
     _longest, _fallback, _takes_own_first = DEFAULT_MAX_TOKENS, "", False
 
     def __init__(self, tokenizer: Tokenizer, model_limit: int, settings: RunSettings) -> None:
-        """Raise a `KnownError` if the template is unknown. model_limit: tokens it was built for."""
+        """model_limit: tokens the model was built for.
+
+        A `KnownError` says if the settings' template is unknown, or the tokenizer fails.
+        """
         name = settings.chat_template or self._fallback
         template = named_template(name) if name else FALLBACK_TEMPLATE
         takes_own = self._takes_own_first or not settings.chat_template

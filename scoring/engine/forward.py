@@ -255,7 +255,10 @@ class Proof:
 
 
 def proof_of(model: Any, score: Callable[[], Rewards | torch.Tensor]) -> Proof:
-    """Take a model's own numbers, and measure how far rounding moves them. score: gives them."""
+    """Take a model's own numbers, and measure how far rounding moves them.
+
+    score: computes them one sequence at a time, on the CPU in the end; called several times.
+    """
     expected = torch.as_tensor(score(), dtype=torch.float64)
     known = expected[expected.isfinite()]
     if not len(known):

@@ -87,12 +87,13 @@ class Baseline(Scorer):
 
     def rewards(self, pack: Sequence[Prepared]) -> Rewards:
         """As of `Scorer`."""
+        pairs = [prepared.pair for prepared in pack]
         if self.spec.family == "random":
-            names = [text_hash(p.pair.prompt, p.pair.chosen, p.pair.rejected) for p in pack]
+            names = [text_hash(p.prompt, p.chosen, p.rejected) for p in pairs]
             coins = [random.Random(f"{self._seed}:{name}") for name in names]  # noqa: S311
             return [(coin.random(), coin.random()) for coin in coins]
-        sign = 1.0 if self.spec.family == "longer" else -1.0
-        return [(sign * len(p.pair.chosen), sign * len(p.pair.rejected)) for p in pack]
+        sign = 1 if self.spec.family == "longer" else -1
+        return [(float(sign * len(p.chosen)), float(sign * len(p.rejected))) for p in pairs]
 
 
 def label_weights(spec: ModelSpec, n_labels: int) -> tuple[tuple[float, ...], str]:

@@ -18,7 +18,8 @@ from scoring.families.local import LocalModel
 from scoring.models.loading import Loaded, load
 from scoring.spec import ModelSpec, Pair, RunSettings
 
-_RENAMED = 0.01  # share of tokens that a policy's training may have named: reserved ones
+_RENAMED = 0.01
+"""Share of tokens that a policy may call otherwise: its training may have named reserved ones."""
 
 
 class LogProbs(LocalModel):
@@ -77,7 +78,7 @@ class Policy(LogProbs):
     """Families dpo, logprob-sum and logprob-mean.
 
     Without a reference, the reward is the sum or the mean of the response's log-probabilities.
-    Raises a `KnownError` for a model that cannot be loaded or has a vocabulary of its own.
+    Raises a `KnownError` for a model that cannot be loaded, or a reference with another vocabulary.
     """
 
     def __init__(self, spec: ModelSpec, settings: RunSettings) -> None:

@@ -101,7 +101,7 @@ class DebertaV2PairRM(DebertaV2PreTrainedModel):  # type: ignore[misc]
 
 
 class PairRM(LocalModel):
-    """A model that compares two responses, run in float32, or a `KnownError` if it cannot be."""
+    """A model that compares two responses, in float32; a `KnownError` says why it cannot."""
 
     reading = (
         "half of how much better than the other response it is found, in both orders; not "

@@ -33,11 +33,12 @@ def prompt_forms() -> dict[str, dict[str, Any]]:
 
 def prompt_form(family: str, prompt: str) -> dict[str, Any]:
     """Return how a family is asked and read. prompt: as of `questions`."""
-    forms = prompt_forms()
+    forms, name = prompt_forms(), family
     if family == "judge" and prompt in forms["trained"]:
-        form: dict[str, Any] = forms["trained"][prompt]
-        return form
-    return forms["upstream"][family] if prompt else forms[family]
+        forms, name = forms["trained"], prompt
+    elif prompt:
+        forms = forms["upstream"]
+    return forms[name]
 
 
 def choose_prompt(setting: JudgePrompt, model: str) -> str:

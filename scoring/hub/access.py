@@ -168,7 +168,7 @@ class Hub:
             return Listing(hub_id, repo_type, commit, sizes, False, blobs, weights, restricted)
 
     def _look_in_cache(self, hub_id: HubId, repo_type: RepoType) -> Listing:
-        # The snapshot is complete or not, which the Hub's client would refuse.
+        # Its snapshot may be incomplete, which the Hub's client would refuse.
         cache = cache_folder(hub_id.repo, repo_type)
         if self._shared and (cache / _RESTRICTED).exists():
             # A token proves nothing now: whoever has one need not be who fetched it.

@@ -35,7 +35,7 @@ class HubSearch:
 
 
 def search_models(words: object, hub: Hub, *, token: Token = False) -> HubSearch:
-    """Search the Hub for reward models by parts of their names; "" for all; or a KnownError."""
+    """Find models on the Hub by parts of their names, "" for all, or raise a `KnownError`."""
     from huggingface_hub import constants, get_session
     from huggingface_hub.utils import build_hf_headers, hf_raise_for_status
 

@@ -43,7 +43,7 @@ class Device:
         return f"the CPU ({self.unused})" if self.unused else "the CPU"
 
     def now(self, held: int = 0) -> "Device":
-        """The CPU with the memory that is free now; held: bytes given back before a load."""
+        """The CPU with what is free now, others as they are. held: bytes given back before."""
         if self.kind != "cpu":
             return self
         free, total = system_memory()

@@ -415,7 +415,7 @@ def locate(typed: str, policy: ModelPolicy, hub: Hub, **options: Unpack[ModelOpt
 def fetch_model(
     model: LocatedModel, hub: Hub, fetch: Callable[[Listing, Sequence[str]], str | Path]
 ) -> ModelSpec:
-    """Download what can be loaded then. fetch: as of `Hub.fetch`."""
+    """Make a located model ready to be loaded. fetch: as of `Hub.fetch`."""
 
     def fetched(part: LocatedModel) -> ModelSpec:
         if part.listing is None:
