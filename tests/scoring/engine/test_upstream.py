@@ -123,7 +123,8 @@ def test_text_is_cut_on_the_left_and_nothing_else_can_be_asked_for() -> None:
     (ours,) = UpstreamFormatter(made, 10**9, settings).prepare(
         [Pair("s:1", "s", "one two three", "two three one", "one")]
     )
-    assert made.convert_ids_to_tokens(ours.chosen) == [*("<s>", ":", "two", "three", "one", "</s>")]
+    expected = ["<s>", ":", "two", "three", "one", "</s>"]
+    assert made.convert_ids_to_tokens(ours.chosen.ids) == expected
     with pytest.raises(KnownError, match=r"run_rm\.py cuts on the left"):
         UpstreamFormatter(made, 10**9, replace(settings, truncation_side="right"))
 
