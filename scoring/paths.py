@@ -9,17 +9,15 @@ from secrets import token_hex
 
 HOME = "~/.cache/rewardbench-explorer"
 """Where things are kept unless EXPLORER_HOME says otherwise."""
-COMPILED = "compiled"
-"""The folder there for compiled code."""
+COMPILED = "compiled"  # the folder there for compiled code
+
+is_file, is_folder = os.path.isfile, os.path.isdir
+"""Whether one lies there; False for a name that none can have, at which those of pathlib raise."""
 
 
 @contextmanager
 def atomic_write(path: Path) -> Iterator[Path]:
-    """Where to write a file that takes the place of `path`, unless something is raised inside.
-
-    Raises:
-        OSError: it cannot be put there.
-    """
+    """Where to write a file that takes the place of `path`, unless something is raised inside."""
     part = path.with_name(f".{token_hex(8)}.part")
     try:
         yield part
@@ -37,21 +35,7 @@ def typed_path(text: str) -> Path:
         return Path(text)
 
 
-def is_file(path: Path) -> bool:
-    """Whether a file lies there; False for a name that none can have."""
-    return os.path.isfile(path)  # noqa: PTH113 - its own raises for some names
-
-
 def file_digest(path: Path) -> str:
-    """The first 12 hex digits of a file's sha256, by which its version is named.
-
-    Raises:
-        OSError: it cannot be read.
-    """
+    """The first 12 hex digits of a file's sha256, or an OSError."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()[:12]
-
-
-def is_folder(path: Path) -> bool:
-    """Whether a folder lies there; False for a name that none can have."""
-    return os.path.isdir(path)  # noqa: PTH112 - its own raises for some names

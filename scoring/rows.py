@@ -64,13 +64,13 @@ def scored_row(
         side
         for part, both in zip(parts, rewards, strict=True)
         for side in (
-            (part.pair.chosen, part.chosen, part.chosen_start, both[0]),
-            (part.pair.rejected, part.rejected, part.rejected_start, both[1]),
+            (part.pair.chosen, part.chosen.ids, part.chosen.start, both[0]),
+            (part.pair.rejected, part.rejected.ids, part.rejected.start, both[1]),
         )
     ]
     n_tokens = {response: start + len(ids) for response, ids, start, _ in sides}
     lengths = [n_tokens[response] for response in row.responses]
-    cuts = [(part.chosen_truncated, part.rejected_truncated) for part in parts]
+    cuts = [(part.chosen.truncated, part.rejected.truncated) for part in parts]
     is_cut = cuts[0] if is_pair else (any(map(any, cuts)),) * 2
     reward_of = _rewards_by_response(sides, family)
     found = rewards[0] if is_pair else [reward_of[response] for response in row.responses]

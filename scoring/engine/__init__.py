@@ -1,4 +1,1 @@
-"""How pairs go through a model: tokens, packs, attention, log-probabilities.
-
-Proven to the bit against one pair at a time; what rewards mean is not known here.
-"""
+"""How pairs go through a model, to the bit as one at a time; what rewards mean is not known."""

@@ -18,14 +18,11 @@ from typing import Any, NamedTuple
 import torch
 from transformers import AttentionInterface
 
-from scoring.engine.formatting import Prepared
+from scoring.engine.formatting import Prepared, TokenSequence
 
-NAME = "shared_prefix_packs"
-"""Under which transformers knows this attention."""
-_BY_HAND = ("softcap", "s_aux")
-"""Arguments of a model's attention that kernels do not know."""
-_PRODUCTS = 2**26
-"""Of queries with keys, in memory at once where a segment is computed by hand."""
+NAME = "shared_prefix_packs"  # under which transformers knows this attention
+_BY_HAND = ("softcap", "s_aux")  # arguments of a model's attention that kernels do not know
+_PRODUCTS = 2**26  # of queries with keys, at once where a segment is computed by hand
 
 
 class Segment(NamedTuple):
@@ -68,8 +65,8 @@ class Pack:
     """A pack as one row of tokens, on a device.
 
     ids, positions: [tokens].
-    tails: [reads], the places at which rewards are read: of each pair, the last `chosen_tail` of
-        its chosen sequence and the last `rejected_tail` of its rejected one.
+    tails: [reads], the places at which rewards are read: of each pair, the last `tail` of its
+        chosen sequence and then of its rejected one.
     arguments: of the model's forward, for its attention.
     """
 
@@ -80,46 +77,37 @@ class Pack:
 
 
 def write_pack(pairs: Sequence[Prepared], device: torch.device, *, variable_length: bool) -> Pack:
-    """A pack on a device, without waiting for the copy.
-
-    variable_length: for one call of the attention over all segments, else for one call each.
-    """
+    """Write a pack on a device. variable_length: for one call over all segments, else one each."""
     ids, positions, tails, gather = array("q"), array("q"), array("q"), array("q")
     queries, keys = array("q", [0]), array("q", [0])
     segments: list[Segment] = []
     first_of: dict[str, int] = {}
+
+    def write(side: TokenSequence, first: int, shared: int) -> None:
+        # Of its tokens, the shared ones stand from the place `first` on already.
+        begin, read = len(ids), side.first_read
+        own_read = begin + max(0, read - shared)
+        ids.extend(side.ids[shared:])
+        positions.extend(range(side.start + shared, side.start + len(side.ids)))
+        tails.extend(range(first + read, first + shared))
+        tails.extend(range(own_read, len(ids)))
+        if read < shared:
+            segments[-1] = segments[-1]._replace(read=min(segments[-1].read, first + read))
+        if len(ids) > begin:
+            segments.append(Segment(begin, len(ids), first, first + shared, own_read))
+
     for pair in pairs:
-        if pair.common and pair.row in first_of:
-            first, common = first_of[pair.row], pair.common
-            is_alike = pair.chosen == pair.rejected
-            for side in pair.sides[: 1 if is_alike else 2]:
-                begin = len(ids)
-                ids.extend(side.ids[common:])
-                positions.extend(range(side.start + common, side.start + len(side.ids)))
-                read = len(ids) - side.tail
-                tails.extend(range(read, len(ids)))
-                segments.append(Segment(begin, len(ids), first, first + common, read))
-            if is_alike:
-                tails.extend(range(len(ids) - pair.rejected_tail, len(ids)))
+        begin = len(ids)
+        first = first_of.setdefault(pair.row, begin) if pair.row else begin
+        if not pair.common or first == begin:
+            write(pair.chosen, begin, 0)
+            write(pair.rejected, begin, pair.shared)
             continue
-        first, shared = len(ids), pair.shared
-        if pair.row:
-            first_of[pair.row] = first
-        ids.extend(pair.chosen)
-        end = len(ids)
-        positions.extend(range(pair.chosen_start, pair.chosen_start + len(pair.chosen)))
-        tails.extend(range(end - pair.chosen_tail, end))
-        rejected_read = len(pair.rejected) - pair.rejected_tail
-        read = min(end - pair.chosen_tail, first + rejected_read if rejected_read < shared else end)
-        segments.append(Segment(first, end, first, first, read))
-        ids.extend(pair.rejected[shared:])
-        if len(ids) > end:
-            start = pair.rejected_start
-            positions.extend(range(start + shared, start + len(pair.rejected)))
-            read = end + max(0, rejected_read - shared)
-            segments.append(Segment(end, len(ids), first, first + shared, read))
-        for place in range(rejected_read, len(pair.rejected)):
-            tails.append(first + place if place < shared else end + place - shared)
+        write(pair.chosen, first, pair.common)
+        if pair.is_equal:
+            tails.extend(range(len(ids) - pair.rejected.tail, len(ids)))
+        else:
+            write(pair.rejected, first, pair.common)
     if variable_length:
         for segment in segments:
             gather.extend(range(segment.shared, segment.shared_end))
@@ -202,11 +190,8 @@ def attend(
     arguments: `Pack.arguments`, and whatever else the model gives: softcap, beyond which no product
         goes, and s_aux, [heads], what each head may look at instead of a key (a sink).
 
-    Returns:
-        [1, tokens, heads, dim], and no weights.
-
-    Raises:
-        NotImplementedError: the model wants something that packs do not have.
+    Returns [1, tokens, heads, dim], and no weights; raises NotImplementedError for a model that
+    wants something that packs do not have.
     """
     if arguments.get("position_bias") is not None:
         raise NotImplementedError("position_bias")
@@ -262,7 +247,6 @@ def _one_by_one(
     sliding_window: int | None,
     arguments: dict[str, Any],
 ) -> torch.Tensor:
-    """One call a segment; in the last layer, of its queries that are read alone."""
     if "segments" not in arguments:
         raise NotImplementedError("its layers do not tell their attention of packs")
     segments: _Segments = arguments["segments"]
@@ -314,7 +298,6 @@ def _weighed(
     softcap: float | None = None,
     s_aux: torch.Tensor | None = None,
 ) -> torch.Tensor:
-    """[1, queries, heads, dim]: a segment's attention where no kernel knows of softcap or sinks."""
     heads, n_keys = queries.shape[1], keys.shape[2]
     keys, values = (each.repeat_interleave(heads // each.shape[1], 1) for each in (keys, values))
     scale = queries.shape[-1] ** -0.5 if scaling is None else scaling

@@ -3,7 +3,7 @@
 import hashlib
 import tomllib
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -12,12 +12,9 @@ from scoring.errors import KnownError, shown
 from scoring.hub.access import first_line
 from scoring.spec import Message, Pair, RunSettings, as_objects
 
-DEFAULT_MAX_TOKENS = 16_384
-"""Tokens a sequence may have where neither the model nor the settings say less."""
-UPSTREAM_LONGEST = 2048
-"""The same in run_rm.py."""
-_AT_ONCE = 512
-"""Conversations tokenized in one call."""
+DEFAULT_MAX_TOKENS, UPSTREAM_LONGEST = 16_384, 2048
+"""Tokens a sequence may have where neither the model nor the settings say less; in run_rm.py."""
+_AT_ONCE = 512  # conversations tokenized in one call
 
 FALLBACK_TEMPLATE = (
     "{%- for message in messages -%}"
@@ -30,8 +27,7 @@ FALLBACK_TEMPLATE = (
 )
 """Used where a tokenizer has no chat template of its own; `Formatter.template` says so."""
 
-Tokenizer = Any
-"""Of transformers."""
+Tokenizer = Any  # of transformers
 Conversation = Sequence[Message]
 
 
@@ -43,56 +39,54 @@ class TokenSequence:
     tail: how many of the last tokens the reward is read at.
     """
 
-    ids: tuple[int, ...]
-    truncated: bool = False
+    ids: tuple[int, ...] = ()
+    truncated: bool = field(default=False, compare=False)
     start: int = 0
     tail: int = 1
+
+    @property
+    def first_read(self) -> int:
+        """Place of the first token that the reward is read at."""
+        return len(self.ids) - self.tail
 
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
     """A pair made ready for a model: the two token sequences that it needs.
 
-    chosen, rejected: token ids, one sequence a side (a judge's two orders: the one that shows the
-        chosen response first, and the other); () where texts are scored.
+    chosen, rejected: one sequence a side (a judge's two orders: the one that shows the chosen
+        response first, and the other); empty where texts are scored.
     shared: tokens that both begin with and that are computed once. Each side keeps a last token of
         its own, unless the sequences are equal: then all are shared.
-    chosen_tail, rejected_start and so on: as of `TokenSequence`.
     row: the key of a row with more responses than two, of which this is a part; else "".
     common: tokens that its sequences begin with as all of its row do, computed with the first part
         of the row in a pack; 0 in that part.
     """
 
     pair: Pair
-    chosen: tuple[int, ...] = ()
-    rejected: tuple[int, ...] = ()
+    chosen: TokenSequence = TokenSequence()
+    rejected: TokenSequence = TokenSequence()
     shared: int = 0
-    chosen_truncated: bool = False
-    rejected_truncated: bool = False
-    chosen_tail: int = 1
-    rejected_tail: int = 1
-    chosen_start: int = 0
-    rejected_start: int = 0
     row: str = ""
     common: int = 0
 
     @property
     def sides(self) -> tuple[TokenSequence, TokenSequence]:
         """The chosen and the rejected sequence."""
-        return (
-            TokenSequence(self.chosen, self.chosen_truncated, self.chosen_start, self.chosen_tail),
-            TokenSequence(
-                self.rejected, self.rejected_truncated, self.rejected_start, self.rejected_tail
-            ),
-        )
+        return self.chosen, self.rejected
+
+    @property
+    def is_equal(self) -> bool:
+        """Whether both sides are the same tokens."""
+        return self.chosen.ids == self.rejected.ids
 
     @property
     def cost(self) -> int:
         """Tokens to compute; 1 where texts are scored."""
+        both = len(self.chosen.ids) + len(self.rejected.ids)
         if self.common:
-            both = len(self.chosen) + len(self.rejected) - 2 * self.common
-            return both // 2 if self.chosen == self.rejected else both
-        return len(self.chosen) + len(self.rejected) - self.shared or 1
+            return (both - 2 * self.common) // (2 if self.is_equal else 1)
+        return both - self.shared or 1
 
 
 @cache
@@ -103,11 +97,7 @@ def named_templates() -> dict[str, str]:
 
 
 def named_template(name: str) -> str:
-    """The template of a name, as upstream writes it.
-
-    Raises:
-        KnownError: there is none.
-    """
+    """Return a template as upstream writes it, or raise a `KnownError`."""
     known = named_templates()
     if name not in known:
         raise KnownError(
@@ -118,10 +108,7 @@ def named_template(name: str) -> str:
 
 
 def shared_prefix(chosen: Sequence[int], rejected: Sequence[int]) -> int:
-    """Tokens to compute once: those that both sequences begin with, but for each one's last.
-
-    All, if they are equal.
-    """
+    """Tokens that both sequences begin with, but for each one's last; all, if they are equal."""
     if chosen == rejected:
         return len(chosen)
     most = min(len(chosen), len(rejected)) - 1
@@ -139,19 +126,14 @@ def n_equal(first: Sequence[object], second: Sequence[object]) -> int:
 
 
 def as_one_row(key: str, parts: Sequence[Prepared]) -> list[Prepared]:
-    """Parts of one row, so that what all of them begin with is computed once.
-
-    It ends before the first token that is read of any.
-    """
+    """Parts of one row that share what all begin with, before the first token read of any."""
     sides = [side for part in parts for side in part.sides]
     common = min(len(side.ids) - max(side.tail, 1) for side in sides)
     common = max(0, min(common, *(shared_prefix(sides[0].ids, side.ids) for side in sides)))
     if len({side.start for side in sides}) > 1:
         common = 0
-    first, *others = parts
     return [
-        replace(first, row=key, common=0),
-        *(replace(part, row=key, common=common) for part in others),
+        replace(part, row=key, common=common if place else 0) for place, part in enumerate(parts)
     ]
 
 
@@ -162,21 +144,12 @@ def conversations(pairs: Sequence[Pair]) -> list[Conversation]:
 
 def joined_pairs(pairs: Sequence[Pair], sequences: Sequence[TokenSequence]) -> list[Prepared]:
     """Pairs with their sequences. sequences: chosen and rejected in turn."""
-    return [
-        Prepared(
-            pair,
-            chosen.ids,
-            rejected.ids,
-            shared_prefix(chosen.ids, rejected.ids) if chosen.start == rejected.start else 0,
-            chosen.truncated,
-            rejected.truncated,
-            chosen.tail,
-            rejected.tail,
-            chosen.start,
-            rejected.start,
-        )
-        for pair, chosen, rejected in zip(pairs, sequences[::2], sequences[1::2], strict=True)
-    ]
+    prepared = []
+    for pair, chosen, rejected in zip(pairs, sequences[::2], sequences[1::2], strict=True):
+        is_alike = chosen.start == rejected.start
+        shared = shared_prefix(chosen.ids, rejected.ids) if is_alike else 0
+        prepared.append(Prepared(pair, chosen, rejected, shared))
+    return prepared
 
 
 class Formatter:
@@ -191,21 +164,17 @@ class Formatter:
 
     ending: int | None = None
     gate: tuple[int, ...] = ()
-    _longest = DEFAULT_MAX_TOKENS
-    _fallback = ""
-    _takes_own_first = False
+    _longest, _fallback, _takes_own_first = DEFAULT_MAX_TOKENS, "", False
 
     def __init__(self, tokenizer: Tokenizer, model_limit: int, settings: RunSettings) -> None:
         """model_limit: tokens the model was built for.
 
-        Raises:
-            KnownError: the settings name no template that is known, or the tokenizer fails.
+        A `KnownError` says if the settings' template is unknown, or the tokenizer fails.
         """
         name = settings.chat_template or self._fallback
         template = named_template(name) if name else FALLBACK_TEMPLATE
-        own = getattr(tokenizer, "chat_template", None)
-        if settings.chat_template and not self._takes_own_first:
-            own = None
+        takes_own = self._takes_own_first or not settings.chat_template
+        own = getattr(tokenizer, "chat_template", None) if takes_own else None
         self.tokenizer = tokenizer
         self._is_named = bool(settings.chat_template) and not own
         self._before, self._after = _put_around(tokenizer)
@@ -223,18 +192,13 @@ class Formatter:
         return joined_pairs(pairs, self.sequences(conversations(pairs)))
 
     def encode(self, given: Sequence[Conversation], *, ask: bool = False) -> list[list[int]]:
-        """Token ids of whole conversations. ask: end where the assistant is to speak.
-
-        Raises:
-            KnownError: the template fails, as a stranger's program may.
-        """
+        """Token ids of whole conversations, or a `KnownError`. ask: the assistant is to go on."""
         encoded = self._tokens(given, by_text=self._is_named, ask=ask)
-        if self._is_named:
-            before, after = self._before, () if ask else self._after
-            for place, ids in enumerate(encoded):
-                has_start = tuple(ids[: len(before)]) == before
-                encoded[place] = [*(() if has_start else before), *ids, *after]
-        return encoded
+        if not self._is_named:
+            return encoded
+        before, after = self._before, () if ask else self._after
+        starts = [() if tuple(ids[: len(before)]) == before else before for ids in encoded]
+        return [[*start, *ids, *after] for start, ids in zip(starts, encoded, strict=True)]
 
     def cut(self, ids: Sequence[int], most: int | None = None) -> TokenSequence:
         """At most so many of the tokens, or `max_length`; special ones at the ends stay."""
@@ -252,11 +216,7 @@ class Formatter:
     def render(
         self, given: Sequence[Conversation], *, tokenize: bool = False, ask: bool = False
     ) -> list[Any]:
-        """Conversations as the template writes them, or the token ids of that. ask: as of `encode`.
-
-        Raises:
-            KnownError: the template fails.
-        """
+        """Conversations as the template writes them, or the token ids of that; as of `encode`."""
         rendered: list[Any] = []
         for start in range(0, len(given), _AT_ONCE):
             some = list(map(as_objects, given[start : start + _AT_ONCE]))
@@ -283,14 +243,16 @@ class Formatter:
         return [self._read(ids) for ids in self.encode(given)]
 
     def _read(self, ids: Sequence[int]) -> TokenSequence:
-        """Tokens that are scored, with the tail: one token where the gate is cut off."""
+        # The tail is one token where the gate is cut off.
         if self.ending is None:
             sequence = self.cut(ids)
         else:
             text = ids[:-1] if ids[-1] == self.ending else ids
             sequence = self.cut(text, self.max_length - 1)
             sequence = replace(sequence, ids=(*sequence.ids, self.ending))
-        starts = range(len(sequence.ids) - len(self.gate), -1, -1) if self.gate else ()
+        if not self.gate:
+            return sequence
+        starts = range(len(sequence.ids) - len(self.gate), -1, -1)
         gates = (at for at in starts if sequence.ids[at : at + len(self.gate)] == self.gate)
         at = next(gates, len(sequence.ids) - 1)
         return replace(sequence, tail=len(sequence.ids) - at)
@@ -298,7 +260,7 @@ class Formatter:
     def _tokens(
         self, given: Sequence[Conversation], *, by_text: bool, ask: bool = False
     ) -> list[list[int]]:
-        """by_text: tokenize what the template writes, as it is."""
+        # by_text: tokenize what the template writes, as it is.
         encoded = self.render(given, tokenize=not by_text, ask=ask)
         if by_text and encoded:
             encoded = self.tokenizer(encoded, add_special_tokens=False).input_ids
@@ -309,18 +271,15 @@ class Formatter:
         return encoded
 
     def _special_texts(self) -> dict[str, str]:
-        """What the fallback writes for BOS and EOS where the tokenizer puts other tokens there."""
+        # What the fallback writes for BOS and EOS where the tokenizer puts other tokens there.
         texts = {
             name: "".join(self.tokenizer.convert_ids_to_tokens(ids))
             for name, ids in (("bos_token", self._before), ("eos_token", self._after))
         }
-        has_others = self._after and any(
-            text != (getattr(self.tokenizer, name) or "") for name, text in texts.items()
-        )
-        return texts if has_others else {}
+        own = {name: getattr(self.tokenizer, name) or "" for name in texts}
+        return texts if self._after and texts != own else {}
 
     def _n_special(self, ids: Sequence[int]) -> tuple[int, int]:
-        """How many tokens at the start and the end are no text."""
         before = int(ids[0] in (self.tokenizer.bos_token_id, self.tokenizer.cls_token_id))
         n_after = len(self._after)
         is_whole = self._template is not None and tuple(ids[-n_after:]) == self._after
@@ -328,7 +287,6 @@ class Formatter:
 
 
 def _put_around(tokenizer: Tokenizer) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """The tokens that a tokenizer puts before and after every text."""
     try:
         text: list[int] = tokenizer("a", add_special_tokens=False).input_ids
         whole: list[int] = tokenizer("a").input_ids
@@ -346,14 +304,11 @@ class UpstreamFormatter(Formatter):
     """Renders the template to text and tokenizes that with special tokens, as run_rm.py does.
 
     A template that writes BOS itself then gives two of them; the first is masked, which leaves the
-    second at position 1. Text is cut on the left and BOS put before it again. The score is read at
-    the last token that is not padding, which is the EOS of many tokenizers. A named template is
+    second at position 1. Text is cut on the left and BOS put before it again. A named template is
     taken where the tokenizer has none; an EOS then ends the text, unless the tokenizer writes one.
     """
 
-    _longest = UPSTREAM_LONGEST
-    _fallback = "tulu"
-    _takes_own_first = True
+    _longest, _fallback, _takes_own_first = UPSTREAM_LONGEST, "tulu", True
 
     def __init__(self, tokenizer: Tokenizer, model_limit: int, settings: RunSettings) -> None:
         if settings.truncation_side != "left":

@@ -1,12 +1,10 @@
 """How token sequences go through a model: packed where that is right, else padded.
 
 `choose` decides by what the model is and then proves it: a few pairs are scored one sequence at a
-time and by the chosen path, which must agree as nearly as rounding lets them.
-
-How far rounding moves a model's rewards is measured on the model: a few pairs are scored again one
-sequence at a time, with what its layers give moved by the last bit at random, which moves tiny
-random decoders in bfloat16 0.6 to 3 times as far as they are off float32. Source: D. S. Parker,
-Monte Carlo Arithmetic (UCLA CSD-970002, 1997).
+time and by the chosen path, which must agree as nearly as rounding lets them. How far that moves
+rewards is measured: the pairs are scored again with what the layers give moved by the last bit at
+random, which moves tiny random decoders in bfloat16 0.6 to 3 times as far as they are off float32.
+Source: D. S. Parker, Monte Carlo Arithmetic (UCLA CSD-970002, 1997).
 """
 
 import copy
@@ -21,7 +19,7 @@ import torch
 from torch.nn.utils.rnn import pad_sequence
 
 from scoring.engine import attention
-from scoring.engine.formatting import Prepared
+from scoring.engine.formatting import Prepared, TokenSequence
 from scoring.engine.packing import padded_batches, split
 from scoring.engine.scorer import Rewards
 from scoring.errors import KnownError
@@ -30,14 +28,11 @@ from scoring.hub.access import first_line
 logger = logging.getLogger(__name__)
 
 PACKED = "packed, shared prefixes computed once"
-_CPU_ROW = 2048
-"""Tokens a CPU computes at once: about what its caches hold."""
+_CPU_ROW = 2048  # tokens a CPU computes at once: about what its caches hold
 _NO_MEMORY = ("can't allocate memory", "out of memory", "CUBLAS_STATUS_ALLOC_FAILED")
 """In messages of errors that have no kind of their own."""
-_REPETITIONS = 2
-"""Of a few pairs with other last bits, of which a quarter is moved."""
-_NOISES = 3.0
-"""How many times as far as these another right way may be off."""
+_REPETITIONS = 2  # of a few pairs with other last bits, of which a quarter is moved
+_NOISES = 3.0  # how many times as far as these another right way may be off
 _OF_SPREAD, _OF_SIZE = 1e-4, 1e-6
 """What it may be off besides: heads and sums are in float32, whatever the model."""
 
@@ -49,10 +44,10 @@ class Packed:
     """All pairs in one row without padding, the prefix that a pair's sides share computed once.
 
     Between two packs the model is as it was.
+    narrow: let the last layer's feed-forward see only the tokens that are read.
     """
 
     def __init__(self, model: Any, *, narrow: bool) -> None:
-        """narrow: let the last layer's feed-forward see only the tokens that are read."""
         self.path = PACKED
         self._model = model
         self._base = _base_of(model)
@@ -65,10 +60,7 @@ class Packed:
         self._last = len(self.layers or ()) - 1 if narrow else -1
 
     def __call__(self, pairs: Sequence[Prepared], **arguments: Any) -> torch.Tensor:
-        """[reads, width]: last hidden states at the chosen and then at the rejected tail of each.
-
-        arguments: more for `attention.attend`.
-        """
+        """[reads, width]: last hidden states at both tails of each. arguments: of `attend`, too."""
         rows = split(range(len(pairs)), [pair.cost for pair in pairs], self._row)
         packs = [[pairs[place] for place in row] for row in rows]
         try:
@@ -112,8 +104,8 @@ class Packed:
     def compile(self, find_mismatch: Callable[[], str]) -> None:
         """Compile the decoder layers, once, for packs of any length.
 
-        Where that fails or changes rewards they stay as they were, and `path` says why; it is tried
-        once. find_mismatch: scores by this path; as `Proof.mismatch`.
+        Where that fails or changes rewards they stay as they were, and `path` says why.
+        find_mismatch: scores by this path; as `Proof.mismatch`.
         """
         if self.path != PACKED:
             return
@@ -160,18 +152,14 @@ def _tails_only(layer: Any, pack: attention.Pack) -> Iterator[None]:
             hook.remove()
 
 
-_SideTokens = tuple[tuple[int, ...], int, int]
-"""Of `TokenSequence`: ids, start and tail."""
-
-
 class Padded:
-    """Both sides of all pairs in right-padded batches of similar length."""
+    """Both sides of all pairs in right-padded batches of similar length.
+
+    batch_tokens: of a forward pass at most, padding counted. why: this path is taken.
+    whole: give the whole model's output for a sequence, not the hidden states of its tail.
+    """
 
     def __init__(self, model: Any, batch_tokens: int, *, whole: bool, why: str) -> None:
-        """batch_tokens: of a forward pass at most, padding counted. why: this path is taken.
-
-        whole: give the whole model's output for a sequence, not the hidden states of its tail.
-        """
         self.path = f"padded: {why}" if batch_tokens > 1 else f"one sequence at a time: {why}"
         self._model = model
         self._whole = whole
@@ -181,25 +169,25 @@ class Padded:
 
     def __call__(self, pairs: Sequence[Prepared]) -> torch.Tensor:
         """[reads, width]: what is read of the pairs; equal sequences are computed once."""
-        sides = [(side.ids, side.start, side.tail) for pair in pairs for side in pair.sides]
+        sides = [side for pair in pairs for side in pair.sides]
         # Encoder-decoders refuse different numbers of EOS in a batch.
-        alike: dict[int, list[_SideTokens]] = {}
+        alike: dict[int, list[TokenSequence]] = {}
         for side in dict.fromkeys(sides):
-            alike.setdefault(side[0].count(self._counted), []).append(side)
-        read: dict[_SideTokens, torch.Tensor] = {}
+            alike.setdefault(side.ids.count(self._counted), []).append(side)
+        read: dict[TokenSequence, torch.Tensor] = {}
         for some in alike.values():
-            lengths = [len(ids) + start for ids, start, _ in some]
+            lengths = [side.start + len(side.ids) for side in some]
             for batch in padded_batches(lengths, self._batch_tokens):
                 taken = [some[place] for place in batch]
                 read.update(zip(taken, self._batch(taken), strict=True))
         return torch.cat([read[side] for side in sides])
 
-    def _batch(self, sides: Sequence[_SideTokens]) -> list[torch.Tensor]:
+    def _batch(self, sides: Sequence[TokenSequence]) -> list[torch.Tensor]:
         device = self._model.device
-        starts = torch.tensor([start for _, start, _ in sides])
+        starts = torch.tensor([side.start for side in sides])
         # Classifiers find the end of a text by it.
         pad = self._model.config.get_text_config().pad_token_id or 0
-        rows = [torch.tensor((pad,) * start + ids) for ids, start, _ in sides]
+        rows = [torch.tensor((pad,) * side.start + side.ids) for side in sides]
         lengths = torch.tensor([len(row) for row in rows])
         ids = pad_sequence(rows, batch_first=True, padding_value=pad)
         places = torch.arange(ids.shape[1])
@@ -210,10 +198,8 @@ class Padded:
         if self._whole:
             return list(self._model(**inputs).logits.split(1))
         hidden = _base_of(self._model)(**inputs, use_cache=False).last_hidden_state
-        return [
-            hidden[row, end - tail : end]
-            for row, (end, (_, _, tail)) in enumerate(zip(lengths.tolist(), sides, strict=True))
-        ]
+        ends = zip(hidden, lengths.tolist(), sides, strict=True)
+        return [row[end - side.tail : end] for row, end, side in ends]
 
 
 Forward = Packed | Padded
@@ -222,10 +208,9 @@ Forward = Packed | Padded
 
 @contextmanager
 def running(name: str, *, is_check: bool = False) -> Iterator[None]:
-    """Run a stranger's model inside. name: of it. is_check: on the few pairs of a model's loading.
+    """Run a stranger's model inside: what it raises, but a lack of memory, is a `KnownError` then.
 
-    Raises:
-        KnownError: whatever the model raises, but for a lack of memory outside of a check.
+    name: of it. is_check: on the few pairs of a model's loading, where no memory is one, too.
     """
     try:
         yield
@@ -255,16 +240,13 @@ def is_out_of_memory(error: Exception) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """Numbers of a model as it is: what a few pairs score, or log-probabilities.
-
-    tolerance: what another right way of computing them may differ by.
-    """
+    """What a few pairs score, or log-probabilities, and what another right way may differ by."""
 
     expected: torch.Tensor
     tolerance: float
 
     def mismatch(self, got: Rewards | torch.Tensor) -> str:
-        """How far numbers computed in another way are off, in words; "" within the tolerance."""
+        """Return how far other numbers are off, in words; "" within the tolerance."""
         ours = torch.as_tensor(got, dtype=torch.float64)
         apart = (ours - self.expected).abs().nan_to_num(nan=0.0).max().item()
         if (ours.isnan() != self.expected.isnan()).any() or not apart <= self.tolerance:
@@ -349,14 +331,11 @@ def choose(
 
 
 def _with_wide_head(model: Any, check: Sequence[Prepared]) -> Any:
-    """The model with all but its base in float32, for rewards in two bytes would tie.
-
-    The model itself if it does not run so; a stranger's may not.
-    """
+    # All but its base in float32, for rewards in two bytes would tie; a stranger's may not run so.
     base = getattr(model, model.base_model_prefix, None)
     if base is None or base is model:  # then the largest part is
         sizes = {part: sum(map(torch.numel, part.parameters())) for part in model.children()}
-        base = max(sizes, key=lambda part: sizes[part], default=None)
+        base = max(sizes, key=sizes.__getitem__, default=None)
     wide = copy.copy(model)
     vars(wide).pop("forward", None)  # that accelerate puts there is bound to the model
     wide._modules = {
@@ -375,7 +354,6 @@ def _with_wide_head(model: Any, check: Sequence[Prepared]) -> Any:
 
 
 def _in_float32(part: Any) -> Any:
-    """A copy in float32 that takes its inputs in any type."""
     if part is None:
         return None
     wide = copy.deepcopy(part).float()
@@ -389,7 +367,6 @@ def _widened(value: Any) -> Any:
 
 
 def _not_attention_only(model: Any) -> str:
-    """What else than attention looks at other tokens, in words; "" where nothing is known to."""
     # Rewards cannot show it: of states that one pair leaves to the next little may be seen.
     config = model.config.get_text_config()
     kinds = getattr(config, "layer_types", None) or getattr(config, "layers_block_type", None)
@@ -404,7 +381,6 @@ def _not_attention_only(model: Any) -> str:
 def _packed(
     model: Any, read: RewardReader, check: Sequence[Prepared], proof: Proof, *, narrow: bool
 ) -> Packed | str:
-    """The packed path where it gives the expected rewards, else why it is not taken."""
     try:
         packed = Packed(model, narrow=narrow)
         windows: set[int | None] = set()
@@ -426,7 +402,7 @@ def _packed(
 
 
 def _attentions(model: Any) -> list[tuple[Any, Any]]:
-    """The configs by which a model's layers find their attention, each with its name now."""
+    # The configs by which its layers find their attention, each with its name now.
     configs = {id(part.config): part.config for part in model.modules() if hasattr(part, "config")}
     stock = [(config, config._attn_implementation) for config in configs.values()]
     before = model.config._attn_implementation

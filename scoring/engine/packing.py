@@ -13,8 +13,7 @@ from pathlib import Path
 
 TOKENS, TOKENS_KEPT = 3_000_000, 2_000_000
 """Tokens of a process that repay compiling, and where compiled code is kept."""
-_FOLDER = "TORCHINDUCTOR_CACHE_DIR"
-"""What torch calls the folder that it keeps compiled code in."""
+_FOLDER = "TORCHINDUCTOR_CACHE_DIR"  # where torch keeps compiled code
 
 
 def plan_packs(costs: Sequence[int], budget: int, seed: int) -> list[list[int]]:
@@ -36,7 +35,7 @@ def plan_packs(costs: Sequence[int], budget: int, seed: int) -> list[list[int]]:
 
 
 def random_order(n: int, seed: int) -> list[int]:
-    """The places of n pairs in the order in which they fill packs, by a seed."""
+    """The seeded order in which n pairs fill packs."""
     order = list(range(n))
     random.Random(seed).shuffle(order)  # noqa: S311 - an order, not a secret
     return order
@@ -59,8 +58,7 @@ def share_out(packs: Sequence[Sequence[int]], costs: Sequence[int], n: int) -> l
     """The places of each process's packs: the costliest go first to whom has the least."""
     shares: list[list[int]] = [[] for _ in range(n)]
     loads = [0] * n
-    by_cost = sorted(range(len(packs)), key=lambda place: -_cost(packs[place], costs))
-    for place in by_cost:
+    for place in sorted(range(len(packs)), key=lambda place: -_cost(packs[place], costs)):
         least = loads.index(min(loads))
         shares[least].append(place)
         loads[least] += _cost(packs[place], costs)

@@ -13,8 +13,7 @@ from scoring.spec import ModelSpec, Pair, RunFacts, RunSettings
 
 Rewards = list[tuple[float, float]]
 """Of each pair: the chosen response's, then the rejected one's."""
-TEXTS_A_PACK = 16
-"""Pairs between two reports of a scorer that reads texts."""
+TEXTS_A_PACK = 16  # pairs between two reports of a scorer that reads texts
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,12 +35,8 @@ class Traits:
 
 
 def check_tokens(prepared: Sequence[Prepared], vocabulary: int | None, model: str) -> None:
-    """Refuse tokens that a model does not know; they would break a GPU. vocabulary: as of `Traits`.
-
-    Raises:
-        KnownError: there is one.
-    """
-    sides = (side for pair in prepared for side in (pair.chosen, pair.rejected) if side)
+    """Raise a `KnownError` for a token that a model does not know, which would break a GPU."""
+    sides = (side.ids for pair in prepared for side in pair.sides if side.ids)
     largest = max(map(max, sides), default=0)
     if vocabulary is not None and largest >= vocabulary:
         raise KnownError(
@@ -51,9 +46,7 @@ def check_tokens(prepared: Sequence[Prepared], vocabulary: int | None, model: st
 
 
 class Scorer:
-    """A loaded model, or a rule, that turns pairs into rewards.
-
-    A family sets `spec` and `_traits` and computes `rewards`.
+    """A loaded model, or a rule: a family sets `spec` and `_traits` and computes `rewards`.
 
     on_answers: called with the number of a judge's answers, and of those that its pack needs.
     """
@@ -77,26 +70,19 @@ class Scorer:
     def begin(self, pack: Sequence[Prepared]) -> Callable[[], Rewards]:
         """Begin a pack, at once on a GPU; calling the result gives its `rewards`.
 
-        Raises:
-            torch.OutOfMemoryError: the pack does not fit in memory; calling it may raise that too.
+        Both raise torch.OutOfMemoryError for a pack that does not fit in memory.
         """
         return partial(self.rewards, pack)
 
     def rewards(self, pack: Sequence[Prepared]) -> Rewards:
-        """Chosen and rejected reward of each pair; NaN where there is none.
-
-        Raises:
-            torch.OutOfMemoryError: the pack does not fit in memory.
-        """
+        """Chosen and rejected reward of each pair, NaN where there is none; raises as `begin`."""
         raise NotImplementedError
 
     def keep_answers(self, folder: Path | None, part: str = "") -> None:
         """Keep a judge's answers in a run's folder and take those there: none is paid twice.
 
-        folder: None keeps none. part: names the file of one of several processes.
-
-        Raises:
-            KnownError: the folder cannot be used.
+        folder: None keeps none; a `KnownError` says why one cannot be used.
+        part: names the file of one of several processes.
         """
 
     def error_counts(self) -> list[str]:
@@ -112,7 +98,7 @@ def facts(  # noqa: PLR0917
     selection: str = "",
     benchmark: str = "",
 ) -> RunFacts:
-    """Everything that the rewards of a run rest on. pairs, selection: as of `RunFacts`."""
+    """Return what the rewards of a run rest on. pairs, selection: as of `RunFacts`."""
     traits, spec = scorer.traits, scorer.spec
     reading = traits.reading
     if benchmark_named(benchmark).rule.asks_both_orders and spec.family == "judge":

@@ -9,10 +9,8 @@ from scoring.engine.attention import sent
 from scoring.engine.forward import proof_of, running
 from scoring.errors import KnownError
 
-_ROWS = 1024
-"""Tokens whose whole vocabulary is in memory at once."""
-_CHECKED = 32
-"""Tokens that show how a model computes its probabilities."""
+_ROWS = 1024  # tokens whose whole vocabulary is in memory at once
+_CHECKED = 32  # tokens that show how a model computes its probabilities
 
 
 class Vocabulary:
@@ -59,11 +57,7 @@ class Vocabulary:
 
 @torch.inference_mode()
 def check_vocabulary(model: Any, vocabulary: Vocabulary, ids: Sequence[int], name: str) -> None:
-    """Prove that log-probabilities computed here are the model's own. name: of the model.
-
-    Raises:
-        KnownError: it cannot be run, or its logits are no plain function of its last hidden states.
-    """
+    """Raise a `KnownError` unless log-probabilities computed here are the model's own."""
     with running(name, is_check=True):
         tokens = torch.tensor([ids[:_CHECKED]], device=model.device)
         proof = proof_of(

@@ -9,18 +9,15 @@ from scoring.engine.formatting import Prepared
 from scoring.engine.scorer import Rewards, Scorer, Traits
 from scoring.errors import KnownError
 from scoring.models.files import trained_question
-from scoring.spec import BASELINES, ModelSpec, Pair, RunSettings, text_hash
+from scoring.spec import BASELINES, ModelSpec, RunSettings, text_hash
 
 _JUDGES = ("judge", "rater")
 _CLASSES = {
-    "classifier": "classifier.Classifier",
-    "dpo": "dpo.Policy",
-    "logprob-sum": "dpo.Policy",
-    "logprob-mean": "dpo.Policy",
-    "pairrm": "pairrm.PairRM",
-    "judge": "judge.Judge",
-    "rater": "judge.Judge",
-    "served": "server.Served",
+    "classifier": ".classifier.Classifier",
+    **dict.fromkeys(("dpo", "logprob-sum", "logprob-mean"), ".dpo.Policy"),
+    "pairrm": ".pairrm.PairRM",
+    **dict.fromkeys(_JUDGES, ".judge.Judge"),
+    "served": ".server.Served",
 }
 _READINGS = {
     "random": "a random number, seeded by the run's seed and the pair's texts",
@@ -30,18 +27,24 @@ _READINGS = {
 
 
 def open_scorer(spec: ModelSpec, settings: RunSettings) -> Scorer:
-    """Load or connect a located model.
-
-    Raises:
-        KnownError: it cannot be loaded, or the settings do not suit its family.
-    """
+    """Load or connect a located model, or raise a `KnownError`, also for unsuitable settings."""
     _check_settings(spec, settings)
     scorer: Scorer = _class_of(spec, settings)(spec, settings)
     return scorer
 
 
+def _class_of(spec: ModelSpec, settings: RunSettings) -> Any:
+    name = _CLASSES.get(spec.family, "Baseline")
+    if spec.family in _JUDGES and spec.url:
+        name = ".chat.ChatJudge"
+    elif spec.family in _JUDGES and settings.judge_prompt != "probabilities":
+        name = ".judge.WritingJudge"
+    module, _, class_name = name.rpartition(".")
+    # Imported when it is used, for torch is slow.
+    return getattr(import_module(f"{__name__}{module}"), class_name)
+
+
 def _check_settings(spec: ModelSpec, settings: RunSettings) -> None:
-    """Refuse settings that have no meaning for a model."""
     is_judge, is_here = spec.family in _JUDGES, not spec.url
     has_question = is_here and trained_question(spec.name)
     can_write = is_judge and not has_question
@@ -74,19 +77,6 @@ def _check_settings(spec: ModelSpec, settings: RunSettings) -> None:
             )
 
 
-def _class_of(spec: ModelSpec, settings: RunSettings) -> Any:
-    """Imported when it is used, for torch is slow."""
-    if spec.family in BASELINES:
-        return Baseline
-    name = _CLASSES[spec.family]
-    if spec.family in _JUDGES and spec.url:
-        name = "chat.ChatJudge"
-    elif spec.family in _JUDGES and settings.judge_prompt != "probabilities":
-        name = "judge.WritingJudge"
-    module, _, class_name = name.partition(".")
-    return getattr(import_module(f"{__name__}.{module}"), class_name)
-
-
 class Baseline(Scorer):
     """Random, the longer response, or the shorter one."""
 
@@ -97,23 +87,17 @@ class Baseline(Scorer):
 
     def rewards(self, pack: Sequence[Prepared]) -> Rewards:
         """As of `Scorer`."""
-        return [self._rewards(prepared.pair) for prepared in pack]
-
-    def _rewards(self, pair: Pair) -> tuple[float, float]:
+        pairs = [prepared.pair for prepared in pack]
         if self.spec.family == "random":
-            name = text_hash(pair.prompt, pair.chosen, pair.rejected)
-            coin = random.Random(f"{self._seed}:{name}")  # noqa: S311 - no secret
-            return coin.random(), coin.random()
+            names = [text_hash(p.prompt, p.chosen, p.rejected) for p in pairs]
+            coins = [random.Random(f"{self._seed}:{name}") for name in names]  # noqa: S311
+            return [(coin.random(), coin.random()) for coin in coins]
         sign = 1 if self.spec.family == "longer" else -1
-        return float(sign * len(pair.chosen)), float(sign * len(pair.rejected))
+        return [(float(sign * len(p.chosen)), float(sign * len(p.rejected))) for p in pairs]
 
 
 def label_weights(spec: ModelSpec, n_labels: int) -> tuple[tuple[float, ...], str]:
-    """Return what each label weighs in the reward, and that in words.
-
-    Raises:
-        KnownError: there are several labels and no reading, or it does not fit them.
-    """
+    """Return what each label weighs in the reward, and that in words, or raise a `KnownError`."""
     reading = spec.reading
     if reading is None:
         if n_labels != 1:

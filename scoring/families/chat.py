@@ -9,6 +9,7 @@ import re
 import threading
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -25,7 +26,6 @@ logger = logging.getLogger(__name__)
 _OPTIONAL = ("logprobs", "temperature", "seed", "max_completion_tokens", "max_tokens")
 """Values of a request that a server may refuse, and be asked again without."""
 _THOUGHTS = re.compile(r"^.*</think>|<think>.*", re.DOTALL)
-
 _Meaning = tuple[float, ...] | None
 """Probabilities of A and B, or a rating alone; None if a reply means neither."""
 
@@ -49,8 +49,6 @@ class BaseJudge(Scorer):
     that is missing or cannot be read is missing as a whole. With a prompt of upstream's, a judge is
     asked in one order and writes its verdict: the better response has the reward 1, the other 0,
     and both have one half where no verdict can be read.
-
-    Derived classes set `_traits` and give `_replies`.
     """
 
     def __init__(self, spec: ModelSpec, settings: RunSettings) -> None:
@@ -82,11 +80,7 @@ class BaseJudge(Scorer):
         return self.errors.sentences()
 
     def rewards(self, pack: Sequence[Prepared]) -> Rewards:
-        """Return probabilities, 0 to 1, or ratings, 1 to 10; NaN for both sides of a missing pair.
-
-        Raises:
-            KnownError: nobody answers, or no answer was long enough to be read.
-        """
+        """Return probabilities or ratings, NaN on both sides of a missing pair, or a KnownError."""
         questions = [self._questions(prepared.pair) for prepared in pack]
         distinct = list(dict.fromkeys(question for each in questions for question in each))
         self._n_answered, self._n_questions = 0, len(distinct)
@@ -108,7 +102,7 @@ class BaseJudge(Scorer):
         return rewards
 
     def _replies(self, questions: Sequence[Question]) -> Mapping[Question, Reply]:
-        """The answers to those questions that have one."""
+        # The answers to those questions that have one; derived classes set `_traits`, too.
         raise NotImplementedError
 
     def _count_answers(self, n: int = 1) -> None:
@@ -118,17 +112,13 @@ class BaseJudge(Scorer):
                 self.on_answers(self._n_answered, self._n_questions)
 
     def _questions(self, pair: Pair) -> tuple[Question, ...]:
-        family, orders = self.spec.family, [self._is_swapped(pair)]
+        orders = [self._is_swapped(pair)]
         if self._prompt and self._is_judge and prompts.asks_both_orders(pair):
             orders = [False, True]
-        return tuple(
-            question
-            for swapped in orders
-            for question in prompts.questions(family, pair, self._prompt, swapped=swapped)
-        )
+        asked = partial(prompts.questions, self.spec.family, pair, self._prompt)
+        return tuple(question for swapped in orders for question in asked(swapped=swapped))
 
     def _is_swapped(self, pair: Pair) -> bool:
-        """Whether the rejected response is shown first."""
         name = text_hash(pair.prompt, pair.chosen, pair.rejected)
         return random.Random(f"{self._seed}:{name}").random() > 0.5  # noqa: S311 - a coin
 
@@ -146,7 +136,7 @@ class BaseJudge(Scorer):
         return meaning
 
     def _rewards(self, prepared: Prepared, answers: Sequence[_Meaning]) -> tuple[float, float]:
-        """Sums of the same terms, whichever response is the chosen one."""
+        # Sums of the same terms, whichever response is the chosen one.
         if self._is_judge and prompts.asks_both_orders(prepared.pair):
             return share_of_orders(answers)
         if self._prompt and self._is_judge:
@@ -173,11 +163,7 @@ def share_of_orders(orders: Sequence[_Meaning]) -> tuple[float, float]:
 
 
 class ChatJudge(BaseJudge):
-    """A judge or rater that is asked over HTTP.
-
-    Raises:
-        KnownError: the server's address or the settings cannot be used.
-    """
+    """A judge or rater that is asked over HTTP."""
 
     def __init__(self, spec: ModelSpec, settings: RunSettings) -> None:
         super().__init__(spec, settings)
@@ -239,11 +225,7 @@ class ChatJudge(BaseJudge):
 
 
 class Answers:
-    """Replies by question, in JSON Lines of a folder if one is given; torn lines are left out.
-
-    Raises:
-        KnownError: the folder cannot be read or written to.
-    """
+    """Replies by question, in JSON Lines of a folder if one is given; torn lines are left out."""
 
     def __init__(self, folder: Path | None = None, part: str = "") -> None:
         self._replies: dict[str, Reply] = {}
@@ -274,11 +256,10 @@ class Answers:
         """Store an answer, if there is a folder."""
         if self._path is None:
             return
-        line = json.dumps({"question": _key(question), **reply._asdict()}) + "\n"
-        with self._lock:
-            self._replies[_key(question)] = reply
-            with self._path.open("a", encoding="utf-8") as file:
-                file.write(line)
+        key = _key(question)
+        with self._lock, self._path.open("a", encoding="utf-8") as file:
+            self._replies[key] = reply
+            file.write(json.dumps({"question": key, **reply._asdict()}) + "\n")
 
 
 def _key(question: Question) -> str:
@@ -304,7 +285,7 @@ def verdict(reply: Reply, prompt: str = "") -> _Meaning:
 
 
 def _reply(answer: Any) -> Reply:
-    """The first choice of an answer; raises LookupError, TypeError if it has another shape."""
+    # Raises LookupError or TypeError where an answer has another shape.
     choice = answer["choices"][0]
     text = choice["message"]["content"]
     if not isinstance(text, str | None):

@@ -7,7 +7,7 @@ from typing import Any
 import torch
 
 from scoring.engine.attention import sent
-from scoring.engine.formatting import Prepared, TokenSequence, conversations, joined_pairs
+from scoring.engine.formatting import Prepared, conversations, joined_pairs
 from scoring.engine.forward import running
 from scoring.errors import KnownError
 from scoring.families import label_weights
@@ -20,12 +20,8 @@ from scoring.spec import ModelSpec, Pair, RunSettings
 class Classifier(LocalModel):
     """`AutoModelForSequenceClassification`: one label, or several with a declared reading.
 
-    The reward is the score at the last token of each side.
-
-    loaded: the model, if it is in memory already.
-
-    Raises:
-        KnownError: the model cannot be loaded, or its labels are not one reward.
+    The reward is the score at the last token of each side. Raises a `KnownError` for a model that
+    cannot be loaded, or whose labels are not one reward. loaded: it, if it is in memory already.
     """
 
     def __init__(
@@ -36,15 +32,13 @@ class Classifier(LocalModel):
         self.spec = spec
         self._own = model if isinstance(model, HeadedModel) else None
         self._head: Any = None
+        n_labels = model.config.num_labels if self._own is None else 1
+        weights, self.reading = label_weights(spec, n_labels)
         if self._own is not None:
-            weights, self.reading = label_weights(spec, 1)
             weighted = "" if spec.reading is None else f", {self.reading}"
             self.reading = self._own.reading + weighted
-        else:
-            weights, self.reading = label_weights(spec, model.config.num_labels)
-            head = getattr(model, "score", None)
-            if isinstance(head, torch.nn.Linear) and not spec.own_code:
-                self._head = head
+        elif isinstance(getattr(model, "score", None), torch.nn.Linear) and not spec.own_code:
+            self._head = model.score
         self._weights = torch.tensor(weights, device=model.device)
         is_whole = self._own is None and self._head is None
         self._padding: int | None = None
@@ -60,23 +54,20 @@ class Classifier(LocalModel):
     def prepare(self, pairs: Sequence[Pair]) -> list[Prepared]:
         """Both conversations of each pair as tokens."""
         sequences = self.formatter.sequences(conversations(pairs))
-        if self._padding is not None:
-            sequences = [self._without_padding(sequence) for sequence in sequences]
+        if self._padding is not None:  # run_rm.py reads the score before a trailing pad token
+            for place, sequence in enumerate(sequences):
+                ids, end = sequence.ids, len(sequence.ids)
+                while end > 1 and ids[end - 1] == self._padding:
+                    end -= 1
+                tail = max(1, sequence.tail - len(ids) + end)
+                sequences[place] = replace(sequence, ids=ids[:end], tail=tail)
         return joined_pairs(pairs, sequences)
-
-    def _without_padding(self, sequence: TokenSequence) -> TokenSequence:
-        """Up to where run_rm.py reads the score: before a trailing pad token."""
-        ids = sequence.ids
-        end = len(ids)
-        while end > 1 and ids[end - 1] == self._padding:
-            end -= 1
-        return replace(sequence, ids=ids[:end], tail=max(1, sequence.tail - len(ids) + end))
 
     def read(self, rows: torch.Tensor, pairs: Sequence[Prepared]) -> torch.Tensor:
         """Rewards from the last hidden states, or from logits where the head is not apart."""
         if not self.formatter.gate:
             return self._rewards(rows, rows).view(-1, 2)
-        tails = torch.tensor([[pair.chosen_tail, pair.rejected_tail] for pair in pairs]).flatten()
+        tails = torch.tensor([side.tail for pair in pairs for side in pair.sides])
         ends = tails.cumsum(0)
         rewards = self._rewards(
             rows[sent(ends - 1, rows.device)], rows[sent(ends - tails, rows.device)]
@@ -88,10 +79,8 @@ class Classifier(LocalModel):
     def at_tails(self, pair: Prepared) -> tuple[list[float], list[float]]:
         """Return the score at every token of a pair's tails: the chosen's, then the rejected's.
 
-        Raises:
-            KnownError: the head cannot be run apart, as those of encoders cannot, or the model
-                cannot be run, or reads more than the last token.
-            torch.OutOfMemoryError: the pair does not fit in memory.
+        Raises a `KnownError` if the head cannot be run apart, as those of encoders cannot, reads
+        more than the last token, or the model cannot be run; or torch.OutOfMemoryError.
         """
         if self.formatter.gate or self.formatter.ending is not None:
             raise KnownError(
@@ -107,18 +96,18 @@ class Classifier(LocalModel):
         with running(self.spec.name):
             rows = self.forward([pair])
             rewards = self._rewards(rows, rows).tolist()
-        return rewards[: pair.chosen_tail], rewards[pair.chosen_tail :]
+        return rewards[: pair.chosen.tail], rewards[pair.chosen.tail :]
 
     def _check_gate(self) -> None:
         gate, unknown = self.formatter.gate, self.formatter.tokenizer.unk_token_id
         is_unknown = unknown is not None and unknown in gate
-        check = self.prepare(CHECK_PAIRS)[0]
-        if is_unknown or (gate and check.chosen_tail == 1):
+        check = self.prepare(CHECK_PAIRS)[0].chosen
+        if is_unknown or (gate and check.tail == 1):
             why = (
                 f"its chat template ({self.formatter.template}) does not write. Give a template or "
                 "a tokenizer that does."
             )
-            if check.chosen_truncated and not is_unknown:
+            if check.truncated and not is_unknown:
                 why = f"{self.max_length} tokens leave no room for. Allow more (--max-length)."
             text = self._own.turn if self._own else ""
             raise KnownError(
@@ -127,7 +116,7 @@ class Classifier(LocalModel):
             )
 
     def _rewards(self, rows: torch.Tensor, gates: torch.Tensor) -> torch.Tensor:
-        """[reads]: the reward that each row speaks for. gates: as of `HeadedModel.rewards_of`."""
+        # gates: as of `HeadedModel.rewards_of`.
         if self._own is not None:
             rows = self._own.rewards_of(rows.float(), gates.float())
         elif self._head is not None:

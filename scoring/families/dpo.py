@@ -26,11 +26,7 @@ class LogProbs(LocalModel):
     """The log-probability of a response by one model, NaN where truncation left nothing of it.
 
     The response is what the conversation has after the prompt's tokens, its end of turn included.
-
     formatter: shared by the models that are compared. family: reads sums, or means.
-
-    Raises:
-        KnownError: the model cannot be run, or computes its probabilities in its own way.
     """
 
     def __init__(
@@ -61,13 +57,12 @@ class LogProbs(LocalModel):
         targets: list[int] = []
         places: list[int] = []
         first = 0
-        for pair in pairs:
-            for ids, tail in ((pair.chosen, pair.chosen_tail), (pair.rejected, pair.rejected_tail)):
-                n = max(0, tail - 1)
-                counts.append(n)
-                targets += ids[-n:][:n]
-                places += range(first, first + n)
-                first += tail
+        for side in (side for pair in pairs for side in pair.sides):
+            n = max(0, side.tail - 1)
+            counts.append(n)
+            targets += side.ids[-n:][:n]
+            places += range(first, first + n)
+            first += side.tail
         hidden = rows[sent(torch.tensor(places, dtype=torch.int64), rows.device)]
         target_ids = sent(torch.tensor(targets, dtype=torch.int64), rows.device)
         log_probs = self._vocabulary.target_log_probs(hidden, target_ids).double()
@@ -83,9 +78,7 @@ class Policy(LogProbs):
     """Families dpo, logprob-sum and logprob-mean.
 
     Without a reference, the reward is the sum or the mean of the response's log-probabilities.
-
-    Raises:
-        KnownError: a model cannot be loaded, or the reference has another vocabulary.
+    Raises a `KnownError` for a model that cannot be loaded, or a reference with another vocabulary.
     """
 
     def __init__(self, spec: ModelSpec, settings: RunSettings) -> None:

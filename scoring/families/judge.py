@@ -33,12 +33,10 @@ class Judge(LocalModel):
     A judge is asked in both orders. The reward of a response is the mean, over the orders, of the
     probability of its label among the two labels, 0 to 1; a model that always names the first
     response ties every pair. A rater's reward is the expected rating, 1 to 10, by the
-    probabilities of the ten numbers as the next words.
+    probabilities of the ten numbers as the next words. Judges that were trained on one question,
+    SteamSHP and pair-preference-model, are asked that.
 
-    Judges that were trained on one question, SteamSHP and pair-preference-model, are asked that.
-
-    Raises:
-        KnownError: the model cannot be loaded, or has no single token for a label.
+    Raises a `KnownError` for a model that cannot be loaded, or has no single token for a label.
     """
 
     def __init__(self, spec: ModelSpec, settings: RunSettings) -> None:
@@ -46,11 +44,10 @@ class Judge(LocalModel):
         self._question = trained_question(spec.name) if spec.family == "judge" else ""
         self._is_whole = self._question == "SteamSHP"
         if self._is_whole:
-            loaded = load(spec, settings, _first_token_model())
-            self._formatter = loaded.formatter(replace(settings, chat_template="raw"))
-        else:
-            loaded = load(spec, settings, "AutoModelForCausalLM")
-            self._formatter = loaded.formatter(settings)
+            settings = replace(settings, chat_template="raw")
+        kind = _first_token_model() if self._is_whole else "AutoModelForCausalLM"
+        loaded = load(spec, settings, kind)
+        self._formatter = loaded.formatter(settings)
         self.max_length = self._formatter.max_length
         if self.max_length < LEAST_TOKENS:
             raise KnownError(
@@ -79,10 +76,10 @@ class Judge(LocalModel):
             self._labels.pop()
         if not all(self._labels) or len(self._ten) == 1:
             raise KnownError(f"{spec.name} has no token of its own for each of {', '.join(names)}.")
-        if self._is_whole:
-            super().__init__(loaded, settings, whole=WHOLE)
-        else:
-            super().__init__(loaded, settings, vocabulary=self._vocabulary)
+        checked = None if self._is_whole else self._vocabulary
+        super().__init__(
+            loaded, settings, whole=WHOLE if self._is_whole else "", vocabulary=checked
+        )
 
     def prepare(self, pairs: Sequence[Pair]) -> list[Prepared]:
         """What the judge is asked as tokens: both orders, or both responses."""
@@ -126,7 +123,7 @@ class Judge(LocalModel):
 
 
 def _first_token_model() -> Any:
-    """The class of an encoder-decoder that gives the logits of the first token it would write."""
+    # An encoder-decoder that gives the logits of the first token it would write.
     from transformers import T5ForConditionalGeneration
     from transformers.modeling_outputs import SequenceClassifierOutput
 
@@ -167,10 +164,7 @@ class WritingJudge(BaseJudge):
 
     Answers are greedy at temperature 0; what else a model's own settings of generation say (top_p,
     penalties) is left out, as upstream does. Questions that leave no room for an answer lose their
-    beginning.
-
-    Raises:
-        KnownError: the model cannot be loaded, or there is no room for questions and answers.
+    beginning. Raises a `KnownError` for a model that cannot be loaded, or has no room for both.
     """
 
     def __init__(self, spec: ModelSpec, settings: RunSettings) -> None:
@@ -187,10 +181,9 @@ class WritingJudge(BaseJudge):
             )
         self._budget = loaded.budget(settings)
         tokenizer = self._tokenizer = loaded.tokenizer
-        own = self._model.generation_config
+        own, pad = self._model.generation_config, tokenizer.pad_token_id
         ends = own.eos_token_id if own.eos_token_id is not None else tokenizer.eos_token_id
         self._ends = {*(ends if isinstance(ends, list) else [ends])} - {None}
-        pad = tokenizer.pad_token_id
         self._pad = min(self._ends, default=0) if pad is None else pad
         self._model.generation_config = type(own)(
             max_new_tokens=self._tokens,
@@ -210,11 +203,8 @@ class WritingJudge(BaseJudge):
 
     def prepare(self, pairs: Sequence[Pair]) -> list[Prepared]:
         """What is asked of each pair: one question on both sides, or one a side."""
-        sides = []
-        for pair in pairs:
-            each = self._encode(self._questions(pair)) or [TokenSequence(())]
-            sides += [each[0], each[-1]]
-        return joined_pairs(pairs, sides)
+        asked = [self._encode(self._questions(pair)) or [TokenSequence()] for pair in pairs]
+        return joined_pairs(pairs, [side for each in asked for side in (each[0], each[-1])])
 
     def _encode(self, questions: Sequence[Question]) -> list[TokenSequence]:
         encoded = self._formatter.encode(questions, ask=True)

@@ -26,7 +26,7 @@ CHECK_PAIRS = (
 
 
 def local_traits(loaded: Loaded, *, reading: str, **others: Any) -> Traits:
-    """Return the traits of a scorer whose model is in memory here. others: as of `Traits`."""
+    """Return the traits of a model in memory here. others: as of `Traits`."""
     if loaded.left_out:
         some = ", ".join(loaded.left_out[:3])
         reading += f"; weights that its class does not know are left out: {some}"
@@ -44,14 +44,11 @@ class LocalModel(Scorer):
     """Families that read rewards from a model of this machine.
 
     They set `reading`, `template` and `max_length`, as of `Traits`, and then call `__init__`, which
-    has pairs prepared and read.
+    has pairs prepared and read, or raises a `KnownError`.
 
     whole: why the reward is read from the model's output; "" for its last hidden states.
     at_once: tokens of a forward pass at most, padding counted, where it is smaller than a pack.
     vocabulary: that rewards are read by, to be compared with the model's own logits.
-
-    Raises:
-        KnownError: the model cannot be run.
     """
 
     reading: str
@@ -75,7 +72,7 @@ class LocalModel(Scorer):
         n_tokens: int = loaded.model.get_input_embeddings().weight.shape[0]
         check_tokens(self._check, n_tokens, loaded.spec.name)
         if vocabulary is not None:
-            check_vocabulary(loaded.model, vocabulary, self._check[0].chosen, loaded.spec.name)
+            check_vocabulary(loaded.model, vocabulary, self._check[0].chosen.ids, loaded.spec.name)
         with running(loaded.spec.name, is_check=True):
             self.forward, self.proof = choose(
                 loaded.model, self._read, self._check, min(self.budget, at_once), whole=whole
@@ -117,7 +114,7 @@ class LocalModel(Scorer):
                 values = wait()
             # Products of matrices may round equal rows differently.
             return [
-                (chosen, chosen if pair.chosen == pair.rejected else rejected)
+                (chosen, chosen if pair.is_equal else rejected)
                 for pair, (chosen, rejected) in zip(pack, values, strict=True)
             ]
 

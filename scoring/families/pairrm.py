@@ -15,7 +15,7 @@ from torch import nn
 from transformers import DebertaV2Model, DebertaV2PreTrainedModel
 from transformers.modeling_outputs import SequenceClassifierOutput
 
-from scoring.engine.formatting import Prepared
+from scoring.engine.formatting import Prepared, TokenSequence
 from scoring.engine.scorer import Traits
 from scoring.errors import KnownError
 from scoring.families.local import LocalModel
@@ -24,29 +24,22 @@ from scoring.models.loading import load
 from scoring.spec import ModelSpec, Pair, RunSettings
 
 _MARKERS = ("<|source|>", "<|candidate1|>", "<|candidate2|>")
-_FRAME = 3
-"""Tokens of a part that are not text: [CLS], the marker, [SEP]."""
+_FRAME = 3  # tokens of a part that are not text: [CLS], the marker, [SEP]
 _SHORTEST = 3 * (_FRAME + 1)
-_AT_ONCE = 8192
-"""Padded tokens of a forward pass at most: this attention's memory grows with length squared."""
+_AT_ONCE = 8192  # padded tokens of a pass: this attention's memory grows with length squared
 _WHOLE = "both responses in one sequence, both orders"
-"""Of its path; its rewards come from the whole model."""
-_INSTRUCTION = (
+_INSTRUCTION = (  # as the model was trained on it, spelling included
     "Finish the following coversation in each i-th turn by filling in <Response i> with your "
     "response."
 )
-"""As the model was trained on it, spelling included."""
 
 _Texts = tuple[str, str, str]
 """Of a pair, what stands behind the markers: the prompt, the chosen and the rejected response."""
 
 
 def _pairrm_texts(pair: Pair) -> _Texts:
-    """Plain for one turn, the authors' form with blanks for a conversation.
-
-    A conversation that has other than user and assistant in turn has no such form; its transcript
-    is the prompt.
-    """
+    # Plain for one turn, the authors' form with blanks for a conversation. One that has other than
+    # user and assistant in turn has no such form; its transcript is the prompt.
     roles = [message.role for message in pair.turns]
     if not roles or roles != ["user", "assistant"] * (len(roles) // 2) + ["user"]:
         return pair.prompt, pair.chosen, pair.rejected
@@ -61,7 +54,7 @@ def _pairrm_texts(pair: Pair) -> _Texts:
 
 
 def _better_pairrm_texts(pair: Pair) -> _Texts:
-    """The prompt as a dialogue in which the assistant is to speak."""
+    # The prompt as a dialogue in which the assistant is to speak.
     speakers = {"system": "SYSTEM MESSAGE"}
     turns = [
         f"{speakers.get(message.role, message.role.upper())}: {message.content.strip()}"
@@ -108,12 +101,7 @@ class DebertaV2PairRM(DebertaV2PreTrainedModel):  # type: ignore[misc]
 
 
 class PairRM(LocalModel):
-    """A model that compares two responses, run in float32.
-
-    Raises:
-        KnownError: the model cannot be loaded or run, its tokenizer lacks the markers, or the
-            settings leave no room for a text.
-    """
+    """A model that compares two responses, in float32; a `KnownError` says why it cannot."""
 
     reading = (
         "half of how much better than the other response it is found, in both orders; not "
@@ -175,26 +163,19 @@ class PairRM(LocalModel):
         no_text = {*self._markers, self._start, self._end}
         bare = [[token for token in ids if token not in no_text] for ids in encoded]
         prepared = []
-        for pair, *parts in zip(pairs, bare[::3], bare[1::3], bare[2::3], strict=True):
-            prompt, chosen, rejected = parts
+        texts_of = zip(pairs, bare[::3], bare[1::3], bare[2::3], strict=True)
+        for pair, prompt, chosen, rejected in texts_of:
             source = prompt[-self._room :] if self._left else prompt[: self._room]
             room = (self.max_length - len(source) - _FRAME) // 2 - _FRAME
             is_cut = len(source) < len(prompt)
-            prepared.append(
-                Prepared(
-                    pair,
-                    self._sequence(source, chosen[:room], rejected[:room]),
-                    self._sequence(source, rejected[:room], chosen[:room]),
-                    chosen_truncated=is_cut or room < len(chosen),
-                    rejected_truncated=is_cut or room < len(rejected),
-                )
-            )
+            sides = []
+            for first, second in ((chosen, rejected), (rejected, chosen)):
+                parts = zip(self._markers, (source, first[:room], second[:room]), strict=True)
+                framed = ((self._start, marker, *part, self._end) for marker, part in parts)
+                ids = tuple(chain.from_iterable(framed))
+                sides.append(TokenSequence(ids, is_cut or room < len(first)))
+            prepared.append(Prepared(pair, sides[0], sides[1]))
         return prepared
-
-    def _sequence(self, *parts: list[int]) -> tuple[int, ...]:
-        marked = zip(self._markers, parts, strict=True)
-        framed = ((self._start, marker, *part, self._end) for marker, part in marked)
-        return tuple(chain.from_iterable(framed))
 
     def read(self, rows: torch.Tensor, _: Sequence[Prepared]) -> torch.Tensor:
         """Half the margin and its negative."""

@@ -21,8 +21,7 @@ from scoring.spec import JudgePrompt, Message, Pair
 Question = tuple[Message, ...]
 LABELS = ("A", "B")
 RATINGS = range(1, 11)
-LEAST_TOKENS = 64
-"""Of a model of this machine, below which a question cannot be asked."""
+LEAST_TOKENS = 64  # of a model of this machine, below which a question cannot be asked
 _DIGITS = {"1": "A", "2": "B", "\N{FULLWIDTH DIGIT ONE}": "A", "\N{FULLWIDTH DIGIT TWO}": "B"}
 
 
@@ -57,10 +56,8 @@ def questions(
 
     prompt: "" for our own; the question that a judge was trained on, as of
         `models.files.trained_question`; or one of upstream's, by which a judge is asked in one
-        order, swapped or not, or, about conversations of more turns than it knows, nothing.
-
-    Raises:
-        KnownError: the prompt is for one turn, and the pair has two.
+        order, swapped or not, or, about conversations of more turns than it knows, nothing; a
+        `KnownError` says that it is for one turn, and the pair has two.
     """
     sides = pair.chosen, pair.rejected
     orders = sides, sides[::-1]
@@ -92,7 +89,7 @@ def _filled(text: str, **fields: str) -> Question:
 
 
 def _upstream_questions(prompt: str, pair: Pair, first: str, second: str) -> tuple[Question, ...]:
-    """One question; none where upstream does not ask and a pair is a tie."""
+    # One question; none where upstream does not ask and a pair is a tie.
     turns = [message.content for message in pair.messages]
     fields = {"question": turns[0], "first": first, "second": second}
     ending = ""
@@ -124,8 +121,6 @@ def digest(family: str, prompt: str = "") -> str:
 def parse_verdict(text: str, prompt: str = "") -> str | None:
     """Return the label by which an answer names the better one, A or B; None if it names none.
 
-    An answer to our own prompt names one letter alone.
-
     >>> parse_verdict("[[B]] and not [[A]]", "mt-bench"), parse_verdict("B", "mt-bench")
     ('A', None)
     >>> parse_verdict("Feedback: ... [RESULT] B", "prometheus"), parse_verdict("B", "prometheus")
@@ -133,7 +128,7 @@ def parse_verdict(text: str, prompt: str = "") -> str | None:
     >>> parse_verdict("**Result:** B", "atla"), parse_verdict("**Result:** Both", "atla")
     ('B', None)
     """
-    if not prompt:
+    if not prompt:  # an answer to our own names one letter alone
         letters = set(re.findall(r"\b([AB])\b", text))
         return letters.pop() if len(letters) == 1 else None
     form = prompt_forms()["upstream"][prompt]

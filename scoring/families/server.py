@@ -28,17 +28,12 @@ from scoring.spec import Message, ModelSpec, RunSettings, as_objects
 
 logger = logging.getLogger(__name__)
 
-KEY_VARIABLE = "OPENAI_API_KEY"
-"""The environment variable with the key that a server is sent."""
-GIVE_UP = 50
-"""Requests that fail one after the other until the server is taken to refuse everything."""
-CONNECT_SECONDS, READ_SECONDS = 10.0, 180.0
-"""Longest waits for a connection, and for the next bytes on it."""
+KEY_VARIABLE = "OPENAI_API_KEY"  # of the environment, with the key that a server is sent
+GIVE_UP = 50  # requests that fail in a row until the server is taken to refuse everything
+CONNECT_SECONDS, READ_SECONDS = 10.0, 180.0  # longest waits: to connect, and for more bytes
 TRIES = 5
-FIRST_PAUSE, LONGEST_PAUSE = 0.5, 60.0
-"""Seconds between the tries of a request; they double from one to the next."""
-LONGEST_RETRY_AFTER = 600.0
-"""Longest pause that a server may ask for, in seconds."""
+FIRST_PAUSE, LONGEST_PAUSE = 0.5, 60.0  # seconds between tries; they double
+LONGEST_RETRY_AFTER = 600.0  # seconds of a pause that a server may ask for
 PROBE = (Message("user", "What is 2 + 2?"), Message("assistant", "It is 4."))
 """Scored when a reward model is connected to, to learn how it answers."""
 _SWITCHES = ("use_activation", "activation", "softmax")
@@ -87,10 +82,8 @@ class ErrorTally(Counter[str]):
 class Server:
     """A server that any number of threads may ask.
 
-    url: paths are appended to it. parallel: requests that it gets at once.
-
-    Raises:
-        KnownError: the address, the number or the key in the environment cannot be used.
+    url: paths are appended to it. parallel: requests that it gets at once. A `KnownError` says why
+    these, or the key in the environment, cannot be used.
     """
 
     def __init__(self, url: str, parallel: int) -> None:
@@ -136,8 +129,7 @@ class Server:
     def each(self, function: Callable[[X], Y], items: Iterable[X]) -> dict[X, Y]:
         """Return what a function that posts gives for each item, without those that failed.
 
-        Raises:
-            KnownError: the server cannot be reached, or refuses everything.
+        Raises a `KnownError` if the server cannot be reached, or refuses everything.
         """
         stop = threading.Event()
 
@@ -307,11 +299,8 @@ class Served(Scorer):
 
     It is asked as vLLM documents (POST /classify and POST /pooling, both with `messages`), but was
     tested against a small server of our own alone. The server cuts nothing: what is longer than it
-    allows is refused, and its pair is missing.
-
-    Raises:
-        KnownError: the server cannot be reached, runs no reward model of this name, or gives
-            several labels of which no reading is declared.
+    allows is refused, and its pair is missing. Raises a `KnownError` for a server that cannot be
+    reached, runs no reward model of this name, or gives several labels without a reading.
     """
 
     def __init__(self, spec: ModelSpec, settings: RunSettings) -> None:
@@ -352,7 +341,7 @@ class Served(Scorer):
         return sum(weight * label for weight, label in zip(self._weights, labels, strict=True))
 
     def _find_route(self) -> int:
-        """Choose the first route that is answered, and return its number of labels."""
+        # Choose the first route that is answered, and return its number of labels.
         tried = []
         for self._route in _ROUTES:
             try:
@@ -368,11 +357,9 @@ class Served(Scorer):
         )
 
     def _find_switch(self) -> str | None:
-        """The name that switches the activation off; None if no name makes a difference.
-
-        A server ignores names that it does not know. So a name is believed where values lie outside
-        of 0 to 1, as none do after an activation, or where off and on differ.
-        """
+        # The name that switches the activation off; None if no name makes a difference. A server
+        # ignores names that it does not know. So one is believed where values lie outside of 0 to
+        # 1, as none do after an activation, or where off and on differ.
         for name in _SWITCHES:
             with suppress(RequestFailed):
                 off = self._labels(PROBE, {name: False})

@@ -20,8 +20,7 @@ DEFAULT_DATASET = "allenai/reward-bench"
 PROBE_SECONDS = 3.0
 AGAIN_SECONDS = 60.0  # after which a Hub that did not answer is probed again
 LOOK_SECONDS = 15.0  # in which the Hub must list a repository
-_RESTRICTED = ".rewardbench-explorer-restricted"
-"""A file beside what is here of a repository that not everybody may read."""
+_RESTRICTED = ".rewardbench-explorer-restricted"  # a file beside what not everybody may read
 _PROBING = threading.Lock()
 _HUB_ID = re.compile(
     r"(?P<repo>[A-Za-z0-9][\w.-]{0,95}/[A-Za-z0-9][\w.-]{0,95})"
@@ -105,17 +104,15 @@ class Hub:
     The Hub's client retries for 23 to 47 s without a network, so a short probe decides; while it
     fails, everything uses local files only, until `retry` or a minute later.
 
+    offline: never try the network. quota: of the models that are fetched; None for any.
+    shared: whether its cache serves strangers. What not everybody may read is then given only as
+        long as the Hub says to whom.
     reason: why the Hub is not used, in words; None while it answers or was not yet probed.
     """
 
     def __init__(
         self, offline: bool = False, *, shared: bool = False, quota: DiskQuota | None = None
     ) -> None:
-        """offline: never try the network. quota: of the models that are fetched; None for any.
-
-        shared: whether its cache serves strangers. What not everybody may read is then given only
-            as long as the Hub says to whom.
-        """
         self._shared = shared
         self.quota = quota or DiskQuota()
         self.reason: str | None = "the network is switched off" if offline else None
@@ -141,10 +138,8 @@ class Hub:
     ) -> Listing:
         """List a repository: as the Hub does, or, out of reach, what its cache here has.
 
-        local_only: look at the cache alone.
-
-        Raises:
-            KnownError: the repository is unknown, private, gated, or not here and out of reach.
+        local_only: look at the cache alone. A `KnownError` says that a repository is unknown,
+        private, gated, or not here and out of reach.
         """
         from huggingface_hub import HfApi
 
@@ -173,7 +168,7 @@ class Hub:
             return Listing(hub_id, repo_type, commit, sizes, False, blobs, weights, restricted)
 
     def _look_in_cache(self, hub_id: HubId, repo_type: RepoType) -> Listing:
-        """The snapshot in the cache, complete or not (which the Hub's client would refuse)."""
+        # Its snapshot may be incomplete, which the Hub's client would refuse.
         cache = cache_folder(hub_id.repo, repo_type)
         if self._shared and (cache / _RESTRICTED).exists():
             # A token proves nothing now: whoever has one need not be who fetched it.
@@ -205,10 +200,8 @@ class Hub:
     ) -> Path:
         """The local folder that holds these files of a repository, downloaded if need be.
 
-        tell: gets how many bytes of the missing files are here, from another thread.
-
-        Raises:
-            KnownError: they cannot be had, or the repository changed since it was looked at.
+        tell: gets how many bytes of the missing files are here, from another thread. A `KnownError`
+        says why they cannot be had, or that the repository changed since it was looked at.
         """
         from huggingface_hub import snapshot_download
 
@@ -245,7 +238,6 @@ class Hub:
         return self.quota.fetching(listing.hub_id.repo, size)
 
     def _mark_restricted(self, cache: Path, *, restricted: bool) -> None:
-        """Mark in the cache whether a repository is restricted."""
         # One's own cache may be only to be read.
         with nullcontext() if self._shared else suppress(OSError):
             if not restricted:
@@ -259,7 +251,6 @@ class Hub:
 
     @contextmanager
     def _client_errors(self, hub_id: HubId, repo_type: RepoType, token: Token) -> Iterator[None]:
-        """Turn whatever a call of the Hub's client raises into one sentence for a person."""
         from huggingface_hub import errors
 
         try:
@@ -299,7 +290,7 @@ def first_line(error: BaseException) -> str:
 
 
 def _probe() -> str | None:
-    """Why the Hub does not answer within `PROBE_SECONDS`, in words; None if it does."""
+    # Why the Hub does not answer within `PROBE_SECONDS`, in words; None if it does.
     from huggingface_hub import HfApi  # it may take seconds, which are not the Hub's
     from huggingface_hub.errors import HfHubHTTPError, OfflineModeIsEnabled
 

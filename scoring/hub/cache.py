@@ -35,10 +35,7 @@ def is_cached(repo: str) -> bool:
 
 
 def remove_cached(cache: Path) -> None:
-    """Remove all commits of a repository; nobody may be fetching or reading it meanwhile.
-
-    cache: as of `cache_folder`, here and below.
-    """
+    """Remove all commits from a `cache_folder`; nobody may be fetching or reading it meanwhile."""
     for folder in (cache, cache.parent / ".locks" / cache.name):
         shutil.rmtree(folder, ignore_errors=True)
 
@@ -53,10 +50,7 @@ def remove_unfinished(cache: Path, blobs: Iterable[str]) -> None:
 
 @contextmanager
 def report_download(cache: Path, size: int, tell: OnProgress) -> Iterator[None]:
-    """Report, while files are fetched, how many of their bytes have come into the cache.
-
-    size: of all these files, in bytes; 0 is not reported.
-    """
+    """Report how many bytes of files have come into the cache. size: of all; 0 is not reported."""
     if not size:
         yield
         return
@@ -93,10 +87,10 @@ class DiskQuota:
 
     The least recently used go first. What lay in the cache before it was first asked for is not
     counted and stays, as do the owner's models.
+    gigabytes: 10^9 bytes; None means no limit. keep: repositories of the owner.
     """
 
     def __init__(self, gigabytes: float | None = None, keep: Iterable[str] = ()) -> None:
-        """gigabytes: 10^9 bytes; None means no limit. keep: repositories of the owner."""
         self.gigabytes = gigabytes
         self.keep = frozenset(keep)
         self._lock = threading.Lock()
@@ -109,10 +103,7 @@ class DiskQuota:
 
     @contextmanager
     def pinned(self, repos: Iterable[str]) -> Iterator[None]:
-        """Keep models that are about to be fetched and loaded, until others were fetched.
-
-        To be entered by one thread at a time, the one whose turn it is to load.
-        """
+        """Keep models that one thread is about to fetch and load, until others were fetched."""
         before, new = self._pinned, frozenset(repos)
         self._pinned = before | new
         try:
@@ -124,11 +115,7 @@ class DiskQuota:
 
     @contextmanager
     def fetching(self, repo: str, size: int) -> Iterator[None]:
-        """Make room for so many bytes of a model, which is in use meanwhile and is the latest then.
-
-        Raises:
-            KnownError: as of `make_room`.
-        """
+        """As of `make_room`, for a model that is in use meanwhile and is the latest then."""
         if self.gigabytes is None or repo in self.keep:
             yield
             return
@@ -149,11 +136,7 @@ class DiskQuota:
                 os.utime(folder / FETCHED)
 
     def make_room(self, size: int) -> None:
-        """Remove the least recently used models until so many bytes more are within the bound.
-
-        Raises:
-            KnownError: there is no room, since all that could go is in use.
-        """
+        """Remove the least recently used models for so many bytes, or raise a `KnownError`."""
         if self.gigabytes is None or self.gigabytes == math.inf:
             return
         with self._lock:

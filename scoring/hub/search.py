@@ -35,11 +35,7 @@ class HubSearch:
 
 
 def search_models(words: object, hub: Hub, *, token: Token = False) -> HubSearch:
-    """Search the Hub for models that may be reward models by parts of their names; "" for all.
-
-    Raises:
-        KnownError: no text is searched for, or too long a one.
-    """
+    """Find models on the Hub by parts of their names, "" for all, or raise a `KnownError`."""
     from huggingface_hub import constants, get_session
     from huggingface_hub.utils import build_hf_headers, hf_raise_for_status
 
@@ -83,8 +79,7 @@ _ELSEWHERE = ("datasets/", "spaces/", "collections/", "docs/", "papers/", "blog/
 def without_address(typed: str) -> str:
     """The id of the model whose page was typed, or a text that is no address as it is.
 
-    Raises:
-        KnownError: it is the address of something else.
+    Raises a `KnownError` for the address of something else.
 
     >>> without_address("https://huggingface.co/org/name/tree/v1"), without_address("org/name")
     ('org/name@v1', 'org/name')

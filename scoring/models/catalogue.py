@@ -13,7 +13,7 @@ from scoring.spec import Family
 class KnownModel:
     """A well-known model; what was not set with the RewardBench board is "" or None.
 
-    family: how it scores. reference: the Hub id of a DPO policy's reference model.
+    reference: the Hub id of a DPO policy's reference model.
     template: the name of upstream's chat template; "" means the tokenizer's own.
     batch: pairs in a batch; None if upstream has no configuration of it.
     length: tokens a sequence may have.

@@ -43,10 +43,7 @@ class Device:
         return f"the CPU ({self.unused})" if self.unused else "the CPU"
 
     def now(self, held: int = 0) -> "Device":
-        """The processors with the memory that is free now; another device stays as it is.
-
-        held: bytes that are given back before a model is loaded.
-        """
+        """The CPU with what is free now, others as they are. held: bytes given back before."""
         if self.kind != "cpu":
             return self
         free, total = system_memory()
@@ -83,7 +80,7 @@ def present_device(asked: str = "auto") -> Device:
 
 
 def _unused_gpu() -> str:
-    """As of `Device.unused`; most often the driver is too old, of which torch only warns."""
+    # Most often the driver is too old, of which torch only warns.
     import torch
 
     try:
@@ -115,31 +112,27 @@ def chosen_dtype(
 
 def placed(settings: RunSettings, model: LocatedModel, device: Device) -> RunSettings:
     """The settings, with a model spread over all GPUs if one is too small for it."""
-    if settings.device != "auto" or device.n_gpus < 2 or model.spec.family == "pairrm":
-        return settings
     dtype = chosen_dtype(settings.dtype, has_bf16=device.has_bf16, family=model.spec.family)
-    needed = model.memory_bytes(dtype)
-    too_small = device.free_bytes < needed <= device.all_free_bytes
-    return replace(settings, device="spread") if too_small else settings
+    too_small = device.free_bytes < model.memory_bytes(dtype) <= device.all_free_bytes
+    can_spread = settings.device == "auto" and device.n_gpus > 1 and model.spec.family != "pairrm"
+    return replace(settings, device="spread") if can_spread and too_small else settings
 
 
 def check_fits(model: LocatedModel, device: Device, settings: RunSettings) -> None:
     """Raise a `KnownError` if a model's weights alone are more than the memory that is free."""
     spread = placed(settings, model, device).device == "spread"
     free = device.all_free_bytes if spread else device.free_bytes
-    dtype = chosen_dtype(settings.dtype, has_bf16=device.has_bf16, family=model.spec.family)
+    spec, reference = model.spec, model.reference
+    dtype = chosen_dtype(settings.dtype, has_bf16=device.has_bf16, family=spec.family)
     needed = model.memory_bytes(dtype)
     if not free or needed <= free:
         return
     where = f"on all {device.n_gpus} GPUs together" if spread else f"on {device.words}"
-    spec, reference = model.spec, model.reference
     name = f"{spec.name} with its reference {reference.spec.name}" if reference else spec.name
-    halved = model.memory_bytes("bfloat16") <= free and spec.family != "pairrm"
-    way_out = (
-        "Ask for the dtype bfloat16, which takes half of that."
-        if dtype == "float32" and halved
-        else "Choose a smaller model, or run this on a machine with more memory."
-    )
+    way_out = "Choose a smaller model, or run this on a machine with more memory."
+    is_halved = dtype == "float32" and spec.family != "pairrm"
+    if is_halved and model.memory_bytes("bfloat16") <= free:
+        way_out = "Ask for the dtype bfloat16, which takes half of that."
     raise KnownError(
         f"{name} needs about {_gigabytes(needed)} in {dtype} for its weights, and "
         f"{_gigabytes(free)} are free {where}. {way_out}"

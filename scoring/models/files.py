@@ -3,6 +3,7 @@
 import fnmatch
 import json
 import math
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -74,16 +75,11 @@ _NEEDS: dict[Family, str] = {"classifier": "SequenceClassification", "pairrm": "
 def read_config(
     path: Path, name: str, family: Family | None, reading: LabelWeights | None, *, trusted: bool
 ) -> tuple[dict[str, Any], Family, bool, str]:
-    """Read a config, and refuse before any weights are read what cannot be a reward model here.
+    """Read a config, or raise a `KnownError` for what cannot be a reward model here.
 
-    name: of the model, for messages. family: None means what its architecture speaks for.
-    trusted: whether the model's own code may run.
-
-    Returns the config, the family, whether the model brings Python of its own, and in one sentence
-    what the family was taken from ("" if it was given).
-
-    Raises:
-        KnownError: it cannot be read, or the model cannot score so.
+    family: None means what its architecture speaks for. trusted: whether the model's own code may
+    run. Returns the config, the family, whether the model brings Python of its own, and in one
+    sentence what the family was taken from ("" if it was given).
     """
     try:
         values = dict(json.loads(path.read_text(encoding="utf-8")))
@@ -129,7 +125,6 @@ def trained_question(name: str) -> str:
 
 
 def _suits(family: Family, values: dict[str, Any]) -> bool:
-    """Whether an architecture can score so; of causal language models there are three names."""
     names = [_NEEDS.get(family, "CausalLM")]
     if names == ["CausalLM"]:
         names.append("LMHeadModel")
@@ -140,7 +135,6 @@ def _suits(family: Family, values: dict[str, Any]) -> bool:
 
 
 def _recognize(name: str, values: dict[str, Any], *, has_head: bool) -> tuple[Family, str]:
-    """The family that a name or an architecture speaks for, and why in one sentence."""
     question, architectures = trained_question(name), architectures_of(values)
     if question:
         return "judge", f"By its name it is a judge that is asked one question, {question}."
@@ -167,32 +161,21 @@ def _recognize(name: str, values: dict[str, Any], *, has_head: bool) -> tuple[Fa
     raise KnownError(f"{what}; sequence classifiers, causal language models and PairRM are scored.")
 
 
-_LONGEST_HEADER = 100_000_000  # bytes; the format allows no more
 BYTES = {"float64": 8, "float32": 4, "bfloat16": 2, "float16": 2}
 """Dtype -> bytes of a number."""
 
 
 def count_weights(files: Iterable[Path]) -> dict[str, int]:
-    """How many numbers of each dtype, such as "BF16", safetensors files say that they hold.
+    """Numbers of each dtype, such as "BF16", in safetensors files; empty if one is broken."""
+    from safetensors import SafetensorError, safe_open
 
-    Source: the format, https://huggingface.co/docs/safetensors: eight bytes for the length of a
-    JSON header, then the header. Empty if a file is none of these, or broken.
-    """
-    found: dict[str, int] = {}
+    found: Counter[str] = Counter()
     try:
         for path in files:
-            with path.open("rb") as file:
-                length = int.from_bytes(file.read(8), "little")
-                if not 2 <= length <= min(_LONGEST_HEADER, path.stat().st_size):
-                    return {}
-                header = json.loads(file.read(length))
-            header.pop("__metadata__", None)
-            for tensor in header.values():
-                dtype, shape = str(tensor["dtype"]), [int(size) for size in tensor["shape"]]
-                if any(size < 0 for size in shape):
-                    return {}
-                found[dtype] = found.get(dtype, 0) + math.prod(shape)
-    except (OSError, ValueError, TypeError, LookupError, AttributeError, RecursionError):
+            with safe_open(path, "np") as weights:
+                for part in map(weights.get_slice, weights.keys()):
+                    found[part.get_dtype()] += math.prod(part.get_shape())
+    except (OSError, SafetensorError):
         return {}
     return found
 

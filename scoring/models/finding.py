@@ -34,8 +34,7 @@ from scoring.spec import ASKED, BASELINES, Family, LabelWeights, ModelSpec
 DEMO_NAME = "demo"
 DEMO_NAMES = (DEMO_NAME, "assets/demo/model")
 MOST_CONFIG_BYTES = MEGABYTE
-MOST_TOKENIZER_MEGABYTES = 100
-"""Largest tokenizer fetched without its model, in 10^6 bytes."""
+MOST_TOKENIZER_MEGABYTES = 100  # of 10^6 bytes, of one that is fetched without its model
 _DIGEST_BYTES = 2**26
 _GUESSED_BYTES = 2  # of a weight if neither files nor config say
 _LISTED = 10  # models that a refusal names
@@ -116,21 +115,22 @@ class LocatedModel:
         return sum(self.sizes[name] for name in weight_files(self.sizes))
 
     @property
+    def all_parts(self) -> "list[LocatedModel]":
+        """The model, its reference and a tokenizer from elsewhere."""
+        return [part for part in (self, self.reference, self.tokenizer) if part]
+
+    @property
     def all_fetch_bytes(self) -> int:
-        """Bytes to be downloaded, with the reference and a tokenizer from elsewhere."""
-        parts = (self.reference, self.tokenizer)
-        return self.fetch_bytes + sum(part.fetch_bytes for part in parts if part)
+        """Bytes to be downloaded, of all its parts."""
+        return sum(part.fetch_bytes for part in self.all_parts)
 
     @property
     def all_parameters(self) -> int:
         """Weights that are computed with, the reference's included."""
-        return self.parameters + (self.reference.all_parameters if self.reference else 0)
+        return sum(part.parameters for part in self.all_parts)
 
     def memory_bytes(self, dtype: str) -> int:
-        """Bytes that the weights take in memory, the reference's included.
-
-        dtype: "float32", "bfloat16" or "float16".
-        """
+        """Bytes of the weights in memory, the reference's included. dtype: as of `BYTES`."""
         own = self.weight_bytes if self.is_quantized else self.parameters * BYTES[dtype]
         return own + (self.reference.memory_bytes(dtype) if self.reference else 0)
 
@@ -154,13 +154,10 @@ class ModelOptions(TypedDict, total=False):
 def find(
     typed: str, policy: ModelPolicy, hub: Hub, **options: Unpack[ModelOptions]
 ) -> LocatedModel:
-    """Find the model a person typed, and check all of it but its weights.
+    """Find the model a person typed, check all of it but its weights, or raise a `KnownError`.
 
     typed: "demo", a local folder, a Hub id `org/name[@revision]` or the address of its page; the
         name of a baseline or of a server's model, where the family or the url says so.
-
-    Raises:
-        KnownError: nothing was typed, it is not allowed, not found, or not a reward model.
     """
     token, family = options.get("token", False), options.get("family")
     reference, tokenizer = options.get("reference", ""), options.get("tokenizer", "")
@@ -200,16 +197,13 @@ def find(
         )
     if reading is not None and model.spec.family != "classifier":
         raise KnownError(f"Labels are read of classifiers; family {model.spec.family} has none.")
-    model = replace(model, why=model.why or why)
+    compared = lent = None
     if reference:
-        model = replace(
-            model, reference=_find_model(reference, policy, hub, "dpo", {"token": token})
-        )
+        compared = _find_model(reference, policy, hub, "dpo", {"token": token})
     if tokenizer:
         place = look_up(tokenizer, policy, hub, token, "tokenizer")
         lent = locate_tokenizer(place, tokenizer_files(place), place.sizes)
-        model = replace(model, tokenizer=lent)
-    return model
+    return replace(model, why=model.why or why, reference=compared, tokenizer=lent)
 
 
 def _find_on_server(
@@ -231,7 +225,6 @@ def _find_on_server(
 def _with_catalogue(
     typed: str, family: Family | None, reference: str
 ) -> tuple[Family | None, str, str]:
-    """Family, reference and why, filled in from the catalogue if they were not given."""
     hub_id = parse_hub_id(typed)
     known = known_models().get(hub_id.repo) if hub_id else None
     why = ""
@@ -296,7 +289,7 @@ def _find_model(
 def _with_config(
     model: LocatedModel, config: Mapping[str, Any], weights: Mapping[str, int]
 ) -> LocatedModel:
-    """A model with its sizes. weights: dtype -> numbers, as counted; empty if nobody did."""
+    # weights: dtype -> numbers, as counted; empty if nobody did.
     stored = config.get("dtype") or config.get("torch_dtype")
     named = stored.removeprefix("torch.") if isinstance(stored, str) else ""
     most = max(weights, key=weights.__getitem__, default="")
@@ -316,18 +309,14 @@ def _with_config(
 
 
 def tokenizer_files(place: LocatedModel) -> list[str]:
-    """The files that its tokenizer may need: all that loading needs but weights."""
+    """The files that loading needs but weights."""
     return [name for name in wanted_files(place.sizes) if not weight_files([name])]
 
 
 def locate_tokenizer(
     place: LocatedModel, names: Iterable[str], revised: Iterable[str]
 ) -> LocatedModel:
-    """A tokenizer without its model. names: its files. revised: files that name its revision.
-
-    Raises:
-        KnownError: there is none, or too large a one.
-    """
+    """A tokenizer without its model, or a `KnownError`. revised: files that name its revision."""
     tokenizer = _with_files(place, names, revised)
     check_tokenizer(tokenizer.sizes, place.spec.name)
     if place.listing is not None:
@@ -345,7 +334,6 @@ def _check_size(what: str, sizes: Iterable[int], most: float, unit: Literal["GB"
 
 
 def _with_files(place: LocatedModel, names: Iterable[str], revised: Iterable[str]) -> LocatedModel:
-    """What lies there, with these of its files and its revision, as of `locate_tokenizer`."""
     sizes = {name: place.sizes[name] for name in names}
     listing = place.listing
     missing = listing.missing([*sizes]) if listing else []
@@ -359,7 +347,7 @@ def _with_files(place: LocatedModel, names: Iterable[str], revised: Iterable[str
 
 
 def _folder_digest(place: LocatedModel, names: Iterable[str]) -> str:
-    """12 hex digits that change with name and content of each file, or the time of a large one."""
+    # It changes with name and content of each file, or the time of a large one.
     digest = hashlib.sha256()
     try:
         for name in sorted(names):
@@ -386,20 +374,13 @@ def local_folder(typed: str, policy: ModelPolicy) -> Path | None:
 def look_up(
     typed: str, policy: ModelPolicy, hub: Hub, token: Token, what: str = "model"
 ) -> LocatedModel:
-    """Look up a folder or a repository as a person typed it; only its files are known of it.
-
-    what: is looked for, "model" or "tokenizer".
-
-    Raises:
-        KnownError: it is not there, or may not be used.
-    """
+    """Look up the files of a typed folder or repository, or raise a `KnownError`."""
     folder = local_folder(typed, policy)
     if folder is not None:
         sizes: dict[str, int] = {}
         with suppress(OSError):  # what cannot be read has no config
             sizes = {each.name: each.stat().st_size for each in folder.iterdir() if each.is_file()}
-        is_demo = typed in DEMO_NAMES and folder == policy.demo
-        name = DEMO_NAME if is_demo else typed
+        name = DEMO_NAME if typed in DEMO_NAMES and folder == policy.demo else typed
         return LocatedModel(ModelSpec(name, str(folder), ""), sizes=sizes)
     hub_id = parse_hub_id(typed)
     is_path = typed.startswith(("/", ".", "~", "\\")) or hub_id is None
@@ -434,17 +415,18 @@ def locate(typed: str, policy: ModelPolicy, hub: Hub, **options: Unpack[ModelOpt
 def fetch_model(
     model: LocatedModel, hub: Hub, fetch: Callable[[Listing, Sequence[str]], str | Path]
 ) -> ModelSpec:
-    """What can be loaded. fetch: gives the folder of a repository's files, as of `Hub.fetch`."""
+    """Make a located model ready to be loaded. fetch: as of `Hub.fetch`."""
 
     def fetched(part: LocatedModel) -> ModelSpec:
         if part.listing is None:
             return part.spec
         return replace(part.spec, folder=str(fetch(part.listing, [*part.sizes])))
 
-    parts = (model, model.reference, model.tokenizer)
-    with hub.quota.pinned(each.listing.hub_id.repo for each in parts if each and each.listing):
+    listings = [part.listing for part in model.all_parts if part.listing]
+    with hub.quota.pinned(listing.hub_id.repo for listing in listings):
+        reference, tokenizer = model.reference, model.tokenizer
         return replace(
             fetched(model),
-            reference=fetched(model.reference) if model.reference else None,
-            tokenizer=fetched(model.tokenizer) if model.tokenizer else None,
+            reference=fetched(reference) if reference else None,
+            tokenizer=fetched(tokenizer) if tokenizer else None,
         )

@@ -66,10 +66,7 @@ class HeadedModel:
         setattr(self, self.parts[0], nn.Linear(config.hidden_size, 1, bias=self.has_bias))
 
     def rewards_of(self: Any, rows: Tensor, gates: Tensor) -> Tensor:
-        """[rows, 1]: the reward of each last hidden state.
-
-        rows: [rows, width]. gates: as many, where a gate is read; else the same.
-        """
+        """[rows, 1]: rewards of last hidden states, [rows, width], with those at their gates."""
         scores: Tensor = getattr(self, self.parts[0])(rows)
         return scores
 
@@ -92,11 +89,7 @@ class HeadedModel:
 
     @classmethod
     def model_class(cls, config_class: Any) -> Any:
-        """The class with the base model of a config and this head.
-
-        Raises:
-            KnownError: transformers has no such base.
-        """
+        """The class with this head over the base of a config, or a `KnownError` without one."""
         from transformers import MODEL_MAPPING, PreTrainedModel
 
         base_class = MODEL_MAPPING[config_class]
@@ -117,27 +110,8 @@ class HeadedModel:
         return type(cls.__name__, (cls, shared), own)
 
 
-class _Regression(HeadedModel):
-    architectures = ("EurusRewardModel", "LlamaRewardModel")
-    parts = ("regression_head",)
-
-
-class _Ziya(HeadedModel):
-    name_parts = ("ziya-llama-7b-reward",)
-    parts = ("value_head",)
-
-
-class _Starling(HeadedModel):
-    name_parts = ("starling-rm-",)
-    parts = ("v_head",)
-    base = "transformer"
-
-
-class _Oasst(HeadedModel):
-    architectures = ("GPTNeoXRewardModel",)
-    parts = ("out_proj",)
-    has_bias = True
-    base, base_type = "gpt_neox", "gpt_neox"
+def _linear(part: str, **attributes: Any) -> type[HeadedModel]:
+    return type("LinearHead", (HeadedModel,), {"parts": (part,), **attributes})
 
 
 class _Beaver(HeadedModel):
@@ -291,11 +265,7 @@ class _Ldl(HeadedModel):
 
 
 def _dense(name: str, weights: Mapping[str, Tensor], width: int) -> nn.Sequential:
-    """Layers with a leaky ReLU between, as these weights are numbered and shaped.
-
-    Raises:
-        KnownError: they do not fit together. name: of them.
-    """
+    # With a leaky ReLU between, as these weights are numbered and shaped.
     from torch import nn
 
     layers: list[nn.Module] = []
@@ -390,9 +360,18 @@ class _Quantile(_Gated):
 
 
 _HEADS: tuple[type[HeadedModel], ...] = (
-    _Regression, _Ziya, _Starling, _Oasst, _Beaver, _TwoLayers, _Grm, _InternLM, _Ldl, _Gated,
-    _Quantile,
-)  # fmt: skip
+    _linear("regression_head", architectures=("EurusRewardModel", "LlamaRewardModel")),
+    _linear("value_head", name_parts=("ziya-llama-7b-reward",)),
+    _linear("v_head", name_parts=("starling-rm-",), base="transformer"),
+    _linear(
+        "out_proj",
+        architectures=("GPTNeoXRewardModel",),
+        has_bias=True,
+        base="gpt_neox",
+        base_type="gpt_neox",
+    ),
+    *(_Beaver, _TwoLayers, _Grm, _InternLM, _Ldl, _Gated, _Quantile),
+)
 
 
 def find_head(name: str, architectures: Iterable[str]) -> type[HeadedModel] | None:
@@ -426,7 +405,7 @@ def architectures_of(config: Mapping[str, Any]) -> list[str]:
 
 
 def format_shape(sizes: Iterable[int]) -> str:
-    """The shape of a tensor, in words.
+    """A tensor's shape in words.
 
     >>> format_shape((1, 4096)), format_shape(())
     ('1 × 4096', 'one number')

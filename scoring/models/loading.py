@@ -28,9 +28,8 @@ logger = logging.getLogger(__name__)
 
 _LEAST_TOKENS = 8  # below which a tokenizer's limit is an error
 _MOST_A_BYTE = 8  # weights for a byte of a quantised model's files: of one bit each
-_FLOPS = {"cuda": 4e14, "mps": 2e12, "cpu": 5e10}
-"""Operations a second that a device is taken to do; packs are sized by it, nothing else."""
-_SECONDS = {"cuda": 2.0, "mps": 1.0, "cpu": 1.0}  # of work in a pack, about
+_OPERATIONS = {"cuda": 8e14, "mps": 2e12, "cpu": 5e10}
+"""Of a pack, which a GPU is taken to do in two seconds and others in one."""
 _FEWEST, _MOST = 512, {"cuda": 32_768, "mps": 8192, "cpu": 8192}
 """Tokens of a pack. On one H200, 32,768 are best for 0.6B and for 8B."""
 
@@ -59,11 +58,7 @@ class Loaded:
         return made
 
     def budget(self, settings: RunSettings) -> int:
-        """Tokens of a pack: as set, else one or two seconds of work that fit in memory.
-
-        Raises:
-            KnownError: the budget is not positive.
-        """
+        """Tokens of a pack: as set, else one or two seconds of work that fit in memory."""
         if settings.budget is not None:
             if settings.budget < 1:
                 raise KnownError(f"A pack cannot hold {settings.budget} tokens: 1 is the least.")
@@ -95,8 +90,8 @@ def pack_tokens(kind: str, weights: int, fitting: int | None = None) -> int:
     >>> pack_tokens("cpu", 2_200_000), pack_tokens("cpu", 440_000_000)
     (8192, 512)
     """
-    kind = kind if kind in _FLOPS else "cuda"
-    tokens = _SECONDS[kind] * _FLOPS[kind] / (2 * max(1, weights))
+    kind = kind if kind in _OPERATIONS else "cuda"
+    tokens = _OPERATIONS[kind] / (2 * max(1, weights))
     if fitting is not None:
         tokens = min(tokens, fitting)
     least_power: int = 1 << max(0, int(tokens).bit_length() - 1)
@@ -107,9 +102,7 @@ def load(spec: ModelSpec, settings: RunSettings, auto_class: Any) -> Loaded:
     """Load a located model on a device and in a dtype.
 
     auto_class: the class that builds it: the name of one of transformers', itself, or a head.
-
-    Raises:
-        KnownError: weights or tokenizer are missing, broken, of another kind, or too large.
+    A `KnownError` says what of it is missing, broken, of another kind, or too large.
     """
     device = _device(settings)
     if settings.device == "spread" and find_spec("accelerate") is None:
@@ -139,7 +132,6 @@ def load(spec: ModelSpec, settings: RunSettings, auto_class: Any) -> Loaded:
 
 
 def _build(spec: ModelSpec, settings: RunSettings, auto_class: Any, device: str) -> Any:
-    """Model, tokenizer, and loading info of transformers."""
     is_headed = isinstance(auto_class, type) and issubclass(auto_class, HeadedModel)
     own: dict[str, Any] = {"trust_remote_code": spec.own_code}
     if is_headed:
@@ -178,7 +170,7 @@ def _build(spec: ModelSpec, settings: RunSettings, auto_class: Any, device: str)
 
 
 def _check_room(spec: ModelSpec, skeleton: Any) -> None:
-    """Refuse a config that asks for more weights than there are, before they take memory."""
+    # A config that asks for more weights than there are is refused before they take memory.
     folder = Path(spec.folder)
     n_bytes = sum(path.stat().st_size for kind in WEIGHT_FILES for path in folder.glob(kind))
     if "quantization_config" in skeleton.config.to_dict():
@@ -192,7 +184,6 @@ def _check_room(spec: ModelSpec, skeleton: Any) -> None:
 
 
 def _check_loaded(name: str, tokenizer: Any, info: dict[str, Any]) -> None:
-    """Refuse weights that do not fit the config or lack some, and tokenizers without a limit."""
     if info["mismatched_keys"]:
         tensor, there, asked = min(info["mismatched_keys"])
         raise KnownError(

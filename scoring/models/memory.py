@@ -40,10 +40,7 @@ def group_bytes(pid: int) -> int:
 
 
 def waited_seconds(pid: int) -> float:
-    """Seconds that a process's first thread waited for a processor; 0 if unknown.
-
-    Source: Linux's Documentation/scheduler/sched-stats.rst.
-    """
+    """Seconds that a first thread waited for a processor; 0 if unknown. Source: sched-stats.rst."""
     with suppress(OSError, ValueError, IndexError):
         return int(Path(f"/proc/{pid}/schedstat").read_text(encoding="ascii").split()[1]) / 1e9
     return 0.0
@@ -78,7 +75,7 @@ def limit_memory(n_bytes: int | None, *, in_addresses: bool) -> Iterator[None]:
 
 
 def _control_groups(root: Path) -> Iterator[tuple[int, int]]:
-    """Limit and use of each control group of memory that this process is in."""
+    # Limit and use of each one of memory that this process is in.
     lines: list[str] = []
     with suppress(OSError):
         lines = (root / "proc/self/cgroup").read_text(encoding="utf-8").splitlines()

@@ -25,7 +25,6 @@ _WHOLE = "tokenizer.json"
 
 
 def _listed_tokenizers(policy: ModelPolicy) -> tuple[str, ...] | None:
-    """Those of the Hub that may be used, as typed; None means any."""
     # Any other of a stranger may take all the time and memory that counting has.
     return None if policy.local_folders else (SUGGESTED, *sorted(policy.models or ()))
 
@@ -38,13 +37,10 @@ def allowed_tokenizers(policy: ModelPolicy) -> str:
 
 
 def find_tokenizer(typed: str, policy: ModelPolicy, hub: Hub) -> LocatedModel:
-    """Find the tokenizer a person typed; nothing is downloaded.
+    """Find the tokenizer a person typed, or raise a `KnownError`; nothing is downloaded.
 
     typed: "demo", a folder where the policy allows those, or a Hub id `org/name[@revision]`; demo
     and folders may be followed by the revision that they are to have, `@<12 hex digits>`.
-
-    Raises:
-        KnownError: it is not allowed, not found, too large or no tokenizer.
     """
     name, (base, _, revision) = typed, typed.rpartition("@")
     listed = _listed_tokenizers(policy)
@@ -75,9 +71,8 @@ def find_tokenizer(typed: str, policy: ModelPolicy, hub: Hub) -> LocatedModel:
 def encoder(spec: ModelSpec) -> Callable[[list[str]], Sequence[int]]:
     """A function that counts the tokens of each text, on all processors.
 
-    Raises:
-        KnownError: only Python could run it, which takes too long here, or it lacks tokenizer.json
-            and cannot be made of what is there.
+    Raises a `KnownError` if only Python could run it, which takes too long here, or it lacks
+    tokenizer.json and cannot be made of what is there.
     """
     from tokenizers import Tokenizer
 

@@ -1,4 +1,1 @@
-"""What moves a reward: token by token, and by one-click edits of a response.
-
-Whole runs are not made here (`scoring.run`).
-"""
+"""What moves a reward: token by token, and by one-click edits of a response."""

@@ -1,12 +1,9 @@
 """One-click edits of a response: what a change of form or manners alone does to its reward.
 
 An edit that does not apply gives None, which is not an effect of 0: the text is empty, the edit
-changes nothing in it, or it would not be that edit there. Fenced and inline code, mathematics and
-addresses stay as they are, and so does a program without a fence around it (`is_bare_code`). The
-words that are added are English; a text of mostly other than Latin letters gets none.
-
-All are patterns that know no grammar: a verse of statements passes for a program. The time that
-they take grows with the length of a text and no faster, whatever it holds.
+changes nothing in it, or it would not be that edit there. Code, mathematics and addresses stay as
+they are. The words that are added are English; a text of mostly other than Latin letters gets none.
+All are patterns that know no grammar, and take time that grows with the length of a text alone.
 """
 
 import re
@@ -27,8 +24,7 @@ _MARK = re.compile(
 )
 """What is literal by itself, or begins or ends what is."""
 _CLOSES = {"\\(": "\\)", "\\[": "\\]", "$$": "$$"}
-_LONGEST = 2_000
-"""Of what stands between two marks."""
+_LONGEST = 2_000  # characters between two marks
 _CODE_LINE = re.compile(
     r"[ ]{4}|\t"
     r"|.*(?:[;{}]|\)\s*:|\(|\))\s*$(?<!\.\))"
@@ -43,8 +39,7 @@ _RULE = re.compile(r"[ ]{0,3}(?:(?:[*][ \t]*){3,}|(?:_[ \t]*){3,}|(?:-[ \t]*){2,
 _HEADING = re.compile(r"[ ]{0,3}#{1,6}(?:[ \t]+(.*?))?(?:[ \t]+#+)?[ \t]*$")
 _LEADING = re.compile(r"^(?:[ ]{0,3}>[ ]?)*(?:[ \t]*[-*+][ \t]+(?:\[[ xX]\][ \t]+)?)?")
 _TABLE_RULE = re.compile(r"[ \t]*\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)+\|?[ \t]*$")
-_HIDDEN = "\ue000"
-"""Stands for each character of what stays as it is."""
+_HIDDEN = "\ue000"  # stands for each character of what stays as it is
 _LINKS = (
     re.compile(
         r"(!?\[)[^\[\]\n]*(\]\([^()\s]*(?:\([^()\s]*\)[^()\s]*)*"
@@ -60,8 +55,7 @@ _EMPHASIS = [
     for mark, times in ((r"\*", "{1,3}"), ("_", "{1,3}"), ("~", "{2}"))
 ]
 """None within words, which are names and arithmetic."""
-_DEPTH = 3
-"""Levels of emphasis within each other, from the inmost."""
+_DEPTH = 3  # levels of emphasis within each other, from the inmost
 _ESCAPED = re.compile(r"\\([*_#~>`|])")
 
 EditName = Literal["cut", "plain", "polite", "refusal", "longer", "upper"]
@@ -91,8 +85,7 @@ _NO_END = re.compile(
     r"(?:\b(?:e\.g|i\.e|etc|cf|vs|mr|mrs|ms|dr|prof|st|jr|sr|no|fig|eq|approx|[a-z])|^\s*\d{1,3})\.$",
     re.IGNORECASE | re.MULTILINE,
 )
-_NEXT = re.compile(r"[ \t]*(\S)")
-"""What goes on in the same line."""
+_NEXT = re.compile(r"[ \t]*(\S)")  # what goes on in the same line
 _LINE_START = re.compile(r"(?:\s*(?:[-*+•>]|#{1,6}|\d{1,3}[.)]))*\s*\Z")
 
 
@@ -157,7 +150,6 @@ def without_markdown(text: str) -> str:
 
 
 def _bare_line(line: str, in_table: bool) -> str:
-    """One line without what marks it as one of its kind, "" where it was nothing else."""
     words = line.rstrip("\r\n")
     end = line[len(words) :]
     if words.strip() and _RULE.match(words):
@@ -188,11 +180,8 @@ def _without_inline_marks(text: str) -> str:
 
 
 def _without_last_sentence(text: str) -> str | None:
-    """Without the last sentence of its prose; code that stands behind it stays.
-
-    A sentence ends with its mark (of Chinese, Arabic or Hindi too) or its line, so that the last
-    item of a list is one, which goes with its bullet. None where it is the only one.
-    """
+    # Code that stands behind it stays. A sentence ends with its mark (of Chinese, Arabic or Hindi
+    # too) or its line, so that the last item of a list is one, which goes with its bullet.
     pieces = blocks(text)
     for place in reversed(range(len(pieces))):
         start = _last_sentence(pieces[place].text) if pieces[place].is_prose else None
@@ -207,10 +196,7 @@ def _without_last_sentence(text: str) -> str | None:
 
 
 def _last_sentence(text: str) -> int | None:
-    """Where the last sentence of some prose begins, its bullet included; None where there is none.
-
-    What has no letter and no digit, such as a row of dashes, is none.
-    """
+    # Its bullet included. What has no letter and no digit, such as a row of dashes, is none.
     last_word = next((at for at in range(len(text) - 1, -1, -1) if text[at].isalnum()), None)
     if last_word is None:
         return None
@@ -228,7 +214,6 @@ def _last_sentence(text: str) -> int | None:
 
 
 def _is_latin(text: str) -> bool:
-    """Whether at least half of the letters of its prose are Latin, or it has none."""
     prose = "".join(part.text for part in parts(text) if part.is_prose)
     letters = [letter for letter in prose if letter.isalpha()]
     latin = sum(letter.isascii() or "LATIN" in unicodedata.name(letter, "") for letter in letters)
@@ -283,7 +268,6 @@ def parts(text: str) -> list[Passage]:
 
 
 def _literals(text: str) -> Iterator[slice]:
-    """Where what is no prose stands in a block of prose, in order."""
     marks = list(_MARK.finditer(text))
     # Ends are looked up, since to search for each would take long where there is none.
     places: dict[str, list[int]] = {}

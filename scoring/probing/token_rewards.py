@@ -30,15 +30,12 @@ from scoring.spec import ModelSpec, Pair, text_hash
 if TYPE_CHECKING:
     from scoring.families.classifier import Classifier
 
-_CHECKED = 32
-"""Tokens of a pair that a model is proven causal with."""
+_CHECKED = 32  # tokens of a pair that a model is proven causal with
 _NO_PLACES = "The model's tokenizer does not say where in a text its tokens stand."
 _SPACE = re.compile(r"\s*")
-_MOST_SHARING = 16
-"""Tokens that one character's bytes, and what is written with them, are spread over at most."""
+_MOST_SHARING = 16  # tokens that one character's bytes, and its like, are spread over at most
 
-Span = tuple[int, int]
-"""In a text: a first character, and the one behind the last."""
+Span = tuple[int, int]  # in a text: a first character, and the one behind the last
 Piece = tuple[str, bool]
 """What a token writes, and whether that is at least a part of the response."""
 
@@ -115,11 +112,8 @@ def token_rewards(scorer: Scorer, pair: Pair) -> TokenRewards:
     """The reward after each token of both responses, in one forward pass.
 
     The last reward of a side is the one that a run of this scorer gives, within the tolerance of
-    its `proof`.
-
-    Raises:
-        KnownError: the scorer is no causal classifier, a response is empty or wholly cut off by
-            truncation, or the pair does not fit in memory.
+    its `proof`. Raises a `KnownError` for a scorer that is no causal classifier, a response that is
+    empty or wholly cut off, or a pair that does not fit in memory.
     """
     from scoring.engine.forward import is_out_of_memory
     from scoring.families.classifier import Classifier
@@ -131,7 +125,11 @@ def token_rewards(scorer: Scorer, pair: Pair) -> TokenRewards:
         )
     (prepared,) = scorer.prepare([pair])
     pieces = side_pieces(scorer.formatter, prepared)
-    prepared = replace(prepared, chosen_tail=len(pieces[0]), rejected_tail=len(pieces[1]))
+    prepared = replace(
+        prepared,
+        chosen=replace(prepared.chosen, tail=len(pieces[0])),
+        rejected=replace(prepared.rejected, tail=len(pieces[1])),
+    )
     try:
         _check_causal(scorer, prepared)
         chosen, rejected = scorer.at_tails(prepared)
@@ -143,13 +141,13 @@ def token_rewards(scorer: Scorer, pair: Pair) -> TokenRewards:
             "shorter pair, a smaller model, or a device with more memory."
         ) from error
     # What both sides share is equal to the last bit, which products of matrices do not see to.
-    first, other_first = (len(side.ids) - side.tail for side in prepared.sides)
+    first, other_first = (side.first_read for side in prepared.sides)
     for place in range(max(first, other_first), prepared.shared):
         rejected[place - other_first] = chosen[place - first]
     return TokenRewards(
         pair,
-        _side(pieces[0], chosen, prepared.chosen_truncated),
-        _side(pieces[1], rejected, prepared.rejected_truncated),
+        _side(pieces[0], chosen, prepared.chosen.truncated),
+        _side(pieces[1], rejected, prepared.rejected.truncated),
         scorer.spec,
         scorer.traits,
     )
@@ -163,19 +161,11 @@ def _side(pieces: Sequence[Piece], rewards: Sequence[float], truncated: bool) ->
 
 
 def _check_causal(scorer: "Classifier", prepared: Prepared) -> None:
-    """Refuse a model whose rewards change with what follows, on the pair's own first tokens."""
-    ids = prepared.chosen[:_CHECKED]
+    # Whether rewards change with what follows is seen on the pair's own first tokens.
+    ids, start = prepared.chosen.ids[:_CHECKED], prepared.chosen.start
     begin = ids[: (len(ids) + 1) // 2]
-    check = replace(
-        prepared,
-        chosen=ids,
-        rejected=begin,
-        shared=0,
-        chosen_tail=len(ids),
-        rejected_tail=len(begin),
-        rejected_start=prepared.chosen_start,
-    )
-    followed, single = scorer.at_tails(check)
+    sides = [TokenSequence(each, start=start, tail=len(each)) for each in (ids, begin)]
+    followed, single = scorer.at_tails(Prepared(prepared.pair, sides[0], sides[1]))
     pairs = zip(followed[: len(single)], single, strict=True)
     n_different = sum(abs(one - other) > scorer.proof.tolerance for one, other in pairs)
     if 2 * n_different > len(single):
@@ -186,11 +176,7 @@ def _check_causal(scorer: "Classifier", prepared: Prepared) -> None:
 
 
 def side_pieces(formatter: Formatter, prepared: Prepared) -> list[list[Piece]]:
-    """The pieces of both sides' tokens from the one before the response on, if there is one.
-
-    Raises:
-        KnownError: a response is empty or wholly cut off, or the tokenizer does not say.
-    """
+    """The pieces of both sides' tokens from the one before the response on, or a `KnownError`."""
     pair = prepared.pair
     # A pair's own hash can stand in none of its texts.
     mark = text_hash(pair.prompt, pair.chosen, pair.rejected)
@@ -251,12 +237,8 @@ def response_span(text: str, marked: str, mark: str) -> Span:
 def locate_tokens(
     tokenizer: Tokenizer, text: str, *, special: bool
 ) -> tuple[tuple[int, ...], list[Span]]:
-    """Token ids of a text, and where the piece of each stands: by offsets, else by decoding.
-
-    special: let the tokenizer put its own tokens around the text.
-
-    Raises:
-        KnownError: it has no offsets, and decodes its tokens to another text.
+    """Token ids of a text, and where each one's piece stands, by offsets or by decoding, or a
+    `KnownError`. special: let the tokenizer put its own tokens around the text.
     """
     if getattr(tokenizer, "is_fast", False):
         encoding = tokenizer(text, add_special_tokens=special, return_offsets_mapping=True)
@@ -290,7 +272,7 @@ def piece_ends(offsets: Sequence[Span], length: int) -> tuple[int, ...]:
 
 
 def _decoded_ends(tokenizer: Tokenizer, ids: Sequence[int], text: str) -> tuple[int, ...]:
-    """As `piece_ends`: tokens end where what they decode to is found in the text."""
+    # Tokens end where what they decode to is found in the text.
     ends: list[int] = []
     begin = end = 0
     for place in range(len(ids)):

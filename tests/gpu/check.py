@@ -46,7 +46,7 @@ import transformers  # noqa: E402
 from huggingface_hub import constants  # noqa: E402
 
 from scoring.engine import attention  # noqa: E402
-from scoring.engine.formatting import Prepared, shared_prefix  # noqa: E402
+from scoring.engine.formatting import Prepared, TokenSequence, joined_pairs  # noqa: E402
 from scoring.engine.forward import proof_of  # noqa: E402
 from scoring.engine.packing import keep_compiled_in  # noqa: E402
 from scoring.families.classifier import Classifier  # noqa: E402
@@ -275,8 +275,9 @@ class Check:
                 more = tuple(rng.randrange(9) for _ in range(rng.randint(1, 90)))
                 # One pair is equal, and one ends in a segment of one query.
                 rejected = {0: chosen, 1: (*chosen[:-1], 9)}.get(place, (*kept, *more))
-                shared = shared_prefix(chosen, rejected)
-                pairs.append(Prepared(self.demo[0], chosen, rejected, shared))
+                pairs += joined_pairs(
+                    self.demo[:1], [TokenSequence(chosen), TokenSequence(rejected)]
+                )
             pack = attention.write_pack(pairs, self.device, variable_length=True)
             plain = attention.write_pack(pairs, torch.device("cpu"), variable_length=False)
             n, dice = len(pack.ids), torch.Generator(device=self.device).manual_seed(0)
@@ -801,7 +802,7 @@ def _alone(model: Any, scorer: Classifier, pairs: Sequence[Pair]) -> torch.Tenso
     """[pairs, 2], one sequence at a time by the plain model, its head in float32."""
     base, head, rewards = getattr(model, model.base_model_prefix), model.score.weight.float(), []
     for pair in scorer.prepare(pairs):
-        for ids in (pair.chosen, pair.rejected):
+        for ids in (pair.chosen.ids, pair.rejected.ids):
             tokens = torch.tensor([ids], device=model.device)
             hidden = base(input_ids=tokens, use_cache=False).last_hidden_state[0, -1].float()
             rewards.append(float(head[0] @ hidden))

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from scoring.__main__ import main
-from scoring.engine.formatting import Prepared
+from scoring.engine.formatting import Prepared, TokenSequence
 from scoring.engine.scorer import Scorer
 from scoring.errors import KnownError
 from scoring.pairs.opening import as_pairs, read_pairs
@@ -283,8 +283,9 @@ def test_a_row_counts_tokens_as_a_pair_does() -> None:
     """Also the one before the first that is computed, which upstream's way masks."""
     pair = Pair("s:1", "s", "p", "a", "b")
     row = replace(pair, more_rejected=("c",))
-    alone = Prepared(pair, (1, 2), (1, 3, 4), chosen_start=1, rejected_start=1)
-    last = replace(alone, pair=replace(pair, chosen="c", rejected="c"), chosen=(1,), rejected=(1,))
+    sides = [TokenSequence(ids, start=1) for ids in ((1, 2), (1, 3, 4), (1,))]
+    alone = Prepared(pair, sides[0], sides[1])
+    last = Prepared(replace(pair, chosen="c", rejected="c"), sides[2], sides[2])
     told = [
         scored_row(pair, [alone], [(1.0, 0.0)], "classifier"),
         scored_row(row, [alone, last], [(1.0, 0.0), (0.5, 0.5)], "classifier"),

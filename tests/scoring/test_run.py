@@ -14,7 +14,7 @@ from safetensors.torch import load_file, save_file
 from transformers import AutoConfig, AutoModelForSequenceClassification, AutoTokenizer
 
 from scoring.benchmark import SECTIONS, section_of
-from scoring.engine.formatting import Prepared
+from scoring.engine.formatting import Prepared, TokenSequence
 from scoring.engine.scorer import Scorer, Traits
 from scoring.errors import KnownError
 from scoring.families import open_scorer
@@ -73,8 +73,10 @@ class Saying(Scorer):
         self._rewards = rewards or (1.0, 0.0)
 
     def prepare(self, pairs: Sequence[Pair]) -> list[Prepared]:
+        sizes = [len(pair.prompt + pair.chosen) // 4 for pair in pairs]
         return [
-            Prepared(pair, (0,) * (len(pair.prompt + pair.chosen) // 4), (1,)) for pair in pairs
+            Prepared(pair, TokenSequence((0,) * size), TokenSequence((1,)))
+            for pair, size in zip(pairs, sizes, strict=True)
         ]
 
     def rewards(self, pack: Sequence[Prepared]) -> list[tuple[float, float]]:
@@ -132,7 +134,7 @@ def test_each_pair_is_scored_once_and_says_what_it_is(
         row = all_scored[each.key]
         assert row.subset == each.subset
         assert row.text_hash == text_hash(each.prompt, each.chosen, each.rejected)
-        lengths = len(prepared.chosen), len(prepared.rejected)
+        lengths = len(prepared.chosen.ids), len(prepared.rejected.ids)
         assert (row.chosen_tokens, row.rejected_tokens) == lengths
         assert not (row.chosen_truncated or row.rejected_truncated)
 

@@ -1,4 +1,5 @@
 import math
+from dataclasses import replace
 from itertools import pairwise, product
 from typing import Any
 
@@ -9,7 +10,7 @@ from hypothesis import strategies as st
 
 from scoring.engine import attention
 from scoring.engine.attention import Pack, Segment, write_pack
-from scoring.engine.formatting import Prepared, shared_prefix
+from scoring.engine.formatting import Prepared, TokenSequence, joined_pairs
 from scoring.spec import Pair
 from tests.scoring.rounding import assert_near
 
@@ -21,10 +22,9 @@ HEADS, DIM = 4, 8
 def pair_of(
     chosen: tuple[int, ...], rejected: tuple[int, ...], starts: tuple[int, int] = (0, 0)
 ) -> Prepared:
-    shared = shared_prefix(chosen, rejected) if starts[0] == starts[1] else 0
-    return Prepared(
-        PAIR, chosen, rejected, shared, chosen_start=starts[0], rejected_start=starts[1]
-    )
+    first, second = starts
+    sides = [TokenSequence(chosen, start=first), TokenSequence(rejected, start=second)]
+    return joined_pairs([PAIR], sides)[0]
 
 
 @st.composite
@@ -32,26 +32,18 @@ def prepared_pairs(draw: st.DrawFn) -> Prepared:
     """Few different tokens, so that prefixes, equal pairs and short tails all turn up."""
     tokens = st.lists(st.integers(0, 3), max_size=6)
     start = tuple(draw(tokens))
-    chosen = (*start, *draw(tokens), draw(st.integers(0, 3)))
-    rejected = (*start, *draw(tokens), draw(st.integers(0, 3)))
-    first, second = draw(st.sampled_from([(0, 0), (1, 1), (0, 1), (1, 0)]))
-    return Prepared(
-        PAIR,
-        chosen,
-        rejected,
-        shared_prefix(chosen, rejected) if first == second else 0,
-        chosen_tail=draw(st.integers(1, len(chosen))),
-        rejected_tail=draw(st.integers(1, len(rejected))),
-        chosen_start=first,
-        rejected_start=second,
-    )
+    sides = []
+    for first in draw(st.sampled_from([(0, 0), (1, 1), (0, 1), (1, 0)])):
+        ids = (*start, *draw(tokens), draw(st.integers(0, 3)))
+        tail = draw(st.integers(1, len(ids)))
+        sides.append(TokenSequence(ids, start=first, tail=tail))
+    return joined_pairs([PAIR], sides)[0]
 
 
 def sides_of(pair: Prepared) -> list[list[tuple[int, int]]]:
     """Each side as the (token, position) pairs that a model is to see."""
     return [
-        [(token, start + place) for place, token in enumerate(ids)]
-        for ids, start in ((pair.chosen, pair.chosen_start), (pair.rejected, pair.rejected_start))
+        [(token, side.start + place) for place, token in enumerate(side.ids)] for side in pair.sides
     ]
 
 
@@ -68,7 +60,7 @@ def owners(pairs: list[Prepared]) -> list[list[tuple[int, int]]]:
     found = []
     for pair in pairs:
         chosen, rejected = sides_of(pair)
-        found += [chosen] if pair.shared == len(pair.rejected) else [chosen, rejected]
+        found += [chosen] if pair.shared == len(pair.rejected.ids) else [chosen, rejected]
     return found
 
 
@@ -80,7 +72,7 @@ def test_every_token_is_written_once_and_every_tail_is_the_right_one(pairs: list
     expected, within = [], []
     first = 0
     for pair in pairs:
-        for side, tail in zip(sides_of(pair), (pair.chosen_tail, pair.rejected_tail), strict=True):
+        for side, tail in zip(sides_of(pair), (pair.chosen.tail, pair.rejected.tail), strict=True):
             expected += side[-tail:]
             within += [range(first, first + pair.cost)] * tail
         first += pair.cost
@@ -181,8 +173,8 @@ def masked_softmax(
     seen = torch.zeros(n, n, dtype=torch.bool)
     first = 0
     for pair in pairs:
-        chosen = list(range(first, first + len(pair.chosen)))
-        own = list(range(first + len(pair.chosen), first + pair.cost))
+        chosen = list(range(first, first + len(pair.chosen.ids)))
+        own = list(range(first + len(pair.chosen.ids), first + pair.cost))
         for side in (chosen, chosen[: pair.shared] + own):
             for place, token in enumerate(side):
                 least = 0 if window is None else max(0, place - window + 1)
@@ -242,10 +234,10 @@ def test_the_last_layer_computes_what_is_read(
     pairs: list[Prepared], window: int | None, tail: int
 ) -> None:
     pairs = [
-        Prepared(
-            *(PAIR, pair.chosen, pair.rejected, pair.shared),
-            chosen_tail=min(tail, len(pair.chosen)),
-            rejected_tail=min(tail, len(pair.rejected)),
+        replace(
+            pair,
+            chosen=TokenSequence(pair.chosen.ids, tail=min(tail, len(pair.chosen.ids))),
+            rejected=TokenSequence(pair.rejected.ids, tail=min(tail, len(pair.rejected.ids))),
         )
         for pair in pairs
     ]

@@ -76,19 +76,19 @@ def test_there_is_one_bos_though_template_and_tokenizer_both_add_it(template: st
     tokenizer = words_tokenizer(template, bos_token="<s>", eos_token="</s>")
     assert tokenizer("one").input_ids[0] == BOS  # the trap that is set
     tokens = prepared(Formatter(tokenizer, 100, RunSettings()))
-    for ids in (tokens.chosen, tokens.rejected):
+    for ids in (tokens.chosen.ids, tokens.rejected.ids):
         assert (ids[0], ids.count(BOS)) == (BOS, 1)
-    assert (tokens.chosen_start, tokens.rejected_start) == (0, 0)
+    assert (tokens.chosen.start, tokens.rejected.start) == (0, 0)
 
 
 def test_a_template_without_bos_gets_none() -> None:
     tokens = prepared(formatter(WITH_BOS.replace("{{ bos_token }}", "")))
-    assert BOS not in tokens.chosen
+    assert BOS not in tokens.chosen.ids
 
 
 def test_the_fallback_is_used_and_said_where_there_is_no_template() -> None:
     used = formatter(None)
-    assert words(prepared(used).chosen) == [
+    assert words(prepared(used).chosen.ids) == [
         *("<s>", "Human", ":", "one", "Assistant", ":", "two", "three", "</s>")
     ]
     assert used.template.startswith("fallback:")
@@ -96,7 +96,7 @@ def test_the_fallback_is_used_and_said_where_there_is_no_template() -> None:
 
 def test_the_fallback_does_without_bos_and_eos() -> None:
     tokens = prepared(Formatter(words_tokenizer(None), 100, RunSettings()))
-    assert words(tokens.rejected) == ["Human", ":", "one", "Assistant", ":", "three"]
+    assert words(tokens.rejected.ids) == ["Human", ":", "one", "Assistant", ":", "three"]
 
 
 def test_the_fallback_asks_the_assistant_to_speak() -> None:
@@ -105,7 +105,7 @@ def test_the_fallback_asks_the_assistant_to_speak() -> None:
 
 
 def test_the_fallback_shows_every_turn_with_its_role() -> None:
-    assert words(prepared(formatter(None), TURNS).chosen) == [
+    assert words(prepared(formatter(None), TURNS).chosen.ids) == [
         *("<s>", "System", ":", "four", "Human", ":", "one", "Assistant", ":", "two"),
         *("Human", ":", "three", "one", "Assistant", ":", "three", "</s>"),
     ]
@@ -114,10 +114,10 @@ def test_the_fallback_shows_every_turn_with_its_role() -> None:
 def test_several_turns_are_messages_and_their_transcript_is_not_shown() -> None:
     tokens = prepared(formatter(WITH_BOS), TURNS)
     turns = ["system : four", "user : one", "assistant : two", "user : three one"]
-    for response, ids in (("three", tokens.chosen), ("four", tokens.rejected)):
+    for response, ids in (("three", tokens.chosen.ids), ("four", tokens.rejected.ids)):
         text = "<s> " + " </s> ".join([*turns, f"assistant : {response}"]) + " </s>"
         assert words(ids) == text.split()
-    assert tokens.shared == tokens.chosen.index(WORDS.index("three"), -2)
+    assert tokens.shared == tokens.chosen.ids.index(WORDS.index("three"), -2)
 
 
 def test_a_prompt_of_one_message_is_the_users() -> None:
@@ -134,8 +134,8 @@ def test_many_conversations_keep_their_order() -> None:
     pairs = [Pair(f"s:{n}", "s", "one", word, "two") for n, word in enumerate(numbers)]
     tokens = formatter(WITH_BOS).prepare(pairs)
     assert [each.pair for each in tokens] == pairs
-    assert [WORDS[each.chosen[-2]] for each in tokens] == numbers
-    assert {WORDS[each.rejected[-2]] for each in tokens} == {"two"}
+    assert [WORDS[each.chosen.ids[-2]] for each in tokens] == numbers
+    assert {WORDS[each.rejected.ids[-2]] for each in tokens} == {"two"}
 
 
 def test_no_pairs_have_no_tokens() -> None:
@@ -183,20 +183,20 @@ def test_named_templates_without_a_default_are_told_in_a_sentence() -> None:
 
 def test_truncation_keeps_the_end_or_the_start() -> None:
     whole = prepared(formatter(WITH_BOS))
-    assert not whole.chosen_truncated
+    assert not whole.chosen.truncated
     left = prepared(formatter(WITH_BOS, max_length=4, truncation_side="left"))
     right = prepared(formatter(WITH_BOS, max_length=4, truncation_side="right"))
-    assert (left.chosen, left.chosen_truncated) == ((BOS, *whole.chosen[-3:]), True)
-    assert (right.chosen, right.chosen_truncated) == (whole.chosen[:4], True)
+    assert (left.chosen.ids, left.chosen.truncated) == ((BOS, *whole.chosen.ids[-3:]), True)
+    assert (right.chosen.ids, right.chosen.truncated) == (whole.chosen.ids[:4], True)
 
 
 def test_each_side_says_for_itself_whether_it_was_cut() -> None:
     whole = prepared(formatter(WITH_BOS))
-    shorter = len(whole.rejected)
-    assert shorter == len(whole.chosen) - 1
+    shorter = len(whole.rejected.ids)
+    assert shorter == len(whole.chosen.ids) - 1
     tokens = prepared(formatter(WITH_BOS, max_length=shorter))
-    assert (tokens.chosen_truncated, tokens.rejected_truncated) == (True, False)
-    assert len(tokens.chosen) == len(tokens.rejected) == shorter
+    assert (tokens.chosen.truncated, tokens.rejected.truncated) == (True, False)
+    assert len(tokens.chosen.ids) == len(tokens.rejected.ids) == shorter
 
 
 def test_what_is_shared_is_counted_after_the_cut() -> None:
@@ -204,7 +204,7 @@ def test_what_is_shared_is_counted_after_the_cut() -> None:
     assert whole.shared > 4
     left = prepared(formatter(WITH_BOS, max_length=4, truncation_side="left"))
     right = prepared(formatter(WITH_BOS, max_length=4, truncation_side="right"))
-    assert left.shared == shared_prefix(left.chosen, left.rejected) < 4
+    assert left.shared == shared_prefix(left.chosen.ids, left.rejected.ids) < 4
     assert (right.chosen, right.shared, right.cost) == (right.rejected, 4, 4)
 
 
@@ -261,13 +261,14 @@ def test_the_shared_prefix_is_the_longest_that_leaves_each_side_a_token(
 def test_sides_that_start_at_different_positions_share_nothing() -> None:
     chosen, rejected = TokenSequence((2, 8, 9), start=1), TokenSequence((2, 8, 10), True)
     (tokens,) = joined_pairs([PAIR], [chosen, rejected])
-    assert (tokens.shared, tokens.chosen_start, tokens.rejected_start) == (0, 1, 0)
-    assert (tokens.chosen_truncated, tokens.rejected_truncated) == (False, True)
+    assert (tokens.shared, tokens.chosen.start, tokens.rejected.start) == (0, 1, 0)
+    assert (tokens.chosen.truncated, tokens.rejected.truncated) == (False, True)
 
 
 def test_a_cost_is_the_tokens_to_compute() -> None:
-    assert Prepared(PAIR, (1, 2, 3), (1, 2, 4, 5), 2).cost == 5
-    assert Prepared(PAIR, (1, 2, 3), (1, 2, 3), 3).cost == 3
+    first = TokenSequence((1, 2, 3))
+    assert Prepared(PAIR, first, TokenSequence((1, 2, 4, 5)), 2).cost == 5
+    assert Prepared(PAIR, first, first, 3).cost == 3
     assert Prepared(PAIR).cost == 1
 
 
@@ -285,7 +286,7 @@ def test_white_space_is_not_stripped() -> None:
 def test_the_demo_models_text_is_what_its_template_says(demo_scorer: Scorer) -> None:
     (tokens,) = demo_scorer.prepare([PAIR])
     assert tokens == prepared(demo_formatter())
-    assert demo_formatter().tokenizer.decode(tokens.chosen) == (
+    assert demo_formatter().tokenizer.decode(tokens.chosen.ids) == (
         "<|im_start|>user\none<|im_end|>\n<|im_start|>assistant\ntwo three<|im_end|>"
     )
 

@@ -4,6 +4,7 @@ import importlib
 import math
 import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ import torch
 from transformers import AutoConfig, AutoModelForSequenceClassification, GPTNeoXConfig
 
 from scoring.engine import attention
-from scoring.engine.formatting import Prepared, as_one_row, shared_prefix
+from scoring.engine.formatting import Prepared, TokenSequence, as_one_row, joined_pairs
 from scoring.engine.forward import Forward, Packed, Padded, choose, proof_of
 from scoring.engine.scorer import Rewards
 from scoring.families.local import CHECK_PAIRS
@@ -41,11 +42,9 @@ Config = Callable[[], Any]
 
 
 def ready(pairs: list[Pair]) -> list[Prepared]:
-    found = []
-    for pair in pairs:
-        chosen, rejected = map(tuple, token_ids(pair))
-        found.append(Prepared(pair, chosen, rejected, shared_prefix(chosen, rejected)))
-    return found
+    return joined_pairs(
+        pairs, [TokenSequence(tuple(ids)) for pair in pairs for ids in token_ids(pair)]
+    )
 
 
 READY = ready(PAIRS)
@@ -311,7 +310,7 @@ def test_layers_of_another_make_are_packed_all_the_same(config: Config) -> None:
 def test_a_last_layer_that_cannot_be_narrow_is_whole_again() -> None:
     """Its feed-forward looks at the token before, which a narrow one has lost."""
     model = random_model(llama)
-    pairs = [p for p in READY if min(len(p.chosen), len(p.rejected)) - p.shared >= 2][:4]
+    pairs = [p for p in READY if min(len(p.chosen.ids), len(p.rejected.ids)) - p.shared >= 2][:4]
     mlp = model.model.layers[-1].mlp
     mlp.register_forward_hook(lambda _, __, output: output + output.roll(1, dims=1))
     expected = one_at_a_time(model, pairs)
@@ -326,11 +325,7 @@ def test_a_last_layer_that_cannot_be_narrow_is_whole_again() -> None:
 
 def test_several_tails_are_read_in_order() -> None:
     model = random_model(mistral)
-    pairs = [
-        Prepared(*(p.pair, p.chosen, p.rejected, p.shared), chosen_tail=2, rejected_tail=1)
-        for p in READY
-        if len(p.chosen) > 1
-    ]
+    pairs = [replace(p, chosen=replace(p.chosen, tail=2)) for p in READY if len(p.chosen.ids) > 1]
     with torch.inference_mode():
         expected = Padded(model, 1, whole=False, why="")(pairs)
         padded = Padded(model, 300, whole=False, why="")(pairs)
@@ -351,23 +346,15 @@ def test_rows_that_share_their_beginning_have_each_responses_own_reward(
     ends = [((6,), (8, 6)), ((4, 4, 6), (9, 6)), ((5, 8, 7, 6), (5, 8, 7, 6))]
     rows = []
     for prompt in (beginning, beginning[::-1]):
-        sides = [(prompt + chosen, prompt + rejected) for chosen, rejected in ends]
-        parts = [
-            Prepared(
-                *(PAIRS[0], chosen, rejected, shared_prefix(chosen, rejected)),
-                chosen_start=start,
-                rejected_start=start,
-            )
-            for chosen, rejected in sides
-        ]
-        rows += as_one_row(f"s:{prompt}", parts)
+        sides = [TokenSequence(prompt + end, start=start) for both in ends for end in both]
+        rows += as_one_row(f"s:{prompt}", joined_pairs(PAIRS[:1] * 3, sides))
     assert [part.common for part in rows] == [0, 5, 5] * 2
     with torch.inference_mode():
         packed = reader(model)(Packed(model, narrow=False)(rows), rows)
         single = [
             model(torch.tensor([ids]), position_ids=torch.arange(start, start + len(ids))[None])
             for part in rows
-            for ids in (part.chosen, part.rejected)
+            for ids in (part.chosen.ids, part.rejected.ids)
         ]
     assert_near(torch.tensor(packed).ravel(), torch.cat([each.logits for each in single]).ravel())
 

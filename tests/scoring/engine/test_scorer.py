@@ -1,11 +1,11 @@
 import pytest
 
-from scoring.engine.formatting import Prepared
+from scoring.engine.formatting import Prepared, TokenSequence
 from scoring.engine.scorer import check_tokens
 from scoring.errors import KnownError
 from scoring.spec import Pair
 
-PREPARED = [Prepared(Pair("1", "s", "p", "c", "r"), (0, 9), (3, 2))]
+PREPARED = [Prepared(Pair("1", "s", "p", "c", "r"), TokenSequence((0, 9)), TokenSequence((3, 2)))]
 
 
 @pytest.mark.parametrize(("vocabulary", "is_known"), [(None, True), (10, True), (9, False)])

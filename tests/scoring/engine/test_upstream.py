@@ -84,23 +84,23 @@ def test_tokens_and_what_is_masked_are_upstreams(
 ) -> None:
     for pair, ours in zip(PAIRS, prepared(tokenizer(template, adds, pad)), strict=True):
         theirs = tokenizer(template, adds, pad)
-        assert whole(ours.chosen, ours.chosen_start) == as_upstream(theirs, pair, pair.chosen)
-        assert whole(ours.rejected, ours.rejected_start) == as_upstream(theirs, pair, pair.rejected)
+        for side, response in zip(ours.sides, (pair.chosen, pair.rejected), strict=True):
+            assert whole(side.ids, side.start) == as_upstream(theirs, pair, response)
 
 
 def test_the_pairs_bring_up_every_case() -> None:
     """Two BOS and one, cut off and not, and both kinds in one pair."""
     cases = prepared(tokenizer(WITH_BOS))
-    assert {each.chosen_start for each in cases} == {0, 1}
-    assert {each.chosen_truncated for each in cases} == {False, True}
+    assert {each.chosen.start for each in cases} == {0, 1}
+    assert {each.chosen.truncated for each in cases} == {False, True}
     fourth = cases[3]
-    assert (fourth.chosen_start, fourth.rejected_start) == (0, 1)
-    assert (fourth.chosen_truncated, fourth.rejected_truncated) == (True, False)
+    assert (fourth.chosen.start, fourth.rejected.start) == (0, 1)
+    assert (fourth.chosen.truncated, fourth.rejected.truncated) == (True, False)
     assert fourth.shared == 0
-    assert len(fourth.chosen) == UPSTREAM_LONGEST == 2048
+    assert len(fourth.chosen.ids) == UPSTREAM_LONGEST == 2048
     first = cases[0]
-    assert (first.chosen_start, first.rejected_start) == (1, 1)
-    assert first.chosen[: first.shared] == first.rejected[: first.shared] != ()
+    assert (first.chosen.start, first.rejected.start) == (1, 1)
+    assert first.chosen.ids[: first.shared] == first.rejected.ids[: first.shared] != ()
 
 
 @pytest.mark.parametrize("template", [WITH_BOS, WITHOUT_BOS])
@@ -108,13 +108,13 @@ def test_the_pairs_bring_up_every_case() -> None:
 def test_the_limit_counts_the_specials(template: str, over: int) -> None:
     """`one` so often that the text has 2048 tokens, one less or one more."""
     (short,) = prepared(tokenizer(template), [Pair("s:1", "s", "one", "two", "two")])
-    more = UPSTREAM_LONGEST - len(short.chosen) - short.chosen_start + over
+    more = UPSTREAM_LONGEST - len(short.chosen.ids) - short.chosen.start + over
     pair = Pair("s:1", "s", "one", "two", "two" + " one" * more)
     (ours,) = prepared(tokenizer(template), [pair])
     theirs = as_upstream(tokenizer(template), pair, pair.rejected)
-    assert whole(ours.rejected, ours.rejected_start) == theirs
-    assert len(ours.rejected) + ours.rejected_start == UPSTREAM_LONGEST + min(0, over)
-    assert (ours.chosen_truncated, ours.rejected_truncated) == (False, over > 0)
+    assert whole(ours.rejected.ids, ours.rejected.start) == theirs
+    assert len(ours.rejected.ids) + ours.rejected.start == UPSTREAM_LONGEST + min(0, over)
+    assert (ours.chosen.truncated, ours.rejected.truncated) == (False, over > 0)
 
 
 def test_text_is_cut_on_the_left_and_nothing_else_can_be_asked_for() -> None:
@@ -123,7 +123,8 @@ def test_text_is_cut_on_the_left_and_nothing_else_can_be_asked_for() -> None:
     (ours,) = UpstreamFormatter(made, 10**9, settings).prepare(
         [Pair("s:1", "s", "one two three", "two three one", "one")]
     )
-    assert made.convert_ids_to_tokens(ours.chosen) == [*("<s>", ":", "two", "three", "one", "</s>")]
+    expected = ["<s>", ":", "two", "three", "one", "</s>"]
+    assert made.convert_ids_to_tokens(ours.chosen.ids) == expected
     with pytest.raises(KnownError, match=r"run_rm\.py cuts on the left"):
         UpstreamFormatter(made, 10**9, replace(settings, truncation_side="right"))
 
@@ -132,7 +133,7 @@ def test_text_is_cut_on_the_left_and_nothing_else_can_be_asked_for() -> None:
 def test_the_models_own_limit_holds_where_it_is_less(limit: int, length: int) -> None:
     used = UpstreamFormatter(tokenizer(WITH_BOS), limit, COMPATIBLE)
     assert used.max_length == length
-    assert len(used.prepare([PAIRS[3]])[0].chosen) == length
+    assert len(used.prepare([PAIRS[3]])[0].chosen.ids) == length
 
 
 def test_the_template_says_whose_tokens_these_are() -> None:

@@ -167,11 +167,7 @@ def test_what_the_catalogue_says_runs_does(each: Combination, tmp_path: Path) ->
 
 def sides(pairs: Sequence[Prepared]) -> list[tuple[tuple[int, ...], int]]:
     """Each side's tokens, and how many of the last are read."""
-    return [
-        side
-        for pair in pairs
-        for side in ((pair.chosen, pair.chosen_tail), (pair.rejected, pair.rejected_tail))
-    ]
+    return [(side.ids, side.tail) for pair in pairs for side in pair.sides]
 
 
 def likelihood(model: Any, ids: tuple[int, ...], n: int) -> torch.Tensor:

@@ -305,7 +305,7 @@ def case(config: Callable[[], Any], tmp_path_factory: pytest.TempPathFactory) ->
 @pytest.mark.parametrize("config", OF_EACH_PATH, indirect=True)
 def test_tokens_are_the_words(case: Case) -> None:
     for pair, tokens in zip(PAIRS, case.scorer.prepare(PAIRS), strict=True):
-        assert [list(tokens.chosen), list(tokens.rejected)] == token_ids(pair)
+        assert [list(tokens.chosen.ids), list(tokens.rejected.ids)] == token_ids(pair)
 
 
 def test_rewards_are_those_of_plain_transformers(case: Case) -> None:
@@ -362,7 +362,7 @@ def test_a_sequence_that_begins_another_has_its_own_reward(
         Pair("s:5", "s", "w5", "w7 w8", "w7 w8"),
     ]
     for pair, tokens in zip(pairs, scorer.prepare(pairs), strict=True):
-        assert [[*tokens.chosen, EOS], [*tokens.rejected, EOS]] == token_ids(pair)
+        assert [[*tokens.chosen.ids, EOS], [*tokens.rejected.ids, EOS]] == token_ids(pair)
     with torch.inference_mode():
         model = plain(folder)
         expected = torch.tensor(
@@ -389,8 +389,8 @@ def test_text_at_the_limit_is_whole_and_one_over_is_cut(
     (tokens,) = scorer.prepare([pair])
     whole, longer = token_ids(pair)
     kept = longer[1:] if side == "left" else longer[:-1]
-    assert (list(tokens.chosen), tokens.chosen_truncated) == (whole, False)
-    assert (list(tokens.rejected), tokens.rejected_truncated) == (kept, True)
+    assert (list(tokens.chosen.ids), tokens.chosen.truncated) == (whole, False)
+    assert (list(tokens.rejected.ids), tokens.rejected.truncated) == (kept, True)
     (pack,) = score(make_job([pair], scorer, 0), scorer)
     (row,) = pack.rows
     assert (row.chosen_truncated, row.rejected_truncated) == (False, True)
@@ -699,7 +699,7 @@ def test_no_sequence_is_so_long_that_others_turn_with_it(tmp_path: Path) -> None
     original = longrope().rope_parameters["original_max_position_embeddings"]
     assert scorer.traits.max_length == original
     prepared = scorer.prepare(PAIRS)
-    assert any(pair.chosen_truncated for pair in prepared)
+    assert any(pair.chosen.truncated for pair in prepared)
     together = scorer.rewards(prepared)
     for pair, beside in zip(prepared, together, strict=True):
         assert list(scorer.rewards([pair])[0]) == near(beside)
@@ -741,8 +741,8 @@ def test_real_pairs_take_the_packed_path(demo_scorer: Scorer, shared_data: Path)
     assert sum(pack.tokens for pack in packs) == unique
     assert unique <= sum(entered) <= 113_000
     ready = [pair for _, (pair,) in sorted(job.ready.items())]
-    lengths = [len(pair.chosen) for pair in ready]
-    lengths += [len(pair.rejected) for pair in ready]
+    lengths = [len(pair.chosen.ids) for pair in ready]
+    lengths += [len(pair.rejected.ids) for pair in ready]
     assert padded_tokens(lengths, 8) == 264_124
     rows_of = {row.key: row for pack in packs for row in pack.rows}
     model = plain(DEMO_MODEL)

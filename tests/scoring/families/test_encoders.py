@@ -146,8 +146,8 @@ def test_what_is_too_long_keeps_its_ends(encoder: tuple[Encoder, Path], side: st
     scorer = opened(folder, max_length=12, truncation_side=side)
     (pair,) = scorer.prepare([Pair("s:1", "s", "w1 w2 w3 w4 w5", "w6 w7 w8 w9 w1 w2 w3", "w1")])
     before, after = kind.ends
-    tokens = AutoTokenizer.from_pretrained(folder).convert_ids_to_tokens(pair.chosen)
-    assert pair.chosen_truncated
+    tokens = AutoTokenizer.from_pretrained(folder).convert_ids_to_tokens(pair.chosen.ids)
+    assert pair.chosen.truncated
     assert len(tokens) == 12
     assert (tokens[: len(before)], tokens[-len(after) :]) == (before, after)
 

@@ -407,11 +407,7 @@ def opened(folder: Path, **settings: Any) -> Any:
 
 def sides(scorer: Any, pairs: Sequence[Pair] = PAIRS) -> list[tuple[tuple[int, ...], int]]:
     """Each side's tokens, and how many of the last are read."""
-    return [
-        side
-        for pair in scorer.prepare(pairs)
-        for side in ((pair.chosen, pair.chosen_tail), (pair.rejected, pair.rejected_tail))
-    ]
+    return [(side.ids, side.tail) for pair in scorer.prepare(pairs) for side in pair.sides]
 
 
 @pytest.mark.parametrize("kind", KINDS)

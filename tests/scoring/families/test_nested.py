@@ -88,11 +88,7 @@ def opened(folder: Path, family: Family | None, settings: RunSettings = CPU) -> 
 def scored(scorer: Any) -> tuple[list[tuple[tuple[int, ...], int]], torch.Tensor]:
     """The tokens of each side, how many of them are its response's, and rewards."""
     prepared = scorer.prepare(PAIRS)
-    sides = [
-        side
-        for each in prepared
-        for side in ((each.chosen, each.chosen_tail - 1), (each.rejected, each.rejected_tail - 1))
-    ]
+    sides = [(side.ids, side.tail - 1) for each in prepared for side in each.sides]
     assert min(len(ids) for ids, _ in sides) > len(PAIRS[1].prompt.split()) + 1
     return sides, torch.tensor(scorer.rewards(prepared)).flatten()
 

@@ -194,38 +194,40 @@ def test_long_texts_are_cut_as_published(folder: Path, published: Published) -> 
     scorer = opened(folder, RunSettings(device="cpu", truncation_side="right"))
     for pair in scorer.prepare([LONG_PROMPT, LONG_RESPONSE]):
         texts = pair.pair
-        assert list(pair.chosen) == published.encode(texts.prompt, texts.chosen, texts.rejected)
-        assert list(pair.rejected) == published.encode(texts.prompt, texts.rejected, texts.chosen)
+        assert list(pair.chosen.ids) == published.encode(texts.prompt, texts.chosen, texts.rejected)
+        assert list(pair.rejected.ids) == published.encode(
+            texts.prompt, texts.rejected, texts.chosen
+        )
     expected = published.margin(LONG_PROMPT.prompt, LONG_PROMPT.chosen, LONG_PROMPT.rejected)
     assert margins(scorer, [LONG_PROMPT]) == near([expected])
 
 
 def test_each_side_says_for_itself_whether_it_was_cut(scorer: Scorer) -> None:
     prepared = scorer.prepare([PAIRS[0], LONG_PROMPT, LONG_RESPONSE])
-    assert [(pair.chosen_truncated, pair.rejected_truncated) for pair in prepared] == [
+    assert [(pair.chosen.truncated, pair.rejected.truncated) for pair in prepared] == [
         (False, False),
         (True, True),
         (True, False),
     ]
-    assert max(len(pair.chosen) for pair in prepared) <= scorer.traits.max_length == 2048
+    assert max(len(pair.chosen.ids) for pair in prepared) <= scorer.traits.max_length == 2048
 
 
 def test_a_prompt_may_lose_its_start_or_its_end(folder: Path) -> None:
     for side, last in (("left", 39), ("right", 0)):
         settings = RunSettings(device="cpu", max_length=60, truncation_side=side)  # type: ignore[arg-type]
         pair = opened(folder, settings).prepare([Pair("s:1", "s", words(*range(40)), "w1", "w2")])
-        ids = pair[0].chosen
+        ids = pair[0].chosen.ids
         source = ids[: ids.index(2) + 1]
         assert (source[:2], len(source)) == ((1, SOURCE), 33)
         assert TOKENS.index(f"w{last}") in source
-        assert pair[0].chosen_truncated and pair[0].rejected_truncated
+        assert pair[0].chosen.truncated and pair[0].rejected.truncated
 
 
 @pytest.mark.parametrize("max_length", [12, 13, 20, 3000])
 def test_a_limit_never_cuts_a_marker_off(max_length: int, folder: Path) -> None:
     scorer = opened(folder, RunSettings(device="cpu", max_length=max_length))
     for pair in scorer.prepare([*PAIRS, LONG_PROMPT]):
-        for ids in (pair.chosen, pair.rejected):
+        for ids in (pair.chosen.ids, pair.rejected.ids):
             assert len(ids) <= scorer.traits.max_length == min(max_length, 2048)
             assert [each for each in ids if each >= SOURCE] == [SOURCE, FIRST, SECOND]
 

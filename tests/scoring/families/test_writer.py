@@ -191,7 +191,7 @@ def test_a_question_that_is_cut_is_told_and_an_unknown_token_is_refused(
     job = make_job(PAIRS, judge, 0)
     rows = [row for pack in score(job, judge) for row in pack.rows]
     assert {(row.chosen_tokens, row.chosen_truncated) for row in rows} == {(70, True)}
-    assert not any(row.chosen_truncated for row in opened(folder, "rater").prepare(PAIRS))
+    assert not any(row.chosen.truncated for row in opened(folder, "rater").prepare(PAIRS))
     other = replace(
         ModelSpec("org/judge", folder, "p", "judge"),
         tokenizer=ModelSpec("demo", str(DEMO_MODEL), "p"),

@@ -50,7 +50,7 @@ SMALL_PAIR = Pair("s:1", "s", "w5 w6 w9", "w7 w8 w4", "w7 w12 w13 w14")
 
 def sequences(scorer: Scorer, pair: Pair) -> tuple[tuple[int, ...], tuple[int, ...]]:
     (prepared,) = scorer.prepare([pair])
-    return prepared.chosen, prepared.rejected
+    return prepared.chosen.ids, prepared.rejected.ids
 
 
 def asked_anew(model: Any, ids: Sequence[int], lengths: Sequence[int]) -> list[float]:
@@ -221,7 +221,7 @@ def test_each_token_is_computed_once(demo_scorer: Scorer) -> None:
         hook.remove()
     (prepared,) = demo_scorer.prepare([MIXED])
     assert entered == [32 + 16, prepared.cost]
-    assert prepared.cost < len(prepared.chosen) + len(prepared.rejected)
+    assert prepared.cost < len(prepared.chosen.ids) + len(prepared.rejected.ids)
 
 
 @pytest.mark.parametrize("family", BASELINES)

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from tokenizers import Tokenizer, models, pre_tokenizers, processors
 from transformers import AutoTokenizer, ByT5Tokenizer, PreTrainedTokenizerFast
 
-from scoring.engine.formatting import Formatter
+from scoring.engine.formatting import Formatter, TokenSequence
 from scoring.engine.formatting import Tokenizer as AnyTokenizer
 from scoring.errors import KnownError
 from scoring.probing.token_rewards import (
@@ -175,14 +175,14 @@ def test_truncation_keeps_the_places(demo: AnyTokenizer) -> None:
     whole, _ = sides(pair, demo)
     left, _ = sides(pair, demo, max_length=9)
     assert left == whole[-9:]
-    n = len(Formatter(demo, 10_000, RunSettings()).prepare([pair])[0].chosen)
+    n = len(Formatter(demo, 10_000, RunSettings()).prepare([pair])[0].chosen.ids)
     right, _ = sides(pair, demo, max_length=n - 9, truncation_side="right")
     assert right == whole[:-9]
 
 
 def test_a_response_that_is_cut_off_is_refused_with_the_limit(demo: AnyTokenizer) -> None:
     pair = Pair("s:1", "s", "one " * 50, "two", "three")
-    n = len(Formatter(demo, 10_000, RunSettings()).prepare([pair])[0].chosen)
+    n = len(Formatter(demo, 10_000, RunSettings()).prepare([pair])[0].chosen.ids)
     with pytest.raises(
         KnownError,
         match=f"chosen response is cut off: the conversation has {n} tokens, of which "
@@ -196,6 +196,6 @@ def test_other_tokens_than_the_models_are_not_placed(more: int, demo: AnyTokeniz
     """As of a tokenizer that treats a conversation otherwise than its text."""
     used = Formatter(demo, 100, RunSettings())
     (prepared,) = used.prepare([Pair("s:1", "s", "one", "two", "three")])
-    tampered = (*prepared.chosen[:-1], 5, *range(more))
+    tampered = TokenSequence((*prepared.chosen.ids[:-1], 5, *range(more)))
     with pytest.raises(KnownError, match="does not say where in a text its tokens stand"):
         side_pieces(used, replace(prepared, chosen=tampered))
