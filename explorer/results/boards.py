@@ -159,7 +159,7 @@ class Boards:
         runs = RunList()
         if ranking.own:
             runs = self._fields.runs.store.seen(own).ended
-        return self._fields.usual(self._results(results_id, ranking), benchmark, runs)
+        return self._fields.of_board(self._results(results_id, ranking), benchmark, runs)
 
 
 def _asked(field: Field, ranking: Ranking, board: Board) -> dict[str, Any]:

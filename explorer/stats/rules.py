@@ -122,6 +122,17 @@ def rule_of_pairs(pairs: PairOrder) -> Rule:
     return RULES[pairs.benchmark]
 
 
+def pair_totals(rule: Rule, pairs: PairOrder) -> tuple[int, ...]:
+    """How many pairs the benchmark of a list may have, fewest first: one number, but where it has
+    several parts and nothing says which of them the list is of.
+    """
+    known, n = rule.benchmark, len(pairs)
+    named = (part for part, of in known.datasets.items() if (pairs.dataset or "").startswith(of))
+    parts = [known.rows[part] for part in named if part in known.rows]
+    totals = [sum(known.counts.values())] if known.counts else parts or [*known.rows.values()]
+    return (n,) if n in totals else tuple(sorted(each for each in totals if each > n)) or (n,)
+
+
 def has_all_pairs(pairs: PairOrder) -> bool:
     """Whether these are all pairs of a benchmark with fixed counts, so that outcomes give its
     official score.

@@ -108,7 +108,8 @@ def align(
     By the texts, if both are known. A file without texts is matched by place, which is position or
     subset and id, to pairs of the dataset that it is of. The texts of RewardBench's filtered split
     are known by their hashes: outcomes by place in it are of every pair with the same texts, and of
-    no other, whatever revision the pairs are of. RewardBench 2 goes by its name alone.
+    no other, whatever revision the pairs are of. RewardBench 2 goes by its name alone. Where one
+    side says nothing but its benchmark, by its subsets, the ids of that benchmark tell.
 
     hashes: gives the `text_hash` of each of `pairs`, if it is needed.
 
@@ -121,16 +122,14 @@ def align(
     if how == "text" or (texts and {*file.names} & {*pairs.names}):
         of_pairs = hashes() if hashes and pairs.hashes is None else pair_texts(pairs)[0]
     if texts is None or of_pairs is None:
-        known = benchmark_of(file.names, file.named_benchmark)
-        is_known = bool(file.names) and all(map(known.has, file.names))
-        if is_known and not (is_same or file.origin) and known.key == pairs.benchmark:
+        if is_same:
+            return _by_place(file, pairs)
+        if _has_benchmark_only(file, pairs) or _has_benchmark_only(pairs, file):
             return _by_place(file, pairs, by_position=False)
-        if not is_same:
-            whose = "do not say which pairs they are of"
-            if file.origin:
-                whose = f"are of {file.origin}, not of these pairs"
-            raise KnownError(f"its outcomes come without texts and {whose}")
-        return _by_place(file, pairs)
+        whose = "do not say which pairs they are of"
+        if file.origin:
+            whose = f"are of {file.origin}, not of these pairs"
+        raise KnownError(f"its outcomes come without texts and {whose}")
     if _same_subsets(file, pairs) and all(
         each == own or (is_same and not each) for each, own in zip(texts, of_pairs, strict=True)
     ):
@@ -143,6 +142,13 @@ def align(
             f"among the {len(pairs):,} pairs"
         )
     return by_text
+
+
+def _has_benchmark_only(one: PairOrder, other: PairOrder) -> bool:
+    """Whether one of two lists is known by its subsets alone, all of the other's benchmark."""
+    known = benchmark_of(one.names, one.named_benchmark)
+    is_known = bool(one.names) and all(map(known.has, one.names))
+    return is_known and not one.origin and known.key == other.benchmark
 
 
 def _is_same_dataset(one: str, other: str) -> bool:

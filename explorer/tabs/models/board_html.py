@@ -74,16 +74,17 @@ def board_html(now: Ranked) -> str:
                 (name, *_cell(row, name, state.digits), best)
                 for name, best in zip(scores, of, strict=True)
             ],
+            is_part=board.is_part(row),
         )
         for row, of in zip(listed, is_best.tolist(), strict=True)
     ]
-    mine = [replace(line, n_pairs=_n_pairs(board, line.row)) for line in lines if line.is_part]
+    mine = [line for line in lines if line.is_part]
     lines = _with_ends([line for line in lines if not line.is_part])
     named = matching_names([*apart], state.search) if apart and state.own else []
     runs = [name for name, is_found in zip(apart, named, strict=False) if is_found]
     return render(
         "tabs/models/board.html",
-        title=board.rule.title,
+        board=board,
         state=state,
         lines=lines,
         mine=mine,
@@ -116,7 +117,7 @@ class _Line:
 
     rank, group: by the column that is ranked by. ends: "first" or "last" of neighbours of one
     group, or both. joined: whose bracket passes the row. numbers: the column, words, interval of
-    each, and whether it is the best. n_pairs: of the person's own that are no rank's.
+    each, and whether it is the best. is_part: as of `Board`.
     """
 
     row: BoardRow
@@ -125,12 +126,7 @@ class _Line:
     numbers: list[tuple[str, str, str, bool]]
     ends: str = ""
     joined: int | None = None
-    n_pairs: int = 0
-
-    @property
-    def is_part(self) -> bool:
-        """Whether it is the person's own on a part of the benchmark's pairs."""
-        return self.row["own"] and self.row["rank"] is None
+    is_part: bool = False
 
 
 def ranked_by(board: Board, state: ModelsState) -> str:
@@ -153,11 +149,6 @@ def _with_ends(lines: Sequence[_Line]) -> list[_Line]:
         replace(line, ends=each, joined=group)
         for line, each, group in zip(lines, ends, groups[1:], strict=False)
     ]
-
-
-def _n_pairs(board: Board, row: BoardRow) -> int:
-    """How many pairs a row was counted from; 0 where it is known by accuracies alone."""
-    return sum(each.n for each in board.counted[row["model"]].counts.values())
 
 
 def _apart(name: str, run: Run) -> dict[str, Any]:
