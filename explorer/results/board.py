@@ -74,7 +74,8 @@ class Board:
         opens: whether these can be looked at pair by pair, and compared; of RewardBench 2, the
             person's own.
         failures: pairs that are not won, None where they cannot be looked at.
-        score, and each section and subset by its name; a name of both is a section's.
+        score, each part of the rule, and each section and subset by its name; a name of both is a
+            section's.
         The ends of 95 % intervals of these, as "score_low" and "score_high"; a subset's is
         Wilson's, of its accuracy alone.
         paired: whether the score's comes from results of each pair; else it is mostly wider, and
@@ -245,6 +246,7 @@ def build_board(
     own: Collection[str] = (),
     opened: Collection[str] = (),
     composites: Mapping[str, Mapping[str, Counted]] | None = None,
+    parts: Mapping[str, BoardRow] | None = None,
 ) -> Board:
     """Score and rank every model of the results.
 
@@ -257,6 +259,7 @@ def build_board(
     rule's benchmark; of models without accuracies, too. own: names of the person's own models.
     opened: those of them whose rows of RewardBench 2 can be opened; of RewardBench, all can.
     composites: model -> subset -> score, where outcomes tell it.
+    parts: model -> the columns of the rule's parts, shown where it has a score.
     """
     rule = RULES[rule_name]
     benchmark = rule.benchmark.key
@@ -290,6 +293,8 @@ def build_board(
         if model not in own:
             row |= {"url": model_url(model)}
             row |= {"licence": base_licence(model)[1] or None}
+        if parts and found.score is not None:
+            row |= parts.get(model, {})
         rows.append(row | _accuracies(found, known))
     mine = None
     if outcomes is not None and set(own) & set(outcomes.models):
@@ -350,7 +355,8 @@ def _ranked(rows: Sequence[BoardRow], rule: Rule) -> "pd.DataFrame":
     kinds |= dict.fromkeys(("own", "by_pairs", "opens"), "bool")
     kinds |= dict.fromkeys(_WORDS, "object")
     accuracies = _accuracies(aggregate(rule, {}, {}), {})
-    table = frame_of(rows, [*kinds, "size", "score", *accuracies], kinds)
+    of_parts = (f"{part}{end}" for part in rule.parts for end in ("", "_low", "_high", "_paired"))
+    table = frame_of(rows, [*kinds, "size", "score", *of_parts, *accuracies], kinds)
     # Whole before others, then by what is left of the score without rounding, then by name.
     table = table.assign(part=table["rank"].isna(), rounded=table["score"].round(DECIMALS))
     order = ["part", "rounded", "model"]

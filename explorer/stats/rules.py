@@ -55,6 +55,11 @@ class Rule:
         """Whether the score is a mean of all rows, whatever their sections."""
         return self.benchmark.overall == "all rows"
 
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """Numbers that stand beside the score, such as hard, normal and easy."""
+        return self.benchmark.rule.parts
+
     def name_of(self, subset: str) -> str:
         """What the rule calls a subset of its benchmark, however it is spelled; its own name for
         one that it leaves out.
@@ -111,7 +116,7 @@ def _own_board(benchmark: Benchmark) -> BoardRule:
         "mean of sections": "The score is the plain mean of its sections.",
         "mean of all sections": "The score is the plain mean of its sections.",
         "all rows": "The score is the mean of all rows.",
-        "none": "It has no score of its own over all of it, so none is shown.",
+        "none": "The benchmark defines no overall score, so none is shown.",
     }[benchmark.overall]
     formula = f"{benchmark.rule.method} Each row of a section counts alike. {score}"
     return BoardRule(name=benchmark.key, title=benchmark.title, formula=formula)

@@ -18,7 +18,7 @@ from explorer.results.published import Results
 from explorer.runs.model_list import licence_note
 from explorer.runs.outcomes import summary_of
 from explorer.stats.aggregate import Counted, settled
-from explorer.stats.rules import V1
+from explorer.stats.rules import V1, Rule
 from explorer.stats.uncertainty import subsets_by
 from explorer.tabs.models.charts import LengthBias, length_bias, lengths_of, scores_by_length
 from explorer.tabs.models.exports import BoardFormat
@@ -82,6 +82,7 @@ def board_html(now: Ranked) -> str:
     lines = _with_ends([line for line in lines if not line.is_part])
     named = matching_names([*apart], state.search) if apart and state.own else []
     runs = [name for name, is_found in zip(apart, named, strict=False) if is_found]
+    baselines = scores_by_length(board, now.seen.outcomes, now.tables())
     return render(
         "tabs/models/board.html",
         board=board,
@@ -94,8 +95,9 @@ def board_html(now: Ranked) -> str:
         failures_query=partial(failures_query, pairs=PairsState(results=state.results)),
         baselines={
             words: [(column, of.get(column)) for column in scores]
-            for words, of in scores_by_length(board, now.seen.outcomes, now.tables()).items()
+            for words, of in baselines.items()
         },
+        lacks_lengths=not baselines and board.rule.benchmark != V1.benchmark,
         by=by,
         columns=columns,
         facts=[each for each in columns if each in FACTS],
@@ -131,7 +133,7 @@ class _Line:
 
 def ranked_by(board: Board, state: ModelsState) -> str:
     """The column that ranks go by: that which rows are sorted by, where it is a score."""
-    scores = {"score", *board.rule.sections, *board.subsets}
+    scores = {"score", *board.rule.parts, *board.rule.sections, *board.subsets}
     return state.column if state.column in scores & {*board.table.columns} else "score"
 
 
@@ -223,8 +225,7 @@ _DOING = {
 }
 PAIRED = (
     "95 % intervals of scores are the sampling uncertainty over prompts (Wilson's interval, by "
-    "subset; pairs with the same prompt, and one HumanEval problem in its six languages, count as "
-    "one draw)."
+    "subset; pairs with the same prompt{} count as one draw)."
 )
 RANKED = (
     "The 95 % interval of a rank holds for that model, not for all ranks at once. A tie group "
@@ -273,7 +274,7 @@ def bar_html(
         "tabs/models/bar.html",
         state=state,
         link_base=link_base,
-        choices=_choices(state),
+        choices=_choices(state, board.rule),
         types=[kind for kind in MODEL_TYPES if kind in kinds],
         columns={each: column_words(each) for each in columns_of(board, state) if each != "model"},
         visible=visible_columns(board, state),
@@ -289,12 +290,15 @@ def bar_html(
     )
 
 
-def _choices(state: ModelsState) -> dict[str, dict[Any, str]]:
+def _choices(state: ModelsState, rule: Rule) -> dict[str, dict[Any, str]]:
     """Field -> the names of its options."""
-    has_tables = state.benchmark == V1.name and state.table != "prior"
+    is_first = state.benchmark == V1.name
+    judged = {} if rule.benchmark.rule.tie_of("judge") else {"official": "Official"}
     return {
         **_OPTIONS,
-        "table": _TABLES if has_tables else {},
+        "ties": _OPTIONS["ties"] | judged,
+        "rule": _OPTIONS["rule"] if is_first else {},
+        "table": _TABLES if is_first and state.table != "prior" else {},
         "digits": {each: str(each) for each in DIGITS},
     }
 
@@ -313,8 +317,9 @@ def status_html(now: Ranked, *, is_fetching: bool) -> str:
 def about_html(now: Ranked) -> str:
     """The files of the rows, the rule, what intervals mean, and remarks on the numbers."""
     board, state, left_out = now.board, now.state, now.seen.left_out
+    problems = ", and one HumanEval problem in its six languages,"
     meanings = {
-        PAIRED: "paired" in board.has,
+        PAIRED.format(problems if board.rule.benchmark.first_ids else ""): "paired" in board.has,
         RANKED: "ranks" in board.has,
         _UNPAIRED: state.table == "subsets" or "unpaired" in board.has,
         COMPOSITE: COMPOSITE in board.remarks,
@@ -381,7 +386,10 @@ def drawer_html(now: Ranked, link_base: str = "") -> str:
         has_lengths=bool(baselines),
         n_pairs=n_pairs,
         ties=tied.index.drop(row["model"], errors="ignore").to_list(),
-        sections=[] if same else [_measure(board, row, name) for name in board.rule.sections],
+        sections=[
+            _measure(board, row, name)
+            for name in (*board.rule.parts, *([] if same else board.rule.sections))
+        ],
         lengths=[] if lengths is None else _by_length(lengths),
         length_about="" if lengths is None else _length_words(lengths),
         subsets=[_measure(board, row, name, *of_subsets) for name in board.subsets],

@@ -58,7 +58,8 @@ class Point:
 
 def number_columns(board: Board) -> tuple[str, ...]:
     """The columns of numbers that rows have, whatever the table shows."""
-    return tuple(dict.fromkeys(("size", "score", *board.rule.sections, *board.subsets)))
+    rule = board.rule
+    return tuple(dict.fromkeys(("size", "score", *rule.parts, *rule.sections, *board.subsets)))
 
 
 def axes_of(board: Board, state: ModelsState) -> tuple[str, str]:
@@ -251,7 +252,10 @@ def scores_by_length(
     without = COMPOSITES & {*board.rule.subsets}
     shares = {}
     for words, longer in LENGTH_BASELINES.items():
-        shares[words] = shares_won(board.rule, prefer(longer=longer), subsets)
+        outcomes, *parts = np.atleast_2d(prefer(longer=longer))
+        shares[words] = shares_won(board.rule, outcomes, subsets)
+        for name, credits_ in zip(board.rule.parts, parts, strict=True):
+            shares[words][name] = shares_won(board.rule, credits_, subsets)["score"]
         for name in (*without, "score") if without else ():
             del shares[words][name]
     return shares
@@ -280,17 +284,19 @@ def _length_preference(
 
 
 def credits_by_length(table: PairTable, *, longer: bool) -> Floats:
-    """What each row counts by its benchmark's rule where longer responses have higher rewards, or
-    shorter ones.
+    """What each row counts by its benchmark's rule, and in each of its parts, where longer or
+    shorter responses have higher rewards: (1 + parts, rows).
     """
     columns = ("chosen", "more_chosen", "rejected", "more_rejected")
     texts = (table.arrow.column(name).to_pylist() for name in columns)
-    rule, sign, found = table.benchmark.rule, 1 if longer else -1, np.empty(len(table))
+    rule, sign = table.benchmark.rule, 1 if longer else -1
+    found = np.empty((1 + len(rule.parts), len(table)))
     for row, (chosen, more_chosen, rejected, more_rejected) in enumerate(zip(*texts, strict=True)):
         right = [chosen, *(each["text"] for each in more_chosen)]
         wrong = [rejected, *(each["text"] for each in more_rejected)]
         rewards = [float(sign * len(each)) for each in (*right, *wrong)]
-        found[row] = rule.credit(rewards, len(right), table.subset_of(row), 0.0)
+        credit = rule.credit(rewards, len(right), table.subset_of(row), 0.0)
+        found[:, row] = credit, *rule.part_credits(rewards, len(right))
     return found
 
 

@@ -142,7 +142,8 @@ class ModelsView:
         step = self.measuring.begin(*where, visitor)
         refused = "" if step else self.measuring.refused(where[1], where[0], visitor)
         seen = self.boards.seen(*where, visitor)
-        return Ranked(state, seen, visible_rows(seen.board, state), self.tables, step, refused)
+        rows = visible_rows(seen.board, state)
+        return Ranked(state, seen, rows, lambda: [*seen.tables, *self.tables()], step, refused)
 
     def _board(
         self, state: ModelsState, visitor: Visitor, notes: Sequence[str], typed: str
