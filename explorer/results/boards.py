@@ -52,7 +52,7 @@ class BoardView:
     is_read: whether the results of each pair were read.
     left_out: files of each pair that are not used, and what of the others is not.
     apart: the person's runs of other pairs by their names, newest first.
-    tables: of the pairs, if their texts are at hand.
+    tables: of the benchmark's pairs that are open, with their texts.
     """
 
     board: Board
@@ -87,8 +87,9 @@ class Boards:
         board = self._board(results, field, ranking)
         outcomes = None if field is None else field.matrix
         said = _without_field(results, ranking) if outcomes is None else outcomes.left_out
-        tables = (field.table,) if field is not None and field.has_texts else ()
-        return BoardView(board, outcomes, results.is_read, said, apart, tables)
+        runs = self._fields.runs.store.seen(own) if ranking.own else RunList()
+        tables = self._fields.tables_of(_benchmark(ranking), runs)
+        return BoardView(board, outcomes, results.is_read, said, apart, tuple(tables))
 
     def _board(self, results: Results, field: Field | None, ranking: Ranking) -> Board:
         key = (results.id, field and field.key, ranking.rule, ranking.ties, ranking.missing)

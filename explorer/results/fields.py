@@ -41,7 +41,7 @@ from explorer.stats.matrix import (
     outcome_rows,
     usual_order,
 )
-from explorer.stats.rules import V1
+from explorer.stats.rules import V1, V2
 from scoring.benchmarks import benchmark_named
 from scoring.clusters import is_reward_bench
 from scoring.errors import KnownError, shown
@@ -107,7 +107,7 @@ class Fields:
         """
         found, owns = results.outcomes_of(benchmark), self._owns_of(results, benchmark, runs)
         of_all = (benchmark, found.version, found.files, found.left_out)
-        tables = [each for each in self._tables(None, runs) if each.benchmark.key == benchmark]
+        tables = self.tables_of(benchmark, runs)
         key = (of_all, tuple(table.id for table in tables), owns.key)
 
         def published() -> tuple[Field, ...]:
@@ -124,17 +124,24 @@ class Fields:
             name: each.run for name, each in owns.models.items() if each.run and name not in here
         }
 
+    def tables_of(self, benchmark: Benchmark, runs: RunList) -> list[PairTable]:
+        """The tables of a benchmark that who looks may see, the longest first."""
+        every = (each for each in self._tables(None, runs) if each.benchmark.key == benchmark)
+        return sorted(every, key=len, reverse=True)
+
     def _join(
         self, results: Results, runs: RunList, tables: Sequence[PairTable]
     ) -> tuple[Field, ...]:
-        """Every field: of published results of the first benchmark, and the person's own of all."""
+        """Every field: of published results, and the person's own. Of RewardBench 2 the own alone:
+        what is published has the names of RewardBench's models.
+        """
         found, owns = results.outcomes_of(V1.name), self._owns_of(results, None, runs)
         shared = [table for table in tables if not _is_typed(table)]
         ids, shared_ids = (tuple(table.id for table in some) for some in (tables, shared))
         of_all = (found.version, found.files, found.left_out, shared_ids)
 
         def published() -> tuple[Field, ...]:
-            return tuple(_on_tables(found.of_benchmark(V1.name), shared))
+            return tuple(_on_tables(found.without_benchmark(V2.name), shared))
 
         def textless(left: Mapping[str, _Own]) -> tuple[Field, ...]:
             of = sum((each.outcomes() for each in left.values()), Outcomes(left_out=found.left_out))

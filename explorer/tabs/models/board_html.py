@@ -1,6 +1,6 @@
 """A board as HTML: its bar, its table, and the drawer of a model."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from types import MappingProxyType
@@ -103,7 +103,9 @@ def board_html(now: Ranked) -> str:
         facts=[each for each in columns if each in FACTS],
         pins=state.pins,
         heading=column_words,
-        axis=_axis([line.row for line in lines], by, len(columns)) if by in scores else (),
+        axis=_axis([line.row for line in lines], by, len(columns), baselines.values())
+        if by in scores
+        else (),
         measured=any(line.group for line in lines),
         widest=_widest_ends([line.row for line in lines]) if by == "score" else 0,
         type_words=type_words,
@@ -166,10 +168,20 @@ def _widest_ends(listed: Sequence[BoardRow]) -> int:
     return max((len(f"{best}–{worst}") for best, worst in ends if best is not None), default=0)
 
 
-def _axis(listed: Sequence[BoardRow], column: str, n_columns: int) -> Sequence[int]:
-    """The marks that scores are drawn between, in percent, fewer where room is little."""
+def _axis(
+    listed: Sequence[BoardRow],
+    column: str,
+    n_columns: int,
+    baselines: Iterable[Mapping[str, float | None]] = (),
+) -> Sequence[int]:
+    """The marks that scores are drawn between, in percent, fewer where room is little.
+
+    They hold the better of the length baselines, too.
+    """
     both = (f"{column}_low", column)
     ends = [row[end] for row in listed for end in both if row[end] is not None]
+    by_length = [share for of in baselines if (share := of.get(column)) is not None]
+    ends += [max(by_length)] if ends and by_length else []
     low = min(90, int(10 * min(ends)) * 10) if ends else 0
     step = 10 if low >= 20 and n_columns <= _MANY_COLUMNS else 20
     return range(low - low % step, 101, step) if ends else ()
