@@ -216,9 +216,9 @@ class Field:
         if not self.has_texts:
             if pairs.hashes or not self.matrix.models:
                 return ""
-            if all(map(self.rule.benchmark.has, pairs.names)):
-                return ""  # they are joined to its pairs where those are open
             dataset = pairs.origin
+            if not dataset and all(map(self.rule.benchmark.has, pairs.names)):
+                return ""  # they are joined to its pairs where those are open
             return (
                 (
                     f"The files of these results hold no texts. They are of {dataset}, so they "

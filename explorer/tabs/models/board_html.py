@@ -97,7 +97,9 @@ def board_html(now: Ranked) -> str:
             words: [(column, of.get(column)) for column in scores]
             for words, of in baselines.items()
         },
-        lacks_lengths=not baselines and board.rule.benchmark != V1.benchmark,
+        lacks_lengths=not baselines
+        and now.seen.outcomes is not None
+        and board.rule.benchmark != V1.benchmark,
         by=by,
         columns=columns,
         facts=[each for each in columns if each in FACTS],
