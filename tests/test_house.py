@@ -227,8 +227,6 @@ NAMING_BENCHMARKS = (
     "scoring.hub.access",
     "scoring.results",
     "explorer.data.rebuilding",
-    "explorer.results.library",
-    "explorer.results.published",
 )
 """The default dataset, RewardBench's own names, rebuilding it, and readers of upstream's files."""
 
@@ -256,15 +254,15 @@ def test_benchmarks_are_named_in_their_table_alone() -> None:
 
 BUDGETS: dict[str, int] = {
     "scoring": 14_100,
-    "explorer/core": 3_700,
+    "explorer/core": 3_800,
     "explorer/data": 4_200,
     "explorer/stats": 2_300,
-    "explorer/results": 3_400,
+    "explorer/results": 3_600,
     "explorer/runs": 3_000,
-    "explorer/tabs": 11_000,
+    "explorer/tabs": 11_100,
     "explorer/api": 1_500,
     "explorer": 200,
-    "tests": 59_200,
+    "tests": 59_400,
     "templates": 2_900,
     "scripts": 1_600,
 }

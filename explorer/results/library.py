@@ -210,16 +210,16 @@ def results_sources(settings: Settings, hub: Hub) -> Sources[Results]:
     """
     upstream = Upstream(hub)
 
-    def whole(found: Results) -> Results:
+    def completed(found: Results) -> Results:
         return with_second(with_outputs(found, settings.outputs))
 
     candidates = [
         Candidate(
             str(_DEFAULT_RESULTS),
-            lambda: whole(upstream.read(local_only=True)),
-            lambda: whole(upstream.read()),
+            lambda: completed(upstream.read(local_only=True)),
+            lambda: completed(upstream.read()),
         ),
-        Candidate("the bundled figures", lambda: whole(read_snapshot())),
+        Candidate("the bundled figures", lambda: completed(read_snapshot())),
     ]
     if settings.results:
         hub_id, folder = parse_hub_id(settings.results), typed_path(settings.results)
@@ -228,13 +228,13 @@ def results_sources(settings: Settings, hub: Hub) -> Sources[Results]:
             fetch = partial(fetch_results, hub_id, hub, dataset=dataset)
             first = Candidate(
                 str(hub_id),
-                lambda: whole(fetch(local_only=True)),
-                lambda: whole(fetch()),
+                lambda: completed(fetch(local_only=True)),
+                lambda: completed(fetch()),
             )
         else:
             first = Candidate(
                 f"EXPLORER_RESULTS={settings.results}",
-                lambda: whole(read_results_folder(folder, dataset)),
+                lambda: completed(read_results_folder(folder, dataset)),
             )
         candidates.insert(0, first)
     return Sources(candidates, hub, lambda found, tell: with_outcomes(found, settings.home, tell))

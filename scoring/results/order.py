@@ -122,10 +122,12 @@ def align(
     if how == "text" or (texts and {*file.names} & {*pairs.names}):
         of_pairs = hashes() if hashes and pairs.hashes is None else pair_texts(pairs)[0]
     if texts is None or of_pairs is None:
+        known = benchmark_of(file.names, file.named_benchmark)
+        is_known = known.key == pairs.benchmark and not (is_same or (file.origin and pairs.origin))
+        if is_known and all(map(known.has, {*file.names, *pairs.names})):
+            return _by_place(file, pairs, by_position=False)
         if is_same:
             return _by_place(file, pairs)
-        if _has_benchmark_only(file, pairs) or _has_benchmark_only(pairs, file):
-            return _by_place(file, pairs, by_position=False)
         whose = "do not say which pairs they are of"
         if file.origin:
             whose = f"are of {file.origin}, not of these pairs"
@@ -142,13 +144,6 @@ def align(
             f"among the {len(pairs):,} pairs"
         )
     return by_text
-
-
-def _has_benchmark_only(one: PairOrder, other: PairOrder) -> bool:
-    """Whether one of two lists is known by its subsets alone, all of the other's benchmark."""
-    known = benchmark_of(one.names, one.named_benchmark)
-    is_known = bool(one.names) and all(map(known.has, one.names))
-    return is_known and not one.origin and known.key == other.benchmark
 
 
 def _is_same_dataset(one: str, other: str) -> bool:

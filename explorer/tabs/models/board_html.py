@@ -74,32 +74,30 @@ def board_html(now: Ranked) -> str:
                 (name, *_cell(row, name, state.digits), best)
                 for name, best in zip(scores, of, strict=True)
             ],
-            is_part=board.is_part(row),
+            of_all=_of_all(board, row) if board.is_part(row) else "",
         )
         for row, of in zip(listed, is_best.tolist(), strict=True)
     ]
-    mine = [line for line in lines if line.is_part]
-    lines = _with_ends([line for line in lines if not line.is_part])
+    mine = [line for line in lines if line.of_all]
+    lines = _with_ends([line for line in lines if not line.of_all])
     named = matching_names([*apart], state.search) if apart and state.own else []
     runs = [name for name, is_found in zip(apart, named, strict=False) if is_found]
     baselines = scores_by_length(board, now.seen.outcomes, now.tables())
     return render(
         "tabs/models/board.html",
-        board=board,
+        title=board.rule.title,
         state=state,
         lines=lines,
         mine=mine,
         apart=[_apart(name, apart[name]) for name in runs[:_MOST_APART]],
-        more_apart=len(runs) - _MOST_APART,
         has_failures=FAILURES in columns,
         failures_query=partial(failures_query, pairs=PairsState(results=state.results)),
         baselines={
             words: [(column, of.get(column)) for column in scores]
             for words, of in baselines.items()
         },
-        lacks_lengths=not baselines
-        and now.seen.outcomes is not None
-        and board.rule.benchmark != V1.benchmark,
+        notes=_notes(now, len(rows) - MOST_BOARD_ROWS, len(runs) - _MOST_APART, bool(baselines)),
+        ranks_published=board.has_published,
         by=by,
         columns=columns,
         facts=[each for each in columns if each in FACTS],
@@ -113,8 +111,22 @@ def board_html(now: Ranked) -> str:
         type_words=type_words,
         unknown="–",
         total=len(board.table),
-        left_out=len(rows) - MOST_BOARD_ROWS,
     )
+
+
+def _notes(now: Ranked, left_out: int, more_apart: int, has_lengths: bool) -> list[str]:
+    """What stands below the table. left_out, more_apart: models and runs that are not written."""
+    notes = []
+    if not has_lengths and now.seen.outcomes and now.board.rule.benchmark != V1.benchmark:
+        notes = ["Length baselines need the texts of these pairs: open them by the menu of pairs."]
+    if left_out > 0:
+        notes.append(
+            f"+ {counted(left_out, 'more model', 'more models')}; search for them by name."
+        )
+    if more_apart > 0:
+        runs = counted(more_apart, "more run", "more runs")
+        notes.append(f"+ {runs} on other pairs; the Score tab lists them all.")
+    return notes
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +135,8 @@ class _Line:
 
     rank, group: by the column that is ranked by. ends: "first" or "last" of neighbours of one
     group, or both. joined: whose bracket passes the row. numbers: the column, words, interval of
-    each, and whether it is the best. is_part: as of `Board`.
+    each, and whether it is the best. of_all: of the person's own on a part of the pairs, how many
+    of how many; else "".
     """
 
     row: BoardRow
@@ -132,7 +145,12 @@ class _Line:
     numbers: list[tuple[str, str, str, bool]]
     ends: str = ""
     joined: int | None = None
-    is_part: bool = False
+    of_all: str = ""
+
+
+def _of_all(board: Board, row: BoardRow) -> str:
+    n, totals = board.n_pairs(row), " or ".join(f"{each:,}" for each in board.totals)
+    return f"{n:,} of {totals} pairs" if n else "a part"
 
 
 def ranked_by(board: Board, state: ModelsState) -> str:
@@ -277,7 +295,8 @@ def bar_html(
     if now.seen.is_read and not len(board.table):
         notes.append(
             f"No results for {board.rule.title}: neither published accuracies nor per-pair "
-            "results cover it. Score its pairs, or add result files by the menu of results"
+            f"results cover it. Open {' or '.join(board.rule.benchmark.named_datasets)} by the "
+            "menu of pairs and score it, or add result files by the menu of results"
             + (f": there are some in {where}." if (where := board.rule.benchmark.results) else ".")
         )
     if unused := [each for each in now.seen.left_out if each.whole]:
