@@ -120,9 +120,8 @@ def _notes(now: Ranked, left_out: int, more_apart: int, has_lengths: bool) -> li
     if not has_lengths and now.seen.outcomes and now.board.rule.benchmark != V1.benchmark:
         notes = ["Length baselines need the texts of these pairs: open them by the menu of pairs."]
     if left_out > 0:
-        notes.append(
-            f"+ {counted(left_out, 'more model', 'more models')}; search for them by name."
-        )
+        models = counted(left_out, "more model", "more models")
+        notes.append(f"+ {models}; search for them by name.")
     if more_apart > 0:
         runs = counted(more_apart, "more run", "more runs")
         notes.append(f"+ {runs} on other pairs; the Score tab lists them all.")
@@ -150,7 +149,7 @@ class _Line:
 
 def _of_all(board: Board, row: BoardRow) -> str:
     n, totals = board.n_pairs(row), " or ".join(f"{each:,}" for each in board.totals)
-    return f"{n:,} of {totals} pairs" if n else "a part"
+    return f"{n:,} of {totals} pairs" if n else "some subsets"
 
 
 def ranked_by(board: Board, state: ModelsState) -> str:
