@@ -21,7 +21,7 @@ from explorer.results.fields import Fields
 from explorer.results.own import outcomes_of
 from explorer.results.published import Results
 from explorer.runs.store import RunList
-from explorer.stats.aggregate import composites
+from explorer.stats.aggregate import by_language, composites
 from explorer.stats.matrix import OutcomeMatrix, Outcomes
 from explorer.stats.rules import PRIOR_KEY, RULES, V1, V2
 from explorer.stats.uncertainty import Uncertainties, strata_by
@@ -121,7 +121,9 @@ class Boards:
             own=(*results.own_models, *field.runs),
             opened=(*field.runs, *files.of_benchmark(benchmark).models),
             composites=composites(found.of_benchmark(benchmark), ranking.missing),
-            parts={model: _part_scores(field, model) for model in field.matrix.models},
+            parts={model: _part_scores(field, model) for model in field.matrix.models}
+            if field.rule.parts
+            else {},
         )
 
     def has_published(self, results_id: object, ranking: Ranking) -> bool:
@@ -171,11 +173,11 @@ class Boards:
 
 def _part_scores(field: Field, model: str) -> dict[str, float]:
     """A model's score in each part of the benchmark's rule, with its 95 % interval, as columns."""
-    credits_, rule = field.part_credits(model), field.rule
-    if credits_ is None:
-        return {}
-    groups, columns = strata_by(rule, field.matrix.pairs), dict[str, float]()
-    scores, intervals = score_models(credits_.T, groups), score_intervals(credits_.T, groups)
+    rule, pairs = field.rule, field.matrix.pairs
+    of_rows = field.part_credits(model)
+    credits_ = by_language(rule, pairs, field.outcomes(model)) if of_rows is None else of_rows.T
+    groups, columns = strata_by(rule, pairs), dict[str, float]()
+    scores, intervals = score_models(credits_, groups), score_intervals(credits_, groups)
     for part, score, interval in zip(rule.parts, scores.tolist(), intervals, strict=True):
         if interval is not None:
             columns |= {part: score, f"{part}_low": interval.low, f"{part}_high": interval.high}

@@ -263,7 +263,7 @@ class Field:
         outcomes = self.matrix.outcomes[place, rows]
         equal = self.matrix.known_equal[place, rows]
         codes = np.full(len(outcomes), _CODE["loss"], np.int8)
-        if not self.rule.parts:
+        if not self.rule.benchmark.rule.parts:
             codes[((outcomes > 0) & (outcomes < 1)) | equal] = _CODE["tie"]
         codes[outcomes == 1] = _CODE["win"]
         codes[np.isnan(outcomes)] = _CODE["missing"]

@@ -57,8 +57,8 @@ class Rule:
 
     @property
     def parts(self) -> tuple[str, ...]:
-        """Numbers that stand beside the score, such as hard, normal and easy."""
-        return self.benchmark.rule.parts
+        """Numbers that stand beside the score: hard, normal and easy, or the score by language."""
+        return (*self.benchmark.rule.parts, *self.benchmark.languages)
 
     def name_of(self, subset: str) -> str:
         """What the rule calls a subset of its benchmark, however it is spelled; its own name for
@@ -134,7 +134,9 @@ def pair_totals(rule: Rule, pairs: PairOrder) -> tuple[int, ...]:
     known, n = rule.benchmark, len(pairs)
     named = (part for part, of in known.datasets.items() if (pairs.dataset or "").startswith(of))
     parts = [known.rows[part] for part in named if part in known.rows]
-    totals = [sum(known.counts.values())] if known.counts else parts or [*known.rows.values()]
+    totals = parts or [*known.rows.values()]
+    if known.counts and not known.languages:
+        totals = [sum(known.counts.values())]
     return (n,) if n in totals else tuple(sorted(each for each in totals if each > n)) or (n,)
 
 

@@ -149,7 +149,8 @@ class _Line:
 
 def _of_all(board: Board, row: BoardRow) -> str:
     n, totals = board.n_pairs(row), " or ".join(f"{each:,}" for each in board.totals)
-    return f"{n:,} of {totals} pairs" if n else "some subsets"
+    of_all = f"{n:,} of {totals} pairs" if n < min(board.totals, default=0) else f"{n:,} pairs"
+    return of_all if n else "some subsets"
 
 
 def ranked_by(board: Board, state: ModelsState) -> str:

@@ -19,10 +19,10 @@ from explorer.data.datacard import LengthCategory, length_category
 from explorer.data.facets import Coded
 from explorer.data.table import PairTable
 from explorer.results.board import Board
-from explorer.stats.aggregate import Ties, accuracies_of, aggregate_counted, settled
+from explorer.stats.aggregate import Ties, accuracies_of, aggregate_counted, by_language, settled
 from explorer.stats.difficulty import correlations, leaf_order
 from explorer.stats.matrix import OutcomeMatrix, order_of
-from explorer.stats.rules import COMPOSITES, V1, Rule
+from explorer.stats.rules import COMPOSITES, V1, Rule, rule_of_pairs
 from explorer.stats.uncertainty import subsets_by
 from explorer.tabs.models.state import ModelsState, type_of
 from scoring.clusters import has_counts, is_reward_bench
@@ -278,14 +278,15 @@ def _length_preference(
         return subsets_by(V1, matrix.pairs), partial(length_baseline, lengths.difference)
     for table in tables:
         is_its = table.benchmark == benchmark and table.source.kind != "textless"
-        if is_its and (not board.rule.pairs or has_counts(order_of(table), board.rule.pairs)):
+        is_free = not board.rule.pairs or benchmark.languages
+        if is_its and (is_free or has_counts(order_of(table), board.rule.pairs)):
             return subsets_by(board.rule, order_of(table)), partial(credits_by_length, table)
     return None
 
 
 def credits_by_length(table: PairTable, *, longer: bool) -> Floats:
-    """What each row counts by its benchmark's rule, and in each of its parts, where longer or
-    shorter responses have higher rewards: (1 + parts, rows).
+    """What each row counts by its benchmark's rule, and in each of its parts, or language,
+    where longer or shorter responses have higher rewards: (1 + parts, rows).
     """
     columns = ("chosen", "more_chosen", "rejected", "more_rejected")
     texts = (table.arrow.column(name).to_pylist() for name in columns)
@@ -297,7 +298,8 @@ def credits_by_length(table: PairTable, *, longer: bool) -> Floats:
         rewards = [float(sign * len(each)) for each in (*right, *wrong)]
         credit = rule.credit(rewards, len(right), table.subset_of(row), 0.0)
         found[:, row] = credit, *rule.part_credits(rewards, len(right))
-    return found
+    order = order_of(table)
+    return np.vstack([found, by_language(rule_of_pairs(order), order, found[0])])
 
 
 def length_bias(

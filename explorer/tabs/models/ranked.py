@@ -30,7 +30,8 @@ def columns_of(board: Board, state: ModelsState) -> tuple[str, ...]:
     has_sections = state.table == "sections" or state.benchmark != V1.name
     scores = board.rule.sections if has_sections else board.subsets
     has_failures = board.table["failures"].notna().any()
-    return (*FACTS, "score", *board.rule.parts, *scores, *([FAILURES] if has_failures else []))
+    benchmark, failures = board.rule.benchmark, [FAILURES] if has_failures else []
+    return (*FACTS, "score", *benchmark.rule.parts, *scores, *benchmark.languages, *failures)
 
 
 def visible_columns(board: Board, state: ModelsState) -> tuple[str, ...]:
@@ -48,7 +49,7 @@ _WORDS = {
     "size": "Parameters (B)",
     "score": "Score",
     FAILURES: "Failures",
-} | {part: part.capitalize() for rule in RULES.values() for part in rule.parts}
+} | {part: part.capitalize() for rule in RULES.values() for part in rule.benchmark.rule.parts}
 
 
 def column_words(column: str) -> str:

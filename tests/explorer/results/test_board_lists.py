@@ -17,6 +17,7 @@ from explorer.stores import Stores, open_stores
 from explorer.tabs.models.board_html import board_html
 from explorer.tabs.models.ranked import Ranked, visible_rows
 from explorer.tabs.models.state import ModelsState
+from scoring.benchmark import SUBSETS
 from scoring.errors import KnownError
 from scoring.pairs.opening import read_pairs
 from tests.conftest import PATIENCE
@@ -176,6 +177,32 @@ def test_an_owners_outputs_are_published_beside_the_others(tmp_path: Path) -> No
 def test_outputs_that_are_not_there_are_refused(tmp_path: Path) -> None:
     with pytest.raises(KnownError, match=r"EXPLORER_OUTPUTS is .* it must be a folder"):
         read_settings({"EXPLORER_OUTPUTS": str(tmp_path / "gone")})
+
+
+def test_m_reward_bench_has_reward_benchs_score_by_language(tmp_path: Path) -> None:
+    sizes = {"deu_Latn": ("cccc", "rr"), "zho_Hans": ("c", "rr")}  # the longer one is right, or not
+    rows = [
+        {
+            "language": language,
+            "id": f"{subset}-{at}",
+            "prompt": f"{language} {subset} {at}",
+            "chosen": chosen,
+            "rejected": rejected,
+            "chosen_model": "a",
+            "rejected_model": "b",
+            "subset": subset,
+        }
+        for language, (chosen, rejected) in sizes.items()
+        for subset in SUBSETS
+        for at in range(2)
+    ]
+    table = PairTable(read_pairs(write(tmp_path / "many.jsonl", rows)))
+    stores = server(tmp_path)
+    run(stores, table, len(table))
+    [row] = seen(stores, Ranking("m-rewardbench")).board.rows.values()
+    scores = row["deu_Latn"], row["zho_Hans"], row["zho_Hant"]
+    assert scores == (pytest.approx(1), 0, None) and row["score"] == pytest.approx(0.5)
+    assert row["deu_Latn_low"] < 1 and row["zho_Hans_high"] > 0
 
 
 def test_rm_bench_has_its_own_numbers_beside_its_score(tmp_path: Path) -> None:
