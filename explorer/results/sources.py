@@ -81,7 +81,7 @@ class OutputsSource(FolderSource):
     """A folder of such files, whatever they are called, or of other benchmarks' own outputs."""
 
     def _files(self) -> tuple[list[ResultFile], list[Omission]]:
-        paths = sorted(each for each in self._root.iterdir() if each.suffix in _SUFFIXES)
+        paths = sorted(each for each in self._root.glob("*") if each.suffix in _SUFFIXES)
         return [ResultFile(printable(each.name), each) for each in paths], []
 
 
