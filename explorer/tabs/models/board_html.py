@@ -472,7 +472,7 @@ def _measure(
     counted = board.counted[row["model"]].counts.get(name)
     query = failures_query(row["model"], replace(pairs, subset=(name,))) if pairs else ""
     return {
-        "name": name,
+        "name": column_words(name),
         "score": row[name],
         "low": low,
         "high": high,
