@@ -18,7 +18,7 @@ from explorer.results.published import Results
 from explorer.runs.model_list import licence_note
 from explorer.runs.outcomes import summary_of
 from explorer.stats.aggregate import Counted, settled
-from explorer.stats.rules import V1, Rule
+from explorer.stats.rules import PRIOR_KEY, V1, Rule
 from explorer.stats.uncertainty import subsets_by
 from explorer.tabs.models.charts import LengthBias, length_bias, lengths_of, scores_by_length
 from explorer.tabs.models.exports import BoardFormat
@@ -293,11 +293,12 @@ def bar_html(
     count += f" ({n_own:,} yours)" if n_own else ""
     notes = [*notes]
     if now.seen.is_read and not len(board.table):
+        known = board.rule.benchmark
+        pairs = f"Open {' or '.join(known.named_datasets)} by the menu of pairs and score it, or a"
         notes.append(
             f"No results for {board.rule.title}: neither published accuracies nor per-pair "
-            f"results cover it. Open {' or '.join(board.rule.benchmark.named_datasets)} by the "
-            "menu of pairs and score it, or add result files by the menu of results"
-            + (f": there are some in {where}." if (where := board.rule.benchmark.results) else ".")
+            f"results cover it. {'A' if known.key == PRIOR_KEY else pairs}dd result files by the "
+            "menu of results" + (f": there are some in {known.results}." if known.results else ".")
         )
     if unused := [each for each in now.seen.left_out if each.whole]:
         n = counted(len(unused), "file of per-pair results is", "files of per-pair results are")
