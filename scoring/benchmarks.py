@@ -150,6 +150,7 @@ class Benchmark(_Strict):
     tradeoff: two sections that a chart sets against each other first.
     first_ids: of subsets that put the same `n_problems` problems, the id of the first; the others
         follow in order.
+    languages: each of which has a score of its own; ids begin with them, before a colon.
     layouts: beside `row`, how files of it are written, too.
     boards: ways to make its score, the first the official one; () for its own alone.
     """
@@ -172,6 +173,7 @@ class Benchmark(_Strict):
     results: str = ""
     tradeoff: tuple[str, ...] = ()
     first_ids: Mapping[str, int] = {}
+    languages: tuple[str, ...] = ()
     n_problems: int = 0
     row: RowLayout = RowLayout()
     layouts: tuple[RowLayout, ...] = Field((), alias="layout")

@@ -227,8 +227,6 @@ NAMING_BENCHMARKS = (
     "scoring.hub.access",
     "scoring.results",
     "explorer.data.rebuilding",
-    "explorer.results.library",
-    "explorer.results.published",
 )
 """The default dataset, RewardBench's own names, rebuilding it, and readers of upstream's files."""
 
@@ -256,10 +254,10 @@ def test_benchmarks_are_named_in_their_table_alone() -> None:
 
 BUDGETS: dict[str, int] = {
     "scoring": 14_400,
-    "explorer/core": 3_700,
+    "explorer/core": 3_800,
     "explorer/data": 4_300,
     "explorer/stats": 2_300,
-    "explorer/results": 3_400,
+    "explorer/results": 3_600,
     "explorer/runs": 3_000,
     "explorer/tabs": 11_100,
     "explorer/api": 1_500,

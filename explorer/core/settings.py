@@ -16,7 +16,7 @@ from scoring.errors import KnownError
 from scoring.hub.access import parse_hub_id
 from scoring.limits import MEGABYTE, Limits
 from scoring.models.finding import DEMO_NAME, ModelPolicy
-from scoring.paths import HOME, file_digest, is_file, typed_path
+from scoring.paths import HOME, file_digest, is_file, is_folder, typed_path
 from scoring.spec import BASELINES, DEVICE_NAMES
 
 logger = logging.getLogger(__name__)
@@ -58,6 +58,12 @@ def _folder(text: str) -> Path:
         return Path(text).expanduser()
     except RuntimeError as error:
         raise ValueError from error
+
+
+def _here(text: str) -> Path:
+    if not is_folder(path := typed_path(text.strip())):
+        raise ValueError
+    return path
 
 
 def _listed(text: str) -> list[str]:
@@ -134,6 +140,7 @@ class Settings:
     pairs, results: what the owner wants shown; None means the default.
     results_of: the pairs that those results are of if they hold no texts, as `PairSource` names
         them; None goes by their subsets.
+    outputs: a folder of further results, as benchmarks' own tools leave them; None for none.
     max_pairs: pairs one run may score; None means no limit.
     max_model_gigabytes: weights a model may have, in 10^9 bytes; None means no limit.
     models_gigabytes: of the Hub's models that are kept on disk, in 10^9 bytes; None means no limit.
@@ -165,6 +172,9 @@ class Settings:
             "EXPLORER_RESULTS_OF",
             "it must be a file, a dataset of the Hub with its split as org/name:split, or demo",
         ),
+    ] = None
+    outputs: Annotated[
+        Path | None, BeforeValidator(_here), _variable("EXPLORER_OUTPUTS", "it must be a folder")
     ] = None
     offline: Annotated[Switch, _variable("EXPLORER_OFFLINE", _FLAG)] = False
     public: Annotated[Switch, _variable("EXPLORER_PUBLIC", _FLAG)] = False

@@ -227,7 +227,7 @@ class Scenes:
     ) -> tuple[PairsState, ScenePairs]:
         """The state and its pairs; those of another table where the model's results are of it."""
         is_here = not state.source or self.library.find(state.source) is not None
-        elsewhere = f"source={state.source[:120]}, which is not open here, so other pairs are shown"
+        elsewhere = f"{state.source[:120]} is not open here, so other pairs are shown"
         if not is_here and not state.outcomes:
             notes.append(elsewhere)
             state = replace(state, source="")

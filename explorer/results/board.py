@@ -12,7 +12,16 @@ from explorer.results.published import Results, ResultsSource, model_url
 from explorer.runs.model_list import base_licence, size_of
 from explorer.stats.aggregate import Aggregated, Counted, Missing, Ties, accuracies_of, aggregate
 from explorer.stats.matrix import OutcomeMatrix, of_models
-from explorer.stats.rules import COMPOSITES, PRIOR, PRIOR_KEY, PRIOR_PAIRS, RULES, V1, Rule
+from explorer.stats.rules import (
+    COMPOSITES,
+    PRIOR,
+    PRIOR_KEY,
+    PRIOR_PAIRS,
+    RULES,
+    V1,
+    Rule,
+    pair_totals,
+)
 from explorer.stats.uncertainty import Uncertainty, intervals, subsets_by
 from scoring.errors import counted
 from scoring.interval import wilson
@@ -65,7 +74,8 @@ class Board:
         opens: whether these can be looked at pair by pair, and compared; of RewardBench 2, the
             person's own.
         failures: pairs that are not won, None where they cannot be looked at.
-        score, and each section and subset by its name; a name of both is a section's.
+        score, each part of the rule, and each section and subset by its name; a name of both is a
+            section's.
         The ends of 95 % intervals of these, as "score_low" and "score_high"; a subset's is
         Wilson's, of its accuracy alone.
         paired: whether the score's comes from results of each pair; else it is mostly wider, and
@@ -77,6 +87,7 @@ class Board:
     rewarded: models whose rewards are known of any pair, which alone tell equal scores.
     noticed: remarks on the numbers alone, however sure they are, a sentence each.
     alone: intervals of the person's own models.
+    totals: as of `pair_totals`, of the pairs that outcomes are known of; () without outcomes.
     """
 
     source: ResultsSource
@@ -88,6 +99,7 @@ class Board:
     rewarded: int = 0
     noticed: tuple[str, ...] = ()
     alone: Uncertainty | None = None
+    totals: tuple[int, ...] = ()
 
     @cached_property
     def rows(self) -> Mapping[str, BoardRow]:
@@ -112,6 +124,21 @@ class Board:
             "groups": table[groups].notna(),
         }
         return frozenset(name for name, is_so in of_any.items() if is_so.to_numpy().any())
+
+    @property
+    def has_published(self) -> bool:
+        """Whether ranks are those of published models."""
+        return not rivals(self.table)["own"].any()
+
+    def is_part(self, row: BoardRow) -> bool:
+        """Whether a row is the person's own on a part of the benchmark's pairs."""
+        if self.rule.weights:
+            return row["own"] and row["rank"] is None
+        return row["own"] and self.n_pairs(row) < _ENOUGH * min(self.totals, default=0)
+
+    def n_pairs(self, row: BoardRow) -> int:
+        """How many pairs a row was counted from; 0 where it is known by accuracies alone."""
+        return sum(each.n for each in self.counted[row["model"]].counts.values())
 
     @cached_property
     def model_types(self) -> frozenset[str | None]:
@@ -178,7 +205,7 @@ class Board:
                 f"No effect: none of {counted(len(table), 'model', 'models')} has results on prior "
                 "sets."
             )
-        if (table["own"] & table["rank"].notna()).any():
+        if self.has_published and (table["own"] & table["rank"].notna()).any():
             said.append(
                 "Ranks, rank intervals and tie groups are those of the published models. A rank "
                 "in brackets is where your model would rank among them. Compare it with any of "
@@ -219,6 +246,7 @@ def build_board(
     own: Collection[str] = (),
     opened: Collection[str] = (),
     composites: Mapping[str, Mapping[str, Counted]] | None = None,
+    parts: Mapping[str, BoardRow] | None = None,
 ) -> Board:
     """Score and rank every model of the results.
 
@@ -231,12 +259,14 @@ def build_board(
     rule's benchmark; of models without accuracies, too. own: names of the person's own models.
     opened: those of them whose rows of RewardBench 2 can be opened; of RewardBench, all can.
     composites: model -> subset -> score, where outcomes tell it.
+    parts: model -> the columns of the rule's parts, shown where it has a score.
     """
     rule = RULES[rule_name]
     benchmark = rule.benchmark.key
     base = results.of(benchmark)
     joined = results.of(PRIOR_KEY) if benchmark == V1.name else {}
     counted = _counts_of(outcomes, rule, ties, missing) if outcomes is not None else {}
+    totals = () if outcomes is None else pair_totals(rule, outcomes.pairs)
     noticed = _Noticed()
     rows, scored = [], {}
     for model in dict.fromkeys([*base, *counted]):
@@ -249,8 +279,8 @@ def build_board(
         found = scored[model] = aggregate(rule, known, counts)
         whole = _has_all(found)
         if counts and says is not None:
-            whole &= says.enough and (model not in own or _covers(found))
-        if not whole:
+            whole &= says.enough and (model not in own or _covers(found, totals))
+        if not whole and rule.weights:
             noticed.not_whole.append(model)
         kind = file.model_type if file else says.model_type if says else None
         row: BoardRow = {"model": model, "model_type": kind, "size": size_of(model), "url": None}
@@ -263,6 +293,8 @@ def build_board(
         if model not in own:
             row |= {"url": model_url(model)}
             row |= {"licence": base_licence(model)[1] or None}
+        if parts and found.score is not None:
+            row |= parts.get(model, {})
         rows.append(row | _accuracies(found, known))
     mine = None
     if outcomes is not None and set(own) & set(outcomes.models):
@@ -270,9 +302,8 @@ def build_board(
     said = (*noticed.said(), *_rowless(results, benchmark, outcomes, scored))
     rewarded = 0 if outcomes is None else int(outcomes.rewarded.sum())
     table = _ranked(rows, rule)
-    board = Board(
-        results.source_of(benchmark), rule, table, scored, ties, missing, rewarded, said, mine
-    )
+    source = results.source_of(benchmark)
+    board = Board(source, rule, table, scored, ties, missing, rewarded, said, mine, totals)
     return board.measured(None)
 
 
@@ -324,7 +355,8 @@ def _ranked(rows: Sequence[BoardRow], rule: Rule) -> "pd.DataFrame":
     kinds |= dict.fromkeys(("own", "by_pairs", "opens"), "bool")
     kinds |= dict.fromkeys(_WORDS, "object")
     accuracies = _accuracies(aggregate(rule, {}, {}), {})
-    table = frame_of(rows, [*kinds, "size", "score", *accuracies], kinds)
+    of_parts = (f"{part}{end}" for part in rule.parts for end in ("", "_low", "_high", "_paired"))
+    table = frame_of(rows, [*kinds, "size", "score", *of_parts, *accuracies], kinds)
     # Whole before others, then by what is left of the score without rounding, then by name.
     table = table.assign(part=table["rank"].isna(), rounded=table["score"].round(DECIMALS))
     order = ["part", "rounded", "model"]
@@ -473,10 +505,10 @@ def _difference(one: Mapping[str, float | None], other: Mapping[str, float]) -> 
     return max((abs(each - known) for each, known in both if each is not None), default=0.0)
 
 
-def _covers(found: Aggregated) -> bool:
+def _covers(found: Aggregated, totals: Sequence[int]) -> bool:
     """Whether the pairs are about as many as the benchmark has, in each subset that counts."""
-    rule = found.rule
-    return all(
+    rule, n = found.rule, sum(map(_n_known, found.counts.values()))
+    return n >= _ENOUGH * min(totals) and all(
         subset in found.counts
         and _n_known(found.counts[subset]) >= _ENOUGH * rule.pairs.get(subset, 1)
         for section, subsets in rule.sections.items()

@@ -14,21 +14,23 @@ from typing import Any, NamedTuple
 
 from explorer.core.caches import LruCache
 from explorer.core.work import EVERY_SECONDS, Jobs
+from explorer.data.table import PairTable
 from explorer.results.board import Board, Ranking, build_board
 from explorer.results.field import Field
 from explorer.results.fields import Fields
 from explorer.results.own import outcomes_of
 from explorer.results.published import Results
 from explorer.runs.store import RunList
-from explorer.stats.aggregate import composites
+from explorer.stats.aggregate import by_language, composites
 from explorer.stats.matrix import OutcomeMatrix, Outcomes
 from explorer.stats.rules import PRIOR_KEY, RULES, V1, V2
-from explorer.stats.uncertainty import Uncertainties
+from explorer.stats.uncertainty import Uncertainties, strata_by
 from scoring.errors import KnownError
 from scoring.limits import OnProgress, Step, ignore_progress
 from scoring.record import Run
 from scoring.results.accuracies import Benchmark
 from scoring.results.files import Omission
+from scoring.strata import score_intervals, score_models
 
 _KEPT = 16
 """Boards that stay in memory."""
@@ -50,6 +52,7 @@ class BoardView:
     is_read: whether the results of each pair were read.
     left_out: files of each pair that are not used, and what of the others is not.
     apart: the person's runs of other pairs by their names, newest first.
+    tables: of the benchmark's pairs that are open, with their texts.
     """
 
     board: Board
@@ -57,6 +60,7 @@ class BoardView:
     is_read: bool = True
     left_out: tuple[Omission, ...] = ()
     apart: Mapping[str, Run] = field(default_factory=dict)
+    tables: tuple[PairTable, ...] = ()
 
 
 class Boards:
@@ -83,7 +87,9 @@ class Boards:
         board = self._board(results, field, ranking)
         outcomes = None if field is None else field.matrix
         said = _without_field(results, ranking) if outcomes is None else outcomes.left_out
-        return BoardView(board, outcomes, results.is_read, said, apart)
+        runs = self._fields.runs.store.seen(own) if ranking.own else RunList()
+        tables = self._fields.tables_of(_benchmark(ranking), runs)
+        return BoardView(board, outcomes, results.is_read, said, apart, tuple(tables))
 
     def _board(self, results: Results, field: Field | None, ranking: Ranking) -> Board:
         key = (results.id, field and field.key, ranking.rule, ranking.ties, ranking.missing)
@@ -115,6 +121,9 @@ class Boards:
             own=(*results.own_models, *field.runs),
             opened=(*field.runs, *files.of_benchmark(benchmark).models),
             composites=composites(found.of_benchmark(benchmark), ranking.missing),
+            parts={model: _part_scores(field, model) for model in field.matrix.models}
+            if field.rule.parts
+            else {},
         )
 
     def has_published(self, results_id: object, ranking: Ranking) -> bool:
@@ -159,7 +168,21 @@ class Boards:
         runs = RunList()
         if ranking.own:
             runs = self._fields.runs.store.seen(own).ended
-        return self._fields.usual(self._results(results_id, ranking), benchmark, runs)
+        return self._fields.of_board(self._results(results_id, ranking), benchmark, runs)
+
+
+def _part_scores(field: Field, model: str) -> dict[str, float]:
+    """A model's score in each part of the benchmark's rule, with its 95 % interval, as columns."""
+    rule, pairs = field.rule, field.matrix.pairs
+    of_rows = field.part_credits(model)
+    credits_ = by_language(rule, pairs, field.outcomes(model)) if of_rows is None else of_rows.T
+    groups, columns = strata_by(rule, pairs), dict[str, float]()
+    scores, intervals = score_models(credits_, groups), score_intervals(credits_, groups)
+    for part, score, interval in zip(rule.parts, scores.tolist(), intervals, strict=True):
+        if interval is not None:
+            columns |= {part: score, f"{part}_low": interval.low, f"{part}_high": interval.high}
+            columns[f"{part}_paired"] = 1.0
+    return columns
 
 
 def _asked(field: Field, ranking: Ranking, board: Board) -> dict[str, Any]:

@@ -221,6 +221,8 @@ class Field:
                     f"The files of these results hold no texts. They are of {pairs.origin}, so "
                     "they are shown beside no other pairs."
                 )
+            if all(map(self.rule.benchmark.has, pairs.names)):
+                return ""  # they are joined to its pairs where those are open
             return (
                 "The files of these results hold no texts and do not say which pairs they are of, "
                 "so they are shown beside none."
@@ -258,7 +260,7 @@ class Field:
         outcomes = self.matrix.outcomes[place, rows]
         equal = self.matrix.known_equal[place, rows]
         codes = np.full(len(outcomes), _CODE["loss"], np.int8)
-        if not self.table.benchmark.rule.parts:
+        if not self.rule.benchmark.rule.parts:
             codes[((outcomes > 0) & (outcomes < 1)) | equal] = _CODE["tie"]
         codes[outcomes == 1] = _CODE["win"]
         codes[np.isnan(outcomes)] = _CODE["missing"]
@@ -288,10 +290,11 @@ class Field:
     def verdict(self, model: str, row: int) -> PairOutcome:
         """What a model made of one pair."""
         run = self.runs.get(model)
-        if run is not None and self.has_texts:
+        hashes = self.matrix.pairs.hashes
+        if run is not None and (self.has_texts or hashes):
             cells = self.table.cells(row)
             texts = cells["prompt"], cells["chosen"], cells["rejected"]
-            scored = _scored(run).get(text_hash(*texts))
+            scored = _scored(run).get(hashes[row] if hashes else text_hash(*texts))
             if scored is not None:
                 return PairOutcome.of(model, scored)
         place = self.place(model)
@@ -327,7 +330,7 @@ class Field:
         """What each row counts in each part of the benchmark's rule, (rows, parts), NaN where it is
         not known; None where the rule has no parts.
         """
-        rule = self.table.benchmark.rule
+        rule = self.rule.benchmark.rule
         if not rule.parts or model in self._part_credits:
             return self._part_credits.get(model)
         found = np.full((len(self.table), len(rule.parts)), np.nan)

@@ -7,7 +7,7 @@ them, each read and put in order once, so that a pack more of a run makes nothin
 """
 
 import hashlib
-from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
@@ -41,14 +41,16 @@ from explorer.stats.matrix import (
     outcome_rows,
     usual_order,
 )
-from explorer.stats.rules import V1
+from explorer.stats.rules import V1, V2
+from scoring.benchmarks import benchmark_named
+from scoring.clusters import is_reward_bench
 from scoring.errors import KnownError, shown
 from scoring.limits import MEGABYTE
 from scoring.pairs.opening import SCHEMA, Pairs, PairSource
 from scoring.record import Run
 from scoring.results.accuracies import Benchmark
 from scoring.results.files import Omission
-from scoring.results.order import PairOrder
+from scoring.results.order import PairOrder, filtered_split
 from scoring.results.pairs import PairResults
 
 _KEPT = 8
@@ -83,60 +85,80 @@ class Fields:
         """
         runs = self.runs.store.seen(own)
         tables = self._tables(table_id, runs)
-        return self._join(self.results.get(results_id), None, runs, tables)
+        return self._join(self.results.get(results_id), runs, tables)
 
     def published(self) -> tuple[Field, ...]:
         """The fields of what this server shows from the start: nobody's runs, files or pairs."""
         tables = {each.id: each for each in (self.tables.get(None), *self.tables.sources.all())}
-        return self._join(self.results.get(None), None, RunList(), list(tables.values()))
+        return self._join(self.results.get(None), RunList(), list(tables.values()))
 
     def crowd(self, table: PairTable) -> Field | None:
         """What published models made of these pairs; None where that is not known."""
         return next((each for each in self.published() if each.table is table), None)
 
-    def usual(
+    def of_board(
         self, results: Results, benchmark: Benchmark, runs: RunList
     ) -> tuple[Field | None, Mapping[str, Run]]:
-        """The field, without texts, of the pairs that most published files are of, in their order;
-        where none was read, of those that most of the person's own are of. None without any.
+        """The field of the pairs of a benchmark that most published files are of, in their order;
+        where none was read, of the longest list of its pairs that a model of the person's is of.
+        None without any.
 
         With it, the runs of other pairs, by their names.
         """
-        field = next(iter(self._join(results, benchmark, runs, [], 1)), None)
-        here = {} if field is None else field.runs
-        own = self._owns_of(results, benchmark, runs).models
-        return field, {
-            name: each.run for name, each in own.items() if each.run and name not in here
-        }
-
-    def _join(
-        self,
-        results: Results,
-        benchmark: Benchmark | None,
-        runs: RunList,
-        tables: Sequence[PairTable],
-        most: int | None = None,
-    ) -> tuple[Field, ...]:
-        """The first fields of a join. benchmark: None is published results of the first, and the
-        person's own of both. most: how many fields; None for all.
-        """
-        found = results.outcomes_of(benchmark or V1.name)
-        owns = self._owns_of(results, benchmark, runs)
-        shared = [table for table in tables if not _is_typed(table)]
-        ids, shared_ids = (tuple(table.id for table in some) for some in (tables, shared))
-        of_all = (benchmark, found.version, found.files, found.left_out, shared_ids, most)
-        key = (of_all, ids, owns.key)
+        found, owns = results.outcomes_of(benchmark), self._owns_of(results, benchmark, runs)
+        of_all = (benchmark, found.version, found.files, found.left_out)
+        tables = self.tables_of(benchmark, runs)
+        key = (of_all, tuple(table.id for table in tables), owns.key)
 
         def published() -> tuple[Field, ...]:
-            return tuple(islice(_on_tables(found.of_benchmark(benchmark or V1.name), shared), most))
+            return tuple(islice(_without_texts(found.of_benchmark(benchmark)), 1))
 
         def join() -> tuple[Field, ...]:
             bases = self._bases.get_or_create_once(of_all, published)
-            models = owns.models
-            with_own = self._with_own(_with_typed(tables, bases), models, found.left_out, of_all)
-            return tuple(islice(with_own, most))
+            lists = bases or _longest_first(benchmark, owns.models, tables, found.left_out)
+            return tuple(islice(self._with_own(lists, owns.models, dict(owns.models), of_all), 1))
 
-        return self._joined.get_or_create_once(key, join)
+        field = next(iter(self._joined.get_or_create_once(key, join)), None)
+        here = {} if field is None else field.runs
+        return field, {
+            name: each.run for name, each in owns.models.items() if each.run and name not in here
+        }
+
+    def tables_of(self, benchmark: Benchmark, runs: RunList) -> list[PairTable]:
+        """The tables of a benchmark that who looks may see, the longest first."""
+        every = (each for each in self._tables(None, runs) if each.benchmark.key == benchmark)
+        return sorted(every, key=len, reverse=True)
+
+    def _join(
+        self, results: Results, runs: RunList, tables: Sequence[PairTable]
+    ) -> tuple[Field, ...]:
+        """Every field: of published results, and the person's own. Of RewardBench 2 the own alone:
+        what is published has the names of RewardBench's models.
+        """
+        found, owns = results.outcomes_of(V1.name), self._owns_of(results, None, runs)
+        shared = [table for table in tables if not _is_typed(table)]
+        ids, shared_ids = (tuple(table.id for table in some) for some in (tables, shared))
+        of_all = (found.version, found.files, found.left_out, shared_ids)
+
+        def published() -> tuple[Field, ...]:
+            return tuple(_on_tables(found.without_benchmark(V2.name), shared))
+
+        def textless(left: Mapping[str, _Own]) -> tuple[Field, ...]:
+            of = sum((each.outcomes() for each in left.values()), Outcomes(left_out=found.left_out))
+            return tuple(_without_texts(of, is_own=True))
+
+        def join() -> tuple[Field, ...]:
+            bases = self._bases.get_or_create_once(of_all, published)
+            left = dict(owns.models)
+            fields = [*self._with_own(_with_typed(tables, bases), owns.models, left, of_all)]
+            versions = tuple((name, *each.version) for name, each in left.items())
+            rest = self._bases.get_or_create((found.left_out, versions), lambda: textless(left))
+            return (
+                *fields,
+                *(_field(base, base.matrix, owns.models, left, of_all) for base in rest),
+            )
+
+        return self._joined.get_or_create_once((of_all, ids, owns.key), join)
 
     def _owns_of(self, results: Results, benchmark: Benchmark | None, runs: RunList) -> "_Owns":
         found = results.outcomes_of(benchmark or V1.name)
@@ -147,26 +169,15 @@ class Fields:
 
     def _with_own(
         self,
-        bases: Sequence[Field],
+        bases: Iterable[Field],
         own: Mapping[str, "_Own"],
-        left_out: tuple[Omission, ...],
+        left: dict[str, "_Own"],
         key: Hashable,
     ) -> Iterator[Field]:
-        """Fields of published results, with each own model in the first that it is of; then those
-        of the own models that are of none. left_out: of the published; key: of all that is.
+        """Fields with each own model in the first that it is of; those of none stay in `left`.
+
+        key: of what is published.
         """
-        model_of = {name: each.model for name, each in own.items()}
-
-        def field(base: Field, matrix: OutcomeMatrix, used: Collection[str]) -> Field:
-            """used: the own models that are in it, and files of which it says why they are not."""
-            here = [name for name in used if name in {*matrix.models}]
-            runs = {name: run for name in here if (run := own[name].run)}
-            files = _files_of_responses(own, [name for name in here if name not in runs], matrix)
-            at = (key, base.table.id, *((name, *own[name].version) for name in used))
-            names = frozenset(own)
-            return Field(base.table, matrix, runs, at, base.has_texts, names, model_of, files)
-
-        left = dict(own)
         for base in bases:
             pairs_id = base.table.id if base.has_texts else base.matrix.pairs
             rows = {
@@ -176,21 +187,13 @@ class Fields:
                 for name, each in left.items()
                 if each.typed == _is_typed(base.table)
             }
-            here = {name: left.pop(name) for name in rows if rows[name].matrix.models}
+            for name in [name for name in rows if rows[name].matrix.models]:
+                del left[name]
             # Of runs of other pairs there is nothing to say here; of files there is.
-            used = [name for name in rows if name in here or not own[name].run]
+            used = [name for name in rows if name not in left or not own[name].run]
             matrix = laid_over(base.matrix, [rows[name] for name in used])
             if matrix.models:
-                yield field(base, matrix, used)
-        versions = tuple((name, *each.version) for name, each in left.items())
-
-        def textless() -> tuple[Field, ...]:
-            found = sum((each.outcomes() for each in left.values()), Outcomes(left_out=left_out))
-            return tuple(_without_texts(found))
-
-        rest = self._bases.get_or_create((left_out, versions), textless)
-        for base in rest:
-            yield field(base, base.matrix, left)
+                yield _field(base, matrix, own, used, key)
 
     def of(self, model: object, results_id: object, table_id: object, own: object) -> Field:
         """The field that a model is in, or whose models an ensemble joins.
@@ -305,8 +308,7 @@ def _own_models(
             if name not in taken:
                 version, outcomes = (results.uploaded.token,), partial(files.of_models, {name})
                 own[name] = _Own(version, outcomes, model_of_uploaded(name))
-    takes_all = benchmark in (None, V1.name)
-    of_rows = [run for run in runs.runs if takes_all or benchmark_of_run(run) == benchmark]
+    of_rows = [run for run in runs.runs if benchmark in (None, benchmark_of_run(run))]
     for name, run in own_names(of_rows, (*taken, *own), runs.cards).items():
         typed = runs.cards[run.id].typed is not None
         outcomes = partial(outcomes_of, run, name)
@@ -318,6 +320,22 @@ def _version(run: Run) -> tuple[object, ...]:
     """Changes when pairs are added to a run."""
     scored = run.n_bytes() if run.status == "running" else run.n_scored
     return run.id, run.status, run.seconds, scored
+
+
+def _field(
+    base: Field,
+    matrix: OutcomeMatrix,
+    own: Mapping[str, _Own],
+    used: Collection[str],
+    key: Hashable,
+) -> Field:
+    """used: the own models that are in it, and files of which it says why they are not."""
+    here = [name for name in used if name in {*matrix.models}]
+    runs = {name: run for name in here if (run := own[name].run)}
+    files = _files_of_responses(own, [name for name in here if name not in runs], matrix)
+    at = (key, base.table.id, *((name, *own[name].version) for name in used))
+    model_of = {name: each.model for name, each in own.items()}
+    return Field(base.table, matrix, runs, at, base.has_texts, frozenset(own), model_of, files)
 
 
 def _files_of_responses(
@@ -366,20 +384,51 @@ def _with_typed(tables: Sequence[PairTable], bases: Sequence[Field]) -> tuple[Fi
     return (*first, *left.values())
 
 
+def _longest_first(
+    benchmark: Benchmark,
+    own: Mapping[str, _Own],
+    tables: Sequence[PairTable],
+    left_out: tuple[Omission, ...],
+) -> Iterator[Field]:
+    """Lists of a benchmark's pairs, as fields without a model: those of tables, and of own models.
+
+    RewardBench's own is known; of others a part is no measure for more of it.
+    """
+    known = benchmark_named(benchmark)
+    orders = [result.order for each in own.values() for result in each.outcomes().results]
+    lists: list[tuple[PairOrder, PairTable | None]] = [(order_of(each), each) for each in tables]
+    lists += [
+        (each, None) for each in orders if not known.sections or any(map(known.has, each.names))
+    ]
+    if own and benchmark == V1.benchmark.key:
+        lists.append((filtered_split(), None))
+    for order, table in sorted(lists, key=lambda each: _rank(each[0]), reverse=True):
+        matrix, has_texts = outcome_matrix(Outcomes(left_out=left_out), order), table is not None
+        yield Field(table or _textless(order), matrix, {}, (), has_texts)
+
+
 def _is_typed(table: PairTable) -> bool:
     return table.source.kind == "typed"
 
 
-def _without_texts(rest: Outcomes) -> Iterator[Field]:
-    """Results whose pairs are not at hand, by the order of pairs that most of them have."""
+def _without_texts(rest: Outcomes, *, is_own: bool = False) -> Iterator[Field]:
+    """Results whose pairs are not at hand, by the order of pairs that most of them have, or of a
+    person's own by the longest.
+    """
     for _ in range(_MOST_TEXTLESS):
-        order = usual_order(rest)
+        orders = (result.order for result in rest.results)
+        order = max(orders, key=_rank, default=None) if is_own else usual_order(rest)
         matrix = outcome_matrix(rest, order)
         if order is None or not matrix.models:
             return
         table = _textless(order)
         yield Field(table, matrix, {}, (table.id,), has_texts=False)
         rest = rest.of_models(set(rest.models).difference(matrix.models))
+
+
+def _rank(order: PairOrder) -> tuple[bool, int, bool, bool]:
+    """RewardBench's own pairs before all others, then the longest list, then the best known."""
+    return is_reward_bench(order), len(order), order.hashes is not None, order.ids is not None
 
 
 def _textless(order: PairOrder) -> PairTable:

@@ -21,10 +21,12 @@ from explorer.results.published import (
     read_results_folder,
     read_snapshot,
     with_outcomes,
+    with_outputs,
     with_second,
 )
 from explorer.results.uploads import Uploaded, read_in_worker
 from explorer.runs.visitors import EVERYBODY
+from explorer.stats.rules import V2
 from scoring.errors import KnownError
 from scoring.hub.access import Hub, HubId, parse_hub_id
 from scoring.limits import Limits, OnProgress, Step, ignore_progress
@@ -186,8 +188,8 @@ class Upstream:
 def joined_results(first: Results, second: Results) -> Results:
     """Two sources as one: RewardBench 2 of the second, all else of the first."""
     aggregates = (
-        *(each for each in first.aggregates if each.benchmark != "v2"),
-        *(each for each in second.aggregates if each.benchmark == "v2"),
+        *(each for each in first.aggregates if each.benchmark != V2.name),
+        *(each for each in second.aggregates if each.benchmark == V2.name),
     )
     left_out = (*first.left_out, *second.left_out)
     return Results(
@@ -203,16 +205,21 @@ def joined_results(first: Results, second: Results) -> Results:
 def results_sources(settings: Settings, hub: Hub) -> Sources[Results]:
     """The results: EXPLORER_RESULTS, else upstream's from the Hub, else the bundled figures.
 
-    Where they have none of RewardBench 2, its bundled figures are among them.
+    Where they have none of RewardBench 2, its bundled figures are among them; and the files of
+    EXPLORER_OUTPUTS, whatever they are of.
     """
     upstream = Upstream(hub)
+
+    def completed(found: Results) -> Results:
+        return with_second(with_outputs(found, settings.outputs))
+
     candidates = [
         Candidate(
             str(_DEFAULT_RESULTS),
-            lambda: with_second(upstream.read(local_only=True)),
-            lambda: with_second(upstream.read()),
+            lambda: completed(upstream.read(local_only=True)),
+            lambda: completed(upstream.read()),
         ),
-        Candidate("the bundled figures", lambda: with_second(read_snapshot())),
+        Candidate("the bundled figures", lambda: completed(read_snapshot())),
     ]
     if settings.results:
         hub_id, folder = parse_hub_id(settings.results), typed_path(settings.results)
@@ -221,13 +228,13 @@ def results_sources(settings: Settings, hub: Hub) -> Sources[Results]:
             fetch = partial(fetch_results, hub_id, hub, dataset=dataset)
             first = Candidate(
                 str(hub_id),
-                lambda: with_second(fetch(local_only=True)),
-                lambda: with_second(fetch()),
+                lambda: completed(fetch(local_only=True)),
+                lambda: completed(fetch()),
             )
         else:
             first = Candidate(
                 f"EXPLORER_RESULTS={settings.results}",
-                lambda: with_second(read_results_folder(folder, dataset)),
+                lambda: completed(read_results_folder(folder, dataset)),
             )
         candidates.insert(0, first)
     return Sources(candidates, hub, lambda found, tell: with_outcomes(found, settings.home, tell))

@@ -12,12 +12,12 @@ from typing import Literal
 
 from explorer.core.settings import SECOND_SNAPSHOT, SNAPSHOT
 from explorer.results.outcome_files import read_source
-from explorer.results.sources import FolderSource, HubSource, Source
+from explorer.results.sources import FolderSource, HubSource, OutputsSource, Source
 from explorer.results.uploads import Uploaded
 from explorer.stats.matrix import Outcomes
-from explorer.stats.rules import V1, V2_PAIRS
+from explorer.stats.rules import PRIOR_KEY, V1, V2, V2_PAIRS
 from scoring.benchmark import SUBSETS
-from scoring.benchmarks import benchmarks
+from scoring.benchmarks import benchmark_named, benchmarks
 from scoring.errors import KnownError, counted
 from scoring.hub.access import Hub, HubId, Listing
 from scoring.limits import MEGABYTE, OnProgress, ignore_progress
@@ -43,6 +43,7 @@ _PAPER = "RewardBench paper, arXiv:2403.13787v2"
 _PAPER_DATE = "2024-06-08"
 _SECOND = "RewardBench 2 leaderboard, current-rbv2-data.csv of the Space allenai/reward-bench"
 _FEW_REASONS = 3
+_OF_UPSTREAM = (V1.name, V2.name, PRIOR_KEY)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +75,7 @@ class Results:
     outcomes: what was read there; None until it was.
     second: where RewardBench 2's are, should they come from elsewhere.
     second_pairs, second_outcomes: as `pairs` and `outcomes`, of `second`.
+    outputs: files of the owner's beside `pairs`; what was read there is among `outcomes`.
     uploaded: a visitor's files, which are among the others.
     """
 
@@ -85,6 +87,7 @@ class Results:
     second: ResultsSource | None = None
     second_pairs: Source | None = None
     second_outcomes: Outcomes | None = None
+    outputs: OutputsSource | None = None
     uploaded: Uploaded | None = None
 
     @cached_property
@@ -118,13 +121,16 @@ class Results:
     def caption_of(self, benchmark: Benchmark) -> str:
         """Which figures, of how many models, from where and of when."""
         mine, source = self.own_models, self.source_of(benchmark)
-        models = self.models if source is self.source else self.of(benchmark).keys()
-        n, name = counted(len({*models}.difference(mine)), "model", "models"), source.name
+        if benchmark not in _OF_UPSTREAM:
+            models = {*self.outcomes_of(benchmark).of_benchmark(benchmark).models}
+        else:
+            models = {*(self.models if source is self.source else self.of(benchmark))}
+        n, name = counted(len(models.difference(mine)), "model", "models"), source.name
         revision, date = source.revision[:12], source.date
         words = {
             "snapshot": f"Bundled figures: {name}, {n}" + (f", published {date}." if date else "."),
             "hub": f"{name}: {n} from the Hugging Face Hub, revision {revision}, read {date}.",
-            "folder": f"Folder {name}: {n}.",
+            "folder": f"Folder {name}: {n}." if models else f"No published results of {name}.",
         }
         own = f" With {counted(len(mine), 'model', 'models')} from files you uploaded."
         return words[source.kind] + (own if mine else "")
@@ -161,17 +167,28 @@ class Results:
 
     def source_of(self, benchmark: Benchmark) -> ResultsSource:
         """Where a benchmark's accuracies are from."""
-        return self.second if benchmark == "v2" and self.second is not None else self.source
+        if benchmark == V2.name and self.second is not None:
+            return self.second
+        if benchmark in _OF_UPSTREAM:
+            return self.source
+        if not self.outcomes_of(benchmark).of_benchmark(benchmark).files:
+            return ResultsSource("folder", benchmark_named(benchmark).title, "", "")
+        return (
+            self.source
+            if self.outputs is None
+            else ResultsSource("folder", self.outputs.name, "", "")
+        )
 
     def outcomes_of(self, benchmark: Benchmark) -> Outcomes:
         """What was read of each pair where a benchmark's results are; of other pairs, too."""
-        is_second = benchmark == "v2" and self.second is not None
+        is_second = benchmark == V2.name and self.second is not None
         return (self.second_outcomes if is_second else self.outcomes) or Outcomes()
 
     @property
     def is_read(self) -> bool:
         """Whether the results of each pair were read, where there are any."""
-        first, second = (self.pairs, self.outcomes), (self.second_pairs, self.second_outcomes)
+        first = self.pairs or self.outputs, self.outcomes
+        second = self.second_pairs, self.second_outcomes
         return all(where is None or read is not None for where, read in (first, second))
 
     def benchmarks(self) -> tuple[Benchmark, ...]:
@@ -196,12 +213,12 @@ def read_snapshot() -> Results:
     them; so is the model here.
     """
     found = []
-    kinds: tuple[tuple[Benchmark, Sequence[str]], ...] = (("v1", SUBSETS), ("prior", PRIOR_SETS))
+    kinds = (V1.name, SUBSETS), (PRIOR_KEY, PRIOR_SETS)
     left_out = []
     for row in _bundled(SNAPSHOT):
         for benchmark, names in kinds:
             accuracies = {name: float(row[name]) / 100 for name in names if row.get(name)}
-            if benchmark == "prior" and accuracies and not row["printed_prior_sets"]:
+            if benchmark == PRIOR_KEY and accuracies and not row["printed_prior_sets"]:
                 why = "the paper prints no mean of them, and its average lacks them"
                 said = f"prior sets of {row['model']}: {why}"
                 left_out.append(Omission(SNAPSHOT.name, said, whole=False))
@@ -214,14 +231,14 @@ def read_snapshot() -> Results:
 
 def with_second(results: Results) -> Results:
     """The same with the bundled figures of RewardBench 2 where there are no others of it."""
-    if results.of("v2"):
+    if results.of(V2.name):
         return results
     found = tuple(
         Aggregate(
             row["model"],
             row["model_type"],
             {name: float(row[name]) for name in V2_PAIRS},
-            "v2",
+            V2.name,
             SECOND_SNAPSHOT.name,
         )
         for row in _bundled(SECOND_SNAPSHOT)
@@ -237,12 +254,32 @@ def with_outcomes(results: Results, home: Path, tell: OnProgress = ignore_progre
     read = [each for each in (results.outcomes, results.second_outcomes) if each is not None]
     if results.is_read and not any(each.refused for each in read):
         return results
-    first, second = results.pairs, results.second_pairs
+    first, second, outputs = results.pairs, results.second_pairs, results.outputs
     outcomes = None if first is None else read_source(first, home, tell)
     others = outcomes if second is first else None
     if second is not None and second is not first:
         others = read_source(second, home, tell)
+    if outputs is not None:
+        found = _by_benchmark(read_source(outputs, home, tell))
+        before = outcomes or Outcomes()
+        outcomes = replace(before + found, version=f"{before.version} {found.version}")
     return replace(results, outcomes=outcomes, second_outcomes=others)
+
+
+def with_outputs(results: Results, folder: Path | None) -> Results:
+    """The same with the result files of a folder; None for none."""
+    return results if folder is None else replace(results, outputs=OutputsSource(folder))
+
+
+def _by_benchmark(found: Outcomes) -> Outcomes:
+    """The same with the benchmark in a model's name, which may be published on RewardBench, too."""
+    titles = {each.key: each.title for each in benchmarks().values() if each != V1.benchmark}
+    named = (
+        replace(each, model=f"{each.model} ({titles[key]})") if key in titles else each
+        for each in found.results
+        for key in [each.order.benchmark]
+    )
+    return replace(found, results=tuple(named))
 
 
 def _bundled(path: Path) -> Iterator[dict[str, str]]:

@@ -12,9 +12,10 @@ from explorer.core.caches import locked_cached_property
 from scoring.errors import KnownError
 from scoring.hub.access import Hub, Listing
 from scoring.limits import MEGABYTE
-from scoring.results.files import Omission, files_below
+from scoring.results.files import Omission, ResultFile, files_below, printable
 from scoring.results.pairs import MOST_OUTCOMES_BYTES
 
+_SUFFIXES = (".json", ".jsonl")
 SCORES_FOLDER = "eval-set-scores"
 """Where upstream has results of each pair."""
 
@@ -47,12 +48,13 @@ class FolderSource:
         self._root = root
         self.dataset = dataset
         self._paths: dict[str, Path] = {}
+        self.name = root.resolve().name
         self.id = self.family = f"folder {root.resolve()}"
 
     @locked_cached_property
     def entries(self) -> Entries:
         """A file is the same while its size and date are."""
-        found, strays = files_below(self._root, SCORES_FOLDER)
+        found, strays = self._files()
         entries = []
         for file in found:
             try:
@@ -64,12 +66,23 @@ class FolderSource:
             entries.append(Entry(file.name, stamp))
         return entries, strays
 
+    def _files(self) -> tuple[list[ResultFile], list[Omission]]:
+        return files_below(self._root, SCORES_FOLDER)
+
     def path(self, name: str) -> Path:
         """Where a file lies."""
         return self._paths[name]
 
     def release(self) -> None:
         """Told that what was read of the files is kept."""
+
+
+class OutputsSource(FolderSource):
+    """A folder of such files, whatever they are called, or of other benchmarks' own outputs."""
+
+    def _files(self) -> tuple[list[ResultFile], list[Omission]]:
+        paths = sorted(each for each in self._root.glob("*") if each.suffix in _SUFFIXES)
+        return [ResultFile(printable(each.name), each) for each in paths], []
 
 
 class HubSource:

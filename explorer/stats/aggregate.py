@@ -16,6 +16,7 @@ from explorer.data.facets import Coded
 from explorer.stats.matrix import Outcomes
 from explorer.stats.rules import Rule
 from scoring.benchmarks import weighted_mean
+from scoring.results.order import PairOrder
 from scoring.rules import is_ties
 from scoring.ties import TiesRow, ties_score
 
@@ -53,6 +54,15 @@ class Counted:
     def failures(self) -> int:
         """Pairs that were not won: lost, or won in part."""
         return self.losses + self.halves
+
+
+def by_language(rule: Rule, pairs: PairOrder, outcomes: _Outcomes) -> _Outcomes:
+    """The outcomes of one model in each language of a benchmark, (languages, pairs): NaN for pairs
+    of the others.
+    """
+    of_pair = np.array([each.partition(":")[0] for each in pairs.ids or [""] * len(pairs)])
+    names = np.array(rule.benchmark.languages, str)
+    return np.where(names[:, None] == of_pair, outcomes, np.nan)
 
 
 def settled(

@@ -64,6 +64,10 @@ class Outcomes:
         """
         return self._where(lambda result: result.order.benchmark == benchmark)
 
+    def without_benchmark(self, benchmark: Benchmark) -> "Outcomes":
+        """The files of all other benchmarks; all else is as it was."""
+        return self._where(lambda result: result.order.benchmark != benchmark)
+
     def _where(self, is_kept: Callable[[PairResults], bool]) -> "Outcomes":
         pairs = zip(self.files, self.results, strict=True)
         kept = [(file, result) for file, result in pairs if is_kept(result)]

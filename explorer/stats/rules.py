@@ -55,6 +55,11 @@ class Rule:
         """Whether the score is a mean of all rows, whatever their sections."""
         return self.benchmark.overall == "all rows"
 
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """Numbers that stand beside the score: hard, normal and easy, or the score by language."""
+        return (*self.benchmark.rule.parts, *self.benchmark.languages)
+
     def name_of(self, subset: str) -> str:
         """What the rule calls a subset of its benchmark, however it is spelled; its own name for
         one that it leaves out.
@@ -107,7 +112,7 @@ def _own_board(benchmark: Benchmark) -> BoardRule:
         "mean of sections": "The score is the plain mean of its sections.",
         "mean of all sections": "The score is the plain mean of its sections.",
         "all rows": "The score is the mean of all rows.",
-        "none": "It has no score of its own over all of it, so none is shown.",
+        "none": "The benchmark defines no overall score, so none is shown.",
     }[benchmark.overall]
     formula = f"{benchmark.rule.method} Each row of a section counts alike. {score}"
     return BoardRule(name=benchmark.key, title=benchmark.title, formula=formula)
@@ -116,6 +121,19 @@ def _own_board(benchmark: Benchmark) -> BoardRule:
 def rule_of_pairs(pairs: PairOrder) -> Rule:
     """The official rule of the benchmark that pairs are of."""
     return RULES[pairs.benchmark]
+
+
+def pair_totals(rule: Rule, pairs: PairOrder) -> tuple[int, ...]:
+    """How many pairs the benchmark of a list may have, fewest first: one number, but where it has
+    several parts and nothing says which of them the list is of.
+    """
+    known, n = rule.benchmark, len(pairs)
+    named = (part for part, of in known.datasets.items() if (pairs.dataset or "").startswith(of))
+    parts = [known.rows[part] for part in named if part in known.rows]
+    totals = parts or [*known.rows.values()]
+    if known.counts and not known.languages:
+        totals = [sum(known.counts.values())]
+    return (n,) if n in totals else tuple(sorted(each for each in totals if each > n)) or (n,)
 
 
 def has_all_pairs(pairs: PairOrder) -> bool:

@@ -108,7 +108,8 @@ def align(
     By the texts, if both are known. A file without texts is matched by place, which is position or
     subset and id, to pairs of the dataset that it is of. The texts of RewardBench's filtered split
     are known by their hashes: outcomes by place in it are of every pair with the same texts, and of
-    no other, whatever revision the pairs are of. RewardBench 2 goes by its name alone.
+    no other, whatever revision the pairs are of. RewardBench 2 goes by its name alone; a list that
+    its subsets alone tell the benchmark of, by the ids of it.
 
     hashes: gives the `text_hash` of each of `pairs`, if it is needed.
 
@@ -122,15 +123,13 @@ def align(
         of_pairs = hashes() if hashes and pairs.hashes is None else pair_texts(pairs)[0]
     if texts is None or of_pairs is None:
         known = benchmark_of(file.names, file.named_benchmark)
-        is_known = bool(file.names) and all(map(known.has, file.names))
-        if is_known and not (is_same or file.origin) and known.key == pairs.benchmark:
-            return _by_place(file, pairs, by_position=False)
-        if not is_same:
-            whose = "do not say which pairs they are of"
-            if file.origin:
-                whose = f"are of {file.origin}, not of these pairs"
-            raise KnownError(f"its outcomes come without texts and {whose}")
-        return _by_place(file, pairs)
+        is_known = known.key == pairs.benchmark and not (file.origin and pairs.origin)
+        if is_same or (is_known and all(map(known.has, {*file.names, *pairs.names}))):
+            return _by_place(file, pairs, by_position=is_same)
+        whose = "do not say which pairs they are of"
+        if file.origin:
+            whose = f"are of {file.origin}, not of these pairs"
+        raise KnownError(f"its outcomes come without texts and {whose}")
     if _same_subsets(file, pairs) and all(
         each == own or (is_same and not each) for each, own in zip(texts, of_pairs, strict=True)
     ):

@@ -166,11 +166,14 @@ class DataView:
         return next(known, DEFAULT if table.id == self.pairs.sources.best else "")
 
 
-def _facts(table: PairTable) -> tuple[int, str]:
-    """How many sections pairs are of, and the licence of the benchmark; "" for other pairs."""
-    card, source = data_card(), table.source
-    licence = card.licence if source.name == card.dataset else ""
-    return n_sections(table), table.benchmark.licence if table.pairs.benchmark else licence
+def _facts(table: PairTable) -> tuple[int, str, bool]:
+    """How many sections pairs are of, the licence of their benchmark, "" for other pairs, and
+    whether the page describes it.
+    """
+    card = data_card()
+    is_described = table.source.name == card.dataset
+    licence = table.benchmark.licence if table.pairs.benchmark else card.licence
+    return n_sections(table), licence if table.pairs.benchmark or is_described else "", is_described
 
 
 def passed_over(why: Mapping[str, str]) -> list[str]:

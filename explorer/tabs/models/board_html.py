@@ -1,6 +1,6 @@
 """A board as HTML: its bar, its table, and the drawer of a model."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from types import MappingProxyType
@@ -18,7 +18,7 @@ from explorer.results.published import Results
 from explorer.runs.model_list import licence_note
 from explorer.runs.outcomes import summary_of
 from explorer.stats.aggregate import Counted, settled
-from explorer.stats.rules import V1
+from explorer.stats.rules import PRIOR_KEY, V1, Rule
 from explorer.stats.uncertainty import subsets_by
 from explorer.tabs.models.charts import LengthBias, length_bias, lengths_of, scores_by_length
 from explorer.tabs.models.exports import BoardFormat
@@ -74,13 +74,15 @@ def board_html(now: Ranked) -> str:
                 (name, *_cell(row, name, state.digits), best)
                 for name, best in zip(scores, of, strict=True)
             ],
+            of_all=_of_all(board, row) if board.is_part(row) else "",
         )
         for row, of in zip(listed, is_best.tolist(), strict=True)
     ]
-    mine = [replace(line, n_pairs=_n_pairs(board, line.row)) for line in lines if line.is_part]
-    lines = _with_ends([line for line in lines if not line.is_part])
+    mine = [line for line in lines if line.of_all]
+    lines = _with_ends([line for line in lines if not line.of_all])
     named = matching_names([*apart], state.search) if apart and state.own else []
     runs = [name for name, is_found in zip(apart, named, strict=False) if is_found]
+    baselines = scores_by_length(board, now.seen.outcomes, now.tables())
     return render(
         "tabs/models/board.html",
         title=board.rule.title,
@@ -88,26 +90,42 @@ def board_html(now: Ranked) -> str:
         lines=lines,
         mine=mine,
         apart=[_apart(name, apart[name]) for name in runs[:_MOST_APART]],
-        more_apart=len(runs) - _MOST_APART,
         has_failures=FAILURES in columns,
         failures_query=partial(failures_query, pairs=PairsState(results=state.results)),
         baselines={
             words: [(column, of.get(column)) for column in scores]
-            for words, of in scores_by_length(board, now.seen.outcomes, now.tables()).items()
+            for words, of in baselines.items()
         },
+        notes=_notes(now, len(rows) - MOST_BOARD_ROWS, len(runs) - _MOST_APART, bool(baselines)),
+        ranks_published=board.has_published,
         by=by,
         columns=columns,
         facts=[each for each in columns if each in FACTS],
         pins=state.pins,
         heading=column_words,
-        axis=_axis([line.row for line in lines], by, len(columns)) if by in scores else (),
+        axis=_axis([line.row for line in lines], by, len(columns), baselines.values())
+        if by in scores
+        else (),
         measured=any(line.group for line in lines),
         widest=_widest_ends([line.row for line in lines]) if by == "score" else 0,
         type_words=type_words,
         unknown="–",
         total=len(board.table),
-        left_out=len(rows) - MOST_BOARD_ROWS,
     )
+
+
+def _notes(now: Ranked, left_out: int, more_apart: int, has_lengths: bool) -> list[str]:
+    """What stands below the table. left_out, more_apart: models and runs that are not written."""
+    notes = []
+    if not has_lengths and now.seen.outcomes and now.board.rule.benchmark != V1.benchmark:
+        notes = ["Length baselines need the texts of these pairs: open them by the menu of pairs."]
+    if left_out > 0:
+        models = counted(left_out, "more model", "more models")
+        notes.append(f"+ {models}; search for them by name.")
+    if more_apart > 0:
+        runs = counted(more_apart, "more run", "more runs")
+        notes.append(f"+ {runs} on other pairs; the Score tab lists them all.")
+    return notes
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +134,8 @@ class _Line:
 
     rank, group: by the column that is ranked by. ends: "first" or "last" of neighbours of one
     group, or both. joined: whose bracket passes the row. numbers: the column, words, interval of
-    each, and whether it is the best. n_pairs: of the person's own that are no rank's.
+    each, and whether it is the best. of_all: of the person's own on a part of the pairs, how many
+    of how many; else "".
     """
 
     row: BoardRow
@@ -125,17 +144,18 @@ class _Line:
     numbers: list[tuple[str, str, str, bool]]
     ends: str = ""
     joined: int | None = None
-    n_pairs: int = 0
+    of_all: str = ""
 
-    @property
-    def is_part(self) -> bool:
-        """Whether it is the person's own on a part of the benchmark's pairs."""
-        return self.row["own"] and self.row["rank"] is None
+
+def _of_all(board: Board, row: BoardRow) -> str:
+    n, totals = board.n_pairs(row), " or ".join(f"{each:,}" for each in board.totals)
+    of_all = f"{n:,} of {totals} pairs" if n < min(board.totals, default=0) else f"{n:,} pairs"
+    return of_all if n else "some subsets"
 
 
 def ranked_by(board: Board, state: ModelsState) -> str:
     """The column that ranks go by: that which rows are sorted by, where it is a score."""
-    scores = {"score", *board.rule.sections, *board.subsets}
+    scores = {"score", *board.rule.parts, *board.rule.sections, *board.subsets}
     return state.column if state.column in scores & {*board.table.columns} else "score"
 
 
@@ -155,11 +175,6 @@ def _with_ends(lines: Sequence[_Line]) -> list[_Line]:
     ]
 
 
-def _n_pairs(board: Board, row: BoardRow) -> int:
-    """How many pairs a row was counted from; 0 where it is known by accuracies alone."""
-    return sum(each.n for each in board.counted[row["model"]].counts.values())
-
-
 def _apart(name: str, run: Run) -> dict[str, Any]:
     summary = summary_of(run)
     accuracy = None if summary is None else summary.total.accuracy
@@ -173,10 +188,20 @@ def _widest_ends(listed: Sequence[BoardRow]) -> int:
     return max((len(f"{best}–{worst}") for best, worst in ends if best is not None), default=0)
 
 
-def _axis(listed: Sequence[BoardRow], column: str, n_columns: int) -> Sequence[int]:
-    """The marks that scores are drawn between, in percent, fewer where room is little."""
+def _axis(
+    listed: Sequence[BoardRow],
+    column: str,
+    n_columns: int,
+    baselines: Iterable[Mapping[str, float | None]] = (),
+) -> Sequence[int]:
+    """The marks that scores are drawn between, in percent, fewer where room is little.
+
+    They hold the better of the length baselines, too.
+    """
     both = (f"{column}_low", column)
     ends = [row[end] for row in listed for end in both if row[end] is not None]
+    by_length = [share for of in baselines if (share := of.get(column)) is not None]
+    ends += [max(by_length)] if ends and by_length else []
     low = min(90, int(10 * min(ends)) * 10) if ends else 0
     step = 10 if low >= 20 and n_columns <= _MANY_COLUMNS else 20
     return range(low - low % step, 101, step) if ends else ()
@@ -232,8 +257,7 @@ _DOING = {
 }
 PAIRED = (
     "95 % intervals of scores are the sampling uncertainty over prompts (Wilson's interval, by "
-    "subset; pairs with the same prompt, and one HumanEval problem in its six languages, count as "
-    "one draw)."
+    "subset; pairs with the same prompt{} count as one draw)."
 )
 RANKED = (
     "The 95 % interval of a rank holds for that model, not for all ranks at once. A tie group "
@@ -269,10 +293,12 @@ def bar_html(
     count += f" ({n_own:,} yours)" if n_own else ""
     notes = [*notes]
     if now.seen.is_read and not len(board.table):
+        known = board.rule.benchmark
+        pairs = f"Open {' or '.join(known.named_datasets)} by the menu of pairs and score it, or a"
         notes.append(
             f"No results for {board.rule.title}: neither published accuracies nor per-pair "
-            "results cover it. Score its pairs, or add result files by the menu of results"
-            + (f": there are some in {where}." if (where := board.rule.benchmark.results) else ".")
+            f"results cover it. {'A' if known.key == PRIOR_KEY else pairs}dd result files by the "
+            "menu of results" + (f": there are some in {known.results}." if known.results else ".")
         )
     if unused := [each for each in now.seen.left_out if each.whole]:
         n = counted(len(unused), "file of per-pair results is", "files of per-pair results are")
@@ -282,7 +308,7 @@ def bar_html(
         "tabs/models/bar.html",
         state=state,
         link_base=link_base,
-        choices=_choices(state),
+        choices=_choices(state, board.rule),
         types=[kind for kind in MODEL_TYPES if kind in kinds],
         columns={each: column_words(each) for each in columns_of(board, state) if each != "model"},
         visible=visible_columns(board, state),
@@ -298,12 +324,15 @@ def bar_html(
     )
 
 
-def _choices(state: ModelsState) -> dict[str, dict[Any, str]]:
+def _choices(state: ModelsState, rule: Rule) -> dict[str, dict[Any, str]]:
     """Field -> the names of its options."""
-    has_tables = state.benchmark == V1.name and state.table != "prior"
+    is_first = state.benchmark == V1.name
+    judged = {} if rule.benchmark.rule.tie_of("judge") else {"official": "Official"}
     return {
         **_OPTIONS,
-        "table": _TABLES if has_tables else {},
+        "ties": _OPTIONS["ties"] | judged,
+        "rule": _OPTIONS["rule"] if is_first else {},
+        "table": _TABLES if is_first and state.table != "prior" else {},
         "digits": {each: str(each) for each in DIGITS},
     }
 
@@ -322,8 +351,9 @@ def status_html(now: Ranked, *, is_fetching: bool) -> str:
 def about_html(now: Ranked) -> str:
     """The files of the rows, the rule, what intervals mean, and remarks on the numbers."""
     board, state, left_out = now.board, now.state, now.seen.left_out
+    problems = ", and one HumanEval problem in its six languages,"
     meanings = {
-        PAIRED: "paired" in board.has,
+        PAIRED.format(problems if board.rule.benchmark.first_ids else ""): "paired" in board.has,
         RANKED: "ranks" in board.has,
         _UNPAIRED: state.table == "subsets" or "unpaired" in board.has,
         COMPOSITE: COMPOSITE in board.remarks,
@@ -390,7 +420,10 @@ def drawer_html(now: Ranked, link_base: str = "") -> str:
         has_lengths=bool(baselines),
         n_pairs=n_pairs,
         ties=tied.index.drop(row["model"], errors="ignore").to_list(),
-        sections=[] if same else [_measure(board, row, name) for name in board.rule.sections],
+        sections=[
+            _measure(board, row, name)
+            for name in (*board.rule.parts, *([] if same else board.rule.sections))
+        ],
         lengths=[] if lengths is None else _by_length(lengths),
         length_about="" if lengths is None else _length_words(lengths),
         subsets=[_measure(board, row, name, *of_subsets) for name in board.subsets],
@@ -440,7 +473,7 @@ def _measure(
     counted = board.counted[row["model"]].counts.get(name)
     query = failures_query(row["model"], replace(pairs, subset=(name,))) if pairs else ""
     return {
-        "name": name,
+        "name": column_words(name),
         "score": row[name],
         "low": low,
         "high": high,

@@ -19,10 +19,10 @@ from explorer.data.datacard import LengthCategory, length_category
 from explorer.data.facets import Coded
 from explorer.data.table import PairTable
 from explorer.results.board import Board
-from explorer.stats.aggregate import Ties, accuracies_of, aggregate_counted, settled
+from explorer.stats.aggregate import Ties, accuracies_of, aggregate_counted, by_language, settled
 from explorer.stats.difficulty import correlations, leaf_order
 from explorer.stats.matrix import OutcomeMatrix, order_of
-from explorer.stats.rules import COMPOSITES, V1, Rule
+from explorer.stats.rules import COMPOSITES, V1, Rule, rule_of_pairs
 from explorer.stats.uncertainty import subsets_by
 from explorer.tabs.models.state import ModelsState, type_of
 from scoring.clusters import has_counts, is_reward_bench
@@ -58,7 +58,8 @@ class Point:
 
 def number_columns(board: Board) -> tuple[str, ...]:
     """The columns of numbers that rows have, whatever the table shows."""
-    return tuple(dict.fromkeys(("size", "score", *board.rule.sections, *board.subsets)))
+    rule = board.rule
+    return tuple(dict.fromkeys(("size", "score", *rule.parts, *rule.sections, *board.subsets)))
 
 
 def axes_of(board: Board, state: ModelsState) -> tuple[str, str]:
@@ -251,7 +252,10 @@ def scores_by_length(
     without = COMPOSITES & {*board.rule.subsets}
     shares = {}
     for words, longer in LENGTH_BASELINES.items():
-        shares[words] = shares_won(board.rule, prefer(longer=longer), subsets)
+        outcomes, *parts = np.atleast_2d(prefer(longer=longer))
+        shares[words] = shares_won(board.rule, outcomes, subsets)
+        for name, credits_ in zip(board.rule.parts, parts, strict=True):
+            shares[words][name] = shares_won(board.rule, credits_, subsets)["score"]
         for name in (*without, "score") if without else ():
             del shares[words][name]
     return shares
@@ -274,24 +278,28 @@ def _length_preference(
         return subsets_by(V1, matrix.pairs), partial(length_baseline, lengths.difference)
     for table in tables:
         is_its = table.benchmark == benchmark and table.source.kind != "textless"
-        if is_its and (not board.rule.pairs or has_counts(order_of(table), board.rule.pairs)):
+        is_free = not board.rule.pairs or benchmark.languages
+        if is_its and (is_free or has_counts(order_of(table), board.rule.pairs)):
             return subsets_by(board.rule, order_of(table)), partial(credits_by_length, table)
     return None
 
 
 def credits_by_length(table: PairTable, *, longer: bool) -> Floats:
-    """What each row counts by its benchmark's rule where longer responses have higher rewards, or
-    shorter ones.
+    """What each row counts by its benchmark's rule, and in each of its parts, or language,
+    where longer or shorter responses have higher rewards: (1 + parts, rows).
     """
     columns = ("chosen", "more_chosen", "rejected", "more_rejected")
     texts = (table.arrow.column(name).to_pylist() for name in columns)
-    rule, sign, found = table.benchmark.rule, 1 if longer else -1, np.empty(len(table))
+    rule, sign = table.benchmark.rule, 1 if longer else -1
+    found = np.empty((1 + len(rule.parts), len(table)))
     for row, (chosen, more_chosen, rejected, more_rejected) in enumerate(zip(*texts, strict=True)):
         right = [chosen, *(each["text"] for each in more_chosen)]
         wrong = [rejected, *(each["text"] for each in more_rejected)]
         rewards = [float(sign * len(each)) for each in (*right, *wrong)]
-        found[row] = rule.credit(rewards, len(right), table.subset_of(row), 0.0)
-    return found
+        credit = rule.credit(rewards, len(right), table.subset_of(row), 0.0)
+        found[:, row] = credit, *rule.part_credits(rewards, len(right))
+    order = order_of(table)
+    return np.vstack([found, by_language(rule_of_pairs(order), order, found[0])])
 
 
 def length_bias(

@@ -11,7 +11,7 @@ from explorer.data.table import PairTable
 from explorer.results.board import Board
 from explorer.results.boards import BoardView
 from explorer.stats.matrix import OutcomeMatrix
-from explorer.stats.rules import V1
+from explorer.stats.rules import RULES, V1
 from explorer.tabs.models.state import FACTS, FAILURES, OPTIONAL, ModelsState, type_of
 from scoring.errors import counted
 from scoring.limits import Step
@@ -30,7 +30,8 @@ def columns_of(board: Board, state: ModelsState) -> tuple[str, ...]:
     has_sections = state.table == "sections" or state.benchmark != V1.name
     scores = board.rule.sections if has_sections else board.subsets
     has_failures = board.table["failures"].notna().any()
-    return (*FACTS, "score", *scores, *([FAILURES] if has_failures else []))
+    benchmark, failures = board.rule.benchmark, [FAILURES] if has_failures else []
+    return (*FACTS, "score", *benchmark.rule.parts, *scores, *benchmark.languages, *failures)
 
 
 def visible_columns(board: Board, state: ModelsState) -> tuple[str, ...]:
@@ -39,7 +40,7 @@ def visible_columns(board: Board, state: ModelsState) -> tuple[str, ...]:
     return tuple(column for column in columns_of(board, state) if column not in absent)
 
 
-_FACT_WORDS = {
+_WORDS = {
     "rank": "#",
     "model": "Model",
     "organisation": "Organisation",
@@ -48,16 +49,16 @@ _FACT_WORDS = {
     "size": "Parameters (B)",
     "score": "Score",
     FAILURES: "Failures",
-}
+} | {part: part.capitalize() for rule in RULES.values() for part in rule.benchmark.rule.parts}
 
 
 def column_words(column: str) -> str:
     """What a column is called on screen.
 
-    >>> column_words("score"), column_words("Chat")
-    ('Score', 'Chat')
+    >>> column_words("score"), column_words("Chat"), column_words("hard")
+    ('Score', 'Chat', 'Hard')
     """
-    return _FACT_WORDS.get(column, column)
+    return _WORDS.get(column, column)
 
 
 def visible_rows(board: Board, state: ModelsState) -> "pd.DataFrame":

@@ -54,7 +54,7 @@ _SCORES = tuple(
     dict.fromkeys(
         name
         for rule in RULES.values()
-        for name in ("score", *rule.sections, *rule.subsets, *PRIOR_PAIRS)
+        for name in ("score", *rule.parts, *rule.sections, *rule.subsets, *PRIOR_PAIRS)
     )
 )
 BOARD_COLUMNS: tuple[str, ...] = (*FACTS, *_SCORES, FAILURES)

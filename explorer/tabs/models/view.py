@@ -142,7 +142,8 @@ class ModelsView:
         step = self.measuring.begin(*where, visitor)
         refused = "" if step else self.measuring.refused(where[1], where[0], visitor)
         seen = self.boards.seen(*where, visitor)
-        return Ranked(state, seen, visible_rows(seen.board, state), self.tables, step, refused)
+        rows = visible_rows(seen.board, state)
+        return Ranked(state, seen, rows, lambda: [*seen.tables, *self.tables()], step, refused)
 
     def _board(
         self, state: ModelsState, visitor: Visitor, notes: Sequence[str], typed: str
@@ -153,7 +154,7 @@ class ModelsView:
         fetching = self.boards.library.sources.fetching
         apart = [(name, run.id, run.status, run.n_scored) for name, run in now.seen.apart.items()]
         key = (now.seen.board, now.state, tuple(apart))
-        loaded = (now.seen.is_read, *(table.id for table in self.tables()))
+        loaded = (now.seen.is_read, *(table.id for table in now.tables()))
 
         def chart() -> str:
             return chart_html(now) if len(now.board.table) else ""
@@ -179,10 +180,15 @@ class ModelsView:
         results = self.boards.library.get(where[0])
 
         def field_of(model: str) -> Field:
-            return self.fields.among(fields, model) if model else self.fields.largest(*where)
+            of_board = [each for each in fields if each.rule.benchmark.key == state.benchmark]
+            if model:
+                return self.fields.among(fields, model)
+            largest = self.fields.largest(*where)
+            return max(of_board, key=lambda each: each.n_models, default=largest)
 
         state, unclear = self._with_full_names(state, where)
         state, common, apart = comparable(state, field_of)
+        state = replace(state, benchmark=common.rule.benchmark.key)
         now = compared(state, common)
         beside = cache(lambda: self._beside(now, visitor))
         said = [*notes, *unclear, *apart]

@@ -1,0 +1,234 @@
+"""Which pairs a board is of, where runs, uploads and published outputs list them differently."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from explorer.core.settings import Settings, read_settings
+from explorer.data.table import PairTable
+from explorer.results.board import Ranking
+from explorer.results.boards import BoardView
+from explorer.runs.visitors import Visitor
+from explorer.stores import Stores, open_stores
+from explorer.tabs.models.board_html import board_html
+from explorer.tabs.models.ranked import Ranked, visible_rows
+from explorer.tabs.models.state import ModelsState
+from scoring.benchmark import SUBSETS
+from scoring.errors import KnownError
+from scoring.pairs.opening import read_pairs
+from tests.conftest import PATIENCE
+from tests.explorer.beginning import finished
+
+SOURCES = ("mmlu-pro-law", "livebench-reasoning", "livebench-math", "livecodebench")
+N = 350
+JUDGEBENCH = Ranking("judgebench")
+
+
+def judged(n: int = N) -> list[dict[str, Any]]:
+    """Pairs as JudgeBench's file has them: as many as its split gpt has."""
+    return [
+        {
+            "pair_id": f"id-{at}",
+            "source": SOURCES[at % 4],
+            "question": f"question {at}",
+            "response_model": "gpt",
+            "response_A": "a" * (at % 5 + 1),
+            "response_B": "bbb",
+            "label": "A>B" if at % 3 else "B>A",
+        }
+        for at in range(n)
+    ]
+
+
+def output(model: str, row: dict[str, Any], a: float) -> dict[str, Any]:
+    """A line of JudgeBench's own outputs. a: the reward of the first response, against 0."""
+    orders = [((a, 0.0), "A>B" if a > 0 else "B>A"), ((0.0, a), "B>A" if a > 0 else "A>B")]
+    return {
+        **{name: row[name] for name in ("pair_id", "source", "label")},
+        "judgments": [
+            {"judgment": {"judge_model": model, "scores": scores}, "decision": decision}
+            for scores, decision in orders
+        ],
+    }
+
+
+def write(path: Path, rows: Sequence[object]) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("".join(f"{json.dumps(each)}\n" for each in rows), encoding="utf-8")
+    return path
+
+
+def outputs(path: Path, model: str) -> Path:
+    """Rewards of all pairs, which wins those whose label is A."""
+    return write(path, [output(model, row, 1.5) for row in judged()])
+
+
+def server(home: Path, **settings: Any) -> Stores:
+    stores = open_stores(Settings(home / "home", pairs="demo", offline=True, **settings))
+    assert stores.boards.library.wait_read(PATIENCE)
+    return stores
+
+
+def table_of(folder: Path, n: int = N) -> PairTable:
+    path = write(folder / f"judgebench-{n}.jsonl", judged(n))
+    return PairTable(read_pairs(path))
+
+
+def run(stores: Stores, table: PairTable, n: int, model: str = "longer") -> None:
+    finished(stores.runs, model, table, np.arange(n))
+
+
+ME = Visitor("browser:me", session="me")
+
+
+def seen(stores: Stores, ranking: Ranking = JUDGEBENCH, results: str | None = None) -> BoardView:
+    return stores.boards.seen(results, ranking, ME)
+
+
+def known(view: BoardView) -> dict[str, int]:
+    """Model -> of how many pairs its outcome is known; runs by their model alone."""
+    assert view.outcomes is not None
+    names = [name.partition(" (your")[0] for name in view.outcomes.models]
+    return dict(zip(names, (~np.isnan(view.outcomes.outcomes)).sum(axis=1).tolist(), strict=True))
+
+
+def html_of(view: BoardView, state: ModelsState) -> str:
+    return board_html(Ranked(state, view, visible_rows(view.board, state), list))
+
+
+def test_a_run_and_uploads_of_one_benchmark_stand_on_one_board_and_compare(tmp_path: Path) -> None:
+    stores = server(tmp_path)
+    run(stores, table_of(tmp_path), N)
+    files = {f"{name}.jsonl": outputs(tmp_path / name, f"org/{name}") for name in "ab"}
+    sent = stores.boards.library.upload(None, files, owner=ME.owner)
+    view = seen(stores, results=sent.id)
+    names = {"baseline/longer": N, "org/a (uploaded)": N, "org/b (uploaded)": N}
+    assert known(view) == names and not [each for each in view.left_out if each.whole]
+    own = next(name for name in view.board.rows if "longer" in name)
+    assert view.board.rows[own]["rank"] is not None
+    field = stores.fields.of(own, sent.id, None, ME)
+    assert {"org/a (uploaded)", "org/b (uploaded)"} <= field.place_of.keys()
+    margins = [1.5 if at % 3 else -1.5 for at in range(N)]
+    assert sorted(field.margins("org/a (uploaded)").tolist()) == sorted(margins)
+
+
+def test_a_smaller_run_joins_uploads_that_list_more_pairs(tmp_path: Path) -> None:
+    stores = server(tmp_path)
+    run(stores, table_of(tmp_path), 120)
+    upload = {"a.jsonl": outputs(tmp_path / "a", "org/a")}
+    sent = stores.boards.library.upload(None, upload, owner=ME.owner)
+    assert known(seen(stores, results=sent.id)) == {"baseline/longer": 120, "org/a (uploaded)": N}
+
+
+def test_parts_are_measured_by_the_whole_however_many_they_are(tmp_path: Path) -> None:
+    stores = server(tmp_path)
+    table = table_of(tmp_path)
+    for model in ("shorter", "random"):
+        run(stores, table, 60, model)
+    run(stores, table, N)
+    view = seen(stores)
+    assert known(view) == {"baseline/longer": N, "baseline/random": 60, "baseline/shorter": 60}
+    html = html_of(view, ModelsState(benchmark=JUDGEBENCH.rule))
+    assert html.count("60 of 350 pairs") == 2 and "350 of 350" not in html
+
+
+def test_a_part_alone_is_marked_and_has_no_rank(tmp_path: Path) -> None:
+    stores = server(tmp_path)
+    run(stores, table_of(tmp_path), 60)
+    view = seen(stores)
+    assert [row["rank"] for row in view.board.rows.values()] == [None]
+    html = html_of(view, ModelsState(benchmark=JUDGEBENCH.rule))
+    assert "60 of 270 or 350 pairs" in html  # of which split it is, nothing says
+
+
+def test_runs_of_other_benchmarks_leave_reward_benchs_board_as_it_is(tmp_path: Path) -> None:
+    stores = server(tmp_path)
+    before = seen(stores, Ranking())
+    for n in (N, 60):
+        run(stores, table_of(tmp_path, n), n)
+    view = seen(stores, Ranking())
+    assert (view.outcomes, view.left_out, dict(view.apart)) == (None, before.left_out, {})
+
+
+def test_an_owners_outputs_are_published_beside_the_others(tmp_path: Path) -> None:
+    folder = tmp_path / "outputs"
+    outputs(folder / "org_a.jsonl", "org/a")
+    write(folder / "notes.jsonl", [{"no": "output"}])
+    stores = server(tmp_path, outputs=folder)
+    table = table_of(tmp_path)
+    stores.pairs._opened[table.id] = table
+    run(stores, table, N)
+    view = seen(stores)
+    assert known(view) == {"baseline/longer": N, "org/a (JudgeBench)": N}
+    assert view.board.source.name == "outputs"
+    assert [each.file for each in view.left_out if each.whole] == ["notes.jsonl"]
+    results = stores.boards.library.get(None)
+    assert results.caption_of("judgebench") == "Folder outputs: 1 model."
+    assert results.caption_of("rmb") == "No published results of RMB, pairs."
+    assert "RewardBench paper" in results.caption
+    field = stores.fields.of("org/a (JudgeBench)", None, table.id, ME)
+    assert field.table is table and field.verdict("org/a (JudgeBench)", 1).chosen_reward == 1.5
+
+
+def test_outputs_that_are_not_there_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(KnownError, match=r"EXPLORER_OUTPUTS is .* it must be a folder"):
+        read_settings({"EXPLORER_OUTPUTS": str(tmp_path / "gone")})
+
+
+def test_m_reward_bench_has_reward_benchs_score_by_language(tmp_path: Path) -> None:
+    sizes = {"deu_Latn": ("cccc", "rr"), "zho_Hans": ("c", "rr")}  # the longer one is right, or not
+    rows = [
+        {
+            "language": language,
+            "id": f"{subset}-{at}",
+            "prompt": f"{language} {subset} {at}",
+            "chosen": chosen,
+            "rejected": rejected,
+            "chosen_model": "a",
+            "rejected_model": "b",
+            "subset": subset,
+        }
+        for language, (chosen, rejected) in sizes.items()
+        for subset in SUBSETS
+        for at in range(2)
+    ]
+    table = PairTable(read_pairs(write(tmp_path / "many.jsonl", rows)))
+    stores = server(tmp_path)
+    run(stores, table, len(table))
+    [row] = seen(stores, Ranking("m-rewardbench")).board.rows.values()
+    scores = row["deu_Latn"], row["zho_Hans"], row["zho_Hant"]
+    assert scores == (pytest.approx(1), 0, None) and row["score"] == pytest.approx(0.5)
+    assert row["deu_Latn_low"] < 1 and row["zho_Hans_high"] > 0
+
+
+def test_rm_bench_has_its_own_numbers_beside_its_score(tmp_path: Path) -> None:
+    domains = ("chat", "code", "math", "safety-refuse")
+    rows = [
+        {
+            "id": f"{domain}-{at}",
+            "domain": domain,
+            "prompt": f"{domain} {at}",
+            "chosen": ["r" * (at + 2), "r" * 20, "r" * 30],
+            "rejected": ["w" * 3, "w" * 25, "w" * 40],
+        }
+        for domain in domains
+        for at in range(3)
+    ]
+    path = write(tmp_path / "rm-bench.jsonl", rows)
+    table = PairTable(read_pairs(path))
+    stores = server(tmp_path)
+    run(stores, table, len(table))
+    view = seen(stores, Ranking("rm-bench"))
+    [row] = view.board.rows.values()
+    # On the diagonal the right one is longer in one of three rows; above never, below always.
+    numbers = [row[part] for part in ("hard", "normal", "easy")]
+    assert numbers == pytest.approx([0, 1 / 9, 1])
+    assert row["score"] == pytest.approx((0 + 1 / 9 + 1) / 3)
+    assert row["normal_low"] < row["normal"] < row["normal_high"]
+    html = html_of(view, ModelsState(benchmark="rm-bench"))
+    heads = [html.index(f">{words} ") for words in ("Score", "Hard", "Normal", "Easy", "chat")]
+    assert heads == sorted(heads)
