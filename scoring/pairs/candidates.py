@@ -36,9 +36,6 @@ def candidate_rows(
     """Read and check rows, as `opening.checked_rows`; the first response of each is called chosen.
 
     All of them, the first too, are called rejected, so that a row of one is a pair.
-
-    Raises:
-        KnownError: naming the file and, where it applies, row and column.
     """
     rows: dict[object, dict[str, Any]] = {}
     left_out: list[str] = []

@@ -29,12 +29,12 @@ from numpy.typing import NDArray
 
 from scoring.benchmarks import benchmarks, of_dataset
 from scoring.errors import KnownError
-from scoring.hub.access import Hub, HubId, Listing, first_line
+from scoring.hub.access import Hub, HubId, Listing, Token, first_line
 from scoring.limits import MEGABYTE, NO_LIMITS, Limits, OnProgress, Step, ignore_progress
 from scoring.pairs.checking import MORE_COLUMNS, SCHEMA, TEXT_COLUMNS, CheckedRows
 from scoring.pairs.layouts import FURTHER, RowReader, columns_of_layouts
 from scoring.pairs.rows import SUFFIXES, announced, read_batches, unpacked_bytes
-from scoring.paths import file_digest, is_file
+from scoring.paths import atomic_write, file_digest, is_file
 from scoring.spec import Message, Pair
 
 __all__ = ["FURTHER", "SCHEMA", "TEXT_COLUMNS", "PairSource", "Pairs", "as_pairs", "fetch_pairs",
@@ -141,19 +141,16 @@ def read_pairs(
     reader: "RowsReader | None" = None,
     benchmark: str = "",
 ) -> Pairs:
-    """Read and check a local file of pairs.
+    """Read and check a local file of pairs, or raise a `KnownError` with its row and column.
 
     name: what the file is called on screen, where that is not its own name.
     on_disk: whether a large table is kept by `_mapped`, not in memory.
     reader: None means `checked_rows`. benchmark: the name of the one that it is said to be of.
-
-    Raises:
-        KnownError: naming the file and, where it applies, row and column.
     """
     if path.suffix.lower() not in SUFFIXES:
+        endings = ", ".join(SUFFIXES)
         raise KnownError(
-            f"{name or path} is not a file of pairs: its ending must be one of "
-            f"{', '.join(SUFFIXES)}."
+            f"{name or path} is not a file of pairs: its ending must be one of {endings}."
         )
     if not is_file(path):
         raise KnownError(f"There is no file {name or path}.")
@@ -165,9 +162,8 @@ def read_pairs(
     except OSError as error:
         raise KnownError(f"{shown} cannot be read: {first_line(error)}") from error
     source = PairSource(kind, "demo pairs" if kind == "demo" else shown, None, digest)
-    default_subset = Path(shown).stem
-    reader = reader or checked_rows
-    read = partial(reader, {shown: path}, shown, default_subset, limits, tell, benchmark=benchmark)
+    of_rows = ({shown: path}, shown, Path(shown).stem, limits, tell)
+    read = partial(reader or checked_rows, *of_rows, benchmark=benchmark)
     kept_as = f"{path.resolve()} {benchmark}" if on_disk else None
     return _read(read, source, shown, size, limits=limits, kept_as=kept_as)
 
@@ -176,7 +172,7 @@ def fetch_pairs(
     hub_id: HubId,
     hub: Hub,
     *,
-    token: str | Literal[False],
+    token: Token,
     local_only: bool = False,
     limits: Limits = NO_LIMITS,
     tell: OnProgress = ignore_progress,
@@ -186,12 +182,11 @@ def fetch_pairs(
 ) -> Pairs:
     """Download (or find in the local cache) one split of a Hub dataset, and check it.
 
+    Raises a `KnownError` if it cannot be had, is too large, or is not a table of pairs.
+
     hub_id: without a split the only one is taken. token: False sends none.
     local_only: look at the cache alone. limits: nothing of a larger split is downloaded.
     on_disk, reader: as of `read_pairs`. fetch: None means `hub.fetch`.
-
-    Raises:
-        KnownError: the dataset cannot be had, is too large, or is not a table of pairs.
     """
     tell(Step("asking"))
     listing = hub.look(hub_id, "dataset", token=token, local_only=local_only)
@@ -204,12 +199,9 @@ def fetch_pairs(
     split = hub_id.split or (own[0] if len(own) == 1 else None)
     benchmark = of_dataset(hub_id)
     if benchmark is not None and benchmark.every_split and hub_id.split is None:
-        several = (
-            names
-            for each, names in splits.items()
-            if fnmatchcase(each.rpartition("/")[2], benchmark.every_split)
-        )
-        splits[""], split = sorted(set(chain.from_iterable(several))), ""
+        fits = partial(fnmatchcase, pat=benchmark.every_split)
+        several = [names for each, names in splits.items() if fits(each.rpartition("/")[2])]
+        splits[""], split = sorted({*chain.from_iterable(several)}), ""
     if split is None or not splits.get(split):
         raise KnownError(
             f"{hub_id.repo} needs a split, as in {hub_id.repo}:SPLIT; "
@@ -217,16 +209,14 @@ def fetch_pairs(
         )
     names, shown = splits[split], f"{hub_id.repo}:{split}" if split else hub_id.repo
     check_shards(names, shown)
-    limits.check_files(sum(listing.sizes[name] for name in names), shown)
+    size = sum(listing.sizes[name] for name in names)
+    limits.check_files(size, shown)
     folder = fetch(listing, names, tell=tell)
     paths = {name: folder / name for name in names}
-    size = sum(path.stat().st_size for path in paths.values())
-    limits.check_files(size, shown)
     named = benchmark.name if benchmark else ""
     read = partial(reader or checked_rows, paths, shown, split, limits, tell, benchmark=named)
     source = PairSource("hub", hub_id.repo, split or None, folder.name)
-    kept_as = shown if on_disk else None
-    return _read(read, source, shown, size, limits=limits, kept_as=kept_as)
+    return _read(read, source, shown, size, limits=limits, kept_as=shown if on_disk else None)
 
 
 def _listed(splits: Iterable[str], listing: Listing) -> str:
@@ -251,13 +241,10 @@ def checked_rows(
     *,
     benchmark: str = "",
 ) -> CheckedRows:
-    """Read and check the rows of files.
+    """Read and check the rows of files, or raise a `KnownError` with file, row and column.
 
     paths: by the names that they have in messages; shown: what all have together.
     default_subset: where a row names none. benchmark: as of `layouts.layout_of`.
-
-    Raises:
-        KnownError: naming the file and, where it applies, row and column.
     """
     columns = columns_of_layouts()
     files = {name: announced(path, name, columns) for name, path in paths.items()}
@@ -308,38 +295,37 @@ LEAST_BYTES = 32 * MEGABYTE
 
 
 def _mapped(name: str, revision: str, read: Callable[[], CheckedRows]) -> CheckedRows:
-    """What `read` gives, kept as a dataset below HF_HOME, from which it is mapped into memory.
+    """What `read` gives, kept as a file below HF_HOME, from which it is mapped into memory.
 
     One revision of each set is kept; where nothing can be written, the table stays in memory.
-    `datasets` does not read the pairs' own files: of CSV and JSON it makes something else without a
-    word (a short row is filled up, a text "[1]" beside lists a list), and of Parquet it unpacks a
-    text that stands in a million rows before a limit can say no.
     """
-    from datasets import Dataset, config, disable_progress_bars, load_from_disk
+    from datasets import config
 
-    disable_progress_bars()
     rules = b"".join(path.read_bytes() for path in sorted(Path(__file__).parent.glob("*.py")))
     version = hashlib.sha256(f"{name} {revision} {benchmarks()}".encode() + rules).hexdigest()
     sets = Path(config.HF_DATASETS_CACHE, "rewardbench_explorer")
     folder = sets / re.sub(r"[^\w.-]", "_", name)[-100:]
-    kept = folder / version
+    kept = folder / f"{version}.arrow"
 
     def load() -> CheckedRows:
-        dataset = load_from_disk(str(kept))
-        notes, left_out, benchmark = json.loads(dataset.info.description)
-        about = {"benchmark": benchmark} if benchmark else None
-        table = dataset.data.table.replace_schema_metadata(about)
-        return CheckedRows(table, tuple(notes), tuple(left_out))
+        table = pa.ipc.open_file(pa.memory_map(str(kept))).read_all()
+        about = dict(table.schema.metadata or {})
+        notes, left_out = json.loads(about.pop(b"checked"))
+        return CheckedRows(
+            table.replace_schema_metadata(about or None), tuple(notes), tuple(left_out)
+        )
 
     with suppress(Exception):  # it was not written yet, or it is broken
         return load()
     checked = read()
     with suppress(Exception):  # the disk is full, say: whatever it is, the pairs are here
         shutil.rmtree(folder, ignore_errors=True)
-        dataset = Dataset(checked.table)
-        about = [checked.notes, checked.left_out, benchmark_in(checked.table)]
-        dataset.info.description = json.dumps(about)
-        dataset.save_to_disk(str(kept))
+        folder.mkdir(parents=True)
+        about = {b"checked": json.dumps([checked.notes, checked.left_out]).encode()}
+        about |= checked.table.schema.metadata or {}
+        table = checked.table.replace_schema_metadata(about)
+        with atomic_write(kept) as part, pa.ipc.new_file(str(part), table.schema) as file:
+            file.write_table(table)
         return load()
     return checked
 
@@ -377,10 +363,7 @@ def split_files(names: Sequence[str], card: Path) -> dict[str, list[str]]:
 
 
 def check_shards(names: Sequence[str], split: str) -> None:
-    """
-    Raises:
-        KnownError: only some of the split's numbered files lie here.
-    """
+    """Raise a `KnownError` if only some of the split's numbered files lie here."""
     for name in names:
         numbered = _SHARD.search(name)
         if numbered and len(names) < int(numbered["of"]):
@@ -415,8 +398,7 @@ def _fitting(names: Any, pattern: str) -> list[int]:
 def _declared_patterns(card: Path) -> list[tuple[str, str]]:
     """(split, file pattern) of the dataset card's configurations, as far as they are texts.
 
-    By its alias a card says anything again and again, and inside itself: what is no text is never
-    written out.
+    An alias may repeat anything, and stand inside itself: what is no text is never written out.
     """
     import yaml  # type: ignore[import-untyped]
 
@@ -432,17 +414,16 @@ def _declared_patterns(card: Path) -> list[tuple[str, str]]:
     fit = [
         ("/".join(names), pattern)
         for *names, pattern in entries
-        if all(_is_short(each) and "/" not in each for each in names)
-        and _is_short(pattern)
+        if all(isinstance(each, str) and each.isprintable() for each in (*names, pattern))
+        and all(0 < len(each) <= LONGEST_PATTERN for each in (*names, pattern))
+        and not any("/" in each for each in names)
         and len(_WILDCARD.findall(pattern)) <= MOST_WILDCARDS
     ]
     return fit if any("/" not in split for split, _ in fit) else []
 
 
 def _entries(configs: Any) -> Iterator[tuple[Any, ...]]:
-    """(configuration, split, pattern), without the first configuration's name; one of no pattern
-    counts, too.
-    """
+    """(configuration but the first one, split, pattern); one of no pattern counts, too."""
     for place, config in enumerate(islice(configs, MOST_PATTERNS)):
         try:
             for entry in config["data_files"]:
@@ -452,7 +433,3 @@ def _entries(configs: Any) -> Iterator[tuple[Any, ...]]:
         except (KeyError, TypeError):  # it is written in another way, or wrongly
             if not place:
                 raise
-
-
-def _is_short(value: object) -> bool:
-    return isinstance(value, str) and 0 < len(value) <= LONGEST_PATTERN and value.isprintable()
