@@ -4,7 +4,7 @@ The last model loaded stays in this process for the tasks after it, and so do th
 were made ready.
 """
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -19,7 +19,8 @@ from scoring.families import open_scorer
 from scoring.hub.access import Hub, Listing, Token, first_line
 from scoring.limits import Limits, OnProgress, Step
 from scoring.models.tokenizers import encoder, tokenizer_errors
-from scoring.pairs.opening import checked_rows
+from scoring.pairs.opening import checked_rows, write_rows
+from scoring.pairs.rows import RowFiles
 from scoring.probing.token_rewards import TokenRewards
 from scoring.spec import ModelSpec, Pair, Plan, RunFacts, RunSettings, ScoredPack
 
@@ -118,24 +119,16 @@ def reward_tokens(_: OnProgress, pair: Pair) -> TokenRewards:
     return token_rewards(_scorer(), pair)
 
 
-def read_rows(
-    tell: OnProgress, to: Path, paths: Mapping[str, Path], *what: *tuple[str, str, Limits, str]
-) -> tuple[tuple[str, ...], tuple[int, ...]]:
-    """Write pairs to an Arrow file, checked by `checked_rows`; return notes, and rows left out.
-
-    Raises a `KnownError` as that does, or if the disk does not take it.
-    """
-    name, default_subset, limits, benchmark = what
-    checked = checked_rows(paths, name, default_subset, limits, tell, benchmark=benchmark)
+def read_rows(tell: OnProgress, to: Path, files: RowFiles, limits: Limits) -> None:
+    """Read rows by `checked_rows`, write them by `write_rows`, or raise a `KnownError`."""
+    checked = checked_rows(files, limits, tell)
     try:
-        with pa.ipc.new_file(str(to), checked.table.schema) as file:
-            file.write_table(checked.table)
+        write_rows(checked, to)
     except OSError as error:
         raise KnownError(
-            f"{name} cannot be kept while it is open: {first_line(error)}. The disk of this "
+            f"{files.shown} cannot be kept while it is open: {first_line(error)}. The disk of this "
             "server may be full. Try again later, or with a smaller file."
         ) from error
-    return checked.notes, checked.left_out
 
 
 def _scorer() -> Scorer:

@@ -6,15 +6,13 @@ or the last of `messages`, as TRL's formats have it): rows of one prompt are the
 """
 
 import json
-from collections.abc import Mapping
 from itertools import chain
-from pathlib import Path
 from typing import Any
 
 from scoring.errors import KnownError, counted
 from scoring.limits import Limits, OnProgress, Step
 from scoring.pairs.checking import CheckedRows, Checker
-from scoring.pairs.rows import Row, read_batches, rows_of, type_name
+from scoring.pairs.rows import Row, RowFiles, read_batches, rows_of, type_name
 from scoring.pairs.shapes import WANTED, answers, holds_messages, what_is_missing
 from scoring.spec import as_objects
 
@@ -24,23 +22,15 @@ _COLUMNS = (*WANTED, *LISTS, *_SINGLE, "model", "generator")
 _MOST_NOTES = 50
 
 
-def candidate_rows(
-    paths: Mapping[str, Path],
-    shown: str,
-    default_subset: str,
-    limits: Limits,
-    tell: OnProgress,
-    *,
-    benchmark: str = "",
-) -> CheckedRows:
+def candidate_rows(files: RowFiles, limits: Limits, tell: OnProgress) -> CheckedRows:
     """Read and check rows, as `opening.checked_rows`; the first response of each is called chosen.
 
     All of them, the first too, are called rejected, so that a row of one is a pair.
     """
-    rows: dict[object, dict[str, Any]] = {}
+    shown, rows = files.shown, dict[object, dict[str, Any]]()
     left_out: list[str] = []
     number = 0
-    for name, path in paths.items():
+    for name, path in files.paths.items():
         for batch in read_batches(path, name, _COLUMNS):
             for row in chain.from_iterable(rows_of(batch)):
                 number += 1
@@ -58,7 +48,7 @@ def candidate_rows(
     if not rows:
         why = f" {left_out[0]}" if left_out else ""
         raise KnownError(f"{shown} has no row with a prompt and a response.{why}")
-    checker = Checker(shown, default_subset, is_judged=False)
+    checker = Checker(shown, files.default_subset, is_judged=False)
     checker.add(list(rows.values()))
     checked = checker.finish()
     notes = [*left_out[:_MOST_NOTES], *checked.notes]

@@ -13,7 +13,7 @@ import json
 import re
 import shutil
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -33,7 +33,7 @@ from scoring.hub.access import Hub, HubId, Listing, Token, first_line
 from scoring.limits import MEGABYTE, NO_LIMITS, Limits, OnProgress, Step, ignore_progress
 from scoring.pairs.checking import MORE_COLUMNS, SCHEMA, TEXT_COLUMNS, CheckedRows
 from scoring.pairs.layouts import FURTHER, RowReader, columns_of_layouts
-from scoring.pairs.rows import SUFFIXES, announced, read_batches, unpacked_bytes
+from scoring.pairs.rows import SUFFIXES, RowFiles, announced, read_batches, unpacked_bytes
 from scoring.paths import atomic_write, file_digest, is_file
 from scoring.spec import Message, Pair
 
@@ -53,6 +53,10 @@ MOST_PATTERNS = 1_000
 _SHARD = re.compile(r"-\d{5}-of-(?P<of>\d{5}).*$")
 _FRONT = re.compile(r"\s*---[ \t]*\r?\n(?P<yaml>.*?)\r?\n---[ \t]*(?:\r?\n|\Z)", re.DOTALL)
 _WILDCARD = re.compile(r"(\*\*/?|\*|\?|\[[\w-]+\])")
+
+
+RowsReader = Callable[[RowFiles, Limits, OnProgress], CheckedRows]
+"""Reads and checks the rows of files, as `checked_rows` does."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +142,7 @@ def read_pairs(
     limits: Limits = NO_LIMITS,
     tell: OnProgress = ignore_progress,
     on_disk: bool = False,
-    reader: "RowsReader | None" = None,
+    reader: RowsReader | None = None,
     benchmark: str = "",
 ) -> Pairs:
     """Read and check a local file of pairs, or raise a `KnownError` with its row and column.
@@ -162,8 +166,8 @@ def read_pairs(
     except OSError as error:
         raise KnownError(f"{shown} cannot be read: {first_line(error)}") from error
     source = PairSource(kind, "demo pairs" if kind == "demo" else shown, None, digest)
-    of_rows = ({shown: path}, shown, Path(shown).stem, limits, tell)
-    read = partial(reader or checked_rows, *of_rows, benchmark=benchmark)
+    files = RowFiles({shown: path}, shown, Path(shown).stem, benchmark)
+    read = partial(reader or checked_rows, files, limits, tell)
     kept_as = f"{path.resolve()} {benchmark}" if on_disk else None
     return _read(read, source, shown, size, limits=limits, kept_as=kept_as)
 
@@ -177,7 +181,7 @@ def fetch_pairs(
     limits: Limits = NO_LIMITS,
     tell: OnProgress = ignore_progress,
     on_disk: bool = False,
-    reader: "RowsReader | None" = None,
+    reader: RowsReader | None = None,
     fetch: Callable[..., Path] | None = None,
 ) -> Pairs:
     """Download (or find in the local cache) one split of a Hub dataset, and check it.
@@ -213,8 +217,8 @@ def fetch_pairs(
     limits.check_files(size, shown)
     folder = fetch(listing, names, tell=tell)
     paths = {name: folder / name for name in names}
-    named = benchmark.name if benchmark else ""
-    read = partial(reader or checked_rows, paths, shown, split, limits, tell, benchmark=named)
+    files = RowFiles(paths, shown, split, benchmark.name if benchmark else "")
+    read = partial(reader or checked_rows, files, limits, tell)
     source = PairSource("hub", hub_id.repo, split or None, folder.name)
     return _read(read, source, shown, size, limits=limits, kept_as=shown if on_disk else None)
 
@@ -232,31 +236,20 @@ def _listed(splits: Iterable[str], listing: Listing) -> str:
     return "no file that can be read here"
 
 
-def checked_rows(
-    paths: Mapping[str, Path],
-    shown: str,
-    default_subset: str,
-    limits: Limits,
-    tell: OnProgress,
-    *,
-    benchmark: str = "",
-) -> CheckedRows:
-    """Read and check the rows of files, or raise a `KnownError` with file, row and column.
-
-    paths: by the names that they have in messages; shown: what all have together.
-    default_subset: where a row names none. benchmark: as of `layouts.layout_of`.
-    """
+def checked_rows(files: RowFiles, limits: Limits, tell: OnProgress) -> CheckedRows:
+    """Read and check the rows of files, or raise a `KnownError` with file, row and column."""
+    paths, shown, default_subset, benchmark = files
     columns = columns_of_layouts()
-    files = {name: announced(path, name, columns) for name, path in paths.items()}
-    known = [rows for _, rows, _ in files.values() if rows is not None]
-    total = sum(known) if len(known) == len(files) else None
+    ends = {name: announced(path, name, columns) for name, path in paths.items()}
+    known = [rows for _, rows, _ in ends.values() if rows is not None]
+    total = sum(known) if len(known) == len(ends) else None
     limits.check_rows(sum(known), shown, known=True)
-    limits.check_text(sum(n_bytes for _, _, n_bytes in files.values()), shown)
+    limits.check_text(sum(n_bytes for _, _, n_bytes in ends.values()), shown)
     reader = RowReader(shown, default_subset, limits, benchmark)
     n_rows = n_bytes = 0
     tell(Step("reading", 0, total))
     for name, path in paths.items():
-        for batch in read_batches(path, name, files[name][0]):
+        for batch in read_batches(path, name, ends[name][0]):
             n_rows += len(batch)
             n_bytes += unpacked_bytes(batch)
             limits.check_rows(n_rows, shown)
@@ -264,10 +257,6 @@ def checked_rows(
             reader.add(batch, name)
             tell(Step("reading", n_rows, total))
     return reader.finish()
-
-
-RowsReader = Callable[..., CheckedRows]
-"""Reads and checks the rows of files, as `checked_rows` does."""
 
 
 def _read(
@@ -306,28 +295,32 @@ def _mapped(name: str, revision: str, read: Callable[[], CheckedRows]) -> Checke
     sets = Path(config.HF_DATASETS_CACHE, "rewardbench_explorer")
     folder = sets / re.sub(r"[^\w.-]", "_", name)[-100:]
     kept = folder / f"{version}.arrow"
-
-    def load() -> CheckedRows:
-        table = pa.ipc.open_file(pa.memory_map(str(kept))).read_all()
-        about = dict(table.schema.metadata or {})
-        notes, left_out = json.loads(about.pop(b"checked"))
-        return CheckedRows(
-            table.replace_schema_metadata(about or None), tuple(notes), tuple(left_out)
-        )
-
     with suppress(Exception):  # it was not written yet, or it is broken
-        return load()
+        return map_rows(kept)
     checked = read()
     with suppress(Exception):  # the disk is full, say: whatever it is, the pairs are here
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(parents=True)
-        about = {b"checked": json.dumps([checked.notes, checked.left_out]).encode()}
-        about |= checked.table.schema.metadata or {}
-        table = checked.table.replace_schema_metadata(about)
-        with atomic_write(kept) as part, pa.ipc.new_file(str(part), table.schema) as file:
-            file.write_table(table)
-        return load()
+        write_rows(checked, kept)
+        return map_rows(kept)
     return checked
+
+
+def write_rows(checked: CheckedRows, path: Path) -> None:
+    """Write checked rows to an Arrow file, which has all of them or is not there."""
+    about = dict(checked.table.schema.metadata or {})
+    about[b"checked"] = json.dumps([checked.notes, checked.left_out]).encode()
+    table = checked.table.replace_schema_metadata(about)
+    with atomic_write(path) as part, pa.ipc.new_file(str(part), table.schema) as file:
+        file.write_table(table)
+
+
+def map_rows(path: Path) -> CheckedRows:
+    """What `write_rows` wrote, mapped into memory, where it stays though the file is removed."""
+    table = pa.ipc.open_file(pa.memory_map(str(path))).read_all()
+    about = dict(table.schema.metadata or {})
+    notes, left_out = map(tuple, json.loads(about.pop(b"checked")))
+    return CheckedRows(table.replace_schema_metadata(about or None), notes, left_out)
 
 
 def split_files(names: Sequence[str], card: Path) -> dict[str, list[str]]:

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -35,6 +35,19 @@ _SPACE = " \t\n\r"
 _EMPTY_LIST = re.compile(rf"\[[{_SPACE}]*\]")
 _OPENING = re.compile(rf"\[[{_SPACE}]*")
 _COMMA = re.compile(rf"[{_SPACE}]*,[{_SPACE}]*")
+
+
+class RowFiles(NamedTuple):
+    """Files of one set of pairs.
+
+    paths: by the names that they have in messages; shown: what all have together.
+    default_subset: where a row names none. benchmark: as of `layouts.layout_of`.
+    """
+
+    paths: Mapping[str, Path]
+    shown: str
+    default_subset: str
+    benchmark: str = ""
 
 
 def announced(
