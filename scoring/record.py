@@ -160,18 +160,17 @@ class Run:
                 yield pack
                 began = time.monotonic()
 
-    def resumed(self, *, ask_again: bool = False) -> tuple["Run", set[int]]:
+    def resumed(self) -> tuple["Run", set[int]]:
         """Make the run ready to go on; return it and its whole packs. Others leave the disk.
 
-        Raises a `KnownError` if its files cannot be read.
-
-        ask_again: whether packs with a missing reward leave, too, as a server may answer now.
+        Those with a missing reward leave, too, if a server may give it now. Raises a `KnownError`
+        if its files cannot be read.
         """
         lines = self._all_lines()
         found = Counter(line.pack for line in lines)
         sizes = dict(enumerate(map(len, self.plan()[0])))
         whole = {place for place, n_rows in found.items() if sizes.get(place) == n_rows}
-        if ask_again:
+        if self.facts.family in ASKED:
             whole -= {line.pack for line in lines if line.row.margin is None}
         for path in self._parts():
             kept = [line for line in self._lines(path) if line.pack in whole]
@@ -377,4 +376,4 @@ def resume(run: Run, facts: RunFacts, keys: Sequence[str]) -> tuple[Run, set[int
             )
     if run.plan()[1] != list(keys):
         raise KnownError(f"Run {run.id[:15]} is of other pairs. Begin a new run.")
-    return *run.resumed(ask_again=facts.family in ASKED), tuple(notes)
+    return *run.resumed(), tuple(notes)

@@ -15,7 +15,8 @@ from statistics import fmean
 from scoring.benchmarks import rule_name_of
 from scoring.engine.formatting import Prepared, TokenSequence
 from scoring.errors import KnownError
-from scoring.spec import COMPARING, Pair, ScoredPair, rule_of, text_hash
+from scoring.rules import RULES
+from scoring.spec import COMPARING, Pair, ScoredPair, text_hash
 
 MOST_COMPARED = 40
 """Responses of a row that are compared with each other: 780 comparisons."""
@@ -72,7 +73,8 @@ def scored_row(
     finite = [reward for reward in known if reward is not None]
     chosen_reward, rejected_reward = known[:2] if is_pair else (None, None)
     if not is_pair and len(finite) == len(known):
-        right, wrong = rule_of(rule, is_pair=False).decisive(finite, row.n_chosen, row.subset)
+        of_row = RULES[rule or "rewardbench_2"]
+        right, wrong = of_row.decisive(finite, row.n_chosen, row.subset)
         chosen_reward, rejected_reward = finite[right], finite[wrong]
     return ScoredPair(
         key=row.key,

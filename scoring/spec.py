@@ -153,17 +153,12 @@ class ScoredPair:
 
     @property
     def _rule(self) -> Rule:
-        return rule_of(self.rule, is_pair=not self.rewards)
+        return RULES[self.rule or ("rewardbench_2" if self.rewards else "pairs")]
 
     @property
     def _known(self) -> list[float] | None:
         known = [each for each in self.all_rewards if each is not None and not math.isnan(each)]
         return known if len(known) == len(self.all_rewards) else None
-
-
-def rule_of(name: str, *, is_pair: bool) -> Rule:
-    """Return the rule of that name; of "" pairs' or RewardBench 2's."""
-    return RULES[name or ("pairs" if is_pair else "rewardbench_2")]
 
 
 Plan = tuple[tuple[int, ...], ...]

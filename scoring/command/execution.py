@@ -59,8 +59,8 @@ def execute(arguments: Arguments, processes: Processes) -> int:
     if arguments.settings.chat_template:  # an unknown name, before anything is fetched for it
         named_template(arguments.settings.chat_template)
     token: Token = get_token() or False
-    hub, published = Hub(offline=arguments.offline), None
-    to_reproduce = (arguments.reproduce, arguments.published)
+    hub = Hub(offline=arguments.offline)
+    published, to_reproduce = None, (arguments.reproduce, arguments.published)
     with ExitStack() as stack:
         # Before hours of fetching or scoring for nothing.
         processes.first_says(lambda: stack.enter_context(_lock_folder(arguments)))

@@ -27,7 +27,8 @@ def candidate_rows(files: RowFiles, limits: Limits, tell: OnProgress) -> Checked
 
     All of them, the first too, are called rejected, so that a row of one is a pair.
     """
-    shown, rows = files.shown, dict[object, dict[str, Any]]()
+    shown = files.shown
+    rows: dict[object, dict[str, Any]] = {}
     left_out: list[str] = []
     number = 0
     for name, path in files.paths.items():

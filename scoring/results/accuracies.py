@@ -102,7 +102,8 @@ def _read_aggregate(path: Path, name: str, kind: SetKind) -> Aggregate:
                 "upstream's command line wrote it of pairs that are not RewardBench's: it has "
                 "their accuracy alone and does not say which they are"
             )
-        values, model_type = values[BY_COMMAND], "DPO" if values.get("ref_model") else None
+        model_type = "DPO" if values.get("ref_model") else None
+        values = values[BY_COMMAND]
     benchmark, key_of = _known_keys(values, kind)
     numbers = {subset: _accuracy(values[key], subset) for subset, key in key_of.items()}
     accuracies = {subset: number for subset, number in numbers.items() if number is not None}

@@ -99,7 +99,8 @@ def write_results(
     reference = facts.reference.partition("@")[0]
     ref_model = {"ref_model": reference} if reference else {}
     numbers = ref_model | _accuracies(subsets, in_order, tie)
-    kind, texts = set_kind_of(subsets), dict[Path, str]()
+    kind = set_kind_of(subsets)
+    texts = {}
     for place, content in ((kind, numbers), (f"{kind}-scores", columns)):
         text = json.dumps(about | content, indent=4, sort_keys=True)
         texts[folder / place / f"{name}.json"] = text

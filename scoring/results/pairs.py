@@ -21,8 +21,8 @@ from scoring.pairs.rows import type_name
 from scoring.pairs.shapes import pair_texts, transcript
 from scoring.results.files import REFERENCE_FREE, model_of, printable, read_lines, read_object
 from scoring.results.order import PairOrder, Singles, coded
-from scoring.rules import is_ties
-from scoring.spec import RunFacts, ScoredPair, rule_of, text_hash
+from scoring.rules import RULES, is_ties
+from scoring.spec import RunFacts, ScoredPair, text_hash
 from scoring.summary import tie_worth
 
 Doubles = NDArray[np.float64]
@@ -330,14 +330,14 @@ def _decisive_rewards(
     The stored result of a row of Ties means nothing: it becomes whether every right response beats
     every wrong one. That of a row that lacks a reward becomes missing.
     """
-    rule = rule_of("", is_pair=False)
     decisive = np.full((2, len(order)), np.nan)
     for row, (code, n_right) in enumerate(zip(order.codes, num_correct.tolist(), strict=True)):
         rewards, subset = scores.row(row).tolist(), order.names[code]
         if np.isnan(rewards).any():
             results[row] = np.nan
         elif 0 < n_right < len(rewards):
-            right, wrong = (rewards[at] for at in rule.decisive(rewards, n_right, subset))
+            places = RULES["rewardbench_2"].decisive(rewards, n_right, subset)
+            right, wrong = (rewards[at] for at in places)
             decisive[:, row] = right, wrong
             if is_ties(subset):
                 results[row] = right > wrong

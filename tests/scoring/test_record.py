@@ -566,5 +566,6 @@ def test_what_is_missing_is_scored_again_where_it_was_asked_of_a_server(run: Run
     """PACKS[0] holds a pair without a chosen reward."""
     list(run.record(PACKS))
     assert run.resumed()[1] == {0, 1}
-    assert run.resumed(ask_again=True)[1] == {1}
+    judged = replace(run, facts=replace(run.facts, family="judge"))
+    assert judged.resumed()[1] == {1}
     assert run.rows() == list(PACKS[1].rows)
