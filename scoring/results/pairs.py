@@ -46,9 +46,6 @@ class Ragged:
     values: Doubles
     offsets: NDArray[np.int64]
 
-    def __len__(self) -> int:
-        return len(self.offsets) - 1
-
     def row(self, place: int) -> Doubles:
         """One of the lists."""
         return self.values[self.offsets[place] : self.offsets[place + 1]]
