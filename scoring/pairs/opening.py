@@ -288,11 +288,11 @@ def _mapped(name: str, revision: str, read: Callable[[], CheckedRows]) -> Checke
 
     One revision of each set is kept; where nothing can be written, the table stays in memory.
     """
-    from datasets import config
+    from huggingface_hub import constants
 
     rules = b"".join(path.read_bytes() for path in sorted(Path(__file__).parent.glob("*.py")))
     version = hashlib.sha256(f"{name} {revision} {benchmarks()}".encode() + rules).hexdigest()
-    sets = Path(config.HF_DATASETS_CACHE, "rewardbench_explorer")
+    sets = Path(constants.HF_HOME, "datasets", "rewardbench_explorer")
     folder = sets / re.sub(r"[^\w.-]", "_", name)[-100:]
     kept = folder / f"{version}.arrow"
     with suppress(Exception):  # it was not written yet, or it is broken
