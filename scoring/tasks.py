@@ -17,7 +17,7 @@ from scoring.engine.scorer import Scorer, facts
 from scoring.errors import KnownError
 from scoring.families import open_scorer
 from scoring.hub.access import Hub, Listing, Token, first_line
-from scoring.limits import Limits, OnProgress, Step
+from scoring.limits import OnProgress, Step
 from scoring.models.tokenizers import encoder, tokenizer_errors
 from scoring.pairs.opening import checked_rows, write_rows
 from scoring.pairs.rows import RowFiles
@@ -119,9 +119,9 @@ def reward_tokens(_: OnProgress, pair: Pair) -> TokenRewards:
     return token_rewards(_scorer(), pair)
 
 
-def read_rows(tell: OnProgress, to: Path, files: RowFiles, limits: Limits) -> None:
+def read_rows(tell: OnProgress, to: Path, files: RowFiles) -> None:
     """Read rows by `checked_rows`, write them by `write_rows`, or raise a `KnownError`."""
-    checked = checked_rows(files, limits, tell)
+    checked = checked_rows(files, tell)
     try:
         write_rows(checked, to)
     except OSError as error:

@@ -26,7 +26,7 @@ from scoring.benchmarks import benchmarks, named_dataset
 from scoring.errors import KnownError, Stopped, shown
 from scoring.hub.access import DEFAULT_DATASET, Hub, HubId, Listing, parse_hub_id
 from scoring.hub.cache import cache_folder, remove_cached
-from scoring.limits import MEGABYTE, Limits, OnProgress, Step, ignore_progress
+from scoring.limits import MEGABYTE, OnProgress, Step, ignore_progress
 from scoring.pairs.checking import CheckedRows
 from scoring.pairs.opening import Pairs, checked_rows, fetch_pairs, map_rows, read_pairs
 from scoring.pairs.rows import SUFFIXES, RowFiles
@@ -289,7 +289,7 @@ class Library:
         return self._opened.setdefault(table.id, table) if present is None else present
 
 
-def _read_in_worker(files: RowFiles, limits: Limits, tell: OnProgress) -> CheckedRows:
+def _read_in_worker(files: RowFiles, tell: OnProgress) -> CheckedRows:
     """As `opening.checked_rows`. Large files are read by a worker, whose table is mapped here.
 
     Raises:
@@ -297,7 +297,7 @@ def _read_in_worker(files: RowFiles, limits: Limits, tell: OnProgress) -> Checke
     """
     size = sum(path.stat().st_size for path in files.paths.values())
     if size < APART_BYTES:
-        return checked_rows(files, limits, tell)
+        return checked_rows(files, tell)
     limit = Limit(
         "Reading the pairs",
         _READ_SECONDS + size / _READ_BYTES_A_SECOND,
@@ -309,7 +309,7 @@ def _read_in_worker(files: RowFiles, limits: Limits, tell: OnProgress) -> Checke
         with TemporaryDirectory(prefix="explorer-pairs-") as folder:
             to = Path(folder) / "pairs.arrow"
             told = repeated(tell, Step("reading"))
-            alone(read_rows, to, files, limits, limit=limit, tell=told)
+            alone(read_rows, to, files, limit=limit, tell=told)
             return map_rows(to)
     except OSError as error:
         raise disk_cannot_hold(error) from error

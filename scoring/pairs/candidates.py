@@ -10,7 +10,7 @@ from itertools import chain
 from typing import Any
 
 from scoring.errors import KnownError, counted
-from scoring.limits import Limits, OnProgress, Step
+from scoring.limits import OnProgress, Step
 from scoring.pairs.checking import CheckedRows, Checker
 from scoring.pairs.rows import Row, RowFiles, read_batches, rows_of, type_name
 from scoring.pairs.shapes import WANTED, answers, holds_messages, what_is_missing
@@ -22,7 +22,7 @@ _COLUMNS = (*WANTED, *LISTS, *_SINGLE, "model", "generator")
 _MOST_NOTES = 50
 
 
-def candidate_rows(files: RowFiles, limits: Limits, tell: OnProgress) -> CheckedRows:
+def candidate_rows(files: RowFiles, tell: OnProgress) -> CheckedRows:
     """Read and check rows, as `opening.checked_rows`; the first response of each is called chosen.
 
     All of them, the first too, are called rejected, so that a row of one is a pair.
@@ -44,7 +44,7 @@ def candidate_rows(files: RowFiles, limits: Limits, tell: OnProgress) -> Checked
                 if first is not pair:
                     first["rejected"] += pair["rejected"]
                     first["models"] += pair["models"][1:]
-            limits.check_rows(number, shown)
+            files.limits.check_rows(number, shown)
         tell(Step("reading", number, None))
     if not rows:
         why = f" {left_out[0]}" if left_out else ""

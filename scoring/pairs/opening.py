@@ -41,6 +41,8 @@ __all__ = ["FURTHER", "SCHEMA", "TEXT_COLUMNS", "PairSource", "Pairs", "as_pairs
            "n_responses", "read_pairs"]  # fmt: skip
 
 _LARGEST_CARD = 2 * MEGABYTE
+LEAST_BYTES = 32 * MEGABYTE
+"""Size of a set's files from which its table is mapped; a smaller one is read each time."""
 MOST_LISTED = 40
 """Splits that are named where one must be chosen."""
 LONGEST_CARD = 200_000
@@ -55,7 +57,7 @@ _FRONT = re.compile(r"\s*---[ \t]*\r?\n(?P<yaml>.*?)\r?\n---[ \t]*(?:\r?\n|\Z)",
 _WILDCARD = re.compile(r"(\*\*/?|\*|\?|\[[\w-]+\])")
 
 
-RowsReader = Callable[[RowFiles, Limits, OnProgress], CheckedRows]
+RowsReader = Callable[[RowFiles, OnProgress], CheckedRows]
 """Reads and checks the rows of files, as `checked_rows` does."""
 
 
@@ -166,10 +168,9 @@ def read_pairs(
     except OSError as error:
         raise KnownError(f"{shown} cannot be read: {first_line(error)}") from error
     source = PairSource(kind, "demo pairs" if kind == "demo" else shown, None, digest)
-    files = RowFiles({shown: path}, shown, Path(shown).stem, benchmark)
-    read = partial(reader or checked_rows, files, limits, tell)
-    kept_as = f"{path.resolve()} {benchmark}" if on_disk else None
-    return _read(read, source, shown, size, limits=limits, kept_as=kept_as)
+    files = RowFiles({shown: path}, shown, Path(shown).stem, benchmark, limits)
+    kept_as = f"{path.resolve()} {benchmark}" if on_disk and size >= LEAST_BYTES else None
+    return _read(source, files, reader or checked_rows, tell, kept_as)
 
 
 def fetch_pairs(
@@ -217,10 +218,10 @@ def fetch_pairs(
     limits.check_files(size, shown)
     folder = fetch(listing, names, tell=tell)
     paths = {name: folder / name for name in names}
-    files = RowFiles(paths, shown, split, benchmark.name if benchmark else "")
-    read = partial(reader or checked_rows, files, limits, tell)
+    files = RowFiles(paths, shown, split, benchmark.name if benchmark else "", limits)
     source = PairSource("hub", hub_id.repo, split or None, folder.name)
-    return _read(read, source, shown, size, limits=limits, kept_as=shown if on_disk else None)
+    kept_as = shown if on_disk and size >= LEAST_BYTES else None
+    return _read(source, files, reader or checked_rows, tell, kept_as)
 
 
 def _listed(splits: Iterable[str], listing: Listing) -> str:
@@ -236,9 +237,9 @@ def _listed(splits: Iterable[str], listing: Listing) -> str:
     return "no file that can be read here"
 
 
-def checked_rows(files: RowFiles, limits: Limits, tell: OnProgress) -> CheckedRows:
+def checked_rows(files: RowFiles, tell: OnProgress) -> CheckedRows:
     """Read and check the rows of files, or raise a `KnownError` with file, row and column."""
-    paths, shown, default_subset, benchmark = files
+    paths, shown, default_subset, benchmark, limits = files
     columns = columns_of_layouts()
     ends = {name: announced(path, name, columns) for name, path in paths.items()}
     known = [rows for _, rows, _ in ends.values() if rows is not None]
@@ -260,27 +261,19 @@ def checked_rows(files: RowFiles, limits: Limits, tell: OnProgress) -> CheckedRo
 
 
 def _read(
-    read: Callable[[], CheckedRows],
-    source: PairSource,
-    shown: str,
-    size: int,
-    *,
-    limits: Limits,
-    kept_as: str | None,
+    source: PairSource, files: RowFiles, reader: RowsReader, tell: OnProgress, kept_as: str | None
 ) -> Pairs:
-    """Read files of `size` bytes as one table, which is mapped as `kept_as` if it is large."""
-    if kept_as is None or size < LEAST_BYTES:
+    """Read files as one table, which is kept by that name and mapped, or in memory."""
+    read = partial(reader, files, tell)
+    if kept_as is None:
         checked = read()
     else:
         checked = _mapped(kept_as, source.revision, read)
-        limits.check_rows(len(checked.table) + len(checked.left_out), shown, known=True)
+        n_rows = len(checked.table) + len(checked.left_out)
+        files.limits.check_rows(n_rows, files.shown, known=True)
     # What was read on the way was let go, but the pool keeps its memory.
     pa.default_memory_pool().release_unused()
     return Pairs(source, *checked)
-
-
-LEAST_BYTES = 32 * MEGABYTE
-"""Size of a set's files from which its table is mapped; a smaller one is read each time."""
 
 
 def _mapped(name: str, revision: str, read: Callable[[], CheckedRows]) -> CheckedRows:

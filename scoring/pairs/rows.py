@@ -18,6 +18,7 @@ import pyarrow.parquet as pq
 
 from scoring.errors import KnownError
 from scoring.hub.access import first_line
+from scoring.limits import Limits
 
 SUFFIXES = (".parquet", ".jsonl", ".json", ".csv")
 BATCH_ROWS = 8192
@@ -42,12 +43,14 @@ class RowFiles(NamedTuple):
 
     paths: by the names that they have in messages; shown: what all have together.
     default_subset: where a row names none. benchmark: as of `layouts.layout_of`.
+    limits: of all files together.
     """
 
     paths: Mapping[str, Path]
     shown: str
     default_subset: str
-    benchmark: str = ""
+    benchmark: str
+    limits: Limits
 
 
 def announced(
