@@ -58,7 +58,6 @@ def clusters_of(pairs: PairOrder) -> NDArray[np.intp]:
 
 
 def _in_order(pairs: PairOrder, subset: str) -> NDArray[np.intp]:
-    """The rows of a subset in the order of their ids, where those are numbers."""
     rows = np.flatnonzero(pairs.codes == pairs.names.index(subset))
     return rows[np.argsort(_ids(pairs, rows), kind="stable")]
 
@@ -73,6 +72,5 @@ def _ids(pairs: PairOrder, rows: NDArray[np.intp]) -> NDArray[np.intp]:
 
 @lru_cache(maxsize=1)
 def _shared_prompts() -> dict[str, list[int]]:
-    """Of the subsets in which a prompt occurs that some other pair of RewardBench has, too."""
-    found: dict[str, list[int]] = json.loads(_SHARED_PROMPTS.read_bytes())
-    return found
+    known: dict[str, list[int]] = json.loads(_SHARED_PROMPTS.read_bytes())
+    return known

@@ -41,9 +41,8 @@ def weighted_wilson(mean: float, strata: Iterable[tuple[float, float]]) -> Inter
     """Wilson's interval of a weighted mean of proportions, at the effective number of pairs.
 
     With s_h the share of stratum h, shares adding up to 1, and n_h its pairs, that number is
-    1 / sum_h s_h**2 / n_h, rounded down. It takes all pairs to be equally hard and drawn one by
-    one.
-    Source: L. Kish, Survey Sampling (1965), 11.7, for the effective number.
+    1 / sum_h s_h**2 / n_h, rounded down: all pairs are taken to be equally hard and drawn one by
+    one. Source: L. Kish, Survey Sampling (1965), 11.7, for the effective number.
 
     mean: 0 to 1. strata: (s_h, n_h), n_h above 0; none gives None.
 

@@ -15,8 +15,7 @@ UNPACKED = 8
 class Limits:
     """What one set of pairs may be; None means no limit. Each check raises a `KnownError`.
 
-    megabytes: of its files, in 10^6 bytes, before they are fetched and before they are read; the
-        text that they unpack to may have `UNPACKED` times as many.
+    megabytes: of its files, in 10^6 bytes; the text in them may have `UNPACKED` times as many.
     """
 
     rows: int | None = None
@@ -52,10 +51,10 @@ NO_LIMITS = Limits()
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """How far long work is.
+    """How far long work is; total: None if it is not known.
 
-    done, total: bytes while fetching, rows or files while reading, weights (as tensors) while
-        loading, parts of the work while measuring; total None where it is not known.
+    In bytes while fetching, rows or files while reading, weights (as tensors) while loading, parts
+    of the work while measuring.
     """
 
     doing: Literal["asking", "fetching", "reading", "loading", "measuring"]

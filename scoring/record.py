@@ -65,7 +65,8 @@ class Run:
     """A stored run, as in `run.json`; keys of other versions are ignored there.
 
     started: seconds since 1970.
-    seconds: spent on packs, by all processes together; it and the counts are 0 while it runs.
+    seconds: spent on packs, by all processes together; while the run is under way, it and the
+        counts are of the packs that were there when it last went on, 0 in the beginning.
     split_packs: computed in parts for lack of memory.
     about: JSON of the program that keeps the run, such as its owner; not compared.
     request: a digest of the command line's request; "" if unknown.
@@ -139,9 +140,8 @@ class Run:
     def record(self, packs: Iterable[Given], part: str = "") -> Generator[Given, None, None]:
         """Write packs to disk and pass each on then, and None among them.
 
-        Where a pack took another path than those before, the run's facts say so from then on.
-
-        part: names the file of one of several processes.
+        The run's facts say so if a pack took another path than those before. part: names the file
+        of one of several processes.
         """
         began, path = time.monotonic(), self.facts.path.split(_LATER)[-1]
         with (self.folder / f"rewards{part}.jsonl").open("a", encoding="utf-8") as file:
@@ -152,8 +152,7 @@ class Run:
                 seconds = round(time.monotonic() - began, 4)
                 values = (pack.place, seconds, pack.tokens, pack.parts)
                 of_pack = dict(zip(_PACK, values, strict=True))
-                lines = [{**row.values(), **of_pack} for row in pack.rows]
-                file.write("".join(json.dumps(line) + "\n" for line in lines))
+                file.writelines(f"{json.dumps(row.values() | of_pack)}\n" for row in pack.rows)
                 file.flush()
                 if pack.path not in ("", path):
                     path = pack.path
@@ -161,27 +160,24 @@ class Run:
                 yield pack
                 began = time.monotonic()
 
-    def resumed(self, *, ask_again: bool = False) -> tuple["Run", set[int]]:
+    def resumed(self) -> tuple["Run", set[int]]:
         """Make the run ready to go on; return it and its whole packs. Others leave the disk.
 
-        ask_again: whether packs with a missing reward leave, too, as a server may answer now.
-
-        Raises:
-            KnownError: the run's files cannot be read.
+        Those with a missing reward leave, too, if a server may give it now. Raises a `KnownError`
+        if its files cannot be read.
         """
-        plan, _ = self.plan()
         lines = self._all_lines()
         found = Counter(line.pack for line in lines)
-        sizes = dict(enumerate(map(len, plan)))
+        sizes = dict(enumerate(map(len, self.plan()[0])))
         whole = {place for place, n_rows in found.items() if sizes.get(place) == n_rows}
-        if ask_again:
+        if self.facts.family in ASKED:
             whole -= {line.pack for line in lines if line.row.margin is None}
         for path in self._parts():
             kept = [line for line in self._lines(path) if line.pack in whole]
             with atomic_write(path) as part:
                 text = "".join(f"{line.text}\n" for line in kept)
                 part.write_bytes(text.encode("utf-8", "surrogateescape"))
-        return self._mark("running", []), whole
+        return self._mark("running", [line for line in lines if line.pack in whole]), whole
 
     def mark_ended(self, status: Status) -> "Run":
         """Write down how the run ended."""
@@ -189,25 +185,20 @@ class Run:
 
     def _mark(self, status: Status, lines: list[_Line]) -> "Run":
         packs = {line.pack: line for line in lines}.values()
-        return self.update(
-            lambda now: replace(
-                now,
-                status=status,
-                seconds=_seconds_of(lines),
-                n_scored=len(lines),
-                tokens=sum(pack.pack_tokens for pack in packs),
-                split_packs=sum(pack.pack_parts > 1 for pack in packs),
-            )
-        )
+        counts: dict[str, Any] = {
+            "seconds": round(sum((pack.pack_seconds for pack in packs), 0.0), 4),
+            "n_scored": len(lines),
+            "tokens": sum(pack.pack_tokens for pack in packs),
+            "split_packs": sum(pack.pack_parts > 1 for pack in packs),
+        }
+        return self.update(lambda now: replace(now, status=status, **counts))
 
     def update(self, change: Callable[["Run"], "Run"]) -> "Run":
         """Change the run's file, which no other process or thread changes meanwhile.
 
-        change: gets the run as its file has it, or this one if that cannot be read.
+        Raises an OSError of the disk, and a `KnownError` if others change it for 10 s.
 
-        Raises:
-            OSError: the disk does not take it.
-            KnownError: others change it for 10 s; whatever `change` raises.
+        change: gets the run as its file has it, or this one if that cannot be read.
         """
         now, lock = self, self.folder / "run.lock"
         try:
@@ -221,16 +212,8 @@ class Run:
             raise KnownError("This run is being changed elsewhere. Try again.") from error
         return run
 
-    def seconds_so_far(self) -> float:
-        """Seconds spent on the packs on disk, by all processes together."""
-        return _seconds_of(self._all_lines())
-
     def rows(self) -> list[ScoredPair]:
-        """Return every pair scored so far, without lines that are torn or broken.
-
-        Raises:
-            KnownError: a file cannot be read.
-        """
+        """Return every pair scored so far, but of broken lines, or raise a `KnownError`."""
         return [line.row for line in self._all_lines()]
 
     def n_bytes(self) -> int:
@@ -272,10 +255,6 @@ def _add_path(run: Run, path: str) -> Run:
     if paths[-1:] == [path]:  # another process said so
         return run
     return replace(run, facts=replace(run.facts, path=_LATER.join([*paths, path])))
-
-
-def _seconds_of(lines: list[_Line]) -> float:
-    return round(sum({line.pack: line.pack_seconds for line in lines}.values(), 0.0), 4)
 
 
 def _parse_line(text: str, rule: str) -> _Line | None:
@@ -365,44 +344,30 @@ def stored_runs(home: Path) -> list[Run]:
 
 def damaged_runs(home: Path) -> list[Path]:
     """Return folders below `home` that hold a run's file and cannot be opened, by name."""
-    damaged = []
-    for folder in sorted(home.glob("*/")):
-        try:
-            Run.open(folder)
-        except KnownError:
-            with suppress(OSError):
-                if any(_FILES.fullmatch(path.name) for path in folder.iterdir()):
-                    damaged.append(folder)
-    return damaged
+    stored = {run.folder for run in stored_runs(home)}
+    others = (folder for folder in sorted(home.glob("*/")) if folder not in stored)
+    return [each for each in others if any(_FILES.fullmatch(path.name) for path in each.glob("*"))]
 
 
 _LAST_BITS = ("device", "versions", "path")
 """Facts that can touch the last bits of a reward alone; all others must be equal to go on."""
-_WORDS = {
-    "max_length": "max length",
-    "truncation_side": "truncation side",
-    "n_pairs": "number of pairs",
-}
 
 
 def resume(run: Run, facts: RunFacts, keys: Sequence[str]) -> tuple[Run, set[int], tuple[str, ...]]:
-    """Make a stored run ready to go on, if it is the run that is asked for.
+    """Make a stored run ready to go on; return it, its whole packs, and notes for its readers.
+
+    Raises a `KnownError` if it has other settings or pairs, or cannot be read.
 
     facts: of the request. keys: of all its pairs, in order.
-
-    Returns:
-        The run, its whole packs, and notes for its readers.
-
-    Raises:
-        KnownError: it has other settings or pairs, or cannot be read.
     """
     notes = []
     for name in (each.name for each in fields(RunFacts) if each.name != "budget"):
         before, now = getattr(run.facts, name), getattr(facts, name)
         if before != now and name not in _LAST_BITS:
+            fact = "number of pairs" if name == "n_pairs" else name.replace("_", " ")
             raise KnownError(
-                f"Run {run.id[:15]} is another one: its {_WORDS.get(name, name)} is {before!r}, "
-                f"and {now!r} is asked for. Ask for the same, or begin a new run."
+                f"Run {run.id[:15]} is another one: its {fact} is {before!r}, and {now!r} is asked "
+                "for. Ask for the same, or begin a new run."
             )
         if before != now:
             notes.append(
@@ -411,4 +376,4 @@ def resume(run: Run, facts: RunFacts, keys: Sequence[str]) -> tuple[Run, set[int
             )
     if run.plan()[1] != list(keys):
         raise KnownError(f"Run {run.id[:15]} is of other pairs. Begin a new run.")
-    return *run.resumed(ask_again=facts.family in ASKED), tuple(notes)
+    return *run.resumed(), tuple(notes)

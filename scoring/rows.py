@@ -13,20 +13,19 @@ from itertools import combinations
 from statistics import fmean
 
 from scoring.benchmarks import rule_name_of
-from scoring.engine.formatting import Prepared
+from scoring.engine.formatting import Prepared, TokenSequence
 from scoring.errors import KnownError
-from scoring.spec import COMPARING, Pair, ScoredPair, rule_of, text_hash
+from scoring.rules import RULES
+from scoring.spec import COMPARING, Pair, ScoredPair, text_hash
 
 MOST_COMPARED = 40
 """Responses of a row that are compared with each other: 780 comparisons."""
+_ScoredSide = tuple[str, TokenSequence, float]
+"""A response, what the model saw of it, and its reward."""
 
 
 def check_compared(row: Pair, family: str) -> None:
-    """Refuse a row of more responses than are compared with each other.
-
-    Raises:
-        KnownError: naming the row, and a way out.
-    """
+    """Raise a `KnownError` if a row has more responses than are compared with each other."""
     n_distinct = len(set(row.responses))
     if family in COMPARING and n_distinct > MOST_COMPARED:
         raise KnownError(
@@ -60,25 +59,22 @@ def scored_row(
 ) -> ScoredPair:
     """A row with its rewards. parts: as of `parts_of`, prepared. rewards: of each part's sides."""
     is_pair, rule = len(row.responses) == 2, rule_name_of(row.benchmark)
-    sides = [
-        side
-        for part, both in zip(parts, rewards, strict=True)
-        for side in (
-            (part.pair.chosen, part.chosen.ids, part.chosen.start, both[0]),
-            (part.pair.rejected, part.rejected.ids, part.rejected.start, both[1]),
-        )
-    ]
-    n_tokens = {response: start + len(ids) for response, ids, start, _ in sides}
+    sides: list[_ScoredSide] = []
+    for part, both in zip(parts, rewards, strict=True):
+        responses = (part.pair.chosen, part.pair.rejected)
+        sides += zip(responses, part.sides, both, strict=True)
+    n_tokens = {response: side.start + len(side.ids) for response, side, _ in sides}
     lengths = [n_tokens[response] for response in row.responses]
-    cuts = [(part.chosen.truncated, part.rejected.truncated) for part in parts]
-    is_cut = cuts[0] if is_pair else (any(map(any, cuts)),) * 2
-    reward_of = _rewards_by_response(sides, family)
+    cuts = [side.truncated for _, side, _ in sides]
+    is_cut = cuts if is_pair else [any(cuts)] * 2
+    reward_of = {} if is_pair else _rewards_by_response(sides, family)
     found = rewards[0] if is_pair else [reward_of[response] for response in row.responses]
     known = tuple(reward if math.isfinite(reward) else None for reward in found)
     finite = [reward for reward in known if reward is not None]
     chosen_reward, rejected_reward = known[:2] if is_pair else (None, None)
     if not is_pair and len(finite) == len(known):
-        right, wrong = rule_of(rule, is_pair=False).decisive(finite, row.n_chosen, row.subset)
+        of_row = RULES[rule or "rewardbench_2"]
+        right, wrong = of_row.decisive(finite, row.n_chosen, row.subset)
         chosen_reward, rejected_reward = finite[right], finite[wrong]
     return ScoredPair(
         key=row.key,
@@ -96,20 +92,15 @@ def scored_row(
     )
 
 
-def _rewards_by_response(
-    sides: Sequence[tuple[str, tuple[int, ...], int, float]], family: str
-) -> Mapping[str, float]:
-    """Response -> its reward. Rated by itself, one where the model sees the same tokens.
-
-    sides: a response, its tokens, the position of the first of them, and its reward.
-    """
+def _rewards_by_response(sides: Sequence[_ScoredSide], family: str) -> Mapping[str, float]:
+    """Rated by itself, a response has one reward where the model sees the same tokens."""
     if family in COMPARING:
         compared = defaultdict[str, list[float]](list)
-        for response, _, _, reward in sides:
+        for response, _, reward in sides:
             compared[response].append(reward)
         return {response: fmean(found) for response, found in compared.items()}
     of_tokens: dict[tuple[int, ...], float] = {}
     rated: dict[str, float] = {}
-    for response, ids, _, reward in sides:
-        rated.setdefault(response, of_tokens.setdefault(ids, reward) if ids else reward)
+    for response, side, reward in sides:
+        rated.setdefault(response, of_tokens.setdefault(side.ids, reward) if side.ids else reward)
     return rated

@@ -32,8 +32,8 @@ class Job:
     """Pairs to be scored, or rows of more responses, and their packs.
 
     costs: of each pair, in tokens: counted for those in `ready`, estimated for the others.
-    ready: place -> the parts of a row, of which a pair has one, for the rows made ready to estimate
-        by; the others are made ready when their pack is next.
+    ready: place -> the parts of a row, of which a pair has one; the other rows are made ready when
+        their pack is next.
     """
 
     pairs: tuple[Pair, ...]
@@ -43,22 +43,16 @@ class Job:
 
 
 def make_job(
-    pairs: Sequence[Pair],
-    scorer: Scorer,
-    seed: int,
-    *,
-    sample: int = SAMPLE,
-    n_processes: int = 1,
+    pairs: Sequence[Pair], scorer: Scorer, seed: int, *, sample: int = SAMPLE, n_processes: int = 1
 ) -> Job:
     """Plan the packs in which pairs are scored: the same for the same input.
 
-    pairs: at least one; keys distinct. seed: of their order.
+    Raises a `KnownError` if there are no pairs, the model's template fails, it does not know a
+    token, or a row has more responses than its family compares.
+
+    pairs: keys distinct. seed: of their order.
     sample: first pairs of that order that are made ready, if the model reads tokens.
     n_processes: share the packs; each scorer is made ready for its own part of the work.
-
-    Raises:
-        KnownError: there are no pairs, the model's template fails, it does not know a token, or a
-            row has more responses than its family compares.
     """
     if not pairs:
         raise KnownError("No pairs are selected. Widen the filter, or ask for more per subset.")
@@ -82,27 +76,17 @@ def make_job(
 
 
 def score(
-    job: Job,
-    scorer: Scorer,
-    *,
-    packs: Sequence[int] | None = None,
-    done: Container[int] = (),
+    job: Job, scorer: Scorer, *, packs: Sequence[int] | None = None, done: Container[int] = ()
 ) -> Iterator[ScoredPack]:
     """Score a job's packs in the order of its plan.
 
     While one is computed, the next is made ready and, on a GPU, begun. A pair's rewards do not
-    depend, beyond the dtype's noise, on the pairs scored beside it.
+    depend, beyond the dtype's noise, on the pairs scored beside it. Where memory runs out, a pack
+    is computed in parts and says so, and the packs after it are computed in parts of that size at
+    once. Raises a `KnownError` if a single pair does not fit, or the template fails on one.
 
-    job: from `make_job`, with the same scorer.
+    job: from `make_job`, with the same scorer. done: places of packs to leave out.
     packs: places of the packs to score; None means all.
-    done: places of packs to leave out.
-
-    Yields:
-        Each pack. Where memory runs out, a pack is computed in parts and says so, and the packs
-        after it are computed in parts of that size at once.
-
-    Raises:
-        KnownError: a single pair does not fit in memory, or the model's template fails on one.
     """
     chosen = range(len(job.plan)) if packs is None else packs
     limit = _Limit(scorer.traits.budget)
@@ -156,8 +140,7 @@ def _begin_pack(job: Job, scorer: Scorer, place: int, limit: _Limit) -> Callable
 def _begin_parts(scorer: Scorer, pairs: Sequence[Prepared], limit: _Limit) -> _Parts:
     """Pairs of a pack in parts that fit in memory, as far as that is known, each begun.
 
-    A pack may be too large for the budget, and is then halved: it was estimated, or planned where
-    there was room for more.
+    A pack that was estimated, or planned where there was more room, may be above the budget.
     """
     costs = [pair.cost for pair in pairs]
     most, total = limit.memory, sum(costs)
@@ -208,11 +191,7 @@ def _finish_parts(scorer: Scorer, parts: _Parts, limit: _Limit) -> tuple[Rewards
 
 
 def _prepare_rows(rows: Sequence[Pair], scorer: Scorer) -> list[list[Prepared]]:
-    """The parts of each row.
-
-    Raises:
-        KnownError: the model's template fails, on the pair that it names.
-    """
+    """The parts of each row; an error of the model's template names the pair."""
     parts = [parts_of(row, scorer.spec.family) for row in rows]
     pairs = list(chain.from_iterable(parts))
     try:

@@ -49,8 +49,7 @@ class Pair:
     """A preference pair: a prompt and two responses, or more right and wrong ones.
 
     key: `subset:id`, unique within a dataset, not across datasets.
-    prompt: as text; of several turns, their transcript.
-    turns: the prompt's messages if it has several; () means one message of a user.
+    prompt: as text; of several `turns`, their transcript. turns: () means one message of a user.
     more_chosen, more_rejected: responses after `chosen`, the first right one, and `rejected`.
     benchmark: name of its dataset's; "" if its subset has to tell.
     """
@@ -132,7 +131,7 @@ class ScoredPair:
 
     @property
     def margin(self) -> float | None:
-        """Chosen reward minus rejected reward, as `margin_of`."""
+        """As of `margin_of`."""
         return margin_of(self.chosen_reward, self.rejected_reward)
 
     @property
@@ -142,14 +141,9 @@ class ScoredPair:
         return "missing" if known is None else self._rule.outcome(known, self.n_chosen, self.subset)
 
     def credit(self, tie: float) -> float | None:
-        """Credit of the outcome as a part of a win; None if it is missing.
-
-        tie: credit of a tied pair; see `scoring.summary.tie_worth`.
-        """
+        """Credit as a part of a win, `tie` for a tied pair (`tie_worth`); None if it is missing."""
         known = self._known
-        if known is None:
-            return None
-        return self._rule.credit(known, self.n_chosen, self.subset, tie)
+        return None if known is None else self._rule.credit(known, self.n_chosen, self.subset, tie)
 
     @property
     def part_credits(self) -> tuple[float, ...]:
@@ -159,35 +153,28 @@ class ScoredPair:
 
     @property
     def _rule(self) -> Rule:
-        return rule_of(self.rule, is_pair=not self.rewards)
+        return RULES[self.rule or ("rewardbench_2" if self.rewards else "pairs")]
 
     @property
     def _known(self) -> list[float] | None:
-        """All rewards; None if one is missing."""
         known = [each for each in self.all_rewards if each is not None and not math.isnan(each)]
         return known if len(known) == len(self.all_rewards) else None
-
-
-def rule_of(name: str, *, is_pair: bool) -> Rule:
-    """Return the rule of that name; of "" pairs' or RewardBench 2's."""
-    return RULES[name or ("pairs" if is_pair else "rewardbench_2")]
 
 
 Plan = tuple[tuple[int, ...], ...]
 """Packs of a run in scoring order, each the places of its pairs in the list.
 
-The same packs give the same rewards: to the last bit on the same hardware and software, within the
-dtype's noise if a pack is split for lack of memory.
+The same packs give the same rewards to the last bit, but for other hardware and software, and a
+pack that is split for lack of memory.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class ScoredPack:
-    """The pairs of a pack.
+    """The pairs of a pack. path: as of `RunFacts`; "" if unknown.
 
     place: in the plan. tokens: computed (pairs, if texts are scored).
     parts: in which it was computed, more than 1 if memory ran out.
-    path: as of `RunFacts`; "" if unknown.
     """
 
     place: int
@@ -224,8 +211,7 @@ class ModelSpec:
     revision: the Hub commit, or a digest of the folder's content; "" if there is none.
     reading: how several labels are one reward; None for a model with one label.
     reference: of a DPO policy. tokenizer: the model whose it takes; None for its own.
-    url: of the server that runs the model.
-    own_code: whether it brings Python of its own, which the owner lets run here.
+    url: of the server that runs it. own_code: whether Python of its own is let run here.
     """
 
     name: str

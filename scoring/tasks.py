@@ -4,11 +4,11 @@ The last model loaded stays in this process for the tasks after it, and so do th
 were made ready.
 """
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -16,10 +16,11 @@ import pyarrow as pa
 from scoring.engine.scorer import Scorer, facts
 from scoring.errors import KnownError
 from scoring.families import open_scorer
-from scoring.hub.access import Hub, Listing, first_line
-from scoring.limits import Limits, OnProgress, Step
+from scoring.hub.access import Hub, Listing, Token, first_line
+from scoring.limits import OnProgress, Step
 from scoring.models.tokenizers import encoder, tokenizer_errors
-from scoring.pairs.opening import checked_rows
+from scoring.pairs.opening import checked_rows, write_rows
+from scoring.pairs.rows import RowFiles
 from scoring.probing.token_rewards import TokenRewards
 from scoring.spec import ModelSpec, Pair, Plan, RunFacts, RunSettings, ScoredPack
 
@@ -45,7 +46,7 @@ def call(_: OnProgress, function: Callable[..., T], *given: Any) -> T:
 
 
 def fetch_files(
-    tell: OnProgress, hub: Hub, listing: Listing, names: Sequence[str], token: str | Literal[False]
+    tell: OnProgress, hub: Hub, listing: Listing, names: Sequence[str], token: Token
 ) -> str:
     """As `Hub.fetch`."""
     return str(hub.fetch(listing, names, token=token, tell=tell))
@@ -55,9 +56,6 @@ def count_tokens(_: OnProgress, tokenizer: ModelSpec, texts: str) -> Iterator[tu
     """Yield the tokens of each text, batch by batch: a column's numbers in int32 each.
 
     texts: file with an Arrow stream whose columns are texts.
-
-    Raises:
-        KnownError: the tokenizer cannot be used.
     """
     with tokenizer_errors(tokenizer.pinned):
         encode = encoder(tokenizer)
@@ -88,29 +86,24 @@ def make_ready(
     selection: str,
     whole: bool,
 ) -> Ready:
-    """Plan how the loaded model scores pairs; the plan stays until another is made.
+    """Plan how the loaded model scores pairs, as `run.make_job`; it stays until another is made.
 
     source, selection: as of `RunFacts`. whole: whether all pairs are made ready, not only those by
-        which tokens are estimated. Raises as `run.make_job` does.
+        which tokens are estimated.
     """
     from scoring.run import SAMPLE, make_job
 
     global _JOB  # noqa: PLW0603
     scorer, _JOB = _scorer(), None
-    sample = len(pairs) if whole else SAMPLE
-    _JOB = job = make_job(pairs, scorer, settings.seed, sample=sample)
-    return Ready(
-        job.plan, facts(scorer, settings, source, len(pairs), selection, pairs[0].benchmark)
-    )
+    _JOB = make_job(pairs, scorer, settings.seed, sample=len(pairs) if whole else SAMPLE)
+    about = facts(scorer, settings, source, len(pairs), selection, pairs[0].benchmark)
+    return Ready(_JOB.plan, about)
 
 
 def score_packs(
     _: OnProgress, plan: Plan, done: Collection[int], folder: Path | None
 ) -> Iterator[ScoredPack]:
-    """Score what was made ready, as `run.score` does, by this plan.
-
-    done: places of packs to leave out. folder: of the run, for a server's answers; None keeps none.
-    """
+    """Score what was made ready, as `run.score`. folder: for a server's answers; None for none."""
     from scoring.run import score
 
     if _JOB is None:
@@ -126,31 +119,16 @@ def reward_tokens(_: OnProgress, pair: Pair) -> TokenRewards:
     return token_rewards(_scorer(), pair)
 
 
-def read_rows(
-    tell: OnProgress,
-    to: Path,
-    paths: Mapping[str, Path],
-    *what: *tuple[str, str, Limits, str],
-) -> tuple[tuple[str, ...], tuple[int, ...]]:
-    """Write pairs, read and checked as `pairs.opening.checked_rows` does, to an Arrow file.
-
-    Returns:
-        Notes, and rows left out.
-
-    Raises:
-        KnownError: as there, or the disk does not take it.
-    """
-    name, default_subset, limits, benchmark = what
-    checked = checked_rows(paths, name, default_subset, limits, tell, benchmark=benchmark)
+def read_rows(tell: OnProgress, to: Path, files: RowFiles) -> None:
+    """Read rows by `checked_rows`, write them by `write_rows`, or raise a `KnownError`."""
+    checked = checked_rows(files, tell)
     try:
-        with pa.ipc.new_file(str(to), checked.table.schema) as file:
-            file.write_table(checked.table)
+        write_rows(checked, to)
     except OSError as error:
         raise KnownError(
-            f"{name} cannot be kept while it is open: {first_line(error)}. The disk of this "
+            f"{files.shown} cannot be kept while it is open: {first_line(error)}. The disk of this "
             "server may be full. Try again later, or with a smaller file."
         ) from error
-    return checked.notes, checked.left_out
 
 
 def _scorer() -> Scorer:

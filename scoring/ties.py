@@ -45,8 +45,7 @@ class TiesScore:
     margin: tanh(smaller gap / spread - 1), over the same prompts; -1 to 1.
     n_tied, n_ref, n_both: rows of each kind and prompts with both, as they were counted.
     accurate, inaccurate: rows of either kind, of those with all their scores.
-    missing: rows that lack a score, or that cannot be counted: one sort of answer is not there, the
-        id is none of the two, or it came before.
+    missing: rows that lack a score or a sort of answer, or whose id is no such one or came before.
     """
 
     score: float | None
@@ -61,16 +60,6 @@ class TiesScore:
     accurate: int
     inaccurate: int
     missing: int
-
-
-class _Answers(NamedTuple):
-    """gap: worst correct - best wrong. spread: best - worst correct; None of a single one.
-
-    Both are NaN where a score is missing.
-    """
-
-    gap: float
-    spread: float | None
 
 
 def ties_score(
@@ -88,24 +77,28 @@ def ties_score(
     >>> ties_score(rows[:1]).score is None
     True
     """
-    read: dict[str, dict[str, _Answers]] = {"tied": {}, "ref": {}}
+    read: dict[str, dict[int, tuple[float, float | None]]] = {"tied": {}, "ref": {}}
     n_missing = 0
     for row in rows:
-        answers, named = _answers(row), _ID.fullmatch(row.id)
-        if answers is None or named is None or (prompt := str(int(named[2]))) in read[named[1]]:
+        scores, n = np.array(row.scores, np.float64), max(row.n_correct, 0)
+        correct, wrong, named = scores[:n], scores[n:], _ID.fullmatch(row.id)
+        if not (len(correct) and len(wrong) and named) or int(named[2]) in read[named[1]]:
             n_missing += 1
             continue
-        lacks = math.isnan(answers.gap)
+        gap = float(correct.min()) - float(wrong.max())
+        lacks = math.isnan(gap)
         n_missing += lacks
         if not lacks or missing == "loss":
-            read[named[1]][prompt] = answers
+            is_single = len(correct) == 1 and not lacks
+            spread = None if is_single else float(correct.max()) - float(correct.min())
+            read[named[1]][int(named[2])] = gap, spread
     tied, ref = read["tied"], read["ref"]
     both = [
-        (gap, float(np.minimum(gap, ref[prompt].gap)), spread)
+        (gap, float(np.minimum(gap, ref[prompt][0])), spread)
         for prompt, (gap, spread) in tied.items()
         if prompt in ref and spread is not None
     ]
-    gaps = [answers.gap for answers in (*tied.values(), *ref.values())]
+    gaps = [gap for gap, _ in (*tied.values(), *ref.values())]
     terms = (
         _mean([gap > 0 for gap, _ in tied.values()]),
         _mean([gap > 0 for gap, _ in ref.values()]),
@@ -115,28 +108,9 @@ def ties_score(
     )
     known = [term for term in terms if term is not None]
     weighed = [weight * term for weight, term in zip(_WEIGHTS, known, strict=False)]
-    return TiesScore(
-        reduce(add, weighed) if len(known) == len(terms) else None,
-        *terms,
-        n_tied=len(tied),
-        n_ref=len(ref),
-        n_both=len(both),
-        accurate=sum(gap > 0 for gap in gaps),
-        inaccurate=sum(gap <= 0 for gap in gaps),
-        missing=n_missing,
-    )
-
-
-def _answers(row: TiesRow) -> _Answers | None:
-    """None where the row has no correct answer, or no wrong one."""
-    scores = [math.nan if score is None else score for score in row.scores]
-    correct, wrong = scores[: max(row.n_correct, 0)], scores[max(row.n_correct, 0) :]
-    if not correct or not wrong:
-        return None
-    if any(map(math.isnan, scores)):
-        return _Answers(math.nan, math.nan)
-    spread = max(correct) - min(correct) if len(correct) > 1 else None
-    return _Answers(min(correct) - max(wrong), spread)
+    score = reduce(add, weighed) if len(known) == len(terms) else None
+    accurate, inaccurate = sum(gap > 0 for gap in gaps), sum(gap <= 0 for gap in gaps)
+    return TiesScore(score, *terms, len(tied), len(ref), len(both), accurate, inaccurate, n_missing)
 
 
 def _margin(gap: float, spread: float) -> float:

@@ -4,14 +4,12 @@ What was opened stays here for everybody who knows its id, until others need the
 """
 
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
 from weakref import WeakValueDictionary
-
-import pyarrow as pa
 
 from explorer.core.caches import LruCache
 from explorer.core.errors import disk_cannot_hold
@@ -26,10 +24,10 @@ from scoring.benchmarks import named_dataset, similar_name
 from scoring.errors import KnownError, Stopped, shown
 from scoring.hub.access import DEFAULT_DATASET, Hub, HubId, Listing, parse_hub_id
 from scoring.hub.cache import cache_folder, remove_cached
-from scoring.limits import MEGABYTE, Limits, OnProgress, Step, ignore_progress
+from scoring.limits import MEGABYTE, OnProgress, Step, ignore_progress
 from scoring.pairs.checking import CheckedRows
-from scoring.pairs.opening import Pairs, checked_rows, fetch_pairs, read_pairs
-from scoring.pairs.rows import SUFFIXES
+from scoring.pairs.opening import Pairs, checked_rows, fetch_pairs, map_rows, read_pairs
+from scoring.pairs.rows import SUFFIXES, RowFiles
 from scoring.paths import is_file, typed_path
 from scoring.tasks import read_rows
 
@@ -264,23 +262,15 @@ class Library:
         return self._opened.setdefault(table.id, table) if present is None else present
 
 
-def _read_in_worker(
-    paths: Mapping[str, Path],
-    shown: str,
-    default_subset: str,
-    limits: Limits,
-    tell: OnProgress,
-    *,
-    benchmark: str = "",
-) -> CheckedRows:
+def _read_in_worker(files: RowFiles, tell: OnProgress) -> CheckedRows:
     """As `opening.checked_rows`. Large files are read by a worker, whose table is mapped here.
 
     Raises:
         KnownError: as there, or a limit of time or memory is met.
     """
-    size = sum(path.stat().st_size for path in paths.values())
+    size = sum(path.stat().st_size for path in files.paths.values())
     if size < APART_BYTES:
-        return checked_rows(paths, shown, default_subset, limits, tell, benchmark=benchmark)
+        return checked_rows(files, tell)
     limit = Limit(
         "Reading the pairs",
         _READ_SECONDS + size / _READ_BYTES_A_SECOND,
@@ -290,14 +280,12 @@ def _read_in_worker(
     )
     try:
         with TemporaryDirectory(prefix="explorer-pairs-") as folder:
-            to = Path(folder) / "pairs.arrow"
-            given = (to, dict(paths), shown, default_subset, limits, benchmark)
+            to = Path(folder) / "pairs"
             told = repeated(tell, Step("reading"))
-            notes, left_out = alone(read_rows, *given, limit=limit, tell=told)
-            table = pa.ipc.open_file(pa.memory_map(str(to))).read_all()  # stays when it is removed
+            alone(read_rows, to, files, limit=limit, tell=told)
+            return map_rows(to)
     except OSError as error:
         raise disk_cannot_hold(error) from error
-    return CheckedRows(table, notes, left_out)
 
 
 def upload_name(name: str, suffix: str) -> str:

@@ -38,8 +38,7 @@ from explorer.results.field import PairOutcome
 from scoring.benchmarks import Benchmark, benchmark_of
 from scoring.errors import counted
 from scoring.pairs.opening import PairSource
-from scoring.rules import Rule, is_ties
-from scoring.spec import rule_of
+from scoring.rules import RULES, Rule, is_ties
 
 TextName = Literal["prompt", "chosen", "rejected"]
 Side = Literal["chosen", "rejected"]
@@ -365,7 +364,7 @@ def _responses(
         known = [each for each in rewards if each is not None]
         first = [every[0], every[n_chosen]]
         if not styles and len(known) == len(rewards):
-            rule = benchmark.rule if benchmark.rule.reads_several else rule_of("", is_pair=False)
+            rule = benchmark.rule if benchmark.rule.reads_several else RULES["rewardbench_2"]
             first = [every[at] for at in rule.decisive(known, n_chosen, cells["subset"])]
         others = [each for each in every if each not in first]
         rest = sorted(others, key=lambda each: each.rank or len(every) + 1)

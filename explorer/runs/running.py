@@ -373,8 +373,7 @@ def _record(
     run, plan, done = begun.run, begun.plan, begun.done
     total = sum(map(len, plan))
     before = tuple(run.rows()) if done else ()
-    spent = run.seconds_so_far() if done else 0.0
-    progress = Progress("running", total, run, before, spent)
+    progress = Progress("running", total, run, before, run.seconds)
     status: Status = "stopped"
     started = time.monotonic()
     try:
@@ -391,7 +390,7 @@ def _record(
                     tell(progress)
                     continue
                 scored: tuple[ScoredPair, ...] = progress.scored + pack.rows
-                seconds = spent + time.monotonic() - started
+                seconds = run.seconds + time.monotonic() - started
                 progress = assess(replace(progress, scored=scored, seconds=seconds), pack.rows)
                 tell(progress)
                 if progress.is_sure or progress.message:

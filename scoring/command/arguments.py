@@ -3,9 +3,9 @@
 import argparse
 import math
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, get_args
@@ -14,9 +14,10 @@ from scoring.benchmarks import benchmarks
 from scoring.errors import KnownError
 from scoring.hub.access import DEFAULT_DATASET, HubId, parse_hub_id
 from scoring.models.catalogue import board_models
+from scoring.models.finding import ModelOptions
 from scoring.results.files import REFERENCE_FREE
 from scoring.results.reproduction import RESULTS, RUN_RM_DTYPE, RUN_RM_LENGTH, board_settings
-from scoring.spec import FAMILIES, Dtype, Family, JudgePrompt, LabelWeights, RunSettings
+from scoring.spec import FAMILIES, Dtype, JudgePrompt, RunSettings
 
 EPILOG = """\
 examples:
@@ -46,14 +47,10 @@ class Arguments:
     out: Path
     settings: RunSettings
     model: str = ""
+    model_options: ModelOptions = field(default_factory=ModelOptions)
     pairs: str = ""
     reproduce: str = ""
     published: str = RESULTS
-    family: Family | None = None
-    ref_model: str = ""
-    tokenizer: str = ""
-    url: str = ""
-    reading: LabelWeights | None = None
     name: str = ""
     subsets: tuple[str, ...] = ()
     per_subset: int | None = None
@@ -76,28 +73,28 @@ def parse(given: list[str] | None = None) -> Arguments:
     except KnownError as error:  # the owner's benchmarks cannot be read
         parser.error(str(error))
     if values.get("reproduce"):
-        _fill_in_published(parser, values)
+        said = {name: value for name, value in values.items() if value not in ("", "auto")}
+        values = _published_values(parser, values["reproduce"]) | said
     lacking = [f"--{name}" for name in ("pairs", "model") if not values.get(name)]
     if lacking:
         parser.error(f"the following arguments are required: {', '.join(lacking)}")
-    if "reading" in values and "label_weights" in values:
-        parser.error("--label and --label-weights say the same thing: give one of them")
     for name in ("upload", "reproduce"):
         if "best_of" in values and values.get(name):
             parser.error(f"--{name} is of benchmark results: leave it or --best-of out")
     if "dry_run" in values and not values.get("upload"):
         parser.error("--dry-run is of --upload: give the dataset too")
-    if "label_weights" in values:
-        values["reading"] = values.pop("label_weights")
     values["subsets"] = tuple(values.get("subsets", ()))
-    names = {field.name for field in fields(RunSettings)} & values.keys()
-    settings = RunSettings(**{name: values.pop(name) for name in names})
-    return Arguments(**values, settings=settings)
+
+    def take(names: Iterable[str]) -> dict[str, Any]:
+        return {name: values.pop(name) for name in names if name in values}
+
+    settings = RunSettings(**take(each.name for each in fields(RunSettings)))
+    options = ModelOptions(**take(ModelOptions.__annotations__))  # type: ignore[typeddict-item]
+    return Arguments(**values, settings=settings, model_options=options)
 
 
-def _fill_in_published(parser: argparse.ArgumentParser, values: dict[str, Any]) -> None:
-    """Take what was not given from the settings that upstream published for the model."""
-    name = values["reproduce"]
+def _published_values(parser: argparse.ArgumentParser, name: str) -> dict[str, Any]:
+    """The options that stand for the settings that upstream published for the model."""
     board = board_settings(name)
     if board.batch is None:
         known = list(board_models())
@@ -106,18 +103,16 @@ def _fill_in_published(parser: argparse.ArgumentParser, values: dict[str, Any]) 
             f"--reproduce: upstream published no settings for {name!r}; it did for "
             f"{len(known):,} models, such as {near}"
         )
-    model = name.removesuffix(REFERENCE_FREE)
-    values["model"] = values.get("model") or model
-    values["pairs"] = values.get("pairs") or f"{DEFAULT_DATASET}:filtered"
-    values["name"] = values.get("name") or name
-    values["max_length"] = values.get("max_length") or board.max_length or RUN_RM_LENGTH
-    if board_models()[model].family == "classifier":
-        values["upstream_compatible"] = True
-        values["chat_template"] = values.get("chat_template") or board.template or ""
-    if values.get("dtype", "auto") == "auto":
-        values["dtype"] = board.dtype or RUN_RM_DTYPE
-    if name.endswith(REFERENCE_FREE):
-        values["family"] = values.get("family") or "logprob-mean"
+    values: dict[str, Any] = {
+        "model": name.removesuffix(REFERENCE_FREE),
+        "pairs": f"{DEFAULT_DATASET}:filtered",
+        "name": name,
+        "max_length": board.max_length or RUN_RM_LENGTH,
+        "dtype": board.dtype or RUN_RM_DTYPE,
+    }
+    if board_models()[values["model"]].family == "classifier":
+        values |= {"upstream_compatible": True, "chat_template": board.template or ""}
+    return values | ({"family": "logprob-mean"} if name.endswith(REFERENCE_FREE) else {})
 
 
 class _ListBenchmarks(argparse.Action):
@@ -143,7 +138,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     _add_needed(parser.add_argument_group("what every run needs").add_argument)
     _add_selection(parser.add_argument_group("which pairs").add_argument)
-    _add_model(parser.add_argument_group("the model").add_argument)
+    _add_model(parser.add_argument_group("the model"))
     _add_settings(parser.add_argument_group("how it scores").add_argument)
     _add_judge(parser.add_argument_group("judges, and models on a server").add_argument)
     _add_results(parser.add_argument_group("results").add_argument)
@@ -180,8 +175,11 @@ def _add_selection(add: Callable[..., object]) -> None:
     add("--benchmarks", action=_ListBenchmarks, nargs=0, help="list the benchmarks, and end")
 
 
-def _add_model(add: Callable[..., object]) -> None:
+def _add_model(group: argparse._ArgumentGroup) -> None:
+    add, add_reading = group.add_argument, group.add_mutually_exclusive_group().add_argument
+    reference = "what a DPO policy is compared with"
     tokenizer = "a model or a folder whose tokenizer is taken; else the model's own"
+    label = "which of several labels is the reward"
     weights = "what each label weighs in the reward"
     own_code = "run Python that comes with the model"
     reproduce = (
@@ -190,16 +188,10 @@ def _add_model(add: Callable[..., object]) -> None:
     )
     published = f"with --reproduce: where its results are published (default: {RESULTS})"
     add("--family", choices=FAMILIES, help="how it scores; else what its config says")
-    add("--ref-model", metavar="ID_OR_PATH", help="what a DPO policy is compared with")
+    add("--ref-model", dest="reference", metavar="ID_OR_PATH", help=reference)
     add("--tokenizer", metavar="ID_OR_PATH", help=tokenizer)
-    add(
-        "--label",
-        type=int,
-        dest="reading",
-        metavar="I",
-        help="which of several labels is the reward",
-    )
-    add("--label-weights", type=_weights, metavar="W,W,…", help=weights)
+    add_reading("--label", type=int, dest="reading", metavar="I", help=label)
+    add_reading("--label-weights", type=_weights, dest="reading", metavar="W,W,…", help=weights)
     add("--trust-remote-code", action="store_true", dest="own_code", help=own_code)
     add("--offline", action="store_true", help="do not ask the Hub")
     add("--reproduce", metavar="ORG/MODEL", help=reproduce)

@@ -11,7 +11,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from tqdm import tqdm
 
@@ -24,8 +24,8 @@ from scoring.engine.packing import share_out
 from scoring.engine.scorer import Scorer, facts
 from scoring.errors import KnownError, shown
 from scoring.families import open_scorer
-from scoring.hub.access import Hub, first_line, parse_hub_id
-from scoring.models.finding import ModelPolicy, locate
+from scoring.hub.access import Hub, Token, first_line, parse_hub_id
+from scoring.models.finding import ModelOptions, ModelPolicy, locate
 from scoring.pairs.candidates import candidate_rows
 from scoring.pairs.layouts import RIGHT
 from scoring.pairs.opening import Pairs, as_pairs, fetch_pairs, read_pairs
@@ -48,9 +48,7 @@ _DEMO = Path(__file__).resolve().parents[2] / "assets" / "demo"
 def execute(arguments: Arguments, processes: Processes) -> int:
     """Score, export, send and report; return the exit code.
 
-    Raises:
-        KnownError: the request is wrong, or the run failed; what was scored stays.
-        KeyboardInterrupt: the run was stopped; what was scored stays.
+    Raises a `KnownError` if the request is wrong or the run failed; what was scored stays.
     """
     from huggingface_hub import get_token
 
@@ -62,16 +60,14 @@ def execute(arguments: Arguments, processes: Processes) -> int:
             )
     if arguments.settings.chat_template:  # an unknown name, before anything is fetched for it
         named_template(arguments.settings.chat_template)
-    token: str | Literal[False] = get_token() or False
+    token: Token = get_token() or False
     hub = Hub(offline=arguments.offline)
-    published = None
+    published, to_reproduce = None, (arguments.reproduce, arguments.published)
     with ExitStack() as stack:
         # Before hours of fetching or scoring for nothing.
         processes.first_says(lambda: stack.enter_context(_lock_folder(arguments)))
         if arguments.reproduce and processes.first:
-            published = reproduction.find_published(
-                arguments.reproduce, arguments.published, hub, token
-            )
+            published = reproduction.find_published(*to_reproduce, hub, token)
         selected = _select(arguments, hub, token)
         spec = _locate(arguments, hub, token, processes)
         by_name = [arguments.benchmark] if arguments.benchmark else []
@@ -81,17 +77,17 @@ def execute(arguments: Arguments, processes: Processes) -> int:
         run = finished or _score(arguments, spec, selected, digest, processes)
         if not processes.first:
             return 0
+        about = replace(run.facts, selection="") if arguments.best_of else run.facts
+        name = arguments.name or result_name(about)
         with _disk_errors(run.folder):
             if arguments.best_of:
-                name = arguments.name or result_name(replace(run.facts, selection=""))
                 files = report.write_best_of(run.folder, name, selected.pairs, run.rows())
             else:
-                name = arguments.name or result_name(run.facts)
                 files = write_results(run.folder, name, run.facts, selected.pairs, run.rows())
     sent: list[str] = []
     if arguments.upload:
         sent = upload(run.folder, files, arguments.upload, dry_run=arguments.dry_run)
-    check = None if published is None else reproduction.compare(run, published)
+    check = None if published is None else reproduction.compare(run, published, *to_reproduce)
     if arguments.best_of:
         values = report.best_of_json(run, files, selected.right)
         print(json.dumps(values, indent=1) if arguments.json else report.as_best_of(values))
@@ -121,7 +117,6 @@ def _lock_folder(arguments: Arguments) -> Iterator[None]:
 
 @contextmanager
 def _disk_errors(folder: Path) -> Iterator[None]:
-    """Turn what a disk refuses into a sentence with the way out."""
     try:
         yield
     except OSError as error:
@@ -143,7 +138,7 @@ class _Selection(NamedTuple):
     right: dict[str, str]
 
 
-def _select(arguments: Arguments, hub: Hub, token: str | Literal[False]) -> _Selection:
+def _select(arguments: Arguments, hub: Hub, token: Token) -> _Selection:
     read = _read(arguments, hub, token)
     names = [str(name) for name in read.table.column("subset").to_pylist()]
     unknown = [subset for subset in arguments.subsets if subset not in names]
@@ -177,7 +172,7 @@ def _select(arguments: Arguments, hub: Hub, token: str | Literal[False]) -> _Sel
     return _Selection(pairs, str(read.source), description, right)
 
 
-def _read(arguments: Arguments, hub: Hub, token: str | Literal[False]) -> Pairs:
+def _read(arguments: Arguments, hub: Hub, token: Token) -> Pairs:
     path, benchmark = typed_path(arguments.pairs), arguments.benchmark
     if benchmark and benchmark not in benchmarks():
         raise KnownError(
@@ -202,24 +197,12 @@ def _read(arguments: Arguments, hub: Hub, token: str | Literal[False]) -> Pairs:
     )
 
 
-def _locate(
-    arguments: Arguments, hub: Hub, token: str | Literal[False], processes: Processes
-) -> ModelSpec:
+def _locate(arguments: Arguments, hub: Hub, token: Token, processes: Processes) -> ModelSpec:
     """The model, fetched by the first process before the others look for it."""
-    trusted = {arguments.model.strip(), arguments.ref_model} if arguments.own_code else ()
-    policy = ModelPolicy(_DEMO / "model" if _DEMO.is_dir() else None, own_code=frozenset(trusted))
-    find = partial(
-        locate,
-        arguments.model,
-        policy,
-        hub,
-        token=token,
-        family=arguments.family,
-        reference=arguments.ref_model,
-        reading=arguments.reading,
-        tokenizer=arguments.tokenizer,
-        url=arguments.url,
-    )
+    options: ModelOptions = {**arguments.model_options, "token": token}
+    typed = {arguments.model.strip(), options.get("reference", "")} if arguments.own_code else ()
+    policy = ModelPolicy(_DEMO / "model" if _DEMO.is_dir() else None, own_code=frozenset(typed))
+    find = partial(locate, arguments.model, policy, hub, **options)
     spec = processes.first_says(find)
     return spec if processes.first else find()
 
@@ -238,11 +221,7 @@ def _find_finished(arguments: Arguments, digest: str, selected: _Selection) -> R
 
 
 def _score(
-    arguments: Arguments,
-    spec: ModelSpec,
-    selected: _Selection,
-    digest: str,
-    processes: Processes,
+    arguments: Arguments, spec: ModelSpec, selected: _Selection, digest: str, processes: Processes
 ) -> Run:
     """Begin a run or go on with one; in the first process it is whole then."""
     from scoring.run import make_job
@@ -317,12 +296,9 @@ def _follow(
     tally = Tally(tie=tie_worth(scorer.spec.family, benchmark))
     scored = 0
     began = logged = time.monotonic()
-    with tqdm(
-        total=total,
-        unit="pair",
-        disable=None if processes.first else True,
-        desc=f"process 1 of {processes.n}" if processes.n > 1 else None,
-    ) as bar:
+    disable = None if processes.first else True
+    desc = f"process 1 of {processes.n}" if processes.n > 1 else None
+    with tqdm(total=total, unit="pair", disable=disable, desc=desc) as bar:
 
         def log(more: str = "") -> None:
             nonlocal logged

@@ -40,11 +40,7 @@ class Processes:
         return self.rank == 0
 
     def device(self, asked: str) -> str:
-        """Return the device of this process: a GPU of its own, if there are any.
-
-        Raises:
-            KnownError: several processes are to spread one model.
-        """
+        """Return the device of this process, or raise a `KnownError`: a GPU of its own if any."""
         if self.n > 1 and asked == "spread":
             raise KnownError(
                 "Each of several processes has a GPU of its own: spread a model over all GPUs with "

@@ -7,16 +7,14 @@ Rows of a benchmark with a column for each response say which are right, too.
 """
 
 import json
-from collections.abc import Mapping
 from itertools import chain
-from pathlib import Path
 from typing import Any
 
 from scoring.errors import KnownError, counted
-from scoring.limits import Limits, OnProgress, Step
+from scoring.limits import OnProgress, Step
 from scoring.pairs.checking import CheckedRows, Checker
 from scoring.pairs.layouts import RIGHT, columns_of_layouts, with_candidates
-from scoring.pairs.rows import Row, read_batches, rows_of, type_name
+from scoring.pairs.rows import Row, RowFiles, read_batches, rows_of, type_name
 from scoring.pairs.shapes import WANTED, answers, holds_messages, what_is_missing
 from scoring.spec import as_objects
 
@@ -26,27 +24,17 @@ _COLUMNS = (*WANTED, *LISTS, *_SINGLE, "model", "generator")
 _MOST_NOTES = 50
 
 
-def candidate_rows(
-    paths: Mapping[str, Path],
-    shown: str,
-    default_subset: str,
-    limits: Limits,
-    tell: OnProgress,
-    *,
-    benchmark: str = "",
-) -> CheckedRows:
+def candidate_rows(files: RowFiles, tell: OnProgress) -> CheckedRows:
     """Read and check rows, as `opening.checked_rows`; the first response of each is called chosen.
 
     All of them, the first too, are called rejected, so that a row of one is a pair.
-
-    Raises:
-        KnownError: naming the file and, where it applies, row and column.
     """
+    shown = files.shown
     columns = [*dict.fromkeys([*_COLUMNS, *columns_of_layouts()])]
     rows: dict[object, dict[str, Any]] = {}
     left_out: list[str] = []
     number = 0
-    for name, path in paths.items():
+    for name, path in files.paths.items():
         for batch in read_batches(path, name, columns):
             for row in chain.from_iterable(rows_of(batch)):
                 number += 1
@@ -59,12 +47,12 @@ def candidate_rows(
                 if first is not pair:
                     first["rejected"] += pair["rejected"]
                     first["models"] += pair["models"][1:]
-            limits.check_rows(number, shown)
+            files.limits.check_rows(number, shown)
         tell(Step("reading", number, None))
     if not rows:
         why = f" {left_out[0]}" if left_out else ""
         raise KnownError(f"{shown} has no row with a prompt and a response.{why}")
-    checker = Checker(shown, default_subset, is_judged=False)
+    checker = Checker(shown, files.default_subset, is_judged=False)
     right = [row.pop(RIGHT) for row in rows.values()]
     checker.add([*rows.values()], further={RIGHT: right} if any(right) else None)
     checked = checker.finish()

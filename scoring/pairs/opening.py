@@ -13,7 +13,7 @@ import json
 import re
 import shutil
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -29,11 +29,11 @@ from numpy.typing import NDArray
 
 from scoring.benchmarks import benchmarks, of_dataset
 from scoring.errors import KnownError
-from scoring.hub.access import Hub, HubId, Listing, first_line
+from scoring.hub.access import Hub, HubId, Listing, Token, first_line
 from scoring.limits import MEGABYTE, NO_LIMITS, Limits, OnProgress, Step, ignore_progress
 from scoring.pairs.checking import MORE_COLUMNS, SCHEMA, TEXT_COLUMNS, CheckedRows
 from scoring.pairs.layouts import FURTHER, RowReader, columns_of_layouts
-from scoring.pairs.rows import SUFFIXES, announced, read_batches, unpacked_bytes
+from scoring.pairs.rows import SUFFIXES, RowFiles, announced, read_batches, unpacked_bytes
 from scoring.paths import file_digest, is_file
 from scoring.spec import Message, Pair
 
@@ -41,6 +41,8 @@ __all__ = ["FURTHER", "SCHEMA", "TEXT_COLUMNS", "PairSource", "Pairs", "as_pairs
            "n_responses", "read_pairs"]  # fmt: skip
 
 _LARGEST_CARD = 2 * MEGABYTE
+LEAST_BYTES = 32 * MEGABYTE
+"""Size of a set's files from which its table is mapped; a smaller one is read each time."""
 MOST_LISTED = 40
 """Splits that are named where one must be chosen."""
 LONGEST_CARD = 200_000
@@ -53,6 +55,10 @@ MOST_PATTERNS = 1_000
 _SHARD = re.compile(r"-\d{5}-of-(?P<of>\d{5}).*$")
 _FRONT = re.compile(r"\s*---[ \t]*\r?\n(?P<yaml>.*?)\r?\n---[ \t]*(?:\r?\n|\Z)", re.DOTALL)
 _WILDCARD = re.compile(r"(\*\*/?|\*|\?|\[[\w-]+\])")
+
+
+RowsReader = Callable[[RowFiles, OnProgress], CheckedRows]
+"""Reads and checks the rows of files, as `checked_rows` does."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,22 +144,19 @@ def read_pairs(
     limits: Limits = NO_LIMITS,
     tell: OnProgress = ignore_progress,
     on_disk: bool = False,
-    reader: "RowsReader | None" = None,
+    reader: RowsReader | None = None,
     benchmark: str = "",
 ) -> Pairs:
-    """Read and check a local file of pairs.
+    """Read and check a local file of pairs, or raise a `KnownError` with its row and column.
 
     name: what the file is called on screen, where that is not its own name.
     on_disk: whether a large table is kept by `_mapped`, not in memory.
     reader: None means `checked_rows`. benchmark: the name of the one that it is said to be of.
-
-    Raises:
-        KnownError: naming the file and, where it applies, row and column.
     """
     if path.suffix.lower() not in SUFFIXES:
+        endings = ", ".join(SUFFIXES)
         raise KnownError(
-            f"{name or path} is not a file of pairs: its ending must be one of "
-            f"{', '.join(SUFFIXES)}."
+            f"{name or path} is not a file of pairs: its ending must be one of {endings}."
         )
     if not is_file(path):
         raise KnownError(f"There is no file {name or path}.")
@@ -165,35 +168,32 @@ def read_pairs(
     except OSError as error:
         raise KnownError(f"{shown} cannot be read: {first_line(error)}") from error
     source = PairSource(kind, "demo pairs" if kind == "demo" else shown, None, digest)
-    default_subset = Path(shown).stem
-    reader = reader or checked_rows
-    read = partial(reader, {shown: path}, shown, default_subset, limits, tell, benchmark=benchmark)
-    kept_as = f"{path.resolve()} {benchmark}" if on_disk else None
-    return _read(read, source, shown, size, limits=limits, kept_as=kept_as)
+    files = RowFiles({shown: path}, shown, Path(shown).stem, benchmark, limits)
+    kept_as = f"{path.resolve()} {benchmark}" if on_disk and size >= LEAST_BYTES else None
+    return _read(source, files, reader or checked_rows, tell, kept_as)
 
 
 def fetch_pairs(
     hub_id: HubId,
     hub: Hub,
     *,
-    token: str | Literal[False],
+    token: Token,
     local_only: bool = False,
     limits: Limits = NO_LIMITS,
     tell: OnProgress = ignore_progress,
     on_disk: bool = False,
-    reader: "RowsReader | None" = None,
+    reader: RowsReader | None = None,
     fetch: Callable[..., Path] | None = None,
     benchmark: str = "",
 ) -> Pairs:
     """Download (or find in the local cache) one split of a Hub dataset, and check it.
 
+    Raises a `KnownError` if it cannot be had, is too large, or is not a table of pairs.
+
     hub_id: without a split the only one is taken. token: False sends none.
     local_only: look at the cache alone. limits: nothing of a larger split is downloaded.
     on_disk, reader: as of `read_pairs`. fetch: None means `hub.fetch`.
     benchmark: the name of the one that it is said to be of; "" if its id may tell.
-
-    Raises:
-        KnownError: the dataset cannot be had, is too large, or is not a table of pairs.
     """
     tell(Step("asking"))
     listing = hub.look(hub_id, "dataset", token=token, local_only=local_only)
@@ -206,12 +206,9 @@ def fetch_pairs(
     split = hub_id.split or (own[0] if len(own) == 1 else None)
     known = of_dataset(hub_id)
     if known is not None and known.every_split and hub_id.split is None:
-        several = (
-            names
-            for each, names in splits.items()
-            if fnmatchcase(each.rpartition("/")[2], known.every_split)
-        )
-        splits[""], split = sorted(set(chain.from_iterable(several))), ""
+        fits = partial(fnmatchcase, pat=known.every_split)
+        several = [names for each, names in splits.items() if fits(each.rpartition("/")[2])]
+        splits[""], split = sorted({*chain.from_iterable(several)}), ""
     if split is None or not splits.get(split):
         raise KnownError(
             f"{hub_id.repo} needs a split, as in {hub_id.repo}:SPLIT; "
@@ -219,16 +216,15 @@ def fetch_pairs(
         )
     names, shown = splits[split], f"{hub_id.repo}:{split}" if split else hub_id.repo
     check_shards(names, shown)
-    limits.check_files(sum(listing.sizes[name] for name in names), shown)
+    size = sum(listing.sizes[name] for name in names)
+    limits.check_files(size, shown)
     folder = fetch(listing, names, tell=tell)
     paths = {name: folder / name for name in names}
-    size = sum(path.stat().st_size for path in paths.values())
-    limits.check_files(size, shown)
     named = benchmark or (known.name if known else "")
-    read = partial(reader or checked_rows, paths, shown, split, limits, tell, benchmark=named)
+    files = RowFiles(paths, shown, split, named, limits)
     source = PairSource("hub", hub_id.repo, split or None, folder.name)
-    kept_as = f"{shown} {benchmark}".strip() if on_disk else None
-    return _read(read, source, shown, size, limits=limits, kept_as=kept_as)
+    kept_as = f"{shown} {benchmark}".strip() if on_disk and size >= LEAST_BYTES else None
+    return _read(source, files, reader or checked_rows, tell, kept_as)
 
 
 def _listed(splits: Iterable[str], listing: Listing) -> str:
@@ -244,34 +240,20 @@ def _listed(splits: Iterable[str], listing: Listing) -> str:
     return "no file that can be read here"
 
 
-def checked_rows(
-    paths: Mapping[str, Path],
-    shown: str,
-    default_subset: str,
-    limits: Limits,
-    tell: OnProgress,
-    *,
-    benchmark: str = "",
-) -> CheckedRows:
-    """Read and check the rows of files.
-
-    paths: by the names that they have in messages; shown: what all have together.
-    default_subset: where a row names none. benchmark: as of `layouts.layout_of`.
-
-    Raises:
-        KnownError: naming the file and, where it applies, row and column.
-    """
+def checked_rows(files: RowFiles, tell: OnProgress) -> CheckedRows:
+    """Read and check the rows of files, or raise a `KnownError` with file, row and column."""
+    paths, shown, default_subset, benchmark, limits = files
     columns = columns_of_layouts()
-    files = {name: announced(path, name, columns) for name, path in paths.items()}
-    known = [rows for _, rows, _ in files.values() if rows is not None]
-    total = sum(known) if len(known) == len(files) else None
+    ends = {name: announced(path, name, columns) for name, path in paths.items()}
+    known = [rows for _, rows, _ in ends.values() if rows is not None]
+    total = sum(known) if len(known) == len(ends) else None
     limits.check_rows(sum(known), shown, known=True)
-    limits.check_text(sum(n_bytes for _, _, n_bytes in files.values()), shown)
+    limits.check_text(sum(n_bytes for _, _, n_bytes in ends.values()), shown)
     reader = RowReader(shown, default_subset, limits, benchmark)
     n_rows = n_bytes = 0
     tell(Step("reading", 0, total))
     for name, path in paths.items():
-        for batch in read_batches(path, name, files[name][0]):
+        for batch in read_batches(path, name, ends[name][0]):
             n_rows += len(batch)
             n_bytes += unpacked_bytes(batch)
             limits.check_rows(n_rows, shown)
@@ -281,69 +263,69 @@ def checked_rows(
     return reader.finish()
 
 
-RowsReader = Callable[..., CheckedRows]
-"""Reads and checks the rows of files, as `checked_rows` does."""
-
-
 def _read(
-    read: Callable[[], CheckedRows],
-    source: PairSource,
-    shown: str,
-    size: int,
-    *,
-    limits: Limits,
-    kept_as: str | None,
+    source: PairSource, files: RowFiles, reader: RowsReader, tell: OnProgress, kept_as: str | None
 ) -> Pairs:
-    """Read files of `size` bytes as one table, which is mapped as `kept_as` if it is large."""
-    if kept_as is None or size < LEAST_BYTES:
+    """Read files as one table, which is kept by that name and mapped, or in memory."""
+    read = partial(reader, files, tell)
+    if kept_as is None:
         checked = read()
     else:
         checked = _mapped(kept_as, source.revision, read)
-        limits.check_rows(len(checked.table) + len(checked.left_out), shown, known=True)
+        n_rows = len(checked.table) + len(checked.left_out)
+        files.limits.check_rows(n_rows, files.shown, known=True)
     # What was read on the way was let go, but the pool keeps its memory.
     pa.default_memory_pool().release_unused()
     return Pairs(source, *checked)
-
-
-LEAST_BYTES = 32 * MEGABYTE
-"""Size of a set's files from which its table is mapped; a smaller one is read each time."""
 
 
 def _mapped(name: str, revision: str, read: Callable[[], CheckedRows]) -> CheckedRows:
     """What `read` gives, kept as a dataset below HF_HOME, from which it is mapped into memory.
 
     One revision of each set is kept; where nothing can be written, the table stays in memory.
-    `datasets` does not read the pairs' own files: of CSV and JSON it makes something else without a
-    word (a short row is filled up, a text "[1]" beside lists a list), and of Parquet it unpacks a
-    text that stands in a million rows before a limit can say no.
     """
-    from datasets import Dataset, config, disable_progress_bars, load_from_disk
+    from datasets import config
 
-    disable_progress_bars()
     rules = b"".join(path.read_bytes() for path in sorted(Path(__file__).parent.glob("*.py")))
     version = hashlib.sha256(f"{name} {revision} {benchmarks()}".encode() + rules).hexdigest()
     sets = Path(config.HF_DATASETS_CACHE, "rewardbench_explorer")
     folder = sets / re.sub(r"[^\w.-]", "_", name)[-100:]
     kept = folder / version
-
-    def load() -> CheckedRows:
-        dataset = load_from_disk(str(kept))
-        notes, left_out, benchmark = json.loads(dataset.info.description)
-        about = {"benchmark": benchmark} if benchmark else None
-        table = dataset.data.table.replace_schema_metadata(about)
-        return CheckedRows(table, tuple(notes), tuple(left_out))
-
     with suppress(Exception):  # it was not written yet, or it is broken
-        return load()
+        return map_rows(kept)
     checked = read()
     with suppress(Exception):  # the disk is full, say: whatever it is, the pairs are here
         shutil.rmtree(folder, ignore_errors=True)
-        dataset = Dataset(checked.table)
-        about = [checked.notes, checked.left_out, benchmark_in(checked.table)]
-        dataset.info.description = json.dumps(about)
-        dataset.save_to_disk(str(kept))
-        return load()
+        write_rows(checked, kept)
+        return map_rows(kept)
     return checked
+
+
+def write_rows(checked: CheckedRows, folder: Path) -> None:
+    """Write checked rows as a dataset.
+
+    `datasets` does not read the pairs' own files: of CSV and JSON it makes something else without a
+    word (a short row is filled up, a text "[1]" beside lists a list), and of Parquet it unpacks a
+    text that stands in a million rows before a limit can say no.
+    """
+    from datasets import Dataset, disable_progress_bars
+
+    disable_progress_bars()
+    dataset = Dataset(checked.table)
+    about = [checked.notes, checked.left_out, benchmark_in(checked.table)]
+    dataset.info.description = json.dumps(about)
+    dataset.save_to_disk(str(folder))
+
+
+def map_rows(folder: Path) -> CheckedRows:
+    """What `write_rows` wrote, mapped into memory, where it stays though the folder is removed."""
+    from datasets import load_from_disk
+
+    dataset = load_from_disk(str(folder))
+    notes, left_out, benchmark = json.loads(dataset.info.description)
+    about = {"benchmark": benchmark} if benchmark else None
+    table = dataset.data.table.replace_schema_metadata(about)
+    return CheckedRows(table, tuple(notes), tuple(left_out))
 
 
 def split_files(names: Sequence[str], card: Path) -> dict[str, list[str]]:
@@ -379,10 +361,7 @@ def split_files(names: Sequence[str], card: Path) -> dict[str, list[str]]:
 
 
 def check_shards(names: Sequence[str], split: str) -> None:
-    """
-    Raises:
-        KnownError: only some of the split's numbered files lie here.
-    """
+    """Raise a `KnownError` if only some of the split's numbered files lie here."""
     for name in names:
         numbered = _SHARD.search(name)
         if numbered and len(names) < int(numbered["of"]):
@@ -417,8 +396,7 @@ def _fitting(names: Any, pattern: str) -> list[int]:
 def _declared_patterns(card: Path) -> list[tuple[str, str]]:
     """(split, file pattern) of the dataset card's configurations, as far as they are texts.
 
-    By its alias a card says anything again and again, and inside itself: what is no text is never
-    written out.
+    An alias may repeat anything, and stand inside itself: what is no text is never written out.
     """
     import yaml  # type: ignore[import-untyped]
 
@@ -434,17 +412,16 @@ def _declared_patterns(card: Path) -> list[tuple[str, str]]:
     fit = [
         ("/".join(names), pattern)
         for *names, pattern in entries
-        if all(_is_short(each) and "/" not in each for each in names)
-        and _is_short(pattern)
+        if all(isinstance(each, str) and each.isprintable() for each in (*names, pattern))
+        and all(0 < len(each) <= LONGEST_PATTERN for each in (*names, pattern))
+        and not any("/" in each for each in names)
         and len(_WILDCARD.findall(pattern)) <= MOST_WILDCARDS
     ]
     return fit if any("/" not in split for split, _ in fit) else []
 
 
 def _entries(configs: Any) -> Iterator[tuple[Any, ...]]:
-    """(configuration, split, pattern), without the first configuration's name; one of no pattern
-    counts, too.
-    """
+    """(configuration but the first one, split, pattern); one of no pattern counts, too."""
     for place, config in enumerate(islice(configs, MOST_PATTERNS)):
         try:
             for entry in config["data_files"]:
@@ -454,7 +431,3 @@ def _entries(configs: Any) -> Iterator[tuple[Any, ...]]:
         except (KeyError, TypeError):  # it is written in another way, or wrongly
             if not place:
                 raise
-
-
-def _is_short(value: object) -> bool:
-    return isinstance(value, str) and 0 < len(value) <= LONGEST_PATTERN and value.isprintable()

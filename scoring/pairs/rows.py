@@ -1,4 +1,7 @@
-"""The raw rows of a file of pairs, in batches, whatever its format."""
+"""The raw rows of a file of pairs, in batches, whatever its format.
+
+`datasets` fills up short rows of CSV without a word, and unpacks Parquet before limits can say no.
+"""
 
 import csv
 import json
@@ -7,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -15,6 +18,7 @@ import pyarrow.parquet as pq
 
 from scoring.errors import KnownError
 from scoring.hub.access import first_line
+from scoring.limits import Limits
 
 SUFFIXES = (".parquet", ".jsonl", ".json", ".csv")
 BATCH_ROWS = 8192
@@ -34,6 +38,21 @@ _OPENING = re.compile(rf"\[[{_SPACE}]*")
 _COMMA = re.compile(rf"[{_SPACE}]*,[{_SPACE}]*")
 
 
+class RowFiles(NamedTuple):
+    """Files of one set of pairs.
+
+    paths: by the names that they have in messages; shown: what all have together.
+    default_subset: where a row names none. benchmark: as of `layouts.layout_of`.
+    limits: of all files together.
+    """
+
+    paths: Mapping[str, Path]
+    shown: str
+    default_subset: str
+    benchmark: str
+    limits: Limits
+
+
 def announced(
     path: Path, name: str, columns: Sequence[str]
 ) -> tuple[Sequence[str], int | None, int]:
@@ -41,9 +60,6 @@ def announced(
 
     Further columns of words or booleans are read, too, if they have few values by their size. A
     text that stands in a million rows may count only once. Of other formats: `columns`, None, 0.
-
-    Raises:
-        KnownError: the file cannot be read.
     """
     if path.suffix.lower() != ".parquet":
         return columns, None, 0
@@ -63,10 +79,9 @@ def announced(
 
 
 def read_batches(path: Path, name: str, columns: Sequence[str]) -> Iterator[Batch]:
-    """A file's raw rows. name: in messages. columns: that are wanted; others may be left out.
+    """A file's raw rows, or a `KnownError` that names the file and the row that is to blame.
 
-    Raises:
-        KnownError: the file cannot be read, naming the row where one is to blame.
+    name: of the file in messages. columns: that are wanted; others may be left out.
     """
     suffix = path.suffix.lower()
     with _file_errors(path, name):
@@ -111,7 +126,6 @@ def _array_bytes(array: Any) -> int:
 
 @contextmanager
 def _file_errors(path: Path, name: str) -> Iterator[None]:
-    """Turn what reading raises into one sentence with the file's name."""
     suffix = path.suffix.lower()
     try:
         yield

@@ -41,11 +41,8 @@ def holds_messages(response: object) -> bool:
 def models_of(row: Row, n_chosen: int, n_rejected: int, place: str) -> list[str | None]:
     """The models that wrote the chosen responses, then the rejected ones; None if unknown.
 
-    A list `models` of as many names as responses has them; else the two model columns name those
-    of the first responses.
-
-    Raises:
-        KnownError: it holds what is no text.
+    A list `models` of as many names as responses has them, or raises a `KnownError` if they are no
+    texts; else the two model columns name those of the first responses.
     """
     models = row.get("models")
     if not isinstance(models, list) or len(models) != n_chosen + n_rejected:
@@ -62,10 +59,7 @@ def models_of(row: Row, n_chosen: int, n_rejected: int, place: str) -> list[str 
 def pair_texts(row: Row, place: str) -> tuple[Turns, Texts, Texts]:
     """The prompt's messages, and the chosen and rejected responses, of a row that misses nothing.
 
-    place: of the row, in words.
-
-    Raises:
-        KnownError: a value has another shape.
+    Raises a `KnownError` if a value has another shape. place: of the row, in words.
     """
     sides = {f"column {side}": row[side] for side in ("chosen", "rejected")}
     turns, (chosen, rejected) = answers(row, sides, place)
@@ -75,12 +69,11 @@ def pair_texts(row: Row, place: str) -> tuple[Turns, Texts, Texts]:
 
 
 def answers(row: Row, values: Mapping[str, object], place: str) -> tuple[Turns, list[Texts]]:
-    """The messages that all of some values of a row answer, and the responses of each value.
+    """The messages that all of some values of a row answer, () if none, and each value's responses.
 
-    values: by where they stand in the row, in words. The messages are () where there are none.
+    Raises a `KnownError` if a value has another shape, or they answer different messages.
 
-    Raises:
-        KnownError: a value has another shape, or they answer different messages.
+    values: by where they stand in the row, in words.
     """
     column = next((name for name in PROMPT_COLUMNS if row.get(name) is not None), "prompt")
     prompt, turns = row.get(column), Turns()
@@ -124,7 +117,6 @@ def transcript(turns: Sequence[Message]) -> str:
 
 
 def _responses(value: object, place: str) -> tuple[Turns, Texts]:
-    """The messages before a response, if it has any, and the response, or several of them."""
     if not isinstance(value, list):
         return (), (_text(value, place),)
     if not holds_messages(value):
@@ -147,7 +139,6 @@ def _text(value: object, place: str) -> str:
 
 
 def _messages(values: Sequence[Any], place: str) -> Turns:
-    """At least one message, each with a known role and text."""
     messages = []
     for number, message in enumerate(values, start=1):
         role = message.get("role") if isinstance(message, dict) else None

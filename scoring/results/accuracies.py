@@ -24,7 +24,6 @@ from scoring.results.files import (
     printable,
     read_object,
     twice,
-    word_of,
 )
 from scoring.rules import plain_subset
 
@@ -45,9 +44,7 @@ class Aggregate:
     """One model's accuracy on each subset, of one file.
 
     model_type: upstream's word for it ("Seq. Classifier", "DPO", ...), None if unknown.
-    accuracies: subset -> 0 to 1, for the subsets of the benchmark that the file has; RewardBench
-        2's Ties, a composite, -0.01 to 1.01.
-    benchmark: whose subsets they are, by their names.
+    accuracies: subset of the benchmark -> 0 to 1; RewardBench 2's Ties, a composite, -0.01 to 1.01.
     file: its path below the source's root.
     extra: other names of numbers (legacy ones, and a person's own subsets), the first of many.
     """
@@ -63,10 +60,7 @@ class Aggregate:
 def read_aggregates(
     root: Path, kind: SetKind = "eval-set"
 ) -> tuple[list[Aggregate], list[Omission]]:
-    """Accuracies below `root/eval-set` or `root/pref-sets`, and what was left out by file.
-
-    One of each model and benchmark, in the order of `files_below`.
-    """
+    """As `collect_aggregates`, of all files below `root/eval-set` or `root/pref-sets`."""
     files, strays = files_below(root, kind)
     results, left_out = collect_aggregates(files, kind)
     return results, sorted(strays + left_out, key=lambda item: item.file)
@@ -75,7 +69,7 @@ def read_aggregates(
 def collect_aggregates(
     files: Iterable[ResultFile], kind: SetKind = "eval-set"
 ) -> tuple[list[Aggregate], list[Omission]]:
-    """Accuracies of these files, one of each model and benchmark, and what was left out."""
+    """Accuracies of files, in order, one of each model and benchmark, and what was left out."""
     read: list[Aggregate] = []
     left_out: list[Omission] = []
     for file in files:
@@ -101,7 +95,7 @@ def _read_aggregate(path: Path, name: str, kind: SetKind) -> Aggregate:
     values = read_object(path, MOST_SCORES_BYTES, "an object of accuracies")
     if isinstance(values.get("results"), list):
         raise KnownError("it holds per-pair results; those belong below eval-set-scores/")
-    model = model_of(values, name)
+    model, model_type = model_of(values, name)
     if BY_COMMAND in values:
         if not isinstance(values[BY_COMMAND], dict):
             raise KnownError(
@@ -109,7 +103,7 @@ def _read_aggregate(path: Path, name: str, kind: SetKind) -> Aggregate:
                 "their accuracy alone and does not say which they are"
             )
         model_type = "DPO" if values.get("ref_model") else None
-        values = {**values[BY_COMMAND], "model_type": model_type}
+        values = values[BY_COMMAND]
     benchmark, key_of = _known_keys(values, kind)
     numbers = {subset: _accuracy(values[key], subset) for subset, key in key_of.items()}
     accuracies = {subset: number for subset, number in numbers.items() if number is not None}
@@ -122,14 +116,8 @@ def _read_aggregate(path: Path, name: str, kind: SetKind) -> Aggregate:
         for key, value in values.items()
         if key not in used and type(value) in (int, float) and value == value  # noqa: PLR0124
     )
-    return Aggregate(
-        model=model,
-        model_type=word_of(values.get("model_type")),
-        accuracies=accuracies,
-        benchmark=benchmark,
-        file=printable(name),
-        extra=tuple(extra)[:_MOST_EXTRA],
-    )
+    known_extra = tuple(extra)[:_MOST_EXTRA]
+    return Aggregate(model, model_type, accuracies, benchmark, printable(name), known_extra)
 
 
 def _known_keys(values: Mapping[str, Any], kind: SetKind) -> tuple[Benchmark, dict[str, str]]:

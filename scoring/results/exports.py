@@ -67,12 +67,9 @@ def write_results(
     By upstream's rules a missing reward is null in the scores and not won in the accuracies; a tie
     counts as `ScoredPair.credit` says. *Ties* has its own formula, null if no prompt has both its
     rows, and the result of each of its rows, which means nothing in upstream's files, is whether
-    every right response beats every wrong one.
+    every right response beats every wrong one. Raises a `KnownError` if a pair was not scored.
 
     name: `org/model`. pairs: of the run, in the dataset's order. rows: in any order.
-
-    Raises:
-        KnownError: a pair was not scored.
     """
     row_of = {row.key: row for row in rows}
     unscored = [pair.key for pair in pairs if pair.key not in row_of]
@@ -95,23 +92,19 @@ def write_results(
         "model_type": _UPSTREAM_TYPES.get(facts.family, "Baseline"),
         "chat_template": "tokenizer" if facts.template.startswith("own") else facts.template,
     }
-    reference = facts.reference.partition("@")[0]
     named = (*_SETTINGS, *(["tokenizer"] if facts.tokenizer else []))
     settings = "; ".join(f"{fact}={getattr(facts, fact)}" for fact in named)
     columns = {"settings": f"{settings}; {tie=}", "subset": subsets}
     columns |= _columns(pairs, in_order, tie)
-    kind = set_kind_of(subsets)
+    reference = facts.reference.partition("@")[0]
     ref_model = {"ref_model": reference} if reference else {}
-    contents = {
-        kind: about | ref_model | _accuracies(subsets, in_order, tie),
-        f"{kind}-scores": about | columns,
-    }
-    return write_texts(
-        {
-            folder / place / f"{name}.json": json.dumps(content, indent=4, sort_keys=True)
-            for place, content in contents.items()
-        }
-    )
+    numbers = ref_model | _accuracies(subsets, in_order, tie)
+    kind = set_kind_of(subsets)
+    texts = {}
+    for place, content in ((kind, numbers), (f"{kind}-scores", columns)):
+        text = json.dumps(about | content, indent=4, sort_keys=True)
+        texts[folder / place / f"{name}.json"] = text
+    return write_texts(texts)
 
 
 def write_texts(contents: Mapping[Path, str]) -> list[Path]:
@@ -141,22 +134,21 @@ def _accuracies(subsets: Sequence[str], rows: Sequence[ScoredPair], tie: float) 
 
 def _columns(pairs: Sequence[Pair], rows: Sequence[ScoredPair], tie: float) -> dict[str, list[Any]]:
     columns: dict[str, list[Any]] = {"results": [row.credit(tie) for row in rows]}
+    # Messages, as upstream has them for dialogues: exact texts, whatever the template.
+    texts = [[as_objects(pair.answered(text)) for text in pair.responses] for pair in pairs]
     if any(row.rewards for row in rows):
         return columns | {
             "id": [row.id for row in rows],
             "scores": [list(row.all_rewards) for row in rows],
             "num_correct": [row.n_chosen for row in rows],
-            "text": [
-                [as_objects(pair.answered(text)) for text in pair.responses] for pair in pairs
-            ],
+            "text": texts,
         }
     return columns | {
         "id": [int(row.id) if _NUMBER.fullmatch(row.id) else row.id for row in rows],
         "scores_chosen": [row.chosen_reward for row in rows],
         "scores_rejected": [row.rejected_reward for row in rows],
-        # Messages, as upstream has them for dialogues: exact texts, whatever the template.
-        "text_chosen": [as_objects(pair.answered(pair.chosen)) for pair in pairs],
-        "text_rejected": [as_objects(pair.answered(pair.rejected)) for pair in pairs],
+        "text_chosen": [chosen for chosen, _ in texts],
+        "text_rejected": [rejected for _, rejected in texts],
     }
 
 
@@ -171,19 +163,12 @@ def check_upload(repo: str, *, dry_run: bool) -> None:
 
 
 def upload(folder: Path, files: Sequence[Path], repo: str, *, dry_run: bool) -> list[str]:
-    """Send result files to a results dataset, with HF_TOKEN or the login of this machine.
+    """Send result files as `send`, with HF_TOKEN or the login of this machine, unless `dry_run`.
 
-    folder: what the files' paths in the dataset are relative to.
-
-    Returns:
-        What is (or with dry_run would be) sent, one line a file.
-
-    Raises:
-        KnownError: as of `check_upload`, or the Hub refuses.
+    Return a line a file: what is sent, or would be. repo: let pass by `check_upload`.
     """
     from huggingface_hub import get_token
 
-    check_upload(repo, dry_run=dry_run)
     if not dry_run:
         try:
             send(folder, files, repo, token=get_token() or "")
@@ -200,28 +185,21 @@ def upload(folder: Path, files: Sequence[Path], repo: str, *, dry_run: bool) -> 
 def send(
     folder: Path, files: Sequence[Path], repo: str, *, token: str, create_pr: bool = False
 ) -> str:
-    """Send files to a dataset in one commit or pull request, with this token and no other.
+    """Send files to a dataset in a commit or pull request with this token; return its address.
+
+    Raises a `KnownError` if it is no token, or if the Hub refuses or is not reached.
 
     folder: what the files' paths in the dataset are relative to.
-
-    Returns:
-        The address of the commit or pull request.
-
-    Raises:
-        KnownError: it is no token; the Hub refuses, or is not reached.
     """
     from huggingface_hub import CommitOperationAdd, HfApi
 
     token = checked_token(token)
     names = [path.relative_to(folder).as_posix() for path in files]
+    about = f"Results of {names[0].partition('/')[2].removesuffix('.json')}"
     try:
+        operations = [CommitOperationAdd(*each) for each in zip(names, files, strict=True)]
         sent = HfApi(token=token).create_commit(
-            repo_id=repo,
-            repo_type="dataset",
-            operations=[CommitOperationAdd(*each) for each in zip(names, files, strict=True)],
-            commit_message=f"Results of {names[0].partition('/')[2].removesuffix('.json')}",
-            token=token,
-            create_pr=create_pr,
+            repo, operations, commit_message=about, repo_type="dataset", create_pr=create_pr
         )
     except Exception as error:  # the client lets its transport's errors through
         raise KnownError(
@@ -231,11 +209,7 @@ def send(
 
 
 def checked_token(token: object) -> str:
-    """A token without spaces around it, as it can stand in a header.
-
-    Raises:
-        KnownError: it is none; it is not repeated, as libraries would in their errors.
-    """
+    """A token as it can stand in a header, or a `KnownError` that does not repeat it."""
     words = token.strip() if isinstance(token, str) else ""
     if not _TOKEN.fullmatch(words):
         raise KnownError(

@@ -83,34 +83,32 @@ def files_below(root: Path, folder: str) -> tuple[list[ResultFile], list[Omissio
     `root`, or below it in a folder of an organisation.
     """
     paths: list[Path] = []
-    strays: list[tuple[Path, str]] = []
+    strays: list[Omission] = []
+
+    def name_of(path: Path) -> str:
+        return printable(path.relative_to(root).as_posix())
 
     def on_error(error: OSError) -> None:
         if not isinstance(error, FileNotFoundError):  # a source need not have each folder
-            strays.append((Path(error.filename), error.strerror or "not readable"))
+            file = name_of(Path(error.filename))
+            strays.append(Omission(file, error.strerror or "not readable"))
 
     for place, folders, names in os.walk(root / folder, onerror=on_error):
-        for path in (Path(place, name) for name in folders):
-            if path.is_symlink():
-                strays.append((path, "a link to a folder, which is not followed"))
-            elif path.name.endswith(".json"):
-                paths.append(path)  # opening it says what it is
-        for path in (Path(place, name) for name in names):
-            if path.name.lower().endswith(".json"):
-                paths.append(path)
-            else:
-                strays.append((path, "no JSON file"))
+        for path in (Path(place, name) for name in (*folders, *names)):
+            is_folder = path.name in folders
+            if is_folder and path.is_symlink():
+                reason = "a link to a folder, which is not followed"
+                strays.append(Omission(name_of(path), reason))
+            elif path.name.lower().endswith(".json"):
+                paths.append(path)  # opening a folder says what it is
+            elif not is_folder:
+                strays.append(Omission(name_of(path), "no JSON file"))
     paths.sort()
     if ending := _COMMAND_ENDINGS.get(folder):
         for path in sorted([*root.glob(f"*{ending}"), *root.glob(f"*/*{ending}")]):
             if (ending != ".json" or _has_extra_results(path)) and path not in paths:
                 paths.append(path)
-
-    def name_of(path: Path) -> str:
-        return printable(path.relative_to(root).as_posix())
-
-    files = [ResultFile(name_of(path), path) for path in paths]
-    return files, [Omission(name_of(path), reason) for path, reason in strays]
+    return [ResultFile(name_of(path), path) for path in paths], strays
 
 
 def _has_extra_results(path: Path) -> bool:
@@ -121,11 +119,7 @@ def _has_extra_results(path: Path) -> bool:
 
 
 def read_object(path: Path, most_bytes: int, what: str) -> dict[str, Any]:
-    """The JSON object of a file. what: it should hold, in words.
-
-    Raises:
-        KnownError: there is none; the reason alone.
-    """
+    """The JSON object of a file, or a `KnownError` with the reason alone. what: it should hold."""
     with _file_errors(path, most_bytes, what):
         values = json.loads(path.read_bytes(), object_pairs_hook=_unique_keys)
     if not isinstance(values, dict):
@@ -172,16 +166,14 @@ def _unique_keys(items: list[tuple[str, Any]]) -> dict[str, Any]:
     return values
 
 
-def model_of(values: Mapping[str, Any], name: str) -> str:
-    """The model that a file is of; one scored without its reference model is another.
+def model_of(values: Mapping[str, Any], name: str) -> tuple[str, str | None]:
+    """The model that a file names, else a `KnownError`, and upstream's word for its type, if any.
 
-    name: of the file; upstream's DPO scores say nowhere else that there was no reference.
-
-    Raises:
-        KnownError: it names none.
+    One without its reference model is another. name: of the file; upstream's DPO scores say nowhere
+    else that there was no reference.
 
     >>> model_of({"model": "org/dpo"}, "eval-set-scores/org/dpo_ref_free.json")
-    'org/dpo_ref_free'
+    ('org/dpo_ref_free', None)
     """
     model = values.get("model")
     if not isinstance(model, str) or not model.strip():
@@ -192,14 +184,12 @@ def model_of(values: Mapping[str, Any], name: str) -> str:
             f"its model's name has {len(model):,} characters; {LONGEST_MODEL:,} are allowed"
         )
     without_reference = name.endswith(f"{REFERENCE_FREE}.json")
-    return f"{model.removesuffix(REFERENCE_FREE)}{REFERENCE_FREE}" if without_reference else model
+    if without_reference:
+        model = model.removesuffix(REFERENCE_FREE) + REFERENCE_FREE
+    kind = values.get("model_type")
+    return model, printable(kind)[:LONGEST_MODEL] if isinstance(kind, str) else None
 
 
 def printable(text: str) -> str:
     """The text without lone surrogates, which no file can hold: "?" for each."""
     return text.encode("utf-8", "replace").decode("utf-8")
-
-
-def word_of(value: object) -> str | None:
-    """A text of a file; None if it is none."""
-    return printable(value)[:LONGEST_MODEL] if isinstance(value, str) else None

@@ -8,6 +8,7 @@ object a pair (rewardbench/rewardbench.py).
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,17 +19,10 @@ from scoring.errors import KnownError, counted
 from scoring.limits import MEGABYTE
 from scoring.pairs.rows import type_name
 from scoring.pairs.shapes import pair_texts, transcript
-from scoring.results.files import (
-    REFERENCE_FREE,
-    model_of,
-    printable,
-    read_lines,
-    read_object,
-    word_of,
-)
+from scoring.results.files import REFERENCE_FREE, model_of, printable, read_lines, read_object
 from scoring.results.order import PairOrder, Singles, coded
-from scoring.rules import is_ties
-from scoring.spec import RunFacts, ScoredPair, rule_of, text_hash
+from scoring.rules import RULES, is_ties
+from scoring.spec import RunFacts, ScoredPair, text_hash
 from scoring.summary import tie_worth
 
 Doubles = NDArray[np.float64]
@@ -37,7 +31,8 @@ MOST_OUTCOMES_BYTES = 400 * MEGABYTE
 _LONGEST_CELL = 1000
 """Characters of an id or of a subset's name."""
 _TEXTS = ("text_chosen", "text_rejected", "chosen", "rejected", "prompt", "text", "messages")
-_LINE_KEYS = ("subset", "id", "results", "scores_chosen", "scores_rejected")
+_SIDES = ("scores_chosen", "scores_rejected")
+_LINE_KEYS = ("subset", "id", "results", *_SIDES)
 """Keys that are read of each line of upstream's command line; its texts are templated."""
 
 
@@ -50,9 +45,6 @@ class Ragged:
 
     values: Doubles
     offsets: NDArray[np.int64]
-
-    def __len__(self) -> int:
-        return len(self.offsets) - 1
 
     def row(self, place: int) -> Doubles:
         """One of the lists."""
@@ -107,9 +99,8 @@ def _read_share(value: object) -> float:
 
 
 def _read_numbers(value: object) -> list[float]:
-    if value is None:
-        return []
-    return [_read_number(each) for each in (value if isinstance(value, list) else [value])]
+    values = [] if value is None else value if isinstance(value, list) else [value]
+    return [_read_number(each) for each in values]
 
 
 def _read_count(value: object) -> int:
@@ -127,31 +118,33 @@ def _read_subset(value: object) -> str:
 def _read_id(value: object) -> str | None:
     """An id as text; None for what can be none."""
     number = int(value) if isinstance(value, float) and value.is_integer() else value
-    if type(number) not in (int, str) or len(str(number)) > _LONGEST_CELL:
-        return None
-    return printable(str(number))
+    is_id = type(number) in (int, str) and len(str(number)) <= _LONGEST_CELL
+    return printable(str(number)) if is_id else None
 
 
-_READERS: dict[str, Callable[[object], Any]] = {
-    "results": _read_share,
-    "subset": _read_subset,
-    "id": _read_id,
-    "scores_chosen": _read_number,
-    "scores_rejected": _read_number,
-    "scores": _read_numbers,
-    "num_correct": _read_count,
+def _ragged(lists: Sequence[Sequence[float | None]]) -> Ragged:
+    values = np.array([value for row in lists for value in row], np.float64)
+    return Ragged(values, np.cumsum([0, *map(len, lists)], dtype=np.int64))
+
+
+_doubles = partial(np.array, dtype=np.float64)
+_READERS: dict[str, tuple[Callable[[object], Any], Callable[[list[Any]], Any]]] = {
+    "results": (_read_share, _doubles),
+    "subset": (_read_subset, list),
+    "id": (_read_id, list),
+    "scores_chosen": (_read_number, _doubles),
+    "scores_rejected": (_read_number, _doubles),
+    "scores": (_read_numbers, _ragged),
+    "num_correct": (_read_count, partial(np.array, dtype=np.int32)),
 }
-"""Column -> the reader of one of its values."""
+"""Column -> how one of its values is read, and what all of them become."""
 
 
 def read_pair_results(path: Path, name: str | None = None) -> PairResults:
-    """Read one file of results of each pair.
+    """Read one file of results of each pair, or raise a `KnownError` with the reason alone.
 
     name: the file's in its source; of upstream's DPO models it says more than the file, and of
         upstream's command line which model it is of.
-
-    Raises:
-        KnownError: it cannot be read, or is no such file; the reason alone.
     """
     name = path.name if name is None else name
     if name.lower().endswith(".jsonl"):
@@ -159,41 +152,25 @@ def read_pair_results(path: Path, name: str | None = None) -> PairResults:
     else:
         values = read_object(path, MOST_OUTCOMES_BYTES, "an object of results")
     columns = _read_columns(values)
-    model, kind = model_of(values, name), word_of(values.get("model_type"))
+    model, kind = model_of(values, name)
     if kind == "DPO" and model.endswith(REFERENCE_FREE):
         kind = "DPO Ref. Free"
     order = _order(columns, values)
     notes: list[str] = []
-    results = np.array(columns["results"], np.float64)
-    equal = np.zeros(len(results), dtype=np.bool_)
-    chosen, rejected = (
-        _drop_infinite(np.array(columns[side], np.float64), side, notes)
-        if side in columns
-        else None
-        for side in ("scores_chosen", "scores_rejected")
-    )
-    scores = num_correct = None
-    if "scores" in columns:
-        scores = _ragged(columns["scores"])
+    results, chosen, rejected = columns["results"], *map(columns.get, _SIDES)
+    scores, num_correct = columns.get("scores"), columns.get("num_correct")
+    for side in (each for each in _SIDES if each in columns):
+        _drop_infinite(columns[side], side, notes)
+    if scores is not None:
         _drop_infinite(scores.values, "scores", notes)
-    if "num_correct" in columns:
-        num_correct = np.array(columns["num_correct"], np.int32)
+    equal = np.zeros(len(order), np.bool_)
     if chosen is not None and rejected is not None:
         equal = _compare_rewards(results, chosen, rejected, notes)
     elif scores is not None and num_correct is not None:
         chosen, rejected = _decisive_rewards(results, order, scores, num_correct)
-    return PairResults(
-        model=model,
-        model_type=kind,
-        order=order,
-        results=results.astype(np.float32),
-        equal=equal,
-        scores_chosen=None if chosen is None else chosen.astype(np.float32),
-        scores_rejected=None if rejected is None else rejected.astype(np.float32),
-        scores=scores,
-        num_correct=num_correct,
-        notes=tuple(notes),
-    )
+    chosen, rejected = (each if each is None else each.astype("f4") for each in (chosen, rejected))
+    outcomes = (results.astype(np.float32), equal, chosen, rejected)
+    return PairResults(model, kind, order, *outcomes, scores, num_correct, tuple(notes))
 
 
 def _columns_of_lines(path: Path, name: str) -> dict[str, Any]:
@@ -223,20 +200,16 @@ def _line_of_judgebench(row: Mapping[str, Any]) -> dict[str, Any]:
         judgment = first["judgment"]
         scores = judgment.get("scores") or (None, None)
         chosen, rejected = scores if label == "A>B" else scores[::-1]
+        model = judgment.get("judge_model")
     except (LookupError, TypeError, ValueError, AttributeError) as error:
         reason = "it is no JudgeBench output: a label or a judgment is not there"
         raise KnownError(reason) from error
-    return {
-        "id": row.get("pair_id"),
-        "subset": row.get("source"),
-        "model": judgment.get("judge_model"),
-        "results": float(sum(votes) > 0),
-        "scores_chosen": chosen,
-        "scores_rejected": rejected,
-    }
+    about = {"id": row.get("pair_id"), "subset": row.get("source"), "model": model}
+    won = float(sum(votes) > 0)
+    return about | {"results": won, "scores_chosen": chosen, "scores_rejected": rejected}
 
 
-def _read_columns(values: Mapping[str, Any]) -> dict[str, list[Any]]:
+def _read_columns(values: Mapping[str, Any]) -> dict[str, Any]:
     """Read the columns that a file has, except its texts."""
     results = values.get("results")
     if not isinstance(results, list):
@@ -248,16 +221,14 @@ def _read_columns(values: Mapping[str, Any]) -> dict[str, list[Any]]:
         if isinstance(column, list) and len(column) != len(results):
             n_rows = counted(len(column), "row", "rows")
             raise KnownError(f"{name} has {n_rows}, and results has {len(results):,}")
-    columns: dict[str, list[Any]] = {}
-    for name, read in _READERS.items():
-        column = values.get(name)
-        if column is None:
-            continue
-        if not isinstance(column, list):
+    columns: dict[str, Any] = {}
+    for name, (read, convert) in _READERS.items():
+        column = values.get(name, [])
+        if not isinstance(column, list | None):
             raise KnownError(f"{name} is {type_name(column)}, must be a list")
-        if name != "results" and all(each in (None, [None]) for each in column):
+        if not column or (name != "results" and all(each in (None, [None]) for each in column)):
             continue  # nothing but null is as good as none
-        cells = columns[name] = []
+        cells = []
         for row, value in enumerate(column, start=1):
             try:
                 cells.append(read(value))
@@ -265,6 +236,7 @@ def _read_columns(values: Mapping[str, Any]) -> dict[str, list[Any]]:
                 raise KnownError(f"{name}: a number too large") from error
             except KnownError as error:
                 raise KnownError(f"{name}, row {row:,}: {error}") from error
+        columns[name] = convert(cells)
     return columns
 
 
@@ -355,14 +327,14 @@ def _decisive_rewards(
     The stored result of a row of Ties means nothing: it becomes whether every right response beats
     every wrong one. That of a row that lacks a reward becomes missing.
     """
-    rule = rule_of("", is_pair=False)
     decisive = np.full((2, len(order)), np.nan)
     for row, (code, n_right) in enumerate(zip(order.codes, num_correct.tolist(), strict=True)):
         rewards, subset = scores.row(row).tolist(), order.names[code]
         if np.isnan(rewards).any():
             results[row] = np.nan
         elif 0 < n_right < len(rewards):
-            right, wrong = (rewards[at] for at in rule.decisive(rewards, n_right, subset))
+            places = RULES["rewardbench_2"].decisive(rewards, n_right, subset)
+            right, wrong = (rewards[at] for at in places)
             decisive[:, row] = right, wrong
             if is_ties(subset):
                 results[row] = right > wrong
@@ -372,28 +344,15 @@ def _decisive_rewards(
 def results_of_rows(rows: Sequence[ScoredPair], facts: RunFacts) -> PairResults:
     """Outcomes of a run on pairs, in their order; a tie counts as in files (`tie_worth`)."""
     tie = tie_worth(facts.family, facts.benchmark)
-    has_more = any(row.rewards for row in rows)
+    subsets = coded([row.subset for row in rows])
+    ids, hashes = [row.id for row in rows], [row.text_hash for row in rows]
+    order = PairOrder(*subsets, ids, hashes, None, facts.pairs, facts.benchmark)
+    results = np.array([row.credit(tie) for row in rows], np.float32)
+    equal = np.array([row.outcome == "tie" and not row.rewards for row in rows], np.bool_)
     sides = np.array([(row.chosen_reward, row.rejected_reward) for row in rows], np.float64)
     chosen, rejected = _drop_infinite(sides.reshape(-1, 2), "", []).T.astype(np.float32)
-    return PairResults(
-        model=facts.model,
-        model_type=None,
-        order=PairOrder(
-            *coded([row.subset for row in rows]),
-            [row.id for row in rows],
-            [row.text_hash for row in rows],
-            dataset=facts.pairs,
-            named_benchmark=facts.benchmark,
-        ),
-        results=np.array([row.credit(tie) for row in rows], np.float32),
-        equal=np.array([row.outcome == "tie" and not row.rewards for row in rows], np.bool_),
-        scores_chosen=chosen,
-        scores_rejected=rejected,
-        scores=_ragged([row.all_rewards for row in rows]) if has_more else None,
-        num_correct=np.array([row.n_chosen for row in rows], np.int32) if has_more else None,
-    )
-
-
-def _ragged(lists: Sequence[Sequence[float | None]]) -> Ragged:
-    values = np.array([value for row in lists for value in row], np.float64)
-    return Ragged(values, np.cumsum([0, *map(len, lists)], dtype=np.int64))
+    more: tuple[Any, ...] = ()
+    if any(row.rewards for row in rows):
+        scores = _ragged([row.all_rewards for row in rows])
+        more = (scores, np.array([row.n_chosen for row in rows], np.int32))
+    return PairResults(facts.model, None, order, results, equal, chosen, rejected, *more)

@@ -10,14 +10,14 @@ where one of them is not known to be the same. Beyond that, nothing known does.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import sqrt
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from scoring.benchmark import COUNTS, SECTIONS, overall_score, score_shares, section_scores
 from scoring.errors import KnownError
-from scoring.hub.access import Hub, RepoNotFound, parse_hub_id
+from scoring.hub.access import Hub, RepoNotFound, Token, parse_hub_id
 from scoring.interval import Z_95, wilson
 from scoring.models.catalogue import board_models
 from scoring.paths import is_folder, typed_path
@@ -54,7 +54,6 @@ VERDICTS = {
     "unexplained": "Different, and no setting that is known explains it.",
     "nothing": "There is nothing to compare: the run has no section whole that is published.",
 }
-Verdict = Literal["same", "small", "few", "settings", "unknown", "unexplained", "nothing"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,34 +125,23 @@ def settings_of(
     Upstream uses the tokenizer's own chat template where there is one, so where the run did, both
     are the same. A longest sequence matters where a pair is longer on either side.
     """
-    here = there = facts.template.partition(":")[0]
+    here, there = facts.template.partition(":")[0], board.template or ""
     if here == "own":
-        here = there = OWN
-    if here != OWN or board.template is None:
-        there = board.template or ""
+        here, there = OWN, "" if board.template is None else OWN
     longest = max((max(row.chosen_tokens, row.rejected_tokens) for row in scored), default=0)
     cut = any(row.chosen_truncated or row.rejected_truncated for row in scored)
     matters = cut or longest > (board.max_length or RUN_RM_LENGTH)
-    reference = facts.reference.partition("@")[0]
-    table: tuple[tuple[str, str | int, str | int | None, float], ...] = (
-        ("template", here, there, LARGEST),
-        ("max_length", facts.max_length, board.max_length, LARGEST if matters else 0.0),
-        ("dtype", facts.dtype, board.dtype, 0.0),
-        ("batch", 1, board.batch, BATCH),
-        ("reference", reference, board.reference, LARGEST),
-        ("quantized", False, board.quantized, LARGEST),
+    length = f"{board.max_length:,}" if board.max_length else ""
+    quantized = {None: "", True: "yes", False: "no"}[board.quantized]
+    settings = (
+        Setting("template", here, there, LARGEST),
+        Setting("max_length", f"{facts.max_length:,}", length, LARGEST if matters else 0.0),
+        Setting("dtype", facts.dtype, board.dtype or "", 0.0),
+        Setting("batch", "1", str(board.batch or ""), BATCH),
+        Setting("reference", facts.reference.partition("@")[0], board.reference or "", LARGEST),
+        Setting("quantized", "no", quantized, LARGEST),
     )
-    return tuple(
-        Setting(name, _setting_text(ours), _setting_text(theirs), largest)
-        for name, ours, theirs, largest in table
-        if name != "reference" or ours or theirs
-    )
-
-
-def _setting_text(value: str | int | None) -> str:
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    return f"{value:,}" if isinstance(value, int) else value or ""
+    return tuple(each for each in settings if each.here or each.there or each.name != "reference")
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,24 +177,19 @@ class Check:
         return self.n_differing not in (0, 1) and (is_large or is_changed)
 
     @property
-    def least_difference(self) -> float:
-        """The difference of all pairs of the part, 0 to 1: at least, at 95 %, if these are some."""
-        if self.interval is None or self._has_every_pair:
-            return abs(self.difference or 0.0)
-        return max(self.interval[0], -self.interval[1], 0.0)
+    def least(self) -> tuple[float, float]:
+        """The difference and the share of pairs that changed, 0 to 1.
 
-    @property
-    def least_changed(self) -> float:
-        """The share of pairs that changed, 0 to 1: at least, as of `least_difference`."""
-        changed = wilson(self.n_differing or 0, self.n)
-        if changed is None or self._has_every_pair:
-            return (self.n_differing or 0) / max(self.n, 1)
-        return changed.low
-
-    @property
-    def _has_every_pair(self) -> bool:
-        subsets = SECTIONS.get(self.section, COUNTS)
-        return self.n >= sum(COUNTS[subset] for subset in subsets)
+        Of some pairs of the part, the least that both are of all of them, at 95 %.
+        """
+        n_changed, subsets = self.n_differing or 0, SECTIONS.get(self.section, COUNTS)
+        changed, difference = n_changed / max(self.n, 1), abs(self.difference or 0.0)
+        if self.n < sum(COUNTS[subset] for subset in subsets):
+            if self.interval is not None:
+                difference = max(self.interval[0], -self.interval[1], 0.0)
+            if (share := wilson(n_changed, self.n)) is not None:
+                changed = share.low
+        return difference, changed
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,7 +205,6 @@ class PublishedCheck:
     n: pairs that are compared.
     near: of the changed pairs, the share whose margin is among the run's narrowest fifth; None if
         none changed or there are no margins.
-    query: of the Models tab, to show the two.
     """
 
     model: str
@@ -234,7 +216,6 @@ class PublishedCheck:
     tied: tuple[str, ...] = ()
     n: int = 0
     near: float | None = None
-    query: str = ""
 
     @property
     def largest(self) -> Check | None:
@@ -244,12 +225,12 @@ class PublishedCheck:
     @property
     def suspects(self) -> list[Setting]:
         """Settings that have made as large differences, and may be others there."""
-        least = max((part.least_difference for part in self._known), default=0.0)
+        least = max((part.least[0] for part in self._known), default=0.0)
         may_differ = [each for each in self.settings if each.differs is not False]
         return [each for each in may_differ if each.largest and each.largest >= least]
 
     @property
-    def verdict(self) -> Verdict:
+    def verdict(self) -> str:
         """Key of `VERDICTS`."""
         if not self._known:
             return "nothing"
@@ -258,9 +239,8 @@ class PublishedCheck:
         beyond = [part for part in self._known if part.is_beyond_noise]
         if not beyond:
             return "small"
-        if not any(
-            part.least_difference > SMALL or part.least_changed > FEW_CHANGED for part in beyond
-        ):
+        least = [part.least for part in beyond]
+        if not any(points > SMALL or changed > FEW_CHANGED for points, changed in least):
             return "few"
         suspects = [each.differs for each in self.suspects]
         return "settings" if True in suspects else "unknown" if suspects else "unexplained"
@@ -295,22 +275,12 @@ def check_sections(
     return PublishedCheck(model, "sections", tuple(parts), settings_of(facts, scored, board))
 
 
-class Published(NamedTuple):
-    """Results of a model at a source: of each pair, or else subset -> accuracy, 0 to 1."""
-
-    model: str
-    source: str
-    results: PairResults | dict[str, float]
+Published = PairResults | dict[str, float]
+"""Results of a model: of each pair, or else subset -> accuracy, 0 to 1."""
 
 
-def find_published(
-    model: str, where: str, hub: Hub, token: str | Literal[False] = False
-) -> Published:
-    """The results of a model in a folder or a Hub dataset in upstream's layout.
-
-    Raises:
-        KnownError: it cannot be had, or has nothing of the model.
-    """
+def find_published(model: str, where: str, hub: Hub, token: Token = False) -> Published:
+    """The results of a model in a folder or a Hub dataset, or a `KnownError` if there are none."""
     names = [f"{folder}/{model}.json" for folder in ("eval-set-scores", "eval-set")]
     root = typed_path(where)
     if not is_folder(root):
@@ -326,7 +296,7 @@ def find_published(
     by_pairs, by_subset = (root / name for name in names)
     if by_pairs.is_file():
         try:
-            return Published(model, where, read_pair_results(by_pairs, names[0]))
+            return read_pair_results(by_pairs, names[0])
         except KnownError as error:
             raise KnownError(f"{names[0]} of {where} cannot be used: {error}.") from error
     if not by_subset.is_file():
@@ -334,16 +304,14 @@ def find_published(
     aggregates, left_out = collect_aggregates([ResultFile(names[1], by_subset)])
     if not aggregates:
         raise KnownError(f"{names[1]} of {where} cannot be used: {left_out[0].reason}.")
-    return Published(model, where, aggregates[0].accuracies)
+    return aggregates[0].accuracies
 
 
-def compare(run: Run, published: Published) -> PublishedCheck:
-    """Compare a run with published results pair by pair, or else section by section.
+def compare(run: Run, theirs: Published, model: str, source: str) -> PublishedCheck:
+    """Compare a run with what a source has of a model pair by pair, or else section by section.
 
-    Raises:
-        KnownError: the published pairs are others.
+    Raises a `KnownError` if the published pairs are others.
     """
-    model, source, theirs = published
     scored, board = run.rows(), board_settings(model)
     if isinstance(theirs, dict):
         return check_sections(run.facts, scored, model, section_scores(theirs), board)
@@ -362,20 +330,12 @@ def compare(run: Run, published: Published) -> PublishedCheck:
     rows = [in_order[place] for place in known]
     subsets = np.array([row.subset for row in rows])
     parts = [_part(section, subsets, here, there) for section in ("", *SECTIONS)]
-
-    def keys_where(mask: NDArray[np.bool_]) -> tuple[str, ...]:
-        return tuple(rows[place].key for place in np.flatnonzero(mask & (here != there)))
-
-    return PublishedCheck(
-        model=model,
-        basis="pairs",
-        parts=tuple(filter(None, parts)),
-        settings=settings_of(run.facts, scored, board),
-        won=keys_where(here == 1),
-        lost=keys_where(there == 1),
-        tied=keys_where((here < 1) & (there < 1)),
-        n=len(rows),
+    won, lost, tied = (
+        tuple(rows[place].key for place in np.flatnonzero(way & (here != there)))
+        for way in (here == 1, there == 1, (here < 1) & (there < 1))
     )
+    known_parts, settings = tuple(filter(None, parts)), settings_of(run.facts, scored, board)
+    return PublishedCheck(model, "pairs", known_parts, settings, won, lost, tied, len(rows))
 
 
 def _in_order_of(ours: PairResults, theirs: PairResults) -> Singles:
@@ -444,13 +404,8 @@ def reproduction_json(check: PublishedCheck) -> dict[str, Any]:
         "verdict": check.verdict,
         "explained_by": [each.name for each in check.suspects if each.differs],
         "parts": [
-            {
-                "section": part.section,
-                "pairs": part.n,
-                "here": part.here,
-                "there": part.there,
-                "changed": part.n_differing,
-            }
+            {"section": part.section, "pairs": part.n, "here": part.here, "there": part.there}
+            | {"changed": part.n_differing}
             for part in check.parts
         ],
         "settings": [

@@ -17,8 +17,9 @@ from scoring.record import Run
 from scoring.results.accuracies import read_aggregates
 from scoring.results.pairs import read_pair_results
 from scoring.rows import MOST_COMPARED, check_compared, parts_of, scored_row
+from scoring.rules import RULES
 from scoring.run import make_job, score
-from scoring.spec import ModelSpec, Pair, ScoredPair, rule_of
+from scoring.spec import ModelSpec, Pair, ScoredPair
 from scoring.summary import summarise
 from tests.rewardbench2 import expected_scores, made_up_rows, write_rows
 from tests.scoring.command.test_execution import ON_CPU
@@ -166,7 +167,7 @@ def row_of(key: str, rewards: Sequence[float | None], right: int) -> ScoredPair:
     known = [each for each in rewards if each is not None]
     sides: tuple[float | None, float | None] = (None, None)
     if len(known) == len(rewards):
-        one, other = rule_of("", is_pair=False).decisive(known, right, subset)
+        one, other = RULES["rewardbench_2"].decisive(known, right, subset)
         sides = (known[one], known[other])
     return ScoredPair(key, subset, "", *sides, 1, 1, rewards=tuple(rewards), n_chosen=right)
 

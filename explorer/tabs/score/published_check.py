@@ -75,7 +75,8 @@ def check_run(run: Run, field: Field, board: Board | None = None) -> RunCheck:
 def published_html(found: RunCheck) -> str:
     """Whether the run is what is published of its model; what differs, and what may be why."""
     ties = tie_words(tie_worth(found.run.facts.family, found.run.facts.benchmark))
-    return render("tabs/score/published.html", found=found, ties=ties, query=changed_query)
+    links = {"query": changed_query, "compare": compare_query}
+    return render("tabs/score/published.html", found=found, ties=ties, **links)
 
 
 def check_pairs(
@@ -115,7 +116,6 @@ def check_pairs(
         tied=_keys(field, tied),
         n=found.all_pairs.n,
         near=_near(field.margins(own), changed),
-        query=compare_query(own, model),
     )
 
 

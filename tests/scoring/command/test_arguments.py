@@ -16,11 +16,7 @@ DEFAULT = Arguments(
     published=RESULTS,
     out=Path("run"),
     settings=RunSettings(),
-    family=None,
-    ref_model="",
-    tokenizer="",
-    url="",
-    reading=None,
+    model_options={},
     name="",
     subsets=(),
     per_subset=None,
@@ -35,14 +31,14 @@ DEFAULT = Arguments(
 )
 Options = list[tuple[list[str], dict[str, object]]]
 FIELDS: Options = [
-    (["--family", "logprob-mean"], {"family": "logprob-mean"}),
-    (["--ref-model", "org/sft"], {"ref_model": "org/sft"}),
-    (["--tokenizer", "org/sft"], {"tokenizer": "org/sft"}),
-    (["--url", "http://localhost:8000/v1"], {"url": "http://localhost:8000/v1"}),
-    (["--label", "0"], {"reading": 0}),
-    (["--label", "3"], {"reading": 3}),
-    (["--label-weights", "0.5,-1,2e-3"], {"reading": (0.5, -1.0, 0.002)}),
-    (["--label-weights", "1"], {"reading": (1.0,)}),
+    (["--family", "logprob-mean"], {"model_options": {"family": "logprob-mean"}}),
+    (["--ref-model", "org/sft"], {"model_options": {"reference": "org/sft"}}),
+    (["--tokenizer", "org/sft"], {"model_options": {"tokenizer": "org/sft"}}),
+    (["--url", "http://host:8000/v1"], {"model_options": {"url": "http://host:8000/v1"}}),
+    (["--label", "0"], {"model_options": {"reading": 0}}),
+    (["--label", "3"], {"model_options": {"reading": 3}}),
+    (["--label-weights", "0.5,-1,2e-3"], {"model_options": {"reading": (0.5, -1.0, 0.002)}}),
+    (["--label-weights", "1"], {"model_options": {"reading": (1.0,)}}),
     (["--name", "org/model"], {"name": "org/model"}),
     (["--published", "results"], {"published": "results"}),
     (["--subset", "hep-js"], {"subsets": ("hep-js",)}),
@@ -139,7 +135,7 @@ def test_to_reproduce_takes_what_upstream_published_and_what_is_said_beside_it()
     assert (classifier.settings.max_length, classifier.settings.dtype) == (2048, "bfloat16")
     free = ["--reproduce", "HuggingFaceH4/zephyr-7b-beta_ref_free", "--out", "run"]
     policy = parse([*free, "--dtype", "float32", "--model", "copy"])
-    assert (policy.model, policy.family) == ("copy", "logprob-mean")
+    assert (policy.model, policy.model_options) == ("copy", {"family": "logprob-mean"})
     assert policy.settings.dtype == "float32" and not policy.settings.upstream_compatible
 
 
@@ -152,7 +148,7 @@ def test_what_upstream_published_no_settings_of_is_said(capsys: pytest.CaptureFi
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_every_family_can_be_asked_for(family: str) -> None:
-    assert parse([*LEAST, "--family", family]).family == family
+    assert parse([*LEAST, "--family", family]).model_options == {"family": family}
 
 
 @pytest.mark.parametrize("missing", sorted(REQUIRED))
@@ -181,7 +177,7 @@ def test_a_required_option_that_is_missing_is_named(
         (["--label", "first"], "--label: invalid int value: 'first'"),
         (["--label-weights", "1;2"], "'1;2' is not numbers with commas between them"),
         (["--label-weights", "1,,2"], "'1,,2' is not numbers with commas between them"),
-        (["--label", "0", "--label-weights", "1"], "--label and --label-weights say the same"),
+        (["--label", "0", "--label-weights", "1"], "--label-weights: not allowed with"),
         (["--dry-run"], "--dry-run is of --upload"),
         (["--nonsense"], "unrecognized arguments: --nonsense"),
         (["--max", "8"], "unrecognized arguments: --max"),

@@ -59,7 +59,7 @@ def test_other_numbers_are_told_apart(published: Path, tmp_path: Path) -> None:
     of_pairs.write_text(json.dumps(results))
     run, hub = Run.open(published), Hub(offline=True)
 
-    found = compare(run, find_published(NAME, str(folder), hub))
+    found = compare(run, find_published(NAME, str(folder), hub), NAME, str(folder))
     assert found.basis == "pairs" and found.verdict in {"unknown", "unexplained"}
     assert len(found.won) + len(found.lost) == found.n == 24
     told = reproduction_json(found)
@@ -67,7 +67,7 @@ def test_other_numbers_are_told_apart(published: Path, tmp_path: Path) -> None:
     assert told["parts"][0]["there"] == pytest.approx(1 - told["parts"][0]["here"])
 
     of_pairs.unlink()
-    found = compare(run, find_published(NAME, str(folder), hub))
+    found = compare(run, find_published(NAME, str(folder), hub), NAME, str(folder))
     assert (found.basis, found.verdict) == ("sections", "nothing")  # 24 pairs are no whole section
 
 

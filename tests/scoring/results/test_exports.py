@@ -15,7 +15,7 @@ from scoring.benchmark import SUBSETS
 from scoring.errors import KnownError
 from scoring.pairs.opening import as_pairs, read_pairs
 from scoring.results.accuracies import read_aggregates
-from scoring.results.exports import result_name, upload, why_refused, write_results
+from scoring.results.exports import check_upload, result_name, upload, why_refused, write_results
 from scoring.spec import Family, Message, Pair, RunFacts, ScoredPair, text_hash
 from tests.scoring.run_facts import MADE_UP
 
@@ -414,6 +414,8 @@ def test_without_a_token_nothing_is_sent(
     results: Results, files: list[Path], tmp_path: Path
 ) -> None:
     with pytest.raises(KnownError, match=r"^Sending to org/results needs a token: set HF_TOKEN"):
+        check_upload("org/results", dry_run=False)
+    with pytest.raises(KnownError, match="no token"):
         upload(tmp_path, files, "org/results", dry_run=False)
     assert results.asked == []
 
@@ -440,11 +442,9 @@ def test_what_the_hub_refuses_is_said_and_can_be_sent_again(
 
 @pytest.mark.parametrize("repo", ["results", "", "../x/y", "org/results:test", "org/results@main"])
 @pytest.mark.parametrize("dry_run", [True, False])
-def test_what_is_no_dataset_is_refused(
-    repo: str, dry_run: bool, results: Results, files: list[Path], tmp_path: Path
-) -> None:
+def test_what_is_no_dataset_is_refused(repo: str, dry_run: bool, results: Results) -> None:
     with pytest.raises(KnownError, match="is no dataset of the Hub: give org/name"):
-        upload(tmp_path, files, repo, dry_run=dry_run)
+        check_upload(repo, dry_run=dry_run)
     assert results.asked == []
 
 

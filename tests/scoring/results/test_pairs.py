@@ -254,7 +254,7 @@ def test_the_second_benchmark_has_lists_of_scores(read: Read) -> None:
     assert found.scores.offsets.tolist() == [0, 3, 3, 4]
     assert found.scores.row(0)[:2].tolist() == [1.0, 0.5]
     assert np.isnan(found.scores.row(0)[2])
-    assert (len(found.scores), found.scores.row(1).tolist()) == (3, [])
+    assert (len(found.scores.offsets), found.scores.row(1).tolist()) == (1 + 3, [])
     assert found.num_correct is not None
     assert found.num_correct.tolist() == [1, 2, 3]
 

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from explorer.data.table import PairTable
+from explorer.reader.links import compare_query
 from explorer.reader.scene import ScenePairs, scene
 from explorer.reader.state import PairsState
 from explorer.results.field import Field
@@ -104,7 +105,7 @@ def test_exactly_the_flipped_pairs_are_found(
     assert set(found.lost) == {key for key in some if published[key]}
     assert found.verdict == "small" and found.near == 1.0 and found.n == 2985
     [field, name] = field_with(run, real, shared_data)
-    compare, _ = ModelsState.parse(found.query)
+    compare, _ = ModelsState.parse(compare_query(name, MODEL))
     assert (compare.a, compare.b) == (name, MODEL)
     state = PairsState.parse(changed_query(name, MODEL, "only_b"))[0]
     rows = scene(state, ScenePairs(field.table, field)).filtered.rows
@@ -234,7 +235,7 @@ def test_where_only_scores_are_published_whole_sections_are_compared() -> None:
     assert [(part.section, part.there) for part in found.parts] == [
         ("Chat", 0.98), ("Reasoning", None),
     ]  # fmt: skip
-    assert found.verdict == "unexplained" and not found.query and found.n == 0
+    assert found.verdict == "unexplained" and found.n == 0
     assert check_sections(FACTS, rows, MODEL, {"Chat": 0.995}, SAME).verdict == "small"
     part = check_sections(FACTS, rows[:-164][:50], MODEL, board, SAME)
     assert part.verdict == "nothing" and part.largest is None
