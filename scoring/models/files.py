@@ -168,7 +168,7 @@ def _recognize(name: str, values: dict[str, Any], *, has_head: bool) -> tuple[Fa
 
 
 _LONGEST_HEADER = 100_000_000  # bytes; the format allows no more
-BYTES = {"float64": 8, "float32": 4, "bfloat16": 2, "float16": 2}
+BYTES = {"float64": 8, "float32": 4, "bfloat16": 2, "float16": 2, "8bit": 1, "4bit": 0.5}
 """Dtype -> bytes of a number."""
 
 
