@@ -97,7 +97,11 @@ def test_weights_in_eight_bits_need_a_card_and_take_a_byte_each(
     dtypes: dict[Dtype, str] = {"8bit": "8 bits", "4bit": "4 bits"}
     for dtype, bits in dtypes.items():
         with pytest.raises(KnownError, match=f"Weights in {bits} need an NVIDIA GPU"):
-            load(ModelSpec("demo", str(DEMO_MODEL), ""), RunSettings(device="cpu", dtype=dtype), "")
+            load(
+                ModelSpec("demo", str(DEMO_MODEL), ""),
+                RunSettings(device="cpu", dtype=dtype),
+                _CLASSIFIER,
+            )
         with pytest.raises(KnownError, match="there is no such GPU here"):
             check_fits(model(1), cpu(14), RunSettings(dtype=dtype))
     monkeypatch.setattr(devices, "find_spec", lambda name: name == "bitsandbytes")
