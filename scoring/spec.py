@@ -16,7 +16,9 @@ JudgePrompt = Literal[
     "probabilities", "upstream", "mt-bench", "gemini", "prometheus", "con-j", "offsetbias", "rise",
     "atla",
 ]  # fmt: skip
-Dtype = Literal["auto", "float32", "bfloat16", "float16"]
+Dtype = Literal["auto", "float32", "bfloat16", "float16", "8bit", "4bit"]
+QUANTIZED = ("8bit", "4bit")
+"""Dtypes whose weights bitsandbytes packs when it loads them; it computes in float16."""
 _Baseline = Literal["random", "longer", "shorter"]
 """A family without a model: a floor for every leaderboard."""
 Family = Literal[

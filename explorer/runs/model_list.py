@@ -39,7 +39,7 @@ class ModelEntry:
 
     def memory_bytes(self, dtype: str = "bfloat16") -> int:
         """About what its weights take in memory, a reference of the same size included."""
-        return int(self.billions * 1e9) * BYTES[dtype] * (2 if self.reference else 1)
+        return int(self.billions * 1e9 * BYTES[dtype]) * (2 if self.reference else 1)
 
 
 @cache

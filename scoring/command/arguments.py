@@ -200,6 +200,7 @@ def _add_model(group: argparse._ArgumentGroup) -> None:
 
 def _add_settings(add: Callable[..., object]) -> None:
     dtype = "auto: bfloat16 on CUDA where the card has it, else float32"
+    packed = "weights packed by bitsandbytes, on an NVIDIA GPU; the same as --dtype"
     length = "where a conversation is cut; else the model's own limit, at most 16,384"
     template = (
         "the template that writes conversations, as upstream names it (tulu, oasst_pythia, "
@@ -209,6 +210,8 @@ def _add_settings(add: Callable[..., object]) -> None:
     compile_ = "compile decoder layers; auto: where the job is long enough to repay it"
     compatible = "tokens as upstream's run_rm.py makes them, special tokens twice where it does so"
     add("--dtype", choices=get_args(Dtype), help=dtype)
+    for bits in ("8bit", "4bit"):
+        add(f"--load-in-{bits}", dest="dtype", action="store_const", const=bits, help=packed)
     add("--device", help="auto, cpu, cuda[:N], mps, or spread (over all GPUs)")
     add("--max-length", type=_positive, metavar="TOKENS", help=length)
     add("--chat-template", metavar="NAME", help=template)

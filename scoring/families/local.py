@@ -33,7 +33,7 @@ def local_traits(loaded: Loaded, *, reading: str, **others: Any) -> Traits:
     return Traits(
         reading=reading,
         device=str(loaded.model.device),
-        dtype=str(loaded.model.dtype).removeprefix("torch."),
+        dtype=loaded.dtype,
         libraries=("torch", "transformers"),
         vocabulary=loaded.model.get_input_embeddings().weight.shape[0],
         **others,

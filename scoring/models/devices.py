@@ -3,6 +3,7 @@
 import platform
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Literal
 
@@ -10,7 +11,7 @@ from scoring.errors import KnownError
 from scoring.hub.access import first_line
 from scoring.models.finding import LocatedModel
 from scoring.models.memory import system_memory
-from scoring.spec import Dtype, Family, RunSettings
+from scoring.spec import QUANTIZED, Dtype, Family, RunSettings
 
 DeviceKind = Literal["cuda", "mps", "cpu"]
 
@@ -95,7 +96,7 @@ def _unused_gpu() -> str:
 
 def chosen_dtype(
     dtype: Dtype, *, has_bf16: bool, family: Family | None = None
-) -> Literal["float32", "bfloat16", "float16"]:
+) -> Literal["float32", "bfloat16", "float16", "8bit", "4bit"]:
     """The dtype in which a model is held and computed.
 
     >>> chosen_dtype("auto", has_bf16=True), chosen_dtype("auto", has_bf16=False)
@@ -110,6 +111,17 @@ def chosen_dtype(
     return "bfloat16" if has_bf16 else "float32"
 
 
+def check_dtype(dtype: Dtype, kind: str) -> None:
+    """Raise a `KnownError` if weights are to be packed where they cannot be."""
+    if dtype not in QUANTIZED or (kind == "cuda" and find_spec("bitsandbytes")):
+        return
+    raise KnownError(
+        f"Weights in {dtype.replace('bit', ' bits')} need an NVIDIA GPU and the bitsandbytes "
+        f"package, and there is no {'such package' if kind == 'cuda' else 'such GPU'} here. Choose "
+        "another dtype."
+    )
+
+
 def placed(settings: RunSettings, model: LocatedModel, device: Device) -> RunSettings:
     """The settings, with a model spread over all GPUs if one is too small for it."""
     dtype = chosen_dtype(settings.dtype, has_bf16=device.has_bf16, family=model.spec.family)
@@ -120,6 +132,7 @@ def placed(settings: RunSettings, model: LocatedModel, device: Device) -> RunSet
 
 def check_fits(model: LocatedModel, device: Device, settings: RunSettings) -> None:
     """Raise a `KnownError` if a model's weights alone are more than the memory that is free."""
+    check_dtype(settings.dtype, device.kind)
     spread = placed(settings, model, device).device == "spread"
     free = device.all_free_bytes if spread else device.free_bytes
     spec, reference = model.spec, model.reference

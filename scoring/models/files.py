@@ -161,7 +161,7 @@ def _recognize(name: str, values: dict[str, Any], *, has_head: bool) -> tuple[Fa
     raise KnownError(f"{what}; sequence classifiers, causal language models and PairRM are scored.")
 
 
-BYTES = {"float64": 8, "float32": 4, "bfloat16": 2, "float16": 2}
+BYTES = {"float64": 8, "float32": 4, "bfloat16": 2, "float16": 2, "8bit": 1, "4bit": 0.5}
 """Dtype -> bytes of a number."""
 
 

@@ -131,7 +131,7 @@ class LocatedModel:
 
     def memory_bytes(self, dtype: str) -> int:
         """Bytes of the weights in memory, the reference's included. dtype: as of `BYTES`."""
-        own = self.weight_bytes if self.is_quantized else self.parameters * BYTES[dtype]
+        own = self.weight_bytes if self.is_quantized else int(self.parameters * BYTES[dtype])
         return own + (self.reference.memory_bytes(dtype) if self.reference else 0)
 
 
@@ -297,7 +297,7 @@ def _with_config(
     return replace(
         model,
         architecture=next(iter(architectures_of(config)), ""),
-        parameters=parameters or model.weight_bytes // BYTES.get(dtype, _GUESSED_BYTES),
+        parameters=parameters or int(model.weight_bytes / BYTES.get(dtype, _GUESSED_BYTES)),
         is_counted=parameters > 0,
         dtype=dtype,
         is_quantized=isinstance(config.get("quantization_config"), dict),

@@ -19,10 +19,10 @@ from scoring.engine.formatting import Formatter, UpstreamFormatter
 from scoring.errors import KnownError
 from scoring.hub.access import first_line
 from scoring.limits import OnProgress, Step
-from scoring.models.devices import chosen_dtype, present_device
+from scoring.models.devices import check_dtype, chosen_dtype, present_device
 from scoring.models.files import WEIGHT_FILES, check_indexes
 from scoring.models.heads import HeadedModel, format_shape
-from scoring.spec import DEVICE_NAMES, ModelSpec, RunSettings
+from scoring.spec import DEVICE_NAMES, QUANTIZED, Dtype, ModelSpec, RunSettings
 
 logger = logging.getLogger(__name__)
 
@@ -45,6 +45,12 @@ class Loaded:
     model: Any
     tokenizer: Any
     left_out: tuple[str, ...] = ()
+
+    @property
+    def dtype(self) -> str:
+        """In which its weights are, such as "bfloat16" or "8bit"."""
+        packed = (each for each in QUANTIZED if getattr(self.model, f"is_loaded_in_{each}", False))
+        return next(packed, str(self.model.dtype).removeprefix("torch."))
 
     def formatter(self, settings: RunSettings) -> Formatter:
         """How this model's conversations become tokens."""
@@ -153,20 +159,38 @@ def _build(spec: ModelSpec, settings: RunSettings, auto_class: Any, device: str)
     )
     is_spread = settings.device == "spread"
     bf16 = device.startswith("cuda") and torch.cuda.is_bf16_supported(including_emulation=False)
+    dtype = chosen_dtype(settings.dtype, has_bf16=bf16)
+    packed = _packed_weights(
+        dtype, device, auto_class.parts if is_headed else ("score", "classifier")
+    )
     model, info = builder.from_pretrained(
         spec.folder if own.get("state_dict") is None else None,
         local_files_only=True,
-        dtype=getattr(torch, chosen_dtype(settings.dtype, has_bf16=bf16)),
+        dtype=torch.float16 if packed else getattr(torch, dtype),
+        **packed,
         output_loading_info=True,
         ignore_mismatched_sizes=True,  # they are reported later
         **own,
         # sdpa drops caps and sinks, some versions of transformers in silence.
         **({"attn_implementation": "eager"} if is_by_hand(skeleton) else {}),
-        **({"device_map": "auto"} if is_spread else {}),
+        **({"device_map": "auto" if is_spread else {"": device}} if is_spread or packed else {}),
     )
     if is_headed:
         model.add_files(spec.folder)
-    return model if is_spread else model.to(device), tokenizer, info
+    return model if is_spread or packed else model.to(device), tokenizer, info
+
+
+def _packed_weights(dtype: Dtype, device: str, head: Iterable[str]) -> dict[str, Any]:
+    """What `from_pretrained` is told to pack weights but the head's; nothing if they stay."""
+    if dtype not in QUANTIZED:
+        return {}
+    check_dtype(dtype, device.partition(":")[0])
+    config = transformers.BitsAndBytesConfig(
+        **{f"load_in_{dtype}": True},
+        bnb_4bit_compute_dtype=torch.float16,
+        llm_int8_skip_modules=["lm_head", *head],
+    )
+    return {"quantization_config": config}
 
 
 def _check_room(spec: ModelSpec, skeleton: Any) -> None:

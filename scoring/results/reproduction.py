@@ -26,7 +26,7 @@ from scoring.results.accuracies import collect_aggregates
 from scoring.results.files import REFERENCE_FREE, ResultFile
 from scoring.results.order import Singles, align
 from scoring.results.pairs import PairResults, read_pair_results, results_of_rows
-from scoring.spec import RunFacts, ScoredPair
+from scoring.spec import QUANTIZED, RunFacts, ScoredPair
 from scoring.summary import summarise_run
 
 SMALL = 0.01
@@ -61,7 +61,8 @@ class BoardSettings:
     """Settings of published results; None if not known.
 
     template: that the configuration names; used if the tokenizer has none of its own.
-    max_length: in tokens. reference: of a DPO model; "" for none. quantized: to 8 bits.
+    max_length: in tokens. reference: of a DPO model; "" for none.
+    quantized: whether weights were configured to be cut to 8 bits.
     """
 
     template: str | None = None
@@ -78,22 +79,21 @@ NOT_KNOWN = BoardSettings()
 def board_settings(model: str) -> BoardSettings:
     """The settings of the RewardBench board for a published name.
 
-    Where upstream's configuration sets no length or number type, run_rm.py's are meant; with
-    bfloat16, and for models called Llama 3, it does not cut weights to 8 bits, and for others that
-    is not known. DPO models have other code: what is not set is not known.
+    Where upstream's configuration sets no length or number type, run_rm.py's are meant. Whether
+    weights were cut to 8 bits is what was configured; what was really run is not known. DPO models
+    have other code: what is not set is not known.
     Source: scripts/configs/eval_configs.yaml and scripts/run_rm.py of allenai/reward-bench.
     """
     board = board_models().get(model.removesuffix(REFERENCE_FREE).strip().partition("@")[0])
     if board is None:
         return NOT_KNOWN
     is_dpo = board.family == "dpo"
-    whole = board.dtype == "bfloat16" or "llama3" in model.casefold().replace("-", "")
     return BoardSettings(
         template=board.template,
         max_length=board.length or (None if is_dpo else RUN_RM_LENGTH),
         dtype=board.dtype or (None if is_dpo else RUN_RM_DTYPE),
         reference="" if model.endswith(REFERENCE_FREE) else board.reference,
-        quantized=False if whole and not is_dpo else None,
+        quantized=None if is_dpo else board.quantized,
         batch=board.batch,
     )
 
@@ -132,14 +132,14 @@ def settings_of(
     cut = any(row.chosen_truncated or row.rejected_truncated for row in scored)
     matters = cut or longest > (board.max_length or RUN_RM_LENGTH)
     length = f"{board.max_length:,}" if board.max_length else ""
-    quantized = {None: "", True: "yes", False: "no"}[board.quantized]
+    words = {None: "", True: "yes", False: "no"}
     settings = (
         Setting("template", here, there, LARGEST),
         Setting("max_length", f"{facts.max_length:,}", length, LARGEST if matters else 0.0),
         Setting("dtype", facts.dtype, board.dtype or "", 0.0),
         Setting("batch", "1", str(board.batch or ""), BATCH),
         Setting("reference", facts.reference.partition("@")[0], board.reference or "", LARGEST),
-        Setting("quantized", "no", quantized, LARGEST),
+        Setting("quantized", words[facts.dtype in QUANTIZED], words[board.quantized], LARGEST),
     )
     return tuple(each for each in settings if each.here or each.there or each.name != "reference")
 

@@ -62,6 +62,8 @@ SETTINGS: Options = [
     (["--max-tokens", "4096"], {"max_tokens": 4096}),
     (["--temperature", "0.5"], {"temperature": 0.5}),
     (["--dtype", "bfloat16"], {"dtype": "bfloat16"}),
+    (["--load-in-8bit"], {"dtype": "8bit"}),
+    (["--load-in-4bit"], {"dtype": "4bit"}),
     (["--device", "cuda:1"], {"device": "cuda:1"}),
     (["--budget", "1024"], {"budget": 1024}),
     (["--compile", "off"], {"compile": "off"}),

@@ -5,11 +5,12 @@ import torch
 
 from scoring.errors import KnownError
 from scoring.hub.access import Hub
+from scoring.models import devices
 from scoring.models.devices import Device, check_fits, chosen_dtype, placed, present_device
 from scoring.models.finding import LocatedModel, ModelPolicy, find
 from scoring.models.loading import load
 from scoring.models.memory import system_memory
-from scoring.spec import ModelSpec, RunSettings
+from scoring.spec import Dtype, ModelSpec, RunSettings
 from tests.conftest import DEMO_MODEL
 
 BILLION = 10**9
@@ -88,6 +89,27 @@ def test_a_model_that_does_not_fit_is_refused_with_sizes(
     with pytest.raises(KnownError) as caught:
         check_fits(model(70.553), device, settings)
     assert str(caught.value) == said.replace("70.6b", "70.553b")
+
+
+def test_weights_in_eight_bits_need_a_card_and_take_a_byte_each(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    dtypes: dict[Dtype, str] = {"8bit": "8 bits", "4bit": "4 bits"}
+    for dtype, bits in dtypes.items():
+        with pytest.raises(KnownError, match=f"Weights in {bits} need an NVIDIA GPU"):
+            load(
+                ModelSpec("demo", str(DEMO_MODEL), ""),
+                RunSettings(device="cpu", dtype=dtype),
+                _CLASSIFIER,
+            )
+        with pytest.raises(KnownError, match="there is no such GPU here"):
+            check_fits(model(1), cpu(14), RunSettings(dtype=dtype))
+    monkeypatch.setattr(devices, "find_spec", lambda name: name == "bitsandbytes")
+    check_fits(model(70), gpus(1, 79), RunSettings(dtype="8bit"))
+    check_fits(model(70), gpus(1, 39), RunSettings(dtype="4bit"))
+    monkeypatch.setattr(devices, "find_spec", lambda _: None)
+    with pytest.raises(KnownError, match="there is no such package here"):
+        check_fits(model(7), gpus(1, 79), RunSettings(dtype="8bit"))
 
 
 def test_what_fits_is_allowed() -> None:

@@ -34,7 +34,7 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     def nobody(*_: object, **__: object) -> NoReturn:
         pytest.fail("the network was asked")
 
-    monkeypatch.setattr("huggingface_hub.constants.HF_HOME", str(tmp_path / "hf"))
+    monkeypatch.setattr("datasets.config.HF_DATASETS_CACHE", tmp_path / "hf" / "datasets")
     monkeypatch.setattr("scoring.pairs.opening.LEAST_BYTES", 0)
     monkeypatch.setattr(socket, "getaddrinfo", nobody)
     return tmp_path / "hf" / "datasets"
@@ -112,7 +112,7 @@ def test_what_strangers_open_is_not_kept_on_the_disk(
     public: bool, read: Read, cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.undo()
-    monkeypatch.setattr("huggingface_hub.constants.HF_HOME", str(cache.parent))
+    monkeypatch.setattr("datasets.config.HF_DATASETS_CACHE", cache)
     monkeypatch.setattr("scoring.pairs.opening.LEAST_BYTES", 0)
     settings: Any = Settings(home=tmp_path / "home", public=public)
     with HubServer({"datasets/org/one": Repo({"test.jsonl": rows(3)})}) as server:

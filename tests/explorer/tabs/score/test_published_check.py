@@ -17,6 +17,7 @@ from explorer.stats.matrix import order_of, outcome_matrix
 from explorer.tabs.models.state import ModelsState
 from explorer.tabs.score.published_check import changed_query, check_pairs, check_run
 from scoring.benchmark import COUNTS, SECTIONS, SUBSETS
+from scoring.models.catalogue import board_models
 from scoring.record import Run, new_folder
 from scoring.results.reproduction import (
     BoardSettings,
@@ -286,6 +287,8 @@ def test_settings_are_told_on_both_sides() -> None:
         "quantized": True,
     }  # fmt: skip
     assert {each.differs for each in settings_of(facts, [], BoardSettings())} == {None}
+    packed = settings_of(replace(facts, dtype="8bit"), [], board)
+    assert [each.differs for each in packed if each.name == "quantized"] == [False]
     own = settings_of(FACTS, [], BoardSettings("tulu"))
     assert own[0].differs is False, "a tokenizer's own template goes before the one that is named"
 
@@ -295,5 +298,7 @@ def test_what_upstream_says_of_a_model_is_taken() -> None:
     assert llama == BoardSettings("", 2048, "bfloat16", "", quantized=False, batch=4)
     tulu = board_settings("allenai/tulu-2-dpo-7b")
     assert (tulu.template, tulu.max_length, tulu.quantized) == ("tulu", None, None)
+    packed = [name for name in board_models() if board_settings(name).quantized]
+    assert len(packed) == 30 and {"openbmb/UltraRM-13b", "weqweasdas/RM-Mistral-7B"} < {*packed}
     assert tulu.reference and board_settings("allenai/tulu-2-dpo-7b_ref_free").reference == ""
     assert board_settings("") == board_settings("no/such") == BoardSettings()

@@ -74,7 +74,11 @@ def test_both_numbers_their_difference_and_what_changed_are_shown(tmp_path: Path
     [
         ([1, 1, 1, 0, 1], NOT_KNOWN, "No pair changed"),
         ([0, 1, 1, 0, 1], NOT_KNOWN, "at most 1 point"),
-        ([0, 0, 0, 1, 0], NOT_KNOWN, "Unknown settings: chat template, batch size, 8-bit weights."),
+        (
+            [0, 0, 0, 1, 0],
+            NOT_KNOWN,
+            "Unknown settings: chat template, batch size, 8-bit weights (as configured).",
+        ),
         (
             [0, 0, 0, 1, 0],
             BoardSettings("", 512, "float32", "", quantized=False, batch=1),
@@ -99,7 +103,10 @@ def test_settings_that_differ_are_named(tmp_path: Path) -> None:
             for each in SECTIONS["Chat"] for at in range(COUNTS[each])]  # fmt: skip
     check = check_sections(facts, rows, HOSTILE, {"Chat": 0.9}, board)
     words = read(published_html(replace(found, check=check)))
-    assert "Settings that may explain it differ: chat template, 8-bit weights." in words
+    assert (
+        "Settings that may explain it differ: chat template, 8-bit weights (as configured)."
+        in words
+    )
     for each in ("basic", "tulu", "float16", "differs", "only section scores are published"):
         assert each in words
 
