@@ -187,7 +187,9 @@ def _add_model(add: Callable[..., object]) -> None:
     )
     published = f"with --reproduce: where its results are published (default: {RESULTS})"
     add("--family", choices=FAMILIES, help="how it scores; else what its config says")
-    add("--ref-model", metavar="ID_OR_PATH", help="what a DPO policy is compared with")
+    add(
+        "--ref-model", metavar="ID_OR_PATH", help="what a DPO policy or an adapter was trained from"
+    )
     add("--tokenizer", metavar="ID_OR_PATH", help=tokenizer)
     add(
         "--label",

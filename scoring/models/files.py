@@ -37,9 +37,14 @@ def _is_one_of(name: str, kinds: Iterable[str]) -> bool:
     return any(fnmatch.fnmatch(name, kind) for kind in kinds)
 
 
+def has_tokenizer(names: Iterable[str]) -> bool:
+    """Whether there is a tokenizer among a model's files."""
+    return any(_is_one_of(name, _TOKENIZERS) for name in names)
+
+
 def check_tokenizer(names: Iterable[str], model: str) -> None:
     """Raise a `KnownError` if there is no tokenizer among a model's files."""
-    if not any(_is_one_of(name, _TOKENIZERS) for name in names):
+    if not has_tokenizer(names):
         raise KnownError(
             f"{model} could not be loaded: it has no tokenizer. Put the tokenizer's files beside "
             "its weights, or choose a model that has them."
@@ -72,12 +77,19 @@ _NEEDS: dict[Family, str] = {"classifier": "SequenceClassification", "pairrm": "
 
 
 def read_config(
-    path: Path, name: str, family: Family | None, reading: LabelWeights | None, *, trusted: bool
+    path: Path,
+    name: str,
+    family: Family | None,
+    reading: LabelWeights | None,
+    *,
+    trusted: bool,
+    is_base: bool = False,
 ) -> tuple[dict[str, Any], Family, bool, str]:
     """Read a config, and refuse before any weights are read what cannot be a reward model here.
 
     name: of the model, for messages. family: None means what its architecture speaks for.
     trusted: whether the model's own code may run.
+    is_base: whether it is an adapter's base, which may be a language model without a head.
 
     Returns the config, the family, whether the model brings Python of its own, and in one sentence
     what the family was taken from ("" if it was given).
@@ -102,13 +114,14 @@ def read_config(
         _suits(family, values)
         or (family == "classifier" and has_head)
         or (family == "judge" and trained_question(name) == "SteamSHP")
+        or (is_base and _suits("judge", values))
     )
     if architectures and not own_code and not suits:
         raise KnownError(
             f"{name} is a {', '.join(architectures)}; the family {family} needs a "
             f"…{_NEEDS.get(family, 'CausalLM')}…."
         )
-    if family == "classifier" and labels != 1 and reading is None and not has_head:
+    if family == "classifier" and labels != 1 and reading is None and not (has_head or is_base):
         raise KnownError(
             f"{name} has {labels} labels; a reward model has one, and which of several would be "
             "the reward is not known unless it is declared (--label or --label-weights)."

@@ -436,7 +436,8 @@ def format_shape(sizes: Iterable[int]) -> str:
 
 def builder_of(spec: ModelSpec) -> str | type[HeadedModel]:
     """The class of a classifier: its name in transformers, or a known head."""
-    known = find_head(spec.name, architectures_of(_config(spec.folder)))
+    whole = spec.whole
+    known = find_head(whole.name, architectures_of(_config(whole.folder)))
     return known or "AutoModelForSequenceClassification"
 
 

@@ -19,6 +19,8 @@ from scoring.engine.formatting import Formatter, UpstreamFormatter
 from scoring.errors import KnownError
 from scoring.hub.access import first_line
 from scoring.limits import OnProgress, Step
+from scoring.models.adapters import CONFIG as ADAPTER_CONFIG
+from scoring.models.adapters import label_count, merge
 from scoring.models.devices import chosen_dtype, present_device
 from scoring.models.files import WEIGHT_FILES, check_indexes
 from scoring.models.heads import HeadedModel, format_shape
@@ -117,7 +119,7 @@ def load(spec: ModelSpec, settings: RunSettings, auto_class: Any) -> Loaded:
             "Spreading a model over GPUs needs the accelerate package: pip install accelerate."
         )
     try:
-        check_indexes(Path(spec.folder), spec.name)
+        check_indexes(Path(spec.whole.folder), spec.whole.name)
         model, tokenizer, info = _build(spec, settings, auto_class, device)
     except (KnownError, MemoryError):
         raise
@@ -140,29 +142,39 @@ def load(spec: ModelSpec, settings: RunSettings, auto_class: Any) -> Loaded:
 
 def _build(spec: ModelSpec, settings: RunSettings, auto_class: Any, device: str) -> Any:
     """Model, tokenizer, and loading info of transformers."""
+    folder = spec.whole.folder
+    if Path(folder, ADAPTER_CONFIG).exists():  # transformers would load what it names
+        raise KnownError(
+            f"{spec.whole.name} holds a whole model and the config of an adapter, "
+            f"{ADAPTER_CONFIG}. Move one of them to a folder of its own."
+        )
     is_headed = isinstance(auto_class, type) and issubclass(auto_class, HeadedModel)
     own: dict[str, Any] = {"trust_remote_code": spec.own_code}
     if is_headed:
-        config = auto_class.config_of(spec.folder)
+        config = auto_class.config_of(folder)
         builder = build = auto_class.model_class(type(config))
     else:
         builder = getattr(transformers, auto_class) if isinstance(auto_class, str) else auto_class
-        config = transformers.AutoConfig.from_pretrained(spec.folder, local_files_only=True, **own)
+        config = transformers.AutoConfig.from_pretrained(folder, local_files_only=True, **own)
+        if spec.is_adapter:
+            config.num_labels = label_count(Path(spec.folder), config)
         build = partial(builder.from_config, **own)
+        own["config"] = config
     with torch.device("meta"):
         skeleton = build(config)
-    _check_room(spec, skeleton)
+    _check_room(spec.whole, skeleton)
     if is_headed:
-        own = {"config": config, "state_dict": auto_class.weights_of(spec.folder, config)}
+        own = {"config": config, "state_dict": auto_class.weights_of(folder, config)}
     tokenizer = transformers.AutoTokenizer.from_pretrained(
         (spec.tokenizer or spec).folder,
         local_files_only=True,
         trust_remote_code=spec.own_code and spec.tokenizer is None,
+        **({"config": config} if spec.is_adapter else {}),  # its class, as of the merged model
     )
     is_spread = settings.device == "spread"
     bf16 = device.startswith("cuda") and torch.cuda.is_bf16_supported(including_emulation=False)
     model, info = builder.from_pretrained(
-        spec.folder if own.get("state_dict") is None else None,
+        folder if own.get("state_dict") is None else None,
         local_files_only=True,
         dtype=getattr(torch, chosen_dtype(settings.dtype, has_bf16=bf16)),
         output_loading_info=True,
@@ -173,8 +185,11 @@ def _build(spec: ModelSpec, settings: RunSettings, auto_class: Any, device: str)
         **({"device_map": "auto"} if is_spread else {}),
     )
     if is_headed:
-        model.add_files(spec.folder)
-    return model if is_spread else model.to(device), tokenizer, info
+        model.add_files(folder)
+    model = model if is_spread else model.to(device)
+    if spec.is_adapter:
+        model = merge(model, Path(spec.folder), spec.name, info)
+    return model, tokenizer, info
 
 
 def _check_room(spec: ModelSpec, skeleton: Any) -> None:

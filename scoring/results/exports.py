@@ -101,7 +101,8 @@ def write_results(
     columns = {"settings": f"{settings}; {tie=}", "subset": subsets}
     columns |= _columns(pairs, in_order, tie)
     kind = set_kind_of(subsets)
-    ref_model = {"ref_model": reference} if reference else {}
+    name_of_reference = "ref_model" if facts.family == "dpo" else "base_model"
+    ref_model = {name_of_reference: reference} if reference else {}
     contents = {
         kind: about | ref_model | _accuracies(subsets, in_order, tie),
         f"{kind}-scores": about | columns,
