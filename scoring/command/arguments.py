@@ -187,9 +187,7 @@ def _add_model(add: Callable[..., object]) -> None:
     )
     published = f"with --reproduce: where its results are published (default: {RESULTS})"
     add("--family", choices=FAMILIES, help="how it scores; else what its config says")
-    add(
-        "--ref-model", metavar="ID_OR_PATH", help="what a DPO policy or an adapter was trained from"
-    )
+    add("--ref-model", metavar="ID_OR_PATH", help="what a DPO policy or an adapter began as")
     add("--tokenizer", metavar="ID_OR_PATH", help=tokenizer)
     add(
         "--label",

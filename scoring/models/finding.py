@@ -252,6 +252,8 @@ def _find_adapter(
             policy = replace(policy, local_folders=False, demo=None)
     base = typed_base or read_adapter(folder, name).base
     try:
+        if not base:
+            raise KnownError(f"Its {ADAPTER_CONFIG} names none.")
         policy.check_model(base)
         base_place = look_up(without_address(base), policy, hub, token, "base")
         found = _find_model(base_place, policy, hub, "classifier", {"token": token}, is_base=True)

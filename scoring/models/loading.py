@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator, Sized
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -114,10 +113,6 @@ def load(spec: ModelSpec, settings: RunSettings, auto_class: Any) -> Loaded:
         KnownError: weights or tokenizer are missing, broken, of another kind, or too large.
     """
     device = _device(settings)
-    if settings.device == "spread" and find_spec("accelerate") is None:
-        raise KnownError(
-            "Spreading a model over GPUs needs the accelerate package: pip install accelerate."
-        )
     try:
         check_indexes(Path(spec.whole.folder), spec.whole.name)
         model, tokenizer, info = _build(spec, settings, auto_class, device)
