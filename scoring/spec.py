@@ -14,7 +14,7 @@ from scoring.rules import RULES, Outcome, Rule
 
 JudgePrompt = Literal[
     "probabilities", "upstream", "mt-bench", "gemini", "prometheus", "con-j", "offsetbias", "rise",
-    "atla",
+    "atla", "rm-r1", "rm-r1-reasoning",
 ]  # fmt: skip
 Dtype = Literal["auto", "float32", "bfloat16", "float16"]
 _Baseline = Literal["random", "longer", "shorter"]

@@ -9,6 +9,7 @@ from scoring.engine.formatting import Prepared
 from scoring.engine.scorer import Rewards, Scorer, Traits
 from scoring.errors import KnownError
 from scoring.models.files import trained_question
+from scoring.models.heads import builder_of
 from scoring.spec import BASELINES, ModelSpec, Pair, RunSettings, text_hash
 
 _JUDGES = ("judge", "rater")
@@ -79,6 +80,8 @@ def _class_of(spec: ModelSpec, settings: RunSettings) -> Any:
     if spec.family in BASELINES:
         return Baseline
     name = _CLASSES[spec.family]
+    if spec.family == "pairrm" and isinstance(builder_of(spec), type):
+        name = _CLASSES["classifier"]  # with a head that compares
     if spec.family in _JUDGES and spec.url:
         name = "chat.ChatJudge"
     elif spec.family in _JUDGES and settings.judge_prompt != "probabilities":

@@ -16,7 +16,7 @@ class KnownModel:
     family: how it scores. reference: the Hub id of a DPO policy's reference model.
     template: the name of upstream's chat template; "" means the tokenizer's own.
     batch: pairs in a batch; None if upstream has no configuration of it.
-    length: tokens a sequence may have.
+    length: tokens a sequence may have. licence: its own, where its card was at hand.
     """
 
     family: Family
@@ -25,6 +25,7 @@ class KnownModel:
     batch: int | None = None
     dtype: str = ""
     length: int | None = None
+    licence: str = ""
 
 
 @cache

@@ -54,10 +54,24 @@ class Loaded:
         kind = UpstreamFormatter if settings.upstream_compatible else Formatter
         made = kind(self.tokenizer, min(limit for limit in limits if limit), settings)
         if isinstance(self.model, HeadedModel):
-            made.ending = self.model.ending
+            self._check_reading(made)
+            made.ending, made.question = self.model.ending, self.model.question
             gate = self.tokenizer(self.model.turn, add_special_tokens=False).input_ids
             made.gate = tuple(gate) if self.model.turn else ()
         return made
+
+    def _check_reading(self, formatter: Formatter) -> None:
+        for id_, token in self.model.tokens.items():
+            if self.tokenizer.convert_ids_to_tokens(id_) != token:
+                raise KnownError(
+                    f"{self.spec.name} is read at token {id_:,}, {token}, and its tokenizer has no "
+                    "such token there. Give the tokenizer that its authors published."
+                )
+        if self.model.question and not formatter.cuts_left:
+            raise KnownError(
+                f"{self.spec.name} is asked a question behind each text, which would be cut off: "
+                "leave --truncation-side out."
+            )
 
     def budget(self, settings: RunSettings) -> int:
         """Tokens of a pack: as set, else one or two seconds of work that fit in memory.

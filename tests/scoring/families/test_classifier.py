@@ -182,9 +182,12 @@ GRID = [
 """All architectures, of which `make test` takes one of each path."""
 
 
-def tokenizer(template: str = TEMPLATE, pad: str | None = "<pad>") -> PreTrainedTokenizerFast:
+def tokenizer(
+    template: str = TEMPLATE, pad: str | None = "<pad>", **others: int
+) -> PreTrainedTokenizerFast:
     """Whole words and nothing else, so that a test knows the tokens without asking."""
-    words = Tokenizer(models.WordLevel({word: n for n, word in enumerate(WORDS)}, "<unk>"))
+    names = {word: n for n, word in enumerate(WORDS)} | others
+    words = Tokenizer(models.WordLevel(names, "<unk>"))
     words.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
     made = PreTrainedTokenizerFast(
         tokenizer_object=words,
