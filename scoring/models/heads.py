@@ -448,8 +448,8 @@ class _Gpm(HeadedModel):
         config = super().config_of(folder)
         for path in Path(folder).glob("*.safetensors"):
             with safe_open(path, "pt") as file:
-                if "prompt_head.weight" in file.keys():  # noqa: SIM118 - it is no mapping
-                    config.n_planes = file.get_slice("prompt_head.weight").get_shape()[0]
+                if "value_head.weight" in file.keys():  # noqa: SIM118 - it is no mapping
+                    config.n_planes = file.get_slice("value_head.weight").get_shape()[0] // 2
         return config
 
     def add_head(self: Any, config: Any) -> None:

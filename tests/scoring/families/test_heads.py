@@ -199,7 +199,7 @@ def athene(folder: Path) -> tuple[Any, Reads]:
     head = linear("v_head.weight")
     config = llama(vocab_size=128_004)
     base = save(folder, "CustomAutoModelForSequenceClassification", config, head)
-    tokenizer(**{"<|reserved_special_token_1|>": 128_003}).save_pretrained(folder)
+    tokenizer(others={"<|reserved_special_token_1|>": 128_003}).save_pretrained(folder)
     return base, by_row(head["v_head.weight"])
 
 
@@ -214,7 +214,7 @@ def principle(folder: Path) -> tuple[Any, Reads]:
     config = llama(vocab_size=len(rows))
     base = save(folder, "LlamaForCausalLM", config, {"lm_head.weight": rows})
     asking = TEMPLATE.replace("'</s>'", "'w59' if add_generation_prompt else '</s>'")
-    tokenizer(asking, Yes=9642, No=2822).save_pretrained(folder)
+    tokenizer(asking, others={"Yes": 9642, "No": 2822}).save_pretrained(folder)
     return base, by_row(rows[9642:] - rows[2822])
 
 
@@ -665,7 +665,7 @@ def test_what_a_heads_reward_is_multiplied_by_is_told(tmp_path: Path) -> None:
         ("armorm", "regression_layer.weight", (2, WIDTH), "2 × 32, and its config says 3 × 32"),
         ("ziya-llama-7b-reward", "value_head.weight", (4, WIDTH), "4 × 32, and its config says"),
         ("acecode", "v_head.summary.weight", (2, WIDTH), "2 × 32, and its config says 1 × 32"),
-        ("gpm-llama", "value_head.weight", (5, WIDTH), "5 × 32, and its config says 6 × 32"),
+        ("gpm-llama", "value_head.weight", (5, WIDTH), "5 × 32, and its config says 4 × 32"),
         ("nemotron-70b-reward", "lm_head.weight", (1, WIDTH), "1 × 32, and its config says 60"),
     ],
 )
