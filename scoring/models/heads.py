@@ -230,6 +230,10 @@ class _Athene(HeadedModel):
     reading = "its head at the token that is put behind the conversation"
 
 
+def _logits(rows: Tensor, weights: Tensor) -> Tensor:
+    return rows.to(weights.device) @ weights.T  # of several GPUs another may have these
+
+
 class _Nemotron(HeadedModel):
     name_parts: tuple[str, ...] = ("nemotron-70b-reward",)
     parts = ("lm_head",)
@@ -241,8 +245,7 @@ class _Nemotron(HeadedModel):
         self.lm_head = nn.Linear(config.hidden_size, config.vocab_size, bias=False)
 
     def rewards_of(self: Any, rows: Tensor, gates: Tensor) -> Tensor:
-        scores: Tensor = rows @ self.lm_head.weight[:1].T
-        return scores
+        return _logits(rows, self.lm_head.weight[:1])
 
 
 class _Principle(_Nemotron):
@@ -256,8 +259,7 @@ class _Principle(_Nemotron):
 
     def rewards_of(self: Any, rows: Tensor, gates: Tensor) -> Tensor:
         yes, no = self.lm_head.weight[[*self.tokens]]
-        scores: Tensor = rows @ (yes - no)[:, None]
-        return scores
+        return _logits(rows, (yes - no)[None])
 
 
 class _InternLM(HeadedModel):

@@ -225,10 +225,10 @@ are NVIDIA's language models whose logits are rewards.
 
 AceCodeRM, Athene, GPM, AceMath's and NVIDIA's follow the code on their cards or in their authors'
 repositories. Nemotron's are compared with what that code has transformers write; AceCodeRM and GPM
-were compared once with their authors' code, and differ by at most 9e-7 at rewards that spread by 0.2
-and 0.7. The names of the weights in their real files were not seen, nor those of
-Qwen2.5-Math-RM-72B, which is taken for one of WorldPM's head as vLLM takes it. Of Gemma's GPM, whose
-text ends otherwise, there is none here.
+were compared once with their authors' code, and differ by at most 9e-7 at rewards that spread by
+0.2 and 0.7. The names of the weights in their real files were not seen, nor those of
+Qwen2.5-Math-RM-72B, which is taken for one of WorldPM's head as vLLM takes it. Of Gemma's GPM,
+whose text ends otherwise, there is none here.
 
 A template is the one that the board's configuration names (`--chat-template`); without it these
 models score otherwise than there. Others have that of their tokenizer. The cards of AceMath and of
