@@ -168,8 +168,9 @@ def test_what_the_catalogue_says_runs_does(each: Combination, tmp_path: Path) ->
             for ids, _ in sides(pairs):
                 expected.append(model(input_ids=torch.tensor([ids])).logits[0, 0])
     assert scorer.traits.template.startswith(each.template or "own")
-    assert_near(torch.tensor(scorer.rewards(pairs)).flatten(), as_rewards(expected))
-    assert len({round(value.item(), 4) for value in expected}) > len(said)
+    rewards = as_rewards(expected)
+    assert_near(torch.tensor(scorer.rewards(pairs)).flatten(), rewards)
+    assert len({round(value, 4) for value in rewards.tolist()}) > len(said)
 
 
 def sides(pairs: Sequence[Prepared]) -> list[tuple[tuple[int, ...], int]]:

@@ -665,7 +665,7 @@ def test_what_a_heads_reward_is_multiplied_by_is_told(tmp_path: Path) -> None:
         ("armorm", "regression_layer.weight", (2, WIDTH), "2 × 32, and its config says 3 × 32"),
         ("ziya-llama-7b-reward", "value_head.weight", (4, WIDTH), "4 × 32, and its config says"),
         ("acecode", "v_head.summary.weight", (2, WIDTH), "2 × 32, and its config says 1 × 32"),
-        ("gpm-llama", "value_head.weight", (5, WIDTH), "5 × 32, and its config says 4 × 32"),
+        ("gpm-llama", "prompt_head.weight", (2, WIDTH), "2 × 32, and its config says 3 × 32"),
         ("nemotron-70b-reward", "lm_head.weight", (1, WIDTH), "1 × 32, and its config says 60"),
     ],
 )
