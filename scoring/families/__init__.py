@@ -80,7 +80,7 @@ def _class_of(spec: ModelSpec, settings: RunSettings) -> Any:
     if spec.family in BASELINES:
         return Baseline
     name = _CLASSES[spec.family]
-    if spec.family == "pairrm" and isinstance(builder_of(spec), type):
+    if spec.family == "pairrm" and spec.folder and isinstance(builder_of(spec), type):
         name = _CLASSES["classifier"]  # with a head that compares
     if spec.family in _JUDGES and spec.url:
         name = "chat.ChatJudge"
