@@ -14,7 +14,7 @@ from scoring.rules import RULES, Outcome, Rule
 
 JudgePrompt = Literal[
     "probabilities", "upstream", "mt-bench", "gemini", "prometheus", "con-j", "offsetbias", "rise",
-    "atla",
+    "atla", "rm-r1", "rm-r1-reasoning",
 ]  # fmt: skip
 Dtype = Literal["auto", "float32", "bfloat16", "float16", "8bit", "4bit"]
 QUANTIZED = ("8bit", "4bit")
@@ -212,7 +212,8 @@ class ModelSpec:
     folder: with config, weights and tokenizer; "" if the model is elsewhere.
     revision: the Hub commit, or a digest of the folder's content; "" if there is none.
     reading: how several labels are one reward; None for a model with one label.
-    reference: of a DPO policy. tokenizer: the model whose it takes; None for its own.
+    reference: of a DPO policy; the base of an adapter.
+    tokenizer: the model whose it takes; None for its own.
     url: of the server that runs it. own_code: whether Python of its own is let run here.
     """
 
@@ -225,6 +226,16 @@ class ModelSpec:
     tokenizer: "ModelSpec | None" = None
     url: str = ""
     own_code: bool = False
+
+    @property
+    def is_adapter(self) -> bool:
+        """Whether its folder holds an adapter of its reference."""
+        return self.family == "classifier" and self.reference is not None
+
+    @property
+    def whole(self) -> "ModelSpec":
+        """The model whose folder has config and all weights: itself, or an adapter's base."""
+        return self.reference if self.is_adapter and self.reference else self
 
     @property
     def pinned(self) -> str:

@@ -102,9 +102,11 @@ def base_licence(name: str) -> tuple[str, str]:
 
 
 def licence_note(name: str) -> str:
-    """What binds a model of that Hub id by what its name says it is built from; "" if nothing."""
+    """A model's own licence, and what binds it by what its name says it is built from; else ""."""
     base, licence = base_licence(name)
-    return f"Built from {base} by its name: {licence}" if base else ""
+    own = known_models()[name].licence if name in known_models() else ""
+    notes = [f"{own} by its card"] if own else []
+    return "; ".join([*notes, *([f"Built from {base} by its name: {licence}"] if base else [])])
 
 
 def _entry(model: dict[str, Any], reasons: dict[str, str]) -> ModelEntry:

@@ -177,7 +177,7 @@ def _add_selection(add: Callable[..., object]) -> None:
 
 def _add_model(group: argparse._ArgumentGroup) -> None:
     add, add_reading = group.add_argument, group.add_mutually_exclusive_group().add_argument
-    reference = "what a DPO policy is compared with"
+    reference = "what a DPO policy or an adapter was trained from"
     tokenizer = "a model or a folder whose tokenizer is taken; else the model's own"
     label = "which of several labels is the reward"
     weights = "what each label weighs in the reward"

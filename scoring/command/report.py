@@ -130,7 +130,8 @@ def _remarks(run: Run, summary: Summary) -> list[str]:
     facts, counts = run.facts, summary.total.counts
     model = " ".join(filter(None, (facts.model, facts.revision[:12])))
     model += f" ({facts.family}: {facts.reading})"
-    model += f" against {facts.reference}" if facts.reference else ""
+    if facts.reference:
+        model += f" {'against' if facts.family == 'dpo' else 'on'} {facts.reference}"
     model += f" with the tokenizer of {facts.tokenizer}" if facts.tokenizer else ""
     remarks = [
         f"{model} on {facts.pairs}, {facts.selection}",

@@ -160,9 +160,11 @@ class Formatter:
 
     ending: the token that every sequence has to end with; None for any.
     gate: tokens that stand before the response; where they last begin, a sequence's tail does.
+    question: asked by the user behind each conversation, which ends where the assistant answers.
     """
 
     ending: int | None = None
+    question: str = ""
     gate: tuple[int, ...] = ()
     _longest, _fallback, _takes_own_first = DEFAULT_MAX_TOKENS, "", False
 
@@ -240,7 +242,12 @@ class Formatter:
 
     def sequences(self, given: Sequence[Conversation]) -> list[TokenSequence]:
         """Token ids of conversations, at most `max_length` each."""
-        return [self._read(ids) for ids in self.encode(given)]
+        encoded = self.encode(self._with_question(given), ask=bool(self.question))
+        return [self._read(ids) for ids in encoded]
+
+    def _with_question(self, given: Sequence[Conversation]) -> Sequence[Conversation]:
+        asked = [Message("user", self.question)] if self.question else []
+        return [[*each, *asked] for each in given]
 
     def _read(self, ids: Sequence[int]) -> TokenSequence:
         # The tail is one token where the gate is cut off.
@@ -324,8 +331,9 @@ class UpstreamFormatter(Formatter):
         """As of `Formatter`, and where they start."""
         sequences = []
         bos = self.tokenizer.bos_token_id
-        for text in self._tokens(given, by_text=True):
-            sequence = self._read([*self._before, *text, *self._after])
+        ask, given = bool(self.question), self._with_question(given)
+        for text in self._tokens(given, by_text=True, ask=ask):
+            sequence = self._read([*self._before, *text, *(() if ask else self._after)])
             doubled = bos is not None and sequence.ids[:2] == (bos, bos)
             sequence = replace(sequence, ids=sequence.ids[doubled:], start=int(doubled))
             sequences.append(sequence)

@@ -9,6 +9,7 @@ from scoring.engine.formatting import Prepared
 from scoring.engine.scorer import Rewards, Scorer, Traits
 from scoring.errors import KnownError
 from scoring.models.files import trained_question
+from scoring.models.heads import builder_of
 from scoring.spec import BASELINES, ModelSpec, RunSettings, text_hash
 
 _JUDGES = ("judge", "rater")
@@ -35,6 +36,8 @@ def open_scorer(spec: ModelSpec, settings: RunSettings) -> Scorer:
 
 def _class_of(spec: ModelSpec, settings: RunSettings) -> Any:
     name = _CLASSES.get(spec.family, "Baseline")
+    if spec.family == "pairrm" and spec.folder and isinstance(builder_of(spec), type):
+        name = _CLASSES["classifier"]  # with a head that compares
     if spec.family in _JUDGES and spec.url:
         name = ".chat.ChatJudge"
     elif spec.family in _JUDGES and settings.judge_prompt != "probabilities":

@@ -27,6 +27,9 @@ class Classifier(LocalModel):
     def __init__(
         self, spec: ModelSpec, settings: RunSettings, loaded: Loaded | None = None
     ) -> None:
+        if spec.family == "pairrm":  # which is estimated for, and run in, this dtype on one device
+            device = "auto" if settings.device == "spread" else settings.device
+            settings = replace(settings, dtype="float32", device=device)
         loaded = loaded or load(spec, settings, builder_of(spec))
         model = loaded.model
         self.spec = spec
@@ -73,7 +76,10 @@ class Classifier(LocalModel):
             rows[sent(ends - 1, rows.device)], rows[sent(ends - tails, rows.device)]
         )
         # A prompt whose end was cut off has no gate, and its responses have no reward.
-        return rewards.masked_fill(sent(tails == 1, rows.device), torch.nan).view(-1, 2)
+        lost = (tails == 1).view(-1, 2)
+        if self.spec.family == "pairrm":
+            lost = lost.any(1, keepdim=True)
+        return rewards.view(-1, 2).masked_fill(sent(lost, rows.device), torch.nan)
 
     @torch.inference_mode()
     def at_tails(self, pair: Prepared) -> tuple[list[float], list[float]]:
@@ -82,7 +88,8 @@ class Classifier(LocalModel):
         Raises a `KnownError` if the head cannot be run apart, as those of encoders cannot, reads
         more than the last token, or the model cannot be run; or torch.OutOfMemoryError.
         """
-        if self.formatter.gate or self.formatter.ending is not None:
+        formatter = self.formatter
+        if formatter.gate or formatter.question or formatter.ending is not None:
             raise KnownError(
                 f"{self.spec.name} has no reward after each token: it is {self.reading}. Choose a "
                 "classifier that reads any last token alone."

@@ -1,7 +1,8 @@
 """What judges are asked (`prompts.toml`), and how their answers are read.
 
 Answers to upstream's prompts are read as rewardbench/generative.py and scripts/run_generative.py of
-allenai/reward-bench do, but for reasoning between <think> and </think>, which is left out.
+allenai/reward-bench do, but for reasoning between <think> and </think>, which is left out; those of
+RM-R1 as its authors' copies of these do.
 """
 
 import hashlib
@@ -38,7 +39,7 @@ def prompt_form(family: str, prompt: str) -> dict[str, Any]:
         forms, name = forms["trained"], prompt
     elif prompt:
         forms = forms["upstream"]
-    return forms[name]
+    return forms[name] | (forms[prompt] if family == "judge" and prompt else {})
 
 
 def choose_prompt(setting: JudgePrompt, model: str) -> str:
@@ -127,6 +128,8 @@ def parse_verdict(text: str, prompt: str = "") -> str | None:
     ('B', None)
     >>> parse_verdict("**Result:** B", "atla"), parse_verdict("**Result:** Both", "atla")
     ('B', None)
+    >>> parse_verdict("<answer>[[B]]</answer>", "rm-r1"), parse_verdict("[[A]] [[B]]", "rm-r1")
+    ('B', None)
     """
     if not prompt:  # an answer to our own names one letter alone
         letters = set(re.findall(r"\b([AB])\b", text))
@@ -141,7 +144,8 @@ def parse_verdict(text: str, prompt: str = "") -> str | None:
         name = result[1] if result else ""
     else:
         marks = zip(LABELS, form.get("marks", ("[[A]]", "[[B]]")), strict=True)
-        name = next((label for label, mark in marks if mark in text), "")
+        named = [label for label, mark in marks if mark in text]
+        name = "" if not named or (len(named) > 1 and form.get("is_single")) else named[0]
     return name if name in LABELS else None
 
 

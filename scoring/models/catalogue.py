@@ -16,7 +16,8 @@ class KnownModel:
     reference: the Hub id of a DPO policy's reference model.
     template: the name of upstream's chat template; "" means the tokenizer's own.
     batch: pairs in a batch; None if upstream has no configuration of it.
-    length: tokens a sequence may have. quantized: whether its weights were to be cut to 8 bits.
+    length: tokens a sequence may have. licence: its own, where its card was at hand.
+    quantized: whether its weights were to be cut to 8 bits.
     """
 
     family: Family
@@ -26,6 +27,7 @@ class KnownModel:
     dtype: str = ""
     length: int | None = None
     quantized: bool = False
+    licence: str = ""
 
 
 @cache

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from scoring.errors import KnownError, shown
-from scoring.models.heads import architectures_of, find_head, own_name
+from scoring.models.heads import HeadedModel, architectures_of, find_head, own_name
 from scoring.spec import Family, LabelWeights
 
 WEIGHT_FILES = ("*.safetensors", "*.bin")
@@ -38,9 +38,14 @@ def _is_one_of(name: str, kinds: Iterable[str]) -> bool:
     return any(fnmatch.fnmatch(name, kind) for kind in kinds)
 
 
+def has_tokenizer(names: Iterable[str]) -> bool:
+    """Whether there is a tokenizer among a model's files."""
+    return any(_is_one_of(name, _TOKENIZERS) for name in names)
+
+
 def check_tokenizer(names: Iterable[str], model: str) -> None:
     """Raise a `KnownError` if there is no tokenizer among a model's files."""
-    if not any(_is_one_of(name, _TOKENIZERS) for name in names):
+    if not has_tokenizer(names):
         raise KnownError(
             f"{model} could not be loaded: it has no tokenizer. Put the tokenizer's files beside "
             "its weights, or choose a model that has them."
@@ -73,13 +78,22 @@ _NEEDS: dict[Family, str] = {"classifier": "SequenceClassification", "pairrm": "
 
 
 def read_config(
-    path: Path, name: str, family: Family | None, reading: LabelWeights | None, *, trusted: bool
+    path: Path,
+    name: str,
+    family: Family | None,
+    reading: LabelWeights | None,
+    *,
+    trusted: bool,
+    is_base: bool = False,
 ) -> tuple[dict[str, Any], Family, bool, str]:
     """Read a config, or raise a `KnownError` for what cannot be a reward model here.
 
-    family: None means what its architecture speaks for. trusted: whether the model's own code may
-    run. Returns the config, the family, whether the model brings Python of its own, and in one
-    sentence what the family was taken from ("" if it was given).
+    name: of the model, for messages. family: None means what its architecture speaks for.
+    trusted: whether the model's own code may run.
+    is_base: whether it is an adapter's base, which may be a language model without a head.
+
+    Returns the config, the family, whether the model brings Python of its own, and in one sentence
+    what the family was taken from ("" if it was given).
     """
     try:
         values = dict(json.loads(path.read_text(encoding="utf-8")))
@@ -87,24 +101,25 @@ def read_config(
         labels = len(dict(values.get("id2label") or {})) or values.get("num_labels", 2)
     except (OSError, ValueError, TypeError, RecursionError) as error:
         raise KnownError(f"{name} is not a transformers model: no readable config.json.") from error
-    has_head = find_head(name, architectures) is not None
-    own_code = "auto_map" in values and not has_head
+    head = find_head(name, architectures)
+    own_code = "auto_map" in values and head is None
     if own_code and not trusted:
         raise KnownError(f"{name} needs code of its own, which is not run here.")
     why = ""
     if family is None:
-        family, why = _recognize(name, values, has_head=has_head)
+        family, why = _recognize(name, values, head)
     suits = (
         _suits(family, values)
-        or (family == "classifier" and has_head)
+        or (head is not None and family == head.family)
         or (family == "judge" and trained_question(name) == "SteamSHP")
+        or (is_base and _suits("judge", values))
     )
     if architectures and not own_code and not suits:
         raise KnownError(
             f"{name} is a {', '.join(architectures)}; the family {family} needs a "
             f"…{_NEEDS.get(family, 'CausalLM')}…."
         )
-    if family == "classifier" and labels != 1 and reading is None and not has_head:
+    if family == "classifier" and labels != 1 and reading is None and not (head or is_base):
         raise KnownError(
             f"{name} has {labels} labels; a reward model has one, and which of several would be "
             "the reward is not known unless it is declared (--label or --label-weights)."
@@ -134,21 +149,23 @@ def _suits(family: Family, values: dict[str, Any]) -> bool:
     return any(name in each for name in names for each in architectures_of(values))
 
 
-def _recognize(name: str, values: dict[str, Any], *, has_head: bool) -> tuple[Family, str]:
+def _recognize(
+    name: str, values: dict[str, Any], head: type[HeadedModel] | None
+) -> tuple[Family, str]:
     question, architectures = trained_question(name), architectures_of(values)
     if question:
         return "judge", f"By its name it is a judge that is asked one question, {question}."
     if not architectures:
         why = "Its config names no architecture; a sequence classifier is supposed."
         return "classifier", why
-    kind = "a classifier with a head that is known here" if has_head else "its own"
+    kind = f"a {head.family} with a head that is known here" if head else "its own"
     if _NEEDS["classifier"] in architectures[0]:
         kind = "a sequence classifier"
     elif _NEEDS["pairrm"] in architectures[0]:
         kind = "a PairRM"
     why = f"Its architecture, {architectures[0][:80]}, is {kind}."
-    if has_head or _suits("classifier", values):
-        return "classifier", why
+    if head or _suits("classifier", values):
+        return head.family if head else "classifier", why
     if _suits("pairrm", values):
         return "pairrm", why
     what = f"{name} is a {', '.join(architectures)}"

@@ -16,6 +16,9 @@ from scoring.errors import KnownError, shown
 from scoring.hub.access import Hub, HubId, Listing, RepoNotFound, Token, first_line, parse_hub_id
 from scoring.hub.search import without_address
 from scoring.limits import MEGABYTE
+from scoring.models.adapters import CONFIG as ADAPTER_CONFIG
+from scoring.models.adapters import FILES as ADAPTER_FILES
+from scoring.models.adapters import is_adapter, read_adapter
 from scoring.models.catalogue import known_models
 from scoring.models.files import (
     BYTES,
@@ -23,6 +26,7 @@ from scoring.models.files import (
     check_tokenizer,
     count_weights,
     find_number,
+    has_tokenizer,
     read_config,
     wanted_files,
     weight_files,
@@ -189,21 +193,86 @@ def find(
         if tokenizer:
             raise KnownError("A server has a tokenizer of its own: give none beside its model.")
         return _find_on_server(typed, family, url, reading)
-    family, reference, why = _with_catalogue(typed, family, reference)
-    model = _find_model(typed, policy, hub, family, options)
-    if reference and model.spec.family != "dpo":
+    place = look_up(typed, policy, hub, token)
+    if is_adapter(place.sizes):
+        model = _find_adapter(place, policy, hub, {**options, "reference": reference})
+    else:
+        model = _find_whole(place, typed, policy, hub, {**options, "reference": reference})
+    if reading is not None and model.spec.family != "classifier":
+        raise KnownError(f"Labels are read of classifiers; family {model.spec.family} has none.")
+    if tokenizer:
+        place = look_up(tokenizer, policy, hub, token, "tokenizer")
+        model = replace(model, tokenizer=_whole_tokenizer(place))
+    return model
+
+
+def _find_whole(
+    place: LocatedModel, typed: str, policy: ModelPolicy, hub: Hub, options: ModelOptions
+) -> LocatedModel:
+    """A model with its reference, if it is a DPO policy."""
+    family, reference, why = _with_catalogue(typed, options.get("family"), options["reference"])
+    model = _find_model(place, policy, hub, family, options, trusted=typed in policy.own_code)
+    model = replace(model, why=model.why or why)
+    if not reference:
+        return model
+    if model.spec.family != "dpo":
         raise KnownError(
             f"A reference model is of family dpo; {model.spec.family} has no use for one."
         )
-    if reading is not None and model.spec.family != "classifier":
-        raise KnownError(f"Labels are read of classifiers; family {model.spec.family} has none.")
-    compared = lent = None
-    if reference:
-        compared = _find_model(reference, policy, hub, "dpo", {"token": token})
-    if tokenizer:
-        place = look_up(tokenizer, policy, hub, token, "tokenizer")
-        lent = locate_tokenizer(place, tokenizer_files(place), place.sizes)
-    return replace(model, why=model.why or why, reference=compared, tokenizer=lent)
+    place = look_up(reference, policy, hub, options.get("token", False))
+    trusted = reference in policy.own_code
+    return replace(
+        model, reference=_find_model(place, policy, hub, "dpo", options, trusted=trusted)
+    )
+
+
+def _find_adapter(
+    place: LocatedModel, policy: ModelPolicy, hub: Hub, options: ModelOptions
+) -> LocatedModel:
+    """An adapter with its base as the reference, whose sizes and architecture are its own."""
+    name, listing = place.spec.name, place.listing
+    token, typed_base = options.get("token", False), options.get("reference", "")
+    if options.get("family") not in (None, "classifier"):
+        raise KnownError(
+            f"{name} is an adapter, which is scored as a classifier; family {options['family']} "
+            "needs a whole model. Merge it into its base, and give the merged model."
+        )
+    wanted = [*filter(ADAPTER_FILES.__contains__, place.sizes), *tokenizer_files(place)]
+    adapter = _with_files(place, dict.fromkeys(wanted), wanted)
+    _check_size(f"The config of {name}", [place.sizes[ADAPTER_CONFIG]], 1, "MB")
+    folder = Path(place.spec.folder)
+    if listing is not None:
+        if policy.max_gigabytes is not None:
+            _check_size(name, adapter.sizes.values(), policy.max_gigabytes, "GB")
+        folder = hub.fetch(listing, [ADAPTER_CONFIG], token=token)
+        if not typed_base:  # a stranger's config names no folder of this machine
+            policy = replace(policy, local_folders=False, demo=None)
+    base = typed_base or read_adapter(folder, name).base
+    try:
+        if not base:
+            raise KnownError(f"Its {ADAPTER_CONFIG} names none.")
+        policy.check_model(base)
+        base_place = look_up(without_address(base), policy, hub, token, "base")
+        found = _find_model(base_place, policy, hub, "classifier", {"token": token}, is_base=True)
+    except KnownError as error:
+        raise KnownError(
+            f"{name} is an adapter, and its base cannot be had: {error} Give the base that it was "
+            "trained on (--ref-model; on the page, Reference model)."
+        ) from error
+    counted = count_weights(folder / each for each in weight_files(adapter.sizes))
+    lent = None if has_tokenizer(adapter.sizes) else _whole_tokenizer(base_place)
+    return replace(
+        found,
+        spec=replace(adapter.spec, reading=options.get("reading")),
+        why=f"It is a LoRA adapter of {found.spec.name}.",
+        sizes=adapter.sizes,
+        listing=listing,
+        fetch_bytes=adapter.fetch_bytes,
+        reference=found,
+        tokenizer=lent,
+        parameters=sum(counted.values()),
+        is_quantized=False,
+    )
 
 
 def _find_on_server(
@@ -246,11 +315,20 @@ def _with_catalogue(
 
 
 def _find_model(
-    typed: str, policy: ModelPolicy, hub: Hub, family: Family | None, options: ModelOptions
+    place: LocatedModel,
+    policy: ModelPolicy,
+    hub: Hub,
+    family: Family | None,
+    options: ModelOptions,
+    *,
+    trusted: bool = False,
+    is_base: bool = False,
 ) -> LocatedModel:
+    """Check what lies there.
+
+    trusted: whether its own code may run. is_base: whether of an adapter, which may have the head.
+    """
     token, reading = options.get("token", False), options.get("reading")
-    trusted = typed in policy.own_code
-    place = look_up(typed, policy, hub, token)
     name, files, listing = place.spec.name, place.sizes, place.listing
     if "config.json" not in files and "model_index.json" in files:
         raise KnownError(
@@ -269,13 +347,13 @@ def _find_model(
             _check_size(name, map(files.__getitem__, wanted), policy.max_gigabytes, "GB")
         folder = hub.fetch(listing, ["config.json"], token=token)
     config, family, own_code, why = read_config(
-        folder / "config.json", name, family, reading, trusted=trusted
+        folder / "config.json", name, family, reading, trusted=trusted, is_base=is_base
     )
     weights = weight_files(wanted)
     if not weights:
         whole = name if listing else f"The folder {name}"
         raise KnownError(f"{whole} has no weights: no {' or '.join(WEIGHT_FILES)}.")
-    if not options.get("tokenizer", "").strip():
+    if not is_base and not options.get("tokenizer", "").strip():
         check_tokenizer(wanted if listing else files, name)
     if listing is not None and listing.missing(weights):
         counted = listing.weights
@@ -311,6 +389,10 @@ def _with_config(
 def tokenizer_files(place: LocatedModel) -> list[str]:
     """The files that loading needs but weights."""
     return [name for name in wanted_files(place.sizes) if not weight_files([name])]
+
+
+def _whole_tokenizer(place: LocatedModel) -> LocatedModel:
+    return locate_tokenizer(place, tokenizer_files(place), place.sizes)
 
 
 def locate_tokenizer(

@@ -18,6 +18,14 @@ allenai/reward-bench:
   QRM, weighted by a gate that sees the prompt.
 - quantile (QRM-Gemma-2 and v2): as gated, with other places in `gating.layers`. Not by its authors'
   files, which were not at hand, but by what others wrote from them.
+- acecode: TIGER-AI-Lab/AceCoder, rm_utils.py. TRL's value head, as GRM's of one layer.
+- athene: the cards of Nexusflow/Athene-RM-8B and 70B. Its token stands behind the conversation.
+- nemotron: the cards of NVIDIA's Llama-Nemotron-70B-Reward models. Language models whose first
+  vocabulary item is the reward; the one with a principle is asked whether a response satisfies it.
+- gpm: general-preference/general-preference-model, gpm_example_usage.py. Reads both responses: by
+  how much the first is preferred is a skew-symmetric product of two embeddings, whose dimensions
+  are weighted by what it makes of the prompt. Gemma's GPM puts its EOS in place of a newline, and
+  is not here; of several turns, its authors' script takes the first for the prompt, not all.
 """
 
 from __future__ import annotations
@@ -30,7 +38,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from scoring.errors import KnownError
-from scoring.spec import ModelSpec
+from scoring.spec import Family, ModelSpec
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
@@ -47,6 +55,9 @@ class HeadedModel:
     base_type: of the base, if the config names one that transformers does not have.
     ending: the token that every sequence has to end with; None for any.
     turn: the text before a response, at whose beginning a gate is read; "" if there is none.
+    question: asked by the user behind each conversation, and read where its answer would begin.
+    tokens: ids that the reward is read at, or of -> how the tokenizer has to call them.
+    family: "pairrm" if a reward is half of the margin over the other response.
     """
 
     architectures: tuple[str, ...] = ()
@@ -58,6 +69,9 @@ class HeadedModel:
     base_type = ""
     ending: int | None = None
     turn = ""
+    question = ""
+    tokens: Mapping[int, str] = {}
+    family: Family = "classifier"
 
     def add_head(self: Any, config: Any) -> None:
         """Add the layers, named as in the weights' files."""
@@ -66,7 +80,10 @@ class HeadedModel:
         setattr(self, self.parts[0], nn.Linear(config.hidden_size, 1, bias=self.has_bias))
 
     def rewards_of(self: Any, rows: Tensor, gates: Tensor) -> Tensor:
-        """[rows, 1]: rewards of last hidden states, [rows, width], with those at their gates."""
+        """[rows, 1]: rewards of last hidden states, [rows, width], with those at their gates.
+
+        rows: of each pair the chosen response's and then the rejected one's.
+        """
         scores: Tensor = getattr(self, self.parts[0])(rows)
         return scores
 
@@ -161,8 +178,9 @@ class _TwoLayers(HeadedModel):
 
 
 class _Grm(HeadedModel):
-    architectures = ("GRewardModel",)
+    architectures: tuple[str, ...] = ("GRewardModel",)
     parts = ("v_head",)
+    layers = "mlp"
 
     def add_head(self: Any, config: Any) -> None:
         from torch import nn
@@ -170,9 +188,54 @@ class _Grm(HeadedModel):
         n_inner = getattr(config, "vhead_num_layers", 1)
         inner = [getattr(config, "vhead_num_neurons", 1024)] * n_inner
         summary: nn.Module = _rectified_layers(config.hidden_size, *inner, 1)
-        if getattr(config, "vhead_layer_type", "mlp") == "linear":
+        if getattr(config, "vhead_layer_type", self.layers) == "linear":
             summary = nn.Linear(config.hidden_size, 1)
         self.v_head = nn.Sequential(OrderedDict(summary=summary))
+
+
+class _AceCode(_Grm):
+    architectures = ("Qwen2ForCausalRM",)
+    layers = "linear"
+
+
+class _Athene(HeadedModel):
+    architectures = ("AtheneForSequenceClassification", "CustomAutoModelForSequenceClassification")
+    parts = ("v_head",)
+    ending = 128_003
+    tokens: Mapping[int, str] = {128_003: "<|reserved_special_token_1|>"}
+    reading = "its head at the token that is put behind the conversation"
+
+
+def _logits(rows: Tensor, weights: Tensor) -> Tensor:
+    return rows.to(weights.device) @ weights.T  # of several GPUs another may have these
+
+
+class _Nemotron(HeadedModel):
+    name_parts: tuple[str, ...] = ("nemotron-70b-reward",)
+    parts = ("lm_head",)
+    reading = "the logit of the first vocabulary item at the last token"
+
+    def add_head(self: Any, config: Any) -> None:
+        from torch import nn
+
+        self.lm_head = nn.Linear(config.hidden_size, config.vocab_size, bias=False)
+
+    def rewards_of(self: Any, rows: Tensor, gates: Tensor) -> Tensor:
+        return _logits(rows, self.lm_head.weight[:1])
+
+
+class _Principle(_Nemotron):
+    name_parts = ("nemotron-70b-reward-principle",)
+    question = (
+        "Evaluate the response to the previous prompt in terms of whether it satisfies this "
+        "principle: correctness. Only answer Yes or No."
+    )
+    tokens: Mapping[int, str] = {9642: "Yes", 2822: "No"}
+    reading = "logit of Yes minus that of No, asked for the principle of its card, correctness"
+
+    def rewards_of(self: Any, rows: Tensor, gates: Tensor) -> Tensor:
+        yes, no = self.lm_head.weight[[*self.tokens]]
+        return _logits(rows, (yes - no)[None])
 
 
 class _InternLM(HeadedModel):
@@ -345,6 +408,42 @@ _TURNS = {
 at its end, which may become one token with those of the response."""
 
 
+class _Gpm(HeadedModel):
+    name_parts = ("gpm-llama",)
+    parts = ("value_head", "prompt_head")
+    reading = "half of how much it is preferred to the other response; not comparable between pairs"
+    family = "pairrm"
+    turn = _TURNS["llama"]
+
+    @classmethod
+    def config_of(cls, folder: str) -> Any:
+        from safetensors import safe_open
+
+        config = super().config_of(folder)
+        for path in Path(folder).glob("*.safetensors"):
+            with safe_open(path, "pt") as file:
+                if "value_head.weight" in file.keys():  # noqa: SIM118 - it is no mapping
+                    config.n_planes = file.get_slice("value_head.weight").get_shape()[0] // 2
+        return config
+
+    def add_head(self: Any, config: Any) -> None:
+        from torch import nn
+
+        n_planes = getattr(config, "n_planes", 1)
+        self.value_head = nn.Linear(config.hidden_size, 2 * n_planes, bias=False)
+        self.prompt_head = nn.Linear(config.hidden_size, n_planes, bias=False)
+
+    def rewards_of(self: Any, rows: Tensor, gates: Tensor) -> Tensor:
+        import torch
+        from torch.nn.functional import normalize
+
+        planes = normalize(self.value_head(rows)).view(len(rows) // 2, 2, -1, 2)
+        first, second = planes[:, 0], planes[:, 1].flip(2)
+        products = (first * second * first.new_tensor([1, -1])).sum(2)
+        halves = (products * self.prompt_head(gates[::2]).softmax(1)).sum(1) / 2
+        return torch.stack((halves, 0 - halves), 1).view(-1, 1)
+
+
 class _Quantile(_Gated):
     architectures = (
         "Gemma2ForQuantileSequenceClassification",
@@ -371,6 +470,7 @@ _HEADS: tuple[type[HeadedModel], ...] = (
         base_type="gpt_neox",
     ),
     *(_Beaver, _TwoLayers, _Grm, _InternLM, _Ldl, _Gated, _Quantile),
+    *(_AceCode, _Athene, _Principle, _Nemotron, _Gpm),
 )
 
 
@@ -415,7 +515,8 @@ def format_shape(sizes: Iterable[int]) -> str:
 
 def builder_of(spec: ModelSpec) -> str | type[HeadedModel]:
     """The class of a classifier: its name in transformers, or a known head."""
-    known = find_head(spec.name, architectures_of(_config(spec.folder)))
+    whole = spec.whole
+    known = find_head(whole.name, architectures_of(_config(whole.folder)))
     return known or "AutoModelForSequenceClassification"
 
 

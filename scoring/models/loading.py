@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator, Sized
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +18,8 @@ from scoring.engine.formatting import Formatter, UpstreamFormatter
 from scoring.errors import KnownError
 from scoring.hub.access import first_line
 from scoring.limits import OnProgress, Step
+from scoring.models.adapters import CONFIG as ADAPTER_CONFIG
+from scoring.models.adapters import label_count, merge
 from scoring.models.devices import check_dtype, chosen_dtype, present_device
 from scoring.models.files import WEIGHT_FILES, check_indexes
 from scoring.models.heads import HeadedModel, format_shape
@@ -58,10 +59,24 @@ class Loaded:
         kind = UpstreamFormatter if settings.upstream_compatible else Formatter
         made = kind(self.tokenizer, min(limit for limit in limits if limit), settings)
         if isinstance(self.model, HeadedModel):
-            made.ending = self.model.ending
+            self._check_reading(made)
+            made.ending, made.question = self.model.ending, self.model.question
             gate = self.tokenizer(self.model.turn, add_special_tokens=False).input_ids
             made.gate = tuple(gate) if self.model.turn else ()
         return made
+
+    def _check_reading(self, formatter: Formatter) -> None:
+        for id_, token in self.model.tokens.items():
+            if self.tokenizer.convert_ids_to_tokens(id_) != token:
+                raise KnownError(
+                    f"{self.spec.name} is read at token {id_:,}, {token}, and its tokenizer has no "
+                    "such token there. Give the tokenizer that its authors published."
+                )
+        if self.model.question and not formatter.cuts_left:
+            raise KnownError(
+                f"{self.spec.name} is asked a question behind each text, which would be cut off: "
+                "leave --truncation-side out."
+            )
 
     def budget(self, settings: RunSettings) -> int:
         """Tokens of a pack: as set, else one or two seconds of work that fit in memory."""
@@ -111,12 +126,8 @@ def load(spec: ModelSpec, settings: RunSettings, auto_class: Any) -> Loaded:
     A `KnownError` says what of it is missing, broken, of another kind, or too large.
     """
     device = _device(settings)
-    if settings.device == "spread" and find_spec("accelerate") is None:
-        raise KnownError(
-            "Spreading a model over GPUs needs the accelerate package: pip install accelerate."
-        )
     try:
-        check_indexes(Path(spec.folder), spec.name)
+        check_indexes(Path(spec.whole.folder), spec.whole.name)
         model, tokenizer, info = _build(spec, settings, auto_class, device)
     except (KnownError, MemoryError):
         raise
@@ -138,24 +149,34 @@ def load(spec: ModelSpec, settings: RunSettings, auto_class: Any) -> Loaded:
 
 
 def _build(spec: ModelSpec, settings: RunSettings, auto_class: Any, device: str) -> Any:
+    folder = spec.whole.folder
+    if Path(folder, ADAPTER_CONFIG).exists():  # transformers would load what it names
+        raise KnownError(
+            f"{spec.whole.name} holds a whole model and the config of an adapter, "
+            f"{ADAPTER_CONFIG}. Move one of them to a folder of its own."
+        )
     is_headed = isinstance(auto_class, type) and issubclass(auto_class, HeadedModel)
     own: dict[str, Any] = {"trust_remote_code": spec.own_code}
     if is_headed:
-        config = auto_class.config_of(spec.folder)
+        config = auto_class.config_of(folder)
         builder = build = auto_class.model_class(type(config))
     else:
         builder = getattr(transformers, auto_class) if isinstance(auto_class, str) else auto_class
-        config = transformers.AutoConfig.from_pretrained(spec.folder, local_files_only=True, **own)
+        config = transformers.AutoConfig.from_pretrained(folder, local_files_only=True, **own)
+        if spec.is_adapter:
+            config.num_labels = label_count(Path(spec.folder), config)
         build = partial(builder.from_config, **own)
+        own["config"] = config
     with torch.device("meta"):
         skeleton = build(config)
-    _check_room(spec, skeleton)
+    _check_room(spec.whole, skeleton)
     if is_headed:
-        own = {"config": config, "state_dict": auto_class.weights_of(spec.folder, config)}
+        own = {"config": config, "state_dict": auto_class.weights_of(folder, config)}
     tokenizer = transformers.AutoTokenizer.from_pretrained(
         (spec.tokenizer or spec).folder,
         local_files_only=True,
         trust_remote_code=spec.own_code and spec.tokenizer is None,
+        **({"config": config} if spec.is_adapter else {}),  # its class, as of the merged model
     )
     is_spread = settings.device == "spread"
     bf16 = device.startswith("cuda") and torch.cuda.is_bf16_supported(including_emulation=False)
@@ -164,7 +185,7 @@ def _build(spec: ModelSpec, settings: RunSettings, auto_class: Any, device: str)
         dtype, device, auto_class.parts if is_headed else ("score", "classifier")
     )
     model, info = builder.from_pretrained(
-        spec.folder if own.get("state_dict") is None else None,
+        folder if own.get("state_dict") is None else None,
         local_files_only=True,
         dtype=torch.float16 if packed else getattr(torch, dtype),
         **packed,
@@ -176,8 +197,11 @@ def _build(spec: ModelSpec, settings: RunSettings, auto_class: Any, device: str)
         **({"device_map": "auto" if is_spread else {"": device}} if is_spread or packed else {}),
     )
     if is_headed:
-        model.add_files(spec.folder)
-    return model if is_spread or packed else model.to(device), tokenizer, info
+        model.add_files(folder)
+    model = model if is_spread or packed else model.to(device)
+    if spec.is_adapter:
+        model = merge(model, Path(spec.folder), spec.name, info)
+    return model, tokenizer, info
 
 
 def _packed_weights(dtype: Dtype, device: str, head: Iterable[str]) -> dict[str, Any]:

@@ -97,8 +97,8 @@ def write_results(
     columns = {"settings": f"{settings}; {tie=}", "subset": subsets}
     columns |= _columns(pairs, in_order, tie)
     reference = facts.reference.partition("@")[0]
-    ref_model = {"ref_model": reference} if reference else {}
-    numbers = ref_model | _accuracies(subsets, in_order, tie)
+    role = "ref_model" if facts.family == "dpo" else "base_model"
+    numbers = ({role: reference} if reference else {}) | _accuracies(subsets, in_order, tie)
     kind = set_kind_of(subsets)
     texts = {}
     for place, content in ((kind, numbers), (f"{kind}-scores", columns)):

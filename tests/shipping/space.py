@@ -90,8 +90,6 @@ def requirements(lines: list[str], head: dict[str, Any], hardware: str) -> list[
 
     >>> requirements(["gradio==6.31.0", "torch>=2.11"], {"hf_oauth": True}, "zero-a10g")
     ['gradio[oauth]==6.31.0', 'torch==2.11.0', 'spaces']
-    >>> requirements(["gradio==6.31.0", "torch>=2.11"], {}, "a100x4")
-    ['gradio==6.31.0', 'torch>=2.11', 'accelerate']
     """
     wanted = []
     for line in lines:
@@ -103,8 +101,6 @@ def requirements(lines: list[str], head: dict[str, Any], hardware: str) -> list[
             wanted.append(line)
     if hardware.startswith("zero"):
         wanted.append("spaces")
-    if hardware.endswith(("x2", "x4", "x8")):  # a model may be spread over several GPUs
-        wanted.append("accelerate")
     return wanted
 
 

@@ -19,7 +19,6 @@ from tests.shipping.space import checked_head, main
     [
         ("cpu-basic", ["gradio[oauth]=="]),
         ("zero-a10g", ["torch==2.11.0", "spaces"]),
-        ("l4x4", ["accelerate"]),
     ],
 )
 def test_a_dry_run_lists_what_a_space_needs_and_no_more(

@@ -58,6 +58,7 @@ def test_every_entry_can_be_used() -> None:
         ("allenai/llama-3-tulu-2-8b-uf-mean-rm", "Meta Llama 3 Community License"),
         ("ContextualAI/archangel_sft-dpo_llama30b", "LLaMA license, for research alone"),
         ("nvidia/Llama-3.3-Nemotron-70B-Reward", "Llama 3.3 Community License"),
+        ("TIGER-Lab/AceCodeRM-7B", "MIT License by its card"),
         ("codellama/CodeLlama-7b-hf", "Llama 2 Community License"),
         ("mistralai/Mistral-Large-Instruct-2407", ""),
         ("someone/model", ""),
@@ -82,7 +83,7 @@ def test_every_reason_is_given_to_a_model() -> None:
     values = catalogue()
     assert {told["needs"] for told in values["models"] if "needs" in told} == set(values["reasons"])
     allowed = {"id", "family", "billions", "needs", "template", "batch", "dtype", "length"}
-    allowed |= {"built", "head", "reference"}
+    allowed |= {"built", "head", "reference", "licence"}
     assert {key for told in values["models"] for key in told} == allowed
 
 

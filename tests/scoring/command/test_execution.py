@@ -1,4 +1,3 @@
-import importlib.util
 import json
 import random
 import re
@@ -474,15 +473,6 @@ def test_a_gpu_that_is_not_here_is_named(
     given = (*DEMO, "--device", "cuda", "--out", tmp_path / "run")
     assert "There is no device 'cuda' here" in refusal(capsys, *given)
     assert not (tmp_path / "run").exists()
-
-
-def test_spreading_a_model_needs_accelerate(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    if importlib.util.find_spec("accelerate"):
-        pytest.skip("accelerate is installed")
-    given = (*DEMO, "--device", "spread", "--out", tmp_path / "run")
-    assert "needs the accelerate package: pip install accelerate" in refusal(capsys, *given)
 
 
 def test_a_folder_with_a_run_is_not_written_over(

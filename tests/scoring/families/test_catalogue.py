@@ -39,7 +39,7 @@ from tests.scoring.families.test_classifier import (
     mistral,
     qwen3,
 )
-from tests.scoring.families.test_heads import KINDS
+from tests.scoring.families.test_heads import KINDS, as_rewards
 from tests.scoring.families.test_nested import save
 from tests.scoring.models.test_finding import OFFLINE, OPEN
 from tests.scoring.rounding import assert_near
@@ -72,16 +72,21 @@ NAMES = {
     "stablelm": "StableLM", "starcoder2": "Starcoder 2", "t5": "T5",
 }  # fmt: skip
 HEADS = {
+    ("AceCode", "qwen2"): "acecode",
     ("ArmoRM", "llama"): "armorm",
+    ("Athene", "llama"): "athene",
     ("Beaver", "llama"): "beaver",
     ("Beaver, a cost", "llama"): "beaver, a cost",
     ("Eurus-RM", "mistral"): "eurus",
+    ("GPM", "llama"): "gpm-llama",
     ("GRM", "gemma"): "grm, gemma",
     ("GRM", "gemma2"): "grm, gemma 2",
     ("GRM", "llama"): "grm, llama",
     ("INF-ORM", "llama"): "inform",
     ("InternLM2", "internlm2"): "internlm",
     ("LDL", "gemma2"): "ldl-reward",
+    ("Nemotron", "llama"): "nemotron-70b-reward",
+    ("Nemotron-Principle", "llama"): "nemotron-70b-reward-principle",
     ("OpenAssistant", "gpt_neox"): "oasst",
     ("QRM", "llama"): "qrm",
     ("QRM v2", "gemma2"): "qrm, gemma 2",
@@ -92,8 +97,10 @@ HEADS = {
     ("Ziya", "llama"): "ziya-llama-7b-reward",
 }
 """Head and architecture -> what makes such a model in test_heads.py."""
-ELSEWHERE = {"judge": "test_judge.py", "pairrm": "test_pairrm.py"}
-"""Families that other tests run."""
+ELSEWHERE = {
+    "judge": "test_judge.py", "judge qwen2": "test_writer.py", "pairrm": "test_pairrm.py",
+}  # fmt: skip
+"""Families that other tests run, and architectures of them."""
 
 
 class Combination(NamedTuple):
@@ -124,7 +131,7 @@ def is_slow(each: Combination) -> bool:
     [
         pytest.param(each, id=" ".join(each), marks=[pytest.mark.slow] if is_slow(each) else [])
         for each in COMBINATIONS
-        if each.family not in ELSEWHERE
+        if each.head or each.family not in ELSEWHERE
     ],
 )
 def test_what_the_catalogue_says_runs_does(each: Combination, tmp_path: Path) -> None:
@@ -147,7 +154,7 @@ def test_what_the_catalogue_says_runs_does(each: Combination, tmp_path: Path) ->
         elif each.head:
             folder = tmp_path / HEADS[each.head, each.built]
             base, read = KINDS[folder.name](folder)
-            if each.head in ("ArmoRM", "QRM", "QRM v2"):
+            if each.head in ("ArmoRM", "GPM", "QRM", "QRM v2"):
                 settings = CPU  # its gate is read by the template of its tokenizer
             scorer = open_scorer(locate(str(folder), OPEN, OFFLINE), settings)
             pairs = scorer.prepare(said)
@@ -161,8 +168,9 @@ def test_what_the_catalogue_says_runs_does(each: Combination, tmp_path: Path) ->
             for ids, _ in sides(pairs):
                 expected.append(model(input_ids=torch.tensor([ids])).logits[0, 0])
     assert scorer.traits.template.startswith(each.template or "own")
-    assert_near(torch.tensor(scorer.rewards(pairs)).flatten(), torch.stack(expected))
-    assert len({round(value.item(), 4) for value in expected}) > len(said)
+    rewards = as_rewards(expected)
+    assert_near(torch.tensor(scorer.rewards(pairs)).flatten(), rewards)
+    assert len({round(value, 4) for value in rewards.tolist()}) > len(said)
 
 
 def sides(pairs: Sequence[Prepared]) -> list[tuple[tuple[int, ...], int]]:
@@ -209,10 +217,23 @@ upstream's or their authors' own code on such shrunk models, and differ by at mo
 that spread by 0.5 to 2. Of QRM v2's head (QRM-Gemma-2 has it, too) the authors' code was not at
 hand: its layout is what others wrote from it, and a run with one says so. What the `config.json` of
 GRM, QRM and WorldPM calls its architecture is taken from their code and not from the file itself;
-that of Ziya, Starling and LDL is not known here, so they are recognised by their name.
+that of Ziya, Starling, LDL and GPM is not known here, so they are recognised by their name, and so
+are NVIDIA's language models whose logits are rewards.
+
+AceCodeRM, Athene, GPM, AceMath's and NVIDIA's follow the code on their cards or in their authors'
+repositories. Nemotron's are compared with what that code has transformers write; AceCodeRM and GPM
+were compared once with their authors' code, and differ by at most 9e-7 at rewards that spread by
+0.2 and 0.7. The names of the weights in their real files were not seen, nor those of
+Qwen2.5-Math-RM-72B, which is taken for one of WorldPM's head as vLLM takes it. Of Gemma's GPM,
+whose text ends otherwise, there is none here.
 
 A template is the one that the board's configuration names (`--chat-template`); without it these
-models score otherwise than there.
+models score otherwise than there. Others have that of their tokenizer. The cards of AceMath and of
+Qwen2.5-Math-RM-72B put a system message before each problem ("Please reason step by step, and check
+your final answer within \\boxed{{}}." and "… and put your final answer within …"), and a run adds
+none to pairs that have none. Llama-3.3-Nemotron-70B-Reward-Principle is asked for the principle of
+its card's example, correctness, and for no other. RM-R1 is asked in its authors' words, and writes
+what it thinks, with `--judge-prompt upstream`.
 """
 
 
@@ -233,7 +254,8 @@ def page() -> str:
     for each in sorted(of, key=lambda each: (each.family, bool(each.head), each)):
         kind = f"{each.family}, {each.head}'s head" if each.head else each.family
         kind = kind.replace(", a cost's head", "'s head, a cost")
-        tried = ELSEWHERE.get(each.family, "test_catalogue.py")
+        tried = ELSEWHERE.get(f"{each.family} {each.built}", ELSEWHERE.get(each.family, ""))
+        tried = "test_catalogue.py" if each.head or not tried else tried
         cells = NAMES[each.built], kind, each.template, f"`{tried}`", ", ".join(of[each])
         lines.append(f"| {' | '.join(cells)} |")
     for title, reasons in (

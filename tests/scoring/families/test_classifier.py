@@ -3,7 +3,7 @@
 import math
 import random
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -182,9 +182,12 @@ GRID = [
 """All architectures, of which `make test` takes one of each path."""
 
 
-def tokenizer(template: str = TEMPLATE, pad: str | None = "<pad>") -> PreTrainedTokenizerFast:
+def tokenizer(
+    template: str = TEMPLATE, pad: str | None = "<pad>", others: Mapping[str, int] | None = None
+) -> PreTrainedTokenizerFast:
     """Whole words and nothing else, so that a test knows the tokens without asking."""
-    words = Tokenizer(models.WordLevel({word: n for n, word in enumerate(WORDS)}, "<unk>"))
+    names = {word: n for n, word in enumerate(WORDS)}
+    words = Tokenizer(models.WordLevel({**names, **(others or {})}, "<unk>"))
     words.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
     made = PreTrainedTokenizerFast(
         tokenizer_object=words,

@@ -14,12 +14,19 @@ from typing import Any
 import pytest
 import torch
 from safetensors.torch import load_file, save_file
-from transformers import AutoModel, GPTNeoXConfig, Qwen2Config, Qwen2Tokenizer
+from transformers import (
+    AutoModel,
+    AutoModelForCausalLM,
+    AutoTokenizer,
+    GPTNeoXConfig,
+    Qwen2Config,
+    Qwen2Tokenizer,
+)
 
 from scoring.errors import KnownError
 from scoring.families import open_scorer
 from scoring.models.finding import locate
-from scoring.spec import Pair
+from scoring.spec import Pair, as_objects
 from tests.scoring.families.test_classifier import (
     CPU,
     PACKED,
@@ -159,17 +166,85 @@ def two_layers(folder: Path, architecture: str, config: Any) -> tuple[Any, Reads
     return base, read
 
 
+def qwen2() -> Qwen2Config:
+    return Qwen2Config(**{**SMALL, "vocab_size": 300}, num_key_value_heads=2)
+
+
+def save_letters(folder: Path) -> None:
+    """A tokenizer as Qwen 2 has it."""
+    pieces = Qwen2Tokenizer(vocab=letters("<pad>", "<unk>", "<s>", "</s>"), merges=[])
+    pieces.chat_template = TEMPLATE
+    pieces.save_pretrained(folder)
+
+
 def inform(folder: Path) -> tuple[Any, Reads]:
     return two_layers(folder, "INFORMForSequenceClassification", llama())
 
 
 def worldpm(folder: Path) -> tuple[Any, Reads]:
-    config = Qwen2Config(**{**SMALL, "vocab_size": 300}, num_key_value_heads=2)
-    made = two_layers(folder, "Qwen2ForRewardModel", config)
-    pieces = Qwen2Tokenizer(vocab=letters("<pad>", "<unk>", "<s>", "</s>"), merges=[])
-    pieces.chat_template = TEMPLATE
-    pieces.save_pretrained(folder)
+    made = two_layers(folder, "Qwen2ForRewardModel", qwen2())
+    save_letters(folder)
     return made
+
+
+def acecode(folder: Path) -> tuple[Any, Reads]:
+    head = linear("v_head.summary.weight", {"v_head.summary.bias": torch.tensor([0.5])})
+    unused = {"lm_head.weight": random(300, WIDTH)}
+    base = save(folder, "Qwen2ForCausalRM", qwen2(), {**head, **unused})
+    save_letters(folder)
+    return base, by_row(head["v_head.summary.weight"], 0.5)
+
+
+def athene(folder: Path) -> tuple[Any, Reads]:
+    head = linear("v_head.weight")
+    config = llama(vocab_size=128_004)
+    base = save(folder, "CustomAutoModelForSequenceClassification", config, head)
+    tokenizer(others={"<|reserved_special_token_1|>": 128_003}).save_pretrained(folder)
+    return base, by_row(head["v_head.weight"])
+
+
+def nemotron(folder: Path) -> tuple[Any, Reads]:
+    rows = random(SMALL["vocab_size"], WIDTH)
+    base = save(folder, "LlamaForCausalLM", llama(), {"lm_head.weight": rows})
+    return base, by_row(rows)
+
+
+def principle(folder: Path) -> tuple[Any, Reads]:
+    rows = random(9643, WIDTH)
+    config = llama(vocab_size=len(rows))
+    base = save(folder, "LlamaForCausalLM", config, {"lm_head.weight": rows})
+    asking = TEMPLATE.replace("'</s>'", "'w59' if add_generation_prompt else '</s>'")
+    tokenizer(asking, others={"Yes": 9642, "No": 2822}).save_pretrained(folder)
+    return base, by_row(rows[9642:] - rows[2822])
+
+
+def gpm(folder: Path) -> tuple[Any, Reads]:
+    """Reads are embeddings, and what their dimensions weigh by the prompt."""
+    head = {"value_head.weight": random(6, WIDTH), "prompt_head.weight": random(3, WIDTH)}
+    base = save(folder, "CustomRewardModel", llama(**WIDER), head)
+    chat_tokenizer("llama").save_pretrained(folder)
+
+    def read(states: torch.Tensor, at: int) -> torch.Tensor:
+        embedding = head["value_head.weight"] @ states[-1]
+        weights = (head["prompt_head.weight"] @ states[at]).exp()
+        return torch.cat((embedding / embedding.norm(), weights / weights.sum()))
+
+    return base, read
+
+
+def as_rewards(reads: Sequence[torch.Tensor]) -> torch.Tensor:
+    """Of both sides of each pair; embeddings of GPM by the matrix that its paper has."""
+    if not reads[0].dim():
+        return torch.stack([*reads])
+    rewards = []
+    for first, second in zip(reads[::2], reads[1::2], strict=True):
+        matrix = torch.zeros(6, 6)
+        for plane, weight in enumerate(first[6:]):
+            matrix[2 * plane, 2 * plane + 1] = -weight
+            matrix[2 * plane + 1, 2 * plane] = weight
+        half = first[:6] @ matrix.T @ second[:6] / 2
+        rewards += [half, -half]
+    return torch.stack(rewards)
 
 
 def grm(config: Any, **kind: object) -> Callable[[Path], tuple[Any, Reads]]:
@@ -384,6 +459,11 @@ KINDS = {
     "grm, gemma 2": grm(gemma2, vhead_num_neurons=24),
     "internlm": internlm,
     "ldl-reward": ldl,
+    "acecode": acecode,
+    "athene": athene,
+    "nemotron-70b-reward": nemotron,
+    "nemotron-70b-reward-principle": principle,
+    "gpm-llama": gpm,
     "armorm": gated(
         *("LlamaForRewardModelWithGating", lambda: llama(**WIDER), (0, 1, 2), 10.0),
         matrix=MIXED,
@@ -424,32 +504,106 @@ def test_a_reward_is_what_the_heads_formula_makes_of_the_last_hidden_state(
             states = base(input_ids=torch.tensor([ids])).last_hidden_state[0]
             expected.append(read(states, len(ids) - tail))
     got = torch.tensor(scorer.rewards(scorer.prepare(PAIRS))).flatten()
-    assert_near(got, torch.stack(expected))
+    assert_near(got, as_rewards(expected))
     assert len({*got.tolist()}) > len(PAIRS)
     assert ("minus its cost" in scorer.traits.reading) == (kind == "beaver, a cost")
     said = "not compared with its authors'" in scorer.traits.reading
     assert said == (kind in ("qrm, gemma 2", "qrm v2"))
 
 
-@pytest.mark.parametrize("kind", ["armorm", "qrm"])
+@pytest.mark.parametrize("kind", ["nemotron-70b-reward", "nemotron-70b-reward-principle"])
+def test_a_logit_is_the_one_that_nemotrons_card_has_written(kind: str, tmp_path: Path) -> None:
+    folder = tmp_path / kind
+    KINDS[kind](folder)
+    scorer = opened(folder)
+    names = AutoTokenizer.from_pretrained(folder)
+    model = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32).eval()
+    question = (
+        "Evaluate the response to the previous prompt in terms of whether it satisfies this "
+        "principle: correctness. Only answer Yes or No."
+    )
+    expected = []
+    for pair in PAIRS:
+        for response in (pair.chosen, pair.rejected):
+            messages = as_objects(pair.answered(response))
+            is_asked = kind.endswith("principle")
+            if is_asked:
+                messages.append({"role": "user", "content": question})
+            ids = names.apply_chat_template(
+                messages, add_generation_prompt=is_asked, return_tensors="pt"
+            )
+            answer = model.generate(
+                **ids, max_new_tokens=1, return_dict_in_generate=True, output_scores=True
+            )
+            scores = answer["scores"][0][0]
+            expected.append(scores[9642] - scores[2822] if is_asked else scores[0])
+    got = torch.tensor(scorer.rewards(scorer.prepare(PAIRS))).flatten()
+    assert_near(got, torch.stack(expected))
+
+
+def test_a_question_behind_the_text_is_never_cut_off(tmp_path: Path) -> None:
+    folder = tmp_path / "nemotron-70b-reward-principle"
+    principle(folder)
+    whole = [ids for ids, _ in sides(opened(folder))]
+    end = whole[0][-20:]
+    assert all(ids[-20:] == end for ids in whole)
+    for how in ({"max_length": 20}, {"upstream_compatible": True, "chat_template": "tulu"}):
+        assert all(ids[-20:] == end for ids, _ in sides(opened(folder, **how)))
+    with pytest.raises(KnownError, match="would be cut off: leave --truncation-side out"):
+        opened(folder, truncation_side="right")
+
+
+@pytest.mark.parametrize(
+    ("kind", "said"),
+    [
+        ("athene", r"is read at token 128,003, <\|reserved_special_token_1\|>, and its tokenizer"),
+        ("nemotron-70b-reward-principle", "is read at token 9,642, Yes, and its tokenizer"),
+    ],
+)
+def test_a_tokenizer_without_the_token_that_is_read_is_refused(
+    kind: str, said: str, tmp_path: Path
+) -> None:
+    folder = tmp_path / kind
+    KINDS[kind](folder)
+    tokenizer().save_pretrained(folder)
+    with pytest.raises(KnownError, match=said):
+        opened(folder)
+
+
+def test_a_head_that_compares_is_of_a_family_that_does(tmp_path: Path) -> None:
+    folder = tmp_path / "gpm-llama"
+    gpm(folder)
+    scorer = opened(folder, dtype="bfloat16")
+    assert scorer.spec.family == "pairrm"
+    assert scorer.traits.dtype == "float32"
+    assert "not comparable between pairs" in scorer.traits.reading
+    swapped = [replace(pair, chosen=pair.rejected, rejected=pair.chosen) for pair in PAIRS]
+    ours, theirs = (
+        torch.tensor(scorer.rewards(scorer.prepare(pairs))) for pairs in (PAIRS, swapped)
+    )
+    assert_near(ours.flip(1), theirs)
+
+
+@pytest.mark.parametrize("kind", ["armorm", "qrm", "gpm-llama"])
 def test_a_gate_is_read_where_the_response_is_about_to_begin(kind: str, tmp_path: Path) -> None:
-    KINDS[kind](tmp_path)
-    scorer = opened(tmp_path)
+    folder = tmp_path / kind
+    KINDS[kind](folder)
+    scorer = opened(folder)
     names = scorer.formatter.tokenizer
     for ids, tail in sides(scorer):
         assert names.convert_ids_to_tokens(list(ids[len(ids) - tail :][:4])) == TURN
     # Cut off on the left, the gate is gone, and the pair has no reward; a shorter one has.
     short = Pair("s:1", "s", "w4", "w5", "w6")
     long = Pair("s:2", "s", "w4", "w5", " ".join(["w6"] * 30))
-    scorer = opened(tmp_path, max_length=12)
+    scorer = opened(folder, max_length=12)
     (known, other) = scorer.rewards(scorer.prepare([short, long]))
     assert all(map(torch.isfinite, torch.tensor(known))), known
-    assert torch.tensor(other).isnan().tolist() == [False, True]
+    assert torch.tensor(other).isnan().tolist() == [kind == "gpm-llama", True]
     with pytest.raises(KnownError, match=r"which 4 tokens leave no room for\. .*--max-length"):
-        opened(tmp_path, max_length=4)
-    tokenizer().save_pretrained(tmp_path)
+        opened(folder, max_length=4)
+    tokenizer().save_pretrained(folder)
     with pytest.raises(KnownError, match=r"read up to '<\|eot_id\|>.*does not write"):
-        opened(tmp_path)
+        opened(folder)
 
 
 def test_a_head_stays_in_float32_where_the_model_does_not(tmp_path: Path) -> None:
@@ -464,12 +618,12 @@ def test_a_head_stays_in_float32_where_the_model_does_not(tmp_path: Path) -> Non
             assert torch.equal(value, stored[name]), name
 
 
-@pytest.mark.parametrize("kind", ["armorm", "internlm"])
+@pytest.mark.parametrize("kind", ["armorm", "internlm", "nemotron-70b-reward-principle"])
 def test_a_head_that_wants_more_than_a_last_token_has_no_reward_after_each(
     kind: str, tmp_path: Path
 ) -> None:
-    KINDS[kind](tmp_path)
-    scorer = opened(tmp_path)
+    KINDS[kind](tmp_path / kind)
+    scorer = opened(tmp_path / kind)
     with pytest.raises(KnownError, match="has no reward after each token"):
         scorer.at_tails(scorer.prepare(PAIRS[:1])[0])
 
@@ -506,6 +660,9 @@ def test_what_a_heads_reward_is_multiplied_by_is_told(tmp_path: Path) -> None:
         ),
         ("armorm", "regression_layer.weight", (2, WIDTH), "2 × 32, and its config says 3 × 32"),
         ("ziya-llama-7b-reward", "value_head.weight", (4, WIDTH), "4 × 32, and its config says"),
+        ("acecode", "v_head.summary.weight", (2, WIDTH), "2 × 32, and its config says 1 × 32"),
+        ("gpm-llama", "prompt_head.weight", (2, WIDTH), "2 × 32, and its config says 3 × 32"),
+        ("nemotron-70b-reward", "lm_head.weight", (1, WIDTH), "1 × 32, and its config says 60"),
     ],
 )
 def test_a_head_whose_weights_do_not_fit_is_refused(
@@ -539,6 +696,10 @@ def test_a_head_that_is_not_among_the_weights_is_refused(tmp_path: Path) -> None
     save(tmp_path, "LlamaRewardModel", llama(), linear("v_head.weight"))
     with pytest.raises(KnownError, match=r"its weights lack regression_head\.weight"):
         opened(tmp_path)
+    folder = tmp_path / "nemotron-70b-reward"
+    save(folder, "LlamaForCausalLM", llama(), {})
+    with pytest.raises(KnownError, match=r"its weights lack lm_head\.weight"):
+        opened(folder)
 
 
 def test_a_head_that_no_such_base_is_known_for_is_refused(tmp_path: Path) -> None:

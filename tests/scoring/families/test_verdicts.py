@@ -204,6 +204,33 @@ def test_the_settings_are_sent_and_told() -> None:
 
 
 @pytest.mark.parametrize(
+    ("name", "prompt", "digits"),
+    [
+        ("gaotang/RM-R1-Qwen2.5-Instruct-7B", "rm-r1", "e39e007ecaaf"),
+        ("gaotang/RM-R1-DeepSeek-Distilled-Qwen-7B", "rm-r1-reasoning", "b303ba2eff62"),
+    ],
+)
+def test_rm_r1_is_asked_its_authors_words_and_may_think(
+    name: str, prompt: str, digits: str
+) -> None:
+    """digits: of a hash of the words in their repository, put together by their own code."""
+
+    def thinks(path: str, body: dict[str, Any]) -> Answer:
+        verdict = prefers_red(path, body).body["choices"][0]["message"]["content"][-5:]
+        return said(f"<think>[[A]], or is it [[B]]?</think>\n<answer>{verdict}</answer>")
+
+    with ChatServer(thinks) as model:
+        scorer = judge(model, name=name)
+        assert rewards(scorer, *PAIRS) == [(1, 0)] * len(PAIRS)
+        body = model.asked[0].body
+    assert body["max_tokens"] == 8192
+    assert [each["role"] for each in body["messages"]] == ["system", "user"][len(prompt) > 5 :]
+    assert scorer.traits.template == f"{prompt} judge prompt:{digits}"
+    with pytest.raises(KnownError, match=f"The prompt {prompt} is for conversations of one turn"):
+        questions("judge", TWO, prompt)
+
+
+@pytest.mark.parametrize(
     "given", [{"max_tokens": 9}, {"temperature": 1.0}, {"judge_prompt": "atla"}]
 )
 def test_where_nothing_is_written_the_settings_have_no_meaning(given: dict[str, Any]) -> None:

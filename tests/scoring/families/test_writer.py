@@ -9,7 +9,13 @@ from typing import Any
 import pytest
 import torch
 from tokenizers import Tokenizer, models, pre_tokenizers
-from transformers import AutoModelForCausalLM, LlamaConfig, PreTrainedTokenizerFast
+from transformers import (
+    AutoModelForCausalLM,
+    LlamaConfig,
+    PreTrainedTokenizerFast,
+    Qwen2Config,
+    Qwen2Tokenizer,
+)
 
 from scoring.__main__ import main
 from scoring.errors import KnownError
@@ -19,6 +25,7 @@ from scoring.families.prompts import parse_rating, parse_verdict, questions
 from scoring.run import make_job, score
 from scoring.spec import Family, Message, ModelSpec, Pair, RunSettings
 from tests.conftest import DEMO_MODEL
+from tests.scoring.families.test_encoders import letters
 from tests.scoring.families.test_verdicts import PAIRS
 
 SAYS = ["[[A]]", "[[B]]", *map(str, range(1, 11)), "hm"]
@@ -101,6 +108,36 @@ def test_a_verdict_is_what_the_model_writes_greedily(folder: str) -> None:
     assert judge.traits.reading.startswith("the verdict it writes")
     assert f"{TOKENS} tokens at most" in judge.traits.reading
     assert "mt-bench judge prompt:" in judge.traits.template
+
+
+def test_rm_r1_is_asked_and_read_as_its_authors_do(tmp_path: Path) -> None:
+    answers = ["<answer>[[A]]</answer>", "<answer>[[B]]</answer>"]
+    pieces = Qwen2Tokenizer(vocab=letters("<pad>", "<unk>", "<s>", "</s>"), merges=[])
+    pieces.add_tokens(answers)
+    pieces.chat_template = "{% for m in messages %}{{ m['role'] + m['content'] }}{% endfor %}"
+    pieces.save_pretrained(tmp_path)
+    torch.manual_seed(0)
+    size: dict[str, Any] = {"hidden_size": 32, "intermediate_size": 48, "num_hidden_layers": 2}
+    size |= {"num_attention_heads": 4, "num_key_value_heads": 2, "initializer_range": 0.4}
+    model = AutoModelForCausalLM.from_config(Qwen2Config(vocab_size=len(pieces), **size)).eval()
+    with torch.no_grad():
+        model.lm_head.weight[:-2] = 0
+        model.lm_head.weight[-1] = -model.lm_head.weight[-2]  # it says one of both
+    model.save_pretrained(tmp_path)
+    spec = ModelSpec("gaotang/RM-R1-Qwen2.5-Instruct-7B", str(tmp_path), "p", "judge")
+    scorer: Any = open_scorer(spec, replace(CPU, judge_prompt="upstream", max_tokens=1))
+    expected = []
+    for pair in PAIRS:
+        swapped = scorer._is_swapped(pair)
+        (question,) = questions("judge", pair, "rm-r1", swapped=swapped)
+        assert [message.role for message in question] == ["system", "user"]
+        ids = pieces("".join(f"{role}{text}" for role, text in question), return_tensors="pt")
+        with torch.inference_mode():
+            token = int(model(**ids).logits[0, -1].argmax())
+        is_chosen = (token == len(pieces) - 2) != swapped
+        expected.append((float(is_chosen), float(not is_chosen)))
+    assert len({*expected}) == 2
+    assert scorer.rewards(scorer.prepare(PAIRS)) == expected
 
 
 def test_a_rating_is_what_the_model_ends_with(folder: str) -> None:

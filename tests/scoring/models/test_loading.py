@@ -188,12 +188,6 @@ def test_a_device_that_is_not_there_is_told(device: str, said: str) -> None:
         loaded(DEMO_MODEL, RunSettings(device=device))
 
 
-def test_spreading_without_accelerate_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(__import__("sys").modules, "accelerate", None)
-    with pytest.raises(KnownError, match="pip install accelerate"):
-        loaded(DEMO_MODEL, RunSettings(device="spread"))
-
-
 def test_the_limit_of_the_model_holds_where_none_is_asked_for() -> None:
     assert loaded(DEMO_MODEL).formatter(RunSettings()).max_length == 4096
     assert loaded(DEMO_MODEL).formatter(RunSettings(max_length=9)).max_length == 9

@@ -1,0 +1,136 @@
+"""LoRA adapters as TRL and peft leave them, merged into the base that they were trained on.
+
+The head lies among the adapter's weights (`modules_to_save`), in a file of its own as LLaMA-Factory
+writes it, or in the base. Importing this does not import torch.
+"""
+
+import json
+import re
+from collections.abc import Collection
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from scoring.errors import KnownError, shown
+
+CONFIG = "adapter_config.json"
+WEIGHTS = ("adapter_model.safetensors", "adapter_model.bin")
+_HEADS = ("value_head.safetensors", "value_head.bin")
+FILES = (CONFIG, *WEIGHTS, *_HEADS)
+_READ = frozenset((
+    "r", "lora_alpha", "lora_bias", "target_modules", "exclude_modules", "modules_to_save", "bias",
+    "rank_pattern", "alpha_pattern", "fan_in_fan_out", "use_rslora", "use_dora",
+    "layers_to_transform", "layers_pattern",
+))  # fmt: skip
+"""What a LoRA config may set: it goes to peft."""
+_TRAINING = frozenset((
+    "auto_mapping", "base_model_name_or_path", "corda_config", "ensure_weight_tying", "eva_config",
+    "inference_mode", "init_lora_weights", "loftq_config", "lora_dropout", "lora_ga_config",
+    "megatron_core", "peft_type", "peft_version", "qalora_group_size", "revision",
+    "runtime_config", "task_type",
+))  # fmt: skip
+"""What has no meaning after training, or is read here by itself; all else changes the model."""
+_HEAD = re.compile(r"\.(score|classifier)(\.\w+)*\.weight$(?<!lora_[AB].weight)")
+_STARTS = (True, False, None, "gaussian", "eva", "orthogonal")
+"""Ways to begin training that leave the base as it was."""
+
+
+@dataclass(frozen=True, slots=True)
+class Adapter:
+    """What an adapter's config says. base: as its author typed it, with its revision."""
+
+    base: str
+    options: dict[str, Any]
+
+
+def is_adapter(names: Collection[str]) -> bool:
+    """Whether these files are an adapter's, and no whole model's."""
+    return CONFIG in names and "config.json" not in names and any(map(names.__contains__, WEIGHTS))
+
+
+def read_adapter(folder: Path, name: str) -> Adapter:
+    """Read the config of an adapter. name: of it, for messages.
+
+    Raises:
+        KnownError: it cannot be read, or is of a kind that is not merged here.
+    """
+    try:
+        values = dict(json.loads((folder / CONFIG).read_text(encoding="utf-8")))
+    except (OSError, ValueError, TypeError, RecursionError) as error:
+        raise KnownError(f"{name} could not be read: its {CONFIG} is no JSON object.") from error
+    if values.get("peft_type") != "LORA":
+        raise KnownError(
+            f"{name} is an adapter of kind {shown(str(values.get('peft_type')))}; LoRA is read "
+            "here. Merge it into its base, and give the merged model."
+        )
+    changed = {key for key, value in values.items() if value and key not in _READ | _TRAINING}
+    if values.get("init_lora_weights", True) not in _STARTS:
+        changed.add("init_lora_weights")
+    if changed:
+        raise KnownError(
+            f"{name} is an adapter whose {CONFIG} sets {shown(min(changed))}, which is not read "
+            "here. Merge it into its base, and give the merged model."
+        )
+    base, revision = (values.get(key) or "" for key in ("base_model_name_or_path", "revision"))
+    if not isinstance(base, str) or not isinstance(revision, str):
+        raise KnownError(f"{name} could not be read: its {CONFIG} names no base as text.")
+    options = {key: value for key, value in values.items() if key in _READ and value is not None}
+    return Adapter(f"{base}@{revision}" if base and revision else base, options)
+
+
+def label_count(folder: Path, config: Any) -> int:
+    """Labels of the head that an adapter or its base has. config: of the base."""
+    weights = _load(folder, WEIGHTS)
+    heads = [weights[name] for name in sorted(weights) if _HEAD.search(name)]
+    if heads:
+        return int(heads[-1].shape[0])
+    has_head = any("SequenceClassification" in each for each in config.architectures or ())
+    return int(config.num_labels) if has_head else 1
+
+
+def merge(model: Any, folder: Path, name: str, info: dict[str, Any]) -> Any:
+    """The base with an adapter's weights added, and its head.
+
+    name: of the adapter, for messages. info: of transformers, when the base was loaded; what the
+        adapter brings is no longer missing in it.
+
+    Raises:
+        KnownError: its weights do not fit the base, or are not whole.
+    """
+    import torch
+    from peft import LoraConfig, PeftModel, set_peft_model_state_dict
+
+    options, weights = read_adapter(folder, name).options, _load(folder, WEIGHTS)
+    kept = [each for each in options.get("modules_to_save") or () if _holds(weights, each)]
+    try:
+        adapted = PeftModel(model, LoraConfig(**{**options, "modules_to_save": kept or None}))
+        found: Any = set_peft_model_state_dict(adapted, weights)
+    except Exception as error:  # a stranger's config makes peft raise anything
+        why = " ".join(str(error).split())[:300]
+        raise KnownError(f"The adapter {name} does not fit its base: {why}.") from error
+    lacking = [each for each in found.missing_keys if "lora_" in each]
+    if lacking or found.unexpected_keys:
+        what, wrong = ("lacks", lacking) if lacking else ("has", found.unexpected_keys)
+        raise KnownError(
+            f"The adapter {name} does not fit its base: it {what} {shown(min(wrong))}. Give the "
+            "base that it was trained on (--ref-model)."
+        )
+    merged = adapted.merge_and_unload()
+    if head := _load(folder, _HEADS):
+        merged.score = torch.nn.Linear(merged.score.in_features, 1, dtype=merged.dtype)
+        merged.score.load_state_dict({key.rpartition(".")[2]: each for key, each in head.items()})
+        kept.append("score")
+    info["missing_keys"] = {each for each in info["missing_keys"] if each.split(".")[0] not in kept}
+    return merged
+
+
+def _load(folder: Path, names: Collection[str]) -> dict[str, Any]:
+    """The weights in the first of these files that is there."""
+    from transformers.modeling_utils import load_state_dict
+
+    path = next((folder / name for name in names if (folder / name).is_file()), None)
+    return load_state_dict(path, map_location="cpu") if path else {}
+
+
+def _holds(weights: Collection[str], part: str) -> bool:
+    return any(f".{part}." in name for name in weights)

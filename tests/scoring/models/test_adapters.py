@@ -1,0 +1,223 @@
+"""LoRA adapters as TRL leaves them, and as others do."""
+
+import json
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from datasets import Dataset
+from peft import LoraConfig
+from safetensors.torch import load_file, save_file
+from transformers import AutoConfig, AutoModel, AutoModelForCausalLM, AutoTokenizer
+from trl.trainer.reward_config import RewardConfig
+from trl.trainer.reward_trainer import RewardTrainer
+
+from scoring.__main__ import main
+from scoring.errors import KnownError
+from scoring.families import open_scorer
+from scoring.hub.access import Hub
+from scoring.models.finding import ModelPolicy, find, locate
+from scoring.spec import Pair, RunSettings
+from tests.conftest import DEMO_MODEL
+from tests.scoring.models.test_finding import Repo
+
+OPEN = ModelPolicy(DEMO_MODEL)
+OFFLINE = Hub(offline=True)
+PAIR = Pair("a:1", "a", "Name a colour.", "Red, like wine.", "Blue, as the sea is at noon.")
+ROW = {
+    "prompt": [{"role": "user", "content": "Hello"}],
+    "chosen": [{"role": "assistant", "content": "Hi there"}],
+    "rejected": [{"role": "assistant", "content": "No"}],
+}
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Folders base (a language model), adapter (one step of TRL's RewardTrainer) and merged."""
+    folder = tmp_path_factory.mktemp("trained")
+    tokenizer = AutoTokenizer.from_pretrained(DEMO_MODEL)
+    config = AutoConfig.from_pretrained(DEMO_MODEL)
+    config.update({"hidden_size": 32, "num_hidden_layers": 2, "head_dim": 16, "dtype": "float32"})
+    config.layer_types = config.layer_types[:2]
+    torch.manual_seed(0)
+    base = AutoModelForCausalLM.from_config(config)
+    base.save_pretrained(folder / "base")
+    tokenizer.save_pretrained(folder / "base")
+    trainer = RewardTrainer(
+        model=str(folder / "base"),
+        args=RewardConfig(
+            output_dir=str(folder / "adapter"),
+            max_steps=1,
+            per_device_train_batch_size=2,
+            learning_rate=0.1,
+            report_to=[],
+            use_cpu=True,
+            bf16=False,
+            save_strategy="no",
+            disable_tqdm=True,
+        ),
+        processing_class=tokenizer,
+        train_dataset=Dataset.from_list([ROW, ROW]),
+        peft_config=LoraConfig(task_type="SEQ_CLS", r=4, target_modules="all-linear"),
+    )
+    trainer.train()
+    trainer.save_model()
+    merged = trainer.model.merge_and_unload()
+    merged.save_pretrained(folder / "merged")
+    tokenizer.save_pretrained(folder / "merged")
+    return folder
+
+
+@pytest.fixture
+def adapter(trained: Path, tmp_path: Path) -> Iterator[Path]:
+    """A copy of the adapter, to be broken."""
+    yield Path(shutil.copytree(trained / "adapter", tmp_path / "adapter"))
+
+
+def edit(adapter: Path, **changes: object) -> None:
+    path = adapter / "adapter_config.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), **changes}))
+
+
+def edit_weights(
+    adapter: Path, keep: str = "", more: dict[str, torch.Tensor] | None = None
+) -> None:
+    path = adapter / "adapter_model.safetensors"
+    weights = {name: each for name, each in load_file(path).items() if keep in name}
+    save_file({**weights, **(more or {})}, path)
+
+
+def rewards_of(folder: Path, **options: Any) -> tuple[float, float]:
+    scorer = open_scorer(locate(str(folder), OPEN, OFFLINE, **options), RunSettings(device="cpu"))
+    [rewards] = scorer.rewards(scorer.prepare([PAIR]))
+    return rewards
+
+
+def refusal(folder: Path, **options: Any) -> str:
+    with pytest.raises(KnownError) as caught:
+        rewards_of(folder, **options)
+    return str(caught.value)
+
+
+def test_an_adapter_scores_as_its_merged_model_on_the_command_line(
+    trained: Path, tmp_path: Path
+) -> None:
+    scored = {}
+    for name in ("adapter", "merged"):
+        out = tmp_path / name
+        given = ("--model", str(trained / name), "--pairs", "demo", "--out", str(out))
+        assert main([*given, "--device", "cpu"]) == 0
+        lines = (out / "rewards.jsonl").read_text().splitlines()
+        rows = [row for row in map(json.loads, lines) if "key" in row]
+        scored[name] = {row["key"]: (row["chosen_reward"], row["rejected_reward"]) for row in rows}
+    assert len(scored["merged"]) == 188
+    for key, rewards in scored["merged"].items():
+        assert scored["adapter"][key] == pytest.approx(rewards, abs=1e-5)
+    facts = json.loads((tmp_path / "adapter" / "run.json").read_text())
+    assert f"{trained / 'base'}@" in json.dumps(facts)
+
+
+def test_its_base_counts(trained: Path) -> None:
+    found = find(str(trained / "adapter"), OPEN, OFFLINE)
+    base = trained / "base" / "model.safetensors"
+    assert found.why == f"It is a LoRA adapter of {trained / 'base'}."
+    assert found.memory_bytes("float32") > base.stat().st_size * 0.9
+    assert found.architecture.startswith("Qwen3") and found.layers == 2
+
+
+def test_a_base_may_be_given_in_place_of_the_one_that_is_named(
+    trained: Path, adapter: Path
+) -> None:
+    edit(adapter, base_model_name_or_path="/gone/base")
+    said = refusal(adapter)
+    assert "its base cannot be had: There is no base '/gone/base'" in said
+    assert "Give the base that it was trained on (--ref-model" in said
+    there = rewards_of(trained / "merged")
+    assert rewards_of(adapter, reference=str(trained / "base")) == pytest.approx(there, abs=1e-5)
+
+
+def test_a_head_may_lie_in_a_file_of_its_own(trained: Path, adapter: Path) -> None:
+    head, bias = torch.randn(1, 32), torch.tensor([0.5])
+    edit(adapter, task_type="CAUSAL_LM", modules_to_save=None)
+    edit_weights(adapter, keep="lora_")
+    assert "lack score.weight, so its scores would be random" in refusal(adapter)
+    save_file(
+        {"v_head.summary.weight": head, "v_head.summary.bias": bias},
+        adapter / "value_head.safetensors",
+    )
+    body = AutoModel.from_pretrained(trained / "merged")
+    tokenizer = AutoTokenizer.from_pretrained(trained / "merged")
+    for text, reward in zip((PAIR.chosen, PAIR.rejected), rewards_of(adapter), strict=True):
+        turns = [{"role": "user", "content": PAIR.prompt}, {"role": "assistant", "content": text}]
+        ids = tokenizer.apply_chat_template(turns, return_tensors="pt", return_dict=True)
+        with torch.inference_mode():
+            last = body(**ids).last_hidden_state[0, -1]
+        assert reward == pytest.approx(float(head[0] @ last + bias), abs=1e-4)
+
+
+def test_without_a_tokenizer_it_takes_its_bases(trained: Path, adapter: Path) -> None:
+    for name in ("tokenizer.json", "tokenizer_config.json", "chat_template.jinja"):
+        (adapter / name).unlink()
+    there = rewards_of(trained / "merged")
+    assert rewards_of(adapter) == pytest.approx(there, abs=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"peft_type": "IA3"}, "is an adapter of kind 'IA3'; LoRA is read here"),
+        ({"peft_type": None}, "is an adapter of kind 'None'"),
+        ({"layer_replication": [[0, 1]]}, "sets 'layer_replication', which is not read here"),
+        ({"megatron_config": {"a": 1}}, "sets 'megatron_config', which is not read here"),
+        ({"init_lora_weights": "pissa"}, "sets 'init_lora_weights', which is not read here"),
+        ({"base_model_name_or_path": None}, "cannot be had: Its adapter_config.json names none."),
+        ({"base_model_name_or_path": ["a"]}, "names no base as text"),
+        ({"r": -1}, "does not fit its base: `r` should be a positive integer"),
+        ({"r": 8}, "does not fit its base: Error(s) in loading state_dict"),
+        ({"target_modules": ["nothing"]}, "does not fit its base: No modules were targeted"),
+        ({"target_modules": ["lm_head"]}, "does not fit its base"),
+    ],
+)
+def test_an_adapter_that_cannot_be_merged_is_told_in_a_sentence(
+    changes: dict[str, Any], said: str, adapter: Path
+) -> None:
+    edit(adapter, **changes)
+    assert said in refusal(adapter)
+
+
+def test_half_an_adapter_is_told(adapter: Path) -> None:
+    edit_weights(adapter, keep="layers.0")
+    assert "does not fit its base: it lacks '" in refusal(adapter)
+
+
+def test_an_adapter_of_another_base_is_told(trained: Path, adapter: Path) -> None:
+    assert "does not fit its base" in refusal(adapter, reference=str(DEMO_MODEL))
+    edit_weights(
+        adapter,
+        more={"base_model.model.model.layers.7.mlp.up_proj.lora_A.weight": torch.ones(4, 32)},
+    )
+    assert "does not fit its base: it has '" in refusal(adapter)
+
+
+def test_an_adapter_of_the_hub_opens_no_folder_of_this_machine(
+    trained: Path, adapter: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for base in (str(trained / "base"), "./base", "demo"):
+        edit(adapter, base_model_name_or_path=base)
+        monkeypatch.chdir(trained)
+        with pytest.raises(KnownError) as caught:
+            find("org/adapter", OPEN, Repo(adapter))
+        assert "is not a model that can be used here: give a Hub id" in str(caught.value)
+
+
+def test_an_adapter_is_scored_as_a_classifier_alone(adapter: Path) -> None:
+    assert "needs a whole model. Merge it into its base" in refusal(adapter, family="judge")
+
+
+def test_a_whole_model_beside_an_adapters_config_is_refused(trained: Path, tmp_path: Path) -> None:
+    both = shutil.copytree(trained / "merged", tmp_path / "both")
+    shutil.copy(trained / "adapter" / "adapter_config.json", both)
+    assert "holds a whole model and the config of an adapter" in refusal(both)
