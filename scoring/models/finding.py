@@ -219,11 +219,10 @@ def _find_whole(
         raise KnownError(
             f"A reference model is of family dpo; {model.spec.family} has no use for one."
         )
-    place = look_up(reference, policy, hub, options.get("token", False))
-    trusted = reference in policy.own_code
-    return replace(
-        model, reference=_find_model(place, policy, hub, "dpo", options, trusted=trusted)
-    )
+    token = options.get("token", False)
+    place, trusted = look_up(reference, policy, hub, token), reference in policy.own_code
+    compared = _find_model(place, policy, hub, "dpo", {"token": token}, trusted=trusted)
+    return replace(model, reference=compared)
 
 
 def _find_adapter(
