@@ -209,9 +209,7 @@ class ScoreView:
         name = f"run-{run.id[:15]}.{form}"
         return written_file(name, lambda path: export_run(run, form, path.parent))
 
-    def exchange_file(
-        self, form: ExchangeFormat, query: str, visitor: Visitor, _sent: str
-    ) -> File:
+    def exchange_file(self, form: ExchangeFormat, query: str, visitor: Visitor, _sent: str) -> File:
         """The open run's numbers as others read them; raises as `exchange_file`."""
         run = self.runs.store.open(read_score(query)[0].run, visitor)
         path, text = exchange_file(run, form)

@@ -107,7 +107,7 @@ def test_every_benchmark_has_both_files_with_its_numbers(name: str, tmp_path: Pa
             ends = sure["confidence_interval"]
             assert (ends["lower"], ends["upper"]) == interval
             notes = entries[f"{subset}{part}"].notes or ""
-            assert f"{100 * interval.low:.2f} to {100 * interval.high:.2f}" in notes
+            assert f"{100 * interval[0]:.2f} to {100 * interval[1]:.2f}" in notes
             assert "3 pairs: " in notes
     has_score = benchmark.overall != "none" and not benchmark.counts
     assert ("score" in entries) == (name in results) == has_score
