@@ -245,7 +245,7 @@ def _intervals(by: Benchmark, order: PairOrder, groups: Strata, credits: Floats)
     total = unweighted(np.full(len(order), True))
     return Intervals(
         total,
-        total if by.overall == "all rows" else weighted(groups),
+        total if by.overall == "all rows" or not by.sections else weighted(groups),
         {
             **{name: weighted(groups.only(place)) for place, name in enumerate(by.sections)},
             "": unweighted(np.isin(codes, others)),

@@ -1,6 +1,7 @@
 """What a judge wrote of a run's pairs, out of its `answers*.jsonl`, which may be large."""
 
 import re
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple, get_args
@@ -43,25 +44,29 @@ class Answer(NamedTuple):
         return self.shown[self.meaning[0] < self.meaning[1]]
 
 
-def answers_of(run: Run, pair: Pair) -> list[Answer]:
-    """Return what was written of a pair of a run, read from the disk for it; [] if nothing is kept.
+def has_answers(run: Run) -> bool:
+    """Whether what a run's judge wrote is kept, and it is known what it was asked."""
+    return _prompt_of(run.facts) is not None and answer_bytes(run.folder) > 0
+
+
+def read_answers(run: Run, pairs: Iterable[Pair]) -> Iterator[list[Answer]]:
+    """Yield what was written of each pair of a run, an answer at a time read from the disk.
 
     Raises:
         KnownError: the files cannot be read.
     """
+    prompt = _prompt_of(run.facts) or ""
     try:
         places = _answer_places(run.folder, answer_bytes(run.folder))
-        keys = question_keys(run.facts, pair) if places else {}
-        replies = {key: _read(*places[key]) for key in keys if key in places}
+        for pair in pairs:
+            found = []
+            for key, shown in question_keys(run.facts, pair).items():
+                reply = _read(*places[key]) if key in places else None
+                meaning = reply and meaning_of(reply, run.facts.family, prompt)
+                found.append(Answer(shown, reply, meaning))
+            yield found
     except OSError as error:
         raise KnownError("The judge's answers cannot be read from the disk.") from error
-    return [answer_as(run.facts, shown, replies.get(key)) for key, shown in keys.items()]
-
-
-def answer_as(facts: RunFacts, shown: tuple[int, ...], reply: Reply | None) -> Answer:
-    """Read a reply as the run did."""
-    prompt = _prompt_of(facts) or ""
-    return Answer(shown, reply, reply and meaning_of(reply, facts.family, prompt))
 
 
 def question_keys(facts: RunFacts, pair: Pair) -> dict[str, tuple[int, ...]]:

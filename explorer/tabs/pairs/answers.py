@@ -1,43 +1,59 @@
-"""What a judge wrote of the open pair, as text alone."""
+"""What a judge wrote of pairs, in the reader as text alone, and in exports."""
+
+from typing import Any
 
 from explorer.core.html import note, part
 from explorer.reader.listing import harm_css
 from explorer.reader.reader import body_of
 from explorer.reader.reading import Display
 from explorer.reader.scene import Scene
+from explorer.results.judged import judge_run
 from scoring.errors import KnownError
-from scoring.families.answers import Answer, answers_of
+from scoring.families.answers import Answer, read_answers
 from scoring.pairs.opening import as_pairs
 from scoring.spec import Pair
 
 
 def answers_html(now: Scene) -> str:
-    """A folded block for each question that a run's judge was asked; "" where it wrote nothing."""
-    run = now.field.runs.get(now.model) if now.field is not None else None
-    if run is None or now.open_row is None or not now.pairs.has_texts:
+    """A folded block for each question about the open pair; "" where no judge wrote of it."""
+    if (row := now.open_row) is None:
         return ""
-    [pair] = as_pairs(now.table.arrow, [now.open_row])
     try:
-        answers = answers_of(run, pair)
+        blocks = judge_answers(now, row)
     except KnownError as error:
         return note(str(error), "wrong")
-    if not any(each.reply for each in answers):
+    if not any(each["text"] is not None for each in blocks):
         return ""
-    blocks = [
+    for each in blocks:
+        each["body"] = body_of(each["text"] or "", "prompt", Display())
+    harm = harm_css(now.table.subset_of(row))
+    return part("answers", blocks, now.key, harm, of="reader/answers.html")
+
+
+def judge_answers(now: Scene, row: int) -> list[dict[str, Any]]:
+    """Which responses were shown, in their order, and the verdict, in words; the text, None where
+    there is none, and whether it was cut off. [] of a model that is no judge's run.
+
+    Raises:
+        KnownError: what was written cannot be read.
+    """
+    run = judge_run(now.field, now.model)
+    if run is None:
+        return []
+    [pair] = as_pairs(now.table.arrow, [row])
+    [answers] = read_answers(run, [pair])
+    return [
         {
-            "order": _order(each, pair),
-            "verdict": verdict_words(each, pair),
-            "is_cut": each.reply is not None and each.reply.cut,
-            "body": body_of(each.reply.text, "prompt", Display()) if each.reply else None,
+            "shown": [_name(place, pair) for place in each.shown],
+            "verdict": _verdict(each, pair),
+            "cut": each.reply is not None and each.reply.cut,
+            "text": None if each.reply is None else each.reply.text,
         }
         for each in answers
     ]
-    harm = harm_css(pair.subset)
-    return part("answers", blocks, pair.key, harm, of="reader/answers.html")
 
 
-def verdict_words(answer: Answer, pair: Pair) -> str:
-    """What an answer says, in few words."""
+def _verdict(answer: Answer, pair: Pair) -> str:
     if answer.reply is None:
         return "No answer"
     if answer.meaning is None:
@@ -50,14 +66,7 @@ def verdict_words(answer: Answer, pair: Pair) -> str:
     return f"Prefers {_name(answer.better, pair)}" + (f", {sure:.0%}" if sure < 1 else "")
 
 
-def _order(answer: Answer, pair: Pair) -> str:
-    names = [_name(place, pair) for place in answer.shown]
-    words = "Asked about {}" if len(names) == 1 else "Shown {} first, then {}"
-    return words.format(*names)
-
-
 def _name(place: int, pair: Pair) -> str:
     is_chosen = place < pair.n_chosen
-    side = "chosen" if is_chosen else "rejected"
-    number = place if is_chosen else place - pair.n_chosen
-    return side if number == 0 else f"{side} {number + 1}"
+    number = place + 1 if is_chosen else place - pair.n_chosen + 1
+    return ("chosen" if is_chosen else "rejected") + (f" {number}" if number > 1 else "")

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from scoring.__main__ import main
-from scoring.families.answers import Answer, answers_of, question_keys
+from scoring.families.answers import Answer, question_keys, read_answers
 from scoring.families.chat import Answers, Reply
 from scoring.families.prompts import questions
 from scoring.pairs.opening import as_pairs, read_pairs
@@ -47,6 +47,11 @@ def judged(folder: Path, pairs: Path, server: ChatServer, *given: str) -> tuple[
 def echo(path: str, body: dict[str, Any]) -> Any:
     """An answer that repeats what was asked, prefers the first response, and rates it 7."""
     return said(f"{asked(body)} [[A]] 7", {"A": 0.75, "B": 0.25})
+
+
+def answers_of(run: Run, pair: Pair) -> list[Answer]:
+    [answers] = read_answers(run, [pair])
+    return answers
 
 
 def texts_in_order(answer: Answer, pair: Pair) -> list[str]:

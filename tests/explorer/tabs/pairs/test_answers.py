@@ -1,5 +1,8 @@
 """What a judge wrote of the open pair of a run, in the reader."""
 
+import csv
+import io
+import json
 from html import unescape
 from typing import Any
 from urllib.parse import urlencode
@@ -36,6 +39,14 @@ def run(stores: Stores) -> Run:
     return Run.open(folder)
 
 
+def listed(pairs: PairsView, model: str, **asked: str) -> tuple[set[str], str]:
+    """The keys that are listed with every kind of outcome, and the filters as they are said."""
+    query = f"?tab=pairs&{urlencode({'model': model, 'show': 'all', **asked})}"
+    file = b"".join(pairs.outcomes_file("jsonl", query, ME, "").parts)
+    _, regions = pairs.regions(query, ME)
+    return {json.loads(line)["key"] for line in file.splitlines()}, unescape(regions["bar"]())
+
+
 def shown(pairs: PairsView, model: str, key: str) -> str:
     query = f"?tab=pairs&{urlencode({'model': model, 'show': 'all', 'pair': key})}"
     _, regions = pairs.regions(query, ME)
@@ -53,7 +64,7 @@ def test_each_pair_shows_what_was_written_of_it_and_what_that_means(
         text = unescape(html)
         assert html.count("<details") == 1 and "<details open" not in html
         assert "<img" not in html and "<h1" not in html
-        assert "Shown chosen first" in text or "Shown rejected first" in text
+        assert "Shown chosen, then rejected" in text or "Shown rejected, then chosen" in text
         side = {1.0: "Prefers chosen", 0.0: "Prefers rejected", 0.5: "Unreadable"}
         assert side[row.chosen_reward or 0.0] in text
         words = "I cannot say." if row.chosen_reward == 0.5 else "[["
@@ -77,3 +88,55 @@ def test_a_harmful_subset_hides_the_words_too(stores: Stores, run: Run) -> None:
     model = stores.fields.name_of(run.id, None, None, ME)
     [row] = [row for row in run.rows() if row.subset == "refusals-dangerous"]
     assert "may-harm" in shown(pairs, model, row.key)
+
+
+def test_pairs_are_filtered_by_verdict_and_searched_by_the_words(stores: Stores, run: Run) -> None:
+    pairs = views_of(stores).pairs
+    model = stores.fields.name_of(run.id, None, None, ME)
+    texts = {row.key: unescape(shown(pairs, model, row.key)) for row in run.rows()}
+    for verdict, words in {
+        "chosen": "Prefers chosen",
+        "rejected": "Prefers rejected",
+        "unreadable": "Unreadable",
+        "cut": "Cut off",
+    }.items():
+        keys, bar = listed(pairs, model, verdict=verdict)
+        assert keys == {key for key, text in texts.items() if words in text} != set()
+        assert f"judge: {words.lower()}" in bar
+    keys, bar = listed(pairs, model, judge="CANNOT say")
+    assert keys == {key for key, text in texts.items() if "I cannot say." in text}
+    assert "“CANNOT say” in the judge’s words" in bar
+    both, _ = listed(pairs, model, judge="[[b]]", verdict="rejected")
+    assert both == {
+        key for key, text in texts.items() if "[[B]] for" in text and "Prefers rejected" in text
+    }
+
+
+def test_no_pair_has_words_that_nobody_wrote(stores: Stores, run: Run) -> None:
+    pairs = views_of(stores).pairs
+    model = stores.fields.name_of(run.id, None, None, ME)
+    query = f"?tab=pairs&{urlencode({'model': model, 'show': 'all', 'verdict': 'split'})}"
+    assert "No matching pairs" in pairs.regions(query, ME)[1]["bar"]()
+
+
+def test_of_models_that_wrote_nothing_the_filter_is_dropped(stores: Stores, run: Run) -> None:
+    pairs = views_of(stores).pairs
+    address, regions = pairs.regions("?tab=pairs&model=&verdict=cut&judge=x", ME)
+    assert "verdict" not in address and "judge=" not in address
+    assert "verdict=cut" in regions["bar"]() and "judge-words" not in regions["head"]()
+    model = stores.fields.name_of(run.id, None, None, ME)
+    head = pairs.regions(f"?tab=pairs&{urlencode({'model': model})}", ME)[1]["head"]()
+    assert "judge-words" in head
+
+
+def test_exports_have_the_words(stores: Stores, run: Run) -> None:
+    pairs = views_of(stores).pairs
+    model = stores.fields.name_of(run.id, None, None, ME)
+    query = f"?tab=pairs&{urlencode({'model': model, 'show': 'all'})}"
+    lines = b"".join(pairs.outcomes_file("jsonl", query, ME, "").parts).splitlines()
+    written = [judge for line in lines for judge in json.loads(line)["judge"]]
+    assert {each["text"] for each in written} == {HOSTILE, "I cannot say.", "[[B]] for"}
+    assert {each["cut"] for each in written} == {True, False}
+    table = b"".join(pairs.outcomes_file("csv", query, ME, "").parts).decode("utf-8-sig")
+    cells = [row["judge"] for row in csv.DictReader(io.StringIO(table, newline=""))]
+    assert len(cells) == len(lines) and "Unreadable: I cannot say." in cells
