@@ -255,17 +255,17 @@ def test_benchmarks_are_named_in_their_table_alone() -> None:
 
 
 BUDGETS: dict[str, int] = {
-    "scoring": 14_100,
+    "scoring": 14_600,
     "explorer/core": 3_700,
     "explorer/data": 4_200,
     "explorer/stats": 2_300,
-    "explorer/results": 3_400,
+    "explorer/results": 3_500,
     "explorer/runs": 3_000,
-    "explorer/tabs": 11_000,
+    "explorer/tabs": 11_200,
     "explorer/api": 1_500,
     "explorer": 200,
-    "tests": 59_200,
-    "templates": 2_900,
+    "tests": 59_800,
+    "templates": 3_000,
     "scripts": 1_600,
 }
 """Lines that a room may have, blank ones and docstrings too. A change lowers its rooms' rows to

@@ -46,7 +46,8 @@ class Answer(NamedTuple):
 
 def has_answers(run: Run) -> bool:
     """Whether what a run's judge wrote is kept, and it is known what it was asked."""
-    return _prompt_of(run.facts) is not None and answer_bytes(run.folder) > 0
+    is_known = _prompt_of(run.facts.family, run.facts.template) is not None
+    return is_known and answer_bytes(run.folder) > 0
 
 
 def read_answers(run: Run, pairs: Iterable[Pair]) -> Iterator[list[Answer]]:
@@ -55,37 +56,31 @@ def read_answers(run: Run, pairs: Iterable[Pair]) -> Iterator[list[Answer]]:
     Raises:
         KnownError: the files cannot be read.
     """
-    prompt = _prompt_of(run.facts) or ""
+    facts = run.facts
+    prompt = _prompt_of(facts.family, facts.template) or ""
     try:
         places = _answer_places(run.folder, answer_bytes(run.folder))
         for pair in pairs:
-            found = []
-            for key, shown in question_keys(run.facts, pair).items():
-                reply = _read(*places[key]) if key in places else None
-                meaning = reply and meaning_of(reply, run.facts.family, prompt)
-                found.append(Answer(shown, reply, meaning))
-            yield found
+            keys = question_keys(facts, pair)
+            replies = [_read(*places[key]) if key in places else None for key in keys]
+            meanings = [each and meaning_of(each, facts.family, prompt) for each in replies]
+            yield list(map(Answer, keys.values(), replies, meanings))
     except OSError as error:
         raise KnownError("The judge's answers cannot be read from the disk.") from error
 
 
 def question_keys(facts: RunFacts, pair: Pair) -> dict[str, tuple[int, ...]]:
     """Return the questions about a pair by the names of their answers, each with `Answer.shown`."""
-    prompt, found = _prompt_of(facts), dict[str, tuple[int, ...]]()
-    if prompt is None:
-        return found
-    for part in parts_of(pair, facts.family):
+    prompt, found = _prompt_of(facts.family, facts.template), dict[str, tuple[int, ...]]()
+    for part in parts_of(pair, facts.family) if prompt is not None else ():
         sides = tuple(map(pair.responses.index, (part.chosen, part.rejected)))
-        questions = asked_questions(facts.family, part, prompt, facts.seed)
+        questions = asked_questions(facts.family, part, prompt or "", facts.seed)
         orders = [sides, sides[::-1]]
         if facts.family == "rater":
             orders = [sides[:1], sides[1:]]
         elif len(questions) == 1 and shows_rejected_first(part, facts.seed):
             orders.reverse()
-        found |= {
-            question_key(question): shown
-            for question, shown in zip(questions, orders, strict=False)
-        }
+        found |= dict(zip(map(question_key, questions), orders, strict=False))
     return found
 
 
@@ -94,13 +89,9 @@ def answer_bytes(folder: Path) -> int:
     return sum(path.stat().st_size for path in folder.glob("answers*.jsonl"))
 
 
-def _prompt_of(facts: RunFacts) -> str | None:
-    """The prompt whose answers a run keeps; None if it keeps none."""
-    return _named_prompt(facts.family, facts.template)
-
-
 @lru_cache(maxsize=64)
-def _named_prompt(family: str, template: str) -> str | None:
+def _prompt_of(family: str, template: str) -> str | None:
+    """The prompt whose answers a run keeps; None if it keeps none."""
     prompts = _PROMPTS if family in ("judge", "rater") else ()
     return next((name for name in prompts if template.endswith(digest(family, name))), None)
 
