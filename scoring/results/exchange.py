@@ -10,6 +10,7 @@ import re
 import time
 import uuid
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, get_args
@@ -79,18 +80,20 @@ def exchange_file(run: Run, form: ExchangeFormat, name: str = "") -> tuple[Path,
     check_exchange(form, run.facts.pairs)
     summary = summarise_run(run.rows(), run.facts)
     by, part = summary.benchmark, _part(run.facts, summary)
+    dataset, pairs = parse_hub_id(run.facts.pairs), run.facts.pairs.partition("@")[0]
+    names = {parse_hub_id(hub_id): name for name, hub_id in by.named_datasets.items()}
+    own_name = dataset and names.get(replace(dataset, revision=None))
+    title = (own_name or by.name) if _is_benchmark(run.facts, summary) else pairs
+    title = re.sub(r"[^A-Za-z0-9._-]+", "-", title).strip(".-")[:80] or "pairs"
     numbers: dict[str, _Number] = {}
     for number in _numbers(summary, part):
-        words = printable(number.name)
+        words = title if number.name == "score" else f"{title}.{printable(number.name)}"
         while words in numbers:
             words += " (subset)"
         numbers[words] = number
     numbers = {words: each for words, each in numbers.items() if each.score is not None}
     if not numbers:
         raise KnownError("No pair of this run has a reward yet, so there is no number to export.")
-    is_known = _is_benchmark(run.facts, summary)
-    title = by.name if is_known else re.split(r"[:@]", run.facts.pairs)[0]
-    title = re.sub(r"[^A-Za-z0-9._-]+", "-", title).strip(".-")[:80] or "pairs"
     if form == "eval-results":
         return _eval_results(run, numbers, title, part)
     model = name or public_name(run.facts.model)
@@ -101,7 +104,8 @@ def _part(facts: RunFacts, summary: Summary) -> str:
     """Which part of its pairs, or of its benchmark's, a run scored, in words; "" for all."""
     n, selection = sum(summary.total.counts.values()), printable(facts.selection)
     if n == facts.n_pairs and selection in ("", ALL_PAIRS):
-        whole = sum(summary.benchmark.counts.values()) if _is_benchmark(facts, summary) else 0
+        has_counts = summary.benchmark.boards and _is_benchmark(facts, summary)
+        whole = sum(summary.benchmark.counts.values()) if has_counts else 0
         return f"{n:,} of the benchmark's {whole:,} pairs" if n < whole else ""
     words = "chosen pairs" if _PATH.search(selection) else selection or ALL_PAIRS
     return f"{words}; {n:,} of these {counted(facts.n_pairs, 'pair', 'pairs')} scored"
@@ -196,7 +200,6 @@ def _every_eval_ever(
     source["additional_details"] = {"revision": facts.pairs.partition("@")[2]}
     results = []
     for name, (_, score, interval, tally, words, metric) in numbers.items():
-        named = title if name == "score" else f"{title}.{name}"
         ends = dict(zip(("lower", "upper"), interval or (), strict=False))
         sure = {"confidence_interval": {**ends, "confidence_level": 0.95, "method": "Wilson"}}
         counts = {outcome: str(n) for outcome, n in tally.counts.items()}
@@ -212,7 +215,7 @@ def _every_eval_ever(
             "uncertainty": {**(sure if ends else {}), "num_samples": tally.n},
             "details": counts | {"tie counts": str(tally.tie), "partial": part or "no"},
         }
-        result = {"evaluation_result_id": named, "evaluation_name": named, "source_data": source}
+        result = {"evaluation_result_id": name, "evaluation_name": name, "source_data": source}
         result["metric_config"] = _METRIC | metric_config
         results.append(result | {"score_details": score_details})
     library = {"name": _HARNESS, "version": scoring.__version__}

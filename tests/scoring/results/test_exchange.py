@@ -91,12 +91,12 @@ def test_every_benchmark_has_both_files_with_its_numbers(name: str, tmp_path: Pa
     run = stored(tmp_path, list(rows_of(benchmark)), replace(ON_HUB, benchmark=name))
     summary, log, entries = summary_of(run), log_of(run), entries_of(run)
     results = {each["evaluation_name"]: each for each in log["evaluation_results"]}
-    part = " (partial)" if benchmark.counts else ""
+    part = " (partial)" if benchmark.boards else ""  # of those it is known how many pairs they have
     sections = {each: score for each, score in summary.sections.items() if score is not None}
     assert len(sections) == len(benchmark.sections)
     for section, score in sections.items():
         assert results[f"{name}.{section}"]["score_details"]["score"] == score
-        assert entries[f"{section}{part}"].value == round(100 * score, 2)
+        assert entries[f"{name}.{section}{part}"].value == round(100 * score, 2)
     for subset, tally in summary.subsets.items():
         if benchmark.section_of(subset) is None or benchmark.groups:
             details = results[f"{name}.{subset}"]["score_details"]
@@ -106,11 +106,22 @@ def test_every_benchmark_has_both_files_with_its_numbers(name: str, tmp_path: Pa
             assert sure["num_samples"] == tally.n == 3
             ends = sure["confidence_interval"]
             assert (ends["lower"], ends["upper"]) == interval
-            notes = entries[f"{subset}{part}"].notes or ""
+            notes = entries[f"{name}.{subset}{part}"].notes or ""
             assert f"{100 * interval[0]:.2f} to {100 * interval[1]:.2f}" in notes
             assert "3 pairs: " in notes
     has_score = benchmark.overall != "none" and not benchmark.counts
-    assert ("score" in entries) == (name in results) == has_score
+    assert (name in entries) == (name in results) == has_score
+
+
+def test_parts_of_a_benchmark_have_names_of_their_own(tmp_path: Path) -> None:
+    rows = [row("mmlu-pro-law", n, 1.0, 0.0) for n in range(2)]
+    for part in ("gpt", "claude"):
+        facts = replace(
+            ON_HUB, benchmark="judgebench", pairs=f"ScalerLab/JudgeBench:{part}@{COMMIT}"
+        )
+        run = stored(tmp_path / part, rows, facts)
+        assert exchange_file(run, "eval-results")[0].name == f"judgebench-{part}.yaml"
+        assert f"judgebench-{part}" in entries_of(run)
 
 
 def test_what_the_numbers_rest_on_stands_in_both(tmp_path: Path) -> None:
@@ -152,7 +163,7 @@ def test_a_part_says_so_at_each_number(
     assert all(name.endswith("(partial)") for name in entries)
     assert all(f"PARTIAL: {said}" in (each.notes or "") for each in entries.values())
     assert {each["score_details"]["details"]["partial"] for each in results} == {said}
-    assert exchange_file(run, "eval-results")[0].name == "org-pairs-part.yaml"
+    assert exchange_file(run, "eval-results")[0].name == "org-pairs-test-part.yaml"
 
 
 def test_no_folder_of_this_machine_and_no_text_goes_out(tmp_path: Path) -> None:
@@ -180,7 +191,8 @@ def test_odd_names_stay_text(tmp_path: Path) -> None:
     [path] = write_exchange(run, ["every-eval-ever"])
     assert path.is_relative_to(run.folder / "every-eval-ever" / "data") and path.exists()
     hub = stored(tmp_path / "hub", run.rows(), replace(ON_HUB, template="\x1b: {"))
-    assert {"- a: [b", "no", "../x", "score", "all pairs (subset)"} <= entries_of(hub).keys()
+    found = {name.removeprefix("org-pairs-test.") for name in entries_of(hub)}
+    assert {"- a: [b", "no", "../x", "all pairs", "all pairs (subset)"} < found
     assert len(write_exchange(hub, EXCHANGE_FORMATS)) == 2
 
 
