@@ -25,7 +25,7 @@ HOSTILE = "<img src=x onerror=alert(1)>\n# No heading\n[[A]]"
 def answer(path: str, body: dict[str, Any]) -> Answer:
     """Words that name A, but for some pairs; which those are is said by the texts."""
     place = len(asked(body)) % 3
-    return [said(HOSTILE), said("I cannot say."), cut("[[B]] for")][place]
+    return [said(HOSTILE), said("I Cannot say."), cut("[[B]] for")][place]
 
 
 @pytest.fixture(scope="module")
@@ -67,7 +67,7 @@ def test_each_pair_shows_what_was_written_of_it_and_what_that_means(
         assert "Shown chosen, then rejected" in text or "Shown rejected, then chosen" in text
         side = {1.0: "Prefers chosen", 0.0: "Prefers rejected", 0.5: "Unreadable"}
         assert side[row.chosen_reward or 0.0] in text
-        words = "I cannot say." if row.chosen_reward == 0.5 else "[["
+        words = "I Cannot say." if row.chosen_reward == 0.5 else "[["
         assert words in text
         assert ("Cut off" in text) == ("[[B]] for" in text)
         kinds |= {"cut"} if "Cut off" in text else {row.chosen_reward}
@@ -104,7 +104,7 @@ def test_pairs_are_filtered_by_verdict_and_searched_by_the_words(stores: Stores,
         assert keys == {key for key, text in texts.items() if words in text} != set()
         assert f"judge: {words.lower()}" in bar
     keys, bar = listed(pairs, model, judge="CANNOT say")
-    assert keys == {key for key, text in texts.items() if "I cannot say." in text}
+    assert keys == {key for key, text in texts.items() if "I Cannot say." in text}
     assert "“CANNOT say” in the judge’s words" in bar
     both, _ = listed(pairs, model, judge="[[b]]", verdict="rejected")
     assert both == {
@@ -135,8 +135,8 @@ def test_exports_have_the_words(stores: Stores, run: Run) -> None:
     query = f"?tab=pairs&{urlencode({'model': model, 'show': 'all'})}"
     lines = b"".join(pairs.outcomes_file("jsonl", query, ME, "").parts).splitlines()
     written = [judge for line in lines for judge in json.loads(line)["judge"]]
-    assert {each["text"] for each in written} == {HOSTILE, "I cannot say.", "[[B]] for"}
+    assert {each["text"] for each in written} == {HOSTILE, "I Cannot say.", "[[B]] for"}
     assert {each["cut"] for each in written} == {True, False}
     table = b"".join(pairs.outcomes_file("csv", query, ME, "").parts).decode("utf-8-sig")
     cells = [row["judge"] for row in csv.DictReader(io.StringIO(table, newline=""))]
-    assert len(cells) == len(lines) and "Unreadable: I cannot say." in cells
+    assert len(cells) == len(lines) and "Unreadable: I Cannot say." in cells
