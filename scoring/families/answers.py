@@ -9,8 +9,8 @@ from typing import NamedTuple, get_args
 from scoring.errors import KnownError
 from scoring.families.chat import (
     Reply,
-    asked_questions,
     meaning_of,
+    pair_questions,
     parse_answer,
     question_key,
     shows_rejected_first,
@@ -74,7 +74,7 @@ def question_keys(facts: RunFacts, pair: Pair) -> dict[str, tuple[int, ...]]:
     prompt, found = _prompt_of(facts.family, facts.template), dict[str, tuple[int, ...]]()
     for part in parts_of(pair, facts.family) if prompt is not None else ():
         sides = tuple(map(pair.responses.index, (part.chosen, part.rejected)))
-        questions = asked_questions(facts.family, part, prompt or "", facts.seed)
+        questions = pair_questions(facts.family, part, prompt or "", facts.seed)
         orders = [sides, sides[::-1]]
         if facts.family == "rater":
             orders = [sides[:1], sides[1:]]

@@ -118,7 +118,7 @@ class BaseJudge(Scorer):
                 self.on_answers(self._n_answered, self._n_questions)
 
     def _questions(self, pair: Pair) -> tuple[Question, ...]:
-        return asked_questions(self.spec.family, pair, self._prompt, self._seed)
+        return pair_questions(self.spec.family, pair, self._prompt, self._seed)
 
     def _meaning(self, reply: Reply) -> _Meaning:
         meaning = meaning_of(reply, self.spec.family, self._prompt)
@@ -153,7 +153,7 @@ def shows_rejected_first(pair: Pair, seed: int) -> bool:
     return random.Random(f"{seed}:{name}").random() > 0.5  # noqa: S311 - a coin
 
 
-def asked_questions(family: str, pair: Pair, prompt: str, seed: int) -> tuple[Question, ...]:
+def pair_questions(family: str, pair: Pair, prompt: str, seed: int) -> tuple[Question, ...]:
     """Return what is asked of a pair. prompt: as of `prompts.questions`; seed: of the run."""
     orders = [shows_rejected_first(pair, seed)]
     if prompt and family == "judge" and prompts.asks_both_orders(pair):

@@ -22,23 +22,22 @@ def answers_html(now: Scene) -> str:
         blocks = judge_answers(now, row)
     except KnownError as error:
         return note(str(error), "wrong")
-    if not any(each["text"] is not None for each in blocks):
-        return ""
     for each in blocks:
         each["body"] = body_of(each["text"] or "", "prompt", Display())
     harm = harm_css(now.table.subset_of(row))
-    return part("answers", blocks, now.key, harm, of="reader/answers.html")
+    return part("answers", blocks, now.key, harm, of="reader/answers.html") if blocks else ""
 
 
 def judge_answers(now: Scene, row: int) -> list[dict[str, Any]]:
     """Which responses were shown, in their order, and the verdict, in words; the text, None where
-    there is none, and whether it was cut off. [] of a model that is no judge's run.
+    there is none, and whether it was cut off. [] of a model that is no judge's run, and of pairs
+    that it was not asked about.
 
     Raises:
         KnownError: what was written cannot be read.
     """
-    run = judge_run(now.field, now.model)
-    if run is None:
+    field, run = now.field, judge_run(now.field, now.model)
+    if field is None or run is None or not field.matrix.held[field.place(now.model), row]:
         return []
     [pair] = as_pairs(now.table.arrow, [row])
     [answers] = read_answers(run, [pair])
