@@ -108,8 +108,7 @@ class PairsView:
             "steps": if_read(partial(reader_bar, link_base=self.settings.link_base)),
             "welcome": if_read(lambda now: "" if is_narrowed else welcome_html(now)),
             "pair": if_read(open_pair_html),
-            "answers": if_read(answers_html),
-            "tokens": if_read(partial(self._tokens, visitor=visitor)),
+            "tokens": if_read(lambda now: answers_html(now) + self._tokens(now, visitor)),
             "note": if_read(note_html),
             "verdict": if_read(verdict_html, "review"),
         }

@@ -133,7 +133,7 @@ def test_of_large_files_only_what_is_shown_is_read(pairs_file: Path, tmp_path: P
     with ChatServer(echo) as server:
         given = ("--family", "judge", "--judge-prompt", "mt-bench")
         run, pairs = judged(tmp_path / "run", pairs_file, server, *given)
-    more = Answers(run.folder, "-1")
+    more = Answers(run.folder)
     for n in range(60):
         more.add(questions("rater", pairs[n % 6])[0], Reply("x" * 500_000))
     [question] = questions(

@@ -114,7 +114,7 @@ def test_every_benchmark_has_both_files_with_its_numbers(name: str, tmp_path: Pa
 
 
 def test_parts_of_a_benchmark_have_names_of_their_own(tmp_path: Path) -> None:
-    rows = [row("mmlu-pro-law", n, 1.0, 0.0) for n in range(2)]
+    rows = [row("mmlu-pro-law", n, 1.0, 0.0) for n in range(3)]
     for part in ("gpt", "claude"):
         facts = replace(
             ON_HUB, benchmark="judgebench", pairs=f"ScalerLab/JudgeBench:{part}@{COMMIT}"

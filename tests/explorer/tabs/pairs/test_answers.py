@@ -50,7 +50,7 @@ def listed(pairs: PairsView, model: str, **asked: str) -> tuple[set[str], str]:
 def shown(pairs: PairsView, model: str, key: str) -> str:
     query = f"?tab=pairs&{urlencode({'model': model, 'show': 'all', 'pair': key})}"
     _, regions = pairs.regions(query, ME)
-    return regions["answers"]()
+    return regions["tokens"]()
 
 
 def test_each_pair_shows_what_was_written_of_it_and_what_that_means(
