@@ -189,10 +189,11 @@ class Summary:
         others = [code for code, name in enumerate(order.names) if by.section_of(name) is None]
         sections = {name: weighted(groups.only(at)) for at, name in enumerate(by.sections)}
         sections[""] = unweighted(np.isin(codes, others))
-        score = total if by.overall == "all rows" else weighted(groups)
         if self.score is None:
             score = None
-        elif self.ties is not None:
+        elif self.ties is None:
+            score = total if by.overall == "all rows" else weighted(groups)
+        else:
             known = [name for name, each in self.sections.items() if each is not None]
             shares = [(1 / len(known), self.section_tallies[name].n) for name in known]
             score = weighted_wilson(min(max(self.score, 0.0), 1.0), shares)

@@ -259,7 +259,7 @@ BUDGETS: dict[str, int] = {
     "explorer/stats": 2_300,
     "explorer/results": 3_600,
     "explorer/runs": 3_000,
-    "explorer/tabs": 11_100,
+    "explorer/tabs": 11_200,
     "explorer/api": 1_500,
     "explorer": 200,
     "tests": 59_700,

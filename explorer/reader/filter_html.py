@@ -13,6 +13,7 @@ from explorer.data.table import PairTable, Rows, Unit
 from explorer.reader.scene import Scene
 from explorer.reader.state import PairsState
 from explorer.results.field import MAJORITY, Field
+from explorer.results.judged import Judged
 from explorer.stats.duels import Cell
 from scoring.benchmarks import Benchmark
 
@@ -102,6 +103,16 @@ def search_html(asked: PairsState) -> str:
     return render("reader/search.html", state=asked, longest=LONGEST_QUERY, places=_PLACES)
 
 
+JUDGED_WORDS: dict[Judged, str] = {
+    "": "Any verdict",
+    "chosen": "Prefers chosen",
+    "rejected": "Prefers rejected",
+    "split": "Orders disagree",
+    "unreadable": "Unreadable",
+    "cut": "Cut off",
+}
+
+
 def filter_chips(now: Scene) -> list[Removable]:
     """What a scene is filtered by, each with a way to take it away."""
     state = now.state
@@ -112,6 +123,12 @@ def filter_chips(now: Scene) -> list[Removable]:
     if state.margins:
         words = f"margin {_range_of(*state.margins)}"
         chips.append(Removable(words, state.narrowed(margins=None)))
+    if state.verdict:
+        words = f"judge: {JUDGED_WORDS[state.verdict].lower()}"
+        chips.append(Removable(words, state.narrowed(verdict="")))
+    if state.judge_words:
+        words = f"“{state.judge_words}” in the judge’s words"
+        chips.append(Removable(words, state.narrowed(judge_words="")))
     if state.wins:
         words = _range_of(*state.wins) + " models win"
         chips.append(Removable(words, state.narrowed(wins=None)))

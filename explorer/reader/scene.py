@@ -29,6 +29,7 @@ from explorer.reader.state import (
 )
 from explorer.results.field import MAJORITY, OUTCOMES, Doubles, Field
 from explorer.results.fields import Fields
+from explorer.results.judged import judge_run, judged_rows
 from explorer.runs.visitors import Visitor
 from explorer.stats.duels import CELLS, cells_of
 from explorer.stats.margins import confident_losses, near_misses
@@ -268,7 +269,8 @@ class Scenes:
 
 def _fitting(state: PairsState, pairs: ScenePairs) -> tuple[PairsState, tuple[str, ...]]:
     """A state as far as it can be shown of pairs, and what of it cannot, as a link says it."""
-    table, field, dropped, slices = pairs.table, pairs.field, [], []
+    table, field, slices = pairs.table, pairs.field, []
+    state, dropped = _fitting_judge(state, field)
     if field is None and state.sort.removeprefix("-") in BY_OUTCOME:
         state = replace(state, sort="")
     if field is None and state.panel in OF_OUTCOMES:
@@ -302,6 +304,15 @@ def _fitting(state: PairsState, pairs: ScenePairs) -> tuple[PairsState, tuple[st
             )
             state = replace(state, ranges=tuple(each for each in state.ranges if each != kept))
     return replace(state, source=table.id), first_dropped(dropped)
+
+
+def _fitting_judge(state: PairsState, field: Field | None) -> tuple[PairsState, list[str]]:
+    """The same of what its judge wrote."""
+    asked = {"verdict": state.verdict, "judge": state.judge_words}
+    dropped = [as_dropped(name, value) for name, value in asked.items() if value]
+    if not dropped or judge_run(field, state.model or "") is not None:
+        return state, []
+    return replace(state, verdict="", judge_words=""), dropped
 
 
 def _with_key(state: PairsState, table: PairTable, notes: list[str]) -> PairsState:
@@ -469,8 +480,8 @@ def ordered(state: PairsState, pairs: ScenePairs, rows: Rows) -> Rows:
 
 
 def _among(state: PairsState, pairs: ScenePairs) -> Mask | None:
-    """Pairs that fulfil the conditions, stand in the cell and have one of the margins and of the
-    numbers of winning models, of whatever kind; None for all.
+    """Pairs that fulfil the conditions, stand in the cell and have one of the margins, of the
+    judge's answers and of the numbers of winning models, of whatever kind; None for all.
     """
     masks = [condition_of(pairs.table, each).mask for each in state.slices]
     field = pairs.field
@@ -481,6 +492,8 @@ def _among(state: PairsState, pairs: ScenePairs) -> Mask | None:
         margins, (low, high) = field.margins(state.model), state.margins
         masks.append(margins >= (-np.inf if low is None else low))
         masks.append(margins <= (np.inf if high is None else high))
+    if field is not None and state.model and (state.verdict or state.judge_words):
+        masks.append(judged_rows(field, state.model, state.verdict, state.judge_words))
     if pairs.crowd is not None and state.wins:
         winning, (least, most) = n_winning(pairs.crowd), state.wins
         masks.append(winning >= (0 if least is None else least))

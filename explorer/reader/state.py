@@ -34,6 +34,7 @@ from explorer.data.table import MEASURES, UNITS, Measure, Unit
 from explorer.reader.diffs import DIFFS, Diff
 from explorer.reader.reading import Display
 from explorer.results.field import checked_model
+from explorer.results.judged import JUDGED, Judged
 from explorer.stats.duels import CELLS, Cell
 
 PairsPanel = Literal["pairs", "lengths", "slices", "rewards", "review", "export"]
@@ -128,6 +129,7 @@ class PairsState(Address):
     kind: which pairs of one model; field_kind: of all.
     margins: of that model, which pairs must have; None for any, or none.
     wins: how many published models must win a pair; None for any number.
+    verdict, judge_words: what an answer of that judge says, and holds; "" for any.
     against, cell: pairs that this and another model win or lose so, where `against` names one, or
         `explorer.results.field.MAJORITY`.
     key: of the open pair; "" for the first of the page.
@@ -169,6 +171,8 @@ class PairsState(Address):
     field_kind: FieldKind = "hard"
     margins: Margins | None = None
     wins: Margins | None = None
+    verdict: Judged = ""
+    judge_words: str = ""
     against: str = ""
     cell: Cell = "only_b"
     key: str = ""
@@ -191,6 +195,8 @@ class PairsState(Address):
         choice("pairs", FIELD_KINDS, "field_kind"),
         Parameter("margin", "margins", _margins, margins_written),
         Parameter("wins", "wins", _margins, margins_written),
+        choice("verdict", JUDGED),
+        text("judge", _searched, "judge_words"),
         several("slice", _name, MOST_SLICES, "slices"),
         text("against", checked_model),
         choice("cell", CELLS),
@@ -274,7 +280,7 @@ class PairsState(Address):
 
     def of(self, model: str | None) -> "PairsState":
         """The same with the outcomes of another model, of all, or of none."""
-        alone = replace(self.alone(), model=model, margins=None)
+        alone = replace(self.alone(), model=model, margins=None, verdict="", judge_words="")
         if model is None:
             return replace(alone, kind="losses", field_kind="hard")
         return replace(alone, kind="losses") if self.against else alone
@@ -287,7 +293,7 @@ class PairsState(Address):
         """The same with every pair of its kind."""
         usual = PairsState()
         searched = ("words", "where", "regex", "case", "ranges", "slices", "margins", "wins")
-        names = (*FACETS, *searched, "key", "page")
+        names = (*FACETS, *searched, "verdict", "judge_words", "key", "page")
         return changed(self.alone(), {each: getattr(usual, each) for each in names})
 
 

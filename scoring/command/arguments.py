@@ -15,6 +15,7 @@ from scoring.errors import KnownError
 from scoring.hub.access import DEFAULT_DATASET, HubId, parse_hub_id
 from scoring.models.catalogue import board_models
 from scoring.models.finding import ModelOptions
+from scoring.results.exchange import EXCHANGE_FORMATS, ExchangeFormat
 from scoring.results.files import REFERENCE_FREE
 from scoring.results.reproduction import RESULTS, RUN_RM_DTYPE, RUN_RM_LENGTH, board_settings
 from scoring.spec import FAMILIES, Dtype, JudgePrompt, RunSettings
@@ -60,6 +61,7 @@ class Arguments:
     own_code: bool = False
     resume: bool = False
     json: bool = False
+    export: tuple[ExchangeFormat, ...] = ()
     upload: str = ""
     dry_run: bool = False
     offline: bool = False
@@ -78,12 +80,12 @@ def parse(given: list[str] | None = None) -> Arguments:
     lacking = [f"--{name}" for name in ("pairs", "model") if not values.get(name)]
     if lacking:
         parser.error(f"the following arguments are required: {', '.join(lacking)}")
-    for name in ("upload", "reproduce"):
+    for name in ("upload", "reproduce", "export"):
         if "best_of" in values and values.get(name):
             parser.error(f"--{name} is of benchmark results: leave it or --best-of out")
     if "dry_run" in values and not values.get("upload"):
         parser.error("--dry-run is of --upload: give the dataset too")
-    values["subsets"] = tuple(values.get("subsets", ()))
+    values |= {name: tuple(values.get(name, ())) for name in ("subsets", "export")}
 
     def take(names: Iterable[str]) -> dict[str, Any]:
         return {name: values.pop(name) for name in names if name in values}
@@ -243,7 +245,12 @@ def _add_judge(add: Callable[..., object]) -> None:
 
 def _add_results(add: Callable[..., object]) -> None:
     dry_run = "with --upload: say what would be sent, send nothing"
+    export = (
+        "write the numbers as others read them, too: for .eval_results/ of the model's repository "
+        "on the Hub, or as a log of every_eval_ever; may be given for each"
+    )
     add("--name", type=_hub_name, metavar="ORG/MODEL", help="what result files call the model")
+    add("--export", action="append", choices=EXCHANGE_FORMATS, help=export)
     add("--upload", metavar="ORG/DATASET", help="send the result files to a Hub dataset")
     add("--dry-run", action="store_true", help=dry_run)
     add("--json", action="store_true", help="print the summary as JSON")

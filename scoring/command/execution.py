@@ -33,6 +33,7 @@ from scoring.pairs.rows import SUFFIXES
 from scoring.paths import is_file, is_folder, typed_path
 from scoring.record import Run, check_free, has_run, locked, resume
 from scoring.results import reproduction
+from scoring.results.exchange import check_exchange, write_exchange
 from scoring.results.exports import ALL_PAIRS, check_upload, result_name, upload, write_results
 from scoring.spec import ASKED, ModelSpec, Pair, ScoredPack
 from scoring.summary import Tally, tie_worth
@@ -84,9 +85,11 @@ def execute(arguments: Arguments, processes: Processes) -> int:
                 files = report.write_best_of(run.folder, name, selected.pairs, run.rows())
             else:
                 files = write_results(run.folder, name, run.facts, selected.pairs, run.rows())
+            exported = write_exchange(run, arguments.export, arguments.name)
     sent: list[str] = []
     if arguments.upload:
         sent = upload(run.folder, files, arguments.upload, dry_run=arguments.dry_run)
+    files += exported
     check = None if published is None else reproduction.compare(run, published, *to_reproduce)
     if arguments.best_of:
         values = report.best_of_json(run, files, selected.right)
@@ -140,6 +143,8 @@ class _Selection(NamedTuple):
 
 def _select(arguments: Arguments, hub: Hub, token: Token) -> _Selection:
     read = _read(arguments, hub, token)
+    for form in arguments.export:
+        check_exchange(form, str(read.source))
     names = [str(name) for name in read.table.column("subset").to_pylist()]
     unknown = [subset for subset in arguments.subsets if subset not in names]
     if unknown:

@@ -9,7 +9,6 @@ import re
 import threading
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -112,27 +111,15 @@ class BaseJudge(Scorer):
                 self.on_answers(self._n_answered, self._n_questions)
 
     def _questions(self, pair: Pair) -> tuple[Question, ...]:
-        orders = [self._is_swapped(pair)]
-        if self._prompt and self._is_judge and prompts.asks_both_orders(pair):
-            orders = [False, True]
-        asked = partial(prompts.questions, self.spec.family, pair, self._prompt)
-        return tuple(question for swapped in orders for question in asked(swapped=swapped))
-
-    def _is_swapped(self, pair: Pair) -> bool:
-        name = text_hash(pair.prompt, pair.chosen, pair.rejected)
-        return random.Random(f"{self._seed}:{name}").random() > 0.5  # noqa: S311 - a coin
+        return pair_questions(self.spec.family, pair, self._prompt, self._seed)
 
     def _meaning(self, reply: Reply) -> _Meaning:
-        text = _THOUGHTS.sub("", reply.text).strip()
-        if self._is_judge:
-            meaning = verdict(reply._replace(text=text), self._prompt)
-        else:
-            rating = prompts.parse_rating(text, self._prompt)
-            meaning = None if rating is None else (rating,)
+        meaning = meaning_of(reply, self.spec.family, self._prompt)
         if meaning is None:
             kind = "verdict" if self._is_judge else "rating"
             why = f" within {self._tokens} tokens" if reply.cut else ""
-            self.errors.add(f"An answer is no {kind}{why}", repr(text[:80]))
+            words = _THOUGHTS.sub("", reply.text).strip()
+            self.errors.add(f"An answer is no {kind}{why}", repr(words[:80]))
         return meaning
 
     def _rewards(self, prepared: Prepared, answers: Sequence[_Meaning]) -> tuple[float, float]:
@@ -141,7 +128,8 @@ class BaseJudge(Scorer):
             return share_of_orders(answers)
         if self._prompt and self._is_judge:
             first, second = (answers and answers[0]) or (0.5, 0.5)
-            return (second, first) if self._is_swapped(prepared.pair) else (first, second)
+            is_swapped = shows_rejected_first(prepared.pair, self._seed)
+            return (second, first) if is_swapped else (first, second)
         one, other = answers
         if self._prompt and prepared.row:
             return (one or (0.0,))[0], (other or (0.0,))[0]
@@ -150,6 +138,33 @@ class BaseJudge(Scorer):
         if not self._is_judge:
             return one[0], other[0]
         return (one[0] + other[1]) / 2, (one[1] + other[0]) / 2
+
+
+def shows_rejected_first(pair: Pair, seed: int) -> bool:
+    """Whether a judge that is asked in one order is shown the rejected response first."""
+    name = text_hash(pair.prompt, pair.chosen, pair.rejected)
+    return random.Random(f"{seed}:{name}").random() > 0.5  # noqa: S311 - a coin
+
+
+def pair_questions(family: str, pair: Pair, prompt: str, seed: int) -> tuple[Question, ...]:
+    """Return what is asked of a pair. prompt: as of `prompts.questions`; seed: of the run."""
+    orders = [shows_rejected_first(pair, seed)]
+    if prompt and family == "judge" and prompts.asks_both_orders(pair):
+        orders = [False, True]
+    return tuple(
+        question
+        for swapped in orders
+        for question in prompts.questions(family, pair, prompt, swapped=swapped)
+    )
+
+
+def meaning_of(reply: Reply, family: str, prompt: str) -> _Meaning:
+    """Return what an answer says, without what was thought before it; None if nothing."""
+    text = _THOUGHTS.sub("", reply.text).strip()
+    if family == "judge":
+        return verdict(reply._replace(text=text), prompt)
+    rating = prompts.parse_rating(text, prompt)
+    return None if rating is None else (rating,)
 
 
 def share_of_orders(orders: Sequence[_Meaning]) -> tuple[float, float]:
@@ -242,27 +257,34 @@ class Answers:
             raise KnownError(f"The answers in {folder} cannot be kept: {error}.") from error
 
     def _read(self, line: str) -> None:
-        with suppress(ValueError, TypeError, LookupError, ArithmeticError, RecursionError):
-            answer = json.loads(line)
-            first = tuple((str(token), float(logprob)) for token, logprob in answer["first"])
-            reply = Reply(str(answer["text"]), first, answer["cut"] is True)
-            self._replies[str(answer["question"])] = reply
+        if (answer := parse_answer(line)) is not None:
+            self._replies[answer[0]] = answer[1]
 
     def get(self, question: Question) -> Reply | None:
         """Return the stored answer, or None."""
-        return self._replies.get(_key(question))
+        return self._replies.get(question_key(question))
 
     def add(self, question: Question, reply: Reply) -> None:
         """Store an answer, if there is a folder."""
         if self._path is None:
             return
-        key = _key(question)
+        key = question_key(question)
         with self._lock, self._path.open("a", encoding="utf-8") as file:
             self._replies[key] = reply
             file.write(json.dumps({"question": key, **reply._asdict()}) + "\n")
 
 
-def _key(question: Question) -> str:
+def parse_answer(line: str) -> tuple[str, Reply] | None:
+    """Return the key of a question and the answer that a line holds; None if it is torn."""
+    with suppress(ValueError, TypeError, LookupError, ArithmeticError, RecursionError):
+        answer = json.loads(line)
+        first = tuple((str(token), float(logprob)) for token, logprob in answer["first"])
+        return str(answer["question"]), Reply(str(answer["text"]), first, answer["cut"] is True)
+    return None
+
+
+def question_key(question: Question) -> str:
+    """Return the name under which the answer to a question is kept."""
     return hashlib.sha256(json.dumps(question).encode()).hexdigest()[:32]
 
 

@@ -49,14 +49,19 @@ _UPSTREAM_TYPES: dict[str, str] = {
 
 
 def result_name(facts: RunFacts) -> str:
-    """`org/model` as result files are called: a Hub id as it is, anything else as "local/...".
+    """What result files call a run's model.
 
     A run of a part of its pairs says so, lest its scores be taken for the benchmark's.
     """
-    model = facts.model
+    model = public_name(facts.model)
+    return model if facts.selection in ("", ALL_PAIRS) else f"{model}-part"
+
+
+def public_name(model: str) -> str:
+    """Return `org/model`: a Hub id as it is, anything else as "local/...", without its folder."""
     if parse_hub_id(model) != HubId(model) or Path(model).is_dir():
         model = "local/" + (re.sub(r"[^\w.-]+", "-", Path(model).name).strip("-.") or "model")
-    return model if facts.selection in ("", ALL_PAIRS) else f"{model}-part"
+    return model
 
 
 def write_results(

@@ -28,6 +28,8 @@ from explorer.data.export import (
 )
 from explorer.reader.filter_html import listed_words
 from explorer.reader.scene import NO_TEXTS, Scene
+from explorer.results.judged import judge_run
+from explorer.tabs.pairs.answers import judge_answers
 from explorer.tabs.pairs.fail_report import report_lines
 from explorer.tabs.pairs.notes import PairNotes
 from scoring.errors import KnownError
@@ -118,6 +120,8 @@ def _csv(now: Scene, notes: PairNotes, path: Path) -> None:
     texts = _TEXTS if now.known.has_texts else ()
     with csv_file(path) as write:
         for place, (facts, cells) in enumerate(_pairs(now, notes)):
+            if judge := facts.get("judge"):
+                facts["judge"] = "\n\n".join(f"{each['verdict']}: {each['text']}" for each in judge)
             if not place:
                 write([*facts, *texts])
             write([*facts.values(), *(cells[name] for name in texts)])
@@ -133,6 +137,8 @@ def _jsonl(now: Scene, notes: PairNotes, path: Path) -> None:
                     "outcome": facts["outcome"],
                     "model_margin": facts["margin"],
                 }
+            if "judge" in facts:
+                told["judge"] = facts["judge"]
             for line in preferences(cells, as_number=False):
                 write(line | told)
 
@@ -150,7 +156,8 @@ def _pair_facts(now: Scene, row: int, notes: PairNotes) -> dict[str, Any]:
 
     Of a model, its outcome ("win", "loss", "tie" or "missing"), margin and rewards. difficulty: the
     share of the other models that fail it, of all where no model is looked at, which is failed /
-    known. item_rest: as `explorer.stats.difficulty.item_rest`, with the rest of its subset.
+    known. item_rest: as `explorer.stats.difficulty.item_rest`, with the rest of its subset. judge:
+    of a judge's run, what it wrote, as of `judge_answers`.
     """
     field, model = now.known, now.model
     subset = field.table.subset_of(row)
@@ -171,4 +178,6 @@ def _pair_facts(now: Scene, row: int, notes: PairNotes) -> dict[str, Any]:
         "item_rest": field.telling.correlation[row],
         "note": notes.of(field, row),
     }
+    if judge_run(field, model) is not None:
+        facts["judge"] = judge_answers(now, row)
     return as_json(facts)

@@ -6,7 +6,7 @@ import numpy as np
 
 from explorer.core.html import OUTCOME_WORDS, part, percent, render, signed
 from explorer.data.search import EVERYTHING
-from explorer.reader.filter_html import Tick, filter_chips, kind_words, n_sections
+from explorer.reader.filter_html import JUDGED_WORDS, Tick, filter_chips, kind_words, n_sections
 from explorer.reader.links import compare_query
 from explorer.reader.listing import Column, ListCell, Won, excerpt, harm_css, list_html
 from explorer.reader.reader import pair_html
@@ -33,6 +33,7 @@ from explorer.reader.state import (
     margins_written,
 )
 from explorer.results.field import MAJORITY, Doubles, Field
+from explorer.results.judged import judge_run
 from explorer.runs.model_list import size_of
 from explorer.stats.margins import MarginHistogram, margin_histogram
 from explorer.tabs.pairs.notes import LONGEST_NOTE, MOST_NOTES, mark_of
@@ -106,6 +107,7 @@ def head_html(
         margins=margins_written(state.margins).split(":") if state.margins else (),
         brushed=_brushed(state.margins, -margins.edges[-1], margins.edges[-1]) if margins else "",
         winning=winning,
+        verdicts=JUDGED_WORDS if judge_run(field, now.model) is not None else {},
         brushed_wins=_brushed(state.wins, 0, crowd.n_models) if crowd and winning else "",
         said=_said(now, field, rewards=rewards) if field is not None else (),
     )

@@ -34,6 +34,7 @@ from explorer.results.field import Field
 from explorer.runs.facts import facts_html
 from explorer.runs.visitors import Visitor
 from explorer.stats.rules import V1
+from explorer.tabs.pairs.answers import answers_html
 from explorer.tabs.pairs.exports import (
     FAIL_FORMATS,
     FailFormat,
@@ -107,7 +108,7 @@ class PairsView:
             "steps": if_read(partial(reader_bar, link_base=self.settings.link_base)),
             "welcome": if_read(lambda now: "" if is_narrowed else welcome_html(now)),
             "pair": if_read(open_pair_html),
-            "tokens": if_read(partial(self._tokens, visitor=visitor)),
+            "tokens": if_read(lambda now: answers_html(now) + self._tokens(now, visitor)),
             "note": if_read(note_html),
             "verdict": if_read(verdict_html, "review"),
         }

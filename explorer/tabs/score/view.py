@@ -47,6 +47,7 @@ from scoring.hub.search import HubSearch, search_models
 from scoring.limits import OnProgress, Step
 from scoring.models.finding import DEMO_NAME
 from scoring.record import Run
+from scoring.results.exchange import EXCHANGE_FORMATS, ExchangeFormat, exchange_file
 from scoring.spec import BASELINES, FAMILIES, JudgePrompt, RunSettings
 
 FIRST_SECONDS = 2.0
@@ -208,15 +209,22 @@ class ScoreView:
         name = f"run-{run.id[:15]}.{form}"
         return written_file(name, lambda path: export_run(run, form, path.parent))
 
+    def exchange_file(self, form: ExchangeFormat, query: str, visitor: Visitor, _sent: str) -> File:
+        """The open run's numbers as others read them; raises as `exchange_file`."""
+        run = self.runs.store.open(read_score(query)[0].run, visitor)
+        path, text = exchange_file(run, form)
+        return File(path.name, iter([text.encode()]))
+
     def as_view(self) -> View:
         """The tab as a view."""
+        shared = {f"run.{form}": partial(self.exchange_file, form) for form in EXCHANGE_FORMATS}
         names = ("stop", "rename", "share", "remove", "look", "find", "take")
         sending = {"publish-look": self.publishing.look, "publish-send": self.publishing.send}
         return View(
             ScoreState.TAB,
             self.regions,
             {name: getattr(self, name) for name in names} | sending,
-            {f"run.{form}": partial(self.file, form) for form in RUN_FORMATS},
+            {f"run.{form}": partial(self.file, form) for form in RUN_FORMATS} | shared,
             ("start", "resume"),
         )
 

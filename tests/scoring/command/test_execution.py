@@ -404,6 +404,22 @@ def test_the_turns_of_a_prompt_reach_the_model(tmp_path: Path, shared_data: Path
         assert None not in (pair.chosen_reward, pair.rejected_reward)
 
 
+def test_numbers_are_written_for_others_beside_upstreams_files(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    given = (*LONGER, "--out", str(tmp_path / "run"), "--export", "every-eval-ever")
+    assert main([*given, "--name", "org/mine"]) == 0
+    [path] = (tmp_path / "run" / "every-eval-ever").rglob("*.json")
+    assert path.parent.relative_to(tmp_path / "run").as_posix().endswith("org/mine")
+    said = capsys.readouterr().out
+    assert f"wrote {path}" in said and "eval-set/org/mine.json" in said
+    log = json.loads(path.read_text())
+    total = Run.open(tmp_path / "run").n_scored
+    assert {"win", "loss"} < log["evaluation_results"][0]["score_details"]["details"].keys()
+    assert log["evaluation_results"][0]["score_details"]["uncertainty"]["num_samples"] == total
+    assert main([*given, "--resume"]) == 0
+
+
 def refusal(capsys: pytest.CaptureFixture[str], *given: str | Path) -> str:
     """What is said, in one line, by a command that fails."""
     capsys.readouterr()
@@ -445,6 +461,7 @@ def causal_model(folder: Path) -> Path:
         (("--model", "demo", "--device", "abacus"), "There is no device 'abacus'; auto, cpu"),
         (("--out", "{tmp}/file/run"), "{tmp}/file/run cannot hold a run: "),
         (("--out", "{tmp}/file", "--model", "./nowhere"), "{tmp}/file cannot hold a run: "),
+        (("--export", "eval-results"), "'demo pairs' is none: export every-eval-ever"),
         (("--model", "org/model", "--offline"), "the network is switched off"),
         (("--pairs", "org/pairs:test", "--offline"), "the network is switched off"),
     ],

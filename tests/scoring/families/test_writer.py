@@ -20,6 +20,7 @@ from transformers import (
 from scoring.__main__ import main
 from scoring.errors import KnownError
 from scoring.families import open_scorer
+from scoring.families.chat import shows_rejected_first
 from scoring.families.judge import Draws
 from scoring.families.prompts import parse_rating, parse_verdict, questions
 from scoring.run import make_job, score
@@ -97,7 +98,7 @@ def test_a_verdict_is_what_the_model_writes_greedily(folder: str) -> None:
     judge, plain = opened(folder), Plain(folder)
     expected = []
     for pair in PAIRS:
-        swapped = judge._is_swapped(pair)
+        swapped = shows_rejected_first(pair, RunSettings().seed)
         (question,) = questions("judge", pair, "mt-bench", swapped=swapped)
         named = parse_verdict(plain.answer(question), "mt-bench")
         first = {"A": 1.0, "B": 0.0, None: 0.5}[named]

@@ -31,6 +31,7 @@ from scoring.command.arguments import parse
 from scoring.errors import KnownError
 from scoring.hub.access import Hub
 from scoring.record import Run
+from scoring.results.exchange import EXCHANGE_FORMATS
 from tests.conftest import PATIENCE, until
 from tests.explorer.beginning import begun, finished, stopped
 from tests.hub_server import Repo, served_hub
@@ -524,3 +525,21 @@ def test_every_pair_is_in_each_file_of_its_owner(
     assert file.name.endswith(form) and all(row.key in content for row in run.rows())
     with pytest.raises(KnownError, match="There is no such run"):
         shared.file(form, query, YOU, "")
+
+
+@pytest.mark.parametrize("form", EXCHANGE_FORMATS)
+def test_a_run_s_numbers_are_there_as_others_read_them(
+    form: Any, shared: ScoreView, stores: Stores, demo: PairTable
+) -> None:
+    run = finished(stores.runs, "longer", demo, np.arange(3))
+    query, make = f"?tab=score&run={run.id}", shared.as_view().files[f"run.{form}"]
+    assert f"run.{form}" in regions(shared, run=run.id)["bar"]
+    if form == "eval-results":  # which are of datasets on the Hub
+        with pytest.raises(KnownError, match="'demo pairs' is none: export every-eval-ever"):
+            make(query, ME, "")
+        run.update(lambda now: replace(now, facts=replace(now.facts, pairs="org/pairs:test@1")))
+    content = b"".join(make(query, ME, "").parts).decode()
+    assert "baseline/longer" in content or "org/pairs" in content
+    assert not any(word in content for word in (str(run.folder), demo.cells(0)["prompt"], run.id))
+    with pytest.raises(KnownError, match="There is no such run"):
+        make(query, YOU, "")

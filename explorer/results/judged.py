@@ -1,0 +1,66 @@
+"""Pairs by what a run's judge wrote of them; its words are read for that and not kept."""
+
+from typing import Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from explorer.core.caches import LruCache
+from explorer.data.facets import Mask
+from explorer.results.field import Field
+from scoring.errors import KnownError
+from scoring.families.answers import answer_bytes, has_answers, read_answers
+from scoring.pairs.opening import as_pairs
+from scoring.record import Run
+
+Judged = Literal["", "chosen", "rejected", "split", "unreadable", "cut"]
+JUDGED: tuple[Judged, ...] = get_args(Judged)
+"""What an answer says; "split" is of pairs whose answers prefer different sides."""
+_CHOSEN, _REJECTED, _UNREADABLE, _CUT, _FOUND = (1 << at for at in range(5))
+_BITS = {"chosen": _CHOSEN, "rejected": _REJECTED, "split": _CHOSEN | _REJECTED}
+_BITS |= {"unreadable": _UNREADABLE, "cut": _CUT}
+_AT_ONCE = 200
+"""Pairs whose texts are in memory."""
+_FLAGS = LruCache[NDArray[np.uint8]](64)
+
+
+def judge_run(field: Field | None, model: str) -> Run | None:
+    """The run of a judge whose words are kept, beside the texts of its pairs; else None."""
+    run = field.runs.get(model) if field is not None and field.has_texts else None
+    return run if run is not None and has_answers(run) else None
+
+
+def judged_rows(field: Field, model: str, verdict: Judged, words: str) -> Mask:
+    """Pairs with such an answer, and with these words in one, whatever their case.
+
+    Raises:
+        KnownError: what was written cannot be read.
+    """
+    run = judge_run(field, model)
+    if run is None:
+        raise KnownError("No judge's words are kept of this model. Choose a judge's run.")
+
+    def flags(words: str) -> NDArray[np.uint8]:
+        key = (run.folder, answer_bytes(run.folder), field.table.id, words)
+        return _FLAGS.get_or_create_once(key, lambda: _flags(field, model, run, words))
+
+    bits = _BITS.get(verdict, 0)
+    found: Mask = (flags("") & bits) == bits
+    return found & (flags(words.casefold()) & _FOUND > 0) if words else found
+
+
+def _flags(field: Field, model: str, run: Run, words: str) -> NDArray[np.uint8]:
+    flags = np.zeros(len(field.table), np.uint8)
+    rows = np.flatnonzero(field.matrix.held[field.place(model)])
+    for begin in range(0, len(rows), _AT_ONCE):
+        some = rows[begin : begin + _AT_ONCE].tolist()
+        pairs = as_pairs(field.table.arrow, some)
+        for row, pair, answers in zip(some, pairs, read_answers(run, pairs), strict=True):
+            for answer in answers:
+                if answer.reply is None or words not in answer.reply.text.casefold():
+                    continue
+                flags[row] |= _FOUND
+                if answer.better is not None:
+                    flags[row] |= _CHOSEN if answer.better < pair.n_chosen else _REJECTED
+                flags[row] |= _CUT * answer.reply.cut | _UNREADABLE * (answer.meaning is None)
+    return flags

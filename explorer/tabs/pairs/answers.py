@@ -1,0 +1,71 @@
+"""What a judge wrote of pairs, in the reader as text alone, and in exports."""
+
+from typing import Any
+
+from explorer.core.html import note, part
+from explorer.reader.listing import harm_css
+from explorer.reader.reader import body_of
+from explorer.reader.reading import Display
+from explorer.reader.scene import Scene
+from explorer.results.judged import judge_run
+from scoring.errors import KnownError
+from scoring.families.answers import Answer, read_answers
+from scoring.pairs.opening import as_pairs
+from scoring.spec import Pair
+
+
+def answers_html(now: Scene) -> str:
+    """A folded block for each question about the open pair; "" where no judge wrote of it."""
+    if (row := now.open_row) is None:
+        return ""
+    try:
+        blocks = judge_answers(now, row)
+    except KnownError as error:
+        return note(str(error), "wrong")
+    for each in blocks:
+        each["body"] = body_of(each["text"] or "", "prompt", Display())
+    harm = harm_css(now.table.subset_of(row))
+    return part("answers", blocks, now.key, harm, of="reader/answers.html") if blocks else ""
+
+
+def judge_answers(now: Scene, row: int) -> list[dict[str, Any]]:
+    """Which responses were shown, in their order, and the verdict, in words; the text, None where
+    there is none, and whether it was cut off. [] of a model that is no judge's run, and of pairs
+    that it was not asked about.
+
+    Raises:
+        KnownError: what was written cannot be read.
+    """
+    field, run = now.field, judge_run(now.field, now.model)
+    if field is None or run is None or not field.matrix.held[field.place(now.model), row]:
+        return []
+    [pair] = as_pairs(now.table.arrow, [row])
+    [answers] = read_answers(run, [pair])
+    return [
+        {
+            "shown": [_name(place, pair) for place in each.shown],
+            "verdict": _verdict(each, pair),
+            "cut": each.reply is not None and each.reply.cut,
+            "text": None if each.reply is None else each.reply.text,
+        }
+        for each in answers
+    ]
+
+
+def _verdict(answer: Answer, pair: Pair) -> str:
+    if answer.reply is None:
+        return "No answer"
+    if answer.meaning is None:
+        return "Unreadable"
+    if len(answer.shown) == 1:
+        return f"{answer.meaning[0]:g} of 10"
+    if answer.better is None:
+        return "Both alike"
+    sure = max(answer.meaning)
+    return f"Prefers {_name(answer.better, pair)}" + (f", {sure:.0%}" if sure < 1 else "")
+
+
+def _name(place: int, pair: Pair) -> str:
+    is_chosen = place < pair.n_chosen
+    number = place + 1 if is_chosen else place - pair.n_chosen + 1
+    return ("chosen" if is_chosen else "rejected") + (f" {number}" if number > 1 else "")

@@ -1,0 +1,207 @@
+"""A run's numbers as others read them, against their schema and their reader.
+
+tests/data/every_eval_ever has the schema as that project published it (0.3.0), and its licence.
+"""
+
+import json
+import random
+import tomllib
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import jsonschema  # type: ignore[import-untyped]
+import pytest
+import yaml  # type: ignore[import-untyped]
+from huggingface_hub import EvalResultEntry, parse_eval_result_entries
+
+import scoring
+from scoring.benchmarks import Benchmark, bundled_benchmarks
+from scoring.errors import KnownError
+from scoring.record import Run
+from scoring.results.exchange import EXCHANGE_FORMATS, exchange_file, write_exchange
+from scoring.spec import RunFacts, ScoredPack, ScoredPair
+from scoring.summary import Summary, summarise_run
+from tests.conftest import ROOT
+from tests.scoring.run_facts import MADE_UP
+
+SCHEMA = json.loads((ROOT / "tests/data/every_eval_ever/eval.schema.json").read_text())
+COMMIT = "0123456789" * 4
+ON_HUB = replace(MADE_UP, revision=COMMIT, pairs=f"org/pairs:test@{COMMIT}", selection="all pairs")
+
+
+def stored(folder: Path, rows: list[ScoredPair], facts: RunFacts = ON_HUB) -> Run:
+    """A finished run of these rows."""
+    facts = replace(facts, n_pairs=max(facts.n_pairs, len(rows)))
+    run = Run.create(folder / "run", facts, (tuple(range(len(rows))),), [row.key for row in rows])
+    list(run.record([ScoredPack(0, tuple(rows), len(rows))]))
+    return run.mark_ended("finished")
+
+
+def row(subset: str, id_: object, *rewards: float | None, n_chosen: int = 1) -> ScoredPair:
+    several = rewards if len(rewards) > 2 else ()
+    sides = rewards[0], rewards[n_chosen]
+    counts = {"rewards": several, "n_chosen": n_chosen} if several else {}
+    return ScoredPair(f"{subset}:{id_}", subset, "0" * 16, *sides, 1, 1, **counts)  # type: ignore[arg-type]
+
+
+def rows_of(benchmark: Benchmark) -> Iterator[ScoredPair]:
+    """Three rows of each subset, of the shape that its rule reads."""
+    subsets = [each.replace("*", "one") for each in benchmark.subsets] or ["its own", "another"]
+    draw = random.Random(1).random
+    n_chosen = benchmark.row.n_chosen or 1
+    n = 4 if benchmark.rule_name == "rewardbench_2" else n_chosen + (benchmark.row.n_rejected or 1)
+    for subset in subsets:
+        ids = ("ref:1", "tied:1", "tied:2") if subset == "Ties" else range(3)
+        for id_ in ids:
+            right = 2 if str(id_).startswith("tied") else n_chosen
+            yield row(subset, id_, *(draw() for _ in range(n)), n_chosen=right)
+
+
+def log_of(run: Run) -> dict[str, Any]:
+    """As every_eval_ever has it, once its schema and what it checks beside that take it."""
+    path, text = exchange_file(run, "every-eval-ever")
+    assert path.parts[:2] == ("every-eval-ever", "data") and len(path.parts) == 6
+    log: dict[str, Any] = json.loads(text)
+    jsonschema.Draft7Validator(SCHEMA).validate(log)
+    for each in log["evaluation_results"]:
+        bounds, score = each["metric_config"], each["score_details"]["score"]
+        assert bounds["min_score"] <= score <= bounds["max_score"]
+    names = [each["evaluation_result_id"] for each in log["evaluation_results"]]
+    assert len(names) == len(set(names))
+    return log
+
+
+def entries_of(run: Run) -> dict[str, EvalResultEntry]:
+    """As the Hub's own client reads them."""
+    path, text = exchange_file(run, "eval-results")
+    assert path.parts[0] == ".eval_results" and path.suffix == ".yaml"
+    entries = parse_eval_result_entries(yaml.safe_load(text))
+    return {entry.task_id: entry for entry in entries}
+
+
+def summary_of(run: Run) -> Summary:
+    return summarise_run(run.rows(), run.facts)
+
+
+@pytest.mark.parametrize("name", bundled_benchmarks())
+def test_every_benchmark_has_both_files_with_its_numbers(name: str, tmp_path: Path) -> None:
+    benchmark = bundled_benchmarks()[name]
+    run = stored(tmp_path, list(rows_of(benchmark)), replace(ON_HUB, benchmark=name))
+    summary, log, entries = summary_of(run), log_of(run), entries_of(run)
+    results = {each["evaluation_name"]: each for each in log["evaluation_results"]}
+    part = " (partial)" if benchmark.boards else ""  # of those it is known how many pairs they have
+    sections = {each: score for each, score in summary.sections.items() if score is not None}
+    assert len(sections) == len(benchmark.sections)
+    for section, score in sections.items():
+        assert results[f"{name}.{section}"]["score_details"]["score"] == score
+        assert entries[f"{name}.{section}{part}"].value == round(100 * score, 2)
+    for subset, tally in summary.subsets.items():
+        if benchmark.section_of(subset) is None or benchmark.groups:
+            details = results[f"{name}.{subset}"]["score_details"]
+            interval = summary.intervals.subsets[subset]
+            sure = details["uncertainty"]
+            assert interval is not None and details["score"] == tally.accuracy
+            assert sure["num_samples"] == tally.n == 3
+            ends = sure["confidence_interval"]
+            assert (ends["lower"], ends["upper"]) == interval
+            notes = entries[f"{name}.{subset}{part}"].notes or ""
+            assert f"{100 * interval[0]:.2f} to {100 * interval[1]:.2f}" in notes
+            assert "3 pairs: " in notes
+    has_score = benchmark.overall != "none" and not benchmark.counts
+    assert (name in entries) == (name in results) == has_score
+
+
+def test_parts_of_a_benchmark_have_names_of_their_own(tmp_path: Path) -> None:
+    rows = [row("mmlu-pro-law", n, 1.0, 0.0) for n in range(3)]
+    for part in ("gpt", "claude"):
+        facts = replace(
+            ON_HUB, benchmark="judgebench", pairs=f"ScalerLab/JudgeBench:{part}@{COMMIT}"
+        )
+        run = stored(tmp_path / part, rows, facts)
+        assert exchange_file(run, "eval-results")[0].name == f"judgebench-{part}.yaml"
+        assert f"judgebench-{part}" in entries_of(run)
+
+
+def test_what_the_numbers_rest_on_stands_in_both(tmp_path: Path) -> None:
+    facts = replace(ON_HUB, versions={"torch": "9.1"}, reference=f"org/reference@{COMMIT}")
+    run = stored(tmp_path, [row("s", 1, 1.0, 0.0), row("s", 2, 0.0, 1.0)], facts)
+    log, [entry, *_] = log_of(run), entries_of(run).values()
+    assert (entry.dataset_id, entry.dataset_revision) == ("org/pairs", COMMIT)
+    notes, settings = entry.notes or "", log["eval_library"]["additional_details"]
+    for said in (f"revision {COMMIT}", "dtype float32", "torch 9.1", f"explorer {VERSION}"):
+        assert said in notes
+    assert settings["torch"] == "9.1" and settings["reference"] == f"org/reference@{COMMIT}"
+    assert log["eval_library"]["version"] == VERSION == scoring.__version__
+    assert log["model_info"]["id"] == "org/model"
+    about = log["model_info"]["additional_details"]
+    assert (about["revision"], about["model_availability"]) == (COMMIT, "open_weights")
+    [source] = {json.dumps(each["source_data"]) for each in log["evaluation_results"]}
+    assert {"hf_repo": "org/pairs", "hf_split": "test"}.items() <= json.loads(source).items()
+    again = exchange_file(run, "every-eval-ever")[0]
+    assert again == exchange_file(run, "every-eval-ever")[0]
+
+
+VERSION = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
+
+
+@pytest.mark.parametrize(
+    ("n_pairs", "selection", "said"),
+    [
+        (2, "the first 2", "the first 2; 2 of these 2 pairs scored"),
+        (9, "all pairs", "all pairs; 2 of these 9 pairs scored"),
+        (2, "failed by /home/somebody/model", "chosen pairs; 2 of these 2 pairs scored"),
+    ],
+)
+def test_a_part_says_so_at_each_number(
+    n_pairs: int, selection: str, said: str, tmp_path: Path
+) -> None:
+    facts = replace(ON_HUB, n_pairs=n_pairs, selection=selection)
+    run = stored(tmp_path, [row("s", 1, 1.0, 0.0), row("s", 2, 0.0, 1.0)], facts)
+    entries, results = entries_of(run), log_of(run)["evaluation_results"]
+    assert all(name.endswith("(partial)") for name in entries)
+    assert all(f"PARTIAL: {said}" in (each.notes or "") for each in entries.values())
+    assert {each["score_details"]["details"]["partial"] for each in results} == {said}
+    assert exchange_file(run, "eval-results")[0].name == "org-pairs-test-part.yaml"
+
+
+def test_no_folder_of_this_machine_and_no_text_goes_out(tmp_path: Path) -> None:
+    """Models of local folders go by their names."""
+    facts = replace(
+        ON_HUB,
+        model="/home/somebody/my models/v2",
+        tokenizer="~/secret place/tokenizer@0123",
+        reference="../hidden/base@0123",
+    )
+    run = stored(tmp_path, [row("s", 1, 1.0, 0.0)], facts)
+    for form in EXCHANGE_FORMATS:
+        path, text = exchange_file(run, form)
+        for word in ("somebody", "my models", "secret", "hidden", "/home", ".."):
+            assert word not in text and word not in str(path)
+    assert log_of(run)["model_info"]["id"] == "local/v2"
+
+
+def test_odd_names_stay_text(tmp_path: Path) -> None:
+    names = ["- a: [b", "\ud800\x00\x1b", "no", "score", "all pairs", "../x", "s" * 5000]
+    facts = replace(ON_HUB, model="\ud800/../<b>\n", template="{%\ud800", pairs="../odd\ud800@1")
+    run = stored(tmp_path, [row(each, 1, 1.0, 0.0) for each in names], facts)
+    results = log_of(run)["evaluation_results"]
+    assert len(results) == 1 + len(names)
+    [path] = write_exchange(run, ["every-eval-ever"])
+    assert path.is_relative_to(run.folder / "every-eval-ever" / "data") and path.exists()
+    hub = stored(tmp_path / "hub", run.rows(), replace(ON_HUB, template="\x1b: {"))
+    found = {name.removeprefix("org-pairs-test.") for name in entries_of(hub)}
+    assert {"- a: [b", "no", "../x", "all pairs", "all pairs (subset)"} < found
+    assert len(write_exchange(hub, EXCHANGE_FORMATS)) == 2
+
+
+def test_what_cannot_be_exported_is_a_sentence(tmp_path: Path) -> None:
+    local = stored(tmp_path / "a", [row("s", 1, 1.0, 0.0)], replace(ON_HUB, pairs="mine.jsonl@1"))
+    with pytest.raises(KnownError, match=r"'mine\.jsonl' is none: export every-eval-ever"):
+        exchange_file(local, "eval-results")
+    assert log_of(local)["evaluation_results"][0]["source_data"]["source_type"] == "other"
+    missing = stored(tmp_path / "b", [row("s", 1, None, 0.0)])
+    for form in EXCHANGE_FORMATS:
+        with pytest.raises(KnownError, match="No pair of this run has a reward yet"):
+            exchange_file(missing, form)
