@@ -275,8 +275,9 @@ def test_what_is_chosen_is_pressed_and_nothing_else() -> None:
             links = links_of(hostile_board(state), state)
             segments = [(leads, here) for tick, leads, here in links if not tick]
             assert all((leads == state) is here for leads, here in segments)
-            has_tables = state.benchmark == "v1" and state.table != "prior"
-            assert sum(here for _, here in segments) == 7 + has_tables
+            is_first = state.benchmark == "v1"
+            has_tables = is_first and state.table != "prior"
+            assert sum(here for _, here in segments) == 6 + is_first + has_tables
             offered = {*values} if has_tables or field != "table" else {"sections", "prior"}
             assert {getattr(leads, field) for leads, _ in segments} == offered
 

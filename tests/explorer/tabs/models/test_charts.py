@@ -241,9 +241,7 @@ def test_of_several_responses_the_longest_or_the_shortest_wins_and_ties_share_th
         row(chosen="cc", rejected="r", subset="Focus"),
     ]
     table = small_table(*rows)
-    longest, shortest = (
-        credits_by_length(table, longer=each)[0].tolist() for each in (True, False)
-    )
+    longest, shortest = (credits_by_length(table, longer=each)[0] for each in (True, False))
     assert longest.tolist() == [0, 1 / 2, 1]
     assert shortest.tolist() == [0, 0, 0]
 
