@@ -18,10 +18,12 @@ from typing import Any
 
 import pytest
 from datasets import load_dataset
+from peft import LoraConfig, get_peft_model
+from transformers import AutoModelForSequenceClassification
 
 from explorer.data.rebuilding.command import main as rebuild
 from scoring.__main__ import main as score
-from tests.conftest import ROOT
+from tests.conftest import DEMO_MODEL, ROOT
 from tests.e2e.conftest import serving
 from tests.e2e.files import write_jsonl
 from tests.rewardbench2 import made_up_rows
@@ -35,6 +37,8 @@ SPACE = "make space REPO=org/name HARDWARE=cpu-basic"
 STAND_INS = {
     "org/reward-model": "demo",
     "org/70b": "demo",
+    "org/adapter": "my-adapter",
+    "org/base": "demo",
     "allenai/reward-bench:filtered": "demo",
     "allenai/reward-bench:raw": "demo",
     "allenai/reward-bench-2": "rb2.jsonl",
@@ -59,6 +63,9 @@ RUN = {
     f"{SCORE} allenai/reward-bench:filtered --out my-run --resume": SCORED,
     f"{SCORE} pairs.jsonl --device cuda:1 --out my-run": SCORED,
     "python -m scoring --model org/70b --pairs pairs.jsonl --device spread --out my-run": SCORED,
+    "python -m scoring --model my-adapter --pairs pairs.jsonl --out my-run": SCORED,
+    "python -m scoring --model org/adapter --ref-model org/base --pairs pairs.jsonl "
+    "--out my-run": SCORED,
     f"{SCORE} allenai/reward-bench-2 --out rb2": SCORED,
     f"{SCORE} rm-bench --out my-run": SCORED,
     f"{SCORE} judgebench:gpt --out my-run --json": SCORED,
@@ -121,6 +128,9 @@ def desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     judged |= {"response_model": "m", "response_A": "5", "response_B": "4", "label": "B>A"}
     write_jsonl(folder / "judgebench.jsonl", [judged])
     listed = {"question_id": "1", "model_name": "m", "prompt": "Two and two?", "response_1": "5"}
+    base = AutoModelForSequenceClassification.from_pretrained(DEMO_MODEL)
+    lora = LoraConfig(target_modules=["q_proj"])
+    get_peft_model(base, lora).save_pretrained(str(folder / "my-adapter"))
     right = {"response_2": "4", "scores": [0, 1], "sampled_conflict_pairs": [[0, 1]]}
     write_jsonl(folder / "ppe.jsonl", [listed | right])
     with chdir(folder):

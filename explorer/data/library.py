@@ -280,7 +280,7 @@ def _read_in_worker(files: RowFiles, tell: OnProgress) -> CheckedRows:
     )
     try:
         with TemporaryDirectory(prefix="explorer-pairs-") as folder:
-            to = Path(folder) / "pairs"
+            to = Path(folder) / "pairs.arrow"
             told = repeated(tell, Step("reading"))
             alone(read_rows, to, files, limit=limit, tell=told)
             return map_rows(to)

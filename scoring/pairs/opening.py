@@ -34,7 +34,7 @@ from scoring.limits import MEGABYTE, NO_LIMITS, Limits, OnProgress, Step, ignore
 from scoring.pairs.checking import MORE_COLUMNS, SCHEMA, TEXT_COLUMNS, CheckedRows
 from scoring.pairs.layouts import FURTHER, RowReader, columns_of_layouts
 from scoring.pairs.rows import SUFFIXES, RowFiles, announced, read_batches, unpacked_bytes
-from scoring.paths import file_digest, is_file
+from scoring.paths import atomic_write, file_digest, is_file
 from scoring.spec import Message, Pair
 
 __all__ = ["FURTHER", "SCHEMA", "TEXT_COLUMNS", "PairSource", "Pairs", "as_pairs", "fetch_pairs",
@@ -283,49 +283,54 @@ def _mapped(name: str, revision: str, read: Callable[[], CheckedRows]) -> Checke
     """What `read` gives, kept as a dataset below HF_HOME, from which it is mapped into memory.
 
     One revision of each set is kept; where nothing can be written, the table stays in memory.
+    `datasets` does not read the pairs' own files: of CSV and JSON it makes something else without a
+    word (a short row is filled up, a text "[1]" beside lists a list), and of Parquet it unpacks a
+    text that stands in a million rows before a limit can say no.
     """
-    from datasets import config
+    from datasets import Dataset, config, disable_progress_bars, load_from_disk
 
+    disable_progress_bars()
     rules = b"".join(path.read_bytes() for path in sorted(Path(__file__).parent.glob("*.py")))
     version = hashlib.sha256(f"{name} {revision} {benchmarks()}".encode() + rules).hexdigest()
     sets = Path(config.HF_DATASETS_CACHE, "rewardbench_explorer")
     folder = sets / re.sub(r"[^\w.-]", "_", name)[-100:]
     kept = folder / version
+
+    def load() -> CheckedRows:
+        dataset = load_from_disk(str(kept))
+        notes, left_out, benchmark = json.loads(dataset.info.description)
+        about = {"benchmark": benchmark} if benchmark else None
+        table = dataset.data.table.replace_schema_metadata(about)
+        return CheckedRows(table, tuple(notes), tuple(left_out))
+
     with suppress(Exception):  # it was not written yet, or it is broken
-        return map_rows(kept)
+        return load()
     checked = read()
     with suppress(Exception):  # the disk is full, say: whatever it is, the pairs are here
         shutil.rmtree(folder, ignore_errors=True)
-        write_rows(checked, kept)
-        return map_rows(kept)
+        dataset = Dataset(checked.table)
+        about = [checked.notes, checked.left_out, benchmark_in(checked.table)]
+        dataset.info.description = json.dumps(about)
+        dataset.save_to_disk(str(kept))
+        return load()
     return checked
 
 
-def write_rows(checked: CheckedRows, folder: Path) -> None:
-    """Write checked rows as a dataset.
-
-    `datasets` does not read the pairs' own files: of CSV and JSON it makes something else without a
-    word (a short row is filled up, a text "[1]" beside lists a list), and of Parquet it unpacks a
-    text that stands in a million rows before a limit can say no.
-    """
-    from datasets import Dataset, disable_progress_bars
-
-    disable_progress_bars()
-    dataset = Dataset(checked.table)
-    about = [checked.notes, checked.left_out, benchmark_in(checked.table)]
-    dataset.info.description = json.dumps(about)
-    dataset.save_to_disk(str(folder))
+def write_rows(checked: CheckedRows, path: Path) -> None:
+    """Write checked rows to an Arrow file, which has all of them or is not there."""
+    about = dict(checked.table.schema.metadata or {})
+    about[b"checked"] = json.dumps([checked.notes, checked.left_out]).encode()
+    table = checked.table.replace_schema_metadata(about)
+    with atomic_write(path) as part, pa.ipc.new_file(str(part), table.schema) as file:
+        file.write_table(table)
 
 
-def map_rows(folder: Path) -> CheckedRows:
-    """What `write_rows` wrote, mapped into memory, where it stays though the folder is removed."""
-    from datasets import load_from_disk
-
-    dataset = load_from_disk(str(folder))
-    notes, left_out, benchmark = json.loads(dataset.info.description)
-    about = {"benchmark": benchmark} if benchmark else None
-    table = dataset.data.table.replace_schema_metadata(about)
-    return CheckedRows(table, tuple(notes), tuple(left_out))
+def map_rows(path: Path) -> CheckedRows:
+    """What `write_rows` wrote, mapped into memory, where it stays though the file is removed."""
+    table = pa.ipc.open_file(pa.memory_map(str(path))).read_all()
+    about = dict(table.schema.metadata or {})
+    notes, left_out = map(tuple, json.loads(about.pop(b"checked")))
+    return CheckedRows(table.replace_schema_metadata(about or None), notes, left_out)
 
 
 def split_files(names: Sequence[str], card: Path) -> dict[str, list[str]]:

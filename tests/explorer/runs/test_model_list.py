@@ -83,7 +83,7 @@ def test_every_reason_is_given_to_a_model() -> None:
     values = catalogue()
     assert {told["needs"] for told in values["models"] if "needs" in told} == set(values["reasons"])
     allowed = {"id", "family", "billions", "needs", "template", "batch", "dtype", "length"}
-    allowed |= {"built", "head", "reference", "licence"}
+    allowed |= {"built", "head", "reference", "licence", "quantized"}
     assert {key for told in values["models"] for key in told} == allowed
 
 
