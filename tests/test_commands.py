@@ -42,6 +42,7 @@ STAND_INS = {
     "allenai/reward-bench:filtered": "demo",
     "allenai/reward-bench:raw": "demo",
     "allenai/reward-bench-2": "rb2.jsonl",
+    "reward-bench-2": "rb2.jsonl",
     "rm-bench": "chat_filtered.json",
     "judgebench:gpt": "judgebench.jsonl",
     "ppe-correctness:gpqa": "ppe.jsonl",
@@ -67,6 +68,7 @@ RUN = {
     "python -m scoring --model org/adapter --ref-model org/base --pairs pairs.jsonl "
     "--out my-run": SCORED,
     f"{SCORE} allenai/reward-bench-2 --out rb2": SCORED,
+    f"{SCORE} reward-bench-2 --out my-run --export eval-results --export every-eval-ever": SCORED,
     f"{SCORE} rm-bench --out my-run": SCORED,
     f"{SCORE} judgebench:gpt --out my-run --json": SCORED,
     f"{SCORE} ppe-correctness:gpqa --best-of --out curve": SCORED,

@@ -15,6 +15,8 @@ from explorer.core import html
 from explorer.core.settings import ROOT, read_settings
 from explorer.core.work import Job
 from explorer.data.typed import typed_pair
+from explorer.reader.reader import body_of
+from explorer.reader.reading import Display
 from explorer.reader.tokens_view import tokens_html
 from explorer.tabs.about.view import about_html
 from explorer.tabs.data.view import LOGO
@@ -171,6 +173,13 @@ def tokens_shown() -> str:
     return tokens_html(TokenRewards(pair, side, side, model, traits), HOSTILE, HOSTILE)
 
 
+def answers_shown() -> str:
+    """What a judge wrote, which takes a server that answers."""
+    block = {"shown": [HOSTILE], "verdict": HOSTILE, "cut": True, "text": HOSTILE}
+    block["body"] = body_of(HOSTILE, "prompt", Display())
+    return html.part("answers", [block], HOSTILE, "", of="reader/answers.html")
+
+
 def to_publish_shown() -> str:
     """What would be sent of a run and where it is then, which take a run of all of RewardBench."""
     files = (FilePreview(HOSTILE, 1, HOSTILE, HOSTILE),)
@@ -190,7 +199,7 @@ def under_way_shown() -> str:
 
 
 def test_what_a_stranger_wrote_stays_text_in_every_template(seen: set[str], server: Server) -> None:
-    written = [tokens_shown(), to_publish_shown(), under_way_shown()]
+    written = [tokens_shown(), answers_shown(), to_publish_shown(), under_way_shown()]
     for page in visited(server):
         assert page.told == []
         parts = [each["props"] for each in page.parts.values() if each["type"] == "html"]
