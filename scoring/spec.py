@@ -233,7 +233,7 @@ class ModelSpec:
         return self.family == "classifier" and self.reference is not None
 
     @property
-    def whole(self) -> "ModelSpec":
+    def full_model(self) -> "ModelSpec":
         """The model whose folder has config and all weights: itself, or an adapter's base."""
         return self.reference if self.is_adapter and self.reference else self
 

@@ -197,16 +197,16 @@ def find(
     if is_adapter(place.sizes):
         model = _find_adapter(place, policy, hub, {**options, "reference": reference})
     else:
-        model = _find_whole(place, typed, policy, hub, {**options, "reference": reference})
+        model = _find_full_model(place, typed, policy, hub, {**options, "reference": reference})
     if reading is not None and model.spec.family != "classifier":
         raise KnownError(f"Labels are read of classifiers; family {model.spec.family} has none.")
     if tokenizer:
         place = look_up(tokenizer, policy, hub, token, "tokenizer")
-        model = replace(model, tokenizer=_whole_tokenizer(place))
+        model = replace(model, tokenizer=_own_tokenizer(place))
     return model
 
 
-def _find_whole(
+def _find_full_model(
     place: LocatedModel, typed: str, policy: ModelPolicy, hub: Hub, options: ModelOptions
 ) -> LocatedModel:
     """A model with its reference, if it is a DPO policy."""
@@ -259,7 +259,7 @@ def _find_adapter(
             "trained on (--ref-model; on the page, Reference model)."
         ) from error
     counted = count_weights(folder / each for each in weight_files(adapter.sizes))
-    lent = None if has_tokenizer(adapter.sizes) else _whole_tokenizer(base_place)
+    lent = None if has_tokenizer(adapter.sizes) else _own_tokenizer(base_place)
     return replace(
         found,
         spec=replace(adapter.spec, reading=options.get("reading")),
@@ -390,7 +390,7 @@ def tokenizer_files(place: LocatedModel) -> list[str]:
     return [name for name in wanted_files(place.sizes) if not weight_files([name])]
 
 
-def _whole_tokenizer(place: LocatedModel) -> LocatedModel:
+def _own_tokenizer(place: LocatedModel) -> LocatedModel:
     return locate_tokenizer(place, tokenizer_files(place), place.sizes)
 
 

@@ -515,8 +515,8 @@ def format_shape(sizes: Iterable[int]) -> str:
 
 def builder_of(spec: ModelSpec) -> str | type[HeadedModel]:
     """The class of a classifier: its name in transformers, or a known head."""
-    whole = spec.whole
-    known = find_head(whole.name, architectures_of(_config(whole.folder)))
+    full = spec.full_model
+    known = find_head(full.name, architectures_of(_config(full.folder)))
     return known or "AutoModelForSequenceClassification"
 
 

@@ -127,7 +127,7 @@ def load(spec: ModelSpec, settings: RunSettings, auto_class: Any) -> Loaded:
     """
     device = _device(settings)
     try:
-        check_indexes(Path(spec.whole.folder), spec.whole.name)
+        check_indexes(Path(spec.full_model.folder), spec.full_model.name)
         model, tokenizer, info = _build(spec, settings, auto_class, device)
     except (KnownError, MemoryError):
         raise
@@ -149,10 +149,10 @@ def load(spec: ModelSpec, settings: RunSettings, auto_class: Any) -> Loaded:
 
 
 def _build(spec: ModelSpec, settings: RunSettings, auto_class: Any, device: str) -> Any:
-    folder = spec.whole.folder
+    folder = spec.full_model.folder
     if Path(folder, ADAPTER_CONFIG).exists():  # transformers would load what it names
         raise KnownError(
-            f"{spec.whole.name} holds a whole model and the config of an adapter, "
+            f"{spec.full_model.name} holds a whole model and the config of an adapter, "
             f"{ADAPTER_CONFIG}. Move one of them to a folder of its own."
         )
     is_headed = isinstance(auto_class, type) and issubclass(auto_class, HeadedModel)
@@ -169,7 +169,7 @@ def _build(spec: ModelSpec, settings: RunSettings, auto_class: Any, device: str)
         own["config"] = config
     with torch.device("meta"):
         skeleton = build(config)
-    _check_room(spec.whole, skeleton)
+    _check_room(spec.full_model, skeleton)
     if is_headed:
         own = {"config": config, "state_dict": auto_class.weights_of(folder, config)}
     tokenizer = transformers.AutoTokenizer.from_pretrained(
