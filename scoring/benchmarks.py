@@ -386,6 +386,10 @@ def _read(path: Path, known: Mapping[str, Benchmark]) -> dict[str, Benchmark]:
             shared = ("rule_name", "overall", "sections", "weights")
             taken = {} if like is None else {name: getattr(like, name) for name in shared}
             one = Benchmark.model_validate(row).model_copy(update=taken)
+            if one.languages and one.rule.parts:
+                raise ValueError(
+                    f"{one.name} has languages, which rule {one.rule_name} cannot have"
+                )
             found[one.name] = one
     except (OSError, ValueError, TypeError, AttributeError) as error:
         raise KnownError(

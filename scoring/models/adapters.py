@@ -6,7 +6,7 @@ writes it, or in the base. Importing this does not import torch.
 
 import json
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Mapping, Set
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,14 +15,14 @@ from scoring.errors import KnownError, shown
 
 CONFIG = "adapter_config.json"
 WEIGHTS = ("adapter_model.safetensors", "adapter_model.bin")
-_HEADS = ("value_head.safetensors", "value_head.bin")
-FILES = (CONFIG, *WEIGHTS, *_HEADS)
+HEADS = ("value_head.safetensors", "value_head.bin")
+_NARROWER = ("exclude_modules", "layers_to_transform", "layers_pattern")
+_COMPARED = ("r", "rank_pattern", "target_modules", "modules_to_save", *_NARROWER)
 _READ = frozenset((
-    "r", "lora_alpha", "lora_bias", "target_modules", "exclude_modules", "modules_to_save", "bias",
-    "rank_pattern", "alpha_pattern", "fan_in_fan_out", "use_rslora", "use_dora",
-    "layers_to_transform", "layers_pattern",
+    *_COMPARED, "lora_alpha", "alpha_pattern", "lora_bias", "bias", "fan_in_fan_out", "use_rslora",
+    "use_dora",
 ))  # fmt: skip
-"""What a LoRA config may set: it goes to peft."""
+"""What a LoRA config may set."""
 _TRAINING = frozenset((
     "auto_mapping", "base_model_name_or_path", "corda_config", "ensure_weight_tying", "eva_config",
     "inference_mode", "init_lora_weights", "loftq_config", "lora_dropout", "lora_ga_config",
@@ -31,6 +31,8 @@ _TRAINING = frozenset((
 ))  # fmt: skip
 """What has no meaning after training, or is read here by itself; all else changes the model."""
 _HEAD = re.compile(r"\.(score|classifier)(\.\w+)*\.weight$(?<!lora_[AB].weight)")
+_LORA = re.compile(r"base_model\.model\.(?P<layer>.+)\.lora_(?:embedding_)?A(?:\.weight)?")
+_PLAIN = re.compile(r"[\w.]{1,200}")
 _STARTS = (True, False, None, "gaussian", "eva", "orthogonal")
 """Ways to begin training that leave the base as it was."""
 
@@ -75,6 +77,12 @@ def read_adapter(folder: Path, name: str) -> Adapter:
     if not isinstance(base, str) or not isinstance(revision, str):
         raise KnownError(f"{name} could not be read: its {CONFIG} names no base as text.")
     options = {key: value for key, value in values.items() if key in _READ and value is not None}
+    alphas = options.get("alpha_pattern") or {}
+    if not isinstance(alphas, dict) or not all(map(_PLAIN.fullmatch, alphas)):
+        raise KnownError(
+            f"{name} is an adapter whose alpha_pattern has expressions, and names of layers are "
+            "read here. Merge it into its base, and give the merged model."
+        )
     return Adapter(f"{base}@{revision}" if base and revision else base, options)
 
 
@@ -92,7 +100,7 @@ def merge(model: Any, folder: Path, name: str, info: dict[str, Any]) -> Any:
     """The base with an adapter's weights added, and its head.
 
     name: of the adapter, for messages. info: of transformers, when the base was loaded; what the
-        adapter brings is no longer missing in it.
+        adapter brings is no longer missing in it, nor of another shape.
 
     Raises:
         KnownError: its weights do not fit the base, or are not whole.
@@ -101,27 +109,69 @@ def merge(model: Any, folder: Path, name: str, info: dict[str, Any]) -> Any:
     from peft import LoraConfig, PeftModel, set_peft_model_state_dict
 
     options, weights = read_adapter(folder, name).options, _load(folder, WEIGHTS)
-    kept = [each for each in options.get("modules_to_save") or () if _holds(weights, each)]
+    saved = [each for each in options.get("modules_to_save") or () if _holds(weights, each)]
     try:
-        adapted = PeftModel(model, LoraConfig(**{**options, "modules_to_save": kept or None}))
+        layers = {layer for layer, _ in model.named_modules()}
+        config = LoraConfig(**_by_weights(options, weights, layers, name))
+        config.modules_to_save = saved or None
+        adapted = PeftModel(model, config)
         found: Any = set_peft_model_state_dict(adapted, weights)
+    except KnownError:
+        raise
     except Exception as error:  # a stranger's config makes peft raise anything
-        why = " ".join(str(error).split())[:300]
-        raise KnownError(f"The adapter {name} does not fit its base: {why}.") from error
-    lacking = [each for each in found.missing_keys if "lora_" in each]
+        raise _misfit(name, " ".join(str(error).split())[:300]) from error
+    lacking = sorted(each for each in found.missing_keys if "lora_" in each)
     if lacking or found.unexpected_keys:
-        what, wrong = ("lacks", lacking) if lacking else ("has", found.unexpected_keys)
-        raise KnownError(
-            f"The adapter {name} does not fit its base: it {what} {shown(min(wrong))}. Give the "
-            "base that it was trained on (--ref-model)."
+        raise _misfit(
+            name, f"{'lacks' if lacking else 'has'} {shown((lacking or found.unexpected_keys)[0])}"
         )
     merged = adapted.merge_and_unload()
-    if head := _load(folder, _HEADS):
-        merged.score = torch.nn.Linear(merged.score.in_features, 1, dtype=merged.dtype)
-        merged.score.load_state_dict({key.rpartition(".")[2]: each for key, each in head.items()})
-        kept.append("score")
-    info["missing_keys"] = {each for each in info["missing_keys"] if each.split(".")[0] not in kept}
+    if head := _load(folder, HEADS):
+        linear = torch.nn.Linear(merged.score.in_features, 1, dtype=merged.dtype)
+        linear.load_state_dict({key.rpartition(".")[2]: each for key, each in head.items()})
+        merged.score = linear.to(merged.device)
+        saved.append("score")
+    for kind in ("missing_keys", "mismatched_keys"):
+        names = {each if isinstance(each, str) else each[0]: each for each in info[kind]}
+        info[kind] = {each for key, each in names.items() if key.split(".")[0] not in saved}
     return merged
+
+
+def _misfit(name: str, why: str) -> KnownError:
+    return KnownError(
+        f"The adapter {name} does not fit its base: {why}. Give the base that it was trained on "
+        "(--ref-model)."
+    )
+
+
+def _by_weights(
+    options: Mapping[str, Any], weights: Mapping[str, Any], layers: Set[str], name: str
+) -> dict[str, Any]:
+    """A LoRA config's options with the layers and ranks of the weights that are there.
+
+    The config's own are expressions and numbers of a stranger's, which can take any time and
+    memory; they are only compared with these. layers: of the base.
+    """
+    ranks = {
+        found["layer"]: int(tensor.shape[0])
+        for key, tensor in weights.items()
+        if (found := _LORA.fullmatch(key))
+    }
+    if foreign := sorted(ranks.keys() - layers):
+        raise _misfit(name, f"it has weights of {shown(foreign[0])}")
+    values = {key: value for key, value in options.items() if key not in _COMPARED}
+    targets = options.get("target_modules")
+    if isinstance(targets, list) and not any(map(options.get, _NARROWER)):
+        ends = tuple(f".{each}" for each in targets)
+        lacking = sorted(each for each in layers - ranks.keys() if f".{each}".endswith(ends))
+        if lacking:
+            raise _misfit(name, f"it lacks weights of {shown(lacking[0])}")
+    known = {options.get("r"), *dict(options.get("rank_pattern") or {}).values()}
+    if others := sorted({*ranks.values()} - known):
+        raise _misfit(name, f"it has weights of rank {others[0]}, which its config does not have")
+    usual = max(ranks.values(), key=[*ranks.values()].count, default=1)
+    rare = {re.escape(layer): rank for layer, rank in ranks.items() if rank != usual}
+    return values | {"r": usual, "rank_pattern": rare, "target_modules": [*ranks]}
 
 
 def _load(folder: Path, names: Collection[str]) -> dict[str, Any]:

@@ -26,7 +26,11 @@ def wanted_files(names: Iterable[str], *, own_code: bool = False) -> list[str]:
     top = [name for name in names if "/" not in name]
     weights = next((kind for kind in WEIGHT_FILES if fnmatch.filter(top, kind)), WEIGHT_FILES[0])
     wanted = (*_SMALL_FILES, weights, *(["*.py"] if own_code else []))
-    return [name for name in top if _is_one_of(name, wanted)]
+    # transformers would follow an adapter that lies beside a whole model to its base.
+    unwanted = "adapter_*" if "config.json" in top else ""
+    return [
+        name for name in top if _is_one_of(name, wanted) and not fnmatch.fnmatch(name, unwanted)
+    ]
 
 
 def weight_files(names: Iterable[str]) -> list[str]:

@@ -17,7 +17,8 @@ from scoring.hub.access import Hub, HubId, Listing, RepoNotFound, Token, first_l
 from scoring.hub.search import without_address
 from scoring.limits import MEGABYTE
 from scoring.models.adapters import CONFIG as ADAPTER_CONFIG
-from scoring.models.adapters import FILES as ADAPTER_FILES
+from scoring.models.adapters import HEADS as ADAPTER_HEADS
+from scoring.models.adapters import WEIGHTS as ADAPTER_WEIGHTS
 from scoring.models.adapters import is_adapter, read_adapter
 from scoring.models.catalogue import known_models
 from scoring.models.files import (
@@ -236,8 +237,10 @@ def _find_adapter(
             f"{name} is an adapter, which is scored as a classifier; family {options['family']} "
             "needs a whole model. Merge it into its base, and give the merged model."
         )
-    wanted = [*filter(ADAPTER_FILES.__contains__, place.sizes), *tokenizer_files(place)]
-    adapter = _with_files(place, dict.fromkeys(wanted), wanted)
+    weights = next(filter(place.sizes.__contains__, ADAPTER_WEIGHTS))
+    heads = filter(place.sizes.__contains__, ADAPTER_HEADS)
+    wanted = {ADAPTER_CONFIG, weights, *heads, *tokenizer_files(place)}
+    adapter = _with_files(place, wanted, wanted)
     _check_size(f"The config of {name}", [place.sizes[ADAPTER_CONFIG]], 1, "MB")
     folder = Path(place.spec.folder)
     if listing is not None:
@@ -258,8 +261,12 @@ def _find_adapter(
             f"{name} is an adapter, and its base cannot be had: {error} Give the base that it was "
             "trained on (--ref-model; on the page, Reference model)."
         ) from error
-    counted = count_weights(folder / each for each in weight_files(adapter.sizes))
-    lent = None if has_tokenizer(adapter.sizes) else _own_tokenizer(base_place)
+    if listing is not None and listing.missing([weights]):
+        counted = listing.weights
+    else:
+        counted = count_weights([folder / weights])
+    has_own = has_tokenizer(adapter.sizes) or options.get("tokenizer", "").strip()
+    base_tokenizer = None if has_own else _own_tokenizer(base_place)
     return replace(
         found,
         spec=replace(adapter.spec, reading=options.get("reading")),
@@ -268,7 +275,7 @@ def _find_adapter(
         listing=listing,
         fetch_bytes=adapter.fetch_bytes,
         reference=found,
-        tokenizer=lent,
+        tokenizer=base_tokenizer,
         parameters=sum(counted.values()),
         is_quantized=False,
     )

@@ -68,14 +68,16 @@ def _several_fit(fits: Sequence[tuple[Benchmark, RowLayout]], name: str) -> Know
     titles = " and of ".join(each.title for each, _ in fits)
     options = " or ".join(f"--benchmark {each.name}" for each, _ in fits)
     copies = [
-        f"without {', '.join(sorted(min(other.columns - own.columns) for other in others))} it is "
-        f"read as {benchmark.title}"
+        f"without {', '.join(sorted(map(min, further)))} it is read as {benchmark.title}"
         for benchmark, own in fits
-        for others in [[other for each, other in fits if each is not benchmark]]
+        for further in [
+            [other.columns - own.columns for each, other in fits if each is not benchmark]
+        ]
+        if all(further)
     ]
+    leave_out = f", or leave a column out of a copy: {'; '.join(copies)}" if copies else ""
     return KnownError(
-        f"{name} has the columns of {titles}. Say which it is ({options}), or leave a column out "
-        f"of a copy: {'; '.join(copies)}."
+        f"{name} has the columns of {titles}. Say which it is ({options}){leave_out}."
     )
 
 

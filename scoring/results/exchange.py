@@ -20,7 +20,7 @@ from scoring.errors import KnownError, counted
 from scoring.hub.access import parse_hub_id
 from scoring.interval import Interval
 from scoring.record import Run
-from scoring.results.exports import ALL_PAIRS, public_name, write_texts
+from scoring.results.exports import ALL_PAIRS, public_name, public_pinned, write_texts
 from scoring.results.files import printable
 from scoring.spec import RunFacts
 from scoring.summary import Summary, Tally, summarise_run
@@ -145,8 +145,7 @@ def _settings(facts: RunFacts) -> dict[str, str]:
     """What the numbers rest on; models of this machine go without their folders."""
     values = {name: str(getattr(facts, name)) for name in _SETTINGS} | facts.versions
     for name in ("reference", "tokenizer"):
-        model, at, revision = getattr(facts, name).partition("@")
-        values[name] = model and public_name(model) + at + revision
+        values[name] = public_pinned(getattr(facts, name))
     return {name: printable(value) for name, value in values.items() if value}
 
 

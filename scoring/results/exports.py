@@ -24,7 +24,7 @@ from scoring.ties import TiesRow, ties_score
 
 ALL_PAIRS = "all pairs"
 """The selection of a run that leaves none out."""
-_NOT_SUBSETS = ("model", "model_type", "chat_template", "ref_model")
+_NOT_SUBSETS = ("model", "model_type", "chat_template", "ref_model", "base_model")
 """Keys of a file of accuracies that are no subsets."""
 _SETTINGS = (
     "revision", "reading", "dtype", "max_length", "truncation_side", "template", "pairs",
@@ -64,6 +64,12 @@ def public_name(model: str) -> str:
     return model
 
 
+def public_pinned(model: str) -> str:
+    """Return `model@revision` with the model's `public_name`; "" for ""."""
+    name, at, revision = model.rpartition("@")
+    return public_name(name) + at + revision if name else ""
+
+
 def write_results(
     folder: Path, name: str, facts: RunFacts, pairs: Sequence[Pair], rows: Sequence[ScoredPair]
 ) -> list[Path]:
@@ -97,11 +103,13 @@ def write_results(
         "model_type": _UPSTREAM_TYPES.get(facts.family, "Baseline"),
         "chat_template": "tokenizer" if facts.template.startswith("own") else facts.template,
     }
-    named = (*_SETTINGS, *(["tokenizer"] if facts.tokenizer else []))
-    settings = "; ".join(f"{fact}={getattr(facts, fact)}" for fact in named)
+    values = {fact: getattr(facts, fact) for fact in _SETTINGS}
+    if facts.tokenizer:
+        values["tokenizer"] = public_pinned(facts.tokenizer)
+    settings = "; ".join(f"{fact}={value}" for fact, value in values.items())
     columns = {"settings": f"{settings}; {tie=}", "subset": subsets}
     columns |= _columns(pairs, in_order, tie)
-    reference = facts.reference.partition("@")[0]
+    reference = public_pinned(facts.reference).partition("@")[0]
     role = "ref_model" if facts.family == "dpo" else "base_model"
     numbers = ({role: reference} if reference else {}) | _accuracies(subsets, in_order, tie)
     kind = set_kind_of(subsets)

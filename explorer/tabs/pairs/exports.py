@@ -120,8 +120,9 @@ def _csv(now: Scene, notes: PairNotes, path: Path) -> None:
     texts = _TEXTS if now.known.has_texts else ()
     with csv_file(path) as write:
         for place, (facts, cells) in enumerate(_pairs(now, notes)):
-            if judge := facts.get("judge"):
-                facts["judge"] = "\n\n".join(f"{each['verdict']}: {each['text']}" for each in judge)
+            if "judge" in facts:
+                words = (f"{each['verdict']}: {each['text'] or ''}" for each in facts["judge"])
+                facts["judge"] = "\n\n".join(word.removesuffix(": ") for word in words)
             if not place:
                 write([*facts, *texts])
             write([*facts.values(), *(cells[name] for name in texts)])

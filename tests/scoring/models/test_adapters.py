@@ -1,6 +1,7 @@
 """LoRA adapters as TRL leaves them, and as others do."""
 
 import json
+import math
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -78,7 +79,10 @@ def adapter(trained: Path, tmp_path: Path) -> Iterator[Path]:
 
 
 def edit(adapter: Path, **changes: object) -> None:
-    path = adapter / "adapter_config.json"
+    edit_json(adapter / "adapter_config.json", **changes)
+
+
+def edit_json(path: Path, **changes: object) -> None:
     path.write_text(json.dumps({**json.loads(path.read_text()), **changes}))
 
 
@@ -175,22 +179,30 @@ def test_without_a_tokenizer_it_takes_its_bases(trained: Path, adapter: Path) ->
         ({"init_lora_weights": "pissa"}, "sets 'init_lora_weights', which is not read here"),
         ({"base_model_name_or_path": None}, "cannot be had: Its adapter_config.json names none."),
         ({"base_model_name_or_path": ["a"]}, "names no base as text"),
-        ({"r": -1}, "does not fit its base: `r` should be a positive integer"),
-        ({"r": 8}, "does not fit its base: Error(s) in loading state_dict"),
-        ({"target_modules": ["nothing"]}, "does not fit its base: No modules were targeted"),
-        ({"target_modules": ["lm_head"]}, "does not fit its base"),
+        ({"r": -1}, "it has weights of rank 4, which its config does not have"),
+        ({"r": 2**30}, "it has weights of rank 4, which its config does not have"),
+        ({"r": [4]}, "does not fit its base: unhashable type"),
+        ({"rank_pattern": {"(a+)+": 2**30}}, None),
+        ({"target_modules": r"(\w+\.?)+\.x!"}, None),
+        ({"alpha_pattern": {"(a+)+": 2}}, "whose alpha_pattern has expressions"),
+        ({"lora_alpha": "a"}, "does not fit its base: unsupported operand"),
     ],
 )
 def test_an_adapter_that_cannot_be_merged_is_told_in_a_sentence(
-    changes: dict[str, Any], said: str, adapter: Path
+    changes: dict[str, Any], said: str | None, trained: Path, adapter: Path
 ) -> None:
+    """Where nothing is said, the config asks for what its weights do not have, and is not heard."""
     edit(adapter, **changes)
-    assert said in refusal(adapter)
+    if said is None:
+        there = rewards_of(trained / "merged")
+        assert rewards_of(adapter) == pytest.approx(there, abs=1e-5)
+    else:
+        assert said in refusal(adapter)
 
 
 def test_half_an_adapter_is_told(adapter: Path) -> None:
     edit_weights(adapter, keep="layers.0")
-    assert "does not fit its base: it lacks '" in refusal(adapter)
+    assert "does not fit its base: it lacks weights of '" in refusal(adapter)
 
 
 def test_an_adapter_of_another_base_is_told(trained: Path, adapter: Path) -> None:
@@ -199,7 +211,7 @@ def test_an_adapter_of_another_base_is_told(trained: Path, adapter: Path) -> Non
         adapter,
         more={"base_model.model.model.layers.7.mlp.up_proj.lora_A.weight": torch.ones(4, 32)},
     )
-    assert "does not fit its base: it has '" in refusal(adapter)
+    assert "does not fit its base: it has weights of '" in refusal(adapter)
 
 
 def test_an_adapter_of_the_hub_opens_no_folder_of_this_machine(
@@ -221,3 +233,16 @@ def test_a_whole_model_beside_an_adapters_config_is_refused(trained: Path, tmp_p
     both = shutil.copytree(trained / "merged", tmp_path / "both")
     shutil.copy(trained / "adapter" / "adapter_config.json", both)
     assert "holds a whole model and the config of an adapter" in refusal(both)
+
+
+def test_a_head_of_its_own_shape_takes_the_place_of_the_bases(
+    trained: Path, tmp_path: Path
+) -> None:
+    """The base has two labels, and the adapter brings a head with one."""
+    base = tmp_path / "base"
+    shutil.copytree(trained / "merged", base)
+    weights = load_file(base / "model.safetensors")
+    save_file({**weights, "score.weight": torch.ones(2, 32)}, base / "model.safetensors")
+    edit_json(base / "config.json", id2label={"0": "a", "1": "b"})
+    adapter = Path(shutil.copytree(trained / "adapter", tmp_path / "adapter"))
+    assert all(map(math.isfinite, rewards_of(adapter, reference=str(base))))
