@@ -126,10 +126,10 @@ def test_rm_r1_is_asked_and_read_as_its_authors_do(tmp_path: Path) -> None:
         model.lm_head.weight[-1] = -model.lm_head.weight[-2]  # it says one of both
     model.save_pretrained(tmp_path)
     spec = ModelSpec("gaotang/RM-R1-Qwen2.5-Instruct-7B", str(tmp_path), "p", "judge")
-    scorer: Any = open_scorer(spec, replace(CPU, judge_prompt="upstream", max_tokens=1))
+    scorer = open_scorer(spec, replace(CPU, judge_prompt="upstream", max_tokens=1))
     expected = []
     for pair in PAIRS:
-        swapped = scorer._is_swapped(pair)
+        swapped = shows_rejected_first(pair, CPU.seed)
         (question,) = questions("judge", pair, "rm-r1", swapped=swapped)
         assert [message.role for message in question] == ["system", "user"]
         ids = pieces("".join(f"{role}{text}" for role, text in question), return_tensors="pt")
