@@ -10,7 +10,7 @@ from explorer.stats.aggregate import Aggregated, aggregate
 from explorer.stats.intervals import unpaired_interval
 from explorer.stats.rules import COMPOSITES, Rule
 from explorer.stats.uncertainty import Uncertainty
-from scoring.interval import Interval
+from scoring.interval import Interval, wilson
 from scoring.strata import strata
 
 if TYPE_CHECKING:
@@ -181,6 +181,10 @@ class _Unpaired:
     ) -> Interval | None:
         if score is None:
             return None
+        if self._rule.is_of_rows:  # these count alike, however many of a section are there
+            of = self._rule.sections.get(section, self._rule.subsets)
+            n = sum(n for name, n in zip(self._rule.subsets, counts, strict=True) if name in of)
+            return wilson(score * n, n)
         return unpaired_interval(min(max(score, 0.0), 1.0), self._groups[section], counts)
 
 

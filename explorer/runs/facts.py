@@ -33,6 +33,7 @@ def run_facts(run: Run) -> dict[str, str]:
         f"{counted(facts.max_length, 'token', 'tokens')}; longer texts are cut at the "
         f"{'start' if facts.truncation_side == 'left' else 'end'}"
     )
+    role = "reference model" if facts.family == "dpo" else "base model"
     lines = {
         "model": facts.model,
         "revision": facts.revision,
@@ -47,6 +48,7 @@ def run_facts(run: Run) -> dict[str, str]:
         "dtype": facts.dtype,
         "max length": length,
         "chat template": facts.template,
+        **({role: facts.reference} if facts.reference else {}),
         **({"tokenizer of": facts.tokenizer} if facts.tokenizer else {}),
         "ties": tie_words(tie_worth(facts.family, facts.benchmark)),
         "seed": str(facts.seed),

@@ -109,7 +109,7 @@ def duel(a: ArrayLike, b: ArrayLike, pairs: PairOrder, rule: Rule) -> Duel:
     of_sections = [groups.only(section) for section in range(len(rule.sections))]
     return Duel(
         _part("", two, one_stratum(len(pairs), groups.clusters)),
-        _part("", two, groups),
+        _score_part(two, groups, rule),
         _parts(list(rule.sections), two, of_sections),
         _parts(pairs.names, two, of_subsets),
     )
@@ -118,7 +118,7 @@ def duel(a: ArrayLike, b: ArrayLike, pairs: PairOrder, rule: Rule) -> Duel:
 def headline(a: ArrayLike, b: ArrayLike, pairs: PairOrder, rule: Rule) -> DuelPart:
     """The `Duel.headline` of the same two models alone."""
     two, groups = _of_both(a, b, pairs, rule)
-    score = _part("", two, groups)
+    score = _score_part(two, groups, rule)
     return score if score.n else _part("", two, one_stratum(len(pairs), groups.clusters))
 
 
@@ -151,6 +151,16 @@ def _of_both(a: ArrayLike, b: ArrayLike, pairs: PairOrder, rule: Rule) -> tuple[
     groups = strata_by(rule, pairs)
     two = checked_outcomes(np.stack([a, b]), groups)
     return np.where(np.isnan(two).any(axis=0), np.nan, two), groups
+
+
+def _score_part(two: Floats, groups: Strata, rule: Rule) -> DuelPart:
+    """The score; of no pairs where the rule wants all sections and one has none."""
+    if rule.benchmark.overall == "mean of all sections":
+        known = ~np.isnan(two).any(axis=0)
+        sections = (groups.only(place).counting() for place in range(len(rule.sections)))
+        if not all((known & of).any() for of in sections):
+            two = np.full_like(two, np.nan)
+    return _part("", two, groups)
 
 
 def _parts(names: Sequence[str], two: Floats, groups: Sequence[Strata]) -> tuple[DuelPart, ...]:

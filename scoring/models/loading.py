@@ -3,7 +3,7 @@
 import logging
 import sys
 from collections.abc import Iterable, Iterator, Sized
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -184,24 +184,38 @@ def _build(spec: ModelSpec, settings: RunSettings, auto_class: Any, device: str)
     packed = _packed_weights(
         dtype, device, auto_class.parts if is_headed else ("score", "classifier")
     )
-    model, info = builder.from_pretrained(
-        folder if own.get("state_dict") is None else None,
-        local_files_only=True,
-        dtype=torch.float16 if packed else getattr(torch, dtype),
-        **packed,
-        output_loading_info=True,
-        ignore_mismatched_sizes=True,  # they are reported later
-        **own,
-        # sdpa drops caps and sinks, some versions of transformers in silence.
-        **({"attn_implementation": "eager"} if is_by_hand(skeleton) else {}),
-        **({"device_map": "auto" if is_spread else {"": device}} if is_spread or packed else {}),
-    )
+    with _without_remarks() if spec.is_adapter else nullcontext():
+        model, info = builder.from_pretrained(
+            folder if own.get("state_dict") is None else None,
+            local_files_only=True,
+            dtype=torch.float16 if packed else getattr(torch, dtype),
+            **packed,
+            output_loading_info=True,
+            ignore_mismatched_sizes=True,  # they are reported later
+            **own,
+            # sdpa drops caps and sinks, some versions of transformers in silence.
+            **({"attn_implementation": "eager"} if is_by_hand(skeleton) else {}),
+            **(
+                {"device_map": "auto" if is_spread else {"": device}} if is_spread or packed else {}
+            ),
+        )
     if is_headed:
         model.add_files(folder)
     model = model if is_spread or packed else model.to(device)
     if spec.is_adapter:
         model = merge(model, Path(spec.folder), spec.name, info)
     return model, tokenizer, info
+
+
+@contextmanager
+def _without_remarks() -> Iterator[None]:
+    """Keep transformers from saying that a base has no head, which its adapter brings."""
+    before = transformers_logging.get_verbosity()
+    transformers_logging.set_verbosity_error()
+    try:
+        yield
+    finally:
+        transformers_logging.set_verbosity(before)
 
 
 def _packed_weights(dtype: Dtype, device: str, head: Iterable[str]) -> dict[str, Any]:
