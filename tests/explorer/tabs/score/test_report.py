@@ -159,7 +159,7 @@ def test_a_report_of_rows_that_count_in_part_says_so_and_has_one_meaning_of_lost
     cards = words_of(html.partition('<div class="cards">')[2].partition("report-split")[0])
     assert "Failed 2 2 lost" in cards and "tied" not in cards
     assert (
-        "Hard – needs code, math, safety · 1 lost here only" in cards
+        "Hard – 1 lost here only · needs code, math, safety" in cards
         and "Easy – 0 lost here only" in cards
     )
     assert "1 above 0, 2 not" in html and "Its margin is the lowest reward of a right style" in html
