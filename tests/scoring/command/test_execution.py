@@ -345,7 +345,9 @@ def test_template_and_tokenizer_are_kept_and_told(
     assert f"with the tokenizer of {facts.tokenizer} on demo pairs" in said
     assert f"template {facts.template}" in said
     (exported,) = (out / "eval-set-scores").rglob("*.json")
-    assert f"tokenizer=local/{facts.tokenizer}" in json.loads(exported.read_text("utf-8"))["settings"]
+    assert (
+        f"tokenizer=local/{facts.tokenizer}" in json.loads(exported.read_text("utf-8"))["settings"]
+    )
 
 
 def test_the_name_that_is_given_is_the_exports(tmp_path: Path) -> None:
