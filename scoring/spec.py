@@ -27,7 +27,9 @@ Family = Literal[
 ]  # fmt: skip
 FAMILIES: tuple[Family, ...] = get_args(Family)
 BASELINES: tuple[Family, ...] = get_args(_Baseline)
-ASKED: tuple[Family, ...] = ("judge", "rater", "served")
+JUDGES: tuple[Family, ...] = ("judge", "rater")
+"""Families of models that answer in words."""
+ASKED: tuple[Family, ...] = (*JUDGES, "served")
 """Families that a server may run."""
 COMPARING: tuple[Family, ...] = ("judge", "pairrm")
 """Families whose rewards compare two responses; all others rate each by itself."""

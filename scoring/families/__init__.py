@@ -10,14 +10,13 @@ from scoring.engine.scorer import Rewards, Scorer, Traits
 from scoring.errors import KnownError
 from scoring.models.files import trained_question
 from scoring.models.heads import builder_of
-from scoring.spec import BASELINES, ModelSpec, RunSettings, text_hash
+from scoring.spec import BASELINES, JUDGES, ModelSpec, RunSettings, text_hash
 
-_JUDGES = ("judge", "rater")
-_CLASSES = {
+_CLASSES: dict[str, str] = {
     "classifier": ".classifier.Classifier",
     **dict.fromkeys(("dpo", "logprob-sum", "logprob-mean"), ".dpo.Policy"),
     "pairrm": ".pairrm.PairRM",
-    **dict.fromkeys(_JUDGES, ".judge.Judge"),
+    **dict.fromkeys(JUDGES, ".judge.Judge"),
     "served": ".server.Served",
 }
 _READINGS = {
@@ -38,9 +37,9 @@ def _class_of(spec: ModelSpec, settings: RunSettings) -> Any:
     name = _CLASSES.get(spec.family, "Baseline")
     if spec.family == "pairrm" and spec.folder and isinstance(builder_of(spec), type):
         name = _CLASSES["classifier"]  # with a head that compares
-    if spec.family in _JUDGES and spec.url:
+    if spec.family in JUDGES and spec.url:
         name = ".chat.ChatJudge"
-    elif spec.family in _JUDGES and settings.judge_prompt != "probabilities":
+    elif spec.family in JUDGES and settings.judge_prompt != "probabilities":
         name = ".judge.WritingJudge"
     module, _, class_name = name.rpartition(".")
     # Imported when it is used, for torch is slow.
@@ -48,7 +47,7 @@ def _class_of(spec: ModelSpec, settings: RunSettings) -> Any:
 
 
 def _check_settings(spec: ModelSpec, settings: RunSettings) -> None:
-    is_judge, is_here = spec.family in _JUDGES, not spec.url
+    is_judge, is_here = spec.family in JUDGES, not spec.url
     has_question = is_here and trained_question(spec.name)
     can_write = is_judge and not has_question
     writes = can_write and (not is_here or settings.judge_prompt != "probabilities")

@@ -18,7 +18,7 @@ from scoring.families.chat import (
 from scoring.families.prompts import digest
 from scoring.record import Run
 from scoring.rows import parts_of
-from scoring.spec import JudgePrompt, Pair, RunFacts
+from scoring.spec import JUDGES, JudgePrompt, Pair, RunFacts
 
 _QUESTION = re.compile(rb'\{"question": "([0-9a-f]{32})"')
 _PROMPTS = ("", *get_args(JudgePrompt)[2:])
@@ -92,7 +92,7 @@ def answer_bytes(folder: Path) -> int:
 @lru_cache(maxsize=64)
 def _prompt_of(family: str, template: str) -> str | None:
     """The prompt whose answers a run keeps; None if it keeps none."""
-    prompts = _PROMPTS if family in ("judge", "rater") else ()
+    prompts = _PROMPTS if family in JUDGES else ()
     return next((name for name in prompts if template.endswith(digest(family, name))), None)
 
 

@@ -118,8 +118,7 @@ class BaseJudge(Scorer):
         if meaning is None:
             kind = "verdict" if self._is_judge else "rating"
             why = f" within {self._tokens} tokens" if reply.cut else ""
-            words = _THOUGHTS.sub("", reply.text).strip()
-            self.errors.add(f"An answer is no {kind}{why}", repr(words[:80]))
+            self.errors.add(f"An answer is no {kind}{why}", repr(_final_text(reply)[:80]))
         return meaning
 
     def _rewards(self, prepared: Prepared, answers: Sequence[_Meaning]) -> tuple[float, float]:
@@ -160,11 +159,15 @@ def pair_questions(family: str, pair: Pair, prompt: str, seed: int) -> tuple[Que
 
 def meaning_of(reply: Reply, family: str, prompt: str) -> _Meaning:
     """Return what an answer says, without what was thought before it; None if nothing."""
-    text = _THOUGHTS.sub("", reply.text).strip()
+    text = _final_text(reply)
     if family == "judge":
         return verdict(reply._replace(text=text), prompt)
     rating = prompts.parse_rating(text, prompt)
     return None if rating is None else (rating,)
+
+
+def _final_text(reply: Reply) -> str:
+    return _THOUGHTS.sub("", reply.text).strip()
 
 
 def share_of_orders(orders: Sequence[_Meaning]) -> tuple[float, float]:

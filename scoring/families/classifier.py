@@ -27,9 +27,6 @@ class Classifier(LocalModel):
     def __init__(
         self, spec: ModelSpec, settings: RunSettings, loaded: Loaded | None = None
     ) -> None:
-        if spec.family == "pairrm":  # which is estimated for, and run in, this dtype on one device
-            device = "auto" if settings.device == "spread" else settings.device
-            settings = replace(settings, dtype="float32", device=device)
         loaded = loaded or load(spec, settings, builder_of(spec))
         model = loaded.model
         self.spec = spec

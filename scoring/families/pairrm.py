@@ -120,8 +120,7 @@ class PairRM(LocalModel):
                 f"{spec.name} reads a prompt and two responses at once, which "
                 f"{settings.max_length} tokens cannot hold: {_SHORTEST} is the least."
             )
-        device = "auto" if settings.device == "spread" else settings.device
-        loaded = load(spec, replace(settings, dtype="float32", device=device), DebertaV2PairRM)
+        loaded = load(spec, settings, DebertaV2PairRM)
         self.max_length = min(settings.max_length or total, total)
         # Of a shorter sequence's text the prompt has the same share.
         n_text = self.max_length - 3 * _FRAME

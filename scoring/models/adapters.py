@@ -9,9 +9,11 @@ import re
 from collections.abc import Collection, Mapping, Set
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import mode
 from typing import Any
 
 from scoring.errors import KnownError, shown
+from scoring.spec import ModelSpec
 
 CONFIG = "adapter_config.json"
 WEIGHTS = ("adapter_model.safetensors", "adapter_model.bin")
@@ -86,9 +88,16 @@ def read_adapter(folder: Path, name: str) -> Adapter:
     return Adapter(f"{base}@{revision}" if base and revision else base, options)
 
 
-def label_count(folder: Path, config: Any) -> int:
+def load_weights(folder: Path, names: Collection[str] = WEIGHTS) -> dict[str, Any]:
+    """The weights in the first of these files that is there."""
+    from transformers.modeling_utils import load_state_dict
+
+    path = next((folder / name for name in names if (folder / name).is_file()), None)
+    return load_state_dict(path, map_location="cpu") if path else {}
+
+
+def label_count(weights: Mapping[str, Any], config: Any) -> int:
     """Labels of the head that an adapter or its base has. config: of the base."""
-    weights = _load(folder, WEIGHTS)
     heads = [weights[name] for name in sorted(weights) if _HEAD.search(name)]
     if heads:
         return int(heads[-1].shape[0])
@@ -96,10 +105,10 @@ def label_count(folder: Path, config: Any) -> int:
     return int(config.num_labels) if has_head else 1
 
 
-def merge(model: Any, folder: Path, name: str, info: dict[str, Any]) -> Any:
+def merge(model: Any, weights: Mapping[str, Any], adapter: ModelSpec, info: dict[str, Any]) -> Any:
     """The base with an adapter's weights added, and its head.
 
-    name: of the adapter, for messages. info: of transformers, when the base was loaded; what the
+    weights: as of `load_weights`. info: of transformers, when the base was loaded; what the
         adapter brings is no longer missing in it, nor of another shape.
 
     Raises:
@@ -108,8 +117,13 @@ def merge(model: Any, folder: Path, name: str, info: dict[str, Any]) -> Any:
     import torch
     from peft import LoraConfig, PeftModel, set_peft_model_state_dict
 
-    options, weights = read_adapter(folder, name).options, _load(folder, WEIGHTS)
-    saved = [each for each in options.get("modules_to_save") or () if _holds(weights, each)]
+    folder, name = Path(adapter.folder), adapter.name
+    options = read_adapter(folder, name).options
+    saved = [
+        each
+        for each in options.get("modules_to_save") or ()
+        if any(f".{each}." in key for key in weights)
+    ]
     try:
         layers = {layer for layer, _ in model.named_modules()}
         config = LoraConfig(**_by_weights(options, weights, layers, name))
@@ -122,11 +136,10 @@ def merge(model: Any, folder: Path, name: str, info: dict[str, Any]) -> Any:
         raise _misfit(name, " ".join(str(error).split())[:300]) from error
     lacking = sorted(each for each in found.missing_keys if "lora_" in each)
     if lacking or found.unexpected_keys:
-        raise _misfit(
-            name, f"{'lacks' if lacking else 'has'} {shown((lacking or found.unexpected_keys)[0])}"
-        )
+        what, keys = ("lacks", lacking) if lacking else ("has", found.unexpected_keys)
+        raise _misfit(name, f"it {what} {shown(keys[0])}")
     merged = adapted.merge_and_unload()
-    if head := _load(folder, HEADS):
+    if head := load_weights(folder, HEADS):
         linear = torch.nn.Linear(merged.score.in_features, 1, dtype=merged.dtype)
         linear.load_state_dict({key.rpartition(".")[2]: each for key, each in head.items()})
         merged.score = linear.to(merged.device)
@@ -169,18 +182,6 @@ def _by_weights(
     known = {options.get("r"), *dict(options.get("rank_pattern") or {}).values()}
     if others := sorted({*ranks.values()} - known):
         raise _misfit(name, f"it has weights of rank {others[0]}, which its config does not have")
-    usual = max(ranks.values(), key=[*ranks.values()].count, default=1)
+    usual = mode(ranks.values()) if ranks else 1
     rare = {re.escape(layer): rank for layer, rank in ranks.items() if rank != usual}
     return values | {"r": usual, "rank_pattern": rare, "target_modules": [*ranks]}
-
-
-def _load(folder: Path, names: Collection[str]) -> dict[str, Any]:
-    """The weights in the first of these files that is there."""
-    from transformers.modeling_utils import load_state_dict
-
-    path = next((folder / name for name in names if (folder / name).is_file()), None)
-    return load_state_dict(path, map_location="cpu") if path else {}
-
-
-def _holds(weights: Collection[str], part: str) -> bool:
-    return any(f".{part}." in name for name in weights)

@@ -16,10 +16,7 @@ from scoring.errors import KnownError, shown
 from scoring.hub.access import Hub, HubId, Listing, RepoNotFound, Token, first_line, parse_hub_id
 from scoring.hub.search import without_address
 from scoring.limits import MEGABYTE
-from scoring.models.adapters import CONFIG as ADAPTER_CONFIG
-from scoring.models.adapters import HEADS as ADAPTER_HEADS
-from scoring.models.adapters import WEIGHTS as ADAPTER_WEIGHTS
-from scoring.models.adapters import is_adapter, read_adapter
+from scoring.models import adapters
 from scoring.models.catalogue import known_models
 from scoring.models.files import (
     BYTES,
@@ -195,10 +192,11 @@ def find(
             raise KnownError("A server has a tokenizer of its own: give none beside its model.")
         return _find_on_server(typed, family, url, reading)
     place = look_up(typed, policy, hub, token)
-    if is_adapter(place.sizes):
-        model = _find_adapter(place, policy, hub, {**options, "reference": reference})
+    options["reference"] = reference
+    if adapters.is_adapter(place.sizes):
+        model = _find_adapter(place, policy, hub, options)
     else:
-        model = _find_full_model(place, typed, policy, hub, {**options, "reference": reference})
+        model = _find_full_model(place, typed, policy, hub, options)
     if reading is not None and model.spec.family != "classifier":
         raise KnownError(f"Labels are read of classifiers; family {model.spec.family} has none.")
     if tokenizer:
@@ -237,22 +235,22 @@ def _find_adapter(
             f"{name} is an adapter, which is scored as a classifier; family {options['family']} "
             "needs a whole model. Merge it into its base, and give the merged model."
         )
-    weights = next(filter(place.sizes.__contains__, ADAPTER_WEIGHTS))
-    heads = filter(place.sizes.__contains__, ADAPTER_HEADS)
-    wanted = {ADAPTER_CONFIG, weights, *heads, *tokenizer_files(place)}
+    weights = next(filter(place.sizes.__contains__, adapters.WEIGHTS))
+    heads = filter(place.sizes.__contains__, adapters.HEADS)
+    wanted = {adapters.CONFIG, weights, *heads, *tokenizer_files(place)}
     adapter = _with_files(place, wanted, wanted)
-    _check_size(f"The config of {name}", [place.sizes[ADAPTER_CONFIG]], 1, "MB")
+    _check_size(f"The config of {name}", [place.sizes[adapters.CONFIG]], 1, "MB")
     folder = Path(place.spec.folder)
     if listing is not None:
         if policy.max_gigabytes is not None:
             _check_size(name, adapter.sizes.values(), policy.max_gigabytes, "GB")
-        folder = hub.fetch(listing, [ADAPTER_CONFIG], token=token)
+        folder = hub.fetch(listing, [adapters.CONFIG], token=token)
         if not typed_base:  # a stranger's config names no folder of this machine
             policy = replace(policy, local_folders=False, demo=None)
-    base = typed_base or read_adapter(folder, name).base
+    base = typed_base or adapters.read_adapter(folder, name).base
     try:
         if not base:
-            raise KnownError(f"Its {ADAPTER_CONFIG} names none.")
+            raise KnownError(f"Its {adapters.CONFIG} names none.")
         policy.check_model(base)
         base_place = look_up(without_address(base), policy, hub, token, "base")
         found = _find_model(base_place, policy, hub, "classifier", {"token": token}, is_base=True)

@@ -4,7 +4,7 @@ import logging
 import sys
 from collections.abc import Iterable, Iterator, Sized
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -18,8 +18,7 @@ from scoring.engine.formatting import Formatter, UpstreamFormatter
 from scoring.errors import KnownError
 from scoring.hub.access import first_line
 from scoring.limits import OnProgress, Step
-from scoring.models.adapters import CONFIG as ADAPTER_CONFIG
-from scoring.models.adapters import label_count, merge
+from scoring.models import adapters
 from scoring.models.devices import check_dtype, chosen_dtype, present_device
 from scoring.models.files import WEIGHT_FILES, check_indexes
 from scoring.models.heads import HeadedModel, format_shape
@@ -125,6 +124,8 @@ def load(spec: ModelSpec, settings: RunSettings, auto_class: Any) -> Loaded:
     auto_class: the class that builds it: the name of one of transformers', itself, or a head.
     A `KnownError` says what of it is missing, broken, of another kind, or too large.
     """
+    if spec.family == "pairrm" and settings.device == "spread":  # it runs on one device
+        settings = replace(settings, device="auto")
     device = _device(settings)
     try:
         check_indexes(Path(spec.full_model.folder), spec.full_model.name)
@@ -150,11 +151,12 @@ def load(spec: ModelSpec, settings: RunSettings, auto_class: Any) -> Loaded:
 
 def _build(spec: ModelSpec, settings: RunSettings, auto_class: Any, device: str) -> Any:
     folder = spec.full_model.folder
-    if Path(folder, ADAPTER_CONFIG).exists():  # transformers would load what it names
+    if Path(folder, adapters.CONFIG).exists():  # transformers would load what it names
         raise KnownError(
             f"{spec.full_model.name} holds a whole model and the config of an adapter, "
-            f"{ADAPTER_CONFIG}. Move one of them to a folder of its own."
+            f"{adapters.CONFIG}. Move one of them to a folder of its own."
         )
+    weights = adapters.load_weights(Path(spec.folder)) if spec.is_adapter else {}
     is_headed = isinstance(auto_class, type) and issubclass(auto_class, HeadedModel)
     own: dict[str, Any] = {"trust_remote_code": spec.own_code}
     if is_headed:
@@ -164,7 +166,7 @@ def _build(spec: ModelSpec, settings: RunSettings, auto_class: Any, device: str)
         builder = getattr(transformers, auto_class) if isinstance(auto_class, str) else auto_class
         config = transformers.AutoConfig.from_pretrained(folder, local_files_only=True, **own)
         if spec.is_adapter:
-            config.num_labels = label_count(Path(spec.folder), config)
+            config.num_labels = adapters.label_count(weights, config)
         build = partial(builder.from_config, **own)
         own["config"] = config
     with torch.device("meta"):
@@ -180,7 +182,7 @@ def _build(spec: ModelSpec, settings: RunSettings, auto_class: Any, device: str)
     )
     is_spread = settings.device == "spread"
     bf16 = device.startswith("cuda") and torch.cuda.is_bf16_supported(including_emulation=False)
-    dtype = chosen_dtype(settings.dtype, has_bf16=bf16)
+    dtype = chosen_dtype(settings.dtype, has_bf16=bf16, family=spec.family)
     packed = _packed_weights(
         dtype, device, auto_class.parts if is_headed else ("score", "classifier")
     )
@@ -203,7 +205,7 @@ def _build(spec: ModelSpec, settings: RunSettings, auto_class: Any, device: str)
         model.add_files(folder)
     model = model if is_spread or packed else model.to(device)
     if spec.is_adapter:
-        model = merge(model, Path(spec.folder), spec.name, info)
+        model = adapters.merge(model, weights, spec, info)
     return model, tokenizer, info
 
 
