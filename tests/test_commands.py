@@ -26,7 +26,7 @@ from scoring.__main__ import main as score
 from tests.conftest import DEMO_MODEL, ROOT
 from tests.e2e.conftest import serving
 from tests.e2e.files import write_jsonl
-from tests.rewardbench2 import made_up_rows
+from tests.support.rewardbench2 import made_up_rows
 from tests.test_readme import DOCUMENTS
 
 AGAIN = "OpenAssistant/reward-model-deberta-v3-large-v2"

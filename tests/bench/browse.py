@@ -49,7 +49,7 @@ from explorer.reader.state import PairsState
 from scoring.hub.access import Hub
 from scoring.pairs.opening import TEXT_COLUMNS, read_pairs
 from tests.bench.acts import ROUNDS, Act, Visitor
-from tests.explorer.browsing import NOBODY, links_in, pairs_view_on
+from tests.support.browsing import NOBODY, links_in, pairs_view_on
 
 pc: Any = pyarrow.compute  # its stubs know few of the types that it takes
 ROOT = Path(__file__).parents[2]

@@ -43,9 +43,9 @@ from explorer.stores import open_stores
 from scoring.models.memory import group_bytes
 from tests.conftest import REAL_DATA
 from tests.e2e.conftest import started
-from tests.explorer.browsing import Answered, links_in
-from tests.explorer.posting import Visitor
-from tests.explorer.stepping import stepwise
+from tests.support.browsing import Answered, links_in
+from tests.support.posting import Visitor
+from tests.support.stepping import stepwise
 
 THOUGHT = 1.0
 """Seconds between two acts of a person, on average."""

@@ -43,7 +43,7 @@ from explorer.stores import Stores, open_stores
 from explorer.tabs.models.state import CHARTS, MODELS_PANELS
 from scoring.record import Run, locked, new_folder
 from scoring.spec import Plan, RunFacts, ScoredPack, ScoredPair
-from tests.explorer.browsing import NOBODY
+from tests.support.browsing import NOBODY
 
 DATA = Path(__file__).parents[3] / "shared" / "data"
 N_MODELS = 188

@@ -28,8 +28,8 @@ from playwright.sync_api import (
 from explorer.data.sources import read_demo
 from tests.conftest import PATIENCE
 from tests.e2e.browser import ARGUMENTS, find
-from tests.explorer.board_data import coin_flips, write_results
-from tests.explorer.boards import HOSTILE
+from tests.support.board_data import coin_flips, write_results
+from tests.support.boards import HOSTILE
 
 ROOT = Path(__file__).parents[2]
 SCREENSHOTS = Path(__file__).parent / "screenshots"

@@ -18,8 +18,8 @@ from tests.e2e.conftest import (
     violations,
     watched_page,
 )
-from tests.explorer.board_data import coin_flips, write_results
-from tests.explorer.boards import HOSTILE
+from tests.support.board_data import coin_flips, write_results
+from tests.support.boards import HOSTILE
 
 pytestmark = pytest.mark.e2e
 

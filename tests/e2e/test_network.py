@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.e2e.conftest import Serve, choose_model, open_app, open_tab
-from tests.hub_server import HubServer, Repo
+from tests.support.hub_server import HubServer, Repo
 
 pytestmark = pytest.mark.e2e
 

@@ -17,7 +17,7 @@ from tests.e2e.conftest import (
     open_tab,
     save_picture,
 )
-from tests.hub_server import HubServer, Repo
+from tests.support.hub_server import HubServer, Repo
 
 pytestmark = pytest.mark.e2e
 

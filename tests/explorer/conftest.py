@@ -23,9 +23,9 @@ from explorer.tabs.pairs.view import PairsView
 from scoring.hub.access import Hub
 from scoring.pairs.opening import read_pairs
 from tests.conftest import PATIENCE
-from tests.explorer.browsing import scenes_on
-from tests.explorer.posting import Visitor
-from tests.hub_server import Repo, served_hub
+from tests.support.browsing import scenes_on
+from tests.support.hub_server import Repo, served_hub
+from tests.support.posting import Visitor
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 

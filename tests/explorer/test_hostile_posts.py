@@ -18,10 +18,10 @@ from gradio import processing_utils
 from explorer.core import served
 from explorer.runs import scorers
 from tests.conftest import PATIENCE, until
-from tests.explorer.browsing import followed, uploading
 from tests.explorer.conftest import Serve
-from tests.explorer.posting import Visitor, sent_file
-from tests.local_server import LocalServer
+from tests.support.browsing import followed, uploading
+from tests.support.local_server import LocalServer
+from tests.support.posting import Visitor, sent_file
 
 HERE, ELSEWHERE = "127.0.0.1", "127.0.0.2"
 """Two addresses that strangers have."""

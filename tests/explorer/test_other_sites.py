@@ -15,8 +15,8 @@ from starlette.types import Receive, Scope, Send
 from explorer.core.sites import OwnSite
 from tests.conftest import PATIENCE
 from tests.explorer.conftest import Serve
-from tests.explorer.posting import Visitor
-from tests.local_server import LocalServer
+from tests.support.local_server import LocalServer
+from tests.support.posting import Visitor
 
 UPLOAD = b'--x\r\nContent-Disposition: form-data; name="files"; filename="a"\r\n\r\nhi\r\n--x--\r\n'
 FORM = {"Content-Type": "multipart/form-data; boundary=x"}

@@ -14,9 +14,9 @@ import gradio as gr
 import pytest
 
 from tests.conftest import ROOT
-from tests.explorer.browsing import followed, opening
 from tests.explorer.conftest import Serve
-from tests.explorer.posting import Visitor, function_name
+from tests.support.browsing import followed, opening
+from tests.support.posting import Visitor, function_name
 
 LITTLE = {"which": "subset", "per-subset": 2, "model": "demo"}
 HOSTILE = "<img src=x onerror=alert(1)>"

@@ -22,9 +22,9 @@ from explorer.core.settings import DEMO_MODEL
 from explorer.data.export import FORMATS
 from scoring.models.finding import DEMO_NAME
 from tests.conftest import PATIENCE, until
-from tests.explorer.browsing import Answered, followed, links_in, opening, uploading
 from tests.explorer.conftest import Serve
-from tests.explorer.posting import Visitor
+from tests.support.browsing import Answered, followed, links_in, opening, uploading
+from tests.support.posting import Visitor
 
 ROWS = [{"prompt": f"p{n}", "chosen": "yes", "rejected": "no", "subset": "mine"} for n in range(3)]
 MEGABYTE = 1_000_000

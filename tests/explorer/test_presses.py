@@ -19,8 +19,8 @@ from scoring.record import Run, locked, new_folder
 from scoring.results import order as pair_order
 from scoring.spec import Plan, RunFacts, ScoredPack, ScoredPair
 from tests.conftest import PATIENCE, until
-from tests.explorer.board_data import coin_flips, rows_in, write_results
-from tests.explorer.browsing import answered_of, scenes_on
+from tests.support.board_data import coin_flips, rows_in, write_results
+from tests.support.browsing import answered_of, scenes_on
 
 ME = (None, "", Visitor())
 N_RUNS, PACK = 70, 4

@@ -27,10 +27,10 @@ from scoring.probing.token_rewards import SideRewards, TokenReward, TokenRewards
 from scoring.spec import ModelSpec
 from tests.conftest import until
 from tests.e2e.files import write_jsonl
-from tests.explorer.board_data import coin_flips, write_results
 from tests.explorer.conftest import Serve
-from tests.explorer.html_reading import HtmlReading
 from tests.golden.visit import Page, Server
+from tests.support.board_data import coin_flips, write_results
+from tests.support.html_reading import HtmlReading
 
 ROOMS = ROOT / "explorer"
 TEMPLATES = {

@@ -11,12 +11,12 @@ import pytest
 
 from scoring.families.server import KEY_VARIABLE
 from scoring.spec import BASELINES, FAMILIES
-from tests.chat_server import Answer, ChatServer, said
 from tests.conftest import DEMO_MODEL, ROOT
-from tests.forks import environment
 from tests.scoring.families import test_pairrm
 from tests.scoring.families.test_dpo import save_tiny
 from tests.scoring.families.test_served import labels
+from tests.support.chat_server import Answer, ChatServer, said
+from tests.support.forks import environment
 
 PATIENCE = 600.0
 

@@ -21,9 +21,9 @@ from scoring.record import Run, Status, new_folder, resume, stored_runs
 from scoring.run import make_job, score
 from scoring.spec import ModelSpec, Pair, Plan, RunFacts, RunSettings, ScoredPack, ScoredPair
 from tests.conftest import DEMO_MODEL, DEMO_PAIRS, PATIENCE
-from tests.forks import Fork
-from tests.scoring.run_facts import MADE_UP
 from tests.scoring.test_run import Around
+from tests.support.forks import Fork
+from tests.support.run_facts import MADE_UP
 
 FACTS = replace(MADE_UP, pairs="demo@123", n_pairs=4, versions={"torch": "2"})
 KEYS = ["s:1", "s:🤔\n", "s:\ud800\\\"'", "s:4\u2028\r\n\x85"]

@@ -21,9 +21,9 @@ from scoring.rules import RULES
 from scoring.run import make_job, score
 from scoring.spec import ModelSpec, Pair, ScoredPair
 from scoring.summary import summarise
-from tests.rewardbench2 import expected_scores, made_up_rows, write_rows
 from tests.scoring.command.test_execution import ON_CPU
 from tests.scoring.test_run import Reading
+from tests.support.rewardbench2 import expected_scores, made_up_rows, write_rows
 
 ROWS = made_up_rows()
 RESPONSES = [[*row["chosen"], *row["rejected"]] for row in ROWS]

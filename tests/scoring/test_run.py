@@ -23,7 +23,7 @@ from scoring.run import make_job, score
 from scoring.spec import ModelSpec, Pair, RunSettings, ScoredPack, ScoredPair, text_hash
 from tests.conftest import DEMO_MODEL
 from tests.scoring.engine.test_formatting import WITH_BOS, words_tokenizer
-from tests.scoring.rounding import DEMO, near
+from tests.support.rounding import DEMO, near
 
 CPU = RunSettings(device="cpu", dtype="float32")
 

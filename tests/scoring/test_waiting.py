@@ -6,7 +6,7 @@ import pytest
 
 from scoring import SPINS, wait_briefly
 from tests.conftest import PATIENCE, ROOT
-from tests.forks import environment
+from tests.support.forks import environment
 
 ASKED = """
 import os, sys

@@ -9,10 +9,10 @@ from gradio_client import Client  # type: ignore[import-untyped]
 from gradio_client.exceptions import AppError  # type: ignore[import-untyped]
 
 from scoring.benchmark import SECTIONS
-from tests.explorer.board_data import coin_flips, write_results
-from tests.explorer.boards import HOSTILE
 from tests.explorer.conftest import Serve
-from tests.explorer.posting import Visitor
+from tests.support.board_data import coin_flips, write_results
+from tests.support.boards import HOSTILE
+from tests.support.posting import Visitor
 
 SHARES = {"org/best": 0.95, "org/worst": 0.2, HOSTILE[0]: 0.5}
 ROW = {

@@ -12,8 +12,8 @@ from explorer.api.scoring import ScoreEndpoints
 from explorer.data.table import PairTable
 from scoring.benchmark import SECTIONS
 from scoring.errors import KnownError
-from tests.explorer.small_fields import CHOSEN, HOSTILE, MODEL, small_field
-from tests.explorer.tables import row, small_table
+from tests.support.small_fields import CHOSEN, HOSTILE, MODEL, small_field
+from tests.support.tables import row, small_table
 
 CELLS = {"both", "only_a", "only_b", "neither"}
 NOTHING = {**dict.fromkeys(CELLS, 0), "score_a": None, "score_b": None, "p_value": 1.0}

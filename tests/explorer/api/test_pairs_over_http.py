@@ -14,10 +14,10 @@ from gradio_client.exceptions import AppError  # type: ignore[import-untyped]
 from explorer.data.table import PairTable
 from explorer.stores import Stores
 from scoring.benchmark import SECTIONS, section_of
-from tests.explorer.beginning import begun
-from tests.explorer.board_data import FOUR, coin_flips, write_results
-from tests.explorer.boards import HOSTILE
 from tests.explorer.conftest import Serve
+from tests.support.beginning import begun
+from tests.support.board_data import FOUR, coin_flips, write_results
+from tests.support.boards import HOSTILE
 
 SHARES = {"org/best": 0.95, "org/worst": 0.2, HOSTILE[0]: 0.5}
 CELLS = ("both", "only_a", "only_b", "neither")

@@ -16,9 +16,9 @@ from explorer.runs.cards import change_card
 from explorer.runs.models import WarmModel
 from scoring.record import Run
 from tests.conftest import until
-from tests.explorer.board_data import FOUR, coin_flips, write_results
 from tests.explorer.conftest import Serve
-from tests.explorer.posting import Visitor
+from tests.support.board_data import FOUR, coin_flips, write_results
+from tests.support.posting import Visitor
 
 HOSTILE = "<script>alert(1)</script>"
 TEXTS = {"prompt": "Say hi.", "chosen": "Hello there!", "rejected": "No."}

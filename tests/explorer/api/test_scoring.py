@@ -26,9 +26,9 @@ from scoring.errors import KnownError
 from scoring.hub.access import Hub
 from scoring.pairs.opening import as_pairs
 from scoring.spec import Pair
-from tests.explorer.beginning import loaded
-from tests.explorer.stepping import stepwise
 from tests.explorer.tabs.score.test_publishing import scored
+from tests.support.beginning import loaded
+from tests.support.stepping import stepwise
 
 WHO = Visitor()
 PAIR = {

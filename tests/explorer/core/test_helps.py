@@ -4,7 +4,7 @@ import re
 
 from explorer.core.html import KEYS, help_html
 from explorer.core.theme import SCRIPTS
-from tests.explorer.html_reading import HtmlReading
+from tests.support.html_reading import HtmlReading
 
 
 def test_every_key_is_explained() -> None:

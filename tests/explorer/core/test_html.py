@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from explorer.core.html import magnitude, signed, step_html, typed_number
 from scoring.limits import Step
-from tests.explorer.html_reading import HtmlReading
+from tests.support.html_reading import HtmlReading
 
 
 @pytest.mark.parametrize(

@@ -20,9 +20,9 @@ from scoring.errors import KnownError
 from scoring.limits import Step
 from scoring.models.memory import group_bytes
 from tests.conftest import is_running, until
-from tests.explorer.core import odd_tasks
-from tests.explorer.stepping import told_by
-from tests.hub_server import HubServer
+from tests.support import odd_tasks
+from tests.support.hub_server import HubServer
+from tests.support.stepping import told_by
 
 ANY = Limit("Working")
 LITTLE = Limit("Working", 60, 300_000_000)
@@ -95,7 +95,7 @@ def test_its_server_keeps_the_secrets_that_what_it_is_a_fork_of_never_had() -> N
     program = (
         "import sys\n"
         "from explorer.core.workers import Limit, Worker\n"
-        "from tests.explorer.core.odd_tasks import begun_with\n"
+        "from tests.support.odd_tasks import begun_with\n"
         "sys.addaudithook(lambda name, of: print(name, of) if 'env' in name else None)\n"
         "print(Worker().run(begun_with, limit=Limit('Looking')))\n"
     )
@@ -152,7 +152,7 @@ def test_what_takes_too_long_is_ended_with_its_limit_told(worker: Worker, task: 
 def test_it_ends_with_a_server_that_is_killed_and_so_does_what_it_began() -> None:
     program = (
         "from explorer.core.workers import Limit, Worker\n"
-        "from tests.explorer.core.odd_tasks import begins_another_and_spins\n"
+        "from tests.support.odd_tasks import begins_another_and_spins\n"
         "for pid in Worker().stream(begins_another_and_spins, limit=Limit('Working')):\n"
         "    print(pid or '', flush=True)\n"
     )

@@ -34,8 +34,8 @@ from explorer.runs.visitors import Visitor
 from scoring.hub.access import Hub
 from scoring.pairs.opening import as_pairs
 from scoring.spec import RunSettings
-from tests.explorer.beginning import stopped
-from tests.explorer.stepping import stepwise
+from tests.support.beginning import stopped
+from tests.support.stepping import stepwise
 import numpy as np
 
 torch.set_num_threads(1)  # a fork has none of its parent's threads

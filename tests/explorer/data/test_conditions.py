@@ -10,7 +10,7 @@ from explorer.data.conditions import (
 )
 from explorer.data.table import PairTable
 from scoring.errors import KnownError
-from tests.explorer.tables import row, small_table
+from tests.support.tables import row, small_table
 
 
 def rows_of(table: PairTable, condition: str) -> list[int]:

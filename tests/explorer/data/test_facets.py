@@ -21,7 +21,7 @@ from explorer.data.facets import (
 )
 from explorer.data.table import PairTable
 from scoring.benchmark import SECTIONS, section_of
-from tests.explorer.tables import row, small_table
+from tests.support.tables import row, small_table
 
 
 def names_of(table: PairTable, facet: Facet) -> list[str]:

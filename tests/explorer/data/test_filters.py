@@ -25,7 +25,7 @@ from explorer.data.table import MEASURES, UNITS, Measure, PairTable, Unit
 from scoring.benchmark import SUBSETS, section_of
 from scoring.errors import KnownError, shown
 from scoring.pairs.opening import TEXT_COLUMNS, read_pairs
-from tests.explorer.tables import keys, row, small_table
+from tests.support.tables import keys, row, small_table
 
 DEMO = PairTable(read_pairs(DEMO_PAIRS, kind="demo"))
 RUST = "```rust\nfn main() {}\n```"

@@ -25,7 +25,7 @@ from scoring.limits import Step
 from scoring.pairs.opening import read_pairs
 from tests.conftest import PATIENCE
 from tests.explorer.conftest import Serve
-from tests.hub_server import HubServer, Repo, served_hub
+from tests.support.hub_server import HubServer, Repo, served_hub
 
 Row = dict[str, str]
 

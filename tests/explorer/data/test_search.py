@@ -23,7 +23,7 @@ from explorer.data.search import (
 )
 from explorer.data.table import PairTable
 from scoring.errors import KnownError
-from tests.explorer.tables import row, small_table
+from tests.support.tables import row, small_table
 
 MORE = row(
     prompt="Which pet?",

@@ -14,8 +14,8 @@ from scoring.benchmark import COUNTS, SUBSETS
 from scoring.pairs.opening import TEXT_COLUMNS, Pairs, PairSource, read_pairs
 from scoring.spec import text_hash
 from tests.conftest import PATIENCE
-from tests.explorer.tables import file_table, small_table
-from tests.explorer.tables import row as small_row
+from tests.support.tables import file_table, small_table
+from tests.support.tables import row as small_row
 
 
 def table_of(path: Path, *rows: dict[str, object]) -> PairTable:

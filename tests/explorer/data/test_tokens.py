@@ -30,8 +30,8 @@ from scoring.pairs.opening import SCHEMA, Pairs, PairSource, read_pairs
 from scoring.tasks import count_tokens
 from tests.conftest import DEMO_MODEL, ROOT, workers_of
 from tests.explorer.conftest import Serve
-from tests.explorer.stepping import stepwise, told_by
-from tests.hub_server import Repo
+from tests.support.hub_server import Repo
+from tests.support.stepping import stepwise, told_by
 
 COLUMNS = ("prompt", "chosen", "rejected")
 

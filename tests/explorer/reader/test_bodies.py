@@ -12,7 +12,7 @@ from explorer.data.search import Query
 from explorer.reader.diffs import DIFFS, Diff, Span, diff_spans, visible
 from explorer.reader.reader import LONGEST_BODY, MOST_SHOWN_TURNS, TextName, body_of, prompt_of
 from explorer.reader.reading import Display
-from tests.explorer.html_reading import HtmlReading, macro_html
+from tests.support.html_reading import HtmlReading, macro_html
 
 hostile = st.one_of(
     st.text(min_size=1, max_size=60),

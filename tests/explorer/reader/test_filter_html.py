@@ -13,8 +13,8 @@ from explorer.reader.filter_html import MOST_SHOWN, facets_html, filter_chips, n
 from explorer.reader.scene import ScenePairs, scene
 from explorer.reader.state import PairsState
 from scoring.benchmark import SECTIONS
-from tests.explorer.html_reading import HtmlReading
-from tests.explorer.tables import file_table, row, small_table
+from tests.support.html_reading import HtmlReading
+from tests.support.tables import file_table, row, small_table
 
 TAGS = {"details", "summary", "div", "a", "span"}
 

@@ -26,9 +26,9 @@ from explorer.reader.reading import PAGE_ROWS
 from explorer.reader.scene import Scene, ScenePairs, scene
 from explorer.reader.state import PairsState
 from explorer.tabs.pairs.list_html import list_of_pairs_html
-from tests.explorer.browsing import links_in
-from tests.explorer.html_reading import HtmlReading, macro_html
-from tests.explorer.tables import row, small_table
+from tests.support.browsing import links_in
+from tests.support.html_reading import HtmlReading, macro_html
+from tests.support.tables import row, small_table
 
 TAGS = {
     "div", "table", "caption", "thead", "tbody", "tr", "th", "td", "button", "mark", "nav", "span",

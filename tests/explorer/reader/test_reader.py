@@ -18,7 +18,7 @@ from explorer.results.field import PairOutcome
 from scoring.benchmark import SUBSETS
 from scoring.benchmarks import benchmarks
 from scoring.pairs.opening import PairSource
-from tests.explorer.html_reading import HtmlReading, is_told_as_our_own
+from tests.support.html_reading import HtmlReading, is_told_as_our_own
 
 TAGS = {"div", "section", "header", "b", "span", "ins", "del", "mark", "i", "button", "a"}
 SCORED = [PairOutcome("m", "loss", 0.5, 1.5, 3, 4, rejected_truncated=True)]

@@ -3,7 +3,7 @@ import pytest
 
 from explorer.reader.reading import PAGE_ROWS, ListedRows, n_pages, page_holding, resolve_key
 from scoring.errors import KnownError
-from tests.explorer.tables import row, small_table
+from tests.support.tables import row, small_table
 
 TABLE = small_table(*(row() for _ in range(60)), chunk_rows=7)
 LISTS = [

@@ -12,9 +12,9 @@ from explorer.results.field import MAJORITY, Field
 from explorer.runs.visitors import Visitor
 from explorer.stats.difficulty import difficulty
 from explorer.stats.matrix import OutcomeMatrix, order_of
-from tests.explorer.board_data import real_results
-from tests.explorer.browsing import library_of, scenes_of
-from tests.explorer.tables import keys, row, small_table
+from tests.support.board_data import real_results
+from tests.support.browsing import library_of, scenes_of
+from tests.support.tables import keys, row, small_table
 
 NAN = float("nan")
 ROWS = [

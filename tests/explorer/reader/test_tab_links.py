@@ -16,7 +16,7 @@ from explorer.results.field import MAJORITY
 from explorer.stats.duels import CELLS, Cell
 from explorer.stats.rules import PRIOR_KEY
 from explorer.tabs.models.state import BOARD_BENCHMARKS, ModelsState
-from tests.explorer.boards import comparing
+from tests.support.boards import comparing
 
 SOME = PairsState("org/set", section=("Chat",), key="a:1")
 

@@ -20,8 +20,8 @@ from scoring.probing.token_rewards import SideRewards, TokenReward, TokenRewards
 from scoring.record import Run
 from scoring.spec import ModelSpec
 from tests.conftest import until
-from tests.explorer.beginning import begun
-from tests.explorer.tables import row, small_table
+from tests.support.beginning import begun
+from tests.support.tables import row, small_table
 
 NOBODY = Visitor()
 HOSTILE = '<script>alert(1)</script> & "quotes" 漢字 👍🏽'

@@ -23,7 +23,7 @@ from scoring.benchmark import COUNTS, SECTIONS, SUBSETS
 from scoring.results.accuracies import Aggregate
 from scoring.results.order import PairOrder
 from scoring.results.pairs import PairResults
-from tests.explorer.board_data import (
+from tests.support.board_data import (
     EVERY,
     FOUR,
     NOTHING,

@@ -21,7 +21,7 @@ from scoring.benchmark import SUBSETS
 from scoring.errors import KnownError
 from scoring.pairs.opening import read_pairs
 from tests.conftest import PATIENCE
-from tests.explorer.beginning import finished
+from tests.support.beginning import finished
 
 SOURCES = ("mmlu-pro-law", "livebench-reasoning", "livebench-math", "livecodebench")
 N = 350

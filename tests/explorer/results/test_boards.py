@@ -25,9 +25,9 @@ from scoring.limits import OnProgress, Step, ignore_progress
 from scoring.record import Run
 from scoring.summary import summarise_run
 from tests.conftest import PATIENCE
-from tests.explorer.board_data import are_equal, coin_flips, row_in, rows_in, write_results
 from tests.explorer.results.test_own import run_of
-from tests.explorer.stepping import told_by
+from tests.support.board_data import are_equal, coin_flips, row_in, rows_in, write_results
+from tests.support.stepping import told_by
 
 RANKING = Ranking()
 PAIRS = Path("eval-set-scores", "org")

@@ -27,9 +27,9 @@ from explorer.results.field import Field
 from explorer.stats.matrix import OutcomeMatrix, order_of
 from scoring.benchmark import SUBSETS, overall_score, section_scores
 from scoring.errors import KnownError
-from tests.explorer.board_data import matrix_of
-from tests.explorer.rival_fields import HOSTILE, rivals
-from tests.explorer.tables import benchmark_table, row, small_table
+from tests.support.board_data import matrix_of
+from tests.support.rival_fields import HOSTILE, rivals
+from tests.support.tables import benchmark_table, row, small_table
 
 
 def drawn(seed: int, n_models: int = 5, n_pairs: int = 40) -> tuple[Any, Any]:

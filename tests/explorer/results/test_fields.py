@@ -27,10 +27,10 @@ from scoring.errors import KnownError
 from scoring.hub.access import Hub
 from scoring.limits import Limits
 from scoring.pairs.opening import read_pairs
-from tests.explorer.beginning import begun, finished
-from tests.explorer.small_fields import MODEL, small_field
-from tests.explorer.tables import file_table, row, small_table, swap_sides
-from tests.upstream_files import Line, leave
+from tests.support.beginning import begun, finished
+from tests.support.small_fields import MODEL, small_field
+from tests.support.tables import file_table, row, small_table, swap_sides
+from tests.support.upstream_files import Line, leave
 
 SUBSETS = ["hep-go", "hep-go", "donotanswer"]
 ROWS = [row(id=str(at), prompt=f"p{at}", subset=each) for at, each in enumerate(SUBSETS)]

@@ -18,7 +18,7 @@ from scoring.limits import Limits
 from scoring.results.accuracies import Aggregate
 from tests.conftest import PATIENCE
 from tests.explorer.conftest import COMMIT, PutInCache
-from tests.hub_server import Repo
+from tests.support.hub_server import Repo
 
 
 def results(date: str) -> Results:

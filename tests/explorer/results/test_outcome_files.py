@@ -19,7 +19,7 @@ from scoring.clusters import is_reward_bench
 from scoring.hub.access import Hub, HubId
 from scoring.limits import OnProgress, Step, ignore_progress
 from scoring.results.pairs import PairResults, read_pair_results
-from tests.hub_server import Repo
+from tests.support.hub_server import Repo
 
 SUBSETS = ["a", "a", "b", "b"]
 

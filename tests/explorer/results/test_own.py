@@ -13,7 +13,7 @@ from scoring.record import Run, new_folder
 from scoring.results.order import FILTERED
 from scoring.results.pairs import PairResults
 from scoring.spec import Plan, RunFacts, ScoredPack, ScoredPair
-from tests.explorer.board_data import (
+from tests.support.board_data import (
     NOTHING,
     filtered_texts,
     matrix_of,

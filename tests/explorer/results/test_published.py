@@ -25,8 +25,8 @@ from scoring.benchmark import SECTIONS, WEIGHTS
 from scoring.errors import KnownError
 from scoring.hub.access import Hub, HubId
 from scoring.results.accuracies import MOST_SCORES_BYTES, Aggregate
-from tests.explorer.board_data import rows_in
-from tests.hub_server import Repo
+from tests.support.board_data import rows_in
+from tests.support.hub_server import Repo
 
 PRINTED = 0.0011
 """Subsets are printed with one decimal, and so are sections: 0.05 + 0.05 points, and a bit."""

@@ -29,9 +29,9 @@ from scoring.results.exports import write_results
 from scoring.results.pairs import read_pair_results
 from scoring.summary import summarise_run
 from scoring.sure import SureRule
-from tests.explorer.boards import ranked
-from tests.explorer.stepping import stepwise
-from tests.rewardbench2 import expected_scores, made_up_rows, write_rows
+from tests.support.boards import ranked
+from tests.support.rewardbench2 import expected_scores, made_up_rows, write_rows
+from tests.support.stepping import stepwise
 
 ROWS = made_up_rows()
 V2 = Ranking(rule="v2")

@@ -26,9 +26,9 @@ from scoring.results.exports import write_results
 from scoring.results.pairs import PairResults, read_pair_results
 from scoring.spec import Plan, RunFacts, ScoredPack, ScoredPair
 from scoring.sure import SequentialMonitor, SureRule
-from tests.explorer.board_data import NOTHING, rows_in, with_runs
-from tests.explorer.boards import comparing
-from tests.explorer.tables import row, small_table
+from tests.support.board_data import NOTHING, rows_in, with_runs
+from tests.support.boards import comparing
+from tests.support.tables import row, small_table
 
 TABLE = small_table(*(row(id=str(at), subset="hep-go", prompt=f"p{at}") for at in range(4)))
 MARGINS = (1.0, 1.0, 0.0, 0.0)

@@ -9,7 +9,7 @@ from explorer.results import uploads as uploaded_results
 from explorer.results.uploads import Uploaded, read_in_worker, read_result_files
 from scoring.errors import KnownError
 from scoring.limits import Limits, Step
-from tests.upstream_files import leave
+from tests.support.upstream_files import leave
 
 PAIRS = {"model": "org/b", "results": [1, 0], "subset": ["hep-go", "hep-go"]}
 

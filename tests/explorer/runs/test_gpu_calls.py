@@ -24,7 +24,7 @@ from scoring.pairs.opening import as_pairs
 from scoring.record import Run
 from scoring.run import make_job
 from scoring.spec import RunSettings
-from tests.explorer.stepping import stepwise
+from tests.support.stepping import stepwise
 
 WHO = Visitor()
 DEMO = ModelOrder("demo")

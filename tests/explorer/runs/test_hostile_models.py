@@ -14,7 +14,7 @@ from explorer.runs.visitors import Visitor
 from scoring.errors import KnownError
 from scoring.hub.access import Hub
 from scoring.spec import Pair, RunSettings
-from tests.hub_server import Repo, served_hub
+from tests.support.hub_server import Repo, served_hub
 
 ME = Visitor()
 FILES = {path.name: path.read_bytes() for path in DEMO_MODEL.iterdir()}

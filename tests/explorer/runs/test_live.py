@@ -24,7 +24,7 @@ from scoring.errors import KnownError, Stopped
 from scoring.hub.access import Hub
 from scoring.spec import ScoredPair
 from tests.conftest import PATIENCE, until
-from tests.explorer.beginning import begun, loaded, small_packs
+from tests.support.beginning import begun, loaded, small_packs
 
 ME, YOU = Visitor("browser:me", "page"), Visitor("browser:you", "page")
 

@@ -18,7 +18,7 @@ from scoring.errors import KnownError
 from scoring.hub.access import Hub
 from scoring.record import Run, locked
 from tests.conftest import PATIENCE
-from tests.explorer.beginning import finished
+from tests.support.beginning import finished
 
 TRIES = 2_000
 

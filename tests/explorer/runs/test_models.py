@@ -27,8 +27,8 @@ from scoring.limits import Step
 from scoring.spec import Pair, RunSettings, ScoredPair
 from tests.conftest import workers_of
 from tests.explorer.conftest import Serve
-from tests.explorer.stepping import stepwise, told_by
-from tests.hub_server import Repo
+from tests.support.hub_server import Repo
+from tests.support.stepping import stepwise, told_by
 
 ME = Visitor()
 DEMO = ModelOrder("demo")

@@ -19,8 +19,8 @@ from explorer.runs.visitors import Visitor, owner_of
 from scoring.errors import KnownError
 from scoring.hub.access import Hub
 from scoring.pairs.opening import as_pairs
-from tests.explorer.beginning import loaded, small_packs
-from tests.explorer.stepping import stepwise
+from tests.support.beginning import loaded, small_packs
+from tests.support.stepping import stepwise
 
 PUBLIC = Settings(home=Path("unused"), public=True, seconds_per_hour=100.0)
 ANA = Visitor("user:ana", "s1", "hf_ana", "8.8.8.8")

@@ -21,7 +21,7 @@ from scoring.clusters import clusters_of
 from scoring.record import Run, new_folder
 from scoring.spec import Plan, RunFacts, ScoredPack, ScoredPair
 from scoring.summary import summarise_run
-from tests.explorer.board_data import filtered_texts, with_runs
+from tests.support.board_data import filtered_texts, with_runs
 
 FACTS = RunFacts("org/m", "", "classifier", "cpu", "float32", 9, "left", "own", "x", 9, 0)
 

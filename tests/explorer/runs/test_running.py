@@ -27,9 +27,9 @@ from scoring.pairs.opening import as_pairs
 from scoring.record import Run, Status, new_folder
 from scoring.spec import Plan, RunFacts, ScoredPack, ScoredPair
 from scoring.sure import SureRule
-from tests.explorer import beginning
-from tests.explorer.beginning import loaded, small_packs, stopped
-from tests.explorer.stepping import stepwise, told_by
+from tests.support import beginning
+from tests.support.beginning import loaded, small_packs, stopped
+from tests.support.stepping import stepwise, told_by
 
 FACTS = RunFacts("demo", "r", "classifier", "cpu", "float32", 10, "left", "own:0", "demo@0", 3, 0)
 

@@ -4,7 +4,7 @@ import pytest
 
 from explorer.runs.selections import selected_by_typed_keys
 from scoring.errors import KnownError
-from tests.explorer.tables import row, small_table
+from tests.support.tables import row, small_table
 
 SPACED = small_table(*(row(subset="Help/Data Management", id=n) for n in range(3)))
 FIRST, SECOND = SPACED.keys[0], SPACED.keys[2]

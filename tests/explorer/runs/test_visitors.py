@@ -17,8 +17,8 @@ from explorer.runs.selections import Selection
 from explorer.runs.visitors import EVERYBODY, LONGEST_SECRET, Visitor, owner_of
 from scoring.errors import KnownError
 from scoring.hub.access import Hub
-from tests.explorer.stepping import stepwise
-from tests.hub_server import HubServer, Repo, use_hub
+from tests.support.hub_server import HubServer, Repo, use_hub
+from tests.support.stepping import stepwise
 
 TOKEN = "hf_ofTheVisitor"
 SERVERS_TOKEN = "hf_ofTheServer"

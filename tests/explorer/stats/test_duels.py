@@ -13,8 +13,8 @@ from explorer.stats.paired import paired_test
 from explorer.stats.rules import RULES
 from scoring.benchmark import SECTIONS, SUBSETS, overall_score, section_scores
 from scoring.results.order import PairOrder
-from tests.explorer.board_data import order_of
-from tests.explorer.real_outcomes import read_real_outcomes
+from tests.support.board_data import order_of
+from tests.support.real_outcomes import read_real_outcomes
 
 V1 = RULES["v1"]
 EACH_TEN = np.repeat(SUBSETS, 10).tolist()

@@ -6,7 +6,7 @@ import pytest
 
 from explorer.stats.difficulty import difficulty, discriminating_pairs, failed_by_most
 from scoring.benchmark import section_of
-from tests.explorer.real_outcomes import read_real_outcomes
+from tests.support.real_outcomes import read_real_outcomes
 
 
 def drawn(seed: int) -> Any:

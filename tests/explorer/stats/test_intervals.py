@@ -11,8 +11,8 @@ from explorer.stats.intervals import Ranks, rank_intervals, ranks, unpaired_inte
 from scoring.benchmark import COUNTS, SECTIONS, SUBSETS
 from scoring.interval import wilson
 from scoring.strata import Strata, one_stratum, score_intervals, score_models, strata
-from tests.explorer.real_outcomes import read_real_outcomes, v1_strata
-from tests.explorer.stepping import told_by
+from tests.support.real_outcomes import read_real_outcomes, v1_strata
+from tests.support.stepping import told_by
 
 SIZES = (60, 25, 150, 40)
 N = sum(SIZES)

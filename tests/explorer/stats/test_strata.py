@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from scoring.benchmark import COUNTS, SECTIONS, SUBSETS, overall_score, section_scores
 from scoring.strata import Strata, one_stratum, score_models, score_weights, strata
-from tests.explorer.real_outcomes import read_real_outcomes, v1_strata
+from tests.support.real_outcomes import read_real_outcomes, v1_strata
 
 ALL = [subset for subset in SUBSETS for _ in range(COUNTS[subset])]
 

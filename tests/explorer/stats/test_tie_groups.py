@@ -13,7 +13,7 @@ from explorer.stats.paired import paired_test
 from explorer.stats.tie_groups import group_numbers, tie_groups
 from scoring.benchmark import SECTIONS
 from scoring.strata import Strata, one_stratum, score_models, strata
-from tests.explorer.real_outcomes import RealOutcomes, read_real_outcomes
+from tests.support.real_outcomes import RealOutcomes, read_real_outcomes
 
 FIRST_THREE = [
     [

@@ -23,8 +23,8 @@ from scoring.clusters import clusters_of
 from scoring.errors import KnownError
 from scoring.pairs.opening import read_pairs
 from scoring.results.order import PairOrder
-from tests.explorer.board_data import matrix_of, real_results, repeated
-from tests.explorer.stepping import stepwise, told_by
+from tests.support.board_data import matrix_of, real_results, repeated
+from tests.support.stepping import stepwise, told_by
 
 FOUR = ("mt-bench-easy", "mt-bench-hard", "donotanswer", "hep-go")
 NAN = float("nan")

@@ -6,7 +6,7 @@ import pytest
 
 from explorer.data.table import PairTable
 from explorer.tabs.models.view import ModelsView
-from tests.explorer.tabs.models.published import open_models, write_published
+from tests.support.published import open_models, write_published
 
 
 @pytest.fixture(scope="session")

@@ -10,7 +10,7 @@ from scoring.__main__ import main
 from scoring.pairs.candidates import candidate_rows
 from scoring.pairs.opening import as_pairs, read_pairs
 from scoring.spec import Message
-from tests.rewardbench2 import write_rows
+from tests.support.rewardbench2 import write_rows
 
 ASKED = {"role": "user", "content": "Name a colour."}
 

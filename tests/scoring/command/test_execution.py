@@ -21,10 +21,10 @@ from scoring.record import Run, locked
 from scoring.results.accuracies import read_aggregates
 from scoring.spec import Pair
 from scoring.summary import Summary, summarise
-from tests.chat_server import Answer, ChatServer, said, shown
 from tests.conftest import DEMO_MODEL, PATIENCE, ROOT
-from tests.forks import Fork, command_line, environment
-from tests.rewardbench2 import write_rows
+from tests.support.chat_server import Answer, ChatServer, said, shown
+from tests.support.forks import Fork, command_line, environment
+from tests.support.rewardbench2 import write_rows
 
 ON_CPU = ("--device", "cpu", "--dtype", "float32")
 DEMO = ("--model", "demo", "--pairs", "demo", "--budget", "1024", *ON_CPU)

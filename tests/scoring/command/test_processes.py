@@ -17,7 +17,7 @@ from scoring.command.processes import Processes
 from scoring.errors import KnownError
 from scoring.record import Run
 from tests.conftest import PATIENCE, ROOT
-from tests.forks import LAUNCHED, Fork, command_line, environment
+from tests.support.forks import LAUNCHED, Fork, command_line, environment
 
 PAIRS = ("--pairs", "demo", "--per-subset", "3")
 GIVEN = ("--model", "demo", *PAIRS, "--budget", "1024", "--device", "cpu", "--dtype", "float32")
@@ -27,7 +27,7 @@ TORCHRUN = ("-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "
 
 def launched(out: Path, *given: str, packs: int = 10**6) -> subprocess.Popen[str]:
     """Two processes, as torchrun starts them. packs: after which each waits to be killed."""
-    module = ("-m", "tests.held_scoring", str(packs))
+    module = ("-m", "tests.support.held_scoring", str(packs))
     return subprocess.Popen(
         [sys.executable, *TORCHRUN, *module, *GIVEN, "--out", str(out), *given],
         cwd=ROOT,

@@ -10,7 +10,7 @@ from scoring.interval import wilson
 from scoring.record import Run
 from scoring.spec import Plan, RunFacts, ScoredPack, ScoredPair
 from scoring.summary import summarise
-from tests.scoring.run_facts import MADE_UP
+from tests.support.run_facts import MADE_UP
 
 FACTS = replace(
     MADE_UP,

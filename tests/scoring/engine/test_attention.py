@@ -12,7 +12,7 @@ from scoring.engine import attention
 from scoring.engine.attention import Pack, Segment, write_pack
 from scoring.engine.formatting import Prepared, TokenSequence, joined_pairs
 from scoring.spec import Pair
-from tests.scoring.rounding import assert_near
+from tests.support.rounding import assert_near
 
 CPU = torch.device("cpu")
 PAIR = Pair("s:1", "s", "p", "c", "r")

@@ -36,7 +36,7 @@ from tests.scoring.families.test_classifier import (
     save,
     token_ids,
 )
-from tests.scoring.rounding import assert_near
+from tests.support.rounding import assert_near
 
 Config = Callable[[], Any]
 

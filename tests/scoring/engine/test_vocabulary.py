@@ -12,7 +12,7 @@ from scoring.errors import KnownError
 from scoring.families import open_scorer
 from scoring.spec import ModelSpec, RunSettings
 from tests.scoring.families.test_dpo import ARCHITECTURES, save_tiny
-from tests.scoring.rounding import assert_near
+from tests.support.rounding import assert_near
 
 IDS = [5, 77, 8000, 2, 5, 5, 1023, 41, 3, 900, 17]
 

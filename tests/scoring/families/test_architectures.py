@@ -12,7 +12,7 @@ from scoring.families.classifier import Classifier
 from scoring.models.loading import Loaded
 from scoring.spec import ModelSpec, RunSettings
 from tests.scoring.families.test_classifier import PACKED, PAIRS, SMALL, tokenizer
-from tests.scoring.rounding import assert_near
+from tests.support.rounding import assert_near
 
 TABLE = Path(__file__).resolve().parents[3] / "docs" / "architectures.md"
 GROUPED: dict[str, Any] = {"num_key_value_heads": 2, "head_dim": 8}

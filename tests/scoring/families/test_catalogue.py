@@ -42,7 +42,7 @@ from tests.scoring.families.test_classifier import (
 from tests.scoring.families.test_heads import KINDS, as_rewards
 from tests.scoring.families.test_nested import save
 from tests.scoring.models.test_finding import OFFLINE, OPEN
-from tests.scoring.rounding import assert_near
+from tests.support.rounding import assert_near
 
 PAGE = ROOT / "docs" / "catalogue.md"
 GROUPED = {"num_key_value_heads": 2}

@@ -12,7 +12,7 @@ from scoring.families.prompts import digest
 from scoring.families.server import KEY_VARIABLE
 from scoring.run import make_job, score
 from scoring.spec import Family, Message, ModelSpec, Pair, RunSettings, ScoredPair
-from tests.chat_server import Answer, ChatServer, InTurn, error, nowhere, said, shown
+from tests.support.chat_server import Answer, ChatServer, InTurn, error, nowhere, said, shown
 
 GOOD = Pair("mine:1", "mine", "Name a colour.", "Red, like a ripe tomato.", "Seven.")
 BAD = Pair("mine:2", "mine", "Name a colour.", "Seven.", "Red, like a ripe tomato.")

@@ -45,7 +45,7 @@ from scoring.families.classifier import Classifier
 from scoring.run import make_job, score
 from scoring.spec import Message, ModelSpec, Pair, RunSettings
 from tests.conftest import DEMO_MODEL
-from tests.scoring.rounding import DEMO, assert_near, near
+from tests.support.rounding import DEMO, assert_near, near
 
 PACKED = "packed, shared prefixes computed once"
 CPU = RunSettings(device="cpu", dtype="float32")

@@ -22,7 +22,7 @@ from scoring.families import open_scorer
 from scoring.run import make_job, score
 from scoring.spec import Family, Message, ModelSpec, Pair, RunSettings, ScoredPair
 from tests.conftest import DEMO_MODEL
-from tests.scoring.rounding import near, rounding
+from tests.support.rounding import near, rounding
 
 SMALL: dict[str, Any] = {
     "vocab_size": 8192,

@@ -26,7 +26,7 @@ from scoring.families import open_scorer
 from scoring.models.loading import load
 from scoring.spec import ModelSpec, Pair, RunSettings
 from tests.scoring.families.test_classifier import CPU, PAIRS
-from tests.scoring.rounding import assert_near
+from tests.support.rounding import assert_near
 
 SMALL: dict[str, Any] = {
     "hidden_size": 32,

@@ -42,7 +42,7 @@ from tests.scoring.families.test_classifier import (
 )
 from tests.scoring.families.test_encoders import letters
 from tests.scoring.models.test_finding import OFFLINE, OPEN, edit_config
-from tests.scoring.rounding import assert_near
+from tests.support.rounding import assert_near
 
 WIDTH = SMALL["hidden_size"]
 Weights = dict[str, torch.Tensor]

@@ -26,7 +26,7 @@ from tests.conftest import DEMO_MODEL
 from tests.scoring.families.test_dpo import CPU, PAIRS, save_tiny
 from tests.scoring.families.test_prompts import rating_prompt, verdict_prompt
 from tests.scoring.models.test_finding import OFFLINE, OPEN
-from tests.scoring.rounding import rounding
+from tests.support.rounding import rounding
 
 CHAT = (
     "{% for m in messages %}{{ '<' + m['role'] + '> ' + m['content'] + ' ' }}{% endfor %}"

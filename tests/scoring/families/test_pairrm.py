@@ -15,7 +15,7 @@ from scoring.families import open_scorer
 from scoring.hub.access import Hub
 from scoring.models.finding import ModelPolicy, locate
 from scoring.spec import Message, ModelSpec, Pair, RunSettings
-from tests.scoring.rounding import near
+from tests.support.rounding import near
 
 TOKENS = ["[PAD]", "[CLS]", "[SEP]", "[UNK]", *(f"w{n}" for n in range(40))]
 PREFIXES = ["<|source|>", "<|candidate1|>", "<|candidate2|>", "<|candidate|>"]

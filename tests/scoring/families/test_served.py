@@ -12,9 +12,9 @@ from scoring.errors import KnownError
 from scoring.families.server import KEY_VARIABLE, PROBE, Served
 from scoring.run import make_job, score
 from scoring.spec import LabelWeights, Message, ModelSpec, Pair, RunSettings
-from tests.chat_server import Answer, ChatServer, error, nowhere
 from tests.conftest import PATIENCE
 from tests.scoring.families.test_chat import rewards
+from tests.support.chat_server import Answer, ChatServer, error, nowhere
 
 GOOD = Pair("mine:1", "mine", "Name a colour.", "Red, like a ripe tomato.", "Seven.")
 EQUAL = Pair("mine:2", "mine", "Name a colour.", "Blue.", "Blue.")

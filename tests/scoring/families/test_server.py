@@ -10,8 +10,8 @@ import pytest
 from scoring.errors import KnownError
 from scoring.families import server as server_module
 from scoring.families.server import KEY_VARIABLE, RequestFailed, Server
-from tests.chat_server import Answer, ChatServer, InTurn, error, nowhere
 from tests.conftest import PATIENCE
+from tests.support.chat_server import Answer, ChatServer, InTurn, error, nowhere
 
 SECRET = "sk-do-not-tell-4711"
 

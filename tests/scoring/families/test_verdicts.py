@@ -19,8 +19,8 @@ from scoring.families.prompts import questions
 from scoring.record import Run
 from scoring.run import make_job, score
 from scoring.spec import Family, JudgePrompt, Message, ModelSpec, Pair, RunSettings
-from tests.chat_server import Answer, ChatServer, InTurn, error, said
 from tests.scoring.families.test_chat import rewards
+from tests.support.chat_server import Answer, ChatServer, InTurn, error, said
 
 PAIRS = [
     Pair(f"mine:{n}", "mine", f"Name {n} colours.", f"Red {n}.", f"Soon {n}.") for n in range(8)

@@ -24,7 +24,7 @@ from scoring.limits import Step
 from scoring.pairs.opening import fetch_pairs
 from scoring.spec import ModelSpec, RunSettings
 from tests.conftest import DEMO_MODEL, PATIENCE, ROOT
-from tests.hub_server import HubServer, Repo, served_hub
+from tests.support.hub_server import HubServer, Repo, served_hub
 
 
 @pytest.mark.parametrize(

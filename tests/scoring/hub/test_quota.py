@@ -13,7 +13,7 @@ from scoring.hub.cache import FETCHED, DiskQuota
 from scoring.models.finding import MOST_CONFIG_BYTES, ModelPolicy, locate
 from scoring.spec import ModelSpec
 from tests.conftest import DEMO_MODEL
-from tests.hub_server import HubServer, Repo, served_hub
+from tests.support.hub_server import HubServer, Repo, served_hub
 
 FILES = {path.name: path.read_bytes() for path in DEMO_MODEL.iterdir() if path.suffix != ".md"}
 SIZE = sum(map(len, FILES.values()))

@@ -10,7 +10,7 @@ from scoring.errors import KnownError
 from scoring.hub import search as hub_search
 from scoring.hub.access import Hub
 from scoring.hub.search import HubModel, HubSearch, search_models
-from tests.hub_server import HubServer, Repo, served_hub, use_hub
+from tests.support.hub_server import HubServer, Repo, served_hub, use_hub
 
 
 def model(tag: str, downloads: int, **more: object) -> Repo:

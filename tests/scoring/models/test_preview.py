@@ -11,8 +11,8 @@ from scoring.hub.access import Hub
 from scoring.models.finding import LocatedModel, find, locate
 from scoring.spec import BASELINES, ModelSpec
 from tests.conftest import DEMO_MODEL
-from tests.hub_server import HubServer, Repo, served_hub
 from tests.scoring.models.test_finding import CLOSED, OFFLINE, OPEN, edit_config, folder
+from tests.support.hub_server import HubServer, Repo, served_hub
 
 __all__ = ["folder"]
 FILES = {path.name: path.read_bytes() for path in DEMO_MODEL.iterdir()}

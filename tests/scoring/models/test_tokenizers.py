@@ -13,7 +13,7 @@ from scoring.models.finding import MOST_TOKENIZER_MEGABYTES, ModelPolicy
 from scoring.models.tokenizers import encoder, find_tokenizer, tokenizer_errors
 from scoring.spec import ModelSpec
 from tests.conftest import DEMO_MODEL
-from tests.hub_server import HubServer, Repo, served_hub
+from tests.support.hub_server import HubServer, Repo, served_hub
 
 OWN = ModelPolicy(DEMO_MODEL)
 PUBLIC = ModelPolicy(DEMO_MODEL, local_folders=False)

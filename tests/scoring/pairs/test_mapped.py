@@ -14,7 +14,7 @@ from scoring.errors import KnownError
 from scoring.hub.access import Hub
 from scoring.limits import NO_LIMITS, Limits, Step
 from scoring.pairs.opening import SCHEMA, Pairs, read_pairs
-from tests.hub_server import HubServer, Repo, use_hub
+from tests.support.hub_server import HubServer, Repo, use_hub
 
 
 def rows(n: int, mark: str = "") -> bytes:

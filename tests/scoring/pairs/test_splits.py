@@ -7,8 +7,8 @@ import pytest
 from scoring.errors import KnownError
 from scoring.hub.access import Hub, HubId
 from scoring.pairs.opening import check_shards, fetch_pairs, split_files
-from tests.hub_server import HubServer, Repo, use_hub
 from tests.scoring.pairs.test_opening import TEXTS, write_rows
+from tests.support.hub_server import HubServer, Repo, use_hub
 
 REAL_NAMES = [
     "README.md",

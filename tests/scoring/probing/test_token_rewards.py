@@ -39,7 +39,7 @@ from tests.scoring.families.test_classifier import (
     save,
     tokenizer,
 )
-from tests.scoring.rounding import DEMO, near
+from tests.support.rounding import DEMO, near
 
 MIXED = Pair(
     *("s:mixed", "s", "Translate: water 🤔", "Das ist 青い水 🤔🤔, naïve.\n\n", "青い水 is über 🤔")

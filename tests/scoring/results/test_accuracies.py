@@ -17,7 +17,7 @@ from scoring.results.accuracies import (
 )
 from scoring.results.files import Omission
 from tests.conftest import ROOT
-from tests.upstream_files import leave
+from tests.support.upstream_files import leave
 
 GOOD = {"model": "org/model", "model_type": "Seq. Classifier", "hep-js": 0.5, "chat_template": None}
 

@@ -24,7 +24,7 @@ from scoring.results.exchange import EXCHANGE_FORMATS, exchange_file, write_exch
 from scoring.spec import RunFacts, ScoredPack, ScoredPair
 from scoring.summary import Summary, summarise_run
 from tests.conftest import ROOT
-from tests.scoring.run_facts import MADE_UP
+from tests.support.run_facts import MADE_UP
 
 SCHEMA = json.loads((ROOT / "tests/data/every_eval_ever/eval.schema.json").read_text())
 COMMIT = "0123456789" * 4

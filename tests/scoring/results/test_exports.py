@@ -17,7 +17,7 @@ from scoring.pairs.opening import as_pairs, read_pairs
 from scoring.results.accuracies import read_aggregates
 from scoring.results.exports import check_upload, result_name, upload, why_refused, write_results
 from scoring.spec import Family, Message, Pair, RunFacts, ScoredPair, text_hash
-from tests.scoring.run_facts import MADE_UP
+from tests.support.run_facts import MADE_UP
 
 FACTS = replace(MADE_UP, reading="its one label")
 

@@ -18,7 +18,7 @@ from scoring.results.order import FILTERED, PairOrder, align, filtered_split
 from scoring.results.pairs import PairResults, read_pair_results
 from scoring.spec import text_hash
 from tests.conftest import ROOT
-from tests.upstream_files import leave
+from tests.support.upstream_files import leave
 
 Read = Callable[..., PairResults]
 SCORES = ROOT.parent / "shared" / "data" / "reward-bench-results" / "eval-set-scores"

@@ -9,7 +9,7 @@ import pytest
 from explorer.data.datacard import data_card
 from explorer.tabs.about.view import SUBSET_COLUMNS, about_html
 from scoring.benchmark import COUNTS, SECTIONS
-from tests.explorer.html_reading import HtmlReading
+from tests.support.html_reading import HtmlReading
 
 # The data card
 

@@ -23,9 +23,9 @@ from scoring.errors import KnownError
 from scoring.hub.access import Hub
 from scoring.limits import Step
 from tests.conftest import DEMO_PAIRS, PATIENCE, until
-from tests.explorer.browsing import library_of
-from tests.explorer.html_reading import HtmlReading
-from tests.explorer.tables import file_table, row, small_table
+from tests.support.browsing import library_of
+from tests.support.html_reading import HtmlReading
+from tests.support.tables import file_table, row, small_table
 
 TAGS = {"div", "details", "summary", "ul", "li", "a", "button", "i", "svg", "path"}
 HOSTILE = "<img src=x onerror=alert(1)> \"'&lt;${1}"

@@ -43,7 +43,7 @@ from explorer.tabs.models.state import (
 from scoring.benchmark import SUBSETS, V2_COUNTS
 from scoring.results.accuracies import Aggregate
 from scoring.results.files import Omission
-from tests.explorer.board_data import (
+from tests.support.board_data import (
     EVERY,
     FOUR,
     NOTHING,
@@ -55,8 +55,8 @@ from tests.explorer.board_data import (
     results_of,
     rows_in,
 )
-from tests.explorer.boards import HOSTILE, comparing, hostile_board, linked_states, ranked, reading
-from tests.explorer.html_reading import HtmlReading, body_rows
+from tests.support.boards import HOSTILE, comparing, hostile_board, linked_states, ranked, reading
+from tests.support.html_reading import HtmlReading, body_rows
 
 VIEW = ModelsState()
 

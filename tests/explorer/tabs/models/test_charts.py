@@ -38,8 +38,8 @@ from scoring.benchmark import SUBSETS
 from scoring.hub.access import DEFAULT_DATASET
 from scoring.pairs.opening import PairSource
 from scoring.results.accuracies import Aggregate
-from tests.explorer.board_data import FOUR, SOURCE, matrix_of, results_of
-from tests.explorer.tables import benchmark_table, row, small_table, swap_sides
+from tests.support.board_data import FOUR, SOURCE, matrix_of, results_of
+from tests.support.tables import benchmark_table, row, small_table, swap_sides
 
 
 @pytest.fixture(scope="module")

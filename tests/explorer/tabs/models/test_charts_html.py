@@ -22,10 +22,10 @@ from explorer.tabs.models.charts_html import MOST_ALIKE, chart_html
 from explorer.tabs.models.ranked import MOST_BOARD_ROWS, Ranked, visible_rows
 from explorer.tabs.models.state import CHARTS, ChartName, ModelsState
 from scoring.benchmark import SUBSETS
-from tests.explorer.board_data import FOUR, NOTHING, coin_flips, matrix_of, results_of
-from tests.explorer.boards import HOSTILE, linked_states, reading
-from tests.explorer.html_reading import HtmlReading, body_rows
-from tests.explorer.tables import benchmark_table
+from tests.support.board_data import FOUR, NOTHING, coin_flips, matrix_of, results_of
+from tests.support.boards import HOSTILE, linked_states, reading
+from tests.support.html_reading import HtmlReading, body_rows
+from tests.support.tables import benchmark_table
 
 DRAWN = CHARTS[1:]
 

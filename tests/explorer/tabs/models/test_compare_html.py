@@ -16,11 +16,11 @@ from explorer.tabs.models.compare_html import compare_bar_html, compared_html
 from explorer.tabs.models.compared import compared, first_duel, likenesses
 from explorer.tabs.models.state import MODELS_PANELS, ModelsPanel, ModelsState
 from scoring.benchmark import SECTIONS
-from tests.explorer.board_data import EVERY, NOTHING, matrix_of
-from tests.explorer.boards import comparing, linked_states, reading
-from tests.explorer.html_reading import HtmlReading, body_rows
-from tests.explorer.rival_fields import HOSTILE, MARGINS, elsewhere, rivals
-from tests.explorer.tables import row, small_table
+from tests.support.board_data import EVERY, NOTHING, matrix_of
+from tests.support.boards import comparing, linked_states, reading
+from tests.support.html_reading import HtmlReading, body_rows
+from tests.support.rival_fields import HOSTILE, MARGINS, elsewhere, rivals
+from tests.support.tables import row, small_table
 
 A, B = "org/a", "org/b"
 

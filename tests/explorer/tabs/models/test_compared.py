@@ -31,10 +31,10 @@ from explorer.tabs.models.state import ModelsState
 from scoring.benchmark import SECTIONS, SUBSETS, overall_score, section_scores
 from scoring.results.order import PairOrder
 from scoring.strata import Floats, Strata
-from tests.explorer.board_data import matrix_of, real_results
-from tests.explorer.boards import comparing
-from tests.explorer.rival_fields import HOSTILE, field_of, rivals
-from tests.explorer.tables import benchmark_table
+from tests.support.board_data import matrix_of, real_results
+from tests.support.boards import comparing
+from tests.support.rival_fields import HOSTILE, field_of, rivals
+from tests.support.tables import benchmark_table
 
 THIRD = "LxzGordon/URM-LLaMa-3.1-8B"
 ALL = comparing("org/a", "org/b", (HOSTILE, "half"))

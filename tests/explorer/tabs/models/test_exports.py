@@ -16,7 +16,7 @@ from scoring.benchmark import SUBSETS
 from scoring.errors import KnownError
 from scoring.interval import wilson
 from scoring.results.accuracies import Aggregate
-from tests.explorer.board_data import FOUR, NOTHING, SOURCE, matrix_of, results_of, rows_in
+from tests.support.board_data import FOUR, NOTHING, SOURCE, matrix_of, results_of, rows_in
 
 HOSTILE = ["=1+1", "a|b", "<script>", "x_y & 50%", "a\n| b", "日本/語", "\\end{tabular}", 'a,"b"']
 

@@ -20,8 +20,8 @@ from explorer.tabs.models.figures import (
 )
 from explorer.tabs.models.state import MODEL_TYPES
 from scoring.interval import Interval
-from tests.explorer.boards import HOSTILE, comparing
-from tests.explorer.rival_fields import rivals
+from tests.support.boards import HOSTILE, comparing
+from tests.support.rival_fields import rivals
 
 X, Y, SIZE = Axis("Chat, percent"), Axis("Safety, percent"), Axis("Size", log=True)
 TWO = [Point("org/a", 10.0, 30.0, "DPO"), Point("org/b", 90.0, 70.0, "Generative", pinned=True)]

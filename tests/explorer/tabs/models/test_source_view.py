@@ -17,9 +17,9 @@ from explorer.page import build_page
 from explorer.stores import open_stores
 from explorer.tabs.models.view import _by_name
 from tests.conftest import PATIENCE
-from tests.explorer.browsing import links_in
-from tests.explorer.posting import Visitor
-from tests.explorer.tabs.models.published import A
+from tests.support.browsing import links_in
+from tests.support.posting import Visitor
+from tests.support.published import A
 
 MINE = {"model": "<b>mine</b>", "model_type": "DPO", "hep-go": 0.5}
 

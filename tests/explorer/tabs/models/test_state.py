@@ -32,8 +32,8 @@ from scoring.benchmark import SECTIONS, SUBSETS
 from scoring.errors import KnownError, shown
 from scoring.results.accuracies import Aggregate
 from scoring.results.files import LONGEST_MODEL
-from tests.explorer.board_data import FOUR, SOURCE, matrix_of
-from tests.explorer.boards import HOSTILE, comparing
+from tests.support.board_data import FOUR, SOURCE, matrix_of
+from tests.support.boards import HOSTILE, comparing
 
 DEFAULT = ModelsState()
 VALUES: dict[str, tuple[Any, ...]] = {

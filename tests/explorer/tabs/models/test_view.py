@@ -26,8 +26,8 @@ from explorer.tabs.models.view import ModelsView
 from scoring.errors import KnownError
 from scoring.record import Run
 from tests.conftest import until
-from tests.explorer.boards import reading
-from tests.explorer.tabs.models.published import (
+from tests.support.boards import reading
+from tests.support.published import (
     ME,
     STRANGER,
     A,

@@ -14,10 +14,8 @@ import pytest
 from explorer.core.settings import DEMO_PAIRS
 from explorer.data.table import PairTable
 from scoring.pairs.opening import read_pairs
-from tests.explorer.addressed import Texts, check_files, files_of, texts_of, write_files
-from tests.explorer.rival_fields import HOSTILE
-from tests.explorer.stepping import told_by
-from tests.explorer.tabs.models.published import (
+from tests.support.addressed import Texts, check_files, files_of, texts_of, write_files
+from tests.support.published import (
     ELSEWHERE,
     HALF,
     ME,
@@ -32,6 +30,8 @@ from tests.explorer.tabs.models.published import (
     write_published,
     write_run,
 )
+from tests.support.rival_fields import HOSTILE
+from tests.support.stepping import told_by
 
 FOLDER = Path(__file__).parent / "addresses"
 FEW = "subset=mt-bench-easy&"

@@ -20,9 +20,9 @@ from explorer.tabs.pairs.fail_report import LONGEST_TEXT, WORST_PAIRS, fenced, s
 from explorer.tabs.pairs.notes import PairNotes, mark_of
 from scoring.errors import KnownError
 from scoring.interval import wilson
-from tests.explorer.board_data import real_results, rows_in
-from tests.explorer.small_fields import HOSTILE, MODEL, small_field
-from tests.explorer.tables import row, small_table
+from tests.support.board_data import real_results, rows_in
+from tests.support.small_fields import HOSTILE, MODEL, small_field
+from tests.support.tables import row, small_table
 
 NONE = PairNotes()
 

@@ -14,8 +14,8 @@ from explorer.reader.filter_html import filter_chips, search_html
 from explorer.reader.scene import Scene, ScenePairs, scene
 from explorer.reader.state import PairsState
 from explorer.tabs.pairs.list_html import bar_html
-from tests.explorer.html_reading import HtmlReading
-from tests.explorer.tables import row, small_table
+from tests.support.html_reading import HtmlReading
+from tests.support.tables import row, small_table
 
 TAGS = {"div", "span", "button", "a", "b"}
 hostile = st.one_of(

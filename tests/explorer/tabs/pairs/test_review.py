@@ -14,8 +14,8 @@ from explorer.tabs.pairs.view import PairsView
 from scoring.errors import KnownError
 from scoring.pairs.opening import TEXT_COLUMNS
 from scoring.spec import text_hash
-from tests.explorer.browsing import NOBODY, answered_of, pairs_view_on
-from tests.explorer.tables import row, small_table
+from tests.support.browsing import NOBODY, answered_of, pairs_view_on
+from tests.support.tables import row, small_table
 
 KEYS = [f"{subset}:{number}" for subset, number in zip("aaabb", range(1, 6), strict=True)]
 NOT_SENT = ("", "null", "[]", '{"marks": [], "keys": []}', '{"marks": ["odd"], "keys": []}',

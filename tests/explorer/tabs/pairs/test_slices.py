@@ -12,7 +12,7 @@ from explorer.data.table import PairTable
 from explorer.stats.slices import LEAST_RIVALS
 from explorer.tabs.pairs.slices import LEAST_PAIRS, SliceComparison, compare_slices
 from scoring.interval import wilson
-from tests.explorer.real_outcomes import read_real_outcomes
+from tests.support.real_outcomes import read_real_outcomes
 
 N = 1200
 KINDS: tuple[ConditionKind, ...] = ("subset", "longer", "marker")

@@ -34,12 +34,11 @@ from explorer.tabs.pairs.view import PairsView
 from scoring.errors import KnownError
 from scoring.record import Run
 from tests.conftest import until
-from tests.explorer.beginning import begun
-from tests.explorer.board_data import OF_DEMO, coin_flips, write_results
-from tests.explorer.browsing import answered_of, links_in, pairs_view_on, scenes_on
-from tests.explorer.html_reading import is_told_as_our_own
-from tests.explorer.tables import row, small_table
-from tests.explorer.tabs.models.published import (
+from tests.support.beginning import begun
+from tests.support.board_data import OF_DEMO, coin_flips, write_results
+from tests.support.browsing import answered_of, links_in, pairs_view_on, scenes_on
+from tests.support.html_reading import is_told_as_our_own
+from tests.support.published import (
     ME,
     STRANGER,
     measured,
@@ -47,7 +46,8 @@ from tests.explorer.tabs.models.published import (
     open_models,
     pairs_beside,
 )
-from tests.explorer.tabs.models.published import write_run as written_run
+from tests.support.published import write_run as written_run
+from tests.support.tables import row, small_table
 
 NOBODY = Visitor()
 HOSTILE = "<img src=x onerror=alert(1)>"

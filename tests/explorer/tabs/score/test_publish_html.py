@@ -30,9 +30,9 @@ from scoring.hub.access import Hub
 from scoring.pairs.opening import read_pairs
 from scoring.record import Run
 from tests.conftest import until
-from tests.explorer.tables import benchmark_table
 from tests.explorer.tabs.score.test_publishing import scored
-from tests.hub_server import Account, HubServer, Repo
+from tests.support.hub_server import Account, HubServer, Repo
+from tests.support.tables import benchmark_table
 
 HOSTILE = "<img src=x onerror=alert(1)>"
 TOKEN = "hf_ofTheVisitor"

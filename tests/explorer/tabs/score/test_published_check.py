@@ -27,8 +27,8 @@ from scoring.results.reproduction import (
     settings_of,
 )
 from scoring.spec import Plan, RunFacts, ScoredPack, ScoredPair
-from tests.explorer.board_data import filtered_texts, matrix_of, real_results, results_of, with_runs
-from tests.explorer.tables import benchmark_table
+from tests.support.board_data import filtered_texts, matrix_of, real_results, results_of, with_runs
+from tests.support.tables import benchmark_table
 
 MODEL = "sfairXC/FsfairX-LLaMA3-RM-v0.1"
 FACTS = RunFacts(

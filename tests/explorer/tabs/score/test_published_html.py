@@ -14,9 +14,9 @@ from scoring.benchmark import COUNTS, SECTIONS
 from scoring.record import Run, new_folder
 from scoring.results.reproduction import NOT_KNOWN, BoardSettings, check_sections
 from scoring.spec import Plan, RunFacts, ScoredPack, ScoredPair
-from tests.explorer.board_data import matrix_of
-from tests.explorer.html_reading import HtmlReading
-from tests.explorer.tables import benchmark_table
+from tests.support.board_data import matrix_of
+from tests.support.html_reading import HtmlReading
+from tests.support.tables import benchmark_table
 
 TAGS = {"section", "h2", "p", "span", "div", "table", "thead", "tbody", "tr", "th", "td", "a",
         "details", "summary", "ul", "li"}  # fmt: skip

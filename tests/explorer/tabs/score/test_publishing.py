@@ -28,9 +28,9 @@ from scoring.record import Run, new_folder
 from scoring.results.accuracies import read_aggregates
 from scoring.run import make_job, score
 from scoring.spec import ModelSpec, RunSettings
-from tests import hub_server
-from tests.explorer.tables import benchmark_table, row, small_table
-from tests.hub_server import HubServer, Repo
+from tests.support import hub_server
+from tests.support.hub_server import HubServer, Repo
+from tests.support.tables import benchmark_table, row, small_table
 
 TOKEN = "hf_ofTheVisitor"
 SERVERS_TOKEN = "hf_ofTheServer"

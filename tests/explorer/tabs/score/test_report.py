@@ -33,7 +33,7 @@ from scoring.record import Run
 from scoring.spec import Family, RunFacts, ScoredPair
 from scoring.summary import summarise_run
 from scoring.sure import SequentialMonitor, SureInterval, SureRule
-from tests.explorer.html_reading import HtmlReading
+from tests.support.html_reading import HtmlReading
 
 FACTS = RunFacts(
     "org/<b>rm</b>", "r", "classifier", "cpu", "float32", 10, "left", "own:0", "x", 9, 0

@@ -20,7 +20,7 @@ from explorer.runs.visitors import EVERYBODY, Visitor, owner_of
 from explorer.tabs.score.signin_view import build_signin, visitor_of
 from scoring.errors import KnownError
 from tests.conftest import PATIENCE, ROOT
-from tests.explorer.posting import Visitor as Stranger
+from tests.support.posting import Visitor as Stranger
 
 LOCAL = Settings(home=Path("unused"))
 PUBLIC = Settings(home=Path("unused"), public=True)

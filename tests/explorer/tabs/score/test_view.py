@@ -33,8 +33,8 @@ from scoring.hub.access import Hub
 from scoring.record import Run
 from scoring.results.exchange import EXCHANGE_FORMATS
 from tests.conftest import PATIENCE, until
-from tests.explorer.beginning import begun, finished, stopped
-from tests.hub_server import Repo, served_hub
+from tests.support.beginning import begun, finished, stopped
+from tests.support.hub_server import Repo, served_hub
 
 HOSTILE = "<img src=x onerror=alert(1)>"
 ME, YOU = Visitor("browser:me", "page"), Visitor("browser:you", "other")

@@ -33,7 +33,7 @@ from scoring.hub.access import Hub
 from scoring.pairs.opening import as_pairs
 from scoring.probing.edits import EDITS, FILLER
 from scoring.spec import Pair, ScoredPair
-from tests.explorer.rewarding import (
+from tests.support.rewarding import (
     FACTS,
     JUDGE,
     by_length,
@@ -41,7 +41,7 @@ from tests.explorer.rewarding import (
     in_packs,
     steps_of_probe,
 )
-from tests.explorer.stepping import stepwise
+from tests.support.stepping import stepwise
 
 ME = Visitor(session="me")
 FILLED = len(FILLER) + 2

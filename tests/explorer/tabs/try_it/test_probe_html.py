@@ -22,10 +22,10 @@ from scoring.errors import KnownError
 from scoring.pairs.opening import as_pairs
 from scoring.spec import Pair
 from tests.conftest import until
-from tests.explorer.browsing import library_of
-from tests.explorer.html_reading import HtmlReading
-from tests.explorer.rewarding import FACTS, by_length, in_packs, steps_of_probe
-from tests.explorer.tables import row, small_table
+from tests.support.browsing import library_of
+from tests.support.html_reading import HtmlReading
+from tests.support.rewarding import FACTS, by_length, in_packs, steps_of_probe
+from tests.support.tables import row, small_table
 
 TAGS = {
     "div", "h2", "table", "thead", "tbody", "tr", "th", "td", "b", "i", "small", "button", "a",

@@ -22,8 +22,8 @@ from explorer.tabs.try_it.trial import (
 from scoring.errors import KnownError
 from scoring.probing.edits import FILLER
 from scoring.spec import Pair, RunFacts, ScoredPair
-from tests.explorer.rewarding import FACTS, JUDGE, Reward, by_length, first_is_better, scored
-from tests.explorer.stepping import stepwise
+from tests.support.rewarding import FACTS, JUDGE, Reward, by_length, first_is_better, scored
+from tests.support.stepping import stepwise
 
 ORDER = ModelOrder("longer")
 PAIR = Pair("typed", "typed", "p", "Take the figs. Wash them.", "No.")

@@ -26,8 +26,8 @@ from explorer.tabs.try_it.view import TEXTS as FIELDS
 from explorer.tabs.try_it.view import TryView, pair_html, status_html
 from scoring.errors import KnownError
 from tests.conftest import PATIENCE
-from tests.explorer.html_reading import HtmlReading
-from tests.explorer.rewarding import FACTS, by_length, scored
+from tests.support.html_reading import HtmlReading
+from tests.support.rewarding import FACTS, by_length, scored
 
 ME, OTHER = Visitor("browser:me", address="1"), Visitor("browser:other", address="2")
 TEXTS = ("Fruit?", "Take **figs**. Wash them.", "No.")

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-from tests.local_server import LocalServer
+from tests.support.local_server import LocalServer
 
 
 @dataclass(frozen=True, slots=True)

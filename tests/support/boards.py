@@ -7,8 +7,8 @@ from explorer.results.boards import BoardView
 from explorer.results.field import MAJORITY
 from explorer.tabs.models.ranked import Ranked, visible_rows
 from explorer.tabs.models.state import ModelsPanel, ModelsState, rule_of
-from tests.explorer.board_data import results_of
-from tests.explorer.html_reading import HtmlReading
+from tests.support.board_data import results_of
+from tests.support.html_reading import HtmlReading
 
 HOSTILE = (
     "<script>alert(1)</script>",

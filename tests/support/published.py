@@ -21,8 +21,8 @@ from scoring.hub.access import Hub
 from scoring.record import Run, new_folder
 from scoring.spec import Plan, RunFacts, ScoredPack, ScoredPair
 from tests.conftest import until
-from tests.explorer.board_data import OF_DEMO
-from tests.explorer.rival_fields import HOSTILE
+from tests.support.board_data import OF_DEMO
+from tests.support.rival_fields import HOSTILE
 
 A, B, PLAIN, HALF, ELSEWHERE = "org/a-7B", "org/b-70B", "org/plain", "org/half", "org/elsewhere"
 """Published models: two with rewards, as `HOSTILE` has; two without; one of other pairs."""

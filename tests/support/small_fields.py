@@ -7,7 +7,7 @@ import numpy as np
 from explorer.results.field import Field
 from explorer.results.fields import _textless
 from explorer.stats.matrix import OutcomeMatrix, order_of
-from tests.explorer.tables import row, small_table
+from tests.support.tables import row, small_table
 
 NAN = float("nan")
 HOSTILE = "=HYPERLINK(1)|<script>\n```\n# heading\n````\n\x1b[1m"

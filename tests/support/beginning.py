@@ -12,7 +12,7 @@ from explorer.runs.selections import Selection
 from explorer.runs.visitors import Visitor
 from scoring.errors import Stopped
 from scoring.record import Run
-from tests.explorer.stepping import stepwise
+from tests.support.stepping import stepwise
 
 
 def begun(

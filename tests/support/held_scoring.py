@@ -1,6 +1,6 @@
 """`python -m scoring`, which after some packs scores no more, so that it can be stopped or killed.
 
-Usage: python -m tests.held_scoring PACKS [ARGUMENTS]
+Usage: python -m tests.support.held_scoring PACKS [ARGUMENTS]
 """
 
 import sys

@@ -8,8 +8,8 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
-from tests import held_scoring
 from tests.conftest import PATIENCE
+from tests.support import held_scoring
 
 CONTEXT = get_context("forkserver")
 CONTEXT.set_forkserver_preload(

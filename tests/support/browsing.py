@@ -20,7 +20,7 @@ from explorer.runs.visitors import Visitor
 from explorer.stores import Stores, open_stores
 from explorer.tabs.pairs.view import PairsView
 from scoring.hub.access import Hub
-from tests.explorer.posting import Visitor as Poster
+from tests.support.posting import Visitor as Poster
 
 NOBODY = Visitor()
 

@@ -5,7 +5,7 @@ import numpy as np
 from explorer.results.field import Field
 from explorer.stats.matrix import OutcomeMatrix, order_of
 from scoring.errors import KnownError
-from tests.explorer.tables import row, small_table
+from tests.support.tables import row, small_table
 
 NAN = float("nan")
 SUBSETS = ["hep-go"] * 3 + ["donotanswer"] * 2 + ["mt-bench-easy"] * 2 + ["own"]

@@ -8,7 +8,7 @@ from explorer.runs.running import Rewarded
 from explorer.tabs.try_it.probe import Probe, probing
 from explorer.tabs.try_it.trial import Change
 from scoring.spec import Pair, RunFacts, ScoredPair, text_hash
-from tests.explorer.stepping import stepwise
+from tests.support.stepping import stepwise
 
 FACTS = RunFacts("m", "r", "longer", "none", "none", 0, "left", "none", "", 0, 0)
 JUDGE = RunFacts("j", "r", "judge", "none", "none", 0, "left", "none", "", 0, 0)

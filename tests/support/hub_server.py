@@ -18,8 +18,8 @@ from huggingface_hub import close_session, constants
 
 from scoring.hub.access import Hub
 from tests.conftest import PATIENCE
-from tests.hub_worker import hub_of_worker
-from tests.local_server import LocalServer
+from tests.support.hub_worker import hub_of_worker
+from tests.support.local_server import LocalServer
 
 PART_BYTES = 100_000
 
