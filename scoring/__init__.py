@@ -2,7 +2,7 @@
 
 import os
 
-__version__ = "0.1.0"
+__version__ = "1.0.0"
 SPINS = "10000"
 """Turns of a waiting thread's loop, some ten microseconds, before it sleeps."""
 

@@ -51,7 +51,7 @@ def test_every_tab_is_told_in_the_order_of_the_page() -> None:
 
 def test_the_readme_is_short_and_leads_everywhere_in_one_step() -> None:
     readme = (ROOT / "README.md").read_text()
-    assert len(readme.splitlines()) < 150 and readme.count("<picture>") == 3
+    assert len(readme.splitlines()) < 120 and readme.count("<picture>") == 2
     linked = set(re.findall(r"\]\((docs/[\w-]+\.md)", readme))
     assert linked == {f"docs/{path.name}" for path in (ROOT / "docs").glob("*.md")}
 

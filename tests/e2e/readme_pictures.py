@@ -10,7 +10,7 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from tests.e2e.browser import ARGUMENTS, find
-from tests.e2e.conftest import ROOT, open_app, open_runs, open_tab, serving
+from tests.e2e.conftest import ROOT, open_app, open_tab, serving
 
 PICTURES = ROOT / "assets" / "pictures"
 
@@ -25,11 +25,11 @@ def main() -> None:
         browser = playwright.chromium.launch(executable_path=find(), args=ARGUMENTS)
         page = browser.new_page(viewport={"width": 1400, "height": 1000})
         _score_the_demo(page, address)
-        _draw(page, "failures")
+        _draw(page, "pairs")
+        _open_the_board(page)
+        _draw(page, "board")
         _score_until_sure(page)
         _draw(page, "score")
-        _go_on_with_a_stopped_run(page)
-        _draw(page, "runs")
         _try_a_pair(page)
         _draw(page, "try")
         _wait_on_a_shared_server(browser)
@@ -60,6 +60,12 @@ def _score_the_demo(page: Page, address: str) -> None:
     expect(page.locator("#pairs .pair.code")).to_be_visible()
 
 
+def _open_the_board(page: Page) -> None:
+    page.goto(f"{page.url.partition('?')[0]}?tab=models")
+    page.get_by_label("95 % intervals").check()
+    expect(page.locator("#models tbody tr").nth(9)).to_be_visible()
+
+
 def _score_until_sure(page: Page) -> None:
     page.goto(page.url.partition("?")[0])
     expect(page.locator("#pairs .count")).to_have_text("188 of 188 pairs")
@@ -71,21 +77,6 @@ def _score_until_sure(page: Page) -> None:
     expect(page.locator(".status.running")).to_be_visible()
     expect(page.locator(".status.stopped")).to_be_visible(timeout=180_000)
     expect(page.locator("#published-check")).to_contain_text("published")
-
-
-def _go_on_with_a_stopped_run(page: Page) -> None:
-    """The list of runs with the one that can go on open; the other one has a name."""
-    open_runs(page)
-    names = page.locator("#runs-list .run-name")
-    expect(names).to_have_count(2)
-    names.last.click()
-    expect(page.locator("#runs-list tbody tr").last).to_have_class("pinned")
-    page.get_by_label("Run name").fill("All demo pairs")
-    page.get_by_label("Run name").press("Enter")
-    expect(names.last).to_have_text("All demo pairs")
-    names.first.click()
-    expect(page.locator("#runs-list tbody tr").first).to_have_class("pinned")
-    expect(page.get_by_role("button", name=re.compile("Resume"))).to_be_visible()
 
 
 def _wait_on_a_shared_server(browser: Browser) -> None:
