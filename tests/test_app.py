@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import resource
 import shutil
 import signal
@@ -79,7 +80,12 @@ def _answer(address: str) -> bytes:
 @pytest.mark.slow
 def test_the_page_is_served_with_its_styles_and_script(tmp_path: Path) -> None:
     with _serving(tmp_path) as address:
-        assert b"RewardBench Explorer" in _answer(address)
+        page = _answer(address)
+        assert b"RewardBench Explorer" in page
+        tags = dict(re.findall(rb'<meta property="og:(\w+)" content="([^"]*)">', page))
+        assert tags[b"title"] == b"RewardBench Explorer" and tags[b"description"]
+        assert tags[b"image"] == f"{address}card.png".encode()
+        assert _answer(tags[b"image"].decode()).startswith(b"\x89PNG")
         config = json.loads(_answer(f"{address}config"))
     assert ".facets" in config["css"] and "window.explorer" in config["js"]
     assert config["footer_links"] == ["api"]

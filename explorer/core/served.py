@@ -10,6 +10,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import AsyncExitStack, suppress
+from html import escape
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs
@@ -18,10 +19,10 @@ from anyio import to_thread
 from fastapi.exceptions import RequestValidationError
 from gradio.route_utils import FnIndexInferError
 from gradio.utils import get_upload_folder
-from starlette.datastructures import Headers
+from starlette.datastructures import Headers, MutableHeaders
 from starlette.middleware import Middleware
 from starlette.requests import ClientDisconnect, Request
-from starlette.responses import PlainTextResponse, Response
+from starlette.responses import FileResponse, PlainTextResponse, Response
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -65,6 +66,9 @@ _GIVEN_BY_NAME = ("call/v2/", "component_server", "queue/join", "run/", "api/")
 """Routes that look up what is posted without looking whether it is there."""
 _FIRST_SCRIPTS = ("storage.js", "idiomorph/idiomorph.min.js", "go.js")
 """Run before anything is drawn."""
+ABOUT = "Browse preference benchmarks, score reward models, and see where they fail."
+_CARD = re.compile(rb'<meta\s[^>]*"(?:og|twitter):[^>]*>')
+"""Of Gradio, which speak of Gradio."""
 CONNECTIONS = 10_000
 """That may be open at once, where the system allows it."""
 
@@ -318,7 +322,8 @@ class FairShare:
 class OnePage:
     """Leaves addresses to the page: Gradio looks for another one by the parameter `page`.
 
-    A few pages are made at once, so that a crowd that opens them takes no thread from others.
+    A few pages are made at once, so that a crowd that opens them takes no thread from others. Links
+    to it are shown with its own title, sentence and picture in place of Gradio's.
     """
 
     def __init__(self, app: ASGIApp) -> None:
@@ -335,9 +340,32 @@ class OnePage:
 
             async def send_and_free(message: Message) -> None:
                 await turn.aclose()  # whoever reads slowly holds up nobody
+                if message["type"] == "http.response.start":
+                    head.append(message)
+                    return
+                if head:
+                    asked = Request(scope)
+                    scheme = asked.headers.get("x-forwarded-proto", scope["scheme"])
+                    root = asked.base_url.replace(scheme="https" if scheme == "https" else "http")
+                    body = _with_card(message.get("body", b""), str(root))
+                    message, start = {**message, "body": body}, head.pop()
+                    MutableHeaders(scope=start)["Content-Length"] = str(len(body))
+                    await send(start)
                 await send(message)
 
+            head: list[Message] = []
+
             await self._app({**scope, "query_string": b""}, receive, send_and_free)
+
+
+def _with_card(page: bytes, root: str) -> bytes:
+    """A page with what is shown of links to it. root: its address, with a slash at its end."""
+    title, picture = "RewardBench Explorer", escape(f"{root}card.png")
+    about = {"title": title, "description": ABOUT, "image": picture, "type": "website"}
+    tags = "".join(f'<meta property="og:{name}" content="{about[name]}">' for name in about)
+    tags += '<meta name="twitter:card" content="summary_large_image">'
+    tags += f'<meta name="description" content="{ABOUT}">'
+    return _CARD.sub(b"", page).replace(b"</head>", f"{tags}</head>".encode(), 1)
 
 
 def launched(settings: Settings, routes: Sequence[Route] = ()) -> dict[str, Any]:
@@ -357,6 +385,7 @@ def launched(settings: Settings, routes: Sequence[Route] = ()) -> dict[str, Any]
             "routes": [
                 Mount("/katex", StaticFiles(directory=ASSETS / "katex")),
                 Route("/plotly.min.js", _plotly),
+                Route("/card.png", lambda _: FileResponse(ASSETS / "card.png")),
                 *routes,
             ],
             "exception_handlers": {

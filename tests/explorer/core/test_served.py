@@ -67,6 +67,7 @@ def test_a_crowd_of_visitors_and_slow_readers_hold_up_nobody() -> None:
             asked.append(scope["path"])
             await made.wait()
             await send({"type": "http.response.start", "status": 200, "headers": []})
+            await send({"type": "http.response.body", "body": b"<head></head>"})
 
         async def receive() -> Message:
             return {"type": "http.disconnect"}
@@ -79,6 +80,7 @@ def test_a_crowd_of_visitors_and_slow_readers_hold_up_nobody() -> None:
 
         def visit(path: str) -> asyncio.Task[None]:
             scope = {"type": "http", "method": "GET", "path": path, "query_string": b""}
+            scope |= {"scheme": "http", "headers": [], "server": ("127.0.0.1", 7860)}
             return asyncio.create_task(guard(scope, receive, send))
 
         crowd = [visit("/") for _ in range(3 * MOST_PAGES)]
