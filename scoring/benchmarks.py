@@ -208,6 +208,28 @@ class Benchmark(_Strict):
         every = {subset: n for subsets in self.sections.values() for subset, n in subsets.items()}
         return {subset: n for subset, n in every.items() if n}
 
+    def totals(self, dataset: str = "") -> tuple[int, ...]:
+        """How many rows a list of it has, fewest first: one number, but where it has several parts
+        and the dataset's Hub id names none of them; () where that is not known.
+
+        >>> benchmarks()["judgebench"].totals(), benchmarks()["reward-bench"].totals()
+        ((270, 350), (2985,))
+        """
+        if self.counts and not self.languages:
+            return (sum(self.counts.values()),)
+        named = (part for part, hub_id in self.datasets.items() if dataset.startswith(hub_id))
+        known = [self.rows[part] for part in named if part in self.rows]
+        return tuple(sorted(known or self.rows.values()))
+
+    def is_whole(self, counts: Mapping[str, int]) -> bool:
+        """Whether rows are all of its own, as far as their numbers tell. counts: of each subset."""
+        if self.languages:  # how many rows each has is not known
+            return False
+        own, found = (
+            {plain_subset(name): n for name, n in each.items()} for each in (self.counts, counts)
+        )
+        return found == own if own else sum(found.values()) in self.rows.values()
+
     @cached_property
     def subsets(self) -> tuple[str, ...]:
         """Every subset or pattern of a section, in order."""

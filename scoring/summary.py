@@ -15,7 +15,7 @@ from scoring.benchmarks import Benchmark, benchmark_named, benchmark_of
 from scoring.clusters import clusters_of
 from scoring.interval import Interval, weighted_wilson
 from scoring.results.order import PairOrder
-from scoring.rules import Outcome, is_ties, plain_subset
+from scoring.rules import Outcome, is_ties
 from scoring.spec import RunFacts, ScoredPair
 from scoring.strata import (
     Floats,
@@ -223,13 +223,8 @@ class Summary:
     @property
     def whole(self) -> bool:
         """Whether these are the benchmark's own pairs, all of them, as far as counts can tell."""
-        found = {
-            plain_subset(name): sum(each.counts.values()) for name, each in self.subsets.items()
-        }
-        counts = {plain_subset(name): n for name, n in self.benchmark.counts.items()}
-        if self.benchmark.languages:  # how many rows each has is not known
-            return False
-        return found == counts if counts else sum(found.values()) in self.benchmark.rows.values()
+        counts = {name: sum(each.counts.values()) for name, each in self.subsets.items()}
+        return self.benchmark.is_whole(counts)
 
 
 def summarise(scored: Iterable[ScoredPair], family: str, benchmark: str = "") -> Summary:

@@ -127,13 +127,8 @@ def pair_totals(rule: Rule, pairs: PairOrder) -> tuple[int, ...]:
     """How many pairs the benchmark of a list may have, fewest first: one number, but where it has
     several parts and nothing says which of them the list is of.
     """
-    known, n = rule.benchmark, len(pairs)
-    named = (part for part, of in known.datasets.items() if (pairs.dataset or "").startswith(of))
-    parts = [known.rows[part] for part in named if part in known.rows]
-    totals = parts or [*known.rows.values()]
-    if known.counts and not known.languages:
-        totals = [sum(known.counts.values())]
-    return (n,) if n in totals else tuple(sorted(each for each in totals if each > n)) or (n,)
+    n, totals = len(pairs), rule.benchmark.totals(pairs.dataset or "")
+    return (n,) if n in totals else tuple(each for each in totals if each > n) or (n,)
 
 
 def has_all_pairs(pairs: PairOrder) -> bool:

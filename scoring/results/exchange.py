@@ -104,8 +104,8 @@ def _part(facts: RunFacts, summary: Summary) -> str:
     """Which part of its pairs, or of its benchmark's, a run scored, in words; "" for all."""
     n, selection = sum(summary.total.counts.values()), printable(facts.selection)
     if n == facts.n_pairs and selection in ("", ALL_PAIRS):
-        has_counts = summary.benchmark.boards and _is_benchmark(facts, summary)
-        whole = sum(summary.benchmark.counts.values()) if has_counts else 0
+        by = summary.benchmark
+        whole = min(by.totals(), default=n) if by.boards and _is_benchmark(facts, summary) else n
         return f"{n:,} of the benchmark's {whole:,} pairs" if n < whole else ""
     words = "chosen pairs" if _PATH.search(selection) else selection or ALL_PAIRS
     return f"{words}; {n:,} of these {counted(facts.n_pairs, 'pair', 'pairs')} scored"
