@@ -9,8 +9,10 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
+from tests.conftest import ROOT
 from tests.e2e.browser import ARGUMENTS, find
-from tests.e2e.conftest import ROOT, open_app, open_runs, open_tab, serving
+from tests.e2e.conftest import open_app, open_runs, open_tab
+from tests.support.serving import serving
 
 PICTURES = ROOT / "assets" / "pictures"
 

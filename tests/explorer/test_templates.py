@@ -26,10 +26,10 @@ from scoring.engine.scorer import Traits
 from scoring.probing.token_rewards import SideRewards, TokenReward, TokenRewards
 from scoring.spec import ModelSpec
 from tests.conftest import until
-from tests.e2e.files import write_jsonl
 from tests.explorer.conftest import Serve
 from tests.golden.visit import Page, Server
 from tests.support.board_data import coin_flips, write_results
+from tests.support.files import write_jsonl
 from tests.support.html_reading import HtmlReading
 
 ROOMS = ROOT / "explorer"
