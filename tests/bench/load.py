@@ -42,9 +42,9 @@ from explorer.runs.visitors import Visitor as Owner
 from explorer.stores import open_stores
 from scoring.models.memory import group_bytes
 from tests.conftest import REAL_DATA
-from tests.e2e.conftest import started
 from tests.support.browsing import Answered, links_in
 from tests.support.posting import Visitor
+from tests.support.serving import started
 from tests.support.stepping import stepwise
 
 THOUGHT = 1.0
