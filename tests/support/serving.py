@@ -12,6 +12,8 @@ from pathlib import Path
 from tests.conftest import ROOT, until
 
 LOG = "server.log"
+START_SECONDS = 300.0
+"""However little patience tests have: a start is no promise of theirs."""
 _OURS = ("EXPLORER_", "GRADIO_", "SPACE_", "HF_")
 
 
@@ -49,7 +51,7 @@ def started(
     with log.open("w") as said:
         app = subprocess.Popen(program, cwd=ROOT, env=variables, stdout=said, stderr=said)
     try:
-        until(lambda: app.poll() is not None or answers(address))
+        until(lambda: app.poll() is not None or answers(address), START_SECONDS)
         assert app.poll() is None, f"the app did not start: {log.read_text()[-2000:]}"
         yield address, app
         is_ended_here = app.returncode is not None
