@@ -13,7 +13,6 @@ from tests.e2e.conftest import (
     choose_model,
     open_app,
     open_pairs,
-    open_panel,
     open_runs,
     open_tab,
     pair,
@@ -199,8 +198,7 @@ def test_what_comes_slowly_from_the_hub_is_stopped_and_the_next_goes_on(
             expect(page.locator("#chooser-status")).to_contain_text("Fetching:")
             page.locator("#open-stop").click()
             expect(page.locator("#chooser-status")).to_contain_text("Stopped before")
-        page.keyboard.press("Escape")
-        open_panel(page, "Lengths")
+        open_app(page, f"{address}/?panel=lengths")
         page.get_by_role("link", name="Tokens", exact=True).click()
         for tokenizer, told in (("org/drips", "Fetching:"), ("demo", "Counted")):
             page.locator("#tokenizer").fill(tokenizer)
