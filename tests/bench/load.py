@@ -87,10 +87,6 @@ def browse(visitor: Visitor, measured: Measured, is_over: Callable[[], bool], se
     known: dict[str, dict[str, str]] = defaultdict(dict)
     pairs = Answered()
 
-    def post(kind: str, callback: Callable[..., Any], *posted: Any) -> None:
-        with measured.timed(kind):
-            visitor.data(callback, *posted)
-
     def look(kind: str, link: str) -> None:
         tab = tab_of(link)
         with measured.timed(kind):

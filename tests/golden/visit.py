@@ -47,14 +47,15 @@ class Screen(NamedTuple):
 class Page:
     """The page in one browser, opened by a link, once nothing goes on in it.
 
-    told: what was refused, as it said. fields: what the fields of the page hold.
+    head, html: of the page, and of the open tab. told: what was refused, as it said. fields: what
+    the fields of the page hold.
     """
 
     def __init__(self, server: Server, link: str) -> None:
         self.server, self.link, self.session = server, link, secrets.token_hex(5)
         self.told: list[str] = []
         self.fields: dict[str, str] = {}
-        self.html = ""
+        self.head = self.html = ""
         self.view()
 
     def view(self, **posted: object) -> None:
@@ -62,7 +63,7 @@ class Page:
 
         posted: an action, and what is sent with it.
         """
-        self._render("data", "?tab=data", {})
+        self.head = self._render("data", "?tab=data", {})
         self.html = self._render(tab_of(self.link), self.link, posted)
 
     def _render(self, tab: str, link: str, posted: dict[str, object]) -> str:
