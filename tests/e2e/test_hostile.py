@@ -80,25 +80,30 @@ def test_hostile_text_is_shown_as_it_is_and_scored(app: App, page: Page, tmp_pat
 
 
 def _reader(page: Page) -> None:
-    """Every pair as it is written; with white space shown and as Markdown, there and back."""
-    place = page.locator(".position:visible")
-    for look in ("Show whitespace", "Rendered"):
-        page.get_by_role("checkbox", name=look).click()
-        for number, text in enumerate(TEXTS.values(), start=1):
-            expect(place).to_have_text(f"{number} of {N_PAIRS}")
-            assert not pair(page).locator("img, script, svg").count()
-            if look == "Show whitespace":
-                page.get_by_role("checkbox", name=look).click()
-                body = pair(page).locator(".prompt .body")
-                expect(body).to_have_text(shown(text), use_inner_text=False)
-                page.get_by_role("checkbox", name=look).click()
-            page.keyboard.press("j")
-        page.get_by_role("checkbox", name=look).click()
-        for _ in OTHERS[1:] if look == "Show whitespace" else ():
-            page.keyboard.press("j")
+    """Every pair as it is written, then back with white space shown, and on as Markdown."""
+
+    def step(key: str, place: int) -> None:
+        page.keyboard.press(key)
+        expect(page.locator(".position:visible")).to_have_text(f"{place} of {N_PAIRS}")
+
+    n = len(TEXTS)
+    for place, text in enumerate(TEXTS.values(), start=2):
+        body = pair(page).locator(".prompt .body")
+        expect(body).to_have_text(shown(text), use_inner_text=False)
+        step("j", place)
     expect(pair(page).locator(".chosen .body")).to_have_text("(empty)")
-    page.keyboard.press("j")
+    step("j", n + 2)
     expect(pair(page)).to_contain_text("too long to compare")
+    back, on = range(n + 1, 0, -1), range(2, n + 1)
+    for look, key, places in (("Show whitespace", "k", back), ("Rendered", "j", on)):
+        box = page.get_by_role("checkbox", name=look)
+        box.click()
+        expect(box).to_be_checked()
+        for place in places:
+            step(key, place)
+            assert not pair(page).locator("img, script, svg").count()
+        box.click()
+        expect(box).not_to_be_checked()
 
 
 def _facets_and_search(page: Page) -> None:
