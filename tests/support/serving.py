@@ -58,7 +58,10 @@ def started(
         assert is_ended_here or app.poll() is None, f"the app ended: {log.read_text()[-2000:]}"
     finally:
         app.terminate()
-        app.wait(timeout=60)
+        try:
+            app.wait(timeout=60)
+        finally:
+            app.kill()
 
 
 @contextmanager
