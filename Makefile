@@ -44,12 +44,9 @@ format: $(VENV)/.tests ## Bring the code into its form
 	@$(VENV)/bin/ruff check --fix . && $(VENV)/bin/ruff format .
 
 bench: browser ## Measure start-up, the scorer, and the tabs against their bounds
-	@$(PY) tests/bench/startup.py
 	@$(PY) tests/bench/page.py
-	@$(PY) tests/bench/opening.py
 	@$(PY) tests/bench/scoring.py $(if $(PAIRS),--pairs $(PAIRS)) --per-subset 10
 	@$(PY) tests/bench/browse.py
-	@$(PY) tests/bench/outcomes.py
 	@$(PY) tests/bench/load.py
 	@$(PY) tests/bench/attacks.py
 
@@ -71,7 +68,7 @@ image-check: $(VENV)/.runs ## Execute each step of the Dockerfile without an eng
 	@$(PY) -m tests.shipping.clean_start image
 
 clean: ## Remove what was installed and cached here
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage* tests/e2e/screenshots
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage*
 
 $(VENV)/.runs: requirements.txt
 	@$(call install,requirements.txt)

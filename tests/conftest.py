@@ -2,6 +2,8 @@
 
 import gc
 import os
+import secrets
+import subprocess
 import sys
 import time
 from collections.abc import Callable, Generator
@@ -36,9 +38,9 @@ PATIENCE = float(os.environ.get("TESTS_PATIENCE", "120"))
 """Seconds to wait for what must come. A machine may be slow, and busy with others."""
 
 
-def until(is_so: Callable[[], bool]) -> None:
+def until(is_so: Callable[[], bool], seconds: float = PATIENCE) -> None:
     """Wait until something is so."""
-    deadline = time.monotonic() + PATIENCE
+    deadline = time.monotonic() + seconds
     while not is_so():
         assert time.monotonic() < deadline, "it never was so"
         time.sleep(0.01)
@@ -73,13 +75,56 @@ def workers_of(server: int) -> set[int]:
 
 ROOT = Path(__file__).resolve().parent.parent
 REAL_DATA = ROOT.parent / "shared" / "data"
+DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 DEMO_MODEL = ROOT / "assets" / "demo" / "model"
 DEMO_PAIRS = ROOT / "assets" / "demo" / "pairs.jsonl"
+
+
+_SESSION = "TESTS_SESSION"
+"""A variable of all processes that a session of tests begins, by which they are known."""
+_NEW_FILES = pytest.StashKey[set[str]]()
 
 
 def pytest_configure(config: pytest.Config) -> None:
     """Where slow tests are run, too, Hypothesis draws more."""
     settings.load_profile("quick" if config.option.markexpr == "not slow" else "all")
+    os.environ.setdefault(_SESSION, secrets.token_hex(8))
+    config.stash[_NEW_FILES] = _new_files()
+
+
+def _new_files() -> set[str]:
+    """The files of this folder that git neither knows nor ignores."""
+    command = ["git", "ls-files", "--others", "--exclude-standard"]
+    with suppress(OSError):
+        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+        return {*done.stdout.splitlines()}
+    return set()  # without git
+
+
+def _processes() -> list[str]:
+    """The command lines of what this session began and has not ended, on Linux."""
+    found, mark = [], f"{_SESSION}={os.environ[_SESSION]}".encode()
+    for process in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):  # it has ended, or is another's
+            if mark in (process / "environ").read_bytes() and process.name != str(os.getpid()):
+                found.append((process / "cmdline").read_bytes().replace(b"\0", b" ").decode())
+    return found
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """A run leaves no process, and so no port, and no file but in pytest's own folder."""
+    if hasattr(session.config, "workerinput"):
+        return
+    before = session.config.stash[_NEW_FILES]
+    left = sorted(_new_files() - before)
+    if session.config.getoption("numprocesses", None):  # whose workers have ended by now
+        with suppress(AssertionError):
+            until(lambda: not _processes(), seconds=10)
+        left += _processes()
+    if left:
+        print("\nThe tests left behind:", *left, sep="\n  ", file=sys.stderr)
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
 
 def pytest_xdist_auto_num_workers() -> int:

@@ -23,11 +23,10 @@ from transformers import AutoModelForSequenceClassification
 
 from explorer.data.rebuilding.command import main as rebuild
 from scoring.__main__ import main as score
-from tests.conftest import DEMO_MODEL, ROOT
-from tests.e2e.conftest import serving
-from tests.e2e.files import write_jsonl
+from tests.conftest import DEMO_MODEL, DOCUMENTS, ROOT
+from tests.support.files import write_jsonl
 from tests.support.rewardbench2 import made_up_rows
-from tests.test_readme import DOCUMENTS
+from tests.support.serving import serving
 
 AGAIN = "OpenAssistant/reward-model-deberta-v3-large-v2"
 SCORE = "python -m scoring --model org/reward-model --pairs"

@@ -342,3 +342,48 @@ def test_names_with_empty_words_only_fall() -> None:
     found = [name for path in product for name in poor_names(path.read_text(encoding="utf-8"))]
     assert len(found) <= MOST_NAMES, "rename one for each new one"
     assert len(found) > MOST_NAMES - 10, "lower MOST_NAMES to what is there"
+
+
+MOST_HABITS = {
+    "imports of a test by another": 46,
+    "files above 450 lines": 22,
+    "waits of a test's own": 40,
+    "hostile texts outside tests/support": 19,
+}
+"""Habits of tests that are to go: how often each may be found, which may only fall."""
+_WAITING = ("support", "bench", "gpu", "lent_gpu")
+"""Folders of tests in which there may be waiting; of files also conftest.py, where `until` is."""
+
+
+def habits(path: Path, source: str) -> Iterator[str]:
+    """The names of the habits that a file of tests has, as often as it has them.
+
+    >>> path = ROOT / "tests/test_this.py"
+    >>> [*habits(path, "from tests.a.test_b import c\\nHOSTILE = 1\\nwhile True: time.sleep(1)")]
+    ['imports of a test by another', 'hostile texts outside tests/support', "waits of a test's own"]
+    """
+    room = path.relative_to(ROOT / "tests").parts[0]
+    if len(source.splitlines()) > 450:
+        yield "files above 450 lines"
+    for node in ast.walk(ast.parse(source)):
+        match node:
+            case ast.ImportFrom(module=str(module), names=names) if module.startswith("tests"):
+                parts = [module.rpartition(".")[2], *(alias.name for alias in names)]
+                if any(part.startswith("test_") for part in parts):
+                    yield "imports of a test by another"
+            case ast.Name(id="HOSTILE" | "NONSENSE", ctx=ast.Store()) if room != "support":
+                yield "hostile texts outside tests/support"
+            case ast.Attribute(attr="sleep" | "wait_for_timeout") | ast.While(body=[ast.Pass()]):
+                if room not in (*_WAITING, "conftest.py"):
+                    yield "waits of a test's own"
+
+
+def test_habits_of_tests_only_fall() -> None:
+    tests = [path for path in _OURS if path.suffix == ".py" and path.is_relative_to(ROOT / "tests")]
+    found = {
+        path.relative_to(ROOT).as_posix(): Counter(habits(path, path.read_text(encoding="utf-8")))
+        for path in tests
+    }
+    for habit, most in MOST_HABITS.items():
+        where = {name: each[habit] for name, each in found.items() if each[habit]}
+        assert sum(where.values()) <= most, f"{habit}: {where}"

@@ -7,9 +7,8 @@ import pytest
 from huggingface_hub import metadata_load
 
 from explorer.reader.links import TABS
+from tests.conftest import DOCUMENTS, ROOT
 
-ROOT = Path(__file__).parents[1]
-DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 COLOURS = {"red", "yellow", "green", "blue", "indigo", "purple", "pink", "gray"}
 
 

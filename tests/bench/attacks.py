@@ -3,7 +3,6 @@
 Each attack gets an app of its own with the demo pairs, on this machine alone:
 
 - posts of short strings to an event of the page, as large as a body may be; no answer is read
-- visits that ask for the page and leave before it comes
 - questions to the views of tabs that make no sense, or hardly any, each in a session of its own
 
 Prints what came of it, the memory of the server and its processes (before, at most, and 10 s
@@ -11,14 +10,13 @@ after), the longest plain GET meanwhile, how long the next visitor waits for the
 tracebacks are in the log. After so many seconds nothing more is sent. Linux only.
 
     python tests/bench/attacks.py
-    python tests/bench/attacks.py --posts 32 --visits 200 --questions 10000 --seconds 600
+    python tests/bench/attacks.py --posts 32 --questions 10000 --seconds 600
 """
 
 import argparse
 import json
 import random
 import secrets
-import socket
 import sys
 import threading
 import time
@@ -30,17 +28,16 @@ from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from urllib.error import HTTPError
-from urllib.parse import urlsplit
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from scoring.models.memory import group_bytes
-from tests.e2e.conftest import started
+from tests.support.serving import LOG, started
 
 BODY_BYTES = 250_000
 SETTLE_SECONDS = 10.0
 LOOK_SECONDS = 0.05
-NUMBERS = (("posts", 32), ("visits", 200), ("questions", 10_000), ("seconds", 600))
+NUMBERS = (("posts", 32), ("questions", 10_000), ("seconds", 600))
 MOST_NESTED = 6
 QUESTION = ("query", "known", "only", "action", "secret")
 WORDS = (
@@ -90,22 +87,6 @@ def post_strings(n: int) -> Attack:
             answers = Counter(pool.map(post, range(n)))
         outcome = ", ".join(f"{count} x {answer}" for answer, count in answers.items())
         return f"{len(body) / 1e6:.1f} MB each: {outcome}"
-
-    return attack
-
-
-def visit_and_leave(n: int) -> Attack:
-    """Ask so often for the page, and wait for nothing."""
-
-    def attack(address: str, deadline: float) -> str:
-        host = urlsplit(address)
-        request = f"GET / HTTP/1.1\r\nHost: {host.netloc}\r\n\r\n".encode()
-        sent = 0
-        while sent < n and time.monotonic() < deadline:
-            with socket.create_connection((host.hostname, host.port), timeout=300) as visit:
-                visit.sendall(request)
-            sent += 1
-        return f"{sent} of {n} sent"
 
     return attack
 
@@ -200,7 +181,7 @@ def measure(name: str, attack: Attack, seconds: float) -> None:
             visitor = get_seconds(f"{address}/")
             time.sleep(SETTLE_SECONDS)
         after, peak = group_bytes(app.pid), max(sizes)
-        tracebacks = Path(home, "server.log").read_text(encoding="utf-8").count("Traceback")
+        tracebacks = Path(home, LOG).read_text(encoding="utf-8").count("Traceback")
     print(
         f"{name} ({outcome}), within {took:.1f} s\n"
         f"  memory: {before / 1e6:,.0f} MB before, {peak / 1e6:,.0f} MB at most"
@@ -218,7 +199,6 @@ def main() -> None:
         parser.add_argument(f"--{name}", type=int, default=default)
     asked = parser.parse_args()
     measure(f"{asked.posts} posts, unread", post_strings(asked.posts), asked.seconds)
-    measure(f"{asked.visits} visits that leave", visit_and_leave(asked.visits), asked.seconds)
     measure(f"{asked.questions} questions", ask_nonsense(asked.questions), asked.seconds)
 
 

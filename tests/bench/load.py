@@ -42,9 +42,9 @@ from explorer.runs.visitors import Visitor as Owner
 from explorer.stores import open_stores
 from scoring.models.memory import group_bytes
 from tests.conftest import REAL_DATA
-from tests.e2e.conftest import started
 from tests.support.browsing import Answered, links_in
 from tests.support.posting import Visitor
+from tests.support.serving import started
 from tests.support.stepping import stepwise
 
 THOUGHT = 1.0
@@ -86,10 +86,6 @@ def browse(visitor: Visitor, measured: Measured, is_over: Callable[[], bool], se
     choose = random.Random(seed)
     known: dict[str, dict[str, str]] = defaultdict(dict)
     pairs = Answered()
-
-    def post(kind: str, callback: Callable[..., Any], *posted: Any) -> None:
-        with measured.timed(kind):
-            visitor.data(callback, *posted)
 
     def look(kind: str, link: str) -> None:
         tab = tab_of(link)

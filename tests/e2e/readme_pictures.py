@@ -9,8 +9,10 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
+from tests.conftest import ROOT
 from tests.e2e.browser import ARGUMENTS, find
-from tests.e2e.conftest import ROOT, open_app, open_tab, serving
+from tests.e2e.conftest import open_app, open_tab, score_all
+from tests.support.serving import serving
 
 PICTURES = ROOT / "assets" / "pictures"
 
@@ -48,9 +50,7 @@ def _draw(page: Page, name: str) -> None:
 def _score_the_demo(page: Page, address: str) -> None:
     open_app(page, address)
     page.locator(".welcome-close").click()
-    open_tab(page, "Score")
-    page.get_by_label(re.compile("^All pairs")).check()
-    page.locator("#start").click()
+    score_all(page, "188")
     expect(page.locator(".status.finished")).to_be_visible(timeout=180_000)
     page.locator("#score .inspect").click()
     rows = page.locator("#pairs .list tbody tr")
@@ -89,10 +89,7 @@ def _wait_on_a_shared_server(browser: Browser) -> None:
         people = [browser.new_page(viewport={"width": 1400, "height": 1000}) for _ in range(2)]
         for page in people:
             open_app(page, address)
-            open_tab(page, "Score")
-            page.get_by_label(re.compile("^All pairs")).check()
-            expect(page.get_by_text("188 pairs selected")).to_be_visible()
-            page.locator("#start").click()
+            score_all(page, "188")
             expect(page.locator(".status.running, .status.waiting")).to_be_visible()
         expect(people[1].locator(".status.waiting")).to_contain_text("1 ahead of you")
         _draw(people[1], "shared")

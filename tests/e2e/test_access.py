@@ -1,67 +1,198 @@
-"""Everybody can use it: axe finds nothing in any panel, light and dark, wide and narrow."""
+"""Everybody can use it: axe finds nothing in any view; a keyboard, a phone and 200 % are enough."""
 
-from collections.abc import Iterator
+import re
+from collections.abc import Callable
+from typing import Any
 
 import pytest
-from playwright.sync_api import Page, expect
+from axe_playwright_python.sync_playwright import Axe  # type: ignore[import-untyped]
+from playwright.sync_api import Browser, Page, expect
 
 from tests.e2e.conftest import (
+    App,
     begin_review,
+    chips,
+    count,
+    facet,
     open_app,
-    open_chooser,
-    open_panel,
+    open_tab,
     pair,
-    violations,
+    read_results,
+    reload,
+    rows,
+    watched_page,
 )
 
 pytestmark = pytest.mark.e2e
 
-PICTURED = ("pairs", "lengths", "review", "about")
+LOOKS: tuple[tuple[int, bool, dict[str, Any]], ...] = (
+    (1500, False, {}),
+    (1500, True, {"runOnly": ["color-contrast"]}),
+    (390, False, {"rules": {"color-contrast": {"enabled": False}}}),
+)
+"""Widths and whether it is dark: themes differ in colours alone, and widths in all else."""
+SHOW = "dark => document.body.classList.toggle('dark', dark)"
+STILL = "document.getAnimations().every((each) => !(each instanceof CSSTransition))"
+VIEWS = (
+    "?", "?q=no pair holds this text", "?panel=lengths", "?panel=export", "?tab=about",
+    "?model=org/fair", "?model=org/fair&panel=slices", "?model=&pairs=every",
+    "?tab=models&table=subsets&pin=org/good&by=-score&digits=2&open=org/fair",
+    "?tab=models&panel=compare&a=org/fair&b=org/good",
+    "?tab=models&panel=agreement&a=org/fair", "?tab=score", "?tab=score&panel=runs", "?tab=try",
+)  # fmt: skip
 
 
-def test_axe_finds_nothing_and_nothing_sticks_out(demo_app: str, page: Page) -> None:
-    open_app(page, demo_app)
-    found = [
-        each
-        for name in _views(page)
-        for each in violations(page, name, is_pictured=name in PICTURED)
-    ]
+def violations(page: Page, name: str) -> list[str]:
+    """What axe has against a view, wide and narrow, light and dark, and what sticks out of it."""
+    found = []
+    for width, is_dark, rules in LOOKS:
+        page.set_viewport_size({"width": width, "height": 950})
+        page.evaluate(SHOW, is_dark)
+        page.mouse.move(0, 0)
+        page.wait_for_function(STILL)  # colours change gradually
+        where = f"{name}, {'dark' if is_dark else 'light'}, {width} px"
+        sticks_out = f"document.documentElement.scrollWidth > {width}"
+        if page.evaluate(sticks_out):
+            page.wait_for_function(f"!({sticks_out})")  # it is drawn anew for another width
+        options = {"resultTypes": ["violations"], **rules}
+        found += [
+            f"{where}: {rule['id']} at {node['target']}: {node['html'][:200]}"
+            for rule in Axe().run(page, options=options).response["violations"]
+            for node in rule["nodes"]
+        ]
+    page.set_viewport_size({"width": 1500, "height": 950})
+    page.evaluate(SHOW, False)
+    return found
+
+
+def test_axe_finds_nothing_and_nothing_sticks_out(app: App, page: Page) -> None:
+    found = []
+    for address in VIEWS:
+        open_app(page, f"{app.address}/{address}")
+        read_results(page)
+        found += violations(page, address)
+    open_app(page, app.address)
+    begin_review(page)
+    page.keyboard.press("1")
+    expect(page.get_by_test_id("review-progress")).to_contain_text("1 of")
+    found += violations(page, "review")
+    page.get_by_role("button", name="Files", exact=True).click()
+    found += violations(page, "files of a review")
+    page.keyboard.press("Escape")
+    page.keyboard.press("?")
+    found += violations(page, "help")
+    page.keyboard.press("Escape")
+    page.get_by_test_id("dataset-switcher").click()
+    found += violations(page, "chooser")
     assert found == []
     expect(page.locator(".toast-body")).to_have_count(0)
 
 
-def _views(page: Page) -> Iterator[str]:
-    """Open one view after the other; its name, once it is filled."""
-    expect(pair(page)).to_be_visible()
-    yield "pairs"
-    page.locator("#search").fill("no pair holds this text")
-    expect(page.locator(".pair-none")).to_be_visible()
-    yield "nothing"
-    page.get_by_role("link", name="Reset", exact=True).click()
-    open_panel(page, "Lengths")
-    expect(page.locator(".lengths-plot .bars .point").first).to_be_attached()
-    yield "lengths"
-    begin_review(page)
-    expect(pair(page)).to_be_visible()
-    page.locator("body").press("1")
-    expect(page.get_by_test_id("review-progress")).to_contain_text("1 of")
-    yield "review"
-    page.get_by_role("button", name="Files", exact=True).click()
-    expect(page.locator("#review-files")).to_be_visible()
-    yield "files of a review"
-    page.locator("body").press("Escape")
-    open_panel(page, "Export")
-    expect(page.locator("#export-csv")).to_be_visible()
-    yield "export"
-    open_panel(page, "List")
-    open_chooser(page)
-    expect(page.locator("#wanted")).to_be_visible()
-    yield "chooser"
-    open_chooser(page)
-    page.locator("body").press("?")
-    expect(page.locator("#help")).to_be_visible()
-    yield "help"
-    page.locator("body").press("Escape")
-    page.get_by_role("link", name="About the data").click()
-    expect(page.locator(".data-card")).to_be_visible()
-    yield "about"
+def test_the_keyboard_is_enough_and_the_warning_is_remembered(app: App, page: Page) -> None:
+    open_app(page, app.address)
+    search, box = page.get_by_test_id("search").first, facet(page, "section", "Safety")
+
+    def tab_to(is_focused: Callable[[], bool], most: int) -> None:
+        for _ in range(most):
+            page.keyboard.press("Tab")
+            if is_focused():
+                return
+        pytest.fail(f"it is not reached by {most} presses")
+
+    focused = "each => each === document.activeElement"
+    tab_to(lambda: bool(search.evaluate(focused)), 15)
+    page.get_by_role("link", name="Skip to content").focus()
+    page.keyboard.press("Enter")
+    expect(search).to_be_focused()
+    tab_to(lambda: bool(box.evaluate(focused)), 100)
+    page.keyboard.press("Space")
+    expect(chips(page)).to_have_text(re.compile("Section: Safety"))
+    expect(box).to_be_focused()
+    page.keyboard.press("j")
+    expect(page.locator(".position:visible")).to_contain_text("2 of")
+
+    body, warning = pair(page).locator(".chosen .body"), pair(page).locator(".warning")
+    expect(body).to_have_css("visibility", "hidden")
+    hidden = page.locator(".list .may-harm .words").first
+    expect(hidden).to_have_css("color", "rgba(0, 0, 0, 0)")
+    warning.get_by_role("button", name="Always show").focus()
+    page.keyboard.press("Enter")
+    expect(body).to_have_css("visibility", "visible")
+    page.locator("#theme-button").press("Enter")
+    reload(page)
+    expect(page.locator("body.dark")).to_have_count(1)
+    expect(body).to_have_css("visibility", "visible")
+    expect(hidden).not_to_have_css("color", "rgba(0, 0, 0, 0)")
+    page.keyboard.press("?")
+    page.locator("#help .hide-harm").press("Enter")
+    page.keyboard.press("Escape")
+    expect(body).to_have_css("visibility", "hidden")
+
+    link = rows(page).nth(2).locator("a[data-main]")
+    key = link.inner_text()
+    link.press("Enter")
+    expect(pair(page)).to_have_attribute("data-key", key)
+    expect(link).to_be_focused()
+    page.get_by_label("Go to pair").fill("hep-go:900149")
+    page.keyboard.press("Enter")
+    expect(pair(page)).to_have_attribute("data-key", "hep-go:900149")
+    expect(page.locator(".position:visible")).to_contain_text("outside the filter")
+
+
+def test_the_list_scrolls_by_itself_and_goes_on(app: App, page: Page) -> None:
+    page.set_viewport_size({"width": 1366, "height": 768})
+    open_app(page, app.address)
+    read_results(page)
+    for n in (50, 75, 100):  # more follow as often as the end is scrolled to
+        rows(page).nth(n - 1).scroll_into_view_if_needed()
+        expect(rows(page).nth(n)).to_be_attached()
+    rows(page).nth(60).click()
+    expect(rows(page).nth(60)).to_have_attribute("aria-current", "true")
+    expect(rows(page).nth(60)).to_be_in_viewport(ratio=1)
+    expect(page.get_by_test_id("search").first).to_be_in_viewport(ratio=1)
+    expect(page.locator("#pairs .reader-bar")).to_be_in_viewport(ratio=1)
+    expect(rows(page).nth(60).locator(".wins")).to_contain_text("/5 win")
+
+
+def test_half_wide_filters_open_over_the_list(app: App, page: Page) -> None:
+    page.set_viewport_size({"width": 1100, "height": 768})
+    open_app(page, app.address)
+    facet = page.get_by_test_id("facet").first
+    expect(facet).to_be_hidden()
+    expect(pair(page).locator(".rejected")).to_be_visible()
+    page.locator("button[data-pane=filters]").click()
+    facet.click()
+    expect(count(page)).to_have_text("40 of 188 pairs")
+    page.locator("#pairs .reader-pane .prompt").click()
+    expect(facet).to_be_hidden()
+    page.set_viewport_size({"width": 683, "height": 384})  # 1366 x 768 at 200 %
+    for n in range(5):
+        expect(rows(page).nth(n)).to_be_in_viewport(ratio=1)
+    for role in ("row", "rowheader"):  # narrow, it still is a table
+        expect(page.locator(".list").get_by_role(role).nth(20)).to_be_attached()
+
+
+def test_a_phone_shows_one_pane_and_a_shared_pair_first(app: App, browser: Browser) -> None:
+    with watched_page(browser, width=390) as page:
+        open_app(page, app.address)
+        chosen = page.get_by_test_id("reader-chosen")
+        expect(chosen).to_be_hidden()
+        open_tab(page, "Models")
+        expect(page.get_by_test_id("board-row").first).to_be_in_viewport()
+        page.get_by_role("button", name="Dataset, theme and help").click()
+        page.get_by_role("link", name="About the data").click()
+        expect(page.locator(".data-card")).to_be_visible()
+        open_tab(page, "Pairs")
+        rows(page).nth(2).click()
+        expect(chosen).to_be_in_viewport()
+        expect(rows(page).first).to_be_hidden()
+        sides = [chosen.bounding_box(), pair(page).locator(".rejected").bounding_box()]
+        assert sides[0] and sides[1] and sides[1]["y"] >= sides[0]["y"] + sides[0]["height"]
+        page.get_by_role("button", name="Filters").click()
+        page.get_by_test_id("facet").first.click()
+        page.get_by_role("button", name="List", exact=True).last.click()
+        expect(count(page)).to_have_text("40 of 188 pairs")
+        shared = page.url
+    with watched_page(browser, width=390) as page:
+        open_app(page, shared)
+        expect(page.get_by_test_id("reader-chosen")).to_be_in_viewport()

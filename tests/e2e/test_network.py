@@ -1,4 +1,4 @@
-"""With a Hub that answers, the page opens on what lies here and offers what arrives."""
+"""With a Hub that answers the page opens on what lies here; programs have a page of their own."""
 
 from pathlib import Path
 from typing import Any
@@ -8,8 +8,9 @@ import pyarrow.parquet as pq
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.e2e.conftest import Serve, choose_model, open_app, open_tab
+from tests.e2e.conftest import App, choose_model, open_app, open_tab, pair, troubles_of
 from tests.support.hub_server import HubServer, Repo
+from tests.support.serving import serving
 
 pytestmark = pytest.mark.e2e
 
@@ -28,9 +29,14 @@ def _benchmark(folder: Path) -> Repo:
     )
 
 
-def test_the_hub_is_shown_and_no_token_is_sent(serve: Serve, page: Page, tmp_path: Path) -> None:
-    with HubServer({"datasets/allenai/reward-bench": _benchmark(tmp_path)}) as hub:
-        address = serve(EXPLORER_OFFLINE="0", HF_ENDPOINT=hub.url, HF_TOKEN="hf_secret")
+def test_the_hub_is_shown_and_no_token_is_sent(page: Page, tmp_path: Path) -> None:
+    repos = {"datasets/allenai/reward-bench": _benchmark(tmp_path)}
+    with (
+        HubServer(repos) as hub,
+        serving(
+            tmp_path, EXPLORER_OFFLINE="0", HF_ENDPOINT=hub.url, HF_TOKEN="hf_secret"
+        ) as address,
+    ):
         open_app(page, address)
         bar = page.locator("#dataset-caption")
         expect(bar).to_contain_text("reward-bench filtered · 2 pairs")
@@ -49,11 +55,14 @@ def test_the_hub_is_shown_and_no_token_is_sent(serve: Serve, page: Page, tmp_pat
     assert any("some/model" in request.path for request in hub.requests)
 
 
-def test_after_retry_what_arrives_is_offered(serve: Serve, page: Page, tmp_path: Path) -> None:
+def test_after_retry_what_arrives_is_offered(page: Page, tmp_path: Path) -> None:
     repos: dict[str, Repo] = {}
-    with HubServer(repos) as hub:
-        repos["datasets/allenai/reward-bench"] = Repo(refusal=(503, ""))
-        open_app(page, serve(EXPLORER_OFFLINE="0", HF_ENDPOINT=hub.url))
+    repos["datasets/allenai/reward-bench"] = Repo(refusal=(503, ""))
+    with (
+        HubServer(repos) as hub,
+        serving(tmp_path, EXPLORER_OFFLINE="0", HF_ENDPOINT=hub.url) as address,
+    ):
+        open_app(page, address)
         expect(page.locator("#dataset-caption")).to_contain_text("Demo pairs")
         retry = page.get_by_role("button", name="Retry").first
         expect(retry).to_be_visible()
@@ -67,3 +76,20 @@ def test_after_retry_what_arrives_is_offered(serve: Serve, page: Page, tmp_path:
         page.get_by_role("link", name="Show these pairs").click()
         expect(page.locator("#dataset-caption")).to_contain_text("filtered · 2 pairs")
         expect(page.get_by_test_id("result-count")).to_contain_text("2 of 2")
+
+
+def test_an_address_opens_what_programs_ask_and_so_does_the_header_once_it_was_left(
+    app: App, leaving: Page
+) -> None:
+    troubles = troubles_of(leaving)
+    open_app(leaving, f"{app.address}/?view=api&section=Safety")
+    described = leaving.get_by_role("dialog")
+    expect(described).to_contain_text("The pairs that a model or a run loses or ties")
+    expect(described).to_contain_text("A margin is the chosen reward minus the rejected reward")
+    leaving.locator(".api-docs .backdrop").click(position={"x": 20, "y": 300})
+    expect(described).to_have_count(0)
+    expect(pair(leaving)).to_be_visible()
+    assert "view=api" not in leaving.url and "section=Safety" in leaving.url
+    leaving.locator("#header").get_by_role("link", name="API", exact=True).click()
+    expect(described).to_contain_text("/search_pairs")
+    assert troubles == []

@@ -66,111 +66,52 @@ UNFOLDED = "[query('.prompt').matches('[data-unfolded]'), query('.unfold').textC
 LINKS = "['.math .katex', '.math a'].map((each) => document.querySelectorAll(each).length)"
 CLIPBOARD = "navigator.clipboard.readText()"
 
-ROWS: dict[str, tuple[str, list[str], str, Any]] = {
-    "a key presses the button that is in sight": (
-        BUTTONS,
-        ["j", "k"],
-        "pressed",
-        ["reader-next", "reader-previous"],
-    ),
-    "letters typed into a field press nothing": (BUTTONS, ["#text", "j", "1"], "pressed", ["text"]),
-    "keys work while a box is focused": (BUTTONS, ["#box", "j"], "pressed", ["box", "reader-next"]),
-    "a browser's own shortcut presses nothing": (BUTTONS, ["Alt+1", "Control+j"], "pressed", []),
-    "a key that is held steps on": (BUTTONS, ["hold j"], "pressed", ["reader-next"] * 3),
-    "a key that is held marks one pair alone": (BUTTONS, ["hold 1"], "pressed", ["review-keep"]),
-    "slash goes to the search and selects its words": (
-        *(BUTTONS, ["/"]),
-        FOCUS,
-        ["search", "words"],
-    ),
-    "harmful texts stay shown when the page is opened again": (
-        BUTTONS,
-        [".reveal", "reload"],
-        HARM,
-        ["shown", "shown"],
-    ),
-    "harmful texts stay hidden once that is chosen": (
-        BUTTONS,
-        [".reveal", ".hide-harm", "reload"],
-        HARM,
-        [None, "hidden"],
-    ),
-    "the theme that is chosen stays": (BUTTONS, ["#theme-button", "reload"], DARK, [True, "dark"]),
-    "harmful texts are hidden at first": (HARMFUL, [], VISIBLE, ["hidden", "hidden"]),
-    "one harmful text is shown by itself": (
-        HARMFUL,
-        [".reveal-one"],
-        VISIBLE,
-        ["visible", "hidden"],
-    ),
-    "all are shown where that is chosen": (
-        HARMFUL + BUTTONS,
-        [".reveal"],
-        VISIBLE,
-        ["visible", "visible"],
-    ),
-    "the first difference is marked": (pair("a", n=3), [], BOTH_PLACES, ["1", "1 of 3"]),
-    "before the first difference is the last": (
-        pair("a", n=3),
-        [".previous-difference"],
-        PLACE,
-        "3 of 3",
-    ),
-    "after the last difference is the first": (
-        pair("a", n=3),
-        [".next-difference"] * 3,
-        BOTH_PLACES,
-        ["1", "1 of 3"],
-    ),
-    "without differences there is no way to them": (
-        pair("a"),
-        [],
-        "query('.differences').hidden",
-        True,
-    ),
-    "a long prompt unfolds": (
-        pair("a", prompt="many words " * 3000),
-        [".unfold"],
-        UNFOLDED,
-        [True, "Less"],
-    ),
-    "a short prompt has nothing to unfold": (
-        pair("a", prompt="few"),
-        [],
-        "query('.unfold').hidden",
-        True,
-    ),
-    "formulas are rendered": (
-        math(r"$\frac{1}{2}$", r"$$x^2$$", r"\(x\)"),
-        [],
-        RENDERED,
-        [True, True, True],
-    ),
+ROWS: dict[str, tuple[str, str, str, Any]] = {
+    "a key presses the button that is in sight":
+        (BUTTONS, "j k", "pressed", ["reader-next", "reader-previous"]),
+    "letters typed into a field press nothing": (BUTTONS, "#text j 1", "pressed", ["text"]),
+    "keys work while a box is focused": (BUTTONS, "#box j", "pressed", ["box", "reader-next"]),
+    "a browser's own shortcut presses nothing": (BUTTONS, "Alt+1 Control+j", "pressed", []),
+    "a key that is held steps on": (BUTTONS, "j* j* j*", "pressed", ["reader-next"] * 3),
+    "a key that is held marks one pair alone":
+        (BUTTONS, "1* 1* 1*", "pressed", ["review-keep"]),
+    "slash goes to the search and selects its words": (BUTTONS, "/", FOCUS, ["search", "words"]),
+    "harmful texts stay shown when the page is opened again":
+        (BUTTONS, ".reveal reload", HARM, ["shown", "shown"]),
+    "harmful texts stay hidden once that is chosen":
+        (BUTTONS, ".reveal .hide-harm reload", HARM, [None, "hidden"]),
+    "the theme that is chosen stays": (BUTTONS, "#theme-button reload", DARK, [True, "dark"]),
+    "harmful texts are hidden at first": (HARMFUL, "", VISIBLE, ["hidden", "hidden"]),
+    "one harmful text is shown by itself":
+        (HARMFUL, ".reveal-one", VISIBLE, ["visible", "hidden"]),
+    "all are shown where that is chosen":
+        (HARMFUL + BUTTONS, ".reveal", VISIBLE, ["visible", "visible"]),
+    "the first difference is marked": (pair("a", n=3), "", BOTH_PLACES, ["1", "1 of 3"]),
+    "before the first difference is the last":
+        (pair("a", n=3), ".previous-difference", PLACE, "3 of 3"),
+    "after the last difference is the first":
+        (pair("a", n=3), ".next-difference " * 3, BOTH_PLACES, ["1", "1 of 3"]),
+    "without differences there is no way to them":
+        (pair("a"), "", "query('.differences').hidden", True),
+    "a long prompt unfolds":
+        (pair("a", prompt="many words " * 3000), ".unfold", UNFOLDED, [True, "Less"]),
+    "a short prompt has nothing to unfold":
+        (pair("a", prompt="few"), "", "query('.unfold').hidden", True),
+    "formulas are rendered":
+        (math(r"$\frac{1}{2}$", r"$$x^2$$", r"\(x\)"), "", RENDERED, [True] * 3),
     "formulas that define commands or are too long stay as written": (
         math(r"$x$", r"$\def\a{b}\a$", rf"${'x' * 4001}$", r"$\frac{$"),
-        [],
-        RENDERED,
-        [True, False, False, False],
+        "", RENDERED, [True, False, False, False],
     ),
-    "a formula links nowhere": (
-        math(r"$\href{javascript:alert(1)}{z}$"),
-        [],
-        LINKS,
-        [1, 0],
-    ),
-    "a table is copied as spreadsheets take it": (
-        TABLE,
-        ["[data-copy]"],
-        CLIPBOARD,
-        "model\tscore\t\n\ta\tb\nx&y\t1\t2",
-    ),
+    "a formula links nowhere": (math(r"$\href{javascript:alert(1)}{z}$"), "", LINKS, [1, 0]),
+    "a table is copied as spreadsheets take it":
+        (TABLE, "[data-copy]", CLIPBOARD, "model\tscore\t\n\ta\tb\nx&y\t1\t2"),
     "a text is copied as it stands": (
         '<button data-copy="#words">Copy</button><pre id="words">a &lt;b&gt;\n c</pre>',
-        ["[data-copy]"],
-        CLIPBOARD,
-        "a <b>\n c",
+        "[data-copy]", CLIPBOARD, "a <b>\n c",
     ),
-}
+}  # fmt: skip
+"""What the server wrote, what is pressed (* for a key that is held), and what one sees then."""
 
 
 def fill(page: Page, html: str) -> None:
@@ -203,13 +144,12 @@ def test_what_is_pressed_does_what_it_says(name: str, page: Page) -> None:
     page.goto(ADDRESS)
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     fill(page, html)
-    for each in presses:
+    for each in presses.split():
         if each == "reload":
             page.reload()
             fill(page, html)
-        elif each.startswith("hold "):
-            for _ in range(3):
-                page.keyboard.down(each.removeprefix("hold "))
+        elif each.endswith("*"):
+            page.keyboard.down(each.removesuffix("*"))
         elif each[0] in ".#[":
             page.locator(each).first.click()
         else:
@@ -313,3 +253,103 @@ def test_where_a_browser_keeps_nothing_the_page_does(is_denied: bool, page: Page
         page.evaluate(script("storage"))
         assert page.evaluate("document.documentElement.dataset.welcome") == "seen"
         assert page.evaluate(STORED) == ["1", None, None]
+
+
+LINE = {
+    "source": "demo", "subset": "s", "key": "s:1", "text_hash": f"{1:016x}", "verdict": "keep",
+    "note": "", "at": "2026-01-31T12:00:00Z",
+}  # fmt: skip
+Mark = tuple[str, str, int, str]
+"""A source, a key in it, the number of its texts, and a verdict."""
+
+
+def people(*verdicts: str) -> tuple[list[Mark], list[Mark]]:
+    """Two people's marks of the same pairs: a letter of each for each pair."""
+    words = {word[0]: word for word in ("keep", "drop", "unsure")}
+    mine, theirs = (
+        [("demo", f"s:{n}", n, words[each[who]]) for n, each in enumerate(verdicts)]
+        for who in (0, 1)
+    )
+    return mine, theirs
+
+
+def mark(verdict: str, key: str = "s:1", texts: int = 1, source: str = "demo") -> Mark:
+    return source, key, texts, verdict
+
+
+WORKED = ["kk"] * 8 + ["dd"] * 4 + ["uu"] + ["kd"] * 3 + ["dk"] * 2 + ["uk"] * 2
+TWO = [mark("keep"), mark("drop", "s:2", 2)]
+SAME = [mark("keep", "s:1", 5), mark("drop", "s:2", 5)]
+AGREEMENT: dict[str, tuple[tuple[list[Mark], list[Mark]], dict[str, Any]]] = {
+    # mine 11, 6, 3; theirs 12, 7, 1: what chance would give is (132 + 42 + 3) / 400
+    "a worked example": (people(*WORKED), {
+        "n": 20, "observed": 13 / 20, "table": [[8, 3, 0], [2, 4, 0], [2, 0, 1]],
+        "kappa": (0.65 - 0.4425) / (1 - 0.4425), "differing": [f"s:{n}" for n in range(13, 20)],
+    }),
+    "always": (people("kk", "dd"), {"kappa": 1}),
+    "never": (people("kd", "dk"), {"kappa": -1}),
+    "as by chance": (people("kk", "kd", "dk", "dd"), {"kappa": 0}),
+    "one uses a single verdict": (people("kd", "kk"), {"kappa": 0}),
+    "both use a single verdict": (people("uu", "uu"), {"kappa": None}),
+    "no pairs": (people(), {"kappa": None, "n": 0}),
+    "the same texts": ((TWO, [mark("drop", "x:9", 1, "other")]), {"differing": ["s:1"]}),
+    "the same key": ((TWO, [mark("drop", "s:1", 7)]), {"differing": ["s:1"]}),
+    "another source's key": ((TWO, [mark("drop", "s:1", 7, "other")]), {"n": 0}),
+    "texts go before keys":
+        ((TWO, [mark("keep", "s:2", 1), mark("drop", "s:1", 2)]), {"differing": []}),
+    "of the same texts each its own":
+        ((SAME, SAME[::-1]), {"table": [[1, 0, 0], [0, 1, 0], [0, 0, 0]]}),
+    "of the same texts each once": ((SAME, SAME[1:]), {"n": 1}),
+    "of the same texts each once, too": ((SAME[:1], SAME[::-1]), {"n": 1}),
+}  # fmt: skip
+AGREE = """([mine, theirs]) => {
+  const { answers, ...found } = window.explorer.review.agreement(mine, theirs);
+  return found;
+}"""
+READ = "(line) => { try { return explorer.review.checked(line) } catch (e) { return e.message } }"
+NO_MARKS: dict[str, tuple[dict[str, Any] | None, str]] = {
+    "a key that is no text": ({"key": 3}, "source and key must be text"),
+    "no source": ({"source": ""}, "source and key must be text"),
+    "a long key": ({"key": "k" * 1001}, "of 1 to 1000 characters"),
+    "a hash that is none": ({"text_hash": "<b>"}, "text_hash must be 16 hex digits"),
+    "another verdict": ({"verdict": "maybe"}, "verdict must be one of keep, drop, unsure"),
+    "a list of verdicts": ({"verdict": ["keep"]}, "verdict must be one of"),
+    "a note that is no text": ({"note": {"a": 1}}, "note must be text"),
+    "a long note": ({"note": "n" * 2001}, "at most 2000 characters"),
+    "a time without zone": ({"at": "2026-01-31T12:00:00"}, "with its zone"),
+    "a number for a time": ({"at": 5}, "with its zone"),
+    "a time before all": ({"at": "1960-01-31T12:00:00Z"}, "with its zone"),
+    "nothing": (None, "source and key must be text"),
+}
+
+
+@pytest.fixture
+def review(page: Page) -> Page:
+    """A page with the script of reviews alone."""
+    page.evaluate("window.explorer = {}")
+    page.evaluate(script("review"))
+    return page
+
+
+def test_two_people_agree_as_often_as_they_do(review: Page) -> None:
+    for name, ((mine, theirs), expected) in AGREEMENT.items():
+        marks = [[*each[:2], f"{each[2]:016x}", each[3], 0] for each in mine]
+        named = ("source", "key", "text_hash", "verdict")
+        lines = [
+            {**LINE, **dict(zip(named, (*each[:2], f"{each[2]:016x}", each[3]), strict=True))}
+            for each in theirs
+        ]
+        found = review.evaluate(AGREE, [marks, lines])
+        wrong = {each: found[each] for each in expected if found[each] != expected[each]}
+        if "kappa" in wrong and expected["kappa"]:
+            wrong = {} if abs(wrong["kappa"] - expected["kappa"]) < 1e-15 else wrong
+        assert wrong == {}, name
+
+
+def test_a_line_of_a_file_is_read_or_says_why_it_is_no_mark(review: Page) -> None:
+    at = "1970-01-01T02:00:01.5+01:00"
+    read = review.evaluate(READ, {**LINE, "at": at, "note": None, "more": 1})
+    kept = {name: each for name, each in LINE.items() if name != "subset"}
+    assert read == {**kept, "at": 3601, "note": ""}
+    for name, (wrong, words) in NO_MARKS.items():
+        assert words in review.evaluate(READ, wrong and {**LINE, **wrong}), name

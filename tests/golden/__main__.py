@@ -10,9 +10,8 @@ from pathlib import Path
 from typing import get_args
 
 from tests.conftest import REAL_DATA
-from tests.golden.normal import golden_files
+from tests.golden.normal import differing, folder_of, golden_files, is_public
 from tests.golden.outputs import Set
-from tests.golden.test_golden import differing, folder_of, is_public
 
 
 def main() -> None:

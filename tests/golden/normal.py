@@ -133,3 +133,31 @@ def _read(name: str, content: bytes) -> Any:
     if ending == ".jsonl":
         return [name, [json.loads(line) for line in text.splitlines()]]
     return [name, text]
+
+
+def folder_of(which: Set) -> Path:
+    """Where the files of a set lie."""
+    return Path(__file__).parent / which
+
+
+def is_public(which: Set, name: str) -> bool:
+    """Whether a file may be part of the project: of the real data, figures alone."""
+    is_board = name.startswith(("leaderboard", "compare", "link_tab=models"))
+    return which == "demo" or (
+        is_board and "panel=" not in name and not name.endswith(".links.txt")
+    )
+
+
+def differing(which: Set, files: dict[str, str]) -> list[str]:
+    """The names of files that are not what they were, are gone, or are new."""
+    before = {path.name: text_of(path) for path in sorted(folder_of(which).glob("*.txt"))}
+    names = sorted(before.keys() | files.keys())
+    return [
+        name
+        for name in names
+        if name not in before or name not in files or not is_same(before[name], files[name])
+    ]
+
+
+def text_of(path: Path) -> str:
+    return path.read_text(encoding="utf-8", errors="surrogatepass")

@@ -3,13 +3,13 @@
 import shutil
 import subprocess
 import sys
-import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
-from tests.conftest import DEMO_MODEL, DEMO_PAIRS, REAL_DATA, ROOT
-from tests.golden.visit import Page, Server, environment, served
+from tests.conftest import DEMO_MODEL, DEMO_PAIRS, REAL_DATA, ROOT, until
+from tests.golden.visit import Page, Server
+from tests.support.serving import environment, serving
 
 Set = Literal["demo", "real"]
 Output = tuple[str, Any]
@@ -41,6 +41,7 @@ EXPORTS = [
 ]
 """A link, what files of it are called, and in names of outputs, and in which formats."""
 BUNDLED = [link for link in LINKS if "tab=models" in link and "panel=" not in link]
+SETTINGS = {"TZ": "UTC", "OMP_NUM_THREADS": "1"}
 TEXTS = {"prompt": "Say hello.", "chosen": "Hello, and welcome!", "rejected": "No."}
 
 
@@ -51,7 +52,8 @@ def outputs(which: Set, home: Path) -> Iterator[Output]:
     yield from _commands(which, pairs, home, results)
     if which == "demo":
         (home / "bundled").mkdir()
-        with served(home / "bundled", PAIRS="demo") as server:
+        with serving(home / "bundled", **SETTINGS, EXPLORER_PAIRS="demo") as address:
+            server = Server(address)
             yield from _links(server, BUNDLED, "bundled", {"a": "RLHFlow/ArmoRM-Llama3-8B-v0.1"})
             for benchmark in ("v1", "v2"):
                 yield f"bundled /leaderboard {benchmark}", _board(server, benchmark=benchmark)
@@ -64,7 +66,9 @@ def outputs(which: Set, home: Path) -> Iterator[Output]:
     names = dict(zip("abcd", MODELS[which], strict=True))
     names |= dict(zip(("key", "other"), KEYS[which], strict=True))
     shown = "demo" if which == "demo" else str(pairs)
-    with served(home, PAIRS=shown, RESULTS=str(results)) as server:
+    settings = SETTINGS | {"EXPLORER_PAIRS": shown, "EXPLORER_RESULTS": str(results)}
+    with serving(home, GRADIO_TEMP_DIR=str(home / "files"), **settings) as address:
+        server = Server(address)
         yield from _answers(server, names)
         yield from _links(server, LINKS, "link", names)
         yield from _files(server, names)
@@ -82,7 +86,8 @@ def _commands(which: Set, pairs: Path, home: Path, results: Path) -> Iterator[Ou
         asked += ["--name", "golden/demo"] if name == DEMO_MODEL.name else ["--seed", "7"]
         done = subprocess.run(
             [sys.executable, "-m", "scoring", *asked, "--device", "cpu", "--dtype", "float32"],
-            cwd=ROOT, env=environment(home), capture_output=True, text=True, check=False,
+            cwd=ROOT, env=environment(home, **SETTINGS, HF_HUB_OFFLINE="1"), capture_output=True,
+            text=True, check=False,
         )  # fmt: skip
         assert done.returncode == 0, done.stderr
         yield f"scoring {name}", ("said.json", done.stdout.encode())
@@ -95,12 +100,15 @@ def _commands(which: Set, pairs: Path, home: Path, results: Path) -> Iterator[Ou
 
 def _board(server: Server, **arguments: Any) -> Any:
     """The leaderboard, once it is measured."""
-    while True:
-        found = server.ask("leaderboard", **arguments)
-        wait = found["complete"][0]["retry_after_seconds"] if "complete" in found else None
-        if wait is None:
-            return found
-        time.sleep(wait)
+    found: dict[str, Any] = {}
+
+    def is_measured() -> bool:
+        found.clear()
+        found.update(server.ask("leaderboard", **arguments))
+        return "complete" not in found or found["complete"][0]["retry_after_seconds"] is None
+
+    until(is_measured)
+    return found
 
 
 def _answers(server: Server, names: dict[str, str]) -> Iterator[Output]:

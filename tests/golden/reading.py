@@ -1,4 +1,4 @@
-"""HTML, figures and Gradio's components as read: visible text, and links and fields."""
+"""HTML and figures as read: visible text, and links and fields."""
 
 import base64
 import json
@@ -24,7 +24,6 @@ LISTED |= {"lowerfence", "q1", "median", "q3", "upperfence", "mean"}
 """What of a figure a person reads."""
 _LONGEST_LABEL = 80
 """Characters of what a link is called by."""
-SILENT_COMPONENTS = ("column", "row", "tabitem", "form", "state", "timer", "browserstate", "file")
 
 
 class Outline(HTMLParser):
@@ -96,28 +95,6 @@ class Outline(HTMLParser):
     def _break(self, tag: str) -> None:
         if tag not in INLINE:
             self._pieces.append("  " if tag in ("td", "th") else "\n")
-
-
-def component_outline(component: Mapping[str, Any]) -> tuple[list[str], list[str]]:
-    """The visible lines, and the links and fields, of a component of Gradio's page."""
-    kind, props = component["type"], component["props"]
-    if kind in ("html", "markdown"):
-        outline = Outline(str(props.get("value") or ""))
-        return outline.lines, outline.links
-    if kind == "plot":
-        return (figure_lines(json.loads(props["value"]["plot"])) if props.get("value") else []), []
-    if kind in SILENT_COMPONENTS:
-        return [], []
-    label, value = props.get("label"), props.get("value")
-    state = "" if props.get("interactive", True) else " (disabled)"
-    if kind in ("button", "downloadbutton", "uploadbutton"):
-        text = str((value if kind == "button" else label) or "")
-        return [text] if text else [], [f"{kind} {text}{state}"]
-    shown = [str(each) for each in (label, props.get("info"), value) if each not in (None, "", [])]
-    choices = [choice[0] for choice in props.get("choices") or ()]
-    offered = f" of {json.dumps(choices, ensure_ascii=False)}" if choices else ""
-    field = f"{kind} {label} = {json.dumps(value, ensure_ascii=False)}{offered}{state}"
-    return shown, [field]
 
 
 def figure_lines(figure: Mapping[str, Any]) -> list[str]:

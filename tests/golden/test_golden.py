@@ -6,35 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.golden.normal import golden_files, is_same
+from tests.golden.normal import differing, folder_of, golden_files, is_public, text_of
 from tests.golden.outputs import Set
 
 ADVICE = "`python -m tests.golden --write` and `git diff` show all of it; commit what is meant"
 _MOST_LINES = 80
-
-
-def folder_of(which: Set) -> Path:
-    """Where the files of a set lie."""
-    return Path(__file__).parent / which
-
-
-def is_public(which: Set, name: str) -> bool:
-    """Whether a file may be part of the project: of the real data, figures alone."""
-    is_board = name.startswith(("leaderboard", "compare", "link_tab=models"))
-    return which == "demo" or (
-        is_board and "panel=" not in name and not name.endswith(".links.txt")
-    )
-
-
-def differing(which: Set, files: dict[str, str]) -> list[str]:
-    """The names of files that are not what they were, are gone, or are new."""
-    before = {path.name: _text(path) for path in sorted(folder_of(which).glob("*.txt"))}
-    names = sorted(before.keys() | files.keys())
-    return [
-        name
-        for name in names
-        if name not in before or name not in files or not is_same(before[name], files[name])
-    ]
 
 
 def changes(which: Set, home: Path) -> str:
@@ -44,14 +20,10 @@ def changes(which: Set, home: Path) -> str:
     lines: list[str] = []
     for name in differing(which, files):
         path = folder_of(which) / name
-        before = _text(path).splitlines() if path.exists() else []
+        before = text_of(path).splitlines() if path.exists() else []
         now = files.get(name, "").splitlines()
         lines += difflib.unified_diff(before, now, name, name, n=0, lineterm="")
     return "\n".join(islice(lines, _MOST_LINES))
-
-
-def _text(path: Path) -> str:
-    return path.read_text(encoding="utf-8", errors="surrogatepass")
 
 
 @pytest.mark.slow

@@ -14,24 +14,18 @@ The last line is JSON. The exit status is 1 where a line fails.
 import argparse
 import copy
 import gc
-import importlib.metadata
-import importlib.util
-import inspect
 import json
 import logging
 import os
 import random
 import shutil
-import subprocess
 import sys
 import tempfile
 import time
-import traceback
 import weakref
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -54,8 +48,9 @@ from scoring.models.loading import Loaded, load  # noqa: E402
 from scoring.pairs.opening import as_pairs, read_pairs  # noqa: E402
 from scoring.run import make_job, score  # noqa: E402
 from scoring.spec import ModelSpec, Pair, RunSettings  # noqa: E402
-from tests.gpu import emulated  # noqa: E402
+from tests.gpu import disk, emulated  # noqa: E402
 from tests.gpu.lengths import pairs_as_long  # noqa: E402
+from tests.gpu.report import Report  # noqa: E402
 
 HALF = torch.bfloat16
 CALL_BOUND = 0.02
@@ -132,54 +127,6 @@ ARCHITECTURES: dict[str, tuple[str, dict[str, Any]]] = {
 """Kind of a model -> the path that it must take, "" for either, and what its config has beside."""
 
 
-@dataclass
-class Report:
-    """The lines so far, printed as they come."""
-
-    seconds: float
-    began: float = field(default_factory=time.perf_counter)
-    lines: dict[str, dict[str, Any]] = field(default_factory=dict)
-
-    def tell(self, name: str, good: bool, words: str, **numbers: Any) -> None:
-        """Write a line. numbers: for the JSON."""
-        self._write(name, "ok" if good else "FAIL", words, numbers)
-
-    def left_out(self, name: str, why: str) -> None:
-        """Write that a point was not looked at."""
-        self._write(name, "left out", why, {})
-
-    def _write(self, name: str, status: str, words: str, numbers: dict[str, Any]) -> None:
-        self.lines[name] = {"status": status, "words": words, **numbers}
-        spent = time.perf_counter() - self.began
-        print(f"[{spent:6.1f} s] {status:8} {name}: {words}", flush=True)
-
-    @contextmanager
-    def point(self, name: str) -> Iterator[None]:
-        """A point, which fails where it raises; what it held is given back."""
-        try:
-            yield
-        except Exception as error:  # whatever a card, its driver or a library brings about
-            place = traceback.extract_tb(error.__traceback__)[-1]
-            where = f"{place.filename}:{place.lineno}"
-            self.tell(name, False, f"{type(error).__name__}: {str(error)[:300]} ({where})")
-        gc.collect()
-        if torch.cuda.is_available():
-            torch.cuda.empty_cache()
-
-    def has_time(self, name: str, seconds: float) -> bool:
-        """Whether a point that takes so long may begin; if not, it is left out."""
-        rest = max(0.0, self.seconds - (time.perf_counter() - self.began))
-        if rest < seconds:
-            why = f"takes about {seconds:.0f} s; {rest:.0f} of --seconds {self.seconds:.0f} remain"
-            self.left_out(name, why)
-        return rest >= seconds
-
-    @property
-    def failed(self) -> list[str]:
-        """Names of the lines that fail."""
-        return [name for name, line in self.lines.items() if line["status"] == "FAIL"]
-
-
 class Check:
     """All points, on one device. dry: on a CPU, with small shapes."""
 
@@ -230,35 +177,22 @@ class Check:
     # What the card is.
 
     def machine(self) -> None:
-        """Card, driver, versions; nothing of it can fail."""
-        from torch.nn.attention import varlen
-
-        named = list(inspect.signature(varlen.varlen_attn).parameters)[7:]
-        found = {each.name: each.version for each in importlib.metadata.distributions()}
-        compiler = shutil.which("gcc") or shutil.which("c++") or "none"
+        """Card and versions."""
         words = f"torch {torch.__version__}, transformers {transformers.__version__}, Python "
-        words += f"{sys.version.split()[0]}; attention call with {', '.join(named)}; C compiler "
-        words += f"{compiler}; accelerate {found.get('accelerate')}; triton {found.get('triton')}"
+        words += f"{sys.version.split()[0]}, {'a' if _has_compiler() else 'no'} C compiler"
         if self.dry:
             self.report.tell(
                 "machine", True, f"CPU, dry, {torch.get_num_threads()} threads; {words}"
             )
             return
-        card = torch.cuda.get_device_properties(0)
-        free = torch.cuda.mem_get_info()[0] / 1e9
-        driver = "unknown"
-        with suppress(OSError):
-            driver = Path("/proc/driver/nvidia/version").read_text("utf-8").splitlines()[0]
+        card, free = torch.cuda.get_device_properties(0), torch.cuda.mem_get_info()[0] / 1e9
         self.rate = peak_rate(self.device)
         self.report.tell(
             "machine",
             attention.has_variable_length(self.device, HALF),
-            f"{torch.cuda.device_count()} x {card.name}, compute capability {card.major}."
-            f"{card.minor}, {free:.0f} of {card.total_memory / 1e9:.0f} GB free, "
-            f"{self.rate / 1e12:.0f} TFLOP/s in bfloat16; {driver}; CUDA {torch.version.cuda}; "
-            f"{words}",
-            tflops=self.rate / 1e12,
-            card=card.name,
+            f"{torch.cuda.device_count()} x {card.name}, {free:.0f} of "
+            f"{card.total_memory / 1e9:.0f} GB free, {self.rate / 1e12:.0f} TFLOP/s in bfloat16; "
+            f"CUDA {torch.version.cuda}; {words}",
         )
 
     # The attention call.
@@ -423,10 +357,7 @@ class Check:
                 n_runs=n_runs,
             )
             self._warm(shape, bench, model, scorer, warm)
-            self._waiting(shape, scorer)
             self._without_memory(shape, model)
-            if is_compiled:
-                self._from_kept_code(shape, bench, model, warm.seconds)
 
     def _warm(
         self, shape: str, bench: Bench, model: Any, scorer: Classifier, warm: Measured
@@ -435,8 +366,10 @@ class Check:
         weights = sum(each.numel() for each in model.parameters())
         weights -= model.get_input_embeddings().weight.numel()
         floor = 2 * weights * warm.tokens / self.rate
-        upstream = self._peers(bench, shape, warm.seconds, 1 if self.dry else 10)
-        times = upstream / warm.seconds
+        stride = 1 if self.dry else 10
+        bench.pairs = self.pairs[::stride]
+        upstream = bench.measure("upstream", lambda: bench.upstream(8)).seconds
+        times = upstream * len(self.pairs) / len(bench.pairs) / warm.seconds
         good, bound = TARGETS[shape].of_warm(self.card, warm.seconds, times)
         self.report.tell(
             f"{shape}, warm",
@@ -451,82 +384,6 @@ class Check:
             floor=floor,
             times_upstream=times,
             gigabytes=warm.gigabytes,
-        )
-
-    def _from_kept_code(self, shape: str, bench: Bench, model: Any, warm: float) -> None:
-        """A run as in a later process: nothing is compiled in memory, and the code is on disk.
-
-        It is asked for: by itself it is compiled once that repays.
-        """
-        name = f"{shape}, compiled code that was kept"
-        if not self.report.has_time(name, 60):
-            return
-        torch._dynamo.reset()
-        before = _n_found()
-        scorer = self.scorer(model, shape, compile="on")
-        again = bench.measure("kept", lambda: bench.ours(scorer))
-        found = _n_found() - before
-        self.report.tell(
-            name,
-            scorer.traits.path.endswith("layers compiled") and found > 0,
-            f"{again.seconds:.2f} s, {again.seconds - warm:.2f} s more than warm, the compiler "
-            f"being imported (no bound); found on disk {found} times; {scorer.traits.path}; packs "
-            f"of {scorer.traits.budget:,}",
-            seconds=again.seconds,
-            found=found,
-        )
-
-    def _peers(self, bench: Bench, shape: str, ours: float, stride: int) -> float:
-        """Seconds that upstream's batch 8 takes for all; 0 where it fails, which costs no line."""
-        all_pairs, bench.pairs = bench.pairs, bench.pairs[::stride]
-        share = len(all_pairs) / len(bench.pairs)
-        ways: dict[str, Callable[[], torch.Tensor]] = {
-            "upstream's way, batch 8": lambda: bench.upstream(8),
-            "upstream's way, batch 64": lambda: bench.upstream(64),
-            "sorted by length, batch 64": lambda: bench.sorted_padded(64),
-        }
-        if importlib.util.find_spec("sentence_transformers"):
-            ways["CrossEncoder.predict, batch 64"] = lambda: bench.cross_encoder(64)
-        from_some = f", told from every {stride}th pair" if stride > 1 else ""
-        took: dict[str, float] = {}
-        for way, run in ways.items():
-            name = f"{shape}, {way}"
-            try:
-                took[way] = bench.measure(way, run).seconds * share
-            except Exception as error:  # a stranger's package, or no memory for its padding
-                self.report.left_out(name, f"{type(error).__name__}: {str(error)[:300]}")
-                continue
-            words = f"{took[way]:.1f} s{from_some}"
-            self.report.tell(name, True, words, seconds=took[way], ours=ours)
-        bench.pairs = all_pairs
-        return took.get("upstream's way, batch 8", 0.0)
-
-    def _waiting(self, shape: str, scorer: Classifier) -> None:
-        """How long the card has nothing to do, from its own record."""
-        name = f"{shape}, card waits for the host"
-        if self.dry:
-            self.report.left_out(name, "a CPU is its own host")
-            return
-        job = make_job(self.pairs[:: max(1, len(self.pairs) // 300)], scorer, 0)
-        self.sync()
-        activities = [torch.profiler.ProfilerActivity.CUDA]
-        with torch.profiler.profile(activities=activities, acc_events=True) as seen:
-            began = time.perf_counter()
-            for _ in score(job, scorer):
-                pass
-            self.sync()
-            wall = time.perf_counter() - began
-        busy = end = 0.0
-        spans = [each.time_range for each in seen.events() if each.device_type.name == "CUDA"]
-        for span in sorted(spans, key=lambda span: span.start):
-            busy += max(0.0, span.end - max(end, span.start)) / 1e6
-            end = max(end, span.end)
-        self.report.tell(
-            name,
-            busy > 0,
-            f"{max(0.0, 1 - busy / wall):.0%} of {wall:.2f} s for {len(job.pairs)} pairs, "
-            "tokenizing left out and the recording itself included (no bound)",
-            waiting=1 - busy / wall,
         )
 
     def _without_memory(self, shape: str, model: Any) -> None:
@@ -595,139 +452,6 @@ class Check:
                 left=left,
             )
 
-    def command_line(self, folder: Path) -> None:
-        """Killed and resumed, files are equal to the byte; over two cards, rewards are near."""
-        with self.report.point("kill and resume"):
-            first, took = self._command(folder, "whole")
-            killed = self._started(folder, "killed")
-            rows = folder / "killed" / "rewards.jsonl"
-            while killed.poll() is None and not (rows.exists() and rows.stat().st_size > 4000):
-                time.sleep(0.002)
-            killed.kill()
-            killed.communicate()
-            resumed, _ = self._command(folder, "killed", "--resume")
-            wrote = sorted((folder / "whole").glob("eval-set*/**/*.json"))
-            again = [folder / "killed" / each.relative_to(folder / "whole") for each in wrote]
-            pairs = zip(wrote, again, strict=True)
-            same = [one.read_bytes() == other.read_bytes() for one, other in pairs]
-            self.report.tell(
-                "kill and resume",
-                len(same) == 2 and all(same),
-                f"from start to files {took:.1f} s; killed with -9 and resumed: {sum(same)} of "
-                f"{len(same)} files equal to the byte; {resumed or first}",
-                seconds=took,
-            )
-        with self.report.point("spread"):
-            if torch.cuda.device_count() < 2 or not importlib.util.find_spec("accelerate"):
-                self.report.left_out("spread", "there is one card, or accelerate is not installed")
-                return
-            self._command(folder, "spread", "--device", "spread")
-            one, two = (_stored(folder / each) for each in ("whole", "spread"))
-            off = max(abs(a - b) for key in one for a, b in zip(one[key], two[key], strict=True))
-            spread = float(torch.tensor([*one.values()]).std())
-            words = f"over {torch.cuda.device_count()} cards off by {off:.1e} (spread {spread:.2g})"
-            self.report.tell("spread", off <= 0.1 * spread, words, off=off)
-
-    def write_model(self, folder: Path) -> None:
-        """What the command line and the app score: a model and 200 pairs on disk."""
-        with self.report.point("a model on disk"):
-            model = self.model(self.shapes["qwen3-0.6b"], HALF)
-            model.save_pretrained(folder / "model")
-            self.tokenizer.save_pretrained(folder / "model")
-            pairs = self.pairs[:: max(1, len(self.pairs) // 200)][: 20 if self.dry else 200]
-            with (folder / "pairs.jsonl").open("w", encoding="utf-8") as file:
-                for place, pair in enumerate(pairs):
-                    row = {"id": place, "subset": "alpacaeval-easy", "prompt": pair.prompt}
-                    row |= {"chosen": pair.chosen, "rejected": pair.rejected}
-                    file.write(json.dumps(row) + "\n")
-
-    def _started(self, folder: Path, out: str, *more: str) -> "subprocess.Popen[str]":
-        paths = {"--model": folder / "model", "--pairs": folder / "pairs.jsonl"}
-        paths["--out"] = folder / out
-        options = f"--offline --budget 2048 --max-length {MAX_LENGTH} --compile off"
-        command = [sys.executable, "-m", "scoring", *options.split()]
-        command += [str(each) for named in paths.items() for each in named]
-        command += more if "--device" in more else [*more, "--device", self.device.type]
-        return subprocess.Popen(
-            command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
-        )
-
-    def _command(self, folder: Path, out: str, *more: str) -> tuple[str, float]:
-        """What a run of the command line said, and its seconds."""
-        began = time.perf_counter()
-        process = self._started(folder, out, *more)
-        said = process.communicate()[1] or ""
-        if process.returncode:
-            raise RuntimeError(f"the command line ended with {process.returncode}: {said[-300:]}")
-        return said.strip()[-200:], time.perf_counter() - began
-
-    def app(self, folder: Path) -> None:
-        """The same pairs by /score_selection: how long, and the same rewards."""
-        name = "the app's path"
-        if not (importlib.util.find_spec("gradio") and importlib.util.find_spec("pydantic")):
-            self.report.left_out(name, "gradio is not installed")
-            return
-        with self.report.point(name):
-            import gradio as gr
-            from gradio_client import Client  # type: ignore[import-untyped]
-
-            from explorer.api.scoring import ScoreEndpoints, publish_scoring
-            from explorer.core.settings import Settings
-            from explorer.stores import open_stores
-
-            model, pairs = str(folder / "model"), str(folder / "pairs.jsonl")
-            home = folder / "home"
-            device = self.device.type
-            stores = open_stores(Settings(home=home, pairs=pairs, offline=True, device=device))
-            with gr.Blocks() as page:
-                publish_scoring(ScoreEndpoints(stores.runs, stores.pairs, stores.settings))
-            page.queue().launch(_frontend=False, prevent_thread_lock=True, quiet=True)
-            try:
-                client = Client(page.local_url, verbose=False)
-                cold, _, _ = _asked(client, model)
-                asked = [_asked(client, model) for _ in range(3)]
-                _, seconds, rows = min(asked, key=lambda each: each[1])
-            finally:
-                page.close()
-                stores.runs.scorers.models.release()
-            engine = self._engine_seconds(folder)
-            stored = _stored(folder / "whole")
-            off = max(
-                abs(stored[row["key"]][side == "rejected"] - row[f"{side}_reward"])
-                for row in rows
-                for side in ("chosen", "rejected")
-            )
-            spread = float(torch.tensor([*stored.values()]).std())
-            bound = 1.05 * engine + 0.25
-            self.report.tell(
-                name,
-                (self.dry or seconds <= bound) and len(rows) == len(stored) and off <= 0.1 * spread,
-                f"{len(rows)} pairs: first row after {cold:.1f} s cold, all in {seconds:.2f} s "
-                f"warm ({'no bound on a CPU' if self.dry else f'at most {bound:.2f}'}: the "
-                f"engine's {engine:.2f} s, 5 % and 0.25 s for asking); off the command line by "
-                f"{off:.1e} (at most a tenth of the spread, {spread:.2g})",
-                cold=cold,
-                seconds=seconds,
-                engine=engine,
-                off=off,
-            )
-
-    def _engine_seconds(self, folder: Path) -> float:
-        """Of the same pairs by the engine alone, warm."""
-        from scoring.families import open_scorer
-
-        spec = ModelSpec("on disk", str(folder / "model"), "random")
-        scorer = open_scorer(spec, RunSettings(device=self.device.type))
-        table = read_pairs(folder / "pairs.jsonl").table
-        pairs = as_pairs(table, range(table.num_rows))
-        took = []
-        for _ in range(3):
-            began = time.perf_counter()
-            for _ in score(make_job(pairs, scorer, 0), scorer):
-                pass
-            took.append(time.perf_counter() - began)
-        return min(took)
-
     def run(self, shapes: Sequence[str]) -> None:
         """All points: first those that a card may fail, and last those that may be left out."""
         with self.report.point("machine"):
@@ -763,11 +487,15 @@ class Check:
 
     def model_on_disk(self) -> None:
         """What reads a model from a folder: the command line and the app."""
-        with tempfile.TemporaryDirectory() as made:
+        with tempfile.TemporaryDirectory() as made, self.report.point("a model on disk"):
             folder = Path(made)
-            self.write_model(folder)
-            self.command_line(folder)
-            self.app(folder)
+            model = self.model(self.shapes["qwen3-0.6b"], HALF)
+            model.save_pretrained(folder / "model")
+            self.tokenizer.save_pretrained(folder / "model")
+            pairs = self.pairs[:: max(1, len(self.pairs) // 200)][: 20 if self.dry else 200]
+            disk.write_pairs(folder, pairs)
+            disk.check_command(self.report, folder, self.device.type)
+            disk.check_app(self.report, folder, self.device.type)
 
 
 class _Cramped:
@@ -807,37 +535,6 @@ def _alone(model: Any, scorer: Classifier, pairs: Sequence[Pair]) -> torch.Tenso
             hidden = base(input_ids=tokens, use_cache=False).last_hidden_state[0, -1].float()
             rewards.append(float(head[0] @ hidden))
     return torch.tensor(rewards, dtype=torch.float64).view(-1, 2)
-
-
-def _asked(client: Any, model: str) -> tuple[float, float, list[dict[str, Any]]]:
-    """Seconds to the first row and to the last, and the rows.
-
-    The client's own loop over answers sleeps with the lock that its threads need to take them.
-    """
-    began, first = time.perf_counter(), 0.0
-    job = client.submit(api_name="/score_selection", model=model, per_subset=1000)
-    while not job.done():
-        time.sleep(0.005)
-        if not first and any(said["rows"] for said in job.outputs()):
-            first = time.perf_counter() - began
-    seconds = time.perf_counter() - began
-    if error := job.exception():
-        raise error
-    return first, seconds, job.outputs()[-1]["rows"]
-
-
-def _stored(run: Path) -> dict[str, tuple[float, float]]:
-    """Both rewards of each pair of a run on disk."""
-    lines = (run / "rewards.jsonl").read_text(encoding="utf-8").splitlines()
-    rows = map(json.loads, lines)
-    return {row["key"]: (row["chosen_reward"], row["rejected_reward"]) for row in rows}
-
-
-def _n_found() -> int:
-    """How often compiled code was found on disk so far, by the names that torch counts under."""
-    counters = torch._dynamo.utils.counters
-    hits = ("inductor", "fxgraph_cache_hit"), ("aot_autograd", "autograd_cache_hit")
-    return sum(counters[kind][name] for kind, name in hits)
 
 
 def _has_compiler() -> bool:

@@ -1,0 +1,80 @@
+"""`python app.py` in a process of its own, as its visitors have it."""
+
+import os
+import socket
+import subprocess
+import sys
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from tests.conftest import ROOT, until
+
+LOG = "server.log"
+START_SECONDS = 300.0
+"""However little patience tests have: a start is no promise of theirs."""
+_OURS = ("EXPLORER_", "GRADIO_", "SPACE_", "HF_")
+
+
+def free_port() -> int:
+    """A port that nobody listens at."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def environment(home: Path, **settings: str) -> dict[str, str]:
+    """What the app runs in: a home of its own, no network, no card, and these settings."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(_OURS)}
+    own = {"EXPLORER_HOME": str(home), "HF_HOME": str(home / "hf"), "EXPLORER_OFFLINE": "1"}
+    return kept | own | {"EXPLORER_DEVICE": "cpu"} | settings
+
+
+@contextmanager
+def started(
+    home: Path, module: str = "", **settings: str
+) -> Iterator[tuple[str, subprocess.Popen[bytes]]]:
+    """The app on a free port, once it answers; its address without a slash, and its process.
+
+    What it says is in `LOG` in its home.
+
+    module: what serves it in place of app.py.
+
+    Raises:
+        AssertionError: it does not start, or ends by itself.
+    """
+    port, log = free_port(), home / LOG
+    address = f"http://127.0.0.1:{port}"
+    program = [sys.executable, *(["-m", module] if module else ["app.py"])]
+    variables = environment(home, GRADIO_SERVER_PORT=str(port), **settings)
+    with log.open("w") as said:
+        app = subprocess.Popen(program, cwd=ROOT, env=variables, stdout=said, stderr=said)
+    try:
+        until(lambda: app.poll() is not None or answers(address), START_SECONDS)
+        assert app.poll() is None, f"the app did not start: {log.read_text()[-2000:]}"
+        yield address, app
+        is_ended_here = app.returncode is not None
+        assert is_ended_here or app.poll() is None, f"the app ended: {log.read_text()[-2000:]}"
+    finally:
+        app.terminate()
+        try:
+            app.wait(timeout=60)
+        finally:
+            app.kill()
+
+
+@contextmanager
+def serving(home: Path, module: str = "", **settings: str) -> Iterator[str]:
+    """The same; gives the address alone."""
+    with started(home, module, **settings) as (address, _):
+        yield address
+
+
+def answers(address: str) -> bool:
+    """Whether a server answers at an address."""
+    try:
+        urllib.request.urlopen(address, timeout=30).close()
+    except OSError:
+        return False
+    return True
