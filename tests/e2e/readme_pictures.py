@@ -1,6 +1,5 @@
 """Write the README's pictures, light and dark, from the demo pairs: `make screenshots`."""
 
-import re
 import sys
 import tempfile
 from pathlib import Path
