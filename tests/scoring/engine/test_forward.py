@@ -5,12 +5,13 @@ import math
 import shutil
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
-from transformers import AutoConfig, AutoModelForSequenceClassification, GPTNeoXConfig
+from transformers import AutoModelForSequenceClassification, GPTNeoXConfig
 
 from scoring.engine import attention
 from scoring.engine.formatting import Prepared, TokenSequence, as_one_row, joined_pairs
@@ -19,12 +20,14 @@ from scoring.engine.scorer import Rewards
 from scoring.families.local import CHECK_PAIRS
 from scoring.run import make_job, score
 from scoring.spec import Pair, RunSettings
-from tests.scoring.families.test_classifier import (
+from tests.support.rounding import assert_near
+from tests.support.small_models import (
     PACKED,
     PAIRS,
     SMALL,
     bert,
     bloom,
+    config_of,
     gemma3,
     gpt2,
     llama,
@@ -36,7 +39,6 @@ from tests.scoring.families.test_classifier import (
     save,
     token_ids,
 )
-from tests.support.rounding import assert_near
 
 Config = Callable[[], Any]
 
@@ -83,23 +85,17 @@ def assert_right(model: Any, forward: Forward, expected: torch.Tensor) -> None:
     assert_near(scored(model, forward), expected)
 
 
-def test_a_causal_model_is_packed() -> None:
-    model = random_model(llama)
-    expected = one_at_a_time(model)
-    forward = chosen_for(model)
-    assert isinstance(forward, Packed)
-    assert forward.path == PACKED
-    assert_right(model, forward, expected)
-
-
 @pytest.mark.parametrize(
     ("config", "path"),
     [
+        (llama, PACKED),
+        (phi, PACKED),  # of another make: its parts have other names, the last layer computes all
+        (gpt2, PACKED),
         (bloom, "padded: packs do not suit this model (no replaceable attention)"),
         (bert, "padded: its rewards come from the whole model"),
     ],
 )
-def test_what_cannot_be_packed_is_padded_and_says_why(config: Config, path: str) -> None:
+def test_a_model_takes_its_path_and_says_why(config: Config, path: str) -> None:
     model = random_model(config)
     stock = model.config._attn_implementation
     expected = one_at_a_time(model)
@@ -109,41 +105,11 @@ def test_what_cannot_be_packed_is_padded_and_says_why(config: Config, path: str)
     assert_right(model, forward, expected)
 
 
-LINEAR: dict[str, Any] = {
-    "num_key_value_heads": 2,
-    "head_dim": 8,
-    "layer_types": ["linear_attention", "full_attention"],
-    "linear_num_key_heads": 2,
-    "linear_num_value_heads": 2,
-    "linear_key_head_dim": 8,
-    "linear_value_head_dim": 8,
-}
-EXPERTS: dict[str, Any] = {"num_experts": 2, "num_experts_per_tok": 1}
-HYBRIDS: dict[str, dict[str, Any]] = {
-    "jamba": {
-        "num_key_value_heads": 2,
-        "mamba_d_state": 4,
-        "mamba_dt_rank": 4,
-        "attn_layer_period": 2,
-        "attn_layer_offset": 1,
-        "num_experts": 2,
-    },
-    "qwen3_next": {
-        **LINEAR,
-        **EXPERTS,
-        "moe_intermediate_size": 16,
-        "shared_expert_intermediate_size": 16,
-    },
-    "qwen3_5_text": LINEAR,
-}
-
-
-@pytest.mark.parametrize("kind", HYBRIDS)
+@pytest.mark.parametrize("kind", ["jamba", "qwen3_next", "qwen3_5_text"])
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
 def test_layers_that_carry_a_state_on_are_never_packed(kind: str, dtype: torch.dtype) -> None:
     """With weights as they are before training, rewards lie so close that a check sees nothing."""
-    given = {**SMALL, "initializer_range": 0.02, **HYBRIDS[kind]}
-    model = random_model(lambda: AutoConfig.for_model(kind, **given)).to(dtype)
+    model = random_model(partial(config_of, kind, initializer_range=0.02)).to(dtype)
     expected = one_at_a_time(model)
     forward = chosen_for(model)
     why = "it has layers of linear attention"
@@ -295,16 +261,6 @@ def test_the_last_layers_feed_forward_sees_only_what_is_read() -> None:
     assert_right(model, forward, expected)
     scored(model, forward, READY[:3])
     assert seen == {0: sum(pair.cost for pair in READY[:3]), 1: 6}
-
-
-@pytest.mark.parametrize("config", [phi, gpt2])
-def test_layers_of_another_make_are_packed_all_the_same(config: Config) -> None:
-    """Their parts have other names, so the last layer computes all."""
-    model = random_model(config)
-    expected = one_at_a_time(model)
-    forward = chosen_for(model)
-    assert forward.path == PACKED
-    assert_right(model, forward, expected)
 
 
 def test_a_last_layer_that_cannot_be_narrow_is_whole_again() -> None:

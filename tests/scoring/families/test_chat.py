@@ -1,18 +1,21 @@
+"""Judges and raters behind a server, read by the probabilities of their answers."""
+
 import math
 from typing import Any
 
 import pytest
 
 from scoring.engine.formatting import Prepared
-from scoring.engine.scorer import Scorer, facts
+from scoring.engine.scorer import facts
 from scoring.errors import KnownError
 from scoring.families import open_scorer
 from scoring.families.chat import ChatJudge, Reply, verdict
 from scoring.families.prompts import digest
 from scoring.families.server import KEY_VARIABLE
 from scoring.run import make_job, score
-from scoring.spec import Family, Message, ModelSpec, Pair, RunSettings, ScoredPair
+from scoring.spec import Family, ModelSpec, Pair, RunSettings, ScoredPair
 from tests.support.chat_server import Answer, ChatServer, InTurn, error, nowhere, said, shown
+from tests.support.judging import rewards
 
 GOOD = Pair("mine:1", "mine", "Name a colour.", "Red, like a ripe tomato.", "Seven.")
 BAD = Pair("mine:2", "mine", "Name a colour.", "Seven.", "Red, like a ripe tomato.")
@@ -22,10 +25,6 @@ EQUAL = Pair("mine:3", "mine", "Name a colour.", "Blue.", "Blue.")
 def judge(server: ChatServer, family: Family = "judge", **settings: Any) -> ChatJudge:
     spec = ModelSpec("org/judge", "", "", family, url=server.url + "/v1")
     return ChatJudge(spec, RunSettings(**settings))
-
-
-def rewards(scorer: Scorer, *pairs: Pair) -> list[tuple[float, float]]:
-    return scorer.rewards(scorer.prepare(pairs))
 
 
 def prefers_long(path: str, body: dict[str, Any]) -> Answer:
@@ -56,13 +55,6 @@ def test_a_judge_is_asked_in_both_orders_as_the_protocol_says() -> None:
         assert 1 <= body["max_tokens"] <= 64
         assert [message["role"] for message in body["messages"]] == ["user"]
         assert GOOD.prompt in body["messages"][0]["content"]
-
-
-def test_of_several_turns_the_transcript_is_shown() -> None:
-    pair = Pair("k", "s", "user: Hi!\nassistant: Hello.", "a", "b", (Message("user", "Hi!"),))
-    with ChatServer(prefers_long) as model:
-        rewards(judge(model), pair)
-        assert all(pair.prompt in asked.body["messages"][0]["content"] for asked in model.asked)
 
 
 def test_a_reward_is_the_mean_probability_over_both_orders() -> None:

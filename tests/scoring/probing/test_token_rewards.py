@@ -22,7 +22,8 @@ from scoring.probing.token_rewards import (
 )
 from scoring.spec import BASELINES, ModelSpec, Pair, RunSettings
 from tests.conftest import DEMO_MODEL
-from tests.scoring.families.test_classifier import (
+from tests.support.rounding import DEMO, near
+from tests.support.small_models import (
     CPU,
     DOUBLED,
     PACKED,
@@ -39,7 +40,6 @@ from tests.scoring.families.test_classifier import (
     save,
     tokenizer,
 )
-from tests.support.rounding import DEMO, near
 
 MIXED = Pair(
     *("s:mixed", "s", "Translate: water 🤔", "Das ist 青い水 🤔🤔, naïve.\n\n", "青い水 is über 🤔")

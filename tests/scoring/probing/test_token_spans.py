@@ -1,3 +1,5 @@
+"""Where in a text its tokens stand, and which are the response's."""
+
 from dataclasses import replace
 
 import pytest
@@ -18,7 +20,7 @@ from scoring.probing.token_rewards import (
 )
 from scoring.spec import Pair, RunSettings
 from tests.conftest import DEMO_MODEL
-from tests.scoring.engine.test_formatting import WITH_BOS, words_tokenizer
+from tests.support.plain_words import WITH_BOS, words_tokenizer
 
 MIXED = "Red, 青い水 🤔🤔 über…\n\n  naïve\tend "
 TRIMMED = WITH_BOS.replace("message['content']", "message['content'] | trim")
