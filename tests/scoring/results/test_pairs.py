@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scoring.errors import KnownError
@@ -89,19 +89,15 @@ def test_the_real_files_are_all_read(shared_data: Path) -> None:
 
 
 @pytest.mark.parametrize("missing", [None, math.nan])
-def test_null_and_nan_are_missing_and_not_lost(missing: float | None, read: Read) -> None:
-    found = read(results=[1, missing, 0], scores_chosen=[2, missing, 1], scores_rejected=[1, 1, 1])
-    assert np.isnan(found.results).tolist() == [False, True, False]
-    assert (found.equal.tolist(), found.notes) == ([False, False, True], ())
-
-
-@pytest.mark.parametrize("missing", [None, math.nan])
 def test_a_pair_without_a_reward_is_missing_though_stored_as_lost(
     missing: float | None, read: Read
 ) -> None:
     found = read(results=[1, 0, 0], scores_chosen=[2, missing, 1], scores_rejected=[1, 1, missing])
     assert np.isnan(found.results).tolist() == [False, True, True]
     assert found.notes == ("2 of its pairs lack a reward: missing, whatever is stored",)
+    found = read(results=[1, missing, 0], scores_chosen=[2, missing, 1], scores_rejected=[1, 1, 1])
+    assert np.isnan(found.results).tolist() == [False, True, False]
+    assert (found.equal.tolist(), found.notes) == ([False, False, True], ())
 
 
 def test_where_every_reward_is_null_there_are_none_and_where_it_is_no_number_all_is_missing(
@@ -129,15 +125,13 @@ def test_results_that_contradict_their_own_rewards_are_believed_and_said(read: R
     assert not found.equal.any()  # else a win would count half where ties do
 
 
-def test_custom_classifiers_give_truth_values(read: Read) -> None:
+def test_truth_values_are_numbers_and_only_scores_that_are_equal_are_ties(read: Read) -> None:
     assert read(results=[True, False, [True]]).results.tolist() == [1, 0, 1]
-
-
-def test_scores_that_differ_only_beyond_single_precision_are_not_equal(read: Read) -> None:
     found = read(scores_chosen=[1 + 1e-12, 1, 1], scores_rejected=[1, 1, 1])
     assert found.equal.tolist() == [False, True, True]
-    assert found.scores_chosen is not None
-    assert found.scores_chosen.tolist() == [1, 1, 1]
+    assert found.scores_chosen is not None and found.scores_chosen.tolist() == [1, 1, 1]
+    one_sided = read(scores_rejected=None)
+    assert one_sided.scores_rejected is None and not one_sided.equal.any()
 
 
 def test_an_infinite_score_is_missing_and_said(read: Read) -> None:
@@ -150,12 +144,6 @@ def test_an_infinite_score_is_missing_and_said(read: Read) -> None:
     assert found.scores_chosen is not None
     assert np.isnan(found.scores_chosen).tolist() == [True, False, False]
     assert np.isnan(found.results).tolist() == [True, False, True]
-
-
-def test_one_side_without_scores_has_no_ties(read: Read) -> None:
-    found = read(scores_rejected=None)
-    assert found.scores_rejected is None
-    assert not found.equal.any()
 
 
 @pytest.mark.parametrize(
@@ -185,9 +173,6 @@ def test_messages_are_hashed_as_the_table_hashes_its_texts(read: Read) -> None:
         prompt=["<templated>"] * 3,
     )
     assert found.order.hashes == [text_hash(f"p{row}", "c", "r") for row in range(3)]
-
-
-def test_texts_beside_their_prompt_are_hashed(read: Read) -> None:
     found = read(text_chosen=["c"] * 3, text_rejected=["r"] * 3, prompt=["p", None, "q"])
     assert found.order.hashes == [text_hash("p", "c", "r"), "", text_hash("q", "c", "r")]
 
@@ -312,43 +297,30 @@ def test_a_file_that_is_gone_is_refused_without_its_path(tmp_path: Path) -> None
 # Aligning.
 
 
-def test_by_position_where_the_subsets_are_in_the_same_order() -> None:
-    alignment = align(order("aab"), order("aab", "123"))
-    assert (alignment.how, alignment.rows.tolist()) == ("position", [0, 1, 2])
-    assert (alignment.unmatched, alignment.missing) == (0, 0)
+ALIGNED = [
+    ("the same order", order("aab"), order("aab", "123"), "position", [0, 1, 2], 0, 0),
+    ("other ids", order("aab", "xyz"), order("aab", "123"), "position", [0, 1, 2], 0, 0),
+    ("shuffled ids", order("aab", "213"), order("aab", "123"), "subset and id", [1, 0, 2], 0, 0),
+    ("others too", order("baac", "1219"), order("aab", "121"), "subset and id", [2, 1, 0], 1, 0),
+    ("one lacks", order("aa", "13"), order("aaa", "123"), "subset and id", [0, -1, 1], 0, 1),
+    ("an id in two", order("ba", "77"), order("ab", "77"), "subset and id", [1, 0], 0, 0),
+    *(
+        ("by texts", order("ab", ids, ["h2", "h1"]), order("ba", "34"), "text", [1, 0], 0, 0)
+        for ids in (None, "11")
+    ),
+]
 
 
-def test_ids_that_are_others_do_not_matter_by_position() -> None:
-    assert align(order("aab", "xyz"), order("aab", "123")).how == "position"
-
-
-def test_the_same_ids_in_another_order_are_followed() -> None:
-    alignment = align(order("aab", "213"), order("aab", "123"))
-    assert (alignment.how, alignment.rows.tolist()) == ("subset and id", [1, 0, 2])
-
-
-def test_by_subset_and_id_where_the_order_differs() -> None:
-    alignment = align(order("baac", "1219"), order("aab", "121"))
-    assert alignment.rows.tolist() == [2, 1, 0]
-    assert (alignment.how, alignment.unmatched, alignment.missing) == ("subset and id", 1, 0)
-
-
-def test_a_file_that_lacks_a_pair_is_aligned_by_its_ids() -> None:
-    alignment = align(order("aa", "13"), order("aaa", "123"))
-    assert alignment.rows.tolist() == [0, -1, 1]
-    assert (alignment.unmatched, alignment.missing) == (0, 1)
-
-
-def test_the_same_id_in_two_subsets_is_of_two_pairs() -> None:
-    alignment = align(order("ba", "77"), order("ab", "77"))
-    assert (alignment.how, alignment.rows.tolist()) == ("subset and id", [1, 0])
-
-
-def test_by_text_where_ids_are_missing_or_not_unique() -> None:
-    for ids in (None, "11"):
-        found = order("ab", ids, ["h2", "h1"])
-        alignment = align(found, order("ba", "34"), lambda: ["h1", "h2"])
-        assert (alignment.how, alignment.rows.tolist()) == ("text", [1, 0])
+@pytest.mark.parametrize(
+    ("found", "pairs", "how", "rows", "unmatched", "missing"),
+    [pytest.param(*row, id=name) for name, *row in ALIGNED],
+)
+def test_each_outcome_finds_its_pair(
+    found: PairOrder, pairs: PairOrder, how: str, rows: list[int], unmatched: int, missing: int
+) -> None:
+    alignment = align(found, pairs, lambda: ["h1", "h2"])
+    assert (alignment.how, alignment.rows.tolist()) == (how, rows)
+    assert (alignment.unmatched, alignment.missing) == (unmatched, missing)
 
 
 def test_pairs_of_equal_texts_stay_apart() -> None:
@@ -515,6 +487,7 @@ ODD: st.SearchStrategy[Any] = st.recursive(
 )
 
 
+@settings(max_examples=25)
 @given(data=st.data(), values=st.sampled_from(real_files()))
 def test_a_mutated_file_raises_nothing_but_a_known_error(
     data: st.DataObject, values: dict[str, Any], tmp_path_factory: pytest.TempPathFactory
