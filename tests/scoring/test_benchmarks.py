@@ -244,13 +244,6 @@ def test_what_a_row_lacks_is_told_by_row(row: dict[str, Any], told: str, tmp_pat
     assert "row 2" in str(refused.value)
 
 
-def test_a_row_without_one_of_its_responses_is_left_out_and_named(tmp_path: Path) -> None:
-    path = tmp_path / "rows.jsonl"
-    rows = [JUDGEBENCH, {**JUDGEBENCH, "pair_id": "b", "response_A": None}]
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    assert "rows.jsonl, row 2: chosen is null" in read_pairs(path).notes[0]
-
-
 def test_columns_of_two_benchmarks_are_refused_with_a_way_out() -> None:
     shared = {"category_path": "c", "conversation": [], "chosen": "c", "rejected": "r"}
     both = {**shared, "pair_uid": "1", "bon_uid": "2"}
@@ -275,20 +268,14 @@ def test_a_file_with_all_columns_of_two_benchmarks_is_read_as_the_named_one(tmp_
     assert read_pairs(path).benchmark == "rm-bench", "as the refusal says"
 
 
-@pytest.mark.parametrize(
-    ("typed", "meant"), [("rmbench", "rm-bench"), ("RM Bench", "rm-bench"), ("my-pairs", "")]
-)
-def test_a_near_miss_of_a_name_is_asked_about(typed: str, meant: str) -> None:
-    assert similar_name(typed) == (f"Did you mean {meant}? " if meant else "")
-
-
-def test_plain_pairs_are_told_by_their_subsets_alone() -> None:
-    row = {"prompt": "p", "chosen": "c", "rejected": "r", "subset": "hep-go", "id": 1}
-    assert layout_of(row, "pairs.jsonl") is None
+def test_a_near_miss_of_a_name_is_asked_about() -> None:
+    for typed, meant in {"rmbench": "rm-bench", "RM Bench": "rm-bench", "my-pairs": ""}.items():
+        assert similar_name(typed) == (f"Did you mean {meant}? " if meant else "")
 
 
 def test_an_own_file_is_not_taken_for_another_benchmark(tmp_path: Path) -> None:
     row = {"prompt": "p", "chosen": "c", "rejected": "r r"}
+    assert layout_of({**row, "subset": "hep-go", "id": 1}, "pairs.jsonl") is None
     for more in ({"subset": "chat"}, {"subset": "own", "id": None, "language": "de"}):
         [pair] = opened(tmp_path, {**row, **more})
         assert pair.benchmark == "" and pair.key == f"{more['subset']}:1"

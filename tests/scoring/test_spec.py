@@ -1,3 +1,5 @@
+"""Pairs and their outcomes."""
+
 import math
 
 import pytest
