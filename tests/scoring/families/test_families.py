@@ -23,9 +23,9 @@ from tests.support.small_models import PAIRS, llama, opened, save
 
 
 def test_a_scorer_gives_a_reward_for_each_side_and_tells_how_it_loads(tmp_path: Path) -> None:
-    steps: list[Step] = []
+    folder, steps = save(tmp_path, llama()), list[Step]()
     with report_loading(steps.append):
-        scorer = opened(save(tmp_path, llama()))
+        scorer = opened(folder)
     assert [step.done for step in steps] == [*range(len(steps))]
     assert {step.total for step in steps} == {len(steps) - 1}
     assert logging.set_tqdm_hook(None) is None

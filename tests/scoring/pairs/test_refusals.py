@@ -15,7 +15,8 @@ from scoring.pairs.rows import announced, read_batches, rows_of, unpacked_bytes
 from tests.support.pair_files import FORMATS, LISTS, TEXTS, parquet_bytes, write_rows
 
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(range(256))
-LINE = json.dumps(TEXTS).encode()
+LINE = json.dumps({**TEXTS, "prompt": "ç"}, ensure_ascii=False).encode()
+FAR = (len(LINE) + 1) * 10_000
 HEAD = b"prompt,chosen,rejected\n"
 USER, ASK = {"role": "user", "content": "x"}, {"role": "user", "content": "Name a colour."}
 SYSTEM = {"role": "system", "content": "Be brief."}
@@ -48,10 +49,9 @@ def error_of(path: Path) -> str:
         ("image.csv", PNG, "not a .csv file in UTF-8: byte 0"),
         ("latin.csv", HEAD + b"\xe7a,c,r\n", "byte 23"),
         ("latin.jsonl", LINE + b"\n\xe7", "not a .jsonl file in UTF-8"),
-        *(
-            (f"far.{ending}", b'{"prompt": "\xc3\xa7"}\n' * 10_000 + b"\xe7", "byte 190000 cannot")
-            for ending in ("csv", "jsonl", "json")
-        ),
+        ("far.csv", HEAD + b"\xc3\xa7,c,r\n" * 10_000 + b"\xe7", "byte 70023 cannot be read"),
+        ("far.jsonl", (LINE + b"\n") * 10_000 + b"\xe7", f"byte {FAR} cannot be read"),
+        ("far.json", (LINE + b"\n") * 10_000 + b"\xe7", f"byte {FAR} cannot be read"),
         ("wide.csv", HEAD + b"p,c,r\np,c,r,x\n", "row 2 does not have 3 fields"),
         ("thin.csv", HEAD + b"p,c,r\np,c\n", "row 2 does not have 3 fields"),
         ("long.csv", HEAD + b"1,p,c,r\n2,p,c,r\n", "row 1 does not have 3 fields as the header"),
