@@ -247,11 +247,6 @@ def test_a_decoder_that_sees_what_follows_is_found_out(scale: float, tmp_path: P
         token_rewards(scorer, SMALL_PAIR)
 
 
-def test_an_empty_response_is_refused(demo_scorer: Scorer) -> None:
-    with pytest.raises(KnownError, match="The rejected response is empty"):
-        token_rewards(demo_scorer, replace(MIXED, rejected=""))
-
-
 def test_lack_of_memory_is_told_in_a_sentence(tmp_path: Path) -> None:
     scorer = opened(save(tmp_path, llama()))
     assert isinstance(scorer, Classifier)
@@ -269,27 +264,26 @@ def side(*rewards: float, before: float | None = 0.0) -> SideRewards:
     return SideRewards(tokens, before, truncated=False)
 
 
-def test_the_reward_is_the_last_tokens() -> None:
-    assert (side(1.0, 2.0).rewards, side(1.0, 2.0).reward) == ((1.0, 2.0), 2.0)
-
-
-def test_the_largest_jumps_come_first_whatever_their_sign() -> None:
-    jumps = largest_jumps(side(1.0, -2.0, -1.5, 3.0))
-    assert jumps == [(3, 4.5), (1, -3.0), (0, 1.0), (2, 0.5)]
-    assert largest_jumps(side(1.0, -2.0, -1.5, 3.0), 2) == jumps[:2]
-
-
-def test_equal_jumps_keep_the_texts_order() -> None:
-    assert largest_jumps(side(1.0, 0.0, 1.0)) == [(0, 1.0), (1, -1.0), (2, 1.0)]
-
-
-def test_no_change_is_no_jump() -> None:
-    assert largest_jumps(side(0.5, 0.5, 0.5, before=0.5)) == []
-
-
-def test_the_first_token_jumps_only_from_a_known_reward() -> None:
-    assert largest_jumps(side(9.0, 10.0, before=None)) == [(1, 1.0)]
-
-
-def test_what_is_no_number_is_no_jump() -> None:
-    assert largest_jumps(side(1.0, math.nan, 2.0, math.inf, 3.0, 4.0)) == [(0, 1.0), (5, 1.0)]
+@pytest.mark.parametrize(
+    ("told", "jumps"),
+    [
+        pytest.param(
+            side(1.0, -2.0, -1.5, 3.0), [(3, 4.5), (1, -3.0), (0, 1.0), (2, 0.5)],
+            id="the largest first whatever their sign",
+        ),
+        pytest.param(
+            side(1.0, 0.0, 1.0), [(0, 1.0), (1, -1.0), (2, 1.0)], id="equal ones in the texts order"
+        ),
+        pytest.param(side(0.5, 0.5, 0.5, before=0.5), [], id="no change"),
+        pytest.param(side(9.0, 10.0, before=None), [(1, 1.0)], id="the first from nothing known"),
+        pytest.param(
+            side(1.0, math.nan, 2.0, math.inf, 3.0, 4.0), [(0, 1.0), (5, 1.0)], id="no number"
+        ),
+    ],
+)  # fmt: skip
+def test_the_tokens_with_which_the_reward_changed_most(
+    told: SideRewards, jumps: list[tuple[int, float]]
+) -> None:
+    assert largest_jumps(told) == jumps
+    assert largest_jumps(told, 2) == jumps[:2]
+    assert told.reward == told.rewards[-1]
