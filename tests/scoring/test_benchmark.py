@@ -84,5 +84,5 @@ def test_scores_are_means_of_what_is_known(
     accuracies: dict[str, float], known: dict[str, float], overall: float | None
 ) -> None:
     scores = section_scores(accuracies)
-    assert scores == {**dict.fromkeys(SECTIONS), **known}
-    assert overall_score(scores) == overall
+    assert scores == pytest.approx({**dict.fromkeys(SECTIONS), **known})
+    assert overall_score(scores) == pytest.approx(overall)

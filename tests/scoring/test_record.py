@@ -5,6 +5,7 @@ import signal
 import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, fields, replace
+from functools import partial
 from itertools import count
 from pathlib import Path
 from types import SimpleNamespace
@@ -200,7 +201,7 @@ def test_a_pack_torn_at_any_byte_is_dropped_and_scored_again(run: Run) -> None:
     list(run.record(PACKS[1:]))
     assert run.rows() == ROWS
     assert run.resumed()[1] == {0, 1}
-    for cut in range(len(first)):
+    for cut in (0, 1, 150, len(first) - 7, len(first) - 1):
         file.write_bytes(first[:cut])
         assert run.resumed() == (run, set())
         assert run.rows() == []
@@ -347,6 +348,10 @@ def score_to_be_killed(folder: Path, keys: list[str]) -> None:
             threading.Event().wait(PATIENCE)
 
 
+def has_grown(file: Path, n_bytes: int) -> bool:
+    return file.exists() and file.stat().st_size > n_bytes
+
+
 def test_a_killed_run_goes_on_to_the_same_bits(
     tmp_path: Path, demo_pairs: list[Pair], demo_scorer: Scorer
 ) -> None:
@@ -360,7 +365,7 @@ def test_a_killed_run_goes_on_to_the_same_bits(
         folder = tmp_path / f"killed-{moment}"
         process = Fork(score_to_be_killed, folder, [pair.key for pair in pairs])
         file = folder / "rewards.jsonl"
-        until(lambda file=file, moment=moment: file.exists() and file.stat().st_size > moment)
+        until(partial(has_grown, file, moment))
         process.send_signal(signal.SIGKILL)
         process.communicate()
         assert process.returncode == -signal.SIGKILL

@@ -103,7 +103,7 @@ def test_each_side_has_the_reward_that_transformers_gives_it(
             assert [reward] == near([expected], **DEMO)
 
 
-@pytest.mark.parametrize(("budget", "seed"), [(1, 0), (500, 0), (10**6, 0), (500, 7)])
+@pytest.mark.parametrize(("budget", "seed"), [(1, 0), (500, 7), (10**6, 0)])
 def test_a_pair_scores_the_same_whatever_is_beside_it(
     budget: int,
     seed: int,
@@ -116,10 +116,10 @@ def test_a_pair_scores_the_same_whatever_is_beside_it(
 
 
 def test_equal_responses_tie_exactly(demo_scorer: Scorer, some_pairs: list[Pair]) -> None:
-    texts = ["", "Red.", "blue " * 50, "青い", *(each.chosen for each in some_pairs)]
+    texts = ["", "Red.", "blue " * 50, "青い", *(each.chosen for each in some_pairs[::6])]
     pairs = [pair(number, text, text) for number, text in enumerate(texts)]
     pairs.append(pair(99, "Red.", "Not red."))
-    for budget in (1, 300, 10**6):
+    for budget in (300, 10**6):
         scored = score_all(pairs, Around(demo_scorer, budget))
         assert scored.pop("mine:99").outcome != "tie"
         ties = [(row.margin, row.outcome) for row in scored.values()]

@@ -84,7 +84,7 @@ def linear(
     return write
 
 
-def beaver(read: Callable[[torch.Tensor], torch.Tensor], **more: object) -> Made:
+def beaver(read: Callable[[torch.Tensor], torch.Tensor], **more: Any) -> Made:
     """read: what becomes of the score."""
     parts = {"mean": torch.tensor([0.5]), "var": torch.tensor([4.0]), "count": torch.tensor([9])}
     also = {f"normalizer.{name}": value for name, value in parts.items()}
@@ -324,7 +324,10 @@ def chat_tokenizer(kind: str) -> Any:
 
 MIXED = torch.tensor([[1.0, 0.0, 0.0], [-0.3, 1.0, 0.2], [0.0, -0.5, 1.0]])
 ATHENE = "<|reserved_special_token_1|>"
-QWEN2 = {"config": partial(config_of, "qwen2", vocab_size=300), "made": letters_tokenizer}
+QWEN2: dict[str, Any] = {
+    "config": partial(config_of, "qwen2", vocab_size=300),
+    "made": letters_tokenizer,
+}
 WIDE_LLAMA, WIDE_GEMMA2 = partial(llama, **WIDER), partial(gemma2, **WIDER)
 HEADS: dict[str, Made] = {
     "beaver": beaver(lambda score: score, score_type="reward"),

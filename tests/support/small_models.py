@@ -193,7 +193,7 @@ def save(
     for weights in model.parameters():
         if not weights.isfinite().all():
             torch.nn.init.normal_(weights, std=0.2)
-    head = getattr(model, "score", None) or getattr(model, "classifier", None)
+    head: Any = getattr(model, "score", None) or getattr(model, "classifier", None)
     with torch.no_grad():
         if scale != 1:
             getattr(head, "out_proj", head).weight.mul_(scale)

@@ -34,12 +34,12 @@ PRINCIPLE = "nemotron-70b-reward-principle"
 @pytest.fixture
 def written(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
     """The folder of a model with the head that the test names."""
-    folder = tmp_path / request.param
+    folder: Path = tmp_path / request.param
     HEADS[request.param](folder)
     return folder
 
 
-def with_head(*names: str) -> Any:
+def with_head(*names: str) -> pytest.MarkDecorator:
     return pytest.mark.parametrize("written", names, indirect=True)
 
 

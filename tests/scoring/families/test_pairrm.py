@@ -166,9 +166,12 @@ def test_a_conversation_is_shown_as_the_authors_write_it(
     scorer: Any = opened(folder, name=name)
     given: list[str] = []
     real = scorer._tokenizer
-    monkeypatch.setattr(
-        scorer, "_tokenizer", lambda texts, **how: (given.extend(texts), real(texts, **how))[1]
-    )
+
+    def listen(texts: list[str], **how: object) -> Any:
+        given.extend(texts)
+        return real(texts, **how)
+
+    monkeypatch.setattr(scorer, "_tokenizer", listen)
     scorer.prepare([Pair("s:1", "s", "transcript", "w4 ", "w5", turns)])
     assert given[:2] == [f"<|source|>{text}" for text in shown]
     if name:

@@ -189,7 +189,11 @@ def test_only_the_name_on_screen_is_told(content: bytes | None, tmp_path: Path) 
 
 
 def test_pairs_are_taken_in_the_order_asked_for_whatever_stands_beside_them(tmp_path: Path) -> None:
-    rows = [TEXTS, {**TEXTS, "prompt": TALK}, {**TEXTS, "chosen_model": "unkown", "id": 9}]
+    rows: list[dict[str, Any]] = [
+        TEXTS,
+        {**TEXTS, "prompt": TALK},
+        {**TEXTS, "chosen_model": "unkown", "id": 9},
+    ]
     table = read_jsonl(tmp_path, *rows).table
     taken = as_pairs(table, [2, 1, 0])
     assert [(pair.key, len(pair.turns)) for pair in taken] == [

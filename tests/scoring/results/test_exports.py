@@ -220,7 +220,8 @@ def test_texts_are_exact_and_turns_stand_before_the_response(tmp_path: Path) -> 
     ]
     _, columns = exported(tmp_path, pairs, [scored(each, 1.0, 0.0) for each in pairs])
     one, other = columns["text_rejected"]
-    assert [tuple(turn.values()) for turn in one] == [*turns, ("assistant", "r own:1")]
+    said = [(turn["role"], turn["content"]) for turn in one]
+    assert said == [*turns, ("assistant", "r own:1")]
     assert other[-1]["content"] == ""
     contents = [turn["content"] for turn in columns["text_chosen"][1]]
     assert contents == [" p\r\n\u2028", "🤔\0"]
