@@ -32,6 +32,7 @@ from scoring.rules import RULES
 from scoring.spec import Pair, ScoredPair
 from scoring.summary import Summary, summarise
 from tests.conftest import REAL_DATA, ROOT
+from tests.support.named_rows import by_sentence
 
 CHOSEN = ["4", "It is 4.", "It is **4**."]
 REJECTED = ["5", "It is 5, I think.", "It is **5**, I think, as it was before."]
@@ -218,7 +219,7 @@ def test_ties_of_people_are_left_out_and_counted(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("row", "told"),
-    [
+    by_sentence(
         ({**JUDGEBENCH, "label": "C"}, "column label: 'C', must be one of A>B, B>A"),
         (
             {**RM_BENCH, "chosen": ["a"] * 5},
@@ -233,7 +234,7 @@ def test_ties_of_people_are_left_out_and_counted(tmp_path: Path) -> None:
         ),
         ({**PPE, "scores": [0.2, 0.7, 0]}, "column scores: each must be 0, 1 or null"),
         ({**HELPSTEER, "overall_preference": 7}, "7, must be one of -3, -2, -1, 1, 2, 3, 0"),
-    ],
+    ),
 )
 def test_what_a_row_lacks_is_told_by_row(row: dict[str, Any], told: str, tmp_path: Path) -> None:
     first = next(

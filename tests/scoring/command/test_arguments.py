@@ -9,6 +9,7 @@ import pytest
 from scoring.command.arguments import Arguments, _parser, parse
 from scoring.results.reproduction import RESULTS
 from scoring.spec import FAMILIES, RunSettings
+from tests.support.named_rows import by_sentence
 
 LEAST = ["--model", "demo", "--pairs", "demo", "--out", "run"]
 DEFAULT = Arguments(
@@ -142,7 +143,7 @@ def test_a_required_option_that_is_missing_is_named(capsys: pytest.CaptureFixtur
 
 @pytest.mark.parametrize(
     ("given", "said"),
-    [
+    by_sentence(
         (["--family", "oracle"], "--family: invalid choice: 'oracle'"),
         (["--dtype", "int8"], "--dtype: invalid choice: 'int8'"),
         (["--truncation-side", "both"], "--truncation-side: invalid choice: 'both'"),
@@ -165,7 +166,7 @@ def test_a_required_option_that_is_missing_is_named(capsys: pytest.CaptureFixtur
         (["--nonsense"], "unrecognized arguments: --nonsense"),
         (["--max", "8"], "unrecognized arguments: --max"),
         (["stray"], "unrecognized arguments: stray"),
-    ],
+    ),
 )
 def test_wrong_arguments_end_with_2_and_say_why(
     given: list[str], said: str, capsys: pytest.CaptureFixture[str]

@@ -20,6 +20,7 @@ from scoring.summary import Summary, summarise
 from tests.conftest import DEMO_MODEL, PATIENCE, ROOT, until
 from tests.support.chat_server import Answer, ChatServer, said, shown
 from tests.support.forks import Fork, command_line, environment
+from tests.support.named_rows import by_sentence
 from tests.support.rewardbench2 import write_rows
 
 ON_CPU = ("--device", "cpu", "--dtype", "float32")
@@ -311,7 +312,7 @@ def refusal(capsys: pytest.CaptureFixture[str], *given: str | Path) -> str:
 
 @pytest.mark.parametrize(
     ("given", "said"),
-    [
+    by_sentence(
         (("--model", "./nowhere"), "There is no model './nowhere': it is neither a folder nor"),
         (("--pairs", "{tmp}/gone.jsonl"), "There is no file {tmp}/gone.jsonl."),
         (("--pairs", "{tmp}"), "is not a file of pairs: its ending must be one of"),
@@ -329,7 +330,7 @@ def refusal(capsys: pytest.CaptureFixture[str], *given: str | Path) -> str:
         (("--export", "eval-results"), "'demo pairs' is none: export every-eval-ever"),
         (("--model", "org/model", "--offline"), "the network is switched off"),
         (("--pairs", "org/pairs:test", "--offline"), "the network is switched off"),
-    ],
+    ),
 )
 def test_what_cannot_be_done_is_refused_in_one_sentence(
     given: tuple[str, ...], said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
@@ -362,14 +363,14 @@ def test_a_folder_with_a_run_or_under_way_is_left_alone(
 
 @pytest.mark.parametrize(
     ("changed", "said"),
-    [
+    by_sentence(
         (("--max-length", "64"), "its max length is 4096, and 64 is asked for"),
         (("--truncation-side", "right"), "its truncation side is 'left', and 'right'"),
         (("--dtype", "bfloat16"), "its dtype is 'float32', and 'bfloat16'"),
         (("--seed", "3"), "its seed is 0, and 3"),
         (("--limit", "20"), "its number of pairs is 46, and 20"),
         (("--model", "longer"), "its model is 'demo', and 'baseline/longer'"),
-    ],
+    ),
 )
 def test_another_run_is_not_gone_on_with_nor_a_finished_one_passed_off_as_it(
     changed: tuple[str, ...],

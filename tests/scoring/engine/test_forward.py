@@ -190,35 +190,60 @@ def test_attention_that_ignores_the_packs_is_found_out(monkeypatch: pytest.Monke
     assert_right(model, forward, expected)
 
 
-@pytest.mark.parametrize("off", [3e-3, math.nan])
-def test_a_base_that_answers_otherwise_when_packed_is_found_out(off: float) -> None:
-    model = random_model(llama)
+def perturb(off: float) -> Callable[[Any], Any]:
+    """Answers otherwise where it is packed."""
 
-    def perturb(_: Any, __: Any, arguments: dict[str, Any], output: Any) -> Any:
+    def hook(_: Any, __: Any, arguments: dict[str, Any], output: Any) -> Any:
         if "segments" in arguments:
             output.last_hidden_state[:] += off
         return output
 
-    expected = one_at_a_time(model)
-    hook = model.model.register_forward_hook(perturb, with_kwargs=True)
-    forward = chosen_for(model)
-    assert isinstance(forward, Padded)
-    assert "packs do not suit this model (differ by " in forward.path
-    assert_right(model, forward, expected)
-    hook.remove()
-    assert isinstance(chosen_for(model), Packed)
+    return lambda model: model.model.register_forward_hook(hook, with_kwargs=True)
 
 
-def test_a_base_that_raises_when_packed_is_padded_with_its_words() -> None:
-    model = random_model(llama)
-
-    def refuse(_: Any, __: Any, arguments: dict[str, Any]) -> None:
+def refuse(model: Any) -> Any:
+    def hook(_: Any, __: Any, arguments: dict[str, Any]) -> None:
         if "segments" in arguments:
             raise TypeError("no such argument: segments\nsecond line")
 
-    model.model.register_forward_pre_hook(refuse, with_kwargs=True)
+    return model.model.register_forward_pre_hook(hook, with_kwargs=True)
+
+
+def forget(model: Any) -> Any:
+    """Pays no heed to the mask, so that padding changes its answers."""
+
+    def hook(_: Any, given: Any, arguments: dict[str, Any]) -> Any:
+        return given, {**arguments, "attention_mask": None}
+
+    return model.bert.register_forward_pre_hook(hook, with_kwargs=True)
+
+
+UNSUITED = "padded: packs do not suit this model"
+WHOLE = "its rewards come from the whole model"
+
+
+@pytest.mark.parametrize(
+    ("config", "harm", "path"),
+    [
+        pytest.param(llama, perturb(3e-3), f"{UNSUITED} (differ by ", id="off by a little"),
+        pytest.param(llama, perturb(math.nan), f"{UNSUITED} (differ by ", id="no number"),
+        pytest.param(llama, refuse, f"{UNSUITED} (no such argument: segments)", id="raises"),
+        pytest.param(
+            *(bert, forget, f"one sequence at a time: {WHOLE}; batches differ by "), id="no mask"
+        ),
+    ],
+)
+def test_a_path_that_changes_rewards_is_found_out_and_left(
+    config: Config, harm: Callable[[Any], Any], path: str
+) -> None:
+    model = random_model(config)
+    expected = one_at_a_time(model)
+    hook = harm(model)
     forward = chosen_for(model)
-    assert forward.path == "padded: packs do not suit this model (no such argument: segments)"
+    assert forward.path.startswith(path)
+    assert_right(model, forward, expected)
+    hook.remove()
+    assert chosen_for(model).path in (PACKED, f"padded: {WHOLE}")
 
 
 def test_lack_of_memory_is_no_reason_to_pad() -> None:
@@ -231,22 +256,6 @@ def test_lack_of_memory_is_no_reason_to_pad() -> None:
     model.model.register_forward_pre_hook(fill, with_kwargs=True)
     with pytest.raises(torch.OutOfMemoryError):
         chosen_for(model)
-
-
-def test_a_model_that_no_batch_suits_goes_one_at_a_time() -> None:
-    """It pays no heed to the mask, so padding changes its answers."""
-    model = random_model(bert)
-
-    def forget(_: Any, given: Any, arguments: dict[str, Any]) -> Any:
-        return given, {**arguments, "attention_mask": None}
-
-    expected = one_at_a_time(model)
-    model.bert.register_forward_pre_hook(forget, with_kwargs=True)
-    forward = chosen_for(model)
-    assert forward.path.startswith(
-        "one sequence at a time: its rewards come from the whole model; batches differ by "
-    )
-    assert_right(model, forward, expected)
 
 
 def test_the_last_layers_feed_forward_sees_only_what_is_read() -> None:

@@ -19,6 +19,7 @@ from scoring.pairs.opening import as_pairs, read_pairs
 from scoring.run import make_job, score
 from scoring.spec import BASELINES, FAMILIES, Family, ModelSpec, Pair, RunSettings, ScoredPair
 from scoring.summary import summarise
+from tests.support.named_rows import by_sentence
 from tests.support.small_models import PAIRS, llama, opened, save
 
 
@@ -43,14 +44,14 @@ def test_a_scorer_gives_a_reward_for_each_side_and_tells_how_it_loads(tmp_path: 
 
 @pytest.mark.parametrize(
     ("family", "given", "said"),
-    [
+    by_sentence(
         *(
             (family, {"upstream_compatible": True}, f"--upstream-compatible is for .* a {family},")
             for family in FAMILIES
             if family != "classifier"
         ),
         ("longer", {"beta": 0.1}, r"--beta 0.1 is for models of family dpo\..*: leave it out"),
-    ],
+    ),
 )
 def test_a_setting_that_means_nothing_to_a_family_is_refused(
     family: Family, given: dict[str, Any], said: str

@@ -13,6 +13,7 @@ from scoring.families import server as server_module
 from scoring.families.server import KEY_VARIABLE, RequestFailed, Server
 from tests.conftest import PATIENCE, until
 from tests.support.chat_server import Answer, ChatServer, InTurn, error, nowhere
+from tests.support.named_rows import by_sentence
 
 SECRET = "sk-do-not-tell-4711"
 
@@ -314,7 +315,7 @@ def test_proxies_of_the_environment_are_not_used(monkeypatch: pytest.MonkeyPatch
 
 @pytest.mark.parametrize(
     ("url", "parallel", "said"),
-    [
+    by_sentence(
         *(
             (url, 1, "no address of a server")
             for url in (
@@ -324,7 +325,7 @@ def test_proxies_of_the_environment_are_not_used(monkeypatch: pytest.MonkeyPatch
         ),
         ("http://me:hunter2@host/v1", 1, KEY_VARIABLE),
         ("http://localhost:8000", 0, "not 0"),
-    ],
+    ),
 )
 def test_what_is_no_address_or_holds_a_password_is_refused_untold(
     url: str, parallel: int, said: str

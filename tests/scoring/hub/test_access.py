@@ -27,6 +27,7 @@ from scoring.pairs.opening import Pairs, fetch_pairs
 from scoring.spec import RunSettings
 from tests.conftest import DEMO_MODEL, PATIENCE, ROOT
 from tests.support.hub_server import HubServer, Repo, served_hub
+from tests.support.named_rows import by_sentence
 
 
 @pytest.mark.parametrize(
@@ -242,7 +243,7 @@ SPLITS = "org/pairs needs a split, as in org/pairs:SPLIT; it has filtered, raw."
 
 @pytest.mark.parametrize(
     ("ask", "text", "options", "said"),
-    [
+    by_sentence(
         (pairs, "org/pairs", {}, SPLITS),
         (pairs, "org/pairs:test", {}, SPLITS),
         (pairs, "org/odd", {}, "as in org/odd:SPLIT; it has no file that can be read here."),
@@ -262,7 +263,7 @@ SPLITS = "org/pairs needs a split, as in org/pairs:SPLIT; it has filtered, raw."
             "Ask for it on its page on the Hub with the account of your token",
         ),
         (model, "org/private", {"token": "hf_own"}, "There is no model 'org/private' on the Hub"),
-    ],
+    ),
 )
 def test_what_the_hub_lacks_or_refuses_is_told_in_a_sentence(
     ask: Any, text: str, options: dict[str, Any], said: str, server: HubServer

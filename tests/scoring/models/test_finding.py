@@ -13,6 +13,7 @@ from scoring.models.finding import ModelPolicy, locate
 from scoring.spec import BASELINES, Family, ModelSpec
 from tests.conftest import DEMO_MODEL, ROOT
 from tests.support.folder_hub import FolderHub
+from tests.support.named_rows import by_sentence
 from tests.support.small_models import CLOSED, OFFLINE, OPEN, edit_config
 
 URL = "http://host:1/v1"
@@ -68,7 +69,7 @@ def test_a_folder_is_of_the_family_that_its_config_and_the_person_say(
 
 @pytest.mark.parametrize(
     ("changes", "given", "said"),
-    [
+    by_sentence(
         ({"id2label": TWO}, {}, "has 2 labels; a reward model has one"),
         ({"id2label": ...}, {}, "has 2 labels"),
         ({"id2label": ..., "num_labels": 5}, {}, "has 5 labels"),
@@ -80,7 +81,7 @@ def test_a_folder_is_of_the_family_that_its_config_and_the_person_say(
         ({}, {"family": "pairrm"}, "the family pairrm needs a …PairRM…."),
         ({}, {"family": "classifier", "reference": "demo"}, "reference model is of family dpo"),
         (OWN_CODE, {}, "needs code of its own, which is not run here"),
-    ],
+    ),
 )
 def test_a_folder_that_does_not_score_so_is_refused_by_its_config(
     changes: dict[str, Any], given: dict[str, Any], said: str, folder: Path
@@ -118,7 +119,7 @@ def test_a_folder_without_weights_or_tokenizer_is_refused(folder: Path) -> None:
 
 @pytest.mark.parametrize(
     ("typed", "policy", "given", "said"),
-    [
+    by_sentence(
         *((typed, policy, {}, "No model was given") for typed in ("", "\n") for policy in (OPEN,)),
         (" ", CLOSED, {}, "No model was given"),
         *(
@@ -160,7 +161,7 @@ def test_a_folder_without_weights_or_tokenizer_is_refused(folder: Path) -> None:
         ("demo", ModelPolicy(DEMO_MODEL, models=frozenset()), {"tokenizer": "org/a"}, "'org/a' is"),
         ("longer", OPEN, {"tokenizer": "demo"}, "has no model: give longer"),
         ("m", OPEN, {"tokenizer": "demo", "family": "judge", "url": URL}, "A server has"),
-    ],
+    ),
 )
 def test_what_is_no_model_here_is_refused(
     typed: str, policy: ModelPolicy, given: dict[str, Any], said: str

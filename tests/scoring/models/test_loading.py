@@ -20,6 +20,7 @@ from scoring.models.loading import Loaded, load
 from scoring.run import make_job
 from scoring.spec import ModelSpec, Pair, RunSettings
 from tests.conftest import DEMO_MODEL
+from tests.support.named_rows import by_sentence
 from tests.support.small_models import (
     CPU,
     OFFLINE,
@@ -91,7 +92,7 @@ QUANTIZED = {"quantization_config": {"quant_method": "no such method"}}
 
 @pytest.mark.parametrize(
     ("harm", "said"),
-    [
+    by_sentence(
         (weights(lambda w: w.pop(HEAD)), f"is not a whole reward model: its weights lack {HEAD}"),
         (one_layer_more, "its weights lack model.layers.5."),
         (lambda folder: edit_config(folder, hidden_size=96), NOT_LOADED),
@@ -104,7 +105,7 @@ QUANTIZED = {"quantization_config": {"quant_method": "no such method"}}
         # Weights of several a byte may be so many times as many, and no more.
         (lambda folder: edit_config(folder, vocab_size=100_000, **QUANTIZED), NOT_LOADED),
         (lambda f: edit_config(f, vocab_size=10**6, **QUANTIZED), "its config asks for"),
-    ],
+    ),
 )
 def test_what_is_not_whole_is_refused(harm: Callable[[Path], Any], said: str, folder: Path) -> None:
     harm(folder)

@@ -15,6 +15,7 @@ from scoring.models.tokenizers import encoder, find_tokenizer, tokenizer_errors
 from scoring.spec import ModelSpec
 from tests.conftest import DEMO_MODEL
 from tests.support.hub_server import HubServer, Repo, served_hub
+from tests.support.named_rows import by_sentence
 from tests.support.small_models import OFFLINE
 
 OWN = ModelPolicy(DEMO_MODEL)
@@ -89,7 +90,7 @@ def test_the_revision_of_a_folder_follows_its_tokenizer_and_nothing_else(tmp_pat
 
 @pytest.mark.parametrize(
     ("typed", "policy", "said"),
-    [
+    by_sentence(
         *(
             (typed, PUBLIC, "used here: give oobabooga/llama-tokenizer or demo")
             for typed in ("/etc", "{folder}", "~", "../x", "x" * 300, "org/name:test", "")
@@ -98,7 +99,7 @@ def test_the_revision_of_a_folder_follows_its_tokenizer_and_nothing_else(tmp_pat
         ("{folder}", OWN, "it has no tokenizer"),
         ("org/large", OWN, r"org/large is 100\.0 MB large; at most 100 MB"),
         ("org/none", OWN, "org/none could not be loaded: it has no tokenizer"),
-    ],
+    ),
 )
 def test_what_is_no_tokenizer_here_is_refused_before_it_is_fetched(
     typed: str, policy: ModelPolicy, said: str, tmp_path: Path, fetched: Callable[[], set[str]]

@@ -12,6 +12,7 @@ import pytest
 from scoring.errors import KnownError
 from scoring.pairs.opening import read_pairs
 from scoring.pairs.rows import announced, read_batches, rows_of, unpacked_bytes
+from tests.support.named_rows import by_sentence
 from tests.support.pair_files import FORMATS, LISTS, TEXTS, parquet_bytes, write_rows
 
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(range(256))
@@ -34,7 +35,7 @@ def error_of(path: Path) -> str:
 
 @pytest.mark.parametrize(
     ("name", "content", "said"),
-    [
+    by_sentence(
         ("none.parquet", b"", "cannot be read as .parquet"),
         *((f"none.{ending}", b"", "has no rows") for ending in ("jsonl", "json", "csv")),
         ("bom.csv", b"\xef\xbb\xbf", "has no rows"),
@@ -76,7 +77,7 @@ def error_of(path: Path) -> str:
             (name, HEAD + b"p,c,r\n", ".parquet, .jsonl, .json, .csv")
             for name in ("mine.txt", "mine", ".csv", "mine.csv.gz")
         ),
-    ],
+    ),
 )
 def test_a_broken_file_is_refused_by_name(
     name: str, content: bytes, said: str, tmp_path: Path
@@ -110,7 +111,7 @@ PAIRED = pa.array([[("a", "b")]], pa.map_(pa.string(), pa.string()))
 
 @pytest.mark.parametrize(
     ("write", "said"),
-    [
+    by_sentence(
         (arrow(**{name: pa.array([], pa.string()) for name in TEXTS}), " has no rows"),
         (arrow(chosen=pa.array([b"c"])), ", row 1, column chosen: bytes, must be text"),
         (arrow(chosen=pa.array([{"text": "c"}])), ", row 1, column chosen: an object, must be"),
@@ -122,7 +123,7 @@ PAIRED = pa.array([[("a", "b")]], pa.map_(pa.string(), pa.string()))
             arrow(prompt=NO_TEXT, chosen=["c"] * 2, rejected=["r"] * 2),
             ": rows 1 to 2 hold what is no text",
         ),
-    ],
+    ),
 )
 def test_a_parquet_file_of_other_types_is_refused(
     write: Callable[[Path], None], said: str, tmp_path: Path
@@ -181,7 +182,7 @@ MIXED: list[tuple[Row, str]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("rows", "said"), ROWS)
+@pytest.mark.parametrize(("rows", "said"), by_sentence(*ROWS))
 def test_rows_that_are_no_pairs_are_refused_in_any_format(
     rows: list[Row], said: str, tmp_path: Path
 ) -> None:
@@ -193,7 +194,7 @@ def test_rows_that_are_no_pairs_are_refused_in_any_format(
         assert "for which no rule" not in said or "call the subset Ties" in message
 
 
-@pytest.mark.parametrize(("changes", "said"), MIXED)
+@pytest.mark.parametrize(("changes", "said"), by_sentence(*MIXED))
 def test_the_row_that_is_no_pair_is_counted_from_one(
     changes: Row, said: str, tmp_path: Path
 ) -> None:

@@ -18,6 +18,7 @@ from scoring.results.accuracies import (
 )
 from scoring.results.files import Omission
 from tests.conftest import ROOT
+from tests.support.named_rows import by_sentence
 from tests.support.upstream_files import leave
 
 GOOD = {"model": "org/model", "model_type": "Seq. Classifier", "hep-js": 0.5, "chat_template": None}
@@ -73,7 +74,7 @@ def test_what_was_not_measured_is_missing_and_an_unknown_kind_none(tmp_path: Pat
 
 @pytest.mark.parametrize(
     ("content", "said"),
-    [
+    by_sentence(
         ("", ""),
         ("{", ""),
         ("[]", "not an object of accuracies"),
@@ -98,7 +99,7 @@ def test_what_was_not_measured_is_missing_and_an_unknown_kind_none(tmp_path: Pat
         ('{"model": "m", "results": [1, 0]}', "it holds per-pair results"),
         (json.dumps({**GOOD, "model": "x" * 10_001}), "name has 10,001 characters"),
         (json.dumps({**GOOD, "more": "x" * 6_000_000}), "has at most 5 MB here"),
-    ],
+    ),
 )
 def test_a_file_that_is_left_out_is_named_and_the_others_stay(
     content: str, said: str, tmp_path: Path

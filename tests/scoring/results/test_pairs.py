@@ -18,6 +18,7 @@ from scoring.results.order import FILTERED, PairOrder, align, filtered_split
 from scoring.results.pairs import PairResults, read_pair_results
 from scoring.spec import text_hash
 from tests.conftest import ROOT
+from tests.support.named_rows import by_sentence
 from tests.support.upstream_files import leave
 
 Read = Callable[..., PairResults]
@@ -88,62 +89,51 @@ def test_the_real_files_are_all_read(shared_data: Path) -> None:
         assert set(found.results.tolist()) == {0.0, 1.0}
 
 
-@pytest.mark.parametrize("missing", [None, math.nan])
-def test_a_pair_without_a_reward_is_missing_though_stored_as_lost(
-    missing: float | None, read: Read
+NO = "?"
+"""Stands for a result that is missing."""
+LACK = " of its pairs lack a reward: missing, whatever is stored"
+CONTRADICT = "3 of its results contradict their own rewards: the results are believed"
+INFINITE = [
+    f"1 of scores_{side} is infinite and taken as missing" for side in ("chosen", "rejected")
+]
+READ: list[tuple[str, tuple[Any, Any, Any], list[Any], list[int], list[str]]] = [
+    *(
+        (name, ([1, 0, 0], [2, gone, 1], [1, 1, gone]), [1, NO, NO], [0, 0, 0], ["2" + LACK])
+        for name, gone in (("a null reward", None), ("a reward of NaN", math.nan))
+    ),
+    *(
+        (name, ([1, gone, 0], [2, gone, 1], [1, 1, 1]), [1, NO, 0], [0, 0, 1], [])
+        for name, gone in (("a null result", None), ("a result of NaN", math.nan))
+    ),
+    ("no reward at all", ([1, 0, 0], [None] * 3, [[None]] * 3), [1, 0, 0], [0, 0, 0], []),
+    ("all NaN", ([0, 0, 0], [math.nan] * 3, [1, 1, 1]), [NO] * 3, [0, 0, 0], ["3" + LACK]),
+    ("half a point", ([0, 1, 0.5], [1, 2, 3], [2, 1, 3]), [0, 1, 0.5], [0, 0, 1], []),
+    ("a tie that is lost", ([0, 1, 0], [1, 2, 3], [2, 1, 3]), [0, 1, 0], [0, 0, 1], []),
+    # Equal scores are no ties then: else a win would count half where ties do.
+    ("against rewards", ([1, 0.5, 1], [1, 2, 3], [2, 1, 3]), [1, 0.5, 1], [0, 0, 0], [CONTRADICT]),
+    ("truth values", ([True, False, [True]], [2, 0, 2], [1, 1, 1]), [1, 0, 1], [0, 0, 0], []),
+    ("nearly equal", ([1, 0, 0], [1 + 1e-12, 1, 1], [1, 1, 1]), [1, 0, 0], [0, 1, 1], []),
+    ("one side", ([1, 0, 0], [1, 1, 1], None), [1, 0, 0], [0, 0, 0], []),
+    (
+        *("too large", ([1, 0, 0], [[1e300], 2, 1], [1, 2, 1e39]), [NO, 0, NO], [0, 1, 0]),
+        [*INFINITE, "2" + LACK],
+    ),
+]
+"""What is in a file: results and rewards of both sides; results, ties and notes that are read."""
+
+
+@pytest.mark.parametrize(
+    ("given", "results", "equal", "notes"), [pytest.param(*row, id=name) for name, *row in READ]
+)
+def test_results_and_rewards_are_read_as_they_are_meant(
+    given: tuple[Any, Any, Any], results: list[Any], equal: list[int], notes: list[str], read: Read
 ) -> None:
-    found = read(results=[1, 0, 0], scores_chosen=[2, missing, 1], scores_rejected=[1, 1, missing])
-    assert np.isnan(found.results).tolist() == [False, True, True]
-    assert found.notes == ("2 of its pairs lack a reward: missing, whatever is stored",)
-    found = read(results=[1, missing, 0], scores_chosen=[2, missing, 1], scores_rejected=[1, 1, 1])
-    assert np.isnan(found.results).tolist() == [False, True, False]
-    assert (found.equal.tolist(), found.notes) == ([False, False, True], ())
-
-
-def test_where_every_reward_is_null_there_are_none_and_where_it_is_no_number_all_is_missing(
-    read: Read,
-) -> None:
-    for null in (None, [None]):
-        alone = read(scores_chosen=[null] * 3, scores_rejected=[null] * 3)
-        assert (alone.results.tolist(), alone.notes) == ([1, 0, 0], ())
-        assert alone.scores_chosen is alone.scores_rejected is None
-    for broken in ([math.nan] * 3, [math.inf, -math.inf, None]):
-        found = read(results=[0, 0, 0], scores_chosen=broken)
-        assert np.isnan(found.results).all() and not found.equal.any()
-        assert found.notes[-1] == "3 of its pairs lack a reward: missing, whatever is stored"
-
-
-def test_results_that_contradict_their_own_rewards_are_believed_and_said(read: Read) -> None:
-    scores = {"scores_chosen": [1, 2, 3], "scores_rejected": [2, 1, 3]}
-    assert (
-        read(results=[0, 1, 0.5], **scores).notes == read(results=[0, 1, 0], **scores).notes == ()
-    )
-    found = read(results=[1, 0.5, 1], **scores)
-    assert found.results.tolist() == [1, 0.5, 1]
-    said = "3 of its results contradict their own rewards: the results are believed"
-    assert found.notes == (said,)
-    assert not found.equal.any()  # else a win would count half where ties do
-
-
-def test_truth_values_are_numbers_and_only_scores_that_are_equal_are_ties(read: Read) -> None:
-    assert read(results=[True, False, [True]]).results.tolist() == [1, 0, 1]
-    found = read(scores_chosen=[1 + 1e-12, 1, 1], scores_rejected=[1, 1, 1])
-    assert found.equal.tolist() == [False, True, True]
-    assert found.scores_chosen is not None and found.scores_chosen.tolist() == [1, 1, 1]
-    one_sided = read(scores_rejected=None)
-    assert one_sided.scores_rejected is None and not one_sided.equal.any()
-
-
-def test_an_infinite_score_is_missing_and_said(read: Read) -> None:
-    found = read(json.dumps(GOOD).replace("[1.5]", "1e400").replace("0.75", "1e39").encode())
-    assert found.notes == (
-        "1 of scores_chosen is infinite and taken as missing",
-        "1 of scores_rejected is infinite and taken as missing",
-        "2 of its pairs lack a reward: missing, whatever is stored",
-    )
-    assert found.scores_chosen is not None
-    assert np.isnan(found.scores_chosen).tolist() == [True, False, False]
-    assert np.isnan(found.results).tolist() == [True, False, True]
+    found = read(results=given[0], scores_chosen=given[1], scores_rejected=given[2])
+    told = [NO if math.isnan(each) else each for each in found.results.tolist()]
+    assert told == results
+    assert found.equal.tolist() == [bool(each) for each in equal]
+    assert [*found.notes] == notes
+    assert (found.scores_rejected is None) == (given[2] in (None, [[None]] * 3))
 
 
 @pytest.mark.parametrize(
@@ -246,7 +236,7 @@ def test_the_second_benchmark_has_lists_of_scores(read: Read) -> None:
 
 @pytest.mark.parametrize(
     ("changes", "said"),
-    [
+    by_sentence(
         ({"results": None}, "it has no list of per-pair results"),
         ({"results": "1, 0"}, "it has no list of per-pair results"),
         ({"results": []}, "it has no outcomes"),
@@ -270,7 +260,7 @@ def test_the_second_benchmark_has_lists_of_scores(read: Read) -> None:
         ({"subset": ["a", "x" * 2000, "b"]}, "subset, row 2: text, must be a short text"),
         ({"subset": ["\ud800", "\udfff", "b"]}, "differ in nothing that can be shown"),
         ({"model": None}, "it names no model"),
-    ],
+    ),
 )
 def test_what_does_not_fit_is_refused_with_its_reason(
     changes: dict[str, Any], said: str, read: Read
