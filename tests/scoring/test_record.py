@@ -315,11 +315,11 @@ def rows_in_order(run: Run, pairs: Sequence[Pair]) -> list[str]:
 def test_a_run_that_went_on_is_an_unbroken_run_to_the_last_bit(
     tmp_path: Path, demo_pairs: list[Pair], demo_scorer: Scorer
 ) -> None:
-    pairs, scorer = short_pairs(demo_pairs, 40), Around(demo_scorer, budget=600)
+    pairs, scorer = short_pairs(demo_pairs, 24), Around(demo_scorer, budget=400)
     start(tmp_path / "whole", pairs, scorer)
     whole = go_on(tmp_path / "whole", pairs, scorer)
     expected = rows_in_order(whole, pairs)
-    assert len(expected) == len(set(expected)) == 40
+    assert len(expected) == len(set(expected)) == 24
 
     torn = start(tmp_path / "torn", pairs, scorer)
     stream = torn.record(score(make_job(pairs, scorer, 0), scorer))
@@ -332,7 +332,7 @@ def test_a_run_that_went_on_is_an_unbroken_run_to_the_last_bit(
     assert rows_in_order(finished, pairs) == expected
     n_packs = len(torn.plan()[0])
     assert len(scorer.asked) - n_before == n_packs - len(packs) + 1
-    assert (finished.tokens, finished.n_scored) == (whole.tokens, 40)
+    assert (finished.tokens, finished.n_scored) == (whole.tokens, 24)
 
 
 def score_to_be_killed(folder: Path, keys: list[str]) -> None:
@@ -356,7 +356,7 @@ def test_a_killed_run_goes_on_to_the_same_bits(
     tmp_path: Path, demo_pairs: list[Pair], demo_scorer: Scorer
 ) -> None:
     torch.set_num_threads(1)
-    pairs, scorer = short_pairs(demo_pairs, 60), Around(demo_scorer, budget=300)
+    pairs, scorer = short_pairs(demo_pairs, 30), Around(demo_scorer, budget=300)
     start(tmp_path / "whole", pairs, scorer)
     expected = rows_in_order(go_on(tmp_path / "whole", pairs, scorer), pairs)
     size = (tmp_path / "whole" / "rewards.jsonl").stat().st_size
@@ -371,9 +371,9 @@ def test_a_killed_run_goes_on_to_the_same_bits(
         assert process.returncode == -signal.SIGKILL
         left = Run.open(folder)
         assert left.status == "running"
-        assert 0 < len(left.rows()) < 60, moment
+        assert 0 < len(left.rows()) < 30, moment
         assert rows_in_order(go_on(folder, pairs, scorer), pairs) == expected, moment
-        assert Run.open(folder).n_scored == 60
+        assert Run.open(folder).n_scored == 30
 
 
 # Many runs.
