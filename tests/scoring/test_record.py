@@ -312,29 +312,6 @@ def rows_in_order(run: Run, pairs: Sequence[Pair]) -> list[str]:
     return [json.dumps(asdict(row)) for row in rows]
 
 
-def test_a_run_that_went_on_is_an_unbroken_run_to_the_last_bit(
-    tmp_path: Path, demo_pairs: list[Pair], demo_scorer: Scorer
-) -> None:
-    pairs, scorer = short_pairs(demo_pairs, 24), Around(demo_scorer, budget=400)
-    start(tmp_path / "whole", pairs, scorer)
-    whole = go_on(tmp_path / "whole", pairs, scorer)
-    expected = rows_in_order(whole, pairs)
-    assert len(expected) == len(set(expected)) == 24
-
-    torn = start(tmp_path / "torn", pairs, scorer)
-    stream = torn.record(score(make_job(pairs, scorer, 0), scorer))
-    packs = [next(stream) for _ in range(4)]
-    stream.close()
-    file = torn.folder / "rewards.jsonl"
-    file.write_bytes(file.read_bytes()[:-30])
-    n_before = len(scorer.asked)
-    finished = go_on(torn.folder, pairs, scorer)
-    assert rows_in_order(finished, pairs) == expected
-    n_packs = len(torn.plan()[0])
-    assert len(scorer.asked) - n_before == n_packs - len(packs) + 1
-    assert (finished.tokens, finished.n_scored) == (whole.tokens, 24)
-
-
 def score_to_be_killed(folder: Path, keys: list[str]) -> None:
     """Score all but the last pack, and wait."""
     settings = RunSettings(device="cpu", dtype="float32", budget=300)

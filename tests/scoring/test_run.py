@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 import torch
-from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
 from scoring.benchmark import SECTIONS, section_of
 from scoring.engine.formatting import Prepared
@@ -80,50 +79,6 @@ def test_each_pair_is_scored_once_and_says_what_it_is(
         lengths = len(prepared.chosen.ids), len(prepared.rejected.ids)
         assert (row.chosen_tokens, row.rejected_tokens) == lengths
         assert not (row.chosen_truncated or row.rejected_truncated)
-
-
-def test_each_side_has_the_reward_that_transformers_gives_it(
-    all_scored: dict[str, ScoredPair], some_pairs: list[Pair]
-) -> None:
-    tokenizer = AutoTokenizer.from_pretrained(DEMO_MODEL)
-    plain = AutoModelForSequenceClassification.from_pretrained(DEMO_MODEL, dtype=torch.float32)
-    for each in some_pairs[::8]:
-        row = all_scored[each.key]
-        for response, reward in (
-            (each.chosen, row.chosen_reward),
-            (each.rejected, row.rejected_reward),
-        ):
-            text = (
-                f"<|im_start|>user\n{each.prompt}<|im_end|>\n"
-                f"<|im_start|>assistant\n{response}<|im_end|>"
-            )
-            ids = tokenizer(text, add_special_tokens=False, return_tensors="pt").input_ids
-            with torch.inference_mode():
-                expected = plain.eval()(input_ids=ids).logits.item()
-            assert [reward] == near([expected], **DEMO)
-
-
-@pytest.mark.parametrize(("budget", "seed"), [(1, 0), (500, 7), (10**6, 0)])
-def test_a_pair_scores_the_same_whatever_is_beside_it(
-    budget: int,
-    seed: int,
-    all_scored: dict[str, ScoredPair],
-    some_pairs: list[Pair],
-    demo_scorer: Scorer,
-) -> None:
-    for row in score_all(some_pairs[5:18], Around(demo_scorer, budget), seed).values():
-        assert rewards_of(row) == near(rewards_of(all_scored[row.key]), **DEMO)
-
-
-def test_equal_responses_tie_exactly(demo_scorer: Scorer, some_pairs: list[Pair]) -> None:
-    texts = ["", "Red.", "blue " * 50, "青い", *(each.chosen for each in some_pairs[::6])]
-    pairs = [pair(number, text, text) for number, text in enumerate(texts)]
-    pairs.append(pair(99, "Red.", "Not red."))
-    for budget in (300, 10**6):
-        scored = score_all(pairs, Around(demo_scorer, budget))
-        assert scored.pop("mine:99").outcome != "tie"
-        ties = [(row.margin, row.outcome) for row in scored.values()]
-        assert ties == [(0.0, "tie")] * len(texts)
 
 
 @pytest.mark.parametrize("response", ["", " ", "a", "\n", "\0", "🤔", "<|im_end|>", "\ufffd"])
