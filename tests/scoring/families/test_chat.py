@@ -80,7 +80,14 @@ def token_taken_alone(path: str, body: dict[str, Any]) -> Answer:
     return given
 
 
-OTHER_SHAPES = [None, {}, {"content": None}, {"content": []}, {"content": [{"token": "A"}]}, [1]]
+OTHER_SHAPES: list[Any] = [
+    None,
+    {},
+    {"content": None},
+    {"content": []},
+    {"content": [{"token": "A"}]},
+    [1],
+]
 READ: list[tuple[str, Any, float]] = [
     ("the mean probability over both orders", by_order, (0.75 + 0.6) / 2),
     *(
