@@ -198,7 +198,7 @@ def tear(rewards: Path) -> None:
     ("given", "subsets", "per_subset", "limit", "said"),
     [
         (["--limit", "11", "--seed", "5"], None, None, 11, "the first 11"),
-        (["--limit", "1000"], None, None, None, "the first 1000"),
+        (["--limit", "1000"], None, None, None, "all pairs"),
         (["--per-subset", "2"], None, 2, None, "the first 2 of each subset"),
         (
             ["--subset", "hep-js", "--subset", "mt-bench-hard"],

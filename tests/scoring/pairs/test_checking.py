@@ -138,6 +138,7 @@ SAME = {**TEXTS, "chosen": "é", "rejected": "é"}
 BROKEN = "broken characters (lone surrogates) shown as \ufffd."
 BOTH = "mine.jsonl: both responses begin with the whole prompt in 1 of 3 pairs."
 LONG = "ä" * 20
+ODD_TALK = [{"role": "user", "content": each} for each in ("\ud800 \ud801", "p")]
 STYLES = {"prompt": "p", "domain": "chat", "id": 1}
 OTHER = {**STYLES, "chosen": ["a", "b", "c"], "rejected": ["x", "y", "z"], "id": 2}
 
@@ -158,7 +159,7 @@ def triple(prompt: str, chosen: str, rejected: str) -> list[dict[str, Any]]:
             [f"mine.jsonl: 2 {BROKEN}"], id="broken characters",
         ),
         pytest.param(
-            [{**TEXTS, "prompt": [{"role": "user", "content": "\ud800"}, TALK["prompt"][0]]}],
+            [{**TEXTS, "prompt": ODD_TALK}],
             [f"mine.jsonl: 2 {BROKEN}"], id="broken characters of messages, once",
         ),
         pytest.param(
