@@ -199,40 +199,6 @@ def test_a_ties_row_without_its_reference_is_told_and_loses_nothing(tmp_path: Pa
 ROW = {"prompt": "p", "chosen": ["a"], "rejected": ["b", "c"], "subset": "Math"}
 
 
-def test_rows_that_are_none_are_left_out_with_a_sentence_and_others_scored(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """Without right or wrong responses, and of other shapes in the same file."""
-    rows: list[dict[str, Any]] = [
-        ROW,
-        {**ROW, "chosen": []},
-        {**ROW, "rejected": []},
-        {**ROW, "rejected": None},
-        {"prompt": "p", "chosen": "longest of all", "rejected": "b", "subset": "Math"},
-        {
-            "chosen": [{"role": "user", "content": "q"}, {"role": "assistant", "content": "aaa"}],
-            "rejected": [{"role": "user", "content": "q"}, {"role": "assistant", "content": "b"}],
-            "subset": "Math",
-        },
-        {**ROW, "chosen": ["twice"], "rejected": ["twice", "b"]},
-        {**ROW, "chosen": ["x" * 300], "rejected": [f"r{at}" for at in range(199)]},
-    ]
-    path = write_rows(tmp_path / "odd.jsonl", rows)
-    assert done("--model", "longer", "--pairs", path, "--out", tmp_path / "run") == 0
-    told = capsys.readouterr().err
-    for said in (
-        "odd.jsonl, row 2: chosen is an empty list; the row is left out.",
-        "odd.jsonl, row 3: rejected is an empty list; the row is left out.",
-        "odd.jsonl, row 4: rejected is null; the row is left out.",
-        "odd.jsonl: a chosen response is also a rejected one in 1 of 5 rows.",
-    ):
-        assert said in told
-    found = {row.key: row for row in Run.open(tmp_path / "run").rows()}
-    credits = {key: row.credit(0.0) for key, row in found.items()}
-    assert credits == {"Math:1": 1 / 3, "Math:5": 1, "Math:6": 1, "Math:7": 0.5, "Math:8": 1}
-    assert len(found["Math:8"].rewards) == 200
-
-
 def test_equal_responses_tie_to_the_last_bit(tmp_path: Path, demo_scorer: Scorer) -> None:
     row = {**ROW, "chosen": ["same words"], "rejected": ["others", "more of them", "same words"]}
     (pair,) = pairs_of(tmp_path, [row])
