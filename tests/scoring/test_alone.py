@@ -70,7 +70,7 @@ def test_every_family_scores_with_nothing_but_what_the_docs_name(tmp_path: Path)
         ]
         packages = ",".join(packages_of_the_docs())
         done = subprocess.run(
-            [sys.executable, "tests/scoring/alone.py", packages, json.dumps(commands)],
+            [sys.executable, "tests/support/alone.py", packages, json.dumps(commands)],
             cwd=ROOT,
             env={**environment(HF_HUB_OFFLINE="1"), KEY_VARIABLE: ""},
             capture_output=True,

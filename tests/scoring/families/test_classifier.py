@@ -347,7 +347,7 @@ def test_real_pairs_take_the_packed_path(demo_scorer: Scorer, shared_data: Path)
         with torch.inference_mode():
             expected = [
                 model(input_ids=torch.tensor([ids])).logits.item()
-                for ids in (prepared.chosen, prepared.rejected)
+                for ids in (prepared.chosen.ids, prepared.rejected.ids)
             ]
         assert [mine.chosen_reward, mine.rejected_reward] == near(expected, **DEMO)
 
