@@ -12,11 +12,11 @@ import pytest
 from scoring.families.server import KEY_VARIABLE
 from scoring.spec import BASELINES, FAMILIES
 from tests.conftest import DEMO_MODEL, ROOT
-from tests.scoring.families import test_pairrm
-from tests.scoring.families.test_dpo import save_tiny
-from tests.scoring.families.test_served import labels
 from tests.support.chat_server import Answer, ChatServer, said
 from tests.support.forks import environment
+from tests.support.judging import labels
+from tests.support.small_language_models import save_tiny
+from tests.support.small_pairrm import random_weights, write
 
 PATIENCE = 600.0
 
@@ -44,7 +44,7 @@ def test_what_the_docs_name_is_declared() -> None:
 @pytest.mark.slow
 def test_every_family_scores_with_nothing_but_what_the_docs_name(tmp_path: Path) -> None:
     causal = save_tiny(tmp_path / "causal", "qwen3", 0)
-    pairrm = test_pairrm.write(tmp_path / "pairrm", test_pairrm.random_weights())
+    pairrm = write(tmp_path / "pairrm", random_weights())
     with ChatServer(answers) as server:
         beside = {
             "classifier": ("--model", str(DEMO_MODEL)),
@@ -70,7 +70,7 @@ def test_every_family_scores_with_nothing_but_what_the_docs_name(tmp_path: Path)
         ]
         packages = ",".join(packages_of_the_docs())
         done = subprocess.run(
-            [sys.executable, "tests/scoring/alone.py", packages, json.dumps(commands)],
+            [sys.executable, "tests/support/alone.py", packages, json.dumps(commands)],
             cwd=ROOT,
             env={**environment(HF_HUB_OFFLINE="1"), KEY_VARIABLE: ""},
             capture_output=True,

@@ -32,6 +32,7 @@ from scoring.rules import RULES
 from scoring.spec import Pair, ScoredPair
 from scoring.summary import Summary, summarise
 from tests.conftest import REAL_DATA, ROOT
+from tests.support.named_rows import by_sentence
 
 CHOSEN = ["4", "It is 4.", "It is **4**."]
 REJECTED = ["5", "It is 5, I think.", "It is **5**, I think, as it was before."]
@@ -141,38 +142,31 @@ def test_rm_bench_has_its_worked_numbers(
     assert all(part.interval and part.interval.low < part.mean for part in parts.values())
 
 
-@pytest.mark.parametrize(
-    ("name", "worked", "sections"),
-    [
-        ("judgebench-gpt-4o-2024-05-13.jsonl", 46.0, (44.1558, 41.8367, 51.7857, 54.7619)),
-        ("judgebench-claude-3-5-sonnet-20240620.jsonl", 43.7037, ()),
-    ],
-)
-def test_judgebench_has_its_worked_numbers(
-    name: str, worked: float, sections: tuple[float, ...]
-) -> None:
-    summary = summed(real(f"judgebench/{name}"))
-    assert round(100 * (summary.score or 0), 4) == worked
-    if sections:
-        assert [round(100 * (each or 0), 4) for each in summary.sections.values()] == [*sections]
+JUDGEBENCH_GPT = "judgebench/judgebench-gpt-4o-2024-05-13.jsonl"
+JUDGEBENCH_CLAUDE = "judgebench/judgebench-claude-3-5-sonnet-20240620.jsonl"
+WORKED = {
+    JUDGEBENCH_GPT: 46.0,
+    JUDGEBENCH_CLAUDE: 43.7037,
+    "rmb/pairwise/Harmlessness_S10.json": 48.6111,
+    "rmb/pairwise/Helpfulness_Code_Data_Management.json": 56.1170,
+    "rmb/pairwise/Helpfulness_Translation_Technical_and_Scientific_Translation.json": 47.9167,
+    "rmb/best-of-n/Harmlessness_S10.json": 34.1772,
+    "rmb/best-of-n/Helpfulness_Brainstorming_Idea_Development.json": 57.7381,
+    "rmb/best-of-n/Helpfulness_Code_Data_Management.json": 30.8642,
+    "rmb/best-of-n/Helpfulness_Translation_Technical_and_Scientific_Translation.json": 18.4211,
+}
 
 
-@pytest.mark.parametrize(
-    ("name", "worked"),
-    [
-        ("pairwise/Harmlessness_S10.json", 48.6111),
-        ("pairwise/Helpfulness_Code_Data_Management.json", 56.1170),
-        ("pairwise/Helpfulness_Translation_Technical_and_Scientific_Translation.json", 47.9167),
-        ("best-of-n/Harmlessness_S10.json", 34.1772),
-        ("best-of-n/Helpfulness_Brainstorming_Idea_Development.json", 57.7381),
-        ("best-of-n/Helpfulness_Code_Data_Management.json", 30.8642),
-        ("best-of-n/Helpfulness_Translation_Technical_and_Scientific_Translation.json", 18.4211),
-    ],
-)
-def test_rmb_has_its_worked_numbers_and_no_overall(name: str, worked: float) -> None:
-    summary = summed(real(f"rmb/{name}"))
-    assert round(100 * (summary.total.accuracy or 0), 4) == worked
-    assert summary.score is None
+@pytest.mark.parametrize("name", WORKED)
+def test_judgebench_and_rmb_have_their_worked_numbers(name: str) -> None:
+    """RMB has no overall score."""
+    summary = summed(real(name))
+    found = summary.score if name.startswith("judgebench") else summary.total.accuracy
+    assert round(100 * (found or 0), 4) == WORKED[name]
+    assert name.startswith("judgebench") or summary.score is None
+    if name == JUDGEBENCH_GPT:
+        sections = [round(100 * (each or 0), 4) for each in summary.sections.values()]
+        assert sections == [44.1558, 41.8367, 51.7857, 54.7619]
 
 
 def test_rm_bench_is_known_by_its_lists_and_keeps_its_styles(tmp_path: Path) -> None:
@@ -218,7 +212,7 @@ def test_ties_of_people_are_left_out_and_counted(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("row", "told"),
-    [
+    by_sentence(
         ({**JUDGEBENCH, "label": "C"}, "column label: 'C', must be one of A>B, B>A"),
         (
             {**RM_BENCH, "chosen": ["a"] * 5},
@@ -233,7 +227,7 @@ def test_ties_of_people_are_left_out_and_counted(tmp_path: Path) -> None:
         ),
         ({**PPE, "scores": [0.2, 0.7, 0]}, "column scores: each must be 0, 1 or null"),
         ({**HELPSTEER, "overall_preference": 7}, "7, must be one of -3, -2, -1, 1, 2, 3, 0"),
-    ],
+    ),
 )
 def test_what_a_row_lacks_is_told_by_row(row: dict[str, Any], told: str, tmp_path: Path) -> None:
     first = next(
@@ -242,13 +236,6 @@ def test_what_a_row_lacks_is_told_by_row(row: dict[str, Any], told: str, tmp_pat
     with pytest.raises(KnownError, match=told) as refused:
         opened(tmp_path, first, row, row)
     assert "row 2" in str(refused.value)
-
-
-def test_a_row_without_one_of_its_responses_is_left_out_and_named(tmp_path: Path) -> None:
-    path = tmp_path / "rows.jsonl"
-    rows = [JUDGEBENCH, {**JUDGEBENCH, "pair_id": "b", "response_A": None}]
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    assert "rows.jsonl, row 2: chosen is null" in read_pairs(path).notes[0]
 
 
 def test_columns_of_two_benchmarks_are_refused_with_a_way_out() -> None:
@@ -275,20 +262,14 @@ def test_a_file_with_all_columns_of_two_benchmarks_is_read_as_the_named_one(tmp_
     assert read_pairs(path).benchmark == "rm-bench", "as the refusal says"
 
 
-@pytest.mark.parametrize(
-    ("typed", "meant"), [("rmbench", "rm-bench"), ("RM Bench", "rm-bench"), ("my-pairs", "")]
-)
-def test_a_near_miss_of_a_name_is_asked_about(typed: str, meant: str) -> None:
-    assert similar_name(typed) == (f"Did you mean {meant}? " if meant else "")
-
-
-def test_plain_pairs_are_told_by_their_subsets_alone() -> None:
-    row = {"prompt": "p", "chosen": "c", "rejected": "r", "subset": "hep-go", "id": 1}
-    assert layout_of(row, "pairs.jsonl") is None
+def test_a_near_miss_of_a_name_is_asked_about() -> None:
+    for typed, meant in {"rmbench": "rm-bench", "RM Bench": "rm-bench", "my-pairs": ""}.items():
+        assert similar_name(typed) == (f"Did you mean {meant}? " if meant else "")
 
 
 def test_an_own_file_is_not_taken_for_another_benchmark(tmp_path: Path) -> None:
     row = {"prompt": "p", "chosen": "c", "rejected": "r r"}
+    assert layout_of({**row, "subset": "hep-go", "id": 1}, "pairs.jsonl") is None
     for more in ({"subset": "chat"}, {"subset": "own", "id": None, "language": "de"}):
         [pair] = opened(tmp_path, {**row, **more})
         assert pair.benchmark == "" and pair.key == f"{more['subset']}:1"
@@ -371,6 +352,7 @@ NAMES_A_BENCHMARK = re.compile(
     r"(?:alpacaeval|mt-bench-|llmbar|refusals-|xstest|donotanswer|math-prm|hep-|anthropic_|rm-bench"
     r"|judgebench|reward-bench-2|Chat Hard$|Precise IF$|Factuality$)"
 )
+MAY_NAME_ONE = re.compile(NAMES_A_BENCHMARK.pattern.replace("$", ""))
 
 
 def test_no_other_module_names_a_benchmark_or_a_subset() -> None:
@@ -386,8 +368,11 @@ def test_no_other_module_names_a_benchmark_or_a_subset() -> None:
         for room in ("explorer", "scoring")
         for path in (ROOT / room).rglob("*.py")
         for name in [path.relative_to(ROOT).as_posix()]
-        for constant in texts_in(ast.parse(path.read_text(encoding="utf-8")))
-        if NAMES_A_BENCHMARK.match(constant) and not name.startswith(allowed)
+        if not name.startswith(allowed)
+        for text in [path.read_text(encoding="utf-8")]
+        if MAY_NAME_ONE.search(text)
+        for constant in texts_in(ast.parse(text))
+        if NAMES_A_BENCHMARK.match(constant)
     }
     assert found == set()
 

@@ -1,4 +1,7 @@
+"""Wilson's interval."""
+
 from math import sqrt
+from statistics import NormalDist
 
 import pytest
 from hypothesis import given
@@ -69,11 +72,6 @@ def test_more_pairs_make_it_narrower() -> None:
     assert len(set(widths)) == 4
 
 
-def test_nothing_counted_has_no_interval() -> None:
+def test_z_is_the_quantile_of_the_normal_distribution_and_nothing_has_no_interval() -> None:
     assert wilson(0, 0) is None
-
-
-def test_z_is_the_quantile_of_the_normal_distribution() -> None:
-    from statistics import NormalDist
-
     assert pytest.approx(NormalDist().inv_cdf(0.975), abs=1e-12) == Z_95

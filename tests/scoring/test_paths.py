@@ -1,3 +1,5 @@
+"""What a person types as a path."""
+
 from pathlib import Path
 
 import pytest

@@ -1,9 +1,11 @@
+"""A run on the disk: it loses nothing that was shown, and goes on as if nothing had been."""
+
 import json
-import random
 import signal
-import time
+import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, fields, replace
+from functools import partial
 from itertools import count
 from pathlib import Path
 from types import SimpleNamespace
@@ -20,10 +22,10 @@ from scoring.pairs.opening import as_pairs, read_pairs
 from scoring.record import Run, Status, new_folder, resume, stored_runs
 from scoring.run import make_job, score
 from scoring.spec import ModelSpec, Pair, Plan, RunFacts, RunSettings, ScoredPack, ScoredPair
-from tests.conftest import DEMO_MODEL, DEMO_PAIRS, PATIENCE
-from tests.scoring.test_run import Around
+from tests.conftest import DEMO_MODEL, DEMO_PAIRS, PATIENCE, until
 from tests.support.forks import Fork
 from tests.support.run_facts import MADE_UP
+from tests.support.watched_scorers import Around
 
 FACTS = replace(MADE_UP, pairs="demo@123", n_pairs=4, versions={"torch": "2"})
 KEYS = ["s:1", "s:🤔\n", "s:\ud800\\\"'", "s:4\u2028\r\n\x85"]
@@ -131,12 +133,6 @@ def test_a_path_that_several_processes_leave_is_written_down_once(run: Run) -> N
     assert run.mark_ended("finished").facts.path == "a; later b"
 
 
-def test_a_run_that_scored_nothing_ends_as_well(run: Run) -> None:
-    ended = run.mark_ended("stopped")
-    assert (ended.seconds, ended.n_scored, ended.tokens, ended.split_packs) == (0, 0, 0, 0)
-    assert Run.open(run.folder) == ended
-
-
 def test_seconds_are_those_of_the_packs_and_not_of_who_looks_at_them(
     run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -174,18 +170,14 @@ def test_a_folder_that_holds_a_run_is_refused_and_left_alone(run: Run) -> None:
     assert files_of(run.folder) == before
 
 
-@pytest.mark.parametrize("name", ["answers.jsonl", "answers-1-of-2.jsonl", "rewards.jsonl"])
-def test_what_a_run_left_without_its_settings_is_neither_used_nor_removed(
-    name: str, tmp_path: Path
-) -> None:
-    (tmp_path / name).write_text("{}\n", encoding="utf-8")
-    with pytest.raises(KnownError, match=rf"holds {name} of a run whose run\.json is gone"):
-        Run.create(tmp_path, FACTS, PLAN, KEYS)
-    assert files_of(tmp_path).keys() == {name}
-
-
-def test_a_run_may_begin_in_a_folder_that_is_there(tmp_path: Path) -> None:
+def test_what_a_run_left_without_its_settings_is_neither_used_nor_removed(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("mine", encoding="utf-8")
+    for name in ("answers.jsonl", "answers-1-of-2.jsonl", "rewards.jsonl"):
+        (tmp_path / name).write_text("{}\n", encoding="utf-8")
+        with pytest.raises(KnownError, match=rf"holds {name} of a run whose run\.json is gone"):
+            Run.create(tmp_path, FACTS, PLAN, KEYS)
+        assert files_of(tmp_path).keys() == {name, "notes.txt"}
+        (tmp_path / name).unlink()
     assert Run.open(Run.create(tmp_path, FACTS, PLAN, KEYS).folder).plan() == (PLAN, KEYS)
     assert (tmp_path / "notes.txt").read_text(encoding="utf-8") == "mine"
 
@@ -209,15 +201,10 @@ def test_a_pack_torn_at_any_byte_is_dropped_and_scored_again(run: Run) -> None:
     list(run.record(PACKS[1:]))
     assert run.rows() == ROWS
     assert run.resumed()[1] == {0, 1}
-
-
-@pytest.mark.parametrize("cut", [1, 7, 150])
-def test_a_first_pack_that_is_torn_leaves_nothing(cut: int, run: Run) -> None:
-    list(run.record(PACKS[:1]))
-    file = run.folder / "rewards.jsonl"
-    file.write_bytes(file.read_bytes()[:-cut])
-    assert run.resumed() == (run, set())
-    assert run.rows() == []
+    for cut in (0, 1, 150, len(first) - 7, len(first) - 1):
+        file.write_bytes(first[:cut])
+        assert run.resumed() == (run, set())
+        assert run.rows() == []
 
 
 def test_a_whole_run_goes_on_with_nothing_to_do(run: Run) -> None:
@@ -277,9 +264,6 @@ def test_a_run_goes_on_with_other_memory_and_not_with_other_settings(name: str, 
     else:
         with pytest.raises(KnownError, match=f"is another one.* {other!r} is asked for"):
             resume(run, facts, KEYS)
-
-
-def test_a_run_does_not_go_on_with_other_pairs(run: Run) -> None:
     for keys in (KEYS[::-1], KEYS[:-1], [*KEYS, "s:5"]):
         with pytest.raises(KnownError, match="is of other pairs"):
             resume(run, FACTS, keys)
@@ -328,29 +312,6 @@ def rows_in_order(run: Run, pairs: Sequence[Pair]) -> list[str]:
     return [json.dumps(asdict(row)) for row in rows]
 
 
-def test_a_run_that_went_on_is_an_unbroken_run_to_the_last_bit(
-    tmp_path: Path, demo_pairs: list[Pair], demo_scorer: Scorer
-) -> None:
-    pairs, scorer = short_pairs(demo_pairs, 40), Around(demo_scorer, budget=600)
-    start(tmp_path / "whole", pairs, scorer)
-    whole = go_on(tmp_path / "whole", pairs, scorer)
-    expected = rows_in_order(whole, pairs)
-    assert len(expected) == len(set(expected)) == 40
-
-    torn = start(tmp_path / "torn", pairs, scorer)
-    stream = torn.record(score(make_job(pairs, scorer, 0), scorer))
-    packs = [next(stream) for _ in range(4)]
-    stream.close()
-    file = torn.folder / "rewards.jsonl"
-    file.write_bytes(file.read_bytes()[:-30])
-    n_before = len(scorer.asked)
-    finished = go_on(torn.folder, pairs, scorer)
-    assert rows_in_order(finished, pairs) == expected
-    n_packs = len(torn.plan()[0])
-    assert len(scorer.asked) - n_before == n_packs - len(packs) + 1
-    assert (finished.tokens, finished.n_scored) == (whole.tokens, 40)
-
-
 def score_to_be_killed(folder: Path, keys: list[str]) -> None:
     """Score all but the last pack, and wait."""
     settings = RunSettings(device="cpu", dtype="float32", budget=300)
@@ -360,52 +321,47 @@ def score_to_be_killed(folder: Path, keys: list[str]) -> None:
     job = make_job([by_key[key] for key in keys], scorer, 0)
     run = Run.create(folder, facts(scorer, settings, "demo", len(keys)), job.plan, keys)
     for n_packs, _ in enumerate(run.record(score(job, scorer)), 1):
-        time.sleep(0.003 if n_packs < len(job.plan) - 1 else PATIENCE)
+        if n_packs == len(job.plan) - 1:
+            threading.Event().wait(PATIENCE)
+
+
+def has_grown(file: Path, n_bytes: int) -> bool:
+    return file.exists() and file.stat().st_size > n_bytes
 
 
 def test_a_killed_run_goes_on_to_the_same_bits(
     tmp_path: Path, demo_pairs: list[Pair], demo_scorer: Scorer
 ) -> None:
     torch.set_num_threads(1)
-    pairs, scorer = short_pairs(demo_pairs, 60), Around(demo_scorer, budget=300)
+    pairs, scorer = short_pairs(demo_pairs, 30), Around(demo_scorer, budget=300)
     start(tmp_path / "whole", pairs, scorer)
     expected = rows_in_order(go_on(tmp_path / "whole", pairs, scorer), pairs)
     size = (tmp_path / "whole" / "rewards.jsonl").stat().st_size
 
-    folders = [tmp_path / f"killed-{number}" for number in range(2)]
-    moments = [random.uniform(0, 0.8 * size) for _ in folders]
-    for folder, moment in zip(folders, moments, strict=True):
+    for moment in (0, size // 2):
+        folder = tmp_path / f"killed-{moment}"
         process = Fork(score_to_be_killed, folder, [pair.key for pair in pairs])
-        until = time.monotonic() + PATIENCE
         file = folder / "rewards.jsonl"
-        while not file.exists() or file.stat().st_size <= moment:
-            assert process.poll() is None, process.communicate()
-            assert time.monotonic() < until
-            time.sleep(0.0005)
+        until(partial(has_grown, file, moment))
         process.send_signal(signal.SIGKILL)
         process.communicate()
         assert process.returncode == -signal.SIGKILL
-
-    for folder, moment in zip(folders, moments, strict=True):
         left = Run.open(folder)
         assert left.status == "running"
-        assert 0 < len(left.rows()) < 60, moment
+        assert 0 < len(left.rows()) < 30, moment
         assert rows_in_order(go_on(folder, pairs, scorer), pairs) == expected, moment
-        assert Run.open(folder).n_scored == 60
+        assert Run.open(folder).n_scored == 30
 
 
 # Many runs.
 
 
-def test_runs_have_names_of_their_own(tmp_path: Path) -> None:
-    runs = [new_run(tmp_path) for _ in range(20)]
-    assert len({run.id for run in runs}) == 20
-    assert all(len(run.id) == len("20260101-120000-") + 16 for run in runs)
-
-
-def test_a_new_folder_is_not_made_yet(tmp_path: Path) -> None:
-    assert not new_folder(tmp_path).exists()
-    assert new_folder(tmp_path).parent == tmp_path
+def test_runs_have_names_of_their_own_and_no_folder_yet(tmp_path: Path) -> None:
+    assert stored_runs(tmp_path / "gone") == []
+    folders = {new_folder(tmp_path) for _ in range(20)}
+    assert len(folders) == 20 and not any(folder.exists() for folder in folders)
+    assert all(folder.parent == tmp_path for folder in folders)
+    assert all(len(folder.name) == len("20260101-120000-") + 16 for folder in folders)
 
 
 def test_runs_are_listed_newest_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -424,23 +380,25 @@ def test_the_later_run_is_newer_though_the_clock_was_set_back(tmp_path: Path) ->
     assert [run.started for run in stored_runs(tmp_path)] == [2000.0, 1000.0]
 
 
-def test_a_home_that_is_not_there_has_no_runs(tmp_path: Path) -> None:
-    assert stored_runs(tmp_path / "gone") == []
-
-
 # What is broken.
 
 JUNK = ["", "{", "null", "[]", "{}", '{"facts": {}}', '{"facts": 5, "status": "running"}', "\xff\0"]
 
 
-@pytest.mark.parametrize("text", JUNK)
-def test_a_folder_that_is_no_run_is_passed_over(text: str, run: Run) -> None:
-    junk = run.folder.parent / "99999999-junk"
+def test_what_is_no_run_is_passed_over(run: Run) -> None:
+    home = run.folder.parent
+    (home / "empty").mkdir()
+    (home / "run.json").write_text("{}", encoding="utf-8")
+    (home / "file").write_bytes(b"")
+    (home / "loop").symlink_to(home)
+    (home / "gone").symlink_to(home / "nowhere")
+    junk = home / "99999999-junk"
     junk.mkdir()
-    (junk / "run.json").write_bytes(text.encode("latin-1"))
-    with pytest.raises(KnownError, match="'99999999-junk' is not a stored run"):
-        Run.open(junk)
-    assert stored_runs(run.folder.parent) == [run]
+    for text in JUNK:
+        (junk / "run.json").write_bytes(text.encode("latin-1"))
+        with pytest.raises(KnownError, match="'99999999-junk' is not a stored run"):
+            Run.open(junk)
+        assert stored_runs(home) == [run]
 
 
 def test_run_json_of_another_shape_is_passed_over(run: Run) -> None:
@@ -467,16 +425,6 @@ def test_run_json_of_another_version_is_read(run: Run) -> None:
     for written in (values, {**values, "unheard": "of"}, {**values, "started": int(run.started)}):
         (run.folder / "run.json").write_text(json.dumps(written), encoding="utf-8")
         assert Run.open(run.folder) == replace(run, started=written["started"])
-
-
-def test_empty_folders_and_files_are_passed_over(run: Run) -> None:
-    home = run.folder.parent
-    (home / "empty").mkdir()
-    (home / "run.json").write_text("{}", encoding="utf-8")
-    (home / "file").write_bytes(b"")
-    (home / "loop").symlink_to(home)
-    (home / "gone").symlink_to(home / "nowhere")
-    assert stored_runs(home) == [run]
 
 
 @pytest.mark.parametrize(
@@ -506,27 +454,24 @@ BROKEN_PLANS = [
     '{"keys": ["a", "b"], "packs": [[0, 0]]}',
     '{"keys": ["a", "b"], "packs": [[0], [1], [1]]}',
     '{"keys": ["a"], "packs": [[-1]]}',
+    '{"keys": ["a"], "packs": [[1e999]]}',
     "\xff\0",
+    None,
 ]
 
 
 @pytest.mark.parametrize("text", BROKEN_PLANS)
-def test_a_broken_plan_is_told_in_a_sentence(text: str, run: Run) -> None:
+def test_a_broken_plan_is_told_in_a_sentence(text: str | None, run: Run) -> None:
     list(run.record(PACKS))
     before = files_of(run.folder)["rewards.jsonl"]
-    (run.folder / "plan.json").write_bytes(text.encode("latin-1"))
-    with pytest.raises(KnownError, match=r"The plan of run .* cannot be read"):
-        run.plan()
-    with pytest.raises(KnownError, match=r"The plan of run .* cannot be read"):
-        run.resumed()
+    (run.folder / "plan.json").unlink()
+    if text is not None:
+        (run.folder / "plan.json").write_bytes(text.encode("latin-1"))
+    for read in (run.plan, run.resumed):
+        with pytest.raises(KnownError, match=r"The plan of run .* cannot be read"):
+            read()
     assert files_of(run.folder)["rewards.jsonl"] == before
     assert run.rows() == ROWS
-
-
-def test_a_run_without_a_plan_is_told_in_a_sentence(run: Run) -> None:
-    (run.folder / "plan.json").unlink()
-    with pytest.raises(KnownError, match=r"The plan of run .* cannot be read"):
-        run.resumed()
 
 
 BROKEN_LINES = [
@@ -554,12 +499,6 @@ def test_a_broken_line_amid_the_rows_loses_that_line_alone(
     assert run.rows() == list(PACKS[1].rows)
     list(run.record(PACKS[:1]))
     assert sorted(run.rows(), key=ROWS.index) == ROWS
-
-
-def test_a_plan_with_an_infinite_place_is_told_in_a_sentence(run: Run) -> None:
-    (run.folder / "plan.json").write_text('{"keys": ["a"], "packs": [[1e999]]}', encoding="utf-8")
-    with pytest.raises(KnownError, match=r"The plan of run .* cannot be read"):
-        run.plan()
 
 
 def test_what_is_missing_is_scored_again_where_it_was_asked_of_a_server(run: Run) -> None:

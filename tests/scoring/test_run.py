@@ -1,87 +1,29 @@
+"""Pairs become packs, and packs rows, whatever memory does."""
+
 import math
 import random
-import shutil
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
 
 import pytest
 import torch
-from safetensors.torch import load_file, save_file
-from transformers import AutoConfig, AutoModelForSequenceClassification, AutoTokenizer
 
 from scoring.benchmark import SECTIONS, section_of
-from scoring.engine.formatting import Prepared, TokenSequence
-from scoring.engine.scorer import Scorer, Traits
+from scoring.engine.formatting import Prepared
+from scoring.engine.scorer import Scorer
 from scoring.errors import KnownError
 from scoring.families import open_scorer
 from scoring.pairs.opening import as_pairs, read_pairs
 from scoring.run import make_job, score
 from scoring.spec import ModelSpec, Pair, RunSettings, ScoredPack, ScoredPair, text_hash
 from tests.conftest import DEMO_MODEL
-from tests.scoring.engine.test_formatting import WITH_BOS, words_tokenizer
 from tests.support.rounding import DEMO, near
+from tests.support.watched_scorers import Around, Reading, Saying
 
 CPU = RunSettings(device="cpu", dtype="float32")
-
-
-class Around(Scorer):
-    """A scorer with another budget and with memory for so many tokens at once.
-
-    asked: keys of every part that was tried; refused: how many of them did not fit.
-    """
-
-    def __init__(
-        self,
-        scorer: Scorer,
-        budget: int = 400,
-        memory: float = math.inf,
-        error: type[Exception] = torch.OutOfMemoryError,
-        says: str = "CUDA out of memory.",
-    ) -> None:
-        self.spec = scorer.spec
-        self._traits = replace(scorer.traits, budget=budget)
-        self.asked: list[list[str]] = []
-        self.refused = 0
-        self.expected: list[int] = []
-        self._scorer, self._memory, self._error, self._says = scorer, memory, error, says
-
-    def prepare_for_tokens(self, tokens: int) -> None:
-        self.expected.append(tokens)
-
-    def prepare(self, pairs: Sequence[Pair]) -> list[Prepared]:
-        return self._scorer.prepare(pairs)
-
-    def rewards(self, pack: Sequence[Prepared]) -> list[tuple[float, float]]:
-        self.asked.append([prepared.pair.key for prepared in pack])
-        if sum(prepared.cost for prepared in pack) > self._memory:
-            self.refused += 1
-            raise self._error(self._says)
-        return self._scorer.rewards(pack)
-
-
-class Saying(Scorer):
-    """Says the rewards it was given, whatever the pair; sequences are as long as the texts."""
-
-    spec = ModelSpec("saying", "", "")
-
-    def __init__(self, *rewards: float, budget: int = 16) -> None:
-        self._traits = Traits("what it was told", "no model", budget)
-        self._rewards = rewards or (1.0, 0.0)
-
-    def prepare(self, pairs: Sequence[Pair]) -> list[Prepared]:
-        sizes = [len(pair.prompt + pair.chosen) // 4 for pair in pairs]
-        return [
-            Prepared(pair, TokenSequence((0,) * size), TokenSequence((1,)))
-            for pair, size in zip(pairs, sizes, strict=True)
-        ]
-
-    def rewards(self, pack: Sequence[Prepared]) -> list[tuple[float, float]]:
-        chosen, rejected = self._rewards
-        return [(chosen, rejected) for _ in pack]
 
 
 def rows_of(packs: Sequence[ScoredPack]) -> dict[str, ScoredPair]:
@@ -139,50 +81,6 @@ def test_each_pair_is_scored_once_and_says_what_it_is(
         assert not (row.chosen_truncated or row.rejected_truncated)
 
 
-def test_each_side_has_the_reward_that_transformers_gives_it(
-    all_scored: dict[str, ScoredPair], some_pairs: list[Pair]
-) -> None:
-    tokenizer = AutoTokenizer.from_pretrained(DEMO_MODEL)
-    plain = AutoModelForSequenceClassification.from_pretrained(DEMO_MODEL, dtype=torch.float32)
-    for each in some_pairs[::8]:
-        row = all_scored[each.key]
-        for response, reward in (
-            (each.chosen, row.chosen_reward),
-            (each.rejected, row.rejected_reward),
-        ):
-            text = (
-                f"<|im_start|>user\n{each.prompt}<|im_end|>\n"
-                f"<|im_start|>assistant\n{response}<|im_end|>"
-            )
-            ids = tokenizer(text, add_special_tokens=False, return_tensors="pt").input_ids
-            with torch.inference_mode():
-                expected = plain.eval()(input_ids=ids).logits.item()
-            assert [reward] == near([expected], **DEMO)
-
-
-@pytest.mark.parametrize(("budget", "seed"), [(1, 0), (500, 0), (10**6, 0), (500, 7)])
-def test_a_pair_scores_the_same_whatever_is_beside_it(
-    budget: int,
-    seed: int,
-    all_scored: dict[str, ScoredPair],
-    some_pairs: list[Pair],
-    demo_scorer: Scorer,
-) -> None:
-    for row in score_all(some_pairs[5:18], Around(demo_scorer, budget), seed).values():
-        assert rewards_of(row) == near(rewards_of(all_scored[row.key]), **DEMO)
-
-
-def test_equal_responses_tie_exactly(demo_scorer: Scorer, some_pairs: list[Pair]) -> None:
-    texts = ["", "Red.", "blue " * 50, "青い", *(each.chosen for each in some_pairs)]
-    pairs = [pair(number, text, text) for number, text in enumerate(texts)]
-    pairs.append(pair(99, "Red.", "Not red."))
-    for budget in (1, 300, 10**6):
-        scored = score_all(pairs, Around(demo_scorer, budget))
-        assert scored.pop("mine:99").outcome != "tie"
-        ties = [(row.margin, row.outcome) for row in scored.values()]
-        assert ties == [(0.0, "tie")] * len(texts)
-
-
 @pytest.mark.parametrize("response", ["", " ", "a", "\n", "\0", "🤔", "<|im_end|>", "\ufffd"])
 def test_the_shortest_responses_have_rewards(response: str, demo_scorer: Scorer) -> None:
     row = score_all([pair(1, response, "Red, like a fire engine.")], demo_scorer)["mine:1"]
@@ -190,94 +88,30 @@ def test_the_shortest_responses_have_rewards(response: str, demo_scorer: Scorer)
     assert row.chosen_tokens <= row.rejected_tokens
 
 
-def test_the_responses_side_decides_and_not_the_place(demo_scorer: Scorer) -> None:
-    scored = score_all([pair(1, "Red.", "No."), pair(2, "No.", "Red.")], demo_scorer)
-    ours, swapped = scored["mine:1"], scored["mine:2"]
-    assert ours.chosen_reward != ours.rejected_reward
-    assert rewards_of(ours) == near(rewards_of(swapped)[::-1], **DEMO)
-
-
-def test_a_prompt_of_100_000_characters_is_cut_and_said_on_both_sides(
+def test_cutting_on_the_left_keeps_the_response_and_on_the_right_the_prompt(
     demo_scorer: Scorer,
 ) -> None:
-    prompt = "Seven lazy foxes jump over it. " * 3300
-    assert len(prompt) > 100_000
-    row = score_all([pair(1, "Red.", "Blue.", prompt)], demo_scorer)["mine:1"]
-    assert (row.chosen_truncated, row.rejected_truncated) == (True, True)
-    assert (row.chosen_tokens, row.rejected_tokens) == (4096, 4096)
-    assert row.outcome in ("win", "loss")
-
-
-def test_cutting_on_the_left_keeps_the_response_and_on_the_right_the_prompt() -> None:
-    long = pair(1, "Red.", "Blue.", "Seven lazy foxes jump over it. " * 20)
+    """A prompt of 100,000 characters is cut as well, and that is said on both sides."""
+    long = pair(1, "Red.", "Blue.", "Seven lazy foxes jump over it. " * 3300)
     spec = ModelSpec("demo", str(DEMO_MODEL), "test")
-    rows = [
-        score_all([long], open_scorer(spec, replace(CPU, max_length=50, truncation_side=side)))
+    few = [
+        open_scorer(spec, replace(CPU, max_length=50, truncation_side=side))
         for side in ("left", "right")
     ]
-    sides = [row["mine:1"] for row in rows]
-    assert [(row.chosen_tokens, row.rejected_tokens) for row in sides] == [(50, 50)] * 2
-    assert [row.outcome == "tie" for row in sides] == [False, True]
-
-
-SMALL: dict[str, Any] = {
-    "vocab_size": 50,
-    "hidden_size": 32,
-    "intermediate_size": 64,
-    "num_hidden_layers": 2,
-    "num_attention_heads": 2,
-    "max_position_embeddings": 64,
-    "num_labels": 1,
-    "pad_token_id": 0,
-}
-
-
-def words_scorer(folder: Path, kind: str, template: str, **more: Any) -> Scorer:
-    """A random model of another kind, with a tokenizer that sets no limit."""
-    torch.manual_seed(0)
-    config = AutoConfig.for_model(kind, **{**SMALL, **more})
-    AutoModelForSequenceClassification.from_config(config).save_pretrained(folder)
-    words_tokenizer(template, bos_token="<s>", eos_token="</s>").save_pretrained(folder)
-    return open_scorer(ModelSpec(kind, str(folder), ""), CPU)
-
-
-@pytest.mark.parametrize(
-    ("kind", "n_tokens"), [("llama", 64), ("gpt2", 64), ("bert", 64), ("roberta", 62)]
-)
-def test_a_prompt_above_a_models_positions_is_cut_to_them(
-    kind: str, n_tokens: int, tmp_path: Path
-) -> None:
-    more = {"pad_token_id": 1} if kind == "roberta" else {}
-    scorer = words_scorer(tmp_path, kind, WITH_BOS, **more)
-    row = score_all([pair(1, "two", "three", "one " * 100)], scorer)["mine:1"]
-    assert row.chosen_truncated
-    assert row.chosen_tokens == n_tokens
-
-
-def test_a_template_that_says_nothing_is_told_in_a_sentence(tmp_path: Path) -> None:
-    with pytest.raises(KnownError, match="chat template fails"):
-        words_scorer(tmp_path, "llama", "{{ '' }}")
-
-
-@pytest.mark.parametrize("bad", [math.nan, math.inf])
-def test_a_model_that_gives_no_number_leaves_the_pair_missing(bad: float, tmp_path: Path) -> None:
-    folder = Path(shutil.copytree(DEMO_MODEL, tmp_path / "model"))
-    weights = load_file(folder / "model.safetensors")
-    weights["score.weight"].fill_(bad)
-    save_file(weights, folder / "model.safetensors", {"format": "pt"})
-    broken = open_scorer(ModelSpec("broken", str(folder), "x"), CPU)
-    row = score_all([pair(1, "Red.", "No.")], broken)["mine:1"]
-    assert (row.chosen_reward, row.rejected_reward) == (None, None)
-    assert (row.margin, row.outcome) == (None, "missing")
+    ways = ((demo_scorer, 4096, False), (few[0], 50, False), (few[1], 50, True))
+    for scorer, n_tokens, is_tie in ways:
+        row = score_all([long], scorer)["mine:1"]
+        assert (row.chosen_truncated, row.rejected_truncated) == (True, True)
+        assert (row.chosen_tokens, row.rejected_tokens) == (n_tokens, n_tokens)
+        assert (row.outcome == "tie") == is_tie
 
 
 @pytest.mark.parametrize("bad", [math.nan, math.inf, -math.inf])
 def test_a_side_without_a_number_is_missing_and_the_other_is_kept(bad: float) -> None:
-    chosen = score_all([pair(1, "a", "b")], Saying(bad, 2.5))["mine:1"]
-    rejected = score_all([pair(1, "a", "b")], Saying(2.5, bad))["mine:1"]
-    assert (chosen.chosen_reward, chosen.rejected_reward) == (None, 2.5)
-    assert (rejected.chosen_reward, rejected.rejected_reward) == (2.5, None)
-    assert (chosen.outcome, rejected.outcome) == ("missing", "missing")
+    for rewards, kept in (((bad, 2.5), (None, 2.5)), ((2.5, bad), (2.5, None))):
+        row = score_all([pair(1, "a", "b")], Saying(*rewards))["mine:1"]
+        assert (row.chosen_reward, row.rejected_reward) == kept
+        assert (row.margin, row.outcome) == (None, "missing")
 
 
 # The order.
@@ -345,7 +179,7 @@ def real_pairs(shared_data: Path) -> list[Pair]:
     return as_pairs(table, range(table.num_rows))
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 def test_what_is_scored_first_is_a_fair_sample_of_all(real_pairs: list[Pair], seed: int) -> None:
     """Costliest first would put Safety 16 points off after a quarter of the pairs."""
     scorer = Saying(budget=8192)
@@ -372,12 +206,7 @@ def test_the_costliest_pack_comes_first_and_the_others_as_drawn() -> None:
 # Part of a run.
 
 
-def test_no_pairs_is_told(demo_scorer: Scorer) -> None:
-    with pytest.raises(KnownError, match="No pairs are selected"):
-        make_job([], demo_scorer, 0)
-
-
-def test_packs_that_are_done_are_not_scored_again(
+def test_of_all_packs_those_are_scored_that_are_asked_for_and_not_done(
     some_pairs: list[Pair], demo_scorer: Scorer
 ) -> None:
     scorer = Around(demo_scorer)
@@ -388,47 +217,14 @@ def test_packs_that_are_done_are_not_scored_again(
     left = [pack for pack in whole if pack.place not in done]
     assert list(score(job, scorer, done=done)) == left  # to the last bit
     assert list(score(job, scorer, done=range(n_packs))) == []
-
-
-def test_only_the_packs_asked_for_are_scored(some_pairs: list[Pair], demo_scorer: Scorer) -> None:
-    scorer = Around(demo_scorer)
-    job = make_job(some_pairs, scorer, 0)
-    whole = list(score(job, scorer))
     assert list(score(job, scorer, packs=[3, 1])) == [whole[3], whole[1]]
     assert list(score(job, scorer, packs=[3, 1], done={1})) == [whole[3]]
     assert list(score(job, scorer, packs=[])) == []
+    with pytest.raises(KnownError, match="No pairs are selected"):
+        make_job([], demo_scorer, 0)
 
 
 # Packs on their way.
-
-
-class Reading(Saying):
-    """Reads tokens, as models do: pairs are made ready when their pack is next.
-
-    ready: pairs made ready so far; told: what was begun and waited for, by the pack's first key.
-    """
-
-    def __init__(self, budget: int = 40) -> None:
-        super().__init__(budget=budget)
-        self._traits = replace(self.traits, vocabulary=10)
-        self.ready = 0
-        self.told: list[str] = []
-
-    def prepare(self, pairs: Sequence[Pair]) -> list[Prepared]:
-        self.ready += len(pairs)
-        if any("fails" in each.prompt for each in pairs):
-            raise KnownError("The model's chat template fails: on purpose")
-        return super().prepare(pairs)
-
-    def begin(self, pack: Sequence[Prepared]) -> Callable[[], list[tuple[float, float]]]:
-        key = pack[0].pair.key
-        self.told.append(f"begun {key}")
-
-        def wait() -> list[tuple[float, float]]:
-            self.told.append(f"done {key}")
-            return self.rewards(pack)
-
-        return wait
 
 
 def uneven_pairs(n: int) -> list[Pair]:

@@ -1,3 +1,5 @@
+"""Pairs and their outcomes."""
+
 import math
 
 import pytest
@@ -42,10 +44,6 @@ def test_the_text_hash_tells_texts_apart_wherever_they_are_cut() -> None:
     assert all(len(digits) == 16 and int(digits, 16) >= 0 for digits in hashes)
 
 
-@pytest.mark.parametrize("text", ["", "\0", "🤔", "\ufffd", "\ud800"])
-def test_any_text_has_a_hash_that_stays(text: str) -> None:
-    assert text_hash(text, "c", "r") == text_hash(text, "c", "r")
-
-
 def test_the_hash_is_the_one_stored_with_earlier_runs() -> None:
     assert text_hash("p", "c", "r") == "4afa9877dbe2a1fa"
+    assert text_hash("\ud800", "c", "r") == text_hash("\ud800", "c", "r")  # whatever the text

@@ -1,3 +1,5 @@
+"""The score of Ties, as upstream computes it."""
+
 import math
 import random
 

@@ -1,3 +1,5 @@
+"""Threads that wait do not spin."""
+
 import os
 import subprocess
 import sys

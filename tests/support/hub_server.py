@@ -16,6 +16,7 @@ from urllib.parse import parse_qs, unquote, urlsplit
 import pytest
 from huggingface_hub import close_session, constants
 
+from scoring.hub import access
 from scoring.hub.access import Hub
 from tests.conftest import PATIENCE
 from tests.support.hub_worker import hub_of_worker
@@ -169,6 +170,7 @@ def use_hub(url: str, cache: Path, patch: pytest.MonkeyPatch) -> None:
     }
     for name, value in settings.items():
         patch.setattr(constants, name, value)
+    patch.setattr(access, "PROBE_SECONDS", 30.0)  # a machine may be slow, and busy with others
     patch.setattr(constants, "HF_HUB_DISABLE_IMPLICIT_TOKEN", False)
     patch.setattr(Hub, "__reduce__", lambda hub: (hub_of_worker, (settings, vars(hub))))
     patch.setenv("HF_TOKEN", "hf_secret")

@@ -18,7 +18,7 @@ from explorer.stats.aggregate import (
 )
 from explorer.stats.rules import PRIOR, RULES, V1, V2, Rule
 from scoring.benchmark import COUNTS, SUBSETS, overall_score, section_scores
-from tests.scoring.test_benchmark import ARMORM_PERCENT, LDL_REWARD_CORRECT
+from tests.support.published_accuracies import ARMORM_PERCENT, LDL_REWARD_CORRECT
 
 PAPER = RULES["paper"]
 V1_PRIOR, V1_PRIOR_FULL, V1_UPSTREAM, PRIOR_ALONE = (

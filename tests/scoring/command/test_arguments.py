@@ -1,3 +1,5 @@
+"""Every option reaches its field, and a wrong one is told with exit code 2."""
+
 import re
 from dataclasses import fields, replace
 from pathlib import Path
@@ -7,6 +9,7 @@ import pytest
 from scoring.command.arguments import Arguments, _parser, parse
 from scoring.results.reproduction import RESULTS
 from scoring.spec import FAMILIES, RunSettings
+from tests.support.named_rows import by_sentence
 
 LEAST = ["--model", "demo", "--pairs", "demo", "--out", "run"]
 DEFAULT = Arguments(
@@ -29,49 +32,48 @@ DEFAULT = Arguments(
     dry_run=False,
     offline=False,
 )
-Options = list[tuple[list[str], dict[str, object]]]
-FIELDS: Options = [
-    (["--family", "logprob-mean"], {"model_options": {"family": "logprob-mean"}}),
-    (["--ref-model", "org/sft"], {"model_options": {"reference": "org/sft"}}),
-    (["--tokenizer", "org/sft"], {"model_options": {"tokenizer": "org/sft"}}),
-    (["--url", "http://host:8000/v1"], {"model_options": {"url": "http://host:8000/v1"}}),
-    (["--label", "0"], {"model_options": {"reading": 0}}),
-    (["--label", "3"], {"model_options": {"reading": 3}}),
-    (["--label-weights", "0.5,-1,2e-3"], {"model_options": {"reading": (0.5, -1.0, 0.002)}}),
-    (["--label-weights", "1"], {"model_options": {"reading": (1.0,)}}),
-    (["--name", "org/model"], {"name": "org/model"}),
-    (["--published", "results"], {"published": "results"}),
-    (["--subset", "hep-js"], {"subsets": ("hep-js",)}),
-    (["--subset", "b", "--subset", "a"], {"subsets": ("b", "a")}),
-    (["--per-subset", "5"], {"per_subset": 5}),
-    (["--limit", "7"], {"limit": 7}),
-    (["--trust-remote-code"], {"own_code": True}),
-    (["--best-of"], {"best_of": True}),
-    (["--benchmark", "rmb"], {"benchmark": "rmb"}),
-    (["--resume"], {"resume": True}),
-    (["--json"], {"json": True}),
-    (["--export", "eval-results"], {"export": ("eval-results",)}),
-    (["--upload", "org/results"], {"upload": "org/results"}),
-    (["--upload", "org/results", "--dry-run"], {"upload": "org/results", "dry_run": True}),
-    (["--offline"], {"offline": True}),
+CHANGES: list[tuple[str, dict[str, object]]] = [
+    ("--family logprob-mean", {"model_options": {"family": "logprob-mean"}}),
+    ("--ref-model org/sft", {"model_options": {"reference": "org/sft"}}),
+    ("--tokenizer org/sft", {"model_options": {"tokenizer": "org/sft"}}),
+    ("--url http://host:8000/v1", {"model_options": {"url": "http://host:8000/v1"}}),
+    ("--label 0", {"model_options": {"reading": 0}}),
+    ("--label 3", {"model_options": {"reading": 3}}),
+    ("--label-weights 0.5,-1,2e-3", {"model_options": {"reading": (0.5, -1.0, 0.002)}}),
+    ("--label-weights 1", {"model_options": {"reading": (1.0,)}}),
+    ("--name org/model", {"name": "org/model"}),
+    ("--published results", {"published": "results"}),
+    ("--subset hep-js", {"subsets": ("hep-js",)}),
+    ("--subset b --subset a", {"subsets": ("b", "a")}),
+    ("--per-subset 5", {"per_subset": 5}),
+    ("--limit 7", {"limit": 7}),
+    ("--trust-remote-code", {"own_code": True}),
+    ("--best-of", {"best_of": True}),
+    ("--benchmark rmb", {"benchmark": "rmb"}),
+    ("--resume", {"resume": True}),
+    ("--json", {"json": True}),
+    ("--export eval-results", {"export": ("eval-results",)}),
+    ("--upload org/results", {"upload": "org/results"}),
+    ("--upload org/results --dry-run", {"upload": "org/results", "dry_run": True}),
+    ("--offline", {"offline": True}),
 ]
-SETTINGS: Options = [
-    (["--max-length", "2048"], {"max_length": 2048}),
-    (["--truncation-side", "right"], {"truncation_side": "right"}),
-    (["--chat-template", "tulu"], {"chat_template": "tulu"}),
-    (["--judge-prompt", "con-j"], {"judge_prompt": "con-j"}),
-    (["--max-tokens", "4096"], {"max_tokens": 4096}),
-    (["--temperature", "0.5"], {"temperature": 0.5}),
-    (["--dtype", "bfloat16"], {"dtype": "bfloat16"}),
-    (["--load-in-8bit"], {"dtype": "8bit"}),
-    (["--load-in-4bit"], {"dtype": "4bit"}),
-    (["--device", "cuda:1"], {"device": "cuda:1"}),
-    (["--budget", "1024"], {"budget": 1024}),
-    (["--compile", "off"], {"compile": "off"}),
-    (["--seed", "7"], {"seed": 7}),
-    (["--beta", "0.1"], {"beta": 0.1}),
-    (["--upstream-compatible"], {"upstream_compatible": True}),
-    (["--parallel", "3"], {"parallel": 3}),
+SETTINGS: list[tuple[str, dict[str, object]]] = [
+    ("--max-length 2048", {"max_length": 2048}),
+    ("--truncation-side right", {"truncation_side": "right"}),
+    ("--chat-template tulu", {"chat_template": "tulu"}),
+    ("--judge-prompt con-j", {"judge_prompt": "con-j"}),
+    ("--max-tokens 4096", {"max_tokens": 4096}),
+    ("--temperature 0.5", {"temperature": 0.5}),
+    ("--dtype bfloat16", {"dtype": "bfloat16"}),
+    ("--load-in-8bit", {"dtype": "8bit"}),
+    ("--load-in-4bit", {"dtype": "4bit"}),
+    ("--device cuda:1", {"device": "cuda:1"}),
+    ("--budget 1024", {"budget": 1024}),
+    ("--compile off", {"compile": "off"}),
+    ("--seed 7", {"seed": 7}),
+    ("--beta 0.1", {"beta": 0.1}),
+    ("--upstream-compatible", {"upstream_compatible": True}),
+    ("--parallel 3", {"parallel": 3}),
 ]
 REQUIRED = {"--model", "--pairs", "--out"}
 PUBLISHED = {"--reproduce"}
@@ -96,34 +98,22 @@ def refusal(given: list[str], capsys: pytest.CaptureFixture[str]) -> str:
     return said.err
 
 
-def test_what_is_not_said_is_left_to_the_defaults() -> None:
-    assert parse(LEAST) == DEFAULT
-
-
-def test_the_required_three_reach_their_fields() -> None:
-    arguments = parse(["--model", "org/m@v1", "--pairs", "org/d:test", "--out", "a/b"])
-    expected = replace(DEFAULT, model="org/m@v1", pairs="org/d:test", out=Path("a/b"))
-    assert arguments == expected
-
-
-@pytest.mark.parametrize(("given", "changed"), FIELDS)
-def test_an_option_changes_its_field_and_no_other(
-    given: list[str], changed: dict[str, object]
-) -> None:
-    assert parse([*LEAST, *given]) == replace(DEFAULT, **changed)  # type: ignore[arg-type]
-
-
-@pytest.mark.parametrize(("given", "changed"), SETTINGS)
-def test_a_setting_changes_its_field_and_no_other(
-    given: list[str], changed: dict[str, object]
-) -> None:
-    changed_settings = replace(RunSettings(), **changed)  # type: ignore[arg-type]
-    assert changed_settings != RunSettings()
-    assert parse([*LEAST, *given]) == replace(DEFAULT, settings=changed_settings)
+@pytest.mark.parametrize(
+    ("given", "changed"),
+    [
+        ("", {}),
+        *CHANGES,
+        *((given, {"settings": replace(RunSettings(), **new)}) for given, new in SETTINGS),  # type: ignore[arg-type]
+        *((f"--family {name}", {"model_options": {"family": name}}) for name in FAMILIES),
+    ],
+)
+def test_an_option_changes_its_field_and_no_other(given: str, changed: dict[str, object]) -> None:
+    assert changed.get("settings") != RunSettings()
+    assert parse([*LEAST, *given.split()]) == replace(DEFAULT, **changed)  # type: ignore[arg-type]
 
 
 def test_every_option_and_every_setting_is_among_those_tried() -> None:
-    tried = {word for given, _ in [*FIELDS, *SETTINGS] for word in given if word.startswith("--")}
+    tried = {w for given, _ in (*CHANGES, *SETTINGS) for w in given.split() if w.startswith("--")}
     assert tried | REQUIRED | PUBLISHED == options()
     assert {name for _, changed in SETTINGS for name in changed} == {
         field.name for field in fields(RunSettings)
@@ -142,29 +132,18 @@ def test_to_reproduce_takes_what_upstream_published_and_what_is_said_beside_it()
     assert policy.settings.dtype == "float32" and not policy.settings.upstream_compatible
 
 
-def test_what_upstream_published_no_settings_of_is_said(capsys: pytest.CaptureFixture[str]) -> None:
-    mistyped = ["--reproduce", "sfairxc/FsfairX-Llama3-RM-v0.1", "--out", "x"]
-    said = refusal(mistyped, capsys)
+def test_a_required_option_that_is_missing_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+    for missing in REQUIRED:
+        place = LEAST.index(missing)
+        assert f"required: {missing}" in refusal(LEAST[:place] + LEAST[place + 2 :], capsys)
+    said = refusal(["--reproduce", "sfairxc/FsfairX-Llama3-RM-v0.1", "--out", "x"], capsys)
     assert "no settings for 'sfairxc/FsfairX-Llama3-RM-v0.1'" in said
     assert "such as sfairXC/FsfairX-LLaMA3-RM-v0.1" in said
 
 
-@pytest.mark.parametrize("family", FAMILIES)
-def test_every_family_can_be_asked_for(family: str) -> None:
-    assert parse([*LEAST, "--family", family]).model_options == {"family": family}
-
-
-@pytest.mark.parametrize("missing", sorted(REQUIRED))
-def test_a_required_option_that_is_missing_is_named(
-    missing: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    place = LEAST.index(missing)
-    assert f"required: {missing}" in refusal(LEAST[:place] + LEAST[place + 2 :], capsys)
-
-
 @pytest.mark.parametrize(
     ("given", "said"),
-    [
+    by_sentence(
         (["--family", "oracle"], "--family: invalid choice: 'oracle'"),
         (["--dtype", "int8"], "--dtype: invalid choice: 'int8'"),
         (["--truncation-side", "both"], "--truncation-side: invalid choice: 'both'"),
@@ -187,7 +166,7 @@ def test_a_required_option_that_is_missing_is_named(
         (["--nonsense"], "unrecognized arguments: --nonsense"),
         (["--max", "8"], "unrecognized arguments: --max"),
         (["stray"], "unrecognized arguments: stray"),
-    ],
+    ),
 )
 def test_wrong_arguments_end_with_2_and_say_why(
     given: list[str], said: str, capsys: pytest.CaptureFixture[str]
@@ -195,19 +174,17 @@ def test_wrong_arguments_end_with_2_and_say_why(
     assert said in refusal([*LEAST, *given], capsys)
 
 
-def test_help_names_every_option_and_what_it_is_for(capsys: pytest.CaptureFixture[str]) -> None:
+def test_help_names_every_option_and_its_examples_can_be_parsed(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     with pytest.raises(SystemExit) as ended:
         parse(["--help"])
     assert ended.value.code == 0
-    shown = capsys.readouterr().out.partition("options:")[2]
-    assert options() <= set(re.findall(r"^ +(--[\w-]+)", shown, flags=re.MULTILINE))
+    shown = capsys.readouterr().out
+    named = re.findall(r"^ +(--[\w-]+)", shown.partition("options:")[2], flags=re.MULTILINE)
+    assert options() <= set(named)
     assert all(f" {code} " in shown.partition("exit codes:")[2] for code in (0, 1, 2, 130))
-
-
-def test_the_examples_of_the_help_can_be_parsed(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit):
-        parse(["--help"])
-    shown = capsys.readouterr().out.replace("\\\n", " ")
-    examples = re.findall(r"^  .*-m scoring (.*)$", shown, flags=re.MULTILINE)
+    joined = shown.replace("\\\n", " ")
+    examples = re.findall(r"^  .*-m scoring (.*)$", joined, flags=re.MULTILINE)
     assert len(examples) == 3
     assert all(parse(example.split()).out.name for example in examples)

@@ -93,24 +93,18 @@ def test_what_is_none_is_left_out_with_a_sentence_and_the_rest_ranked(
     assert "row 4: prompt is null; the row is left out." in told
 
 
-@pytest.mark.parametrize(
-    ("row", "words"),
-    [
+def test_another_shape_is_refused_in_a_sentence(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows: list[tuple[dict[str, Any], str]] = [
         ({"prompt": "p", "responses": "a"}, "row 1, column responses: text, must be a list."),
         ({"prompt": "p", "responses": ["a", 3]}, "response 2: a number, must be text or a list"),
-        (
-            {"messages": [ASKED]},
-            "row 1, column messages: its last message is of the user, not the assistant.",
-        ),
-    ],
-)
-def test_another_shape_is_refused_in_a_sentence(
-    row: dict[str, Any], words: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    path = write_rows(tmp_path / "rows.jsonl", [row])
-    out = str(tmp_path / "run")
-    assert main(["--model", "longer", "--pairs", str(path), "--best-of", "--out", out]) == 1
-    assert words in capsys.readouterr().err
+        ({"messages": [ASKED]}, "messages: its last message is of the user, not the assistant."),
+    ]
+    for row, words in rows:
+        path, out = write_rows(tmp_path / "rows.jsonl", [row]), str(tmp_path / "run")
+        assert main(["--model", "longer", "--pairs", str(path), "--best-of", "--out", out]) == 1
+        assert words in capsys.readouterr().err
 
 
 def test_a_conversation_stays_one(tmp_path: Path) -> None:

@@ -1,3 +1,5 @@
+"""The report of a run, as a table and as an object."""
+
 import json
 from dataclasses import replace
 from pathlib import Path
@@ -91,60 +93,55 @@ def test_the_table_has_sections_their_subsets_and_the_others(tmp_path: Path) -> 
     assert any("intervals take pairs of one prompt together" in line for line in lines)
 
 
-def test_subsets_stand_under_their_section_indented(tmp_path: Path) -> None:
+def test_subsets_stand_under_their_section_whose_interval_is_that_of_its_only_one(
+    tmp_path: Path,
+) -> None:
     lines = table(run_of(tmp_path, [*rows("hep-js", WIN, LOSS), *rows("own", WIN)]))
-    assert lines[1].startswith("Reasoning ")
-    assert lines[2].startswith("  hep-js ")
-    assert lines[3].startswith("own ")
+    assert [line.partition("  ")[0] or line[:8] for line in lines[1:4]] == [
+        *("Reasoning", "  hep-js", "own"),
+    ]
+    for won in (3, 2):
+        scored = rows("alpacaeval-easy", *[WIN] * won, *[LOSS] * (6 - won))
+        lines = table(run_of(tmp_path / str(won), scored))
+        assert cells(lines, "Chat") == cells(lines, "alpacaeval-easy")
+
+
+TIES = "2 ties count as not won, here and in the result files"
+NONE = "2 pairs have no reward"
+CUT = "2 pairs were cut to 4,096 tokens"
+PARTS = "1 pack was computed in parts for lack of memory"
 
 
 @pytest.mark.parametrize(
-    "won",
+    ("scored", "parts", "shown", "said"),
     [
-        3,
-        pytest.param(2),
+        (rows("own", WIN, TIE, TIE), 1, {"own": ["3", "33.3%"]}, TIES),
+        (
+            [*rows("own", WIN, LOSS, MISSING), *rows("none", MISSING)],
+            *(1, {"own": ["2", "50.0%"], "none": ["0", "none"]}, NONE),
+        ),
+        (rows("own", WIN, LOSS, WIN, cut=2), 1, {}, CUT),
+        (rows("own", WIN, LOSS), 2, {}, PARTS),
+        (rows("own", WIN), 1, {"own": ["1", "100.0%"]}, ""),
     ],
+    ids=["ties", "missing rewards", "cut texts", "packs in parts", "nothing"],
 )
-def test_a_section_of_one_subset_has_the_subsets_interval(won: int, tmp_path: Path) -> None:
-    scored = rows("alpacaeval-easy", *[WIN] * won, *[LOSS] * (6 - won))
-    lines = table(run_of(tmp_path, scored))
-    assert cells(lines, "Chat") == cells(lines, "alpacaeval-easy")
-
-
-def test_ties_are_not_won_and_said(tmp_path: Path) -> None:
-    lines = table(run_of(tmp_path, rows("own", WIN, TIE, TIE)))
-    assert cells(lines, "own")[:2] == ["3", "33.3%"]
-    assert "2 ties count as not won, here and in the result files" in lines
-
-
-def test_missing_rewards_do_not_count_and_are_said(tmp_path: Path) -> None:
-    lines = table(run_of(tmp_path, [*rows("own", WIN, LOSS, MISSING), *rows("none", MISSING)]))
-    assert cells(lines, "own")[:2] == ["2", "50.0%"]
-    assert cells(lines, "none") == ["0", "none"]
-    assert any(line.startswith("2 pairs have no reward") for line in lines)
+def test_what_is_odd_about_a_run_is_remarked_and_nothing_else(
+    scored: list[ScoredPair], parts: int, shown: dict[str, list[str]], said: str, tmp_path: Path
+) -> None:
+    lines = table(run_of(tmp_path, scored, parts))
+    assert {name: cells(lines, name)[:2] for name in shown} == shown
+    remarks = [each for each in (TIES, NONE, CUT, PARTS) if any(each in line for line in lines)]
+    assert remarks == ([said] if said else [])
+    text = "\n".join(lines)
+    assert "org/model 0123456789ab (classifier: its one label) on mine@123, all pairs" in text
+    assert "1,234 tokens computed" in text
 
 
 def test_a_section_without_a_single_reward_has_no_score(tmp_path: Path) -> None:
     lines = table(run_of(tmp_path, rows("hep-js", MISSING)))
     assert cells(lines, "Reasoning") == ["0", "none"]
     assert not any("mean of" in line or "score" in line for line in lines)
-
-
-def test_truncated_pairs_are_counted_with_the_length(tmp_path: Path) -> None:
-    lines = table(run_of(tmp_path, rows("own", WIN, LOSS, WIN, cut=2)))
-    assert "2 pairs were cut to 4,096 tokens" in lines
-
-
-def test_nothing_is_remarked_where_there_is_nothing_to_say(tmp_path: Path) -> None:
-    text = "\n".join(table(run_of(tmp_path, rows("own", WIN))))
-    assert not any(word in text for word in ("ties", "no reward", "cut", "in parts", "wrote"))
-    assert "org/model 0123456789ab (classifier: its one label) on mine@123, all pairs" in text
-    assert "1,234 tokens computed" in text
-
-
-def test_packs_computed_in_parts_are_said(tmp_path: Path) -> None:
-    lines = table(run_of(tmp_path, rows("own", WIN, LOSS), parts=2))
-    assert "1 pack was computed in parts for lack of memory" in lines
 
 
 def test_the_whole_benchmark_has_the_score_by_name(tmp_path: Path) -> None:
@@ -158,11 +155,11 @@ def test_the_whole_benchmark_has_the_score_by_name(tmp_path: Path) -> None:
     assert not any("RewardBench score" in line for line in table(short))
 
 
-@pytest.mark.parametrize(("dry_run", "word"), [(True, "would send"), (False, "sent")])
-def test_files_and_what_is_sent_come_last(dry_run: bool, word: str, tmp_path: Path) -> None:
+def test_files_and_what_is_sent_come_last(tmp_path: Path) -> None:
     run = run_of(tmp_path, rows("own", WIN))
-    text = as_table(run, [Path("a.json"), Path("b.json")], ["a.json -> org/r"], dry_run=dry_run)
-    assert text.split("\n")[-3:] == ["wrote a.json", "wrote b.json", f"{word} a.json -> org/r"]
+    for dry_run, word in ((True, "would send"), (False, "sent")):
+        text = as_table(run, [Path("a.json"), Path("b.json")], ["a.json -> org/r"], dry_run=dry_run)
+        assert text.split("\n")[-3:] == ["wrote a.json", "wrote b.json", f"{word} a.json -> org/r"]
 
 
 def test_the_object_says_the_same_in_plain_values(tmp_path: Path) -> None:

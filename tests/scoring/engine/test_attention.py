@@ -1,3 +1,5 @@
+"""Packed tokens attend as each side alone would."""
+
 import math
 from dataclasses import replace
 from itertools import pairwise, product

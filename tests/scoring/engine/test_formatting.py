@@ -1,8 +1,9 @@
+"""Pairs as tokens: by whose template, cut where, and what their sides share."""
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tokenizers import Tokenizer, models, pre_tokenizers, processors
-from transformers import AutoTokenizer, PreTrainedTokenizerFast
+from transformers import AutoTokenizer
 
 from scoring.engine.formatting import (
     DEFAULT_MAX_TOKENS,
@@ -20,16 +21,8 @@ from scoring.engine.scorer import Scorer
 from scoring.errors import KnownError
 from scoring.spec import Message, Pair, RunSettings
 from tests.conftest import DEMO_MODEL
+from tests.support.plain_words import BOS, WITH_BOS, WORDS, words_tokenizer
 
-WORDS = [
-    *("<pad>", "<unk>", "<s>", "</s>", "Human", "Assistant", ":", "user", "one", "two", "three"),
-    *("System", "assistant", "system", "four"),
-]
-BOS, EOS = WORDS.index("<s>"), WORDS.index("</s>")
-WITH_BOS = (
-    "{{ bos_token }}{% for message in messages %}{{ message['role'] }}: "
-    "{{ message['content'] }}{{ eos_token }}{% endfor %}"
-)
 PAIR = Pair("s:1", "s", "one", "two three", "three")
 TURNS = Pair(
     *("s:2", "s", "a transcript that no model sees", "three", "four"),
@@ -41,20 +34,6 @@ TURNS = Pair(
     ),
 )
 IDS = st.lists(st.integers(0, 2), max_size=8).map(tuple)
-
-
-def words_tokenizer(template: str | None, **special: str) -> PreTrainedTokenizerFast:
-    """A tokenizer of whole words that adds a BOS of its own to every text, as Llama's does."""
-    words = Tokenizer(models.WordLevel({word: n for n, word in enumerate(WORDS)}, "<unk>"))
-    words.pre_tokenizer = pre_tokenizers.Whitespace()
-    words.post_processor = processors.TemplateProcessing(
-        single="<s> $A", special_tokens=[("<s>", BOS)]
-    )
-    tokenizer = PreTrainedTokenizerFast(
-        tokenizer_object=words, unk_token="<unk>", pad_token="<pad>", **special
-    )
-    tokenizer.chat_template = template
-    return tokenizer
 
 
 def formatter(template: str | None, **settings: object) -> Formatter:
@@ -79,36 +58,34 @@ def test_there_is_one_bos_though_template_and_tokenizer_both_add_it(template: st
     for ids in (tokens.chosen.ids, tokens.rejected.ids):
         assert (ids[0], ids.count(BOS)) == (BOS, 1)
     assert (tokens.chosen.start, tokens.rejected.start) == (0, 0)
+    without = prepared(formatter(WITH_BOS.replace("{{ bos_token }}", "")))
+    assert BOS not in without.chosen.ids
 
 
-def test_a_template_without_bos_gets_none() -> None:
-    tokens = prepared(formatter(WITH_BOS.replace("{{ bos_token }}", "")))
-    assert BOS not in tokens.chosen.ids
+BOTH = {"bos_token": "<s>", "eos_token": "</s>"}
 
 
-def test_the_fallback_is_used_and_said_where_there_is_no_template() -> None:
-    used = formatter(None)
-    assert words(prepared(used).chosen.ids) == [
-        *("<s>", "Human", ":", "one", "Assistant", ":", "two", "three", "</s>")
-    ]
+@pytest.mark.parametrize(
+    ("pair", "special", "expected"),
+    [
+        (PAIR, BOTH, "<s> Human : one Assistant : two three </s>"),
+        (PAIR, {}, "Human : one Assistant : two three"),
+        (
+            *(TURNS, BOTH),
+            "<s> System : four Human : one Assistant : two Human : three one "
+            "Assistant : three </s>",
+        ),
+    ],
+    ids=["one turn", "without BOS and EOS", "every turn with its role"],
+)
+def test_the_fallback_is_used_and_said_where_there_is_no_template(
+    pair: Pair, special: dict[str, str], expected: str
+) -> None:
+    used = Formatter(words_tokenizer(None, **special), 100, RunSettings())
+    assert words(prepared(used, pair).chosen.ids) == expected.split()
     assert used.template.startswith("fallback:")
-
-
-def test_the_fallback_does_without_bos_and_eos() -> None:
-    tokens = prepared(Formatter(words_tokenizer(None), 100, RunSettings()))
-    assert words(tokens.rejected.ids) == ["Human", ":", "one", "Assistant", ":", "three"]
-
-
-def test_the_fallback_asks_the_assistant_to_speak() -> None:
-    (ids,) = formatter(None).encode([PAIR.messages], ask=True)
-    assert words(tuple(ids)) == ["<s>", "Human", ":", "one", "Assistant", ":"]
-
-
-def test_the_fallback_shows_every_turn_with_its_role() -> None:
-    assert words(prepared(formatter(None), TURNS).chosen.ids) == [
-        *("<s>", "System", ":", "four", "Human", ":", "one", "Assistant", ":", "two"),
-        *("Human", ":", "three", "one", "Assistant", ":", "three", "</s>"),
-    ]
+    [asked] = formatter(None).encode([PAIR.messages], ask=True)
+    assert words(tuple(asked)) == ["<s>", "Human", ":", "one", "Assistant", ":"]
 
 
 def test_several_turns_are_messages_and_their_transcript_is_not_shown() -> None:
@@ -136,9 +113,6 @@ def test_many_conversations_keep_their_order() -> None:
     assert [each.pair for each in tokens] == pairs
     assert [WORDS[each.chosen.ids[-2]] for each in tokens] == numbers
     assert {WORDS[each.rejected.ids[-2]] for each in tokens} == {"two"}
-
-
-def test_no_pairs_have_no_tokens() -> None:
     assert formatter(WITH_BOS).prepare([]) == []
 
 
@@ -172,40 +146,27 @@ def test_a_template_that_fails_is_told_in_a_sentence(template: str) -> None:
 def test_the_templates_own_words_are_passed_on() -> None:
     with pytest.raises(KnownError, match="no such roles"):
         prepared(formatter("{{ raise_exception('no such roles') }}"))
-
-
-def test_named_templates_without_a_default_are_told_in_a_sentence() -> None:
     tokenizer = words_tokenizer(None, eos_token="</s>")
-    tokenizer.chat_template = {"rag": WITH_BOS, "tool_use": WITH_BOS}
+    tokenizer.chat_template = {"rag": WITH_BOS, "tool_use": WITH_BOS}  # and no default
     with pytest.raises(KnownError):
         prepared(Formatter(tokenizer, 100, RunSettings()))
 
 
-def test_truncation_keeps_the_end_or_the_start() -> None:
+def test_truncation_keeps_the_end_or_the_start_of_each_side_and_says_so() -> None:
+    """What is shared is counted after the cut."""
     whole = prepared(formatter(WITH_BOS))
-    assert not whole.chosen.truncated
+    assert not whole.chosen.truncated and whole.shared > 4
     left = prepared(formatter(WITH_BOS, max_length=4, truncation_side="left"))
     right = prepared(formatter(WITH_BOS, max_length=4, truncation_side="right"))
     assert (left.chosen.ids, left.chosen.truncated) == ((BOS, *whole.chosen.ids[-3:]), True)
     assert (right.chosen.ids, right.chosen.truncated) == (whole.chosen.ids[:4], True)
-
-
-def test_each_side_says_for_itself_whether_it_was_cut() -> None:
-    whole = prepared(formatter(WITH_BOS))
+    assert left.shared == shared_prefix(left.chosen.ids, left.rejected.ids) < 4
+    assert (right.chosen, right.shared, right.cost) == (right.rejected, 4, 4)
     shorter = len(whole.rejected.ids)
     assert shorter == len(whole.chosen.ids) - 1
     tokens = prepared(formatter(WITH_BOS, max_length=shorter))
     assert (tokens.chosen.truncated, tokens.rejected.truncated) == (True, False)
     assert len(tokens.chosen.ids) == len(tokens.rejected.ids) == shorter
-
-
-def test_what_is_shared_is_counted_after_the_cut() -> None:
-    whole = prepared(formatter(WITH_BOS))
-    assert whole.shared > 4
-    left = prepared(formatter(WITH_BOS, max_length=4, truncation_side="left"))
-    right = prepared(formatter(WITH_BOS, max_length=4, truncation_side="right"))
-    assert left.shared == shared_prefix(left.chosen.ids, left.rejected.ids) < 4
-    assert (right.chosen, right.shared, right.cost) == (right.rejected, 4, 4)
 
 
 @pytest.mark.parametrize(
@@ -320,26 +281,19 @@ def test_named_templates_write_what_fastchat_writes() -> None:
     assert written == SAID
 
 
-@pytest.mark.parametrize("name", [name for name in SAID if name != "raw"])
-def test_a_named_template_asks_the_assistant_to_speak(name: str) -> None:
+def test_a_named_template_goes_before_the_tokenizers_own_and_asks_the_assistant_to_speak() -> None:
     """The conversation without its answer is how that with an answer begins."""
-    used = formatter(None, chat_template=name)
-    (asked,) = used.encode([PAIR.messages], ask=True)
-    (whole,) = used.encode([PAIR.answered(PAIR.chosen)])
-    assert whole[: len(asked)] == asked
-    assert (asked[0], whole[0]) == (BOS, BOS)
-
-
-def test_a_named_template_goes_before_the_tokenizers_own_and_is_said() -> None:
     used = formatter(WITH_BOS, chat_template="mistral")
     assert used.render([PAIR.answered("three")]) == ["[INST] one [/INST] three</s>"]
     assert used.template.startswith("mistral:")
-
-
-def test_a_named_template_that_writes_bos_itself_gets_no_second() -> None:
-    used = formatter(None, chat_template="raw")
-    (ids,) = used.encode([[Message("user", "<s> one")]])
-    assert words(tuple(ids)) == ["<s>", "one"]
+    for name in SAID.keys() - {"raw"}:
+        used = formatter(None, chat_template=name)
+        [asked] = used.encode([PAIR.messages], ask=True)
+        [whole] = used.encode([PAIR.answered(PAIR.chosen)])
+        assert whole[: len(asked)] == asked
+        assert (asked[0], whole[0]) == (BOS, BOS)
+    [ids] = formatter(None, chat_template="raw").encode([[Message("user", "<s> one")]])
+    assert words(tuple(ids)) == ["<s>", "one"]  # no second BOS
 
 
 @pytest.mark.parametrize("compatible", [True, False])

@@ -5,12 +5,13 @@ import math
 import shutil
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
-from transformers import AutoConfig, AutoModelForSequenceClassification, GPTNeoXConfig
+from transformers import AutoModelForSequenceClassification, GPTNeoXConfig
 
 from scoring.engine import attention
 from scoring.engine.formatting import Prepared, TokenSequence, as_one_row, joined_pairs
@@ -19,12 +20,14 @@ from scoring.engine.scorer import Rewards
 from scoring.families.local import CHECK_PAIRS
 from scoring.run import make_job, score
 from scoring.spec import Pair, RunSettings
-from tests.scoring.families.test_classifier import (
+from tests.support.rounding import assert_near
+from tests.support.small_models import (
     PACKED,
     PAIRS,
     SMALL,
     bert,
     bloom,
+    config_of,
     gemma3,
     gpt2,
     llama,
@@ -36,7 +39,6 @@ from tests.scoring.families.test_classifier import (
     save,
     token_ids,
 )
-from tests.support.rounding import assert_near
 
 Config = Callable[[], Any]
 
@@ -83,23 +85,17 @@ def assert_right(model: Any, forward: Forward, expected: torch.Tensor) -> None:
     assert_near(scored(model, forward), expected)
 
 
-def test_a_causal_model_is_packed() -> None:
-    model = random_model(llama)
-    expected = one_at_a_time(model)
-    forward = chosen_for(model)
-    assert isinstance(forward, Packed)
-    assert forward.path == PACKED
-    assert_right(model, forward, expected)
-
-
 @pytest.mark.parametrize(
     ("config", "path"),
     [
+        (llama, PACKED),
+        (phi, PACKED),  # of another make: its parts have other names, the last layer computes all
+        (gpt2, PACKED),
         (bloom, "padded: packs do not suit this model (no replaceable attention)"),
         (bert, "padded: its rewards come from the whole model"),
     ],
 )
-def test_what_cannot_be_packed_is_padded_and_says_why(config: Config, path: str) -> None:
+def test_a_model_takes_its_path_and_says_why(config: Config, path: str) -> None:
     model = random_model(config)
     stock = model.config._attn_implementation
     expected = one_at_a_time(model)
@@ -109,41 +105,11 @@ def test_what_cannot_be_packed_is_padded_and_says_why(config: Config, path: str)
     assert_right(model, forward, expected)
 
 
-LINEAR: dict[str, Any] = {
-    "num_key_value_heads": 2,
-    "head_dim": 8,
-    "layer_types": ["linear_attention", "full_attention"],
-    "linear_num_key_heads": 2,
-    "linear_num_value_heads": 2,
-    "linear_key_head_dim": 8,
-    "linear_value_head_dim": 8,
-}
-EXPERTS: dict[str, Any] = {"num_experts": 2, "num_experts_per_tok": 1}
-HYBRIDS: dict[str, dict[str, Any]] = {
-    "jamba": {
-        "num_key_value_heads": 2,
-        "mamba_d_state": 4,
-        "mamba_dt_rank": 4,
-        "attn_layer_period": 2,
-        "attn_layer_offset": 1,
-        "num_experts": 2,
-    },
-    "qwen3_next": {
-        **LINEAR,
-        **EXPERTS,
-        "moe_intermediate_size": 16,
-        "shared_expert_intermediate_size": 16,
-    },
-    "qwen3_5_text": LINEAR,
-}
-
-
-@pytest.mark.parametrize("kind", HYBRIDS)
+@pytest.mark.parametrize("kind", ["jamba", "qwen3_next", "qwen3_5_text"])
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
 def test_layers_that_carry_a_state_on_are_never_packed(kind: str, dtype: torch.dtype) -> None:
     """With weights as they are before training, rewards lie so close that a check sees nothing."""
-    given = {**SMALL, "initializer_range": 0.02, **HYBRIDS[kind]}
-    model = random_model(lambda: AutoConfig.for_model(kind, **given)).to(dtype)
+    model = random_model(partial(config_of, kind, initializer_range=0.02)).to(dtype)
     expected = one_at_a_time(model)
     forward = chosen_for(model)
     why = "it has layers of linear attention"
@@ -224,35 +190,60 @@ def test_attention_that_ignores_the_packs_is_found_out(monkeypatch: pytest.Monke
     assert_right(model, forward, expected)
 
 
-@pytest.mark.parametrize("off", [3e-3, math.nan])
-def test_a_base_that_answers_otherwise_when_packed_is_found_out(off: float) -> None:
-    model = random_model(llama)
+def perturb(off: float) -> Callable[[Any], Any]:
+    """Answers otherwise where it is packed."""
 
-    def perturb(_: Any, __: Any, arguments: dict[str, Any], output: Any) -> Any:
+    def hook(_: Any, __: Any, arguments: dict[str, Any], output: Any) -> Any:
         if "segments" in arguments:
             output.last_hidden_state[:] += off
         return output
 
-    expected = one_at_a_time(model)
-    hook = model.model.register_forward_hook(perturb, with_kwargs=True)
-    forward = chosen_for(model)
-    assert isinstance(forward, Padded)
-    assert "packs do not suit this model (differ by " in forward.path
-    assert_right(model, forward, expected)
-    hook.remove()
-    assert isinstance(chosen_for(model), Packed)
+    return lambda model: model.model.register_forward_hook(hook, with_kwargs=True)
 
 
-def test_a_base_that_raises_when_packed_is_padded_with_its_words() -> None:
-    model = random_model(llama)
-
-    def refuse(_: Any, __: Any, arguments: dict[str, Any]) -> None:
+def refuse(model: Any) -> Any:
+    def hook(_: Any, __: Any, arguments: dict[str, Any]) -> None:
         if "segments" in arguments:
             raise TypeError("no such argument: segments\nsecond line")
 
-    model.model.register_forward_pre_hook(refuse, with_kwargs=True)
+    return model.model.register_forward_pre_hook(hook, with_kwargs=True)
+
+
+def forget(model: Any) -> Any:
+    """Pays no heed to the mask, so that padding changes its answers."""
+
+    def hook(_: Any, given: Any, arguments: dict[str, Any]) -> Any:
+        return given, {**arguments, "attention_mask": None}
+
+    return model.bert.register_forward_pre_hook(hook, with_kwargs=True)
+
+
+UNSUITED = "padded: packs do not suit this model"
+WHOLE = "its rewards come from the whole model"
+
+
+@pytest.mark.parametrize(
+    ("config", "harm", "path"),
+    [
+        pytest.param(llama, perturb(3e-3), f"{UNSUITED} (differ by ", id="off by a little"),
+        pytest.param(llama, perturb(math.nan), f"{UNSUITED} (differ by ", id="no number"),
+        pytest.param(llama, refuse, f"{UNSUITED} (no such argument: segments)", id="raises"),
+        pytest.param(
+            *(bert, forget, f"one sequence at a time: {WHOLE}; batches differ by "), id="no mask"
+        ),
+    ],
+)
+def test_a_path_that_changes_rewards_is_found_out_and_left(
+    config: Config, harm: Callable[[Any], Any], path: str
+) -> None:
+    model = random_model(config)
+    expected = one_at_a_time(model)
+    hook = harm(model)
     forward = chosen_for(model)
-    assert forward.path == "padded: packs do not suit this model (no such argument: segments)"
+    assert forward.path.startswith(path)
+    assert_right(model, forward, expected)
+    hook.remove()
+    assert chosen_for(model).path in (PACKED, f"padded: {WHOLE}")
 
 
 def test_lack_of_memory_is_no_reason_to_pad() -> None:
@@ -267,22 +258,6 @@ def test_lack_of_memory_is_no_reason_to_pad() -> None:
         chosen_for(model)
 
 
-def test_a_model_that_no_batch_suits_goes_one_at_a_time() -> None:
-    """It pays no heed to the mask, so padding changes its answers."""
-    model = random_model(bert)
-
-    def forget(_: Any, given: Any, arguments: dict[str, Any]) -> Any:
-        return given, {**arguments, "attention_mask": None}
-
-    expected = one_at_a_time(model)
-    model.bert.register_forward_pre_hook(forget, with_kwargs=True)
-    forward = chosen_for(model)
-    assert forward.path.startswith(
-        "one sequence at a time: its rewards come from the whole model; batches differ by "
-    )
-    assert_right(model, forward, expected)
-
-
 def test_the_last_layers_feed_forward_sees_only_what_is_read() -> None:
     model = random_model(llama)
     expected = one_at_a_time(model)
@@ -295,16 +270,6 @@ def test_the_last_layers_feed_forward_sees_only_what_is_read() -> None:
     assert_right(model, forward, expected)
     scored(model, forward, READY[:3])
     assert seen == {0: sum(pair.cost for pair in READY[:3]), 1: 6}
-
-
-@pytest.mark.parametrize("config", [phi, gpt2])
-def test_layers_of_another_make_are_packed_all_the_same(config: Config) -> None:
-    """Their parts have other names, so the last layer computes all."""
-    model = random_model(config)
-    expected = one_at_a_time(model)
-    forward = chosen_for(model)
-    assert forward.path == PACKED
-    assert_right(model, forward, expected)
 
 
 def test_a_last_layer_that_cannot_be_narrow_is_whole_again() -> None:

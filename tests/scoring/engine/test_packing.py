@@ -1,3 +1,5 @@
+"""Pairs lie in packs."""
+
 import os
 from itertools import pairwise
 from pathlib import Path

@@ -1,3 +1,5 @@
+"""What every scorer makes sure of."""
+
 import pytest
 
 from scoring.engine.formatting import Prepared, TokenSequence

@@ -9,7 +9,7 @@ from tokenizers import processors
 from scoring.engine.formatting import UPSTREAM_LONGEST, Formatter, Prepared, UpstreamFormatter
 from scoring.errors import KnownError
 from scoring.spec import Message, Pair, RunSettings
-from tests.scoring.engine.test_formatting import BOS, EOS, WITH_BOS, words_tokenizer
+from tests.support.plain_words import BOS, EOS, WITH_BOS, words_tokenizer
 
 WITHOUT_BOS = WITH_BOS.replace("{{ bos_token }}", "")
 COMPATIBLE = RunSettings(upstream_compatible=True)
@@ -143,10 +143,6 @@ def test_the_template_says_whose_tokens_these_are() -> None:
     assert own == f"{plain}, as run_rm.py"
     assert none.startswith("tulu:")
     assert none.endswith(", as run_rm.py")
-
-
-def test_no_pairs_have_no_tokens() -> None:
-    assert prepared(tokenizer(WITH_BOS), []) == []
 
 
 def test_an_empty_response_without_template_is_upstreams() -> None:

@@ -1,3 +1,5 @@
+"""Log-probabilities are the model's own, or it is refused."""
+
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -11,8 +13,8 @@ from scoring.engine.vocabulary import Vocabulary, check_vocabulary
 from scoring.errors import KnownError
 from scoring.families import open_scorer
 from scoring.spec import ModelSpec, RunSettings
-from tests.scoring.families.test_dpo import ARCHITECTURES, save_tiny
 from tests.support.rounding import assert_near
+from tests.support.small_language_models import ARCHITECTURES, save_tiny
 
 IDS = [5, 77, 8000, 2, 5, 5, 1023, 41, 3, 900, 17]
 

@@ -14,8 +14,8 @@ from scoring.families.prompts import questions
 from scoring.pairs.opening import as_pairs, read_pairs
 from scoring.record import Run
 from scoring.spec import Pair
-from tests.scoring.families.test_verdicts import asked, cut
 from tests.support.chat_server import ChatServer, said
+from tests.support.judging import asked, cut
 
 ROWS: list[dict[str, Any]] = [
     {

@@ -1,131 +1,264 @@
-"""The table of `docs/architectures.md`: which path each architecture takes, and its own rewards."""
+"""Each architecture has its own rewards, by the path that `docs/architectures.md` says."""
 
+import math
 import re
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 import torch
-from transformers import AutoConfig, AutoModelForSequenceClassification
+from transformers import (
+    AutoConfig,
+    AutoModelForSequenceClassification,
+    AutoTokenizer,
+    BertTokenizer,
+    RobertaTokenizer,
+    T5Tokenizer,
+    XLNetTokenizer,
+)
 
-from scoring.families.classifier import Classifier
-from scoring.models.loading import Loaded
-from scoring.spec import ModelSpec, RunSettings
-from tests.scoring.families.test_classifier import PACKED, PAIRS, SMALL, tokenizer
+from scoring.engine.scorer import Scorer
+from scoring.families import open_scorer
+from scoring.models.finding import locate
+from scoring.run import make_job, score
+from scoring.spec import Pair, RunSettings
+from tests.conftest import ROOT
 from tests.support.rounding import assert_near
+from tests.support.small_models import (
+    CPU,
+    ENDLESS,
+    LETTERS,
+    OFFLINE,
+    OPEN,
+    PACKED,
+    PAIRS,
+    WHOLE,
+    WORDS,
+    config_of,
+    letters,
+    opened,
+    plain,
+    rewards,
+    save,
+    tokenizer_for,
+)
 
-TABLE = Path(__file__).resolve().parents[3] / "docs" / "architectures.md"
-GROUPED: dict[str, Any] = {"num_key_value_heads": 2, "head_dim": 8}
-EXPERTS: dict[str, Any] = {
-    "num_experts": 4,
-    "num_experts_per_tok": 2,
-    "moe_intermediate_size": 16,
-}
-WINDOWS: dict[str, Any] = {
-    "sliding_window": 5,
-    "layer_types": ["sliding_attention", "full_attention"],
-}
-LATENT: dict[str, Any] = {
-    "num_key_value_heads": 4,
-    "q_lora_rank": 16,
-    "kv_lora_rank": 16,
-    "qk_nope_head_dim": 8,
-    "qk_rope_head_dim": 8,
-    "v_head_dim": 8,
-    "n_routed_experts": 4,
-    "num_experts_per_tok": 2,
-    "n_group": 1,
-    "topk_group": 1,
-    "moe_intermediate_size": 16,
-}
-HYBRID: dict[str, Any] = {
-    **GROUPED,
-    "layer_types": ["linear_attention", "full_attention"],
-    "linear_num_key_heads": 2,
-    "linear_num_value_heads": 2,
-    "linear_key_head_dim": 8,
-    "linear_value_head_dim": 8,
-}
+TABLE = ROOT / "docs" / "architectures.md"
 PADDED = "padded: packs do not suit this model"
-WHOLE = "padded: its rewards come from the whole model"
-SLOW = pytest.mark.slow
-ROWS = [
-    *[
-        pytest.param(name, PACKED, "Llama,", more, marks=SLOW)
-        for name, more in {
-            "llama": GROUPED,
-            "qwen2": {"num_key_value_heads": 2},
-            "qwen3": GROUPED,
-            "olmo2": {"num_key_value_heads": 2},
-            "phi3": {"num_key_value_heads": 2},
-            "starcoder2": {"num_key_value_heads": 2},
-        }.items()
-    ],
-    pytest.param(
-        *("mistral", PACKED, "Mistral", {"num_key_value_heads": 2, "sliding_window": 5}), marks=SLOW
-    ),
-    pytest.param("gemma3_text", PACKED, "Mistral", {**GROUPED, **WINDOWS}, marks=SLOW),
-    pytest.param("gemma", PACKED, "Gemma,", GROUPED, marks=SLOW),
-    pytest.param("phi", PACKED, "Gemma,", {}, marks=SLOW),
-    pytest.param("gpt2", PACKED, "Gemma,", {}, marks=SLOW),
-    pytest.param("gpt_neox", PACKED, "Gemma,", {}, marks=SLOW),
-    pytest.param("qwen3_moe", PACKED, "Qwen 3 MoE", {**GROUPED, **EXPERTS}, marks=SLOW),
-    pytest.param(
-        *("mixtral", PACKED, "Qwen 3 MoE", {"num_key_value_heads": 2, "num_local_experts": 4}),
-        marks=SLOW,
-    ),
-    ("gemma2", PACKED, "Gemma 2", {**GROUPED, **WINDOWS, "attn_logit_softcapping": 1.0}),
-    ("gpt_oss", PACKED, "gpt-oss", {**GROUPED, **WINDOWS, "num_local_experts": 4}),
-    ("deepseek_v3", PACKED, "DeepSeek", {**LATENT, "first_k_dense_replace": 1}),
-    pytest.param("deepseek_v2", PACKED, "DeepSeek", {**LATENT, "head_dim": 8}, marks=SLOW),
-    pytest.param("bloom", PADDED, "Bloom", {}, marks=SLOW),
-    pytest.param("mpt", PADDED, "Bloom", {"n_heads": 4, "n_layers": 2, "d_model": 32}, marks=SLOW),
-    pytest.param("falcon", PADDED, "Bloom", {"alibi": True}, marks=SLOW),
-    pytest.param("qwen3_5_text", PADDED, "Qwen 3.5", HYBRID, marks=SLOW),
-    pytest.param(
-        *("qwen3_next", PADDED, "Qwen 3.5"),
-        {**HYBRID, **EXPERTS, "shared_expert_intermediate_size": 16},
-        marks=SLOW,
-    ),
-    pytest.param(
-        *("jamba", PADDED, "Qwen 3.5"),
-        {
-            "num_key_value_heads": 2,
-            "attn_layer_period": 2,
-            "attn_layer_offset": 1,
-            "num_experts": 2,
-            "mamba_d_state": 4,
-            "use_mamba_kernels": False,
-        },
-        marks=SLOW,
-    ),
-    pytest.param("bert", WHOLE, "BERT", {}, marks=SLOW),
-    pytest.param("modernbert", WHOLE, "BERT", {}, marks=SLOW),
-    pytest.param("roberta", WHOLE, "BERT", {}, marks=SLOW),
-    pytest.param("deberta-v2", WHOLE, "BERT", {"relative_attention": True}, marks=SLOW),
+QUICK = {"llama", "gemma2", "gemma3", "gpt_oss", "deepseek_v3", "gpt2", "bloom", "bert"}
+"""Of which `make test` makes do; of each path it takes one, in all that it must hold."""
+OF_EACH_PATH = {"llama", "bloom", "bert"}
+PATHS = [
+    *((kind, PACKED, "Llama,") for kind in ("llama", "qwen2", "qwen3", "olmo2", "phi3")),
+    ("starcoder2", PACKED, "Llama,"),
+    *((kind, PACKED, "Mistral") for kind in ("mistral", "gemma3_text", "gemma3")),
+    *((kind, PACKED, "Gemma,") for kind in ("gemma", "phi", "gpt2", "gpt_neox")),
+    *((kind, PACKED, "Qwen 3 MoE") for kind in ("qwen3_moe", "mixtral")),
+    ("gemma2", PACKED, "Gemma 2"),
+    ("gpt_oss", PACKED, "gpt-oss"),
+    *((kind, PACKED, "DeepSeek") for kind in ("deepseek_v3", "deepseek_v2")),
+    *((kind, PADDED, "Bloom") for kind in ("bloom", "mpt", "falcon")),
+    *((kind, PADDED, "Qwen 3.5") for kind in ("qwen3_5_text", "qwen3_5", "qwen3_next", "jamba")),
+    *((kind, WHOLE, "BERT") for kind in ("bert", "modernbert", "roberta", "deberta-v2")),
 ]
+"""Architecture, its path, and how its row of the table begins."""
 
 
-@pytest.mark.parametrize(("kind", "path", "row", "more"), ROWS)
-def test_each_row_of_the_table_is_so(kind: str, path: str, row: str, more: dict[str, Any]) -> None:
-    (told,) = re.findall(rf"^\| {re.escape(row)}[^|]*\| (\w+)", TABLE.read_text("utf-8"), re.M)
-    assert path.startswith(told)
-    torch.set_num_threads(1)
-    torch.manual_seed(0)
-    config = AutoConfig.for_model(kind, **{**SMALL, **more})
-    model = AutoModelForSequenceClassification.from_config(config, dtype=torch.float32).eval()
-    for weights in model.parameters():
-        if weights.dim() > 1 or not weights.isfinite().all():
-            torch.nn.init.normal_(weights, std=0.2)
-    spec, settings = ModelSpec(kind, "", "random"), RunSettings(device="cpu", max_length=200)
+class Case(NamedTuple):
+    """An architecture at work. expected: [pairs, 2], by plain transformers, one at a time."""
+
+    path: str
+    row: str
+    folder: Path
+    scorer: Scorer
+    expected: torch.Tensor
+    got: torch.Tensor
+
+
+def cases(quick: set[str]) -> list[Any]:
+    marks = [[] if kind in quick else [pytest.mark.slow] for kind, _, _ in PATHS]
+    return [
+        pytest.param(row, id=row[0], marks=mark) for row, mark in zip(PATHS, marks, strict=True)
+    ]
+
+
+each = pytest.mark.parametrize("case", cases(QUICK), indirect=True, scope="module")
+thoroughly = pytest.mark.parametrize("case", cases(OF_EACH_PATH), indirect=True, scope="module")
+
+
+@pytest.fixture(scope="module")
+def case(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Case:
+    kind, path, row = request.param
+    config = config_of(kind)
+    folder = save(tmp_path_factory.mktemp(kind), config, tokenizer_for(config, ENDLESS))
+    scorer = open_scorer(locate(str(folder), OPEN, OFFLINE), RunSettings(device="cpu"))
+    # Of Falcon's two ways of its own, transformers' default is taken: they differ.
+    model = plain(folder, "sdpa" if kind == "falcon" else "eager")
+    ids = [side.ids for pair in scorer.prepare(PAIRS) for side in pair.sides]
     with torch.inference_mode():
-        scorer = Classifier(spec, settings, Loaded(spec, model, tokenizer()))
-        pairs = scorer.prepare(PAIRS)
-        got = torch.tensor(scorer.rewards(pairs))
-        assert scorer.traits.path.startswith(path)
-        model.set_attn_implementation("eager")
-        expected = [
-            [model(input_ids=torch.tensor([ids])).logits[0, 0].item() for ids in sides]
-            for sides in ((pair.chosen.ids, pair.rejected.ids) for pair in pairs)
-        ]
-    assert_near(got, torch.tensor(expected))
+        expected = [model(input_ids=torch.tensor([each])).logits.item() for each in ids]
+    got = rewards(scorer, PAIRS)
+    return Case(path, row, folder, scorer, torch.tensor(expected).view(-1, 2), got)
+
+
+@each
+def test_rewards_are_those_of_plain_transformers_by_the_path_of_the_table(case: Case) -> None:
+    [told] = re.findall(rf"^\| {re.escape(case.row)}[^|]*\| (\w+)", TABLE.read_text("utf-8"), re.M)
+    assert case.path.startswith(told)
+    assert case.scorer.traits.path.startswith(case.path)
+    assert case.expected.max() - case.expected.min() > 0.1
+    assert_near(case.got, case.expected)
+
+
+@thoroughly
+def test_a_pair_scores_the_same_whatever_is_beside_it(case: Case) -> None:
+    alone = torch.cat([rewards(case.scorer, [pair]) for pair in PAIRS])
+    assert_near(alone, case.got)
+    assert_near(rewards(case.scorer, PAIRS[::-1]).flip(0), case.got)
+    for budget in (1, 60, 10**6):
+        settings = RunSettings(device="cpu", dtype="float32", budget=budget, seed=budget)
+        scorer = opened(case.folder, settings)
+        packs = list(score(make_job(PAIRS, scorer, settings.seed), scorer))
+        rows = {row.key: (row.chosen_reward, row.rejected_reward) for p in packs for row in p.rows}
+        assert len(packs) > 1 or budget == 10**6
+        assert_near(torch.tensor([rows[pair.key] for pair in PAIRS]), case.got)
+
+
+@thoroughly
+def test_equal_sides_are_a_tie_to_the_last_bit(case: Case) -> None:
+    equal = [Pair(p.key, "s", p.prompt, p.chosen, p.chosen, p.turns) for p in PAIRS]
+    for pairs in (equal, equal[3:5], equal[:1]):
+        got = rewards(case.scorer, pairs)
+        assert torch.equal(got[:, 0], got[:, 1])
+
+
+@pytest.mark.parametrize("kind", ["llama", "mistral", "bloom", "bert"])
+def test_what_is_no_number_spoils_only_the_pairs_that_hold_it(kind: str, tmp_path: Path) -> None:
+    """What both sides share may take it from one of them: such a pair has no margin anyway."""
+    model = plain(save(tmp_path, config_of(kind)))
+    with torch.no_grad():
+        model.get_input_embeddings().weight[WORDS.index("w40")] = math.nan
+    model.save_pretrained(tmp_path)
+    texts = [("w5 w6", "w7 w8", "w7 w40"), ("w5", "w40", "w9 w9 w9"), ("w40 w5", "w6", "w7")]
+    pairs = [Pair(f"s:{n}", "s", *each) for n, each in enumerate([*texts, ("w11 w5", "w6", "w7")])]
+    finite = rewards(opened(tmp_path), pairs).isfinite()
+    holds = torch.tensor([[False, True], [True, False], [True, True], [False, False]])
+    assert not finite[holds].any()
+    assert finite[3].all()
+    with torch.no_grad():
+        (getattr(model, "score", None) or model.classifier).weight.fill_(math.inf)
+    model.save_pretrained(tmp_path)
+    scorer = opened(tmp_path)
+    assert not rewards(scorer, PAIRS).isfinite().any()
+    [pack] = score(make_job(PAIRS[:3], scorer, 0), scorer)
+    assert {(row.chosen_reward, row.rejected_reward, row.outcome) for row in pack.rows} == {
+        (None, None, "missing")
+    }
+
+
+# Tokenizers that put tokens of their own around a text.
+
+PIECES = ["<unk>", "<s>", "</s>", "<cls>", "<sep>", "<pad>", "<mask>", "<eod>", "<eop>", "\u2581"]
+SHAPE: dict[str, Any] = {
+    "hidden_size": 32, "intermediate_size": 37, "num_hidden_layers": 2, "num_attention_heads": 4,
+    "max_position_embeddings": 256, "num_labels": 1,
+}  # fmt: skip
+DECODING = {"pad_token_id": 5, "eos_token_id": 2, "decoder_start_token_id": 5, "bos_token_id": 1}
+T5 = {"d_model": 32, "d_kv": 8, "d_ff": 37, "num_layers": 2, "num_heads": 4, "num_labels": 1}
+BART = {
+    "d_model": 32, "encoder_layers": 1, "decoder_layers": 1, "encoder_attention_heads": 2,
+    "decoder_attention_heads": 2, "encoder_ffn_dim": 37, "decoder_ffn_dim": 37, "num_labels": 1,
+    "max_position_embeddings": 256,
+}  # fmt: skip
+XLNET = {"d_model": 32, "n_layer": 2, "n_head": 4, "d_inner": 37, "num_labels": 1}
+
+
+def pieces() -> list[tuple[str, float]]:
+    return [(each, -float(n > 8)) for n, each in enumerate([*PIECES, *LETTERS[:-2]])]
+
+
+def bert_tokenizer() -> Any:
+    special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
+    words = [*special, *["human", "assistant", ":", "w9"], *(f"w{n}" for n in range(60))]
+    return BertTokenizer(vocab={word: n for n, word in enumerate(dict.fromkeys(words))})
+
+
+def roberta_tokenizer() -> Any:
+    return RobertaTokenizer(vocab=letters("<s>", "<pad>", "</s>", "<unk>", "<mask>"), merges=[])
+
+
+ENDS: dict[str, tuple[dict[str, Any], Callable[[], Any], list[str], list[str]]] = {
+    "bert": (SHAPE, bert_tokenizer, ["[CLS]"], ["[SEP]"]),
+    "roberta": ({**SHAPE, "pad_token_id": 1}, roberta_tokenizer, ["<s>"], ["</s>"]),
+    "xlnet": (
+        {**XLNET, "pad_token_id": 5}, lambda: XLNetTokenizer(vocab=pieces()), [], ["<sep>", "<cls>"]
+    ),
+    "t5": ({**T5, **DECODING}, lambda: T5Tokenizer(vocab=pieces()), [], ["</s>"]),
+    "bart": ({**BART, **DECODING}, lambda: T5Tokenizer(vocab=pieces()), [], ["</s>"]),
+}  # fmt: skip
+"""Architecture -> its config, its tokenizer, and what that puts before and after a text."""
+SEVERAL_ENDS = [
+    Pair("s:1", "s", "w1 w2", "w3 </s> w4", "w3 w4 w5 w1"),
+    Pair("s:2", "s", "w1 </s> w2", "w3", "</s></s>"),
+]
+"""Encoder-decoders read the reward at the last EOS, of which a text may hold several."""
+
+
+def saved(kind: str, folder: Path) -> Path:
+    shape, made, _, _ = ENDS[kind]
+    used = made()
+    return save(folder, AutoConfig.for_model(kind, vocab_size=len(used), **shape), used)
+
+
+def tulu_text(pair: Pair, response: str) -> str:
+    said = [*pair.messages, ("assistant", response)]
+    return "".join(f"<|{role}|>\n" + (f"{text}\n" if text else "") for role, text in said)
+
+
+def fallback_text(pair: Pair, response: str) -> str:
+    names = {"user": "Human", "assistant": "Assistant", "system": "System"}
+    said = [*pair.messages, ("assistant", response)]
+    return "\n\n".join(f"{names[role]}: {text}" for role, text in said)
+
+
+@pytest.mark.parametrize(
+    ("kind", "compatible"),
+    [*((kind, False) for kind in ENDS), *((kind, True) for kind in ("bert", "roberta", "xlnet"))],
+)
+def test_without_a_template_a_text_stands_between_the_tokenizers_own_ends(
+    kind: str, compatible: bool, tmp_path: Path
+) -> None:
+    """As RewardBenchPipeline has it, one text at a time."""
+    folder = saved(kind, tmp_path)
+    settings = RunSettings(
+        device="cpu", dtype="float32", upstream_compatible=compatible, max_length=200
+    )
+    scorer = opened(folder, settings)
+    assert scorer.traits.path == WHOLE or kind == "xlnet"
+    pairs = SEVERAL_ENDS if kind in ("t5", "bart") else PAIRS
+    text = tulu_text if compatible else fallback_text
+    model: Any = AutoModelForSequenceClassification.from_pretrained(folder).eval()
+    own: Any = AutoTokenizer.from_pretrained(folder)
+    own.truncation_side = "left"
+    how = {"truncation": True, "max_length": 200, "return_tensors": "pt"}
+    texts = [text(pair, side) for pair in pairs for side in (pair.chosen, pair.rejected)]
+    with torch.inference_mode():
+        expected = [model(input_ids=own(each, **how).input_ids).logits[0, 0] for each in texts]
+    assert_near(rewards(scorer, pairs).flatten(), torch.stack(expected))
+
+
+@pytest.mark.parametrize("side", ["left", "right"])
+@pytest.mark.parametrize("kind", ["bert", "roberta", "xlnet"])
+def test_what_is_too_long_keeps_its_ends(kind: str, side: Any, tmp_path: Path) -> None:
+    folder = saved(kind, tmp_path)
+    limit = RunSettings(device="cpu", dtype="float32", max_length=12, truncation_side=side)
+    [pair] = opened(folder, limit).prepare(
+        [Pair("s:1", "s", "w1 w2 w3 w4 w5", "w6 w7 w8 w9 w1 w2 w3", "w1")]
+    )
+    _, _, before, after = ENDS[kind]
+    tokens = AutoTokenizer.from_pretrained(folder).convert_ids_to_tokens(pair.chosen.ids)
+    assert (pair.chosen.truncated, len(tokens)) == (True, 12)
+    assert (tokens[: len(before)], tokens[-len(after) :]) == (before, after)
+    if kind == "xlnet":  # which has no limit of its own
+        assert opened(folder, CPU).traits.max_length == 16_384

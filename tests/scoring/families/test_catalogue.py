@@ -1,77 +1,34 @@
 """What the catalogue says runs, shrunk and with random weights; and docs/catalogue.md, by it.
 
-`python -m tests.scoring.families.test_catalogue` writes that page anew.
+`python -m tests.scoring.families.test_catalogue` writes the tables of that page anew.
 """
 
+import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
 import torch
-from transformers import (
-    AutoModelForCausalLM,
-    AutoModelForSequenceClassification,
-    GPTNeoXConfig,
-    MixtralConfig,
-    Qwen2Config,
-    Qwen2MoeConfig,
-    StableLmConfig,
-    Starcoder2Config,
-)
+from transformers import AutoModelForCausalLM, AutoModelForSequenceClassification
 
-from scoring.engine.formatting import Prepared
 from scoring.families import open_scorer
 from scoring.models.catalogue import catalogue
 from scoring.models.finding import locate
 from tests.conftest import ROOT
-from tests.scoring.families.test_classifier import (
-    CPU,
-    PAIRS,
-    SMALL,
-    deberta,
-    gemma,
-    gemma2,
-    gpt2,
-    llama,
-    mistral,
-    qwen3,
-)
-from tests.scoring.families.test_heads import KINDS, as_rewards
-from tests.scoring.families.test_nested import save
-from tests.scoring.models.test_finding import OFFLINE, OPEN
 from tests.support.rounding import assert_near
+from tests.support.small_heads import HEADS, as_rewards
+from tests.support.small_models import CPU, OFFLINE, OPEN, PAIRS, config_of, rewards, save
 
 PAGE = ROOT / "docs" / "catalogue.md"
-GROUPED = {"num_key_value_heads": 2}
-EXPERTS: dict[str, Any] = {"num_experts_per_tok": 2, **GROUPED}
-CONFIGS: dict[str, Callable[[], Any]] = {
-    "deberta-v2": deberta,
-    "gemma": gemma,
-    "gemma2": gemma2,
-    "gpt2": gpt2,
-    "gpt_neox": lambda: GPTNeoXConfig(**SMALL),
-    "llama": llama,
-    "mistral": mistral,
-    "mixtral": lambda: MixtralConfig(**SMALL, **EXPERTS, num_local_experts=4),
-    "qwen2": lambda: Qwen2Config(**SMALL, **GROUPED),
-    "qwen2_moe": lambda: Qwen2MoeConfig(
-        **SMALL, **EXPERTS, num_experts=4, moe_intermediate_size=16,
-        shared_expert_intermediate_size=16,
-    ),
-    "qwen3": qwen3,
-    "stablelm": lambda: StableLmConfig(**SMALL, **GROUPED),
-    "starcoder2": lambda: Starcoder2Config(**SMALL, **GROUPED),
-}  # fmt: skip
 NAMES = {
     "deberta-v2": "DeBERTa", "gemma": "Gemma", "gemma2": "Gemma 2", "gpt2": "GPT-2",
     "gpt_neox": "GPT-NeoX", "internlm2": "InternLM2", "llama": "Llama", "mistral": "Mistral",
     "mixtral": "Mixtral", "qwen2": "Qwen 2", "qwen2_moe": "Qwen 2 MoE", "qwen3": "Qwen 3",
     "stablelm": "StableLM", "starcoder2": "Starcoder 2", "t5": "T5",
 }  # fmt: skip
-HEADS = {
+MADE = {
     ("AceCode", "qwen2"): "acecode",
     ("ArmoRM", "llama"): "armorm",
     ("Athene", "llama"): "athene",
@@ -96,7 +53,7 @@ HEADS = {
     ("WorldPM", "qwen2"): "worldpm",
     ("Ziya", "llama"): "ziya-llama-7b-reward",
 }
-"""Head and architecture -> what makes such a model in test_heads.py."""
+"""Head and architecture -> what makes such a model."""
 ELSEWHERE = {
     "judge": "test_judge.py", "judge qwen2": "test_writer.py", "pairrm": "test_pairrm.py",
 }  # fmt: skip
@@ -136,52 +93,45 @@ def is_slow(each: Combination) -> bool:
 )
 def test_what_the_catalogue_says_runs_does(each: Combination, tmp_path: Path) -> None:
     settings = replace(CPU, chat_template=each.template)
+    given: dict[str, Any] = {}
+    folder = tmp_path / MADE.get((each.head, each.built), "policy")
+    if each.head:
+        base, read = HEADS[folder.name](folder)
+        if each.head in ("ArmoRM", "GPM", "QRM", "QRM v2"):
+            settings = CPU  # its gate is read by the template of its tokenizer
+    else:
+        kind = AutoModelForCausalLM if each.family == "dpo" else AutoModelForSequenceClassification
+        folders = [folder, tmp_path / "reference"] if each.family == "dpo" else [folder]
+        for seed, path in enumerate(folders):
+            save(path, config_of(each.built), auto=kind, seed=seed)
+        models = [kind.from_pretrained(path, dtype=torch.float32).eval() for path in folders]
+        if each.family == "dpo":
+            given = {"family": "dpo", "reference": str(folders[1])}
+    scorer = open_scorer(locate(str(folder), OPEN, OFFLINE, **given), settings)
+    assert scorer.traits.template.startswith(each.template or "own")
     said = [pair for pair in PAIRS if pair.chosen and pair.rejected]
     expected: list[torch.Tensor] = []
     with torch.inference_mode():
-        if each.family == "dpo":
-            models = [
-                save(tmp_path / name, AutoModelForCausalLM, CONFIGS[each.built](), seed)
-                for seed, name in enumerate(("policy", "reference"))
-            ]
-            given = {"family": "dpo", "reference": str(tmp_path / "reference")}
-            spec = locate(str(tmp_path / "policy"), OPEN, OFFLINE, **given)  # type: ignore[arg-type]
-            scorer = open_scorer(spec, settings)
-            pairs = scorer.prepare(said)
-            for ids, tail in sides(pairs):
-                policy, reference = (likelihood(model, ids, tail - 1) for model in models)
+        for side in (side for pair in scorer.prepare(said) for side in pair.sides):
+            ids = torch.tensor([side.ids])
+            if each.head:
+                states = base(input_ids=ids).last_hidden_state[0]
+                expected.append(read(states, len(side.ids) - side.tail))
+            elif each.family == "dpo":
+                policy, reference = (likelihood(model, ids, side.tail - 1) for model in models)
                 expected.append(policy - reference)
-        elif each.head:
-            folder = tmp_path / HEADS[each.head, each.built]
-            base, read = KINDS[folder.name](folder)
-            if each.head in ("ArmoRM", "GPM", "QRM", "QRM v2"):
-                settings = CPU  # its gate is read by the template of its tokenizer
-            scorer = open_scorer(locate(str(folder), OPEN, OFFLINE), settings)
-            pairs = scorer.prepare(said)
-            for ids, tail in sides(pairs):
-                states = base(input_ids=torch.tensor([ids])).last_hidden_state[0]
-                expected.append(read(states, len(ids) - tail))
-        else:
-            model = save(tmp_path, AutoModelForSequenceClassification, CONFIGS[each.built]())
-            scorer = open_scorer(locate(str(tmp_path), OPEN, OFFLINE), settings)
-            pairs = scorer.prepare(said)
-            for ids, _ in sides(pairs):
-                expected.append(model(input_ids=torch.tensor([ids])).logits[0, 0])
-    assert scorer.traits.template.startswith(each.template or "own")
-    rewards = as_rewards(expected)
-    assert_near(torch.tensor(scorer.rewards(pairs)).flatten(), rewards)
-    assert len({round(value, 4) for value in rewards.tolist()}) > len(said)
+            else:
+                expected.append(models[0](input_ids=ids).logits[0, 0])
+    by_formula = as_rewards(expected)
+    assert_near(rewards(scorer, said).flatten(), by_formula)
+    assert len({round(value, 4) for value in by_formula.tolist()}) > len(said)
 
 
-def sides(pairs: Sequence[Prepared]) -> list[tuple[tuple[int, ...], int]]:
-    """Each side's tokens, and how many of the last are read."""
-    return [(side.ids, side.tail) for pair in pairs for side in pair.sides]
-
-
-def likelihood(model: Any, ids: tuple[int, ...], n: int) -> torch.Tensor:
+def likelihood(model: Any, ids: torch.Tensor, n: int) -> torch.Tensor:
     """The log-probability of the last n tokens, each after those before it."""
-    logits = model(input_ids=torch.tensor([ids])).logits[0].float().log_softmax(1)
-    return torch.stack([logits[at - 1, ids[at]] for at in range(len(ids) - n, len(ids))]).sum()
+    log_probs = model(input_ids=ids).logits[0].float().log_softmax(1)
+    places = range(ids.shape[1] - n, ids.shape[1])
+    return torch.stack([log_probs[place - 1, ids[0, place]] for place in places]).sum()
 
 
 def test_the_page_says_what_the_catalogue_does() -> None:
@@ -192,53 +142,13 @@ def test_each_model_that_runs_says_on_what_it_is_built() -> None:
     for model in catalogue()["models"]:
         needs = model.get("needs", "tokenizer")
         assert ("built" in model) == (needs == "tokenizer"), model["id"]
-    assert {(each.head, each.built) for each in COMBINATIONS if each.head} == set(HEADS)
+    assert {(each.head, each.built) for each in COMBINATIONS if each.head} == set(MADE)
     here = Path(__file__).parent
     assert all((here / name).is_file() for name in ELSEWHERE.values())
 
 
-INTRODUCTION = """\
-# Which of the catalogue's models run here
-
-Of the {n} models in `scoring/models/catalogue.toml` {run} run, {others} may run with what their
-authors wrote beside, and {cannot} cannot. This page is written from that file by
-`python -m tests.scoring.families.test_catalogue`, whose tests run each combination of architecture,
-head and template that is listed here.
-
-"Runs" means that such a model, shrunk and with random weights, was scored and its rewards compared
-with plain transformers, or with the formula of its head written out, one sequence at a time in
-float32. No checkpoint of them was loaded: none was at hand. The architecture is the one that the
-model's name or its authors say that it is built on.
-
-Layouts of heads are those of their authors' code or of upstream's copy of it, which
-`scoring/models/heads.py` names; of ArmoRM and of InternLM2-1.8B the names in the real files are
-public and the same. QRM, GRM, LDL, Starling, OpenAssistant's and InternLM2 were compared once with
-upstream's or their authors' own code on such shrunk models, and differ by at most 4e-6 at rewards
-that spread by 0.5 to 2. Of QRM v2's head (QRM-Gemma-2 has it, too) the authors' code was not at
-hand: its layout is what others wrote from it, and a run with one says so. What the `config.json` of
-GRM, QRM and WorldPM calls its architecture is taken from their code and not from the file itself;
-that of Ziya, Starling, LDL and GPM is not known here, so they are recognised by their name, and so
-are NVIDIA's language models whose logits are rewards.
-
-AceCodeRM, Athene, GPM, AceMath's and NVIDIA's follow the code on their cards or in their authors'
-repositories. Nemotron's are compared with what that code has transformers write; AceCodeRM and GPM
-were compared once with their authors' code, and differ by at most 9e-7 at rewards that spread by
-0.2 and 0.7. The names of the weights in their real files were not seen, nor those of
-Qwen2.5-Math-RM-72B, which is taken for one of WorldPM's head as vLLM takes it. Of Gemma's GPM,
-whose text ends otherwise, there is none here.
-
-A template is the one that the board's configuration names (`--chat-template`); without it these
-models score otherwise than there. Others have that of their tokenizer. The cards of AceMath and of
-Qwen2.5-Math-RM-72B put a system message before each problem ("Please reason step by step, and check
-your final answer within \\boxed{{}}." and "… and put your final answer within …"), and a run adds
-none to pairs that have none. Llama-3.3-Nemotron-70B-Reward-Principle is asked for the principle of
-its card's example, correctness, and for no other. RM-R1 is asked in its authors' words, and writes
-what it thinks, with `--judge-prompt upstream`.
-"""
-
-
 def page() -> str:
-    """docs/catalogue.md, whole."""
+    """docs/catalogue.md, whole: its words as they stand there, with the numbers that are so."""
     of: dict[Combination, list[str]] = defaultdict(list)
     why: dict[str, list[str]] = defaultdict(list)
     for model in catalogue()["models"]:
@@ -249,7 +159,13 @@ def page() -> str:
     code = ("code", "tokenizer")
     counts = Counter("others" if needs in code else "cannot" for needs in why for _ in why[needs])
     run = sum(map(len, of.values()))
-    lines = [INTRODUCTION.format(n=run + counts.total(), run=run, **counts)]
+    numbers = (
+        f"Of the {run + counts.total()} models in `scoring/models/catalogue.toml` {run} run, "
+        f"{counts['others']} may run with what their\nauthors wrote beside, "
+        f"and {counts['cannot']} cannot."
+    )
+    words = PAGE.read_text("utf-8").partition("\n## Run")[0]
+    lines = [re.sub(r"Of the .*?cannot\.", numbers, words, count=1, flags=re.DOTALL)]
     lines += ["## Run", "", "| architecture | as | template | tried | models |", "|" + "---|" * 5]
     for each in sorted(of, key=lambda each: (each.family, bool(each.head), each)):
         kind = f"{each.family}, {each.head}'s head" if each.head else each.family

@@ -1,18 +1,22 @@
+"""Judges and raters behind a server, read by the probabilities of their answers."""
+
 import math
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from scoring.engine.formatting import Prepared
-from scoring.engine.scorer import Scorer, facts
+from scoring.engine.scorer import facts
 from scoring.errors import KnownError
 from scoring.families import open_scorer
 from scoring.families.chat import ChatJudge, Reply, verdict
 from scoring.families.prompts import digest
 from scoring.families.server import KEY_VARIABLE
 from scoring.run import make_job, score
-from scoring.spec import Family, Message, ModelSpec, Pair, RunSettings, ScoredPair
+from scoring.spec import Family, ModelSpec, Pair, RunSettings, ScoredPair
 from tests.support.chat_server import Answer, ChatServer, InTurn, error, nowhere, said, shown
+from tests.support.judging import rewards
 
 GOOD = Pair("mine:1", "mine", "Name a colour.", "Red, like a ripe tomato.", "Seven.")
 BAD = Pair("mine:2", "mine", "Name a colour.", "Seven.", "Red, like a ripe tomato.")
@@ -22,10 +26,6 @@ EQUAL = Pair("mine:3", "mine", "Name a colour.", "Blue.", "Blue.")
 def judge(server: ChatServer, family: Family = "judge", **settings: Any) -> ChatJudge:
     spec = ModelSpec("org/judge", "", "", family, url=server.url + "/v1")
     return ChatJudge(spec, RunSettings(**settings))
-
-
-def rewards(scorer: Scorer, *pairs: Pair) -> list[tuple[float, float]]:
-    return scorer.rewards(scorer.prepare(pairs))
 
 
 def prefers_long(path: str, body: dict[str, Any]) -> Answer:
@@ -58,22 +58,61 @@ def test_a_judge_is_asked_in_both_orders_as_the_protocol_says() -> None:
         assert GOOD.prompt in body["messages"][0]["content"]
 
 
-def test_of_several_turns_the_transcript_is_shown() -> None:
-    pair = Pair("k", "s", "user: Hi!\nassistant: Hello.", "a", "b", (Message("user", "Hi!"),))
-    with ChatServer(prefers_long) as model:
-        rewards(judge(model), pair)
-        assert all(pair.prompt in asked.body["messages"][0]["content"] for asked in model.asked)
+def by_order(path: str, body: dict[str, Any]) -> Answer:
+    if len(shown(body)[0]) > len(shown(body)[1]):
+        return said("A", {"A": 0.4, " A": 0.2, "\nB": 0.2, "An": 0.1})
+    return said("B", {"The": 0.2, "A": 0.32, "B": 0.32, " B": 0.16})
 
 
-def test_a_reward_is_the_mean_probability_over_both_orders() -> None:
+def with_logprobs(logprobs: Any) -> Callable[[str, dict[str, Any]], Answer]:
     def answer(path: str, body: dict[str, Any]) -> Answer:
-        if shown(body)[0] == GOOD.chosen:
-            return said("A", {"A": 0.4, " A": 0.2, "\nB": 0.2, "An": 0.1})
-        return said("B", {"The": 0.2, "A": 0.32, "B": 0.32, " B": 0.16})
+        given = says_long(path, body)
+        given.body["choices"][0]["logprobs"] = logprobs
+        return given
 
+    return answer
+
+
+def token_taken_alone(path: str, body: dict[str, Any]) -> Answer:
+    label = says_long(path, body).body["choices"][0]["message"]["content"].strip("[]")
+    given = said("?", {label: 0.9})
+    given.body["choices"][0]["logprobs"]["content"][0]["top_logprobs"] = []
+    return given
+
+
+OTHER_SHAPES: list[Any] = [
+    None,
+    {},
+    {"content": None},
+    {"content": []},
+    {"content": [{"token": "A"}]},
+    [1],
+]
+READ: list[tuple[str, Any, float]] = [
+    ("the mean probability over both orders", by_order, (0.75 + 0.6) / 2),
+    *(
+        ("a judge that always says A ties", InTurn(said("A", first)), 0.5)
+        for first in ({"A": 0.83, "B": 0.17}, {"A": 0.9}, None)
+    ),
+    ("a text without probabilities", says_long, 1.0),
+    *(("probabilities of another shape", with_logprobs(each), 1.0) for each in OTHER_SHAPES),
+    ("probabilities that are a text", with_logprobs("none"), 1.0),
+    *(
+        ("a text where neither label is likely", InTurn(said("Response B is better.", first)), 0.5)
+        for first in ({"Response": 0.9, "I": 0.1}, {"A": 0, "B": 0, "The": 1})
+    ),
+    ("the token taken where only that is known", token_taken_alone, 1.0),
+]
+
+
+@pytest.mark.parametrize(("answer", "chosen"), [pytest.param(*row, id=name) for name, *row in READ])
+def test_a_reward_is_what_both_orders_say(answer: Any, chosen: float) -> None:
     with ChatServer(answer) as model:
-        (found,) = rewards(judge(model), GOOD)
-    assert found == pytest.approx(((0.75 + 0.6) / 2, (0.25 + 0.4) / 2))
+        good, bad = rewards(judge(model), GOOD, BAD)
+        assert len(model.asked) == 2  # the same two questions
+    assert good == pytest.approx((chosen, 1 - chosen))
+    assert bad == good[::-1]
+    assert chosen != 0.5 or good[0] == good[1]  # to the last bit
 
 
 def test_an_answer_that_hardly_begins_with_a_label_is_read_as_text() -> None:
@@ -90,55 +129,11 @@ def test_swapping_chosen_and_rejected_swaps_the_rewards_exactly() -> None:
     assert sum(good) == pytest.approx(1)
 
 
-@pytest.mark.parametrize("first", [{"A": 0.83, "B": 0.17}, {"A": 0.9}, None])
-def test_a_judge_that_always_says_a_ties(first: dict[str, float] | None) -> None:
-    with ChatServer(InTurn(said("A", first))) as model:
-        for chosen, rejected in rewards(judge(model), GOOD, BAD):
-            assert chosen == rejected == pytest.approx(0.5)
-
-
 def test_equal_responses_tie_exactly_and_are_asked_once() -> None:
     with ChatServer(prefers_long) as model:
         ((chosen, rejected),) = rewards(judge(model), EQUAL)
         assert len(model.asked) == 1
     assert chosen == rejected == pytest.approx(0.5)
-
-
-def test_an_answer_without_probabilities_is_read() -> None:
-    with ChatServer(says_long) as model:
-        assert rewards(judge(model), GOOD, BAD) == [(1, 0), (0, 1)]
-
-
-@pytest.mark.parametrize(
-    "logprobs",
-    [None, {}, {"content": None}, {"content": []}, {"content": [{"token": "A"}]}, [1], "none"],
-)
-def test_probabilities_of_another_shape_are_none(logprobs: Any) -> None:
-    def answer(path: str, body: dict[str, Any]) -> Answer:
-        given = says_long(path, body)
-        given.body["choices"][0]["logprobs"] = logprobs
-        return given
-
-    with ChatServer(answer) as model:
-        assert rewards(judge(model), GOOD) == [(1, 0)]
-
-
-@pytest.mark.parametrize("first", [{"Response": 0.9, "I": 0.1}, {"A": 0, "B": 0, "The": 1}])
-def test_where_neither_label_is_likely_the_text_is_read(first: dict[str, float]) -> None:
-    with ChatServer(InTurn(said("Response B is better.", first))) as model:
-        assert rewards(judge(model), GOOD) == [(0.5, 0.5)]
-        assert len(model.asked) == 2
-
-
-def test_only_the_token_taken_is_known() -> None:
-    def answer(path: str, body: dict[str, Any]) -> Answer:
-        label = says_long(path, body).body["choices"][0]["message"]["content"].strip("[]")
-        given = said("?", {label: 0.9})
-        given.body["choices"][0]["logprobs"]["content"][0]["top_logprobs"] = []
-        return given
-
-    with ChatServer(answer) as model:
-        assert rewards(judge(model), GOOD) == [(1, 0)]
 
 
 def test_a_server_that_refuses_logprobs_is_asked_without_from_then_on() -> None:

@@ -1,3 +1,5 @@
+"""Rewards from log-probabilities, against a naive computation over the whole vocabulary."""
+
 import math
 from collections.abc import Callable, Sequence
 from functools import cache
@@ -7,100 +9,23 @@ from typing import Any
 import pytest
 import torch
 from tokenizers import Tokenizer, models, pre_tokenizers
-from transformers import (
-    AutoConfig,
-    AutoModelForCausalLM,
-    AutoModelForSequenceClassification,
-    AutoTokenizer,
-    PreTrainedTokenizerFast,
-)
+from transformers import AutoTokenizer, PreTrainedTokenizerFast
 
 from scoring.engine import vocabulary
 from scoring.engine.scorer import Scorer, facts
 from scoring.errors import KnownError
 from scoring.families import open_scorer
+from scoring.models.finding import locate
 from scoring.run import make_job, score
-from scoring.spec import Family, Message, ModelSpec, Pair, RunSettings, ScoredPair
+from scoring.spec import Family, ModelSpec, Pair, RunSettings, ScoredPair
 from tests.conftest import DEMO_MODEL
-from tests.support.rounding import near, rounding
-
-SMALL: dict[str, Any] = {
-    "vocab_size": 8192,
-    "hidden_size": 32,
-    "intermediate_size": 64,
-    "num_hidden_layers": 2,
-    "num_attention_heads": 2,
-    "num_key_value_heads": 1,
-    "head_dim": 16,
-    "max_position_embeddings": 1024,
-    "initializer_range": 0.3,
-    "pad_token_id": 0,
-    "eos_token_id": 2,
-    "bos_token_id": None,
-}
-ARCHITECTURES: dict[str, dict[str, Any]] = {
-    "qwen3": {},
-    "llama": {},
-    "gemma2": {
-        "query_pre_attn_scalar": 16,
-        "final_logit_softcapping": 5.0,
-        "attn_logit_softcapping": 1.0,
-    },
-    "granite": {"logits_scaling": 4.0},
-    "cohere": {"logit_scale": 0.25},
-    "phi": {"num_key_value_heads": 2},
-    "bloom": {},
-}
-"""Together: tied and untied heads, soft-capping, scaled logits both ways, a bias, LayerNorm; and
-one that is padded."""
-
-PAIRS = [
-    Pair("s:1", "s", "Name a colour.", "Red, like a fire engine.", "No."),
-    Pair("s:2", "s", "What is 2 + 2?", "4", "It is five, of course.\n\nIs it not?"),
-    Pair("s:3", "s", "Count.", "one two three four five", "one two three four six"),
-    Pair("s:4", "s", "Count.", "one two three", "one two three four five six"),
-    Pair("s:5", "s", "Translate: water", "青い水 🤔", "das Wasser"),
-    Pair("s:6", "s", "Say nothing.", "", "Something."),
-    Pair("s:7", "s", "Write code.", "\n```\nx = 1\n```", "  x = 1"),
-    Pair(
-        "s:8",
-        "s",
-        "a transcript that is not read",
-        "Fine.",
-        "Bad.",
-        (
-            Message("system", "Be brief."),
-            Message("user", "Hello!"),
-            Message("assistant", "Hi."),
-            Message("user", "How are you?"),
-        ),
-    ),
-]
-CPU: dict[str, Any] = {"device": "cpu", "dtype": "float32", "budget": 150}
+from tests.support import small_models
+from tests.support.rounding import rounding
+from tests.support.small_language_models import ARCHITECTURES, CPU, PAIRS, Naive, save_tiny
+from tests.support.small_models import OFFLINE, OPEN
 
 Tiny = Callable[..., str]
 """Architecture and seed -> the folder of a tiny random language model."""
-
-
-tokenizer_of = cache(AutoTokenizer.from_pretrained)
-
-
-@cache
-def model_of(folder: str) -> Any:
-    return AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32).eval()
-
-
-def save_tiny(folder: Path, kind: str, seed: int, tokenizer: Any = None, **more: Any) -> str:
-    """A random language model; by default with the demo model's tokenizer."""
-    torch.manual_seed(seed)
-    config = AutoConfig.for_model(kind, **{**SMALL, **ARCHITECTURES.get(kind, {}), **more})
-    model = AutoModelForCausalLM.from_config(config)
-    bias = getattr(model.get_output_embeddings(), "bias", None)
-    if bias is not None:
-        torch.nn.init.normal_(bias)
-    model.save_pretrained(folder)
-    (tokenizer or tokenizer_of(str(DEMO_MODEL))).save_pretrained(folder)
-    return str(folder)
 
 
 @pytest.fixture(scope="module")
@@ -129,53 +54,6 @@ def scored(scorer: Scorer, pairs: Sequence[Pair] = PAIRS) -> dict[str, ScoredPai
     return {row.key: row for pack in score(make_job(pairs, scorer, 0), scorer) for row in pack.rows}
 
 
-class Naive:
-    """One sequence at a time, by plain transformers, over the whole vocabulary.
-
-    The response is every token of the conversation that ends behind the rendered prompt.
-    """
-
-    def __init__(self, folder: str, max_length: int = 4096, side: str = "left") -> None:
-        self.tokenizer, self.model = tokenizer_of(folder), model_of(folder)
-        self.max_length, self.side = max_length, side
-
-    def prompt(self, pair: Pair) -> str:
-        messages = [message._asdict() for message in pair.messages]
-        text: str = self.tokenizer.apply_chat_template(
-            messages, tokenize=False, add_generation_prompt=True
-        )
-        return text
-
-    def log_probs(self, pair: Pair, response: str) -> list[float]:
-        """Of each token of a response that is left after truncation."""
-        prompt = self.prompt(pair)
-        messages = [*pair.messages, Message("assistant", response)]
-        text = self.tokenizer.apply_chat_template(
-            [message._asdict() for message in messages], tokenize=False
-        )
-        assert text.startswith(prompt)
-        encoded = self.tokenizer(text, add_special_tokens=False, return_offsets_mapping=True)
-        tokens = [
-            (token, end > len(prompt))
-            for token, (_, end) in zip(encoded.input_ids, encoded.offset_mapping, strict=True)
-        ]
-        n = self.max_length
-        tokens = tokens[-n:] if self.side == "left" else tokens[:n]
-        with torch.inference_mode():
-            logits = self.model(torch.tensor([[token for token, _ in tokens]])).logits[0]
-        log_probs = logits.double().log_softmax(1)
-        return [
-            log_probs[place - 1, token].item()
-            for place, (token, of_response) in enumerate(tokens)
-            if of_response and place
-        ]
-
-    def sums(self, pair: Pair) -> list[float]:
-        """Of the chosen and the rejected response; NaN where nothing is left of one."""
-        both = [self.log_probs(pair, text) for text in (pair.chosen, pair.rejected)]
-        return [sum(each) if each else math.nan for each in both]
-
-
 def rewards_of(row: ScoredPair) -> list[float]:
     both = (row.chosen_reward, row.rejected_reward)
     return [math.nan if reward is None else reward for reward in both]
@@ -186,36 +64,39 @@ def close(expected: Sequence[float], n_tokens: int = 100) -> Any:
     return pytest.approx(expected, rel=0, abs=n_tokens * rounding(20), nan_ok=True)
 
 
-# Against a naive implementation.
-
-
-@pytest.mark.parametrize("kind", ARCHITECTURES)
-def test_rewards_are_those_of_the_equation(kind: str, tiny: Tiny) -> None:
-    scorer = opened(tiny(kind), tiny(kind, 1))
-    assert scorer.traits.path.startswith("padded" if kind == "bloom" else "packed")
-    rows = scored(scorer)
-    policy, reference = Naive(tiny(kind)), Naive(tiny(kind, 1))
+def assert_naive(
+    rows: dict[str, ScoredPair], pairs: Sequence[Pair], policy: Naive, reference: Naive
+) -> list[float]:
+    """Rewards are log(policy / reference) of each response; these, of both sides of each pair."""
     seen = []
-    for pair in PAIRS:
-        ours, theirs = policy.sums(pair), reference.sums(pair)
-        expected = [our - their for our, their in zip(ours, theirs, strict=True)]
-        assert rewards_of(rows[pair.key]) == close(expected)
-        seen += expected
-    assert max(seen) - min(seen) > 1
-    assert len({round(reward, 2) for reward in seen}) == len(seen)
-
-
-@pytest.mark.parametrize("kind", ["llama", "bloom"])
-def test_longer_pairs_have_the_rewards_of_the_equation(
-    kind: str, tiny: Tiny, demo_pairs: list[Pair]
-) -> None:
-    pairs = demo_pairs[::25]
-    rows = scored(opened(tiny(kind), tiny(kind, 1), budget=2000), pairs)
-    policy, reference = Naive(tiny(kind)), Naive(tiny(kind, 1))
     for pair in pairs:
         ours, theirs = policy.sums(pair), reference.sums(pair)
         expected = [our - their for our, their in zip(ours, theirs, strict=True)]
         assert rewards_of(rows[pair.key]) == close(expected)
+        seen += expected
+    return seen
+
+
+@pytest.mark.parametrize("kind", ARCHITECTURES)
+def test_rewards_are_those_of_the_equation(kind: str, tiny: Tiny, demo_pairs: list[Pair]) -> None:
+    scorer = opened(tiny(kind), tiny(kind, 1))
+    assert scorer.traits.path.startswith("padded" if kind == "bloom" else "packed")
+    policy, reference = Naive(tiny(kind)), Naive(tiny(kind, 1))
+    seen = assert_naive(scored(scorer), PAIRS, policy, reference)
+    assert max(seen) - min(seen) > 1
+    assert len({round(reward, 2) for reward in seen}) == len(seen)
+    if kind in ("llama", "bloom"):
+        long = demo_pairs[::50]
+        rows = scored(opened(tiny(kind), tiny(kind, 1), budget=2000), long)
+        assert_naive(rows, long, policy, reference)
+
+
+@pytest.mark.parametrize("kind", ["gemma3", "qwen3_5", "gpt2"])
+def test_a_causal_model_of_any_name_is_a_policy(kind: str, tiny: Tiny) -> None:
+    spec = locate(tiny(kind), OPEN, OFFLINE, family="logprob-sum")
+    rows = scored(open_scorer(spec, RunSettings(device="cpu", dtype="float32")))
+    for pair in PAIRS:
+        assert rewards_of(rows[pair.key]) == close(Naive(tiny(kind)).sums(pair))
 
 
 @pytest.mark.parametrize("family", ["logprob-sum", "logprob-mean"])
@@ -223,23 +104,16 @@ def test_longer_pairs_have_the_rewards_of_the_equation(
 def test_without_a_reference_log_probabilities_are_summed_or_averaged(
     kind: str, family: Family, tiny: Tiny
 ) -> None:
+    """Of an empty response its end of turn alone."""
     rows = scored(opened(tiny(kind), family=family))
     naive = Naive(tiny(kind))
     for pair in PAIRS:
         both = [naive.log_probs(pair, text) for text in (pair.chosen, pair.rejected)]
+        assert len(both[0]) == 1 or pair.chosen
         n_tokens = [len(each) if family == "logprob-mean" else 1 for each in both]
         expected = [sum(each) / n for each, n in zip(both, n_tokens, strict=True)]
         assert rewards_of(rows[pair.key]) == close(expected)
         assert max(rewards_of(rows[pair.key])) < 0
-
-
-def test_an_empty_response_is_its_end_of_turn_alone(tiny: Tiny) -> None:
-    pair = PAIRS[5]
-    assert pair.chosen == ""
-    row = scored(opened(tiny(), family="logprob-mean"), [pair])[pair.key]
-    naive = Naive(tiny())
-    (end_of_turn,) = naive.log_probs(pair, "")
-    assert [row.chosen_reward] == near([end_of_turn])
 
 
 def test_a_template_that_begins_the_answer_leaves_the_answer_whole(
@@ -280,36 +154,24 @@ def test_a_policy_that_is_its_reference_ties_every_pair(kind: str, tiny: Tiny) -
 
 def same_responses() -> list[Pair]:
     words = "one two three four five six seven eight nine ten eleven twelve"
-    texts = [words[:n] for n in range(0, len(words), 3)]
+    texts = [words[:n] for n in range(0, len(words), 7)]
     return [Pair(f"same:{n}", "s", "Count.", text, text) for n, text in enumerate(texts)]
 
 
 def test_identical_responses_tie_exactly(tiny: Tiny, monkeypatch: pytest.MonkeyPatch) -> None:
     """Wherever they stand among the rows of which the vocabulary's chunks are made."""
     same = same_responses()
-    for kind in ("qwen3", "bloom"):
+    for kind, rows_at_once in (("qwen3", 5), ("qwen3", 7), ("bloom", 5)):
         scorers = [
             opened(tiny(kind), tiny(kind, 1), "dpo", budget=333),
             opened(tiny(kind), None, "logprob-sum", budget=333),
             opened(tiny(kind), None, "logprob-mean", budget=333),
         ]
-        for rows_at_once in (1, 3, 5, 7, 64, 1024):
-            monkeypatch.setattr(vocabulary, "_ROWS", rows_at_once)
-            for scorer in scorers:
-                rows = scored(scorer, [*same, *PAIRS])
-                assert [rows[pair.key].margin for pair in same] == [0.0] * len(same)
-                assert rows["s:1"].margin != 0
-
-
-@pytest.mark.parametrize("rows_at_once", [1, 3, 50])
-def test_how_many_rows_are_in_memory_changes_nothing(
-    rows_at_once: int, tiny: Tiny, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    scorer = opened(tiny(), tiny("qwen3", 1))
-    before = scored(scorer)
-    monkeypatch.setattr(vocabulary, "_ROWS", rows_at_once)
-    for key, row in scored(scorer).items():
-        assert rewards_of(row) == close(rewards_of(before[key]))
+        monkeypatch.setattr(vocabulary, "_ROWS", rows_at_once)
+        for scorer in scorers:
+            rows = scored(scorer, [*same, *PAIRS[:2]])
+            assert [rows[pair.key].margin for pair in same] == [0.0] * len(same)
+            assert rows["s:1"].margin != 0
 
 
 # Truncation.
@@ -328,14 +190,10 @@ def test_cut_on_the_left_the_tokens_that_are_left_count(
 ) -> None:
     scorer = opened(tiny(kind), tiny(kind, 1), max_length=max_length)
     policy, reference = (Naive(tiny(kind, seed), max_length) for seed in (0, 1))
-    for pair in PAIRS:
-        row = scored(scorer, [pair])[pair.key]
-        ours, theirs = policy.sums(pair), reference.sums(pair)
-        expected = [our - their for our, their in zip(ours, theirs, strict=True)]
-        assert rewards_of(row) == close(expected)
-        if max_length == 1:
-            assert row.outcome == "missing"
-    assert any(row.chosen_truncated for row in scored(scorer).values())
+    rows = scored(scorer)
+    assert_naive(rows, PAIRS, policy, reference)
+    assert any(row.chosen_truncated for row in rows.values())
+    assert max_length > 1 or {row.outcome for row in rows.values()} == {"missing"}
 
 
 @pytest.mark.parametrize(
@@ -356,29 +214,30 @@ def test_cut_on_the_right_a_response_wholly_cut_off_is_missing(
     n_prompt = len(whole.tokenizer(whole.prompt(pairs[0]), add_special_tokens=False).input_ids)
     max_length = n_prompt + n_kept
     scorer = opened(tiny(kind), tiny(kind, 1), max_length=max_length, truncation_side="right")
-    row = scored(scorer, pairs)[pairs[0].key]
+    rows = scored(scorer, pairs)
     policy, reference = (Naive(tiny(kind, seed), max_length, "right") for seed in (0, 1))
-    ours, theirs = policy.sums(pairs[0]), reference.sums(pairs[0])
-    expected = [our - their for our, their in zip(ours, theirs, strict=True)]
-    assert rewards_of(row) == close(expected)
+    assert_naive(rows, pairs, policy, reference)
+    row = rows[pairs[0].key]
     assert row.chosen_truncated
     assert (row.outcome == "missing") == (n_kept <= 0)
     if n_kept <= 0:
         assert (row.chosen_reward, row.rejected_reward) == (None, None)
 
 
-@pytest.mark.parametrize("family", ["logprob-sum", "logprob-mean"])
-def test_cut_on_the_right_others_in_the_pack_keep_their_rewards(family: Family, tiny: Tiny) -> None:
-    scorer = opened(tiny(), family=family, max_length=30, truncation_side="right", budget=999)
+def test_cut_on_the_right_others_in_the_pack_keep_their_rewards(tiny: Tiny) -> None:
+    how: dict[str, Any] = {"max_length": 30, "truncation_side": "right", "budget": 999}
     long = Pair("s:9", "s", "Count to a hundred. " * 9, "one", "two")
-    rows = scored(scorer, [*PAIRS[:3], long])
+    rows = scored(opened(tiny(), family="logprob-sum", **how), [*PAIRS[:3], long])
     assert rows["s:9"].outcome == "missing"
-    naive = Naive(tiny(), 30, "right")
     for pair in PAIRS[:3]:
-        both = [naive.log_probs(pair, text) for text in (pair.chosen, pair.rejected)]
-        n_tokens = [len(each) if family == "logprob-mean" else 1 for each in both]
-        expected = [sum(each) / n for each, n in zip(both, n_tokens, strict=True)]
-        assert rewards_of(rows[pair.key]) == close(expected)
+        assert rewards_of(rows[pair.key]) == close(Naive(tiny(), 30, "right").sums(pair))
+
+
+def test_pairs_are_cut_to_what_the_reference_can_read_as_well(tiny: Tiny, tmp_path: Path) -> None:
+    reference = save_tiny(tmp_path, "gpt2", 0, max_position_embeddings=40)
+    long = Pair("s:1", "s", "Count to a hundred. " * 9, "one", "two")
+    row = scored(opened(tiny(), reference), [long])["s:1"]
+    assert (row.chosen_truncated, row.chosen_tokens) == (True, 40)
 
 
 # What is refused, and what is said.
@@ -403,20 +262,23 @@ def words_model(folder: Path, words: Sequence[str], n_vocabulary: int = 0) -> st
     return save_tiny(folder, "qwen3", 0, words_tokenizer(words), vocab_size=size)
 
 
-def test_a_reference_with_another_vocabulary_is_refused(tiny: Tiny, tmp_path: Path) -> None:
-    swapped = [*WORDS[:3], "blue", "red", *WORDS[5:]]
-    policy = words_model(tmp_path / "policy", WORDS)
-    for reference in (tiny(), words_model(tmp_path / "swapped", swapped)):
-        with pytest.raises(KnownError, match="the reference has another vocabulary than the pol"):
-            opened(policy, reference)
-    with pytest.raises(KnownError, match=r"\(11 and 8,192 tokens\)"):
-        opened(tiny(), policy)
-
-
-def test_a_reference_without_room_for_the_policys_tokens_is_refused(tmp_path: Path) -> None:
-    policy = words_model(tmp_path / "policy", [*WORDS, "added"])
-    with pytest.raises(KnownError, match="another vocabulary"):
-        opened(policy, words_model(tmp_path / "reference", WORDS))
+@pytest.mark.parametrize(
+    ("policy", "reference", "sizes"),
+    [
+        pytest.param(WORDS, None, r"\(8,192 and 11 tokens\)", id="of another size"),
+        pytest.param(WORDS, [*WORDS[:3], "blue", "red", *WORDS[5:]], "", id="in another order"),
+        pytest.param([*WORDS, "added"], WORDS, "", id="without the policy's added token"),
+        pytest.param(WORDS, ["<unk>", *(f"x{n}" for n in range(10))], "", id="all others"),
+    ],
+)
+def test_a_reference_with_another_vocabulary_is_refused(
+    policy: list[str], reference: list[str] | None, sizes: str, tiny: Tiny, tmp_path: Path
+) -> None:
+    ours = words_model(tmp_path / "policy", policy)
+    theirs = tiny() if reference is None else words_model(tmp_path / "reference", reference)
+    said = f"the reference has another vocabulary than the pol.*{sizes}"
+    with pytest.raises(KnownError, match=said):
+        opened(ours, theirs)
 
 
 def test_a_policy_may_have_tokens_that_were_added(tmp_path: Path) -> None:
@@ -427,45 +289,24 @@ def test_a_policy_may_have_tokens_that_were_added(tmp_path: Path) -> None:
     assert row.outcome == "tie"  # their weights are the same
 
 
-def test_a_reference_with_no_token_in_common_is_refused(tmp_path: Path) -> None:
-    policy = words_model(tmp_path / "policy", WORDS)
-    other = ["<unk>", *(f"other{n}" for n in range(len(WORDS) - 1))]
-    with pytest.raises(KnownError, match="another vocabulary"):
-        opened(policy, words_model(tmp_path / "reference", other))
-
-
-def test_pairs_are_cut_to_what_the_reference_can_read_as_well(tiny: Tiny, tmp_path: Path) -> None:
-    reference = save_tiny(tmp_path, "gpt2", 0, max_position_embeddings=40)
-    long = Pair("s:1", "s", "Count to a hundred. " * 9, "one", "two")
-    row = scored(opened(tiny(), reference), [long])["s:1"]
-    assert row.chosen_truncated
-    assert row.chosen_tokens == 40
-
-
-def test_a_reference_that_is_no_language_model_is_refused(tiny: Tiny, tmp_path: Path) -> None:
-    config = AutoConfig.for_model("llama", **SMALL, num_labels=1)
-    AutoModelForSequenceClassification.from_config(config).save_pretrained(tmp_path)
-    AutoTokenizer.from_pretrained(DEMO_MODEL).save_pretrained(tmp_path)
+def test_what_is_no_language_model_is_neither_policy_nor_reference(
+    tiny: Tiny, tmp_path: Path
+) -> None:
+    classifier = small_models.save(tmp_path / "classifier", small_models.llama())
     with pytest.raises(KnownError, match=r"its weights lack lm_head\.weight"):
-        opened(tiny(), str(tmp_path))
+        opened(tiny(), str(classifier))
+    t5 = {"architectures": ["T5ForConditionalGeneration"], "is_encoder_decoder": True}
+    small_models.edit_config(classifier, **t5)
+    with pytest.raises(KnownError, match="T5ForConditionalGeneration; the family logprob-sum nee"):
+        locate(str(classifier), OPEN, OFFLINE, family="logprob-sum")
 
 
 def test_what_the_rewards_rest_on_is_said(tiny: Tiny) -> None:
-    def told(scorer: Scorer) -> Any:
-        return facts(scorer, RunSettings(), "demo@1", 3)
-
-    dpo = told(opened(tiny(), tiny("qwen3", 1), beta=0.1))
+    dpo = facts(opened(tiny(), tiny("qwen3", 1), beta=0.1), RunSettings(), "demo@1", 3)
     assert dpo.reading == "0.1 x log(policy / reference), summed over the response's tokens"
     assert (dpo.family, dpo.reference) == ("dpo", "the reference@r")
-    readings = [
-        told(opened(tiny(), family=family)).reading for family in ("logprob-sum", "logprob-mean")
-    ]
-    assert [reading.split()[0] for reading in readings] == ["sum", "mean"]
-    assert all("no reference" in reading for reading in readings)
-
-
-def test_each_models_own_path_is_said(tiny: Tiny) -> None:
+    for family, said in (("logprob-sum", "sum"), ("logprob-mean", "mean")):
+        reading = opened(tiny(), family=family).traits.reading
+        assert reading.startswith(f"{said} ") and "no reference" in reading
     path = opened(tiny(), tiny("bloom")).traits.path
-    assert path.startswith("packed")
-    assert "; reference padded" in path
-    assert "reference" not in opened(tiny(), tiny("qwen3", 1)).traits.path
+    assert path.startswith("packed") and "; reference padded" in path

@@ -1,3 +1,5 @@
+"""Every family opens a scorer; the baselines, which need no model, are known to the last digit."""
+
 import random
 from collections.abc import Sequence
 from dataclasses import replace
@@ -8,7 +10,6 @@ from typing import Any
 import pytest
 from transformers.utils import logging
 
-from scoring import families
 from scoring.engine.scorer import TEXTS_A_PACK, facts
 from scoring.errors import KnownError
 from scoring.families import open_scorer
@@ -18,31 +19,17 @@ from scoring.pairs.opening import as_pairs, read_pairs
 from scoring.run import make_job, score
 from scoring.spec import BASELINES, FAMILIES, Family, ModelSpec, Pair, RunSettings, ScoredPair
 from scoring.summary import summarise
-from tests.scoring.families.test_classifier import CPU, PAIRS, llama, save
+from tests.support.named_rows import by_sentence
+from tests.support.small_models import PAIRS, llama, opened, save
 
 
-@pytest.fixture(scope="module")
-def small(tmp_path_factory: pytest.TempPathFactory) -> ModelSpec:
-    return ModelSpec("small", str(save(tmp_path_factory.mktemp("small"), llama())), "test")
-
-
-def test_every_family_has_what_makes_its_scorer() -> None:
-    makers: dict[Family, Any] = {}
-    for family in FAMILIES:
-        makers[family] = families._class_of(ModelSpec("m", "", "", family), RunSettings())
-        assert all(hasattr(makers[family], name) for name in ("prepare", "rewards", "begin"))
-    assert makers["dpo"] is makers["logprob-sum"] is makers["logprob-mean"]
-    assert makers["judge"] is makers["rater"]
-    assert len(set(makers.values())) == 6
-    there = families._class_of(ModelSpec("m", "", "", "judge", url="http://host/v1"), RunSettings())
-    writes = RunSettings(judge_prompt="upstream")
-    writing = families._class_of(ModelSpec("m", "", "", "judge"), writes)
-    assert len({there, writing, makers["judge"]}) == 3
-
-
-def test_a_scorer_gives_a_reward_for_each_side(small: ModelSpec) -> None:
-    scorer = open_scorer(small, CPU)
-    assert scorer.spec == small
+def test_a_scorer_gives_a_reward_for_each_side_and_tells_how_it_loads(tmp_path: Path) -> None:
+    folder, steps = save(tmp_path, llama()), list[Step]()
+    with report_loading(steps.append):
+        scorer = opened(folder)
+    assert [step.done for step in steps] == [*range(len(steps))]
+    assert {step.total for step in steps} == {len(steps) - 1}
+    assert logging.set_tqdm_hook(None) is None
     prepared = scorer.prepare(PAIRS)
     assert [each.pair for each in prepared] == PAIRS
     rewards = scorer.rewards(prepared)
@@ -55,34 +42,22 @@ def test_a_scorer_gives_a_reward_for_each_side(small: ModelSpec) -> None:
     assert traits.template.startswith("own:")
 
 
-@pytest.mark.parametrize("family", BASELINES)
-def test_a_baseline_needs_no_model(family: Family) -> None:
-    scorer = open_scorer(ModelSpec(f"baseline/{family}", "", "", family), RunSettings())
-    assert len(scorer.rewards(scorer.prepare(PAIRS))) == len(PAIRS)
-
-
-@pytest.mark.parametrize("family", [name for name in FAMILIES if name != "classifier"])
-def test_upstreams_tokens_are_a_matter_of_classifiers(family: Family) -> None:
-    with pytest.raises(
-        KnownError, match=f"--upstream-compatible is for classifiers.* a {family}, is none"
-    ):
-        open_scorer(ModelSpec("m", "", "", family), RunSettings(upstream_compatible=True))
-
-
-def test_beta_is_refused_where_it_means_nothing() -> None:
-    with pytest.raises(
-        KnownError, match=r"--beta 0.1 is for models of family dpo\..*: leave it out"
-    ):
-        open_scorer(ModelSpec("baseline/longer", "", "", "longer"), RunSettings(beta=0.1))
-
-
-def test_a_loading_is_told_weight_by_weight(small: ModelSpec) -> None:
-    steps: list[Step] = []
-    with report_loading(steps.append):
-        open_scorer(small, CPU)
-    assert [step.done for step in steps] == [*range(len(steps))]
-    assert {step.total for step in steps} == {len(steps) - 1}
-    assert logging.set_tqdm_hook(None) is None
+@pytest.mark.parametrize(
+    ("family", "given", "said"),
+    by_sentence(
+        *(
+            (family, {"upstream_compatible": True}, f"--upstream-compatible is for .* a {family},")
+            for family in FAMILIES
+            if family != "classifier"
+        ),
+        ("longer", {"beta": 0.1}, r"--beta 0.1 is for models of family dpo\..*: leave it out"),
+    ),
+)
+def test_a_setting_that_means_nothing_to_a_family_is_refused(
+    family: Family, given: dict[str, Any], said: str
+) -> None:
+    with pytest.raises(KnownError, match=said):
+        open_scorer(ModelSpec("m", "", "", family), RunSettings(**given))
 
 
 def spec_of(family: Family) -> ModelSpec:
@@ -138,7 +113,7 @@ def test_shortest_response_wins_is_its_mirror(real_pairs: list[Pair]) -> None:
 
 
 def test_chance_wins_half(real_pairs: list[Pair]) -> None:
-    for seed in range(3):
+    for seed in range(2):
         rows = scored("random", real_pairs, seed).values()
         total = summarise(rows, "classifier").total
         assert total.counts["tie"] == total.counts["missing"] == 0
@@ -170,18 +145,13 @@ def test_another_seed_is_another_chance(demo_pairs: list[Pair]) -> None:
     assert 0.3 < agreeing < 0.7
 
 
-@pytest.mark.parametrize("family", BASELINES)
-def test_what_a_baseline_rests_on_is_said(family: Family) -> None:
+def test_what_a_baseline_rests_on_is_said() -> None:
     settings = RunSettings()
-    scorer = open_scorer(spec_of(family), settings)
-    told = facts(scorer, settings, "demo@1", 5)
-    assert (told.model, told.family, told.path) == (f"baseline/{family}", family, "no model")
-    assert told.reading
-    assert told.budget == TEXTS_A_PACK
-    assert told.versions == {}
-
-
-def test_each_baseline_reads_something_else() -> None:
-    settings = RunSettings()
-    readings = {open_scorer(spec_of(family), settings).traits.reading for family in BASELINES}
-    assert len(readings) == 3
+    told = [
+        facts(open_scorer(spec_of(family), settings), settings, "demo@1", 5) for family in BASELINES
+    ]
+    assert [each.model for each in told] == [f"baseline/{family}" for family in BASELINES]
+    assert {(each.path, each.budget, *each.versions) for each in told} == {
+        ("no model", TEXTS_A_PACK)
+    }
+    assert len({each.reading for each in told}) == 3

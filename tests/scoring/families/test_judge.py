@@ -1,3 +1,5 @@
+"""Judges and raters of this machine, read by probabilities, against plain transformers."""
+
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -23,10 +25,10 @@ from scoring.models.finding import locate
 from scoring.run import make_job, score
 from scoring.spec import Family, Message, ModelSpec, Pair, RunSettings, ScoredPair
 from tests.conftest import DEMO_MODEL
-from tests.scoring.families.test_dpo import CPU, PAIRS, save_tiny
-from tests.scoring.families.test_prompts import rating_prompt, verdict_prompt
-from tests.scoring.models.test_finding import OFFLINE, OPEN
+from tests.support.judging import rating_prompt, verdict_prompt
 from tests.support.rounding import rounding
+from tests.support.small_language_models import CPU, PAIRS, save_tiny
+from tests.support.small_models import OFFLINE, OPEN
 
 CHAT = (
     "{% for m in messages %}{{ '<' + m['role'] + '> ' + m['content'] + ' ' }}{% endfor %}"
@@ -168,20 +170,13 @@ def test_a_verdict_is_the_probability_of_the_label_in_both_orders(folder: str) -
     assert max(seen) - min(seen) > 0.05  # they differ by more than any tolerance
 
 
-def swapped(pair: Pair) -> Pair:
-    return replace(pair, chosen=pair.rejected, rejected=pair.chosen)
-
-
-def test_the_other_order_has_the_same_rewards_swapped(folder: str) -> None:
+def test_the_other_order_has_the_same_rewards_swapped_and_both_sum_to_1(folder: str) -> None:
     judge = opened(folder, "judge")
-    ours, theirs = scored(judge, PAIRS), scored(judge, [swapped(pair) for pair in PAIRS])
+    swapped = [replace(pair, chosen=pair.rejected, rejected=pair.chosen) for pair in PAIRS]
+    ours, theirs = scored(judge, PAIRS), scored(judge, swapped)
     for key, row in ours.items():
         expected = [theirs[key].rejected_reward, theirs[key].chosen_reward]
         assert [row.chosen_reward, row.rejected_reward] == verdicts(expected)
-
-
-def test_the_two_rewards_of_a_verdict_sum_to_1(folder: str) -> None:
-    for row in scored(opened(folder, "judge"), PAIRS).values():
         assert 0 <= (row.chosen_reward or -1) <= 1
         assert (row.chosen_reward or 0) + (row.rejected_reward or 0) == pytest.approx(1, abs=1e-12)
 
@@ -230,33 +225,34 @@ def test_a_rating_is_the_expected_number(folder: str) -> None:
     assert max(seen) - min(seen) > 0.1
 
 
-@pytest.mark.parametrize("says", ["1", "7", "10"])
-def test_a_rater_that_is_sure_of_a_number_gives_it(says: str, tmp_path: Path) -> None:
-    """A 10 is a 1 and then, surely, a 0."""
+@pytest.mark.parametrize(
+    ("biases", "says"),
+    [
+        ({"1": 1000}, 1.0),
+        ({"7": 1000}, 7.0),
+        pytest.param({"1": 1000, "0": 1200}, 10.0, id="a 1 and then surely a 0"),
+        pytest.param({"0": 20, "1": 20}, None, id="a 10 takes its share from the 1"),
+    ],
+)
+def test_a_10_is_a_1_and_then_a_0(
+    biases: dict[str, float], says: float | None, tmp_path: Path
+) -> None:
     folder = save_tiny(tmp_path, "phi", 0)
     vocabulary = AutoTokenizer.from_pretrained(folder).get_vocab()
     model = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32)
     with torch.no_grad():
-        model.lm_head.bias[vocabulary[says[0]]] = 1000.0
-        if says == "10":
-            model.lm_head.bias[vocabulary["0"]] = 1200.0
+        for digit, bias in biases.items():
+            model.lm_head.bias[vocabulary[digit]] = bias
     model.save_pretrained(folder)
-    (row,) = scored(opened(folder, "rater"), PAIRS[:1]).values()
-    assert (row.chosen_reward, row.rejected_reward) == (float(says), float(says))
-
-
-def test_a_10_takes_its_share_from_the_1(tmp_path: Path) -> None:
-    folder = save_tiny(tmp_path, "phi", 0)
-    vocabulary = AutoTokenizer.from_pretrained(folder).get_vocab()
-    model = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32)
-    with torch.no_grad():
-        for digit in "01":
-            model.lm_head.bias[vocabulary[digit]] = 20.0
-    model.save_pretrained(folder)
-    rows, naive = scored(opened(folder, "rater"), PAIRS), Naive(folder)
-    expected = [naive.rating(rating_prompt(pair, pair.chosen)) for pair in PAIRS]
-    assert [rows[pair.key].chosen_reward for pair in PAIRS] == ratings(expected)
-    assert 2 < min(expected) < max(expected) < 9  # neither is sure
+    rows = scored(opened(folder, "rater"), PAIRS)
+    found = [rows[pair.key].chosen_reward for pair in PAIRS]
+    if says is None:
+        naive = Naive(folder)
+        expected = [naive.rating(rating_prompt(pair, pair.chosen)) for pair in PAIRS]
+        assert found == ratings(expected)
+        assert 2 < min(expected) < max(expected) < 9  # neither is sure
+    else:
+        assert found == [says] * len(PAIRS)
 
 
 # Both.
@@ -307,15 +303,6 @@ def test_the_words_asked_are_part_of_the_template_that_is_said(folder: str) -> N
     assert ", rater prompt:" in rater.template
     assert judge.template.split(",")[0] == rater.template.split(",")[0]
     assert judge.reading != rater.reading
-
-
-def test_cut_on_the_right_a_judge_is_not_asked(tmp_path: Path) -> None:
-    """Where the question is lost, no number may pass for an answer."""
-    folder = save_tiny(tmp_path, "qwen3", 0)
-    with pytest.raises(
-        KnownError, match=r"asked at the end of their text, which it would cut off\..*: leave it"
-    ):
-        opened(folder, "judge", max_length=200, truncation_side="right")
 
 
 # Judges that were trained on one question.

@@ -1,5 +1,3 @@
-from dataclasses import replace
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -7,24 +5,15 @@ from hypothesis import strategies as st
 from scoring.families.prompts import (
     LABELS,
     RATINGS,
-    Question,
     digest,
     parse_rating,
     parse_verdict,
     prompt_forms,
-    questions,
 )
 from scoring.spec import Message, Pair
+from tests.support.judging import rating_prompt, verdict_prompt
 
 PAIR = Pair("s:1", "s", "Name a colour.", "Red as chosen.", "No, as rejected.")
-
-
-def verdict_prompt(pair: Pair, first: str, second: str) -> Question:
-    return questions("judge", replace(pair, chosen=first, rejected=second))[0]
-
-
-def rating_prompt(pair: Pair, response: str) -> Question:
-    return questions("rater", replace(pair, chosen=response))[0]
 
 
 def test_a_judge_sees_the_conversation_and_both_responses_in_their_order() -> None:
@@ -70,51 +59,20 @@ def test_several_turns_are_shown_as_their_transcript() -> None:
     assert len(rating_prompt(pair, "c")) == 1
 
 
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ("A", "A"),
-        ("B", "B"),
-        ("[[B]]", "B"),
-        ("**A**", "A"),
-        ("A.", "A"),
-        (" B\n", "B"),
-        ("Response A is better.", "A"),
-        ("A, since A is right", "A"),
-        ("A or B", None),
-        ("a", None),
-        ("b is better", None),
-        ("AB", None),
-        ("Better", None),
-        ("C", None),
-        ("", None),
-    ],
-)
-def test_a_verdict_is_the_one_label_named(text: str, said: str | None) -> None:
-    assert parse_verdict(text) == said
+VERDICTS = {
+    **dict.fromkeys(["A", "**A**", "A.", "Response A is better.", "A, since A is right"], "A"),
+    **dict.fromkeys(["B", "[[B]]", " B\n"], "B"),
+    **dict.fromkeys(["A or B", "a", "b is better", "AB", "Better", "C", ""], None),
+}
+NUMBERS = {
+    "1": 1.0, "10": 10.0, "7.5": 7.5, "8/10": 8.0, "Rating: 3.": 3.0, "[[9]]": 9.0,
+    **dict.fromkeys(["0", "0.9", "10.1", "11", "100", "nine", "", "9" * 400], None),
+}  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ("1", 1.0),
-        ("10", 10.0),
-        ("7.5", 7.5),
-        ("8/10", 8.0),
-        ("Rating: 3.", 3.0),
-        ("[[9]]", 9.0),
-        ("0", None),
-        ("0.9", None),
-        ("10.1", None),
-        ("11", None),
-        ("100", None),
-        ("nine", None),
-        ("", None),
-        ("9" * 400, None),
-    ],
-)
-def test_a_rating_is_the_first_number_from_1_to_10(text: str, said: float | None) -> None:
-    assert parse_rating(text) == said
+def test_a_verdict_is_the_one_label_named_and_a_rating_the_first_number_from_1_to_10() -> None:
+    assert {text: parse_verdict(text) for text in VERDICTS} == VERDICTS
+    assert {text: parse_rating(text) for text in NUMBERS} == NUMBERS
 
 
 @given(st.text())

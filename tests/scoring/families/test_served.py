@@ -1,7 +1,6 @@
 import logging
 import math
 import threading
-import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -9,12 +8,12 @@ import pytest
 
 from scoring.engine.scorer import facts
 from scoring.errors import KnownError
-from scoring.families.server import KEY_VARIABLE, PROBE, Served
+from scoring.families.server import KEY_VARIABLE, Served
 from scoring.run import make_job, score
 from scoring.spec import LabelWeights, Message, ModelSpec, Pair, RunSettings
 from tests.conftest import PATIENCE
-from tests.scoring.families.test_chat import rewards
 from tests.support.chat_server import Answer, ChatServer, error, nowhere
+from tests.support.judging import labels, rewards
 
 GOOD = Pair("mine:1", "mine", "Name a colour.", "Red, like a ripe tomato.", "Seven.")
 EQUAL = Pair("mine:2", "mine", "Name a colour.", "Blue.", "Blue.")
@@ -27,15 +26,6 @@ Heads = Callable[[list[dict[str, str]]], Sequence[Any]]
 def by_length(messages: list[dict[str, str]]) -> list[float]:
     """A raw reward: far below 0, so that a sigmoid of it is told from it."""
     return [len(messages[-1]["content"]) - 50.0]
-
-
-def labels(path: str, values: Sequence[Any]) -> Answer:
-    if path == "/classify":
-        data = {"index": 0, "label": "LABEL_0", "probs": values, "num_classes": len(values)}
-    else:
-        data = {"index": 0, "object": "pooling", "data": values}
-    usage = {"prompt_tokens": 9, "total_tokens": 9, "completion_tokens": 0}
-    return Answer({"object": "list", "model": "org/rm", "data": [data], "usage": usage})
 
 
 class Vllm:
@@ -104,6 +94,8 @@ def test_an_activation_is_switched_off_by_the_name_that_the_server_knows(switch:
 
 
 def test_raw_rewards_between_0_and_1_are_raw_where_the_switch_changes_them() -> None:
+    with ChatServer(lambda path, body: labels("/classify", [-26.0])) as model:
+        assert "raw" in served(model).traits.reading  # it has no activation
     with ChatServer(Vllm(lambda messages: [0.5])) as model:
         scorer = served(model)
         assert rewards(scorer, GOOD) == [(0.5, 0.5)]
@@ -128,23 +120,22 @@ def two_labels(messages: list[dict[str, str]]) -> list[float]:
     [
         (1, (-52, -88), "label 1 of 2"),
         ((1.0, -1.0), (26, 44), "labels weighted 1, -1"),
+        (None, None, "2 labels, and which"),
+        (2, None, "no label 2"),
+        ((1.0,), None, "1 weights"),
     ],
 )
-def test_several_labels_are_read_as_declared(
-    reading: LabelWeights, expected: tuple[float, float], words: str
+def test_several_labels_are_read_as_declared_or_refused(
+    reading: LabelWeights | None, expected: tuple[float, float] | None, words: str
 ) -> None:
     with ChatServer(Vllm(two_labels)) as model:
+        if expected is None:
+            with pytest.raises(KnownError, match=words):
+                served(model, reading=reading)
+            return
         scorer = served(model, reading=reading)
         assert rewards(scorer, GOOD) == [expected]
     assert words in scorer.traits.reading
-
-
-@pytest.mark.parametrize(
-    ("reading", "told"), [(None, "2 labels, and which"), (2, "no label 2"), ((1.0,), "1 weights")]
-)
-def test_several_labels_need_a_reading_that_fits(reading: LabelWeights | None, told: str) -> None:
-    with ChatServer(Vllm(two_labels)) as model, pytest.raises(KnownError, match=told):
-        served(model, reading=reading)
 
 
 def test_a_reward_for_each_token_is_refused() -> None:
@@ -168,22 +159,14 @@ def test_a_server_without_either_route_says_what_was_tried(status: int) -> None:
         served(model)
 
 
-def test_an_unknown_model_name_is_told_in_the_servers_words() -> None:
-    with (
-        ChatServer(Vllm()) as model,
-        pytest.raises(KnownError, match=r"org/other.*does not exist.*name"),
-    ):
+def test_a_server_that_refuses_or_is_not_there_is_told() -> None:
+    unknown = pytest.raises(KnownError, match=r"org/other.*does not exist.*name")
+    with ChatServer(Vllm()) as model, unknown:
         served(model, "org/other")
-
-
-def test_a_wanted_key_is_said() -> None:
     with ChatServer(lambda path, body: error(401)) as model:
         with pytest.raises(KnownError, match=KEY_VARIABLE):
             served(model)
         assert len(model.asked) == 1
-
-
-def test_a_server_that_is_not_there_is_said() -> None:
     spec = ModelSpec("org/rm", "", "", "served", url=nowhere())
     with pytest.raises(KnownError, match="cannot be reached"):
         Served(spec, RunSettings())
@@ -232,12 +215,12 @@ def test_a_run_of_a_served_model() -> None:
     )
     vllm = Vllm(heads)
 
-    scoring = threading.Event()
+    scoring, three = threading.Event(), threading.Event()
 
     def once_three_ask(path: str, body: dict[str, Any]) -> Answer:
-        until = time.monotonic() + PATIENCE
-        while scoring.is_set() and model.most_at_once < 3 and time.monotonic() < until:
-            time.sleep(0.001)
+        if model.most_at_once >= 3:
+            three.set()
+        assert not scoring.is_set() or three.wait(PATIENCE)
         return vllm(path, body)
 
     with ChatServer(once_three_ask) as model:
@@ -253,12 +236,3 @@ def test_a_run_of_a_served_model() -> None:
     assert rows["mine:4"].rejected_reward == -45
     assert said_so.path == "asked over the network, 3 at once"
     assert said_so.template == "the server's own"
-
-
-def test_the_probe_is_a_conversation_that_any_template_takes() -> None:
-    assert [message.role for message in PROBE] == ["user", "assistant"]
-
-
-def test_a_model_without_an_activation_is_raw() -> None:
-    with ChatServer(lambda path, body: labels("/classify", [-26.0])) as model:
-        assert "raw" in served(model).traits.reading

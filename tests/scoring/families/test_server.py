@@ -1,8 +1,9 @@
+"""How a server is asked: at once, again, after a pause, not for ever, and without telling a key."""
+
 import gc
 import itertools
 import logging
 import threading
-import time
 from typing import Any
 
 import pytest
@@ -10,8 +11,9 @@ import pytest
 from scoring.errors import KnownError
 from scoring.families import server as server_module
 from scoring.families.server import KEY_VARIABLE, RequestFailed, Server
-from tests.conftest import PATIENCE
+from tests.conftest import PATIENCE, until
 from tests.support.chat_server import Answer, ChatServer, InTurn, error, nowhere
+from tests.support.named_rows import by_sentence
 
 SECRET = "sk-do-not-tell-4711"
 
@@ -30,14 +32,19 @@ def echo(path: str, body: dict[str, Any]) -> Answer:
     return Answer(body)
 
 
-def test_answers_come_in_the_order_of_the_items() -> None:
-    with ChatServer(lambda _, body: Answer(body, wait=0.08 - body["n"] / 100)) as model:
-        server = Server(model.url + "/v1/", 8)
-        assert ask_all(server, 8) == list(range(8))
+def test_answers_come_in_the_order_of_the_items_though_the_last_is_answered_first() -> None:
+    """And text that no encoding can write is sent all the same."""
+    later = [threading.Event() for _ in range(9)]
+    later[8].set()
+
+    def answer(path: str, body: dict[str, Any]) -> Answer:
+        assert later[body["n"] + 1].wait(PATIENCE)
+        later[body["n"]].set()
+        return Answer(body)
+
+    with ChatServer(answer) as model:
+        assert ask_all(Server(model.url + "/v1/", 8), 8) == list(range(8))
         assert {asked.path for asked in model.asked} == {"/v1/echo"}
-
-
-def test_text_that_no_encoding_can_write_is_sent_all_the_same() -> None:
     with ChatServer(echo) as model:
         body = {"n": "\ud800 \N{GRINNING FACE}"}
         assert Server(model.url, 1).post("/echo", body, lambda answer: answer) == body
@@ -64,10 +71,7 @@ def test_a_server_that_nobody_asks_any_more_keeps_no_connection() -> None:
             assert ask_all(server, 9) == list(range(9))
             assert model.connections > 0
             del server
-            until = time.monotonic() + PATIENCE
-            while model.connections and time.monotonic() < until:
-                time.sleep(0.01)
-            assert model.connections == 0
+            until(lambda: model.connections == 0)
     finally:
         gc.enable()
 
@@ -233,22 +237,17 @@ def test_a_server_that_asks_to_wait_is_left_alone_by_all(monkeypatch: pytest.Mon
     assert second.at - first.at >= 0.5
 
 
-def test_pauses_grow(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pauses_grow_and_none_is_longer_than_the_longest(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(server_module, "FIRST_PAUSE", 10**6)
+    with ChatServer(InTurn(error(500), error(500), Answer({"n": 1}))) as model:
+        assert ask_all(Server(model.url, 1)) == [1]
     for name, value in {"TRIES": 4, "FIRST_PAUSE": 0.08, "LONGEST_PAUSE": 1}.items():
         monkeypatch.setattr(server_module, name, value)
     with ChatServer(InTurn(error(500))) as model:
         ask_all(Server(model.url, 1))
         times = [asked.at for asked in model.asked]
     gaps = [later - sooner for sooner, later in itertools.pairwise(times)]
-    assert gaps[0] >= 0.04
-    assert gaps[1] >= 0.08
-    assert gaps[2] >= 0.16
-
-
-def test_no_pause_is_longer_than_the_longest(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(server_module, "FIRST_PAUSE", 10**6)
-    with ChatServer(InTurn(error(500), error(500), Answer({"n": 1}))) as model:
-        assert ask_all(Server(model.url, 1)) == [1]
+    assert all(gap >= least for gap, least in zip(gaps, (0.04, 0.08, 0.16), strict=True))
 
 
 def test_the_key_is_sent_and_never_told(
@@ -273,16 +272,15 @@ def test_the_key_is_sent_and_never_told(
     assert "127.0.0.1" in caplog.text
 
 
-def test_without_a_key_none_is_sent() -> None:
-    with ChatServer(echo) as model:
-        ask_all(Server(model.url, 1))
+def test_without_a_key_none_is_sent_and_a_refusal_says_where_it_belongs(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with ChatServer(InTurn(Answer({"n": 0}), error(401))) as model:
+        server = Server(model.url, 1)
+        assert ask_all(server) == [0]
         assert [asked.authorization for asked in model.asked] == [None]
-
-
-def test_a_refused_key_says_where_a_key_belongs(monkeypatch: pytest.MonkeyPatch) -> None:
-    with ChatServer(InTurn(error(401))) as model:
         with pytest.raises(KnownError, match=f"wants a key.*{KEY_VARIABLE}"):
-            ask_all(Server(model.url, 1))
+            ask_all(server)
         monkeypatch.setenv(KEY_VARIABLE, SECRET)
         with pytest.raises(KnownError, match=f"does not accept the key in {KEY_VARIABLE}"):
             ask_all(Server(model.url, 1))
@@ -316,28 +314,22 @@ def test_proxies_of_the_environment_are_not_used(monkeypatch: pytest.MonkeyPatch
 
 
 @pytest.mark.parametrize(
-    "url",
-    [
-        "",
-        "localhost:8000",
-        "ftp://host/v1",
-        "http://",
-        "http://x..y",
-        "http://h:99999",
-        "file:///etc",
-    ],
+    ("url", "parallel", "said"),
+    by_sentence(
+        *(
+            (url, 1, "no address of a server")
+            for url in (
+                *("", "localhost:8000", "ftp://host/v1", "http://", "http://x..y"),
+                *("http://h:99999", "file:///etc"),
+            )
+        ),
+        ("http://me:hunter2@host/v1", 1, KEY_VARIABLE),
+        ("http://localhost:8000", 0, "not 0"),
+    ),
 )
-def test_what_is_no_address_is_refused(url: str) -> None:
-    with pytest.raises(KnownError, match="no address of a server"):
-        Server(url, 1)
-
-
-def test_a_password_in_an_address_is_refused_untold() -> None:
-    with pytest.raises(KnownError, match=KEY_VARIABLE) as raised:
-        Server("http://me:hunter2@host/v1", 1)
+def test_what_is_no_address_or_holds_a_password_is_refused_untold(
+    url: str, parallel: int, said: str
+) -> None:
+    with pytest.raises(KnownError, match=said) as raised:
+        Server(url, parallel)
     assert "hunter2" not in str(raised.value)
-
-
-def test_at_least_one_request_is_needed() -> None:
-    with pytest.raises(KnownError, match="not 0"):
-        Server("http://localhost:8000", 0)

@@ -19,12 +19,10 @@ from scoring.families.prompts import questions
 from scoring.record import Run
 from scoring.run import make_job, score
 from scoring.spec import Family, JudgePrompt, Message, ModelSpec, Pair, RunSettings
-from tests.scoring.families.test_chat import rewards
 from tests.support.chat_server import Answer, ChatServer, InTurn, error, said
+from tests.support.judging import COLOURS as PAIRS
+from tests.support.judging import asked, cut, rewards
 
-PAIRS = [
-    Pair(f"mine:{n}", "mine", f"Name {n} colours.", f"Red {n}.", f"Soon {n}.") for n in range(8)
-]
 TURNS = (Message("user", "Hi!"), Message("assistant", "Hello."), Message("user", "Name a colour."))
 TWO = Pair("mine:two", "mine", "a transcript", "Red.", "Soon.", TURNS)
 THREE = Pair("mine:3", "mine", "a transcript", "Red.", "Soon.", (*TURNS, *TURNS[1:]))
@@ -35,16 +33,6 @@ def judge(
 ) -> ChatJudge:
     spec = ModelSpec(name, "", "", family, url=server.url + "/v1")
     return ChatJudge(spec, RunSettings(**{"judge_prompt": "upstream", **settings}))
-
-
-def cut(text: str | None) -> Answer:
-    answer = said(text)
-    answer.body["choices"][0]["finish_reason"] = "length"
-    return answer
-
-
-def asked(body: dict[str, Any]) -> str:
-    return str(body["messages"][-1]["content"])
 
 
 def prefers_red(path: str, body: dict[str, Any]) -> Answer:

@@ -26,8 +26,8 @@ from scoring.families.prompts import parse_rating, parse_verdict, questions
 from scoring.run import make_job, score
 from scoring.spec import Family, Message, ModelSpec, Pair, RunSettings
 from tests.conftest import DEMO_MODEL
-from tests.scoring.families.test_encoders import letters
-from tests.scoring.families.test_verdicts import PAIRS
+from tests.support.judging import COLOURS as PAIRS
+from tests.support.small_models import letters
 
 SAYS = ["[[A]]", "[[B]]", *map(str, range(1, 11)), "hm"]
 """What the model can say, beside its end."""

@@ -1,11 +1,12 @@
-import json
+"""What is had from the Hub: by its ids, once, without a token that is not the visitor's."""
+
 import os
 import queue
 import socket
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from dataclasses import replace
 from io import BytesIO
 from pathlib import Path
 from typing import Any, NoReturn
@@ -19,12 +20,14 @@ from scoring.errors import KnownError
 from scoring.families import open_scorer
 from scoring.hub import access
 from scoring.hub.access import Hub, HubId, first_line, parse_hub_id
-from scoring.hub.cache import report_download
-from scoring.limits import Step
-from scoring.pairs.opening import fetch_pairs
-from scoring.spec import ModelSpec, RunSettings
+from scoring.hub.cache import cache_folder, remove_cached, report_download
+from scoring.limits import Limits, Step
+from scoring.models.finding import ModelPolicy, locate
+from scoring.pairs.opening import Pairs, fetch_pairs
+from scoring.spec import RunSettings
 from tests.conftest import DEMO_MODEL, PATIENCE, ROOT
 from tests.support.hub_server import HubServer, Repo, served_hub
+from tests.support.named_rows import by_sentence
 
 
 @pytest.mark.parametrize(
@@ -45,45 +48,19 @@ def test_a_hub_id_is_taken_apart(text: str, parts: HubId) -> None:
     assert str(parts) == text.strip()
 
 
-def test_what_is_no_hub_id_is_refused(subtests: pytest.Subtests) -> None:
-    cases: list[str] = [
-        "",
-        "name",
-        "a/b/c",
-        "/etc",
-        "/etc/passwd",
-        "../secrets",
-        "org/..",
-        "./org",
-        "~/models",
-        ".hidden/name",
-        "org/.hidden",
-        "-org/name",
-        "org/na--me",
-        "org/name:",
-        "org/name@",
-        "org/name@..",
-        "org/name@/etc/passwd",
-        "org/name@//host/x",
-        "org/name@a/../../b",
-        "org/name:test:raw",
-        "org/name:../x",
-        "org/name:/x",
-        "org/name:x/",
-        "org/name:a/b/c",
-        "org/na me",
-        "org/name\nx",
-        "org/name\0",
-        "org\\name",
-        "C:\\models",
-        "C:/models",
-        "https://huggingface.co/org/name",
-        "o" * 97 + "/name",
-        "org/" + "n" * 97,
-    ]
-    for text in cases:
-        with subtests.test(text=text):
-            assert parse_hub_id(text) is None
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("", "name", "a/b/c", "/etc", "/etc/passwd", "../secrets", "org/..", "./org", "~/models"),
+        *(".hidden/name", "org/.hidden", "-org/name", "org/na--me", "org/name:", "org/name@"),
+        *("org/name@..", "org/name@/etc/passwd", "org/name@//host/x", "org/name@a/../../b"),
+        *("org/name:test:raw", "org/name:../x", "org/name:/x", "org/name:x/", "org/name:a/b/c"),
+        *("org/na me", "org/name\nx", "org/name\0", "org\\name", "C:\\models", "C:/models"),
+        *("https://huggingface.co/org/name", "o" * 97 + "/name", "org/" + "n" * 97),
+    ],
+)
+def test_what_is_no_hub_id_is_refused(text: str) -> None:
+    assert parse_hub_id(text) is None
 
 
 @pytest.mark.parametrize(
@@ -123,83 +100,6 @@ def test_an_offline_hub_never_touches_the_network(monkeypatch: pytest.MonkeyPatc
             KnownError, match=r"is not on this machine, and the network is switched"
         ):
             ask()
-
-
-# The client reads its endpoint, cache and token when it is imported: each caller is a new process.
-# It sleeps for half a minute between its tries where a server fails; here it tries at once.
-CALLER = """
-import json, sys, time
-time.sleep = lambda seconds: None
-from pathlib import Path
-from scoring.errors import KnownError
-from scoring.hub.access import Hub, parse_hub_id
-from scoring.hub.cache import cache_folder, remove_cached
-from scoring.models.finding import ModelPolicy, locate
-from scoring.limits import Limits
-from scoring.pairs.opening import fetch_pairs
-
-hub, asked = Hub(), json.loads(sys.argv[1])
-
-def pairs(text, **options):
-    found = fetch_pairs(parse_hub_id(text), hub, token=False, **options)
-    return {"source": str(found.source), "revision": found.source.revision,
-            "keys": found.table["key"].to_pylist()}
-
-def steps(text, **limits):
-    told = []
-    fetch_pairs(parse_hub_id(text), hub, token=False, limits=Limits(**limits), tell=told.append)
-    return [[step.doing, step.done, step.total] for step in told]
-
-def model(text, gigabytes=None, token=False):
-    spec = locate(text, ModelPolicy(Path("nowhere"), False, gigabytes), hub, token=token)
-    return {"name": spec.name, "folder": spec.folder, "revision": spec.revision}
-
-def forget(text):
-    remove_cached(cache_folder(text, "dataset"))
-
-def answer(function, text, options):
-    try:
-        return globals()[function](text, **options)
-    except KnownError as error:
-        return {"error": str(error)}
-
-print(json.dumps({"answers": [answer(*one) for one in asked], "reason": hub.reason}))
-"""
-
-
-@dataclass(frozen=True, slots=True)
-class Said:
-    answers: list[Any]
-    reason: str | None
-
-
-def call(url: str, cache: Path, *asked: tuple[str, str, Mapping[str, object]]) -> Said:
-    """Ask the Hub at `url` from a new process that has a token it must not give away."""
-    return Said(**json.loads(told(CALLER, url, cache, json.dumps(asked))))
-
-
-def told(program: str, url: str, cache: Path, *arguments: str) -> str:
-    """The last line that such a process prints."""
-    environ = {
-        **os.environ,
-        "HF_ENDPOINT": url,
-        "HF_HOME": str(cache),
-        "HF_TOKEN": "hf_secret",
-        "HF_HUB_DISABLE_IMPLICIT_TOKEN": "",
-        "HF_HUB_OFFLINE": "",
-        "PYTHONPATH": str(ROOT),
-        "no_proxy": "127.0.0.1",
-    }
-    done = subprocess.run(
-        [sys.executable, "-c", program, *arguments],
-        env=environ,
-        cwd=cache.parent,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout.splitlines()[-1]
 
 
 def parquet(n_rows: int) -> bytes:
@@ -255,8 +155,10 @@ FILTERED_KEYS = ["filtered:1", "filtered:2", "filtered:3"]
 
 
 @pytest.fixture
-def server() -> Iterator[HubServer]:
-    with HubServer(REPOS) as server:
+def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[HubServer]:
+    """Of all tokens only `hf_own` may have been sent to it; a failed request is tried at once."""
+    monkeypatch.setattr("huggingface_hub.utils._http.time.sleep", lambda _: None)
+    with served_hub(REPOS, tmp_path / "hub", monkeypatch, "hf_own") as server:
         yield server
 
 
@@ -264,60 +166,46 @@ def paths_of(server: HubServer, ending: str) -> list[str]:
     return [request.path for request in server.requests if request.path.endswith(ending)]
 
 
-def test_a_dataset_is_fetched_once_and_then_lies_in_the_cache(tmp_path: Path) -> None:
-    cache = tmp_path / "cache"
-    with HubServer(REPOS) as server:
-        found = call(
-            server.url,
-            cache,
-            ("pairs", "org/pairs:filtered", {}),
-            ("pairs", "org/bare", {}),
-            ("pairs", f"org/pairs:filtered@{PAIRS.commit}", {}),
-        )
-    assert found.reason is None
-    assert found.answers[0] == {
-        "source": f"org/pairs:filtered@{PAIRS.commit}",
-        "revision": PAIRS.commit,
-        "keys": FILTERED_KEYS,
-    }
-    assert found.answers[1]["keys"] == ["test:1"]
-    assert found.answers[2] == found.answers[0]
-    assert paths_of(server, "raw-00000-of-00001.parquet") == []
-    assert {request.authorization for request in server.requests} == {None}
-
-    later = call(
-        server.url,
-        cache,
-        ("pairs", "org/pairs:filtered", {"local_only": True}),
-        ("pairs", "org/pairs:filtered", {}),
-        ("pairs", "org/bare", {}),
-        ("pairs", "org/never", {}),
-    )
-    assert later.reason is not None
-    assert later.answers[:3] == [found.answers[0], found.answers[0], found.answers[1]]
-    assert (
-        "org/never is not on this machine, and the Hub does not answer"
-        in (later.answers[3]["error"])
-    )
+def pairs(text: str, hub: Hub | None = None, **options: Any) -> Pairs:
+    hub_id = parse_hub_id(text)
+    assert hub_id is not None
+    return fetch_pairs(hub_id, hub or Hub(), token=False, **options)
 
 
-def test_a_dataset_that_is_forgotten_leaves_nothing_and_is_fetched_anew(tmp_path: Path) -> None:
-    cache = tmp_path / "cache"
-    with HubServer(REPOS) as server:
-        both: list[tuple[str, str, dict[str, object]]] = [
-            ("pairs", "org/pairs:filtered", {}),
-            ("pairs", "org/bare", {}),
-        ]
-        first = call(server.url, cache, *both, ("forget", "org/pairs", {}))
-        left = [str(path.relative_to(cache)) for path in cache.rglob("*")]
-        again = call(server.url, cache, *both, ("forget", "org/never-fetched", {}))
+def model(text: str, gigabytes: float | None = None, **options: Any) -> Any:
+    return locate(text, ModelPolicy(Path("nowhere"), False, gigabytes), Hub(), **options)
+
+
+def refusal(ask: Any, text: str, *given: Any, **options: Any) -> str:
+    with pytest.raises(KnownError) as caught:
+        ask(text, *given, **options)
+    return str(caught.value)
+
+
+def test_a_dataset_is_fetched_once_and_lies_in_the_cache_until_it_is_forgotten(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with served_hub(REPOS, tmp_path / "hub", monkeypatch) as server:
+        first = pairs("org/pairs:filtered")
+        assert str(first.source) == f"org/pairs:filtered@{PAIRS.commit}"
+        assert first.table["key"].to_pylist() == FILTERED_KEYS
+        assert pairs("org/bare").table["key"].to_pylist() == ["test:1"]
+        assert pairs(f"org/pairs:filtered@{PAIRS.commit}").source == first.source
+        assert len(paths_of(server, "filtered-00000-of-00002.parquet")) > 0
+        assert paths_of(server, "raw-00000-of-00001.parquet") == []
+    gone = Hub()
+    for options in ({"local_only": True}, {}):
+        again = pairs("org/pairs:filtered", gone, **options)
+        assert (again.source, again.table) == (first.source, first.table)
+    assert gone.reason is not None
+    said = refusal(pairs, "org/never", gone)
+    assert "org/never is not on this machine, and the Hub does not answer" in said
+    remove_cached(cache_folder("org/pairs", "dataset"))
+    remove_cached(cache_folder("org/never-fetched", "dataset"))
+    left = [str(path) for path in (tmp_path / "hub").rglob("*")]
     assert not [path for path in left if "org--pairs" in path]
     assert [path for path in left if "org--bare/snapshots" in path]
-    assert first.answers == again.answers
-    assert first.answers[0]["keys"] == FILTERED_KEYS
-    gets = [each.path for each in server.requests if each.method == "GET"]
-    assert sum(path.endswith("filtered-00000-of-00002.parquet") for path in gets) == 2
-    assert sum(path.endswith("test.csv") for path in gets) == 1
+    assert "is not on this machine" in refusal(pairs, "org/pairs:filtered", gone)
 
 
 SLOW_IMPORT = """
@@ -339,58 +227,78 @@ print(hub.reachable(), hub.reason)
 def test_a_machine_on_which_the_client_is_slow_to_import_asks_the_hub_all_the_same(
     server: HubServer, tmp_path: Path
 ) -> None:
-    assert told(SLOW_IMPORT, server.url, tmp_path / "cache") == "True None"
-
-
-def test_what_a_dataset_lacks_is_said(server: HubServer, tmp_path: Path) -> None:
-    said = call(
-        server.url,
-        tmp_path / "cache",
-        ("pairs", "org/pairs", {}),
-        ("pairs", "org/pairs:test", {}),
-        ("pairs", "org/odd", {}),
-        ("pairs", "org/pairs:raw@nowhere", {}),
+    here = {"HF_ENDPOINT": server.url, "HF_HOME": str(tmp_path), "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(
+        [sys.executable, "-c", SLOW_IMPORT],
+        env={**os.environ, **here, "HF_HUB_OFFLINE": "", "no_proxy": "127.0.0.1"},
+        capture_output=True,
+        text=True,
+        check=True,
     )
-    needs_split = "org/pairs needs a split, as in org/pairs:SPLIT; it has filtered, raw."
-    assert [answer["error"] for answer in said.answers] == [
-        needs_split,
-        needs_split,
-        "org/odd needs a split, as in org/odd:SPLIT; it has no file that can be read here.",
-        "The dataset org/pairs has no revision 'nowhere'.",
-    ]
+    assert done.stdout.splitlines()[-1] == "True None"
 
 
-def test_a_split_that_is_too_large_is_not_downloaded(server: HubServer, tmp_path: Path) -> None:
+SPLITS = "org/pairs needs a split, as in org/pairs:SPLIT; it has filtered, raw."
+
+
+@pytest.mark.parametrize(
+    ("ask", "text", "options", "said"),
+    by_sentence(
+        (pairs, "org/pairs", {}, SPLITS),
+        (pairs, "org/pairs:test", {}, SPLITS),
+        (pairs, "org/odd", {}, "as in org/odd:SPLIT; it has no file that can be read here."),
+        (pairs, "org/pairs:raw@nowhere", {}, "The dataset org/pairs has no revision 'nowhere'."),
+        (pairs, "org/gated", {}, "The dataset org/gated is gated"),
+        (pairs, "org/private", {}, "There is no public dataset 'org/private' on the Hub"),
+        (pairs, "org/unknown", {}, "There is no public dataset 'org/unknown' on the Hub"),
+        (pairs, "org/broken", {}, "The Hub could not give org/broken: Server error '500"),
+        (pairs, "org/half-broken:raw", {}, "500"),
+        (model, "org/gated", {}, "The model org/gated is gated"),
+        (model, "org/unknown", {}, "There is no public model 'org/unknown' on the Hub"),
+        (model, "org/text", {}, "org/text is not a transformers model: it has no config.json"),
+        (model, "org/two-labels", {}, "org/two-labels has 2 labels"),
+        (
+            model,
+            *("org/gated", {"token": "hf_own"}),
+            "Ask for it on its page on the Hub with the account of your token",
+        ),
+        (model, "org/private", {"token": "hf_own"}, "There is no model 'org/private' on the Hub"),
+    ),
+)
+def test_what_the_hub_lacks_or_refuses_is_told_in_a_sentence(
+    ask: Any, text: str, options: dict[str, Any], said: str, server: HubServer
+) -> None:
+    assert said in (told := refusal(ask, text, **options))
+    assert "hf_" not in told
+
+
+def test_what_is_too_large_is_not_downloaded(server: HubServer) -> None:
     limit = (FILTERED_BYTES - 1) / 1e6
-    (answer,) = call(
-        server.url, tmp_path / "cache", ("steps", "org/pairs:filtered", {"megabytes": limit})
-    ).answers
-    assert answer["error"] == (
+    assert refusal(pairs, "org/pairs:filtered", limits=Limits(megabytes=limit)) == (
         f"org/pairs:filtered is {FILTERED_BYTES / 1e6:,.1f} MB large; at most {limit:g} MB are "
         "read here (EXPLORER_MAX_DATASET_MB)."
     )
-    assert paths_of(server, ".parquet") == []
+    said = refusal(model, "org/model", gigabytes=0.001)
+    assert "org/model is 0.0 GB large; at most 0.001 GB are allowed here" in said
+    assert "it has filtered, raw" in refusal(pairs, "org/wordy")  # its card is huge
+    for ending in (".parquet", ".safetensors"):
+        assert paths_of(server, ending) == []
+    assert not [each for each in paths_of(server, "README.md") if "wordy" in each]
 
 
 def test_how_far_a_fetch_is_is_told_and_its_files_rows_are_limited_together(
-    server: HubServer, tmp_path: Path
+    server: HubServer,
 ) -> None:
-    steps, refused = call(
-        server.url,
-        tmp_path / "cache",
-        ("steps", "org/pairs:filtered", {}),
-        ("steps", "org/pairs:filtered", {"rows": 2}),
-    ).answers
-    assert refused["error"] == (
+    steps: list[Step] = []
+    pairs("org/pairs:filtered", tell=steps.append)
+    assert steps[:2] == [Step("asking", 0, None), Step("fetching", 0, FILTERED_BYTES)]
+    assert steps[-4:] == [
+        Step("fetching", FILTERED_BYTES, FILTERED_BYTES),
+        *(Step("reading", n, 3) for n in (0, 2, 3)),
+    ]
+    assert refusal(pairs, "org/pairs:filtered", limits=Limits(rows=2)) == (
         "org/pairs:filtered has 3 rows; at most 2 are read here (EXPLORER_MAX_ROWS)."
     )
-    assert steps[:2] == [["asking", 0, None], ["fetching", 0, FILTERED_BYTES]]
-    assert steps[-4:] == [
-        ["fetching", FILTERED_BYTES, FILTERED_BYTES],
-        ["reading", 0, 3],
-        ["reading", 2, 3],
-        ["reading", 3, 3],
-    ]
 
 
 def test_what_has_come_so_far_is_told_while_it_comes(
@@ -408,89 +316,31 @@ def test_what_has_come_so_far_is_told_while_it_comes(
     assert list(told.queue)[-1] == Step("fetching", 100, 100)
 
 
-def test_a_huge_card_is_not_read(server: HubServer, tmp_path: Path) -> None:
-    (answer,) = call(server.url, tmp_path / "cache", ("pairs", "org/wordy", {})).answers
-    assert "it has filtered, raw" in answer["error"]
-    assert paths_of(server, "README.md") == []
-
-
-def test_what_the_hub_refuses_is_told_in_a_sentence(
-    server: HubServer, tmp_path: Path, subtests: pytest.Subtests
+def test_a_model_is_fetched_without_a_token_and_loads(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    cases = [
-        ("pairs", "org/gated", "The dataset org/gated is gated"),
-        ("pairs", "org/private", "There is no public dataset 'org/private' on the Hub"),
-        ("pairs", "org/unknown", "There is no public dataset 'org/unknown' on the Hub"),
-        ("pairs", "org/broken", "The Hub could not give org/broken: Server error '500"),
-        ("pairs", "org/half-broken:raw", "500"),
-        ("model", "org/gated", "The model org/gated is gated"),
-        ("model", "org/unknown", "There is no public model 'org/unknown' on the Hub"),
-        ("model", "org/text", "org/text is not a transformers model: it has no config.json"),
-        ("model", "org/two-labels", "org/two-labels has 2 labels"),
-    ]
-    nothing: dict[str, object] = {}
-    asked = [(function, hub_id, nothing) for function, hub_id, _ in cases]
-    answers = call(server.url, tmp_path / "cache", *asked).answers
-    for (function, hub_id, said), answer in zip(cases, answers, strict=True):
-        with subtests.test(function=function, hub_id=hub_id):
-            assert said in answer["error"]
-    assert {request.authorization for request in server.requests} == {None}
-
-
-def test_a_model_is_fetched_without_a_token_and_loads(tmp_path: Path) -> None:
-    cache = tmp_path / "cache"
-    with HubServer(REPOS) as server:
-        found = call(server.url, cache, ("model", "org/model", {})).answers[0]
-    assert (found["name"], found["revision"]) == ("org/model", MODEL.commit)
-    assert paths_of(server, ".bin") == []
-    assert {request.authorization for request in server.requests} == {None}
-    scorer = open_scorer(ModelSpec(**found), RunSettings(device="cpu"))
+    with served_hub(REPOS, tmp_path / "hub", monkeypatch) as server:
+        found = model("org/model")
+        assert (found.name, found.revision) == ("org/model", MODEL.commit)
+        assert paths_of(server, ".bin") == []
+    scorer = open_scorer(found, RunSettings(device="cpu"))
     assert facts(scorer, RunSettings(), "demo", 1).revision == MODEL.commit
-
-    later = call(server.url, cache, ("model", "org/model", {})).answers[0]
-    assert later == found
+    assert model("org/model") == found
 
 
-def test_with_a_token_the_way_out_is_another(server: HubServer, tmp_path: Path) -> None:
-    with_token = {"token": "hf_x"}
-    gated, private = call(
-        server.url,
-        tmp_path / "cache",
-        ("model", "org/gated", with_token),
-        ("model", "org/private", with_token),
-    ).answers
-    way = "Ask for it on its page on the Hub with the account of your token"
-    assert way in gated["error"] and "hf_x" not in gated["error"]
-    assert "There is no model 'org/private' on the Hub" in private["error"]
-    assert "hf_x" not in private["error"]
-
-
-def test_weights_above_the_limit_are_not_downloaded(server: HubServer, tmp_path: Path) -> None:
-    answer = call(
-        server.url, tmp_path / "cache", ("model", "org/model", {"gigabytes": 0.001})
-    ).answers[0]
-    assert "org/model is 0.0 GB large; at most 0.001 GB are allowed here" in answer["error"]
-    assert paths_of(server, ".safetensors") == []
-    assert {request.authorization for request in server.requests} == {None}
-
-
-def test_a_hub_that_fails_is_not_asked_again_until_retry(tmp_path: Path) -> None:
-    failing = {**REPOS, "datasets/allenai/reward-bench": Repo(refusal=(500, ""))}
-    with HubServer(failing) as server:
-        said = call(server.url, tmp_path / "cache", *[("pairs", "org/pairs:raw", {})] * 2)
-    assert said.reason == "the Hub answered with an error (500)"
-    assert all("is not on this machine, and the Hub answered" in a["error"] for a in said.answers)
-    assert len([1 for request in server.requests if "/datasets/" in request.path]) == 1
-
-
-def test_a_hub_that_failed_is_asked_again_by_itself(
+def test_a_hub_that_fails_is_not_asked_again_until_some_time_has_passed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     probed = "datasets/allenai/reward-bench"
-    repos = {probed: Repo(refusal=(500, ""))}
-    with served_hub(repos, tmp_path / "cache", monkeypatch):
+    repos = {**REPOS, probed: Repo(refusal=(500, ""))}
+    with served_hub(repos, tmp_path / "hub", monkeypatch) as server:
         hub = Hub()
-        assert not hub.reachable()
+        for _ in range(2):
+            assert "is not on this machine, and the Hub answered" in refusal(
+                pairs, "org/pairs:raw", hub
+            )
+        assert hub.reason == "the Hub answered with an error (500)"
+        assert len([1 for request in server.requests if "/datasets/" in request.path]) == 1
         repos[probed] = Repo({"README.md": b""})
         assert not hub.reachable()
         monkeypatch.setattr(access, "AGAIN_SECONDS", 0.0)

@@ -67,13 +67,11 @@ def test_what_one_visitor_may_have_is_not_given_to_others(name: str, there: Ther
     assert not [path for path in kept if OWN.encode() in path.read_bytes()]
 
 
-def test_what_everybody_may_have_is_given_without_the_hub(there: There) -> None:
-    spec = locate("org/open", POLICY, Hub(shared=True), token=OWN)
-    assert locate("org/open", POLICY, Hub(offline=True, shared=True)) == spec
-
-
 def test_the_hub_decides_anew_who_may_have_a_model(there: There) -> None:
     unreached = Hub(offline=True, shared=True)
+    opened = locate("org/open", POLICY, Hub(shared=True), token=OWN)
+    assert locate("org/open", POLICY, unreached) == opened  # which everybody may have
+    assert not list(there.cache.glob(f"*/{FETCHED}"))  # nothing is counted without a bound
     spec = locate("org/private", POLICY, Hub(shared=True), token=OWN)
     there.repos["models/org/private"] = MODEL
     assert locate("org/private", POLICY, Hub(shared=True)) == spec
@@ -115,13 +113,6 @@ def test_a_clock_that_was_set_back_keeps_nothing(there: There) -> None:
     there.age("a", -9_999_999)
     fetched(hub, there, "c")
     assert there.here() == {"b", "c"}
-
-
-def test_without_a_bound_every_model_stays(there: There) -> None:
-    for name in ("a", "b", "c"):
-        locate(f"org/{name}", POLICY, Hub(shared=True))
-    assert there.here() == {"a", "b", "c"}
-    assert not list(there.cache.glob(f"*/{FETCHED}"))
 
 
 def test_what_the_owner_chose_or_had_stays_and_is_not_counted(there: There) -> None:

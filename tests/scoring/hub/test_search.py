@@ -1,3 +1,5 @@
+"""Which models of the Hub are found by words."""
+
 import socket
 from collections.abc import Iterator
 from pathlib import Path
@@ -45,15 +47,12 @@ def test_reward_models_are_found_by_their_names(
         )
     )
     assert {request.authorization for request in server.requests} == {None}
+    search_models("rm", Hub(), token="hf_own")
+    asked = [each.authorization for each in server.requests if each.path == "/api/models"]
+    assert asked[-1] == "Bearer hf_own"
     assert search_models("nothing", Hub()) == HubSearch()
     monkeypatch.setattr("scoring.hub.search.MOST_FOUND", 1)
     assert [each.id for each in search_models("", Hub()).models] == ["org/other"]
-
-
-def test_the_visitors_token_is_sent_and_no_other(server: HubServer) -> None:
-    search_models("rm", Hub(), token="hf_own")
-    asked = [each for each in server.requests if each.path == "/api/models"]
-    assert {each.authorization for each in asked} == {"Bearer hf_own"}
 
 
 def test_without_a_network_the_reason_is_told() -> None:

@@ -19,14 +19,12 @@ from trl.trainer.reward_trainer import RewardTrainer
 from scoring.__main__ import main
 from scoring.errors import KnownError
 from scoring.families import open_scorer
-from scoring.hub.access import Hub
-from scoring.models.finding import ModelPolicy, find, locate
+from scoring.models.finding import find, locate
 from scoring.spec import Pair, RunSettings
 from tests.conftest import DEMO_MODEL
-from tests.scoring.models.test_finding import Repo
+from tests.support.folder_hub import FolderHub
+from tests.support.small_models import OFFLINE, OPEN
 
-OPEN = ModelPolicy(DEMO_MODEL)
-OFFLINE = Hub(offline=True)
 PAIR = Pair("a:1", "a", "Name a colour.", "Red, like wine.", "Blue, as the sea is at noon.")
 ROW = {
     "prompt": [{"role": "user", "content": "Hello"}],
@@ -113,11 +111,11 @@ def test_an_adapter_scores_as_its_merged_model_on_the_command_line(
     for name in ("adapter", "merged"):
         out = tmp_path / name
         given = ("--model", str(trained / name), "--pairs", "demo", "--out", str(out))
-        assert main([*given, "--device", "cpu"]) == 0
+        assert main([*given, "--per-subset", "1", "--device", "cpu"]) == 0
         lines = (out / "rewards.jsonl").read_text().splitlines()
         rows = [row for row in map(json.loads, lines) if "key" in row]
         scored[name] = {row["key"]: (row["chosen_reward"], row["rejected_reward"]) for row in rows}
-    assert len(scored["merged"]) == 188
+    assert len(scored["merged"]) == 23
     for key, rewards in scored["merged"].items():
         assert scored["adapter"][key] == pytest.approx(rewards, abs=1e-5)
     facts = json.loads((tmp_path / "adapter" / "run.json").read_text())
@@ -140,6 +138,8 @@ def test_a_base_may_be_given_in_place_of_the_one_that_is_named(
     assert "its base cannot be had: There is no base '/gone/base'" in said
     assert "Give the base that it was trained on (--ref-model" in said
     there = rewards_of(trained / "merged")
+    for name in ("tokenizer.json", "tokenizer_config.json", "chat_template.jinja"):
+        (adapter / name).unlink()  # that of its base is taken
     assert rewards_of(adapter, reference=str(trained / "base")) == pytest.approx(there, abs=1e-5)
 
 
@@ -160,13 +160,6 @@ def test_a_head_may_lie_in_a_file_of_its_own(trained: Path, adapter: Path) -> No
         with torch.inference_mode():
             last = body(**ids).last_hidden_state[0, -1]
         assert reward == pytest.approx(float(head[0] @ last + bias), abs=1e-4)
-
-
-def test_without_a_tokenizer_it_takes_its_bases(trained: Path, adapter: Path) -> None:
-    for name in ("tokenizer.json", "tokenizer_config.json", "chat_template.jinja"):
-        (adapter / name).unlink()
-    there = rewards_of(trained / "merged")
-    assert rewards_of(adapter) == pytest.approx(there, abs=1e-5)
 
 
 @pytest.mark.parametrize(
@@ -200,18 +193,13 @@ def test_an_adapter_that_cannot_be_merged_is_told_in_a_sentence(
         assert said in refusal(adapter)
 
 
-def test_half_an_adapter_is_told(adapter: Path) -> None:
+def test_half_an_adapter_or_one_of_another_base_is_told(adapter: Path) -> None:
+    assert "does not fit its base" in refusal(adapter, reference=str(DEMO_MODEL))
+    more = {"base_model.model.model.layers.7.mlp.up_proj.lora_A.weight": torch.ones(4, 32)}
+    edit_weights(adapter, more=more)
+    assert "does not fit its base: it has weights of '" in refusal(adapter)
     edit_weights(adapter, keep="layers.0")
     assert "does not fit its base: it lacks weights of '" in refusal(adapter)
-
-
-def test_an_adapter_of_another_base_is_told(trained: Path, adapter: Path) -> None:
-    assert "does not fit its base" in refusal(adapter, reference=str(DEMO_MODEL))
-    edit_weights(
-        adapter,
-        more={"base_model.model.model.layers.7.mlp.up_proj.lora_A.weight": torch.ones(4, 32)},
-    )
-    assert "does not fit its base: it has weights of '" in refusal(adapter)
 
 
 def test_an_adapter_of_the_hub_opens_no_folder_of_this_machine(
@@ -221,18 +209,15 @@ def test_an_adapter_of_the_hub_opens_no_folder_of_this_machine(
         edit(adapter, base_model_name_or_path=base)
         monkeypatch.chdir(trained)
         with pytest.raises(KnownError) as caught:
-            find("org/adapter", OPEN, Repo(adapter))
+            find("org/adapter", OPEN, FolderHub(adapter))
         assert "is not a model that can be used here: give a Hub id" in str(caught.value)
 
 
-def test_an_adapter_is_scored_as_a_classifier_alone(adapter: Path) -> None:
+def test_what_is_no_adapter_to_be_scored_is_refused(trained: Path, adapter: Path) -> None:
     assert "needs a whole model. Merge it into its base" in refusal(adapter, family="judge")
-
-
-def test_a_whole_model_beside_an_adapters_config_is_refused(trained: Path, tmp_path: Path) -> None:
-    both = shutil.copytree(trained / "merged", tmp_path / "both")
-    shutil.copy(trained / "adapter" / "adapter_config.json", both)
-    assert "holds a whole model and the config of an adapter" in refusal(both)
+    shutil.copy(trained / "merged" / "model.safetensors", adapter)
+    shutil.copy(trained / "merged" / "config.json", adapter)
+    assert "holds a whole model and the config of an adapter" in refusal(adapter)
 
 
 def test_a_head_of_its_own_shape_takes_the_place_of_the_bases(

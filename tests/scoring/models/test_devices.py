@@ -1,17 +1,19 @@
+"""Where a model is loaded, and whether it fits there."""
+
 from typing import Any
 
 import pytest
 import torch
 
 from scoring.errors import KnownError
-from scoring.hub.access import Hub
 from scoring.models import devices
 from scoring.models.devices import Device, check_fits, chosen_dtype, placed, present_device
-from scoring.models.finding import LocatedModel, ModelPolicy, find
+from scoring.models.finding import LocatedModel, find
 from scoring.models.loading import load
 from scoring.models.memory import system_memory
 from scoring.spec import Dtype, ModelSpec, RunSettings
 from tests.conftest import DEMO_MODEL
+from tests.support.small_models import OFFLINE, OPEN
 
 BILLION = 10**9
 
@@ -112,7 +114,11 @@ def test_weights_in_eight_bits_need_a_card_and_take_a_byte_each(
         check_fits(model(7), gpus(1, 79), RunSettings(dtype="8bit"))
 
 
-def test_what_fits_is_allowed() -> None:
+def test_what_fits_is_allowed_also_of_this_machines_folders() -> None:
+    seen = find("demo", OPEN, OFFLINE)
+    check_fits(seen, cpu(14.2), RunSettings())
+    with pytest.raises(KnownError, match=r"demo needs about 0\.015 GB in float32 for its weights"):
+        check_fits(seen, cpu(0.001), RunSettings())
     check_fits(model(3.5), cpu(14.2), RunSettings())
     check_fits(model(7), cpu(14.2), RunSettings(dtype="bfloat16"))
     check_fits(model(70), gpus(2, 79), RunSettings())
@@ -143,13 +149,6 @@ def test_a_model_is_spread_where_one_gpu_is_too_small(
 ) -> None:
     assert placed(RunSettings(), model(billions, family=family), device).device == expected
     assert placed(RunSettings(device="cuda:1"), model(billions), device).device == "cuda:1"
-
-
-def test_a_local_model_that_does_not_fit_is_refused_too() -> None:
-    seen = find("demo", ModelPolicy(DEMO_MODEL), Hub(offline=True))
-    check_fits(seen, cpu(14.2), RunSettings())
-    with pytest.raises(KnownError, match=r"demo needs about 0\.015 GB in float32 for its weights"):
-        check_fits(seen, cpu(0.001), RunSettings())
 
 
 def test_a_driver_that_is_too_old_is_told_of(

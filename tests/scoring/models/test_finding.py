@@ -1,37 +1,32 @@
-import json
+"""Which model is meant by what was typed, as what it scores, and what is refused in which words."""
+
 import shutil
-import threading
-from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import pytest
 
 from scoring.errors import KnownError
-from scoring.hub.access import Hub, HubId, Listing, RepoType, parse_hub_id
-from scoring.limits import OnProgress, ignore_progress
+from scoring.hub.access import parse_hub_id
 from scoring.models.catalogue import known_models
 from scoring.models.finding import ModelPolicy, locate
 from scoring.spec import BASELINES, Family, ModelSpec
 from tests.conftest import DEMO_MODEL, ROOT
+from tests.support.folder_hub import FolderHub
+from tests.support.named_rows import by_sentence
+from tests.support.small_models import CLOSED, OFFLINE, OPEN, edit_config
 
-OPEN = ModelPolicy(DEMO_MODEL)
-CLOSED = ModelPolicy(DEMO_MODEL, local_folders=False)
-OFFLINE = Hub(offline=True)
-
-
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    """A copy of the demo model, to be broken."""
-    return Path(shutil.copytree(DEMO_MODEL, tmp_path / "model"))
-
-
-def edit_config(folder: Path, **changes: object) -> None:
-    path = folder / "config.json"
-    values = {**json.loads(path.read_text(encoding="utf-8")), **changes}
-    kept = {name: value for name, value in values.items() if value is not ...}
-    path.write_text(json.dumps(kept), encoding="utf-8")
+URL = "http://host:1/v1"
+ZEPHYR = "HuggingFaceH4/zephyr-7b-beta"
+CAUSAL = {"architectures": ["LlamaForCausalLM"], "id2label": ...}
+OWN_CODE = {"auto_map": {"AutoModel": "own.Model"}, "architectures": ["OwnRewardModel"]}
+DEBERTA = "DebertaV2ForSequenceClassification"
+TWO = {"0": "no", "1": "yes"}
+LISTED = ModelPolicy(DEMO_MODEL, models=frozenset({"org/name", ZEPHYR}))
+ONE_SERVER = ModelPolicy(None, servers=frozenset({"http://gpu:8000/v1"}))
+NO_SERVER = ModelPolicy(None, servers=frozenset())
+NOT_HERE = "is not a model that can be used here: give a Hub id such as org/name, or demo."
+SEVERAL = "which can score in several ways; say which"
 
 
 def refusal(typed: str, policy: ModelPolicy = OPEN, **given: Any) -> str:
@@ -40,184 +35,228 @@ def refusal(typed: str, policy: ModelPolicy = OPEN, **given: Any) -> str:
     return str(caught.value)
 
 
-@pytest.mark.parametrize("policy", [OPEN, CLOSED])
-@pytest.mark.parametrize("typed", ["demo", " demo\n", "assets/demo/model"])
-def test_the_demo_model_is_always_allowed(typed: str, policy: ModelPolicy) -> None:
-    spec = locate(typed, policy, OFFLINE)
-    assert (spec.name, spec.folder) == ("demo", str(DEMO_MODEL))
-
-
-def test_a_local_folder_is_used_where_folders_are_allowed(folder: Path) -> None:
-    spec = locate(str(folder), OPEN, OFFLINE)
-    assert (spec.name, spec.folder, spec.family) == (str(folder), str(folder), "classifier")
-
-
-@pytest.mark.parametrize("policy", [OPEN, CLOSED])
-@pytest.mark.parametrize("typed", ["", "  ", "\n"])
-def test_nothing_typed_is_told(typed: str, policy: ModelPolicy) -> None:
-    assert "No model was given" in refusal(typed, policy)
+@pytest.mark.parametrize(
+    ("changes", "given", "expected"),
+    [
+        pytest.param({}, {}, "classifier", id="a classifier"),
+        pytest.param({"architectures": ...}, {}, "classifier", id="without a name"),
+        pytest.param(
+            {"architectures": ["DebertaV2ForSequenceClassification"]},
+            {},
+            "classifier",
+            id="DeBERTa",
+        ),
+        pytest.param({"architectures": ["DebertaV2PairRM"]}, {}, "pairrm", id="PairRM"),
+        pytest.param(
+            {"id2label": ..., "label2id": ..., "num_labels": 1}, {}, "classifier", id="one label"
+        ),
+        pytest.param({"id2label": TWO}, {"reading": 1}, "classifier", id="a label of several"),
+        pytest.param({"id2label": TWO}, {"reading": (0.5, -0.5)}, "classifier", id="weighted"),
+        *(
+            pytest.param(CAUSAL, {"family": family}, family, id=f"a language model as {family}")
+            for family in ("logprob-sum", "logprob-mean", "judge", "rater")
+        ),
+    ],
+)
+def test_a_folder_is_of_the_family_that_its_config_and_the_person_say(
+    changes: dict[str, Any], given: dict[str, Any], expected: str, folder: Path
+) -> None:
+    edit_config(folder, **changes)
+    spec = locate(str(folder), OPEN, OFFLINE, **given)
+    assert (spec.name, spec.folder, spec.family) == (str(folder), str(folder), expected)
+    assert (spec.reading, spec.reference) == (given.get("reading"), None)
 
 
 @pytest.mark.parametrize(
-    "typed",
+    ("changes", "given", "said"),
+    by_sentence(
+        ({"id2label": TWO}, {}, "has 2 labels; a reward model has one"),
+        ({"id2label": ...}, {}, "has 2 labels"),
+        ({"id2label": ..., "num_labels": 5}, {}, "has 5 labels"),
+        ({"architectures": ["T5ForConditionalGeneration"]}, {}, "sequence classifiers, causal"),
+        (CAUSAL, {}, SEVERAL),
+        (CAUSAL, {"family": "dpo"}, "is a DPO policy, which is compared with the model it was tra"),
+        (CAUSAL, {"family": "dpo", "reference": "demo"}, "demo is a Qwen3ForSequenceClassificati"),
+        ({}, {"family": "judge"}, "a …CausalLM…."),
+        ({}, {"family": "pairrm"}, "the family pairrm needs a …PairRM…."),
+        ({}, {"family": "classifier", "reference": "demo"}, "reference model is of family dpo"),
+        (OWN_CODE, {}, "needs code of its own, which is not run here"),
+    ),
+)
+def test_a_folder_that_does_not_score_so_is_refused_by_its_config(
+    changes: dict[str, Any], given: dict[str, Any], said: str, folder: Path
+) -> None:
+    edit_config(folder, **changes)
+    assert said in refusal(str(folder), **given)
+    hub = FolderHub(folder)  # and of a repository no weights are fetched
+    with pytest.raises(KnownError):
+        locate("org/name", OPEN, hub, **given)
+    assert hub.fetched in ([], [["config.json"]])
+
+
+@pytest.mark.parametrize(
+    "text",
     [
-        "/",
-        "/etc",
-        "../x",
-        "./assets",
-        ".",
-        "..",
-        "~",
-        "~root",
-        "C:\\x",
-        "\\\\host\\x",
-        "model",
-        "a/b/c",
-        "assets/demo/model/",
-        "./assets/demo/model",
-        "org/name:split",
-        "file:///etc",
-        str(DEMO_MODEL),
+        *(None, "", "{", "\x00", "[]", "5", '{"id2label": 5}', '{"architectures": 5}'),
+        *('{"architectures": [5]}', "[" * 100_000),
     ],
 )
-def test_paths_are_refused_where_folders_are_not_allowed(typed: str) -> None:
-    assert refusal(typed, CLOSED) == (
-        f"{typed!r} is not a model that can be used here: give a Hub id such as org/name, or demo."
-    )
+def test_a_config_that_cannot_be_read_is_refused(text: str | None, folder: Path) -> None:
+    (folder / "config.json").unlink()
+    if text is not None:
+        (folder / "config.json").write_text(text, encoding="utf-8")
+    said = refusal(str(folder))
+    assert str(folder) in said and (text is not None or "no readable config.json" in said)
 
 
-def test_a_folder_that_looks_like_a_hub_id_is_not_opened_where_folders_are_not_allowed(
+def test_a_folder_without_weights_or_tokenizer_is_refused(folder: Path) -> None:
+    (folder / "tokenizer.json").rename(folder / "tokenizer")
+    assert "it has no tokenizer" in refusal("demo", tokenizer=str(folder))
+    (folder / "tokenizer").rename(folder / "tokenizer.json")
+    (folder / "model.safetensors").unlink()
+    assert "has no weights: no *.safetensors or *.bin" in refusal(str(folder))
+
+
+@pytest.mark.parametrize(
+    ("typed", "policy", "given", "said"),
+    by_sentence(
+        *((typed, policy, {}, "No model was given") for typed in ("", "\n") for policy in (OPEN,)),
+        (" ", CLOSED, {}, "No model was given"),
+        *(
+            (typed, OPEN, {}, "it is neither a folder nor a Hub id")
+            for typed in ("/nowhere/at/all", "../nothing", "a/b/c", "nothing", "a\0b", "x" * 300)
+        ),
+        ("~nobody-of-this-name/model", OPEN, {}, "it is neither a folder nor a Hub id"),
+        *(
+            (typed, CLOSED, {}, f"{typed!r} {NOT_HERE}")
+            for typed in (
+                *("/", "/etc", "../x", "./assets", ".", "..", "~", "~root", "C:\\x", "\\\\host\\x"),
+                *("model", "a/b/c", "assets/demo/model/", "./assets/demo/model", str(DEMO_MODEL)),
+                *("org/name:split", "file:///etc"),
+            )
+        ),
+        ("nobody/nothing", OPEN, {}, "is not on this machine, and the network is switched off."),
+        ("longer", OPEN, {"reading": 0}, "The baseline longer has no model"),
+        ("random", OPEN, {"reference": "demo"}, "The baseline random has no model"),
+        *(
+            ("org/model", policy, {"family": name}, f"The baseline {name} has no model")
+            for name in BASELINES
+            for policy in (OPEN, CLOSED)
+        ),
+        ("org/name", OPEN, {"url": URL}, "A server (--url) can run the families judge, rater"),
+        ("m", OPEN, {"url": URL, "family": "classifier"}, "judge, rater and served; say which"),
+        ("m", OPEN, {"family": "served"}, "needs the address of its server"),
+        ("m", OPEN, {"family": "judge", "url": "file:///etc"}, "'file:///etc' is not one"),
+        *(
+            ("m", ONE_SERVER, {"family": "served", "url": url}, "is not among the servers that may")
+            for url in (
+                *("http://169.254.169.254/latest", "http://gpu:8000", "http://gpu:8000/v1/.."),
+                *("http://gpu:8000/v1@evil.example/", "HTTP://gpu:8000/v1", "file:///etc/passwd"),
+                "",
+            )
+        ),
+        ("m", NO_SERVER, {"family": "judge", "url": URL}, "EXPLORER_SERVERS"),
+        ("demo", OPEN, {"tokenizer": "./nowhere"}, "There is no tokenizer './nowhere'"),
+        ("demo", CLOSED, {"tokenizer": "/etc"}, "'/etc' is not a model that can be used here"),
+        ("demo", ModelPolicy(DEMO_MODEL, models=frozenset()), {"tokenizer": "org/a"}, "'org/a' is"),
+        ("longer", OPEN, {"tokenizer": "demo"}, "has no model: give longer"),
+        ("m", OPEN, {"tokenizer": "demo", "family": "judge", "url": URL}, "A server has"),
+    ),
+)
+def test_what_is_no_model_here_is_refused(
+    typed: str, policy: ModelPolicy, given: dict[str, Any], said: str
+) -> None:
+    assert said in (told := refusal(typed, policy, **given))
+    assert len(told) < 400 or len(typed) == 300
+
+
+def test_many_or_long_names_are_cut_in_the_message() -> None:
+    assert len(refusal("x" * 5000, CLOSED)) < 400
+    many = ModelPolicy(None, models=frozenset(f"org/{number:03}" for number in range(50)))
+    ten = ", ".join(f"org/{number:03}" for number in range(10))
+    said = f"5,000 characters is not among the models that can be used here: give {ten} and 40 more"
+    assert said in refusal("x" * 5000, many)
+
+
+@pytest.mark.parametrize("policy", [OPEN, CLOSED])
+def test_the_demo_model_baselines_and_models_of_servers_are_always_allowed(
+    policy: ModelPolicy,
+) -> None:
+    for typed in ("demo", " demo\n", "assets/demo/model"):
+        spec = locate(typed, policy, OFFLINE)
+        assert (spec.name, spec.folder) == ("demo", str(DEMO_MODEL))
+    for name in BASELINES:
+        expected = ModelSpec(f"baseline/{name}", "", "", name)
+        assert locate(name, policy, OFFLINE) == expected
+        assert locate(name, policy, OFFLINE, family=name) == expected
+    families: list[Family] = ["judge", "rater", "served"]
+    for family in families:
+        spec = locate("org/name", policy, OFFLINE, family=family, url=f"{URL}/")
+        assert spec == ModelSpec("org/name", "", "", family, url=URL)
+    for url in ("http://gpu:8000/v1", "http://gpu:8000/v1/"):
+        spec = locate("org/name", ONE_SERVER, OFFLINE, family="judge", url=url)
+        assert spec.url == "http://gpu:8000/v1"
+
+
+def test_where_folders_are_not_allowed_none_is_opened_whatever_its_name(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(folder.parent.parent)
     typed = f"{folder.parent.name}/{folder.name}"
     assert locate(typed, OPEN, OFFLINE).folder == typed
     assert f"{typed} is not on this machine" in refusal(typed, CLOSED)
-
-
-def test_a_folder_of_the_app_is_no_model(monkeypatch: pytest.MonkeyPatch) -> None:
+    (folder / "ref").write_text(str(folder), encoding="utf-8")
+    assert "ref" in refusal(f"org/name@{folder}/ref", CLOSED)
     monkeypatch.chdir(ROOT)
     assert "explorer/tabs is not on this machine" in refusal("explorer/tabs", CLOSED)
     assert "explorer/tabs is not a transformers model" in refusal("explorer/tabs", OPEN)
 
 
-def test_a_revision_does_not_lead_to_a_folder_of_this_machine(folder: Path) -> None:
-    (folder / "ref").write_text(str(folder), encoding="utf-8")
-    assert "ref" in refusal(f"org/name@{folder}/ref", CLOSED)
-
-
-@pytest.mark.parametrize(
-    "typed",
-    [
-        "/nowhere/at/all",
-        "../nothing",
-        "a/b/c",
-        "nothing",
-        "a\0b",
-        "x" * 300,
-        "~nobody-of-this-name/model",
-    ],
-)
-def test_a_folder_that_is_not_there_is_told(typed: str) -> None:
-    assert "it is neither a folder nor a Hub id" in refusal(typed)
-
-
-def test_a_long_name_is_cut_in_the_message() -> None:
-    assert len(refusal("x" * 5000, CLOSED)) < 400
-
-
-def test_an_unknown_hub_id_is_told() -> None:
-    assert refusal("nobody/nothing") == (
-        "nobody/nothing is not on this machine, and the network is switched off."
-    )
-
-
-def test_a_folder_without_weights_is_told(folder: Path) -> None:
-    (folder / "model.safetensors").unlink()
-    assert "has no weights: no *.safetensors or *.bin" in refusal(str(folder))
-
-
-@pytest.mark.parametrize(
-    ("changes", "said"),
-    [
-        ({"id2label": {"0": "no", "1": "yes"}}, "has 2 labels; a reward model has one"),
-        ({"id2label": ...}, "has 2 labels"),
-        ({"id2label": ..., "num_labels": 5}, "has 5 labels"),
-        ({"architectures": ["LlamaForCausalLM"]}, "which can score in several ways; say which"),
-        ({"architectures": ["T5ForConditionalGeneration"]}, "sequence classifiers, causal"),
-        ({"auto_map": {"AutoModel": "own.Model"}}, "needs code of its own, which is not run"),
-    ],
-)
-def test_what_is_no_reward_model_is_refused_by_its_config(
-    changes: dict[str, object], said: str, folder: Path
+@pytest.mark.parametrize("typed", ["org/other", "org/name@v1", "Org/name", "org/name@refs/pr/1"])
+def test_a_model_that_is_not_listed_is_refused_before_the_hub_is_asked(
+    typed: str, folder: Path
 ) -> None:
-    edit_config(folder, **changes)
-    assert said in refusal(str(folder))
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "",
-        "{",
-        "\x00",
-        "[]",
-        "5",
-        '{"id2label": 5}',
-        '{"architectures": 5}',
-        '{"architectures": [5]}',
-        "[" * 100_000,
-    ],
-)
-def test_a_broken_config_is_refused(text: str, folder: Path) -> None:
-    (folder / "config.json").write_text(text, encoding="utf-8")
-    assert str(folder) in refusal(str(folder))
-
-
-def test_a_folder_without_config_is_refused(folder: Path) -> None:
-    (folder / "config.json").unlink()
-    assert "no readable config.json" in refusal(str(folder))
-
-
-def test_one_label_may_be_said_by_a_number_alone(folder: Path) -> None:
-    edit_config(folder, id2label=..., label2id=..., num_labels=1)
-    assert locate(str(folder), OPEN, OFFLINE).family == "classifier"
-
-
-@pytest.mark.parametrize("reading", [1, (0.5, -0.5)])
-def test_a_declared_reading_allows_several_labels(reading: Any, folder: Path) -> None:
-    edit_config(folder, id2label={"0": "no", "1": "yes"})
-    assert locate(str(folder), OPEN, OFFLINE, reading=reading).reading == reading
-
-
-@pytest.mark.parametrize(
-    ("architecture", "family"),
-    [
-        ("Qwen3ForSequenceClassification", "classifier"),
-        ("DebertaV2ForSequenceClassification", "classifier"),
-        ("DebertaV2PairRM", "pairrm"),
-        (..., "classifier"),
-    ],
-)
-def test_the_family_is_recognised_by_the_architecture(
-    architecture: Any, family: Family, folder: Path
-) -> None:
-    edit_config(folder, architectures=architecture if architecture is ... else [architecture])
-    assert locate(str(folder), OPEN, OFFLINE).family == family
-
-
-@pytest.mark.parametrize("family", ["logprob-sum", "logprob-mean", "judge", "rater"])
-def test_a_language_model_scores_as_it_is_told_to(family: Family, folder: Path) -> None:
-    assert "a …CausalLM…." in refusal(str(folder), family=family)
-    edit_config(folder, architectures=["LlamaForCausalLM"], id2label=...)
-    spec = locate(str(folder), OPEN, OFFLINE, family=family)
-    assert (spec.family, spec.reference) == (family, None)
-
-
-def test_a_family_that_the_architecture_is_not_is_refused(folder: Path) -> None:
-    assert "is a Qwen3ForSequenceClassification; the family pairrm needs a …PairRM…." in refusal(
-        str(folder), family="pairrm"
+    hub = FolderHub(folder)
+    with pytest.raises(KnownError) as caught:
+        locate(typed, LISTED, hub)
+    assert str(caught.value) == (
+        f"{typed!r} is not among the models that can be used here: "
+        f"give {ZEPHYR}, org/name, or demo."
     )
+    assert hub.asked == []
+
+
+def test_listed_models_the_demo_and_baselines_are_allowed(folder: Path) -> None:
+    assert locate(" org/name\n", LISTED, FolderHub(folder)).name == "org/name"
+    assert locate("demo", LISTED, OFFLINE).name == "demo"
+    assert locate("longer", LISTED, OFFLINE).family == "longer"
+    assert "is not among the models" in refusal(str(folder), LISTED)
+    mine = ModelPolicy(None, models=frozenset({str(folder)}))
+    assert locate(str(folder), mine, OFFLINE).folder == str(folder)
+
+
+def test_own_code_is_run_only_of_the_very_model_that_the_owner_named(folder: Path) -> None:
+    """Not from a pull request, and nothing changes for a model without code."""
+    edit_config(folder, **OWN_CODE)
+    hub = FolderHub(folder)
+    rows = {
+        str(folder): (str(folder),),
+        "org/name": ("org/name",),
+        "org/name@0123abc": ("org/name@0123abc",),
+        str(folder.parent): (),
+    }
+    asked = [str(folder), "org/name", "org/name@0123abc", "org/name@refs/pr/5", "org/name@main"]
+    for named, allowed in rows.items():
+        policy = ModelPolicy(DEMO_MODEL, own_code=frozenset({named}))
+        for typed in asked:
+            if typed in allowed:
+                spec = locate(typed, policy, hub, family="classifier")
+                assert (spec.own_code, spec.family) == (True, "classifier")
+            else:
+                with pytest.raises(KnownError, match="code of its own, which is not run here"):
+                    locate(typed, policy, hub, family="classifier")
+    lenient = ModelPolicy(DEMO_MODEL, own_code=frozenset({"demo"}))
+    assert locate("demo", lenient, OFFLINE) == locate("demo", OPEN, OFFLINE)
 
 
 def test_a_policy_is_located_with_its_reference(folder: Path) -> None:
@@ -226,187 +265,25 @@ def test_a_policy_is_located_with_its_reference(folder: Path) -> None:
     (reference / "README.md").write_text("another", encoding="utf-8")
     for family in ("dpo", None):
         spec = locate(str(folder), OPEN, OFFLINE, family=family, reference=str(reference))
-        assert spec.family == "dpo"
-        assert spec.reference is not None
+        assert spec.family == "dpo" and spec.reference is not None
         assert (spec.folder, spec.reference.folder) == (str(folder), str(reference))
         assert spec.revision != spec.reference.revision
 
 
-def test_a_policy_without_reference_is_told(folder: Path) -> None:
-    edit_config(folder, architectures=["LlamaForCausalLM"])
-    assert "is a DPO policy, which is compared with the model it was trained from" in refusal(
-        str(folder), family="dpo"
-    )
-
-
-def test_a_reference_that_is_no_language_model_is_refused(folder: Path) -> None:
-    edit_config(folder, architectures=["LlamaForCausalLM"])
-    assert "demo is a Qwen3ForSequenceClassification; the family dpo needs" in refusal(
-        str(folder), family="dpo", reference="demo"
-    )
-
-
-@pytest.mark.parametrize("name", BASELINES)
-@pytest.mark.parametrize("policy", [OPEN, CLOSED])
-def test_a_baseline_needs_no_folder(name: Family, policy: ModelPolicy) -> None:
-    expected = ModelSpec(f"baseline/{name}", "", "", name)
-    assert locate(name, policy, OFFLINE) == expected
-    assert locate(name, policy, OFFLINE, family=name) == expected
-    with pytest.raises(KnownError, match=f"The baseline {name} has no model"):
-        locate("org/model", policy, OFFLINE, family=name)
-
-
-@pytest.mark.parametrize("family", ["judge", "rater", "served"])
-def test_a_servers_model_is_asked_where_it_is(family: Family) -> None:
-    spec = locate("org/name", CLOSED, OFFLINE, family=family, url="http://host:1/v1/")
-    assert spec == ModelSpec("org/name", "", "", family, url="http://host:1/v1")
-
-
-@pytest.mark.parametrize(
-    ("given", "said"),
-    [
-        ({"url": "http://host:1/v1"}, "A server (--url) can run the families judge, rater"),
-        ({"url": "http://host:1/v1", "family": "classifier"}, "judge, rater and served; say which"),
-        ({"family": "served"}, "needs the address of its server"),
-        ({"family": "judge", "url": "file:///etc"}, "'file:///etc' is not one"),
-    ],
-)
-def test_a_server_that_cannot_be_asked_is_told(given: dict[str, Any], said: str) -> None:
-    assert said in refusal("org/name", **given)
-
-
-def test_own_code_is_run_only_where_the_owner_allows_it(folder: Path) -> None:
-    edit_config(folder, auto_map={"AutoModel": "own.Model"}, architectures=["OwnRewardModel"])
-    assert "needs code of its own, which is not run here" in refusal(str(folder))
-    another = ModelPolicy(DEMO_MODEL, own_code=frozenset({str(folder.parent)}))
-    assert "which is not run here" in refusal(str(folder), another)
-    allowed = ModelPolicy(DEMO_MODEL, own_code=frozenset({str(folder)}))
-    spec = locate(str(folder), allowed, OFFLINE, family="classifier")
-    assert (spec.own_code, spec.family) == (True, "classifier")
-
-
-def test_code_from_a_pull_request_is_not_run_though_the_model_is_listed(folder: Path) -> None:
-    edit_config(folder, auto_map={"AutoModel": "own.Model"}, architectures=["OwnRewardModel"])
-    trusting = ModelPolicy(None, own_code=frozenset({"org/name"}))
-    assert locate("org/name", trusting, Repo(folder), family="classifier").own_code
-    for typed in ("org/name@refs/pr/5", "org/name@main", "org/name@0123abc", "org/other"):
-        with pytest.raises(KnownError, match="code of its own, which is not run here"):
-            locate(typed, trusting, Repo(folder), family="classifier")
-    pinned = ModelPolicy(None, own_code=frozenset({"org/name@0123abc"}))
-    assert locate("org/name@0123abc", pinned, Repo(folder), family="classifier").own_code
-
-
-LISTED = ModelPolicy(DEMO_MODEL, models=frozenset({"org/name", "HuggingFaceH4/zephyr-7b-beta"}))
-
-
-@pytest.mark.parametrize("typed", ["org/other", "org/name@v1", "Org/name", "org/name@refs/pr/1"])
-def test_a_model_that_is_not_listed_is_refused_before_the_hub_is_asked(
-    typed: str, folder: Path
-) -> None:
-    hub = Repo(folder)
-    with pytest.raises(KnownError) as caught:
-        locate(typed, LISTED, hub)
-    assert str(caught.value) == (
-        f"{typed!r} is not among the models that can be used here: give "
-        "HuggingFaceH4/zephyr-7b-beta, org/name, or demo."
-    )
-    assert hub.asked == []
-
-
-def test_a_folder_that_is_not_listed_is_refused(folder: Path) -> None:
-    assert "is not among the models" in refusal(str(folder), LISTED)
-    mine = ModelPolicy(None, models=frozenset({str(folder)}))
-    assert locate(str(folder), mine, OFFLINE).folder == str(folder)
-
-
-def test_listed_models_the_demo_and_baselines_are_allowed(folder: Path) -> None:
-    assert locate(" org/name\n", LISTED, Repo(folder)).name == "org/name"
-    assert locate("demo", LISTED, OFFLINE).name == "demo"
-    assert locate("longer", LISTED, OFFLINE).family == "longer"
-
-
-def test_a_listed_policy_comes_with_its_known_reference_and_no_other(folder: Path) -> None:
+def test_a_known_policy_comes_with_its_reference(folder: Path) -> None:
     edit_config(folder, architectures=["MistralForCausalLM"])
-    known = locate("HuggingFaceH4/zephyr-7b-beta", LISTED, Repo(folder)).reference
-    assert known is not None and known.name == "HuggingFaceH4/mistral-7b-sft-beta"
+    hub = FolderHub(folder)
+    for policy in (OPEN, LISTED):
+        spec = locate(ZEPHYR, policy, hub)
+        assert spec.family == "dpo" and spec.reference is not None
+        assert spec.reference.name == "HuggingFaceH4/mistral-7b-sft-beta"
+    assert locate(f"{ZEPHYR}@main", OPEN, hub).family == "dpo"
+    other = locate(ZEPHYR, OPEN, hub, reference="org/other").reference
+    assert other is not None and other.name == "org/other"
     with pytest.raises(KnownError, match="'org/other' is not among the models"):
-        locate("HuggingFaceH4/zephyr-7b-beta", LISTED, Repo(folder), reference="org/other")
-
-
-def test_a_long_list_is_cut_in_the_message() -> None:
-    many = ModelPolicy(None, models=frozenset(f"org/{number:03}" for number in range(50)))
-    assert refusal("x" * 5000, many) == (
-        "5,000 characters is not among the models that can be used here: give "
-        + ", ".join(f"org/{number:03}" for number in range(10))
-        + " and 40 more."
-    )
-
-
-@pytest.mark.parametrize(
-    "url",
-    [
-        "http://169.254.169.254/latest",
-        "http://gpu:8000",
-        "http://gpu:8000/v1/..",
-        "http://gpu:8000/v1@evil.example/",
-        "HTTP://gpu:8000/v1",
-        "file:///etc/passwd",
-        "",
-    ],
-)
-def test_only_listed_servers_are_asked(url: str) -> None:
-    policy = ModelPolicy(None, servers=frozenset({"http://gpu:8000/v1"}))
-    assert "is not among the servers that may be asked" in refusal(
-        "org/name", policy, family="served", url=url
-    )
-    for listed in ("http://gpu:8000/v1", "http://gpu:8000/v1/"):
-        spec = locate("org/name", policy, OFFLINE, family="judge", url=listed)
-        assert spec.url == "http://gpu:8000/v1"
-
-
-def test_where_no_server_is_listed_none_is_asked() -> None:
-    none = ModelPolicy(None, servers=frozenset())
-    assert "EXPLORER_SERVERS" in refusal("m", none, family="judge", url="http://localhost:8000/v1")
-
-
-@dataclass
-class Repo(Hub):
-    """A Hub that has one folder under any name, and remembers what was fetched."""
-
-    folder: Path
-
-    def __post_init__(self) -> None:
-        super().__init__(offline=True)
-        self.asked: list[tuple[str, str | None]] = []
-        self.fetched: list[list[str]] = []
-
-    def look(
-        self,
-        hub_id: HubId,
-        repo_type: RepoType,
-        *,
-        token: str | Literal[False],
-        local_only: bool = False,
-    ) -> Listing:
-        self.asked.append((hub_id.repo, hub_id.revision))
-        sizes = {
-            str(path.relative_to(self.folder)): path.stat().st_size
-            for path in self.folder.rglob("*")
-            if path.is_file()
-        }
-        return Listing(hub_id, repo_type, "c0ffee", sizes, False)
-
-    def fetch(
-        self,
-        listing: Listing,
-        names: Sequence[str],
-        *,
-        token: str | Literal[False],
-        tell: OnProgress = ignore_progress,
-        stop: threading.Event | None = None,
-    ) -> Path:
-        self.fetched.append(sorted(names))
-        return self.folder
+        locate(ZEPHYR, LISTED, hub, reference="org/other")
+    alone = locate(ZEPHYR, OPEN, hub, family="logprob-mean")
+    assert (alone.family, alone.reference) == ("logprob-mean", None)
 
 
 def test_of_a_repository_only_what_loading_needs_is_fetched(folder: Path) -> None:
@@ -414,7 +291,7 @@ def test_of_a_repository_only_what_loading_needs_is_fetched(folder: Path) -> Non
     (folder / "onnx" / "config.json").write_text("{}", encoding="utf-8")
     (folder / "pytorch_model.bin").write_bytes(b"0" * 10)
     (folder / "own.py").write_text("", encoding="utf-8")
-    hub = Repo(folder)
+    hub = FolderHub(folder)
     spec = locate("org/name@v1", OPEN, hub)
     assert (spec.name, spec.folder, spec.family) == ("org/name", str(folder), "classifier")
     assert hub.asked == [("org/name", "v1")]
@@ -428,72 +305,24 @@ def test_of_a_repository_only_what_loading_needs_is_fetched(folder: Path) -> Non
         assert hub.fetched[-1] == files
 
 
-def test_a_tokenizer_is_taken_from_elsewhere_without_its_weights(
-    folder: Path, tmp_path: Path
-) -> None:
-    hub = Repo(Path(shutil.copytree(DEMO_MODEL, tmp_path / "other")))
-    (folder / "tokenizer.json").unlink()
-    spec = locate(str(folder), OPEN, hub, tokenizer="org/other@v1")
-    assert spec.tokenizer is not None
-    assert (spec.tokenizer.folder, spec.tokenizer.pinned) == (str(hub.folder), "org/other@c0ffee")
-    assert hub.fetched == [["config.json", "tokenizer.json", "tokenizer_config.json"]]
-    assert locate(str(folder), OPEN, hub, tokenizer="demo").tokenizer == ModelSpec(
-        "demo", str(DEMO_MODEL), locate("demo", OPEN, OFFLINE).revision
-    )
-
-
-@pytest.mark.parametrize(
-    ("typed", "policy", "given", "said"),
-    [
-        ("demo", OPEN, {"tokenizer": "./nowhere"}, "There is no tokenizer './nowhere'"),
-        ("demo", CLOSED, {"tokenizer": "/etc"}, "'/etc' is not a model that can be used here"),
-        ("demo", ModelPolicy(DEMO_MODEL, models=frozenset()), {"tokenizer": "org/a"}, "'org/a' is"),
-        ("longer", OPEN, {"tokenizer": "demo"}, "has no model: give longer"),
-        ("m", OPEN, {"tokenizer": "demo", "family": "judge", "url": "http://a/v1"}, "A server has"),
-    ],
-)
-def test_a_tokenizer_that_cannot_be_taken_is_refused(
-    typed: str, policy: ModelPolicy, given: dict[str, Any], said: str
-) -> None:
-    assert said in refusal(typed, policy, **given)
-
-
-def test_a_folder_without_a_tokenizer_lends_none(folder: Path) -> None:
-    (folder / "tokenizer.json").unlink()
-    assert "it has no tokenizer" in refusal("demo", tokenizer=str(folder))
-
-
-def test_a_config_that_is_refused_costs_no_download_of_weights(folder: Path) -> None:
-    edit_config(folder, architectures=["LlamaForCausalLM"])
-    hub = Repo(folder)
-    with pytest.raises(KnownError, match="several ways"):
-        locate("org/name", OPEN, hub)
-    assert hub.fetched == [["config.json"]]
-
-
-def test_a_repository_that_is_too_large_is_refused(folder: Path) -> None:
-    hub = Repo(folder)
+def test_a_repository_that_is_too_large_is_refused_and_nothing_fetched(folder: Path) -> None:
+    hub = FolderHub(folder)
     with pytest.raises(KnownError, match=r"at most 0\.001 GB are allowed here"):
         locate("org/name", ModelPolicy(None, max_gigabytes=0.001), hub)
     assert hub.fetched == []
 
 
-def test_a_known_policy_is_compared_with_its_reference(folder: Path) -> None:
-    edit_config(folder, architectures=["MistralForCausalLM"])
-    spec = locate("HuggingFaceH4/zephyr-7b-beta", OPEN, Repo(folder))
-    assert spec.family == "dpo"
-    assert spec.reference is not None
-    assert spec.reference.name == "HuggingFaceH4/mistral-7b-sft-beta"
-    other = locate("HuggingFaceH4/zephyr-7b-beta", OPEN, Repo(folder), reference="org/other")
-    assert other.reference is not None
-    assert other.reference.name == "org/other"
-    alone = locate("HuggingFaceH4/zephyr-7b-beta", OPEN, Repo(folder), family="logprob-mean")
-    assert (alone.family, alone.reference) == ("logprob-mean", None)
-
-
-def test_a_known_policy_is_known_at_any_revision(folder: Path) -> None:
-    edit_config(folder, architectures=["MistralForCausalLM"])
-    assert locate("HuggingFaceH4/zephyr-7b-beta@main", OPEN, Repo(folder)).family == "dpo"
+def test_a_tokenizer_is_taken_from_elsewhere_without_its_weights(
+    folder: Path, tmp_path: Path
+) -> None:
+    hub = FolderHub(Path(shutil.copytree(DEMO_MODEL, tmp_path / "other")))
+    (folder / "tokenizer.json").unlink()
+    spec = locate(str(folder), OPEN, hub, tokenizer="org/other@v1")
+    assert spec.tokenizer is not None
+    assert (spec.tokenizer.folder, spec.tokenizer.pinned) == (str(hub.folder), "org/other@c0ffee")
+    assert hub.fetched == [["config.json", "tokenizer.json", "tokenizer_config.json"]]
+    demo = ModelSpec("demo", str(DEMO_MODEL), locate("demo", OPEN, OFFLINE).revision)
+    assert locate(str(folder), OPEN, hub, tokenizer="demo").tokenizer == demo
 
 
 def test_the_catalogue_can_be_used() -> None:
@@ -504,42 +333,13 @@ def test_the_catalogue_can_be_used() -> None:
         assert known.reference != name
 
 
-def test_the_digest_follows_the_content(folder: Path) -> None:
+def test_the_revision_of_a_folder_changes_with_any_of_its_files(folder: Path) -> None:
     first = locate(str(folder), OPEN, OFFLINE).revision
     assert locate(str(folder), OPEN, OFFLINE).revision == first
-    (folder / "tokenizer_config.json").write_text("{}", encoding="utf-8")
-    assert locate(str(folder), OPEN, OFFLINE).revision != first
-
-
-def test_the_digest_changes_with_any_weight(folder: Path) -> None:
-    first = locate(str(folder), OPEN, OFFLINE).revision
     path = folder / "model.safetensors"
     content = bytearray(path.read_bytes())
     content[len(content) // 2] ^= 1
     path.write_bytes(content)
-    assert locate(str(folder), OPEN, OFFLINE).revision != first
-
-
-def test_leave_to_run_code_changes_nothing_for_a_model_without_code() -> None:
-    lenient = ModelPolicy(DEMO_MODEL, own_code=frozenset({"demo"}))
-    assert locate("demo", lenient, Hub(offline=True)) == locate("demo", OPEN, Hub(offline=True))
-
-
-@pytest.mark.parametrize(
-    ("family", "options", "said"),
-    [
-        (None, {"reading": 0, "typed": "longer"}, "The baseline longer has no model"),
-        (None, {"reference": "demo", "typed": "random"}, "The baseline random has no model"),
-        (
-            "classifier",
-            {"reference": "demo", "typed": "demo"},
-            "reference model is of family dpo",
-        ),
-    ],
-)
-def test_what_a_family_has_no_use_for_is_refused(
-    family: Any, options: dict[str, Any], said: str
-) -> None:
-    typed = options.pop("typed")
-    with pytest.raises(KnownError, match=said):
-        locate(typed, OPEN, Hub(offline=True), family=family, **options)
+    second = locate(str(folder), OPEN, OFFLINE).revision
+    (folder / "tokenizer_config.json").write_text("{}", encoding="utf-8")
+    assert len({first, second, locate(str(folder), OPEN, OFFLINE).revision}) == 3

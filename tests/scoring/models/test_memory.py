@@ -1,3 +1,5 @@
+"""How much memory a machine or a container has."""
+
 from pathlib import Path
 from types import SimpleNamespace
 

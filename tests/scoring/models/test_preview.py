@@ -1,3 +1,5 @@
+"""What is known of a model before it is loaded, or anything but its config fetched."""
+
 import json
 import shutil
 from collections.abc import Iterator
@@ -11,10 +13,9 @@ from scoring.hub.access import Hub
 from scoring.models.finding import LocatedModel, find, locate
 from scoring.spec import BASELINES, ModelSpec
 from tests.conftest import DEMO_MODEL
-from tests.scoring.models.test_finding import CLOSED, OFFLINE, OPEN, edit_config, folder
 from tests.support.hub_server import HubServer, Repo, served_hub
+from tests.support.small_models import CLOSED, OFFLINE, OPEN, edit_config
 
-__all__ = ["folder"]
 FILES = {path.name: path.read_bytes() for path in DEMO_MODEL.iterdir()}
 WEIGHTS = 3_787_648
 CONFIG = json.loads(FILES["config.json"])
@@ -81,11 +82,8 @@ def test_of_a_model_on_the_hub_only_its_config_is_fetched(server: HubServer) -> 
     locate("org/model", CLOSED, hub)
     later = find("org/model", CLOSED, hub)
     assert (later.all_fetch_bytes, later.parameters) == (0, WEIGHTS)
-
-
-def test_weights_that_nobody_counted_are_guessed_from_their_size(server: HubServer) -> None:
-    seen = find("org/uncounted", CLOSED, Hub())
-    assert (seen.parameters, seen.is_counted) == (len(FILES["model.safetensors"]) // 2, False)
+    guessed = find("org/uncounted", CLOSED, hub)
+    assert (guessed.parameters, guessed.is_counted) == (len(FILES["model.safetensors"]) // 2, False)
 
 
 def test_a_policy_is_told_with_its_reference(server: HubServer) -> None:
@@ -100,14 +98,12 @@ def test_a_policy_is_told_with_its_reference(server: HubServer) -> None:
     assert seen.memory_bytes("bfloat16") == 2 * seen.all_parameters
 
 
-@pytest.mark.parametrize("name", BASELINES)
-def test_a_baseline_has_nothing_to_fetch(name: str) -> None:
-    seen = find(name, CLOSED, OFFLINE)
-    assert seen == LocatedModel(ModelSpec(f"baseline/{name}", "", "", seen.spec.family), seen.why)
-    assert (seen.all_fetch_bytes, seen.memory_bytes("float32")) == (0, 0)
-
-
-def test_a_servers_model_is_not_here_and_needs_not_be() -> None:
+def test_baselines_and_models_of_servers_have_nothing_to_fetch() -> None:
+    for name in BASELINES:
+        seen = find(name, CLOSED, OFFLINE)
+        spec = ModelSpec(f"baseline/{name}", "", "", seen.spec.family)
+        assert seen == LocatedModel(spec, seen.why)
+        assert (seen.all_fetch_bytes, seen.memory_bytes("float32")) == (0, 0)
     seen = find("org/any", CLOSED, OFFLINE, family="served", url="http://localhost:1/v1")
     assert (seen.spec.name, seen.spec.family, seen.all_fetch_bytes) == ("org/any", "served", 0)
 
@@ -194,38 +190,26 @@ def test_sizes_are_found_in_the_config_of_a_part(folder: Path) -> None:
     assert (seen.width, seen.positions, seen.layers) == (77, 88, 5)
 
 
-@pytest.mark.parametrize("kept", [0, 7, 100, 5_000])
-def test_weights_that_are_broken_are_guessed_from_their_size(kept: int, folder: Path) -> None:
+HEADERS = [
+    *(b"[]", b"{}", b'{"a": 5}', b"[" * 100_000),
+    *(b'{"a": {"dtype": "F32", "shape": %s}}' % shape for shape in (b'"x"', b"[-3]")),
+]
+
+
+def test_weights_that_are_broken_or_lie_are_guessed_from_their_size(folder: Path) -> None:
     path = folder / "model.safetensors"
-    path.write_bytes(path.read_bytes()[:kept])
-    seen = find(str(folder), OPEN, OFFLINE)
-    assert (seen.parameters, seen.is_counted) == (kept // 2, False)
+    cut = [path.read_bytes()[:kept] for kept in (0, 7, 100, 5_000)]
+    for body in [*cut, *(len(header).to_bytes(8, "little") + header for header in HEADERS)]:
+        path.write_bytes(body)
+        seen = find(str(folder), OPEN, OFFLINE)
+        assert (seen.parameters, seen.is_counted) == (len(body) // 2, False)
 
 
-@pytest.mark.parametrize(
-    "header",
-    [
-        b"[]",
-        b"{}",
-        b'{"a": 5}',
-        b'{"a": {"dtype": "F32", "shape": "x"}}',
-        b'{"a": {"dtype": "F32", "shape": [-3]}}',
-        b"[" * 100_000,
-    ],
-)
-def test_a_hostile_header_is_not_believed(header: bytes, folder: Path) -> None:
-    body = len(header).to_bytes(8, "little") + header
-    (folder / "model.safetensors").write_bytes(body)
-    seen = find(str(folder), OPEN, OFFLINE)
-    assert (seen.parameters, seen.is_counted) == (len(body) // 2, False)
-
-
-def test_packed_weights_stay_packed_in_memory(folder: Path) -> None:
+def test_the_weights_of_several_files_are_counted_together_and_packed_ones_stay_so(
+    folder: Path,
+) -> None:
+    shutil.copy(folder / "model.safetensors", folder / "model-2.safetensors")
+    assert find(str(folder), OPEN, OFFLINE).parameters == 2 * WEIGHTS
     edit_config(folder, quantization_config={"quant_method": "gptq"})
     seen = find(str(folder), OPEN, OFFLINE)
     assert seen.memory_bytes("float32") == seen.weight_bytes
-
-
-def test_the_weights_of_several_files_are_counted_together(folder: Path) -> None:
-    shutil.copy(folder / "model.safetensors", folder / "model-2.safetensors")
-    assert find(str(folder), OPEN, OFFLINE).parameters == 2 * WEIGHTS

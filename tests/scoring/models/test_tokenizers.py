@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from tokenizers import Tokenizer, processors
 
 from scoring.errors import KnownError
 from scoring.hub.access import Hub
@@ -14,6 +15,8 @@ from scoring.models.tokenizers import encoder, find_tokenizer, tokenizer_errors
 from scoring.spec import ModelSpec
 from tests.conftest import DEMO_MODEL
 from tests.support.hub_server import HubServer, Repo, served_hub
+from tests.support.named_rows import by_sentence
+from tests.support.small_models import OFFLINE
 
 OWN = ModelPolicy(DEMO_MODEL)
 PUBLIC = ModelPolicy(DEMO_MODEL, local_folders=False)
@@ -55,11 +58,6 @@ def fetched(server: HubServer) -> Callable[[], set[str]]:
     }
 
 
-@pytest.fixture
-def hub() -> Hub:
-    return Hub(offline=True)
-
-
 def located(typed: str, policy: ModelPolicy, hub: Hub) -> tuple[str, Path]:
     """Name and folder, once its files are there."""
     spec = fetched_tokenizer(typed, policy, hub)
@@ -73,47 +71,44 @@ def fetched_tokenizer(typed: str, policy: ModelPolicy, hub: Hub) -> ModelSpec:
     return replace(found.spec, folder=str(hub.fetch(found.listing, [*found.sizes], token=False)))
 
 
-def test_the_bundled_one_needs_no_network(hub: Hub) -> None:
-    name, folder = located("demo", PUBLIC, hub)
-    assert name.partition("@")[0] == "demo"
-    assert folder == DEMO_MODEL
-    assert located(name, PUBLIC, hub)[0] == name
+def test_the_bundled_one_needs_no_network() -> None:
+    name, folder = located("demo", PUBLIC, OFFLINE)
+    assert (name.partition("@")[0], folder) == ("demo", DEMO_MODEL)
+    assert located(name, PUBLIC, OFFLINE)[0] == name
 
 
-def test_a_revision_that_is_not_here_is_refused(hub: Hub) -> None:
-    with pytest.raises(KnownError, match=r"at revision .{12}, not 0123456789ab"):
-        located("demo@0123456789ab", OWN, hub)
-
-
-def test_the_revision_of_a_folder_follows_its_tokenizer_and_nothing_else(
-    tmp_path: Path, hub: Hub
-) -> None:
+def test_the_revision_of_a_folder_follows_its_tokenizer_and_nothing_else(tmp_path: Path) -> None:
     (tmp_path / "tokenizer.json").write_bytes(WHOLE)
-    first, folder = located(str(tmp_path), OWN, hub)
+    first, folder = located(str(tmp_path), OWN, OFFLINE)
     assert folder == tmp_path
-    assert first.rpartition("@")[2] == located("demo", OWN, hub)[0].rpartition("@")[2]
+    assert first.rpartition("@")[2] == located("demo", OWN, OFFLINE)[0].rpartition("@")[2]
     (tmp_path / "model.safetensors").write_bytes(b"weights")
-    assert located(first, OWN, hub)[0] == first
+    assert located(first, OWN, OFFLINE)[0] == first
     (tmp_path / "tokenizer.json").write_bytes(WHOLE + b"\n")
-    assert located(str(tmp_path), OWN, hub)[0] != first
+    assert located(str(tmp_path), OWN, OFFLINE)[0] != first
 
 
-@pytest.mark.parametrize("typed", ["/etc", "{folder}", "~", "../x", "x" * 300, "org/name:test", ""])
-def test_strangers_get_no_folder(typed: str, tmp_path: Path, hub: Hub) -> None:
-    (tmp_path / "tokenizer.json").write_bytes(WHOLE)
-    with pytest.raises(KnownError, match=r"used here: give oobabooga/llama-tokenizer or demo"):
-        located(typed.format(folder=tmp_path), PUBLIC, hub)
-
-
-def test_a_folder_without_a_tokenizer_is_refused(tmp_path: Path, hub: Hub) -> None:
-    (tmp_path / "config.json").write_text("{}")
-    with pytest.raises(KnownError, match="it has no tokenizer"):
-        located(str(tmp_path), OWN, hub)
-
-
-def test_what_is_not_in_the_cache_cannot_be_had_without_a_network(hub: Hub) -> None:
-    with pytest.raises(KnownError, match="org/name is not on this machine"):
-        located("org/name", OWN, hub)
+@pytest.mark.parametrize(
+    ("typed", "policy", "said"),
+    by_sentence(
+        *(
+            (typed, PUBLIC, "used here: give oobabooga/llama-tokenizer or demo")
+            for typed in ("/etc", "{folder}", "~", "../x", "x" * 300, "org/name:test", "")
+        ),
+        ("demo@0123456789ab", OWN, "at revision .{12}, not 0123456789ab"),
+        ("{folder}", OWN, "it has no tokenizer"),
+        ("org/large", OWN, r"org/large is 100\.0 MB large; at most 100 MB"),
+        ("org/none", OWN, "org/none could not be loaded: it has no tokenizer"),
+    ),
+)
+def test_what_is_no_tokenizer_here_is_refused_before_it_is_fetched(
+    typed: str, policy: ModelPolicy, said: str, tmp_path: Path, fetched: Callable[[], set[str]]
+) -> None:
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "config.json").write_text("{}")
+    with pytest.raises(KnownError, match=said):
+        located(typed.format(folder=tmp_path / "mine"), policy, Hub())
+    assert fetched() == set()
 
 
 @pytest.mark.parametrize(
@@ -126,48 +121,18 @@ def test_what_is_not_in_the_cache_cannot_be_had_without_a_network(hub: Hub) -> N
 def test_only_the_files_of_a_tokenizer_are_fetched(
     repo: str, files: set[str], fetched: Callable[[], set[str]]
 ) -> None:
+    with pytest.raises(KnownError, match=f"{repo} is not on this machine"):
+        located(repo, OWN, OFFLINE)
     name, folder = located(repo, OWN, Hub())
     assert fetched() == {path.name for path in folder.iterdir()} == files
     assert name == f"{repo}@{REPOS[f'models/{repo}'].commit}"
-    assert located(name, OWN, Hub(offline=True)) == (name, folder)
-
-
-def test_a_large_tokenizer_is_not_fetched(fetched: Callable[[], set[str]]) -> None:
-    with pytest.raises(KnownError, match=r"org/large is 100\.0 MB large; at most 100 MB"):
-        located("org/large", OWN, Hub())
-    assert fetched() == set()
-
-
-def test_a_repository_without_a_tokenizer_is_refused(fetched: Callable[[], set[str]]) -> None:
-    with pytest.raises(KnownError, match="org/none could not be loaded: it has no tokenizer"):
-        located("org/none", OWN, Hub())
-    assert fetched() == set()
-
-
-def counted(typed: str, texts: list[str]) -> list[int]:
-    return list(encoder(fetched_tokenizer(typed, OWN, Hub()))(texts))
-
-
-def test_a_vocabulary_will_do_where_there_is_no_whole_tokenizer(server: HubServer) -> None:
-    assert counted("org/parts", ["a dog", "dogs", "", "a cat"]) == [2, 2, 0, 2]
-
-
-def test_a_broken_tokenizer_is_told_in_one_sentence(server: HubServer) -> None:
-    told = pytest.raises(KnownError, match=r"The tokenizer org/broken cannot be used: .")
-    with told, tokenizer_errors("org/broken"):
-        counted("org/broken", ["a"])
-
-
-def test_a_vocabulary_that_only_further_packages_read_is_said_to_be_so(tmp_path: Path) -> None:
-    (tmp_path / "tokenizer.model").write_bytes(b"\n\x0e\n\x05<unk>\x15\0\0\0\0\x18\x02")
-    told = r"has no tokenizer\.json, and what it has .* Give a copy of it with a tokenizer\.json"
-    with pytest.raises(KnownError, match=told):
-        counted(str(tmp_path), ["a"])
+    assert located(name, OWN, OFFLINE) == (name, folder)
+    if repo == "org/parts":
+        texts = ["a dog", "dogs", "", "a cat"]
+        assert list(encoder(fetched_tokenizer(repo, OWN, OFFLINE))(texts)) == [2, 2, 0, 2]
 
 
 def test_a_tokenizer_that_cuts_pads_and_adds_counts_all_the_same(tmp_path: Path) -> None:
-    from tokenizers import Tokenizer, processors
-
     tokenizer = Tokenizer.from_str(WHOLE.decode())
     tokenizer.enable_truncation(3)
     tokenizer.enable_padding(length=9)
@@ -175,7 +140,20 @@ def test_a_tokenizer_that_cuts_pads_and_adds_counts_all_the_same(tmp_path: Path)
         single="$A $A", pair="$A $B", special_tokens=[]
     )
     tokenizer.save(str(tmp_path / "tokenizer.json"))
-    assert counted(str(tmp_path), ["a b c d e f g", "a"]) == [7, 1]
+    count = encoder(fetched_tokenizer(str(tmp_path), OWN, OFFLINE))
+    assert list(count(["a b c d e f g", "a"])) == [7, 1]
+
+
+def test_a_tokenizer_that_cannot_be_read_is_told_in_one_sentence(
+    server: HubServer, tmp_path: Path
+) -> None:
+    told = pytest.raises(KnownError, match=r"The tokenizer org/broken cannot be used: .")
+    with told, tokenizer_errors("org/broken"):
+        encoder(fetched_tokenizer("org/broken", OWN, Hub()))
+    (tmp_path / "tokenizer.model").write_bytes(b"\n\x0e\n\x05<unk>\x15\0\0\0\0\x18\x02")
+    said = r"has no tokenizer\.json, and what it has .* Give a copy of it with a tokenizer\.json"
+    with pytest.raises(KnownError, match=said):
+        list(encoder(fetched_tokenizer(str(tmp_path), OWN, OFFLINE))(["a"]))
 
 
 class PanicException(BaseException):

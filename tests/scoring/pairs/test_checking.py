@@ -1,4 +1,5 @@
-import json
+"""Which rows are left out and what is remarked; texts and tables of every kind are kept."""
+
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -6,13 +7,13 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scoring.errors import KnownError
 from scoring.pairs.checking import CHUNK_ROWS, SCHEMA
 from scoring.pairs.opening import read_pairs
-from tests.scoring.pairs.test_opening import FORMATS, TEXTS, read_jsonl, write_rows
+from tests.support.pair_files import FORMATS, LISTS, TEXTS, read_jsonl, write_rows
 
 ODD_TEXTS = {
     "empty": "",
@@ -30,74 +31,69 @@ ODD_TEXTS = {
 @pytest.mark.parametrize("ending", FORMATS)
 def test_odd_texts_are_kept_as_they_are(ending: str, tmp_path: Path) -> None:
     rows = [
-        {"prompt": text, "chosen": f"{text}c", "rejected": text, "subset": name}
+        {"prompt": text[:99], "chosen": f"{text}c", "rejected": text[:99], "subset": name}
         for name, text in ODD_TEXTS.items()
     ]
     pairs = read_pairs(write_rows(tmp_path / f"mine.{ending}", rows))
     assert pairs.table.select(list(rows[0])).to_pylist() == rows
 
 
-@pytest.mark.parametrize("ending", FORMATS)
-def test_the_order_of_the_columns_does_not_matter(ending: str, tmp_path: Path) -> None:
-    row = {"id": 1, "subset": "s", **TEXTS, "chosen_model": "a", "rejected_model": "b"}
-    swapped = dict(reversed(row.items()))
-    tables = [
-        read_pairs(write_rows(tmp_path / f"mine.{ending}", [one])).table for one in (row, swapped)
-    ]
-    assert tables[0] == tables[1]
-
-
-TEXTS_OF_ONE = {name: [text] for name, text in TEXTS.items()}
 TYPES = [
-    pa.string(),
-    pa.large_string(),
-    pa.string_view(),
-    pa.dictionary(pa.int8(), pa.string()),
-    pa.dictionary(pa.int32(), pa.large_string()),
+    *(pa.string(), pa.large_string(), pa.string_view()),
+    *(pa.dictionary(pa.int8(), pa.string()), pa.dictionary(pa.int32(), pa.large_string())),
 ]
 
 
-@pytest.mark.parametrize("kind", TYPES, ids=str)
-def test_texts_of_every_arrow_type_are_texts(kind: pa.DataType, tmp_path: Path) -> None:
-    values = ["a", None, "ü", "a"]
-    columns = {name: pa.array(values, pa.string()).cast(kind) for name in TEXTS}
-    pq.write_table(pa.table(columns), tmp_path / "mine.parquet")
-    pairs = read_pairs(tmp_path / "mine.parquet")
-    assert pairs.table["chosen"].to_pylist() == ["a", "ü", "a"]
-    assert pairs.left_out == (1,)
-
-
-ODD_COLUMNS: list[tuple[Any, str]] = [
-    (pa.array([b"c"]), "column chosen: bytes, must be text"),
-    (pa.array([{"text": "c"}]), "column chosen: an object, must be text"),
-    (pa.array([[["c"]]]), "column chosen, response 1: a list, must be text"),
-    (pa.array([[("a", "b")]], pa.map_(pa.string(), pa.string())), "column chosen, response 1: "),
-    (pa.array([1.5]), "column chosen: a number, must be text"),
-]
-
-
-@pytest.mark.parametrize(("chosen", "said"), ODD_COLUMNS)
-def test_columns_of_other_types_are_named(chosen: Any, said: str, tmp_path: Path) -> None:
-    pq.write_table(pa.table({**TEXTS_OF_ONE, "chosen": chosen}), tmp_path / "mine.parquet")
-    with pytest.raises(KnownError, match=f"mine.parquet, row 1, {said}"):
-        read_pairs(tmp_path / "mine.parquet")
-
-
-def test_lists_of_every_type_are_responses(tmp_path: Path) -> None:
+def test_arrow_has_many_types_of_texts_lists_and_ids(tmp_path: Path) -> None:
+    path = tmp_path / "mine.parquet"
+    for kind in TYPES:
+        columns = {name: pa.array(["a", None, "ü", "a"]).cast(kind) for name in TEXTS}
+        pq.write_table(pa.table(columns), path)
+        pairs = read_pairs(path)
+        assert (pairs.table["chosen"].to_pylist(), pairs.left_out) == (["a", "ü", "a"], (1,))
     for kind in (pa.list_(pa.string()), pa.list_(pa.string(), 2), pa.large_list(pa.large_string())):
-        rejected = pa.array([["r", "s"]], kind)
-        pq.write_table(pa.table({**TEXTS_OF_ONE, "rejected": rejected}), tmp_path / "mine.parquet")
-        (row,) = read_pairs(tmp_path / "mine.parquet").table.to_pylist()
+        pq.write_table(
+            pa.table({"prompt": ["p"], "chosen": ["c"], "rejected": pa.array([["r", "s"]], kind)}),
+            path,
+        )
+        [row] = read_pairs(path).table.to_pylist()
         assert (row["rejected"], row["more_rejected"][0]["text"]) == ("r", "s")
+    for kind in (pa.int8(), pa.uint64(), pa.int64(), pa.string(), pa.null()):
+        ids = pa.array([None, None] if kind == pa.null() else [7, None]).cast(kind)
+        pq.write_table(pa.table({**{name: ["x", "y"] for name in TEXTS}, "id": ids}), path)
+        expected = ["1", "2"] if kind == pa.null() else ["7", "2"]
+        assert read_pairs(path).table["id"].to_pylist() == expected
 
 
-@pytest.mark.parametrize("kind", [pa.int8(), pa.uint64(), pa.int64(), pa.string(), pa.null()])
-def test_ids_of_every_type_are_texts(kind: pa.DataType, tmp_path: Path) -> None:
-    ids = pa.array([None, None] if kind == pa.null() else [7, None]).cast(kind)
-    table = pa.table({**{name: ["x", "y"] for name in TEXTS}, "id": ids})
-    pq.write_table(table, tmp_path / "mine.parquet")
-    expected = ["1", "2"] if kind == pa.null() else ["7", "2"]
-    assert read_pairs(tmp_path / "mine.parquet").table["id"].to_pylist() == expected
+# Rows that are left out.
+
+LISTED = {"prompt": "p", "chosen": ["c"], "rejected": ["r", "s"]}
+
+
+@pytest.mark.parametrize(
+    ("row", "why"),
+    [
+        *(({**TEXTS, name: None}, f"{name} is null") for name in TEXTS),
+        ({"prompt": "p", "chosen": "c"}, "rejected is null"),
+        *(({**LISTED, name: []}, f"{name} is an empty list") for name in ("chosen", "rejected")),
+        *(({**LISTED, name: None}, f"{name} is null") for name in ("prompt", "chosen")),
+        (
+            {**LISTED, "models": ["a", "b", "ä" * 1_001]},
+            "its rejected_model has more than 1,000 characters",
+        ),
+    ],
+)
+def test_a_row_that_lacks_a_text_is_left_out_with_its_number_told(
+    row: dict[str, Any], why: str, tmp_path: Path
+) -> None:
+    whole = LISTED if any(isinstance(value, list) for value in row.values()) else TEXTS
+    for ending in LISTS:
+        if ending == "parquet" and "models" in row:
+            continue  # a column is in all rows there
+        pairs = read_pairs(write_rows(tmp_path / f"mine.{ending}", [whole, row, whole]))
+        assert pairs.table["id"].to_pylist() == ["1", "3"]
+        assert pairs.left_out == (1,)
+        assert pairs.notes == (f"mine.{ending}, row 2: {why}; the row is left out.",)
 
 
 def test_remarks_on_rows_that_are_left_out_come_to_an_end(tmp_path: Path) -> None:
@@ -107,16 +103,11 @@ def test_remarks_on_rows_that_are_left_out_come_to_an_end(tmp_path: Path) -> Non
     assert len(pairs.notes) == 51
     assert pairs.notes[49] == "mine.jsonl, row 99: chosen is null; the row is left out."
     assert pairs.notes[50] == "mine.jsonl: and 10 more rows are left out."
-
-
-def test_fifty_rows_that_are_left_out_are_each_told(tmp_path: Path) -> None:
-    pairs = read_jsonl(tmp_path, TEXTS, *[{**TEXTS, "rejected": None}] * 50)
-    assert len(pairs.notes) == 50
+    assert len(read_jsonl(tmp_path, *rows[:100]).notes) == 50
 
 
 ONE_TOO_LONG = "ä" * 1_001
 TALK = {"prompt": [{"role": "user", "content": "p"}], "chosen": "c", "rejected": "r"}
-MANY = {"prompt": "p", "chosen": ["c"], "rejected": ["r", "s"]}
 
 
 @pytest.mark.parametrize("last", [TEXTS, TALK], ids=["by column", "by row"])
@@ -141,59 +132,81 @@ def test_rows_of_names_too_long_to_show_are_left_out(
     )
 
 
-def test_a_table_of_nothing_but_long_names_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(KnownError, match=r"no row .* of at most 1,000 characters"):
-        read_jsonl(tmp_path, {**TEXTS, "subset": ONE_TOO_LONG})
+# What is remarked of the rows that are kept.
 
-
-def test_a_further_response_of_a_model_too_long_to_show_leaves_its_row_out(tmp_path: Path) -> None:
-    pairs = read_jsonl(tmp_path, TEXTS, {**MANY, "models": ["a", "b", ONE_TOO_LONG]})
-    assert pairs.left_out == (1,)
-    assert "row 2: its rejected_model has more than 1,000 characters" in pairs.notes[0]
-
-
-def test_pairs_of_equal_responses_are_counted(tmp_path: Path) -> None:
-    same = {**TEXTS, "chosen": "é", "rejected": "é"}
-    pairs = read_jsonl(tmp_path, TEXTS, same, same, {**same, "rejected": None})
-    assert pairs.notes[1:] == ("mine.jsonl: chosen equals rejected in 2 of 3 pairs.",)
-
-
-@pytest.mark.parametrize(
-    ("chosen", "rejected", "said"),
-    [
-        (["a", "b", "c"], ["d", "e", "f"], ()),
-        (["a", "a", "c"], ["d", "e", "e"], ()),  # decides nothing
-        (["a", "b", "c"], ["b", "e", "f"], ("is also a rejected one in 1 of 2 rows.",)),
-    ],
-)
-def test_a_response_that_is_right_and_wrong_is_told_and_no_other_that_stands_twice(
-    chosen: list[str], rejected: list[str], said: tuple[str, ...], tmp_path: Path
-) -> None:
-    row = {"prompt": "p", "chosen": chosen, "rejected": rejected, "domain": "chat"}
-    pairs = read_jsonl(tmp_path, {**row, "id": 1}, {**row, "id": 2, "rejected": ["x", "y", "z"]})
-    assert [note.partition("response ")[2] for note in pairs.notes] == [*said]
-
-
+SAME = {**TEXTS, "chosen": "é", "rejected": "é"}
+BROKEN = "broken characters (lone surrogates) shown as \ufffd."
+BOTH = "mine.jsonl: both responses begin with the whole prompt in 1 of 3 pairs."
 LONG = "ä" * 20
+ODD_TALK = [{"role": "user", "content": each} for each in ("\ud800 \ud801", "p")]
+STYLES = {"prompt": "p", "domain": "chat", "id": 1}
+OTHER = {**STYLES, "chosen": ["a", "b", "c"], "rejected": ["x", "y", "z"], "id": 2}
+
+
+def triple(prompt: str, chosen: str, rejected: str) -> list[dict[str, Any]]:
+    return [TEXTS, {"prompt": prompt, "chosen": chosen, "rejected": rejected}, TEXTS]
 
 
 @pytest.mark.parametrize(
-    ("prompt", "chosen", "rejected", "told"),
+    ("rows", "said"),
     [
-        (LONG, LONG + "c", LONG, True),
-        (LONG, LONG + "c", "r", False),
-        (LONG, "c" + LONG, LONG + "r", False),
-        (LONG[1:], LONG + "c", LONG + "r", False),
-        (LONG + "\0", LONG + "\0c", LONG + "\0r", True),
-        (LONG + "\0", LONG + "\1c", LONG + "\0r", False),
+        pytest.param(
+            [TEXTS, SAME, SAME],
+            ["mine.jsonl: chosen equals rejected in 2 of 3 pairs."], id="equal responses",
+        ),
+        pytest.param(
+            [{**TEXTS, "chosen": "a\ud800b\udfff"}, {**TEXTS, "chosen": "\ud83d\ude00"}],
+            [f"mine.jsonl: 2 {BROKEN}"], id="broken characters",
+        ),
+        pytest.param(
+            [{**TEXTS, "prompt": ODD_TALK}],
+            [f"mine.jsonl: 2 {BROKEN}"], id="broken characters of messages, once",
+        ),
+        pytest.param(
+            [{"prompt": "p", "chosen": ["c", "a\ud800"], "rejected": ["r"], "subset": "Ties",
+              "models": ["", "\udc00", ""]}],
+            [f"mine.jsonl: 2 {BROKEN}"], id="broken characters of further responses",
+        ),
+        pytest.param(triple(LONG, LONG + "c", LONG), [BOTH], id="both repeat the prompt"),
+        pytest.param(triple(LONG, LONG + "c", "r"), [], id="one repeats it"),
+        pytest.param(triple(LONG, "c" + LONG, LONG + "r"), [], id="one not at its beginning"),
+        pytest.param(triple(LONG[1:], LONG + "c", LONG + "r"), [], id="a prompt so short"),
+        pytest.param(triple(LONG + "\0", LONG + "\0c", LONG + "\0r"), [BOTH], id="with a NUL"),
+        pytest.param(triple(LONG + "\0", LONG + "\1c", LONG + "\0r"), [], id="with another"),
+        pytest.param(
+            [{**STYLES, "chosen": ["a", "b", "c"], "rejected": ["d", "e", "f"]}, OTHER],
+            [], id="styles",
+        ),
+        pytest.param(
+            [{**STYLES, "chosen": ["a", "a", "c"], "rejected": ["d", "e", "e"]}, OTHER],
+            [], id="one twice on its side, which decides nothing",
+        ),
+        pytest.param(
+            [{**STYLES, "chosen": ["a", "b", "c"], "rejected": ["b", "e", "f"]}, OTHER],
+            ["is also a rejected one in 1 of 2 rows."], id="one right and wrong",
+        ),
     ],
-)
-def test_responses_that_repeat_the_prompt_are_counted(
-    prompt: str, chosen: str, rejected: str, told: bool, tmp_path: Path
+)  # fmt: skip
+def test_what_is_odd_about_pairs_is_remarked_and_nothing_else(
+    rows: list[dict[str, Any]], said: list[str], tmp_path: Path
 ) -> None:
-    row = {"prompt": prompt, "chosen": chosen, "rejected": rejected}
-    said = "mine.jsonl: both responses begin with the whole prompt in 1 of 3 pairs."
-    assert (said in read_jsonl(tmp_path, TEXTS, row, TEXTS).notes) is told
+    pairs = read_jsonl(tmp_path, *rows)
+    assert len(pairs.notes) == len(said)
+    assert all(note.endswith(end) for note, end in zip(pairs.notes, said, strict=True))
+    shown = str(pairs.table.to_pylist())
+    assert "\\ud" not in shown and ("\ufffd" in shown) == any(BROKEN in each for each in said)
+
+
+def test_a_key_that_stands_twice_far_apart_names_both_rows(tmp_path: Path) -> None:
+    rows: list[dict[str, Any]] = [
+        {**TEXTS, "id": str(number), "chosen": None if number == 5 else "c"}
+        for number in range(3_000)
+    ]
+    rows[2_900]["id"] = "7"
+    with pytest.raises(KnownError, match="row 2901, column id: the key 'mine:7' stands in row 8 "):
+        read_pairs(write_rows(tmp_path / "mine.parquet", rows))
+    apart = read_jsonl(tmp_path, *({**TEXTS, "id": 1, "subset": each} for each in "ab"))
+    assert apart.table["key"].to_pylist() == ["a:1", "b:1"]
 
 
 @pytest.mark.parametrize("group_rows", [1_000, 100_000])
@@ -208,23 +221,6 @@ def test_the_table_lies_in_pieces_that_threads_can_share(group_rows: int, tmp_pa
     assert {len(chunk) for chunk in found["chosen"].chunks} == {CHUNK_ROWS}
 
 
-def test_long_rows_lie_in_smaller_pieces(tmp_path: Path) -> None:
-    path = tmp_path / "mine.jsonl"
-    row = {**TEXTS, "chosen": "x" * 50_000}
-    path.write_text((json.dumps(row) + "\n") * 3_000, encoding="utf-8")
-    assert read_pairs(path).table["chosen"].num_chunks == 2
-
-
-def test_a_key_that_stands_twice_far_apart_names_both_rows(tmp_path: Path) -> None:
-    rows: list[dict[str, Any]] = [
-        {**TEXTS, "id": str(number), "chosen": None if number == 5 else "c"}
-        for number in range(3_000)
-    ]
-    rows[2_900]["id"] = "7"
-    with pytest.raises(ValueError, match="row 2901, column id: the key 'mine:7' stands in row 8 "):
-        read_pairs(write_rows(tmp_path / "mine.parquet", rows))
-
-
 maybe_text = st.one_of(st.none(), st.text(st.characters(exclude_categories=["Cs"]), max_size=30))
 any_row = st.fixed_dictionaries(
     {**dict.fromkeys(TEXTS, maybe_text), "question": maybe_text},
@@ -232,39 +228,12 @@ any_row = st.fixed_dictionaries(
 )
 
 
+@settings(max_examples=25)
 @given(rows=st.lists(any_row, min_size=1, max_size=6))
 def test_rows_of_texts_are_read_alike_among_others(rows: list[dict[str, str | None]]) -> None:
     """A row of messages takes all of its batch the slow way, which must change nothing."""
     with tempfile.TemporaryDirectory() as name:
-        path = Path(name) / "mine.jsonl"
-        fast, slow = (read_pairs(write_rows(path, [*rows, last])) for last in (TEXTS, TALK))
+        fast, slow = (read_jsonl(Path(name), *rows, last) for last in (TEXTS, TALK))
     n_kept = fast.table.num_rows - 1
     assert slow.table.slice(0, n_kept) == fast.table.slice(0, n_kept)
     assert (slow.notes, slow.left_out) == (fast.notes, fast.left_out)
-
-
-RM_BENCH = {name: [f"{name} {form}" for form in range(3)] for name in ("chosen", "rejected")}
-BETTER = {"chosen": ["a", "b"], "rejected": ["c", "d", "e"]}
-
-
-@pytest.mark.parametrize(
-    ("row", "said"),
-    [
-        (RM_BENCH, "3 responses are chosen and 3 rejected, for which no rule"),
-        ({**BETTER, "subset": "Focus"}, "2 responses are chosen and 3 rejected, for which no rule"),
-    ],
-)
-def test_several_right_responses_without_a_rule_are_refused(
-    row: dict[str, Any], said: str, tmp_path: Path
-) -> None:
-    with pytest.raises(KnownError, match=f"mine.jsonl, row 1: {said}") as error:
-        read_jsonl(tmp_path, {"prompt": "p", **row})
-    assert "call the subset Ties" in str(error.value)
-
-
-@pytest.mark.parametrize(
-    "row", [{**BETTER, "subset": "ties"}, {**BETTER, "chosen": ["a"]}, {**BETTER, "chosen": "a"}]
-)
-def test_rows_of_rewardbench_2_and_best_of_n_are_read(row: dict[str, Any], tmp_path: Path) -> None:
-    (found,) = read_jsonl(tmp_path, {"prompt": "p", **row}).table.to_pylist()
-    assert [each["text"] for each in found["more_rejected"]] == ["d", "e"]

@@ -1,3 +1,5 @@
+"""Pairs that were read once are mapped from the disk from then on."""
+
 import json
 import socket
 from collections.abc import Callable
@@ -95,13 +97,10 @@ def test_where_nothing_can_be_written_the_pairs_are_read_all_the_same(
     assert (len(pairs.table), len(steps)) == (3, 2)
 
 
-def test_a_broken_file_has_its_sentence_and_leaves_nothing(read: Read, cache: Path) -> None:
+def test_errors_and_limits_are_those_of_reading_and_leave_nothing(read: Read, cache: Path) -> None:
     with pytest.raises(KnownError, match=r"mine\.jsonl: line 4 is not JSON"):
         read(rows(2) + b"{")
     assert arrow_files(cache) == []
-
-
-def test_limits_hold_for_what_is_on_the_disk(read: Read) -> None:
     read(rows(3))
     with pytest.raises(KnownError, match=r"mine\.jsonl has 4 rows; at most 3"):
         read(rows(3), Limits(rows=3))

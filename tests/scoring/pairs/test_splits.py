@@ -1,3 +1,5 @@
+"""Which files of a dataset are which split: as its card says, else as they are named."""
+
 import json
 from pathlib import Path
 from typing import Any
@@ -7,8 +9,8 @@ import pytest
 from scoring.errors import KnownError
 from scoring.hub.access import Hub, HubId
 from scoring.pairs.opening import check_shards, fetch_pairs, split_files
-from tests.scoring.pairs.test_opening import TEXTS, write_rows
 from tests.support.hub_server import HubServer, Repo, use_hub
+from tests.support.pair_files import TEXTS, write_rows
 
 REAL_NAMES = [
     "README.md",
@@ -67,45 +69,6 @@ def test_a_configuration_that_cannot_be_asked_for_spoils_no_other(
     assert split_files(["a.csv", "b.csv", "z.csv"], card) == {"s": ["a.csv"], "z/s": ["z.csv"]}
 
 
-def test_a_cards_split_may_list_several_paths(tmp_path: Path) -> None:
-    card = tmp_path / "README.md"
-    card.write_text(
-        "---\nconfigs:\n- data_files:\n  - {split: test, path: [a.csv, b/*.jsonl]}\n---\n",
-        encoding="utf-8",
-    )
-    names = ["a.csv", "b/1.jsonl", "c.csv"]
-    assert split_files(names, card) == {"test": ["a.csv", "b/1.jsonl"]}
-
-
-def test_a_cards_star_does_not_reach_into_folders(tmp_path: Path) -> None:
-    card = tmp_path / "README.md"
-    card.write_text(
-        "---\nconfigs:\n- data_files:\n  - {split: test, path: '*.csv'}\n---\n", encoding="utf-8"
-    )
-    assert split_files(["a.csv", "old/b.csv"], card) == {"test": ["a.csv"]}
-
-
-@pytest.mark.parametrize(
-    ("pattern", "expected"),
-    [
-        ("**/*.csv", ["a.csv", "old/1.csv", "old/2.csv", "old/x/3.csv"]),
-        ("old/**", ["old/1.csv", "old/2.csv", "old/x/3.csv"]),
-        ("old/?.csv", ["old/1.csv", "old/2.csv"]),
-        ("old/[12].csv", ["old/1.csv", "old/2.csv"]),
-        ("old/[1-2].csv", ["old/1.csv", "old/2.csv"]),
-        ("old/1.csv", ["old/1.csv"]),
-    ],
-)
-def test_a_cards_patterns_mean_what_they_mean_on_the_hub(
-    pattern: str, expected: list[str], tmp_path: Path
-) -> None:
-    card = tmp_path / "README.md"
-    entry = json.dumps({"split": "test", "path": pattern})
-    card.write_text(f"---\nconfigs: [{{data_files: [{entry}]}}]\n---\n", encoding="utf-8")
-    names = ["a.csv", "old/1.csv", "old/2.csv", "old/x/3.csv"]
-    assert split_files(names, card) == {"test": expected}
-
-
 def declaring(folder: Path, entries: Any) -> Path:
     """A card with these `data_files`, as text or as values."""
     written = entries if isinstance(entries, str) else json.dumps(entries)
@@ -114,34 +77,40 @@ def declaring(folder: Path, entries: Any) -> Path:
     return card
 
 
+FOUR = ["a.csv", "old/1.csv", "old/2.csv", "old/x/3.csv"]
 NAMES = ["a" * 200 + ".csv", "b[z-a].csv", "é.csv", "broken\ud800.csv"]
-BY_NAME = {Path(name).stem: [name] for name in NAMES}
 
 
 @pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize(
-    ("pattern", "fits"),
+    ("names", "path", "fits"),
     [
-        ("*a" * 19 + "*.csv", NAMES[:1]),
-        ("*a" * 19 + "*.cs", []),
-        ("**a" * 19 + "*.cs", []),
-        ("[z-a].csv", []),
-        ("[a--b]*", []),
-        ("*[a-z].csv", NAMES[:1]),
-        ("?.csv", ["é.csv"]),
-        (".*", []),
-        ("a" * 200 + ".csv", NAMES[:1]),
+        (FOUR, ["a.csv", "old/x/*"], ["a.csv", "old/x/3.csv"]),
+        (FOUR, "*.csv", ["a.csv"]),
+        (FOUR, "**/*.csv", FOUR),
+        (FOUR, "old/**", FOUR[1:]),
+        (FOUR, "old/?.csv", FOUR[1:3]),
+        (FOUR, "old/[12].csv", FOUR[1:3]),
+        (FOUR, "old/[1-2].csv", FOUR[1:3]),
+        (FOUR, "old/1.csv", ["old/1.csv"]),
+        (NAMES, "*a" * 19 + "*.csv", NAMES[:1]),
+        (NAMES, ["*a" * 19 + "*.cs"], []),
+        (NAMES, ["**a" * 19 + "*.cs"], []),
+        (NAMES, ["[z-a].csv"], []),
+        (NAMES, ["[a--b]*"], []),
+        (NAMES, "*[a-z].csv", NAMES[:1]),
+        (NAMES, "?.csv", ["é.csv"]),
+        (NAMES, [".*"], []),
+        *((NAMES, each, None) for each in ("*" * 301, "*a" * 21, "a\u202e*", "", "\ud800*")),
     ],
 )
-def test_a_strangers_pattern_is_matched(pattern: str, fits: list[str], tmp_path: Path) -> None:
-    card = declaring(tmp_path, [{"split": "s", "path": [pattern]}])
-    assert split_files(NAMES, card) == ({"s": fits} if fits else {})
-
-
-@pytest.mark.parametrize("pattern", ["*" * 301, "*a" * 21, "a\u202e*", "", "\ud800*"])
-def test_a_pattern_that_nobody_writes_declares_nothing(pattern: str, tmp_path: Path) -> None:
-    card = declaring(tmp_path, [{"split": "s", "path": pattern}])
-    assert split_files(NAMES, card) == BY_NAME
+def test_a_cards_patterns_mean_what_they_mean_on_the_hub(
+    names: list[str], path: Any, fits: list[str] | None, tmp_path: Path
+) -> None:
+    """One that nobody writes declares nothing, and names decide."""
+    card = declaring(tmp_path, [{"split": "s", "path": path}])
+    by_name = {Path(name).stem: [name] for name in names}
+    assert split_files(names, card) == (by_name if fits is None else {"s": fits} if fits else {})
 
 
 LAUGHS = "[x, x, x, x, x, x, x, x, x]"
@@ -162,8 +131,9 @@ MERGED = "&a0 {split: s, path: '*.csv'}, " + ", ".join(
         f"[{{path: &all [{'[], ' * 9_000}], split: s}}, {'{path: *all, split: s}, ' * 5_000}]",
         "[" * 90_000,
         "[" + "1:" * 50_000 + "1]",
+        '[{split: s, path: a.csv, why: "' + "x" * 200_000 + '"}]',
     ],
-    ids=["nested paths", "nested splits", "merged", "repeated", "deep", "a huge number"],
+    ids=["paths", "splits", "merged", "repeated", "deep", "a huge number", "a huge card"],
 )
 def test_a_card_that_says_itself_again_and_again_costs_nothing(
     entries: str, tmp_path: Path
@@ -175,11 +145,6 @@ def test_a_card_that_says_itself_again_and_again_costs_nothing(
 def test_a_split_may_be_called_by_a_number(tmp_path: Path) -> None:
     card = declaring(tmp_path, "[{split: 2024, path: a.csv}, {split: on, path: b.csv}]")
     assert split_files(["a.csv", "b.csv"], card) == {"2024": ["a.csv"], "on": ["b.csv"]}
-
-
-def test_of_a_huge_card_nothing_is_read(tmp_path: Path) -> None:
-    card = declaring(tmp_path, '[{split: s, path: a.csv, why: "' + "x" * 200_000 + '"}]')
-    assert split_files(["a.csv"], card) == {"a": ["a.csv"]}
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,8 @@ from scoring.probing.token_rewards import (
 )
 from scoring.spec import BASELINES, ModelSpec, Pair, RunSettings
 from tests.conftest import DEMO_MODEL
-from tests.scoring.families.test_classifier import (
+from tests.support.rounding import DEMO, near
+from tests.support.small_models import (
     CPU,
     DOUBLED,
     PACKED,
@@ -39,7 +40,6 @@ from tests.scoring.families.test_classifier import (
     save,
     tokenizer,
 )
-from tests.support.rounding import DEMO, near
 
 MIXED = Pair(
     *("s:mixed", "s", "Translate: water 🤔", "Das ist 青い水 🤔🤔, naïve.\n\n", "青い水 is über 🤔")
@@ -89,7 +89,7 @@ def test_the_demo_models_rewards_are_those_of_each_beginning(
     demo_scorer: Scorer, demo_pairs: list[Pair]
 ) -> None:
     model = plain(DEMO_MODEL)
-    for pair in [MIXED, *sorted(demo_pairs, key=lambda each: len(each.chosen))[10::40]]:
+    for pair in [MIXED, *sorted(demo_pairs, key=lambda each: len(each.chosen))[10::80]]:
         told = token_rewards(demo_scorer, pair)
         assert_as_prefixes(told, demo_scorer, model, n_places=6)
         assert_last_is_the_runs(told, demo_scorer, **DEMO)
@@ -104,7 +104,7 @@ def test_small_models_rewards_are_those_of_each_beginning(
     folder = save(tmp_path, config())
     scorer, model = opened(folder), plain(folder)
     assert (scorer.traits.path == PACKED) == (config is not bloom)
-    for pair in TOLD[::3] if config is bloom else TOLD:
+    for pair in TOLD[::3] if config is bloom else TOLD[::2]:
         told = token_rewards(scorer, pair)
         assert_as_prefixes(told, scorer, model, n_places=12)
         assert_last_is_the_runs(told, scorer)
@@ -241,15 +241,10 @@ def test_a_decoder_that_sees_what_follows_is_found_out(scale: float, tmp_path: P
     """However small its rewards are."""
     config = gemma3()
     config.use_bidirectional_attention = True
-    config.layer_types = ["full_attention"] * 3
+    config.layer_types = ["full_attention"] * 2
     scorer = opened(save(tmp_path, config, scale=scale))
     with pytest.raises(KnownError, match="sees the whole text at each token"):
         token_rewards(scorer, SMALL_PAIR)
-
-
-def test_an_empty_response_is_refused(demo_scorer: Scorer) -> None:
-    with pytest.raises(KnownError, match="The rejected response is empty"):
-        token_rewards(demo_scorer, replace(MIXED, rejected=""))
 
 
 def test_lack_of_memory_is_told_in_a_sentence(tmp_path: Path) -> None:
@@ -269,27 +264,26 @@ def side(*rewards: float, before: float | None = 0.0) -> SideRewards:
     return SideRewards(tokens, before, truncated=False)
 
 
-def test_the_reward_is_the_last_tokens() -> None:
-    assert (side(1.0, 2.0).rewards, side(1.0, 2.0).reward) == ((1.0, 2.0), 2.0)
-
-
-def test_the_largest_jumps_come_first_whatever_their_sign() -> None:
-    jumps = largest_jumps(side(1.0, -2.0, -1.5, 3.0))
-    assert jumps == [(3, 4.5), (1, -3.0), (0, 1.0), (2, 0.5)]
-    assert largest_jumps(side(1.0, -2.0, -1.5, 3.0), 2) == jumps[:2]
-
-
-def test_equal_jumps_keep_the_texts_order() -> None:
-    assert largest_jumps(side(1.0, 0.0, 1.0)) == [(0, 1.0), (1, -1.0), (2, 1.0)]
-
-
-def test_no_change_is_no_jump() -> None:
-    assert largest_jumps(side(0.5, 0.5, 0.5, before=0.5)) == []
-
-
-def test_the_first_token_jumps_only_from_a_known_reward() -> None:
-    assert largest_jumps(side(9.0, 10.0, before=None)) == [(1, 1.0)]
-
-
-def test_what_is_no_number_is_no_jump() -> None:
-    assert largest_jumps(side(1.0, math.nan, 2.0, math.inf, 3.0, 4.0)) == [(0, 1.0), (5, 1.0)]
+@pytest.mark.parametrize(
+    ("told", "jumps"),
+    [
+        pytest.param(
+            side(1.0, -2.0, -1.5, 3.0), [(3, 4.5), (1, -3.0), (0, 1.0), (2, 0.5)],
+            id="the largest first whatever their sign",
+        ),
+        pytest.param(
+            side(1.0, 0.0, 1.0), [(0, 1.0), (1, -1.0), (2, 1.0)], id="equal ones in the texts order"
+        ),
+        pytest.param(side(0.5, 0.5, 0.5, before=0.5), [], id="no change"),
+        pytest.param(side(9.0, 10.0, before=None), [(1, 1.0)], id="the first from nothing known"),
+        pytest.param(
+            side(1.0, math.nan, 2.0, math.inf, 3.0, 4.0), [(0, 1.0), (5, 1.0)], id="no number"
+        ),
+    ],
+)  # fmt: skip
+def test_the_tokens_with_which_the_reward_changed_most(
+    told: SideRewards, jumps: list[tuple[int, float]]
+) -> None:
+    assert largest_jumps(told) == jumps
+    assert largest_jumps(told, 2) == jumps[:2]
+    assert told.reward == told.rewards[-1]

@@ -1,3 +1,5 @@
+"""Where in a text its tokens stand, and which are the response's."""
+
 from dataclasses import replace
 
 import pytest
@@ -18,7 +20,7 @@ from scoring.probing.token_rewards import (
 )
 from scoring.spec import Pair, RunSettings
 from tests.conftest import DEMO_MODEL
-from tests.scoring.engine.test_formatting import WITH_BOS, words_tokenizer
+from tests.support.plain_words import WITH_BOS, words_tokenizer
 
 MIXED = "Red, 青い水 🤔🤔 über…\n\n  naïve\tend "
 TRIMMED = WITH_BOS.replace("message['content']", "message['content'] | trim")
@@ -89,19 +91,8 @@ def test_a_tokenizer_without_offsets_is_located_by_decoding() -> None:
     """Each of its tokens is a byte."""
     tokenizer = ByT5Tokenizer()
     assert not tokenizer.is_fast
-    assert pieces(tokenizer, "a é🤔b</s>c") == [
-        "a",
-        " ",
-        "",
-        "é",
-        "",
-        "",
-        "",
-        "🤔",
-        "b",
-        "</s>",
-        "c",
-    ]
+    expected = ["a", " ", "", "é", "", "", "", "🤔", "b", "</s>", "c"]
+    assert pieces(tokenizer, "a é🤔b</s>c") == expected
     assert "".join(pieces(tokenizer, MIXED)) == MIXED
     assert pieces(tokenizer, "") == []
 
@@ -157,17 +148,14 @@ def test_a_response_is_placed_as_its_template_trims_it(demo: AnyTokenizer) -> No
     assert response_of(chosen).strip() == "two"
 
 
-@pytest.mark.parametrize(("chosen", "rejected"), [("", "two"), ("two", "")])
-def test_an_empty_response_is_refused(chosen: str, rejected: str, demo: AnyTokenizer) -> None:
-    named = "rejected" if chosen else "chosen"
-    with pytest.raises(KnownError, match=f"The {named} response is empty"):
-        sides(Pair("s:1", "s", "one", chosen, rejected), demo)
-
-
-def test_a_response_without_a_token_of_its_own_is_refused() -> None:
-    tokenizer = words_tokenizer(TRIMMED, bos_token="<s>", eos_token="</s>")
-    with pytest.raises(KnownError, match="The chosen response is empty"):
-        sides(Pair("s:1", "s", "one", " \n ", "two"), tokenizer)
+def test_an_empty_response_or_one_without_a_token_of_its_own_is_refused(
+    demo: AnyTokenizer,
+) -> None:
+    trimming = words_tokenizer(TRIMMED, bos_token="<s>", eos_token="</s>")
+    for chosen, rejected, used in (("", "two", demo), ("two", "", demo), (" \n ", "two", trimming)):
+        named = "chosen" if chosen != "two" else "rejected"
+        with pytest.raises(KnownError, match=f"The {named} response is empty"):
+            sides(Pair("s:1", "s", "one", chosen, rejected), used)
 
 
 def test_truncation_keeps_the_places(demo: AnyTokenizer) -> None:

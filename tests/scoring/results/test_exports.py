@@ -1,13 +1,11 @@
-import base64
+"""Results in upstream's two files, and what of them is sent to a dataset."""
+
 import json
 import re
-import threading
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
-from urllib.parse import unquote, urlsplit
 
 import pytest
 
@@ -17,6 +15,7 @@ from scoring.pairs.opening import as_pairs, read_pairs
 from scoring.results.accuracies import read_aggregates
 from scoring.results.exports import check_upload, result_name, upload, why_refused, write_results
 from scoring.spec import Family, Message, Pair, RunFacts, ScoredPair, text_hash
+from tests.support.hub_server import Account, HubServer, Repo, use_hub
 from tests.support.run_facts import MADE_UP
 
 FACTS = replace(MADE_UP, reading="its one label")
@@ -63,19 +62,15 @@ def exported(
         ("org/model@main", "local/model-main"),
     ],
 )
-def test_a_result_is_called_as_its_model_or_local(model: str, name: str) -> None:
+def test_a_result_is_called_as_its_model_or_local(
+    model: str, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
     assert result_name(replace(FACTS, model=model)) == name
     part = replace(FACTS, model=model, selection="the first 5")
     assert result_name(part) == f"{name}-part"
-
-
-def test_a_folder_that_looks_like_a_hub_id_is_local(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "org" / "model").mkdir(parents=True)
-    monkeypatch.chdir(tmp_path)
-    assert result_name(FACTS) == "local/model"
-    assert result_name(replace(FACTS, model="org/other")) == "org/other"
+    (tmp_path / "org" / "model").mkdir(parents=True)  # a folder that looks like a Hub id
+    assert model != "org/model" or result_name(FACTS) == "local/model"
 
 
 def test_both_files_have_upstreams_layout(tmp_path: Path) -> None:
@@ -124,23 +119,17 @@ def test_a_run_on_a_prior_set_lies_where_prior_sets_are_read(
     assert (columns["subset"], columns["id"]) == (["anthropic_hhh"] * 2, [0, 1])
 
 
-def test_files_are_sorted_and_indented_as_upstreams_are(tmp_path: Path) -> None:
+def test_nothing_but_the_two_files_is_left_sorted_and_indented_as_upstreams(tmp_path: Path) -> None:
     pairs = [pair("own:1")]
-    for path in write_results(tmp_path, "a/b", FACTS, pairs, [scored(pairs[0], 1.0, 0.0)]):
+    files = {
+        path
+        for name in ("org/model-v1.5", "org/model-v1.6")
+        for path in write_results(tmp_path, name, FACTS, pairs, [scored(pairs[0], 1.0, 0.0)])
+    }
+    assert len(files) == 4 and files == {*tmp_path.rglob("*.*")}
+    for path in files:
         text = path.read_text(encoding="utf-8")
         assert text == json.dumps(json.loads(text), indent=4, sort_keys=True)
-
-
-def test_nothing_but_the_two_files_is_left(tmp_path: Path) -> None:
-    pairs = [pair("own:1")]
-    for name in ("org/model-v1.5", "org/model-v1.6"):
-        write_results(tmp_path, name, FACTS, pairs, [scored(pairs[0], 1.0, 0.0)])
-    names = {path.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("*.*")}
-    assert names == {
-        f"{kind}/org/model-v1.{number}.json"
-        for kind in ("eval-set", "eval-set-scores")
-        for number in (5, 6)
-    }
 
 
 def test_the_accuracies_read_back_as_a_published_models(
@@ -167,20 +156,20 @@ def test_pairs_stand_in_the_datasets_order_whatever_the_rows(tmp_path: Path) -> 
     assert first[1]["scores_chosen"] == [0, 1, 2, 3]
 
 
-def test_a_missing_reward_is_null_and_not_won(tmp_path: Path) -> None:
-    pairs = [pair(f"own:{number}") for number in range(4)]
-    rewards = [(1.0, 0.0), (None, 0.0), (1.0, None), (None, None)]
+@pytest.mark.parametrize(
+    ("family", "tie"), [("classifier", 0), ("dpo", 0), ("judge", 0.5), ("rater", 0.5)]
+)
+def test_a_missing_reward_is_null_and_not_won_and_a_tie_of_judges_half_a_win(
+    family: Family, tie: float, tmp_path: Path
+) -> None:
+    pairs = [pair(f"own:{number}") for number in range(5)]
+    rewards = [(1.0, 0.0), (None, 0.0), (1.0, None), (None, None), (0.5, 0.5)]
     rows = [scored(each, *both) for each, both in zip(pairs, rewards, strict=True)]
-    accuracies, columns = exported(tmp_path, pairs, rows)
-    assert accuracies["own"] == 0.25
-    assert columns["results"] == [1, None, None, None]
-    assert columns["scores_chosen"] == [1.0, None, 1.0, None]
-    assert columns["scores_rejected"] == [0.0, 0.0, None, None]
-
-
-def test_a_tie_is_0(tmp_path: Path) -> None:
-    accuracies, columns = exported(tmp_path, [pair("own:1")], [scored(pair("own:1"), 0.5, 0.5)])
-    assert (accuracies["own"], columns["results"]) == (0.0, [0])
+    accuracies, columns = exported(tmp_path, pairs, rows, replace(FACTS, family=family))
+    assert accuracies["own"] == (1 + tie) / 5
+    assert columns["results"] == [1, None, None, None, tie]
+    assert columns["scores_chosen"] == [1.0, None, 1.0, None, 0.5]
+    assert columns["scores_rejected"] == [0.0, 0.0, None, None, 0.5]
 
 
 def test_the_id_that_stands_in_two_subsets_keeps_its_scores(
@@ -197,32 +186,17 @@ def test_the_id_that_stands_in_two_subsets_keeps_its_scores(
     }
 
 
-@pytest.mark.parametrize(
-    ("text", "written"),
-    [
-        ("12", 12),
-        ("0", 0),
-        ("ref:7", "ref:7"),
-        ("a b", "a b"),
-        ("-1", "-1"),
-        ("1.5", "1.5"),
-        ("", ""),
-        ("²", "²"),
-        ("٣", "٣"),
-        pytest.param("007", "007"),
-        pytest.param("1" * 5000, "1" * 5000),
-    ],
-)
-def test_an_id_is_a_number_only_where_it_was_one(
-    text: str, written: int | str, tmp_path: Path
-) -> None:
-    only = pair(f"own:{text}")
-    _, columns = exported(tmp_path, [only], [scored(only, 1.0, 0.0)])
-    assert columns["id"] == [written]
+IDS = {
+    "12": 12, "0": 0, "ref:7": "ref:7", "a b": "a b", "-1": "-1", "1.5": "1.5", "": "", "²": "²",
+    "٣": "٣", "007": "007", "1" * 5000: "1" * 5000,
+}  # fmt: skip
 
 
-def test_a_subset_with_a_colon_is_cut_off_the_key_as_a_whole(tmp_path: Path) -> None:
-    only = pair("a:b:7", subset="a:b")
+def test_an_id_is_a_number_only_where_it_was_one(tmp_path: Path) -> None:
+    pairs = [pair(f"own:{text}") for text in IDS]
+    _, columns = exported(tmp_path, pairs, [scored(each, 1.0, 0.0) for each in pairs])
+    assert columns["id"] == [*IDS.values()]
+    only = pair("a:b:7", subset="a:b")  # a subset with a colon is cut off as a whole
     accuracies, columns = exported(tmp_path, [only], [scored(only, 1.0, 0.0)])
     assert (columns["id"], columns["subset"], accuracies["a:b"]) == ([7], ["a:b"], 1.0)
 
@@ -238,22 +212,19 @@ def test_a_subset_does_not_replace_what_the_file_says_of_the_model(
     assert accuracies["chat_template"] == "tokenizer"
 
 
-def test_turns_stand_before_the_response(tmp_path: Path) -> None:
-    turns = (Message("user", "a"), Message("assistant", "b"), Message("user", "c"))
-    only = pair("own:1", turns=turns)
-    _, columns = exported(tmp_path, [only], [scored(only, 1.0, 0.0)])
-    (texts,) = columns["text_rejected"]
-    assert [(turn["role"], turn["content"]) for turn in texts] == [
-        *turns,
-        ("assistant", "r own:1"),
+def test_texts_are_exact_and_turns_stand_before_the_response(tmp_path: Path) -> None:
+    turns = (Message("user", " p\r\n\u2028"), Message("assistant", "b"), Message("user", "c"))
+    pairs = [
+        pair("own:1", turns=turns),
+        pair("own:2", prompt=" p\r\n\u2028", chosen="🤔\0", rejected=""),
     ]
-
-
-def test_texts_are_exact(tmp_path: Path) -> None:
-    only = pair("own:1", prompt=" p\r\n\u2028", chosen="🤔\0", rejected="")
-    _, columns = exported(tmp_path, [only], [scored(only, 1.0, 0.0)])
-    assert [turn["content"] for turn in columns["text_chosen"][0]] == [" p\r\n\u2028", "🤔\0"]
-    assert columns["text_rejected"][0][-1]["content"] == ""
+    _, columns = exported(tmp_path, pairs, [scored(each, 1.0, 0.0) for each in pairs])
+    one, other = columns["text_rejected"]
+    said = [(turn["role"], turn["content"]) for turn in one]
+    assert said == [*turns, ("assistant", "r own:1")]
+    assert other[-1]["content"] == ""
+    contents = [turn["content"] for turn in columns["text_chosen"][1]]
+    assert contents == [" p\r\n\u2028", "🤔\0"]
 
 
 @pytest.mark.parametrize(
@@ -292,85 +263,20 @@ def test_pairs_that_are_not_scored_are_refused_with_one_named(tmp_path: Path) ->
     assert list(tmp_path.iterdir()) == []
 
 
-@dataclass
-class Results:
-    """A results dataset on a small server that takes commits as the Hub does.
-
-    status: what it answers a commit with.
-    asked: method, path and Authorization of what concerns the dataset.
-    """
-
-    url: str = ""
-    status: int = 200
-    asked: list[tuple[str, str, str | None]] = field(default_factory=list)
-    files: dict[str, bytes] = field(default_factory=dict)
-
-    def answer(self, path: str, body: bytes) -> tuple[int, object]:
-        if "/preupload/" in path:
-            names = [entry["path"] for entry in json.loads(body)["files"]]
-            return 200, {
-                "files": [
-                    {"path": name, "uploadMode": "regular", "shouldIgnore": False, "oid": None}
-                    for name in names
-                ]
-            }
-        if "/commit/" not in path:
-            return 404, {}
-        if self.status == 200:
-            for line in body.decode().splitlines():
-                said = json.loads(line)
-                if said["key"] == "file":
-                    content = base64.b64decode(said["value"]["content"])
-                    self.files[said["value"]["path"]] = content
-        oid = "0" * 40
-        url = f"{self.url}/datasets/org/results/commit/{oid}"
-        return self.status, {"commitUrl": url, "commitOid": oid, "success": True}
+REPOS = {"datasets/org/results": Repo()}
+MINE = {"hf_mine": Account("mine", {"org": "write"})}
 
 
 @pytest.fixture
-def results(monkeypatch: pytest.MonkeyPatch) -> Iterator[Results]:
-    from huggingface_hub import constants
-
-    dataset = Results()
-
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
-
-        def do_GET(self) -> None:
-            self._serve()
-
-        def do_POST(self) -> None:
-            self._serve()
-
-        def _serve(self) -> None:
-            body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
-            path = unquote(urlsplit(self.path).path)
-            if "/datasets/" in path:
-                dataset.asked.append((self.command, path, self.headers.get("Authorization")))
-            status, said = dataset.answer(path, body)
-            answer = json.dumps(said).encode()
-            self.send_response(status)
-            self.send_header("Content-Type", "application/json")
-            self.send_header("Content-Length", str(len(answer)))
-            self.end_headers()
-            self.wfile.write(answer)
-
-        def log_message(self, format: str, *args: object) -> None:
-            """Say nothing: `asked` holds what was asked."""
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    dataset.url = f"http://127.0.0.1:{server.server_port}"
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-    thread.start()
-    monkeypatch.setattr(constants, "ENDPOINT", dataset.url)
-    monkeypatch.setattr(constants, "HF_TOKEN_PATH", "/nowhere/token")
-    monkeypatch.setattr(constants, "HF_STORED_TOKENS_PATH", "/nowhere/tokens")
-    for name in ("HF_TOKEN", "HUGGING_FACE_HUB_TOKEN"):
-        monkeypatch.delenv(name, raising=False)
-    yield dataset
-    server.shutdown()
-    server.server_close()
-    thread.join()
+def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[HubServer]:
+    """A Hub of which nobody here has a token yet."""
+    with HubServer(dict(REPOS), MINE) as server:
+        use_hub(server.url, tmp_path / "cache", monkeypatch)
+        monkeypatch.setattr("huggingface_hub.constants.HF_TOKEN_PATH", "/nowhere/token")
+        monkeypatch.setattr("huggingface_hub.constants.HF_STORED_TOKENS_PATH", "/nowhere/tokens")
+        for name in ("HF_TOKEN", "HUGGING_FACE_HUB_TOKEN"):
+            monkeypatch.delenv(name, raising=False)
+        yield server
 
 
 @pytest.fixture
@@ -384,79 +290,50 @@ def files(tmp_path: Path) -> list[Path]:
 NAMES = ["eval-set/org/model.json", "eval-set-scores/org/model.json"]
 
 
-def test_the_two_files_and_no_other_are_sent(
-    results: Results, files: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_the_two_files_and_no_other_are_sent_and_a_dry_run_says_the_same(
+    hub: HubServer, files: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("HF_TOKEN", "hf_mine")
-    lines = upload(tmp_path, files, "org/results", dry_run=False)
-    assert results.files == {
-        name: path.read_bytes() for name, path in zip(NAMES, files, strict=True)
-    }
-    assert all("/datasets/org/results/" in path for _, path, _ in results.asked)
-    assert {token for _, _, token in results.asked} == {"Bearer hf_mine"}
-    assert lines == [
+    expected = [
         f"{name} ({path.stat().st_size:,} bytes) -> org/results"
         for name, path in zip(NAMES, files, strict=True)
     ]
-
-
-def test_a_dry_run_says_the_same_and_sends_nothing(
-    results: Results, files: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    without_token = upload(tmp_path, files, "org/results", dry_run=True)
-    monkeypatch.setenv("HF_TOKEN", "hf_mine")
-    assert upload(tmp_path, files, "org/results", dry_run=True) == without_token
-    assert results.asked == []
-    assert upload(tmp_path, files, "org/results", dry_run=False) == without_token
-
-
-def test_without_a_token_nothing_is_sent(
-    results: Results, files: list[Path], tmp_path: Path
-) -> None:
+    assert upload(tmp_path, files, "org/results", dry_run=True) == expected
     with pytest.raises(KnownError, match=r"^Sending to org/results needs a token: set HF_TOKEN"):
         check_upload("org/results", dry_run=False)
     with pytest.raises(KnownError, match="no token"):
         upload(tmp_path, files, "org/results", dry_run=False)
-    assert results.asked == []
+    monkeypatch.setenv("HF_TOKEN", "hf_mine")
+    assert upload(tmp_path, files, "org/results", dry_run=True) == expected
+    assert hub.requests == []
+    assert upload(tmp_path, files, "org/results", dry_run=False) == expected
+    [commit] = hub.commits
+    assert (commit.repo, commit.account) == ("datasets/org/results", "mine")
+    assert commit.files == {n: path.read_bytes() for n, path in zip(NAMES, files, strict=True)}
 
 
 @pytest.mark.parametrize("status", [401, 403, 404])
 def test_what_the_hub_refuses_is_said_and_can_be_sent_again(
-    status: int,
-    results: Results,
-    files: list[Path],
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
+    status: int, files: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("HF_TOKEN", "hf_mine")
-    results.status = status
-    said = rf"^The Hub did not take the results for org/results: .*{status}.*They are in "
-    with pytest.raises(KnownError, match=said + re.escape(str(tmp_path))) as caught:
+    repos = {"datasets/org/results": Repo(refusal=(status, ""), refused="commit")}
+    with HubServer(repos, MINE) as server:
+        use_hub(server.url, tmp_path / "cache", monkeypatch)
+        monkeypatch.setenv("HF_TOKEN", "hf_mine")
+        said = rf"^The Hub did not take the results for org/results: .*{status}.*They are in "
+        with pytest.raises(KnownError, match=said + re.escape(str(tmp_path))) as caught:
+            upload(tmp_path, files, "org/results", dry_run=False)
+        assert "hf_mine" not in str(caught.value)
+        assert server.commits == []
+        repos |= REPOS
         upload(tmp_path, files, "org/results", dry_run=False)
-    assert "hf_mine" not in str(caught.value)
-    assert results.files == {}
-    results.status = 200
-    upload(tmp_path, files, "org/results", dry_run=False)
-    assert sorted(results.files) == sorted(NAMES)
+        assert sorted(server.commits[0].files) == sorted(NAMES)
 
 
 @pytest.mark.parametrize("repo", ["results", "", "../x/y", "org/results:test", "org/results@main"])
-@pytest.mark.parametrize("dry_run", [True, False])
-def test_what_is_no_dataset_is_refused(repo: str, dry_run: bool, results: Results) -> None:
-    with pytest.raises(KnownError, match="is no dataset of the Hub: give org/name"):
-        check_upload(repo, dry_run=dry_run)
-    assert results.asked == []
-
-
-@pytest.mark.parametrize(("family", "counted"), [("judge", 0.5), ("rater", 0.5), ("dpo", 0)])
-def test_a_tie_of_judges_is_half_a_win(family: Family, counted: float, tmp_path: Path) -> None:
-    pairs = [pair(f"own:{number}") for number in range(4)]
-    rewards = [(0.5, 0.5), (1.0, 0.0), (0.0, 1.0), (None, 0.5)]
-    rows = [scored(each, *both) for each, both in zip(pairs, rewards, strict=True)]
-    files = write_results(tmp_path, "org/m", replace(FACTS, family=family), pairs, rows)
-    accuracies, columns = (json.loads(path.read_text(encoding="utf-8")) for path in files)
-    assert columns["results"] == [counted, 1, 0, None]
-    assert accuracies["own"] == (counted + 1) / 4
+def test_what_is_no_dataset_is_refused(repo: str) -> None:
+    for dry_run in (True, False):
+        with pytest.raises(KnownError, match="is no dataset of the Hub: give org/name"):
+            check_upload(repo, dry_run=dry_run)
 
 
 @pytest.mark.parametrize("token", ["hf_mine", "hf_" + "x" * 300])

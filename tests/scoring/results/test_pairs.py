@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scoring.errors import KnownError
@@ -18,6 +18,7 @@ from scoring.results.order import FILTERED, PairOrder, align, filtered_split
 from scoring.results.pairs import PairResults, read_pair_results
 from scoring.spec import text_hash
 from tests.conftest import ROOT
+from tests.support.named_rows import by_sentence
 from tests.support.upstream_files import leave
 
 Read = Callable[..., PairResults]
@@ -88,74 +89,51 @@ def test_the_real_files_are_all_read(shared_data: Path) -> None:
         assert set(found.results.tolist()) == {0.0, 1.0}
 
 
-@pytest.mark.parametrize("missing", [None, math.nan])
-def test_null_and_nan_are_missing_and_not_lost(missing: float | None, read: Read) -> None:
-    found = read(results=[1, missing, 0], scores_chosen=[2, missing, 1], scores_rejected=[1, 1, 1])
-    assert np.isnan(found.results).tolist() == [False, True, False]
-    assert (found.equal.tolist(), found.notes) == ([False, False, True], ())
+NO = "?"
+"""Stands for a result that is missing."""
+LACK = " of its pairs lack a reward: missing, whatever is stored"
+CONTRADICT = "3 of its results contradict their own rewards: the results are believed"
+INFINITE = [
+    f"1 of scores_{side} is infinite and taken as missing" for side in ("chosen", "rejected")
+]
+READ: list[tuple[str, tuple[Any, Any, Any], list[Any], list[int], list[str]]] = [
+    *(
+        (name, ([1, 0, 0], [2, gone, 1], [1, 1, gone]), [1, NO, NO], [0, 0, 0], ["2" + LACK])
+        for name, gone in (("a null reward", None), ("a reward of NaN", math.nan))
+    ),
+    *(
+        (name, ([1, gone, 0], [2, gone, 1], [1, 1, 1]), [1, NO, 0], [0, 0, 1], [])
+        for name, gone in (("a null result", None), ("a result of NaN", math.nan))
+    ),
+    ("no reward at all", ([1, 0, 0], [None] * 3, [[None]] * 3), [1, 0, 0], [0, 0, 0], []),
+    ("all NaN", ([0, 0, 0], [math.nan] * 3, [1, 1, 1]), [NO] * 3, [0, 0, 0], ["3" + LACK]),
+    ("half a point", ([0, 1, 0.5], [1, 2, 3], [2, 1, 3]), [0, 1, 0.5], [0, 0, 1], []),
+    ("a tie that is lost", ([0, 1, 0], [1, 2, 3], [2, 1, 3]), [0, 1, 0], [0, 0, 1], []),
+    # Equal scores are no ties then: else a win would count half where ties do.
+    ("against rewards", ([1, 0.5, 1], [1, 2, 3], [2, 1, 3]), [1, 0.5, 1], [0, 0, 0], [CONTRADICT]),
+    ("truth values", ([True, False, [True]], [2, 0, 2], [1, 1, 1]), [1, 0, 1], [0, 0, 0], []),
+    ("nearly equal", ([1, 0, 0], [1 + 1e-12, 1, 1], [1, 1, 1]), [1, 0, 0], [0, 1, 1], []),
+    ("one side", ([1, 0, 0], [1, 1, 1], None), [1, 0, 0], [0, 0, 0], []),
+    (
+        *("too large", ([1, 0, 0], [[1e300], 2, 1], [1, 2, 1e39]), [NO, 0, NO], [0, 1, 0]),
+        [*INFINITE, "2" + LACK],
+    ),
+]
+"""What is in a file: results and rewards of both sides; results, ties and notes that are read."""
 
 
-@pytest.mark.parametrize("missing", [None, math.nan])
-def test_a_pair_without_a_reward_is_missing_though_stored_as_lost(
-    missing: float | None, read: Read
+@pytest.mark.parametrize(
+    ("given", "results", "equal", "notes"), [pytest.param(*row, id=name) for name, *row in READ]
+)
+def test_results_and_rewards_are_read_as_they_are_meant(
+    given: tuple[Any, Any, Any], results: list[Any], equal: list[int], notes: list[str], read: Read
 ) -> None:
-    found = read(results=[1, 0, 0], scores_chosen=[2, missing, 1], scores_rejected=[1, 1, missing])
-    assert np.isnan(found.results).tolist() == [False, True, True]
-    assert found.notes == ("2 of its pairs lack a reward: missing, whatever is stored",)
-
-
-def test_where_every_reward_is_null_there_are_none_and_where_it_is_no_number_all_is_missing(
-    read: Read,
-) -> None:
-    for null in (None, [None]):
-        alone = read(scores_chosen=[null] * 3, scores_rejected=[null] * 3)
-        assert (alone.results.tolist(), alone.notes) == ([1, 0, 0], ())
-        assert alone.scores_chosen is alone.scores_rejected is None
-    for broken in ([math.nan] * 3, [math.inf, -math.inf, None]):
-        found = read(results=[0, 0, 0], scores_chosen=broken)
-        assert np.isnan(found.results).all() and not found.equal.any()
-        assert found.notes[-1] == "3 of its pairs lack a reward: missing, whatever is stored"
-
-
-def test_results_that_contradict_their_own_rewards_are_believed_and_said(read: Read) -> None:
-    scores = {"scores_chosen": [1, 2, 3], "scores_rejected": [2, 1, 3]}
-    assert (
-        read(results=[0, 1, 0.5], **scores).notes == read(results=[0, 1, 0], **scores).notes == ()
-    )
-    found = read(results=[1, 0.5, 1], **scores)
-    assert found.results.tolist() == [1, 0.5, 1]
-    said = "3 of its results contradict their own rewards: the results are believed"
-    assert found.notes == (said,)
-    assert not found.equal.any()  # else a win would count half where ties do
-
-
-def test_custom_classifiers_give_truth_values(read: Read) -> None:
-    assert read(results=[True, False, [True]]).results.tolist() == [1, 0, 1]
-
-
-def test_scores_that_differ_only_beyond_single_precision_are_not_equal(read: Read) -> None:
-    found = read(scores_chosen=[1 + 1e-12, 1, 1], scores_rejected=[1, 1, 1])
-    assert found.equal.tolist() == [False, True, True]
-    assert found.scores_chosen is not None
-    assert found.scores_chosen.tolist() == [1, 1, 1]
-
-
-def test_an_infinite_score_is_missing_and_said(read: Read) -> None:
-    found = read(json.dumps(GOOD).replace("[1.5]", "1e400").replace("0.75", "1e39").encode())
-    assert found.notes == (
-        "1 of scores_chosen is infinite and taken as missing",
-        "1 of scores_rejected is infinite and taken as missing",
-        "2 of its pairs lack a reward: missing, whatever is stored",
-    )
-    assert found.scores_chosen is not None
-    assert np.isnan(found.scores_chosen).tolist() == [True, False, False]
-    assert np.isnan(found.results).tolist() == [True, False, True]
-
-
-def test_one_side_without_scores_has_no_ties(read: Read) -> None:
-    found = read(scores_rejected=None)
-    assert found.scores_rejected is None
-    assert not found.equal.any()
+    found = read(results=given[0], scores_chosen=given[1], scores_rejected=given[2])
+    told = [NO if math.isnan(each) else each for each in found.results.tolist()]
+    assert told == results
+    assert found.equal.tolist() == [bool(each) for each in equal]
+    assert [*found.notes] == notes
+    assert (found.scores_rejected is None) == (given[2] in (None, [[None]] * 3))
 
 
 @pytest.mark.parametrize(
@@ -185,9 +163,6 @@ def test_messages_are_hashed_as_the_table_hashes_its_texts(read: Read) -> None:
         prompt=["<templated>"] * 3,
     )
     assert found.order.hashes == [text_hash(f"p{row}", "c", "r") for row in range(3)]
-
-
-def test_texts_beside_their_prompt_are_hashed(read: Read) -> None:
     found = read(text_chosen=["c"] * 3, text_rejected=["r"] * 3, prompt=["p", None, "q"])
     assert found.order.hashes == [text_hash("p", "c", "r"), "", text_hash("q", "c", "r")]
 
@@ -261,7 +236,7 @@ def test_the_second_benchmark_has_lists_of_scores(read: Read) -> None:
 
 @pytest.mark.parametrize(
     ("changes", "said"),
-    [
+    by_sentence(
         ({"results": None}, "it has no list of per-pair results"),
         ({"results": "1, 0"}, "it has no list of per-pair results"),
         ({"results": []}, "it has no outcomes"),
@@ -285,7 +260,7 @@ def test_the_second_benchmark_has_lists_of_scores(read: Read) -> None:
         ({"subset": ["a", "x" * 2000, "b"]}, "subset, row 2: text, must be a short text"),
         ({"subset": ["\ud800", "\udfff", "b"]}, "differ in nothing that can be shown"),
         ({"model": None}, "it names no model"),
-    ],
+    ),
 )
 def test_what_does_not_fit_is_refused_with_its_reason(
     changes: dict[str, Any], said: str, read: Read
@@ -312,43 +287,30 @@ def test_a_file_that_is_gone_is_refused_without_its_path(tmp_path: Path) -> None
 # Aligning.
 
 
-def test_by_position_where_the_subsets_are_in_the_same_order() -> None:
-    alignment = align(order("aab"), order("aab", "123"))
-    assert (alignment.how, alignment.rows.tolist()) == ("position", [0, 1, 2])
-    assert (alignment.unmatched, alignment.missing) == (0, 0)
+ALIGNED = [
+    ("the same order", order("aab"), order("aab", "123"), "position", [0, 1, 2], 0, 0),
+    ("other ids", order("aab", "xyz"), order("aab", "123"), "position", [0, 1, 2], 0, 0),
+    ("shuffled ids", order("aab", "213"), order("aab", "123"), "subset and id", [1, 0, 2], 0, 0),
+    ("others too", order("baac", "1219"), order("aab", "121"), "subset and id", [2, 1, 0], 1, 0),
+    ("one lacks", order("aa", "13"), order("aaa", "123"), "subset and id", [0, -1, 1], 0, 1),
+    ("an id in two", order("ba", "77"), order("ab", "77"), "subset and id", [1, 0], 0, 0),
+    *(
+        ("by texts", order("ab", ids, ["h2", "h1"]), order("ba", "34"), "text", [1, 0], 0, 0)
+        for ids in (None, "11")
+    ),
+]
 
 
-def test_ids_that_are_others_do_not_matter_by_position() -> None:
-    assert align(order("aab", "xyz"), order("aab", "123")).how == "position"
-
-
-def test_the_same_ids_in_another_order_are_followed() -> None:
-    alignment = align(order("aab", "213"), order("aab", "123"))
-    assert (alignment.how, alignment.rows.tolist()) == ("subset and id", [1, 0, 2])
-
-
-def test_by_subset_and_id_where_the_order_differs() -> None:
-    alignment = align(order("baac", "1219"), order("aab", "121"))
-    assert alignment.rows.tolist() == [2, 1, 0]
-    assert (alignment.how, alignment.unmatched, alignment.missing) == ("subset and id", 1, 0)
-
-
-def test_a_file_that_lacks_a_pair_is_aligned_by_its_ids() -> None:
-    alignment = align(order("aa", "13"), order("aaa", "123"))
-    assert alignment.rows.tolist() == [0, -1, 1]
-    assert (alignment.unmatched, alignment.missing) == (0, 1)
-
-
-def test_the_same_id_in_two_subsets_is_of_two_pairs() -> None:
-    alignment = align(order("ba", "77"), order("ab", "77"))
-    assert (alignment.how, alignment.rows.tolist()) == ("subset and id", [1, 0])
-
-
-def test_by_text_where_ids_are_missing_or_not_unique() -> None:
-    for ids in (None, "11"):
-        found = order("ab", ids, ["h2", "h1"])
-        alignment = align(found, order("ba", "34"), lambda: ["h1", "h2"])
-        assert (alignment.how, alignment.rows.tolist()) == ("text", [1, 0])
+@pytest.mark.parametrize(
+    ("found", "pairs", "how", "rows", "unmatched", "missing"),
+    [pytest.param(*row, id=name) for name, *row in ALIGNED],
+)
+def test_each_outcome_finds_its_pair(
+    found: PairOrder, pairs: PairOrder, how: str, rows: list[int], unmatched: int, missing: int
+) -> None:
+    alignment = align(found, pairs, lambda: ["h1", "h2"])
+    assert (alignment.how, alignment.rows.tolist()) == (how, rows)
+    assert (alignment.unmatched, alignment.missing) == (unmatched, missing)
 
 
 def test_pairs_of_equal_texts_stay_apart() -> None:
@@ -515,6 +477,7 @@ ODD: st.SearchStrategy[Any] = st.recursive(
 )
 
 
+@settings(max_examples=25)
 @given(data=st.data(), values=st.sampled_from(real_files()))
 def test_a_mutated_file_raises_nothing_but_a_known_error(
     data: st.DataObject, values: dict[str, Any], tmp_path_factory: pytest.TempPathFactory

@@ -15,8 +15,8 @@ from explorer.stores import Stores
 from explorer.tabs.pairs.view import PairsView
 from scoring.__main__ import main
 from scoring.record import Run
-from tests.scoring.families.test_verdicts import asked, cut
 from tests.support.chat_server import Answer, ChatServer, said
+from tests.support.judging import asked, cut
 
 ME = Visitor("browser:me", "page")
 HOSTILE = "<img src=x onerror=alert(1)>\n# No heading\n[[A]]"

@@ -1,0 +1,97 @@
+"""Scorers that are watched, or say what they were told."""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+import torch
+
+from scoring.engine.formatting import Prepared, TokenSequence
+from scoring.engine.scorer import Scorer, Traits
+from scoring.errors import KnownError
+from scoring.spec import ModelSpec, Pair
+
+
+class Around(Scorer):
+    """A scorer with another budget and with memory for so many tokens at once.
+
+    asked: keys of every part that was tried; refused: how many of them did not fit.
+    """
+
+    def __init__(
+        self,
+        scorer: Scorer,
+        budget: int = 400,
+        memory: float = math.inf,
+        error: type[Exception] = torch.OutOfMemoryError,
+        says: str = "CUDA out of memory.",
+    ) -> None:
+        self.spec = scorer.spec
+        self._traits = replace(scorer.traits, budget=budget)
+        self.asked: list[list[str]] = []
+        self.refused = 0
+        self.expected: list[int] = []
+        self._scorer, self._memory, self._error, self._says = scorer, memory, error, says
+
+    def prepare_for_tokens(self, tokens: int) -> None:
+        self.expected.append(tokens)
+
+    def prepare(self, pairs: Sequence[Pair]) -> list[Prepared]:
+        return self._scorer.prepare(pairs)
+
+    def rewards(self, pack: Sequence[Prepared]) -> list[tuple[float, float]]:
+        self.asked.append([prepared.pair.key for prepared in pack])
+        if sum(prepared.cost for prepared in pack) > self._memory:
+            self.refused += 1
+            raise self._error(self._says)
+        return self._scorer.rewards(pack)
+
+
+class Saying(Scorer):
+    """Says the rewards it was given, whatever the pair; sequences are as long as the texts."""
+
+    spec = ModelSpec("saying", "", "")
+
+    def __init__(self, *rewards: float, budget: int = 16) -> None:
+        self._traits = Traits("what it was told", "no model", budget)
+        self._rewards = rewards or (1.0, 0.0)
+
+    def prepare(self, pairs: Sequence[Pair]) -> list[Prepared]:
+        sizes = [len(pair.prompt + pair.chosen) // 4 for pair in pairs]
+        return [
+            Prepared(pair, TokenSequence((0,) * size), TokenSequence((1,)))
+            for pair, size in zip(pairs, sizes, strict=True)
+        ]
+
+    def rewards(self, pack: Sequence[Prepared]) -> list[tuple[float, float]]:
+        chosen, rejected = self._rewards
+        return [(chosen, rejected) for _ in pack]
+
+
+class Reading(Saying):
+    """Reads tokens, as models do: pairs are made ready when their pack is next.
+
+    ready: pairs made ready so far; told: what was begun and waited for, by the pack's first key.
+    """
+
+    def __init__(self, budget: int = 40) -> None:
+        super().__init__(budget=budget)
+        self._traits = replace(self.traits, vocabulary=10)
+        self.ready = 0
+        self.told: list[str] = []
+
+    def prepare(self, pairs: Sequence[Pair]) -> list[Prepared]:
+        self.ready += len(pairs)
+        if any("fails" in each.prompt for each in pairs):
+            raise KnownError("The model's chat template fails: on purpose")
+        return super().prepare(pairs)
+
+    def begin(self, pack: Sequence[Prepared]) -> Callable[[], list[tuple[float, float]]]:
+        key = pack[0].pair.key
+        self.told.append(f"begun {key}")
+
+        def wait() -> list[tuple[float, float]]:
+            self.told.append(f"done {key}")
+            return self.rewards(pack)
+
+        return wait
