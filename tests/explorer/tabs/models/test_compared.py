@@ -16,7 +16,6 @@ from explorer.tabs.models.compared import (
     MOST_POINTS,
     Compared,
     cell_href,
-    change_of,
     comparable,
     compared,
     each_headline,
@@ -24,7 +23,6 @@ from explorer.tabs.models.compared import (
     is_whole,
     likenesses,
     margin_points,
-    pair_href,
     standings,
 )
 from explorer.tabs.models.state import ModelsState
@@ -36,7 +34,6 @@ from tests.support.boards import comparing
 from tests.support.rival_fields import HOSTILE, field_of, rivals
 from tests.support.tables import benchmark_table
 
-THIRD = "LxzGordon/URM-LLaMa-3.1-8B"
 ALL = comparing("org/a", "org/b", (HOSTILE, "half"))
 
 
@@ -57,27 +54,12 @@ def part(only_a: int, only_b: int) -> DuelPart:
     return found
 
 
-def test_a_change_is_told_from_chance() -> None:
-    parts = part(9, 0), part(0, 9), part(2, 1), part(1, 2), part(2, 2)
-    changes = [change_of(each) for each in parts]
-    assert changes == ["improved", "regressed", "unclear", "unclear", "same"]
-
-
 def test_several_are_compared_on_the_pairs_that_all_have() -> None:
     now = scene(ALL)
     assert now.shared.tolist() == [True] * 4 + [False] * 4
     assert now.outcomes.shape == (4, 8) and now.in_section.all()
     of_chat = scene(replace(ALL, section="Chat"))
     assert np.flatnonzero(of_chat.in_section).tolist() == [5, 6]
-
-
-def test_the_majority_is_of_all_others() -> None:
-    # The other three win rows 0 to 3 in 2, 2, 2 and 2 cases.
-    assert scene(comparing("half")).outcomes[1, :4].tolist() == [1, 1, 1, 1]
-
-
-def test_nothing_is_compared_before_a_model_is_chosen() -> None:
-    assert scene(comparing()).outcomes.shape == (0, 8)
 
 
 def test_what_cannot_be_compared_is_cut_down_and_told() -> None:
@@ -90,19 +72,6 @@ def test_what_cannot_be_compared_is_cut_down_and_told() -> None:
     assert "8 pairs" in dropped[0] and "2 pairs" in dropped[0]
     kept, _, dropped = comparable(replace(state, a="gone", panel="scatter"), field_of)
     assert kept == comparing(panel="scatter") and len(dropped) == 1
-
-
-def test_links_name_the_pairs_where_their_texts_are_at_hand() -> None:
-    now, textless = scene(comparing("org/a", "org/b")), replace(rivals(), has_texts=False)
-    for href in (lambda now: cell_href(now, "both"), pair_href):
-        source = PairsState.parse(href(now))[0].source
-        assert source == now.field.table.id
-        assert PairsState.parse(href(compared(now.state, textless)))[0].source == ""
-
-
-def test_two_models_are_compared_on_the_pairs_that_both_have() -> None:
-    found = first_duel(scene(comparing("org/a", "org/b"))).all_pairs
-    assert [getattr(found, cell) for cell in CELLS] == [2, 2, 2, 1]
 
 
 def test_each_two_of_several_are_tested_once_on_the_pairs_that_they_share(

@@ -2,34 +2,28 @@
 
 from dataclasses import fields, replace
 from typing import Any
-from urllib.parse import urlencode
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from explorer.core.links import LONGEST_LINK, MOST_DROPPED
-from explorer.data.search import LONGEST_QUERY, checked_search, matching_names
+from explorer.core.links import MOST_DROPPED
+from explorer.data.search import LONGEST_QUERY
 from explorer.results.board import Board, build_board
 from explorer.results.field import MAJORITY
-from explorer.results.published import Results, read_snapshot
-from explorer.stats.rules import PRIOR_PAIRS, V2_PAIRS
+from explorer.results.published import Results
 from explorer.tabs.models.ranked import columns_of, visible_columns, visible_rows
 from explorer.tabs.models.state import (
     BOARD_COLUMNS,
     HIDEABLE,
     MODEL_TYPES,
     MODELS_PANELS,
-    MOST_MEMBERS,
-    MOST_PINS,
     NUMBER_COLUMNS,
     OPTIONAL,
     ModelsState,
-    rule_of,
-    type_of,
 )
 from scoring.benchmark import SECTIONS, SUBSETS
-from scoring.errors import KnownError, shown
+from scoring.errors import KnownError
 from scoring.results.accuracies import Aggregate
 from scoring.results.files import LONGEST_MODEL
 from tests.support.board_data import FOUR, SOURCE, matrix_of
@@ -142,10 +136,6 @@ def test_what_means_nothing_is_named_once_and_leaves_the_rest(part: str) -> None
     assert dropped == ((part if "=" in part else f"{part}=")[:80],)
 
 
-def asked(*parts: tuple[str, object]) -> tuple[ModelsState, tuple[str, ...]]:
-    return ModelsState.parse(f"?{urlencode(parts)}")
-
-
 @pytest.mark.parametrize(
     ("link", "state", "dropped"),
     [
@@ -169,35 +159,6 @@ def test_models_stand_once_and_of_what_is_repeated_the_last_counts(
     link: str, state: ModelsState, dropped: list[str]
 ) -> None:
     assert ModelsState.parse(f"?tab=models&{link}") == (state, tuple(dropped))
-
-
-def test_so_many_pins_members_and_models_and_no_more() -> None:
-    state, dropped = asked(*(("pin", f"m{at}") for at in range(MOST_PINS + 30)))
-    assert len(state.pins) == MOST_PINS
-    assert dropped == (*(f"pin=m{MOST_PINS + at}" for at in range(MOST_DROPPED)), "…")
-    state, dropped = asked(*(("member", at) for at in range(MOST_MEMBERS + 1)))
-    assert len(state.members) == MOST_MEMBERS and dropped == (f"member={MOST_MEMBERS}",)
-    state, dropped = asked(("a", 1), ("b", 2), *(("with", at) for at in range(3, 10)))
-    assert state.named == ("1", "2", "3", "4") and len(dropped) == 5
-
-
-@pytest.mark.parametrize("value", [None, 5, b"board=v2", ["board=v2"], True])
-def test_what_is_no_text_is_no_address(value: object) -> None:
-    assert ModelsState.parse(value) == (DEFAULT, (shown(value),))
-
-
-@pytest.mark.parametrize("unit", ["a", "&", "pin=a&", "type=DPO&", "%00", "models=a&", "\ud800"])
-@pytest.mark.parametrize("n", [LONGEST_LINK + 1, 10**6])
-def test_what_is_too_long_is_cut(unit: str, n: int) -> None:
-    state, dropped = ModelsState.parse(unit * (n // len(unit) + 1))
-    assert dropped[0] == "…" and len(state.href()) <= LONGEST_LINK
-
-
-def test_lone_surrogates_are_replaced() -> None:
-    for part in ("\ud800", "%ED%A0%80"):
-        state, _ = ModelsState.parse(f"?a=x{part}&pin={part}&models={part}")
-        assert_round_trip(state)
-        assert state.a.startswith("x\ufffd") and state.pins and state.search
 
 
 PARTS = st.builds(
@@ -265,99 +226,59 @@ def board() -> Board:
     return build_board(Results(SOURCE, tuple(aggregates)), "v1", outcomes=mine, own=("mine",))
 
 
-def names(board: Board, **changed: Any) -> list[str]:
-    return [*visible_rows(board, ModelsState(**changed)).index]
-
-
-ALL = ["org/Gemma-2B", "a, b", "x/(y)", "org/llama-8b", "part", "mine"]
-
-
-def test_all_rows_are_shown_best_first(board: Board) -> None:
-    assert names(board) == ALL
-
-
-@pytest.mark.parametrize(
-    ("search", "found"),
-    [
-        ("llama", ["org/llama-8b"]),
-        ("LLAMA, ^x/", ["x/(y)", "org/llama-8b"]),
-        (" , ,gemma,", ["org/Gemma-2B"]),
-        (r"\d+b$", ["org/Gemma-2B", "org/llama-8b"]),
-        (r"\(y\)", ["x/(y)"]),
-        ("nothing", []),
-        ("a|b,", ["org/Gemma-2B", "a, b", "org/llama-8b", "part"]),
-    ],
-)
-def test_a_search_is_expressions_with_commas_between(
-    board: Board, search: str, found: list[str]
-) -> None:
-    assert names(board, search=search) == found
-
-
 @pytest.mark.parametrize("search", ["(", "llama,(", "a{2,1}(", r"(?=x)", r"(a)\1", "[", "*"])
 def test_a_bad_expression_is_refused_by_name(board: Board, search: str) -> None:
     with pytest.raises(KnownError, match="Invalid regex"):
         visible_rows(board, ModelsState(search=search))
 
 
-def test_expressions_that_others_choke_on_come_to_an_end() -> None:
-    hostile = ["a" * 10_000 + "!"] * 500
-    assert matching_names(hostile, "(a+)+$,(a|a)*b,(a*)*c") == [False] * 500
+ALL = ["org/Gemma-2B", "a, b", "x/(y)", "org/llama-8b", "part", "mine"]
+SEEN: dict[str, tuple[dict[str, Any], list[str]]] = {
+    "all, best first": ({}, ALL),
+    "a part of a name": ({"search": "llama"}, ["org/llama-8b"]),
+    "alternatives, in any case": ({"search": "LLAMA, ^x/"}, ["x/(y)", "org/llama-8b"]),
+    "empty alternatives": ({"search": " , ,gemma,"}, ["org/Gemma-2B"]),
+    "an expression": ({"search": r"\d+b$"}, ["org/Gemma-2B", "org/llama-8b"]),
+    "a comma within a name": ({"search": "a|b,"}, [*ALL[:2], "org/llama-8b", "part"]),
+    "nothing found": ({"search": "nothing"}, []),
+    "a kind, which own runs lack": ({"types": ("Generative",)}, ["a, b", "mine"]),
+    "unknown kinds": ({"types": ("DPO", "unknown")}, ["x/(y)", "org/llama-8b", "part", "mine"]),
+    "without own runs": ({"types": ("Generative",), "own": False}, ["a, b"]),
+    "pins beside a search": (
+        {"pins": ("part", "gone", "x/(y)"), "search": "gemma"}, ["part", "x/(y)", "org/Gemma-2B"],
+    ),
+    "pins before a sort": (
+        {"pins": ("part", "x/(y)"), "sort": "score"},
+        ["part", "x/(y)", "mine", "org/llama-8b", "a, b", "org/Gemma-2B"],
+    ),
+    "highest first": (
+        {"sort": "-Chat"}, ["mine", "org/Gemma-2B", "a, b", "x/(y)", "org/llama-8b", "part"],
+    ),
+    "lowest first, unknown last": (
+        {"sort": "Chat"}, ["org/llama-8b", "x/(y)", "a, b", "org/Gemma-2B", "mine", "part"],
+    ),
+    "largest first": ({"sort": "-size"}, ["org/llama-8b", *ALL[:3], "part", "mine"]),
+    "by name": (
+        {"sort": "model"}, ["a, b", "mine", "org/Gemma-2B", "org/llama-8b", "part", "x/(y)"],
+    ),
+    "most failures last": ({"sort": "failures"}, ["mine", *ALL[:-1]]),
+    "by a column that this board has not": ({"sort": "Focus"}, ALL),
+}  # fmt: skip
+"""What is asked -> the models, in order."""
 
 
-def test_types_are_kinds_and_own_runs_have_none(board: Board) -> None:
-    assert names(board, types=("Generative",)) == ["a, b", "mine"]
-    assert names(board, types=("DPO", "unknown")) == ["x/(y)", "org/llama-8b", "part", "mine"]
-    assert names(board, types=("Generative",), own=False) == ["a, b"]
-    assert {type_of(kind) for kind in ("generative", "Generative RM")} == {"Generative"}
+@pytest.mark.parametrize("name", SEEN)
+def test_rows_are_those_that_are_asked_for_in_that_order(name: str, board: Board) -> None:
+    asked, models = SEEN[name]
+    assert [*visible_rows(board, ModelsState(**asked)).index] == models
 
 
-def test_pins_stay_on_top_whatever_is_filtered(board: Board) -> None:
-    pins = ("part", "gone", "x/(y)")
-    assert names(board, pins=pins, search="gemma") == ["part", "x/(y)", "org/Gemma-2B"]
-    assert names(board, pins=pins, sort="score")[:3] == ["part", "x/(y)", "mine"]
-
-
-def test_a_column_sorts_in_both_directions_and_what_is_unknown_comes_last(board: Board) -> None:
-    assert names(board, sort="-Chat") == [
-        "mine", "org/Gemma-2B", "a, b", "x/(y)", "org/llama-8b", "part",
-    ]  # fmt: skip
-    assert names(board, sort="Chat")[-1] == "part"
-    assert names(board, sort="-size") == ["org/llama-8b", "org/Gemma-2B", *ALL[1:3], "part", "mine"]
-    assert names(board, sort="model") == [
-        "a, b", "mine", "org/Gemma-2B", "org/llama-8b", "part", "x/(y)",
-    ]  # fmt: skip
-    assert names(board, sort="type")[:2] == ["org/llama-8b", "part"]
-    assert names(board, sort="-organisation") == ["x/(y)", *ALL[:1], *ALL[3:4], "a, b", *ALL[4:]]
-    assert names(board, sort="failures") == ["mine", *ALL[:-1]]
-    assert names(board, sort="Focus") == ALL  # which this board has not
-
-
-def test_the_tables_have_their_columns(board: Board) -> None:
+def test_columns_are_those_of_the_table_that_are_not_hidden(board: Board) -> None:
     facts = ("model", "organisation", "licence", "type", "size", "score")
-    assert columns_of(board, ModelsState()) == (*facts, *SECTIONS, "failures")
+    assert columns_of(board, DEFAULT) == (*facts, *SECTIONS, "failures")
     assert columns_of(board, ModelsState(table="subsets")) == (*facts, *SUBSETS, "failures")
-    state = ModelsState.parse("?hide=size&hide=Safety&hide=failures")[0]
-    shown = visible_columns(board, state)
-    assert shown == ("model", "type", "score", "Chat", "Chat Hard", "Reasoning")
-    state = ModelsState.parse(state.href() + "&show=organisation")[0]
-    assert visible_columns(board, state) == ("model", "organisation", *shown[1:])
-    prior = ModelsState(table="prior")
-    snapshot = build_board(read_snapshot(), rule_of(prior))
-    assert columns_of(snapshot, prior) == (*facts, *PRIOR_PAIRS)
-    assert snapshot.table["mtbench_gpt4"].notna().any()
-    for state in (ModelsState(benchmark="v2"), ModelsState(benchmark="v2", table="subsets")):
-        assert columns_of(build_board(read_snapshot(), "v2"), state) == (*facts, *V2_PAIRS)
-
-
-def test_each_view_has_its_rule() -> None:
-    assert rule_of(ModelsState(rule="paper")) == "paper"
-    assert rule_of(ModelsState(rule="prior-full")) == "v1_prior_full"
-    assert rule_of(ModelsState(benchmark="v2", rule="paper", prior_sets=True)) == "v2"
-
-
-def test_a_search_is_mended_and_bounded() -> None:
-    assert checked_search(" a\ud800 ") == "a\ufffd"
-    assert checked_search(None) == ""
-    with pytest.raises(KnownError, match="501"):
-        checked_search("x" * 501)
+    state = ModelsState(hidden=("size", "Safety", "failures"))
+    rest = ("type", "score", "Chat", "Chat Hard", "Reasoning")
+    assert visible_columns(board, state) == ("model", *rest)
+    state = replace(state, added=("organisation",))
+    assert visible_columns(board, state) == ("model", "organisation", *rest)

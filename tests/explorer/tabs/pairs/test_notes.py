@@ -20,13 +20,6 @@ def test_a_note_is_of_its_pair_alone() -> None:
     assert [notes.of(field, row) for row in range(8)] == ["", "", "both are right", *[""] * 5]
 
 
-def test_a_note_is_found_in_another_table_with_the_same_texts() -> None:
-    notes = PairNotes({mark_of(small_field().table, 2): "swapped"})
-    assert notes.of(small_field(), 2) == "swapped"
-    textless = small_field(has_texts=False)
-    assert [notes.of(textless, row) for row in range(8)] == [""] * 8
-
-
 def test_without_texts_a_note_goes_by_the_key() -> None:
     field = small_field(has_texts=False)
     notes = PairNotes({mark_of(field.table, 5, has_texts=False): "odd"})

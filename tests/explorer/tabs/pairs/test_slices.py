@@ -155,18 +155,6 @@ def test_of_slices_that_are_much_alike_one_is_listed() -> None:
     assert len(found.worst) == 1
 
 
-def test_only_so_many_slices_are_listed() -> None:
-    model = np.where((SUBSET_1 & LONGER_2) | (CONDITIONS[3].mask & CONDITIONS[8].mask), 0, 1.0)
-    assert len(compare(model, most=5).worst) >= 2
-    assert len(compare(model, most=1).worst) == 1
-
-
-def test_a_model_without_results_has_no_slices() -> None:
-    found = compare(np.full(N, np.nan))
-    assert (found.by_condition, found.n_tested, found.n_worse, found.worst) == ((), 0, 0, ())
-    assert compare(OUTCOMES[0], known=[]).by_condition == ()
-
-
 def has_significant(model: Any, others: Any, known: Any, clusters: Any) -> tuple[bool, bool]:
     """Whether any slice of one condition is significant, and any of two."""
     found = compare_slices(model, others, known, clusters)

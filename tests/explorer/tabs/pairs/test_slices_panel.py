@@ -43,14 +43,6 @@ def test_how_many_others_it_is_compared_with_is_said(demo: PairTable) -> None:
     assert "against 12 other models" in "\n".join(report_lines(now, PairNotes()))
 
 
-def test_that_a_judges_tie_is_not_won_here_is_said(demo: PairTable) -> None:
-    now = shown_of(demo, 12)
-    html, report = slices_html(now), "\n".join(report_lines(now, PairNotes()))
-    assert ">Won<" in html and "Accuracy" not in html
-    for said in (html, report):
-        assert "Ties do not count as wins here, not even for judges" in said
-
-
 @pytest.mark.parametrize("n_others", [0, 9])
 def test_of_few_others_nothing_is_expected_and_it_is_said(demo: PairTable, n_others: int) -> None:
     now = shown_of(demo, n_others)

@@ -29,7 +29,6 @@ from explorer.reader.state import PairsState
 from explorer.runs.visitors import Visitor
 from explorer.stores import Stores, open_stores
 from explorer.tabs.pairs.notes import mark_of
-from explorer.tabs.pairs.slices import slices_html
 from explorer.tabs.pairs.view import PairsView
 from scoring.errors import KnownError
 from scoring.record import Run
@@ -163,23 +162,6 @@ def test_beside_what_goes_on_all_that_shows_it_is_looked_at_again(
     assert not any("data-refresh" in shown[each] for each in ("facets", "pair", "steps"))
     assert [*stream][-1].stage == "finished"
     assert "data-refresh" not in "".join(answered_of(pairs_view, query).values())
-
-
-def test_slices_without_texts_are_of_sections_and_subsets(
-    pairs_view: PairsView, model: str
-) -> None:
-    now = pairs_view.scenes.shown(PairsState(model=model), NOBODY).scene
-    bare = replace(now, pairs=replace(now.pairs, field=replace(now.known, has_texts=False)))
-    html = slices_html(bare)
-    assert "section Chat" in html and "rejected longer" not in html
-
-
-def test_a_slice_leads_to_its_pairs(pairs_view: PairsView, model: str) -> None:
-    query = f"panel=slices&{failures_query(model)}"
-    href, *_ = links_in(answered_of(pairs_view, query)["main"], "section Safety")
-    assert PairsState.parse(href)[0] == replace(
-        answered_of(pairs_view, query).state, slices=("section:Safety",), panel="pairs"
-    )
 
 
 # Token rewards, and lengths in tokens.
@@ -327,14 +309,6 @@ def test_whatever_is_posted_is_answered(posted: Any) -> None:
     assert "error" not in found and HOSTILE not in "".join(found["regions"].values())
 
 
-@pytest.mark.parametrize("name", ["pair", "subset", "source", "model", "q", "slice", "tokenizer"])
-def test_a_hostile_address_is_text_and_every_tab_opens(name: str, pairs_view: PairsView) -> None:
-    for panel in ("pairs", "lengths", "export"):
-        shown = answered_of(pairs_view, f"?{name}={quote_plus(HOSTILE)}&panel={panel}")
-        assert "<img" not in "".join(shown.values())
-        assert "188 pairs" in shown["bar"]
-
-
 def test_other_pairs_with_the_same_prompt_are_named_and_lead_there() -> None:
     table = small_table(*(row(id=number, prompt="same") for number in range(3)))
     shown = answered_of(pairs_view_on(table))
@@ -342,12 +316,3 @@ def test_other_pairs_with_the_same_prompt_are_named_and_lead_there() -> None:
     assert [PairsState.parse(each)[0].key for each in links_in(shown["pair"], "mine:")] == [
         "mine:1", "mine:2",
     ]  # fmt: skip
-
-
-def test_where_nothing_passes_there_is_a_way_out(pairs_view: PairsView) -> None:
-    shown = answered_of(pairs_view, "q=no+such+words&sort=-chosen")
-    assert "No matching pairs" in shown["bar"]
-    [href] = links_in(shown["bar"], "Reset all")
-    assert "<b>188</b> of 188" in answered_of(pairs_view, href)["bar"]
-    none = answered_of(pairs_view, "model=&pairs=negative&subset=hep-go")
-    assert "No matching pairs" in none["bar"] and links_in(none["bar"], "Reset all")
