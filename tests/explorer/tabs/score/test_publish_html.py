@@ -30,7 +30,7 @@ from scoring.hub.access import Hub
 from scoring.pairs.opening import read_pairs
 from scoring.record import Run
 from tests.conftest import until
-from tests.explorer.tabs.score.test_publishing import scored
+from tests.support.beginning import baseline_run
 from tests.support.hub_server import Account, HubServer, Repo
 from tests.support.tables import benchmark_table
 
@@ -82,7 +82,11 @@ def runs(
 ) -> tuple[Settings, Run, Run]:
     """A run of all pairs and one of a few, and the settings that they were made with."""
     settings = Settings(home=tmp_path_factory.mktemp("home"), pairs=str(pairs))
-    return settings, scored(settings.runs, bench, len(bench)), scored(settings.runs, bench, 5)
+    return (
+        settings,
+        baseline_run(settings.runs, bench, len(bench)),
+        baseline_run(settings.runs, bench, 5),
+    )
 
 
 @pytest.fixture
@@ -126,14 +130,6 @@ def test_first_the_files_are_seen_then_they_are_sent(
     assert TOKEN not in shown(panel, query) + query
 
 
-def test_the_dataset_of_others_gets_a_pull_request(
-    panel: Publishing, runs: tuple[Settings, Run, Run], server: HubServer
-) -> None:
-    assert "Sent as a pull request" in sent(panel, asked(runs[1], "other/results"))
-    assert "Sent as a pull request" in sent(panel, asked(runs[1]), as_request="1")
-    assert [each.is_pull_request for each in server.commits] == [True, True]
-
-
 def test_what_was_not_seen_is_not_sent(
     panel: Publishing, runs: tuple[Settings, Run, Run], server: HubServer
 ) -> None:
@@ -155,23 +151,6 @@ def test_a_token_that_is_none_sends_nothing(
     assert "oken" in said and "Sent" not in said and not server.commits
     if token:
         assert token not in said
-
-
-@pytest.mark.parametrize(
-    ("repo", "name", "words"),
-    [
-        ("", "", "is no dataset of the Hub"),
-        (HOSTILE, "", "is no dataset of the Hub"),
-        ("ana/results", HOSTILE, "is no name of a model"),
-        ("a" * 400, "", "is no dataset of the Hub"),
-    ],
-)
-def test_a_name_that_is_none_is_refused(
-    repo: str, name: str, words: str, panel: Publishing, runs: tuple[Settings, Run, Run]
-) -> None:
-    query = asked(runs[1], repo, name)
-    panel.look(query, ME, {})
-    assert words in shown(panel, query)
 
 
 def test_a_run_of_some_pairs_or_of_nobody_is_refused(

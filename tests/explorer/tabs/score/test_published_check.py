@@ -1,6 +1,6 @@
 """A run against published results: made from a real model's outcomes with some of them flipped."""
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -35,7 +35,6 @@ FACTS = RunFacts(
     MODEL, "abc", "classifier", "cpu", "bfloat16", 4096, "left", "own:0123", "", 0, 0
 )  # fmt: skip
 SAME = BoardSettings("", 2048, "bfloat16", "", quantized=False, batch=1)
-Scored = Callable[[Mapping[str, bool]], Run]
 
 
 def run_of(
@@ -243,16 +242,6 @@ def test_where_only_scores_are_published_whole_sections_are_compared() -> None:
     whole = [row for each in SUBSETS for row in scored(each, COUNTS[each], COUNTS[each])]
     [score, *_] = check_sections(FACTS, whole, MODEL, board, SAME).parts
     assert (score.section, score.here) == ("", 1.0) and score.there == pytest.approx(0.98)
-
-
-def test_pairs_of_no_benchmark_are_compared_by_accuracy(tmp_path: Path) -> None:
-    matrix = matrix_of({"mine": [1, 1, 0, 1], "org/rm": [1, 1, 1, 1]}, ["own"] * 4)
-    run = run_of(tmp_path, {f"own:{at}": at != 2 for at in range(4)})
-    field = Field(benchmark_table(), matrix, {"mine": run}, ("small",), own=frozenset(["mine"]))
-    found = check_pairs(field, "mine", "org/rm")
-    [part] = found.parts
-    assert (part.here, part.there, part.n) == (0.75, 1.0, 4)
-    assert found.verdict == "small" and len(found.lost) == 1
 
 
 def test_scores_of_the_board_serve_where_single_pairs_are_not_known(tmp_path: Path) -> None:

@@ -119,17 +119,6 @@ def test_how_many_pairs_are_chosen_is_said(
     assert said in words(told) and HOSTILE not in told
 
 
-def test_each_way_shows_what_it_needs(score: ScoreView, demo: PairTable) -> None:
-    for which, needed in {"subset": "per-subset", "failed": "failed-model"}.items():
-        assert f'id="{needed}"' in regions(score, which=which)["choice"]
-    keys = regions(score, which="keys")["texts"]
-    assert demo.keys[0] in keys and 'data-sent="keys"' in keys
-    assert regions(score, which="typed")["texts"].count("<textarea") == 3
-    assert regions(score)["texts"] == ""
-    assert "The current filter 40" in words(regions(score, pairs="section=Chat")["choice"])
-    assert "All pairs 188" in words(regions(score)["choice"])
-
-
 def command(score: ScoreView, **asked: Any) -> tuple[str, str]:
     """What the form would be on the command line, which takes it, and what is said below it."""
     html = regions(score, **asked)["command"]
@@ -177,13 +166,6 @@ def test_the_command_line_stays_beside_a_report_and_names_a_files_folder(
     assert "--pairs path/to/sent.jsonl " in command(score, pairs=urlencode({"source": sent.id}))[0]
 
 
-def test_the_form_and_the_runs_name_the_pairs(score: ScoreView) -> None:
-    assert "Pairs Demo pairs" in words(regions(score)["choice"])
-    shown = scored(score, which="subset", per_subset=1)
-    for part in (shown["numbers"], shown["latest"], regions(score, panel="runs")["runs"]):
-        assert "demo pairs · " in words(part)
-
-
 def test_the_pairs_that_a_run_did_not_win_are_scored_again(score: ScoreView) -> None:
     first = scored(score, which="subset")
     name = re.findall(r"model=([^&\"]+)", first["numbers"])[0]
@@ -197,12 +179,6 @@ def own_name_of(score: ScoreView, run: Run) -> str:
     return next(n for n, each in own_names([run], ()).items() if each.id == run.id)
 
 
-def test_a_pair_that_is_typed_is_scored(score: ScoreView) -> None:
-    sent = {"prompt": "Hi.", "chosen": "Hello there!", "rejected": HOSTILE[:5]}
-    shown = scored(score, sent, which="typed")
-    assert "a typed pair" in shown["numbers"] and "1 of 1 pair" in words(shown["numbers"])
-
-
 # The model
 
 
@@ -214,22 +190,6 @@ def test_an_address_looks_at_no_model_of_the_hub(score: ScoreView) -> None:
     until(lambda: "data-refresh" not in regions(score, model="org/rm")["card"])
     assert "org/rm is not on this machine" in regions(score, model="org/rm")["card"]
     assert "Check this model" in regions(score, who=YOU, model="org/rm")["card"]
-
-
-def test_the_bundled_model_is_looked_at_at_once(score: ScoreView) -> None:
-    until(lambda: "classifier" in regions(score)["card"])
-    assert "3.8 million" in regions(score)["card"]
-
-
-def test_what_is_wrong_with_the_order_is_said_in_its_card(score: ScoreView) -> None:
-    assert "Choose a model" in regions(score, model="")["card"]
-    told = regions(score, max_length=HOSTILE)["card"]
-    assert "The max length is" in told and HOSTILE not in told
-
-
-def test_a_public_server_does_not_speak_of_folders(score: ScoreView, shared: ScoreView) -> None:
-    assert "a folder on this machine" in regions(score)["model"]
-    assert "a folder on this machine" not in regions(shared)["model"]
 
 
 def test_the_hub_is_searched_and_what_is_found_is_taken(
@@ -265,27 +225,12 @@ def test_a_run_is_reported_listed_and_seen_by_its_owners_pages_alone(
     assert words(gone["bar"]) == words(other["bar"])  # somebody else's is as one that is gone
 
 
-def test_the_last_run_is_shown_where_none_is_asked_for(score: ScoreView) -> None:
-    assert "Score a reward model" in regions(score)["status"]
-    scored(score, which="subset")
-    assert "Finished" in regions(score)["status"]
-    assert "Score a reward model" in regions(score, who=YOU)["status"] or not score.settings.public
-
-
 def test_why_a_run_was_refused_is_told_beside_the_report_of_the_last(score: ScoreView) -> None:
     scored(score, which="subset", per_subset=1)
     shown = scored(score, model="no-one/no-such-model")
     assert "no-one/no-such-model is not on this machine" in shown["status"]
     assert "23 of 23 pairs" in words(shown["numbers"])
     assert "disabled" not in shown["buttons"].split("stop")[0]
-
-
-def test_a_run_ends_when_it_is_sure(score: ScoreView) -> None:
-    shown = scored(score, sure=1, width=40)
-    assert "Sure enough" in shown["status"] or "Finished" in shown["status"]
-    refused = scored(score, sure=1, width="wide")
-    assert "Change what is marked in the form" in refused["status"]
-    assert "The interval width is" in regions(score, sure=1, width="wide")["settings"]
 
 
 @pytest.fixture
@@ -367,18 +312,6 @@ def test_a_run_that_is_gone_says_so_and_the_form_is_there(score: ScoreView) -> N
 # The list
 
 
-def test_an_open_run_says_what_it_rests_on(
-    score: ScoreView, stores: Stores, demo: PairTable
-) -> None:
-    run = finished(stores.runs, "longer", demo, np.arange(4), HOSTILE)
-    shown = regions(score, panel="runs", run=run.id)["runs"]
-    assert "longer" in words(shown) and "4 / 4" in words(shown) and HOSTILE not in shown
-    assert "Failures" in shown and "panel=compare" in shown and "<dt>device</dt>" in shown
-    assert "No runs yet" in regions(score, panel="runs", who=Visitor("x"))["runs"] or (
-        not score.settings.public
-    )
-
-
 def test_a_run_is_named_shared_and_removed_in_two_steps(
     score: ScoreView, stores: Stores, demo: PairTable
 ) -> None:
@@ -395,15 +328,6 @@ def test_a_run_is_named_shared_and_removed_in_two_steps(
     assert "Yes, delete it" in regions(score, panel="runs", run=run.id, delete=1)["runs"]
     assert score.remove(query, ME, {"value": run.id}) == "?tab=score&panel=runs"
     assert not run.folder.exists()
-
-
-@pytest.mark.parametrize("title", ["x" * 81, "a" * 10**5])
-def test_a_name_that_is_none_is_refused(
-    title: str, score: ScoreView, stores: Stores, demo: PairTable
-) -> None:
-    run = finished(stores.runs, "longer", demo, np.arange(3))
-    with pytest.raises(KnownError, match="at most 80 characters"):
-        score.rename(f"?tab=score&run={run.id}", ME, {"value": title})
 
 
 def test_who_does_not_own_a_public_run_can_look_at_it_and_change_nothing(

@@ -23,10 +23,8 @@ from explorer.tabs.try_it.probe import (
     EditedSide,
     Probe,
     bought,
-    probed_changes,
     write_probe,
 )
-from explorer.tabs.try_it.probe_html import probe_html
 from explorer.tabs.try_it.trial import CHANGES, SIDES, Effect, Side
 from scoring.errors import KnownError
 from scoring.hub.access import Hub
@@ -193,19 +191,6 @@ def test_more_pairs_than_allowed_are_refused_before_anything_is_scored(pairs: li
             next(steps_of_probe(pairs[:10], EDITS, in_packs(by_length), most=most))
 
 
-def test_of_a_judge_more_are_scored_which_is_found_after_the_first(pairs: list[Pair]) -> None:
-    n_made = last(steps_of_probe(pairs[:10], EDITS, in_packs(by_length))).n_scored
-    steps = steps_of_probe(pairs[:10], EDITS, in_packs(first_is_better, JUDGE), most=n_made)
-    with pytest.raises(KnownError, match="may score"):
-        last(steps)
-
-
-@pytest.mark.parametrize("posted", [None, [], "upper", ["gone"], [["upper"]], {"upper": 1}, 5])
-def test_changes_that_cannot_be_are_refused(posted: object) -> None:
-    with pytest.raises(KnownError):
-        probed_changes(posted)
-
-
 # As files and a figure
 
 
@@ -236,33 +221,6 @@ def test_each_response_is_a_line(longer: Probe, tmp_path: Path) -> None:
         assert float(row["reward_change"]) == gained == FILLED
         assert (row["outcome_after"] == "win") == (float(row["margin_after"]) > 0)
     assert len({row["key"] for row in filler}) == len(filler)
-
-
-def test_formulas_in_keys_are_no_formulas(tmp_path: Path) -> None:
-    pair = Pair("=1+1:2", "=1+1", "p", "Some words.", "More words.")
-    probe = last(steps_of_probe([pair], ["upper"], in_packs(by_length)))
-    write_probe(probe, "pairs", tmp_path / "p.csv")
-    assert {row["key"] for row in read(tmp_path / "p.csv")} == {"'=1+1:2"}
-
-
-@pytest.mark.parametrize("form", ["xlsx", None, ["summary"], "x" * 5000])
-def test_other_files_and_nothing_are_refused(form: object, longer: Probe, tmp_path: Path) -> None:
-    with pytest.raises(KnownError, match="A file is one of"):
-        write_probe(longer, form, tmp_path / "x")
-    for nothing in (None, Probe([])):
-        with pytest.raises(KnownError, match="Nothing probed"):
-            write_probe(nothing, "summary", tmp_path / "x")
-    assert not list(tmp_path.iterdir())
-
-
-def test_each_side_of_what_applies_has_a_point_on_the_axis(longer: Probe) -> None:
-    html = probe_html(longer, bought(longer))
-    assert html.count("<circle") == 2 * len(EDITS) and "Swap" not in html
-    each = of(longer, "cut", "chosen")
-    most = max(abs(end or 0) for row in bought(longer) for end in (row.low, row.mean, row.high))
-    assert each.low is not None and each.high is not None and each.mean is not None
-    low, mean, high = (50 + 46 * end / most for end in (each.low, each.mean, each.high))
-    assert f"M{low} 8H{high}" in html and f'cx="{mean}"' in html
 
 
 # What a change bought, against numbers made by hand and by SciPy

@@ -8,23 +8,21 @@ from typing import Any
 import pytest
 
 from explorer.core.work import Jobs
-from explorer.data.table import PairTable
 from explorer.page import views_of
 from explorer.reader.state import PairsState
 from explorer.runs.running import Rewarded, Runs
 from explorer.runs.visitors import Visitor
 from explorer.stores import Stores
-from explorer.tabs.try_it.probe import Probe, bought
-from explorer.tabs.try_it.probe_html import probe_html, probe_status_html
+from explorer.tabs.try_it.probe import Probe
+from explorer.tabs.try_it.probe_html import probe_status_html
 from explorer.tabs.try_it.state import TryState
 from explorer.tabs.try_it.view import TryView
 from scoring.errors import KnownError
-from scoring.pairs.opening import as_pairs
 from scoring.spec import Pair
 from tests.conftest import until
 from tests.support.browsing import library_of
 from tests.support.html_reading import HtmlReading
-from tests.support.rewarding import FACTS, by_length, in_packs, steps_of_probe
+from tests.support.rewarding import by_length, in_packs
 from tests.support.tables import row, small_table
 
 TAGS = {
@@ -158,34 +156,6 @@ def test_rows_with_further_responses_are_refused(stores: Stores) -> None:
     library = library_of(small_table(row(rejected=["one", "two"]), row()))
     tab = views_of(replace(stores, pairs=library)).trial
     assert "several chosen or several rejected" in run(tab, which="filter")[0]
-
-
-def test_files_are_of_what_is_shown(tab: TryView) -> None:
-    files = tab.as_view().files
-    with pytest.raises(KnownError, match="Nothing probed yet"):
-        files["probe-summary.csv"](asked(), ME, "")
-    run(tab)
-    for form in ("summary", "pairs"):
-        file = files[f"probe-{form}.csv"](asked(), ME, "")
-        assert file.name == f"bias-probe-{form}.csv"
-        assert len(b"".join(file.parts).decode("utf-8-sig").splitlines()) > 2
-
-
-def test_hostile_names_do_nothing(demo: PairTable) -> None:
-    pairs = [replace(pair, key=HOSTILE + pair.key) for pair in as_pairs(demo.arrow, range(9))]
-    rewarding = in_packs(by_length, replace(FACTS, model=HOSTILE))
-    *_, probe = steps_of_probe(pairs, ["upper", "longer"], rewarding)
-    html = probe_html(probe, bought(probe))
-    assert HOSTILE in HtmlReading(html, TAGS).words
-    HtmlReading(probe_status_html(probe, "finished"), TAGS)
-
-
-def test_what_is_sure_is_marked(demo: PairTable) -> None:
-    pairs = as_pairs(demo.arrow, range(60))
-    *_, probe = steps_of_probe(pairs, ["upper", "longer", "cut"], in_packs(by_length))
-    reading = HtmlReading(probe_html(probe, bought(probe)), TAGS)
-    assert len(reading.of_class["up"]) == 2 and len(reading.of_class["down"]) == 2
-    assert all("Longer with filler" in line for line in reading.of_class["up"])
 
 
 def test_the_seconds_that_are_left_are_told_once_there_is_a_share() -> None:

@@ -88,12 +88,6 @@ def test_of_a_slow_model_edits_are_left_out_until_they_are_asked_for() -> None:
     assert whole.is_whole
 
 
-def test_a_missing_reward_moves_nothing() -> None:
-    trial = last(PAIR, Counting(lambda pair: (None, 1.0)))
-    assert trial.moved("chosen") is None and trial.swapped_margin is None
-    assert trial.effects["upper", "chosen"].change is None
-
-
 def test_rounding_moves_nothing() -> None:
     start = last(PAIR, Counting(lambda pair: (2.0, 1.0)))
     for by, moved in ((2e-6, 0.0), (0.5, 0.5)):
@@ -101,13 +95,6 @@ def test_rounding_moves_nothing() -> None:
         trial = last(PAIR, rewards, start)
         assert trial.moved("chosen") == pytest.approx(moved, abs=0)
         assert trial.margin_moved == pytest.approx(moved, abs=0)
-
-
-def test_the_first_rewards_may_have_a_turn_of_their_own() -> None:
-    rewards, first = Counting(), Counting()
-    found = next(stepwise(partial(trying, ORDER, PAIR, rewards, first=first)))
-    assert found.scored.margin == 22.0
-    assert first.asked == [1] and rewards.asked == []  # its turn is over before the edits'
 
 
 def test_rewards_of_another_revision_are_not_compared() -> None:
@@ -122,16 +109,6 @@ def test_rewards_of_another_revision_are_not_compared() -> None:
 
 
 # The texts
-
-
-@pytest.mark.parametrize(
-    ("change", "side"),
-    [("gone", "chosen"), (None, None), ("upper", "prompt"), ("upper", None), ([], "chosen"),
-     ("plain", "chosen"), ("cut", "rejected")],
-)  # fmt: skip
-def test_an_edit_that_cannot_be_made_is_refused(change: object, side: object) -> None:
-    with pytest.raises(KnownError):
-        with_edit(("p", "Take it. Go.", "No."), change, side)
 
 
 def test_an_edit_changes_one_text() -> None:
@@ -169,19 +146,6 @@ def test_what_reads_one_response_is_asked_once_for_both_sides() -> None:
     assert len({each.pair.key for each in made}) == len(made)
     upper = made[-1].pair
     assert (upper.chosen, upper.rejected) == ("TAKE THE FIGS.", SHORT.rejected)
-
-
-def test_what_reads_both_is_asked_for_each_side_and_for_the_swap() -> None:
-    made = variants([SHORT], ["swap", "longer"], pairwise=True)
-    assert [(each.change, each.sides) for each in made] == [
-        ("swap", ("chosen", "rejected")),
-        ("longer", ("chosen",)),
-        ("longer", ("rejected",)),
-    ]
-    assert made[0].pair.chosen == SHORT.rejected
-    assert made[1].pair.rejected == SHORT.rejected and made[2].pair.chosen == SHORT.chosen
-    equal = replace(SHORT, rejected=SHORT.chosen)
-    assert variants([equal], ["swap"], pairwise=True) == []
 
 
 @pytest.mark.parametrize("pairwise", [True, False])
