@@ -15,7 +15,7 @@ from huggingface_hub import constants
 from explorer.core import fetching
 from explorer.core.settings import DEMO_PAIRS, Settings
 from explorer.data import library as limits
-from explorer.data.library import LONGEST_WANTED, Library, upload_name
+from explorer.data.library import Library, upload_name
 from explorer.data.offers import offers
 from explorer.data.sources import pair_sources
 from scoring.benchmarks import named_dataset
@@ -199,24 +199,6 @@ def test_each_configuration_of_a_dataset_can_be_opened(world: World) -> None:
     assert "it has test, hard/test." in refusal(world.library, "org/several:easy/test")
 
 
-def test_each_step_of_a_load_is_told(world: World) -> None:
-    told = Told()
-    table = world.library.open("org/one", told)
-    assert told.doing == ["asking", "fetching", "reading"]
-    assert told.steps[-1].done == len(table) == 3
-    size = len(ONE.files["test.jsonl"])
-    assert {step.total for step in told.steps if step.doing == "fetching"} == {size}
-
-
-@pytest.mark.parametrize("wanted", ["org/one", "org/one:test", " org/one:test@main\n"])
-def test_what_is_here_is_not_read_again(world: World, wanted: str) -> None:
-    table = world.library.open(wanted)
-    told = Told()
-    assert world.library.open(wanted, told) is table
-    assert told.doing == ["asking"]
-    assert len(world.data_asked) == 1
-
-
 @pytest.mark.parametrize("split", ["", ":test"])
 def test_a_pinned_dataset_that_is_here_asks_no_network(world: World, split: str) -> None:
     table = world.library.open(f"org/one{split}")
@@ -224,15 +206,6 @@ def test_a_pinned_dataset_that_is_here_asks_no_network(world: World, split: str)
     told = Told()
     assert world.library.open(f"org/one{split}@{ONE.commit}", told) is table
     assert (world.server.requests, told.steps) == ([], [])
-
-
-def test_a_dataset_of_the_start_is_not_loaded_again(make: Make) -> None:
-    world = make(pairs="org/two:raw")
-    world.library.sources.fetch()
-    world.library.sources.wait(PATIENCE)
-    asked = len(world.data_asked)
-    assert world.library.open("org/two:raw") is world.library.get(None)
-    assert len(world.data_asked) == asked
 
 
 @pytest.mark.parametrize(
@@ -298,13 +271,6 @@ def test_what_the_owner_starts_with_is_bound_by_no_limit(make: Make) -> None:
     assert len(world.library.get(None)) == 60
 
 
-def test_without_the_hub_one_is_told_what_can_be_done(make: Make) -> None:
-    library = make(offline=True).library
-    said = refusal(library, "org/one")
-    assert said.startswith("org/one is not on this machine, and the network is switched off.")
-    assert "Upload a file" in said
-
-
 def test_a_fetched_dataset_opens_without_the_hub(make: Make) -> None:
     table = make().library.open("org/one")
     again = make(offline=True)
@@ -321,39 +287,6 @@ def test_a_hub_that_failed_is_asked_anew(make: Make, monkeypatch: pytest.MonkeyP
 
 
 # Several visitors at once.
-
-
-def test_two_who_want_the_same_share_a_load(world: World) -> None:
-    first, second = Told(hold="reading"), Told(hold="reading")
-    with ThreadPoolExecutor(2) as pool:
-        tables = [pool.submit(world.library.open, "org/one", first)]
-        assert first.held.wait(PATIENCE)
-        tables.append(pool.submit(world.library.open, "org/one@main", second))
-        second.go.set()
-        waits = not second.held.wait(0.5)
-        first.go.set()
-        assert tables[0].result(PATIENCE) is tables[1].result(PATIENCE)
-    assert waits
-    assert second.doing == ["asking"]
-    assert len(world.data_asked) == 1
-
-
-def test_one_who_waited_for_a_load_that_broke_loads_it_himself(world: World) -> None:
-    def gone(step: Step) -> None:
-        first(step)
-        if step.doing == "reading":
-            raise ConnectionError("the first visitor is gone")
-
-    first, second = Told(hold="reading"), Told(hold="asking")
-    with ThreadPoolExecutor(2) as pool:
-        broken = pool.submit(world.library.open, "org/one", gone)
-        assert first.held.wait(PATIENCE)
-        table = pool.submit(world.library.open, "org/one", second)
-        assert second.held.wait(PATIENCE)
-        second.go.set()
-        first.go.set()
-        assert isinstance(broken.exception(PATIENCE), ConnectionError)
-        assert len(table.result(PATIENCE)) == 3
 
 
 def test_a_third_load_at_once_is_refused_until_another_ends(world: World) -> None:
@@ -412,12 +345,6 @@ def test_only_who_knows_the_id_sees_an_uploaded_file(world: World) -> None:
     assert world.library.find(f"secret.jsonl@{'0' * 12}") is None
 
 
-def test_the_same_file_is_the_same_table(world: World) -> None:
-    path = world.file("x.jsonl", jsonl(rows(2)))
-    assert world.library.upload(path, "a.jsonl") is world.library.upload(path, "a.jsonl")
-    assert world.library.upload(path, "b.jsonl") is not world.library.upload(path, "a.jsonl")
-
-
 @pytest.mark.parametrize(
     ("name", "content", "said"),
     [
@@ -448,11 +375,6 @@ def test_a_file_above_the_limit_is_not_read(make: Make) -> None:
     assert told.steps == []
 
 
-def test_a_file_that_is_gone_is_said(world: World) -> None:
-    with pytest.raises(KnownError, match=r"There is no file gone\.csv"):
-        world.library.upload(world.folder / "x.csv", "gone.csv")
-
-
 @pytest.mark.parametrize(
     ("name", "kept"),
     [
@@ -470,12 +392,6 @@ def test_a_file_that_is_gone_is_said(world: World) -> None:
 )
 def test_a_hostile_name_is_cut_to_what_can_be_shown(name: str, kept: str) -> None:
     assert upload_name(name, ".csv") == kept
-
-
-def test_a_long_name_is_cut_and_keeps_its_ending(world: World) -> None:
-    path = world.file("x.jsonl", jsonl(rows(2)))
-    name = world.library.upload(path, "n" * 10_000 + ".jsonl").source.name
-    assert (len(name), name[-8:]) == (80, "nn.jsonl")
 
 
 # What is kept.
@@ -506,33 +422,7 @@ def test_the_least_recently_seen_are_dropped_and_those_of_the_start_never(
     assert "once more if it is not here any more" in refusal(library, second)
 
 
-def test_a_table_larger_than_what_is_kept_is_shown_all_the_same(
-    make: Make, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("explorer.data.library.LEAST_KEPT_BYTES", 0)
-    content = comma_separated(rows(50))
-    world = make(max_dataset_megabytes=len(content) / 1e6)
-    table = world.library.upload(world.file("x.csv", content), "x.csv")
-    assert table.arrow.nbytes > 2 * len(content)
-    assert world.library.find(table.id) is table
-
-
-def test_much_more_than_a_few_tables_is_kept(world: World) -> None:
-    ids = [small(world, mark) for mark in "abcdefgh"]
-    assert all(world.library.find(item) for item in ids)
-
-
 # Whatever is asked for.
-
-
-def test_the_demo_is_always_here(make: Make) -> None:
-    world = make(pairs="org/one")
-    world.library.sources.fetch()
-    world.library.sources.wait(PATIENCE)
-    demo = world.library.open("demo")
-    assert demo.source.kind == "demo"
-    assert world.library.open(demo.id) is world.library.get(demo.id) is demo
-    assert world.library.get(None) is not demo
 
 
 @pytest.mark.parametrize(
@@ -577,12 +467,6 @@ def test_a_hostile_wish_is_refused_in_a_sentence(world: World, wanted: object) -
     assert world.server.requests == []
 
 
-def test_a_wish_as_long_as_allowed_is_still_looked_at(world: World) -> None:
-    with pytest.raises(KnownError):
-        world.library.open("x" * LONGEST_WANTED)
-    assert len(world.library.open(" " * (LONGEST_WANTED - 7) + "org/one")) == 3
-
-
 def test_a_path_is_read_on_ones_own_machine_only(make: Make) -> None:
     own, public = make(), make(public=True)
     path = str(own.file("mine.jsonl", jsonl(rows(2))))
@@ -598,20 +482,6 @@ def test_what_lies_on_a_public_machine_is_not_told_from_what_does_not(world: Wor
     missing = path.with_name("y.csv")
     there = refusal(world.library, str(path)).replace(repr(str(path)[:40]), "")
     assert there == refusal(world.library, str(missing)).replace(repr(str(missing)[:40]), "")
-
-
-@pytest.mark.parametrize("name", ["none.csv", "folder.csv"])
-def test_a_path_that_is_no_file_is_said(make: Make, name: str) -> None:
-    world = make()
-    (world.folder / "folder.csv").mkdir()
-    path = world.folder / name
-    assert refusal(world.library, str(path)) == f"There is no file {path}."
-
-
-def test_a_file_that_is_too_large_is_refused_on_ones_own_machine_too(make: Make) -> None:
-    world = make(max_dataset_megabytes=0.001)
-    path = world.file("big.jsonl", jsonl(rows(100)))
-    assert "EXPLORER_MAX_DATASET_MB" in refusal(world.library, str(path))
 
 
 def test_a_typed_pair_is_the_same_each_time_and_nobody_elses(world: World) -> None:
@@ -653,12 +523,6 @@ def test_what_a_worker_read_is_the_same_and_lies_on_the_disk(
     assert table.arrow.equals(here.table)
     assert table.remarks == here.notes != ()
     assert "reading" in told.doing
-
-
-def test_what_a_worker_refuses_is_said_as_here(world: World, apart: None) -> None:
-    with pytest.raises(KnownError, match=r"^x\.jsonl: line 1 is not JSON"):
-        world.library.upload(world.file("x.jsonl", b"no JSON"), "x.jsonl")
-    assert len(world.library.open("org/two:raw")) == 5
 
 
 SEVERAL_EACH = json.dumps({"prompt": "p", "chosen": ["c"], "rejected": ["r"] * 200_000}).encode()
