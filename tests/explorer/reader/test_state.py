@@ -1,13 +1,12 @@
 """Addresses of the Pairs tab: all of a state is in its link, and a link may say anything."""
 
 from dataclasses import replace
-from urllib.parse import quote
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from explorer.core.links import LONGEST_LINK, MOST_DROPPED
+from explorer.core.links import MOST_DROPPED
 from explorer.data.facets import FACETS
 from explorer.data.filters import LONGEST_NAME, LengthRange, ranges_in_order
 from explorer.data.lengths import MEASURED
@@ -99,11 +98,6 @@ def test_a_link_says_all_of_a_state(state: PairsState) -> None:
     assert not set(link) & set(" \t\n\0<>\"'#")
 
 
-def test_a_default_is_not_written() -> None:
-    assert PairsState().href() == "?tab=pairs"
-    assert parse("") == parse("?") == (PairsState(), ())
-
-
 def test_a_link_is_written_so_that_a_person_can_read_it() -> None:
     state = PairsState(
         "allenai/reward-bench:filtered@168d",
@@ -175,11 +169,6 @@ def test_more_slices_than_can_be_joined_are_named() -> None:
     assert (len(state.slices), dropped) == (MOST_SLICES, (f"slice={MOST_SLICES}",))
 
 
-@pytest.mark.parametrize("own", ["__theme=dark", "__sign=abc", "logs=container", "view=api"])
-def test_what_gradio_writes_is_not_ours_to_name(own: str) -> None:
-    assert parse(f"{own}&subset=hep-go")[1] == ()
-
-
 def test_the_last_of_several_is_taken_and_names_add_up() -> None:
     state, dropped = parse("sort=chosen&sort=-chosen&code=yes&code=no&code=yes&pair=a&pair=b")
     assert (state.sort, state.key, state.code, dropped) == ("-chosen", "b", ("yes", "no"), ())
@@ -198,19 +187,6 @@ def test_spaces_about_a_search_count_in_an_expression_alone() -> None:
 @pytest.mark.parametrize("value", [None, 5, 1.5, b"q=dog", ["q=dog"], {"q": "dog"}, True])
 def test_what_is_no_text_is_no_state(value: object) -> None:
     assert parse(value) == (PairsState(), (shown(value),))
-
-
-@pytest.mark.parametrize("name", ["source", "pair", "tokenizer", "q", "subset", "model"])
-def test_a_lone_surrogate_becomes_the_mark_that_stands_for_it(name: str) -> None:
-    assert parse(f"{name}=a\ud800b")[0].query_string == f"{name}=a%EF%BF%BDb"
-
-
-def test_a_very_long_link_is_cut_between_two_parts() -> None:
-    names = [f"{'x' * 90}{number:010}" for number in range(300)]
-    state, dropped = parse("&".join(f"subset={name}" for name in names))
-    assert state.subset == tuple(names[: len(state.subset)])
-    assert len(state.subset) == LONGEST_LINK // 108
-    assert dropped == ("…",)
 
 
 @pytest.mark.parametrize("unit", ["a", "&", "a&", "=", "subset=a&", "%00", "q=a&", "日", "\ud800"])
@@ -260,8 +236,3 @@ def test_of_another_model_what_depends_on_one_is_left() -> None:
     assert state.of("c") == PairsState(model="c")
     assert replace(state, against="").of("c") == PairsState(model="c", kind="all")
     assert replace(state, against="").of(None) == PairsState()
-
-
-def test_a_typed_name_is_in_no_link_as_it_is() -> None:
-    name = "<script>'\"&#"
-    assert quote(name, safe="") in PairsState(model=name).href()

@@ -33,10 +33,6 @@ def test_cells_are_asked_for_with_the_pairs(cell: Cell) -> None:
     assert asked == replace(SOME, model="a/&", kind="all", against="b", cell=cell)
 
 
-def test_a_tab_that_there_is_not_is_named() -> None:
-    assert read_pairs("?tab=elsewhere&q=dog") == (PairsState(words="dog"), ("tab=elsewhere",))
-
-
 def test_models_are_compared_as_their_tab_writes_it() -> None:
     for models in (("a",), ("a", "b"), ("a", "b", "c", "d")):
         a, b, *more = models if len(models) > 1 else (*models, MAJORITY)
