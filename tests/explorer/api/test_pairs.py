@@ -1,7 +1,6 @@
 import json
 import re
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 import pytest
@@ -125,20 +124,3 @@ def test_the_hardest_are_those_that_most_fail() -> None:
     assert [each["known"] for each in rows] == [3, 3, 3]
     assert hardest_json([]) == {"rows": []}
     assert len(hardest_json([field], 1)["rows"]) == 1
-
-
-ASKED = {
-    "failures": partial(failures_json, [small_field()]),
-    "failures of a subset": partial(failures_json, [small_field()], MODEL),
-    "compare": partial(compare_json, [small_field()], MODEL),
-    "pair": partial(pair_json, [small_field()], []),
-}
-
-
-def test_a_name_that_is_none_is_refused(subtests: pytest.Subtests) -> None:
-    for name in [5, True, ["x"], {}, "", "x" * 1001, "gone", "\ud800"]:
-        for asked, ask in ASKED.items():
-            with subtests.test(name=name, asked=asked):
-                with pytest.raises(KnownError) as refused:
-                    ask(name)
-                assert len(str(refused.value)) < 300

@@ -85,34 +85,6 @@ def test_a_pair_of_the_table_that_is_shown_needs_no_results(
     assert (found["chosen"], found["outcomes"]) == (demo.cells(7)["chosen"], [])
 
 
-@pytest.mark.parametrize(
-    ("name", "arguments", "words"),
-    [
-        ("failures", {"model": "gone"}, "no per-pair results of a model 'gone'"),
-        ("failures", {"model": None}, "A model is named by a text of 1 to 1,000 characters"),
-        ("failures", {"model": "x" * 10**5}, "not 100,000 characters"),
-        ("failures", {"model": "org/best", "subset": "gone"}, "no subset 'gone'"),
-        ("failures", {"model": "org/best", "subset": 5}, "A subset is named by a text"),
-        ("failures", {"model": "org/best", "limit": 0}, "The limit is 0; it must be"),
-        ("failures", {"model": "org/best", "limit": True}, "The limit is True; it must be"),
-        ("failures", {"model": "org/best", "limit": "5"}, "The limit is '5'; it must be"),
-        ("compare", {"model_a": "org/best", "model_b": ["x"]}, "not list"),
-        ("compare", {"model_a": "<script>", "model_b": "org/best"}, "no per-pair results"),
-        ("pair", {"key": "hep-go:9999"}, "no pair 'hep-go:9999'"),
-        ("pair", {"key": {"a": 1}}, "A key is named by a text"),
-        ("hardest", {"limit": 3001}, "The limit is 3001; it must be"),
-        ("hardest", {"limit": 2.5}, "The limit is 2.5; it must be"),
-    ],
-)
-def test_nonsense_is_one_clear_message(
-    client: Client, name: str, arguments: dict[str, Any], words: str
-) -> None:
-    with pytest.raises(AppError) as refused:
-        asked(client, name, **arguments)
-    assert words in str(refused.value) and len(str(refused.value)) < 400
-    assert "<script>" not in str(refused.value)
-
-
 def test_runs_are_told_to_no_program(
     serve: Serve, stores: Stores, demo: PairTable, tmp_path: Path
 ) -> None:
