@@ -1,12 +1,7 @@
 import numpy as np
 import pytest
 
-from explorer.data.conditions import (
-    CONDITION_KINDS,
-    LEAST_WRITTEN,
-    condition_of,
-    conditions,
-)
+from explorer.data.conditions import CONDITION_KINDS, LEAST_WRITTEN, condition_of, conditions
 from explorer.data.table import PairTable
 from scoring.errors import KnownError
 from tests.support.tables import row, small_table

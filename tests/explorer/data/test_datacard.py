@@ -1,18 +1,13 @@
 """The data card agrees with the benchmark's tables, with the real data and with itself."""
 
 import re
-import tomllib
-from dataclasses import fields
 from typing import get_args
 
 import numpy as np
 from scipy.stats import binomtest  # type: ignore[import-untyped]
 
-from explorer.core.settings import ASSETS
 from explorer.data.datacard import (
     LengthCategory,
-    Origin,
-    Remark,
     SubsetCard,
     data_card,
     length_category,
@@ -22,24 +17,16 @@ from explorer.data.offers import offers
 from explorer.data.table import PairTable
 from scoring.benchmark import COUNTS, SECTIONS, SUBSETS, WEIGHTS, section_of
 
-FILE = tomllib.loads((ASSETS / "datacard.toml").read_text("utf-8"))
 CARD = data_card()
-LISTS_OF_REMARKS = ("scoring", "known_errors", "cautions")
 
 UPSTREAM_LENGTHS: dict[str, set[str]] = {
     "chosen": {"alpacaeval-easy", "alpacaeval-hard", "xstest-should-respond"},
     "rejected": {
-        "mt-bench-easy",
-        "mt-bench-hard",
-        "llmbar-adver-neighbor",
-        "llmbar-adver-GPTInst",
-        "llmbar-adver-manual",
-        "refusals-dangerous",
-        "refusals-offensive",
-        "xstest-should-refuse",
+        "mt-bench-easy", "mt-bench-hard", "llmbar-adver-neighbor", "llmbar-adver-GPTInst",
+        "llmbar-adver-manual", "refusals-dangerous", "refusals-offensive", "xstest-should-refuse",
         "donotanswer",
     },
-}
+}  # fmt: skip
 """LENGTH_CATEGORIES of upstream's rewardbench/constants.py, without the neutral ones."""
 
 DATA_ORDER = (
@@ -91,21 +78,6 @@ def test_length_categories_are_upstreams() -> None:
     for subset in SUBSETS:
         sides = [side for side, members in UPSTREAM_LENGTHS.items() if subset in members]
         assert length_category(subset) == (sides[0] if sides else "neutral")
-
-
-def test_the_file_has_no_unknown_keys() -> None:
-    assert set(FILE) == {"general", "length", "origin", "subset", *LISTS_OF_REMARKS}
-    of_the_benchmark = {"subset", "section", "pairs", "weight", "may_harm"}
-    allowed = {field.name for field in fields(SubsetCard)} - of_the_benchmark
-    needed = allowed - {"language", "note"}
-    assert set(FILE["subset"]) == set(SUBSETS)
-    assert all(needed <= set(entry) <= allowed for entry in FILE["subset"].values())
-    of_origin = {field.name for field in fields(Origin)}
-    assert all(set(entry) == of_origin for entry in FILE["origin"].values())
-    assert {entry["origin"] for entry in FILE["subset"].values()} == set(FILE["origin"])
-    of_remark = {field.name for field in fields(Remark)}
-    assert all(set(entry) == of_remark for key in LISTS_OF_REMARKS for entry in FILE[key])
-    assert set(FILE["general"]) <= {field.name for field in fields(CARD)}
 
 
 def test_counts_are_those_of_the_real_data(real: PairTable) -> None:

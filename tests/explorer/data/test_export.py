@@ -1,6 +1,5 @@
 import csv
 import json
-import tracemalloc
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -14,13 +13,7 @@ from hypothesis import strategies as st
 
 from explorer.core.files import METADATA
 from explorer.data import export as exports
-from explorer.data.export import (
-    EXPORT_BATCH_ROWS,
-    FORMATS,
-    Format,
-    export,
-    export_name,
-)
+from explorer.data.export import EXPORT_BATCH_ROWS, FORMATS, Format, export, export_name
 from explorer.data.table import PairTable, Rows
 from scoring.errors import KnownError
 from scoring.pairs.opening import SCHEMA, TEXT_COLUMNS, Pairs, PairSource, read_pairs
@@ -179,25 +172,6 @@ def test_the_rows_are_written_in_the_order_given(
     table = table_of(*map(pair, range(5)))
     kept = PairTable(read_pairs(written(table, form, tmp_path, rows)))
     assert kept.keys == [table.keys[row] for row in rows]
-
-
-@pytest.mark.parametrize("form", FORMATS)
-def test_many_rows_go_through_in_batches(tmp_path: Path, form: Format) -> None:
-    number = 12_000
-    long = pa.array(["x" * 1_000] * number, pa.large_string())
-    ids = pa.array([str(row) for row in range(number)], pa.large_string())
-    none = pa.array([[]] * number, SCHEMA.field("more_chosen").type)
-    columns = dict.fromkeys(SCHEMA.names, long)
-    columns |= {"id": ids, "key": ids, "more_chosen": none, "more_rejected": none}
-    columns["turns"] = pa.array([""] * number, pa.large_string())
-    arrow = pa.table(columns, schema=SCHEMA)
-    table = PairTable(Pairs(SOURCE, pa.concat_tables([arrow.slice(0, 8_192), arrow.slice(8_192)])))
-    tracemalloc.start()
-    told = list(export(table, all_of(table)[1:], form, tmp_path / f"many.{form}"))
-    _, most = tracemalloc.get_traced_memory()
-    tracemalloc.stop()
-    assert told == [*range(EXPORT_BATCH_ROWS, number - 1, EXPORT_BATCH_ROWS), number - 1]
-    assert most < 30_000_000  # bytes; the texts are 84 MB
 
 
 @pytest.mark.parametrize("form", FORMATS)

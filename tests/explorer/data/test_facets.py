@@ -7,19 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from explorer.data.datacard import length_category, subset_card
-from explorer.data.facets import (
-    FACETS,
-    NONE,
-    Facet,
-    Marker,
-    coded,
-    count_chars,
-    count_words,
-    grouped,
-)
+from explorer.data.datacard import subset_card
+from explorer.data.facets import NONE, Facet, Marker, count_chars, count_words
 from explorer.data.table import PairTable
-from scoring.benchmark import SECTIONS
 from tests.support.tables import row, small_table
 
 
@@ -30,23 +20,6 @@ def names_of(table: PairTable, facet: Facet) -> list[str]:
 
 def languages(*texts: str) -> list[str]:
     return names_of(small_table(*(row(prompt=text) for text in texts)), "language")
-
-
-def test_every_facet_has_a_name_for_every_row(demo: PairTable) -> None:
-    assert tuple(demo.facets) == FACETS
-    for facet in FACETS:
-        column = demo.facets[facet]
-        assert len(set(column.names)) == len(column.names)
-        assert len(column.codes) == len(demo)
-        assert column.codes.dtype == np.int32
-        assert 0 <= column.codes.min() <= column.codes.max() < len(column.names)
-
-
-def test_an_unknown_subset_has_no_section_and_no_length_category() -> None:
-    table = small_table(row(subset="zebra"), row(subset="hep-rust"))
-    assert names_of(table, "section") == [NONE, "Reasoning"]
-    assert names_of(table, "length") == [NONE, length_category("hep-rust") or NONE]
-    assert table.facets["section"].names == [*SECTIONS, NONE]
 
 
 def test_the_longer_side_is_told_in_characters() -> None:
@@ -110,13 +83,6 @@ def test_the_card_of_a_subset_of_code_goes_before_its_fences() -> None:
     assert names_of(table, "code") == ["yes", "yes"]
 
 
-def test_codes_go_by_first_occurrence_over_all_chunks() -> None:
-    column = pa.chunked_array([["b", "a", "b"], [], ["c", "a"]], pa.large_string())
-    found = coded(column)
-    assert found.names == ["b", "a", "c"]
-    assert found.codes.tolist() == grouped(column).tolist() == [0, 1, 0, 2, 1]
-
-
 # The real benchmark, against counts that were taken elsewhere.
 
 
@@ -168,20 +134,6 @@ def test_characters_and_words_are_those_that_python_counts(chunks: list[list[str
     assert count_words(texts).tolist() == [len(text.encode().split()) for text in flat]
 
 
-@given(st.lists(TEXTS, max_size=8), st.integers(0, 8), st.integers(0, 8))
-def test_a_slice_of_a_chunk_is_counted_from_where_it_begins(
-    texts: list[str], start: int, size: int
-) -> None:
-    cut = pa.chunked_array([pa.array(texts, pa.large_string()).slice(start, size)])
-    kept = texts[start : start + size]
-    assert count_chars(cut).tolist() == [len(text) for text in kept]
-    assert count_words(cut).tolist() == [len(text.encode().split()) for text in kept]
-
-
-def test_only_ascii_white_space_parts_words() -> None:
-    assert count_words(column(["a\u00a0b", "a\u2003b", "a\vb", "日本 語"])).tolist() == [1, 1, 2, 2]
-
-
 # Markers
 
 
@@ -192,17 +144,12 @@ HAVE: dict[Marker, list[str]] = {
     "bold": ["a **b** c", "**two words**:"],
     "table": ["| a | b |\n|---|---|\n| 1 | 2 |", "a | b\n--- | :---:\n1 | 2"],
     "refusal": [
-        "I'm sorry, but no.",
-        "I’m very sorry. No.",
-        "I am sorry to hear that.",
-        "As an AI language model, I have none.",
-        "No, I cannot do that.",
-        "Well, I CAN'T.",
-        "Dear user,\n\nI must respectfully decline.",
-        "I won’t help.",
+        "I'm sorry, but no.", "I’m very sorry. No.", "I am sorry to hear that.",
+        "As an AI language model, I have none.", "No, I cannot do that.", "Well, I CAN'T.",
+        "Dear user,\n\nI must respectfully decline.", "I won’t help.",
     ],
     "apology": ["My apologies!", "I apologize.", "x " * 999 + "Sorry."],
-}
+}  # fmt: skip
 LACK: dict[Marker, list[str]] = {
     "fence": ["`x`", "a ``` b", "~~x~~"],
     "list": ["a - b", "-a", "1.5 m", "2020. x" + "0" * 9, "--- \n"],

@@ -184,12 +184,14 @@ def test_tokens_that_were_not_counted_are_said_to_be(look: Callable[..., object]
 
 PICKING, NAMES = "One can pick by section", "must be a list of names, not "
 MEASURED, WHOLE = "A length is of chosen, ", "A length is a whole number, not "
+NO_FACETS: tuple[object, ...] = (None, 5, "", "id", "Section", ["section"], {}, 10**400, True)
+NO_NAMES: tuple[object, ...] = (
+    None, 5, "Chat", {"Chat": 1}, [["Chat"]], [None], [1.5], [10**400], ["a" * (LONGEST_NAME + 1)],
+    [b"a"],
+)  # fmt: skip
 REFUSALS: list[tuple[Callable[..., object], tuple[Any, ...], str]] = [
-    *((Filters().picking, (facet, ["a"]), PICKING)
-      for facet in (None, 5, "", "id", "Section", ["section"], {}, 10**400, True)),
-    *((Filters().picking, ("section", names), NAMES)
-      for names in (None, 5, "Chat", {"Chat": 1}, [["Chat"]], [None], [1.5], [10**400],
-                    ["a" * (LONGEST_NAME + 1)], [b"a"])),
+    *((Filters().picking, (facet, ["a"]), PICKING) for facet in NO_FACETS),
+    *((Filters().picking, ("section", names), NAMES) for names in NO_NAMES),
     (Filters().picking, ("subset", [*map(str, range(MOST_NAMES + 1))]), "At most 500 names"),
     *((LengthRange.of, ("chosen", "chars", *ends, ""), WHOLE)
       for value in ("5", True, 1.5, float("nan"), -float("inf"), 10**9 + 1, 10**400, [1], b"1")
@@ -199,7 +201,7 @@ REFUSALS: list[tuple[Callable[..., object], tuple[Any, ...], str]] = [
     *((LengthRange.of, (*what, 1, 2, ""), MEASURED)
       for what in (("id", "chars"), ("chosen", "bytes"), (None, None), (["chosen"], "chars"))),
     *((LengthRange.of, ("chosen", "tokens", 1, 2, name), "name of its tokenizer")
-      for name in (None, 5, ["a"], {}, "a" * (LONGEST_NAME + 1))),
+      for name in (None, 5, ["a"], "a" * (LONGEST_NAME + 1))),
 ]  # fmt: skip
 """What is called with what -> the sentence."""
 

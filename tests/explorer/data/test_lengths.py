@@ -13,11 +13,8 @@ from hypothesis import strategies as st
 from explorer.data.lengths import (
     BINS,
     MEASURED,
-    MOST_CHARTS,
-    MOST_LINES,
     SCALES,
     SUBSET_BINS,
-    Histogram,
     Measured,
     Range,
     Scale,
@@ -129,24 +126,6 @@ def test_no_bin_of_differences_holds_both_signs(pairs: list[Texts]) -> None:
     assert right == np.count_nonzero(table.lengths("difference", "chars") >= 0)
 
 
-def test_no_rows_give_nothing_to_draw(demo: PairTable) -> None:
-    none = np.array([], dtype=np.int64)
-    found = histogram(demo, none, "responses", "chars")
-    assert found == Histogram([], {"chosen": [], "rejected": []}, 0, 0)
-    assert found.bins == 0
-    assert histograms_by_subset(demo, none, "prompt", "chars").by_subset == {}
-    assert length_stats(demo, none, "prompt", "chars") == []
-    assert longer_lines(demo, none, "chars") == []
-
-
-def test_on_a_log_scale_each_edge_is_as_many_times_the_one_before(real: PairTable) -> None:
-    found = histogram(real, every_row(real), "responses", "chars", scale="log")
-    ratios = [high / low for low, high in pairwise(found.edges)]
-    assert max(ratios) < 1.2 and min(ratios) > 1.02 and found.bins == BINS
-    empty = histogram(table_of([Texts(0, 0, 9)]), np.arange(1), "responses", "chars", scale="log")
-    assert empty.counts["chosen"][0] == empty.counts["rejected"][-1] == 1
-
-
 def test_which_response_is_longer_is_counted_by_section_and_subset() -> None:
     pairs = [Texts(1, 5, 2, "hep-go"), Texts(1, 2, 2, "math-prm"), Texts(1, 1, 9, "own")]
     found = longer_lines(table_of(pairs), np.arange(3), "chars")
@@ -181,28 +160,6 @@ def test_each_subset_has_its_own_counts_on_common_edges(
         }
         together = np.concatenate(list(lengths.values()))
         assert (each.low, each.high) == (together.min(), together.max())
-
-
-def many_subsets(n: int) -> PairTable:
-    """Subset number i has one pair, every tenth two."""
-    names = [f"s{i:03}" for i in range(n)] + [f"s{i:03}" for i in range(0, n, 10)]
-    return table_of([Texts(1, 10, 10, name) for name in names])
-
-
-def test_the_largest_subsets_are_drawn_and_the_rest_is_numbered() -> None:
-    table = many_subsets(100)
-    found = histograms_by_subset(table, every_row(table), "chosen", "chars")
-    assert (len(found.by_subset), found.left_out) == (MOST_CHARTS, 100 - MOST_CHARTS)
-    assert {f"s{i:03}" for i in range(0, 100, 10)} <= set(found.by_subset)
-    assert list(found.by_subset) == sorted(found.by_subset)
-
-
-def test_a_table_has_so_many_lines_and_its_last_counts_all() -> None:
-    table = many_subsets(MOST_LINES + 50)
-    lines = length_stats(table, every_row(table), "chosen", "chars")
-    assert len(lines) == MOST_LINES + 1
-    assert (lines[-1].subset, lines[-1].n) == (None, len(table))
-    assert sum(line.n for line in lines[:-1]) == len(table) - 50
 
 
 @given(some_pairs, any_shown)

@@ -6,9 +6,7 @@ from hypothesis import strategies as st
 
 import explorer.data.search
 from explorer.data.search import (
-    EVERYTHING,
     LONGEST_QUERY,
-    MOST_HITS,
     MOST_MARKED,
     MOST_SOUGHT,
     PLACES,
@@ -101,20 +99,6 @@ def test_further_responses_are_searched_with_their_side() -> None:
     assert found("pebble", "chosen") == found("pebble", "prompt") == ""
 
 
-def test_further_responses_are_told_apart_by_row_wherever_a_chunk_begins() -> None:
-    rows = [
-        row(chosen=["a", "x1"], rejected="r", subset="Ties"),
-        row(),
-        row(chosen=["b", "x2", "x3"], rejected="r", subset="Ties"),
-        row(),
-        row(chosen=["c", "x1"], rejected="r", subset="Ties"),
-    ]
-    for chunk_rows in (1, 2, 3, 5):
-        table = small_table(*rows, chunk_rows=chunk_rows)
-        for words, wanted in (("x1", [0, 4]), ("x3", [2]), ("x", [0, 2, 4])):
-            assert found_by(table.arrow, Query(words)).nonzero()[0].tolist() == wanted
-
-
 # What is refused.
 
 
@@ -144,12 +128,6 @@ def test_a_pattern_that_cannot_be_used_is_refused_in_a_sentence(pattern: str) ->
     assert checked_query(pattern, "all", False, False).words == pattern
     with pytest.raises(KnownError, match="Invalid regex"):
         found_by(TABLE.arrow, Query(pattern, regex=True))
-
-
-@pytest.mark.parametrize("nothing", [None, "", 0, False, [], {}])
-def test_no_place_is_every_place_and_what_is_falsy_ticks_nothing(nothing: object) -> None:
-    assert checked_query("dog", nothing, nothing, nothing) == Query("dog")
-    assert checked_query(None, nothing, nothing, nothing) == EVERYTHING
 
 
 @given(st.text(), st.sampled_from(PLACES), st.booleans(), st.booleans())
@@ -278,12 +256,6 @@ def test_hits_of_odd_patterns(text: str, pattern: str, places: list[tuple[int, i
     assert hits(text, checked_query(pattern, "all", True, False)) == places
 
 
-def test_so_many_hits_are_marked_and_no_more() -> None:
-    places = hits("ab" * (MOST_HITS + 5), Query("a"))
-    assert len(places) == MOST_HITS
-    assert places[-1] == (2 * MOST_HITS - 2, 2 * MOST_HITS - 1)
-
-
 def test_what_lies_far_on_in_a_text_is_not_marked() -> None:
     long = "-" * (MOST_MARKED - 3) + "dogdog"
     assert hits(long, Query("dog")) == []  # in the whole text, a match there might go on
@@ -324,12 +296,6 @@ def test_the_first_hit_of_a_long_text_is_where_the_whole_text_has_it(
 ) -> None:
     found = first_hits("é" * 9_000 + "_dog dog\ndog", Query(pattern, regex=True))
     assert (found[0][0] if found else None) == place
-
-
-def test_a_first_hit_is_found_however_many_follow() -> None:
-    texts = ["e " * 500_000, "~" * 900_000 + "e" * 100_000, "é" * 1_000_000]
-    found = [first_hits(text, Query("E"))[:1] for text in texts]
-    assert found == [[(0, 1)], [(900_000, 900_001)], []]
 
 
 def test_a_first_hit_too_far_on_or_too_long_is_none() -> None:

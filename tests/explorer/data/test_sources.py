@@ -57,14 +57,10 @@ def sources_for(wanted: str | None, tmp_path: Path) -> Sources[PairTable]:
         ("other/dataset", ["allenai/reward-bench"], BENCHMARK, ["other/dataset"]),
     ],
     ids=[
-        "nothing",
-        "a download",
-        "the owner's file",
-        "the owner's dataset",
-        "the demo",
+        "nothing", "a download", "the owner's file", "the owner's dataset", "the demo",
         "not here",
     ],
-)
+)  # fmt: skip
 def test_the_best_that_is_here_is_shown(
     wanted: str | None,
     cached: list[str],
@@ -136,15 +132,6 @@ def test_a_hub_that_does_not_answer_leaves_the_demo_and_says_why(
     assert sources.get(None).source.kind == "demo"
     assert "the Hub does not answer" in sources.passed_over[BENCHMARK]
     assert no_sockets != []
-
-
-@pytest.mark.parametrize(
-    "item_id", [None, "", "unknown@0", 5, 1.5, True, [], ["demo"], {}, {"id": 1}, object(), b"x"]
-)
-def test_an_unknown_id_gives_the_best(tmp_path: Path, item_id: object) -> None:
-    sources = sources_for(None, tmp_path)
-    assert sources.find(item_id) is None
-    assert sources.get(item_id) is sources.get(sources.best)
 
 
 # Sources of things of our own.
@@ -330,12 +317,6 @@ def test_a_remote_that_fails_leaves_the_shelf_standing_and_its_reason(
     assert fetched(sources).all() == [Item("bundled")]
 
 
-def test_what_is_shown_is_not_passed_over_when_a_newer_one_cannot_be_had() -> None:
-    sources = fetched(sources_of(Candidate("hub", lambda: Item("hub@1"), broken), bundled()))
-    assert sources.best == "hub@1"
-    assert sources.passed_over == {}
-
-
 class RetriedHub(Hub):
     """Counts how often it was told to probe again."""
 
@@ -382,19 +363,8 @@ def refreshed(sources: Sources[Item]) -> Sources[Item]:
     return sources
 
 
-def test_a_refresh_that_fails_keeps_what_is_shown_and_says_so() -> None:
-    sources = refreshed(sources_of(Candidate("hub", lambda: Item("hub@1"), absent), bundled()))
-    assert (sources.best, sources.refused) == ("hub@1", "It is not here.")
-
-
 def test_a_refresh_reads_the_owners_own_choice_again_and_a_start_does_not() -> None:
     versions = iter(["own@1", "own@2"])
     sources = sources_of(Candidate("own", lambda: Item(next(versions))), bundled())
     assert fetched(sources).best == "own@1"
     assert refreshed(sources).best == "own@2"
-
-
-def test_a_refresh_right_after_another_asks_nobody() -> None:
-    versions = iter(["own@1", "own@2", "own@3"])
-    sources = sources_of(Candidate("own", lambda: Item(next(versions))))
-    assert refreshed(refreshed(sources)).best == "own@2"

@@ -92,18 +92,6 @@ def test_counts_are_those_of_the_models_own_tokenizer(
         assert fresh.lengths(column, "tokens", name).tolist() == expected  # type: ignore[arg-type]
 
 
-def test_the_name_carries_the_revision_and_stands_for_the_count(
-    counter: TokenCounter, fresh: PairTable
-) -> None:
-    assert not counter.known(fresh, "demo")
-    name = finished(counter, fresh).name
-    assert len(name) == len("demo@") + 12
-    assert list(fresh.tokens) == [name]
-    assert counter.known(fresh, name)
-    assert not counter.known(fresh, "demo")
-    assert finished(counter, fresh, name) == Counted(name, [])
-
-
 @pytest.mark.skipif(sys.platform != "linux", reason="it looks at /proc")
 def test_a_stopped_count_leaves_nothing_and_goes_on_where_it_was(
     counter: TokenCounter, fresh: PairTable, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -201,20 +189,6 @@ def test_only_the_newest_counts_are_kept(
     names = [finished(counter, table_of(["a dog"], revision)).name for revision in "abc"]
     assert len(stored(tmp_path)) == 2
     assert counter.known(table_of(["a dog"], "c"), names[-1])
-
-
-def test_a_table_remembers_so_many_tokenizers(
-    counter: TokenCounter, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("explorer.data.table.KEPT_TOKENIZERS", 2)
-    table, names = table_of(["a dog"]), []
-    for number in range(3):
-        folder = tmp_path / f"tokenizer-{number}"
-        shutil.copytree(DEMO_MODEL, folder, ignore=shutil.ignore_patterns("*.safetensors"))
-        names.append(finished(counter, table, str(folder)).name)
-    assert list(table.tokens) == names[1:]
-    assert counter.known(table, names[0])
-    assert list(table.tokens) == [names[2], names[0]]
 
 
 @pytest.mark.parametrize("wanted", [None, "", "  ", 7, ["demo"], {"a": 1}, True])
