@@ -85,10 +85,6 @@ def test_what_fails_is_tried_again() -> None:
         assert slow.computed == tries
 
 
-def test_it_is_documented_as_the_method_is() -> None:
-    assert Slow.words.__doc__ == "What it says."
-
-
 def test_what_many_ask_a_cache_for_at_once_is_created_once() -> None:
     slow, cache = Slow(), LruCache[list[str]](2)
 

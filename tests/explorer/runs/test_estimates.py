@@ -8,14 +8,7 @@ import pytest
 
 from explorer.data.table import PairTable
 from explorer.data.tokens import TokenCounter
-from explorer.runs.estimates import (
-    BYTES_A_TOKEN,
-    Work,
-    computed_tokens,
-    estimate,
-    model_seconds,
-    work_of,
-)
+from explorer.runs.estimates import BYTES_A_TOKEN, Work, computed_tokens, estimate, work_of
 from explorer.runs.model_list import entry_of
 from scoring.engine.scorer import Scorer, facts
 from scoring.hub.access import Hub
@@ -153,10 +146,3 @@ def test_a_real_run_takes_about_the_tokens_that_were_expected_and_tells_its_spee
     again = estimate(work_of(demo, rows), seen, present_device("cpu"), settings, [ended])
     assert again.basis == "measured"
     assert again.seconds == pytest.approx(expected * ended.seconds / ended.tokens)
-
-
-def test_a_model_by_name_takes_as_long_as_in_its_runs(tmp_path: Path) -> None:
-    runs = [run(tmp_path, tokens=2_000_000), run(tmp_path, model="org/other", tokens=5_000)]
-    tokens = ALL.tokens + 20 * ALL.pairs
-    assert model_seconds(ALL, " org/m@main ", runs) == pytest.approx(tokens / 200_000)
-    assert model_seconds(ALL, "org/gone", runs) is None

@@ -23,7 +23,7 @@ from scoring.errors import KnownError, Stopped
 from scoring.hub.access import Hub
 from scoring.spec import ScoredPair
 from tests.conftest import PATIENCE, until
-from tests.support.beginning import begun, small_packs
+from tests.support.beginning import small_packs
 
 ME, YOU = Visitor("browser:me", "page"), Visitor("browser:you", "page")
 
@@ -119,23 +119,6 @@ def test_a_server_holds_no_pairs_of_a_run_that_ended(
     last = last_of(run)
     assert last.stage == "finished" and last.run is not None and last.scored == ()
     until(lambda: scored_pairs() <= before)
-
-
-def test_a_run_that_waits_keeps_its_place(tmp_path: Path, hub: Hub, demo: PairTable) -> None:
-    runs = Runs(Settings(home=tmp_path), hub)
-    order, few = ModelOrder.of({"model": "longer"}), Selection(demo, np.arange(3), "few")
-    first = begun(runs, "she", "longer", demo, np.arange(3))
-    assert next(first).stage == "loading"
-    run = runs.live.begin(YOU, "longer", partial(runs.start, YOU, order, few))
-    assert run.has_begun.wait(PATIENCE)
-    third = begun(runs, "he", "longer", demo, np.arange(3))
-    assert next(third).ahead == 2
-    assert (run.progress.stage, run.progress.ahead) == ("waiting", 1)
-    first.close()
-    last = last_of(run)
-    assert last.stage == "finished" and last.run is not None
-    assert runs.store.open(last.run.id, YOU).status == "finished"
-    assert list(third)[-1].stage == "finished"
 
 
 def test_a_server_that_ends_stops_its_runs_and_takes_no_more(

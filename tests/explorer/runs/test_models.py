@@ -2,7 +2,6 @@
 
 import os
 import signal
-import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
@@ -22,7 +21,6 @@ from scoring.errors import KnownError
 from scoring.hub.access import Hub
 from scoring.limits import Step
 from scoring.spec import Pair, RunSettings, ScoredPair
-from tests.conftest import workers_of
 from tests.explorer.conftest import Serve
 from tests.support.hub_server import Repo
 from tests.support.stepping import stepwise, told_by
@@ -100,12 +98,6 @@ def test_another_takes_its_place_and_all_its_memory(models: ModelStore, other: M
     assert models.is_warm(ME, other) and not models.is_warm(ME, DEMO)
 
 
-def test_a_loading_is_told_from_its_first_weight_to_its_last(models: ModelStore) -> None:
-    _, steps = told_by(lambda tell: models.load(ME, DEMO, tell=tell))
-    assert any(step.total for step in steps)
-    assert {step.doing for step in steps} == {"loading"}  # the Hub is not asked for it
-
-
 @pytest.mark.parametrize("until", ["loading", "weights"])
 def test_whoever_leaves_a_loading_leaves_nothing_in_memory(models: ModelStore, until: str) -> None:
     stream = stepwise(partial(models.load, ME, DEMO))
@@ -180,13 +172,6 @@ def test_a_download_that_is_too_slow_is_given_up_and_the_page_answers_meanwhile(
                 with page.open("app_id") as answer:
                     answered += answer.status == 200
     assert answered
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="it looks at /proc")
-def test_a_look_at_the_device_leaves_no_process(models: ModelStore) -> None:
-    before = workers_of(os.getpid())
-    assert models.device().kind
-    assert workers_of(os.getpid()) <= before
 
 
 def test_a_model_that_does_not_fit_is_not_downloaded(

@@ -100,19 +100,6 @@ def test_a_run_may_overdraw_and_then_its_owner_waits(quotas: Quotas) -> None:
     assert not may(quotas, ANA)
 
 
-def test_accounts_are_counted_apart_wherever_they_sit(quotas: Quotas) -> None:
-    quotas.spend(ANA, 100)
-    assert not may(quotas, replace(ANA, session="another", address="1.1.1.1"))
-    assert may(quotas, replace(ANA, owner="user:ben"))
-    assert quotas.left(BROWSER) == 100
-
-
-def test_a_browser_is_known_in_all_its_tabs(quotas: Quotas) -> None:
-    quotas.spend(BROWSER, 100)
-    assert not may(quotas, replace(BROWSER, session="another tab", address="1.1.1.1"))
-    assert may(quotas, replace(BROWSER, owner=owner_of(None, "other")))
-
-
 @pytest.mark.parametrize("address", ["8.8.8.8", ""])
 def test_who_forgets_who_they_are_meets_the_limit_of_their_address(
     address: str, quotas: Quotas
