@@ -1,5 +1,4 @@
 import csv
-import json
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
@@ -7,15 +6,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from explorer.api.results import leaderboard_json
 from explorer.core.settings import ASSETS
 from explorer.results.board import Board, build_board
 from explorer.results.published import Results, read_snapshot
 from explorer.runs.model_list import size_of
 from explorer.stats.aggregate import Counted
-from explorer.stats.rules import PRIOR, RULES, V2_PAIRS
+from explorer.stats.rules import PRIOR, RULES
 from explorer.stats.uncertainty import measure
-from scoring.benchmark import COUNTS, SECTIONS, SUBSETS
+from scoring.benchmark import COUNTS, SUBSETS
 from scoring.results.accuracies import Aggregate
 from tests.support.board_data import (
     EVERY,
@@ -74,14 +72,6 @@ def test_prior_sets_join_by_name_and_may_be_missing() -> None:
     alone = board_of(whole("b", 0.8), prior, rule="prior")
     assert ranks(alone) == [(1, "a")]
     assert set(rows_in(alone)[0].subsets) > set(RULES["prior"].subsets)
-
-
-def test_reward_bench_2_is_the_mean_of_six() -> None:
-    numbers = dict(zip(V2_PAIRS, (0.1, 0.2, 0.3, 0.4, 0.5, 1.01), strict=True))
-    board = board_of(Aggregate("a", None, numbers, "v2"), whole("b", 0.5), rule="v2")
-    assert ranks(board) == [(1, "a")]
-    assert rows_in(board)[0].score == pytest.approx(sum(numbers.values()) / 6)
-    assert rows_in(board)[0].section_intervals["Ties"] is None
 
 
 def test_a_few_easy_subsets_are_no_rank() -> None:
@@ -307,16 +297,6 @@ def test_the_snapshot_has_82_models_and_the_papers_numbers_by_its_rule() -> None
     assert differences[worst] <= 0.1 + 1e-9
 
 
-# Bad input.
-
-
-def test_5000_models_make_a_board() -> None:
-    rng = np.random.default_rng(1)
-    results = results_of({f"org/m-{n}": float(value) for n, value in enumerate(rng.random(5000))})
-    board = build_board(results, "v1")
-    assert [row.rank for row in rows_in(board)] == list(range(1, 5001))
-
-
 # Names.
 
 
@@ -345,30 +325,3 @@ def test_5000_models_make_a_board() -> None:
 )
 def test_a_size_is_what_the_name_tells(name: str, size: float | None) -> None:
     assert size_of(name) == size
-
-
-# For programs.
-
-
-def types_in(value: object) -> set[type]:
-    if isinstance(value, dict):
-        return {each for item in value.values() for each in types_in(item)}
-    if isinstance(value, list):
-        return {each for item in value for each in types_in(item)}
-    return {type(value)}
-
-
-def test_the_endpoint_gets_plain_numbers(shared_data: Path) -> None:
-    results, _, matrix = real_results(shared_data)
-    sure = measure(matrix, RULES["v1"], replicates=20)
-    board = build_board(results, "v1", outcomes=matrix).measured(sure)
-    body = leaderboard_json(board)
-    assert types_in(body) <= {int, float, str, bool, type(None)}
-    assert json.loads(json.dumps(body, allow_nan=False)) == body
-    first = body["rows"][0]
-    assert set(first) >= {"rank", "model", "model_type", "score", "sections", "interval",
-                          "tie_group"}  # fmt: skip
-    assert (first["rank"], first["tie_group"], set(first["sections"])) == (1, 1, set(SECTIONS))
-    assert first["score"] == rows_in(board)[0].score
-    assert first["interval"] == [*(rows_in(board)[0].interval or ())]
-    assert body["source"]["name"] == "reward-bench-results"

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from explorer.api.results import leaderboard_json
 from explorer.core.settings import Settings
 from explorer.results.board import Board, Ranking
 from explorer.results.boards import BoardMeasuring, Boards
@@ -125,16 +124,6 @@ def test_ties_and_missing_results_have_boards_of_their_own(folder: Path) -> None
     assert None not in groups(boards.board(None, half)).values()
 
 
-def test_what_is_not_used_is_told_beside_the_benchmark_that_a_source_is_of(folder: Path) -> None:
-    (folder / PAIRS / "0001.json").write_text("{")
-    boards, second = boards_of(folder), Ranking("v2")
-    assert measured(boards, second) == []
-    bundled = rows_in(boards.board(None, second))
-    assert len(bundled) == 140 and not any(row.by_pairs for row in bundled)
-    assert boards.seen(None, second).left_out == ()
-    assert len(boards.seen(None, RANKING).left_out) == 1
-
-
 @pytest.mark.parametrize("change", ["gone", "other"])
 def test_a_file_that_goes_or_changes_counts_no_more(folder: Path, change: str) -> None:
     boards, file = boards_of(folder), folder / PAIRS / "0002.json"
@@ -148,26 +137,6 @@ def test_a_file_that_goes_or_changes_counts_no_more(folder: Path, change: str) -
     look_for_newer(boards)
     by_pairs = {row.model: row.by_pairs for row in rows_in(boards.board(None, RANKING))}
     assert by_pairs == {"org/best": True, "org/alike": True, "org/worst": False}
-
-
-@pytest.mark.parametrize("lost", [["0001.json"], ["0000.json", "0001.json", "0002.json"]])
-def test_files_that_cannot_be_had_are_told_and_had_when_one_tries_again(
-    folder: Path, lost: list[str]
-) -> None:
-    for name in lost:
-        (folder / PAIRS / name).rename(folder / name)
-        (folder / PAIRS / name).symlink_to(folder / "nothing")
-    boards = boards_of(folder)
-    measuring = BoardMeasuring(boards)
-    names = [f"eval-set-scores/org/{name}" for name in lost]
-    assert [each.file for each in boards.seen(None, RANKING).left_out] == names
-    assert measuring.refused(RANKING).startswith(f"{names[0]}: it cannot be opened")
-    for name in lost:
-        (folder / name).replace(folder / PAIRS / name)
-    measuring.restart_measuring(None, RANKING)
-    boards.library.sources.wait(PATIENCE)
-    assert measuring.refused(RANKING) == ""
-    assert all(row.by_pairs for row in rows_in(boards.board(None, RANKING)))
 
 
 # Own runs.
@@ -294,21 +263,6 @@ def test_a_board_is_measured_once_for_all_who_look_at_it_and_nobody_waits(
     for look in looks:
         rows = rows_in(boards.board(None, *look))
         assert all(row.tie_group for row in rows if not row.own)
-
-
-def test_where_it_takes_longer_one_is_told_when_to_ask_again(boards: Watched) -> None:
-    boards.may_go_on.clear()
-    measuring = BoardMeasuring(boards, patience=0.01)
-    seconds = measuring.measured(PUBLISHED)
-    assert seconds is not None and 1 <= seconds <= 60
-    body = leaderboard_json(boards.board(None, PUBLISHED), seconds)
-    assert (body["measuring"], body["retry_after_seconds"]) == (True, seconds)
-    assert len(body["rows"]) == 3 and not any(row["tie_group"] for row in body["rows"])
-    boards.may_go_on.set()
-    until(lambda: measuring.measured(PUBLISHED) is None)
-    assert all(
-        row.tie_group for row in rows_in(boards.board(None, PUBLISHED))
-    ) and boards.views == [PUBLISHED]
 
 
 def test_many_who_ask_at_once_start_one_measurement_of_each_board(boards: Watched) -> None:

@@ -26,7 +26,7 @@ from explorer.stats.matrix import OutcomeMatrix, order_of
 from scoring.benchmark import SUBSETS, overall_score, section_scores
 from scoring.errors import KnownError
 from tests.support.board_data import matrix_of
-from tests.support.rival_fields import rivals
+from tests.support.fields import rivals
 from tests.support.tables import benchmark_table, row, small_table
 
 

@@ -26,7 +26,7 @@ from scoring.hub.access import Hub
 from scoring.limits import Limits
 from scoring.pairs.opening import read_pairs
 from tests.support.beginning import begun, finished
-from tests.support.small_fields import MODEL, small_field
+from tests.support.fields import MODEL, small_field
 from tests.support.tables import file_table, row, small_table, swap_sides
 
 SUBSETS = ["hep-go", "hep-go", "donotanswer"]
@@ -90,14 +90,6 @@ def test_results_without_texts_are_of_the_pairs_alone_that_their_owner_names(
     field = fields.of("m", None, TABLE.id, [])
     assert not field.has_texts
     assert "They are of allenai/reward-bench:filtered" in field.match_description("m")
-
-
-@pytest.mark.parametrize("model", ["gone", "", None, 5, ["m"], "\ud800"])
-def test_a_model_that_is_not_here_is_refused(model: object, tmp_path: Path) -> None:
-    write(tmp_path, "m", [1, 0, 1])
-    fields = fields_on(tmp_path, tmp_path / "home", TABLE)
-    with pytest.raises(KnownError, match="no per-pair results of a model"):
-        fields.of(model, None, None, [])
 
 
 def test_a_part_of_a_models_name_is_enough(tmp_path: Path) -> None:
@@ -214,18 +206,6 @@ def test_visitors_who_upload_under_one_name_see_each_their_own(tmp_path: Path) -
         mine = fields.of("mine (uploaded)", sent.id, None, [])
         found.append(mine.outcomes("mine (uploaded)").tolist())
     assert found == [[1, 1, 1], [0, 0, 0]]
-
-
-def test_the_real_models_are_in_one_field(
-    shared_data: Path, real: PairTable, tmp_path: Path
-) -> None:
-    folder = shared_data / "reward-bench-results"
-    fields = fields_on(folder, tmp_path, real, dataset=None)
-    [field] = fields.all(None, None, [])
-    assert len(field.matrix.models) == 66 and field.table is real
-    model = field.matrix.models[0]
-    others = np.delete(field.matrix.outcomes, 0, axis=0)
-    np.testing.assert_allclose(field.others_win(model), (others == 1).mean(axis=0))
 
 
 def test_a_copy_of_the_real_pairs_has_the_outcomes_of_its_texts_alone(

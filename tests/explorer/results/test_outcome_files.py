@@ -253,47 +253,6 @@ def test_of_a_new_revision_only_what_changed_is_fetched(
     assert read_files == [name("a"), name("b"), name("c"), name("a")]
 
 
-def test_a_file_has_the_same_stamp_on_the_hub_and_in_its_cache(repos: dict[str, Repo]) -> None:
-    hub, org = Hub(), HubId("org/results")
-    listing = hub.look(org, "dataset", token=False)
-    names = [f"eval-set-scores/org/{name}" for name in ABC]
-    hub.fetch(listing, names, token=False)
-    cached = HubSource(hub.look(org, "dataset", token=False, local_only=True), hub)
-    assert cached.entries[0] == HubSource(listing, hub).entries[0]
-    assert len({entry.stamp for entry in cached.entries[0]}) == 3
-
-
-def test_what_could_not_be_had_is_told_until_it_is(repos: dict[str, Repo], home: Path) -> None:
-    whole, source = repos["datasets/org/results"], on_hub()
-    repos["datasets/org/results"] = Repo(whole.files, refusal=(403, ""), refused="resolve")
-    found = finished(home, source).found
-    assert [item.file for item in found.refused] == [f"eval-set-scores/org/{name}" for name in ABC]
-    assert "403 Forbidden" in found.refused[0].reason
-    assert {*found.refused} < {*found.left_out}
-    repos["datasets/org/results"] = whole
-    found = finished(home, on_hub()).found
-    assert (models(found), found.refused) == (["a", "b", "c"], ())
-
-
-def test_a_dataset_that_vanishes_between_two_reads_leaves_what_was_read(
-    repos: dict[str, Repo], home: Path
-) -> None:
-    more = {f"eval-set-scores/org/{name}.json": result_file(name) for name in "defgh"}
-    whole = repos["datasets/org/results"]
-    repos["datasets/org/results"] = Repo({**whole.files, **more})
-
-    def vanish(step: Step) -> None:
-        if step.done == 1:
-            del repos["datasets/org/results"]
-
-    found = finished(home, on_hub(), vanish).found
-    assert models(found) == ["a"]
-    reasons = {item.file[-6:]: item.reason for item in found.left_out}
-    assert "There is no public dataset 'org/results' on the Hub" in reasons["b.json"]
-    assert reasons["h.json"] == "not asked for, as 3 files before it could not be had"
-    assert len(reasons) == 8
-
-
 # The matrix.
 
 

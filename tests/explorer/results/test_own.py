@@ -9,15 +9,7 @@ from explorer.runs.outcomes import results_of
 from explorer.stats.matrix import OutcomeMatrix, Outcomes, laid_over, outcome_matrix, outcome_rows
 from scoring.results.order import FILTERED
 from scoring.results.pairs import PairResults
-from tests.support.board_data import (
-    NOTHING,
-    matrix_of,
-    own_run,
-    real_results,
-    row_in,
-    rows_in,
-    with_runs,
-)
+from tests.support.board_data import NOTHING, matrix_of, own_run, rows_in, with_runs
 
 REWARDS: dict[str, tuple[float | None, float | None]] = {
     "hep-go:1": (1.0, 0.5),
@@ -93,25 +85,3 @@ def test_runs_stand_beside_each_other_under_names_of_their_own(tmp_path: Path) -
     assert {row.model for row in rows_in(board)} == set(found.models)
     assert all(row.own and row.rank is None and row.url is None for row in rows_in(board))
     assert rows_in(board)[0].sections["Reasoning"] == 0.5
-
-
-def test_a_run_of_some_pairs_joins_the_real_models(shared_data: Path, tmp_path: Path) -> None:
-    results, published, matrix = real_results(shared_data)
-    names, codes, ids = matrix.pairs.names, matrix.pairs.codes, matrix.pairs.ids
-    assert ids is not None
-    wanted = range(0, 2985, 100)
-    rewards = {f"{names[codes[row]]}:{ids[row]}": (1.0, 0.0) for row in wanted}
-    own = own_names([own_run(tmp_path, dict(rewards))], [])
-    found = with_runs(published, own)
-    [name] = own
-    joined = outcome_matrix(found, matrix.pairs)
-    mine = joined.models.index(name)
-    assert len(joined.models) == 67
-    assert np.flatnonzero(joined.outcomes[mine] == 1).tolist() == list(wanted)
-    rows = outcome_rows(outcomes_of(own[name], name), matrix.pairs)
-    same(laid_over(matrix, [rows]), joined)
-    board = build_board(results, "v1", outcomes=joined, own=own)
-    row = row_in(board, name)
-    assert row is not None
-    assert (row.own, row.rank, row.score) == (True, None, 1.0)
-    assert len(board.comparable) == 66

@@ -15,16 +15,13 @@ from explorer.results.board import Ranking
 from explorer.results.field import Field
 from explorer.runs.estimates import work_of
 from explorer.runs.orders import ModelOrder
-from explorer.runs.progress import Progress
 from explorer.runs.selections import selected_by_keys
 from explorer.runs.visitors import Visitor
 from explorer.stores import Stores, open_stores
-from explorer.tabs.score.report import Reported, numbers_html
 from scoring.pairs.opening import as_pairs
 from scoring.record import Run
 from scoring.results.exports import write_results
 from scoring.results.pairs import read_pair_results
-from scoring.summary import summarise_run
 from tests.support.rewardbench2 import expected_scores, made_up_rows, write_rows
 from tests.support.stepping import stepwise
 
@@ -78,21 +75,6 @@ def test_it_stands_on_the_board_of_rewardbench_2_with_every_subset(
     assert len(board.table) > 100
     first = stores.boards.board(None, Ranking(), WHO)
     assert not first.table["own"].any()
-
-
-def test_the_report_has_every_subset_once_and_its_rule(
-    run: Run, expected: dict[str, float]
-) -> None:
-    scored = run.rows()
-    summary = summarise_run(scored, run.facts)
-    intervals = summary.intervals
-    for name, score in summary.sections.items():
-        assert score == pytest.approx(expected[name], abs=1e-12)
-        assert (intervals.sections[name] is None) == (name == "Ties")
-    progress = Progress("finished", len(scored), run, tuple(scored))
-    html = numbers_html(Reported(progress, None, "mine", can_go_on=False))
-    table = html.partition('<table class="sections">')[2]
-    assert table.count(">Focus<") == 1 and "Ties is 0.30" in table
 
 
 def test_a_failure_says_which_wrong_response_won_and_by_how_much(
