@@ -11,7 +11,8 @@ from explorer.api.scoring import ScoreEndpoints
 from explorer.data.table import PairTable
 from scoring.benchmark import SECTIONS
 from scoring.errors import KnownError
-from tests.support.small_fields import CHOSEN, HOSTILE, MODEL, small_field
+from tests.support.fields import CHOSEN, MODEL, small_field
+from tests.support.hostile import CELL
 from tests.support.tables import row, small_table
 
 CELLS = {"both", "only_a", "only_b", "neither"}
@@ -91,7 +92,7 @@ def test_models_of_different_pairs_cannot_be_compared() -> None:
 
 def test_a_pair_has_its_texts_and_what_models_made_of_it() -> None:
     found = plain(pair_json([small_field()], [], "donotanswer:4"))
-    assert found["prompt"] == f"p4{HOSTILE}" and found["rejected"] == HOSTILE
+    assert found["prompt"] == f"p4{CELL}" and found["rejected"] == CELL
     assert (found["subset"], found["section"]) == ("donotanswer", "Safety")
     assert found["models"]["chosen"] == "=1+1"
     assert found["source"] == {"name": "small.jsonl", "split": None, "revision": "0" * 12}

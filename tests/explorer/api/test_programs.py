@@ -1,5 +1,6 @@
 """Programs over HTTP: what they are told of the endpoints, and a journey from a search to a run."""
 
+import json
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -12,22 +13,24 @@ from gradio_client import Client  # type: ignore[import-untyped]
 from gradio_client.exceptions import AppError  # type: ignore[import-untyped]
 from pydantic import TypeAdapter
 
+from explorer.data.table import PairTable
 from explorer.runs.cards import change_card
 from explorer.runs.models import WarmModel
 from scoring.record import Run
 from tests.conftest import until
 from tests.explorer.conftest import Serve
-from tests.support.board_data import FOUR, coin_flips, write_results
+from tests.support.board_data import coin_flips, write_results
+from tests.support.hostile import NAMES
 from tests.support.posting import Visitor
 
-HOSTILE = "<script>alert(1)</script>"
+SHARES = {"org/a": 0.95, "org/b": 0.2, NAMES[0]: 0.5}
 TEXTS = {"prompt": "Say hi.", "chosen": "Hello there!", "rejected": "No."}
 
 
 @pytest.fixture(scope="module")
 def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    outcomes = {name: coin_flips(share, 80) for name, share in (("org/a", 0.9), ("org/b", 0.4))}
-    return write_results(tmp_path_factory.mktemp("results"), outcomes, FOUR)
+    outcomes = {name: coin_flips(share) for name, share in SHARES.items()}
+    return write_results(tmp_path_factory.mktemp("results"), outcomes)
 
 
 @pytest.fixture(scope="module")
@@ -161,6 +164,43 @@ def test_every_answer_is_as_described(server: Visitor, client: Client) -> None:
     assert len(answers["leaderboard"]["rows"]) == 1 and answers["runs"]["runs"]
 
 
+# Published results
+
+
+def test_who_asks_first_has_results_read_and_measured(
+    server: Visitor, client: Client, demo: PairTable
+) -> None:
+    rows = asked(client, "failures", model="org/b", limit=3000)["rows"]
+    assert len(rows) == 92 - sum(coin_flips(0.2)) and {each["outcome"] for each in rows} == {"loss"}
+    some = asked(client, "failures", model="org/b", subset="hep-go", limit=2)["rows"]
+    assert len(some) == 2 and {each["subset"] for each in some} == {"hep-go"}
+    until(lambda: not asked(client, "leaderboard")["measuring"])
+    board = asked(client, "leaderboard")
+    assert [row["model"] for row in board["rows"]] == ["org/a", NAMES[0], "org/b"]
+    assert [row["tie_group"] for row in board["rows"]] == [1, 2, 3]
+    for row in board["rows"]:
+        assert row["paired"] and row["interval"][0] <= row["score"] <= row["interval"][1]
+    assert asked(client, "leaderboard", ties="loss") == board  # the former name of that rule
+    half = asked(client, "leaderboard", prior_sets=True, ties="half")
+    assert (half["source"]["rule"], half["source"]["ties"]) == ("v1_prior", "half")
+    assert {row["sections"]["Prior Sets"] for row in half["rows"]} == {None}
+    bundled = asked(client, "leaderboard", benchmark="v2")
+    assert "RewardBench 2 leaderboard" in bundled["source"]["name"]
+    assert {row["tie_group"] for row in bundled["rows"]} == {None}
+    found = asked(client, "pair", key=demo.key_of(7))
+    assert (found["chosen"], found["outcomes"]) == (demo.cells(7)["chosen"], [])
+
+
+def test_an_answer_is_json_as_it_stands(server: Visitor) -> None:
+    with server.open("call/v2/leaderboard", b'{"prior_sets": false}') as answer:
+        event = json.load(answer)["event_id"]
+    with server.open(f"call/leaderboard/{event}") as stream:
+        lines = stream.read().decode().splitlines()
+    assert lines[0] == "event: complete"
+    [found] = json.loads(lines[1].removeprefix("data: "))
+    assert found["rows"][0]["model"] == "org/a"
+
+
 # Searching
 
 
@@ -265,7 +305,7 @@ def test_on_ones_own_machine_no_secret_is_needed(serve: Serve) -> None:
 
 
 def test_a_model_that_cannot_be_had_is_told_at_once_or_to_who_asks(client: Client) -> None:
-    for model in ("/etc", HOSTILE, "org/none"):
+    for model in ("/etc", NAMES[0], "org/none"):
         try:
             started = asked(client, "start_run", model=model)
         except AppError as error:
@@ -282,8 +322,8 @@ NONSENSE: list[tuple[str, dict[str, Any], str]] = [
     ("search_pairs", {"text": 7}, "A search must be text"),
     ("search_pairs", {"text": "x" * 501}, "may have 500 characters"),
     ("search_pairs", {"text": "(", "regex": True}, "Invalid regex"),
-    ("search_pairs", {"where": HOSTILE}, "A search is in all, prompt"),
-    ("search_pairs", {"filters": {HOSTILE: ["a"]}}, "One can pick by section"),
+    ("search_pairs", {"where": NAMES[0]}, "A search is in all, prompt"),
+    ("search_pairs", {"filters": {NAMES[0]: ["a"]}}, "One can pick by section"),
     ("search_pairs", {"filters": {"section": "Chat"}}, "must be a list of names"),
     ("search_pairs", {"filters": {"section": [{}]}}, "must be a list of names"),
     ("search_pairs", {"filters": [1]}, "Filters are at most 14 names"),
@@ -299,7 +339,7 @@ NONSENSE: list[tuple[str, dict[str, Any], str]] = [
     ("search_pairs", {"pairs": "../../etc"}, "is not in memory any more"),
     ("search_pairs", {"pairs": {}}, "Pairs are named by the text"),
     ("start_run", {"model": ["demo"]}, "A model is named by"),
-    ("start_run", {"model": "longer", "keys": [HOSTILE]}, "Not found among these pairs"),
+    ("start_run", {"model": "longer", "keys": [NAMES[0]]}, "Not found among these pairs"),
     ("start_run", {"model": "longer", "keys": []}, "No pair"),
     ("start_run", {"model": "longer", "pairs": None}, "Pairs are named by the text"),
     ("start_run", {"model": "longer", "secret": "x" * 201}, "A secret is ASCII text"),
@@ -331,7 +371,7 @@ NONSENSE: list[tuple[str, dict[str, Any], str]] = [
     ("failures", {"model": "org/a", "subset": 5}, "A subset is named by a text"),
     ("failures", {"model": "org/a", "limit": True}, "The limit is True; it must be"),
     ("compare", {"model_a": "org/a", "model_b": ["x"]}, "not list"),
-    ("compare", {"model_a": HOSTILE, "model_b": "org/a"}, "no per-pair results"),
+    ("compare", {"model_a": NAMES[0], "model_b": "org/a"}, "no per-pair results"),
     ("pair", {"key": "hep-go:9999"}, "no pair 'hep-go:9999'"),
     ("pair", {"key": {"a": 1}}, "A key is named by a text"),
     ("hardest", {"limit": 3001}, "The limit is 3001; it must be"),
@@ -354,9 +394,16 @@ NONSENSE: list[tuple[str, dict[str, Any], str]] = [
     *(("score_selection", {"model": "longer", **changes}, words) for changes, words in (
         ({"per_subset": 0}, "Pairs per subset is 0"),
         ({"per_subset": "many"}, "Pairs per subset is 'many'"),
+        ({"per_subset": None}, "Pairs per subset is empty"),
+        ({"per_subset": True}, "Pairs per subset is"),
+        ({"per_subset": 10**30}, "Pairs per subset is"),
         ({"seed": -1}, "The seed is -1"),
+        ({"seed": [1]}, "The seed is list"),
+        ({"keys": [1]}, "Keys are a list of texts"),
+        ({"keys": {"a": 1}}, "Keys are a list of texts"),
+        ({"keys": ["x" * 3_000_000]}, "at most 2,000,000 characters"),
         ({"keys": "a"}, "Keys are a list of texts"),
-        ({"keys": [HOSTILE]}, "Not found among these pairs"),
+        ({"keys": [NAMES[0]]}, "Not found among these pairs"),
         ({"pairs": "../../etc"}, "is not in memory any more"),
         ({"pairs": 7}, "Pairs are named by the text of their id"),
         ({"model": "/etc"}, "is not a model that can be used here"),

@@ -21,7 +21,6 @@ from explorer.runs.orders import ModelOrder
 from explorer.runs.running import Runs
 from explorer.runs.store import RunStore
 from explorer.runs.visitors import Visitor
-from scoring.errors import KnownError
 from scoring.hub.access import Hub
 from scoring.pairs.opening import as_pairs
 from scoring.spec import Pair
@@ -122,33 +121,6 @@ def test_whose_seconds_are_used_up_is_told_so(demo: PairTable, tmp_path: Path, h
     )
     assert 0 < last["scored"] < 100 and not any("message" in each for each in before)
     assert is_plain(last)
-
-
-@pytest.mark.parametrize(
-    ("asked", "said"),
-    [
-        ({"per_subset": 0}, "Pairs per subset is 0; it must be a whole number, 1 to 1,000"),
-        ({"per_subset": "4"}, "Pairs per subset is '4'"),
-        ({"per_subset": None}, "Pairs per subset is empty"),
-        ({"per_subset": True}, "Pairs per subset is"),
-        ({"per_subset": float("nan")}, "Pairs per subset is nan"),
-        ({"per_subset": 10**30}, "Pairs per subset is"),
-        ({"seed": -1}, "The seed is -1"),
-        ({"seed": [1]}, "The seed is list"),
-        ({"keys": "hep-rust:3"}, "texts such as alpacaeval-easy:900001"),
-        ({"keys": [1]}, "Keys are a list of texts"),
-        ({"keys": {"a": 1}}, "Keys are a list of texts"),
-        ({"keys": ["no:such"]}, "Not found among these pairs .*no:such"),
-        ({"keys": ["\ud800"]}, "Not found among these pairs"),
-        ({"keys": ["x" * 3_000_000]}, "at most 2,000,000 characters"),
-    ],
-)
-def test_pairs_that_are_none_are_one_clear_message(
-    asked: dict[str, Any], said: str, demo: PairTable
-) -> None:
-    with pytest.raises(KnownError, match=said) as caught:
-        requested_selection(demo, **({"per_subset": 1, "seed": 0, "keys": None} | asked))
-    assert len(str(caught.value)) < 300
 
 
 def test_models_say_what_the_owner_allows() -> None:

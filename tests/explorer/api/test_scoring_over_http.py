@@ -56,30 +56,6 @@ def refused(client: Client, name: str, **arguments: Any) -> str:
     return str(caught.value)
 
 
-def test_a_pair_is_scored(client: Client) -> None:
-    found = client.predict(api_name="/score_pair", model="demo", **TEXTS)
-    assert found["margin"] == pytest.approx(found["chosen_reward"] - found["rejected_reward"])
-    assert found["outcome"] == ("win" if found["margin"] > 0 else "loss")
-    assert all(type(found[f"{side}_reward"]) is float for side in ("chosen", "rejected"))
-    assert all(type(found[f"{side}_tokens"]) is int for side in ("chosen", "rejected"))
-    assert found["settings"]["family"] == "classifier" and found["settings"]["model"] == "demo"
-    again = client.predict(api_name="/score_pair", model="demo", **TEXTS)
-    assert again == found
-
-
-def test_a_selection_streams(client: Client) -> None:
-    job = client.submit(api_name="/score_selection", model="demo", per_subset=1, seed=3)
-    told = list(job)
-    assert len(told) > 2 and told[0]["stage"] in ("waiting", "loading")
-    last = told[-1]
-    rows = [row for each in told[:-1] for row in each["rows"]]
-    assert last["rows"] == rows
-    assert last["stage"] == "finished" and last["scored"] == last["total"] == len(rows) == 23
-    assert len({row["key"] for row in rows}) == 23
-    assert last["accuracy"] == sum(row["outcome"] == "win" for row in rows) / 23
-    assert last["settings"]["model"] == "demo"
-
-
 def test_nothing_is_kept_of_what_a_program_scores(open_client: Open, tmp_path: Path) -> None:
     client = open_client(home=tmp_path, public=True)
     client.predict(api_name="/score_selection", model="longer", per_subset=1)

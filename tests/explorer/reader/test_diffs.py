@@ -5,7 +5,6 @@ from hypothesis import strategies as st
 from explorer.data.table import PairTable
 from explorer.reader.diffs import (
     DIFFS,
-    MOST_CHARACTERS,
     MOST_WORDS,
     SHORTEST_SAME,
     Diff,
@@ -88,25 +87,6 @@ def test_texts_up_to_the_limit_are_compared_and_longer_ones_are_not() -> None:
     assert word_diff("", "a " * (MOST_WORDS + 1)) is None
 
 
-def again_and_again(words: int) -> dict[str, tuple[str, str]]:
-    """Texts of one word that stands between others, so that nearly every match is one word."""
-    return {
-        "one of two": ("a " * words, "b a " * (words // 2)),
-        "two of three": ("a a b " * (words // 3), "a b b " * (words // 3)),
-        "three of four": (
-            "".join(f"a a a c{number} " for number in range(words // 4)),
-            "".join(f"a a a r{number} " for number in range(words // 4)),
-        ),
-    }
-
-
-@pytest.mark.parametrize("name", again_and_again(0))
-def test_the_longest_texts_are_compared_or_said_to_be_too_long(name: str) -> None:
-    chosen, rejected = again_and_again(MOST_WORDS // 2)[name]
-    spans = word_diff(chosen, rejected)
-    assert spans is None or (joined(spans[0]), joined(spans[1])) == (chosen, rejected)
-
-
 def test_the_real_split_is_compared_without_loss(real: PairTable) -> None:
     for row in range(0, len(real), 10):
         cells = real.cells(row)
@@ -174,12 +154,6 @@ def test_spans_of_characters(
     chosen: str, rejected: str, chosen_spans: list[Span], rejected_spans: list[Span]
 ) -> None:
     assert char_spans(chosen, rejected) == (chosen_spans, rejected_spans)
-
-
-def test_characters_up_to_the_limit_are_compared_and_more_are_not() -> None:
-    half = "a" * (MOST_CHARACTERS // 2)
-    assert char_spans(half, half)[0] == [Span(half)]
-    assert char_diff(half, half + "a") is None
 
 
 def is_unpainted(chosen: str, rejected: str) -> bool:

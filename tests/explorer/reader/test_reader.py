@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from explorer.data.datacard import subset_card
 from explorer.data.search import Query
 from explorer.reader.diffs import DIFFS, Diff
-from explorer.reader.markdown import LONGEST_MARKDOWN
 from explorer.reader.reader import MOST_FURTHER, pair_html
 from explorer.reader.reading import Display
 from explorer.results.field import PairOutcome
@@ -20,13 +19,11 @@ from scoring.benchmarks import benchmarks
 from scoring.pairs.opening import PairSource
 from tests.support.html_reading import HtmlReading, is_told_as_our_own
 
-TAGS = {"div", "section", "header", "b", "span", "ins", "del", "mark", "i", "button", "a"}
-SCORED = [PairOutcome("m", "loss", 0.5, 1.5, 3, 4, rejected_truncated=True)]
 MARKED = Display("words", Query("dog"))
 
 
 def read(html: str) -> HtmlReading:
-    return HtmlReading(html, TAGS)
+    return HtmlReading(html)
 
 
 def pair(**changed: Any) -> dict[str, Any]:
@@ -71,18 +68,6 @@ def test_text_stays_text_whatever_it_is(diff: Diff, words: str, other: str, quer
     assert reading.attributes["div", "data-key"] == [words or "k"]
 
 
-def test_the_facts_of_a_response_stand_in_its_header() -> None:
-    facts = read(pair_html(pair(chosen="a\u00a0b c\n\td "), "k", Display(), SCORED)).of_class[
-        "facts"
-    ]
-    assert facts == [
-        "human",
-        "3 words · 9 chars · 3 tokens",
-        "gpt",
-        "3 words · 9 chars · 4 tokens · truncated",
-    ]
-
-
 def test_a_difference_of_a_few_characters_is_shown_in_code() -> None:
     cells = pair(subset="hep-js", chosen="return a[i+1];", rejected="return a[i-1];")
     html = pair_html(cells, "k", Display())
@@ -99,13 +84,8 @@ def test_every_response_of_a_row_is_shown_in_its_column() -> None:
     html = pair_html(cells, "k", MARKED)
     reading = read(html)
     assert reading.attributes["div", "aria-label"] == [
-        "Prompt",
-        "Chosen",
-        "Rejected",
-        "Chosen 2",
-        "Rejected 2",
-        "Rejected 3",
-    ]
+        "Prompt", "Chosen", "Rejected", "Chosen 2", "Rejected 2", "Rejected 3",
+    ]  # fmt: skip
     assert reading.of_class["body"][3:] == ["the dog", "the cow", "(empty)"]
     sides = [*["chosen", "rejected"] * 2, "rejected"]
     assert reading.attributes["section", "class"] == ["prompt", *sides]
@@ -190,14 +170,6 @@ def test_code_is_never_rendered() -> None:
     assert (
         words.of_class["body"][1:] == ["# a *b*", "# a *c*"] and "shown as written" in words.words
     )
-
-
-@pytest.mark.parametrize("display", [Display(rendered=True), Display(spaces=True)])
-def test_texts_too_long_for_a_look_stand_as_they_are_written(display: Display) -> None:
-    long = "**a** " * (LONGEST_MARKDOWN // 6)
-    reading = read(pair_html(pair(prompt=long), "k", display))
-    assert reading.of_class["body"][0] == long
-    assert "Too long to render" in reading.words
 
 
 def test_pairs_of_the_real_split_are_shown_whole(shared_data: Path) -> None:

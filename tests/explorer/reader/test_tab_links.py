@@ -4,13 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from explorer.reader.links import (
-    board_query,
-    cell_query,
-    compare_query,
-    failures_query,
-    read_pairs,
-)
+from explorer.reader.links import board_query, cell_query, compare_query, failures_query, read_pairs
 from explorer.reader.state import PairsState
 from explorer.results.field import MAJORITY
 from explorer.stats.duels import CELLS, Cell

@@ -24,7 +24,6 @@ from tests.support.browsing import library_of
 from tests.support.html_reading import HtmlReading
 from tests.support.tables import file_table, row, small_table
 
-TAGS = {"div", "details", "summary", "ul", "li", "a", "button", "i", "svg", "path"}
 HOSTILE = "<img src=x onerror=alert(1)> \"'&lt;${1}"
 ME = Visitor()
 
@@ -122,7 +121,7 @@ def test_what_arrived_is_offered_to_who_does_not_look_at_it_yet(
     own.retry("", ME, {})
     own.pairs.sources.wait(PATIENCE)
     strip = shown(own, f"?source={demo.id}")["strip"]
-    assert "show-arrived" in strip and "Now available" in HtmlReading(strip, TAGS).words
+    assert "show-arrived" in strip and "Now available" in HtmlReading(strip).words
     assert "show-arrived" not in shown(own)["strip"], "the best are on screen"
 
 
@@ -166,13 +165,6 @@ def uploaded(uploads: Path, name: str, content: bytes) -> Path:
     return path
 
 
-def test_a_file_is_deleted_once_it_was_read(head: DataView, uploads: Path) -> None:
-    path = uploaded(uploads, "mine.jsonl", DEMO_PAIRS.read_bytes())
-    head.upload("", ME, {"value": json.dumps([str(path)])})
-    assert "mine.jsonl%40" in done(head) or "mine.jsonl@" in done(head)
-    assert not path.exists()
-
-
 def test_a_file_is_deleted_though_reading_it_failed_in_an_unforeseen_way(
     head: DataView, demo: PairTable, uploads: Path
 ) -> None:
@@ -186,14 +178,6 @@ def test_a_file_is_deleted_though_reading_it_failed_in_an_unforeseen_way(
     own = replace(head, pairs=library)
     own.upload("", ME, {"value": json.dumps([str(path)])})
     assert "bug in the app" in done(own) and not path.exists()
-
-
-def test_what_is_no_upload_is_neither_read_nor_deleted(head: DataView, tmp_path: Path) -> None:
-    path = tmp_path / "mine.jsonl"
-    path.write_bytes(DEMO_PAIRS.read_bytes())
-    with pytest.raises(KnownError, match="uploaded"):
-        head.upload("", ME, {"value": json.dumps([str(path)])})
-    assert path.exists()
 
 
 def test_opening_is_stopped_and_the_next_begins_at_once(head: DataView, demo: PairTable) -> None:

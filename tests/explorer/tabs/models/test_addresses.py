@@ -13,6 +13,7 @@ from explorer.data.table import PairTable
 from scoring.pairs.opening import read_pairs
 from tests.support.addressed import Texts, check_files, files_of, texts_of
 from tests.support.golden_files import check_golden
+from tests.support.hostile import NAME
 from tests.support.published import (
     ELSEWHERE,
     HALF,
@@ -27,7 +28,6 @@ from tests.support.published import (
     write_published,
     write_run,
 )
-from tests.support.rival_fields import HOSTILE
 
 FOLDER = Path(__file__).parent / "addresses"
 ADDRESSES = {
@@ -112,7 +112,7 @@ class Shown:
         subsets, ids = zip(*(key.split(":") for key in table.keys[:40]), strict=True)
         pairs = {"model": "org/file", "subset": subsets, "id": ids, "results": [1, 0] * 20}
         self.token = upload(self.models, home, pairs=pairs, means=MEANS)
-        names |= {"hostile": HOSTILE, "token": self.token}
+        names |= {"hostile": NAME, "token": self.token}
         self.names = {name: quote_plus(each, "/:@") for name, each in names.items()}
 
     def texts(self, address: str) -> Texts:

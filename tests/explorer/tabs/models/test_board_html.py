@@ -9,19 +9,10 @@ from typing import Any
 
 import pytest
 
-from explorer.api.results import BoardEndpoints
 from explorer.results.board import Board, build_board
-from explorer.stats import intervals as statistics
 from explorer.stats.rules import RULES
 from explorer.stats.uncertainty import measure
-from explorer.tabs.models.board_html import (
-    PAIRED,
-    RANKED,
-    about_html,
-    bar_html,
-    board_html,
-    drawer_html,
-)
+from explorer.tabs.models.board_html import bar_html, board_html, drawer_html
 from explorer.tabs.models.ranked import MOST_BOARD_ROWS
 from explorer.tabs.models.state import (
     BOARD_BENCHMARKS,
@@ -33,7 +24,6 @@ from explorer.tabs.models.state import (
     ModelsState,
 )
 from scoring.benchmark import SUBSETS
-from scoring.results.files import Omission
 from tests.support.board_data import (
     EVERY,
     FOUR,
@@ -43,8 +33,9 @@ from tests.support.board_data import (
     results_of,
     rows_in,
 )
-from tests.support.boards import HOSTILE, hostile_board, ranked, reading
-from tests.support.html_reading import HtmlReading, body_rows
+from tests.support.boards import hostile_board, ranked
+from tests.support.hostile import NAMES
+from tests.support.html_reading import HtmlReading
 
 VIEW = ModelsState()
 
@@ -54,7 +45,7 @@ def html_of(board: Board, state: ModelsState = VIEW, **seen: Any) -> str:
 
 
 def seen(board: Board, state: ModelsState = VIEW) -> HtmlReading:
-    return reading(html_of(board, state))
+    return HtmlReading(html_of(board, state))
 
 
 def models(table: HtmlReading) -> list[str]:
@@ -120,14 +111,6 @@ def test_of_models_without_outcomes_intervals_stay_in_brackets_beside_measured_o
     assert seen(board).of_class["group"] == ["Tie group", "1", ""]
 
 
-def test_single_subsets_have_their_binomial_intervals() -> None:
-    board = build_board(results_of({"a": 0.9}), "v1")
-    [of_score, *rest] = intervals(board, ModelsState(table="subsets"))
-    assert len(rest) == len(SUBSETS)
-    at = [*board.subsets].index("hep-go")
-    assert rest[at] == "(84.5–93.7)" != of_score  # Wilson's, 0.9 of 164
-
-
 # Many rows.
 
 
@@ -182,29 +165,6 @@ def test_what_is_chosen_is_pressed_and_nothing_else() -> None:
             assert {getattr(leads, field) for leads, _ in segments} == offered
 
 
-def test_every_interval_is_told_with_its_level() -> None:
-    """Of scores and of ranks: on the page, to programs, and in files."""
-    level = f"{100 * (statistics._ENDS[1] - statistics._ENDS[0]):.0f} %"
-    on_page = [PAIRED, RANKED]
-    told = re.findall(r"Intervals are at [^;]*", BoardEndpoints.leaderboard.__doc__ or "")
-    assert len(told) == 1
-    assert [each for each in (*on_page, *told) if level not in each] == []
-
-
-def about_of(board: Board, state: ModelsState = VIEW, **seen: Any) -> str:
-    return about_html(ranked(board, state, **seen))
-
-
-def test_what_is_left_out_of_the_pairs_is_told_as_text_100_lines_and_the_rest_counted() -> None:
-    board = build_board(results_of({"a": 0.5}), "v1")
-    left_out = [Omission(f"{HOSTILE[0]} {number}.json", HOSTILE[1]) for number in range(103)]
-    html = about_of(board, left_out=tuple(left_out))
-    words = reading(html).words
-    assert "Warnings about per-pair results: 103" in words and "and 3 more" in words
-    assert f"{HOSTILE[0]} 99.json: {HOSTILE[1]}" in words and " 100.json" not in words
-    assert "Warnings about per-pair" not in about_of(board)
-
-
 NAN = float("nan")
 
 
@@ -215,37 +175,22 @@ def board() -> Board:
     return build_board(NOTHING, "v1", outcomes=matrix_of({"a": outcomes}, FOUR * 4))
 
 
-def counts_of(html: str, section: str) -> list[list[str]]:
-    """A section's row of the table of counts, and those of its subsets."""
-    rows = body_rows(html)
-    start = next(at for at, row in enumerate(rows) if row[0] == section)
-    end = next((at for at, row in enumerate(rows) if at > start and row[0]), len(rows))
-    return rows[start:end]
-
-
 def test_the_drawer_leads_to_what_was_lost_or_tied_and_not_to_what_is_missing() -> None:
     outcomes = [value for value in (1.0, 0.5, 0.0, 0.0, *[NAN] * 3) for _ in FOUR]
     board = build_board(NOTHING, "v1", outcomes=matrix_of({"a": outcomes}, FOUR * 7))
-    words = reading(drawer_of(board, "a")).words
+    words = HtmlReading(drawer_of(board, "a")).words
     assert f"Open its {3 * len(FOUR)} failures" in words and words.count("3 lost") == len(FOUR)
 
 
-def test_credit_of_a_quarter_and_a_third_is_summed_up() -> None:
-    outcomes = matrix_of({"a": [1, 1, 0.25, 1 / 3, 0]}, ["Focus"] * 5)
-    board = build_board(NOTHING, "v2", outcomes=outcomes)
-    rows = counts_of(drawer_of(board, "a"), "Focus")
-    assert rows[1][4:6] == ["2 + 0.5833 of 2 won in part", "5"]
-
-
 def test_beside_a_drawer_columns_give_way() -> None:
-    state = ModelsState(open=HOSTILE[0])
+    state = ModelsState(open=NAMES[0])
     table = seen(hostile_board(), state)
     assert table.attributes["th", "data-column"] == ["model", "score"]
     by_safety = seen(hostile_board(), replace(state, sort="-Safety"))
     assert by_safety.attributes["th", "data-column"] == ["model", "score", "Safety"]
     html = html_of(hostile_board(), replace(state, sort="-Safety"))
     assert re.findall(r'drawn"\s+scope="col" data-column="(\w+)"', html) == ["Safety"]
-    assert models(table) == [*HOSTILE] and table.attributes["tr", "aria-current"] == ["true"]
+    assert models(table) == [*NAMES] and table.attributes["tr", "aria-current"] == ["true"]
 
 
 @pytest.mark.parametrize("rule", RULES)
@@ -254,7 +199,7 @@ def test_every_rule_can_be_looked_behind(rule: str) -> None:
     for benchmark in ("v1", "v2", "prior"):
         found = build_board(results_of({"a": shares}, benchmark), rule)
         for row in rows_in(found):
-            assert "–" in reading(drawer_of(found, row.model)).words
+            assert "–" in HtmlReading(drawer_of(found, row.model)).words
 
 
 # Ranks.
@@ -274,24 +219,11 @@ def test_ranks_go_by_the_column_that_is_sorted_by_and_ties_share_one() -> None:
     state = ModelsState(table="subsets", sort="-mt-bench-easy")
     assert ranks(board, state) == ["# by mt-bench-easy", "1", "2", "2"]
     assert ranks(board, replace(state, sort="mt-bench-easy")) == [
-        "# by mt-bench-easy",
-        "2",
-        "2",
-        "1",
-    ]
+        "# by mt-bench-easy", "2", "2", "1",
+    ]  # fmt: skip
     assert ranks(board, replace(state, sort="-hep-go")) == ["# by hep-go", "1", "2", "3"]
     for sort in ("", "-score", "model", "-size"):
         assert ranks(board, replace(state, sort=sort))[0] == "#"
-
-
-def test_tie_groups_are_those_of_the_section_that_is_sorted_by() -> None:
-    matrix = matrix_of({"a": coin_flips(0.9, 690), "b": coin_flips(0.2, 690)}, EVERY * 30)
-    bare = build_board(NOTHING, "v1", outcomes=matrix)
-    sure = measure(matrix, RULES["v1"], ranked=bare.comparable, replicates=50)
-    board = bare.measured(sure)
-    _, *groups = seen(board, ModelsState(sort="-Safety")).of_class["group"]
-    assert groups == [str(board.rows[name]["Safety_group"]) for name in ("a", "b")]
-    assert intervals(board, ModelsState(sort="-Safety"))[0] == "by Safety"
 
 
 def test_a_box_leads_to_where_it_is_ticked_the_other_way() -> None:

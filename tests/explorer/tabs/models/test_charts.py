@@ -12,26 +12,20 @@ from explorer.data.datacard import LengthCategory
 from explorer.data.facets import Coded
 from explorer.data.table import PairTable
 from explorer.results.board import Board, build_board
-from explorer.results.published import Results, read_snapshot
+from explorer.results.published import Results
 from explorer.stats.aggregate import accuracies_of, aggregate_counted
 from explorer.stats.matrix import order_of
-from explorer.stats.rules import RULES, V1, V2_PAIRS
+from explorer.stats.rules import V1
 from explorer.tabs.models.charts import (
     Share,
     alike,
-    axes_of,
     credits_by_length,
     difference_interval,
     length_baseline,
     length_bias,
     lengths_of,
-    number_columns,
-    scores_by_length,
     subset_spreads,
 )
-from explorer.tabs.models.state import NUMBER_COLUMNS, ModelsState
-from scoring.hub.access import DEFAULT_DATASET
-from scoring.pairs.opening import PairSource
 from scoring.results.accuracies import Aggregate
 from tests.support.board_data import FOUR, SOURCE, matrix_of, results_of
 from tests.support.tables import benchmark_table, row, small_table, swap_sides
@@ -42,17 +36,6 @@ def board() -> Board:
     results = results_of({"org/a-7B": 0.5, "org/b-0b": 0.25, "org/c": 0.75, "org/d-2B": {}})
     mine = matrix_of({"mine-8B": [1.0, 0.0, 1.0, 0.0]}, FOUR)
     return build_board(results, "v1", outcomes=mine, own=("mine-8B",))
-
-
-@pytest.mark.parametrize("rule", RULES)
-def test_every_rule_has_two_axes_among_its_columns_of_numbers(rule: str) -> None:
-    board = build_board(read_snapshot(), rule)
-    columns = number_columns(board)
-    assert set(columns) <= set(NUMBER_COLUMNS)
-    assert len(set(columns)) == len(columns)
-    x, y = axes_of(board, ModelsState())
-    assert x != y and {x, y} <= set(columns)
-    assert axes_of(board, ModelsState(x="score", y="size")) == ("score", "size")
 
 
 # Spreads.
@@ -89,16 +72,6 @@ def test_models_that_are_alike_stand_together() -> None:
     assert found.correlation[place["a"], place["b"]] == pytest.approx(expected)
 
 
-def test_only_pairs_of_both_count_and_ties_as_they_do_in_the_table() -> None:
-    outcomes = {"a": [1.0, 0.0, 0.0, NAN], "b": [1.0, 0.0, 1.0, 0.0]}
-    equal = np.zeros((2, 4), np.bool_)
-    equal[0, 2] = True
-    matrix = matrix_of(outcomes, FOUR, equal)
-    assert alike(matrix, ["a", "b"], V1).correlation[0, 1] == pytest.approx(0.5)
-    halves = np.corrcoef([1, 0, 0.5], [1, 0, 1])[0, 1]
-    assert alike(matrix, ["a", "b"], V1, "half").correlation[0, 1] == pytest.approx(halves)
-
-
 @pytest.fixture
 def whole() -> PairTable:
     return benchmark_table()
@@ -106,10 +79,6 @@ def whole() -> PairTable:
 
 def expected(table: PairTable) -> list[int]:
     return [place % 50 + 1 - 25 for place in range(len(table))]
-
-
-def hub_table(table: PairTable, name: str) -> PairTable:
-    return PairTable(replace(table.pairs, source=PairSource("hub", name, "filtered", "0" * 40)))
 
 
 # Whose lengths.
@@ -125,14 +94,6 @@ def test_pairs_are_recognised_by_subset_and_id(whole: PairTable) -> None:
     assert found.pairs == whole.caption
 
 
-def test_or_by_position_where_the_subsets_stand_in_the_same_order(whole: PairTable) -> None:
-    order = order_of(whole)
-    nameless = replace(order, ids=None)
-    found = lengths_of([whole], nameless)
-    assert found is not None and found.difference.tolist() == expected(whole)
-    assert lengths_of([whole], replace(nameless, codes=order.codes[::-1])) is None
-
-
 def test_no_other_pairs_do(whole: PairTable, demo: PairTable) -> None:
     order = order_of(whole)
     assert lengths_of([], order) is None
@@ -142,14 +103,6 @@ def test_no_other_pairs_do(whole: PairTable, demo: PairTable) -> None:
     subsets[0] = "hep-go"  # one pair too many of it
     other = small_table(*[row(subset=subset) for subset in subsets], chunk_rows=1000)
     assert lengths_of([other], order_of(other)) is None
-
-
-def test_the_benchmarks_own_pairs_go_before_others(whole: PairTable) -> None:
-    own, copy = hub_table(whole, DEFAULT_DATASET), hub_table(whole, "somebody/copy")
-    for tables in ([own, copy], [copy, own]):
-        found = lengths_of(tables, replace(order_of(whole), dataset=None))
-        assert found is not None and found.pairs == own.caption
-    assert lengths_of([copy], replace(order_of(whole), dataset=None)) is None
 
 
 def test_length_alone_scores_as_published_for_the_real_pairs(real: PairTable) -> None:
@@ -182,23 +135,6 @@ def test_of_several_responses_the_longest_or_the_shortest_wins_and_ties_share_th
     longest, shortest = (credits_by_length(table, longer=each)[0] for each in (True, False))
     assert longest.tolist() == [0, 1 / 2, 1]
     assert shortest.tolist() == [0, 0, 0]
-
-
-def test_rewardbench_2_has_baselines_where_its_pairs_are_open(
-    whole: PairTable, demo: PairTable
-) -> None:
-    rows = [
-        row(subset=name, chosen="cc", rejected=["r" * (at % 3 + 1), "r"])
-        for name, n in V2_PAIRS.items()
-        for at in range(n)
-    ]
-    table, less = (small_table(*each, chunk_rows=1000) for each in (rows, rows[1:]))
-    first, second = (build_board(read_snapshot(), name) for name in ("v1", "v2"))
-    longer, shorter = scores_by_length(second, None, [demo, table]).values()
-    expected = {n: np.mean(np.resize([1, 1 / 2, 0], V2_PAIRS[n])) for n in V2_PAIRS if n != "Ties"}
-    assert longer == pytest.approx(expected) and shorter == dict.fromkeys(expected, 0)
-    for board, tables in ((second, [whole, less]), (second, []), (first, [table])):
-        assert scores_by_length(board, None, tables) == {}
 
 
 # Accuracies.
@@ -278,8 +214,3 @@ def test_intervals_are_those_of_newcombes_table(
     assert [round(end, 4) for end in found] == list(interval)
     turned = difference_interval(*counts[2:], *counts[:2])
     assert turned == pytest.approx((-found.high, -found.low))
-
-
-def test_what_was_not_counted_has_no_interval() -> None:
-    assert difference_interval(0, 0, 1, 2) is None
-    assert difference_interval(1, 2, 0, 0) is None

@@ -18,14 +18,11 @@ from explorer.stats.rules import V1
 from explorer.tabs.models.board_html import board_html, drawer_html
 from explorer.tabs.models.charts_html import MOST_ALIKE, chart_html
 from explorer.tabs.models.ranked import MOST_BOARD_ROWS, Ranked, visible_rows
-from explorer.tabs.models.state import CHARTS, ChartName, ModelsState
+from explorer.tabs.models.state import ModelsState
 from scoring.benchmark import SUBSETS
 from tests.support.board_data import FOUR, NOTHING, coin_flips, matrix_of
-from tests.support.boards import reading
 from tests.support.html_reading import HtmlReading, body_rows
 from tests.support.tables import benchmark_table
-
-DRAWN = CHARTS[1:]
 
 
 def outcomes_of(shares: Sequence[float], names: Sequence[str] = ()) -> OutcomeMatrix:
@@ -62,9 +59,9 @@ class Drawn:
 def drawn_of(scene: Ranked) -> Drawn:
     html = chart_html(scene)
     about, table = re.split("(?=<div class=.stats-box)|(?=</div>$)", html, maxsplit=1)
-    read = reading(f"{about}</div>")
+    read = HtmlReading(f"{about}</div>")
     figures = read.attributes["figure", "data-plot"]
-    assert reading(html).attributes["figure", "data-plot"] == figures and len(figures) <= 1
+    assert HtmlReading(html).attributes["figure", "data-plot"] == figures and len(figures) <= 1
     return Drawn(read, json.loads(figures[0]) if figures else None, table.removesuffix("</div>"))
 
 
@@ -93,24 +90,6 @@ def whole() -> PairTable:
     return benchmark_table()
 
 
-# Every chart.
-
-
-@pytest.mark.parametrize("chart", DRAWN)
-def test_a_chart_shows_the_models_that_the_table_shows(
-    chart: ChartName, matrix: OutcomeMatrix, whole: PairTable
-) -> None:
-    state = ModelsState(chart=chart, search="m0", pins=("org/m2-3B",))
-    shown = drawn_of(scene_of(state, matrix, tables=[whole]))
-    if chart == "difficulty":
-        assert {row[2] for row in body_rows(shown.table)} == {"2"}
-    else:
-        assert set(models_of(shown)) == {"org/m0-1B", "org/m2-3B"}
-    if chart in ("length", "size", "tradeoff"):
-        named = [each for trace in figure_of(shown)["data"] for each in trace.get("text", [])]
-        assert "m2-3B" in named and "m0-1B" not in named
-
-
 # Length bias.
 
 
@@ -125,30 +104,9 @@ def test_each_model_has_a_line_and_the_baselines_the_last(
         for at, side in ((2, difference > 0), (4, difference < 0), (6, difference == 0)):
             assert row[at] == f"{side.sum():,}"
             assert float(row[at + 1]) == pytest.approx(100 * outcomes[side].mean(), abs=0.006)
-    foot = reading(shown.table.partition("<tfoot>")[2].partition("</tfoot>")[0])
+    foot = HtmlReading(shown.table.partition("<tfoot>")[2].partition("</tfoot>")[0])
     assert foot.words.strip().startswith("The longer response wins")
     assert "+100.00" in foot.words and "−100.00" in foot.words
-
-
-def test_ties_count_as_they_do_in_the_table(whole: PairTable) -> None:
-    subsets = whole.subset_of_row.tolist()
-    equal = np.ones((1, len(whole)), np.bool_)
-    matrix = matrix_of({"a": [0.0] * len(whole)}, subsets, equal, whole.id)
-    for ties, expected in (("official", "0.0"), ("half", "50.0")):
-        state = ModelsState(chart="length", ties=ties)  # type: ignore[arg-type]
-        board = build_board(NOTHING, "v1", outcomes=matrix, ties=ties)  # type: ignore[arg-type]
-        (row,) = body_rows(drawn_of(scene_of(state, matrix, board, [whole])).table)
-        assert (row[1], row[3], row[5]) == (expected,) * 3
-
-
-def test_without_the_texts_of_the_pairs_it_says_how_to_get_them(
-    matrix: OutcomeMatrix, demo: PairTable
-) -> None:
-    mine = matrix_of({"mine": [1.0] * len(demo)}, demo.subset_of_row.tolist())
-    for outcomes, tables in ((matrix, []), (matrix, [demo]), (mine, [demo])):
-        shown = drawn_of(scene_of(ModelsState(chart="length"), outcomes, tables=tables))
-        assert shown.plot is None
-        assert told(shown)[1].startswith("Lengths need the texts of the pairs. Open ")
 
 
 # Results of each pair.

@@ -14,21 +14,22 @@ from explorer.tabs.models.compare_html import compare_bar_html, compared_html
 from explorer.tabs.models.compared import compared, first_duel
 from explorer.tabs.models.state import ModelsState
 from tests.support.board_data import EVERY, NOTHING, matrix_of
-from tests.support.boards import comparing, linked_states, reading
+from tests.support.boards import comparing, linked_states
+from tests.support.fields import elsewhere, rivals
+from tests.support.hostile import NAME
 from tests.support.html_reading import HtmlReading, body_rows
-from tests.support.rival_fields import HOSTILE, elsewhere, rivals
 from tests.support.tables import row, small_table
 
 A, B = "org/a", "org/b"
 
 
 def panel(state: ModelsState, field: Field | None = None, **how: Any) -> HtmlReading:
-    return reading(compared_html(compared(state, field or rivals()), **how))
+    return HtmlReading(compared_html(compared(state, field or rivals()), **how))
 
 
 def bar(state: ModelsState, field: Field | None = None, dropped: Any = ()) -> HtmlReading:
     now = compared(state, field or rivals())
-    return reading(compare_bar_html(now, [now.field, elsewhere()], dropped, NOTHING, ""))
+    return HtmlReading(compare_bar_html(now, [now.field, elsewhere()], dropped, NOTHING, ""))
 
 
 def ahead(only_a: int, only_b: int, both: int = 40) -> Field:
@@ -106,13 +107,13 @@ def test_each_count_stands_where_its_head_says_and_leads_to_its_pairs() -> None:
 
 
 def test_ensembles_offer_models_with_rewards_and_toggle_them() -> None:
-    state = comparing(A, panel="ensembles", members=(A, HOSTILE), way="worst")
+    state = comparing(A, panel="ensembles", members=(A, NAME), way="worst")
     seen = panel(state)
     offered = {each.members for each in linked_states(seen) if each.way == "worst"}
-    assert offered == {(HOSTILE,), (A,), (A, HOSTILE, B), state.members}
+    assert offered == {(NAME,), (A,), (A, NAME, B), state.members}
     assert {each.way for each in linked_states(seen)} == {*WAYS}
-    assert "of 3 combinations tried" in seen.words and f"2: {HOSTILE}" in seen.words
-    said = f"The ensemble scores 27.8 %, its best member {HOSTILE} 72.2 %: a difference of −44.4"
-    for members in ((A, HOSTILE), (HOSTILE, A)):
+    assert "of 3 combinations tried" in seen.words and f"2: {NAME}" in seen.words
+    said = f"The ensemble scores 27.8 %, its best member {NAME} 72.2 %: a difference of −44.4"
+    for members in ((A, NAME), (NAME, A)):
         [verdict] = panel(replace(state, members=members)).of_class["verdict"]
         assert verdict.startswith(said)

@@ -2,7 +2,6 @@
 
 import json
 import re
-from base64 import b64decode
 from typing import Any
 
 import numpy as np
@@ -10,13 +9,9 @@ import pytest
 
 from explorer.core.figures import Figure
 from explorer.tabs.models.charts import Alike, Point
-from explorer.tabs.models.figures import (
-    Axis,
-    alike_figure,
-    models_figure,
-)
+from explorer.tabs.models.figures import Axis, alike_figure, models_figure
 from scoring.interval import Interval
-from tests.support.boards import HOSTILE
+from tests.support.hostile import NAMES
 
 X, Y, SIZE = Axis("Chat, percent"), Axis("Safety, percent"), Axis("Size", log=True)
 
@@ -67,37 +62,18 @@ def alike_of(*models: str, r: float = 0.5) -> Alike:
     return Alike(models, np.where(np.eye(n), 1.0, r))
 
 
-def cells(trace: dict[str, Any]) -> "np.ndarray[Any, np.dtype[np.float32]]":
-    """The numbers of a heat map, which go to the browser as bytes."""
-    packed = trace["z"]
-    n_rows, n_columns = map(int, packed["shape"].split(","))
-    return np.frombuffer(b64decode(packed["bdata"]), packed["dtype"]).reshape(n_rows, n_columns)
-
-
-def test_colours_have_ends_where_no_two_models_can_be_compared() -> None:
-    for found in (alike_of("a"), alike_of("a", "b", r=np.nan), alike_of("a", "b", r=0.0)):
-        (trace,) = parsed(alike_figure(found))["data"]
-        assert (trace["zmin"], trace["zmax"]) == (-1, 1)
-
-
-def test_no_two_rows_fall_into_one() -> None:
-    names = ("a" * 120, "a" * 121, "b", "b 2", "c")
-    (trace,) = parsed(alike_figure(alike_of(*names)))["data"]
-    assert len(set(trace["y"])) == len(names) == len(cells(trace))
-
-
 # All of them.
 
 
 def test_names_that_attack_the_page_stay_text_and_are_still_asked_for() -> None:
-    points = [Point(name, 5.0, 5.0, "DPO", True, Interval(1.0, 9.0)) for name in HOSTILE]
-    for figure in (models_figure(points, X, Y), alike_figure(alike_of(*HOSTILE))):
+    points = [Point(name, 5.0, 5.0, "DPO", True, Interval(1.0, 9.0)) for name in NAMES]
+    for figure in (models_figure(points, X, Y), alike_figure(alike_of(*NAMES))):
         read = parsed(figure)
-        assert read["data"][0]["customdata"] == list(HOSTILE)
+        assert read["data"][0]["customdata"] == list(NAMES)
         drawn = words_of(read)
         assert any("&lt;script&gt;" in words for words in drawn)
         assert not any("&quot;" in words for words in drawn)  # which Plotly would show
         tags = {tag for words in drawn for tag in re.findall(r"<[^>]*>?", words)}
         assert tags <= {"<br>"}
         templates = {trace["hovertemplate"] for trace in read["data"]}
-        assert not any(name in template for template in templates for name in HOSTILE)
+        assert not any(name in template for template in templates for name in NAMES)

@@ -13,6 +13,7 @@ from explorer.data.table import PairTable
 from scoring.pairs.opening import read_pairs
 from tests.support.addressed import Texts, check_files, files_of, texts_of
 from tests.support.golden_files import check_golden
+from tests.support.hostile import NAME
 from tests.support.published import (
     ELSEWHERE,
     HALF,
@@ -28,7 +29,6 @@ from tests.support.published import (
     write_published,
     write_run,
 )
-from tests.support.rival_fields import HOSTILE
 from tests.support.stepping import told_by
 
 FOLDER = Path(__file__).parent / "addresses"
@@ -124,7 +124,7 @@ class Shown:
         easy = next(key for key in table.keys if key.startswith("mt-bench-easy"))
         names = {"a": A, "b": B, "plain": PLAIN, "half": HALF, "elsewhere": ELSEWHERE}
         names |= {"mine": name_of(mine, models), "apart": name_of(apart, models)}
-        names |= {"hostile": HOSTILE, "token": self.token, "tokenizer": tokenizer}
+        names |= {"hostile": NAME, "token": self.token, "tokenizer": tokenizer}
         names |= {"last": table.keys[-1], "easy": easy, "id": easy.partition(":")[2]}
         names |= {"demo": here.id}
         self.names = {name: quote_plus(each, "/:@") for name, each in names.items()}

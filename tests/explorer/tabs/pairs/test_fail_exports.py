@@ -20,8 +20,8 @@ from explorer.tabs.pairs.fail_report import LONGEST_TEXT, WORST_PAIRS, fenced, s
 from explorer.tabs.pairs.notes import PairNotes, mark_of
 from scoring.errors import KnownError
 from tests.support.board_data import real_results, rows_in
+from tests.support.fields import MODEL, small_field
 from tests.support.golden_files import check_golden
-from tests.support.small_fields import MODEL, small_field
 from tests.support.tables import row, small_table
 
 FILES = Path(__file__).parent / "exports"

@@ -82,13 +82,6 @@ def test_small_multiples_count_every_pair_of_every_subset(demo: PairTable, shown
         assert counted == demo.subset_counts
 
 
-def test_a_step_of_a_small_line_is_where_the_counts_change() -> None:
-    counts = [0, 0, 0, 4, 0, 0, 0]
-    found = Histogram([*range(0, 80, 10)], {"chosen": [1] * 7, "rejected": counts}, 0, 69)
-    drawn = traces(small_multiples(SubsetHistograms({"own": found}, 0), "responses", "chars"))
-    assert (drawn["rejected"]["x"], drawn["rejected"]["y"]) == ([25, 35, 45], [0, 4, 0])
-
-
 def full(n: int) -> SubsetHistograms:
     """So many subsets, no bin of which is empty."""
     edges = list(range(0, 200 * SUBSET_BINS + 1, 200))
@@ -101,9 +94,3 @@ def test_small_multiples_are_light(real: PairTable) -> None:
     found = histograms_by_subset(real, np.arange(len(real)), "responses", "chars")
     assert len(small_multiples(found, "responses", "chars").to_json()) < 65_000
     assert len(small_multiples(full(MOST_CHARTS), "responses", "chars").to_json()) < 140_000
-
-
-def test_the_title_says_how_many_subsets_are_not_drawn() -> None:
-    found = SubsetHistograms(full(2).by_subset, 1_234)
-    title = parsed(small_multiples(found, "prompt", "tokens"))["layout"]["title"]["text"]
-    assert title == "Length of prompts in tokens, by subset · 1,234 smaller subsets are not drawn"

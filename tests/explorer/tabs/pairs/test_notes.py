@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from explorer.tabs.pairs.notes import LONGEST_NOTE, MOST_NOTES, PairNotes, mark_of
-from tests.support.small_fields import small_field
+from tests.support.fields import small_field
 
 ANYTHING = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(),

@@ -7,18 +7,13 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from threading import Event
-from typing import Any
 from urllib.parse import quote_plus
 
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from explorer.core.address_view import Question, answer
 from explorer.core.files import METADATA
-from explorer.core.links import LONGEST_LINK
 from explorer.core.settings import Settings
 from explorer.data.export import FORMATS
 from explorer.data.table import PairTable
@@ -35,21 +30,12 @@ from scoring.record import Run
 from tests.conftest import until
 from tests.support.beginning import begun
 from tests.support.board_data import OF_DEMO, coin_flips, write_results
-from tests.support.browsing import answered_of, links_in, pairs_view_on, scenes_on
+from tests.support.browsing import answered_of, links_in, scenes_on
 from tests.support.html_reading import is_told_as_our_own
-from tests.support.published import (
-    ME,
-    STRANGER,
-    measured,
-    name_of,
-    open_models,
-    pairs_beside,
-)
+from tests.support.published import ME, STRANGER, measured, name_of, open_models, pairs_beside
 from tests.support.published import write_run as written_run
-from tests.support.tables import row, small_table
 
 NOBODY = Visitor()
-HOSTILE = "<img src=x onerror=alert(1)>"
 
 
 @pytest.fixture(autouse=True)
@@ -207,18 +193,6 @@ def test_a_count_that_cannot_be_is_told_to_who_asked(pairs_view: PairsView) -> N
     assert "wrong" not in answered_of(pairs_view, after, STRANGER)["main"]
 
 
-def test_a_bar_and_a_brush_lead_to_the_pairs_of_these_lengths(pairs_view: PairsView) -> None:
-    main = answered_of(pairs_view, "panel=lengths&range=chosen.chars.9.&list-page=3")["main"]
-    attributes = {name: main.split(f'data-{name}="')[1].split('"')[0] for name in ("adds", "brush")}
-    state, dropped = PairsState.parse(f"{attributes['adds']}&range=chosen.chars.50.99".replace(
-        "&amp;", "&"))  # fmt: skip
-    assert ([(each.low, each.high) for each in state.ranges], dropped) == ([(50, 99)], ())
-    assert "range=chosen.chars.%7B%7D&amp;range=rejected.chars.%7B%7D" in attributes["brush"]
-    by_subset = answered_of(pairs_view, "panel=lengths&by-subset=1")["main"]
-    assert "&amp;subset=hep-go" in by_subset or "&amp;amp;subset=hep-go" in by_subset
-    assert "data-brush" not in by_subset
-
-
 # Files.
 
 
@@ -265,54 +239,3 @@ def test_no_file_stays_on_the_disk(
     with pytest.raises(KnownError, match="no pair to export"):
         file_of(pairs_view, "pairs.csv", "q=no+such+words")
     until(lambda: not [*tmp_path.iterdir()])
-
-
-def test_pairs_whose_texts_are_not_at_hand_are_in_no_file(published: Path, tmp_path: Path) -> None:
-    view = pairs_beside(open_models(tmp_path, published))
-    until(lambda: not answered_of(view, "model=")["status"])
-    with pytest.raises(KnownError, match="texts of these pairs are not loaded"):
-        file_of(view, "pairs.csv", "model=org/elsewhere&show=all")
-
-
-# Addresses.
-
-
-def test_a_link_can_be_copied_for_the_space(pairs_view: PairsView) -> None:
-    space = replace(pairs_view, settings=replace(pairs_view.settings, space="me/space"))
-    assert 'data-base="https://huggingface.co/spaces/me/space"' in answered_of(space)["steps"]
-    assert 'data-base=""' in answered_of(pairs_view)["steps"]
-
-
-def test_only_what_differs_is_sent_and_nothing_else_is_computed(pairs_view: PairsView) -> None:
-    view = pairs_view.as_view()
-    whole = answer(view, Question.parse({"query": "?subset=hep-go"}), NOBODY)
-    [after] = links_in(whole["regions"]["steps"], "Next pair")
-    step = answer(view, Question.parse({"query": after, "known": whole["etags"]}), NOBODY)
-    assert {*step["regions"]} == {"panels", "main", "steps", "pair"}
-    only = answer(view, Question.parse({"query": after, "only": ["status"]}), NOBODY)
-    assert {*only["etags"]} == {"status"}
-
-
-LONG = st.text(max_size=30).map(lambda words: f"{words}&" * (LONGEST_LINK // 20))
-POSTED = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
-    lambda inside: st.lists(inside, max_size=3) | st.dictionaries(st.text(), inside, max_size=3),
-    max_leaves=6,
-)
-
-
-@given(posted=POSTED | st.fixed_dictionaries({"query": st.text() | LONG, "only": POSTED}))
-def test_whatever_is_posted_is_answered(posted: Any) -> None:
-    table = small_table(row(subset="hep-go"), row(subset=HOSTILE, prompt=HOSTILE))
-    view = pairs_view_on(table)
-    found = answer(view.as_view(), Question.parse(posted), NOBODY)
-    assert "error" not in found and HOSTILE not in "".join(found["regions"].values())
-
-
-def test_other_pairs_with_the_same_prompt_are_named_and_lead_there() -> None:
-    table = small_table(*(row(id=number, prompt="same") for number in range(3)))
-    shown = answered_of(pairs_view_on(table))
-    assert "Also in:" in shown["pair"]
-    assert [PairsState.parse(each)[0].key for each in links_in(shown["pair"], "mine:")] == [
-        "mine:1", "mine:2",
-    ]  # fmt: skip

@@ -1,6 +1,6 @@
 """A run beside what is published of its model, as it is shown."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -55,7 +55,7 @@ def with_settings(home: Path) -> RunCheck:
     return replace(checked(home, [0, 0, 0, 1, 0], NOT_KNOWN), check=check)
 
 
-CHECKS = {
+CHECKS: dict[str, Callable[[Path], RunCheck]] = {
     "some pairs changed": lambda home: checked(home, [1, 0, 1, 1, 0], NOT_KNOWN),
     "no pair changed": lambda home: checked(home, [1, 1, 1, 0, 1], NOT_KNOWN),
     "few pairs changed": lambda home: checked(home, [0, 1, 1, 0, 1], NOT_KNOWN),

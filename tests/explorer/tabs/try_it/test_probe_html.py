@@ -9,27 +9,19 @@ import pytest
 
 from explorer.core.work import Jobs
 from explorer.page import views_of
-from explorer.reader.state import PairsState
-from explorer.runs.running import Rewarded, Runs
+from explorer.runs.running import Runs
 from explorer.runs.visitors import Visitor
 from explorer.stores import Stores
-from explorer.tabs.try_it.probe import Probe
-from explorer.tabs.try_it.probe_html import probe_status_html
 from explorer.tabs.try_it.state import TryState
 from explorer.tabs.try_it.view import TryView
-from scoring.errors import KnownError
 from scoring.spec import Pair
 from tests.conftest import until
 from tests.support.browsing import library_of
+from tests.support.hostile import MARKUP
 from tests.support.html_reading import HtmlReading
 from tests.support.rewarding import by_length, in_packs
 from tests.support.tables import row, small_table
 
-TAGS = {
-    "div", "h2", "table", "thead", "tbody", "tr", "th", "td", "b", "i", "small", "button", "a",
-    "svg", "path", "circle", "details", "summary", "ul", "li",
-}  # fmt: skip
-HOSTILE = "<img src=x onerror=alert(1)>"
 ME = Visitor("browser:me", address="1")
 
 
@@ -55,7 +47,7 @@ def shown(tab: TryView, who: Visitor = ME) -> tuple[str, str]:
 
 
 def said(html: str) -> str:
-    return HtmlReading(html, TAGS).words
+    return HtmlReading(html).words
 
 
 def button(html: str) -> str:
@@ -70,11 +62,6 @@ def test_it_runs_to_its_end(tab: TryView) -> None:
     assert "Longer with filler" in said(found) and "Polite" not in said(found)
     assert "<circle" in found and "probe-csv-pairs" in found
     assert "No result yet" in shown(tab, Visitor("browser:other"))[1]
-
-
-def test_what_the_pairs_tab_lists_is_probed(tab: TryView) -> None:
-    run(tab, which="filter", pairs=PairsState(subset=("donotanswer",)).query_string)
-    assert {pair.subset for pair in tab.probed[ME.owner].pairs} == {"donotanswer"}
 
 
 def test_it_waits_for_its_turn_and_can_be_stopped_meanwhile(tab: TryView) -> None:
@@ -105,29 +92,6 @@ def test_stopped_it_keeps_what_is_known(tab: TryView, monkeypatch: pytest.Monkey
     assert not tab.probed[ME.owner].is_whole and len(tab.probed[ME.owner].before) < 184
 
 
-def test_what_ends_in_an_error_keeps_what_is_known(
-    tab: TryView, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    left = 0
-
-    def rewarding(_: Runs, __: Visitor, ___: object, pairs: Sequence[Pair], tell: Any) -> None:
-        nonlocal left
-        for step in in_packs(by_length)(pairs):
-            if not left:
-                raise KnownError("You have used up are <used> up.")
-            left -= isinstance(step, Rewarded)
-            tell(step)
-
-    monkeypatch.setattr(type(tab.runs), "rewarding", rewarding)
-    left = 9
-    state, found = run(tab, per_subset="3")
-    assert "You have used up are &lt;used&gt; up." in state and "wrong" in state
-    assert "Longer with filler" in found and not tab.probed[ME.owner].is_whole
-    left = 1
-    state, still = run(tab, per_subset="3")
-    assert "You have used up" in state and still == found
-
-
 @pytest.mark.parametrize(
     ("state", "why"),
     [
@@ -136,7 +100,7 @@ def test_what_ends_in_an_error_keeps_what_is_known(
         ({"seed": "x"}, "Seed is 'x'"),
         ({"change": ("",)}, "No change is chosen"),
         ({"model": "a b"}, "a b"),
-        ({"model": HOSTILE}, ""),
+        ({"model": MARKUP}, ""),
         ({"which": "filter", "pairs": "q=no+such+words+anywhere"}, "No pairs"),
     ],
 )
@@ -156,10 +120,3 @@ def test_rows_with_further_responses_are_refused(stores: Stores) -> None:
     library = library_of(small_table(row(rejected=["one", "two"]), row()))
     tab = views_of(replace(stores, pairs=library)).trial
     assert "several chosen or several rejected" in run(tab, which="filter")[0]
-
-
-def test_the_seconds_that_are_left_are_told_once_there_is_a_share() -> None:
-    probe = Probe([], seconds=12.0)
-    assert said(probe_status_html(probe, "running")).strip() == "0 of 0 pairs · 12 s"
-    probe.share = 0.25
-    assert "12 s · about 36 s left" in said(probe_status_html(probe, "running"))

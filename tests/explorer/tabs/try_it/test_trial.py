@@ -22,7 +22,7 @@ from explorer.tabs.try_it.trial import (
 from scoring.errors import KnownError
 from scoring.probing.edits import FILLER
 from scoring.spec import Pair, RunFacts, ScoredPair
-from tests.support.rewarding import FACTS, JUDGE, Reward, by_length, first_is_better, scored
+from tests.support.rewarding import FACTS, Reward, by_length, first_is_better, scored
 from tests.support.stepping import stepwise
 
 ORDER = ModelOrder("longer")
@@ -71,13 +71,6 @@ def test_rewards_are_compared_with_those_of_the_start() -> None:
     third = last(PAIR, Counting(), second)
     assert [second.moved(side) for side in SIDES] == [2.0, -1.0]
     assert third.moved("chosen") == 0.0 and third.start == first.scored
-
-
-def test_a_judge_is_asked_for_each_side_and_the_swap() -> None:
-    rewards = Counting(first_is_better, JUDGE)
-    trial = last(PAIR, rewards)
-    assert rewards.asked == [1, 1, 1, 2, 2, 2, 2]
-    assert trial.scored.margin == 3.0 and trial.swapped_margin == 1.0
 
 
 def test_of_a_slow_model_edits_are_left_out_until_they_are_asked_for() -> None:
@@ -156,11 +149,6 @@ def test_each_side_is_changed_alone(pairwise: bool) -> None:
         "rejected": Effect(FILLED, margin - FILLED),
     }
     assert effects(SHORT, "upper", by_length, pairwise=pairwise) == {"chosen": Effect(0.0, margin)}
-
-
-def test_of_a_judge_the_other_response_counts_too() -> None:
-    found = effects(SHORT, "longer", first_is_better, pairwise=True)
-    assert found == {"chosen": Effect(0.0, 3.0), "rejected": Effect(1.0, 1.0)}
 
 
 def test_a_swap_shows_what_the_place_is_worth() -> None:
