@@ -262,7 +262,7 @@ BUDGETS: dict[str, int] = {
     "explorer/tabs": 11_300,
     "explorer/api": 1_500,
     "explorer": 200,
-    "tests": 61_000,
+    "tests": 53_200,
     "templates": 3_000,
     "scripts": 1_600,
 }

@@ -18,12 +18,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from explorer.core import served
-from explorer.core.settings import DEMO_MODEL
-from explorer.data.export import FORMATS
 from scoring.models.finding import DEMO_NAME
 from tests.conftest import PATIENCE, until
 from tests.explorer.conftest import Serve
-from tests.support.browsing import Answered, followed, links_in, opening, uploading
+from tests.support.browsing import Answered, followed, opening, uploading
 from tests.support.posting import Visitor
 
 ROWS = [{"prompt": f"p{n}", "chosen": "yes", "rejected": "no", "subset": "mine"} for n in range(3)]
@@ -95,20 +93,6 @@ def test_an_uploaded_file_is_opened_and_deleted(name: str, visitor: Visitor) -> 
     assert not Path(file["path"]).exists()
 
 
-def test_the_head_speaks_of_what_is_on_screen(visitor: Visitor) -> None:
-    assert still_there(visitor)
-    _, source = uploading(visitor, "mine.jsonl", jsonl())
-    told = caption(visitor, source)
-    assert "<b>mine.jsonl</b> · 3 pairs" in told and "Demo pairs" not in told
-    assert still_there(visitor), "of an address that says nothing"
-
-
-def test_a_file_is_opened_once_more_though_it_was_deleted(visitor: Visitor) -> None:
-    for _ in range(2):
-        opened = uploading(visitor, "again.jsonl", jsonl())
-        assert "<b>3</b> of 3 pairs" in turned(visitor, opened)["bar"]
-
-
 def test_somebody_elses_upload_is_not_shown_to_who_does_not_know_its_name(visitor: Visitor) -> None:
     secret = jsonl([{**ROWS[0], "prompt": "secret"}])
     _, source = uploading(visitor, "secret.jsonl", secret)
@@ -136,12 +120,6 @@ def test_a_file_that_is_none_is_refused_deleted_and_the_present_pairs_stay(
     assert told in upload(visitor, file)[0]
     assert still_there(visitor)
     assert not Path(file["path"]).exists()
-
-
-@pytest.mark.parametrize("name", ["mine.txt", "mine", "mine.csv.exe", "mine.JSONL.html"])
-def test_a_file_of_another_kind_is_refused(name: str, visitor: Visitor) -> None:
-    told, opened = uploading(visitor, name, jsonl())
-    assert ".parquet" in told and opened == "" and still_there(visitor)
 
 
 def test_a_file_that_is_too_large_is_not_taken(visitor: Visitor) -> None:
@@ -214,42 +192,6 @@ def test_nobody_in_particular_opens_nothing_on_a_public_server(
     assert "whose it is" in visitor.render("data", "", action=action, sent=sent)["error"]
 
 
-# Asked for by name
-
-
-@pytest.fixture(scope="module")
-def local(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("local") / "pairs.jsonl"
-    path.write_bytes(jsonl())
-    return path
-
-
-def test_a_public_server_refuses_a_path(visitor: Visitor, local: Path) -> None:
-    for wanted in (str(local), "/etc/passwd", f"{local.parent}/../{local.parent.name}/pairs.jsonl"):
-        refused, _ = opening(visitor, "open", wanted)
-        assert "is not here" in refused and "Type a benchmark by name" in refused
-        assert still_there(visitor)
-
-
-def test_ones_own_machine_opens_a_path(serve: Serve, local: Path) -> None:
-    visitor = serve()
-    assert "<b>3</b> of 3 pairs" in turned(visitor, opening(visitor, "open", str(local)))["bar"]
-
-
-def test_the_demo_is_opened_by_name_after_another_set(visitor: Visitor) -> None:
-    opened = uploading(visitor, "mine.jsonl", jsonl())
-    assert "<b>3</b> of 3" in turned(visitor, opened)["bar"]
-    opening(visitor, "open", DEMO_NAME)
-    answer = visitor.render("data", f"?source={quote(opened[1])}", secret=visitor.session)
-    [link] = links_in(answer["regions"]["status"], "Show them")
-    assert "<b>188</b> of 188" in followed(visitor, link)["bar"]
-
-
-def test_a_set_that_the_network_would_have_to_bring_says_what_to_do(visitor: Visitor) -> None:
-    assert "Upload a file" in opening(visitor, "open", "nobody/nothing")[0]
-    assert still_there(visitor)
-
-
 # Exports
 
 
@@ -263,24 +205,6 @@ def fetched(visitor: Visitor, name: str, query: str, **sent: str) -> tuple[int, 
             return answer.status, head.split('"')[1], answer.read()
     except HTTPError as error:
         return error.code, "", error.read()
-
-
-def number_of_rows(name: str, content: bytes) -> int:
-    if name.endswith(".parquet"):
-        return int(pq.read_table(BytesIO(content)).num_rows)
-    if name.endswith(".csv"):
-        return len(list(csv.DictReader(StringIO(content.decode("utf-8-sig")))))
-    return len(content.splitlines())
-
-
-@pytest.mark.parametrize("form", FORMATS)
-@pytest.mark.parametrize("sent", [{}, {"secret": "mine", "sent": "{}"}])
-def test_what_is_filtered_is_exported_and_can_be_fetched(
-    form: str, sent: dict[str, str], visitor: Visitor
-) -> None:
-    status, name, content = fetched(visitor, f"pairs.{form}", "?section=Chat", **sent)
-    assert (status, name) == (200, f"demo-pairs-40-pairs.{form}")
-    assert number_of_rows(name, content) == 40
 
 
 def test_an_export_without_pairs_or_that_the_disk_does_not_take_is_told_of(
@@ -316,21 +240,3 @@ def test_tokens_are_counted_drawn_and_filtered_by(visitor: Visitor) -> None:
     ranged = followed(visitor, f"?{shown.query}&range=chosen.tokens.1.20.{tokenizer}")
     assert "chosen tokens 1 to 20" in ranged["bar"]
     assert followed(Visitor(visitor.page), f"?{ranged.query}")["bar"] == ranged["bar"]
-
-
-@pytest.mark.parametrize(
-    "wanted", ["", " ", "/etc", ".", "assets/demo", "a b", "nobody/nothing", "\ud800"]
-)
-def test_a_tokenizer_that_is_not_allowed_is_refused(wanted: str, visitor: Visitor) -> None:
-    main = counted(visitor, wanted.encode("utf-8", "replace").decode())["main"]
-    told = main.partition('class="note wrong">')[2].partition("<")[0]
-    assert 20 < len(told) < 700 and "ours" not in told
-
-
-def test_a_folder_counts_on_ones_own_machine_alone(
-    serve: Serve, visitor: Visitor, tmp_path: Path
-) -> None:
-    (tmp_path / "tokenizer.json").write_bytes((DEMO_MODEL / "tokenizer.json").read_bytes())
-    assert "not a tokenizer" in counted(visitor, str(tmp_path))["main"]
-    owner = serve()
-    assert f"tokenizer={tmp_path}@" in counted(owner, str(tmp_path)).query

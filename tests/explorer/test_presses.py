@@ -11,7 +11,6 @@ import pytest
 from explorer.core.settings import Settings
 from explorer.page import views_of
 from explorer.results.board import Ranking
-from explorer.runs.cards import RunCard, change_card
 from explorer.runs.visitors import Visitor
 from explorer.stores import Stores, open_stores
 from explorer.tabs.pairs.view import PairsView
@@ -19,7 +18,7 @@ from scoring.record import Run, locked, new_folder
 from scoring.results import order as pair_order
 from scoring.spec import Plan, RunFacts, ScoredPack, ScoredPair
 from tests.conftest import PATIENCE, until
-from tests.support.board_data import coin_flips, rows_in, write_results
+from tests.support.board_data import coin_flips, write_results
 from tests.support.browsing import answered_of, scenes_on
 
 ME = (None, "", Visitor())
@@ -154,34 +153,6 @@ def test_a_pack_of_a_run_makes_nothing_anew_but_that_run(
                 running.folder
             }
     np.testing.assert_array_equal(field.margins(name)[:PACK], [at % 3 - 1 for at in range(PACK)])
-
-
-def test_a_run_that_ends_is_all_that_is_put_in_order_on_the_board(
-    stores: Stores, ordered: list[int]
-) -> None:
-    assert len(rows_in(stores.boards.board(None, Ranking(), Visitor()))) == 8
-    for number in range(3):
-        run_of(stores, number, 2).mark_ended("finished")
-        ordered.clear()
-        stores.boards.board(None, Ranking(), Visitor())
-        assert ordered == [2 * PACK]
-
-
-def test_a_typed_pair_that_is_scored_leaves_the_published_results_in_order(
-    stores: Stores, ordered: list[int]
-) -> None:
-    texts = ("p", "c", "r")
-    table = stores.pairs.typed(*texts)
-    stores.fields.all(*ME)
-    facts = RunFacts("org/mine", "", "classifier", "cpu", "float32", 9, "left", table.id, "", 1, 0)
-    run = Run.create(new_folder(stores.runs.store.folder), facts, Plan(((0,),)), table.keys)
-    pair = ScoredPair(table.keys[0], table.subset_of(0), table.hashes[0], 2.0, 1.0, 1, 1)
-    list(run.record([ScoredPack(0, (pair,), 1)]))
-    change_card(run.mark_ended("finished"), lambda _: RunCard(typed=texts))
-    ordered.clear()
-    name = stores.fields.name_of(run.id, *ME)
-    assert stores.fields.of(name, *ME).outcome(name, 0) == "win"
-    assert ordered == [1]
 
 
 def test_a_file_that_somebody_adds_leaves_the_published_results_in_order(

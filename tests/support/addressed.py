@@ -46,13 +46,3 @@ def check_files(folder: Path, addresses: Mapping[str, str]) -> None:
     """Whether there is a file of each address, and no other."""
     files = {path for name in addresses for path in files_of(folder, name)}
     assert {*folder.iterdir()} == files and len(files) == 2 * len(addresses)
-
-
-def write_files(folder: Path, texts: Mapping[str, Texts]) -> None:
-    """Bring all files up to date."""
-    folder.mkdir(exist_ok=True)
-    for path in folder.iterdir():
-        path.unlink()
-    for name, both in texts.items():
-        for path, text in zip(files_of(folder, name), both, strict=True):
-            path.write_text(text, "utf-8")

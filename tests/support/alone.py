@@ -45,10 +45,7 @@ def hide_all_but(packages: set[str]) -> None:
     class Declared(PathFinder):
         @classmethod
         def find_spec(
-            cls,
-            fullname: str,
-            path: Sequence[str] | None = None,
-            target: ModuleType | None = None,
+            cls, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
         ) -> ModuleSpec | None:
             if fullname.partition(".")[0] in hidden:
                 return None

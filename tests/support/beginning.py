@@ -3,6 +3,7 @@
 from collections.abc import Generator
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 
 from explorer.data.table import PairTable, Rows
 from explorer.runs.orders import ModelOrder
@@ -10,8 +11,13 @@ from explorer.runs.progress import Progress
 from explorer.runs.running import Runs
 from explorer.runs.selections import Selection
 from explorer.runs.visitors import Visitor
+from scoring.engine.scorer import facts
 from scoring.errors import Stopped
-from scoring.record import Run
+from scoring.families import open_scorer
+from scoring.pairs.opening import as_pairs
+from scoring.record import Run, new_folder
+from scoring.run import make_job, score
+from scoring.spec import ModelSpec, RunSettings
 from tests.support.stepping import stepwise
 
 
@@ -55,3 +61,14 @@ def stopped(stream: Generator[Progress, None, None]) -> Progress:
 def loaded(runs: Runs, order: ModelOrder, visitor: Visitor) -> None:
     """A model is warm, as after a visitor's run."""
     runs.scorers.models.load(visitor, order)
+
+
+def baseline_run(home: Path, table: PairTable, n: int, model: str = "baseline/longer") -> Run:
+    """A finished run of the first n pairs of a table, by a model that counts characters."""
+    pairs = as_pairs(table.arrow, range(n))
+    scorer = open_scorer(ModelSpec(model, "", "", "longer"), RunSettings())
+    job = make_job(pairs, scorer, 0)
+    told = facts(scorer, RunSettings(), table.id, n, "4 of each subset, seed 0")
+    made = Run.create(new_folder(home), told, job.plan, [pair.key for pair in pairs])
+    list(made.record(score(job, scorer)))
+    return made.mark_ended("finished")

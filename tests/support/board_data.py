@@ -20,9 +20,10 @@ from explorer.results.published import Results, ResultsSource, read_results_fold
 from explorer.stats.matrix import OutcomeMatrix, Outcomes, outcome_matrix
 from scoring.benchmark import SUBSETS
 from scoring.interval import Interval
-from scoring.record import Run
+from scoring.record import Run, new_folder
 from scoring.results.accuracies import Aggregate, Benchmark
-from scoring.results.order import PairOrder, filtered_split
+from scoring.results.order import FILTERED, PairOrder, filtered_split
+from scoring.spec import Plan, RunFacts, ScoredPack, ScoredPair
 
 T = TypeVar("T")
 OF_DEMO = read_settings({"EXPLORER_RESULTS_OF": "demo"}).results_of
@@ -184,3 +185,28 @@ def write_results(
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(json.dumps(about | values), encoding="utf-8")
     return root
+
+
+OWN_FACTS = RunFacts(
+    "org/<b>mine</b>", "", "classifier", "cpu", "float32", 2048, "left", "", FILTERED, 4, 0
+)
+
+
+def own_run(home: Path, rewards: dict[str, tuple[float | None, float | None]]) -> Run:
+    """A finished run; its pairs were scored in another order than they were given."""
+    keys, texts = list(rewards), filtered_texts()
+    order = tuple(reversed(range(len(keys))))
+    run = Run.create(new_folder(home), OWN_FACTS, Plan((order,)), keys)
+    rows = tuple(
+        ScoredPair(
+            keys[at],
+            keys[at].rpartition(":")[0],
+            texts.get(keys[at], f"hash-{at}"),
+            *rewards[keys[at]],
+            1,
+            1,
+        )
+        for at in order
+    )
+    list(run.record([ScoredPack(0, rows, 1)]))
+    return run.mark_ended("finished")

@@ -1,4 +1,4 @@
-"""Boards whose models' names attack the page, what HTML may be made of, and where links lead."""
+"""Boards whose models' names attack the page, and where links lead."""
 
 from typing import Any
 
@@ -8,25 +8,10 @@ from explorer.results.field import MAJORITY
 from explorer.tabs.models.ranked import Ranked, visible_rows
 from explorer.tabs.models.state import ModelsPanel, ModelsState, rule_of
 from tests.support.board_data import results_of
+from tests.support.hostile import NAMES
 from tests.support.html_reading import HtmlReading
 
-HOSTILE = (
-    "<script>alert(1)</script>",
-    "\"'><img src=x onerror=alert(1)>",
-    'org/model" onmouseover="alert(1)',
-    "javascript:alert(1)//",
-    "&lt;b&gt; &amp;amp; <!-- -->",
-    "${x} {{y}} `z` \\",
-    "\u202edlrow olleh مرحبا שלום",
-    "two\nlines\tand a tab",
-    "org/" + "x" * 500,
-)
-TAGS = {
-    "div", "section", "header", "table", "caption", "thead", "tbody", "tfoot", "tr", "th", "td",
-    "h2", "h3", "p", "ul", "li", "details", "summary", "a", "b", "i", "small", "bdi", "span",
-    "form", "fieldset", "legend", "label", "input", "datalist", "select", "option", "button",
-    "figure",
-}  # fmt: skip
+HOSTILE = NAMES
 
 
 def comparing(
@@ -50,11 +35,6 @@ def hostile_board(state: ModelsState | None = None) -> Board:
     """Of models with hostile names, the first the best."""
     shares = {name: 0.9 - 0.05 * place for place, name in enumerate(HOSTILE)}
     return build_board(results_of(shares), rule_of(state or ModelsState()))
-
-
-def reading(html: str) -> HtmlReading:
-    """HTML that is made of harmless elements alone."""
-    return HtmlReading(html, TAGS)
 
 
 def linked_states(read: HtmlReading) -> list[ModelsState]:

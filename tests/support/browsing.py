@@ -2,11 +2,9 @@
 
 import json
 import re
-import time
 from dataclasses import replace
 from html import unescape
 from pathlib import Path
-from typing import Any
 from urllib.parse import parse_qsl
 
 from explorer.core.settings import Settings
@@ -20,6 +18,7 @@ from explorer.runs.visitors import Visitor
 from explorer.stores import Stores, open_stores
 from explorer.tabs.pairs.view import PairsView
 from scoring.hub.access import Hub
+from tests.conftest import until
 from tests.support.posting import Visitor as Poster
 
 NOBODY = Visitor()
@@ -86,17 +85,18 @@ def opening(by: Poster, action: str, value: str = "") -> tuple[str, str]:
 
     action, value: as of `explorer.tabs.data.view.DataView`.
     """
-    asked: dict[str, Any] = {"action": action, "sent": {"value": value}}
-    while True:
-        answer = by.render("data", "", secret=by.session, **asked)
-        if "error" in answer:
-            return str(answer["error"]), ""
-        status, asked = str(answer["regions"]["status"]), {}
-        if "data-refresh" not in status:
-            break
-        time.sleep(0.05)
+    answers = [by.render("data", "", secret=by.session, action=action, sent={"value": value})]
+
+    def is_settled() -> bool:
+        if "data-refresh" not in answers[-1].get("regions", {}).get("status", ""):
+            return True
+        answers.append(by.render("data", "", secret=by.session))
+        return False
+
+    until(is_settled)
+    status = str(answers[-1].get("error") or unescape(answers[-1]["regions"]["status"]))
     [link, *_] = [*links_in(status, "Show them"), ""]
-    return unescape(status), dict(parse_qsl(link.removeprefix("?"))).get("source", "")
+    return status, dict(parse_qsl(link.removeprefix("?"))).get("source", "")
 
 
 def uploading(by: Poster, name: str, content: bytes) -> tuple[str, str]:

@@ -30,16 +30,26 @@ VOID = {"input", "br"}
 """Elements that have no end."""
 
 
+TAGS = {
+    "div", "section", "header", "table", "caption", "thead", "tbody", "tfoot", "tr", "th", "td",
+    "h2", "h3", "p", "ul", "li", "details", "summary", "a", "b", "i", "small", "bdi", "span",
+    "form", "fieldset", "legend", "label", "input", "textarea", "datalist", "select", "option",
+    "button", "nav", "figure", "svg", "path", "circle", "code", "mark", "ins", "del",
+}  # fmt: skip
+"""Elements that do nothing by themselves, of which a page may be made."""
+
+
 class HtmlReading(HTMLParser):
     """The elements of some HTML, and the text in them.
 
-    Every element must be one of `tags`, and closed in the order in which it was opened.
+    Every element must be one of `tags`, without a handler of events, and closed in the order in
+    which it was opened.
 
     words: all text. of_class: class -> the text of each element that has it.
     attributes: (tag, name) -> the values, in their order.
     """
 
-    def __init__(self, html: str, tags: set[str]) -> None:
+    def __init__(self, html: str, tags: set[str] = TAGS) -> None:
         super().__init__(convert_charrefs=True)
         self.words = ""
         self.of_class: dict[str, list[str]] = defaultdict(list)

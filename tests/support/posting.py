@@ -3,13 +3,10 @@
 import json
 import secrets
 import urllib.request
-from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any
 
 import gradio as gr
-from gradio.state_holder import SessionState
 
 from tests.conftest import PATIENCE
 
@@ -20,38 +17,6 @@ class Visitor:
 
     page: gr.Blocks
     session: str = field(default_factory=lambda: secrets.token_hex(5))
-
-    def post(
-        self,
-        callback: Callable[..., Any],
-        values: dict[str, Any] | None = None,
-        event_data: Any = None,
-    ) -> dict[str, Any]:
-        """Run an event with the values given for some elements, the rest as the page has them.
-
-        Args:
-            callback: the function behind the event; of several such events the first that takes
-                the most of the values.
-            values: element id, or the name of a component's class such as "BrowserState" -> what is
-                sent in its place.
-            event_data: what the event itself says, as `gr.EventData` has it.
-
-        Returns:
-            The last message of the stream: `success` and `output`.
-        """
-        return self.post_to(*self.event(callback, values or {}), event_data)
-
-    def event(self, callback: Callable[..., Any], values: dict[str, Any]) -> tuple[int, list[Any]]:
-        """The number of the event that `post` runs, and all its values."""
-        events = [
-            number
-            for number, event in self.page.fns.items()
-            if function_name(event.fn) == function_name(callback)
-            and getattr(callback, "args", ()) in ((), getattr(event.fn, "args", ()))
-        ]
-        inputs = {number: self.page.fns[number].inputs for number in events}
-        index = max(events, key=lambda number: len(values.keys() & set(map(_name, inputs[number]))))
-        return index, [values.get(_name(part), _own(part)) for part in inputs[index]]
 
     def post_to(self, index: int, data: list[Any], event_data: Any = None) -> dict[str, Any]:
         """Run an event by its number, with these values; gives the last message of the stream."""
@@ -65,54 +30,6 @@ class Visitor:
                     if message["msg"] == "process_completed":
                         return message
         raise AssertionError("the stream ended before the event was done")
-
-    async def answer_here(self, index: int, data: list[Any], event_data: Any = None) -> None:
-        """What a server does with a post, without one: in a task of its own, until it is done.
-
-        Raises:
-            Exception: whatever it is that the visitor would be told of.
-        """
-        number, event = self.session, gr.EventData(None, event_data)
-        asked = gr.Request(session_hash=number, client={"host": "127.0.0.1"}, headers={})
-        chunks, more = None, True
-        while more:
-            answer = await self.page.process_api(
-                self.page.fns[index],
-                list(data),
-                state=self._state,
-                request=asked,
-                iterator=chunks,
-                session_hash=number,
-                event_data=event,
-            )
-            chunks, more = answer["iterator"], answer["is_generating"]
-
-    @cached_property
-    def _state(self) -> SessionState:
-        return SessionState(self.page)
-
-    def data(
-        self,
-        callback: Callable[..., Any],
-        values: dict[str, Any] | None = None,
-        event_data: Any = None,
-    ) -> list[Any]:
-        """Run an event that must succeed; what it fills its outputs with."""
-        message = self.post(callback, values, event_data)
-        assert message["success"], message["output"]
-        filled: list[Any] = message["output"]["data"]
-        return filled
-
-    def refused(
-        self,
-        callback: Callable[..., Any],
-        values: dict[str, Any] | None = None,
-        event_data: Any = None,
-    ) -> str:
-        """Run an event that must fail; what the visitor is told."""
-        message = self.post(callback, values, event_data)
-        assert not message["success"], "the event succeeded"
-        return str(message["output"]["error"])
 
     def render(self, tab: str, query: object = "", **posted: object) -> dict[str, Any]:
         """What a view answers to an address: the query, and its regions or an error."""
@@ -161,17 +78,3 @@ class Visitor:
 def sent_file(path: str, name: str = "file") -> dict[str, Any]:
     """A file as a browser names it to an event."""
     return {"path": path, "orig_name": name, "meta": {"_type": "gradio.FileData"}}
-
-
-def function_name(callback: Any) -> str:
-    """What a callback is called, bound to its first arguments or not."""
-    return str(getattr(getattr(callback, "func", callback), "__qualname__", ""))
-
-
-def _name(part: Any) -> str:
-    return part.elem_id or type(part).__name__
-
-
-def _own(part: Any) -> Any:
-    """What the page sends for an element that nobody touched; of a State it sends nothing."""
-    return None if isinstance(part, gr.State) else getattr(part, "value", None)

@@ -22,12 +22,12 @@ from scoring.record import Run, new_folder
 from scoring.spec import Plan, RunFacts, ScoredPack, ScoredPair
 from tests.conftest import until
 from tests.support.board_data import OF_DEMO
-from tests.support.rival_fields import HOSTILE
+from tests.support.hostile import NAME
 
 A, B, PLAIN, HALF, ELSEWHERE = "org/a-7B", "org/b-70B", "org/plain", "org/half", "org/elsewhere"
-"""Published models: two with rewards, as `HOSTILE` has; two without; one of other pairs."""
+"""Published models: two with rewards, as `NAME` has; two without; one of other pairs."""
 ME, STRANGER = Visitor("browser:me"), Visitor("browser:stranger")
-_MEANS = {A: 1.2, B: 0.8, HOSTILE: 0.2, PLAIN: 0.5, HALF: 0.0, ELSEWHERE: 5.0}
+_MEANS = {A: 1.2, B: 0.8, NAME: 0.2, PLAIN: 0.5, HALF: 0.0, ELSEWHERE: 5.0}
 
 
 def write_published(folder: Path, keys: list[str]) -> Path:
@@ -40,7 +40,7 @@ def write_published(folder: Path, keys: list[str]) -> Path:
         n = {HALF: 100, ELSEWHERE: 2}.get(model, len(keys))
         values: dict[str, Any] = {name: each[:n] for name, each in pairs.items()}
         values["results"] = (chosen > 0).astype(float).tolist()[:n]
-        if model in (A, B, HOSTILE):
+        if model in (A, B, NAME):
             values |= {"scores_chosen": chosen.tolist(), "scores_rejected": [0.0] * len(keys)}
         if model == ELSEWHERE:
             values |= {"subset": ["own"] * 2, "id": ["x", "y"]}

@@ -1,7 +1,6 @@
 import json
 import re
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 import pytest
@@ -12,7 +11,8 @@ from explorer.api.scoring import ScoreEndpoints
 from explorer.data.table import PairTable
 from scoring.benchmark import SECTIONS
 from scoring.errors import KnownError
-from tests.support.small_fields import CHOSEN, HOSTILE, MODEL, small_field
+from tests.support.fields import CHOSEN, MODEL, small_field
+from tests.support.hostile import CELL
 from tests.support.tables import row, small_table
 
 CELLS = {"both", "only_a", "only_b", "neither"}
@@ -92,7 +92,7 @@ def test_models_of_different_pairs_cannot_be_compared() -> None:
 
 def test_a_pair_has_its_texts_and_what_models_made_of_it() -> None:
     found = plain(pair_json([small_field()], [], "donotanswer:4"))
-    assert found["prompt"] == f"p4{HOSTILE}" and found["rejected"] == HOSTILE
+    assert found["prompt"] == f"p4{CELL}" and found["rejected"] == CELL
     assert (found["subset"], found["section"]) == ("donotanswer", "Safety")
     assert found["models"]["chosen"] == "=1+1"
     assert found["source"] == {"name": "small.jsonl", "split": None, "revision": "0" * 12}
@@ -125,20 +125,3 @@ def test_the_hardest_are_those_that_most_fail() -> None:
     assert [each["known"] for each in rows] == [3, 3, 3]
     assert hardest_json([]) == {"rows": []}
     assert len(hardest_json([field], 1)["rows"]) == 1
-
-
-ASKED = {
-    "failures": partial(failures_json, [small_field()]),
-    "failures of a subset": partial(failures_json, [small_field()], MODEL),
-    "compare": partial(compare_json, [small_field()], MODEL),
-    "pair": partial(pair_json, [small_field()], []),
-}
-
-
-def test_a_name_that_is_none_is_refused(subtests: pytest.Subtests) -> None:
-    for name in [5, True, ["x"], {}, "", "x" * 1001, "gone", "\ud800"]:
-        for asked, ask in ASKED.items():
-            with subtests.test(name=name, asked=asked):
-                with pytest.raises(KnownError) as refused:
-                    ask(name)
-                assert len(str(refused.value)) < 300

@@ -13,104 +13,19 @@ from gradio_client.exceptions import AppError  # type: ignore[import-untyped]
 
 from explorer.data.table import PairTable
 from explorer.stores import Stores
-from scoring.benchmark import SECTIONS, section_of
+from scoring.benchmark import section_of
 from tests.explorer.conftest import Serve
 from tests.support.beginning import begun
 from tests.support.board_data import FOUR, coin_flips, write_results
-from tests.support.boards import HOSTILE
 
-SHARES = {"org/best": 0.95, "org/worst": 0.2, HOSTILE[0]: 0.5}
 CELLS = ("both", "only_a", "only_b", "neither")
 N_REAL = 20
-
-
-@pytest.fixture(scope="module")
-def client(serve: Serve, tmp_path_factory: pytest.TempPathFactory) -> Client:
-    outcomes = {name: coin_flips(share, 80) for name, share in SHARES.items()}
-    results = write_results(tmp_path_factory.mktemp("results"), outcomes, FOUR)
-    return Client(serve(public=True, results=str(results)).page.local_url, verbose=False)
 
 
 def asked(client: Client, name: str, **arguments: Any) -> dict[str, Any]:
     found = client.predict(api_name=f"/{name}", **arguments)
     assert isinstance(found, dict)
     return found
-
-
-def test_results_that_were_not_read_are_read_first(client: Client) -> None:
-    """This comes first, of a server whose results nobody has read."""
-    rows = asked(client, "failures", model="org/worst", limit=3000)["rows"]
-    lost = 80 - sum(coin_flips(0.2, 80))
-    assert len(rows) == lost and {each["outcome"] for each in rows} == {"loss"}
-    assert rows[0]["margin"] is None and type(rows[0]["difficulty"]) is float
-    assert {each["subset"] for each in rows} == {
-        "mt-bench-easy", "mt-bench-hard", "donotanswer", "hep-go",
-    }  # fmt: skip
-    some = asked(client, "failures", model="org/worst", subset="hep-go", limit=2)["rows"]
-    assert len(some) == 2 and {each["subset"] for each in some} == {"hep-go"}
-
-
-def test_the_board_that_was_seen_before_knows_what_was_read(client: Client) -> None:
-    asked(client, "hardest")
-    assert all(row["paired"] for row in asked(client, "leaderboard")["rows"])
-
-
-def test_two_models_are_compared_by_section(client: Client) -> None:
-    found = asked(client, "compare", model_a="org/best", model_b=HOSTILE[0])
-    assert found.keys() == {*CELLS, "score_a", "score_b", "p_value", "sections"}
-    assert sum(found[cell] for cell in CELLS) == 80 and found["only_a"] > found["only_b"]
-    assert type(found["both"]) is int and type(found["p_value"]) is float
-    assert found["sections"].keys() == SECTIONS.keys()
-    for name, part in found["sections"].items():
-        assert part.keys() == {*CELLS, "score_a", "score_b", "p_value"}
-        assert 0 <= part["score_b"] <= part["score_a"] <= 1
-        assert sum(part[cell] for cell in CELLS) == 20, name
-    same = asked(client, "compare", model_a="org/best", model_b="org/best")
-    assert (same["only_a"], same["only_b"], same["p_value"]) == (0, 0, 1.0)
-
-
-def test_a_pair_is_told_with_all_outcomes(client: Client) -> None:
-    key = asked(client, "hardest", limit=1)["rows"][0]["key"]
-    found = asked(client, "pair", key=key)
-    assert found["key"] == key and found["section"] == section_of(found["subset"])
-    assert [each["model"] for each in found["outcomes"]] == sorted(SHARES)
-    assert {each["outcome"] for each in found["outcomes"]} <= {"win", "loss"}
-    assert found["outcomes"][0]["chosen_reward"] is None
-
-
-def test_a_pair_of_the_table_that_is_shown_needs_no_results(
-    client: Client, demo: PairTable
-) -> None:
-    found = asked(client, "pair", key=demo.key_of(7))
-    assert (found["chosen"], found["outcomes"]) == (demo.cells(7)["chosen"], [])
-
-
-@pytest.mark.parametrize(
-    ("name", "arguments", "words"),
-    [
-        ("failures", {"model": "gone"}, "no per-pair results of a model 'gone'"),
-        ("failures", {"model": None}, "A model is named by a text of 1 to 1,000 characters"),
-        ("failures", {"model": "x" * 10**5}, "not 100,000 characters"),
-        ("failures", {"model": "org/best", "subset": "gone"}, "no subset 'gone'"),
-        ("failures", {"model": "org/best", "subset": 5}, "A subset is named by a text"),
-        ("failures", {"model": "org/best", "limit": 0}, "The limit is 0; it must be"),
-        ("failures", {"model": "org/best", "limit": True}, "The limit is True; it must be"),
-        ("failures", {"model": "org/best", "limit": "5"}, "The limit is '5'; it must be"),
-        ("compare", {"model_a": "org/best", "model_b": ["x"]}, "not list"),
-        ("compare", {"model_a": "<script>", "model_b": "org/best"}, "no per-pair results"),
-        ("pair", {"key": "hep-go:9999"}, "no pair 'hep-go:9999'"),
-        ("pair", {"key": {"a": 1}}, "A key is named by a text"),
-        ("hardest", {"limit": 3001}, "The limit is 3001; it must be"),
-        ("hardest", {"limit": 2.5}, "The limit is 2.5; it must be"),
-    ],
-)
-def test_nonsense_is_one_clear_message(
-    client: Client, name: str, arguments: dict[str, Any], words: str
-) -> None:
-    with pytest.raises(AppError) as refused:
-        asked(client, name, **arguments)
-    assert words in str(refused.value) and len(str(refused.value)) < 400
-    assert "<script>" not in str(refused.value)
 
 
 def test_runs_are_told_to_no_program(

@@ -1,5 +1,6 @@
 """Programs over HTTP: what they are told of the endpoints, and a journey from a search to a run."""
 
+import json
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -12,22 +13,24 @@ from gradio_client import Client  # type: ignore[import-untyped]
 from gradio_client.exceptions import AppError  # type: ignore[import-untyped]
 from pydantic import TypeAdapter
 
+from explorer.data.table import PairTable
 from explorer.runs.cards import change_card
 from explorer.runs.models import WarmModel
 from scoring.record import Run
 from tests.conftest import until
 from tests.explorer.conftest import Serve
-from tests.support.board_data import FOUR, coin_flips, write_results
+from tests.support.board_data import coin_flips, write_results
+from tests.support.hostile import NAMES
 from tests.support.posting import Visitor
 
-HOSTILE = "<script>alert(1)</script>"
+SHARES = {"org/a": 0.95, "org/b": 0.2, NAMES[0]: 0.5}
 TEXTS = {"prompt": "Say hi.", "chosen": "Hello there!", "rejected": "No."}
 
 
 @pytest.fixture(scope="module")
 def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    outcomes = {name: coin_flips(share, 80) for name, share in (("org/a", 0.9), ("org/b", 0.4))}
-    return write_results(tmp_path_factory.mktemp("results"), outcomes, FOUR)
+    outcomes = {name: coin_flips(share) for name, share in SHARES.items()}
+    return write_results(tmp_path_factory.mktemp("results"), outcomes)
 
 
 @pytest.fixture(scope="module")
@@ -68,11 +71,16 @@ def refused(client: Client, name: str, **arguments: Any) -> str:
     return str(caught.value)
 
 
-def followed(client: Client, until: Callable[[Any], bool], **arguments: Any) -> Any:
+def followed(client: Client, is_so: Callable[[Any], bool], **arguments: Any) -> Any:
     """What /run says once it is so."""
-    while not until(now := asked(client, "run", **arguments)):
-        time.sleep(0.1)
-    return now
+    said: list[Any] = []
+
+    def follow() -> bool:
+        said.append(asked(client, "run", **arguments))
+        return is_so(said[-1])
+
+    until(follow)
+    return said[-1]
 
 
 def has_ended(now: Any) -> bool:
@@ -154,6 +162,43 @@ def test_every_answer_is_as_described(server: Visitor, client: Client) -> None:
         # What is not described is left out, and what is missing or of another type raises.
         assert TypeAdapter(described).validate_python(answer, strict=True) == answer, name
     assert len(answers["leaderboard"]["rows"]) == 1 and answers["runs"]["runs"]
+
+
+# Published results
+
+
+def test_who_asks_first_has_results_read_and_measured(
+    server: Visitor, client: Client, demo: PairTable
+) -> None:
+    rows = asked(client, "failures", model="org/b", limit=3000)["rows"]
+    assert len(rows) == 92 - sum(coin_flips(0.2)) and {each["outcome"] for each in rows} == {"loss"}
+    some = asked(client, "failures", model="org/b", subset="hep-go", limit=2)["rows"]
+    assert len(some) == 2 and {each["subset"] for each in some} == {"hep-go"}
+    until(lambda: not asked(client, "leaderboard")["measuring"])
+    board = asked(client, "leaderboard")
+    assert [row["model"] for row in board["rows"]] == ["org/a", NAMES[0], "org/b"]
+    assert [row["tie_group"] for row in board["rows"]] == [1, 2, 3]
+    for row in board["rows"]:
+        assert row["paired"] and row["interval"][0] <= row["score"] <= row["interval"][1]
+    assert asked(client, "leaderboard", ties="loss") == board  # the former name of that rule
+    half = asked(client, "leaderboard", prior_sets=True, ties="half")
+    assert (half["source"]["rule"], half["source"]["ties"]) == ("v1_prior", "half")
+    assert {row["sections"]["Prior Sets"] for row in half["rows"]} == {None}
+    bundled = asked(client, "leaderboard", benchmark="v2")
+    assert "RewardBench 2 leaderboard" in bundled["source"]["name"]
+    assert {row["tie_group"] for row in bundled["rows"]} == {None}
+    found = asked(client, "pair", key=demo.key_of(7))
+    assert (found["chosen"], found["outcomes"]) == (demo.cells(7)["chosen"], [])
+
+
+def test_an_answer_is_json_as_it_stands(server: Visitor) -> None:
+    with server.open("call/v2/leaderboard", b'{"prior_sets": false}') as answer:
+        event = json.load(answer)["event_id"]
+    with server.open(f"call/leaderboard/{event}") as stream:
+        lines = stream.read().decode().splitlines()
+    assert lines[0] == "event: complete"
+    [found] = json.loads(lines[1].removeprefix("data: "))
+    assert found["rows"][0]["model"] == "org/a"
 
 
 # Searching
@@ -260,7 +305,7 @@ def test_on_ones_own_machine_no_secret_is_needed(serve: Serve) -> None:
 
 
 def test_a_model_that_cannot_be_had_is_told_at_once_or_to_who_asks(client: Client) -> None:
-    for model in ("/etc", HOSTILE, "org/none"):
+    for model in ("/etc", NAMES[0], "org/none"):
         try:
             started = asked(client, "start_run", model=model)
         except AppError as error:
@@ -272,60 +317,106 @@ def test_a_model_that_cannot_be_had_is_told_at_once_or_to_who_asks(client: Clien
         assert "is not a model that can be used here" in said or "is not on this machine" in said
 
 
-def test_the_owners_limits_hold_for_runs(serve: Serve) -> None:
-    client = Client(serve(public=True, max_pairs=20).page.local_url, verbose=False)
-    assert "A run may have 20 pairs here" in refused(client, "start_run", model="longer")
-    client = Client(serve(public=True, sign_in="required").page.local_url, verbose=False)
-    said = refused(client, "start_run", model="longer", per_subset=1)
-    assert "people who signed in" in said
+SCORING = {"model": "demo", **TEXTS}
+NONSENSE: list[tuple[str, dict[str, Any], str]] = [
+    ("search_pairs", {"text": 7}, "A search must be text"),
+    ("search_pairs", {"text": "x" * 501}, "may have 500 characters"),
+    ("search_pairs", {"text": "(", "regex": True}, "Invalid regex"),
+    ("search_pairs", {"where": NAMES[0]}, "A search is in all, prompt"),
+    ("search_pairs", {"filters": {NAMES[0]: ["a"]}}, "One can pick by section"),
+    ("search_pairs", {"filters": {"section": "Chat"}}, "must be a list of names"),
+    ("search_pairs", {"filters": {"section": [{}]}}, "must be a list of names"),
+    ("search_pairs", {"filters": [1]}, "Filters are at most 14 names"),
+    ("search_pairs", {"filters": {str(n): [] for n in range(10**3)}}, "Filters are at most"),
+    ("search_pairs", {"lengths": {"chosen.tokens": [1, 2]}}, "one of chars, words"),
+    ("search_pairs", {"lengths": {"chosen": [1, 2]}}, "one of chars, words"),
+    ("search_pairs", {"lengths": {"nobody.chars": [1, 2]}}, "A length is of chosen"),
+    ("search_pairs", {"lengths": {"chosen.chars": [2, 1]}}, "cannot go from 2 to 1"),
+    ("search_pairs", {"lengths": {"chosen.chars": 7}}, "The least and the most"),
+    ("search_pairs", {"sort": "margin"}, "An order is one of"),
+    ("search_pairs", {"page": 0}, "The page is 0"),
+    ("search_pairs", {"page_rows": 201}, "1 to 200"),
+    ("search_pairs", {"pairs": "../../etc"}, "is not in memory any more"),
+    ("search_pairs", {"pairs": {}}, "Pairs are named by the text"),
+    ("start_run", {"model": ["demo"]}, "A model is named by"),
+    ("start_run", {"model": "longer", "keys": [NAMES[0]]}, "Not found among these pairs"),
+    ("start_run", {"model": "longer", "keys": []}, "No pair"),
+    ("start_run", {"model": "longer", "pairs": None}, "Pairs are named by the text"),
+    ("start_run", {"model": "longer", "secret": "x" * 201}, "A secret is ASCII text"),
+    ("start_run", {"model": "longer", "secret": {"a": 1}}, "A secret is ASCII text"),
+    ("run", {"id": "../x"}, "There is no such run"),
+    ("run", {"id": "a\0b"}, "There is no such run"),
+    ("run", {"id": "x" * 10**5}, "There is no such run"),
+    ("run", {"id": ["x"]}, "There is no such run"),
+    ("run", {"id": ""}, "There is no such run"),
+    ("run", {"id": "x", "action": "remove"}, "An action is one of look, stop, resume"),
+    ("run", {"id": "x", "rows_from": -1}, "The first row is -1"),
+    ("run", {"id": "x", "rows_from": "all"}, "The first row is 'all'"),
+    ("failures", {"model": "a\0b"}, "There are no per-pair results"),
+    ("failures", {"model": "../.."}, "There are no per-pair results"),
+    ("failures", {"model": "org/a", "section": "Gone"}, "A section is one of Chat"),
+    ("failures", {"model": "org/a", "secret": 7}, "A secret is ASCII text"),
+    ("compare", {"model_a": "org/a", "model_b": "org/b", "section": [1]}, "A section is one"),
+    ("leaderboard", {"limit": 0}, "The limit is 0; it must be"),
+    ("leaderboard", {"limit": "all"}, "The limit is 'all'; it must be"),
+    ("runs", {"secret": "é"}, "A secret is ASCII text"),
+    ("leaderboard", {"benchmark": "v3"}, "A benchmark is one of v1, v2, rm-bench, "),
+    ("leaderboard", {"benchmark": ["v1"]}, "A benchmark is one of v1, v2, rm-bench, "),
+    ("leaderboard", {"benchmark": "x" * 10**5}, "A benchmark is one of v1, v2, rm-bench, "),
+    ("leaderboard", {"prior_sets": 1}, "Prior sets is one of True, False, not 1"),
+    ("leaderboard", {"ties": {"a": {}}}, "A tie is one of official, half, not dict"),
+    ("failures", {"model": None}, "A model is named by a text of 1 to 1,000 characters"),
+    ("failures", {"model": "x" * 10**5}, "not 100,000 characters"),
+    ("failures", {"model": "org/a", "subset": "gone"}, "no subset 'gone'"),
+    ("failures", {"model": "org/a", "subset": 5}, "A subset is named by a text"),
+    ("failures", {"model": "org/a", "limit": True}, "The limit is True; it must be"),
+    ("compare", {"model_a": "org/a", "model_b": ["x"]}, "not list"),
+    ("compare", {"model_a": NAMES[0], "model_b": "org/a"}, "no per-pair results"),
+    ("pair", {"key": "hep-go:9999"}, "no pair 'hep-go:9999'"),
+    ("pair", {"key": {"a": 1}}, "A key is named by a text"),
+    ("hardest", {"limit": 3001}, "The limit is 3001; it must be"),
+    *(("score_pair", {**SCORING, **changes}, words) for changes, words in (
+        ({"model": ""}, "No model was given"),
+        ({"model": ["demo"]}, "A model is named by"),
+        ({"model": "../x"}, "is not a model that can be used here"),
+        ({"model": "org/none"}, "is not on this machine"),
+        ({"model": "x" * 10**6}, "A model is named by at most"),
+        ({"prompt": None}, "The prompt must be text"),
+        ({"chosen": ""}, "The chosen response is empty"),
+        ({"rejected": {"a": 1}}, "The rejected response must be text"),
+        ({"chosen": "x" * 20_001}, "has 20,001 characters"),
+        ({"prompt": "[user]\nHi.\n[assistant]\nHello."}, "The last message is of the assistant"),
+        ({"family": "guess"}, "The family is 'guess'"),
+        ({"family": 7}, "The family is 7"),
+        ({"family": "served"}, "is not among the servers"),
+        ({"reference": 7}, "A reference model is named by"),
+    )),
+    *(("score_selection", {"model": "longer", **changes}, words) for changes, words in (
+        ({"per_subset": 0}, "Pairs per subset is 0"),
+        ({"per_subset": "many"}, "Pairs per subset is 'many'"),
+        ({"per_subset": None}, "Pairs per subset is empty"),
+        ({"per_subset": True}, "Pairs per subset is"),
+        ({"per_subset": 10**30}, "Pairs per subset is"),
+        ({"seed": -1}, "The seed is -1"),
+        ({"seed": [1]}, "The seed is list"),
+        ({"keys": [1]}, "Keys are a list of texts"),
+        ({"keys": {"a": 1}}, "Keys are a list of texts"),
+        ({"keys": ["x" * 3_000_000]}, "at most 2,000,000 characters"),
+        ({"keys": "a"}, "Keys are a list of texts"),
+        ({"keys": [NAMES[0]]}, "Not found among these pairs"),
+        ({"pairs": "../../etc"}, "is not in memory any more"),
+        ({"pairs": 7}, "Pairs are named by the text of their id"),
+        ({"model": "/etc"}, "is not a model that can be used here"),
+    )),
+]  # fmt: skip
+"""Endpoint, what it is asked -> the sentence."""
 
 
 @pytest.mark.parametrize(
     ("name", "arguments", "words"),
-    [
-        ("search_pairs", {"text": 7}, "A search must be text"),
-        ("search_pairs", {"text": "x" * 501}, "may have 500 characters"),
-        ("search_pairs", {"text": "(", "regex": True}, "Invalid regex"),
-        ("search_pairs", {"where": HOSTILE}, "A search is in all, prompt"),
-        ("search_pairs", {"filters": {HOSTILE: ["a"]}}, "One can pick by section"),
-        ("search_pairs", {"filters": {"section": "Chat"}}, "must be a list of names"),
-        ("search_pairs", {"filters": {"section": [{}]}}, "must be a list of names"),
-        ("search_pairs", {"filters": [1]}, "Filters are at most 14 names"),
-        ("search_pairs", {"filters": {str(n): [] for n in range(10**3)}}, "Filters are at most"),
-        ("search_pairs", {"lengths": {"chosen.tokens": [1, 2]}}, "one of chars, words"),
-        ("search_pairs", {"lengths": {"chosen": [1, 2]}}, "one of chars, words"),
-        ("search_pairs", {"lengths": {"nobody.chars": [1, 2]}}, "A length is of chosen"),
-        ("search_pairs", {"lengths": {"chosen.chars": [2, 1]}}, "cannot go from 2 to 1"),
-        ("search_pairs", {"lengths": {"chosen.chars": 7}}, "The least and the most"),
-        ("search_pairs", {"sort": "margin"}, "An order is one of"),
-        ("search_pairs", {"page": 0}, "The page is 0"),
-        ("search_pairs", {"page_rows": 201}, "1 to 200"),
-        ("search_pairs", {"pairs": "../../etc"}, "is not in memory any more"),
-        ("search_pairs", {"pairs": {}}, "Pairs are named by the text"),
-        ("start_run", {"model": ["demo"]}, "A model is named by"),
-        ("start_run", {"model": "longer", "keys": [HOSTILE]}, "Not found among these pairs"),
-        ("start_run", {"model": "longer", "keys": []}, "No pair"),
-        ("start_run", {"model": "longer", "pairs": None}, "Pairs are named by the text"),
-        ("start_run", {"model": "longer", "secret": "x" * 201}, "A secret is ASCII text"),
-        ("start_run", {"model": "longer", "secret": {"a": 1}}, "A secret is ASCII text"),
-        ("run", {"id": "../x"}, "There is no such run"),
-        ("run", {"id": "a\0b"}, "There is no such run"),
-        ("run", {"id": "x" * 10**5}, "There is no such run"),
-        ("run", {"id": ["x"]}, "There is no such run"),
-        ("run", {"id": ""}, "There is no such run"),
-        ("run", {"id": "x", "action": "remove"}, "An action is one of look, stop, resume"),
-        ("run", {"id": "x", "rows_from": -1}, "The first row is -1"),
-        ("run", {"id": "x", "rows_from": "all"}, "The first row is 'all'"),
-        ("failures", {"model": "a\0b"}, "There are no per-pair results"),
-        ("failures", {"model": "../.."}, "There are no per-pair results"),
-        ("failures", {"model": "org/a", "section": "Gone"}, "A section is one of Chat"),
-        ("failures", {"model": "org/a", "secret": 7}, "A secret is ASCII text"),
-        ("compare", {"model_a": "org/a", "model_b": "org/b", "section": [1]}, "A section is one"),
-        ("leaderboard", {"limit": 0}, "The limit is 0; it must be"),
-        ("leaderboard", {"limit": "all"}, "The limit is 'all'; it must be"),
-        ("runs", {"secret": "é"}, "A secret is ASCII text"),
-    ],
-)  # fmt: skip
+    NONSENSE,
+    ids=[f"{name}: {words}" for name, _, words in NONSENSE],
+)
 def test_nonsense_is_one_clear_message(
     client: Client, name: str, arguments: dict[str, Any], words: str
 ) -> None:

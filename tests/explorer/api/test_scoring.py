@@ -1,6 +1,5 @@
 import json
 from collections.abc import Iterator
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -22,12 +21,10 @@ from explorer.runs.orders import ModelOrder
 from explorer.runs.running import Runs
 from explorer.runs.store import RunStore
 from explorer.runs.visitors import Visitor
-from scoring.errors import KnownError
 from scoring.hub.access import Hub
 from scoring.pairs.opening import as_pairs
 from scoring.spec import Pair
-from tests.explorer.tabs.score.test_publishing import scored
-from tests.support.beginning import loaded
+from tests.support.beginning import baseline_run, loaded
 from tests.support.stepping import stepwise
 
 WHO = Visitor()
@@ -95,12 +92,6 @@ def test_a_selection_streams_every_pair_once_and_ends_with_the_whole(
     assert counts == sorted(counts)
 
 
-def test_named_pairs_are_scored_in_the_tables_order(runs: Runs, demo: PairTable) -> None:
-    keys = [demo.key_of(row) for row in (7, 3)]
-    last = messages(runs, demo, keys=keys)[-1]
-    assert last["total"] == last["scored"] == 2
-
-
 def test_what_is_stopped_says_so(demo: PairTable, runs: Runs) -> None:
     def cut() -> Iterator[Any]:
         pairs = as_pairs(demo.arrow, range(40))
@@ -130,44 +121,6 @@ def test_whose_seconds_are_used_up_is_told_so(demo: PairTable, tmp_path: Path, h
     )
     assert 0 < last["scored"] < 100 and not any("message" in each for each in before)
     assert is_plain(last)
-
-
-@pytest.mark.parametrize(
-    ("asked", "said"),
-    [
-        ({"per_subset": 0}, "Pairs per subset is 0; it must be a whole number, 1 to 1,000"),
-        ({"per_subset": "4"}, "Pairs per subset is '4'"),
-        ({"per_subset": None}, "Pairs per subset is empty"),
-        ({"per_subset": True}, "Pairs per subset is"),
-        ({"per_subset": float("nan")}, "Pairs per subset is nan"),
-        ({"per_subset": 10**30}, "Pairs per subset is"),
-        ({"seed": -1}, "The seed is -1"),
-        ({"seed": [1]}, "The seed is list"),
-        ({"keys": "hep-rust:3"}, "texts such as alpacaeval-easy:900001"),
-        ({"keys": [1]}, "Keys are a list of texts"),
-        ({"keys": {"a": 1}}, "Keys are a list of texts"),
-        ({"keys": ["no:such"]}, "Not found among these pairs .*no:such"),
-        ({"keys": ["\ud800"]}, "Not found among these pairs"),
-        ({"keys": ["x" * 3_000_000]}, "at most 2,000,000 characters"),
-    ],
-)
-def test_pairs_that_are_none_are_one_clear_message(
-    asked: dict[str, Any], said: str, demo: PairTable
-) -> None:
-    with pytest.raises(KnownError, match=said) as caught:
-        requested_selection(demo, **({"per_subset": 1, "seed": 0, "keys": None} | asked))
-    assert len(str(caught.value)) < 300
-
-
-@pytest.mark.parametrize(
-    "asked",
-    [(None, None, ""), (7, None, ""), ("x" * 501, None, ""), ("demo", "guess", ""), ("demo", 7, ""),
-     ("demo", None, 7), ("demo", ["dpo"], "")],
-)  # fmt: skip
-def test_a_model_that_is_none_is_one_clear_message(asked: tuple[Any, Any, Any]) -> None:
-    with pytest.raises(KnownError) as caught:
-        ModelOrder.of(dict(zip(("model", "family", "reference"), asked, strict=True)))
-    assert len(str(caught.value)) < 300
 
 
 def test_models_say_what_the_owner_allows() -> None:
@@ -206,7 +159,7 @@ def test_models_say_what_the_owner_allows() -> None:
 def public(tmp_path: Path, demo: PairTable) -> RunStore:
     """Runs of ana, of a browser, of nobody, and one that everybody may see."""
     settings = Settings(home=tmp_path, public=True)
-    mine, secret, nobodys, shared = (scored(settings.runs, demo, 3) for _ in range(4))
+    mine, secret, nobodys, shared = (baseline_run(settings.runs, demo, 3) for _ in range(4))
     change_card(mine, lambda _: RunCard("user:ana", "mine"))
     change_card(secret, lambda _: RunCard("browser:1", "secret"))
     change_card(nobodys, lambda _: RunCard("", "nobody's"))
@@ -232,7 +185,7 @@ def test_runs_of_others_are_not_told(who: Visitor, seen: dict[str, bool], public
 
 def test_a_run_is_told_with_its_result(tmp_path: Path, demo: PairTable) -> None:
     settings = Settings(home=tmp_path)
-    run = scored(settings.runs, demo, len(demo))
+    run = baseline_run(settings.runs, demo, len(demo))
     [found] = runs_json(RunStore(settings), Visitor())["runs"]
     assert (found["id"], found["status"], found["own"]) == (run.id, "finished", True)
     assert found["total"] == found["scored"] == len(demo)
@@ -240,19 +193,3 @@ def test_a_run_is_told_with_its_result(tmp_path: Path, demo: PairTable) -> None:
     assert found["accuracy"] == sum(row.outcome == "win" for row in rows) / len(rows)
     assert found["settings"]["model"] == "baseline/longer"
     assert found["started"].endswith("+00:00")
-
-
-def test_a_run_that_cannot_be_read_is_told_without_numbers(tmp_path: Path, demo: PairTable) -> None:
-    settings = Settings(home=tmp_path)
-    run = scored(settings.runs, demo, 3)
-    (run.folder / "rewards.jsonl").unlink()
-    (run.folder / "rewards.jsonl").mkdir()
-    [found] = runs_json(RunStore(settings), Visitor())["runs"]
-    assert (found["scored"], found["accuracy"], found["sections"]) == (0, None, {})
-
-
-def test_a_folder_of_this_machine_is_told_to_nobody_else(tmp_path: Path, demo: PairTable) -> None:
-    settings = Settings(home=tmp_path, public=True)
-    run = scored(settings.runs, demo, 3, "/srv/secret/model")
-    change_card(run, lambda _: replace(RunCard("user:ana"), public=False))
-    assert runs_json(RunStore(settings), Visitor())["runs"] == []

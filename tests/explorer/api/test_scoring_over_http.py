@@ -16,10 +16,9 @@ from explorer.core.settings import Settings
 from explorer.data.table import PairTable
 from explorer.runs.cards import RunCard, change_card
 from explorer.stores import open_stores
-from tests.explorer.tabs.score.test_publishing import scored
+from tests.support.beginning import baseline_run
 
 TEXTS = {"prompt": "Say hi.", "chosen": "Hello there!", "rejected": "No."}
-HOSTILE = "<script>alert(1)</script>"
 
 Open = Callable[..., Client]
 
@@ -57,97 +56,6 @@ def refused(client: Client, name: str, **arguments: Any) -> str:
     return str(caught.value)
 
 
-def test_a_pair_is_scored(client: Client) -> None:
-    found = client.predict(api_name="/score_pair", model="demo", **TEXTS)
-    assert found["margin"] == pytest.approx(found["chosen_reward"] - found["rejected_reward"])
-    assert found["outcome"] == ("win" if found["margin"] > 0 else "loss")
-    assert all(type(found[f"{side}_reward"]) is float for side in ("chosen", "rejected"))
-    assert all(type(found[f"{side}_tokens"]) is int for side in ("chosen", "rejected"))
-    assert found["settings"]["family"] == "classifier" and found["settings"]["model"] == "demo"
-    again = client.predict(api_name="/score_pair", model="demo", **TEXTS)
-    assert again == found
-
-
-def test_several_turns_are_one_prompt(client: Client) -> None:
-    prompt = "[system]\nBe terse.\n[user]\nHi.\n[assistant]\nHello.\n[user]\nSay hi."
-    found = client.predict(api_name="/score_pair", model="demo", **(TEXTS | {"prompt": prompt}))
-    single = client.predict(api_name="/score_pair", model="demo", **TEXTS)
-    assert found["chosen_tokens"] > single["chosen_tokens"]
-
-
-@pytest.mark.parametrize(
-    ("changes", "said"),
-    [
-        ({"model": ""}, "No model was given"),
-        ({"model": None}, "A model is named by"),
-        ({"model": ["demo"]}, "A model is named by"),
-        ({"model": HOSTILE}, "is not a model that can be used here"),
-        ({"model": "/etc"}, "is not a model that can be used here"),
-        ({"model": "../x"}, "is not a model that can be used here"),
-        ({"model": "org/none"}, "is not on this machine"),
-        ({"model": "x" * 10**6}, "A model is named by at most"),
-        ({"prompt": None}, "The prompt must be text"),
-        ({"prompt": 7}, "The prompt must be text"),
-        ({"chosen": ""}, "The chosen response is empty"),
-        ({"rejected": {"a": 1}}, "The rejected response must be text"),
-        ({"chosen": "x" * 20_001}, "has 20,001 characters"),
-        ({"prompt": "[user]\nHi.\n[assistant]\nHello."}, "The last message is of the assistant"),
-        ({"family": "guess"}, "The family is 'guess'"),
-        ({"family": 7}, "The family is 7"),
-        ({"family": "served"}, "is not among the servers"),
-        ({"reference": 7}, "A reference model is named by"),
-        ({"reference": "demo"}, ""),
-    ],
-)
-def test_nonsense_is_one_clear_message(changes: dict[str, Any], said: str, client: Client) -> None:
-    given = {"model": "demo", **TEXTS} | changes
-    message = refused(client, "/score_pair", **given)
-    assert said in message and len(message) < 400
-
-
-def test_a_selection_streams(client: Client) -> None:
-    job = client.submit(api_name="/score_selection", model="demo", per_subset=1, seed=3)
-    told = list(job)
-    assert len(told) > 2 and told[0]["stage"] in ("waiting", "loading")
-    last = told[-1]
-    rows = [row for each in told[:-1] for row in each["rows"]]
-    assert last["rows"] == rows
-    assert last["stage"] == "finished" and last["scored"] == last["total"] == len(rows) == 23
-    assert len({row["key"] for row in rows}) == 23
-    assert last["accuracy"] == sum(row["outcome"] == "win" for row in rows) / 23
-    assert last["settings"]["model"] == "demo"
-
-
-def test_named_pairs_are_scored(client: Client) -> None:
-    drawn = client.predict(api_name="/score_selection", model="longer", per_subset=1)
-    assert (drawn["stage"], len(drawn["rows"])) == ("finished", 23)
-    keys = [row["key"] for row in drawn["rows"][:2]]
-    again = client.predict(api_name="/score_selection", model="longer", keys=keys)
-    assert {row["key"] for row in again["rows"]} == set(keys)
-
-
-@pytest.mark.parametrize(
-    ("changes", "said"),
-    [
-        ({"per_subset": 0}, "Pairs per subset is 0"),
-        ({"per_subset": "many"}, "Pairs per subset is 'many'"),
-        ({"per_subset": 1000}, "A run may have 100 pairs here"),
-        ({"seed": -1}, "The seed is -1"),
-        ({"keys": "a"}, "Keys are a list of texts"),
-        ({"keys": [HOSTILE]}, "Not found among these pairs"),
-        ({"keys": []}, "No pair"),
-        ({"pairs": "../../etc"}, "is not in memory any more"),
-        ({"pairs": 7}, "Pairs are named by the text of their id"),
-        ({"model": "/etc"}, "is not a model that can be used here"),
-    ],
-)
-def test_a_selection_that_is_none_is_one_clear_message(
-    changes: dict[str, Any], said: str, client: Client
-) -> None:
-    message = refused(client, "/score_selection", **({"model": "longer"} | changes))
-    assert said in message and len(message) < 400
-
-
 def test_nothing_is_kept_of_what_a_program_scores(open_client: Open, tmp_path: Path) -> None:
     client = open_client(home=tmp_path, public=True)
     client.predict(api_name="/score_selection", model="longer", per_subset=1)
@@ -158,7 +66,7 @@ def test_nothing_is_kept_of_what_a_program_scores(open_client: Open, tmp_path: P
 def test_a_program_sees_public_runs_alone(
     open_client: Open, tmp_path: Path, demo: PairTable
 ) -> None:
-    private, shared = (scored(tmp_path / "runs", demo, 3) for _ in range(2))
+    private, shared = (baseline_run(tmp_path / "runs", demo, 3) for _ in range(2))
     change_card(private, lambda _: RunCard("user:ana", "private"))
     change_card(shared, lambda _: RunCard("user:ben", "shared", public=True))
     seen = open_client(home=tmp_path, public=True).predict(api_name="/runs")

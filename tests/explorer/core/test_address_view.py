@@ -8,8 +8,6 @@ from typing import Any
 
 import gradio as gr
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from starlette.applications import Starlette
 from starlette.testclient import TestClient
 
@@ -51,22 +49,6 @@ VIEW = View(
         "none": no_file,
     },
 )
-JSON = st.recursive(
-    st.none() | st.booleans() | st.floats() | st.text(max_size=300),
-    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4),
-    max_leaves=20,
-)
-POSTED = st.dictionaries(
-    st.sampled_from(["query", "known", "only", "action", "secret", "sent", "other"]), JSON
-)
-
-
-@given(JSON | POSTED)
-def test_whatever_is_posted_makes_a_question_that_is_answered(posted: object) -> None:
-    question = Question.parse(posted)
-    found = answer(VIEW, question, "me")
-    assert {*found} in ({"query", "etags", "regions", "texts"}, {"error"})
-    assert ("error" in found) == bool(question.action and question.action != "turn")
 
 
 def test_only_regions_that_differ_from_what_the_browser_has_are_sent() -> None:

@@ -1,12 +1,11 @@
 import threading
-import time
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor, wait
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
 from explorer.core.caches import LruCache, locked_cached_property
-from tests.conftest import PATIENCE
+from tests.conftest import PATIENCE, until
 
 
 class Slow:
@@ -38,10 +37,17 @@ class Slow:
 
 
 def after_all_wait(slow: Slow, pool: ThreadPoolExecutor, ask: Callable[[], object]) -> list[object]:
-    asked = [pool.submit(ask) for _ in range(4)]
-    wait(asked, timeout=0.2)
+    """What four threads get that ask before anything is computed."""
+    asking = []
+
+    def asked() -> object:
+        asking.append(1)
+        return ask()
+
+    found = [pool.submit(asked) for _ in range(4)]
+    until(lambda: len(asking) == 4)
     slow.may.set()
-    return [each.result(PATIENCE) for each in asked]
+    return [each.result(PATIENCE) for each in found]
 
 
 def test_threads_that_ask_at_once_get_one_value() -> None:
@@ -64,8 +70,7 @@ def test_nobody_waits_for_another_object_or_another_value() -> None:
     ready.may.set()
     with ThreadPoolExecutor(3) as pool:
         computing = pool.submit(lambda: slow.words)
-        while not slow.computed:
-            time.sleep(0.01)
+        until(lambda: slow.computed > 0)
         assert pool.submit(lambda: ready.words).result(PATIENCE) == ["a", "b"]
         assert pool.submit(lambda: slow.quick).result(PATIENCE) == 1
         assert not computing.done()
@@ -78,10 +83,6 @@ def test_what_fails_is_tried_again() -> None:
         with pytest.raises(ValueError, match="no"):
             _ = slow.broken
         assert slow.computed == tries
-
-
-def test_it_is_documented_as_the_method_is() -> None:
-    assert Slow.words.__doc__ == "What it says."
 
 
 def test_what_many_ask_a_cache_for_at_once_is_created_once() -> None:

@@ -162,16 +162,6 @@ def latex(rows: Sequence[Sequence[str]], **changes: Any) -> str:
     return "\n".join(latex_table(headings, rows, is_words, "50 % of", bold, **changes))
 
 
-def test_a_latex_table_in_full() -> None:
-    assert latex([["a_b", "0.5"]]).split("\n") == [
-        r"% \usepackage{booktabs}",
-        *(r"\begin{table}", r"\centering", r"\footnotesize", r"\caption{50 \% of}"),
-        *(r"\begin{tabular}{lr}", r"\toprule", r"model & score \\", r"\midrule"),
-        r"\textbf{a\_b} & 0.5 \\",
-        *(r"\bottomrule", r"\end{tabular}", r"\end{table}"),
-    ]
-
-
 WIDTHS = {
     "45 rows fit on a page": ([["a", "1"]] * 45, "longtable", False),
     "46 rows go over pages": ([["a", "1"]] * 46, "longtable", True),

@@ -61,12 +61,16 @@ LINKS: dict[str, tuple[object, Walk, tuple[str, ...]]] = {
     "no number": ("h=ten", Walk(), ("h=ten",)),
     "what Gradio and Spaces write is not told": ("__theme=dark&logs=build&view=api", Walk(), ()),
     "the later of two": ("h=2&h=3", Walk(hours=3), ()),
+    "values of one kind once": ("at=a&at=a&at=b", Walk(stops=("a", "b")), ()),
+    "more of one kind than there may be": (
+        "&".join(f"at={n}" for n in range(10)), Walk(stops=tuple("012345678")), ("at=9",),
+    ),
     "words in other letters": ("note=%C3%A9+a", Walk(note="é a"), ()),
     "half a letter": ("note=%ff", Walk(note="\ufffd"), ()),
     "a surrogate": ("note=a\ud800", Walk(note="a\ufffd"), ()),
     "no text at all": (None, Walk(), ("nothing",)),
     "a long part is told in short": ("x=" + "y" * 200, Walk(), ("x=" + "y" * 78,)),
-}
+}  # fmt: skip
 
 
 @given(STATES)
@@ -102,6 +106,12 @@ def test_a_link_that_is_too_long_is_cut_between_two_parts() -> None:
 def test_of_many_parts_that_mean_nothing_some_are_told(more: int) -> None:
     _, dropped = Walk.parse("&".join(["x=1"] * (MOST_DROPPED + more)))
     assert dropped == ("x=1",) * MOST_DROPPED + ("…",) * more
+
+
+def test_a_value_is_put_in_and_taken_out_again_and_a_default_is_not_written() -> None:
+    walk = Walk(stops=("a", "b"))
+    assert (walk.toggled("stops", "a"), walk.toggled("stops", "c")) == (("b",), ("a", "b", "c"))
+    assert Walk("fast").href(pace="slow", dog=False) == "?tab=walk&no-dog=1"
 
 
 def test_an_address_can_be_read_by_a_person() -> None:

@@ -30,7 +30,8 @@ def test_a_stream_that_told_its_end_is_not_broken_off(line: str, comes_to_its_en
         async def send(message: Message) -> None:
             if message.get("body"):
                 has_left.set()
-                await asyncio.sleep(0.1)  # the server is busy, and hears that the page has left
+                for _ in range(100):  # the server is busy, and hears that the page has left
+                    await asyncio.sleep(0)
 
         async def receive() -> Message:
             await has_left.wait()

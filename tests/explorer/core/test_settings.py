@@ -156,58 +156,6 @@ def test_each_variable_sets_its_field(subtests: pytest.Subtests) -> None:
             assert getattr(read_settings(environ), name) == value
 
 
-@pytest.mark.parametrize(
-    "variable",
-    [
-        "EXPLORER_MAX_PAIRS",
-        "EXPLORER_MAX_MODEL_GB",
-        "EXPLORER_MODELS_GB",
-        "EXPLORER_MAX_ROWS",
-        "EXPLORER_MAX_DATASET_MB",
-        "EXPLORER_SECONDS_PER_HOUR",
-    ],
-)
-def test_a_bad_number_is_refused_by_name_and_value(
-    variable: str, subtests: pytest.Subtests
-) -> None:
-    for value in ("many", "0", "-1", "nan", "inf", "1e12", "3 pairs", "0x10"):
-        with subtests.test(value):
-            with pytest.raises(KnownError) as error:
-                read_settings({variable: value})
-            assert variable in str(error.value)
-            assert repr(value) in str(error.value)
-
-
-@pytest.mark.parametrize("value", ["on", "2", "maybe", "y"])
-def test_a_bad_switch_is_refused_by_name_and_value(value: str) -> None:
-    with pytest.raises(KnownError, match="EXPLORER_OFFLINE") as error:
-        read_settings({"EXPLORER_OFFLINE": value})
-    assert repr(value) in str(error.value)
-
-
-@pytest.mark.parametrize("value", ["org/name", "no/such/file.jsonl", "nonsense"])
-def test_pairs_of_results_that_cannot_be_are_refused(value: str) -> None:
-    with pytest.raises(KnownError, match=r"EXPLORER_RESULTS_OF is .* with its split"):
-        read_settings({"EXPLORER_RESULTS_OF": value})
-
-
-@pytest.mark.parametrize("variable", ["EXPLORER_MAX_PAIRS", "EXPLORER_MAX_ROWS"])
-def test_a_limit_of_pairs_is_a_whole_number(variable: str) -> None:
-    with pytest.raises(KnownError, match=variable):
-        read_settings({variable: "0.5"})
-
-
-@pytest.mark.parametrize("value", ["0.5", "8000.7", "70000"])
-def test_a_port_that_cannot_be_is_refused(value: str) -> None:
-    with pytest.raises(KnownError, match="GRADIO_SERVER_PORT"):
-        read_settings({"GRADIO_SERVER_PORT": value})
-
-
-def test_a_home_of_a_user_that_is_not_there_is_refused_by_name() -> None:
-    with pytest.raises(KnownError, match="EXPLORER_HOME"):
-        read_settings({"EXPLORER_HOME": "~nobody-of-that-name/x"})
-
-
 def test_a_home_that_cannot_be_written_is_refused_and_the_default_has_another(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -220,38 +168,6 @@ def test_a_home_that_cannot_be_written_is_refused_and_the_default_has_another(
     assert other.is_dir() and str(other) in caplog.text
     other.rmdir()
     assert with_home(Settings(home=tmp_path / "new")).home.is_dir()
-
-
-def test_runs_lie_below_home() -> None:
-    assert read_settings({"EXPLORER_HOME": "/data"}).runs == Path("/data/runs")
-
-
-@pytest.mark.parametrize("name", ["EXPLORER_MODELS", "EXPLORER_OWN_CODE"])
-@pytest.mark.parametrize("value", ["/etc", "../x", "org/a b", "org/a:split", "https://x/y", "name"])
-def test_on_a_space_only_ids_of_the_hub_are_listed(name: str, value: str) -> None:
-    with pytest.raises(KnownError, match=name) as error:
-        read_settings({**SPACE, name: f"org/good,{value}"})
-    assert repr(value) in str(error.value)
-
-
-@pytest.mark.parametrize("value", ["gpu:8000", "ftp://gpu/v1", "http://", "/v1", "http://[::1"])
-def test_what_is_no_address_is_refused(value: str) -> None:
-    with pytest.raises(KnownError, match="EXPLORER_SERVERS") as error:
-        read_settings({"EXPLORER_SERVERS": value})
-    assert repr(value) in str(error.value)
-
-
-def test_a_password_in_an_address_is_refused_and_not_repeated() -> None:
-    with pytest.raises(KnownError, match="EXPLORER_SERVERS") as error:
-        read_settings({"EXPLORER_SERVERS": "http://me:hush@host/v1"})
-    assert "hush" not in str(error.value)
-
-
-@pytest.mark.parametrize("value", ["gpu", "cuda:", "cuda:x", "cpu; rm", "meta", "cuda:1234"])
-def test_a_device_that_cannot_be_is_refused(value: str) -> None:
-    with pytest.raises(KnownError, match="EXPLORER_DEVICE") as error:
-        read_settings({"EXPLORER_DEVICE": value})
-    assert repr(value) in str(error.value)
 
 
 OAUTH = {
@@ -273,33 +189,6 @@ def test_people_sign_in_on_a_space_that_is_set_up_for_it(value: str, wanted: str
     assert not read_settings({"EXPLORER_SIGN_IN": "offered"}).has_sign_in
 
 
-@pytest.mark.parametrize("missing", OAUTH)
-def test_a_space_that_cannot_sign_people_in_says_what_it_lacks(missing: str) -> None:
-    environ = {**SPACE, **OAUTH, "EXPLORER_SIGN_IN": "offered"}
-    del environ[missing]
-    with pytest.raises(KnownError, match=missing) as error:
-        read_settings(environ)
-    assert "hf_oauth: true" in str(error.value) and "hush" not in str(error.value)
-
-
-@pytest.mark.parametrize("value", ["required", "1", "yes"])
-def test_off_a_space_nobody_can_be_required_to_sign_in(value: str) -> None:
-    with pytest.raises(KnownError, match=r"EXPLORER_SIGN_IN.* on a Space alone"):
-        read_settings({**OAUTH, "EXPLORER_SIGN_IN": value})
-
-
-@pytest.mark.parametrize("value", ["on", "maybe", "2"])
-def test_a_way_to_sign_in_that_is_none_is_refused(value: str) -> None:
-    with pytest.raises(KnownError, match="must be 0, offered or required") as error:
-        read_settings({**SPACE, **OAUTH, "EXPLORER_SIGN_IN": value})
-    assert repr(value) in str(error.value)
-
-
-def test_on_zero_gpu_the_models_must_be_named() -> None:
-    with pytest.raises(KnownError, match="EXPLORER_MODELS is empty; on ZeroGPU"):
-        read_settings({**SPACE, "SPACES_ZERO_GPU": "true"})
-
-
 def test_runs_end_with_a_spaces_container_unless_home_is_mounted(tmp_path: Path) -> None:
     assert read_settings({"EXPLORER_HOME": "/nowhere/home"}).runs_last
     assert not read_settings({**SPACE, "EXPLORER_HOME": "/nowhere/home"}).runs_last
@@ -307,3 +196,49 @@ def test_runs_end_with_a_spaces_container_unless_home_is_mounted(tmp_path: Path)
     if not mounts:
         pytest.skip("nothing is mounted here")
     assert read_settings({**SPACE, "EXPLORER_HOME": f"{mounts[0]}/a/b"}).runs_last
+
+
+NUMBERS = ("EXPLORER_MAX_PAIRS", "EXPLORER_MAX_MODEL_GB", "EXPLORER_MODELS_GB", "EXPLORER_MAX_ROWS",
+           "EXPLORER_MAX_DATASET_MB", "EXPLORER_SECONDS_PER_HOUR")  # fmt: skip
+REFUSED: dict[str, tuple[str, ...]] = {
+    **dict.fromkeys(NUMBERS, ("many", "0", "-1", "nan", "inf", "1e12", "3 pairs", "0x10")),
+    "EXPLORER_OFFLINE": ("on", "2", "maybe", "y"),
+    "EXPLORER_DEVICE": ("gpu", "cuda:", "cuda:x", "cpu; rm", "meta", "cuda:1234"),
+    "EXPLORER_SERVERS": ("gpu:8000", "ftp://gpu/v1", "http://", "/v1", "http://[::1"),
+    "EXPLORER_SIGN_IN": ("on", "maybe", "2"),
+    "GRADIO_SERVER_PORT": ("0.5", "8000.7", "70000"),
+    **dict.fromkeys(("EXPLORER_MODELS", "EXPLORER_OWN_CODE"), (
+        "/etc", "../x", "org/a b", "org/a:split", "https://x/y", "name")),
+}  # fmt: skip
+"""Variable -> values that it cannot have on a Space."""
+
+
+@pytest.mark.parametrize("variable", REFUSED)
+def test_a_value_that_cannot_be_is_refused_by_name(variable: str) -> None:
+    for value in REFUSED[variable]:
+        with pytest.raises(KnownError, match=variable) as error:
+            read_settings({**SPACE, **OAUTH, variable: value})
+        assert repr(value) in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("environ", "words"),
+    [
+        ({"EXPLORER_MAX_PAIRS": "0.5"}, "EXPLORER_MAX_PAIRS"),
+        ({"EXPLORER_MAX_ROWS": "0.5"}, "EXPLORER_MAX_ROWS"),
+        ({"EXPLORER_RESULTS_OF": "org/name"}, r"EXPLORER_RESULTS_OF is .* with its split"),
+        ({"EXPLORER_RESULTS_OF": "no/such.jsonl"}, r"EXPLORER_RESULTS_OF is .* with its split"),
+        ({"EXPLORER_HOME": "~nobody-of-that-name/x"}, "EXPLORER_HOME"),
+        ({"EXPLORER_SERVERS": "http://me:hush@host/v1"}, "EXPLORER_SERVERS"),
+        ({**OAUTH, "EXPLORER_SIGN_IN": "required"}, r"EXPLORER_SIGN_IN.* on a Space alone"),
+        ({**SPACE, "SPACES_ZERO_GPU": "true"}, "EXPLORER_MODELS is empty; on ZeroGPU"),
+        *(({**SPACE, **OAUTH, "EXPLORER_SIGN_IN": "offered", name: ""}, name) for name in OAUTH),
+    ],
+    ids=lambda each: each if isinstance(each, str) else "",
+)  # fmt: skip
+def test_settings_that_do_not_go_together_are_refused_and_no_secret_is_repeated(
+    environ: dict[str, str], words: str
+) -> None:
+    with pytest.raises(KnownError, match=words) as error:
+        read_settings(environ)
+    assert "hush" not in str(error.value)

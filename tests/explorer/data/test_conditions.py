@@ -1,13 +1,7 @@
 import numpy as np
 import pytest
 
-from explorer.data.conditions import (
-    CONDITION_KINDS,
-    LEAST_WRITTEN,
-    MOST_OF_KIND,
-    condition_of,
-    conditions,
-)
+from explorer.data.conditions import CONDITION_KINDS, LEAST_WRITTEN, condition_of, conditions
 from explorer.data.table import PairTable
 from scoring.errors import KnownError
 from tests.support.tables import row, small_table
@@ -15,15 +9,6 @@ from tests.support.tables import row, small_table
 
 def rows_of(table: PairTable, condition: str) -> list[int]:
     return np.flatnonzero(condition_of(table, condition).mask).tolist()
-
-
-def test_the_longer_side() -> None:
-    table = small_table(
-        row(chosen="aaa", rejected="a"), row(chosen="a", rejected="b"), row(rejected="rrr")
-    )
-    assert rows_of(table, "longer:chosen") == [0]
-    assert rows_of(table, "longer:equal") == [1]
-    assert rows_of(table, "longer:rejected") == [2]
 
 
 def test_whose_response_has_a_marker() -> None:
@@ -54,14 +39,6 @@ def test_models_need_enough_pairs() -> None:
     assert models == ["chosen_model:often"]
 
 
-def test_of_very_many_names_the_largest_are_taken() -> None:
-    many = [row(subset=f"s{n:03}") for n in range(2 * MOST_OF_KIND)]
-    table = small_table(*many, row(subset="s099"), row(subset="s098"), chunk_rows=1_000)
-    subsets = [each.id for each in conditions(table) if each.kind == "subset"]
-    assert len(subsets) == MOST_OF_KIND
-    assert subsets[-2:] == ["subset:s098", "subset:s099"]
-
-
 def test_lengths_are_cut_in_parts_that_hold_each_pair_once(real: PairTable) -> None:
     found = conditions(real)
     chars = [each.mask for each in found if each.kind == "chosen_chars"]
@@ -73,17 +50,6 @@ def test_lengths_are_cut_in_parts_that_hold_each_pair_once(real: PairTable) -> N
         parts = [each.mask for each in by if f":{side}:" in each.id]
         assert len(parts) == 3
         assert (np.sum(parts, axis=0) == condition_of(real, f"longer:{side}").mask).all()
-
-
-def test_names_say_the_lengths_that_are_in_them(real: PairTable) -> None:
-    lengths = real.chars["chosen"]
-    first, second, _, last = [each for each in conditions(real) if each.kind == "chosen_chars"]
-    assert (first.id, first.name) == ("chosen_chars:-180", "chosen up to 180 characters")
-    assert (second.id, second.name) == ("chosen_chars:181-370", "chosen 181–370 characters")
-    assert (last.id, last.name) == ("chosen_chars:751-", "chosen over 750 characters")
-    assert lengths[first.mask].max() == 180
-    assert (lengths[second.mask].min(), lengths[second.mask].max()) == (181, 370)
-    assert lengths[last.mask].min() > 750
 
 
 def test_every_condition_is_found_by_its_id(real: PairTable) -> None:
@@ -107,12 +73,6 @@ def test_the_counts_are_those_of_the_benchmark(real: PairTable) -> None:
     ]
 
 
-def test_a_hostile_name_stays_as_it_is() -> None:
-    table = small_table(row(subset="<b>{name}</b>"))
-    found = condition_of(table, "subset:<b>{name}</b>")
-    assert found.name == "subset <b>{name}</b>"
-
-
 @pytest.mark.parametrize(
     "wanted",
     [
@@ -131,15 +91,3 @@ def test_a_hostile_name_stays_as_it_is() -> None:
 def test_an_unknown_id_is_told(wanted: object) -> None:
     with pytest.raises(KnownError, match="condition"):
         condition_of(small_table(row()), wanted)
-
-
-def test_a_long_id_is_not_repeated() -> None:
-    with pytest.raises(KnownError) as caught:
-        condition_of(small_table(row()), "subset:" + "x" * 100_000)
-    assert len(str(caught.value)) < 300
-
-
-def test_a_table_without_pairs_has_no_conditions() -> None:
-    empty = small_table(row())
-    none = PairTable(type(empty.pairs)(empty.source, empty.arrow.slice(0, 0), (), ()))
-    assert conditions(none) == ()

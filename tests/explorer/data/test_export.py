@@ -1,6 +1,5 @@
 import csv
 import json
-import tracemalloc
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -14,19 +13,13 @@ from hypothesis import strategies as st
 
 from explorer.core.files import METADATA
 from explorer.data import export as exports
-from explorer.data.export import (
-    EXPORT_BATCH_ROWS,
-    FORMATS,
-    UPSTREAM_COLUMNS,
-    Format,
-    export,
-    export_name,
-)
+from explorer.data.export import EXPORT_BATCH_ROWS, FORMATS, Format, export, export_name
 from explorer.data.table import PairTable, Rows
 from scoring.errors import KnownError
 from scoring.pairs.opening import SCHEMA, TEXT_COLUMNS, Pairs, PairSource, read_pairs
 from scoring.pairs.shapes import transcript
 from scoring.spec import Message
+from tests.support.golden_files import check_golden
 
 TURNS = [Message("system", "Be brief."), Message("user", "Hi."), Message("assistant", "=Yes?")]
 SOURCE = PairSource("file", "mine.jsonl", None, "0123456789ab")
@@ -136,13 +129,6 @@ def test_the_real_split_comes_back_as_upstreams_file(
     assert pq.read_table(path).cast(upstream.schema).equals(upstream)
 
 
-def test_parquet_has_upstreams_columns_and_types(tmp_path: Path) -> None:
-    schema = pq.read_schema(written(table_of(pair(1), pair(2)), "parquet", tmp_path))
-    assert tuple(schema.names) == UPSTREAM_COLUMNS
-    assert {*schema.types} == {pa.string(), pa.int64()}
-    assert schema.field("id").type == pa.int64()
-
-
 @pytest.mark.parametrize("row_id", ["007", "9" * 19, "９", "-1", "1\n", "", "x"])
 def test_ids_are_numbers_only_where_all_are(tmp_path: Path, row_id: str) -> None:
     table = table_of(pair(1), pair(row_id))
@@ -150,15 +136,6 @@ def test_ids_are_numbers_only_where_all_are(tmp_path: Path, row_id: str) -> None
     assert [line["id"] for line in lines_of(written(table, "jsonl", tmp_path))] == ["1", row_id]
     only = written(table, "jsonl", tmp_path, rows=[0])
     assert lines_of(only)[0]["id"] == 1
-
-
-def test_conversations_make_lists_of_all_prompts_that_are_written(tmp_path: Path) -> None:
-    table = table_of(pair(1), pair(2, turns=TURNS))
-    first, second = pq.read_table(written(table, "parquet", tmp_path))["prompt"].to_pylist()
-    assert first == [{"role": "user", "content": "prompt 1"}]
-    assert second == [turn._asdict() for turn in TURNS]
-    alone = pq.read_table(written(table, "parquet", tmp_path, rows=[0]))
-    assert alone["prompt"].to_pylist() == ["prompt 1"]
 
 
 SEVERAL = pair(7, more_chosen=[("c2", "m2")], more_rejected=[("r2", "m3"), ("r3", "m4")])
@@ -180,77 +157,11 @@ def test_further_responses_are_written_as_rewardbench_2_writes_them(tmp_path: Pa
     assert one["chosen"] == ["chosen 1"]
 
 
-def test_a_line_of_jsonl_is_a_preference_with_its_prompt(tmp_path: Path) -> None:
-    (line,) = lines_of(written(table_of(pair(1, turns=TURNS)), "jsonl", tmp_path))
-    assert line == {
-        "prompt": [turn._asdict() for turn in TURNS],
-        "chosen": [{"role": "assistant", "content": "chosen 1"}],
-        "rejected": [{"role": "assistant", "content": "rejected 1"}],
-        "subset": "s",
-        "id": 1,
-        "chosen_model": "chosen_model 1",
-        "rejected_model": "rejected_model 1",
-    }
-
-
-def test_further_responses_are_a_line_for_each_chosen_with_each_rejected(tmp_path: Path) -> None:
-    path = written(table_of(pair(1), SEVERAL), "jsonl", tmp_path)
-    lines = lines_of(path)
-    ids = ["7-1-1", "7-1-2", "7-1-3", "7-2-1", "7-2-2", "7-2-3"]
-    assert [line["id"] for line in lines] == ["1", *ids]
-    fifth = lines[5]
-    assert (fifth["chosen"][0]["content"], fifth["chosen_model"]) == ("c2", "m2")
-    assert (fifth["rejected"][0]["content"], fifth["rejected_model"]) == ("r2", "m3")
-    assert len(read_pairs(path).table) == 7
-
-
-@pytest.mark.parametrize(
-    ("text", "cell"),
-    [
-        ("=HYPERLINK(1)", "'=HYPERLINK(1)"),
-        ("+1", "'+1"),
-        ("-1", "'-1"),
-        ("@SUM(1)", "'@SUM(1)"),
-        ("\t1", "'\t1"),
-        ("\r1", "'\r1"),
-        (" \n=1", "' \n=1"),
-        ("\x00=1", "'␀=1"),
-        ("\ufeff\u200b\u202e=1", "'\ufeff\u200b\u202e=1"),
-        ("\xa0\u3000＝1", "'\xa0\u3000＝1"),
-        ("＋1", "'＋1"),
-        ("－1", "'－1"),
-        ("＠1", "'＠1"),
-        ('a=1,"b"\r\nc', 'a=1,"b"\r\nc'),
-        ("\x1a\x7f\x1b[", "␚␡␛["),
-        ("", ""),
-        ("'=1", "'=1"),
-        ("\n1", "\n1"),
-    ],
-)
-def test_no_cell_is_a_formula(tmp_path: Path, text: str, cell: str) -> None:
-    everywhere = dict.fromkeys((*TEXT_COLUMNS, "chosen_model", "rejected_model", "subset"), text)
-    path = written(table_of(pair(text, **everywhere)), "csv", tmp_path)
-    (row,) = cells_of(path)
-    assert {value for name, value in row.items() if name != "key"} == {cell}
-    assert row["key"].startswith(cell)
-
-
-def test_csv_is_what_a_spreadsheet_expects(tmp_path: Path) -> None:
-    path = written(table_of(pair(1, turns=TURNS, chosen='a "b", c\nd')), "csv", tmp_path)
-    header, row = path.read_bytes().removesuffix(b"\r\n").split(b"\r\n")
-    assert header.startswith(b'\xef\xbb\xbf"key","subset","id","prompt"')
-    assert row.startswith(b'"s:1","s","1","System: Be brief.\n\nUser: Hi.')
-    assert b',"a ""b"", c\nd",' in row
-
-
-def test_further_responses_can_be_read_in_csv(tmp_path: Path) -> None:
-    first, second = cells_of(written(table_of(pair(1), SEVERAL), "csv", tmp_path))
-    assert (first["further_chosen"], first["further_rejected"]) == ("", "")
-    assert second["further_rejected"] == "[m3]\nr2\n\n[m4]\nr3"
-
-
-def test_our_reader_takes_csv_with_its_keys(demo: PairTable, tmp_path: Path) -> None:
-    assert PairTable(read_pairs(written(demo, "csv", tmp_path))).keys == demo.keys
+@pytest.mark.parametrize("form", ["csv", "jsonl"])
+def test_pairs_conversations_and_further_responses_are_written(form: Any, tmp_path: Path) -> None:
+    quoted = pair(2, turns=TURNS, chosen='a "b", c\nd')
+    path = written(table_of(pair(1), quoted, SEVERAL), form, tmp_path)
+    check_golden(Path(__file__).parent / "exports" / f"pairs.{form}", path.read_bytes().decode())
 
 
 @pytest.mark.parametrize("form", FORMATS)
@@ -261,25 +172,6 @@ def test_the_rows_are_written_in_the_order_given(
     table = table_of(*map(pair, range(5)))
     kept = PairTable(read_pairs(written(table, form, tmp_path, rows)))
     assert kept.keys == [table.keys[row] for row in rows]
-
-
-@pytest.mark.parametrize("form", FORMATS)
-def test_many_rows_go_through_in_batches(tmp_path: Path, form: Format) -> None:
-    number = 12_000
-    long = pa.array(["x" * 1_000] * number, pa.large_string())
-    ids = pa.array([str(row) for row in range(number)], pa.large_string())
-    none = pa.array([[]] * number, SCHEMA.field("more_chosen").type)
-    columns = dict.fromkeys(SCHEMA.names, long)
-    columns |= {"id": ids, "key": ids, "more_chosen": none, "more_rejected": none}
-    columns["turns"] = pa.array([""] * number, pa.large_string())
-    arrow = pa.table(columns, schema=SCHEMA)
-    table = PairTable(Pairs(SOURCE, pa.concat_tables([arrow.slice(0, 8_192), arrow.slice(8_192)])))
-    tracemalloc.start()
-    told = list(export(table, all_of(table)[1:], form, tmp_path / f"many.{form}"))
-    _, most = tracemalloc.get_traced_memory()
-    tracemalloc.stop()
-    assert told == [*range(EXPORT_BATCH_ROWS, number - 1, EXPORT_BATCH_ROWS), number - 1]
-    assert most < 30_000_000  # bytes; the texts are 84 MB
 
 
 @pytest.mark.parametrize("form", FORMATS)

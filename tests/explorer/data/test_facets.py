@@ -7,20 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from explorer.data.datacard import length_category, subset_card
-from explorer.data.facets import (
-    FACETS,
-    NONE,
-    Coded,
-    Facet,
-    Marker,
-    coded,
-    count_chars,
-    count_words,
-    grouped,
-)
+from explorer.data.datacard import subset_card
+from explorer.data.facets import NONE, Facet, Marker, count_chars, count_words
 from explorer.data.table import PairTable
-from scoring.benchmark import SECTIONS, section_of
 from tests.support.tables import row, small_table
 
 
@@ -31,31 +20,6 @@ def names_of(table: PairTable, facet: Facet) -> list[str]:
 
 def languages(*texts: str) -> list[str]:
     return names_of(small_table(*(row(prompt=text) for text in texts)), "language")
-
-
-def test_every_facet_has_a_name_for_every_row(demo: PairTable) -> None:
-    assert tuple(demo.facets) == FACETS
-    for facet in FACETS:
-        column = demo.facets[facet]
-        assert len(set(column.names)) == len(column.names)
-        assert len(column.codes) == len(demo)
-        assert column.codes.dtype == np.int32
-        assert 0 <= column.codes.min() <= column.codes.max() < len(column.names)
-
-
-def test_names_that_the_columns_say(demo: PairTable) -> None:
-    rows = demo.arrow.to_pylist()
-    for column in ("subset", "chosen_model", "rejected_model"):
-        assert names_of(demo, column) == [each[column] for each in rows]
-    assert names_of(demo, "section") == [section_of(each["subset"]) for each in rows]
-    assert names_of(demo, "length") == [length_category(each["subset"]) or NONE for each in rows]
-
-
-def test_an_unknown_subset_has_no_section_and_no_length_category() -> None:
-    table = small_table(row(subset="zebra"), row(subset="hep-rust"))
-    assert names_of(table, "section") == [NONE, "Reasoning"]
-    assert names_of(table, "length") == [NONE, length_category("hep-rust") or NONE]
-    assert table.facets["section"].names == [*SECTIONS, NONE]
 
 
 def test_the_longer_side_is_told_in_characters() -> None:
@@ -119,37 +83,6 @@ def test_the_card_of_a_subset_of_code_goes_before_its_fences() -> None:
     assert names_of(table, "code") == ["yes", "yes"]
 
 
-def test_code_is_found_in_any_response_of_a_row() -> None:
-    fenced = "```py\n1\n```"
-    table = small_table(
-        row(rejected=["a", "b", fenced]), row(), row(chosen=fenced, rejected=["c", "d"]), row()
-    )
-    assert names_of(table, "language") == ["Python", NONE, "Python", NONE]
-
-
-def test_languages_stand_in_order_after_none() -> None:
-    table = small_table(*(row(prompt=f"```{name}") for name in ("rust", "go", "ada", "go")), row())
-    assert table.facets["language"].names == [NONE, "Ada", "Go", "Rust"]
-
-
-def test_a_fence_with_very_much_space_is_read_in_no_time() -> None:
-    assert languages("```" + " " * 200_000 + "\n" + "``` " * 50_000) == ["unnamed"]
-
-
-def test_codes_go_by_first_occurrence_over_all_chunks() -> None:
-    column = pa.chunked_array([["b", "a", "b"], [], ["c", "a"]], pa.large_string())
-    found = coded(column)
-    assert found.names == ["b", "a", "c"]
-    assert found.codes.tolist() == grouped(column).tolist() == [0, 1, 0, 2, 1]
-
-
-def test_renamed_names_may_become_one() -> None:
-    column = Coded(["a", "b", "c"], np.array([0, 1, 2, 1], dtype=np.int32))
-    renamed = column.renamed(["x", "y"], {"a": "y", "b": "x", "c": "y"})
-    assert renamed.names == ["x", "y"]
-    assert renamed.codes.tolist() == [1, 0, 1, 0]
-
-
 # The real benchmark, against counts that were taken elsewhere.
 
 
@@ -201,29 +134,6 @@ def test_characters_and_words_are_those_that_python_counts(chunks: list[list[str
     assert count_words(texts).tolist() == [len(text.encode().split()) for text in flat]
 
 
-@given(st.lists(TEXTS, max_size=8), st.integers(0, 8), st.integers(0, 8))
-def test_a_slice_of_a_chunk_is_counted_from_where_it_begins(
-    texts: list[str], start: int, size: int
-) -> None:
-    cut = pa.chunked_array([pa.array(texts, pa.large_string()).slice(start, size)])
-    kept = texts[start : start + size]
-    assert count_chars(cut).tolist() == [len(text) for text in kept]
-    assert count_words(cut).tolist() == [len(text.encode().split()) for text in kept]
-
-
-def test_a_word_ends_with_its_text() -> None:
-    assert count_words(column(["a", "b", "", " ", "c d"], ["e "])).tolist() == [1, 1, 0, 0, 2, 1]
-
-
-def test_only_ascii_white_space_parts_words() -> None:
-    assert count_words(column(["a\u00a0b", "a\u2003b", "a\vb", "日本 語"])).tolist() == [1, 1, 2, 2]
-
-
-def test_a_column_without_chunks_has_no_counts() -> None:
-    nothing = pa.chunked_array([], pa.large_string())
-    assert count_words(nothing).tolist() == count_chars(nothing).tolist() == []
-
-
 # Markers
 
 
@@ -234,17 +144,12 @@ HAVE: dict[Marker, list[str]] = {
     "bold": ["a **b** c", "**two words**:"],
     "table": ["| a | b |\n|---|---|\n| 1 | 2 |", "a | b\n--- | :---:\n1 | 2"],
     "refusal": [
-        "I'm sorry, but no.",
-        "I’m very sorry. No.",
-        "I am sorry to hear that.",
-        "As an AI language model, I have none.",
-        "No, I cannot do that.",
-        "Well, I CAN'T.",
-        "Dear user,\n\nI must respectfully decline.",
-        "I won’t help.",
+        "I'm sorry, but no.", "I’m very sorry. No.", "I am sorry to hear that.",
+        "As an AI language model, I have none.", "No, I cannot do that.", "Well, I CAN'T.",
+        "Dear user,\n\nI must respectfully decline.", "I won’t help.",
     ],
     "apology": ["My apologies!", "I apologize.", "x " * 999 + "Sorry."],
-}
+}  # fmt: skip
 LACK: dict[Marker, list[str]] = {
     "fence": ["`x`", "a ``` b", "~~x~~"],
     "list": ["a - b", "-a", "1.5 m", "2020. x" + "0" * 9, "--- \n"],
@@ -272,12 +177,6 @@ def test_each_is_found_where_it_is_and_nowhere_else(marker: Marker) -> None:
     )
     expected = [True] * len(have) + [False] * len(lack)
     assert only(table, marker) == [expected, expected[::-1]]
-
-
-def test_they_are_found_once_for_a_table() -> None:
-    table = small_table(row(), row(chosen="- a"))
-    assert table.markers is table.markers
-    assert list(table.markers) == list(get_args(Marker))
 
 
 def test_refusals_are_where_the_benchmark_has_them(real: PairTable) -> None:

@@ -23,7 +23,7 @@ from explorer.data.filters import (
 from explorer.data.search import PLACES, Query, checked_query
 from explorer.data.table import MEASURES, UNITS, Measure, PairTable, Unit
 from scoring.benchmark import SUBSETS, section_of
-from scoring.errors import KnownError, shown
+from scoring.errors import KnownError
 from scoring.pairs.opening import TEXT_COLUMNS, read_pairs
 from tests.support.tables import keys, row, small_table
 
@@ -154,18 +154,6 @@ def test_rows_and_counts_are_those_of_a_plain_reading(filters: Filters) -> None:
         assert selection.counts[facet].tolist() == wanted, facet
 
 
-def test_the_small_table_has_rows_of_every_kind() -> None:
-    kinds = {facet: {each[facet] for each in PLAIN} for facet in FACETS}
-    assert all(len(kinds[facet]) >= 2 for facet in FACETS if facet not in COLUMNS)
-    assert {"a,b", "", "unknown"} == kinds["chosen_model"]
-    assert plain_rows(Filters(query=Query("unwrap"))) == [0, 5]
-
-
-def test_no_filter_keeps_every_row() -> None:
-    assert matching_rows(DEMO, NO_FILTERS).tolist() == list(range(len(DEMO)))
-    assert select(DEMO, NO_FILTERS).rows.tolist() == list(range(len(DEMO)))
-
-
 def test_a_name_that_the_table_lacks_keeps_nothing_and_the_counts_say_what_would() -> None:
     selection = select(SMALL, Filters().picking("subset", ["no such"]))
     assert selection.rows.tolist() == []
@@ -194,106 +182,46 @@ def test_tokens_that_were_not_counted_are_said_to_be(look: Callable[..., object]
 # Values that anybody may have sent.
 
 
-@pytest.mark.parametrize("facet", [None, 5, "", "id", "Section", ["section"], {}, 10**400, True])
-def test_a_facet_that_is_none_is_refused(facet: object) -> None:
-    with pytest.raises(KnownError, match=r"One can pick by section, .*, column5, not "):
-        Filters().picking(facet, ["a"])
-
-
-HOSTILE_NAMES: list[Any] = [
-    None,
-    5,
-    "Chat",
-    {"Chat": 1},
-    {"Chat"},
-    [["Chat"]],
-    [None],
-    [1.5],
-    [float("nan")],
-    [10**400],
-    ["a" * (LONGEST_NAME + 1)],
+PICKING, NAMES = "One can pick by section", "must be a list of names, not "
+MEASURED, WHOLE = "A length is of chosen, ", "A length is a whole number, not "
+NO_FACETS: tuple[object, ...] = (None, 5, "", "id", "Section", ["section"], {}, 10**400, True)
+NO_NAMES: tuple[object, ...] = (
+    None, 5, "Chat", {"Chat": 1}, [["Chat"]], [None], [1.5], [10**400], ["a" * (LONGEST_NAME + 1)],
     [b"a"],
-]
+)  # fmt: skip
+REFUSALS: list[tuple[Callable[..., object], tuple[Any, ...], str]] = [
+    *((Filters().picking, (facet, ["a"]), PICKING) for facet in NO_FACETS),
+    *((Filters().picking, ("section", names), NAMES) for names in NO_NAMES),
+    (Filters().picking, ("subset", [*map(str, range(MOST_NAMES + 1))]), "At most 500 names"),
+    *((LengthRange.of, ("chosen", "chars", *ends, ""), WHOLE)
+      for value in ("5", True, 1.5, float("nan"), -float("inf"), 10**9 + 1, 10**400, [1], b"1")
+      for ends in ((value, None), (0, value))),
+    *((LengthRange.of, ("chosen", "chars", *ends, ""), "cannot go from")
+      for ends in ((None, None), (2, 1), (0, -1))),
+    *((LengthRange.of, (*what, 1, 2, ""), MEASURED)
+      for what in (("id", "chars"), ("chosen", "bytes"), (None, None), (["chosen"], "chars"))),
+    *((LengthRange.of, ("chosen", "tokens", 1, 2, name), "name of its tokenizer")
+      for name in (None, 5, ["a"], "a" * (LONGEST_NAME + 1))),
+]  # fmt: skip
+"""What is called with what -> the sentence."""
 
 
-@pytest.mark.parametrize("names", HOSTILE_NAMES, ids=lambda names: repr(names)[:20])
-def test_names_of_a_wrong_type_are_refused(names: object) -> None:
-    with pytest.raises(KnownError, match="must be a list of names, not ") as caught:
-        Filters().picking("section", names)
-    assert len(str(caught.value)) < 150
+@pytest.mark.parametrize(("make", "given", "words"), REFUSALS, ids=lambda each: repr(each)[-40:])
+def test_what_is_no_filter_is_refused_in_a_sentence(
+    make: Callable[..., object], given: tuple[Any, ...], words: str
+) -> None:
+    with pytest.raises(KnownError, match=words) as caught:
+        make(*given)
+    assert len(str(caught.value)) < 250
 
 
-def test_at_most_500_names_are_taken() -> None:
-    names = [f"{number:03}" for number in range(MOST_NAMES)]
-    assert Filters().picking("subset", names).names("subset") == tuple(names)
-    with pytest.raises(KnownError, match="At most 500 names can be picked, not 501"):
-        Filters().picking("subset", [*names, "one more"])
-
-
-def test_names_are_repaired_made_distinct_and_put_in_order() -> None:
+def test_what_is_picked_replaces_what_was_and_stands_in_order() -> None:
     filters = Filters().picking("subset", ["b", "a", "b", "x\ud800", ""])
     assert filters.picked == (("subset", ("", "a", "b", "x\ufffd")),)
-
-
-def test_what_is_picked_replaces_what_was_and_nothing_drops_the_facet() -> None:
     filters = Filters().picking("code", ["yes"]).picking("section", ["Chat"])
     assert [facet for facet, _ in filters.picked] == ["section", "code"]
     assert filters.picking("code", ["no"]).names("code") == ("no",)
     assert filters.picking("code", []).picked == (("section", ("Chat",)),)
-    assert filters.names("shared") == ()
-
-
-BAD_ENDS: list[Any] = [
-    "5",
-    True,
-    1.5,
-    float("nan"),
-    float("inf"),
-    -float("inf"),
-    10**9 + 1,
-    -(10**9) - 1,
-    10**400,
-    [1],
-    {},
-    b"1",
-]
-
-
-@pytest.mark.parametrize("value", BAD_ENDS, ids=lambda value: repr(value)[:20])
-def test_an_end_that_is_no_length_is_refused(value: object) -> None:
-    for low, high in ((value, None), (None, value), (0, value), (value, 0)):
-        with pytest.raises(KnownError, match="A length is a whole number, not ") as caught:
-            LengthRange.of("chosen", "chars", low, high, "")
-        assert len(str(caught.value)) < 100
-
-
-@pytest.mark.parametrize("ends", [(None, None), (2, 1), (0, -1)])
-def test_a_range_that_keeps_all_or_nothing_is_refused(ends: tuple[object, object]) -> None:
-    with pytest.raises(KnownError, match=f"cannot go from {shown(ends[0])} to {shown(ends[1])}"):
-        LengthRange.of("chosen", "chars", *ends, "")
-
-
-@pytest.mark.parametrize(
-    ("measure", "unit"),
-    [("id", "chars"), ("chosen", "bytes"), (None, None), (["chosen"], "chars"), (5, {}), ("", "")],
-)
-def test_a_measure_or_a_unit_that_is_none_is_refused(measure: object, unit: object) -> None:
-    with pytest.raises(KnownError, match=r"A length is of chosen, .*, in chars, .*; not"):
-        LengthRange.of(measure, unit, 1, 2, "")
-
-
-@pytest.mark.parametrize("name", [None, 5, ["a"], {}, "a" * (LONGEST_NAME + 1)])
-def test_tokens_need_the_name_of_a_tokenizer(name: object) -> None:
-    with pytest.raises(KnownError, match="needs the name of its tokenizer"):
-        LengthRange.of("chosen", "tokens", 1, 2, name)
-    assert LengthRange.of("chosen", "words", 1, 2, name).tokenizer == ""
-
-
-def test_whole_numbers_are_taken_however_they_are_written() -> None:
-    assert LengthRange.of("chosen", "chars", 1.0, -0.0 + 10**9, "x") == LengthRange(
-        "chosen", "chars", 1, 10**9
-    )
-    assert isinstance(LengthRange.of("chosen", "chars", 1.0, None, "").low, int)
 
 
 def test_there_is_one_range_of_a_kind_and_they_have_an_order() -> None:
@@ -303,8 +231,10 @@ def test_there_is_one_range_of_a_kind_and_they_have_an_order() -> None:
     filters = Filters().keeping(one("difference", "chars", 1)).keeping(one("chosen", "words", 2))
     filters = filters.keeping(one("chosen", "chars", 3)).keeping(one("chosen", "words", 4))
     wanted = one("chosen", "chars", 3), one("chosen", "words", 4), one("difference", "chars", 1)
-    assert filters.ranges == wanted
-    assert ranges_in_order(reversed(wanted)) == wanted
+    assert filters.ranges == ranges_in_order(reversed(wanted)) == wanted
+    assert LengthRange.of("chosen", "chars", 1.0, -0.0 + 10**9, "x") == LengthRange(
+        "chosen", "chars", 1, 10**9
+    )
 
 
 # On the benchmark.
@@ -333,33 +263,14 @@ def test_selections_on_the_real_split(real: PairTable) -> None:
 
 
 def test_a_sample_takes_as_many_of_each_subset_in_table_order() -> None:
-    rows = rows_per_subset(DEMO, 3, seed=0)
-    subsets = DEMO.subset_of_row[rows].tolist()
-    assert {subset: subsets.count(subset) for subset in subsets} == dict.fromkeys(SUBSETS, 3)
-    assert rows.tolist() == sorted(set(rows.tolist()))
-
-
-def test_a_subset_that_is_smaller_is_taken_whole() -> None:
-    rows = rows_per_subset(DEMO, 9, seed=0)
-    subsets = DEMO.subset_of_row[rows].tolist()
-    assert {subset: subsets.count(subset) for subset in SUBSETS} == {
-        subset: min(9, count) for subset, count in DEMO.subset_counts.items()
-    }
-    assert min(DEMO.subset_counts.values()) < 9
+    for n in (-1, 0, 3, 9):
+        rows = rows_per_subset(DEMO, n, seed=0)
+        subsets = DEMO.subset_of_row[rows].tolist()
+        assert {subset: subsets.count(subset) for subset in SUBSETS} == {
+            subset: min(max(0, n), count) for subset, count in DEMO.subset_counts.items()
+        }
+        assert rows.tolist() == sorted(set(rows.tolist()))
     assert rows_per_subset(DEMO, 10_000, seed=0).tolist() == list(range(len(DEMO)))
-
-
-def test_a_sample_is_the_same_for_a_seed_and_another_for_another() -> None:
-    assert np.array_equal(rows_per_subset(DEMO, 3, seed=7), rows_per_subset(DEMO, 3, seed=7))
-    assert not np.array_equal(rows_per_subset(DEMO, 3, seed=7), rows_per_subset(DEMO, 3, seed=8))
-
-
-def test_a_sample_of_none_is_empty() -> None:
-    assert rows_per_subset(DEMO, 0, seed=0).tolist() == []
-
-
-def test_a_negative_number_takes_nothing() -> None:
-    assert rows_per_subset(DEMO, -1, seed=0).tolist() == []
 
 
 def test_a_seed_stands_for_the_same_sample_for_ever() -> None:
@@ -368,10 +279,3 @@ def test_a_seed_stands_for_the_same_sample_for_ever() -> None:
         rows = np.flatnonzero(DEMO.subset_of_row == subset)
         expected += generator.permutation(rows)[:3].tolist()
     assert rows_per_subset(DEMO, 3, seed=7).tolist() == sorted(expected)
-
-
-def test_a_sample_of_ever_so_many_subsets_has_one_of_each() -> None:
-    rows = [row(subset=str(number % 15_000)) for number in range(20_000)]
-    table = small_table(*rows, chunk_rows=5_000)
-    assert len(table.subset_counts) == 15_000
-    assert len(rows_per_subset(table, 1, seed=0)) == 15_000

@@ -13,11 +13,8 @@ from hypothesis import strategies as st
 from explorer.data.lengths import (
     BINS,
     MEASURED,
-    MOST_CHARTS,
-    MOST_LINES,
     SCALES,
     SUBSET_BINS,
-    Histogram,
     Measured,
     Range,
     Scale,
@@ -129,50 +126,6 @@ def test_no_bin_of_differences_holds_both_signs(pairs: list[Texts]) -> None:
     assert right == np.count_nonzero(table.lengths("difference", "chars") >= 0)
 
 
-def test_equally_long_pairs_are_in_the_bin_that_begins_at_zero() -> None:
-    table = table_of([Texts(1, 50, 50)] * 3 + [Texts(1, 400, 0), Texts(1, 0, 400)])
-    found = histogram(table, every_row(table), "difference", "chars")
-    assert found.counts["difference"][found.edges.index(0)] == 3
-
-
-def test_one_very_long_text_goes_to_the_last_bin_and_does_not_stretch_it() -> None:
-    table = table_of([Texts(1, 100, 100)] * 198 + [Texts(1, 149, 149), Texts(1, 1_000_000, 9)])
-    found = histogram(table, every_row(table), "responses", "chars")
-    assert (found.edges[0], found.edges[-1]) == (100, 101)
-    assert found.counts == {"chosen": [200], "rejected": [200]}
-    assert (found.low, found.high) == (9, 1_000_000)
-    assert found.bin_ends(0) == (9, 1_000_000)
-
-
-def test_the_first_bin_of_long_texts_need_not_begin_at_zero() -> None:
-    table = table_of([Texts(1, n, 1) for n in range(5000, 5400)])
-    assert histogram(table, every_row(table), "chosen", "chars").edges[0] == 5000
-
-
-def test_only_the_rows_asked_for_are_counted(demo: PairTable) -> None:
-    rows = np.arange(0, len(demo), 3)
-    found = histogram(demo, rows, "responses", "words")
-    assert [sum(counts) for counts in found.counts.values()] == [len(rows)] * 2
-
-
-def test_no_rows_give_nothing_to_draw(demo: PairTable) -> None:
-    none = np.array([], dtype=np.int64)
-    found = histogram(demo, none, "responses", "chars")
-    assert found == Histogram([], {"chosen": [], "rejected": []}, 0, 0)
-    assert found.bins == 0
-    assert histograms_by_subset(demo, none, "prompt", "chars").by_subset == {}
-    assert length_stats(demo, none, "prompt", "chars") == []
-    assert longer_lines(demo, none, "chars") == []
-
-
-def test_on_a_log_scale_each_edge_is_as_many_times_the_one_before(real: PairTable) -> None:
-    found = histogram(real, every_row(real), "responses", "chars", scale="log")
-    ratios = [high / low for low, high in pairwise(found.edges)]
-    assert max(ratios) < 1.2 and min(ratios) > 1.02 and found.bins == BINS
-    empty = histogram(table_of([Texts(0, 0, 9)]), np.arange(1), "responses", "chars", scale="log")
-    assert empty.counts["chosen"][0] == empty.counts["rejected"][-1] == 1
-
-
 def test_which_response_is_longer_is_counted_by_section_and_subset() -> None:
     pairs = [Texts(1, 5, 2, "hep-go"), Texts(1, 2, 2, "math-prm"), Texts(1, 1, 9, "own")]
     found = longer_lines(table_of(pairs), np.arange(3), "chars")
@@ -186,16 +139,6 @@ def test_which_response_is_longer_is_counted_by_section_and_subset() -> None:
     }
     assert [each.name for each in found if each.is_section] == ["Reasoning"]
     assert (found[0].chosen, found[0].rejected, found[-1].chosen) == (3.5, 2.0, 2.0)
-
-
-def test_empty_texts_lie_in_one_bin() -> None:
-    found = histogram(table_of([Texts(0, 0, 0)] * 2), np.arange(2), "responses", "chars")
-    assert found == Histogram([0, 1], {"chosen": [2], "rejected": [2]}, 0, 0)
-
-
-def test_tokens_that_were_not_counted_are_an_error(demo: PairTable) -> None:
-    with pytest.raises(KeyError):
-        histogram(demo, every_row(demo), "prompt", "tokens", "no such tokenizer")
 
 
 @given(some_pairs, any_shown)
@@ -217,28 +160,6 @@ def test_each_subset_has_its_own_counts_on_common_edges(
         }
         together = np.concatenate(list(lengths.values()))
         assert (each.low, each.high) == (together.min(), together.max())
-
-
-def many_subsets(n: int) -> PairTable:
-    """Subset number i has one pair, every tenth two."""
-    names = [f"s{i:03}" for i in range(n)] + [f"s{i:03}" for i in range(0, n, 10)]
-    return table_of([Texts(1, 10, 10, name) for name in names])
-
-
-def test_the_largest_subsets_are_drawn_and_the_rest_is_numbered() -> None:
-    table = many_subsets(100)
-    found = histograms_by_subset(table, every_row(table), "chosen", "chars")
-    assert (len(found.by_subset), found.left_out) == (MOST_CHARTS, 100 - MOST_CHARTS)
-    assert {f"s{i:03}" for i in range(0, 100, 10)} <= set(found.by_subset)
-    assert list(found.by_subset) == sorted(found.by_subset)
-
-
-def test_a_table_has_so_many_lines_and_its_last_counts_all() -> None:
-    table = many_subsets(MOST_LINES + 50)
-    lines = length_stats(table, every_row(table), "chosen", "chars")
-    assert len(lines) == MOST_LINES + 1
-    assert (lines[-1].subset, lines[-1].n) == (None, len(table))
-    assert sum(line.n for line in lines[:-1]) == len(table) - 50
 
 
 @given(some_pairs, any_shown)
@@ -267,11 +188,6 @@ def test_a_prompt_counts_with_each_of_its_responses() -> None:
     chosen, rejected = line.spreads["chosen"], line.spreads["rejected"]
     assert (chosen.mean, chosen.sd, chosen.minimum, chosen.maximum) == (23, 12, 11, 35)
     assert (rejected.mean, rejected.sd, rejected.minimum, rejected.maximum) == (170, 40, 130, 210)
-
-
-def test_widths_are_1_2_5_10_20_50_and_so_on() -> None:
-    widths = sorted({round_width(least) for least in np.geomspace(0.5, 10_000, 5000)})
-    assert widths == [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000]
 
 
 @pytest.mark.parametrize(
@@ -325,14 +241,6 @@ def test_the_real_subsets_have_their_known_mean_lengths(real: PairTable) -> None
         assert round(prompts[subset].mean, 1) == prompt_mean, subset
         assert round(chosen[subset].mean, 1) == chosen_mean, subset
         assert round(rejected[subset].mean, 1) == rejected_mean, subset
-
-
-def test_the_real_subsets_have_their_known_longest_responses(real: PairTable) -> None:
-    chosen = real_spreads(real, "chosen", "chosen")
-    rejected = real_spreads(real, "rejected", "rejected")
-    for subset, (_, _, _, longest_chosen, longest_rejected) in KNOWN.items():
-        assert chosen[subset].maximum == longest_chosen, subset
-        assert rejected[subset].maximum == longest_rejected, subset
 
 
 def test_the_sign_of_real_differences_is_known(real: PairTable) -> None:

@@ -1,6 +1,4 @@
 import re
-import time
-from typing import Any
 
 import pytest
 from hypothesis import example, given, settings
@@ -8,14 +6,11 @@ from hypothesis import strategies as st
 
 import explorer.data.search
 from explorer.data.search import (
-    EVERYTHING,
     LONGEST_QUERY,
-    MOST_HITS,
     MOST_MARKED,
     MOST_SOUGHT,
     PLACES,
     Query,
-    Where,
     checked_query,
     first_hits,
     found_by,
@@ -94,21 +89,6 @@ def test_a_pattern_is_matched(pattern: str, rows: str) -> None:
     assert found(pattern, regex=True) == rows
 
 
-def test_a_pattern_can_tell_case_apart() -> None:
-    assert (found("D[O]G", regex=True), found("D[O]G", regex=True, case=True)) == ("023", "0")
-
-
-@pytest.mark.parametrize(
-    ("words", "rows"),
-    [
-        ("dog", {"prompt": "0", "chosen": "023", "rejected": ""}),
-        ("cat", {"prompt": "", "chosen": "", "rejected": "0"}),
-    ],
-)
-def test_only_the_column_asked_for_is_searched(words: str, rows: dict[str, str]) -> None:
-    assert {where: found(words, where) for where in rows} == rows
-
-
 def test_further_responses_are_searched_with_their_side() -> None:
     assert (found("hamster"), found("hamster", "chosen"), found("hamster", "rejected")) == (
         "2",
@@ -117,27 +97,6 @@ def test_further_responses_are_searched_with_their_side() -> None:
     )
     assert found("pebble", "rejected") == found("^gravel", "rejected", regex=True) == "2"
     assert found("pebble", "chosen") == found("pebble", "prompt") == ""
-
-
-def test_further_responses_are_told_apart_by_row_wherever_a_chunk_begins() -> None:
-    rows = [
-        row(chosen=["a", "x1"], rejected="r", subset="Ties"),
-        row(),
-        row(chosen=["b", "x2", "x3"], rejected="r", subset="Ties"),
-        row(),
-        row(chosen=["c", "x1"], rejected="r", subset="Ties"),
-    ]
-    for chunk_rows in (1, 2, 3, 5):
-        table = small_table(*rows, chunk_rows=chunk_rows)
-        for words, wanted in (("x1", [0, 4]), ("x3", [2]), ("x", [0, 2, 4])):
-            assert found_by(table.arrow, Query(words)).nonzero()[0].tolist() == wanted
-
-
-@pytest.mark.parametrize("side", ["prompt", "chosen", "rejected"])
-@pytest.mark.parametrize("where", PLACES)
-def test_a_side_is_looked_at_where_it_is_searched(side: str, where: Where) -> None:
-    assert Query("x", where).looks_at(side) == (where in ("all", side))
-    assert not Query("", where).looks_at(side)
 
 
 # What is refused.
@@ -169,38 +128,6 @@ def test_a_pattern_that_cannot_be_used_is_refused_in_a_sentence(pattern: str) ->
     assert checked_query(pattern, "all", False, False).words == pattern
     with pytest.raises(KnownError, match="Invalid regex"):
         found_by(TABLE.arrow, Query(pattern, regex=True))
-
-
-@pytest.mark.parametrize("words", [5, 0, [], ["dog"], {}, b"dog", True, 10**400, float("nan")])
-def test_words_of_a_wrong_type_are_refused(words: object) -> None:
-    with pytest.raises(KnownError, match=f"must be text, not {type(words).__name__}"):
-        checked_query(words, "all", False, False)
-
-
-@pytest.mark.parametrize("where", ["id", "more_chosen", 5, ["chosen"], {"a": 1}, True, "x" * 10**6])
-def test_a_place_that_is_none_is_refused(where: object) -> None:
-    with pytest.raises(KnownError, match="in all, prompt, chosen, rejected, not ") as caught:
-        checked_query("dog", where, False, False)
-    assert len(str(caught.value)) < 120
-
-
-@pytest.mark.parametrize("nothing", [None, "", 0, False, [], {}])
-def test_no_place_is_every_place_and_what_is_falsy_ticks_nothing(nothing: object) -> None:
-    assert checked_query("dog", nothing, nothing, nothing) == Query("dog")
-    assert checked_query(None, nothing, nothing, nothing) == EVERYTHING
-
-
-def test_a_query_may_have_500_characters_and_no_more() -> None:
-    assert len(checked_query(f" {'x' * LONGEST_QUERY} ", "all", False, False).words) == 500
-    with pytest.raises(KnownError, match=r"500 characters; this one has 1,000,000\."):
-        checked_query("x" * 10**6, "all", True, False)
-
-
-@pytest.mark.parametrize("regex", [True, False])
-def test_a_lone_surrogate_is_looked_for_as_the_mark_that_stands_for_it(regex: bool) -> None:
-    query = checked_query("a\ud800b", "all", regex, False)
-    assert query.words == "a\ufffdb"
-    assert found_by(TABLE.arrow, query).sum() == 0
 
 
 @given(st.text(), st.sampled_from(PLACES), st.booleans(), st.booleans())
@@ -236,28 +163,6 @@ def test_a_search_that_takes_too_long_is_given_up(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(explorer.data.search, "_REGEX_SECONDS", 0)
     with pytest.raises(KnownError, match=r"longer than 0 seconds here\. Look for a plain text"):
         found_by(TABLE.arrow, Query("dog"))
-
-
-def test_the_deadline_is_noticed_within_a_chunk(monkeypatch: pytest.MonkeyPatch) -> None:
-    sizes: list[int] = []
-
-    def slowly(piece: Any, query: Query) -> Any:
-        sizes.append(sum(len(each) for each in piece.to_pylist()))
-        time.sleep(0.01)
-        return matches(piece, query)
-
-    matches = explorer.data.search._matches
-    monkeypatch.setattr(explorer.data.search, "_matches", slowly)
-    monkeypatch.setattr(explorer.data.search, "_PIECE_BYTES", 1_000)
-    rows = [row(prompt="", chosen="x" * size, rejected="") for size in [400] * 200 + [5_000]]
-    table = small_table(*rows, chunk_rows=len(rows))
-    assert not found_by(table.arrow, Query("y", "chosen")).any()
-    assert sorted(sizes) == [800] * 100 + [5_000]
-    sizes.clear()
-    monkeypatch.setattr(explorer.data.search, "_REGEX_SECONDS", 0.1)
-    with pytest.raises(KnownError, match="takes longer"):
-        found_by(table.arrow, Query("y", "chosen"))
-    assert len(sizes) < 80
 
 
 @pytest.mark.parametrize("size", [1, 7, 30])
@@ -351,35 +256,11 @@ def test_hits_of_odd_patterns(text: str, pattern: str, places: list[tuple[int, i
     assert hits(text, checked_query(pattern, "all", True, False)) == places
 
 
-def test_nothing_is_marked_without_words_or_text() -> None:
-    assert hits("", Query("a")) == hits("a", EVERYTHING) == []
-
-
-def test_nothing_is_marked_in_a_text_that_leaves_no_character_free() -> None:
-    taken = "".join(map(chr, range(0xE000, 0xF8FF)))
-    assert hits(f"{taken[:-1]}dog", Query("dog")) == [(len(taken) - 1, len(taken) + 2)]
-    assert hits(f"{taken}dog", Query("dog")) == []
-    assert hits(f"{taken}\uf8ffdog", Query("dog")) == []
-
-
-def test_nothing_is_marked_in_what_is_no_text() -> None:
-    assert hits("a dog \ud800", Query("dog")) == []
-
-
-def test_so_many_hits_are_marked_and_no_more() -> None:
-    places = hits("ab" * (MOST_HITS + 5), Query("a"))
-    assert len(places) == MOST_HITS
-    assert places[-1] == (2 * MOST_HITS - 2, 2 * MOST_HITS - 1)
-
-
 def test_what_lies_far_on_in_a_text_is_not_marked() -> None:
     long = "-" * (MOST_MARKED - 3) + "dogdog"
     assert hits(long, Query("dog")) == []  # in the whole text, a match there might go on
     assert hits(f"dog {long}", Query("dog")) == [(0, 3)]
     assert hits(long[:MOST_MARKED], Query("dog")) == [(MOST_MARKED - 3, MOST_MARKED)]
-
-
-# The first hits.
 
 
 # Python's own search would take ages for what RE2 finds at once, so these patterns are tame.
@@ -417,22 +298,10 @@ def test_the_first_hit_of_a_long_text_is_where_the_whole_text_has_it(
     assert (found[0][0] if found else None) == place
 
 
-def test_a_first_hit_is_found_however_many_follow() -> None:
-    texts = ["e " * 500_000, "~" * 900_000 + "e" * 100_000, "é" * 1_000_000]
-    found = [first_hits(text, Query("E"))[:1] for text in texts]
-    assert found == [[(0, 1)], [(900_000, 900_001)], []]
-
-
 def test_a_first_hit_too_far_on_or_too_long_is_none() -> None:
     assert first_hits("~" * MOST_SOUGHT + "dog", Query("dog")) == []
     assert first_hits("<" + "~" * 50_000 + ">", Query("<.*>", regex=True)) == [(0, 50_002)]
     assert first_hits("<" + "~" * 200_000 + ">", Query("<.*>", regex=True)) == []
-
-
-def test_what_is_no_text_has_no_first_hit() -> None:
-    assert first_hits("~" * 5_000 + "dog \ud800", Query("dog")) == []
-    assert first_hits("é" * 5_000, Query(r"\C", regex=True)) == []
-    assert first_hits("", Query("a")) == first_hits("a" * 5_000, EVERYTHING) == []
 
 
 # On the benchmark.

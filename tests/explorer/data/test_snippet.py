@@ -86,12 +86,6 @@ def test_a_part_of_a_hub_dataset_is_its_rows_at_its_commit() -> None:
     ]
 
 
-def test_the_whole_table_is_not_selected_from() -> None:
-    program = said(table_of(20), range(20))
-    assert "rows" not in program
-    assert program.endswith("\nassert len(pairs) == 20\n")
-
-
 def rows_in(program: str) -> list[int]:
     """The row numbers that a snippet selects."""
     (rows,) = [
@@ -117,12 +111,6 @@ def test_the_rows_are_those_of_the_source(
     program = said(table_of(len(read), left_out=tuple(sorted(left_out))), rows)
     assert rows_in(program) == [read[row] for row in rows]
     assert all(len(line) <= WIDTH for line in program.splitlines())
-
-
-@pytest.mark.parametrize("left_out", [(0,), (3,), (20,)])
-def test_a_whole_table_that_lacks_a_row_of_its_source_is_selected(left_out: tuple[int]) -> None:
-    program = said(table_of(20, left_out=left_out), range(20))
-    assert rows_in(program) == [number for number in range(21) if number != left_out[0]]
 
 
 HOSTILE: dict[str, Raw] = {
@@ -172,11 +160,6 @@ def test_a_scattered_selection_is_loaded_from_its_export(tmp_path: Path, run: An
     assert len(rows_in(snippet(table, rows[:-1], []))) == MOST_EXPORTED_RUNS
 
 
-def test_no_rows_are_no_pairs(tmp_path: Path, run: Any) -> None:
-    table = PairTable(read_pairs(written(tmp_path / "mine.jsonl", [pair(0)])))
-    assert run(tmp_path, said(table, [])) == []
-
-
 hostile = st.text(st.characters(), max_size=30) | st.sampled_from(
     [
         "# coding: utf-7 +AAo-import os",
@@ -208,11 +191,6 @@ def test_filters_never_leave_their_comments(filters: list[str]) -> None:
     assert len(comments) == len(filters)
     assert all(len(line) <= 204 for line in comments)
     assert all(line.isprintable() for line in program.split("\n"))
-
-
-def test_filters_can_be_read() -> None:
-    program = said(table_of(3), [1], ["search: “naïve” 日本", "two\nlines", "x" * 300])
-    assert "\n# - search: “naïve” 日本\n# - two\\nlines\n# - xxx" in program
 
 
 @given(hostile, hostile, st.sampled_from([".jsonl", ".CSV", ".parquet", ".json"]))

@@ -18,7 +18,7 @@ from scoring.hub.access import Hub
 from scoring.limits import OnProgress, Step
 from scoring.pairs.opening import read_pairs
 from tests.conftest import PATIENCE, until
-from tests.explorer.conftest import COMMIT, PutInCache
+from tests.explorer.conftest import PutInCache
 
 BENCHMARK = "allenai/reward-bench:filtered"
 
@@ -46,62 +46,37 @@ def sources_for(wanted: str | None, tmp_path: Path) -> Sources[PairTable]:
 # Which pairs are shown.
 
 
-def test_the_demo_is_shown_where_there_is_nothing_else(tmp_path: Path) -> None:
-    sources = sources_for(None, tmp_path)
-    assert sources.get(sources.best).source.kind == "demo"
-    assert list(sources.passed_over) == [BENCHMARK]
-    assert "the network is switched off" in sources.passed_over[BENCHMARK]
-
-
-def test_a_cached_benchmark_is_preferred_to_the_demo(
-    tmp_path: Path, put_in_cache: PutInCache
+@pytest.mark.parametrize(
+    ("wanted", "cached", "shown", "passed_over"),
+    [
+        (None, [], "demo", [BENCHMARK]),
+        (None, ["allenai/reward-bench"], BENCHMARK, []),
+        ("{tmp}/mine.jsonl", ["allenai/reward-bench"], "mine.jsonl", []),
+        ("me/mine", ["allenai/reward-bench", "me/mine"], "me/mine:test", []),
+        ("demo", ["allenai/reward-bench"], "demo", []),
+        ("other/dataset", ["allenai/reward-bench"], BENCHMARK, ["other/dataset"]),
+    ],
+    ids=[
+        "nothing", "a download", "the owner's file", "the owner's dataset", "the demo",
+        "not here",
+    ],
+)  # fmt: skip
+def test_the_best_that_is_here_is_shown(
+    wanted: str | None,
+    cached: list[str],
+    shown: str,
+    passed_over: list[str],
+    tmp_path: Path,
+    put_in_cache: PutInCache,
 ) -> None:
-    put_in_cache("allenai/reward-bench", {"data/filtered-00000-of-00001.jsonl": pair})
-    sources = sources_for(None, tmp_path)
-    assert sources.best == f"{BENCHMARK}@{COMMIT}"
-    assert sources.passed_over == {}
-    assert len(sources.all()) == 1
-
-
-def test_the_owners_file_is_preferred_to_the_cached_benchmark(
-    tmp_path: Path, put_in_cache: PutInCache
-) -> None:
-    put_in_cache("allenai/reward-bench", {"data/filtered-00000-of-00001.jsonl": pair})
-    path = tmp_path / "mine.jsonl"
-    path.write_bytes(pair)
-    sources = sources_for(str(path), tmp_path)
-    assert (sources.get(None).source.kind, sources.get(None).source.name) == ("file", path.name)
-    assert sources.passed_over == {}
-
-
-def test_the_owners_dataset_is_preferred_to_the_cached_benchmark(
-    tmp_path: Path, put_in_cache: PutInCache
-) -> None:
-    put_in_cache("allenai/reward-bench", {"data/filtered-00000-of-00001.jsonl": pair})
-    put_in_cache("me/mine", {"test.jsonl": pair})
-    sources = sources_for("me/mine", tmp_path)
-    assert sources.best == f"me/mine:test@{COMMIT}"
-    assert sources.passed_over == {}
-
-
-def test_the_owner_may_choose_the_demo_and_nothing_else_is_asked(
-    tmp_path: Path, put_in_cache: PutInCache
-) -> None:
-    put_in_cache("allenai/reward-bench", {"data/filtered-00000-of-00001.jsonl": pair})
-    sources = sources_for("demo", tmp_path)
+    for repo in cached:
+        name = "data/filtered-00000-of-00001" if "reward-bench" in repo else "test"
+        put_in_cache(repo, {f"{name}.jsonl": pair})
+    (tmp_path / "mine.jsonl").write_bytes(pair)
+    sources = sources_for(wanted and wanted.format(tmp=tmp_path), tmp_path)
     sources.fetch()
     sources.wait(PATIENCE)
-    assert sources.get(None).source.kind == "demo"
-    assert sources.passed_over == {}
-
-
-def test_what_cannot_be_shown_falls_back_to_the_next(
-    tmp_path: Path, put_in_cache: PutInCache
-) -> None:
-    put_in_cache("allenai/reward-bench", {"data/filtered-00000-of-00001.jsonl": pair})
-    sources = sources_for("other/dataset", tmp_path)
-    assert sources.best.startswith(BENCHMARK)
-    assert list(sources.passed_over) == ["other/dataset"]
+    assert sources.best.startswith(shown) and list(sources.passed_over) == passed_over
 
 
 @pytest.mark.parametrize(
@@ -133,23 +108,6 @@ def test_each_thing_that_is_not_shown_has_its_reason(
     assert reason in sources.passed_over[label.format(tmp=tmp_path)]
 
 
-def test_a_file_that_cannot_be_read_falls_back_as_well(tmp_path: Path) -> None:
-    unreadable = Path("/proc/self/mem")  # a file to everybody, and even root cannot read it
-    if not unreadable.is_file():
-        pytest.skip(f"there is no {unreadable}")
-    (tmp_path / "mine.jsonl").symlink_to(unreadable)
-    sources = sources_for(str(tmp_path / "mine.jsonl"), tmp_path)
-    assert sources.get(None).source.kind == "demo"
-    assert f"EXPLORER_PAIRS={tmp_path / 'mine.jsonl'}" in sources.passed_over
-
-
-@pytest.mark.parametrize("wanted", ["~nobody-of-that-name/x.jsonl", "x" * 300 + ".jsonl"])
-def test_a_path_that_cannot_be_looked_up_falls_back_as_well(tmp_path: Path, wanted: str) -> None:
-    sources = sources_for(wanted, tmp_path)
-    assert sources.get(None).source.kind == "demo"
-    assert f"EXPLORER_PAIRS={wanted}" in sources.passed_over
-
-
 def test_offline_opens_no_socket(tmp_path: Path, no_sockets: list[str]) -> None:
     sources = sources_for("org/name", tmp_path)
     sources.retry()
@@ -174,20 +132,6 @@ def test_a_hub_that_does_not_answer_leaves_the_demo_and_says_why(
     assert sources.get(None).source.kind == "demo"
     assert "the Hub does not answer" in sources.passed_over[BENCHMARK]
     assert no_sockets != []
-
-
-@pytest.mark.parametrize(
-    "item_id", [None, "", "unknown@0", 5, 1.5, True, [], ["demo"], {}, {"id": 1}, object(), b"x"]
-)
-def test_an_unknown_id_gives_the_best(tmp_path: Path, item_id: object) -> None:
-    sources = sources_for(None, tmp_path)
-    assert sources.find(item_id) is None
-    assert sources.get(item_id) is sources.get(sources.best)
-
-
-def test_the_demo_is_the_bundled_file(tmp_path: Path) -> None:
-    lines = DEMO_PAIRS.read_text(encoding="utf-8").splitlines()
-    assert len(sources_for(None, tmp_path).get(None)) == len(lines)
 
 
 # Sources of things of our own.
@@ -288,17 +232,18 @@ def test_what_is_better_is_shown_before_all_of_it_is_read() -> None:
 def test_while_the_rest_of_a_newer_revision_is_read_the_former_is_shown_whole() -> None:
     may_read = threading.Event()
 
-    def read_rest(item: Item, _: OnProgress) -> Item:
-        assert item.id == "hub@1" or may_read.wait(PATIENCE)
+    def read_rest(item: Item, tell: OnProgress) -> Item:
+        if item.id == "hub@2":
+            tell(Step("reading", 1, 2))
+            assert may_read.wait(PATIENCE)
         return replace(item, caption="all of it")
 
     hub = Candidate("hub", lambda: Item("hub@1"), lambda: Item("hub@2"))
     sources = Sources([hub], Hub(offline=True), read_rest)
     try:
         sources.fetch()
-        until(lambda: sources.get(None) == Item("hub@1", "all of it"))
-        may_read.wait(0.05)
-        assert sources.best == "hub@1" and sources.fetching
+        until(lambda: sources.step == Step("reading", 1, 2))
+        assert sources.get(None) == Item("hub@1", "all of it") and sources.fetching
     finally:
         may_read.set()
     sources.wait(PATIENCE)
@@ -336,14 +281,6 @@ def test_of_many_revisions_a_few_stay_in_memory_and_what_is_looked_at_does() -> 
     assert sum(each() is not None for each in made) == len(sources.all()) == MOST_SOURCES
 
 
-def test_the_same_revision_takes_the_place_of_a_part_of_it() -> None:
-    whole = Item("hub@1", caption="all of it")
-    sources = sources_of(Candidate("hub", lambda: Item("hub@1", caption="a part"), lambda: whole))
-    fetched(fetched(sources))
-    assert sources.all() == [whole]
-    assert sources.get("hub@1") is whole
-
-
 def test_the_most_preferred_that_arrives_is_taken_and_less_preferred_are_not_asked() -> None:
     asked: list[str] = []
 
@@ -357,24 +294,6 @@ def test_the_most_preferred_that_arrives_is_taken_and_less_preferred_are_not_ask
     sources = sources_of(remote("own", give("own")), remote("hub", give("hub")), bundled())
     assert fetched(sources).best == "own"
     assert asked == ["own"]
-
-
-def test_nothing_is_passed_over_once_the_most_preferred_is_shown() -> None:
-    sources = sources_of(remote("own", lambda: Item("own")), remote("hub", absent), bundled())
-    assert fetched(sources).best == "own"
-    assert sources.passed_over == {}
-
-
-def test_where_the_most_preferred_fails_the_next_is_taken_and_the_reason_stays() -> None:
-    sources = sources_of(remote("own", absent), remote("hub", lambda: Item("hub")), bundled())
-    assert fetched(sources).best == "hub"
-    assert sources.passed_over == {"own": "It is not here."}
-
-
-def test_nothing_less_preferred_than_what_is_shown_is_asked() -> None:
-    sources = sources_of(bundled("own"), remote("hub", lambda: Item("hub")))
-    assert fetched(sources).best == "own"
-    assert sources.all() == [Item("own")]
 
 
 def broken() -> Item:
@@ -396,18 +315,6 @@ def test_a_remote_that_fails_leaves_the_shelf_standing_and_its_reason(
     assert sources.best == "bundled"
     assert sources.passed_over == {"hub": reason}
     assert fetched(sources).all() == [Item("bundled")]
-
-
-def test_what_is_shown_is_not_passed_over_when_a_newer_one_cannot_be_had() -> None:
-    sources = fetched(sources_of(Candidate("hub", lambda: Item("hub@1"), broken), bundled()))
-    assert sources.best == "hub@1"
-    assert sources.passed_over == {}
-
-
-def test_what_is_shown_is_not_passed_over_when_asking_for_a_newer_one_breaks() -> None:
-    sources = fetched(sources_of(Candidate("hub", lambda: Item("hub@1"), buggy), bundled()))
-    assert sources.best == "hub@1"
-    assert sources.passed_over == {}
 
 
 class RetriedHub(Hub):
@@ -447,11 +354,6 @@ def test_fetching_while_fetching_asks_once() -> None:
     assert len(given) == 1
 
 
-def test_a_shelf_on_which_nothing_can_be_put_does_not_open() -> None:
-    with pytest.raises(KnownError, match=r"Nothing can be shown: It is not here\."):
-        sources_of(Candidate("only", absent))
-
-
 # Looking for something newer.
 
 
@@ -461,24 +363,8 @@ def refreshed(sources: Sources[Item]) -> Sources[Item]:
     return sources
 
 
-def test_a_refresh_that_fails_keeps_what_is_shown_and_says_so() -> None:
-    sources = refreshed(sources_of(Candidate("hub", lambda: Item("hub@1"), absent), bundled()))
-    assert (sources.best, sources.refused) == ("hub@1", "It is not here.")
-
-
-def test_a_refresh_that_finds_something_newer_turns_to_it() -> None:
-    sources = sources_of(Candidate("hub", lambda: Item("hub@1"), lambda: Item("hub@2")), bundled())
-    assert (refreshed(sources).best, sources.refused) == ("hub@2", "")
-
-
 def test_a_refresh_reads_the_owners_own_choice_again_and_a_start_does_not() -> None:
     versions = iter(["own@1", "own@2"])
     sources = sources_of(Candidate("own", lambda: Item(next(versions))), bundled())
     assert fetched(sources).best == "own@1"
     assert refreshed(sources).best == "own@2"
-
-
-def test_a_refresh_right_after_another_asks_nobody() -> None:
-    versions = iter(["own@1", "own@2", "own@3"])
-    sources = sources_of(Candidate("own", lambda: Item(next(versions))))
-    assert refreshed(refreshed(sources)).best == "own@2"

@@ -1,19 +1,13 @@
 import json
-import threading
-import time
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from explorer.core.settings import DEMO_PAIRS
-from explorer.data.search import Query
 from explorer.data.table import PairTable
 from scoring.benchmark import COUNTS, SUBSETS
 from scoring.pairs.opening import TEXT_COLUMNS, Pairs, PairSource, read_pairs
 from scoring.spec import text_hash
-from tests.conftest import PATIENCE
 from tests.support.tables import file_table, small_table
 from tests.support.tables import row as small_row
 
@@ -50,13 +44,6 @@ def test_characters_are_counted_as_python_counts_them(tmp_path: Path) -> None:
     assert chars["prompt"].tolist() == [1] * len(texts)
 
 
-def test_demo_characters_equal_the_lengths_of_the_files_strings(demo: PairTable) -> None:
-    lines = DEMO_PAIRS.read_text(encoding="utf-8").splitlines()
-    pairs = [json.loads(line) for line in lines]
-    for column in TEXT_COLUMNS:
-        assert demo.chars[column].tolist() == [len(pair[column]) for pair in pairs]
-
-
 def test_rows_are_found_by_key_and_by_texts(demo: PairTable) -> None:
     for row in (0, 17, len(demo) - 1):
         cells = demo.cells(row)
@@ -68,55 +55,10 @@ def test_rows_are_found_by_key_and_by_texts(demo: PairTable) -> None:
     assert len(set(demo.keys)) == len(set(demo.hashes)) == len(demo)
 
 
-def test_visitors_who_ask_at_once_build_the_hashes_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    hashed = []
-
-    def slow_hash(*texts: str) -> str:
-        hashed.append(texts)
-        time.sleep(0.05)
-        return text_hash(*texts)
-
-    monkeypatch.setattr("explorer.data.table.text_hash", slow_hash)
-    table = small_table(small_row(), small_row(chosen="other"))
-    with ThreadPoolExecutor(4) as pool:
-        found = [pool.submit(lambda: table.hashes) for _ in range(4)]
-    assert len(hashed) == 2
-    assert all(each.result() is table.hashes for each in found)
-
-
-def test_visitors_of_other_tables_do_not_wait(monkeypatch: pytest.MonkeyPatch) -> None:
-    going, may = threading.Event(), threading.Event()
-
-    def slow_hash(*texts: str) -> str:
-        if "slow" in texts:
-            going.set()
-            assert may.wait(PATIENCE)
-        return text_hash(*texts)
-
-    monkeypatch.setattr("explorer.data.table.text_hash", slow_hash)
-    slow, other = small_table(small_row(chosen="slow")), small_table(small_row())
-    with ThreadPoolExecutor(2) as pool:
-        hashing = pool.submit(lambda: slow.hashes)
-        assert going.wait(PATIENCE)
-        try:
-            assert len(pool.submit(lambda: other.hashes).result(PATIENCE)) == 1
-            assert not hashing.done()
-        finally:
-            may.set()
-
-
 @pytest.mark.parametrize("key", [None, "", "no:such", "hep-rust", "\ud800", "\0", "x" * 10**6])
 def test_a_key_that_is_not_there_has_no_row(demo: PairTable, key: str | None) -> None:
     assert demo.row_of(key) is None
     assert demo.find(key) is None
-
-
-def test_hostile_keys_are_found_in_any_chunk() -> None:
-    subsets = ["a:b", "é日", "\0", " ", "", "<b>", "%2C,&#"]
-    table = small_table(*(small_row(subset=subset) for subset in subsets))
-    assert table.arrow["key"].num_chunks > 1
-    for number, subset in enumerate(subsets):
-        assert table.row_of(f"{subset}:{number}") == number
 
 
 def test_the_other_rows_with_the_same_prompt() -> None:
@@ -140,44 +82,6 @@ def test_lengths_of_every_measure_and_unit() -> None:
     assert table.lengths("chosen", "tokens", "demo@0").tolist() == [9, 9]
 
 
-def test_a_search_is_made_once() -> None:
-    table = small_table(small_row(chosen="dog"), small_row())
-    assert table.matching(Query("dog")).tolist() == [True, False]
-    assert table.matching(Query("dog")) is table.matching(Query("dog"))
-    assert table.matching(Query("DOG", case=True)).tolist() == [False, False]
-
-
-def test_cells_are_the_files_own_values(demo: PairTable) -> None:
-    first = json.loads(DEMO_PAIRS.read_text(encoding="utf-8").splitlines()[0])
-    assert demo.cells(0) == {
-        **first,
-        "id": str(first["id"]),
-        "key": f"{first['subset']}:{first['id']}",
-        "turns": "",
-        "more_chosen": [],
-        "more_rejected": [],
-    }
-
-
-def test_the_caption_says_what_the_pairs_are(demo: PairTable, tmp_path: Path) -> None:
-    assert demo.caption.startswith(f"Demo pairs: {len(demo)} pairs")
-    table = table_of(tmp_path / "mine.jsonl", pair())
-    assert "mine.jsonl: 1 pair" in table.caption
-    assert table.source.revision in table.caption
-
-
-def test_the_same_name_with_other_content_has_another_id(tmp_path: Path) -> None:
-    former = table_of(tmp_path / "mine.jsonl", pair())
-    assert table_of(tmp_path / "mine.jsonl", pair(chosen="other")).id != former.id
-    assert table_of(tmp_path / "mine.jsonl", pair()).id == former.id
-
-
-def test_what_was_left_out_is_remarked(tmp_path: Path) -> None:
-    table = table_of(tmp_path / "mine.jsonl", pair(), pair(chosen=None))
-    assert len(table) == 1
-    assert table.remarks == ("mine.jsonl, row 2: chosen is null; the row is left out.",)
-
-
 def test_the_real_split_has_the_published_sizes(real: PairTable) -> None:
     assert len(real) == 2985
     assert real.subset_counts == COUNTS
@@ -188,18 +92,6 @@ def test_keys_and_texts_are_unique_on_the_real_split(real: PairTable) -> None:
     assert len(set(real.keys)) == len(set(real.hashes)) == 2985
     assert len({key.rpartition(":")[2] for key in real.keys}) == 2984  # ids alone are not unique
     assert [real.row_of(key) for key in real.keys[::500]] == list(range(0, 2985, 500))
-
-
-@pytest.mark.parametrize(
-    ("subset", "longest_chosen", "longest_rejected"),
-    [("alpacaeval-length", 6405, 7986), ("mt-bench-hard", 2329, 3205), ("math-prm", 3356, 3456)],
-)
-def test_lengths_on_the_real_split_are_the_known_ones(
-    real: PairTable, subset: str, longest_chosen: int, longest_rejected: int
-) -> None:
-    inside = real.subset_of_row == subset
-    assert real.chars["chosen"][inside].max() == longest_chosen
-    assert real.chars["rejected"][inside].max() == longest_rejected
 
 
 def of_benchmark(name: str, *rows: dict[str, object], file: str = "a.json") -> PairTable:

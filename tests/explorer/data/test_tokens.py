@@ -20,12 +20,11 @@ from explorer.core.settings import DEMO_PAIRS
 from explorer.core.workers import alone
 from explorer.data import tokens
 from explorer.data.table import PairTable
-from explorer.data.tokens import MOST_CHARS, TokenCounter, cut_texts
+from explorer.data.tokens import TokenCounter
 from scoring.errors import KnownError
 from scoring.hub.access import Hub
 from scoring.limits import Step
 from scoring.models.finding import ModelPolicy
-from scoring.models.tokenizers import SUGGESTED
 from scoring.pairs.opening import SCHEMA, Pairs, PairSource, read_pairs
 from scoring.tasks import count_tokens
 from tests.conftest import DEMO_MODEL, ROOT, workers_of
@@ -91,27 +90,6 @@ def test_counts_are_those_of_the_models_own_tokenizer(
         texts = fresh.arrow.column(column).to_pylist()
         expected = [len(ids) for ids in own(texts, add_special_tokens=False)["input_ids"]]
         assert fresh.lengths(column, "tokens", name).tolist() == expected  # type: ignore[arg-type]
-
-
-def test_the_name_carries_the_revision_and_stands_for_the_count(
-    counter: TokenCounter, fresh: PairTable
-) -> None:
-    assert not counter.known(fresh, "demo")
-    name = finished(counter, fresh).name
-    assert len(name) == len("demo@") + 12
-    assert list(fresh.tokens) == [name]
-    assert counter.known(fresh, name)
-    assert not counter.known(fresh, "demo")
-    assert finished(counter, fresh, name) == Counted(name, [])
-
-
-def test_each_batch_is_told(
-    counter: TokenCounter, fresh: PairTable, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    small_batches(monkeypatch, 20)
-    total = len(fresh)
-    done = [0, *range(20, total, 20), total]
-    assert finished(counter, fresh).steps == [Step("reading", at, total) for at in done]
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="it looks at /proc")
@@ -204,14 +182,6 @@ def test_other_pairs_of_the_same_name_are_counted_anew(counter: TokenCounter) ->
     assert not counter.known(table_of(["a doggy"], "one"), name)
 
 
-def test_a_disk_that_takes_nothing_costs_only_the_memory_of_it(
-    fresh: PairTable, tmp_path: Path, hub: Hub
-) -> None:
-    (tmp_path / "tokens").write_text("a file where the folder should be")
-    counter = TokenCounter(tmp_path, hub, ModelPolicy(DEMO_MODEL))
-    assert finished(counter, fresh).name in fresh.tokens
-
-
 def test_only_the_newest_counts_are_kept(
     counter: TokenCounter, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -221,56 +191,12 @@ def test_only_the_newest_counts_are_kept(
     assert counter.known(table_of(["a dog"], "c"), names[-1])
 
 
-def test_a_table_remembers_so_many_tokenizers(
-    counter: TokenCounter, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("explorer.data.table.KEPT_TOKENIZERS", 2)
-    table, names = table_of(["a dog"]), []
-    for number in range(3):
-        folder = tmp_path / f"tokenizer-{number}"
-        shutil.copytree(DEMO_MODEL, folder, ignore=shutil.ignore_patterns("*.safetensors"))
-        names.append(finished(counter, table, str(folder)).name)
-    assert list(table.tokens) == names[1:]
-    assert counter.known(table, names[0])
-    assert list(table.tokens) == [names[2], names[0]]
-
-
-@pytest.mark.parametrize(
-    "text", ["a" * 1_000_000, "a dog " * 170_000, " " * 1_000_000, "\0é\n" * 333_334]
-)
-def test_a_million_characters_are_cut(text: str, counter: TokenCounter) -> None:
-    table = table_of([text, text[:MOST_CHARS], "a dog"])
-    name = finished(counter, table).name
-    cut, same, _ = table.tokens[name]["prompt"].tolist()
-    assert 0 < cut == same
-
-
-def test_how_many_texts_are_cut_is_known() -> None:
-    long = "a" * (MOST_CHARS + 1)
-    assert cut_texts(table_of([long[1:], "a dog"])) == 0
-    assert cut_texts(table_of([long, "a dog", long + long])) == 2
-
-
-def test_odd_texts_are_counted(counter: TokenCounter) -> None:
-    table = table_of(["", "<|endoftext|>", "\ud7ff🙂", "a\r\nb"])
-    name = finished(counter, table).name
-    assert table.tokens[name]["prompt"][0] == 0
-    assert (table.tokens[name]["prompt"][1:] > 0).all()
-
-
 @pytest.mark.parametrize("wanted", [None, "", "  ", 7, ["demo"], {"a": 1}, True])
 def test_no_tokenizer_at_all_is_refused(
     wanted: object, counter: TokenCounter, fresh: PairTable
 ) -> None:
     with pytest.raises(KnownError, match=r"No tokenizer was given\. Give a folder, a Hub id"):
         finished(counter, fresh, wanted)
-
-
-@pytest.mark.parametrize(
-    "name", [None, 7, "", ["demo"], "../../x", "demo\0", "\ud800", "x" * 10_000]
-)
-def test_anything_may_be_asked_about(name: object, counter: TokenCounter, fresh: PairTable) -> None:
-    assert counter.known(fresh, name) is False
 
 
 def test_a_broken_tokenizer_is_told_and_can_be_mended(
@@ -283,12 +209,6 @@ def test_a_broken_tokenizer_is_told_and_can_be_mended(
         finished(counter, fresh, str(folder))
     shutil.copy(DEMO_MODEL / "tokenizer.json", folder)
     assert finished(counter, fresh, str(folder)).name in fresh.tokens
-
-
-def test_without_a_network_the_bundled_tokenizer_is_suggested(tmp_path: Path, hub: Hub) -> None:
-    assert TokenCounter(tmp_path, hub, ModelPolicy(DEMO_MODEL)).suggested() == "demo"
-    assert TokenCounter(tmp_path, Hub(), ModelPolicy(DEMO_MODEL)).suggested() == SUGGESTED
-    assert TokenCounter(tmp_path, hub, ModelPolicy(None)).suggested() == SUGGESTED
 
 
 def test_real_pairs_have_a_known_number_of_tokens(counter: TokenCounter, real: PairTable) -> None:

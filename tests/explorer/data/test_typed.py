@@ -1,17 +1,11 @@
 """A pair that is typed in: its conversation read and written, and what is refused."""
 
-from pathlib import Path
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from explorer.core.settings import Settings
 from explorer.data.typed import (
-    LONGEST_TYPED,
     MOST_TYPED_TURNS,
-    PUBLIC_LONGEST,
-    longest_text,
     read_conversation,
     typed_pair,
     typed_texts,
@@ -46,12 +40,6 @@ def test_a_conversation_has_its_turns() -> None:
 def test_what_does_not_begin_with_a_role_is_one_message_as_it_stands(words: str) -> None:
     pair = typed_pair(words, "a", "b", longest=100)
     assert pair.turns == () and pair.prompt == words == pair.messages[0].content
-
-
-@pytest.mark.parametrize("before", ["  ", "\n \n", "\t"])
-def test_white_space_before_the_first_role_is_nothing(before: str) -> None:
-    assert read_conversation(f"{before}{DIALOGUE}") == read_conversation(DIALOGUE)
-    assert read_conversation(f"{before}[user]\nHi.") == (Message("user", "Hi."),)
 
 
 @given(LINES, LINES)
@@ -97,9 +85,3 @@ def test_a_text_that_is_none_is_refused_by_name(side: int, value: object, why: s
 
 def test_texts_may_be_empty_while_one_types_and_are_mended() -> None:
     assert typed_texts("", "\ud800x", "", longest=2) == ("", "\ufffdx", "")
-
-
-def test_strangers_may_type_less() -> None:
-    home = Path("/nonexistent")
-    assert longest_text(Settings(home, public=True)) == PUBLIC_LONGEST
-    assert longest_text(Settings(home)) == LONGEST_TYPED

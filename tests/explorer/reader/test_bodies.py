@@ -55,13 +55,6 @@ def test_differences_and_hits_are_marked_where_they_overlap() -> None:
     assert "<del " in body_html("a red dog", "rejected", display, spans)
 
 
-def test_hits_are_marked_only_where_was_looked() -> None:
-    display = Display(query=Query("dog", "rejected"))
-    assert "<mark>" in body_html("dog", "rejected", display)
-    assert "<mark>" not in body_html("dog", "chosen", display)
-    assert "<mark>" not in body_html("dog", "prompt", display)
-
-
 def test_white_space_is_shown_on_request() -> None:
     shown = body_html("a \tb\n\u202e<", "chosen", Display(spaces=True))
     assert shown == (
@@ -81,10 +74,6 @@ def test_a_text_too_deep_to_be_rendered_is_shown_as_it_is_written() -> None:
     assert "too deep" in shown and shown.endswith("&gt; &lt;b&gt;")
 
 
-def test_an_empty_text_is_said() -> None:
-    assert "(empty)" in body_html("", "chosen", Display())
-
-
 def conversation(*turns: tuple[str, str]) -> dict[str, str]:
     return {"prompt": "a transcript", "turns": json.dumps(turns)}
 
@@ -97,19 +86,6 @@ def test_a_conversation_shows_who_says_what() -> None:
     assert words["words"] == ["Be brief.", "Hi dog", "Yes", "x"]
     assert html.count("<mark>dog</mark>") == 1
     assert "transcript" not in html
-
-
-@given(role=hostile, words=hostile)
-def test_a_conversation_stays_text(role: str, words: str) -> None:
-    html = prompt_html(conversation((role, words)), Display())
-    reading = HtmlReading(html, {"div"})
-    assert reading.of_class["words"] == [words]
-    named = {"system": "System", "user": "User", "assistant": "Assistant"}
-    assert reading.of_class["speaker"] == [named.get(role, role)]
-
-
-def test_a_single_message_of_a_user_has_no_speaker() -> None:
-    assert prompt_html({"prompt": "Hi", "turns": ""}, Display()) == "Hi"
 
 
 # What is too much
@@ -131,8 +107,3 @@ def test_of_a_conversation_without_end_the_beginning_is_shown() -> None:
     assert "more turns" not in prompt_html(
         conversation(*[("user", "hm")] * MOST_SHOWN_TURNS), Display()
     )
-
-
-def test_turns_are_shown_up_to_a_page_of_them() -> None:
-    html = prompt_html(conversation(*[("user", "x" * (LONGEST_BODY // 2))] * 9), Display())
-    assert html.count('class="words"') == 2 and "7 more turns" in html

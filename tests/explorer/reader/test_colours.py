@@ -44,10 +44,3 @@ def test_the_code_of_the_real_split_has_colours(real: PairTable) -> None:
 def test_text_without_a_language_and_long_code_stay_plain() -> None:
     assert colours("return 1", "") == {}
     assert colours("1;" * LONGEST_COLOURED, "Java") == {}
-
-
-@pytest.mark.parametrize("language", LANGUAGES.values())
-@pytest.mark.parametrize("again", ["\n", "public ", "/", '"', "${`", "def ", "a[]", "\n "])
-def test_what_takes_a_lexer_long_ends(language: str, again: str) -> None:
-    words = (again * LONGEST_COLOURED)[:LONGEST_COLOURED]
-    assert all(0 <= start < end <= len(words) for start, end in colours(words, language))

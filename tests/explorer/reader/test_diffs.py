@@ -5,7 +5,6 @@ from hypothesis import strategies as st
 from explorer.data.table import PairTable
 from explorer.reader.diffs import (
     DIFFS,
-    MOST_CHARACTERS,
     MOST_WORDS,
     SHORTEST_SAME,
     Diff,
@@ -39,13 +38,6 @@ def diff(chosen: str, rejected: str) -> tuple[list[Span], list[Span]]:
 
 def joined(spans: list[Span]) -> str:
     return "".join(span.text for span in spans)
-
-
-@given(texts, texts)
-def test_joined_spans_give_the_texts_back(chosen: str, rejected: str) -> None:
-    chosen_spans, rejected_spans = diff(chosen, rejected)
-    assert joined(chosen_spans) == chosen
-    assert joined(rejected_spans) == rejected
 
 
 @given(texts, texts)
@@ -87,46 +79,12 @@ def test_spans_of_words(
     assert diff(chosen, rejected) == (chosen_spans, rejected_spans)
 
 
-def test_a_word_is_compared_however_often_it_comes() -> None:
-    again = "the " * 300
-    assert diff(f"x {again}", f"y {again}") == (
-        [Span("x ", 1), Span(again)],
-        [Span("y ", 1), Span(again)],
-    )
-
-
 def test_texts_up_to_the_limit_are_compared_and_longer_ones_are_not() -> None:
     half = MOST_WORDS // 2
     words = [f"{number} " for number in range(half)]
     assert diff("".join(words), "".join(words))[0] == [Span("".join(words))]
     assert word_diff("".join([*words, "more"]), "".join(words)) is None
     assert word_diff("", "a " * (MOST_WORDS + 1)) is None
-
-
-def again_and_again(words: int) -> dict[str, tuple[str, str]]:
-    """Texts of one word that stands between others, so that nearly every match is one word."""
-    return {
-        "one of two": ("a " * words, "b a " * (words // 2)),
-        "two of three": ("a a b " * (words // 3), "a b b " * (words // 3)),
-        "three of four": (
-            "".join(f"a a a c{number} " for number in range(words // 4)),
-            "".join(f"a a a r{number} " for number in range(words // 4)),
-        ),
-    }
-
-
-@pytest.mark.parametrize("name", again_and_again(0))
-def test_a_word_that_comes_again_and_again_is_compared_without_loss(name: str) -> None:
-    chosen, rejected = again_and_again(150)[name]
-    chosen_spans, rejected_spans = diff(chosen, rejected)
-    assert (joined(chosen_spans), joined(rejected_spans)) == (chosen, rejected)
-
-
-@pytest.mark.parametrize("name", again_and_again(0))
-def test_the_longest_texts_are_compared_or_said_to_be_too_long(name: str) -> None:
-    chosen, rejected = again_and_again(MOST_WORDS // 2)[name]
-    spans = word_diff(chosen, rejected)
-    assert spans is None or (joined(spans[0]), joined(spans[1])) == (chosen, rejected)
 
 
 def test_the_real_split_is_compared_without_loss(real: PairTable) -> None:
@@ -198,12 +156,6 @@ def test_spans_of_characters(
     assert char_spans(chosen, rejected) == (chosen_spans, rejected_spans)
 
 
-def test_characters_up_to_the_limit_are_compared_and_more_are_not() -> None:
-    half = "a" * (MOST_CHARACTERS // 2)
-    assert char_spans(half, half)[0] == [Span(half)]
-    assert char_diff(half, half + "a") is None
-
-
 def is_unpainted(chosen: str, rejected: str) -> bool:
     return automatic(chosen, rejected, "mine") == "off"
 
@@ -216,12 +168,6 @@ def test_every_diff_gives_the_texts_back(mode: Diff, chosen: str, rejected: str)
     assert (spans is None) == (mode == "off" or (mode == "auto" and is_unpainted(chosen, rejected)))
     if spans is not None:
         assert (joined(spans[0]), joined(spans[1])) == (chosen, rejected)
-
-
-def test_too_many_characters_are_compared_word_by_word_unless_characters_were_asked_for() -> None:
-    long = "word " * (MOST_CHARACTERS // 5)
-    assert diff_spans(long, long + "x", "characters") is None
-    assert diff_spans(long, long + "x", "auto", "hep-python") == word_diff(long, long + "x")
 
 
 def test_characters_are_compared_where_few_differ() -> None:
@@ -238,18 +184,3 @@ def test_texts_with_little_in_common_are_not_compared_unless_it_is_asked_for() -
         assert (diff_spans(chosen, rejected, "auto") is None) == is_unlike
         assert diff_spans(chosen, rejected, "words") is not None
     assert not unlike("", "") and unlike("", "a")
-
-
-def test_the_real_split_is_compared_by_what_shows_it(real: PairTable) -> None:
-    characters: dict[str, int] = {}
-    for row in range(0, len(real), 10):
-        cells = real.cells(row)
-        subset = cells["subset"]
-        chosen, rejected = cells["chosen"], cells["rejected"]
-        characters.setdefault(subset, 0)
-        characters[subset] += automatic(chosen, rejected, subset) == "characters"
-        spans = diff_spans(chosen, rejected, "auto", subset)
-        assert spans is not None or unlike(chosen, rejected)
-        assert spans is None or (joined(spans[0]), joined(spans[1])) == (chosen, rejected)
-    assert all(count > 10 for subset, count in characters.items() if subset.startswith("hep-"))
-    assert sum(n for subset, n in characters.items() if not subset.startswith("hep-")) < 5

@@ -1,15 +1,9 @@
 """The facets: names that stay text and are sent as they are, with their counts."""
 
-import re
 from dataclasses import dataclass
 
-import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-
-from explorer.data.facets import FACETS
 from explorer.data.table import PairTable
-from explorer.reader.filter_html import MOST_SHOWN, facets_html, filter_chips, name_words
+from explorer.reader.filter_html import MOST_SHOWN, facets_html, filter_chips
 from explorer.reader.scene import ScenePairs, scene
 from explorer.reader.state import PairsState
 from scoring.benchmark import SECTIONS
@@ -75,32 +69,6 @@ def by_model(*models: str) -> PairTable:
     return small_table(*(row(chosen_model=model) for model in models))
 
 
-def test_each_name_has_the_count_that_picking_it_would_give(demo: PairTable) -> None:
-    shown = panel(demo, PairsState(section=("Chat",)))
-    assert shown.of("section")["Reasoning"] == "57"
-    assert shown.of("subset")["alpacaeval-easy"] == "8"
-    assert shown.of("subset")["hep-go"] == "8"
-    assert shown.ticked == ["Chat", *SECTIONS["Chat"]]
-
-
-def test_thousands_are_written_so() -> None:
-    assert panel(by_model(*["a"] * 1234, "b")).of("chosen_model") == {"a": "1,234", "b": "1"}
-
-
-def test_a_facet_that_tells_nothing_apart_is_not_there(demo: PairTable) -> None:
-    shown = panel(demo)
-    assert {box.facet for box in shown.boxes} <= set(FACETS)
-    assert shown.of("chosen_model") == {}
-    assert "none" not in shown.of("section")
-
-
-def test_but_it_is_where_something_of_it_is_picked(demo: PairTable) -> None:
-    shown = panel(demo, PairsState(chosen_model=("demo-author",)))
-    assert shown.of("chosen_model") == {"demo-author": "188"}
-    assert shown.ticked == ["demo-author"]
-    assert "1 picked" in shown.words
-
-
 def test_picked_names_that_the_table_lacks_are_there_to_be_unpicked(demo: PairTable) -> None:
     gone = "<no such subset>"
     shown = panel(demo, PairsState(subset=(gone, "hep-go")))
@@ -118,28 +86,6 @@ def test_the_most_frequent_of_many_names_are_shown_and_the_rest_counted() -> Non
     assert "+ 40 more with fewer pairs" in shown.words
 
 
-def test_a_picked_name_is_shown_however_rare_it_is() -> None:
-    names = [f"m{number}" for number in range(MOST_SHOWN + 40)]
-    shown = panel(by_model(*names), PairsState(chosen_model=("m99",)))
-    assert len(shown.of("chosen_model")) == MOST_SHOWN + 1
-    assert shown.ticked == ["m99"]
-    assert "+ 39 more with fewer pairs" in shown.words
-
-
-def test_many_subsets_keep_the_benchmarks_order_and_their_sections(demo: PairTable) -> None:
-    assert list(panel(demo).of("subset")) == list(demo.subset_counts)
-
-
-def test_a_section_stands_above_its_subsets_and_is_ticked_with_all_of_them(demo: PairTable) -> None:
-    one = panel(demo, PairsState(subset=("mt-bench-easy",)))
-    assert one.ticked == ["mt-bench-easy"]
-    every = panel(demo, PairsState(subset=tuple(SECTIONS["Chat"])))
-    assert every.ticked == ["Chat", *SECTIONS["Chat"]]
-    # Links may have both, which is what fulfils both.
-    both = PairsState(section=("Chat", "Safety"), subset=("mt-bench-easy",))
-    assert panel(demo, both).ticked == ["mt-bench-easy"]
-
-
 def test_a_section_beside_some_of_another_is_one_chip(demo: PairTable) -> None:
     state = PairsState(subset=(*SECTIONS["Chat"], "hep-go"))
     chips = filter_chips(scene(state, ScenePairs(demo)))
@@ -150,25 +96,6 @@ def test_the_count_of_a_section_follows_as_its_subsets_do(demo: PairTable) -> No
     shown = panel(demo, PairsState(subset=("hep-go",), longer=("rejected",)))
     members = [int(shown.of("subset")[each]) for each in SECTIONS["Chat"]]
     assert int(shown.of("section")["Chat"]) == sum(members) < 40
-
-
-def test_subsets_that_the_benchmark_lacks_are_a_group_of_their_own() -> None:
-    mixed = panel(small_table(row(subset="hep-go"), row(subset="mine")))
-    assert mixed.of("section") == {"Reasoning": "1", "none": "1"}
-    others = panel(small_table(row(subset="mine"), row(subset="yours")))
-    assert (others.of("section"), list(others.of("subset"))) == ({}, ["mine", "yours"])
-
-
-def test_bars_are_shares_of_the_most_frequent() -> None:
-    shown = panel(by_model("a", "a", "a", "a", "b"))
-    assert shown.attributes["a", "style"] == ["--share: 100%", "--share: 25%"]
-
-
-def test_facets_that_are_of_use_at_first_are_open(demo: PairTable) -> None:
-    html = facets_html(scene(PairsState(), ScenePairs(demo)))
-    assert re.findall(r'data-facet="(\w+)" open', html) == ["subset", "longer", "code"]
-    html = facets_html(scene(PairsState(language=("Go",)), ScenePairs(demo)))
-    assert 'data-facet="language" open' in html
 
 
 def test_a_press_picks_a_name_beside_others_or_takes_it_away(demo: PairTable) -> None:
@@ -195,40 +122,8 @@ def test_sections_and_subsets_are_picked_as_one(demo: PairTable) -> None:
     assert with_one == PairsState(subset=tuple(sorted([*SECTIONS["Chat"], "hep-go"])))
 
 
-hostile = st.one_of(
-    st.text(alphabet="<>&\"'`${}=/\\ onclik", min_size=1, max_size=30), st.text(min_size=1)
-).filter(lambda name: name.isprintable() and name.strip() == name)
-
-
-@given(one=hostile, other=hostile)
-def test_names_stay_text_and_are_sent_as_they_are(one: str, other: str) -> None:
-    table = small_table(
-        row(subset=one, chosen_model=other), row(subset=f"{one}2", chosen_model=f"{other}2")
-    )
-    shown = panel(table, PairsState(rejected_model=(one,)))
-    assert set(shown.of("subset")) == {one, f"{one}2"}
-    assert set(shown.of("chosen_model")) == {other, f"{other}2"}
-    assert one in shown.of("rejected_model")
-    picked = {box.after.subset for box in shown.boxes if box.facet == "subset"}
-    assert picked == {(one,), (f"{one}2",)}
-
-
 def test_a_subset_is_called_without_its_section() -> None:
     subsets = ["Helpfulness/Code", "Helpfulness/Chat/Long", "Harmlessness/S1", "/own"]
     arrow = small_table(*(row(subset=each) for each in subsets)).arrow
     table = file_table("a.json", arrow.replace_schema_metadata({"benchmark": "rmb"}))
     assert [*panel(table).of("subset")] == ["Chat/Long", "Code", "S1", "/own"]
-
-
-@pytest.mark.parametrize(
-    ("facet", "name", "words"),
-    [
-        ("shared", "yes", "yes"),
-        ("length", "none", "unknown"),
-        ("language", "none", "none"),
-        ("chosen_model", "longer", "longer"),
-    ],
-)
-def test_names_of_ours_are_put_in_words(facet: str, name: str, words: str) -> None:
-    known = next(each for each in FACETS if each == facet)
-    assert name_words(known, name) == words

@@ -2,13 +2,12 @@
 
 from itertools import pairwise
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from explorer.data.table import PairTable
-from explorer.reader.diffs import DIFFS, Diff, Piece, pieces
-from explorer.reader.lines import MOST_LINES, Aligned, aligned, by_line, line_starts
+from explorer.reader.diffs import DIFFS, Diff
+from explorer.reader.lines import Aligned, aligned, line_starts
 from scoring.benchmark import SUBSETS
 
 CODE = [subset for subset in SUBSETS if subset.startswith("hep-")]
@@ -74,33 +73,3 @@ def test_changed_lines_that_do_not_follow_each_other_are_differences_of_their_ow
     chosen = "a = 1\nsame\nb = 1\n"
     numbers = {span.difference for span in beside(chosen, chosen.replace("1", "2")).spans[0]}
     assert numbers == {0, 1, 2}
-
-
-def test_pieces_are_put_into_the_lines_that_they_are_of() -> None:
-    words = "ab\n\nc"
-    cut = pieces(words, cuts=line_starts(words))
-    lines = by_line([*cut, Piece("", 1)], line_starts(words))
-    assert [[piece.text for piece in line] for line in lines] == [["ab\n"], ["\n"], ["c", ""]]
-
-
-LINE = "word " * 10 + "\n"
-WIDE = "word " * 1_000 + "\n"
-LARGE = {
-    "100,000 words in lines": (LINE * 10_000, LINE.replace("word", "other") * 10_000),
-    "100,000 words in long lines": ("word " * 50_000 + "\n", "other " * 50_000 + "\n"),
-    "100,000 words in a few lines": (WIDE * 50, WIDE.replace("word", "wort") * 50),
-    "one line of a megabyte": ("a" * 500_000, "b" * 500_000),
-    "many short lines that differ": ("a\n" * (MOST_LINES // 2), "b\n" * (MOST_LINES // 2)),
-    "many lines that take turns": ("a\nb\n" * (MOST_LINES // 4), "b\na\n" * (MOST_LINES // 4)),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("name", LARGE)
-def test_much_code_is_set_in_lines_without_comparing_all_of_it_or_not_at_all(name: str) -> None:
-    chosen, rejected = LARGE[name]
-    made = aligned(chosen, rejected, "auto")
-    if made is None:
-        assert len(lines_of(chosen)) + len(lines_of(rejected)) > MOST_LINES
-        return
-    check_is_whole(made, chosen, rejected)
-    assert made.is_complete == (name == "many lines that take turns")

@@ -156,11 +156,8 @@ def test_a_reference_is_shown_as_it_is_written() -> None:
 def test_links_to_pages_and_addresses_open_a_page_of_their_own() -> None:
     reading = read("[x](https://e.org/?a=1&b=2) <http://e.org> <me@e.org> [y](MAILTO:me@e.org)")
     assert reading.links == [
-        "https://e.org/?a=1&b=2",
-        "http://e.org",
-        "mailto:me@e.org",
-        "MAILTO:me@e.org",
-    ]
+        "https://e.org/?a=1&b=2", "http://e.org", "mailto:me@e.org", "MAILTO:me@e.org",
+    ]  # fmt: skip
 
 
 def test_markdown_is_rendered() -> None:

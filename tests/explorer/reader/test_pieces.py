@@ -32,11 +32,6 @@ def test_every_character_is_marked_as_its_span_and_hit_say(
     assert [piece.hit for piece in found for _ in piece.text] == hit
 
 
-def test_a_text_without_marks_is_one_piece() -> None:
-    assert pieces("a dog") == [Piece("a dog", difference=0, hit=False)]
-    assert pieces("") == []
-
-
 def test_a_hit_across_a_change_is_cut_where_the_change_begins_and_ends() -> None:
     assert pieces("abcd", [Span("a"), Span("bc", 1), Span("d")], [(0, 2)]) == [
         Piece("a", difference=0, hit=True),

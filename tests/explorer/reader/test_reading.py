@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from explorer.reader.reading import PAGE_ROWS, ListedRows, n_pages, page_holding, resolve_key
+from explorer.reader.reading import ListedRows, resolve_key
 from scoring.errors import KnownError
 from tests.support.tables import row, small_table
 
@@ -24,13 +24,6 @@ def test_a_key_that_is_nowhere_has_no_place_and_is_refused(key: str) -> None:
     with pytest.raises(KnownError, match=r"There is no pair .* as in mine:0") as caught:
         resolve_key(TABLE, key)
     assert len(str(caught.value)) < 200
-
-
-@pytest.mark.parametrize("place", [0, 24, 25, 49, 50, 59])
-def test_a_place_is_on_the_page_that_shows_it(place: int) -> None:
-    page = page_holding(place)
-    assert (page - 1) * PAGE_ROWS <= place < page * PAGE_ROWS
-    assert 1 <= page <= n_pages(60) == 3
 
 
 def test_a_key_may_be_typed_with_spaces_about_it_and_may_have_some() -> None:

@@ -6,11 +6,10 @@ import pytest
 
 from explorer.data.facets import FACETS
 from explorer.data.table import PairTable
-from explorer.reader.scene import Scene, ScenePairs, kind_masks, ordered, scene
+from explorer.reader.scene import Scene, ScenePairs, ordered, scene
 from explorer.reader.state import BY_LENGTH, OUTCOME_KINDS, PairsState
 from explorer.results.field import MAJORITY, Field
 from explorer.runs.visitors import Visitor
-from explorer.stats.difficulty import difficulty
 from explorer.stats.matrix import OutcomeMatrix, order_of
 from tests.support.board_data import real_results
 from tests.support.browsing import library_of, scenes_of
@@ -76,12 +75,6 @@ def test_kinds_are_what_they_say_and_stand_in_a_fitting_order(
     assert listed(PairsState(model=model, kind=kind)) == rows  # type: ignore[arg-type]
 
 
-def test_pairs_that_are_in_no_file_are_of_no_kind() -> None:
-    masks = kind_masks(field(), "half")
-    assert masks["all"].tolist() == [True] * 4 + [False] * 4
-    assert set(masks) == set(OUTCOME_KINDS)
-
-
 def test_the_count_of_a_kind_is_the_length_of_its_list() -> None:
     for model in ("a", "b", "half"):
         now = shown(PairsState().of(model))
@@ -129,12 +122,6 @@ def test_margins_in_a_range_are_kept_and_all_counts_follow() -> None:
 )
 def test_the_list_can_be_sorted(order: str, rows: list[int]) -> None:
     assert listed(PairsState(model="a", sort=order)) == rows
-
-
-def test_hard_pairs_are_those_that_most_models_fail() -> None:
-    now = shown(PairsState(model="", field_kind="every"))
-    share = difficulty(field().matrix.outcomes).share[now.listed.rows]
-    assert (np.diff(share[~np.isnan(share)]) <= 0).all()
 
 
 def test_real_failures_are_what_a_count_by_hand_gives(shared_data: Path, real: PairTable) -> None:
@@ -205,11 +192,6 @@ def test_any_pair_is_another_one_of_the_list() -> None:
     assert alone(replace(one, words="no such")).key == ""
 
 
-def test_a_list_of_nothing_has_no_open_pair() -> None:
-    now = alone(PairsState(words="no such"))
-    assert (now.key, now.place, now.page, len(now.listed)) == ("", None, 1, 0)
-
-
 @pytest.mark.parametrize("sort", ["", *(sign + by for by in BY_LENGTH for sign in ("", "-"))])
 def test_the_list_is_in_the_order_asked_for(sort: str) -> None:
     rows = np.arange(0, 60, 3)
@@ -221,13 +203,6 @@ def test_the_list_is_in_the_order_asked_for(sort: str) -> None:
         wanted.sort(key=lambda each: int(lengths[each]), reverse=sort.startswith("-"))
         assert wanted != rows.tolist()
     assert ordered(PairsState(sort=sort), ScenePairs(TABLE), rows).tolist() == wanted
-
-
-def test_equally_long_pairs_stay_in_table_order_both_ways() -> None:
-    table = small_table(*(row(chosen=text) for text in ("a", "bb", "c", "dd")))
-    rows, pairs = np.arange(4), ScenePairs(table)
-    assert ordered(PairsState(sort="chosen"), pairs, rows).tolist() == [0, 2, 1, 3]
-    assert ordered(PairsState(sort="-chosen"), pairs, rows).tolist() == [1, 3, 0, 2]
 
 
 def test_what_of_an_address_is_not_here_is_left_and_named() -> None:
@@ -255,12 +230,6 @@ def test_a_search_that_is_no_expression_shows_all_and_stays_in_the_field() -> No
     assert len(seen.scene.listed) == 60
     assert seen.asked.words == "("
     assert "Invalid regex" in seen.notes[0]
-
-
-def test_a_model_without_results_is_told_and_the_filters_stay() -> None:
-    seen = scenes_of(library_of(TABLE)).shown(PairsState(model="org/gone", words="dog"), NOBODY)
-    assert seen.asked == PairsState(TABLE.id, words="dog")
-    assert "no per-pair results of a model 'org/gone'" in seen.notes[0]
 
 
 def test_a_reader_narrows_the_real_split(real: PairTable) -> None:

@@ -4,13 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from explorer.reader.links import (
-    board_query,
-    cell_query,
-    compare_query,
-    failures_query,
-    read_pairs,
-)
+from explorer.reader.links import board_query, cell_query, compare_query, failures_query, read_pairs
 from explorer.reader.state import PairsState
 from explorer.results.field import MAJORITY
 from explorer.stats.duels import CELLS, Cell
@@ -31,10 +25,6 @@ def test_a_models_failures_are_asked_for_with_the_pairs(pairs: PairsState) -> No
 def test_cells_are_asked_for_with_the_pairs(cell: Cell) -> None:
     asked, _ = read_pairs(cell_query("a/&", "b", cell, SOME))
     assert asked == replace(SOME, model="a/&", kind="all", against="b", cell=cell)
-
-
-def test_a_tab_that_there_is_not_is_named() -> None:
-    assert read_pairs("?tab=elsewhere&q=dog") == (PairsState(words="dog"), ("tab=elsewhere",))
 
 
 def test_models_are_compared_as_their_tab_writes_it() -> None:

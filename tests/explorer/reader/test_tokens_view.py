@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from html import unescape
 
 import numpy as np
@@ -10,21 +9,14 @@ import pytest
 
 from explorer.core.html import signed
 from explorer.data.table import PairTable
-from explorer.data.typed import typed_pair
-from explorer.reader.tokens_view import has_tokens, pair_tokens, tokens_html
+from explorer.reader.tokens_view import has_tokens, pair_tokens
 from explorer.runs.visitors import Visitor
 from explorer.stores import Stores
-from scoring.engine.scorer import Traits
 from scoring.errors import KnownError
-from scoring.probing.token_rewards import SideRewards, TokenReward, TokenRewards
 from scoring.record import Run
-from scoring.spec import ModelSpec
-from tests.conftest import until
 from tests.support.beginning import begun
-from tests.support.tables import row, small_table
 
 NOBODY = Visitor()
-HOSTILE = '<script>alert(1)</script> & "quotes" 漢字 👍🏽'
 
 
 @pytest.fixture(scope="module")
@@ -68,27 +60,6 @@ def test_both_responses_are_there_whole_with_the_rewards_of_the_run(
     assert "data-plot" in html
 
 
-@pytest.mark.parametrize(
-    ("subset", "words", "is_code"),
-    [("hep-rust", "x", True), ("mine", "```\nx\n```", True), ("mine", "x", False)],
-)
-def test_code_is_set_as_code(subset: str, words: str, is_code: bool) -> None:
-    side = SideRewards((TokenReward(words, True, 1.0),), 0.0, False)
-    pair = typed_pair("p", words, words, longest=len(words))
-    rewards = TokenRewards(pair, side, side, ModelSpec("m", "", ""), Traits("", ""))
-    assert ('class="pair tokens code"' in tokens_html(rewards, "k", subset)) == is_code
-
-
-def test_hostile_text_stays_text(stores: Stores) -> None:
-    table = small_table(row(prompt="p", chosen=HOSTILE, rejected="no"))
-    stores.pairs._opened[table.id] = table
-    *_, last = begun(stores.runs, "me", "demo", table, np.arange(1))
-    assert last.run is not None
-    html = html_of(stores, last.run, "mine:0")
-    assert "<script>" not in html
-    assert texts_of(html)[0].strip() == HOSTILE
-
-
 def test_they_are_offered_for_runs_of_a_classifier_alone(
     run: Run, stores: Stores, demo: PairTable
 ) -> None:
@@ -99,15 +70,3 @@ def test_they_are_offered_for_runs_of_a_classifier_alone(
         assert has_tokens(stores.fields.of(model, None, demo.id, NOBODY), model) is offered
     with pytest.raises(KnownError, match="choose a run of your own"):
         html_of(stores, last.run, demo.key_of(0))
-
-
-def test_while_a_run_is_under_way_one_waits(run: Run, stores: Stores, demo: PairTable) -> None:
-    stream = begun(stores.runs, "she", "demo", demo, np.arange(40))
-    next(each for each in stream if each.stage == "running")
-    with ThreadPoolExecutor(1) as pool:
-        told: list[str] = []
-        html = pool.submit(html_of, stores, run, run.rows()[0].key, told.append)
-        until(lambda: bool(told))
-        assert "1 ahead of you in the queue" in told[0]
-        stream.close()
-        assert "data-plot" in html.result()

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from explorer.core.settings import Settings, read_settings
+from explorer.core.settings import Settings
 from explorer.data.table import PairTable
 from explorer.results.board import Ranking
 from explorer.results.boards import BoardView
@@ -18,7 +18,6 @@ from explorer.tabs.models.board_html import board_html
 from explorer.tabs.models.ranked import Ranked, visible_rows
 from explorer.tabs.models.state import ModelsState
 from scoring.benchmark import SUBSETS
-from scoring.errors import KnownError
 from scoring.pairs.opening import read_pairs
 from tests.conftest import PATIENCE
 from tests.support.beginning import finished
@@ -116,14 +115,6 @@ def test_a_run_and_uploads_of_one_benchmark_stand_on_one_board_and_compare(tmp_p
     assert sorted(field.margins("org/a (uploaded)").tolist()) == sorted(margins)
 
 
-def test_a_smaller_run_joins_uploads_that_list_more_pairs(tmp_path: Path) -> None:
-    stores = server(tmp_path)
-    run(stores, table_of(tmp_path), 120)
-    upload = {"a.jsonl": outputs(tmp_path / "a", "org/a")}
-    sent = stores.boards.library.upload(None, upload, owner=ME.owner)
-    assert known(seen(stores, results=sent.id)) == {"baseline/longer": 120, "org/a (uploaded)": N}
-
-
 def test_parts_are_measured_by_the_whole_however_many_they_are(tmp_path: Path) -> None:
     stores = server(tmp_path)
     table = table_of(tmp_path)
@@ -134,15 +125,6 @@ def test_parts_are_measured_by_the_whole_however_many_they_are(tmp_path: Path) -
     assert known(view) == {"baseline/longer": N, "baseline/random": 60, "baseline/shorter": 60}
     html = html_of(view, ModelsState(benchmark=JUDGEBENCH.rule))
     assert html.count("60 of 350 pairs") == 2 and "350 of 350" not in html
-
-
-def test_a_part_alone_is_marked_and_has_no_rank(tmp_path: Path) -> None:
-    stores = server(tmp_path)
-    run(stores, table_of(tmp_path), 60)
-    view = seen(stores)
-    assert [row["rank"] for row in view.board.rows.values()] == [None]
-    html = html_of(view, ModelsState(benchmark=JUDGEBENCH.rule))
-    assert "60 of 270 or 350 pairs" in html  # of which split it is, nothing says
 
 
 def test_runs_of_other_benchmarks_leave_reward_benchs_board_as_it_is(tmp_path: Path) -> None:
@@ -172,11 +154,6 @@ def test_an_owners_outputs_are_published_beside_the_others(tmp_path: Path) -> No
     assert "RewardBench paper" in results.caption
     field = stores.fields.of("org/a (JudgeBench)", None, table.id, ME)
     assert field.table is table and field.verdict("org/a (JudgeBench)", 1).chosen_reward == 1.5
-
-
-def test_outputs_that_are_not_there_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(KnownError, match=r"EXPLORER_OUTPUTS is .* it must be a folder"):
-        read_settings({"EXPLORER_OUTPUTS": str(tmp_path / "gone")})
 
 
 def test_m_reward_bench_has_reward_benchs_score_by_language(tmp_path: Path) -> None:

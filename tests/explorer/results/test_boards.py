@@ -1,9 +1,7 @@
 """Boards of a source: bare, then with the results of each pair, then measured."""
 
-import json
 import shutil
 import threading
-import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -11,22 +9,19 @@ from pathlib import Path
 
 import pytest
 
-from explorer.api.results import leaderboard_json
 from explorer.core.settings import Settings
 from explorer.results.board import Board, Ranking
 from explorer.results.boards import BoardMeasuring, Boards
 from explorer.runs.cards import RunCard, change_card
 from explorer.runs.visitors import Visitor
-from explorer.stats.rules import V2_PAIRS
 from explorer.stores import open_stores
-from explorer.tabs.models.state import MISSING, RULE_OPTIONS, TIES, ModelsState
+from explorer.tabs.models.state import TIES
 from scoring.benchmark import COUNTS
 from scoring.limits import OnProgress, Step, ignore_progress
 from scoring.record import Run
 from scoring.summary import summarise_run
-from tests.conftest import PATIENCE
-from tests.explorer.results.test_own import run_of
-from tests.support.board_data import are_equal, coin_flips, row_in, rows_in, write_results
+from tests.conftest import PATIENCE, until
+from tests.support.board_data import are_equal, coin_flips, own_run, row_in, rows_in, write_results
 from tests.support.stepping import told_by
 
 RANKING = Ranking()
@@ -108,14 +103,6 @@ def test_another_server_on_the_same_home_neither_reads_nor_measures(
     assert are_equal(second.board(None, RANKING), first.board(None, RANKING))
 
 
-def test_where_nothing_is_new_measuring_again_leaves_the_boards_as_they_are(folder: Path) -> None:
-    boards = boards_of(folder)
-    measured(boards)
-    board = boards.board(None, RANKING)
-    assert measured(boards) == []
-    assert boards.board(None, RANKING) is board
-
-
 def test_a_file_that_comes_later_is_there_when_one_looks_for_newer(folder: Path) -> None:
     boards = boards_of(folder)
     measured(boards)
@@ -124,23 +111,6 @@ def test_a_file_that_comes_later_is_there_when_one_looks_for_newer(folder: Path)
     look_for_newer(boards)
     measured(boards)
     assert groups(boards.board(None, RANKING)).keys() == {*SHARES, "org/late"}
-
-
-def test_a_folder_that_vanishes_leaves_what_was_read(folder: Path) -> None:
-    boards = boards_of(folder)
-    shutil.rmtree(folder)
-    look_for_newer(boards)
-    assert "There is no folder" in boards.library.sources.refused
-    assert all(row.by_pairs for row in rows_in(boards.board(None, RANKING)))
-
-
-def test_a_broken_file_leaves_the_others(folder: Path) -> None:
-    (folder / PAIRS / "0001.json").write_text("{")
-    boards = boards_of(folder)
-    measured(boards)
-    assert {row.model: row.by_pairs for row in rows_in(boards.board(None, RANKING))} == {
-        "org/best": True, "org/alike": False, "org/worst": True,
-    }  # fmt: skip
 
 
 def test_ties_and_missing_results_have_boards_of_their_own(folder: Path) -> None:
@@ -152,22 +122,6 @@ def test_ties_and_missing_results_have_boards_of_their_own(folder: Path) -> None
     assert set(groups(board).values()) == {None}  # that was not measured
     measured(boards, half)
     assert None not in groups(boards.board(None, half)).values()
-
-
-def test_prior_sets_have_no_outcomes_to_read(folder: Path) -> None:
-    boards, prior = boards_of(folder), Ranking("prior")
-    assert measured(boards, prior) == []
-    assert rows_in(boards.board(None, prior)) == []
-
-
-def test_what_is_not_used_is_told_beside_the_benchmark_that_a_source_is_of(folder: Path) -> None:
-    (folder / PAIRS / "0001.json").write_text("{")
-    boards, second = boards_of(folder), Ranking("v2")
-    assert measured(boards, second) == []
-    bundled = rows_in(boards.board(None, second))
-    assert len(bundled) == 140 and not any(row.by_pairs for row in bundled)
-    assert boards.seen(None, second).left_out == ()
-    assert len(boards.seen(None, RANKING).left_out) == 1
 
 
 @pytest.mark.parametrize("change", ["gone", "other"])
@@ -185,64 +139,6 @@ def test_a_file_that_goes_or_changes_counts_no_more(folder: Path, change: str) -
     assert by_pairs == {"org/best": True, "org/alike": True, "org/worst": False}
 
 
-def test_what_of_the_pairs_is_not_used_is_told(folder: Path) -> None:
-    (folder / PAIRS / "notes.txt").write_text("stray")
-    (folder / PAIRS / "0001.json").write_text("{")
-    boards = boards_of(folder)
-    files = [each.file for each in boards.seen(None, RANKING).left_out]
-    assert files == ["eval-set-scores/org/0001.json", "eval-set-scores/org/notes.txt"]
-    assert BoardMeasuring(boards).refused(RANKING) == ""
-
-
-@pytest.mark.parametrize("lost", [["0001.json"], ["0000.json", "0001.json", "0002.json"]])
-def test_files_that_cannot_be_had_are_told_and_had_when_one_tries_again(
-    folder: Path, lost: list[str]
-) -> None:
-    for name in lost:
-        (folder / PAIRS / name).rename(folder / name)
-        (folder / PAIRS / name).symlink_to(folder / "nothing")
-    boards = boards_of(folder)
-    measuring = BoardMeasuring(boards)
-    names = [f"eval-set-scores/org/{name}" for name in lost]
-    assert [each.file for each in boards.seen(None, RANKING).left_out] == names
-    assert measuring.refused(RANKING).startswith(f"{names[0]}: it cannot be opened")
-    for name in lost:
-        (folder / name).replace(folder / PAIRS / name)
-    measuring.restart_measuring(None, RANKING)
-    boards.library.sources.wait(PATIENCE)
-    assert measuring.refused(RANKING) == ""
-    assert all(row.by_pairs for row in rows_in(boards.board(None, RANKING)))
-
-
-def test_only_the_last_boards_stay_in_memory(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("explorer.results.boards._KEPT", 4)
-    boards = boards_of(folder)
-    measured(boards)
-    views = [
-        ModelsState(rule=rule, prior_sets=prior_sets, ties=ties, missing=missing).ranking
-        for rule, prior_sets in (("official", True), *((rule, False) for rule in RULE_OPTIONS))
-        for ties in TIES
-        for missing in MISSING
-    ]
-    made = [boards.board(None, view) for view in views]
-    assert boards.board(None, views[-1]) is made[-1]
-    again = boards.board(None, views[0])
-    assert again is not made[0] and are_equal(again, made[0])
-
-
-def test_a_models_two_benchmarks_stand_side_by_side(folder: Path) -> None:
-    names = [*V2_PAIRS][:5]  # of Ties there is a composite alone
-    path = folder / PAIRS / "best-2.json"
-    values = {"model": "org/best", "results": [1, 0, 1, 1, 0], "subset": names}
-    path.write_text(json.dumps(values))
-    boards = boards_of(folder)
-    measured(boards)
-    assert all(row.by_pairs for row in rows_in(boards.board(None, RANKING)))
-    second = row_in(boards.board(None, Ranking("v2")), "org/best")
-    assert second.by_pairs
-    assert [second.subsets[name] for name in names] == [1, 0, 1, 1, 0]
-
-
 # Own runs.
 
 
@@ -254,7 +150,7 @@ def test_own_runs_stand_beside_published_models(folder: Path) -> None:
     boards = boards_of(folder)
     measured(boards)
     assert own_rows(boards.board(None, RANKING)) == []
-    run_of(folder.parent / "home" / "runs", REWARDS)
+    own_run(folder.parent / "home" / "runs", REWARDS)
     board = boards.board(None, RANKING)
     [mine] = own_rows(board)
     assert mine.startswith("org/<b>mine</b> (your run of ")
@@ -279,7 +175,7 @@ def run_of_all(folder: Path) -> Run:
     """A run of the same pairs, which is therefore ranked."""
     won = coin_flips(0.6, len(WHOLE), 9)
     of_pairs = {f"{WHOLE[at]}:{at}": (each, 1 - each) for at, each in enumerate(won)}
-    return run_of(folder.parent / "home" / "runs", {**of_pairs})
+    return own_run(folder.parent / "home" / "runs", {**of_pairs})
 
 
 def test_an_own_run_of_all_pairs_leaves_ranks_and_ties_to_the_published(all_pairs: Path) -> None:
@@ -306,43 +202,15 @@ def test_an_own_run_has_the_intervals_of_the_score_tab_measured_or_not(all_pairs
         measured(boards)
 
 
-def test_own_runs_are_shown_where_nothing_is_read(folder: Path) -> None:
-    shutil.rmtree(folder / "eval-set-scores")
-    boards = boards_of(folder)
-    run_of(folder.parent / "home" / "runs", REWARDS)
-    board = boards.board(None, RANKING)
-    assert len(own_rows(board)) == 1 and len(rows_in(board)) == 4
-
-
 @pytest.mark.parametrize(
     "own", [(), None, "browser:me", 5, Visitor(), Visitor("browser:she"), {"owner": "browser:me"}]
 )
 def test_on_a_public_server_a_run_is_its_owners_alone(folder: Path, own: object) -> None:
     boards = boards_of(folder, public=True)
-    run = run_of(folder.parent / "home" / "runs", REWARDS)
+    run = own_run(folder.parent / "home" / "runs", REWARDS)
     change_card(run, lambda _: RunCard("browser:me"))
     assert own_rows(boards.board(None, RANKING, own)) == []
     assert len(own_rows(boards.board(None, RANKING, Visitor("browser:me")))) == 1
-
-
-# The real models.
-
-
-def test_a_handful_of_real_files(shared_data: Path, tmp_path: Path) -> None:
-    real = shared_data / "reward-bench-results"
-    for path in sorted((real / "eval-set").glob("*/*.json"))[::13]:
-        for kind in ("eval-set", "eval-set-scores"):
-            to = tmp_path / "results" / kind / path.parent.name
-            to.mkdir(parents=True, exist_ok=True)
-            shutil.copy(real / kind / path.parent.name / path.name, to)
-    boards = boards_of(tmp_path / "results")
-    measured(boards)
-    board = boards.board(None, RANKING)
-    assert len(rows_in(board)) == 6 and board.remarks == ()
-    assert all(row.paired and row.tie_group for row in rows_in(board))
-    again = boards_of(tmp_path / "results")
-    assert measured(again) == []
-    assert are_equal(again.board(None, RANKING), board)
 
 
 # Measured in the background.
@@ -380,55 +248,21 @@ def boards(folder: Path) -> Watched:
     return Watched(boards_of(folder))
 
 
-def test_who_asks_first_gets_a_measured_board(boards: Watched) -> None:
-    measuring = BoardMeasuring(boards, patience=600)
-    assert measuring.measured(PUBLISHED) is None and measuring.refused(PUBLISHED) == ""
-    rows = rows_in(boards.board(None, PUBLISHED))
-    assert {row.model: row.tie_group for row in rows} == {
-        "org/best": 1, "org/alike": 1, "org/worst": 2,
-    }  # fmt: skip
-    assert measuring.measured(PUBLISHED) is None and boards.views == [PUBLISHED]
-
-
 def test_a_board_is_measured_once_for_all_who_look_at_it_and_nobody_waits(
     boards: Watched, folder: Path
 ) -> None:
     boards.may_go_on.clear()
-    run_of(folder.parent / "home" / "runs", REWARDS)
+    own_run(folder.parent / "home" / "runs", REWARDS)
     measuring, mine = BoardMeasuring(boards), Visitor("browser:me")
     looks = [(PUBLISHED, ()), (RANKING, ()), (RANKING, mine)]
     assert all(measuring.begin(None, *look) for look in looks * 3)
     assert len(own_rows(boards.board(None, RANKING, mine))) == 1, "while it goes on"
     boards.may_go_on.set()
-    while any(measuring.begin(None, *look) for look in looks):
-        time.sleep(0.01)
+    until(lambda: not any(measuring.begin(None, *look) for look in looks))
     assert boards.views == [PUBLISHED]
     for look in looks:
         rows = rows_in(boards.board(None, *look))
         assert all(row.tie_group for row in rows if not row.own)
-
-
-def test_what_is_shown_first_is_measured_from_the_start(boards: Watched) -> None:
-    BoardMeasuring(boards).start()
-    while not groups(boards.board(None, PUBLISHED))["org/worst"]:
-        time.sleep(0.01)
-    assert boards.views == [PUBLISHED]
-
-
-def test_where_it_takes_longer_one_is_told_when_to_ask_again(boards: Watched) -> None:
-    boards.may_go_on.clear()
-    measuring = BoardMeasuring(boards, patience=0.01)
-    seconds = measuring.measured(PUBLISHED)
-    assert seconds is not None and 1 <= seconds <= 60
-    body = leaderboard_json(boards.board(None, PUBLISHED), seconds)
-    assert (body["measuring"], body["retry_after_seconds"]) == (True, seconds)
-    assert len(body["rows"]) == 3 and not any(row["tie_group"] for row in body["rows"])
-    boards.may_go_on.set()
-    while measuring.measured(PUBLISHED) is not None:
-        time.sleep(0.01)
-    assert all(
-        row.tie_group for row in rows_in(boards.board(None, PUBLISHED))
-    ) and boards.views == [PUBLISHED]
 
 
 def test_many_who_ask_at_once_start_one_measurement_of_each_board(boards: Watched) -> None:
@@ -441,8 +275,7 @@ def test_many_who_ask_at_once_start_one_measurement_of_each_board(boards: Watche
         assert None not in pool.map(measuring.measured, views * 16)
         assert len(boards.views) == 1
         boards.may_go_on.set()
-        while set(pool.map(measuring.measured, views * 4)) != {None}:
-            pass
+        until(lambda: {*pool.map(measuring.measured, views * 4)} == {None})
     assert Counter(boards.views) == Counter(views)
 
 

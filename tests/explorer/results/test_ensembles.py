@@ -11,7 +11,6 @@ import pytest
 from explorer.reader.scene import ScenePairs, scene
 from explorer.reader.state import PairsState
 from explorer.results.ensembles import (
-    MOST_RANKED,
     WAYS,
     Way,
     all_combinations,
@@ -21,14 +20,13 @@ from explorer.results.ensembles import (
     members_of,
     normalised,
     with_ensemble,
-    with_rewards,
 )
 from explorer.results.field import Field
 from explorer.stats.matrix import OutcomeMatrix, order_of
 from scoring.benchmark import SUBSETS, overall_score, section_scores
 from scoring.errors import KnownError
 from tests.support.board_data import matrix_of
-from tests.support.rival_fields import HOSTILE, rivals
+from tests.support.fields import rivals
 from tests.support.tables import benchmark_table, row, small_table
 
 
@@ -82,13 +80,6 @@ def test_a_pair_that_a_member_lacks_is_missing() -> None:
         assert np.isnan([found.chosen[:3], found.rejected[:3]]).all()
 
 
-def test_a_reward_without_its_other_does_not_enter_the_scale() -> None:
-    chosen, rejected = drawn(3, n_models=1)
-    whole = normalised(chosen[:, 1:], rejected[:, 1:])
-    chosen[0, 0] = np.nan
-    assert normalised(chosen, rejected)[:, :, 1:] == pytest.approx(whole)
-
-
 def test_scales_do_not_matter() -> None:
     chosen, rejected = drawn(4)
     models = normalised(chosen, rejected)
@@ -126,41 +117,10 @@ def test_all_combinations_are_tried_and_the_best_comes_first() -> None:
     assert order == sorted(order)
 
 
-def test_they_are_made_a_few_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    models = normalised(*drawn(6))
-    at_once = all_combinations(models, accuracy)
-    monkeypatch.setattr("explorer.results.ensembles._AT_ONCE", 3 * 40)
-    sizes = []
-
-    def counting(outcomes: Any) -> Any:
-        sizes.append(len(outcomes))
-        return accuracy(outcomes)
-
-    assert all_combinations(models, counting) == at_once
-    assert max(sizes) == 3
-
-
-def test_what_has_no_score_comes_last() -> None:
-    models = normalised(*drawn(7, n_models=3))
-    found = all_combinations(models, lambda outcomes: np.array([np.nan, *range(1, len(outcomes))]))
-    assert [np.isnan(each.score) for each in found] == [False] * 6 + [True] * 6
-
-
 def test_too_many_are_refused_before_any_is_made() -> None:
     models = normalised(*drawn(8, n_models=9, n_pairs=2))
     with pytest.raises(KnownError, match=r"9 models make 1,506 ensembles; at most 1,000 are"):
         all_combinations(models, accuracy)
-
-
-def test_one_model_makes_no_ensemble() -> None:
-    assert all_combinations(normalised(*drawn(9, n_models=1)), accuracy) == []
-
-
-def test_a_model_without_rewards_is_told() -> None:
-    chosen, rejected = drawn(10)
-    chosen[3] = np.nan
-    with pytest.raises(KnownError, match="1 of 5 models has none"):
-        normalised(chosen, rejected)
 
 
 TABLE = small_table(*(row(id=str(at), subset="hep-go") for at in range(4)))
@@ -222,20 +182,11 @@ def test_what_is_no_ensemble_is_none(name: object) -> None:
     assert members_of(name) is None
 
 
-MEMBERS = ("org/a", "org/b", HOSTILE)
-
-
 def joined(rewards: Any, way: Way) -> float:
     """One response's rewards by an ensemble, of the normalised ones of its members."""
     if way == "worst":
         return float(min(rewards))
     return float(np.mean(rewards) - (np.std(rewards) if way == "mean_minus_std" else 0.0))
-
-
-def test_models_with_rewards_are_offered_ones_own_first() -> None:
-    assert with_rewards(rivals()) == MEMBERS
-    field = replace(rivals(), runs={HOSTILE: None})  # type: ignore[dict-item]
-    assert with_rewards(field) == (HOSTILE, "org/a", "org/b")
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -261,24 +212,6 @@ def test_an_ensemble_is_scored_beside_its_members_on_the_pairs_of_all(way: Way) 
         assert test.difference == pytest.approx(difference)
 
 
-def test_all_combinations_are_ranked() -> None:
-    found = ensembles_of(noisy_field(), ["m0", "m1", "m2", "m3"], "mean")
-    assert found.tried == 3 * 11 and len(found.ranked) == MOST_RANKED
-    scores = [each.score or 0 for each in found.ranked]
-    assert scores == sorted(scores, reverse=True)
-    assert len({(each.members, each.way) for each in found.ranked}) == MOST_RANKED
-
-
-def test_pairs_of_no_benchmark_are_scored_by_accuracy() -> None:
-    table = benchmark_table()
-    field = noisy_field()
-    pairs = replace(field.matrix.pairs, names=("own",), codes=np.zeros(len(table), np.int32))
-    own = replace(field, matrix=replace(field.matrix, pairs=pairs))
-    found = ensembles_of(own, ["m0", "m1"], "mean")
-    assert not found.by_rule
-    assert found.whole.score == pytest.approx(1 - found.whole.failures / found.n)
-
-
 @pytest.mark.parametrize(
     ("members", "told"),
     [((), "2 members"), (("org/a",), "2 members"), (("org/a", "half"), "has none"),
@@ -287,15 +220,6 @@ def test_pairs_of_no_benchmark_are_scored_by_accuracy() -> None:
 def test_what_is_no_ensemble_is_refused(members: tuple[str, ...], told: str) -> None:
     with pytest.raises(KnownError, match=told):
         ensembles_of(rivals(), members, "mean")
-
-
-def test_members_without_a_common_pair_make_none() -> None:
-    field = rivals()
-    chosen = field.matrix.chosen.copy()
-    chosen[0, 4:], chosen[1, :4] = np.nan, np.nan
-    apart = replace(field, matrix=replace(field.matrix, chosen=chosen))
-    with pytest.raises(KnownError, match="no pair that all"):
-        ensembles_of(apart, ["org/a", "org/b"], "mean")
 
 
 def noisy_field() -> Field:

@@ -1,7 +1,6 @@
 import json
 import re
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -18,29 +17,21 @@ from explorer.results.field import Field
 from explorer.results.fields import Fields
 from explorer.results.library import ResultsLibrary
 from explorer.results.published import read_results_folder, with_outcomes
-from explorer.results.uploads import model_of_uploaded
 from explorer.runs.running import Runs
 from explorer.stores import Stores, open_stores
-from explorer.tabs.pairs.list_html import head_html, who_html
+from explorer.tabs.pairs.list_html import who_html
 from explorer.tabs.pairs.rewards import rewards_html
 from scoring.errors import KnownError
 from scoring.hub.access import Hub
 from scoring.limits import Limits
 from scoring.pairs.opening import read_pairs
 from tests.support.beginning import begun, finished
-from tests.support.small_fields import MODEL, small_field
+from tests.support.fields import MODEL, small_field
 from tests.support.tables import file_table, row, small_table, swap_sides
-from tests.support.upstream_files import Line, leave
 
 SUBSETS = ["hep-go", "hep-go", "donotanswer"]
 ROWS = [row(id=str(at), prompt=f"p{at}", subset=each) for at, each in enumerate(SUBSETS)]
 TABLE = small_table(*ROWS)
-
-
-def messages_of(at: int, side: str) -> list[dict[str, object]]:
-    """A side of a row as messages, which result files have as its text."""
-    messages = (("user", ROWS[at]["prompt"]), ("assistant", ROWS[at][side]))
-    return [{"role": role, "content": content} for role, content in messages]
 
 
 def write(folder: Path, model: str, results: Sequence[object], **other: object) -> None:
@@ -86,40 +77,6 @@ def test_results_are_joined_to_the_pairs_that_they_are_of(tmp_path: Path) -> Non
     assert field.matrix.held.tolist() == [[True, True, False], [True] * 3]
 
 
-def test_a_folder_of_upstreams_command_line_has_results_of_each_pair(tmp_path: Path) -> None:
-    numbers = enumerate(zip(SUBSETS, (2.0, -1.0, 0.5), strict=True))
-    leave(tmp_path / "results", lines=[Line(each, at, won, 0.5) for at, (each, won) in numbers])
-    fields = fields_on(tmp_path / "results", tmp_path / "home", TABLE)
-    assert fields.results.get(None).models == {"org/model"}
-    [field] = fields.all(None, None, [])
-    assert field.matrix.models == ("org/model",) and field.has_texts
-    np.testing.assert_array_equal(field.matrix.outcomes, [[1, 0, 0]])
-    np.testing.assert_array_equal(field.margins("org/model"), [1.5, -1.5, 0])
-
-
-def test_results_of_other_pairs_have_a_field_of_their_own_without_texts(tmp_path: Path) -> None:
-    write(tmp_path, "here", [1, 0, 1])
-    write(tmp_path, "elsewhere", [1, 0], subset=["own", "own"], id=["x", "y"])
-    fields = fields_on(tmp_path, tmp_path / "home", TABLE)
-    here, elsewhere = fields.all(None, None, [])
-    assert models((here, elsewhere)) == [(("here",), True), (("elsewhere",), False)]
-    assert elsewhere.table.keys == ["own:x", "own:y"]
-    assert fields.of("elsewhere", None, None, []) is elsewhere
-    assert fields.largest(None, None, []) is here
-
-
-def test_the_pairs_that_are_looked_at_go_first(tmp_path: Path) -> None:
-    texts = {
-        f"text_{side}": [messages_of(at, side) for at in range(3)]
-        for side in ("chosen", "rejected")
-    }
-    write(tmp_path, "m", [1, 0, 1], **texts)
-    copy = file_table("copy.jsonl", TABLE.arrow)
-    fields = fields_on(tmp_path, tmp_path / "home", TABLE, copy)
-    assert fields.of("m", None, copy.id, []).table is copy
-    assert fields.of("m", None, TABLE.id, []).table is TABLE
-
-
 def test_results_without_texts_are_of_the_pairs_alone_that_their_owner_names(
     tmp_path: Path,
 ) -> None:
@@ -135,14 +92,6 @@ def test_results_without_texts_are_of_the_pairs_alone_that_their_owner_names(
     assert "They are of allenai/reward-bench:filtered" in field.match_description("m")
 
 
-@pytest.mark.parametrize("model", ["gone", "", None, 5, ["m"], "\ud800"])
-def test_a_model_that_is_not_here_is_refused(model: object, tmp_path: Path) -> None:
-    write(tmp_path, "m", [1, 0, 1])
-    fields = fields_on(tmp_path, tmp_path / "home", TABLE)
-    with pytest.raises(KnownError, match="no per-pair results of a model"):
-        fields.of(model, None, None, [])
-
-
 def test_a_part_of_a_models_name_is_enough(tmp_path: Path) -> None:
     for name in ("rm-8b", "rm-1b", "judge"):
         write(tmp_path, name, [1, 0, 1])
@@ -153,12 +102,6 @@ def test_a_part_of_a_models_name_is_enough(tmp_path: Path) -> None:
     ]  # fmt: skip
     with pytest.raises(KnownError, match=r"2 names match .*: rm-1b, rm-8b"):
         fields.meant("rm-", *where)
-
-
-def test_the_same_field_is_made_once(tmp_path: Path) -> None:
-    write(tmp_path, "m", [1, 0, 1])
-    fields = fields_on(tmp_path, tmp_path / "home", TABLE)
-    assert fields.all(None, None, []) is fields.all(None, None, [])
 
 
 @pytest.fixture(scope="module")
@@ -265,28 +208,6 @@ def test_visitors_who_upload_under_one_name_see_each_their_own(tmp_path: Path) -
     assert found == [[1, 1, 1], [0, 0, 0]]
 
 
-def test_a_run_or_a_file_of_a_published_model_is_no_other_model() -> None:
-    field = small_field()
-    published, mine, other = field.matrix.models
-    own = replace(field, own=frozenset([mine]), model_of={mine: published})
-    assert own.n_models == 2
-    np.testing.assert_array_equal(own.others(mine), [field.outcomes(other)])
-    np.testing.assert_array_equal(own.others(published), [field.outcomes(other)])
-    assert model_of_uploaded(f"{published} (uploaded)") == published
-
-
-def test_the_real_models_are_in_one_field(
-    shared_data: Path, real: PairTable, tmp_path: Path
-) -> None:
-    folder = shared_data / "reward-bench-results"
-    fields = fields_on(folder, tmp_path, real, dataset=None)
-    [field] = fields.all(None, None, [])
-    assert len(field.matrix.models) == 66 and field.table is real
-    model = field.matrix.models[0]
-    others = np.delete(field.matrix.outcomes, 0, axis=0)
-    np.testing.assert_allclose(field.others_win(model), (others == 1).mean(axis=0))
-
-
 def test_a_copy_of_the_real_pairs_has_the_outcomes_of_its_texts_alone(
     shared_data: Path, real: PairTable, tmp_path: Path
 ) -> None:
@@ -310,17 +231,3 @@ def test_a_copy_of_the_real_pairs_has_the_outcomes_of_its_texts_alone(
     np.testing.assert_array_equal(field.matrix.outcomes[:, :2000], outcomes[:, :2000])
     assert np.isnan(field.matrix.outcomes[:, 2000:]).all()
     assert shown(other).table is real
-
-
-def test_beside_swapped_pairs_nothing_published_is_shown_and_why(
-    shared_data: Path, real: PairTable, tmp_path: Path
-) -> None:
-    results = shared_data / "reward-bench-results"
-    fields = fields_on(results, tmp_path, swap_sides(real), dataset=None)
-    [field] = fields.all(None, None, [])
-    assert field.n_models == 66 and not field.has_texts
-    now = scene(PairsState(model=""), ScenePairs(field.table, field))
-    assert (
-        "hold no texts. They are of allenai/reward-bench:filtered, so they are shown beside no "
-        "other pairs" in head_html(now, now.state, [])
-    )

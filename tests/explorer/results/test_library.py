@@ -9,10 +9,8 @@ import pytest
 
 from explorer.core.settings import Settings
 from explorer.data.sources import Candidate, Sources
-from explorer.results import library as results_library
 from explorer.results.library import ResultsLibrary, Upstream, joined_results, results_sources
 from explorer.results.published import Results, ResultsSource
-from scoring.errors import KnownError
 from scoring.hub.access import Hub
 from scoring.limits import Limits
 from scoring.results.accuracies import Aggregate
@@ -56,21 +54,6 @@ def test_files_stand_beside_what_is_looked_at_and_can_be_taken_away(
     assert library.without(both.id) is library.get(None)
 
 
-def test_others_see_no_files(library: ResultsLibrary, tmp_path: Path) -> None:
-    library.upload(None, sent(tmp_path, "b"))
-    assert models(library.get(None)) == ["org/a"]
-    assert models(library.get(["no id"])) == ["org/a"]
-
-
-def test_the_same_file_of_two_visitors_is_two_results(
-    library: ResultsLibrary, tmp_path: Path
-) -> None:
-    one, other = (library.upload(None, sent(tmp_path, "b")) for _ in range(2))
-    assert one.aggregates == other.aggregates and one.id != other.id
-    library.upload(one.id, sent(tmp_path, "c"))
-    assert models(library.get(other.id)) == ["org/a", "b (uploaded)"]
-
-
 def test_newer_results_take_the_files_along(library: ResultsLibrary, tmp_path: Path) -> None:
     mine = library.upload(None, sent(tmp_path, "b"))
     library.sources.retry(again=True)
@@ -82,25 +65,6 @@ def test_newer_results_take_the_files_along(library: ResultsLibrary, tmp_path: P
     assert library.id_of_files(mine.uploaded.token, "") == newest_id
     assert library.id_of_files(mine.uploaded.token, "browser:another") is None
     assert models(library.get(mine.id)) == ["org/a", "b (uploaded)"]
-
-
-def test_files_that_are_too_large_are_refused(library: ResultsLibrary, tmp_path: Path) -> None:
-    small = ResultsLibrary(library.sources, Limits(megabytes=1e-6))
-    with pytest.raises(KnownError, match=r"b\.json is .* MB large"):
-        small.upload(None, sent(tmp_path, "b"))
-
-
-def test_the_oldest_files_make_room(
-    library: ResultsLibrary, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(results_library, "_KEPT", 1)
-    library = ResultsLibrary(library.sources, Limits())
-    first, second = (library.upload(None, sent(tmp_path, model)) for model in "bc")
-    assert models(library.get(first.id)) == ["org/a"]
-    tokens = [each.uploaded.token for each in (first, second) if each.uploaded is not None]
-    assert [library.id_of_files(each, "") for each in tokens] == [None, second.id]
-    assert library.id_of_files(tokens[1], "browser:another") is None
-    assert models(library.get(second.id)) == ["org/a", "c (uploaded)"]
 
 
 FIRST, SECOND = "datasets/allenai/reward-bench-results", "datasets/allenai/reward-bench-2-results"
@@ -124,12 +88,6 @@ def shown_for(wanted: str | None, tmp_path: Path) -> tuple[Results, dict[str, st
     settings = Settings(home=tmp_path / "home", results=wanted)
     sources = results_sources(settings, Hub(offline=True))
     return sources.get(None), sources.passed_over
-
-
-def test_the_bundled_figures_are_shown_where_there_is_nothing_else(tmp_path: Path) -> None:
-    board, passed_over = shown_for(None, tmp_path)
-    assert board.source.kind == "snapshot"
-    assert list(passed_over) == ["allenai/reward-bench-results"]
 
 
 def test_the_owners_folder_is_preferred(tmp_path: Path, write: WriteResult) -> None:
@@ -164,13 +122,6 @@ def test_results_that_cannot_be_shown_have_their_reason(
     board, passed_over = shown_for(wanted.format(tmp=tmp_path), tmp_path)
     assert board.source.kind == "snapshot"
     assert reason in passed_over[label.format(tmp=tmp_path)]
-
-
-@pytest.mark.parametrize("wanted", ["~nobody-of-that-name/x", "x" * 300])
-def test_results_that_cannot_be_looked_up_fall_back_as_well(tmp_path: Path, wanted: str) -> None:
-    board, passed_over = shown_for(wanted, tmp_path)
-    assert board.source.kind == "snapshot"
-    assert f"EXPLORER_RESULTS={wanted}" in passed_over
 
 
 # RewardBench 2 has a dataset of its own.
@@ -247,14 +198,3 @@ def test_where_the_second_fails_its_last_results_stand_beside_a_newer_first(
     [remark] = shown.remarks
     assert f"{before.second}, read earlier, stays: The Hub could not give" in remark
     assert refreshed(upstream).best == shown.id and upstream.refused
-
-
-def test_a_second_that_was_never_had_is_lacking_with_its_reason(
-    hub_repos: dict[str, Repo], tmp_path: Path
-) -> None:
-    hub_repos[FIRST] = accuracies("org/m", "hep-go")
-    sources = refreshed(results_sources(Settings(home=tmp_path / "home"), Hub()))
-    assert "There is no public dataset" in sources.get(None).remarks[0]
-    hub_repos[SECOND] = accuracies("org/n", "Focus")
-    assert refreshed(sources).get(None).benchmarks() == ("v1", "v2")
-    assert (sources.get(None).remarks, sources.refused) == ((), "")

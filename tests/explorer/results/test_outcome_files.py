@@ -1,9 +1,8 @@
 """Result files of each pair are read once, kept, and put into one matrix."""
 
 import json
-import time
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,7 @@ from explorer.data.table import PairTable
 from explorer.results import outcome_files
 from explorer.results.outcome_files import read_source
 from explorer.results.sources import FolderSource, HubSource, Source
-from explorer.stats.matrix import Outcomes, order_of, outcome_matrix, usual_order
+from explorer.stats.matrix import Outcomes, order_of, outcome_matrix
 from scoring.clusters import is_reward_bench
 from scoring.hub.access import Hub, HubId
 from scoring.limits import OnProgress, Step, ignore_progress
@@ -169,23 +168,6 @@ def test_a_file_that_cannot_be_read_is_listed_and_not_read_again(
     assert len(read_files) == 5
 
 
-def test_a_file_that_vanished_since_it_was_listed_is_listed_and_asked_for_again(
-    tmp_path: Path, home: Path
-) -> None:
-    file = tmp_path / "eval-set-scores" / "b.json"
-
-    def lose(step: Step) -> None:
-        if file.exists():
-            file.rename(tmp_path / "b.json")
-
-    source = put(tmp_path, ABC)
-    found = finished(home, source, lose).found
-    assert models(found) == ["a", "c"]
-    assert [each.file for each in found.refused] == ["eval-set-scores/b.json"]
-    (tmp_path / "b.json").rename(file)
-    assert models(finished(home, source).found) == ["a", "b", "c"]
-
-
 @pytest.mark.parametrize("damage", ["cut", "empty", "flipped", "other"])
 def test_a_broken_cache_is_ignored_and_made_anew(
     damage: str, tmp_path: Path, home: Path, read_files: list[str]
@@ -205,33 +187,6 @@ def test_a_broken_cache_is_ignored_and_made_anew(
     for _ in range(2):
         assert models(finished(home, source).found) == ["a", "b", "c"]
     assert len(read_files) == 6
-
-
-def test_a_disk_that_refuses_costs_only_time(tmp_path: Path, home: Path) -> None:
-    home.write_text("in the way")
-    source = put(tmp_path, ABC)
-    assert models(finished(home, source).found) == ["a", "b", "c"]
-
-
-def test_sources_do_not_mix(tmp_path: Path, home: Path) -> None:
-    source = put(tmp_path / "one", ABC)
-    other = put(tmp_path / "two", {"e.json": result_file("e")})
-    assert models(finished(home, source).found) == ["a", "b", "c"]
-    assert models(finished(home, other).found) == ["e"]
-    assert models(finished(home, FolderSource(tmp_path / "three")).found) == []
-
-
-def test_what_was_written_longest_ago_is_removed(
-    tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch, read_files: list[str]
-) -> None:
-    monkeypatch.setattr(outcome_files, "_KEPT_ON_DISK", 2)
-    sources = [put(tmp_path / str(number), ABC) for number in range(3)]
-    for source in sources:
-        finished(home, source)
-        time.sleep(0.02)
-    assert len(kept(tmp_path)) == 2
-    finished(home, sources[-1])
-    assert len(read_files) == 9
 
 
 # From the Hub.
@@ -284,30 +239,6 @@ def test_a_reading_that_breaks_off_keeps_what_it_read_and_what_is_the_same_of_be
     assert read_files == [name(each) for each in "abcad"]
 
 
-def test_without_a_network_all_that_was_read_is_there(
-    repos: dict[str, Repo], home: Path, tmp_path: Path
-) -> None:
-    online = on_hub()
-    finished(home, online)
-    assert blobs(tmp_path) == []
-    here = HubSource(replace(online._listing, sizes={}, local_only=True), Hub(offline=True))
-    assert models(finished(home, here).found) == ["a", "b", "c"]
-    other = replace(online._listing, sizes={}, local_only=True, commit="0" * 40)
-    assert models(finished(home, HubSource(other, Hub(offline=True))).found) == []
-    assert models(finished(home, here).found) == ["a", "b", "c"]
-
-
-def test_a_file_that_was_in_the_hubs_cache_before_stays_there(
-    tmp_path: Path, repos: dict[str, Repo], home: Path
-) -> None:
-    hub = Hub()
-    listing = hub.look(HubId("org/results"), "dataset", token=False)
-    hub.fetch(listing, ["eval-set-scores/org/b.json"], token=False)
-    time.sleep(0.05)
-    finished(home, HubSource(listing, hub))
-    assert [path.read_bytes() for path in blobs(tmp_path)] == [ABC["b.json"]]
-
-
 def test_of_a_new_revision_only_what_changed_is_fetched(
     repos: dict[str, Repo], home: Path, tmp_path: Path, read_files: list[str]
 ) -> None:
@@ -320,69 +251,6 @@ def test_of_a_new_revision_only_what_changed_is_fetched(
         assert models(found) == ["a", "b", "c"]
         assert found.results[0].results.tolist() == [0, 0, 0, 0]
     assert read_files == [name("a"), name("b"), name("c"), name("a")]
-
-
-def test_a_file_has_the_same_stamp_on_the_hub_and_in_its_cache(repos: dict[str, Repo]) -> None:
-    hub, org = Hub(), HubId("org/results")
-    listing = hub.look(org, "dataset", token=False)
-    names = [f"eval-set-scores/org/{name}" for name in ABC]
-    hub.fetch(listing, names, token=False)
-    cached = HubSource(hub.look(org, "dataset", token=False, local_only=True), hub)
-    assert cached.entries[0] == HubSource(listing, hub).entries[0]
-    assert len({entry.stamp for entry in cached.entries[0]}) == 3
-
-
-def test_a_file_that_left_the_dataset_is_not_in_its_new_revision(
-    repos: dict[str, Repo], home: Path
-) -> None:
-    finished(home, on_hub())
-    repos["datasets/org/results"] = Repo({"eval-set-scores/org/b.json": ABC["b.json"]})
-    assert models(finished(home, on_hub()).found) == ["b"]
-
-
-def test_what_could_not_be_had_is_told_until_it_is(repos: dict[str, Repo], home: Path) -> None:
-    whole, source = repos["datasets/org/results"], on_hub()
-    repos["datasets/org/results"] = Repo(whole.files, refusal=(403, ""), refused="resolve")
-    found = finished(home, source).found
-    assert [item.file for item in found.refused] == [f"eval-set-scores/org/{name}" for name in ABC]
-    assert "403 Forbidden" in found.refused[0].reason
-    assert {*found.refused} < {*found.left_out}
-    repos["datasets/org/results"] = whole
-    found = finished(home, on_hub()).found
-    assert (models(found), found.refused) == (["a", "b", "c"], ())
-
-
-def test_a_dataset_that_vanishes_between_two_reads_leaves_what_was_read(
-    repos: dict[str, Repo], home: Path
-) -> None:
-    more = {f"eval-set-scores/org/{name}.json": result_file(name) for name in "defgh"}
-    whole = repos["datasets/org/results"]
-    repos["datasets/org/results"] = Repo({**whole.files, **more})
-
-    def vanish(step: Step) -> None:
-        if step.done == 1:
-            del repos["datasets/org/results"]
-
-    found = finished(home, on_hub(), vanish).found
-    assert models(found) == ["a"]
-    reasons = {item.file[-6:]: item.reason for item in found.left_out}
-    assert "There is no public dataset 'org/results' on the Hub" in reasons["b.json"]
-    assert reasons["h.json"] == "not asked for, as 3 files before it could not be had"
-    assert len(reasons) == 8
-
-
-def test_one_file_that_the_hub_does_not_give_is_listed(repos: dict[str, Repo], home: Path) -> None:
-    source = on_hub()
-    whole = repos["datasets/org/results"]
-    rest = {name: body for name, body in whole.files.items() if not name.endswith("/b.json")}
-
-    class Lossy(Repo):
-        commit = whole.commit
-
-    repos["datasets/org/results"] = Lossy(rest)
-    found = finished(home, source).found
-    assert models(found) == ["a", "c"]
-    assert "eval-set-scores/org/b.json" in {item.file for item in found.left_out}
 
 
 # The matrix.
@@ -430,25 +298,6 @@ def test_files_of_other_pairs_and_second_files_are_listed(tmp_path: Path, home: 
     assert reasons["other.json"][0].startswith("4 outcomes, and not in the order of the 4 pairs")
     assert reasons["part.json"] == ("3 of 4 pairs have no outcome", False)
     assert reasons["z-part.json"][0].endswith("is taken, which holds more")
-
-
-def test_without_files_the_matrix_is_empty() -> None:
-    assert usual_order(Outcomes()) is None
-    assert outcome_matrix(Outcomes()).outcomes.shape == (0, 0)
-
-
-def test_the_usual_order_is_that_of_most_files_and_knows_the_ids(
-    tmp_path: Path, home: Path
-) -> None:
-    files = {
-        "a.json": result_file("a", subset=["b", "b", "a", "a"]),
-        "b.json": result_file("b", id=None),
-        "c.json": result_file("c"),
-    }
-    order = usual_order(finished(home, put(tmp_path, files)).found)
-    assert order is not None
-    assert [order.names[code] for code in order.codes] == SUBSETS
-    assert order.ids == ["1", "2", "1", "2"]
 
 
 def test_the_real_files_agree_with_the_real_table(

@@ -2,51 +2,14 @@ from dataclasses import fields, replace
 from pathlib import Path
 
 import numpy as np
-import pytest
 
 from explorer.results.board import build_board
 from explorer.results.own import outcomes_of, own_names
 from explorer.runs.outcomes import results_of
 from explorer.stats.matrix import OutcomeMatrix, Outcomes, laid_over, outcome_matrix, outcome_rows
-from scoring.errors import KnownError
-from scoring.record import Run, new_folder
 from scoring.results.order import FILTERED
 from scoring.results.pairs import PairResults
-from scoring.spec import Plan, RunFacts, ScoredPack, ScoredPair
-from tests.support.board_data import (
-    NOTHING,
-    filtered_texts,
-    matrix_of,
-    real_results,
-    row_in,
-    rows_in,
-    with_runs,
-)
-
-FACTS = RunFacts(
-    "org/<b>mine</b>", "", "classifier", "cpu", "float32", 2048, "left", "", FILTERED, 4, 0
-)
-
-
-def run_of(home: Path, rewards: dict[str, tuple[float | None, float | None]]) -> Run:
-    """A finished run; its pairs were scored in another order than they were given."""
-    keys, texts = list(rewards), filtered_texts()
-    order = tuple(reversed(range(len(keys))))
-    run = Run.create(new_folder(home), FACTS, Plan((order,)), keys)
-    rows = tuple(
-        ScoredPair(
-            keys[at],
-            keys[at].rpartition(":")[0],
-            texts.get(keys[at], f"hash-{at}"),
-            *rewards[keys[at]],
-            1,
-            1,
-        )
-        for at in order
-    )
-    list(run.record([ScoredPack(0, rows, 1)]))
-    return run.mark_ended("finished")
-
+from tests.support.board_data import NOTHING, matrix_of, own_run, rows_in, with_runs
 
 REWARDS: dict[str, tuple[float | None, float | None]] = {
     "hep-go:1": (1.0, 0.5),
@@ -57,7 +20,7 @@ REWARDS: dict[str, tuple[float | None, float | None]] = {
 
 
 def test_a_run_is_as_a_file_of_results(tmp_path: Path) -> None:
-    found = results_of(run_of(tmp_path, REWARDS))
+    found = results_of(own_run(tmp_path, REWARDS))
     assert [found.order.names[code] for code in found.order.codes] == [
         "hep-go", "hep-go", "a:b", "donotanswer",
     ]  # fmt: skip
@@ -66,13 +29,6 @@ def test_a_run_is_as_a_file_of_results(tmp_path: Path) -> None:
     assert found.equal.tolist() == [False, True, False, False]
     assert found.scores_chosen is not None
     np.testing.assert_array_equal(found.scores_chosen, [1, 0.5, np.nan, np.nan])
-
-
-def test_a_run_keeps_its_name_when_another_begins_in_the_same_second(tmp_path: Path) -> None:
-    first = replace(run_of(tmp_path, REWARDS), started=1e9)
-    second = replace(run_of(tmp_path, REWARDS), started=1e9 + 0.5)
-    [name] = own_names([first], [])
-    assert own_names([second, first], [])[name] == first
 
 
 def same(one: OutcomeMatrix, other: OutcomeMatrix) -> None:
@@ -90,12 +46,12 @@ def test_runs_laid_over_a_matrix_are_as_if_they_were_files_of_it(tmp_path: Path)
     subsets = ["hep-go", "donotanswer", "a:b", "hep-go"]
     matrix = matrix_of({"b": [1, 0, 1, 0], "z": [0, 1, np.nan, 1]}, subsets)
     order = replace(matrix.pairs, ids=["2", "4", "3", "1"], dataset=FILTERED)
-    broken = run_of(tmp_path, REWARDS)
+    broken = own_run(tmp_path, REWARDS)
     (broken.folder / "plan.json").write_text("{")
     runs = [
-        run_of(tmp_path, REWARDS),
-        run_of(tmp_path, {"hep-go:1": (0.5, 1.0), "own:7": (1.0, 0.0)}),
-        run_of(tmp_path, {"own:8": (1.0, 0.0)}),
+        own_run(tmp_path, REWARDS),
+        own_run(tmp_path, {"hep-go:1": (0.5, 1.0), "own:7": (1.0, 0.0)}),
+        own_run(tmp_path, {"own:8": (1.0, 0.0)}),
         broken,
     ]
     published = Outcomes(
@@ -115,8 +71,8 @@ def test_runs_laid_over_a_matrix_are_as_if_they_were_files_of_it(tmp_path: Path)
 
 
 def test_runs_stand_beside_each_other_under_names_of_their_own(tmp_path: Path) -> None:
-    runs = [run_of(tmp_path, REWARDS) for _ in range(3)]
-    broken = run_of(tmp_path, REWARDS)
+    runs = [own_run(tmp_path, REWARDS) for _ in range(3)]
+    broken = own_run(tmp_path, REWARDS)
     (broken.folder / "plan.json").write_text("{")
     own = own_names([*runs, broken], [])
     found = with_runs(Outcomes(), own)
@@ -129,33 +85,3 @@ def test_runs_stand_beside_each_other_under_names_of_their_own(tmp_path: Path) -
     assert {row.model for row in rows_in(board)} == set(found.models)
     assert all(row.own and row.rank is None and row.url is None for row in rows_in(board))
     assert rows_in(board)[0].sections["Reasoning"] == 0.5
-
-
-def test_a_run_without_pairs_is_left_out(tmp_path: Path) -> None:
-    run = run_of(tmp_path, REWARDS)
-    for part in run.folder.glob("rewards*"):
-        part.write_text("")
-    with pytest.raises(KnownError, match="no outcomes"):
-        results_of(run)
-
-
-def test_a_run_of_some_pairs_joins_the_real_models(shared_data: Path, tmp_path: Path) -> None:
-    results, published, matrix = real_results(shared_data)
-    names, codes, ids = matrix.pairs.names, matrix.pairs.codes, matrix.pairs.ids
-    assert ids is not None
-    wanted = range(0, 2985, 100)
-    rewards = {f"{names[codes[row]]}:{ids[row]}": (1.0, 0.0) for row in wanted}
-    own = own_names([run_of(tmp_path, dict(rewards))], [])
-    found = with_runs(published, own)
-    [name] = own
-    joined = outcome_matrix(found, matrix.pairs)
-    mine = joined.models.index(name)
-    assert len(joined.models) == 67
-    assert np.flatnonzero(joined.outcomes[mine] == 1).tolist() == list(wanted)
-    rows = outcome_rows(outcomes_of(own[name], name), matrix.pairs)
-    same(laid_over(matrix, [rows]), joined)
-    board = build_board(results, "v1", outcomes=joined, own=own)
-    row = row_in(board, name)
-    assert row is not None
-    assert (row.own, row.rank, row.score) == (True, None, 1.0)
-    assert len(board.comparable) == 66

@@ -15,21 +15,13 @@ from explorer.results.board import Ranking
 from explorer.results.field import Field
 from explorer.runs.estimates import work_of
 from explorer.runs.orders import ModelOrder
-from explorer.runs.progress import Progress
-from explorer.runs.selections import Selection, selected_by_keys
+from explorer.runs.selections import selected_by_keys
 from explorer.runs.visitors import Visitor
 from explorer.stores import Stores, open_stores
-from explorer.tabs.models.board_html import board_html
-from explorer.tabs.models.state import ModelsState
-from explorer.tabs.score.report import Reported, numbers_html
-from scoring.errors import KnownError
 from scoring.pairs.opening import as_pairs
 from scoring.record import Run
 from scoring.results.exports import write_results
 from scoring.results.pairs import read_pair_results
-from scoring.summary import summarise_run
-from scoring.sure import SureRule
-from tests.support.boards import ranked
 from tests.support.rewardbench2 import expected_scores, made_up_rows, write_rows
 from tests.support.stepping import stepwise
 
@@ -83,32 +75,6 @@ def test_it_stands_on_the_board_of_rewardbench_2_with_every_subset(
     assert len(board.table) > 100
     first = stores.boards.board(None, Ranking(), WHO)
     assert not first.table["own"].any()
-
-
-def test_its_runs_are_ticked_on_the_board_to_be_compared_and_its_published_models_are_not(
-    stores: Stores, run: Run
-) -> None:
-    board = stores.boards.board(None, V2, WHO)
-    assert list(board.table.index[board.table["opens"]]) == list(
-        board.table.index[board.table["own"]]
-    )
-    html = board_html(ranked(board, ModelsState(benchmark="v2")))
-    assert html.count('role="checkbox"') == 1
-
-
-def test_the_report_has_every_subset_once_and_its_rule(
-    run: Run, expected: dict[str, float]
-) -> None:
-    scored = run.rows()
-    summary = summarise_run(scored, run.facts)
-    intervals = summary.intervals
-    for name, score in summary.sections.items():
-        assert score == pytest.approx(expected[name], abs=1e-12)
-        assert (intervals.sections[name] is None) == (name == "Ties")
-    progress = Progress("finished", len(scored), run, tuple(scored))
-    html = numbers_html(Reported(progress, None, "mine", can_go_on=False))
-    table = html.partition('<table class="sections">')[2]
-    assert table.count(">Focus<") == 1 and "Ties is 0.30" in table
 
 
 def test_a_failure_says_which_wrong_response_won_and_by_how_much(
@@ -177,42 +143,6 @@ def test_a_failure_of_a_file_that_was_sent_is_told_as_that_of_a_run(
         assert "the highest reward" in html or ROWS[at]["subset"] == "Ties"
 
 
-def test_without_the_rows_a_file_that_was_sent_is_listed_and_says_what_to_open(
-    uploaded: str, stores: Stores, tmp_path: Path
-) -> None:
-    other = write_rows(tmp_path / "rb2.jsonl", made_up_rows(seed=1))
-    elsewhere = open_stores(Settings(tmp_path / "home", pairs=str(other), offline=True))
-    files = {"a.json": next(tmp_path.glob("eval-set-scores/*/*.json"))}
-    results_id = elsewhere.results.upload(None, files).id
-    field = elsewhere.fields.of("org/mine (uploaded)", results_id, None, WHO)
-    assert not field.has_texts and len(field.table) == len(ROWS)
-    at = int(field.lost("org/mine (uploaded)")[0])
-    assert len(field.verdict("org/mine (uploaded)", at).rewards) == 4
-
-
-def test_a_model_that_was_sent_on_both_benchmarks_opens_the_firsts_pairs(
-    stores: Stores, uploaded: str, tmp_path: Path
-) -> None:
-    first = {"model": "org/mine", "results": [1, 0], "subset": ["hep-go", "hep-go"]}
-    (tmp_path / "first.json").write_text(json.dumps(first))
-    both = stores.results.upload(uploaded, {"first.json": tmp_path / "first.json"}).id
-    sent = "org/mine (uploaded)"
-    assert not stores.boards.board(both, V2, WHO).table.loc[sent, "opens"]
-    assert len(stores.fields.of(sent, both, None, WHO).table) == 2
-
-
-def test_a_run_of_a_part_is_of_its_rows(stores: Stores, table: PairTable) -> None:
-    keys = [table.keys[at] for at in (3, 70, 240)]
-    *_, last = stepwise(
-        partial(stores.runs.start, WHO, ModelOrder("shorter"), selected_by_keys(table, keys))
-    )
-    assert last.run is not None
-    (field,) = field_of(stores, table)
-    (model,) = (name for name, each in field.runs.items() if each.id == last.run.id)
-    assert field.known(model).nonzero()[0].tolist() == [3, 70, 240]
-    stores.runs.store.delete(last.run.id, WHO)
-
-
 def test_rows_count_as_the_pairs_that_they_are_as_much_work_as(
     stores: Stores, table: PairTable
 ) -> None:
@@ -223,19 +153,3 @@ def test_rows_count_as_the_pairs_that_they_are_as_much_work_as(
         row["prompt"] + "".join([*row["chosen"], *row["rejected"]]) for row in ROWS[:10]
     )
     assert work.pairs == 20 and abs(work.tokens - len(texts) // 4) <= 1
-
-
-def test_what_is_of_pairs_alone_says_so(stores: Stores, table: PairTable) -> None:
-    some: Selection = selected_by_keys(table, table.keys[:3])
-    with pytest.raises(KnownError, match="3 selected rows have more"):
-        list(
-            stepwise(
-                partial(
-                    stores.runs.start,
-                    WHO,
-                    ModelOrder("longer"),
-                    some,
-                    sure=SureRule("accuracy", 0.2),
-                )
-            )
-        )

@@ -1,6 +1,5 @@
 """What a tie counts is one thing: a run has the same score wherever it is told."""
 
-import json
 from pathlib import Path
 
 import pytest
@@ -9,16 +8,13 @@ from explorer.api.scoring import selection_score_json
 from explorer.results.board import build_board
 from explorer.results.field import Field
 from explorer.results.own import own_names
-from explorer.runs.facts import run_facts, tie_words
 from explorer.runs.outcomes import summary_of
-from explorer.runs.progress import Progress
 from explorer.runs.running import Rewarded
 from explorer.stats.matrix import Outcomes, order_of, outcome_matrix
 from explorer.tabs.models.compared import compared, standings
 from explorer.tabs.pairs.fail_report import scores_of
-from explorer.tabs.score.published_check import check_pairs, check_run, published_html
-from explorer.tabs.score.report import Reported, numbers_html
-from scoring.command.report import as_table, report_json
+from explorer.tabs.score.published_check import check_pairs
+from scoring.command.report import report_json
 from scoring.pairs.opening import as_pairs
 from scoring.record import Run, new_folder
 from scoring.results.accuracies import read_aggregates
@@ -105,21 +101,3 @@ def test_counted_half_every_familys_ties_are_worth_the_same(tmp_path: Path) -> N
         matrix = outcome_matrix(found, order_of(TABLE))
         board = build_board(NOTHING, "v1", outcomes=matrix, ties="half", own=list(own))
         assert rows_in(board)[0].sections["Reasoning"] == 0.75
-
-
-@pytest.mark.parametrize(("family", "score"), WORTH)
-def test_beside_a_score_stands_what_a_tie_counts(family: str, score: float, tmp_path: Path) -> None:
-    run = run_of(family, tmp_path)
-    words = tie_words(score - 0.5)
-    assert ("half a win" in words) == (score > 0.5)
-    progress = Progress("finished", 4, run, tuple(run.rows()))
-    assert words in numbers_html(Reported(progress, None, run.id, can_go_on=False))
-    assert run_facts(run)["ties"] == words
-    assert report_json(run, [], [])["tie_counts"] == 2 * score - 1
-    said = "half a win each" if score > 0.5 else "as not won"
-    assert said in as_table(run, [], [], dry_run=False)
-    published = exported(run, tmp_path)
-    field, _ = field_of(run, published)
-    assert words in published_html(check_run(run, field))
-    settings = json.loads((tmp_path / f"eval-set-scores/{MODEL}.json").read_bytes())["settings"]
-    assert f"tie={2 * score - 1}" in settings

@@ -8,7 +8,7 @@ import pytest
 from explorer.results import uploads as uploaded_results
 from explorer.results.uploads import Uploaded, read_in_worker, read_result_files
 from scoring.errors import KnownError
-from scoring.limits import Limits, Step
+from scoring.limits import Limits
 from tests.support.upstream_files import leave
 
 PAIRS = {"model": "org/b", "results": [1, 0], "subset": ["hep-go", "hep-go"]}
@@ -60,19 +60,6 @@ def test_files_without_any_result_are_refused_with_the_reasons(tmp_path: Path) -
         upload(tmp_path, {"x.json": [1]})
 
 
-def test_too_many_files_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(uploaded_results, "MOST_FILES", 1)
-    with pytest.raises(KnownError, match="1 files can be read at once, not 2"):
-        upload(tmp_path, {"a.json": PAIRS, "b.json": PAIRS})
-
-
-def test_each_file_is_told(tmp_path: Path) -> None:
-    steps: list[Step] = []
-    (tmp_path / "a.json").write_text(json.dumps(PAIRS))
-    read_result_files({"a.json": tmp_path / "a.json"}, steps.append)
-    assert steps == [Step("reading", 0, 1)]
-
-
 def test_a_model_that_is_sent_again_replaces_the_one_before(tmp_path: Path) -> None:
     first = upload(tmp_path, {"a.json": {"model": "a", "hep-go": 0.5}, "b.json": PAIRS})
     later = {
@@ -87,13 +74,6 @@ def test_a_model_that_is_sent_again_replaces_the_one_before(tmp_path: Path) -> N
     assert both.models == ("a (uploaded)", "org/b (uploaded)", "d (uploaded)")
     assert [each.results.tolist() for each in both.outcomes.results] == [[1, 1], [1, 0]]
     assert [each.file for each in both.left_out] == ["c.json"]
-
-
-def test_a_model_keeps_its_results_on_the_other_benchmark(tmp_path: Path) -> None:
-    first = upload(tmp_path, {"b.json": PAIRS})
-    second = PAIRS | {"subset": ["Focus", "Focus"]}
-    both = first + upload(tmp_path, {"b2.json": second})
-    assert [each.order.names for each in both.outcomes.results] == [("hep-go",), ("Focus",)]
 
 
 def test_no_two_uploads_have_a_token_in_common(tmp_path: Path) -> None:
@@ -142,12 +122,6 @@ def test_what_a_worker_read_is_the_same(tmp_path: Path, apart: None) -> None:
         assert (one.scores is None) == (other.scores is None)
 
 
-def test_what_a_worker_refuses_is_said_as_here(tmp_path: Path, apart: None) -> None:
-    (tmp_path / "x.json").write_text("[1]")
-    with pytest.raises(KnownError, match=r"None of these files holds results\. Left out: x\.json"):
-        read_in_worker({"x.json": tmp_path / "x.json"})
-
-
 def test_a_file_that_needs_too_much_is_refused(
     tmp_path: Path, apart: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -171,11 +145,3 @@ def test_what_is_sent_bit_by_bit_has_an_end(
     assert len((both + two).models) == 2  # again is no more
     with pytest.raises(KnownError, match=f"{said} can stand beside the results, not "):
         both + three
-
-
-def test_reasons_do_not_pile_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(uploaded_results, "MOST_FILES", 3)
-    found = upload(tmp_path, {"a.json": PAIRS})
-    for number in range(5):
-        found += upload(tmp_path, {"a.json": PAIRS, f"x{number}.json": [1]})
-    assert [each.file for each in found.left_out] == ["x2.json", "x3.json", "x4.json"]

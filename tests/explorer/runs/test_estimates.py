@@ -1,6 +1,5 @@
 """What a run will take, by earlier runs of this machine."""
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,14 +8,7 @@ import pytest
 
 from explorer.data.table import PairTable
 from explorer.data.tokens import TokenCounter
-from explorer.runs.estimates import (
-    BYTES_A_TOKEN,
-    Work,
-    computed_tokens,
-    estimate,
-    model_seconds,
-    work_of,
-)
+from explorer.runs.estimates import BYTES_A_TOKEN, Work, computed_tokens, estimate, work_of
 from explorer.runs.model_list import entry_of
 from scoring.engine.scorer import Scorer, facts
 from scoring.hub.access import Hub
@@ -87,14 +79,6 @@ def test_a_model_is_told_by_runs_of_others_and_their_sizes(tmp_path: Path) -> No
     assert both.memory_bytes == 2 * alone.memory_bytes
 
 
-def test_all_gpus_are_counted_where_a_model_is_spread(tmp_path: Path) -> None:
-    four, runs = replace(H200, n_gpus=4), [run(tmp_path)]
-    told = estimate(ALL, model(70e9), four, RunSettings(device="spread"), runs)
-    assert told.gpu_seconds == 4 * (told.seconds or 0) > 0
-    told = estimate(ALL, model(8e9), four, RunSettings(), runs)
-    assert told.gpu_seconds == told.seconds
-
-
 def test_earlier_runs_of_the_same_model_tell_the_speed(tmp_path: Path) -> None:
     runs = [
         run(tmp_path, seconds=10.0),
@@ -113,12 +97,6 @@ def test_earlier_runs_of_the_same_model_tell_the_speed(tmp_path: Path) -> None:
     (one,) = [estimate(Work(0, 1_000_000), model(8e9), H200, RunSettings(), runs[:1])]
     assert one.seconds == 10.0
     assert (one.low, one.high) == pytest.approx((8.5, 11.5))
-
-
-def test_only_the_latest_runs_count(tmp_path: Path) -> None:
-    runs = [run(tmp_path, seconds=10.0)] * 20 + [run(tmp_path, seconds=1000.0)] * 100
-    told = estimate(Work(0, 1_000_000), model(8e9), H200, RunSettings(), runs)
-    assert (told.n_runs, told.seconds) == (20, 10.0)
 
 
 def test_a_rule_or_a_server_is_not_guessed(tmp_path: Path) -> None:
@@ -168,10 +146,3 @@ def test_a_real_run_takes_about_the_tokens_that_were_expected_and_tells_its_spee
     again = estimate(work_of(demo, rows), seen, present_device("cpu"), settings, [ended])
     assert again.basis == "measured"
     assert again.seconds == pytest.approx(expected * ended.seconds / ended.tokens)
-
-
-def test_a_model_by_name_takes_as_long_as_in_its_runs(tmp_path: Path) -> None:
-    runs = [run(tmp_path, tokens=2_000_000), run(tmp_path, model="org/other", tokens=5_000)]
-    tokens = ALL.tokens + 20 * ALL.pairs
-    assert model_seconds(ALL, " org/m@main ", runs) == pytest.approx(tokens / 200_000)
-    assert model_seconds(ALL, "org/gone", runs) is None

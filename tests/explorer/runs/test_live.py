@@ -12,10 +12,9 @@ import pytest
 
 from explorer.core.settings import Settings
 from explorer.data.table import PairTable
-from explorer.runs.live import MOST_ENDED, LiveRun, LiveRuns
+from explorer.runs.live import LiveRun, LiveRuns
 from explorer.runs.orders import ModelOrder
 from explorer.runs.progress import Follow, Progress, Stage
-from explorer.runs.queue import MOST_OF_ONE
 from explorer.runs.running import Runs
 from explorer.runs.selections import Selection
 from explorer.runs.store import RunStore
@@ -24,7 +23,7 @@ from scoring.errors import KnownError, Stopped
 from scoring.hub.access import Hub
 from scoring.spec import ScoredPair
 from tests.conftest import PATIENCE, until
-from tests.support.beginning import begun, loaded, small_packs
+from tests.support.beginning import small_packs
 
 ME, YOU = Visitor("browser:me", "page"), Visitor("browser:you", "page")
 
@@ -120,64 +119,6 @@ def test_a_server_holds_no_pairs_of_a_run_that_ended(
     last = last_of(run)
     assert last.stage == "finished" and last.run is not None and last.scored == ()
     until(lambda: scored_pairs() <= before)
-
-
-def test_a_server_remembers_how_a_few_runs_ended(live: LiveRuns) -> None:
-    gated = Gated()
-    gated.let(9 * (MOST_ENDED + 3))
-    runs = []
-    for _ in range(MOST_ENDED + 2):
-        runs.append(live.begin(ME, "demo", gated))
-        last_of(runs[-1])
-    known = [live.get(ME, run.id) is run for run in runs]
-    assert known == [False] * (len(known) - sum(known)) + [True] * sum(known)
-    assert MOST_ENDED <= sum(known) <= MOST_ENDED + 1
-
-
-def test_one_visitors_runs_leave_room_for_others(tmp_path: Path, hub: Hub, demo: PairTable) -> None:
-    runs = Runs(Settings(home=tmp_path), hub)
-    order, few = ModelOrder.of({"model": "longer"}), Selection(demo, np.arange(3), "few")
-    first = begun(runs, "she", "longer", demo, np.arange(3))
-    next(first)
-    mine = [
-        runs.live.begin(ME, "longer", partial(runs.start, ME, order, few))
-        for _ in range(MOST_OF_ONE)
-    ]
-    until(lambda: {run.progress.ahead for run in mine} == {*range(1, MOST_OF_ONE + 1)})
-    refused = last_of(runs.live.begin(ME, "longer", partial(runs.start, ME, order, few)))
-    assert refused.stage == "refused" and "Stop one first, or wait" in refused.message
-    first.close()
-    assert [last_of(run).stage for run in mine] == ["finished"] * MOST_OF_ONE
-
-
-def test_a_run_that_waits_keeps_its_place(tmp_path: Path, hub: Hub, demo: PairTable) -> None:
-    runs = Runs(Settings(home=tmp_path), hub)
-    order, few = ModelOrder.of({"model": "longer"}), Selection(demo, np.arange(3), "few")
-    first = begun(runs, "she", "longer", demo, np.arange(3))
-    assert next(first).stage == "loading"
-    run = runs.live.begin(YOU, "longer", partial(runs.start, YOU, order, few))
-    assert run.has_begun.wait(PATIENCE)
-    third = begun(runs, "he", "longer", demo, np.arange(3))
-    assert next(third).ahead == 2
-    assert (run.progress.stage, run.progress.ahead) == ("waiting", 1)
-    first.close()
-    last = last_of(run)
-    assert last.stage == "finished" and last.run is not None
-    assert runs.store.open(last.run.id, YOU).status == "finished"
-    assert list(third)[-1].stage == "finished"
-
-
-def test_a_run_ends_with_its_visitors_seconds_though_nobody_looks(
-    tmp_path: Path, hub: Hub, demo: PairTable
-) -> None:
-    runs = Runs(Settings(home=tmp_path, public=True, seconds_per_hour=1e-6), hub)
-    order, many = ModelOrder.of({"model": "demo"}), Selection(demo, np.arange(60), "many")
-    loaded(runs, order, ME)
-    run = runs.live.begin(ME, "demo", partial(runs.start, ME, order, many))
-    last = last_of(run)
-    [stored] = runs.store.visible(ME)
-    assert stored.status == "stopped" and 0 < stored.n_scored < 60
-    assert "used up" in last.message
 
 
 def test_a_server_that_ends_stops_its_runs_and_takes_no_more(

@@ -93,11 +93,6 @@ def test_a_process_that_is_killed_lets_go_of_its_run(tmp_path: Path) -> None:
         assert is_locked(tmp_path)
 
 
-def test_who_looks_at_a_run_leaves_nothing_in_its_folder(tmp_path: Path) -> None:
-    assert not is_locked(tmp_path) and list(tmp_path.iterdir()) == []
-    assert not is_locked(tmp_path / "gone")
-
-
 def test_a_run_is_locked_and_has_an_owner_before_it_says_that_it_runs(
     tmp_path: Path, hub: Hub, demo: PairTable, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -9,7 +9,7 @@ from explorer.core.settings import Settings
 from explorer.runs.model_list import entry_of, licence_note, model_list, resolve_model, size_of
 from scoring.errors import KnownError
 from scoring.hub.access import parse_hub_id
-from scoring.models.catalogue import catalogue, known_models
+from scoring.models.catalogue import catalogue
 from scoring.spec import FAMILIES
 from tests.conftest import ROOT
 
@@ -73,12 +73,6 @@ NAMED_OTHERWISE = {"Skywork/Skywork-Reward-V2-Llama-3.1-8B-40M", "Qwen/Qwen1.5-M
 """40M are pairs that it was trained on; 2.7B are parameters that a token takes part in."""
 
 
-def test_what_can_run_comes_first() -> None:
-    reasons = [bool(entry.why_not) for entry in model_list()]
-    assert reasons == sorted(reasons)
-    assert 0 < sum(reasons) < 20
-
-
 def test_every_reason_is_given_to_a_model() -> None:
     values = catalogue()
     assert {told["needs"] for told in values["models"] if "needs" in told} == set(values["reasons"])
@@ -117,27 +111,6 @@ def test_a_page_says_of_each_model_whether_it_runs() -> None:
             part.count(f" {entry.id},") + part.count(f" {entry.id} |") for part in (where, page)
         ]
         assert counts == [1, 1], entry.id
-
-
-def test_references_are_said_in_one_place(board: dict[str, dict[str, str]]) -> None:
-    said = {name: known.reference for name, known in known_models().items() if known.reference}
-    assert said == {name: row["ref_model"] for name, row in board.items() if row["ref_model"]}
-
-
-def test_the_newer_ones_are_there() -> None:
-    can_run = [entry.id for entry in model_list() if not entry.why_not]
-    assert sum(each.startswith("Skywork/Skywork-Reward-V2") for each in can_run) == 8
-    assert sum("-RM-RB2" in each for each in can_run) == 7
-
-
-def test_memory_is_that_of_two_models_for_a_policy() -> None:
-    alone = entry_of("Skywork/Skywork-Reward-V2-Llama-3.1-8B")
-    policy = entry_of("HuggingFaceH4/zephyr-7b-beta")
-    assert alone is not None
-    assert policy is not None
-    assert alone.memory_bytes() == 16 * 10**9
-    assert alone.memory_bytes("float32") == 32 * 10**9
-    assert policy.memory_bytes() == 4 * 7 * 10**9
 
 
 @pytest.mark.parametrize("name", [None, 5, "", "org/none", "x" * 100_000, "\ud800"])

@@ -2,13 +2,10 @@
 
 import os
 import signal
-import sys
-import time
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from threading import Thread
 from typing import Any
 
 import pytest
@@ -17,7 +14,6 @@ from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
 from explorer.core import fetching
 from explorer.core.settings import DEMO_MODEL, Settings
-from explorer.runs import models as limits
 from explorer.runs.models import ModelStore, WarmModel
 from explorer.runs.orders import ModelOrder
 from explorer.runs.visitors import Visitor
@@ -25,7 +21,6 @@ from scoring.errors import KnownError
 from scoring.hub.access import Hub
 from scoring.limits import Step
 from scoring.spec import Pair, RunSettings, ScoredPair
-from tests.conftest import workers_of
 from tests.explorer.conftest import Serve
 from tests.support.hub_server import Repo
 from tests.support.stepping import stepwise, told_by
@@ -86,12 +81,6 @@ def test_an_adapter_scores_as_its_merged_model(models: ModelStore, tmp_path: Pat
         assert one.chosen_reward != pytest.approx(before.chosen_reward, abs=1e-3)
 
 
-def test_a_row_of_four_responses_has_the_time_of_two_pairs() -> None:
-    row = replace(PAIRS[0], more_rejected=("6", "7"))
-    two = [PAIRS[0], replace(PAIRS[0], chosen="6", rejected="7")]
-    assert limits._characters([row]) == limits._characters(two)
-
-
 @pytest.mark.parametrize(
     "other",
     [
@@ -107,12 +96,6 @@ def test_another_takes_its_place_and_all_its_memory(models: ModelStore, other: M
     loaded(models, other)
     assert pid_of(models) != pid
     assert models.is_warm(ME, other) and not models.is_warm(ME, DEMO)
-
-
-def test_a_loading_is_told_from_its_first_weight_to_its_last(models: ModelStore) -> None:
-    _, steps = told_by(lambda tell: models.load(ME, DEMO, tell=tell))
-    assert any(step.total for step in steps)
-    assert {step.doing for step in steps} == {"loading"}  # the Hub is not asked for it
 
 
 @pytest.mark.parametrize("until", ["loading", "weights"])
@@ -149,13 +132,6 @@ def test_a_model_whose_worker_was_killed_is_loaded_again(models: ModelStore) -> 
         list(model.packs(ready.plan))
     assert not models.is_warm(ME, DEMO)
     assert rewards(loaded(models)) == expected
-
-
-def test_the_memory_of_the_warm_model_counts_as_free(models: ModelStore) -> None:
-    loaded(models)
-    assert 5_000_000 < models._held < 300_000_000
-    models.release()
-    assert models._held == 0
 
 
 def test_a_model_of_the_hub_is_fetched_looked_at_and_loaded_apart(
@@ -196,32 +172,6 @@ def test_a_download_that_is_too_slow_is_given_up_and_the_page_answers_meanwhile(
                 with page.open("app_id") as answer:
                     answered += answer.status == 200
     assert answered
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="it looks at /proc")
-def test_looks_of_many_visitors_wait_for_each_other(
-    hub_repos: dict[str, Repo], tmp_path: Path
-) -> None:
-    files = {path.name: path.read_bytes() for path in DEMO_MODEL.iterdir()}
-    names = [f"org/{n}" for n in range(6)]
-    hub_repos |= {f"models/{name}": Repo(files, part_seconds=0.5) for name in names}
-    models, before = ModelStore(Settings(home=tmp_path), Hub()), workers_of(os.getpid())
-    looks = [Thread(target=models.preview, args=(ME, ModelOrder(name))) for name in names]
-    for look in looks:
-        look.start()
-    most = 0
-    while any(look.is_alive() for look in looks):
-        most = max(most, len(workers_of(os.getpid()) - before))
-        time.sleep(0.05)
-    assert 0 < most <= limits.LOOKS_AT_ONCE
-    assert all(models.preview(ME, ModelOrder(name)).parameters for name in names)
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="it looks at /proc")
-def test_a_look_at_the_device_leaves_no_process(models: ModelStore) -> None:
-    before = workers_of(os.getpid())
-    assert models.device().kind
-    assert workers_of(os.getpid()) <= before
 
 
 def test_a_model_that_does_not_fit_is_not_downloaded(

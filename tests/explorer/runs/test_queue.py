@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from explorer.runs.queue import MOST_OF_ADDRESS, MOST_OF_ONE, MOST_WAITING, Queue
+from explorer.runs.queue import MOST_OF_ADDRESS, MOST_OF_ONE, Queue
 from scoring.errors import KnownError
 from tests.conftest import PATIENCE
 
@@ -31,14 +31,6 @@ def test_who_waits_hears_at_once_that_it_is_their_turn() -> None:
     assert heard.is_set()
 
 
-def test_who_leaves_twice_takes_nobody_elses_place() -> None:
-    queue = Queue()
-    first, second = queue.join("a"), queue.join("b")
-    first.leave()
-    first.leave()
-    assert second.wait(0)
-
-
 def test_how_long_is_not_known_where_one_ahead_does_not_say() -> None:
     queue = Queue()
     first, _, third = queue.join("a"), queue.join("b"), queue.join("c")
@@ -57,14 +49,6 @@ def test_nobody_fills_the_line_alone() -> None:
     with pytest.raises(KnownError, match="Stop one first"):
         queue.join("made up again", "203.0.113.5")
     assert queue.join("else", "203.0.113.6")
-
-
-def test_where_nobody_is_told_apart_the_line_is_as_long_as_it_may_be() -> None:
-    queue = Queue()
-    for _ in range(MOST_WAITING + 1):
-        queue.join("")
-    with pytest.raises(KnownError, match="Queue full"):
-        queue.join("")
 
 
 def test_what_is_short_does_not_wait_long() -> None:

@@ -1,4 +1,3 @@
-import threading
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
@@ -101,19 +100,6 @@ def test_a_run_may_overdraw_and_then_its_owner_waits(quotas: Quotas) -> None:
     assert not may(quotas, ANA)
 
 
-def test_accounts_are_counted_apart_wherever_they_sit(quotas: Quotas) -> None:
-    quotas.spend(ANA, 100)
-    assert not may(quotas, replace(ANA, session="another", address="1.1.1.1"))
-    assert may(quotas, replace(ANA, owner="user:ben"))
-    assert quotas.left(BROWSER) == 100
-
-
-def test_a_browser_is_known_in_all_its_tabs(quotas: Quotas) -> None:
-    quotas.spend(BROWSER, 100)
-    assert not may(quotas, replace(BROWSER, session="another tab", address="1.1.1.1"))
-    assert may(quotas, replace(BROWSER, owner=owner_of(None, "other")))
-
-
 @pytest.mark.parametrize("address", ["8.8.8.8", ""])
 def test_who_forgets_who_they_are_meets_the_limit_of_their_address(
     address: str, quotas: Quotas
@@ -126,47 +112,6 @@ def test_who_forgets_who_they_are_meets_the_limit_of_their_address(
     assert not may(quotas, Visitor(session="new", address=address))
     assert may(quotas, Visitor(owner_of(None, "new"), "new", address="1.1.1.1"))
     assert may(quotas, replace(ANA, address=address))
-
-
-def test_where_signing_in_is_required_others_do_not_score() -> None:
-    quotas = Quotas(replace(PUBLIC, sign_in="required", space="a/b", seconds_per_hour=None))
-    quotas.check(ANA)
-    for visitor in (BROWSER, PASSER, replace(PASSER, owner="ana"), Visitor()):
-        with pytest.raises(KnownError, match="for people who signed in"):
-            quotas.check(visitor)
-
-
-def test_visitors_who_are_gone_are_forgotten(quotas: Quotas, clock: Clock) -> None:
-    for number in range(200):
-        quotas.spend(Visitor(f"user:{number}"), 1)
-    clock.now += 3600
-    quotas.spend(ANA, 1)
-    assert list(quotas._spent) == [ANA.owner]
-
-
-def test_many_short_calls_keep_little(quotas: Quotas, clock: Clock) -> None:
-    for _ in range(7200):
-        quotas.spend(ANA, 0.01)
-        clock.now += 0.5
-    assert len(quotas._spent[ANA.owner]) <= 61
-    assert quotas.left(ANA) == pytest.approx(28, abs=1.5)
-
-
-def test_threads_that_spend_at_once_lose_nothing(quotas: Quotas) -> None:
-    def work() -> None:
-        for _ in range(200):
-            quotas.spend(ANA, 0.0625)
-
-    threads = [threading.Thread(target=work) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert quotas.left(ANA) == 50
-
-
-def test_a_visitor_is_described_without_their_token() -> None:
-    assert "hf_ana" not in repr(ANA) and "hf_ana" not in str(ANA)
 
 
 # Scoring spends them.

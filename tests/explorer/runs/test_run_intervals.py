@@ -97,23 +97,6 @@ def test_of_a_few_pairs_problems_in_several_languages_are_one_prompt() -> None:
     assert together.sections["Chat"] is None
 
 
-def test_an_interval_holds_the_number_it_is_of() -> None:
-    found = summarise_run([*scored("hep-go", 3, 1), *scored("own", 0, 4)], FACTS).intervals
-    for interval, accuracy in ((found.total, 3 / 8), (found.sections["Reasoning"], 0.75)):
-        assert interval and interval.low < accuracy < interval.high
-    assert found.sections["Chat"] is None
-
-
 def test_without_rewards_nothing_is_known() -> None:
     found = summarise_run(scored("mt-bench-easy", 0, 0, 3), FACTS).intervals
     assert (found.total, found.sections["Chat"]) == (None, None)
-
-
-def test_intervals_shrink_as_pairs_come() -> None:
-    widths = []
-    for n in (5, 20, 80):
-        rows = [*scored("hep-go", 2 * n, n), *scored("math-prm", 2 * n, n)]
-        interval = summarise_run(rows, FACTS).intervals.sections["Reasoning"]
-        assert interval
-        widths.append(interval.high - interval.low)
-    assert widths == sorted(widths, reverse=True)

@@ -1,6 +1,6 @@
 import json
 import logging
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import partial
 from itertools import accumulate, pairwise
@@ -13,22 +13,19 @@ import pytest
 from explorer.core.settings import DEMO_MODEL, Settings
 from explorer.data.table import PairTable, Rows
 from explorer.runs.cards import RunCard, card_of, change_card
-from explorer.runs.facts import run_facts
 from explorer.runs.models import WarmModel
 from explorer.runs.orders import ModelOrder
 from explorer.runs.progress import Progress
-from explorer.runs.queue import MOST_OF_ONE
 from explorer.runs.running import Rewarded, Runs
 from explorer.runs.selections import Selection
 from explorer.runs.visitors import Visitor
-from scoring.errors import KnownError, Stopped
+from scoring.errors import KnownError
 from scoring.hub.access import Hub
 from scoring.pairs.opening import as_pairs
 from scoring.record import Run, Status, new_folder
 from scoring.spec import Plan, RunFacts, ScoredPack, ScoredPair
-from scoring.sure import SureRule
 from tests.support import beginning
-from tests.support.beginning import loaded, small_packs, stopped
+from tests.support.beginning import small_packs, stopped
 from tests.support.stepping import stepwise, told_by
 
 FACTS = RunFacts("demo", "r", "classifier", "cpu", "float32", 10, "left", "own:0", "demo@0", 3, 0)
@@ -51,10 +48,6 @@ def rows(demo: PairTable) -> Rows:
     """The 40 shortest pairs, in table order: more packs than two."""
     total = demo.chars["prompt"] + demo.chars["chosen"] + demo.chars["rejected"]
     return np.sort(np.argsort(total)[:40])
-
-
-def keys_of(scored: Sequence[ScoredPair]) -> list[str]:
-    return [pair.key for pair in scored]
 
 
 def run_of(progress: Progress) -> Run:
@@ -80,89 +73,27 @@ def first_pack(stream: Iterator[Progress]) -> Progress:
 # A run from beginning to end.
 
 
-@pytest.fixture(scope="module")
-def stream(runs: Runs, demo: PairTable, rows: Rows) -> list[Progress]:
-    return told(begun(runs, "me", "demo", demo, rows))
-
-
-def test_a_run_loads_runs_and_finishes(stream: list[Progress]) -> None:
-    sizes = sizes_of(run_of(stream[-1]))
+def test_a_run_loads_scores_each_pair_once_and_finishes(
+    runs: Runs, demo: PairTable, rows: Rows
+) -> None:
+    stream = told(begun(runs, "me", "demo", demo, rows))
+    run = run_of(stream[-1])
+    sizes = sizes_of(run)
     assert len(sizes) > 2
     loading = [p for p in stream if p.stage == "loading"]
     rest = stream[len(loading) :]
     assert loading and [p.stage for p in rest] == [*["running"] * len(sizes), "finished"]
     assert [len(p.scored) for p in rest] == [*accumulate(sizes), 40]
-    assert {p.total for p in stream} == {40}
-    assert {p.run for p in loading} == {None}
-    assert len({run_of(p).id for p in rest}) == 1
-    assert {p.message for p in stream} == {""}
-
-
-def test_each_progress_continues_the_former(stream: list[Progress]) -> None:
-    for former, later in pairwise(stream):
-        assert later.scored[: len(former.scored)] == former.scored
-        assert later.stage != "running" or later.seconds >= former.seconds
-
-
-def test_each_pair_of_the_selection_is_scored_once(
-    stream: list[Progress], demo: PairTable, rows: Rows
-) -> None:
-    keys = keys_of(stream[-1].scored)
-    assert sorted(keys) == sorted(demo.keys[row] for row in rows)
-    for pair in stream[-1].scored:
+    assert {(p.total, p.message) for p in stream} == {(40, "")}
+    assert {p.run for p in loading} == {None} and {run_of(p).id for p in rest} == {run.id}
+    told_last = stream[-1].scored
+    assert sorted(pair.key for pair in told_last) == sorted(demo.keys[row] for row in rows)
+    for pair in told_last:
         row = demo.hashes.index(pair.text_hash)
         assert (pair.key, pair.subset) == (demo.keys[row], demo.subset_of_row[row])
         assert pair.margin is not None
-
-
-def test_the_run_on_disk_is_the_stream(stream: list[Progress]) -> None:
-    run = run_of(stream[-1])
-    assert tuple(run.rows()) == stream[-1].scored
-    assert run.status == "finished"
+    assert (tuple(run.rows()), run.status) == (told_last, "finished")
     assert Run.open(run.folder) == run
-
-
-def test_the_run_says_what_it_was_made_with(stream: list[Progress], demo: PairTable) -> None:
-    facts = run_of(stream[-1]).facts
-    assert (facts.model, facts.pairs, facts.n_pairs) == ("demo", demo.id, 40)
-    assert facts.versions.keys() == {"torch", "transformers"}
-    assert (facts.family, facts.device, facts.seed) == ("classifier", "cpu", 0)
-    assert (facts.reading, facts.budget) == ("its one label", PACK)
-    assert facts.path.startswith("packed")
-
-
-def test_the_run_says_how_its_pairs_were_chosen(runs: Runs, demo: PairTable, rows: Rows) -> None:
-    last = list(begun(runs, "me", "demo", demo, rows[:2], "2 of the shortest"))[-1]
-    assert run_of(last).facts.selection == "2 of the shortest"
-
-
-def test_the_run_can_be_gone_on_with(stream: list[Progress], demo: PairTable, rows: Rows) -> None:
-    run = run_of(stream[-1])
-    plan, keys = run.plan()
-    assert keys == [demo.keys[row] for row in rows]
-    order = [keys[place] for pack in plan for place in pack]
-    assert keys_of(stream[-1].scored) == order
-    assert (run.n_scored, run.split_packs) == (40, 0)
-    assert 0 < run.tokens <= sum(row.chosen_tokens + row.rejected_tokens for row in run.rows())
-    assert run.seconds > 0
-
-
-def test_the_same_selection_scores_the_same(runs: Runs, demo: PairTable, rows: Rows) -> None:
-    former, later = (list(begun(runs, "me", "demo", demo, rows[:5]))[-1] for _ in range(2))
-    assert former.scored == later.scored
-    assert run_of(former).id != run_of(later).id
-
-
-def test_a_run_is_newer_than_one_from_before_the_clock_was_set_back(
-    tmp_path: Path, hub: Hub, demo: PairTable, rows: Rows
-) -> None:
-    runs = Runs(Settings(home=tmp_path), hub)
-    ahead = beginning.finished(runs, "longer", demo, rows)
-    tomorrow = replace(ahead, started=ahead.started + 86_400.0)
-    tomorrow.mark_ended("finished")
-    later = [beginning.finished(runs, "longer", demo, rows) for _ in range(2)]
-    listed = [run.id for run in runs.store.visible(None)]
-    assert listed == [later[1].id, later[0].id, ahead.id]
 
 
 def test_each_pack_is_on_disk_before_it_is_shown(runs: Runs, demo: PairTable, rows: Rows) -> None:
@@ -173,11 +104,6 @@ def test_each_pack_is_on_disk_before_it_is_shown(runs: Runs, demo: PairTable, ro
             assert (run.status, tuple(run.rows())) == ("running", progress.scored)
             seen.add(len(progress.scored))
     assert len(seen - {0}) == len(sizes_of(run_of(progress))) > 1
-
-
-def test_a_model_may_be_a_folder_of_this_machine(runs: Runs, demo: PairTable, rows: Rows) -> None:
-    last = list(begun(runs, "me", str(DEMO_MODEL), demo, rows[:2]))[-1]
-    assert (last.stage, run_of(last).facts.model) == ("finished", str(DEMO_MODEL))
 
 
 # Stopping.
@@ -218,45 +144,6 @@ def test_a_closed_stream_is_a_stopped_run_and_frees_the_device(
     assert list(begun(runs, "you", "demo", demo, rows[:3]))[-1].stage == "finished"
 
 
-def test_who_comes_later_waits_and_is_told_who_is_ahead(
-    runs: Runs, demo: PairTable, rows: Rows
-) -> None:
-    first = begun(runs, "me", "demo", demo, rows[:20])
-    shown = first_pack(first)
-    second, third = (begun(runs, who, "demo", demo, rows[:3]) for who in ("you", "she"))
-    waiting = [next(second), next(third)]
-    assert [(each.stage, each.ahead) for each in waiting] == [("waiting", 1), ("waiting", 2)]
-    assert waiting[0].wait_seconds is not None and waiting[1].wait_seconds is None
-    last = list(first)[-1]
-    assert (last.stage, last.scored[: len(shown.scored)]) == ("finished", shown.scored)
-    assert next(third).ahead == 1
-    assert [list(stream)[-1].stage for stream in (second, third)] == ["finished"] * 2
-
-
-def test_who_leaves_the_line_lets_the_next_come_sooner(
-    runs: Runs, demo: PairTable, rows: Rows
-) -> None:
-    first = begun(runs, "me", "demo", demo, rows[:20])
-    first_pack(first)
-    second = begun(runs, "you", "demo", demo, rows[:3])
-    third = begun(runs, "she", "demo", demo, rows[:3])
-    assert [next(second).ahead, next(third).ahead] == [1, 2]
-    assert stopped(second).stage == "stopped"
-    assert next(third).ahead == 1
-    first.close()
-    assert list(third)[-1].stage == "finished"
-
-
-def test_one_page_has_few_places_in_the_line(runs: Runs, demo: PairTable, rows: Rows) -> None:
-    streams = [begun(runs, "me", "demo", demo, rows[:20]) for _ in range(MOST_OF_ONE)]
-    for stream in streams:
-        next(stream)
-    with pytest.raises(KnownError, match="Stop one first"):
-        next(begun(runs, "me", "demo", demo, rows[:3]))
-    for stream in streams:
-        stream.close()
-
-
 # Pairs that are scored without a run.
 
 
@@ -269,59 +156,6 @@ def test_a_few_pairs_are_scored_at_once(runs: Runs, demo: PairTable, rows: Rows)
     assert {row.key: row.margin for row in found.scored} == pytest.approx(told, abs=1e-6)
     assert (found.facts.model, found.facts.device) == ("demo", "cpu")
     assert len(runs.store.visible(None)) == before + 1
-
-
-def test_while_others_score_it_says_so(runs: Runs, demo: PairTable, rows: Rows) -> None:
-    stream = begun(runs, "you", "demo", demo, rows[:20])
-    first_pack(stream)
-    pairs = as_pairs(demo.arrow, rows[:1].tolist())
-    with pytest.raises(KnownError, match="The device was busy"):
-        runs.rewards(Visitor(session="me"), ModelOrder.of({"model": "demo"}), pairs)
-    stream.close()
-    assert runs.rewards(Visitor(session="me"), ModelOrder.of({"model": "demo"}), pairs).scored
-
-
-def test_a_few_pairs_never_load_a_model_where_they_may_not(
-    runs: Runs, demo: PairTable, rows: Rows
-) -> None:
-    pairs, me = as_pairs(demo.arrow, rows[:2].tolist()), Visitor(session="me")
-    demo_model, longer = ModelOrder("demo"), ModelOrder("longer")
-    found = runs.rewards(me, demo_model, pairs)
-    assert runs.rewards(me, demo_model, pairs, only_warm=True) == found
-    runs.rewards(Visitor(session="you"), longer, pairs)
-    with pytest.raises(KnownError, match="Click Score this pair to load 'demo'"):
-        runs.rewards(me, demo_model, pairs, only_warm=True)
-    assert runs.scorers.models.is_warm(me, longer)
-
-
-def test_a_few_pairs_that_are_not_wanted_load_nothing(
-    runs: Runs, demo: PairTable, rows: Rows
-) -> None:
-    pairs, me = as_pairs(demo.arrow, rows[:2].tolist()), Visitor(session="me")
-    order = ModelOrder("demo")
-    runs.scorers.models.release()
-
-    def unwanted(_: Progress) -> None:
-        raise Stopped("Something newer was asked.")
-
-    with pytest.raises(Stopped):
-        runs.rewards(me, order, pairs, unwanted)
-    assert not runs.scorers.models.is_warm(me, order)
-
-
-def test_the_loading_before_a_few_pairs_is_told_and_ends_with_who_listens(
-    runs: Runs, demo: PairTable, rows: Rows
-) -> None:
-    pairs, me = as_pairs(demo.arrow, rows[:2].tolist()), Visitor(session="me")
-    order = ModelOrder("demo")
-    runs.scorers.models.release()
-    stream = stepwise(partial(runs.rewards, me, order, pairs))
-    assert next(stream).stage == "loading"
-    stream.close()
-    assert not runs.scorers.models.is_warm(me, order)
-    found, steps = told_by(lambda tell: runs.rewards(me, order, pairs, tell=tell))
-    assert {step.stage for step in steps} == {"loading", "running"}
-    assert found == runs.rewards(me, order, pairs)
 
 
 def test_many_pairs_come_pack_by_pack_and_can_be_stopped(
@@ -342,18 +176,6 @@ def test_many_pairs_come_pack_by_pack_and_can_be_stopped(
     assert 0 < len(first.scored) < 20
     stream.close()
     assert runs.rewards(me, order, pairs).scored
-
-
-def test_a_run_ends_when_its_visitors_seconds_are_used_up(
-    tmp_path: Path, hub: Hub, demo: PairTable, rows: Rows
-) -> None:
-    runs = Runs(Settings(home=tmp_path, seconds_per_hour=1e-6), hub)
-    loaded(runs, SMALL, Visitor())
-    *_, last = begun(runs, "me", "demo", demo, rows[:20])
-    assert (last.stage, len(last.scored)) == ("stopped", sizes_of(run_of(last))[0])
-    assert "used up" in last.message
-    with pytest.raises(KnownError, match="used up"):
-        list(begun(runs, "me", "demo", demo, rows[:3]))
 
 
 # Going on.
@@ -378,22 +200,6 @@ def test_a_stopped_run_goes_on_to_what_an_unbroken_one_gives(
     assert run_of(stages[-1]).id == run.id and len(Run.open(run.folder).rows()) == 20
     with pytest.raises(KnownError, match="is finished"):
         list(stepwise(partial(runs.resume, Visitor(), run.id, lambda _: demo)))
-
-
-def test_a_run_that_goes_on_counts_the_seconds_of_all_its_pairs(
-    runs: Runs, demo: PairTable, rows: Rows
-) -> None:
-    run = stopped_run(runs, demo, rows)
-    path = run.folder / "rewards.jsonl"
-    lines = [json.loads(line) for line in path.read_text().splitlines()]
-    slow = [json.dumps({**line, "pack_seconds": 1e6}) + "\n" for line in lines]
-    path.write_text("".join(slow))
-    stages = told(stepwise(partial(runs.resume, Visitor(session="you"), run.id, lambda _: demo)))
-    running = [each for each in stages if each.stage == "running"]
-    last = stages[-1]
-    assert min(each.seconds for each in running) >= 1e6
-    assert last.seconds == run_of(last).seconds == Run.open(run.folder).seconds >= 1e6
-    assert last.rate == len(last.scored) / last.seconds
 
 
 def test_a_run_that_was_killed_goes_on_with_the_pack_that_was_torn(
@@ -436,79 +242,55 @@ def test_a_run_of_a_model_that_changed_does_not_go_on(
         list(stepwise(partial(runs.resume, Visitor(), run.id, lambda _: demo)))
 
 
-def test_a_run_whose_pairs_are_gone_says_so(runs: Runs, demo: PairTable, rows: Rows) -> None:
-    run = stopped_run(runs, demo, rows)
-
-    def gone(of: Run) -> PairTable:
-        assert of.facts.pairs == demo.id
-        raise KnownError("not in memory")
-
-    with pytest.raises(KnownError, match="not in memory"):
-        list(stepwise(partial(runs.resume, Visitor(), run.id, gone)))
-
-
 # What is refused.
 
 
-@pytest.mark.parametrize(
-    ("model", "message"),
-    [
-        (None, "at most 500 characters"),
-        (5, "at most 500 characters"),
-        (["demo"], "at most 500 characters"),
-        ({"model": "demo"}, "at most 500 characters"),
-        ("x" * 501, "at most 500 characters"),
-        ("", "No model was given"),
-        ("  ", "No model was given"),
-        ("no such model", "There is no model 'no such model'"),
-        ("org/name", "org/name is not on this machine, and the network is switched off"),
-        ("org/name:split", "is not a model that can be used here"),
-        ("/", "is not a transformers model"),
-        ("../..", "is not a transformers model"),
-        ("\x00", "There is no model"),
-        ("\ud800", "There is no model"),
-    ],
-)
+UNUSABLE: dict[str, tuple[object, str]] = {
+    "nothing": (None, "at most 500 characters"),
+    "a number": (5, "at most 500 characters"),
+    "a list": (["demo"], "at most 500 characters"),
+    "a mapping": ({"model": "demo"}, "at most 500 characters"),
+    "a text too long": ("x" * 501, "at most 500 characters"),
+    "no name": ("", "No model was given"),
+    "blanks": ("  ", "No model was given"),
+    "a word": ("no such model", "There is no model 'no such model'"),
+    "not here": ("org/name", "org/name is not on this machine, and the network is switched off"),
+    "a dataset's split": ("org/name:split", "is not a model that can be used here"),
+    "the root": ("/", "is not a transformers model"),
+    "a folder above": ("../..", "is not a transformers model"),
+    "a NUL": ("\x00", "There is no model"),
+    "a lone surrogate": ("\ud800", "There is no model"),
+}
+ON_A_SPACE = (str(DEMO_MODEL), "~", ".", "./assets/demo/model", "C:\\model")
+
+
+@pytest.mark.parametrize("case", UNUSABLE)
 def test_a_model_that_is_none_is_refused_before_anything_is_scored(
-    tmp_path: Path, hub: Hub, demo: PairTable, rows: Rows, model: object, message: str
+    tmp_path: Path, hub: Hub, demo: PairTable, rows: Rows, case: str
 ) -> None:
-    runs = Runs(Settings(home=tmp_path), hub)
+    model, message = UNUSABLE[case]
     with pytest.raises(KnownError, match=message):
-        list(begun(runs, "me", model, demo, rows))
-    assert list(tmp_path.iterdir()) == []
-
-
-@pytest.mark.parametrize("model", ["x" * 300, "x" * 500, "~nobody-of-that-name/model"])
-def test_a_model_that_cannot_be_looked_up_is_refused_as_well(
-    tmp_path: Path, hub: Hub, demo: PairTable, rows: Rows, model: str
-) -> None:
-    with pytest.raises(KnownError):
         list(begun(Runs(Settings(home=tmp_path), hub), "me", model, demo, rows))
-
-
-@pytest.mark.parametrize(
-    ("n_rows", "message"),
-    [(0, "No pairs are selected"), (21, "may have 20 pairs here, and 21 are selected")],
-)
-def test_too_few_and_too_many_pairs_are_refused(
-    tmp_path: Path, hub: Hub, demo: PairTable, rows: Rows, n_rows: int, message: str
-) -> None:
-    runs = Runs(Settings(home=tmp_path, max_pairs=20), hub)
-    with pytest.raises(KnownError, match=message):
-        list(begun(runs, "me", "demo", demo, rows[:n_rows]))
     assert list(tmp_path.iterdir()) == []
 
 
-def test_as_many_pairs_as_allowed_are_scored(
+@pytest.mark.parametrize("model", ON_A_SPACE)
+def test_on_a_space_no_folder_is_read(
+    tmp_path: Path, public: Runs, demo: PairTable, rows: Rows, model: str
+) -> None:
+    with pytest.raises(KnownError, match="give a Hub id such as org/name, or demo"):
+        list(begun(public, "me", model, demo, rows))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_too_few_and_too_many_pairs_are_refused_and_as_many_as_allowed_are_scored(
     tmp_path: Path, hub: Hub, demo: PairTable, rows: Rows
 ) -> None:
     runs = Runs(Settings(home=tmp_path, max_pairs=3), hub)
-    assert list(begun(runs, "me", "demo", demo, rows[:3]))[-1].stage == "finished"
-
-
-def test_a_refused_run_leaves_the_device_free(runs: Runs, demo: PairTable, rows: Rows) -> None:
-    with pytest.raises(KnownError):
-        list(begun(runs, "me", "org/name", demo, rows))
+    for n, said in ((0, "No pairs are selected"), (4, "may have 3 pairs here, and 4 are selected")):
+        with pytest.raises(KnownError, match=said):
+            list(begun(runs, "me", "demo", demo, rows[:n]))
+    assert list(tmp_path.iterdir()) == []
     assert list(begun(runs, "me", "demo", demo, rows[:3]))[-1].stage == "finished"
 
 
@@ -553,25 +335,6 @@ def test_a_run_that_fails_later_keeps_its_pairs_and_frees_the_device(
     assert list(begun(runs, "me", "demo", demo, rows[:3]))[-1].stage == "finished"
 
 
-def test_a_disk_that_takes_no_more_ends_the_run_in_a_sentence(
-    runs: Runs, demo: PairTable, rows: Rows, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    genuine = Run.record
-
-    def full(self: Run, packs: Iterable[ScoredPack]) -> Iterator[ScoredPack]:
-        yield next(pack for pack in genuine(self, packs) if pack is not None)
-        raise OSError(28, "No space left on device")
-
-    with monkeypatch.context() as patch:
-        patch.setattr(Run, "record", full)
-        last = list(begun(runs, "me", "demo", demo, rows[:20]))[-1]
-    assert last.stage == "failed"
-    assert "The disk does not take what was scored" in last.message
-    assert "No space left on device" in last.message
-    assert tuple(run_of(last).rows()) == last.scored != ()
-    assert list(begun(runs, "me", "demo", demo, rows[:3]))[-1].stage == "finished"
-
-
 def test_a_home_that_cannot_be_written_is_told_and_frees_the_device(
     tmp_path: Path, hub: Hub, demo: PairTable, rows: Rows
 ) -> None:
@@ -602,15 +365,9 @@ def public(tmp_path: Path, hub: Hub) -> Runs:
     return Runs(Settings(home=tmp_path, public=True), hub)
 
 
-def test_on_ones_own_machine_every_run_is_seen(tmp_path: Path, hub: Hub) -> None:
-    kept = stored(tmp_path, "finished", "stopped", "failed")
-    runs = Runs(Settings(home=tmp_path), hub)
-    assert {run.id for run in runs.store.visible(None)} == {run.id for run in kept}
-    assert runs.store.open(kept[0].id, None) == kept[0]
-
-
 def test_on_a_space_ones_own_runs_and_public_ones_are_seen(tmp_path: Path, public: Runs) -> None:
-    mine, yours, shared = stored(tmp_path, "finished", "finished", "finished")
+    mine, yours, shared, _, nobodys = (stored(tmp_path, "finished")[0] for _ in range(5))
+    change_card(nobodys, lambda _: RunCard(""))
     me = Visitor("browser:me")
     change_card(mine, lambda _: RunCard("browser:me"))
     change_card(yours, lambda _: RunCard("browser:you"))
@@ -622,13 +379,6 @@ def test_on_a_space_ones_own_runs_and_public_ones_are_seen(tmp_path: Path, publi
     assert public.store.open(mine.id, me) == mine
     with pytest.raises(KnownError, match="no such run"):
         public.store.open(yours.id, me)
-
-
-def test_a_run_that_is_nobodys_is_not_everybodys_on_a_space(tmp_path: Path, public: Runs) -> None:
-    [run] = stored(tmp_path, "finished")
-    assert public.store.visible(Visitor()) == []
-    change_card(run, lambda _: RunCard(""))
-    assert public.store.visible(Visitor()) == []
 
 
 @pytest.mark.parametrize("who", [Visitor(), Visitor("browser:she"), None])
@@ -650,12 +400,11 @@ def test_only_its_owner_changes_a_run(tmp_path: Path, public: Runs, who: object)
 def test_on_a_space_nobody_scores_before_they_are_known(
     public: Runs, demo: PairTable, rows: Rows
 ) -> None:
-    order = ModelOrder.of({"model": "longer"})
+    order, three = ModelOrder.of({"model": "longer"}), Selection(demo, rows[:3], "")
     for who in (Visitor(), Visitor("browser:me"), Visitor(session="page")):
         with pytest.raises(KnownError, match="still loading"):
-            public.start(who, order, Selection(demo, rows[:3], ""), lambda _: None)
-    me = Visitor("browser:me", "page")
-    assert told_by(partial(public.start, me, order, Selection(demo, rows[:3], "")))[1]
+            public.start(who, order, three, lambda _: None)
+    assert told_by(partial(public.start, Visitor("browser:me", "page"), order, three))[1]
 
 
 def test_another_server_on_the_same_folder_knows_what_is_under_way(
@@ -676,62 +425,6 @@ def test_another_server_on_the_same_folder_knows_what_is_under_way(
     assert not run.folder.exists()
 
 
-def test_how_sure_a_run_was_is_kept_until_it_goes_on(
-    runs: Runs, demo: PairTable, rows: Rows
-) -> None:
-    order, me = SMALL, Visitor("browser:me", "me")
-    rule = SureRule("accuracy", 0.5)
-    *_, last = stepwise(partial(runs.start, me, order, Selection(demo, rows, "forty"), sure=rule))
-    run = run_of(last)
-    assert (last.stage, last.is_sure, card_of(run).sure) == ("stopped", True, last.sure)
-    assert last.sure is not None and last.sure.width <= 0.5
-    assert list(stepwise(partial(runs.resume, me, run.id, lambda _: demo)))[-1].stage == "finished"
-    assert card_of(run).sure is None
-
-
-@pytest.mark.parametrize("order", ["demo", 5, [], {"model": 5}, {"settings": []}], ids=str)
-def test_a_damaged_card_takes_nothing_from_others(
-    tmp_path: Path, public: Runs, order: object
-) -> None:
-    mine, broken = stored(tmp_path, "finished", "finished")
-    change_card(mine, lambda _: RunCard("browser:me"))
-    about = {"owner": "browser:me", "title": "", "public": True, "order": order}
-    broken.update(lambda now: replace(now, about=about))
-    assert mine in public.store.visible(Visitor("browser:me"))
-
-
-def test_what_a_reader_must_know_of_a_run_that_went_on_is_told(
-    runs: Runs, demo: PairTable, rows: Rows
-) -> None:
-    run = stopped_run(runs, demo, rows)
-    values = json.loads((run.folder / "run.json").read_text())
-    values["facts"]["device"] = "cuda"
-    (run.folder / "run.json").write_text(json.dumps(values))
-    last = list(
-        stepwise(partial(runs.resume, Visitor("browser:me", "me"), run.id, lambda _: demo))
-    )[-1]
-    [note] = card_of(run).notes
-    assert "began with device cuda, and goes on with cpu" in note
-    assert note in run_facts(run_of(last)).values()
-
-
-def test_a_run_that_goes_on_without_room_on_the_disk_says_so(
-    runs: Runs, demo: PairTable, rows: Rows, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    run = stopped_run(runs, demo, rows)
-
-    def full(self: Run, **_: object) -> None:
-        raise OSError(28, "No space left on device")
-
-    with monkeypatch.context() as patch:
-        patch.setattr(Run, "resumed", full)
-        with pytest.raises(KnownError, match="No space left on device"):
-            list(
-                stepwise(partial(runs.resume, Visitor("browser:me", "me"), run.id, lambda _: demo))
-            )
-    assert runs.store.open(run.id, None).status == "stopped"
-
-
 def test_what_a_run_was_asked_for_is_kept_and_no_token(
     runs: Runs, demo: PairTable, rows: Rows
 ) -> None:
@@ -745,21 +438,6 @@ def test_what_a_run_was_asked_for_is_kept_and_no_token(
     assert "hf_secret" not in repr(visitor)
 
 
-@pytest.mark.parametrize("model", [str(DEMO_MODEL), "~", ".", "./assets/demo/model", "C:\\model"])
-def test_on_a_space_no_folder_is_read(
-    tmp_path: Path, public: Runs, demo: PairTable, rows: Rows, model: str
-) -> None:
-    with pytest.raises(KnownError, match="give a Hub id such as org/name, or demo"):
-        list(begun(public, "me", model, demo, rows))
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_on_a_space_the_demo_model_scores(public: Runs, demo: PairTable, rows: Rows) -> None:
-    last = list(begun(public, "me", "demo", demo, rows[:3]))[-1]
-    assert last.stage == "finished"
-    assert str(DEMO_MODEL) not in str(run_of(last).facts)
-
-
 @pytest.mark.parametrize(
     "run_id", ["../{outside}", "./{inside}", "", ".", "*", None, 5, ["x"], {}, "x" * 501]
 )
@@ -770,10 +448,6 @@ def test_no_other_id_opens_a_run(tmp_path: Path, hub: Hub, run_id: object) -> No
         run_id = run_id.format(outside=outside.id, inside=inside.id)
     with pytest.raises(KnownError, match="no such run"):
         Runs(Settings(home=tmp_path), hub).store.open(run_id, [str(run_id)])
-
-
-def test_no_runs_yet(tmp_path: Path, hub: Hub) -> None:
-    assert Runs(Settings(home=tmp_path / "nothing"), hub).store.visible(None) == []
 
 
 def test_folders_that_are_no_run_are_passed_over(tmp_path: Path, hub: Hub) -> None:
@@ -796,26 +470,6 @@ def test_a_run_that_a_killed_server_left_is_shown_as_stopped(tmp_path: Path, hub
     list(left.record([pack]))
     assert runs.store.visible(None) == [replace(left, status="stopped", n_scored=2)]
     assert runs.store.open(left.id, None).n_scored == 2
-
-
-def test_a_run_that_ends_while_one_looks_is_shown_as_it_ended(
-    tmp_path: Path, hub: Hub, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    run = made(Settings(home=tmp_path).runs)
-
-    def ends(_: Path) -> bool:
-        run.mark_ended("finished")
-        return False
-
-    monkeypatch.setattr("explorer.runs.store.is_locked", ends)
-    assert [each.status for each in Runs(Settings(home=tmp_path), hub).store.visible(None)] == [
-        "finished"
-    ]
-
-
-def test_runs_are_listed_newest_first(tmp_path: Path, hub: Hub) -> None:
-    kept = [run for _ in range(8) for run in stored(tmp_path, "finished")]
-    assert Runs(Settings(home=tmp_path), hub).store.visible(None) == kept[::-1]
 
 
 def scored(key: str, chosen: float | None, rejected: float | None) -> ScoredPair:

@@ -14,7 +14,7 @@ from explorer.data.table import PairTable
 from explorer.runs.orders import ModelOrder
 from explorer.runs.running import Runs
 from explorer.runs.selections import Selection
-from explorer.runs.visitors import EVERYBODY, LONGEST_SECRET, Visitor, owner_of
+from explorer.runs.visitors import Visitor, owner_of
 from scoring.errors import KnownError
 from scoring.hub.access import Hub
 from tests.support.hub_server import HubServer, Repo, use_hub
@@ -23,13 +23,6 @@ from tests.support.stepping import stepwise
 TOKEN = "hf_ofTheVisitor"
 SERVERS_TOKEN = "hf_ofTheServer"
 ANA = Visitor("user:ana", "s1", TOKEN, "8.8.8.8")
-
-
-@pytest.mark.parametrize(
-    "secret", [None, "", 7, ["x"], True, "\ud800", "ü", "x" * (LONGEST_SECRET + 1)]
-)
-def test_what_is_no_secret_is_nobodys(secret: object) -> None:
-    assert owner_of(None, secret) == owner_of("", secret) == EVERYBODY
 
 
 def test_a_secret_is_no_account_and_cannot_be_read_off_its_owner() -> None:

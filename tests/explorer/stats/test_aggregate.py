@@ -8,14 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from explorer.data.facets import Coded
-from explorer.stats.aggregate import (
-    Counted,
-    accuracies_of,
-    aggregate,
-    aggregate_counted,
-    overall,
-    settled,
-)
+from explorer.stats.aggregate import Counted, accuracies_of, aggregate, aggregate_counted, overall
 from explorer.stats.rules import PRIOR, RULES, V1, V2, Rule
 from scoring.benchmark import COUNTS, SUBSETS, overall_score, section_scores
 from tests.support.published_accuracies import ARMORM_PERCENT, LDL_REWARD_CORRECT
@@ -100,13 +93,6 @@ def test_all_of_one_half_is_one_half(rule: Rule) -> None:
     assert found.score == 0.5
 
 
-@EVERY
-def test_nothing_known_is_no_score(rule: Rule) -> None:
-    found = aggregate(rule, {})
-    assert found.score == (0.0 if rule.missing == "zero" else None)
-    assert all(part.share == 0 for section in rule.sections for part in found.behind(section))
-
-
 @given(accuracies)
 def test_it_is_the_rule_that_scored_runs_use(values: dict[str, float | None]) -> None:
     found = aggregate(V1, values)
@@ -177,18 +163,6 @@ def test_prior_sets_of_exactly_0_were_not_measured_but_a_section_of_0_was() -> N
     assert (found.sections[PRIOR], found.score) == (None, 0.5)
 
 
-def test_one_click_shows_the_subsets_their_weights_and_their_pairs() -> None:
-    counted = accuracies_of(*outcomes_of({"math-prm": 400, "hep-go": 82}))
-    found = aggregate_counted(V1, counted)
-    parts = {part.subset: part for part in found.behind("Reasoning")}
-    assert list(parts) == list(V1.sections["Reasoning"])
-    assert (parts["math-prm"].weight, parts["math-prm"].counted) == (984, counted["math-prm"])
-    assert parts["math-prm"].share == pytest.approx(6 / 7)
-    assert (parts["hep-js"].accuracy, parts["hep-js"].share) == (None, 0)
-    by_hand = sum(part.share * (part.accuracy or 0) for part in parts.values())
-    assert by_hand == pytest.approx(found.sections["Reasoning"])
-
-
 def one_subset(*outcomes: float) -> tuple[np.ndarray, Coded]:
     return np.array(outcomes, dtype=np.float32), Coded(["a"], np.zeros(len(outcomes), np.int32))
 
@@ -198,11 +172,6 @@ def test_officially_a_stored_half_stays_and_equal_scores_stay_losses() -> None:
     equal = np.array([False, True, False, False])
     assert accuracies_of(outcomes, subsets, equal)["a"] == Counted(0.375, 4, 1, 1, 2, 0)
     assert accuracies_of(outcomes, subsets, equal, "half")["a"] == Counted(0.5, 4, 1, 2, 1, 0)
-
-
-def test_half_changes_nothing_where_nobody_knows_of_equal_scores() -> None:
-    outcomes, subsets = one_subset(1, 0, 0, 0.5)
-    assert accuracies_of(outcomes, subsets, None, "half") == accuracies_of(outcomes, subsets)
 
 
 def test_a_missing_outcome_is_left_out_and_counted_or_a_loss_as_upstream() -> None:
@@ -229,17 +198,6 @@ def test_a_subset_without_pairs_or_without_outcomes_has_no_accuracy() -> None:
     found = accuracies_of(np.full(2, np.nan, np.float32), subsets)
     assert found == {"gone": Counted(None, 0, 0, 0, 0, 2), "empty": Counted(None, 0, 0, 0, 0, 0)}
     assert aggregate_counted(V1, found).score is None
-
-
-def test_many_models_are_settled_at_once_as_each_alone() -> None:
-    draw = np.random.default_rng(0)
-    outcomes = draw.choice([0, 0.5, 1, np.nan], size=(5, 40)).astype(np.float32)
-    equal = draw.random((5, 40)) < 0.3
-    together = settled(outcomes, equal, "half", "loss")
-    assert together.dtype == np.float32
-    for model, row in enumerate(together):
-        alone = settled(outcomes[model], equal[model], "half", "loss")
-        assert row.tolist() == alone.tolist()
 
 
 @pytest.mark.parametrize("outcome", [-0.5, 1.5, np.inf, -np.inf])

@@ -60,8 +60,3 @@ def test_of_a_file_that_was_kept_it_is_the_same_to_the_last_digit(tmp_path: Path
     source = FolderSource(tmp_path / "source")
     _, kept = (read_source(source, tmp_path / "home") for _ in range(2))
     assert composites(kept)["a"]["Ties"].accuracy == FIXTURE_A
-
-
-def test_without_scores_there_is_no_composite() -> None:
-    assert composites(Outcomes()) == {}
-    assert composites(Outcomes(("a",), (result_of("a", "Focus 2", ["1", "2", "3"]),))) == {}

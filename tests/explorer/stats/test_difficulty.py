@@ -32,14 +32,6 @@ def test_correlations_are_over_the_pairs_known_of_both() -> None:
     assert np.array_equal(found, found.T, equal_nan=True)
 
 
-def test_phi_of_a_table() -> None:
-    # both win 30, the first alone 10, the second alone 20, neither 40
-    one = np.repeat([1.0, 1.0, 0.0, 0.0], [30, 10, 20, 40])
-    other = np.repeat([1.0, 0.0, 1.0, 0.0], [30, 10, 20, 40])
-    phi = (30 * 40 - 10 * 20) / np.sqrt(40 * 60 * 50 * 50)
-    assert correlations(np.array([one, other]))[0, 1] == pytest.approx(phi)
-
-
 def test_who_never_varies_correlates_with_no_one() -> None:
     always, sometimes = np.ones(5), np.array([1.0, 0.0, 1.0, 0.0, np.nan])
     unknown = np.full(5, np.nan)
@@ -54,12 +46,6 @@ def test_copies_stand_together() -> None:
     assert sorted(order) == list(range(24))
     for model in range(12):
         assert abs(order.index(model) - order.index(model + 12)) == 1
-
-
-def test_every_model_has_a_leaf_also_where_nothing_is_known() -> None:
-    assert sorted(leaf_order(np.full((4, 4), np.nan)).tolist()) == [0, 1, 2, 3]
-    assert leaf_order(np.ones((1, 1))).tolist() == [0]
-    assert leaf_order(np.ones((0, 0))).tolist() == []
 
 
 def test_a_half_is_no_win_and_missing_is_no_failure() -> None:
@@ -91,9 +77,3 @@ def test_a_pair_with_its_label_turned_stands_out() -> None:
     found = item_rest(outcomes)
     assert found[10] < -0.8
     assert np.nanmin(np.delete(found, 10)) > 0
-
-
-def test_item_rest_needs_other_pairs_and_other_models() -> None:
-    assert np.isnan(item_rest(np.array([[1.0, 0.0]]))).all()
-    assert np.isnan(item_rest(np.array([[1.0], [0.0]]))).all()
-    assert item_rest(np.zeros((0, 3))).shape == (3,)

@@ -194,14 +194,6 @@ def test_one_problem_in_six_languages_is_no_six_proofs() -> None:
     assert (together.score.test.p, alone.score.test.p) == (1.0, 0.25)
 
 
-def test_outcomes_must_fit() -> None:
-    order = order_of(["hep-go"] * 3)
-    with pytest.raises(ValueError, match="shape"):
-        duel([1, 0], [1, 0], order, V1)
-    with pytest.raises(ValueError, match="between 0 and 1"):
-        duel([1, 0, 2], [1, 0, 1], order, V1)
-
-
 def test_cells_say_who_wins() -> None:
     a, b = drawn(8)
     cells = cells_of(a, b)
@@ -221,7 +213,3 @@ def test_a_majority_is_more_than_half_of_those_that_are_known() -> None:
             assert found == (twice > len(known))
         else:
             assert np.isnan(found)
-
-
-def test_there_may_be_no_models_for_a_majority() -> None:
-    assert np.isnan(majority_of(np.zeros((0, 2)))).all()

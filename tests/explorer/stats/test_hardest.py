@@ -76,14 +76,6 @@ def test_subsets_that_ask_for_different_skills_hold_no_wrong_labels() -> None:
     assert discriminating_pairs(outcomes, subsets).negative.tolist() == [3]
 
 
-def test_subsets_of_few_pairs_are_taken_together() -> None:
-    outcomes = drawn(5)
-    subsets = np.append(np.zeros(250, dtype=np.intp), 1 + np.arange(50) // 5)
-    found = discriminating_pairs(outcomes, subsets).correlation
-    together = discriminating_pairs(outcomes, np.minimum(subsets, 1)).correlation
-    assert np.array_equal(found, together, equal_nan=True)
-
-
 def test_labels_that_were_swapped_are_listed(shared_data: Path) -> None:
     """Of 60 that are swapped among the real pairs, 57 stand in the list of 100."""
     real = read_real_outcomes(shared_data)
@@ -96,12 +88,6 @@ def test_labels_that_were_swapped_are_listed(shared_data: Path) -> None:
         listed.append(np.isin(swapped, discriminating_pairs(outcomes, subsets).negative).sum())
     assert min(listed) >= 53
     assert np.mean(listed) >= 56
-
-
-def test_without_models_no_pair_is_hard() -> None:
-    nothing = np.zeros((0, 4))
-    assert failed_by_most(nothing, least_models=0).tolist() == []
-    assert discriminating_pairs(nothing, least_models=0).negative.tolist() == []
 
 
 def test_of_real_models_the_hardest_pairs_are_in_chat_hard_and_safety(shared_data: Path) -> None:

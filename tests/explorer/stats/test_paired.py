@@ -202,17 +202,6 @@ def test_turning_the_models_turns_the_sign_alone() -> None:
     assert one.interval == pytest.approx([-end for end in (other.interval or ())[::-1]])
 
 
-def test_without_a_common_pair_nothing_is_told_apart() -> None:
-    found = paired_test([1, np.nan], [np.nan, 0], one_stratum(2))
-    assert (found.n, found.p, found.interval) == (0, 1.0, None)
-    assert np.isnan(found.difference)
-
-
-def test_where_the_strata_differ_and_cancel_p_is_1() -> None:
-    found = paired_test([1, 1, 0, 0], [0, 0, 1, 1], strata([0, 0, 1, 1], [1, 1], [0, 0], [1]))
-    assert (found.difference, found.p) == (0, 1)
-
-
 @pytest.mark.parametrize("groups", [GROUPS, CLUSTERED], ids=["independent", "clustered"])
 def test_many_at_once_are_each_by_itself(groups: Strata) -> None:
     models = drawn(6, seed=7)

@@ -17,24 +17,6 @@ def test_a_rule_weighs_each_of_its_sections_and_knows_the_pairs_of_each_subset(r
     assert rule.zero_is_missing <= rule.sections.keys()
 
 
-@EVERY
-def test_a_rule_says_in_words_what_it_does(rule: Rule) -> None:
-    assert rule.title and rule.formula.endswith(".")
-
-
-def test_no_two_rules_read_the_same() -> None:
-    assert len({rule.title for rule in RULES.values()}) == len(RULES)
-
-
-@EVERY
-def test_a_rule_can_be_the_key_of_a_cache(rule: Rule) -> None:
-    assert {rule: 1}[rule] == 1
-
-
-def test_a_rule_knows_whose_subsets_it_is_of_prior_sets_apart() -> None:
-    assert (PAPER.benchmark.key, RULES["prior_all"].benchmark.key) == ("v1", "prior")
-
-
 def test_the_first_rule_is_the_benchmarks_own() -> None:
     assert {name: tuple(subsets) for name, subsets in V1.sections.items()} == SECTIONS
     assert {each: w for section in V1.sections.values() for each, w in section.items()} == WEIGHTS
@@ -64,7 +46,3 @@ def test_prior_sets_count_half_a_section() -> None:
 def test_rewardbench_2_has_1865_rows_in_six_sections_of_one_subset() -> None:
     assert sum(V2.pairs.values()) == 1865
     assert [list(section) for section in V2.sections.values()] == [[each] for each in V2.sections]
-
-
-def test_a_subset_counts_in_one_section_or_in_none() -> None:
-    assert (V1.section_of("hep-go"), V1.section_of("shp")) == ("Reasoning", None)

@@ -6,11 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scoring.benchmark import COUNTS, SECTIONS, SUBSETS, overall_score, section_scores
+from scoring.benchmark import SECTIONS, SUBSETS, overall_score, section_scores
 from scoring.strata import Strata, one_stratum, score_models, score_weights, strata
 from tests.support.real_outcomes import read_real_outcomes, v1_strata
-
-ALL = [subset for subset in SUBSETS for _ in range(COUNTS[subset])]
 
 
 def by_the_book(outcomes: Any, subsets: list[str]) -> tuple[dict[str, float | None], float | None]:
@@ -63,14 +61,6 @@ def test_the_score_is_the_weighted_sum_of_what_is_known(board: tuple[Any, list[s
     assert total[~np.isnan(scores)] == pytest.approx(scores[~np.isnan(scores)], abs=1e-12)
 
 
-def test_the_weights_of_the_whole_benchmark() -> None:
-    weights = score_weights(v1_strata(ALL), np.ones(len(ALL), dtype=bool))
-    of = {subset: weights[ALL.index(subset)] for subset in SUBSETS}
-    assert of["alpacaeval-easy"] == pytest.approx(1 / 4 / 358)
-    assert of["math-prm"] == pytest.approx(1 / 4 / 2 / 447)
-    assert of["hep-go"] == pytest.approx(1 / 4 / 2 / 984)
-
-
 def test_a_section_without_pairs_is_left_out_before_a_subset_is_made_up_for() -> None:
     # two sections of two strata each; one stratum of the first has nothing
     groups = strata([0, 2, 3], [1, 3, 1, 1], [0, 0, 1, 1], [1, 1])
@@ -107,8 +97,3 @@ def test_the_real_models_score_as_the_rest_of_the_project_says(shared_data: Path
         sections, overall = by_the_book(row, real.subsets)
         assert by_section[:, model] == pytest.approx([sections[name] for name in SECTIONS])
         assert found[model] == pytest.approx(overall)
-
-
-def test_no_models_are_no_error() -> None:
-    empty: Strata = one_stratum(3)
-    assert score_models(np.zeros((0, 3)), empty).shape == (0,)

@@ -1,6 +1,5 @@
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pyarrow.parquet as pq
@@ -10,14 +9,8 @@ from numpy.typing import NDArray
 from explorer.data.table import PairTable
 from explorer.stats import uncertainty
 from explorer.stats.matrix import OutcomeMatrix, order_of
-from explorer.stats.rules import COMPOSITES, RULES, V1, Rule
-from explorer.stats.uncertainty import (
-    Uncertainties,
-    Uncertainty,
-    key_of,
-    measure,
-    strata_by,
-)
+from explorer.stats.rules import COMPOSITES, RULES, V1
+from explorer.stats.uncertainty import Uncertainties, Uncertainty, key_of, measure
 from scoring.benchmark import COUNTS
 from scoring.clusters import clusters_of
 from scoring.errors import KnownError
@@ -80,13 +73,6 @@ def test_of_a_composite_outcomes_say_nothing() -> None:
     assert {"Ties"} == COMPOSITES
 
 
-def test_the_strata_are_the_rules() -> None:
-    matrix = random_matrix()
-    groups = strata_by(V1, matrix.pairs)
-    assert groups.weights.tolist() == [w for of in V1.sections.values() for w in of.values()]
-    assert groups.section_weights.tolist() == [1, 1, 1, 1]
-
-
 def test_missing_outcomes_and_ties_count_as_asked() -> None:
     equal = np.zeros((1, 40), np.bool_)
     equal[0, 0] = True
@@ -98,18 +84,6 @@ def test_missing_outcomes_and_ties_count_as_asked() -> None:
         for missing in ("left out", "loss")
     ]
     assert scores == pytest.approx([38 / 39, 38 / 40, 38.5 / 39, 38.5 / 40])
-
-
-def test_no_models_are_no_error() -> None:
-    found = measured(matrix_of({}, []))
-    assert found.score.shape == (0,) and found.section_score.shape == (len(V1.sections), 0)
-
-
-def test_each_step_is_told() -> None:
-    _, steps = told_by(lambda tell: measure(random_matrix(), V1, replicates=10, tell=tell))
-    assert [step.done for step in steps] == [0, *range(100, 106)]
-    assert {step.total for step in steps} == {105}
-    assert {step.doing for step in steps} == {"measuring"}
 
 
 def test_it_can_be_stopped_between_draws() -> None:
@@ -178,27 +152,6 @@ def test_a_broken_file_is_ignored_and_written_anew(tmp_path: Path, content: byte
     Uncertainties(tmp_path).measured(matrix, V1)
     assert Uncertainties(tmp_path).known(matrix, V1) is not None
     assert [each.suffix for each in (tmp_path / "uncertainty").iterdir()] == [".npz"]
-
-
-def test_where_nothing_can_be_kept_it_is_measured_all_the_same(tmp_path: Path) -> None:
-    (tmp_path / "uncertainty").write_text("in the way")
-    cache = Uncertainties(tmp_path)
-    matrix = random_matrix()
-    assert cache.measured(matrix, V1).models == matrix.models
-    assert cache.known(matrix, V1) is not None  # in memory
-
-
-@pytest.fixture
-def computed(monkeypatch: pytest.MonkeyPatch) -> list[OutcomeMatrix]:
-    """What was really computed."""
-    matrices: list[OutcomeMatrix] = []
-
-    def counted(outcomes: OutcomeMatrix, rule: Rule, **options: Any) -> Any:
-        matrices.append(outcomes)
-        return measure(outcomes, rule, **options, replicates=200)
-
-    monkeypatch.setattr(uncertainty, "measure", counted)
-    return matrices
 
 
 # Which pairs go together

@@ -1,11 +1,8 @@
 """What addresses of the Models tab show: a table, and two readable files for each row.
 
-`python -m tests.explorer.tabs.models.test_addresses --write` writes the files anew; `git diff` then
-shows what differs.
+`GOLDEN=write pytest` of this file writes them anew.
 """
 
-import sys
-import tempfile
 from pathlib import Path
 from urllib.parse import quote_plus
 
@@ -14,7 +11,9 @@ import pytest
 from explorer.core.settings import DEMO_PAIRS
 from explorer.data.table import PairTable
 from scoring.pairs.opening import read_pairs
-from tests.support.addressed import Texts, check_files, files_of, texts_of, write_files
+from tests.support.addressed import Texts, check_files, files_of, texts_of
+from tests.support.golden_files import check_golden
+from tests.support.hostile import NAME
 from tests.support.published import (
     ELSEWHERE,
     HALF,
@@ -29,7 +28,6 @@ from tests.support.published import (
     write_published,
     write_run,
 )
-from tests.support.rival_fields import HOSTILE
 
 FOLDER = Path(__file__).parent / "addresses"
 ADDRESSES = {
@@ -114,7 +112,7 @@ class Shown:
         subsets, ids = zip(*(key.split(":") for key in table.keys[:40]), strict=True)
         pairs = {"model": "org/file", "subset": subsets, "id": ids, "results": [1, 0] * 20}
         self.token = upload(self.models, home, pairs=pairs, means=MEANS)
-        names |= {"hostile": HOSTILE, "token": self.token}
+        names |= {"hostile": NAME, "token": self.token}
         self.names = {name: quote_plus(each, "/:@") for name, each in names.items()}
 
     def texts(self, address: str) -> Texts:
@@ -132,15 +130,8 @@ def shown(tmp_path_factory: pytest.TempPathFactory) -> Shown:
 @pytest.mark.parametrize("name", ADDRESSES)
 def test_an_address_shows_what_it_showed(name: str, shown: Shown) -> None:
     for path, now in zip(files_of(FOLDER, name), shown.texts(ADDRESSES[name]), strict=True):
-        before = path.read_text("utf-8")
-        assert before == now, __doc__
+        check_golden(path, now)
 
 
 def test_there_is_no_file_of_another_address() -> None:
     check_files(FOLDER, ADDRESSES)
-
-
-if __name__ == "__main__" and sys.argv[1:] == ["--write"]:
-    with tempfile.TemporaryDirectory() as home:
-        showing = Shown(Path(home))
-        write_files(FOLDER, {name: showing.texts(each) for name, each in ADDRESSES.items()})

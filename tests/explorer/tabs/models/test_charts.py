@@ -12,31 +12,20 @@ from explorer.data.datacard import LengthCategory
 from explorer.data.facets import Coded
 from explorer.data.table import PairTable
 from explorer.results.board import Board, build_board
-from explorer.results.published import Results, read_snapshot
+from explorer.results.published import Results
 from explorer.stats.aggregate import accuracies_of, aggregate_counted
 from explorer.stats.matrix import order_of
-from explorer.stats.rules import RULES, V1, V2_PAIRS
+from explorer.stats.rules import V1
 from explorer.tabs.models.charts import (
-    CATEGORIES,
-    OWN,
-    LengthBias,
     Share,
     alike,
-    axes_of,
     credits_by_length,
     difference_interval,
     length_baseline,
     length_bias,
     lengths_of,
-    number_columns,
-    points_of,
-    scores_by_length,
     subset_spreads,
 )
-from explorer.tabs.models.state import NUMBER_COLUMNS, ModelsState
-from scoring.benchmark import SUBSETS
-from scoring.hub.access import DEFAULT_DATASET
-from scoring.pairs.opening import PairSource
 from scoring.results.accuracies import Aggregate
 from tests.support.board_data import FOUR, SOURCE, matrix_of, results_of
 from tests.support.tables import benchmark_table, row, small_table, swap_sides
@@ -47,47 +36,6 @@ def board() -> Board:
     results = results_of({"org/a-7B": 0.5, "org/b-0b": 0.25, "org/c": 0.75, "org/d-2B": {}})
     mine = matrix_of({"mine-8B": [1.0, 0.0, 1.0, 0.0]}, FOUR)
     return build_board(results, "v1", outcomes=mine, own=("mine-8B",))
-
-
-@pytest.mark.parametrize("rule", RULES)
-def test_every_rule_has_two_axes_among_its_columns_of_numbers(rule: str) -> None:
-    board = build_board(read_snapshot(), rule)
-    columns = number_columns(board)
-    assert set(columns) <= set(NUMBER_COLUMNS)
-    assert len(set(columns)) == len(columns)
-    x, y = axes_of(board, ModelsState())
-    assert x != y and {x, y} <= set(columns)
-    assert axes_of(board, ModelsState(x="score", y="size")) == ("score", "size")
-
-
-def test_the_usual_trade_off() -> None:
-    def usual(rule: str) -> tuple[str, str]:
-        return axes_of(build_board(read_snapshot(), rule), ModelsState(x="nonsense"))
-
-    assert usual("v1") == usual("v1_prior") == usual("paper") == ("Chat Hard", "Safety")
-    assert usual("v2") == ("Factuality", "Precise IF")
-    assert usual("prior") == ("anthropic_helpful", "anthropic_hhh")
-
-
-def test_points_have_both_numbers_in_percent_and_sizes_as_they_are(board: Board) -> None:
-    def places(x: str, y: str) -> dict[str, tuple[float, float]]:
-        return {each.model: (each.x, each.y) for each in points_of(board.table, x, y, ())}
-
-    assert places("size", "score") == {"org/a-7B": (7.0, 50.0), "mine-8B": (8.0, 50.0)}
-    three = {"org/a-7B": (50.0, 50.0), "org/b-0b": (25.0, 25.0), "org/c": (75.0, 75.0)}
-    assert places("Chat", "hep-go") == {**three, "mine-8B": (100.0, 0.0)}
-
-
-def test_points_know_what_they_are(board: Board) -> None:
-    points = {
-        each.model: each
-        for each in points_of(board.table, "Chat", "score", ("org/c", "x"), intervals=True)
-    }
-    assert (points["mine-8B"].kind, points["org/c"].kind) == (OWN, "DPO")
-    assert [model for model, each in points.items() if each.pinned] == ["org/c"]
-    interval = points["org/c"].interval
-    assert interval is not None and interval.low < 75 < interval.high < 100
-    assert not any(each.interval for each in points_of(board.table, "Chat", "score", ()))
 
 
 # Spreads.
@@ -106,22 +54,6 @@ def test_accuracies_of_a_subset_are_summed_up() -> None:
     assert (go.low, go.q1, go.median, go.q3, go.high) == (0.0, 0.25, 0.5, 0.75, 1.0)
 
 
-def test_only_the_rows_that_are_shown_count_and_subsets_stand_in_order() -> None:
-    board = build_board(read_snapshot(), "v1")
-    spreads = subset_spreads(board, board.table.head(3))
-    assert [each.subset for each in spreads] == list(SUBSETS)
-    assert {each.n for each in spreads} == {3}
-    assert subset_spreads(board, board.table.head(0)) == []
-
-
-def test_prior_sets_that_do_not_count_are_of_no_section() -> None:
-    board = build_board(read_snapshot(), "prior")
-    sections = {each.subset: each.section for each in subset_spreads(board, board.table)}
-    assert sections["shp"] == "Prior Sets" and sections["mtbench_gpt4"] is None
-    assert list(sections)[:2] == ["anthropic_helpful", "anthropic_hhh"]
-
-
-V2 = RULES["v2"]
 NAN = float("nan")
 
 
@@ -140,27 +72,6 @@ def test_models_that_are_alike_stand_together() -> None:
     assert found.correlation[place["a"], place["b"]] == pytest.approx(expected)
 
 
-def test_only_pairs_of_both_count_and_ties_as_they_do_in_the_table() -> None:
-    outcomes = {"a": [1.0, 0.0, 0.0, NAN], "b": [1.0, 0.0, 1.0, 0.0]}
-    equal = np.zeros((2, 4), np.bool_)
-    equal[0, 2] = True
-    matrix = matrix_of(outcomes, FOUR, equal)
-    assert alike(matrix, ["a", "b"], V1).correlation[0, 1] == pytest.approx(0.5)
-    halves = np.corrcoef([1, 0, 0.5], [1, 0, 1])[0, 1]
-    assert alike(matrix, ["a", "b"], V1, "half").correlation[0, 1] == pytest.approx(halves)
-
-
-def test_outcomes_of_a_composite_say_nothing() -> None:
-    matrix = matrix_of({"a": [1.0, 0.0, 1, 0], "b": [1.0, 0.0, 0, 1]}, ["Math"] * 2 + ["Ties"] * 2)
-    assert alike(matrix, ["a", "b"], V2).correlation[0, 1] == pytest.approx(1)
-
-
-def test_nobody_and_one_alone() -> None:
-    matrix = matrix_of({"a": [1.0, 0.0, 1.0, 0.0]}, FOUR)
-    assert alike(matrix, [], V1).models == ()
-    assert alike(matrix, ["a"], V1).correlation.tolist() == [[1.0]]
-
-
 @pytest.fixture
 def whole() -> PairTable:
     return benchmark_table()
@@ -168,10 +79,6 @@ def whole() -> PairTable:
 
 def expected(table: PairTable) -> list[int]:
     return [place % 50 + 1 - 25 for place in range(len(table))]
-
-
-def hub_table(table: PairTable, name: str) -> PairTable:
-    return PairTable(replace(table.pairs, source=PairSource("hub", name, "filtered", "0" * 40)))
 
 
 # Whose lengths.
@@ -187,14 +94,6 @@ def test_pairs_are_recognised_by_subset_and_id(whole: PairTable) -> None:
     assert found.pairs == whole.caption
 
 
-def test_or_by_position_where_the_subsets_stand_in_the_same_order(whole: PairTable) -> None:
-    order = order_of(whole)
-    nameless = replace(order, ids=None)
-    found = lengths_of([whole], nameless)
-    assert found is not None and found.difference.tolist() == expected(whole)
-    assert lengths_of([whole], replace(nameless, codes=order.codes[::-1])) is None
-
-
 def test_no_other_pairs_do(whole: PairTable, demo: PairTable) -> None:
     order = order_of(whole)
     assert lengths_of([], order) is None
@@ -204,14 +103,6 @@ def test_no_other_pairs_do(whole: PairTable, demo: PairTable) -> None:
     subsets[0] = "hep-go"  # one pair too many of it
     other = small_table(*[row(subset=subset) for subset in subsets], chunk_rows=1000)
     assert lengths_of([other], order_of(other)) is None
-
-
-def test_the_benchmarks_own_pairs_go_before_others(whole: PairTable) -> None:
-    own, copy = hub_table(whole, DEFAULT_DATASET), hub_table(whole, "somebody/copy")
-    for tables in ([own, copy], [copy, own]):
-        found = lengths_of(tables, replace(order_of(whole), dataset=None))
-        assert found is not None and found.pairs == own.caption
-    assert lengths_of([copy], replace(order_of(whole), dataset=None)) is None
 
 
 def test_length_alone_scores_as_published_for_the_real_pairs(real: PairTable) -> None:
@@ -244,23 +135,6 @@ def test_of_several_responses_the_longest_or_the_shortest_wins_and_ties_share_th
     longest, shortest = (credits_by_length(table, longer=each)[0] for each in (True, False))
     assert longest.tolist() == [0, 1 / 2, 1]
     assert shortest.tolist() == [0, 0, 0]
-
-
-def test_rewardbench_2_has_baselines_where_its_pairs_are_open(
-    whole: PairTable, demo: PairTable
-) -> None:
-    rows = [
-        row(subset=name, chosen="cc", rejected=["r" * (at % 3 + 1), "r"])
-        for name, n in V2_PAIRS.items()
-        for at in range(n)
-    ]
-    table, less = (small_table(*each, chunk_rows=1000) for each in (rows, rows[1:]))
-    first, second = (build_board(read_snapshot(), name) for name in ("v1", "v2"))
-    longer, shorter = scores_by_length(second, None, [demo, table]).values()
-    expected = {n: np.mean(np.resize([1, 1 / 2, 0], V2_PAIRS[n])) for n in V2_PAIRS if n != "Ties"}
-    assert longer == pytest.approx(expected) and shorter == dict.fromkeys(expected, 0)
-    for board, tables in ((second, [whole, less]), (second, []), (first, [table])):
-        assert scores_by_length(board, None, tables) == {}
 
 
 # Accuracies.
@@ -309,21 +183,6 @@ def test_each_model_is_counted_as_one_would_by_hand(
             assert found.categories[category] == (pytest.approx(np.mean(means)) if means else None)
 
 
-def test_every_subset_is_in_one_category() -> None:
-    subsets = Coded(list(SUBSETS), np.arange(len(SUBSETS), dtype=np.int32))
-    per_category = {
-        category: sum(
-            length_bias(np.eye(len(SUBSETS))[[place]], np.ones(len(SUBSETS), np.int64), subsets)[
-                0
-            ].categories[category]
-            != 0
-            for place in range(len(SUBSETS))
-        )
-        for category in CATEGORIES
-    }
-    assert per_category == {"chosen": 3, "neutral": 11, "rejected": 9}
-
-
 def test_going_by_length_alone_is_the_farthest_from_the_line() -> None:
     difference = np.array([3, 4, -5, -6, 0])
     subsets = Coded(["math-prm"], np.zeros(5, np.int32))
@@ -332,15 +191,6 @@ def test_going_by_length_alone_is_the_farthest_from_the_line() -> None:
     assert (longer.chosen_longer, longer.rejected_longer) == (Share(2, 1.0), Share(2, 0.0))
     assert (longer.difference, shorter.difference) == (1.0, -1.0)
     assert longer.equal == shorter.equal == Share(1, 0.0)
-
-
-def test_a_side_without_pairs_has_no_difference() -> None:
-    subsets = Coded(["math-prm"], np.zeros(1, np.int32))
-    (found,) = length_bias(np.array([[1.0]]), np.array([7]), subsets)
-    assert found == LengthBias(
-        Share(1, 1.0), Share(0, None), Share(0, None), None, None,
-        {"chosen": None, "neutral": 1.0, "rejected": None},
-    )  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -364,8 +214,3 @@ def test_intervals_are_those_of_newcombes_table(
     assert [round(end, 4) for end in found] == list(interval)
     turned = difference_interval(*counts[2:], *counts[:2])
     assert turned == pytest.approx((-found.high, -found.low))
-
-
-def test_what_was_not_counted_has_no_interval() -> None:
-    assert difference_interval(0, 0, 1, 2) is None
-    assert difference_interval(1, 2, 0, 0) is None

@@ -4,7 +4,6 @@ import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from html import unescape
 from typing import Any
 
 import numpy as np
@@ -14,24 +13,16 @@ from explorer.core.html import percent
 from explorer.data.table import PairTable
 from explorer.results.board import Board, build_board
 from explorer.results.boards import BoardView
-from explorer.results.published import read_snapshot
 from explorer.stats.matrix import OutcomeMatrix
 from explorer.stats.rules import V1
 from explorer.tabs.models.board_html import board_html, drawer_html
 from explorer.tabs.models.charts_html import MOST_ALIKE, chart_html
 from explorer.tabs.models.ranked import MOST_BOARD_ROWS, Ranked, visible_rows
-from explorer.tabs.models.state import CHARTS, ChartName, ModelsState
+from explorer.tabs.models.state import ModelsState
 from scoring.benchmark import SUBSETS
-from tests.support.board_data import FOUR, NOTHING, coin_flips, matrix_of, results_of
-from tests.support.boards import HOSTILE, linked_states, reading
+from tests.support.board_data import FOUR, NOTHING, coin_flips, matrix_of
 from tests.support.html_reading import HtmlReading, body_rows
 from tests.support.tables import benchmark_table
-
-DRAWN = CHARTS[1:]
-
-
-def nothing_is_asked() -> Any:
-    raise AssertionError("asked for what no chart needs")
 
 
 def outcomes_of(shares: Sequence[float], names: Sequence[str] = ()) -> OutcomeMatrix:
@@ -68,9 +59,9 @@ class Drawn:
 def drawn_of(scene: Ranked) -> Drawn:
     html = chart_html(scene)
     about, table = re.split("(?=<div class=.stats-box)|(?=</div>$)", html, maxsplit=1)
-    read = reading(f"{about}</div>")
+    read = HtmlReading(f"{about}</div>")
     figures = read.attributes["figure", "data-plot"]
-    assert reading(html).attributes["figure", "data-plot"] == figures and len(figures) <= 1
+    assert HtmlReading(html).attributes["figure", "data-plot"] == figures and len(figures) <= 1
     return Drawn(read, json.loads(figures[0]) if figures else None, table.removesuffix("</div>"))
 
 
@@ -99,72 +90,6 @@ def whole() -> PairTable:
     return benchmark_table()
 
 
-# Every chart.
-
-
-def test_without_a_chart_nothing_is_asked_for_or_computed() -> None:
-    board = build_board(read_snapshot(), "v1")
-    assert chart_html(Ranked(ModelsState(), BoardView(board), board.table, nothing_is_asked)) == ""
-
-
-@pytest.mark.parametrize("chart", DRAWN)
-def test_each_chart_is_drawn_with_a_sentence_and_its_button_pressed(
-    chart: ChartName, matrix: OutcomeMatrix, whole: PairTable
-) -> None:
-    scene = scene_of(ModelsState(chart=chart), matrix, tables=[whole])
-    shown = drawn_of(scene)
-    assert figure_of(shown)["data"]
-    assert [each.chart for each in linked_states(shown.about)] == list(DRAWN)
-    here = re.findall('<a href="([^"]*)" aria-current', chart_html(scene))
-    assert [ModelsState.parse(unescape(each))[0] for each in here] == [scene.state]
-    sets = shown.about.attributes["figure", "data-sets"]
-    assert sets == ([] if chart == "difficulty" else ["model"])
-    if chart != "difficulty":
-        assert set(models_of(shown)) == set(matrix.models)
-        assert "Click a model" in told(shown)[-1]
-
-
-@pytest.mark.parametrize("chart", DRAWN)
-def test_a_chart_shows_the_models_that_the_table_shows(
-    chart: ChartName, matrix: OutcomeMatrix, whole: PairTable
-) -> None:
-    state = ModelsState(chart=chart, search="m0", pins=("org/m2-3B",))
-    shown = drawn_of(scene_of(state, matrix, tables=[whole]))
-    if chart == "difficulty":
-        assert {row[2] for row in body_rows(shown.table)} == {"2"}
-    else:
-        assert set(models_of(shown)) == {"org/m0-1B", "org/m2-3B"}
-    if chart in ("length", "size", "tradeoff"):
-        named = [each for trace in figure_of(shown)["data"] for each in trace.get("text", [])]
-        assert "m2-3B" in named and "m0-1B" not in named
-
-
-@pytest.mark.parametrize("chart", DRAWN)
-@pytest.mark.parametrize("rule", ["v1", "v2", "prior"])
-def test_where_nothing_passes_there_is_no_figure(chart: ChartName, rule: Any) -> None:
-    board = build_board(read_snapshot(), rule)
-    shown = drawn_of(scene_of(ModelsState(search="^nobody$", chart=chart), None, board))
-    assert shown.plot is None and shown.table == ""
-    assert told(shown)[1:] == ["No matching models."]
-
-
-@pytest.mark.parametrize("chart", ["difficulty", "size", "tradeoff"])
-def test_models_without_the_numbers_are_told(chart: ChartName) -> None:
-    board = build_board(results_of({"a": {}, "b": {}}), "v1")
-    shown = drawn_of(scene_of(ModelsState(chart=chart), None, board))
-    assert shown.plot is None
-    assert told(shown)[1].startswith("These models lack the numbers for this chart.")
-
-
-@pytest.mark.parametrize("chart", DRAWN)
-def test_hostile_names_stay_text(chart: ChartName) -> None:
-    outcomes = outcomes_of([0.5] * len(HOSTILE), HOSTILE)
-    for state in (ModelsState(chart=chart), ModelsState(chart=chart, pins=HOSTILE[:3])):
-        shown = drawn_of(scene_of(state, outcomes, tables=[benchmark_table()]))
-        if chart == "length":
-            assert all(name in reading(shown.table).words for name in HOSTILE)
-
-
 # Length bias.
 
 
@@ -179,82 +104,12 @@ def test_each_model_has_a_line_and_the_baselines_the_last(
         for at, side in ((2, difference > 0), (4, difference < 0), (6, difference == 0)):
             assert row[at] == f"{side.sum():,}"
             assert float(row[at + 1]) == pytest.approx(100 * outcomes[side].mean(), abs=0.006)
-    foot = reading(shown.table.partition("<tfoot>")[2].partition("</tfoot>")[0])
+    foot = HtmlReading(shown.table.partition("<tfoot>")[2].partition("</tfoot>")[0])
     assert foot.words.strip().startswith("The longer response wins")
     assert "+100.00" in foot.words and "−100.00" in foot.words
 
 
-def test_points_are_where_the_table_says_and_baselines_in_the_corners(
-    matrix: OutcomeMatrix, whole: PairTable
-) -> None:
-    shown = drawn_of(scene_of(ModelsState(chart="length", digits=4), matrix, tables=[whole]))
-    *models, marks = figure_of(shown)["data"]
-    places = {
-        name: (x, y)
-        for trace in models
-        for name, x, y in zip(trace["customdata"], trace["x"], trace["y"], strict=True)
-    }
-    for row in body_rows(shown.table):
-        assert places[row[0]] == pytest.approx((float(row[5]), float(row[3])), abs=1e-4)
-    assert (marks["x"], marks["y"]) == ([0, 100], [100, 0])
-    assert "small.jsonl" in told(shown)[1]
-
-
-def test_ties_count_as_they_do_in_the_table(whole: PairTable) -> None:
-    subsets = whole.subset_of_row.tolist()
-    equal = np.ones((1, len(whole)), np.bool_)
-    matrix = matrix_of({"a": [0.0] * len(whole)}, subsets, equal, whole.id)
-    for ties, expected in (("official", "0.0"), ("half", "50.0")):
-        state = ModelsState(chart="length", ties=ties)  # type: ignore[arg-type]
-        board = build_board(NOTHING, "v1", outcomes=matrix, ties=ties)  # type: ignore[arg-type]
-        (row,) = body_rows(drawn_of(scene_of(state, matrix, board, [whole])).table)
-        assert (row[1], row[3], row[5]) == (expected,) * 3
-
-
-def test_without_the_texts_of_the_pairs_it_says_how_to_get_them(
-    matrix: OutcomeMatrix, demo: PairTable
-) -> None:
-    mine = matrix_of({"mine": [1.0] * len(demo)}, demo.subset_of_row.tolist())
-    for outcomes, tables in ((matrix, []), (matrix, [demo]), (mine, [demo])):
-        shown = drawn_of(scene_of(ModelsState(chart="length"), outcomes, tables=tables))
-        assert shown.plot is None
-        assert told(shown)[1].startswith("Lengths need the texts of the pairs. Open ")
-
-
-@pytest.mark.parametrize("benchmark", ["v2", "prior"])
-def test_length_bias_is_of_the_first_benchmark(benchmark: Any) -> None:
-    results = results_of({"a": {"Focus": 0.5, "shp": 0.5}}, benchmark)
-    board = build_board(results, benchmark)
-    shown = drawn_of(Ranked(ModelsState(chart="length"), BoardView(board), board.table, list))
-    assert shown.plot is None and "needs RewardBench's pairs" in told(shown)[1]
-
-
 # Results of each pair.
-
-
-@pytest.mark.parametrize("chart", ["length", "agreement"])
-def test_results_that_are_being_read_are_waited_for(chart: ChartName) -> None:
-    board = build_board(read_snapshot(), "v1")
-    shown = drawn_of(scene_of(ModelsState(chart=chart), None, board, is_read=False))
-    assert shown.plot is None
-    assert "Reading per-pair results" in told(shown)[1]
-    shown = drawn_of(scene_of(ModelsState(chart=chart), None, board))
-    assert "which these models lack" in told(shown)[1]
-
-
-@pytest.mark.parametrize("chart", ["length", "agreement"])
-def test_models_without_results_of_each_pair_are_counted(
-    chart: ChartName, matrix: OutcomeMatrix, whole: PairTable
-) -> None:
-    board = build_board(results_of({"x": 0.5, "y": 0.25}), "v1", outcomes=matrix)
-    shown = drawn_of(scene_of(ModelsState(chart=chart), matrix, board, [whole]))
-    assert set(models_of(shown)) == set(matrix.models)
-    assert any(each.startswith("2 models hidden") for each in told(shown))
-
-
-def test_one_model_agrees_with_nobody(matrix: OutcomeMatrix) -> None:
-    shown = drawn_of(scene_of(ModelsState(chart="agreement", search="m0"), matrix))
-    assert shown.plot is None and "two models" in told(shown)[1]
 
 
 def test_so_many_models_are_drawn_and_no_more() -> None:
@@ -270,50 +125,6 @@ def test_so_many_models_are_drawn_and_no_more() -> None:
         shown = drawn_of(scene)
         assert sorted(models_of(shown)) == sorted(scene.rows.index[:most])
         assert f"Only the first {most} models are shown." in told(shown)
-
-
-# The other charts.
-
-
-def test_difficulty_and_size_need_no_results_of_each_pair() -> None:
-    board = build_board(read_snapshot(), "v1")
-    for chart in ("difficulty", "size", "tradeoff"):
-        state = ModelsState(chart=chart)
-        scene = Ranked(state, BoardView(board), board.table, nothing_is_asked)
-        assert figure_of(drawn_of(scene))["data"]
-
-
-def test_models_without_a_size_are_counted() -> None:
-    board = build_board(results_of({"org/a-7B": 0.5, "org/b": 0.25, "org/c-0b": 0.5}), "v1")
-    shown = drawn_of(scene_of(ModelsState(chart="size"), None, board))
-    assert models_of(shown) == ["org/a-7B"]
-    assert any(each.startswith("2 models hidden") for each in told(shown))
-    figure = figure_of(shown)
-    assert figure["layout"]["xaxis"]["type"] == "log"
-    assert figure["data"][0]["error_y"]["array"][0] > 0
-
-
-def test_two_columns_are_chosen_by_a_form_that_keeps_the_rest(matrix: OutcomeMatrix) -> None:
-    state = ModelsState(chart="tradeoff", x="math-prm", y="score", digits=3)
-    shown = drawn_of(scene_of(state, matrix))
-    seen = shown.about
-    assert seen.attributes["select", "name"] == ["x", "y"]
-    assert seen.attributes["input", "name"] == ["tab", "digits", "plot"]
-    options = seen.attributes["option", "value"]
-    chosen = re.findall('value="([^"]*)" selected', chart_html(scene_of(state, matrix)))
-    assert chosen == ["math-prm", "score"]
-    assert {"size", "score", "Chat Hard", "hep-go"} <= set(options) and "model" not in options
-    assert len(seen.attributes["option", "selected"]) == 2
-    layout = figure_of(shown)["layout"]
-    assert layout["xaxis"]["title"]["text"] == "math-prm (%)"
-    assert layout["shapes"][0]["line"]["dash"] == "dash"
-
-
-def test_sizes_have_no_diagonal_and_a_logarithmic_axis(matrix: OutcomeMatrix) -> None:
-    shown = drawn_of(scene_of(ModelsState(chart="tradeoff", y="size"), matrix))
-    layout = figure_of(shown)["layout"]
-    assert layout["yaxis"]["type"] == "log" and layout["xaxis"]["type"] == "linear"
-    assert not layout.get("shapes")
 
 
 # By length alone, on the board.

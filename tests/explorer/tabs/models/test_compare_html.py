@@ -5,33 +5,31 @@ from dataclasses import replace
 from html import unescape
 from typing import Any
 
-import numpy as np
 import pytest
 
-from explorer.core.html import percent, points
 from explorer.results.ensembles import WAYS
-from explorer.results.field import MAJORITY, Field
+from explorer.results.field import Field
 from explorer.stats.duels import CELLS
 from explorer.tabs.models.compare_html import compare_bar_html, compared_html
-from explorer.tabs.models.compared import compared, first_duel, likenesses
-from explorer.tabs.models.state import MODELS_PANELS, ModelsPanel, ModelsState
-from scoring.benchmark import SECTIONS
+from explorer.tabs.models.compared import compared, first_duel
+from explorer.tabs.models.state import ModelsState
 from tests.support.board_data import EVERY, NOTHING, matrix_of
-from tests.support.boards import comparing, linked_states, reading
+from tests.support.boards import comparing, linked_states
+from tests.support.fields import elsewhere, rivals
+from tests.support.hostile import NAME
 from tests.support.html_reading import HtmlReading, body_rows
-from tests.support.rival_fields import HOSTILE, MARGINS, elsewhere, rivals
 from tests.support.tables import row, small_table
 
 A, B = "org/a", "org/b"
 
 
 def panel(state: ModelsState, field: Field | None = None, **how: Any) -> HtmlReading:
-    return reading(compared_html(compared(state, field or rivals()), **how))
+    return HtmlReading(compared_html(compared(state, field or rivals()), **how))
 
 
 def bar(state: ModelsState, field: Field | None = None, dropped: Any = ()) -> HtmlReading:
     now = compared(state, field or rivals())
-    return reading(compare_bar_html(now, [now.field, elsewhere()], dropped, NOTHING, ""))
+    return HtmlReading(compare_bar_html(now, [now.field, elsewhere()], dropped, NOTHING, ""))
 
 
 def ahead(only_a: int, only_b: int, both: int = 40) -> Field:
@@ -105,118 +103,17 @@ def test_each_count_stands_where_its_head_says_and_leads_to_its_pairs() -> None:
     assert re.findall('class="card [AB]" href="([^"]*)"', html) == [links[1][1], links[2][1]]
 
 
-def test_subsets_stand_below_their_sections_each_with_its_plot() -> None:
-    now = compared(comparing(A, B), ahead(20, 12))
-    found, table = first_duel(now), compared_html(now).partition('class="slices"')[2]
-    parts = {each.name: each for each in (*found.sections, *found.subsets)}
-    rows = body_rows(table.replace("</tbody><tbody>", ""))
-    assert {name for name, *_ in rows} == {*SECTIONS, *EVERY}
-    drawn = re.findall("<tr.*?</tr>", table.partition("<tbody>")[2], re.DOTALL)
-    for (name, *numbers), html in zip(rows, drawn, strict=True):
-        part = parts[name]
-        shares = [percent(part.a), percent(part.b), points(part.difference)]
-        assert numbers[:7] == [str(part.n), *shares, "", str(part.only_a), str(part.only_b)]
-        assert ("b-ahead" in html) == ((part.difference or 0) < 0)
-    assert 0 < table.count("b-ahead") < len(rows)
-    of_all = panel(comparing(A, HOSTILE))
-    assert of_all.attributes["th", "colspan"] == ["11"]
-    assert "own" in of_all.words and "Other subsets" in of_all.words
-    of_chat = panel(comparing(A, B, section="Chat"))
-    assert "mt-bench-easy" in of_chat.words and "donotanswer" not in of_chat.words
-    assert len(of_chat.of_class["chosen"]) == 1 and "Chat2 pairs" in of_chat.of_class["chosen"][0]
-    for words in ("Holm-corrected over sections and over subsets", "In the counts a tie is no win"):
-        assert words in of_all.words
-
-
-def test_no_whisker_leaves_its_axis() -> None:
-    html = compared_html(compared(comparing(A, B), ahead(40, 2)))
-    places = [float(each) for each in re.findall(r"left:([\d.]+)%", html)]
-    assert places and all(0 <= each <= 100 for each in places)
-
-
-# The bar.
-
-
-def test_the_bar_adds_removes_and_swaps_models() -> None:
-    seen = bar(comparing(A, B, (HOSTILE,), section="Chat"))
-    leads = linked_states(seen)
-    assert (B, A, HOSTILE) in [each.named for each in leads]
-    assert (A, B) in [each.named for each in leads] and (A,) in [each.named for each in leads]
-    assert all(each.section == "Chat" for each in leads if each.named != (A, B, HOSTILE))
-    assert seen.attributes["input", "id"] == ["a-name", "b-name", "with-name"]
-    full = bar(comparing(A, B, (HOSTILE, "half")))
-    assert full.attributes["input", "id"] == ["a-name", "b-name"]
-    assert bar(comparing()).attributes["input", "id"] == ["a-name"]
-    assert "elsewhere" in bar(comparing()).attributes["option", "value"]
-
-
-def test_a_model_alone_stands_against_the_majority() -> None:
-    seen = bar(comparing("half"))
-    assert seen.of_class["chip"] == ["majority vote"]
-    assert "The majority vote wins a pair" in seen.words and MAJORITY not in seen.words
-    assert "The majority vote wins" not in bar(comparing("elsewhere"), elsewhere()).words
-    assert "No other model has results" in panel(comparing("elsewhere"), elsewhere()).words
-
-
 # Margins, agreement, ensembles.
 
 
-def test_margins_are_drawn_where_both_models_have_rewards() -> None:
-    seen = panel(comparing(A, B, panel="scatter"))
-    assert seen.attributes["figure", "data-sets"] == ["pair"]
-    r = np.corrcoef([MARGINS[each][:7] for each in (A, B)])[0, 1]
-    expected = f"Correlation of the margins of A and B: {r:.2f}, on 7 pairs"
-    assert seen.of_class["verdict"] == [expected]
-    [base] = seen.attributes["figure", "data-base"]
-    assert base.startswith("?tab=pairs&model=org/a&show=all&against=org/b")
-    for state, words, letter, model in (
-        (comparing(A, "half"), "half", "b", B), (comparing("half", B), "half", "a", A),
-        (comparing(A), "majority", "b", B), (comparing(), "a first model", "a", A),
-    ):  # fmt: skip
-        asked = comparing(state.a, state.b, panel="scatter")
-        empty = panel(asked)
-        leads = linked_states(empty)
-        assert words in empty.words and not empty.attributes["figure", "data-sets"]
-        assert model in [getattr(each, letter) for each in leads]
-        other = "b" if letter == "a" else "a"
-        assert {getattr(each, other) for each in leads} == {getattr(asked, other)}
-    few = panel(comparing("elsewhere", panel="scatter"), elsewhere())
-    assert "for these pairs: 0" in few.words
-    assert any(each.startswith("?tab=score") for each in few.attributes["a", "href"])
-
-
-def test_agreement_lists_all_others_and_leads_to_them() -> None:
-    state = comparing(A, B, panel="agreement")
-    seen, rows = panel(state), likenesses(compared(state, rivals()))
-    assert [each.b for each in linked_states(seen)] == [each["model"] for each in rows]
-    assert seen.attributes["tr", "aria-current"] == ["true"]
-    assert "A's lead (points)" in seen.words
-    searched = panel(comparing(A, panel="agreement", search="half"))
-    assert [each.b for each in linked_states(searched)] == ["half"]
-
-
 def test_ensembles_offer_models_with_rewards_and_toggle_them() -> None:
-    state = comparing(A, panel="ensembles", members=(A, HOSTILE), way="worst")
+    state = comparing(A, panel="ensembles", members=(A, NAME), way="worst")
     seen = panel(state)
     offered = {each.members for each in linked_states(seen) if each.way == "worst"}
-    assert offered == {(HOSTILE,), (A,), (A, HOSTILE, B), state.members}
+    assert offered == {(NAME,), (A,), (A, NAME, B), state.members}
     assert {each.way for each in linked_states(seen)} == {*WAYS}
-    assert "of 3 combinations tried" in seen.words and f"2: {HOSTILE}" in seen.words
-    said = f"The ensemble scores 27.8 %, its best member {HOSTILE} 72.2 %: a difference of −44.4"
-    for members in ((A, HOSTILE), (HOSTILE, A)):
+    assert "of 3 combinations tried" in seen.words and f"2: {NAME}" in seen.words
+    said = f"The ensemble scores 27.8 %, its best member {NAME} 72.2 %: a difference of −44.4"
+    for members in ((A, NAME), (NAME, A)):
         [verdict] = panel(replace(state, members=members)).of_class["verdict"]
         assert verdict.startswith(said)
-
-
-# Names that attack the page.
-
-
-@pytest.mark.parametrize("which", MODELS_PANELS[1:])
-def test_hostile_names_stay_words(which: ModelsPanel) -> None:
-    state = comparing(HOSTILE, A, (B,), which, members=(HOSTILE, A))
-    above, below = bar(state, dropped=(HOSTILE,)), panel(state)
-    assert above.of_class["note"][-1] == HOSTILE
-    for link in [each for seen in (above, below) for each in seen.attributes["a", "href"]]:
-        assert link.startswith(("?tab=models&", "?tab=pairs&"))
-        assert not set(link) & set("<>\"'\n")
-    assert HOSTILE in above.attributes["input" if which != "ensembles" else "option", "value"]

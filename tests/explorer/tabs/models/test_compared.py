@@ -1,4 +1,3 @@
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -9,35 +8,24 @@ from explorer.reader.scene import ScenePairs
 from explorer.reader.scene import scene as pairs_scene
 from explorer.reader.state import PairsState
 from explorer.results.field import MAJORITY, Field
-from explorer.stats.duels import CELLS, DuelPart, duel
-from explorer.stats.paired import PairedTest, paired_test
-from explorer.stats.rules import V1
+from explorer.stats.duels import CELLS
 from explorer.tabs.models.compared import (
-    MOST_POINTS,
     Compared,
     cell_href,
-    change_of,
-    comparable,
     compared,
-    each_headline,
     first_duel,
-    is_whole,
     likenesses,
     margin_points,
-    pair_href,
     standings,
 )
 from explorer.tabs.models.state import ModelsState
 from scoring.benchmark import SECTIONS, SUBSETS, overall_score, section_scores
-from scoring.results.order import PairOrder
-from scoring.strata import Floats, Strata
-from tests.support.board_data import matrix_of, real_results
+from tests.support.board_data import real_results
 from tests.support.boards import comparing
-from tests.support.rival_fields import HOSTILE, field_of, rivals
-from tests.support.tables import benchmark_table
+from tests.support.fields import rivals
+from tests.support.hostile import NAME
 
-THIRD = "LxzGordon/URM-LLaMa-3.1-8B"
-ALL = comparing("org/a", "org/b", (HOSTILE, "half"))
+ALL = comparing("org/a", "org/b", (NAME, "half"))
 
 
 def scene(state: ModelsState) -> Compared:
@@ -48,80 +36,6 @@ def scene(state: ModelsState) -> Compared:
 def whole(shared_data: Path, real: PairTable) -> Field:
     _, _, matrix = real_results(shared_data)
     return Field(real, matrix, {}, ("real",))
-
-
-def part(only_a: int, only_b: int) -> DuelPart:
-    a = [1.0] * (only_a + 1) + [0.0] * only_b
-    b = [0.0] * only_a + [1.0] * (only_b + 1)
-    [found] = duel(a, b, PairOrder(("own",), np.zeros(len(a), np.int32)), V1).subsets
-    return found
-
-
-def test_a_change_is_told_from_chance() -> None:
-    parts = part(9, 0), part(0, 9), part(2, 1), part(1, 2), part(2, 2)
-    changes = [change_of(each) for each in parts]
-    assert changes == ["improved", "regressed", "unclear", "unclear", "same"]
-
-
-def test_several_are_compared_on_the_pairs_that_all_have() -> None:
-    now = scene(ALL)
-    assert now.shared.tolist() == [True] * 4 + [False] * 4
-    assert now.outcomes.shape == (4, 8) and now.in_section.all()
-    of_chat = scene(replace(ALL, section="Chat"))
-    assert np.flatnonzero(of_chat.in_section).tolist() == [5, 6]
-
-
-def test_the_majority_is_of_all_others() -> None:
-    # The other three win rows 0 to 3 in 2, 2, 2 and 2 cases.
-    assert scene(comparing("half")).outcomes[1, :4].tolist() == [1, 1, 1, 1]
-
-
-def test_nothing_is_compared_before_a_model_is_chosen() -> None:
-    assert scene(comparing()).outcomes.shape == (0, 8)
-
-
-def test_what_cannot_be_compared_is_cut_down_and_told() -> None:
-    state = comparing("org/a", "elsewhere", ("gone", "half"), members=("org/b", "gone"))
-    kept, field, dropped = comparable(state, field_of)
-    assert (kept.named, kept.members) == (("org/a", "half"), ("org/b",))
-    assert field.table.id == rivals().table.id
-    for part, words in zip(("different pairs", "gone", "member=gone"), dropped, strict=True):
-        assert part in words
-    assert "8 pairs" in dropped[0] and "2 pairs" in dropped[0]
-    kept, _, dropped = comparable(replace(state, a="gone", panel="scatter"), field_of)
-    assert kept == comparing(panel="scatter") and len(dropped) == 1
-
-
-def test_links_name_the_pairs_where_their_texts_are_at_hand() -> None:
-    now, textless = scene(comparing("org/a", "org/b")), replace(rivals(), has_texts=False)
-    for href in (lambda now: cell_href(now, "both"), pair_href):
-        source = PairsState.parse(href(now))[0].source
-        assert source == now.field.table.id
-        assert PairsState.parse(href(compared(now.state, textless)))[0].source == ""
-
-
-def test_two_models_are_compared_on_the_pairs_that_both_have() -> None:
-    found = first_duel(scene(comparing("org/a", "org/b"))).all_pairs
-    assert [getattr(found, cell) for cell in CELLS] == [2, 2, 2, 1]
-
-
-def test_each_two_of_several_are_tested_once_on_the_pairs_that_they_share(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    tested: list[int] = []
-
-    def counted(a: Floats, b: Floats, groups: Strata) -> PairedTest:
-        tested.append(len(a))
-        return paired_test(a, b, groups)
-
-    monkeypatch.setattr("explorer.stats.duels.paired_test", counted)
-    found = each_headline(scene(ALL))
-    assert len(tested) == 6
-    assert [(a, b) for a, b, _ in found][:3] == [
-        ("org/a", "org/b"), ("org/a", HOSTILE), ("org/a", "half"),
-    ]  # fmt: skip
-    assert [each.n for _, _, each in found] == [7, 7, 4, 7, 4, 4]
-    assert found[0][2] == first_duel(scene(ALL)).headline
 
 
 def test_standings_are_on_the_pairs_that_all_have() -> None:
@@ -146,20 +60,10 @@ def test_margins_are_drawn_where_both_have_rewards() -> None:
     of_section = margin_points(scene(comparing("org/a", "org/b", section="Safety")))
     assert of_section is not None and of_section.rows.tolist() == [3, 4]
     assert of_section.correlation == pytest.approx(1)
-    constant = margin_points(scene(comparing("org/a", HOSTILE, section="Chat")))
+    constant = margin_points(scene(comparing("org/a", NAME, section="Chat")))
     assert constant is not None and constant.correlation is None
     assert margin_points(scene(comparing("org/a", "half"))) is None
     assert margin_points(scene(comparing("org/a"))) is None
-
-
-def test_of_too_many_points_those_that_differ_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert MOST_POINTS == 3000
-    every = margin_points(scene(comparing("org/a", "org/b")))
-    monkeypatch.setattr("explorer.tabs.models.compared.MOST_POINTS", 5)
-    found = margin_points(scene(comparing("org/a", "org/b")))
-    assert found is not None and (found.n, len(found.rows)) == (7, 5)
-    assert {1, 2, 5, 6} < set(found.rows.tolist())
-    assert every is not None and found.correlation == every.correlation
 
 
 def test_likeness_by_hand() -> None:
@@ -189,17 +93,6 @@ def test_a_cell_leads_to_as_many_pairs_of_the_pairs_tab() -> None:
         for each in found.subsets:
             query = cell_href(now, cell, subset=each.name)
             assert n_listed(query, rivals()) == getattr(each, cell)
-
-
-def test_a_score_is_rewardbenchs_where_all_its_pairs_are_known() -> None:
-    assert not is_whole(scene(comparing("org/a", "half")), 2)
-    table = benchmark_table()
-    won = np.ones(len(table))
-    part = np.where(np.arange(len(table)) == 7, np.nan, won)
-    matrix = matrix_of({"a": won.tolist(), "b": won.tolist(), "c": part.tolist()},
-                       table.subset_of_row.tolist())  # fmt: skip
-    now = compared(comparing("a", "b", ("c",)), Field(table, matrix, {}, ("whole",)))
-    assert is_whole(now, 2) and not is_whole(now, 3)
 
 
 def test_real_models_by_hand(whole: Field) -> None:

@@ -3,10 +3,7 @@
 import csv
 import logging
 import shutil
-from collections import Counter
 from collections.abc import Iterator
-from dataclasses import replace
-from functools import partial
 from io import BytesIO, StringIO
 from pathlib import Path
 from threading import Event
@@ -15,18 +12,14 @@ from urllib.parse import quote_plus
 import pyarrow.parquet as pq
 import pytest
 
-from explorer.core.address_view import Question, Regions, Sent, answer
-from explorer.core.links import LONGEST_LINK
-from explorer.results import library
+from explorer.core.address_view import Question, answer
 from explorer.runs.visitors import Visitor
-from explorer.tabs.models.board_html import share_group
 from explorer.tabs.models.exports import BOARD_FORMATS
-from explorer.tabs.models.state import MODELS_PANELS, ModelsState
+from explorer.tabs.models.state import MODELS_PANELS
 from explorer.tabs.models.view import ModelsView
 from scoring.errors import KnownError
 from scoring.record import Run
-from tests.conftest import until
-from tests.support.boards import reading
+from tests.support.html_reading import HtmlReading
 from tests.support.published import (
     ME,
     STRANGER,
@@ -61,7 +54,7 @@ def run(models: ModelsView) -> Iterator[Run]:
 
 def names(html: str) -> list[str]:
     """The models of a table, in its order."""
-    return reading(html).of_class["name"]
+    return HtmlReading(html).of_class["name"]
 
 
 # Whose runs and files.
@@ -89,15 +82,6 @@ def test_a_private_run_is_to_others_as_one_that_is_gone(
             models.regions(mine, other)[0].replace("mine", "gone")
             == (models.regions(gone, other)[0])
         )
-
-
-def test_runs_of_one_name_are_each_persons_own(models: ModelsView) -> None:
-    runs = [write_run(models, "twin", n, who=who) for n, who in ((20, ME), (30, STRANGER))]
-    for who, n, other in ((ME, 20, 30), (STRANGER, 30, 20), (ME, 20, 30)):
-        table = measured(models, "?tab=models", who)["table"]
-        assert f"{n} of 2,985 pairs" in table and f"{other} of 2,985 pairs" not in table
-    for run, who in zip(runs, (ME, STRANGER), strict=True):
-        models.fields.runs.store.delete(run.id, who)
 
 
 def test_a_run_is_there_as_soon_as_it_is_and_hidden_where_own_runs_are(models: ModelsView) -> None:
@@ -137,16 +121,6 @@ def test_uploaded_files_are_to_others_as_files_that_are_gone(
         models.as_view().files["board.csv"](
             f"?tab=models&results={token}&models=uploaded", STRANGER, ""
         )
-
-
-def test_files_that_made_room_are_gone_and_said_to_be(
-    published: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(library, "_KEPT", 1)
-    models = open_models(tmp_path / "home", published)
-    first, second = (upload(models, tmp_path, mine=MEANS) for _ in range(2))
-    assert "no longer here" in written(models, f"?tab=models&results={first}")["bar"]
-    assert "(uploaded)" in written(models, f"?tab=models&results={second}")["table"]
 
 
 # Measuring.
@@ -191,71 +165,6 @@ def test_what_could_not_be_had_is_said_until_it_is_measured_again(
     assert "Tie group" in measured(models, "?tab=models")["table"]
 
 
-def test_the_board_says_of_two_models_whether_they_share_a_tie_group(models: ModelsView) -> None:
-    measured(models, "?tab=models")
-    board = models.boards.board(None, ModelsState().ranking)
-    a, b, plain, hostile = list(board.table.index[board.table["rank"].notna()])
-    assert not share_group(board, a, b) and share_group(board, plain, hostile)
-
-
-def test_newer_results_are_looked_for_in_the_background(models: ModelsView) -> None:
-    asked = Question("?tab=models&digits=2", {}, (), "refresh", "")
-    assert answer(models.as_view(), asked, ME)["query"] == "tab=models&digits=2"
-    until(lambda: "data-refresh" not in written(models, "?tab=models")["status"])
-
-
-# What is computed.
-
-
-@pytest.mark.parametrize("query", ["?tab=models&model=" + A, f"?tab=models&panel=compare&a={A}"])
-def test_regions_that_are_asked_for_alone_compute_no_other(query: str, models: ModelsView) -> None:
-    measured(models, query)
-    made = Counter[str]()
-
-    def regions(query: str, visitor: object, _: Sent) -> tuple[str, Regions]:
-        understood, found = models.regions(query, visitor)  # type: ignore[arg-type]
-
-        def counted(name: str) -> str:
-            made[name] += 1
-            return found[name]()
-
-        return understood, {name: partial(counted, name) for name in found}
-
-    view = replace(models.as_view(), regions=regions)
-    for only in (("status",), ("table", "drawer"), ("nothing",)):
-        made.clear()
-        found = answer(view, Question(query, {}, only, "", ""), ME)
-        assert made == Counter({*only} - {"nothing"}) and found["regions"].keys() == made.keys()
-
-
-def test_neither_a_table_nor_a_chart_is_written_before_it_is_asked_for(
-    published: Path, tmp_path: Path
-) -> None:
-    models = open_models(tmp_path / "home", published)
-    query = "?tab=models&plot=agreement"
-    answer(models.as_view(), Question(query, {}, ("bar", "status", "drawer"), "", ""), ME)
-    assert len(models.written) == 0
-    answer(models.as_view(), Question(query, {}, ("table",), "", ""), ME)
-    assert len(models.written) == 1
-
-
-@pytest.mark.parametrize(
-    "query",
-    ["", "&table=subsets&plot=difficulty", "&model=" + A, "&board=v2&plot=tradeoff",
-     f"&panel=compare&a={A}&b={B}&with=org/plain", f"&panel=scatter&a={A}&b={B}",
-     "&panel=ensembles"],
-)  # fmt: skip
-def test_the_same_address_gives_the_same_html(
-    query: str, models: ModelsView, published: Path, tmp_path: Path
-) -> None:
-    first = measured(models, f"?tab=models{query}")
-    assert written(models, f"?tab=models{query}") == first
-    understood, _ = models.regions(f"?tab=models{query}", ME)
-    assert written(models, f"?{understood}") == first
-    elsewhere = measured(open_models(tmp_path, published), f"?tab=models{query}")
-    assert elsewhere | {"own": first["own"]} == first  # where it says when it was refreshed
-
-
 # Files.
 
 
@@ -284,33 +193,7 @@ def test_the_rows_that_an_address_shows_are_a_file(form: str, tmp_path: Path) ->
             models.as_view().files[f"board.{form}"](link, NOBODY, "")
 
 
-def test_a_file_has_the_runs_of_who_asks_alone(models: ModelsView, run: Run) -> None:
-    make = models.as_view().files["board.csv"]
-    found = {
-        visitor: names_in("csv", b"".join(make("tab=models", visitor, "").parts))
-        for visitor in (ME, STRANGER)
-    }
-    assert {*found[ME]} - {*found[STRANGER]} == {name_of(run, models)}
-
-
 # Anything that is asked.
-
-
-@pytest.mark.parametrize(
-    "query",
-    ["", "?", "%", "\ud800", "x" * 10**6, "&" * LONGEST_LINK, "a=" + "x" * 900 + "&b=\0",
-     *(f"models={each}" for each in ("(a+)+$", "(.*)*x", "((a{1,30}){1,30})", "a?" * 200,
-                                     "|" * 499, "[", r"(?=x)", r"(a)%5C1", "a{9999}", "llama,(")),
-     "by=Focus", "board=v2&table=prior&rule=paper&plot=length&prior=1", "a=%00&panel=compare",
-     "panel=ensembles&member=" + "&member=".join("abcdefgh"), "tab=pairs&a=m"],
-    ids=lambda query: repr(query)[:30],
-)  # fmt: skip
-def test_any_address_is_answered(query: str, models: ModelsView) -> None:
-    for link in (query, f"{query}&plot=tradeoff", f"{query}&panel=compare&a={A}"):
-        found = answer(models.as_view(), Question(link, {}, (), "", ""), STRANGER)
-        assert "error" not in found and len(found["regions"]) == 7
-        assert len(found["query"]) <= 3 * LONGEST_LINK
-    assert answer(models.as_view(), Question(query, {}, (), "explode", ""), ME)["error"]
 
 
 @pytest.mark.parametrize("panel", ["scatter", "agreement", "ensembles"])
@@ -320,9 +203,4 @@ def test_a_search_that_cannot_be_used_lists_all_models_beside_another(
     a = "org/plain"  # which has no rewards
     query = f"?tab=models&panel={panel}&a={a}"
     bare, found = measured(models, query), written(models, f"{query}&models=(")
-    assert reading(found["table"]).words == reading(bare["table"]).words
-
-
-def test_before_anything_was_read_it_says_what_to_do(tmp_path: Path) -> None:
-    found = written(open_models(tmp_path), "?tab=models&panel=compare")
-    assert "No per-pair results" in found["table"] and "tab=score" in found["table"]
+    assert HtmlReading(found["table"]).words == HtmlReading(bare["table"]).words

@@ -1,11 +1,8 @@
 """What addresses of the Pairs tab show: a table, and two readable files for each row.
 
-`python -m tests.explorer.tabs.pairs.test_addresses --write` writes the files anew; `git diff` then
-shows what differs.
+`GOLDEN=write pytest` of this file writes them anew.
 """
 
-import sys
-import tempfile
 from pathlib import Path
 from urllib.parse import quote_plus
 
@@ -14,7 +11,9 @@ import pytest
 from explorer.core.settings import DEMO_PAIRS
 from explorer.data.table import PairTable
 from scoring.pairs.opening import read_pairs
-from tests.support.addressed import Texts, check_files, files_of, texts_of, write_files
+from tests.support.addressed import Texts, check_files, files_of, texts_of
+from tests.support.golden_files import check_golden
+from tests.support.hostile import NAME
 from tests.support.published import (
     ELSEWHERE,
     HALF,
@@ -30,7 +29,6 @@ from tests.support.published import (
     write_published,
     write_run,
 )
-from tests.support.rival_fields import HOSTILE
 from tests.support.stepping import told_by
 
 FOLDER = Path(__file__).parent / "addresses"
@@ -126,7 +124,7 @@ class Shown:
         easy = next(key for key in table.keys if key.startswith("mt-bench-easy"))
         names = {"a": A, "b": B, "plain": PLAIN, "half": HALF, "elsewhere": ELSEWHERE}
         names |= {"mine": name_of(mine, models), "apart": name_of(apart, models)}
-        names |= {"hostile": HOSTILE, "token": self.token, "tokenizer": tokenizer}
+        names |= {"hostile": NAME, "token": self.token, "tokenizer": tokenizer}
         names |= {"last": table.keys[-1], "easy": easy, "id": easy.partition(":")[2]}
         names |= {"demo": here.id}
         self.names = {name: quote_plus(each, "/:@") for name, each in names.items()}
@@ -147,15 +145,8 @@ def shown(tmp_path_factory: pytest.TempPathFactory) -> Shown:
 @pytest.mark.parametrize("name", ADDRESSES)
 def test_an_address_shows_what_it_showed(name: str, shown: Shown) -> None:
     for path, now in zip(files_of(FOLDER, name), shown.texts(ADDRESSES[name]), strict=True):
-        before = path.read_text("utf-8")
-        assert before == now, __doc__
+        check_golden(path, now)
 
 
 def test_there_is_no_file_of_another_address() -> None:
     check_files(FOLDER, ADDRESSES)
-
-
-if __name__ == "__main__" and sys.argv[1:] == ["--write"]:
-    with tempfile.TemporaryDirectory() as home:
-        showing = Shown(Path(home))
-        write_files(FOLDER, {name: showing.texts(each) for name, each in ADDRESSES.items()})

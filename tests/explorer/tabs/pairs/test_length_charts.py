@@ -9,21 +9,18 @@ from explorer.core.figures import Figure
 from explorer.data.lengths import (
     MEASURED,
     MOST_CHARTS,
-    SCALES,
     SUBSET_BINS,
     Histogram,
     Measured,
     Range,
-    Scale,
     SubsetHistograms,
     histogram,
     histograms_by_subset,
     measures_of,
 )
-from explorer.data.table import Measure, PairTable
+from explorer.data.table import PairTable
 from explorer.tabs.pairs.lengths import length_figure, small_multiples
 
-EMPTY = Histogram([], {"chosen": [], "rejected": []}, 0, 0)
 TWO = Histogram([0, 500, 1000], {"chosen": [1, 2], "rejected": [3, 0]}, 7, 12_345)
 
 
@@ -35,44 +32,6 @@ def parsed(figure: Figure) -> dict[str, Any]:
 
 def traces(figure: Figure) -> dict[str, dict[str, Any]]:
     return {trace["meta"]: trace for trace in parsed(figure)["data"]}
-
-
-@pytest.mark.parametrize("scale", SCALES)
-def test_both_sides_are_steps_over_a_filled_ground(demo: PairTable, scale: Scale) -> None:
-    found = histogram(demo, np.arange(len(demo)), "responses", "chars", scale=scale)
-    figure = length_figure(found, "responses", "chars", scale=scale)
-    drawn = traces(figure)
-    for measure, counts in found.counts.items():
-        assert drawn[measure]["y"] == counts
-        inside = zip(found.edges, drawn[measure]["x"], found.edges[1:], strict=False)
-        assert all(low < x < high for low, x, high in inside)
-    assert {each["type"] for each in drawn.values()} == {"scatter"}
-    assert (drawn["chosen"]["name"], drawn["rejected"]["name"]) == ("Chosen", "Rejected")
-    assert parsed(figure)["layout"]["xaxis"].get("type") == ("log" if scale == "log" else None)
-
-
-def test_each_point_carries_the_range_that_a_click_asks_for() -> None:
-    drawn = traces(length_figure(TWO, "responses", "chars"))
-    for measure in ("chosen", "rejected"):
-        ends = [f"range={measure}.chars..499", f"range={measure}.chars.500."]
-        assert drawn[measure]["customdata"] == ends
-
-
-def test_what_is_read_over_a_bar_says_how_far_an_open_end_goes() -> None:
-    drawn = traces(length_figure(TWO, "responses", "words"))
-    assert drawn["chosen"]["hovertext"] == ["0 to 499", "500 to 12,345"]
-    assert drawn["chosen"]["hovertemplate"] == "%{hovertext} words: %{y:,}"
-    single = Histogram([-1, 0, 1], {"difference": [1, 1]}, -1_500, 0)
-    drawn = traces(length_figure(single, "difference", "chars"))
-    assert drawn["rejected"]["hovertext"] == ["−1,500 to −1"]
-    assert drawn["chosen"]["hovertext"] == ["0"]
-
-
-@pytest.mark.parametrize("shown", MEASURED)
-def test_the_unit_stands_at_the_axis(demo: PairTable, shown: Measured) -> None:
-    found = histogram(demo, np.arange(len(demo)), shown, "words")
-    layout = parsed(length_figure(found, shown, "words"))["layout"]
-    assert "words" in layout["xaxis"]["title"]["text"]
 
 
 def test_differences_are_parted_at_zero(demo: PairTable) -> None:
@@ -110,14 +69,6 @@ def test_the_selected_range_is_shaded_as_far_as_the_axis_goes(
     assert shapes == ([] if ends is None else [("selected-chosen", *ends)])
 
 
-def test_the_ranges_of_both_sides_are_shaded() -> None:
-    selected: dict[Measure, Range] = {"chosen": (0, 99), "rejected": (500, None)}
-    layout = parsed(length_figure(TWO, "responses", "chars", selected))["layout"]
-    assert [(shape["name"], shape["x0"], shape["x1"]) for shape in layout["shapes"]] == [
-        ("selected-chosen", 0, 100), ("selected-rejected", 500, 1000),
-    ]  # fmt: skip
-
-
 @pytest.mark.parametrize("shown", [each for each in MEASURED if measures_of(each)])
 def test_small_multiples_count_every_pair_of_every_subset(demo: PairTable, shown: Measured) -> None:
     found = histograms_by_subset(demo, np.arange(len(demo)), shown, "chars")
@@ -129,21 +80,6 @@ def test_small_multiples_count_every_pair_of_every_subset(demo: PairTable, shown
                 (_, kept), (_, subset) = parse_qsl(asked)
                 counted[subset] += count if kept.startswith(f"{measure}.") else 0
         assert counted == demo.subset_counts
-
-
-def test_a_step_of_a_small_line_is_where_the_counts_change() -> None:
-    counts = [0, 0, 0, 4, 0, 0, 0]
-    found = Histogram([*range(0, 80, 10)], {"chosen": [1] * 7, "rejected": counts}, 0, 69)
-    drawn = traces(small_multiples(SubsetHistograms({"own": found}, 0), "responses", "chars"))
-    assert (drawn["rejected"]["x"], drawn["rejected"]["y"]) == ([25, 35, 45], [0, 4, 0])
-
-
-def test_every_side_is_named_once_in_the_legend(demo: PairTable) -> None:
-    found = histograms_by_subset(demo, np.arange(len(demo)), "difference", "chars")
-    drawn = parsed(small_multiples(found, "difference", "chars"))["data"]
-    named = [trace["meta"] for trace in drawn if trace["showlegend"]]
-    assert sorted(named) == ["chosen", "rejected"]
-    assert all(trace["y"] for trace in drawn if trace["showlegend"])
 
 
 def full(n: int) -> SubsetHistograms:
@@ -158,46 +94,3 @@ def test_small_multiples_are_light(real: PairTable) -> None:
     found = histograms_by_subset(real, np.arange(len(real)), "responses", "chars")
     assert len(small_multiples(found, "responses", "chars").to_json()) < 65_000
     assert len(small_multiples(full(MOST_CHARTS), "responses", "chars").to_json()) < 140_000
-
-
-def test_a_subset_with_an_endless_name_makes_no_endless_figure() -> None:
-    ((_, each),) = full(1).by_subset.items()
-    found = SubsetHistograms({"x" * 10_000: each}, 0)
-    assert len(small_multiples(found, "responses", "chars").to_json()) < 10_000
-
-
-def test_a_subset_is_named_as_text_not_as_tags() -> None:
-    ((_, each),) = full(1).by_subset.items()
-    figure = small_multiples(SubsetHistograms({"<a href=x>s": each}, 0), "responses", "chars")
-    assert parsed(figure)["layout"]["annotations"][0]["text"] == "&lt;a href=x&gt;s"
-
-
-def test_the_title_says_how_many_subsets_are_not_drawn() -> None:
-    found = SubsetHistograms(full(2).by_subset, 1_234)
-    title = parsed(small_multiples(found, "prompt", "tokens"))["layout"]["title"]["text"]
-    assert title == "Length of prompts in tokens, by subset · 1,234 smaller subsets are not drawn"
-
-
-@pytest.mark.parametrize(
-    "figure",
-    [
-        length_figure(EMPTY, "responses", "chars", {"chosen": (0, 9)}),
-        small_multiples(SubsetHistograms({}, 0), "responses", "chars"),
-    ],
-    ids=["lengths", "subsets"],
-)
-def test_nothing_gives_a_titled_figure_without_counts(figure: Figure) -> None:
-    drawn = parsed(figure)
-    assert all(trace.get("y", []) == [] for trace in drawn["data"])
-    assert drawn["layout"]["title"]["text"]
-
-
-def test_figures_have_no_colour_of_their_own() -> None:
-    figures = (
-        length_figure(TWO, "responses", "chars", {"chosen": (0, 9)}),
-        small_multiples(full(3), "responses", "chars"),
-    )
-    for figure in figures:
-        drawn = parsed(figure)
-        drawn["layout"].pop("template", None)
-        assert "color" not in json.dumps(drawn)

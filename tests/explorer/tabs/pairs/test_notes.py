@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from explorer.tabs.pairs.notes import LONGEST_NOTE, MOST_NOTES, PairNotes, mark_of
-from tests.support.small_fields import small_field
+from tests.support.fields import small_field
 
 ANYTHING = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
@@ -18,13 +18,6 @@ def test_a_note_is_of_its_pair_alone() -> None:
     field = small_field()
     notes = PairNotes({mark_of(field.table, 2): "both are right"})
     assert [notes.of(field, row) for row in range(8)] == ["", "", "both are right", *[""] * 5]
-
-
-def test_a_note_is_found_in_another_table_with_the_same_texts() -> None:
-    notes = PairNotes({mark_of(small_field().table, 2): "swapped"})
-    assert notes.of(small_field(), 2) == "swapped"
-    textless = small_field(has_texts=False)
-    assert [notes.of(textless, row) for row in range(8)] == [""] * 8
 
 
 def test_without_texts_a_note_goes_by_the_key() -> None:

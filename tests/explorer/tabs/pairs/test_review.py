@@ -14,7 +14,7 @@ from explorer.tabs.pairs.view import PairsView
 from scoring.errors import KnownError
 from scoring.pairs.opening import TEXT_COLUMNS
 from scoring.spec import text_hash
-from tests.support.browsing import NOBODY, answered_of, pairs_view_on
+from tests.support.browsing import NOBODY, pairs_view_on
 from tests.support.tables import row, small_table
 
 KEYS = [f"{subset}:{number}" for subset, number in zip("aaabb", range(1, 6), strict=True)]
@@ -80,16 +80,3 @@ def test_where_no_listed_pair_is_kept_that_is_told(view: PairsView, keys: list[s
     sent = json.dumps({"marks": list(MARKS[:2]), "keys": keys})
     with pytest.raises(KnownError, match="No listed pair is keep or drop"):
         content(view, "kept.parquet", "?subset=a", sent)
-
-
-def test_a_review_has_list_pair_and_a_bar_of_the_open_pair(
-    view: PairsView, table: PairTable
-) -> None:
-    shown = answered_of(view, "?panel=review&pair=b:4&markdown=1&subset=b")
-    assert 'data-key="b:4"' in shown["verdict"] and table.hashes[3] in shown["verdict"]
-    assert "pair=b:5" in shown["main"] and shown["main"].count("data-mark=") == 2
-    assert "review.keys?" in shown["review"] and 'data-n="2"' in shown["review"]
-    assert "markdown" in shown["steps"] and shown["note"] == ""
-    assert "data-mark" not in answered_of(view)["main"]
-    assert answered_of(view)["verdict"] == answered_of(view)["review"] == ""
-    assert answered_of(view, "?panel=review&q=nobody")["verdict"] == ""

@@ -7,11 +7,10 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from explorer.core.figures import Figure
-from explorer.stats.margins import calibration, margin_histogram, reward_histogram
-from explorer.tabs.pairs.rewards import calibration_figure, margins_figure, rewards_figure
+from explorer.stats.margins import calibration, margin_histogram
+from explorer.tabs.pairs.rewards import calibration_figure, margins_figure
 
 numbers = st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=50)
-NOTHING = (np.zeros(0), np.zeros(0))
 
 
 def traces(figure: Figure) -> dict[str, dict[str, Any]]:
@@ -47,29 +46,8 @@ def test_wins_stand_right_of_the_zero_line_and_all_else_left(values: list[float]
         assert all(sign * x > 0 for x, y in zip(trace["x"], trace["y"], strict=True) if y)
 
 
-def test_rewards_are_counted_by_side() -> None:
-    drawn = traces(rewards_figure(reward_histogram(np.array([1.0, 2.0]), np.array([0.0, 0.5]))))
-    assert sum(drawn["chosen"]["y"]) == sum(drawn["rejected"]["y"]) == 2
-
-
 def test_a_bin_of_calibration_stands_where_its_numbers_say() -> None:
     found = calibration(np.array([3.0, 3.0, 0.1, 0.0]), np.array([0.0, 0.0, 0.0, 0.1]), 2)
     points = traces(calibration_figure(found))["prompt"]
     assert points["y"] == [0.5, 1.0]
     assert points["x"] == pytest.approx([0.525, 0.953], abs=0.001)
-
-
-@pytest.mark.parametrize(
-    "figure",
-    [
-        margins_figure(margin_histogram(*NOTHING)),
-        rewards_figure(reward_histogram(*NOTHING)),
-        calibration_figure(calibration(*NOTHING)),
-        margins_of([1.0, -1.0]),
-    ],
-)
-def test_figures_have_titles_and_no_colour_of_their_own(figure: Figure) -> None:
-    drawn = json.loads(figure.to_json())
-    assert drawn["layout"]["title"]["text"]
-    drawn["layout"].pop("template", None)
-    assert "color" not in json.dumps(drawn)

@@ -79,13 +79,6 @@ def test_each_condition_is_counted_over_the_pairs_known() -> None:
         assert result.difference == pytest.approx(result.won - (result.test.expected or 0))
 
 
-def test_a_model_that_wins_what_half_of_the_others_win_is_as_expected() -> None:
-    model = (OUTCOMES[1:].mean(axis=0) > 0.5).astype(float)
-    for each in compare(model).by_condition:
-        assert each.difference == pytest.approx(0, abs=0.03)
-        assert each.p_adjusted > 0.05
-
-
 @pytest.mark.parametrize("n_others", [0, LEAST_RIVALS - 1])
 def test_of_fewer_than_ten_others_nothing_is_expected(n_others: int) -> None:
     others = OUTCOMES[1 : 1 + n_others]
@@ -146,27 +139,6 @@ def test_each_slice_of_two_conditions_is_tested_once(least_pairs: int) -> None:
     assert found.n_tested == len(expected_slices(model, several, least_pairs))
 
 
-def test_of_slices_that_are_much_alike_one_is_listed() -> None:
-    alike = CONDITIONS[1].mask.copy()
-    alike[np.flatnonzero(alike)[:3]] = False
-    more = [*CONDITIONS, Condition("section", "section:x", "x", alike)]
-    found = compare(np.where(SUBSET_1 & LONGER_2, 0.0, OUTCOMES[0]), known=more)
-    assert found.n_worse >= 2
-    assert len(found.worst) == 1
-
-
-def test_only_so_many_slices_are_listed() -> None:
-    model = np.where((SUBSET_1 & LONGER_2) | (CONDITIONS[3].mask & CONDITIONS[8].mask), 0, 1.0)
-    assert len(compare(model, most=5).worst) >= 2
-    assert len(compare(model, most=1).worst) == 1
-
-
-def test_a_model_without_results_has_no_slices() -> None:
-    found = compare(np.full(N, np.nan))
-    assert (found.by_condition, found.n_tested, found.n_worse, found.worst) == ((), 0, 0, ())
-    assert compare(OUTCOMES[0], known=[]).by_condition == ()
-
-
 def has_significant(model: Any, others: Any, known: Any, clusters: Any) -> tuple[bool, bool]:
     """Whether any slice of one condition is significant, and any of two."""
     found = compare_slices(model, others, known, clusters)
@@ -183,7 +155,7 @@ def test_models_without_a_weakness_have_a_significant_slice_in_at_most_5_of_100_
     rivals: int,
 ) -> None:
     """With a subset that is harder for all, and prompts whose pairs go together."""
-    cases = [draw_outcomes(100 + seed, rivals, 1.0, 0.4) for seed in range(60)]
+    cases = [draw_outcomes(100 + seed, rivals, 1.0, 0.4) for seed in range(24)]
     found = [has_significant(each[0], each[1:], CONDITIONS, PROMPTS) for each in cases]
     assert max(np.sum(found, axis=0)) <= highest_count(len(cases))
 

@@ -35,33 +35,6 @@ def shown_of(table: PairTable, n_others: int) -> Scene:
     return scene(state, ScenePairs(table, Field(table, matrix, {}, ("key",))))
 
 
-def test_how_many_others_it_is_compared_with_is_said(demo: PairTable) -> None:
-    now = shown_of(demo, 12)
-    html = slices_html(now)
-    assert "against 12 other models" in html and "Other models (12)" in html
-    assert '<tr class="worse">' in html
-    assert "against 12 other models" in "\n".join(report_lines(now, PairNotes()))
-
-
-def test_that_a_judges_tie_is_not_won_here_is_said(demo: PairTable) -> None:
-    now = shown_of(demo, 12)
-    html, report = slices_html(now), "\n".join(report_lines(now, PairNotes()))
-    assert ">Won<" in html and "Accuracy" not in html
-    for said in (html, report):
-        assert "Ties do not count as wins here, not even for judges" in said
-
-
-@pytest.mark.parametrize("n_others", [0, 9])
-def test_of_few_others_nothing_is_expected_and_it_is_said(demo: PairTable, n_others: int) -> None:
-    now = shown_of(demo, n_others)
-    html = slices_html(now)
-    said = f"at least 10 other models with results on these pairs; there are {n_others}"
-    assert said in html and f"Other models ({n_others})" in html
-    assert "rejected longer" in html and "Ties do not count as wins" in html
-    assert "Expected" not in html and "worse" not in html
-    assert said in "\n".join(report_lines(now, PairNotes()))
-
-
 STYLES: dict[str, Any] = {"chosen": ["a", "aa", "aaa"], "rejected": ["b", "bb", "bbb"]}
 OF_N: dict[str, Any] = {"chosen": "a", "rejected": ["b", "bb"], "category_path": "Helpfulness/Chat"}
 

@@ -7,18 +7,13 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from threading import Event
-from typing import Any
 from urllib.parse import quote_plus
 
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from explorer.core.address_view import Question, answer
 from explorer.core.files import METADATA
-from explorer.core.links import LONGEST_LINK
 from explorer.core.settings import Settings
 from explorer.data.export import FORMATS
 from explorer.data.table import PairTable
@@ -29,28 +24,18 @@ from explorer.reader.state import PairsState
 from explorer.runs.visitors import Visitor
 from explorer.stores import Stores, open_stores
 from explorer.tabs.pairs.notes import mark_of
-from explorer.tabs.pairs.slices import slices_html
 from explorer.tabs.pairs.view import PairsView
 from scoring.errors import KnownError
 from scoring.record import Run
 from tests.conftest import until
 from tests.support.beginning import begun
 from tests.support.board_data import OF_DEMO, coin_flips, write_results
-from tests.support.browsing import answered_of, links_in, pairs_view_on, scenes_on
+from tests.support.browsing import answered_of, links_in, scenes_on
 from tests.support.html_reading import is_told_as_our_own
-from tests.support.published import (
-    ME,
-    STRANGER,
-    measured,
-    name_of,
-    open_models,
-    pairs_beside,
-)
+from tests.support.published import ME, STRANGER, measured, name_of, open_models, pairs_beside
 from tests.support.published import write_run as written_run
-from tests.support.tables import row, small_table
 
 NOBODY = Visitor()
-HOSTILE = "<img src=x onerror=alert(1)>"
 
 
 @pytest.fixture(autouse=True)
@@ -165,23 +150,6 @@ def test_beside_what_goes_on_all_that_shows_it_is_looked_at_again(
     assert "data-refresh" not in "".join(answered_of(pairs_view, query).values())
 
 
-def test_slices_without_texts_are_of_sections_and_subsets(
-    pairs_view: PairsView, model: str
-) -> None:
-    now = pairs_view.scenes.shown(PairsState(model=model), NOBODY).scene
-    bare = replace(now, pairs=replace(now.pairs, field=replace(now.known, has_texts=False)))
-    html = slices_html(bare)
-    assert "section Chat" in html and "rejected longer" not in html
-
-
-def test_a_slice_leads_to_its_pairs(pairs_view: PairsView, model: str) -> None:
-    query = f"panel=slices&{failures_query(model)}"
-    href, *_ = links_in(answered_of(pairs_view, query)["main"], "section Safety")
-    assert PairsState.parse(href)[0] == replace(
-        answered_of(pairs_view, query).state, slices=("section:Safety",), panel="pairs"
-    )
-
-
 # Token rewards, and lengths in tokens.
 
 
@@ -223,18 +191,6 @@ def test_a_count_that_cannot_be_is_told_to_who_asked(pairs_view: PairsView) -> N
     until(lambda: "data-refresh" not in answered_of(pairs_view, after)["main"])
     assert 'class="note wrong"' in answered_of(pairs_view, after)["main"]
     assert "wrong" not in answered_of(pairs_view, after, STRANGER)["main"]
-
-
-def test_a_bar_and_a_brush_lead_to_the_pairs_of_these_lengths(pairs_view: PairsView) -> None:
-    main = answered_of(pairs_view, "panel=lengths&range=chosen.chars.9.&list-page=3")["main"]
-    attributes = {name: main.split(f'data-{name}="')[1].split('"')[0] for name in ("adds", "brush")}
-    state, dropped = PairsState.parse(f"{attributes['adds']}&range=chosen.chars.50.99".replace(
-        "&amp;", "&"))  # fmt: skip
-    assert ([(each.low, each.high) for each in state.ranges], dropped) == ([(50, 99)], ())
-    assert "range=chosen.chars.%7B%7D&amp;range=rejected.chars.%7B%7D" in attributes["brush"]
-    by_subset = answered_of(pairs_view, "panel=lengths&by-subset=1")["main"]
-    assert "&amp;subset=hep-go" in by_subset or "&amp;amp;subset=hep-go" in by_subset
-    assert "data-brush" not in by_subset
 
 
 # Files.
@@ -283,71 +239,3 @@ def test_no_file_stays_on_the_disk(
     with pytest.raises(KnownError, match="no pair to export"):
         file_of(pairs_view, "pairs.csv", "q=no+such+words")
     until(lambda: not [*tmp_path.iterdir()])
-
-
-def test_pairs_whose_texts_are_not_at_hand_are_in_no_file(published: Path, tmp_path: Path) -> None:
-    view = pairs_beside(open_models(tmp_path, published))
-    until(lambda: not answered_of(view, "model=")["status"])
-    with pytest.raises(KnownError, match="texts of these pairs are not loaded"):
-        file_of(view, "pairs.csv", "model=org/elsewhere&show=all")
-
-
-# Addresses.
-
-
-def test_a_link_can_be_copied_for_the_space(pairs_view: PairsView) -> None:
-    space = replace(pairs_view, settings=replace(pairs_view.settings, space="me/space"))
-    assert 'data-base="https://huggingface.co/spaces/me/space"' in answered_of(space)["steps"]
-    assert 'data-base=""' in answered_of(pairs_view)["steps"]
-
-
-def test_only_what_differs_is_sent_and_nothing_else_is_computed(pairs_view: PairsView) -> None:
-    view = pairs_view.as_view()
-    whole = answer(view, Question.parse({"query": "?subset=hep-go"}), NOBODY)
-    [after] = links_in(whole["regions"]["steps"], "Next pair")
-    step = answer(view, Question.parse({"query": after, "known": whole["etags"]}), NOBODY)
-    assert {*step["regions"]} == {"panels", "main", "steps", "pair"}
-    only = answer(view, Question.parse({"query": after, "only": ["status"]}), NOBODY)
-    assert {*only["etags"]} == {"status"}
-
-
-LONG = st.text(max_size=30).map(lambda words: f"{words}&" * (LONGEST_LINK // 20))
-POSTED = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
-    lambda inside: st.lists(inside, max_size=3) | st.dictionaries(st.text(), inside, max_size=3),
-    max_leaves=6,
-)
-
-
-@given(posted=POSTED | st.fixed_dictionaries({"query": st.text() | LONG, "only": POSTED}))
-def test_whatever_is_posted_is_answered(posted: Any) -> None:
-    table = small_table(row(subset="hep-go"), row(subset=HOSTILE, prompt=HOSTILE))
-    view = pairs_view_on(table)
-    found = answer(view.as_view(), Question.parse(posted), NOBODY)
-    assert "error" not in found and HOSTILE not in "".join(found["regions"].values())
-
-
-@pytest.mark.parametrize("name", ["pair", "subset", "source", "model", "q", "slice", "tokenizer"])
-def test_a_hostile_address_is_text_and_every_tab_opens(name: str, pairs_view: PairsView) -> None:
-    for panel in ("pairs", "lengths", "export"):
-        shown = answered_of(pairs_view, f"?{name}={quote_plus(HOSTILE)}&panel={panel}")
-        assert "<img" not in "".join(shown.values())
-        assert "188 pairs" in shown["bar"]
-
-
-def test_other_pairs_with_the_same_prompt_are_named_and_lead_there() -> None:
-    table = small_table(*(row(id=number, prompt="same") for number in range(3)))
-    shown = answered_of(pairs_view_on(table))
-    assert "Also in:" in shown["pair"]
-    assert [PairsState.parse(each)[0].key for each in links_in(shown["pair"], "mine:")] == [
-        "mine:1", "mine:2",
-    ]  # fmt: skip
-
-
-def test_where_nothing_passes_there_is_a_way_out(pairs_view: PairsView) -> None:
-    shown = answered_of(pairs_view, "q=no+such+words&sort=-chosen")
-    assert "No matching pairs" in shown["bar"]
-    [href] = links_in(shown["bar"], "Reset all")
-    assert "<b>188</b> of 188" in answered_of(pairs_view, href)["bar"]
-    none = answered_of(pairs_view, "model=&pairs=negative&subset=hep-go")
-    assert "No matching pairs" in none["bar"] and links_in(none["bar"], "Reset all")

@@ -30,11 +30,11 @@ from scoring.hub.access import Hub
 from scoring.pairs.opening import read_pairs
 from scoring.record import Run
 from tests.conftest import until
-from tests.explorer.tabs.score.test_publishing import scored
+from tests.support.beginning import baseline_run
+from tests.support.hostile import MARKUP
 from tests.support.hub_server import Account, HubServer, Repo
 from tests.support.tables import benchmark_table
 
-HOSTILE = "<img src=x onerror=alert(1)>"
 TOKEN = "hf_ofTheVisitor"
 ME = Visitor()
 ANA = Visitor("user:ana", "s1", TOKEN)
@@ -82,7 +82,11 @@ def runs(
 ) -> tuple[Settings, Run, Run]:
     """A run of all pairs and one of a few, and the settings that they were made with."""
     settings = Settings(home=tmp_path_factory.mktemp("home"), pairs=str(pairs))
-    return settings, scored(settings.runs, bench, len(bench)), scored(settings.runs, bench, 5)
+    return (
+        settings,
+        baseline_run(settings.runs, bench, len(bench)),
+        baseline_run(settings.runs, bench, 5),
+    )
 
 
 @pytest.fixture
@@ -101,7 +105,7 @@ def shown(panel: Publishing, query: str, who: Visitor = ME) -> str:
     state, _ = read_score(query)
     until(lambda: "Sending…" not in panel.html(state, who))
     html = panel.html(state, who)
-    assert HOSTILE not in html
+    assert MARKUP not in html
     return re.sub(r"\s+", " ", unescape(re.sub(r"<[^>]*>", " ", html)))
 
 
@@ -124,64 +128,6 @@ def test_first_the_files_are_seen_then_they_are_sent(
     [commit] = server.commits
     assert not commit.is_pull_request
     assert TOKEN not in shown(panel, query) + query
-
-
-def test_the_dataset_of_others_gets_a_pull_request(
-    panel: Publishing, runs: tuple[Settings, Run, Run], server: HubServer
-) -> None:
-    assert "Sent as a pull request" in sent(panel, asked(runs[1], "other/results"))
-    assert "Sent as a pull request" in sent(panel, asked(runs[1]), as_request="1")
-    assert [each.is_pull_request for each in server.commits] == [True, True]
-
-
-def test_what_was_not_seen_is_not_sent(
-    panel: Publishing, runs: tuple[Settings, Run, Run], server: HubServer
-) -> None:
-    panel.send(asked(runs[1]), ME, {"token": TOKEN})
-    assert "Look first at what would be sent" in shown(panel, asked(runs[1]))
-    panel.look(asked(runs[1]), ANA, {})  # who else saw it does not matter
-    panel.send(asked(runs[1]), ME, {"token": TOKEN})
-    assert "Look first at what would be sent" in shown(panel, asked(runs[1]))
-    assert not server.commits
-
-
-@pytest.mark.parametrize("token", ["", "zzzz", "hf_" + "x" * 300, HOSTILE])
-def test_a_token_that_is_none_sends_nothing(
-    token: str, panel: Publishing, runs: tuple[Settings, Run, Run], server: HubServer
-) -> None:
-    panel.look(asked(runs[1]), ME, {})
-    panel.send(asked(runs[1]), ME, {"token": token})
-    said = shown(panel, asked(runs[1]))
-    assert "oken" in said and "Sent" not in said and not server.commits
-    if token:
-        assert token not in said
-
-
-@pytest.mark.parametrize(
-    ("repo", "name", "words"),
-    [
-        ("", "", "is no dataset of the Hub"),
-        (HOSTILE, "", "is no dataset of the Hub"),
-        ("ana/results", HOSTILE, "is no name of a model"),
-        ("a" * 400, "", "is no dataset of the Hub"),
-    ],
-)
-def test_a_name_that_is_none_is_refused(
-    repo: str, name: str, words: str, panel: Publishing, runs: tuple[Settings, Run, Run]
-) -> None:
-    query = asked(runs[1], repo, name)
-    panel.look(query, ME, {})
-    assert words in shown(panel, query)
-
-
-def test_a_run_of_some_pairs_or_of_nobody_is_refused(
-    panel: Publishing, runs: tuple[Settings, Run, Run]
-) -> None:
-    panel.look(asked(runs[2]), ME, {})
-    assert "pairs" in shown(panel, asked(runs[2])) and "sha256" not in shown(panel, asked(runs[2]))
-    for run_id, words in (("", "No run is open"), ("../..", "There is no such run")):
-        with pytest.raises(KnownError, match=words):
-            panel.look(asked(run_id), ME, {})
 
 
 @pytest.fixture
@@ -234,13 +180,13 @@ def test_where_no_token_can_be_had_the_panel_says_so(
     assert ("needs a sign-in" in shown(publishing_of(settings), asked(""))) is not may
 
 
-@pytest.mark.parametrize("url", ["javascript:alert(1)", "http://x", HOSTILE])
+@pytest.mark.parametrize("url", ["javascript:alert(1)", "http://x", MARKUP])
 def test_only_a_secure_address_becomes_a_link(url: str) -> None:
     def html(url: str) -> str:
-        sending = Job[object, Publication](result=Publication(url, False, HOSTILE), is_over=True)
+        sending = Job[object, Publication](result=Publication(url, False, MARKUP), is_over=True)
         state = ScoreState()
         told = {"state": state, "may": True, "is_public": False, "preview": None}
         return render("tabs/score/publishing.html", sending=sending, **told)
 
-    assert "<a " not in html(url) and HOSTILE not in html(url)
+    assert "<a " not in html(url) and MARKUP not in html(url)
     assert '<a href="https://huggingface.co/x"' in html("https://huggingface.co/x")

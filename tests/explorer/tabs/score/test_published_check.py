@@ -1,6 +1,6 @@
 """A run against published results: made from a real model's outcomes with some of them flipped."""
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -24,18 +24,15 @@ from scoring.results.reproduction import (
     PublishedCheck,
     board_settings,
     check_sections,
-    settings_of,
 )
 from scoring.spec import Plan, RunFacts, ScoredPack, ScoredPair
-from tests.support.board_data import filtered_texts, matrix_of, real_results, results_of, with_runs
-from tests.support.tables import benchmark_table
+from tests.support.board_data import filtered_texts, real_results, with_runs
 
 MODEL = "sfairXC/FsfairX-LLaMA3-RM-v0.1"
 FACTS = RunFacts(
     MODEL, "abc", "classifier", "cpu", "bfloat16", 4096, "left", "own:0123", "", 0, 0
 )  # fmt: skip
 SAME = BoardSettings("", 2048, "bfloat16", "", quantized=False, batch=1)
-Scored = Callable[[Mapping[str, bool]], Run]
 
 
 def run_of(
@@ -243,54 +240,6 @@ def test_where_only_scores_are_published_whole_sections_are_compared() -> None:
     whole = [row for each in SUBSETS for row in scored(each, COUNTS[each], COUNTS[each])]
     [score, *_] = check_sections(FACTS, whole, MODEL, board, SAME).parts
     assert (score.section, score.here) == ("", 1.0) and score.there == pytest.approx(0.98)
-
-
-def test_pairs_of_no_benchmark_are_compared_by_accuracy(tmp_path: Path) -> None:
-    matrix = matrix_of({"mine": [1, 1, 0, 1], "org/rm": [1, 1, 1, 1]}, ["own"] * 4)
-    run = run_of(tmp_path, {f"own:{at}": at != 2 for at in range(4)})
-    field = Field(benchmark_table(), matrix, {"mine": run}, ("small",), own=frozenset(["mine"]))
-    found = check_pairs(field, "mine", "org/rm")
-    [part] = found.parts
-    assert (part.here, part.there, part.n) == (0.75, 1.0, 4)
-    assert found.verdict == "small" and len(found.lost) == 1
-
-
-def test_scores_of_the_board_serve_where_single_pairs_are_not_known(tmp_path: Path) -> None:
-    from explorer.results.board import build_board
-
-    won = {f"{each}:{at}": True for each in SECTIONS["Chat"] for at in range(COUNTS[each])}
-    run = run_of(tmp_path, won)
-    matrix = matrix_of({"mine": [1.0] * 4}, ["own"] * 4)
-    field = Field(benchmark_table(), matrix, {"mine": run}, ("small",), own=frozenset(["mine"]))
-    board = build_board(results_of({MODEL: 0.9, "b/x": 0.5}), "v1")
-    found = check_run(run, field, board)
-    assert found.check and found.check.basis == "sections"
-    assert found.check.parts[0].there == pytest.approx(0.9)
-    assert check_run(run, field).check is None
-
-
-def test_a_length_matters_where_pairs_are_longer() -> None:
-    rows = scored("hep-go", 3, 1)
-    long = [replace(rows[0], chosen_tokens=3000), *rows[1:]]
-    cut = [replace(rows[0], chosen_truncated=True), *rows[1:]]
-    for of, strong in ((rows, False), (long, True), (cut, True)):
-        [length] = [each for each in settings_of(FACTS, of, SAME) if each.name == "max_length"]
-        assert (length.largest > 0) is strong
-
-
-def test_settings_are_told_on_both_sides() -> None:
-    facts = replace(FACTS, reference="org/sft@abc", template="tulu:1")
-    board = BoardSettings("raw", 2048, "float16", "org/sft", quantized=True, batch=8)
-    found = {each.name: each.differs for each in settings_of(facts, [], board)}
-    assert found == {
-        "template": True, "max_length": True, "dtype": True, "batch": True, "reference": False,
-        "quantized": True,
-    }  # fmt: skip
-    assert {each.differs for each in settings_of(facts, [], BoardSettings())} == {None}
-    packed = settings_of(replace(facts, dtype="8bit"), [], board)
-    assert [each.differs for each in packed if each.name == "quantized"] == [False]
-    own = settings_of(FACTS, [], BoardSettings("tulu"))
-    assert own[0].differs is False, "a tokenizer's own template goes before the one that is named"
 
 
 def test_what_upstream_says_of_a_model_is_taken() -> None:

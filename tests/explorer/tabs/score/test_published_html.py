@@ -1,12 +1,11 @@
 """A run beside what is published of its model, as it is shown."""
 
-import re
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from explorer.reader.state import PairsState
 from explorer.results.field import Field
 from explorer.results.own import Match
 from explorer.tabs.score.published_check import RunCheck, check_pairs, published_html
@@ -14,106 +13,65 @@ from scoring.benchmark import COUNTS, SECTIONS
 from scoring.record import Run, new_folder
 from scoring.results.reproduction import NOT_KNOWN, BoardSettings, check_sections
 from scoring.spec import Plan, RunFacts, ScoredPack, ScoredPair
+from tests.golden.reading import Outline
 from tests.support.board_data import matrix_of
-from tests.support.html_reading import HtmlReading
+from tests.support.golden_files import check_golden
 from tests.support.tables import benchmark_table
 
-TAGS = {"section", "h2", "p", "span", "div", "table", "thead", "tbody", "tr", "th", "td", "a",
-        "details", "summary", "ul", "li"}  # fmt: skip
+FILES = Path(__file__).parent / "checks"
 HOSTILE = "org/<script>rm</script>"
 FACTS = RunFacts(HOSTILE, "0f0f0f0f0f0f0f0f", "classifier", "cpu", "float32", 4096, "left",
                  "own:1", "", 4, 0)  # fmt: skip
 SUBSETS = ["hep-go", "hep-go", "mt-bench-hard", "mt-bench-hard", "donotanswer"]
+KNOWN = BoardSettings("", 512, "float32", "", quantized=False, batch=1)
+OTHER = BoardSettings("tulu", 2048, "float16", "", quantized=True)
 
 
-def run_of(home: Path, margins: list[float], facts: RunFacts = FACTS) -> Run:
+def run_of(home: Path, outcomes: Sequence[float]) -> Run:
     keys = [f"{subset}:{at}" for at, subset in enumerate(SUBSETS)]
-    run = Run.create(new_folder(home), facts, Plan((tuple(range(len(keys))),)), keys)
+    run = Run.create(new_folder(home), FACTS, Plan((tuple(range(len(keys))),)), keys)
     rows = tuple(
-        ScoredPair(key, key.partition(":")[0], "", margin, 0.0, 5, 5)
-        for key, margin in zip(keys, margins, strict=True)
+        ScoredPair(key, key.partition(":")[0], "", 2 * won - 1, 0.0, 5, 5)
+        for key, won in zip(keys, outcomes, strict=True)
     )
     list(run.record([ScoredPack(0, rows, 1)]))
     return run.mark_ended("finished")
 
 
-def checked(home: Path, mine: list[float], theirs: list[float], board: BoardSettings) -> RunCheck:
-    run = run_of(home, [2 * each - 1 for each in mine])
-    matrix = matrix_of({"mine": mine, HOSTILE: theirs}, SUBSETS)
+def checked(home: Path, mine: Sequence[float], board: BoardSettings) -> RunCheck:
+    """A run with these outcomes, beside a model that wins all but the fourth pair."""
+    run = run_of(home, mine)
+    matrix = matrix_of({"mine": mine, HOSTILE: [1, 1, 1, 0, 1]}, SUBSETS)
     field = Field(benchmark_table(), matrix, {"mine": run}, ("x",), own=frozenset(["mine"]))
     return RunCheck(run, "mine", Match(HOSTILE, ()), check_pairs(field, "mine", HOSTILE, board))
 
 
-def read(html: str) -> str:
-    assert "<script" not in html
-    return HtmlReading(html, TAGS).words
-
-
-def test_both_numbers_their_difference_and_what_changed_are_shown(tmp_path: Path) -> None:
-    html = published_html(checked(tmp_path, [1, 0, 1, 1, 0], [1, 1, 1, 0, 1], NOT_KNOWN))
-    words = read(html)
-    said = ("3 of 5 pairs changed: 1 won here only, 2 won there only", "Won there only (2)")
-    for each in (
-        *said,
-        "This run",
-        "Published",
-        "p, corrected",
-        "the same 5 pairs",
-        "0f0f0f0f0f0f",
-    ):
-        assert each in words
-    links = re.findall(r'href="\?tab=pairs&amp;([^"]*)"', html)
-    states = [PairsState.parse(each.replace("&amp;", "&"))[0] for each in links]
-    assert {(state.model, state.against) for state in states} == {("mine", HOSTILE)}
-    assert {state.cell for state in states} == {"only_a", "only_b"}
-    assert html.count("?tab=models&amp;panel=compare&amp;a=mine&amp;b=") == 1
-
-
-@pytest.mark.parametrize(
-    ("mine", "board", "words"),
-    [
-        ([1, 1, 1, 0, 1], NOT_KNOWN, "No pair changed"),
-        ([0, 1, 1, 0, 1], NOT_KNOWN, "at most 1 point"),
-        (
-            [0, 0, 0, 1, 0],
-            NOT_KNOWN,
-            "Unknown settings: chat template, batch size, 8-bit weights (as configured).",
-        ),
-        (
-            [0, 0, 0, 1, 0],
-            BoardSettings("", 512, "float32", "", quantized=False, batch=1),
-            "Not explained",
-        ),
-    ],
-)
-def test_the_verdict_is_one_sentence(
-    tmp_path: Path, mine: list[float], board: BoardSettings, words: str
-) -> None:
-    html = published_html(checked(tmp_path, mine, [1, 1, 1, 0, 1], board))
-    [verdict] = re.findall(r'<p class="verdict">(.*?)</p>', html, re.DOTALL)
-    assert words in " ".join(HtmlReading(verdict, TAGS).words.split())
-
-
-def test_settings_that_differ_are_named(tmp_path: Path) -> None:
-    found = checked(tmp_path, [0, 0, 0, 1, 0], [1, 1, 1, 0, 1], NOT_KNOWN)
-    assert found.check
-    board = BoardSettings("tulu", 2048, "float16", "", quantized=True)
-    facts = replace(FACTS, template="basic:1")
+def with_settings(home: Path) -> RunCheck:
+    """Of which only sections are published, with settings that differ."""
     rows = [ScoredPair(f"{each}:{at}", each, "", 1.0, 0.0, 9, 9)
             for each in SECTIONS["Chat"] for at in range(COUNTS[each])]  # fmt: skip
-    check = check_sections(facts, rows, HOSTILE, {"Chat": 0.9}, board)
-    words = read(published_html(replace(found, check=check)))
-    assert (
-        "Settings that may explain it differ: chat template, 8-bit weights (as configured)."
-        in words
-    )
-    for each in ("basic", "tulu", "float16", "differs", "only section scores are published"):
-        assert each in words
+    facts = replace(FACTS, template="basic:1")
+    check = check_sections(facts, rows, HOSTILE, {"Chat": 0.9}, OTHER)
+    return replace(checked(home, [0, 0, 0, 1, 0], NOT_KNOWN), check=check)
 
 
-def test_where_nothing_is_published_it_is_said_and_nothing_is_guessed(tmp_path: Path) -> None:
-    run = run_of(tmp_path, [1.0] * 5)
-    words = read(published_html(RunCheck(run, "", Match("", ("other/<i>rm",)), None)))
-    assert "No published results for “org/<script>rm" in words
-    assert "Possibly the same model: other/<i>rm." in " ".join(words.split())
-    assert "Possibly" not in read(published_html(RunCheck(run, "", Match("", ()), None)))
+CHECKS: dict[str, Callable[[Path], RunCheck]] = {
+    "some pairs changed": lambda home: checked(home, [1, 0, 1, 1, 0], NOT_KNOWN),
+    "no pair changed": lambda home: checked(home, [1, 1, 1, 0, 1], NOT_KNOWN),
+    "few pairs changed": lambda home: checked(home, [0, 1, 1, 0, 1], NOT_KNOWN),
+    "settings that are not known": lambda home: checked(home, [0, 0, 0, 1, 0], NOT_KNOWN),
+    "the same settings": lambda home: checked(home, [0, 0, 0, 1, 0], KNOWN),
+    "settings that differ": with_settings,
+    "a similar name": lambda home: RunCheck(
+        run_of(home, [1] * 5), "", Match("", ("other/<i>rm",)), None
+    ),
+    "nothing published": lambda home: RunCheck(run_of(home, [1] * 5), "", Match("", ()), None),
+}
+"""What is compared -> the check of a run in a folder."""
+
+
+@pytest.mark.parametrize("name", CHECKS)
+def test_a_check_says_what_changed_and_what_may_explain_it(name: str, tmp_path: Path) -> None:
+    read = Outline(published_html(CHECKS[name](tmp_path)))
+    text = "\n".join([*read.lines, "", "## Links", *read.links, ""])
+    check_golden(FILES / f"{name.replace(' ', '-')}.txt", text)

@@ -14,21 +14,17 @@ from explorer.tabs.score.publishing import (
     HEAD_COLUMNS,
     HEAD_LINES,
     Publication,
-    Sending,
     account_of,
     preview,
     publish,
 )
-from scoring.engine.scorer import facts
 from scoring.errors import KnownError
-from scoring.families import open_scorer
 from scoring.hub.access import Hub
 from scoring.pairs.opening import as_pairs
-from scoring.record import Run, new_folder
+from scoring.record import Run
 from scoring.results.accuracies import read_aggregates
-from scoring.run import make_job, score
-from scoring.spec import ModelSpec, RunSettings
 from tests.support import hub_server
+from tests.support.beginning import baseline_run
 from tests.support.hub_server import HubServer, Repo
 from tests.support.tables import benchmark_table, row, small_table
 
@@ -52,18 +48,7 @@ def bench() -> PairTable:
 @pytest.fixture(scope="module")
 def run(home: Path, bench: PairTable) -> Run:
     """All pairs of the benchmark, scored by the baseline that prefers the longer response."""
-    return scored(home, bench, len(bench))
-
-
-def scored(home: Path, table: PairTable, n: int, model: str = "baseline/longer") -> Run:
-    """A finished run of the first pairs of a table."""
-    pairs = as_pairs(table.arrow, range(n))
-    scorer = open_scorer(ModelSpec(model, "", "", "longer"), RunSettings())
-    job = make_job(pairs, scorer, 0)
-    told = facts(scorer, RunSettings(), table.id, n, "4 of each subset, seed 0")
-    made = Run.create(new_folder(home), told, job.plan, [pair.key for pair in pairs])
-    list(made.record(score(job, scorer)))
-    return made.mark_ended("finished")
+    return baseline_run(home, bench, len(bench))
 
 
 @pytest.fixture
@@ -201,19 +186,6 @@ def test_what_is_no_token_is_refused_and_not_repeated(
             assert server.requests == []
 
 
-def test_a_token_that_the_hub_does_not_know_is_told(
-    run: Run, bench: PairTable, server: HubServer
-) -> None:
-    for token in ("hf_unknown", SERVERS_TOKEN[:-1]):
-        with pytest.raises(KnownError) as caught:
-            sending(run, bench, "ana/results", token=token)
-        assert str(caught.value) == (
-            "The Hub does not say whose token that is: it does not know the token, or the token "
-            "has ended (401)."
-        )
-    assert server.commits == []
-
-
 @pytest.mark.parametrize(
     ("repo", "said"),
     [
@@ -230,14 +202,6 @@ def test_what_the_hub_refuses_is_one_sentence(
     assert server.commits == []
 
 
-def test_where_the_network_is_off_nothing_is_sent(
-    run: Run, bench: PairTable, server: HubServer
-) -> None:
-    with pytest.raises(KnownError, match=r"Nothing can be sent .* the network is switched off"):
-        sending(run, bench, "ana/results", hub=Hub(offline=True))
-    assert server.requests == []
-
-
 def test_nothing_is_sent_that_was_not_shown(
     run: Run, bench: PairTable, server: HubServer, subtests: pytest.Subtests
 ) -> None:
@@ -252,7 +216,7 @@ def test_nothing_is_sent_that_was_not_shown(
 def test_a_run_that_changed_since_it_was_shown_is_shown_again_first(
     bench: PairTable, server: HubServer, tmp_path: Path
 ) -> None:
-    mine = scored(tmp_path / "runs", bench, len(bench))
+    mine = baseline_run(tmp_path / "runs", bench, len(bench))
     seen = preview(mine, bench, "ana/results")
     path = mine.folder / "rewards.jsonl"
     lines = path.read_text().splitlines()
@@ -267,7 +231,7 @@ def test_a_run_that_changed_since_it_was_shown_is_shown_again_first(
 def test_only_whole_finished_runs_of_the_open_pairs_are_published(
     run: Run, bench: PairTable, tmp_path: Path
 ) -> None:
-    part = scored(tmp_path, bench, 5)
+    part = baseline_run(tmp_path, bench, 5)
     with pytest.raises(KnownError, match=r"is of 5 of 2,985 pairs: only runs of all"):
         preview(part, bench, "ana/results")
     with pytest.raises(KnownError, match="This run is stopped: only finished runs"):
@@ -283,7 +247,7 @@ def test_only_the_benchmarks_own_pairs_are_published(demo: PairTable, tmp_path: 
         *(row(subset=pair.subset) for pair in as_pairs(benchmark_table().arrow, range(2984)))
     )
     for table in (demo, two, one_less):
-        made = scored(tmp_path, table, len(table))
+        made = baseline_run(tmp_path, table, len(table))
         said = rf"is of {len(table):,} pairs that are not RewardBench's own 2,985: only"
         with pytest.raises(KnownError, match=said):
             preview(made, table, "ana/results")
@@ -304,7 +268,7 @@ def test_what_is_no_name_is_refused(name: object, run: Run, bench: PairTable) ->
 
 
 def test_a_local_model_is_called_local(bench: PairTable, tmp_path: Path) -> None:
-    seen = preview(scored(tmp_path, bench, len(bench), "/data/secret plans/v2"), bench, "a/b")
+    seen = preview(baseline_run(tmp_path, bench, len(bench), "/data/secret plans/v2"), bench, "a/b")
     assert seen.name == "local/v2"
     assert "secret plans" not in "".join(file.head for file in seen.files)
 
@@ -325,8 +289,3 @@ def test_an_account_writes_where_its_roles_let_it(
         close_session()
         assert account_of(TOKEN) == ("ana", set(spaces))
     close_session()
-
-
-def test_a_preview_is_a_value(run: Run, bench: PairTable) -> None:
-    assert isinstance(hash(preview(run, bench, "ana/results")), int)
-    assert isinstance(preview(run, bench, "ana/results"), Sending)

@@ -6,9 +6,9 @@ import subprocess
 import sys
 import urllib.request
 from collections.abc import Iterator
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import gradio as gr
 import pytest
@@ -18,7 +18,6 @@ from explorer.core.settings import Settings
 from explorer.page import identified as page_identified
 from explorer.runs.visitors import EVERYBODY, Visitor, owner_of
 from explorer.tabs.score.signin_view import build_signin, visitor_of
-from scoring.errors import KnownError
 from tests.conftest import PATIENCE, ROOT
 from tests.support.posting import Visitor as Stranger
 
@@ -30,64 +29,29 @@ ANA = gr.OAuthProfile(
 TOKEN = gr.OAuthToken("hf_ana", "openid profile", 2**40)
 
 
-def request(peer: str = "8.8.8.8", forwarded: str = "") -> gr.Request:
-    headers = {"x-forwarded-for": forwarded} if forwarded else {}
-    return gr.Request(session_hash="s1", client={"host": peer}, headers=headers)
+REQUEST = gr.Request(session_hash="s1", client={"host": "8.8.8.8"}, headers={})
+SECRET = owner_of(None, "kept")
+IDENTIFIED: dict[str, tuple[Any, ...]] = {
+    "on one's own machine": (LOCAL, None, None, "kept from another day", EVERYBODY, False),
+    "a browser by its secret": (PUBLIC, None, None, "kept", SECRET, False),
+    "who signed in, with their token": (PUBLIC, ANA, TOKEN, "kept", "user:ana", "hf_ana"),
+    "a token without an account": (PUBLIC, None, TOKEN, "kept", SECRET, False),
+    "a secret that claims an account": (
+        PUBLIC, None, None, "user:ana", owner_of(None, "user:ana"), False,
+    ),
+    **{f"no secret: {posted!r}"[:40]: (PUBLIC, None, None, posted, EVERYBODY, False)
+       for posted in (None, 7, "", "x" * 1000, "\ud800", "ü", ["x"], {"owner": "user:ana"}, True)},
+}  # fmt: skip
+"""Settings, account, token and what was posted -> the owner, and the token that is used."""
 
 
-def identified(
-    settings: Settings, profile: gr.OAuthProfile | None, token: gr.OAuthToken | None, secret: object
-) -> Visitor:
-    return visitor_of(request(), profile, token, secret, settings=settings)
-
-
-def test_on_ones_own_machine_everything_is_everybodys() -> None:
-    assert identified(LOCAL, None, None, "") == Visitor(EVERYBODY, "s1", False, "8.8.8.8")
-    assert identified(LOCAL, None, None, "kept from another day").owner == EVERYBODY
-
-
-def test_a_browser_is_known_again_by_its_secret() -> None:
-    who = identified(PUBLIC, None, None, "secret")
-    assert identified(PUBLIC, None, None, "secret") == who
-    assert who.owner == owner_of(None, "secret") and who.owner.startswith("browser:")
-    assert "secret" not in repr(who) and who.token is False
-
-
-@pytest.mark.parametrize("posted", [None, 7, "", "x" * 1000, ["x"], {"owner": "user:ana"}, True])
-def test_who_has_no_secret_is_nobody_in_particular(posted: object) -> None:
-    assert identified(PUBLIC, None, None, posted).owner == EVERYBODY
-
-
-@pytest.mark.parametrize("posted", ["user:ana", "ana", "browser:0"])
-def test_a_secret_cannot_claim_an_account(posted: str) -> None:
-    who = identified(PUBLIC, None, None, posted)
-    assert who.owner == owner_of(None, posted) and not who.signed_in
-
-
-def test_who_signed_in_is_known_by_their_account_and_brings_their_token() -> None:
-    who = identified(PUBLIC, ANA, TOKEN, "kept")
-    assert (who.owner, who.token) == ("user:ana", "hf_ana")
-    assert who.signed_in and "hf_ana" not in repr(who)
-
-
-def test_a_token_without_an_account_is_not_taken() -> None:
-    assert identified(PUBLIC, None, TOKEN, "kept").token is False
-
-
-def test_the_address_behind_a_proxy_is_the_visitors() -> None:
-    asked = request("10.0.0.1", "1.1.1.1, 8.8.8.8")
-    proxied = replace(PUBLIC, proxies=1)
-    assert visitor_of(asked, None, None, settings=proxied).address == "8.8.8.8"
-    nobody = gr.Request(client=None, headers={})
-    assert visitor_of(nobody, None, None, settings=proxied) == Visitor()
-
-
-def test_without_a_proxy_nobody_makes_an_address_up() -> None:
-    told = {
-        visitor_of(request("10.0.0.7", f"8.8.8.{n}"), None, None, settings=PUBLIC).address
-        for n in range(1, 9)
-    }
-    assert told == {"10.0.0.7"}
+@pytest.mark.parametrize("name", IDENTIFIED)
+def test_who_visits_is_known(name: str) -> None:
+    settings, profile, token, posted, owner, used = IDENTIFIED[name]
+    who = visitor_of(REQUEST, profile, token, posted, settings=settings)
+    assert (who.owner, who.token) == (owner, used)
+    assert who.signed_in == (owner == "user:ana") and SECRET.startswith("browser:")
+    assert "hf_ana" not in repr(who) and "kept" not in repr(who)
 
 
 def test_the_button_is_built_only_where_a_space_asks_for_it() -> None:
@@ -95,17 +59,6 @@ def test_the_button_is_built_only_where_a_space_asks_for_it() -> None:
         with gr.Blocks() as page:
             build_signin(settings)
         assert not [each for each in page.blocks.values() if isinstance(each, gr.LoginButton)]
-
-
-def test_packages_that_are_missing_are_told_in_one_sentence(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(
-        "explorer.tabs.score.signin_view._OAUTH_PACKAGES", ("no_package_of_this_name",)
-    )
-    settings = Settings(home=Path("unused"), public=True, space="a/b", sign_in="required")
-    with gr.Blocks(), pytest.raises(KnownError, match=r"pip install 'gradio\[oauth\]'"):
-        build_signin(settings)
 
 
 BUILD = """

@@ -21,7 +21,6 @@ from explorer.page import views_of
 from explorer.results.own import own_names
 from explorer.runs.cards import card_of, change_card
 from explorer.runs.listing import PAGE_RUNS
-from explorer.runs.store import RunStore
 from explorer.runs.visitors import Visitor
 from explorer.stores import Stores, open_stores
 from explorer.tabs.score.exports import RUN_FORMATS
@@ -30,13 +29,12 @@ from explorer.tabs.score.view import ScoreView
 from scoring.command.arguments import parse
 from scoring.errors import KnownError
 from scoring.hub.access import Hub
-from scoring.record import Run
 from scoring.results.exchange import EXCHANGE_FORMATS
 from tests.conftest import PATIENCE, until
 from tests.support.beginning import begun, finished, stopped
+from tests.support.hostile import MARKUP
 from tests.support.hub_server import Repo, served_hub
 
-HOSTILE = "<img src=x onerror=alert(1)>"
 ME, YOU = Visitor("browser:me", "page"), Visitor("browser:you", "other")
 
 
@@ -97,13 +95,14 @@ def scored(
             "1 pair selected",
         ),
         ({"which": "keys"}, {}, "No pairs are selected"),
-        ({"which": "keys"}, {"keys": HOSTILE}, "Not found among these pairs"),
+        ({"which": "keys"}, {"keys": MARKUP}, "Not found among these pairs"),
+        ({"which": "keys"}, {"keys": "{first}; no:such"}, "(demo pairs): 'no:such'. A key is"),
         ({"which": "subset", "per-subset": 0}, {}, "Pairs per subset is 0"),
         ({"which": "subset", "per-subset": "many"}, {}, "Pairs per subset is 'many'"),
         ({"which": "subset", "per-subset": "²"}, {}, "Pairs per subset is '²'"),
         ({"which": "subset", "seed": "-1"}, {}, "Seed is"),
         ({"which": "failed"}, {}, "Choose"),
-        ({"which": "failed", "failed": HOSTILE}, {}, "There are no per-pair results"),
+        ({"which": "failed", "failed": MARKUP}, {}, "There are no per-pair results"),
         ({"which": "typed"}, {}, "The prompt is empty"),
         ({"which": "typed"}, {"prompt": "a", "chosen": "b"}, "The rejected response is empty"),
         ({"pairs": "section=Nowhere"}, {}, "188 pairs selected"),
@@ -116,18 +115,7 @@ def test_how_many_pairs_are_chosen_is_said(
     keys = {"first": demo.keys[0], "last": demo.keys[-1]}
     sent = {name: value.format_map(keys) if "{" in value else value for name, value in sent.items()}
     told = regions(score, sent, **asked)["selected"]
-    assert said in words(told) and HOSTILE not in told
-
-
-def test_each_way_shows_what_it_needs(score: ScoreView, demo: PairTable) -> None:
-    for which, needed in {"subset": "per-subset", "failed": "failed-model"}.items():
-        assert f'id="{needed}"' in regions(score, which=which)["choice"]
-    keys = regions(score, which="keys")["texts"]
-    assert demo.keys[0] in keys and 'data-sent="keys"' in keys
-    assert regions(score, which="typed")["texts"].count("<textarea") == 3
-    assert regions(score)["texts"] == ""
-    assert "The current filter 40" in words(regions(score, pairs="section=Chat")["choice"])
-    assert "All pairs 188" in words(regions(score)["choice"])
+    assert said in words(told) and MARKUP not in told
 
 
 def command(score: ScoreView, **asked: Any) -> tuple[str, str]:
@@ -164,45 +152,6 @@ def test_the_command_line_says_what_the_form_does(
     assert told in below and bool(told) == bool(below)
 
 
-def test_the_command_line_stays_beside_a_report_and_names_a_files_folder(
-    score: ScoreView, tmp_path: Path
-) -> None:
-    scored(score, which="subset", per_subset=1)
-    file = tmp_path / "mine.jsonl"
-    file.write_text('{"prompt": "p", "chosen": "c", "rejected": "r"}', encoding="utf-8")
-    library = score.scenes.library
-    opened, sent = library.open(str(file)), library.upload(file, "sent.jsonl")
-    line, _ = command(score, pairs=urlencode({"source": opened.id}))
-    assert f"--pairs {file} " in line
-    assert "--pairs path/to/sent.jsonl " in command(score, pairs=urlencode({"source": sent.id}))[0]
-
-
-def test_the_form_and_the_runs_name_the_pairs(score: ScoreView) -> None:
-    assert "Pairs Demo pairs" in words(regions(score)["choice"])
-    shown = scored(score, which="subset", per_subset=1)
-    for part in (shown["numbers"], shown["latest"], regions(score, panel="runs")["runs"]):
-        assert "demo pairs · " in words(part)
-
-
-def test_the_pairs_that_a_run_did_not_win_are_scored_again(score: ScoreView) -> None:
-    first = scored(score, which="subset")
-    name = re.findall(r"model=([^&\"]+)", first["numbers"])[0]
-    [run] = score.runs.store.own(ME)
-    again = scored(score, model="shorter", which="failed", failed=own_name_of(score, run))
-    lost = int(re.findall(r"Inspect failures \(([\d,]+)\)", first["numbers"])[0])
-    assert f"{lost} of {lost} pairs" in words(again["numbers"]) and name
-
-
-def own_name_of(score: ScoreView, run: Run) -> str:
-    return next(n for n, each in own_names([run], ()).items() if each.id == run.id)
-
-
-def test_a_pair_that_is_typed_is_scored(score: ScoreView) -> None:
-    sent = {"prompt": "Hi.", "chosen": "Hello there!", "rejected": HOSTILE[:5]}
-    shown = scored(score, sent, which="typed")
-    assert "a typed pair" in shown["numbers"] and "1 of 1 pair" in words(shown["numbers"])
-
-
 # The model
 
 
@@ -214,22 +163,6 @@ def test_an_address_looks_at_no_model_of_the_hub(score: ScoreView) -> None:
     until(lambda: "data-refresh" not in regions(score, model="org/rm")["card"])
     assert "org/rm is not on this machine" in regions(score, model="org/rm")["card"]
     assert "Check this model" in regions(score, who=YOU, model="org/rm")["card"]
-
-
-def test_the_bundled_model_is_looked_at_at_once(score: ScoreView) -> None:
-    until(lambda: "classifier" in regions(score)["card"])
-    assert "3.8 million" in regions(score)["card"]
-
-
-def test_what_is_wrong_with_the_order_is_said_in_its_card(score: ScoreView) -> None:
-    assert "Choose a model" in regions(score, model="")["card"]
-    told = regions(score, max_length=HOSTILE)["card"]
-    assert "The max length is" in told and HOSTILE not in told
-
-
-def test_a_public_server_does_not_speak_of_folders(score: ScoreView, shared: ScoreView) -> None:
-    assert "a folder on this machine" in regions(score)["model"]
-    assert "a folder on this machine" not in regions(shared)["model"]
 
 
 def test_the_hub_is_searched_and_what_is_found_is_taken(
@@ -265,27 +198,12 @@ def test_a_run_is_reported_listed_and_seen_by_its_owners_pages_alone(
     assert words(gone["bar"]) == words(other["bar"])  # somebody else's is as one that is gone
 
 
-def test_the_last_run_is_shown_where_none_is_asked_for(score: ScoreView) -> None:
-    assert "Score a reward model" in regions(score)["status"]
-    scored(score, which="subset")
-    assert "Finished" in regions(score)["status"]
-    assert "Score a reward model" in regions(score, who=YOU)["status"] or not score.settings.public
-
-
 def test_why_a_run_was_refused_is_told_beside_the_report_of_the_last(score: ScoreView) -> None:
     scored(score, which="subset", per_subset=1)
     shown = scored(score, model="no-one/no-such-model")
     assert "no-one/no-such-model is not on this machine" in shown["status"]
     assert "23 of 23 pairs" in words(shown["numbers"])
     assert "disabled" not in shown["buttons"].split("stop")[0]
-
-
-def test_a_run_ends_when_it_is_sure(score: ScoreView) -> None:
-    shown = scored(score, sure=1, width=40)
-    assert "Sure enough" in shown["status"] or "Finished" in shown["status"]
-    refused = scored(score, sure=1, width="wide")
-    assert "Change what is marked in the form" in refused["status"]
-    assert "The interval width is" in regions(score, sure=1, width="wide")["settings"]
 
 
 @pytest.fixture
@@ -358,25 +276,7 @@ def test_a_stopped_run_is_gone_on_with(score: ScoreView, stores: Stores, demo: P
     assert score.regions(address, ME, {})[0].endswith(f"run={run.id}")
 
 
-def test_a_run_that_is_gone_says_so_and_the_form_is_there(score: ScoreView) -> None:
-    for run_id in ("gone", "../..", "a\0b", "x" * 500):
-        shown = regions(score, run=run_id)
-        assert "There is no such run" in shown["bar"] and 'id="start"' in shown["buttons"]
-
-
 # The list
-
-
-def test_an_open_run_says_what_it_rests_on(
-    score: ScoreView, stores: Stores, demo: PairTable
-) -> None:
-    run = finished(stores.runs, "longer", demo, np.arange(4), HOSTILE)
-    shown = regions(score, panel="runs", run=run.id)["runs"]
-    assert "longer" in words(shown) and "4 / 4" in words(shown) and HOSTILE not in shown
-    assert "Failures" in shown and "panel=compare" in shown and "<dt>device</dt>" in shown
-    assert "No runs yet" in regions(score, panel="runs", who=Visitor("x"))["runs"] or (
-        not score.settings.public
-    )
 
 
 def test_a_run_is_named_shared_and_removed_in_two_steps(
@@ -384,9 +284,9 @@ def test_a_run_is_named_shared_and_removed_in_two_steps(
 ) -> None:
     run = finished(stores.runs, "longer", demo, np.arange(4))
     query = f"?tab=score&panel=runs&run={run.id}"
-    assert score.rename(query, ME, {"value": HOSTILE}) == query
-    assert card_of(run).title == HOSTILE
-    assert HOSTILE not in regions(score, panel="runs", run=run.id)["runs"]
+    assert score.rename(query, ME, {"value": MARKUP}) == query
+    assert card_of(run).title == MARKUP
+    assert MARKUP not in regions(score, panel="runs", run=run.id)["runs"]
     score.share(query, ME, {"value": "1"})
     assert card_of(run).public and "checked" in regions(score, panel="runs", run=run.id)["runs"]
     score.share(query, ME, {"value": ""})
@@ -395,15 +295,6 @@ def test_a_run_is_named_shared_and_removed_in_two_steps(
     assert "Yes, delete it" in regions(score, panel="runs", run=run.id, delete=1)["runs"]
     assert score.remove(query, ME, {"value": run.id}) == "?tab=score&panel=runs"
     assert not run.folder.exists()
-
-
-@pytest.mark.parametrize("title", ["x" * 81, "a" * 10**5])
-def test_a_name_that_is_none_is_refused(
-    title: str, score: ScoreView, stores: Stores, demo: PairTable
-) -> None:
-    run = finished(stores.runs, "longer", demo, np.arange(3))
-    with pytest.raises(KnownError, match="at most 80 characters"):
-        score.rename(f"?tab=score&run={run.id}", ME, {"value": title})
 
 
 def test_who_does_not_own_a_public_run_can_look_at_it_and_change_nothing(
@@ -467,32 +358,6 @@ def test_a_damaged_run_is_listed_and_removed_and_harms_no_other(
     listed = regions(score, panel="runs")["runs"]
     assert not run.folder.exists() and run.id not in listed and other.id in listed
     assert not [record for record in caplog.records if record.exc_info]
-
-
-def test_a_damaged_run_is_nobodys_of_a_public_server(stores: Stores, demo: PairTable) -> None:
-    run = finished(stores.runs, "longer", demo, np.arange(4))
-    (run.folder / "run.json").write_text("null")
-    store = RunStore(replace(stores.settings, public=True))
-    assert store.damaged(ME) == store.damaged(YOU) == store.damaged(Visitor()) == []
-    with pytest.raises(KnownError, match="There is no such run"):
-        store.delete(run.id, YOU)
-    assert run.folder.exists()
-
-
-def test_a_broken_run_is_listed_all_the_same(
-    score: ScoreView, stores: Stores, demo: PairTable
-) -> None:
-    run = finished(stores.runs, "longer", demo, np.arange(3))
-    next(run.folder.glob("rewards*")).write_text("{}\n")
-    assert run.id in regions(score, panel="runs", run=run.id)["runs"]
-    assert 'id="start"' in regions(score, run=run.id)["buttons"]
-    run.update(lambda now: replace(now, about={"title": 5}))
-    shown = regions(score, panel="runs", run=run.id)["runs"]
-    assert "settings damaged" in shown and "is damaged" in shown
-    assert "Run name" not in shown
-    with pytest.raises(KnownError, match="is damaged"):
-        score.rename(f"?tab=score&run={run.id}", ME, {"value": "another"})
-    assert Run.open(run.folder).about == {"title": 5}
 
 
 def test_many_runs_come_on_pages_newest_first_and_are_searched(

@@ -8,30 +8,20 @@ from typing import Any
 import pytest
 
 from explorer.core.work import Jobs
-from explorer.data.table import PairTable
 from explorer.page import views_of
-from explorer.reader.state import PairsState
-from explorer.runs.running import Rewarded, Runs
+from explorer.runs.running import Runs
 from explorer.runs.visitors import Visitor
 from explorer.stores import Stores
-from explorer.tabs.try_it.probe import Probe, bought
-from explorer.tabs.try_it.probe_html import probe_html, probe_status_html
 from explorer.tabs.try_it.state import TryState
 from explorer.tabs.try_it.view import TryView
-from scoring.errors import KnownError
-from scoring.pairs.opening import as_pairs
 from scoring.spec import Pair
 from tests.conftest import until
 from tests.support.browsing import library_of
+from tests.support.hostile import MARKUP
 from tests.support.html_reading import HtmlReading
-from tests.support.rewarding import FACTS, by_length, in_packs, steps_of_probe
+from tests.support.rewarding import by_length, in_packs
 from tests.support.tables import row, small_table
 
-TAGS = {
-    "div", "h2", "table", "thead", "tbody", "tr", "th", "td", "b", "i", "small", "button", "a",
-    "svg", "path", "circle", "details", "summary", "ul", "li",
-}  # fmt: skip
-HOSTILE = "<img src=x onerror=alert(1)>"
 ME = Visitor("browser:me", address="1")
 
 
@@ -57,7 +47,7 @@ def shown(tab: TryView, who: Visitor = ME) -> tuple[str, str]:
 
 
 def said(html: str) -> str:
-    return HtmlReading(html, TAGS).words
+    return HtmlReading(html).words
 
 
 def button(html: str) -> str:
@@ -72,11 +62,6 @@ def test_it_runs_to_its_end(tab: TryView) -> None:
     assert "Longer with filler" in said(found) and "Polite" not in said(found)
     assert "<circle" in found and "probe-csv-pairs" in found
     assert "No result yet" in shown(tab, Visitor("browser:other"))[1]
-
-
-def test_what_the_pairs_tab_lists_is_probed(tab: TryView) -> None:
-    run(tab, which="filter", pairs=PairsState(subset=("donotanswer",)).query_string)
-    assert {pair.subset for pair in tab.probed[ME.owner].pairs} == {"donotanswer"}
 
 
 def test_it_waits_for_its_turn_and_can_be_stopped_meanwhile(tab: TryView) -> None:
@@ -107,29 +92,6 @@ def test_stopped_it_keeps_what_is_known(tab: TryView, monkeypatch: pytest.Monkey
     assert not tab.probed[ME.owner].is_whole and len(tab.probed[ME.owner].before) < 184
 
 
-def test_what_ends_in_an_error_keeps_what_is_known(
-    tab: TryView, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    left = 0
-
-    def rewarding(_: Runs, __: Visitor, ___: object, pairs: Sequence[Pair], tell: Any) -> None:
-        nonlocal left
-        for step in in_packs(by_length)(pairs):
-            if not left:
-                raise KnownError("You have used up are <used> up.")
-            left -= isinstance(step, Rewarded)
-            tell(step)
-
-    monkeypatch.setattr(type(tab.runs), "rewarding", rewarding)
-    left = 9
-    state, found = run(tab, per_subset="3")
-    assert "You have used up are &lt;used&gt; up." in state and "wrong" in state
-    assert "Longer with filler" in found and not tab.probed[ME.owner].is_whole
-    left = 1
-    state, still = run(tab, per_subset="3")
-    assert "You have used up" in state and still == found
-
-
 @pytest.mark.parametrize(
     ("state", "why"),
     [
@@ -138,7 +100,7 @@ def test_what_ends_in_an_error_keeps_what_is_known(
         ({"seed": "x"}, "Seed is 'x'"),
         ({"change": ("",)}, "No change is chosen"),
         ({"model": "a b"}, "a b"),
-        ({"model": HOSTILE}, ""),
+        ({"model": MARKUP}, ""),
         ({"which": "filter", "pairs": "q=no+such+words+anywhere"}, "No pairs"),
     ],
 )
@@ -158,38 +120,3 @@ def test_rows_with_further_responses_are_refused(stores: Stores) -> None:
     library = library_of(small_table(row(rejected=["one", "two"]), row()))
     tab = views_of(replace(stores, pairs=library)).trial
     assert "several chosen or several rejected" in run(tab, which="filter")[0]
-
-
-def test_files_are_of_what_is_shown(tab: TryView) -> None:
-    files = tab.as_view().files
-    with pytest.raises(KnownError, match="Nothing probed yet"):
-        files["probe-summary.csv"](asked(), ME, "")
-    run(tab)
-    for form in ("summary", "pairs"):
-        file = files[f"probe-{form}.csv"](asked(), ME, "")
-        assert file.name == f"bias-probe-{form}.csv"
-        assert len(b"".join(file.parts).decode("utf-8-sig").splitlines()) > 2
-
-
-def test_hostile_names_do_nothing(demo: PairTable) -> None:
-    pairs = [replace(pair, key=HOSTILE + pair.key) for pair in as_pairs(demo.arrow, range(9))]
-    rewarding = in_packs(by_length, replace(FACTS, model=HOSTILE))
-    *_, probe = steps_of_probe(pairs, ["upper", "longer"], rewarding)
-    html = probe_html(probe, bought(probe))
-    assert HOSTILE in HtmlReading(html, TAGS).words
-    HtmlReading(probe_status_html(probe, "finished"), TAGS)
-
-
-def test_what_is_sure_is_marked(demo: PairTable) -> None:
-    pairs = as_pairs(demo.arrow, range(60))
-    *_, probe = steps_of_probe(pairs, ["upper", "longer", "cut"], in_packs(by_length))
-    reading = HtmlReading(probe_html(probe, bought(probe)), TAGS)
-    assert len(reading.of_class["up"]) == 2 and len(reading.of_class["down"]) == 2
-    assert all("Longer with filler" in line for line in reading.of_class["up"])
-
-
-def test_the_seconds_that_are_left_are_told_once_there_is_a_share() -> None:
-    probe = Probe([], seconds=12.0)
-    assert said(probe_status_html(probe, "running")).strip() == "0 of 0 pairs · 12 s"
-    probe.share = 0.25
-    assert "12 s · about 36 s left" in said(probe_status_html(probe, "running"))

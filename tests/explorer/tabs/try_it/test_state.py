@@ -6,18 +6,6 @@ from explorer.tabs.try_it.state import TryState
 from explorer.tabs.try_it.trial import CHANGES
 
 
-@pytest.mark.parametrize(
-    "state",
-    [
-        TryState(),
-        TryState("org/m@x & y", "q=%3Cb%3E&pair=s:1", "filter", "3", "17", ("cut", "upper")),
-        TryState(change=("",)),
-    ],
-)
-def test_an_address_is_read_as_it_was_written(state: TryState) -> None:
-    assert TryState.parse(state.href()) == (state, ())
-
-
 def test_what_makes_no_sense_is_left_and_named() -> None:
     state, dropped = TryState.parse("?tab=try&which=all&change=upper&change=gone&change=cut&x=1")
     assert state == TryState(change=("cut", "upper"))

@@ -22,7 +22,7 @@ from explorer.tabs.try_it.trial import (
 from scoring.errors import KnownError
 from scoring.probing.edits import FILLER
 from scoring.spec import Pair, RunFacts, ScoredPair
-from tests.support.rewarding import FACTS, JUDGE, Reward, by_length, first_is_better, scored
+from tests.support.rewarding import FACTS, Reward, by_length, first_is_better, scored
 from tests.support.stepping import stepwise
 
 ORDER = ModelOrder("longer")
@@ -73,25 +73,12 @@ def test_rewards_are_compared_with_those_of_the_start() -> None:
     assert third.moved("chosen") == 0.0 and third.start == first.scored
 
 
-def test_a_judge_is_asked_for_each_side_and_the_swap() -> None:
-    rewards = Counting(first_is_better, JUDGE)
-    trial = last(PAIR, rewards)
-    assert rewards.asked == [1, 1, 1, 2, 2, 2, 2]
-    assert trial.scored.margin == 3.0 and trial.swapped_margin == 1.0
-
-
 def test_of_a_slow_model_edits_are_left_out_until_they_are_asked_for() -> None:
     rewards = Counting()
     [only] = tried(PAIR, rewards, seconds=-1)
     assert rewards.asked == [1] and not only.is_whole
     *_, whole = tried(PAIR, rewards, seconds=None)
     assert whole.is_whole
-
-
-def test_a_missing_reward_moves_nothing() -> None:
-    trial = last(PAIR, Counting(lambda pair: (None, 1.0)))
-    assert trial.moved("chosen") is None and trial.swapped_margin is None
-    assert trial.effects["upper", "chosen"].change is None
 
 
 def test_rounding_moves_nothing() -> None:
@@ -101,13 +88,6 @@ def test_rounding_moves_nothing() -> None:
         trial = last(PAIR, rewards, start)
         assert trial.moved("chosen") == pytest.approx(moved, abs=0)
         assert trial.margin_moved == pytest.approx(moved, abs=0)
-
-
-def test_the_first_rewards_may_have_a_turn_of_their_own() -> None:
-    rewards, first = Counting(), Counting()
-    found = next(stepwise(partial(trying, ORDER, PAIR, rewards, first=first)))
-    assert found.scored.margin == 22.0
-    assert first.asked == [1] and rewards.asked == []  # its turn is over before the edits'
 
 
 def test_rewards_of_another_revision_are_not_compared() -> None:
@@ -122,16 +102,6 @@ def test_rewards_of_another_revision_are_not_compared() -> None:
 
 
 # The texts
-
-
-@pytest.mark.parametrize(
-    ("change", "side"),
-    [("gone", "chosen"), (None, None), ("upper", "prompt"), ("upper", None), ([], "chosen"),
-     ("plain", "chosen"), ("cut", "rejected")],
-)  # fmt: skip
-def test_an_edit_that_cannot_be_made_is_refused(change: object, side: object) -> None:
-    with pytest.raises(KnownError):
-        with_edit(("p", "Take it. Go.", "No."), change, side)
 
 
 def test_an_edit_changes_one_text() -> None:
@@ -171,19 +141,6 @@ def test_what_reads_one_response_is_asked_once_for_both_sides() -> None:
     assert (upper.chosen, upper.rejected) == ("TAKE THE FIGS.", SHORT.rejected)
 
 
-def test_what_reads_both_is_asked_for_each_side_and_for_the_swap() -> None:
-    made = variants([SHORT], ["swap", "longer"], pairwise=True)
-    assert [(each.change, each.sides) for each in made] == [
-        ("swap", ("chosen", "rejected")),
-        ("longer", ("chosen",)),
-        ("longer", ("rejected",)),
-    ]
-    assert made[0].pair.chosen == SHORT.rejected
-    assert made[1].pair.rejected == SHORT.rejected and made[2].pair.chosen == SHORT.chosen
-    equal = replace(SHORT, rejected=SHORT.chosen)
-    assert variants([equal], ["swap"], pairwise=True) == []
-
-
 @pytest.mark.parametrize("pairwise", [True, False])
 def test_each_side_is_changed_alone(pairwise: bool) -> None:
     margin = float(len(SHORT.chosen) - len(SHORT.rejected))
@@ -192,11 +149,6 @@ def test_each_side_is_changed_alone(pairwise: bool) -> None:
         "rejected": Effect(FILLED, margin - FILLED),
     }
     assert effects(SHORT, "upper", by_length, pairwise=pairwise) == {"chosen": Effect(0.0, margin)}
-
-
-def test_of_a_judge_the_other_response_counts_too() -> None:
-    found = effects(SHORT, "longer", first_is_better, pairwise=True)
-    assert found == {"chosen": Effect(0.0, 3.0), "rejected": Effect(1.0, 1.0)}
 
 
 def test_a_swap_shows_what_the_place_is_worth() -> None:

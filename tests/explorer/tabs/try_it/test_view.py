@@ -1,7 +1,6 @@
 """The Try tab: rewards that follow what is typed, edits, pairs that are taken, and bad input."""
 
 import re
-import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
@@ -11,32 +10,23 @@ import pytest
 from explorer.core.address_view import Sent
 from explorer.core.html import signed
 from explorer.data.table import PairTable
-from explorer.data.typed import PUBLIC_LONGEST, typed_pair
+from explorer.data.typed import typed_pair
 from explorer.page import views_of
 from explorer.reader.state import PairsState
 from explorer.runs.orders import ModelOrder
-from explorer.runs.running import Rewarded
 from explorer.runs.scorers import BRIEF_SECONDS
 from explorer.runs.visitors import Visitor
 from explorer.stores import Stores
-from explorer.tabs.try_it import view as view_module
 from explorer.tabs.try_it.state import TryState
 from explorer.tabs.try_it.trial import Trial
 from explorer.tabs.try_it.view import TEXTS as FIELDS
-from explorer.tabs.try_it.view import TryView, pair_html, status_html
+from explorer.tabs.try_it.view import TryView
 from scoring.errors import KnownError
-from tests.conftest import PATIENCE
+from tests.conftest import PATIENCE, until
 from tests.support.html_reading import HtmlReading
-from tests.support.rewarding import FACTS, by_length, scored
 
 ME, OTHER = Visitor("browser:me", address="1"), Visitor("browser:other", address="2")
 TEXTS = ("Fruit?", "Take **figs**. Wash them.", "No.")
-HOSTILE = '<script>alert(1)</script> & "quotes" {n}'
-TAGS = {
-    "div", "span", "section", "header", "label", "textarea", "svg", "path", "circle", "b", "i",
-    "small", "button", "details", "summary", "table", "thead", "tbody", "tr", "th", "td", "code",
-    "figure",
-}  # fmt: skip
 
 
 @pytest.fixture
@@ -76,11 +66,11 @@ def trial_of(tab: TryView, who: Visitor = ME) -> Trial:
 
 
 def values(regions: dict[str, str]) -> list[str]:
-    return [words.strip() for words in HtmlReading(regions["pair"], TAGS).of_class["value"]]
+    return [words.strip() for words in HtmlReading(regions["pair"]).of_class["value"]]
 
 
 def status(regions: dict[str, str]) -> str:
-    return HtmlReading(regions["status"], TAGS).words
+    return HtmlReading(regions["status"]).words
 
 
 def test_both_rewards_the_margin_and_each_edit_are_shown(tab: TryView, stores: Stores) -> None:
@@ -102,7 +92,7 @@ def test_typing_moves_the_rewards_and_says_by_how_much(pressed: TryView) -> None
     assert values(moved)[1] != first[1] and values(moved)[2] == first[2]
     change = trial_of(pressed).moved("chosen")
     assert change and f"{signed(change)} vs. start" in moved["pair"]
-    assert HtmlReading(moved["pair"], TAGS).words.count("unchanged") == 1
+    assert HtmlReading(moved["pair"]).words.count("unchanged") == 1
     back = ask(pressed, "typed")
     assert values(back) == first and "vs. start" not in back["pair"]
 
@@ -143,8 +133,7 @@ def test_only_the_newest_key_is_answered_after_an_older_one(pressed: TryView) ->
     with ThreadPoolExecutor(2) as pool:
         with pressed.latest.answering(ME.owner, number), pressed.runs.scorers.brief(ME):
             older = pool.submit(typed, "Older.")
-            while pressed.latest.is_last(ME.owner, number) and not older.done():
-                time.sleep(0.01)
+            until(lambda: not pressed.latest.is_last(ME.owner, number) or older.done())
             newer = pool.submit(typed, "Newer.")
             older.result(PATIENCE)  # dropped while the device is taken
             with pytest.raises(TimeoutError):
@@ -152,10 +141,6 @@ def test_only_the_newest_key_is_answered_after_an_older_one(pressed: TryView) ->
             assert trial_of(pressed).pair.chosen == TEXTS[1]
         newer.result(PATIENCE)
     assert trial_of(pressed).is_whole and trial_of(pressed).pair.chosen == "Newer."
-
-
-def test_before_anything_is_scored_typing_scores_nothing(tab: TryView) -> None:
-    assert "Click Score this pair" in status(ask(tab, "typed"))
 
 
 @pytest.mark.parametrize(
@@ -178,17 +163,6 @@ def test_what_cannot_be_scored_is_told_and_the_numbers_stay(
     assert why in status(found) and "wrong" in found["status"] and found["pair"] == before
 
 
-def test_fields_that_were_not_sent_are_named(tab: TryView) -> None:
-    tab.score("?tab=try", ME, {"value": "press"})
-    assert "The prompt must be text" in status(shown(tab))
-
-
-def test_strangers_may_type_less(tab: TryView) -> None:
-    public = replace(tab, settings=replace(tab.settings, public=True))
-    found = ask(public, "press", "p", "a" * (PUBLIC_LONGEST + 1), "b")
-    assert "at most 20,000" in status(found)
-
-
 def test_on_a_public_server_nothing_is_remembered_of_nobody(tab: TryView) -> None:
     public = replace(tab, settings=replace(tab.settings, public=True))
     for ask_for in (public.score, public.take, public.show_tokens, public.start_probe):
@@ -196,48 +170,7 @@ def test_on_a_public_server_nothing_is_remembered_of_nobody(tab: TryView) -> Non
             ask_for("?tab=try", Visitor(), sent(value="press"))
 
 
-def test_while_others_score_one_is_told_so(pressed: TryView) -> None:
-    trial = trial_of(pressed)
-    with pressed.runs.scorers.turn(OTHER):
-        found = ask(pressed, "typed", "Other?", *TEXTS[1:])
-    assert "The device was busy" in status(found) and trial_of(pressed) is trial
-    assert 'id="try-again"' in found["status"] and 'data-value="typed"' in found["status"]
-
-
-def test_hostile_texts_do_nothing(tab: TryView) -> None:
-    found = ask(tab, "press", HOSTILE, HOSTILE, HOSTILE)
-    for name in ("status", "pair"):
-        assert "script" not in HtmlReading(found[name], TAGS).words
-    facts = replace(FACTS, model=HOSTILE, reading=HOSTILE)
-    pair = typed_pair(*TEXTS, longest=100)
-    row = scored(pair, by_length)
-    trial = Trial(ModelOrder(HOSTILE), pair, row, Rewarded((row,), facts).facts, row, frozenset())
-    for html in (status_html(trial), pair_html(trial, 100, is_over=True)):
-        HtmlReading(html, TAGS)
-    assert HOSTILE in HtmlReading(status_html(trial), TAGS).words
-
-
-def test_an_edit_that_does_not_apply_is_not_offered(pressed: TryView) -> None:
-    chosen, rejected = HtmlReading(shown(pressed)["pair"], TAGS).of_class["edits"]
-    for words in ("Drop last sentence", "Strip Markdown"):
-        assert words in chosen and words not in rejected  # which is "No."
-
-
 # The texts
-
-
-@pytest.mark.parametrize(
-    ("value", "texts"),
-    [
-        ("plain:chosen", ("Fruit?", "Take figs. Wash them.", "No.")),
-        ("swap:", ("Fruit?", "No.", "Take **figs**. Wash them.")),
-    ],
-)
-def test_an_edit_gives_the_texts_that_take_the_place_of_others(
-    value: str, texts: tuple[str, ...], tab: TryView
-) -> None:
-    query, made = tab.edit("?tab=try&model=longer", ME, sent(value=value))
-    assert query == "?tab=try&model=longer" and tuple(made[name] for name in FIELDS) == texts
 
 
 @pytest.mark.parametrize(
@@ -277,16 +210,6 @@ def test_what_is_taken_is_scored_as_a_new_start(pressed: TryView) -> None:
     assert "vs. start" not in found["pair"]
 
 
-def test_slow_edits_are_offered_and_scored_on_demand(
-    tab: TryView, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(view_module, "EDITS_SECONDS", -1.0)
-    few = ask(tab, "press")
-    assert "try-rest" in few["pair"] and "are not scored" in few["pair"]
-    whole = ask(tab, "rest")
-    assert trial_of(tab).is_whole and "not scored" not in whole["pair"]
-
-
 # Token rewards
 
 
@@ -302,18 +225,10 @@ def test_token_rewards_end_with_the_reward(pressed: TryView) -> None:
     assert "data-plot" not in ask(pressed, "typed", "Other?", *TEXTS[1:])["pair"]
 
 
-def test_why_there_are_no_token_rewards_is_told(tab: TryView) -> None:
-    tab.show_tokens("?tab=try&model=longer", ME, sent())
-    assert "no reward after each" in shown(tab)["status"]
-    with pytest.raises(KnownError, match="is empty"):
-        tab.show_tokens("?tab=try", ME, sent("p", "", "r"))
-
-
 def test_token_rewards_and_rewards_of_a_person_wait_for_each_other(pressed: TryView) -> None:
     with ThreadPoolExecutor(1) as pool, pressed.runs.scorers.brief(ME):
         made: Any = pool.submit(pressed.show_tokens, "?tab=try", ME, sent())
-        while "1 ahead of you in the queue" not in shown(pressed)["status"]:
-            time.sleep(0.01)
+        until(lambda: "1 ahead of you in the queue" in shown(pressed)["status"])
         assert not made.done()
     made.result(PATIENCE)
     assert "data-plot" in shown(pressed)["pair"]
