@@ -2,7 +2,8 @@
 
 A pair is a row of two and stays as it is. Of other rows each response has a reward of its own, two
 of them in a part; families that compare two responses are asked of every two, and a response's
-reward is the mean of what it got. Equal responses are scored once.
+reward is the mean of what it got. Equal responses are scored once. A judge that is shown all four
+responses of a row at once has it whole, and rewards each place.
 """
 
 import math
@@ -20,12 +21,22 @@ from scoring.spec import COMPARING, Pair, ScoredPair, text_hash
 
 MOST_COMPARED = 40
 """Responses of a row that are compared with each other: 780 comparisons."""
+WHOLE_ROW = "judge of rows"
+"""In place of a family: a judge that is shown the one right response and three wrong ones."""
 _ScoredSide = tuple[str, TokenSequence, float]
 """A response, what the model saw of it, and its reward."""
 
 
 def check_compared(row: Pair, family: str) -> None:
-    """Raise a `KnownError` if a row has more responses than are compared with each other."""
+    """Raise a `KnownError` if a row has more responses than are compared with each other, or others
+    than are shown at once.
+    """
+    if family == WHOLE_ROW and (row.n_chosen, len(row.responses)) != (1, 4):
+        raise KnownError(
+            f"{row.key} has {row.n_chosen} right and {len(row.responses) - row.n_chosen} wrong "
+            "responses, and upstream's judge of RewardBench 2 is shown one right and three wrong "
+            "ones. Choose another --judge-prompt, such as mt-bench, which compares every two."
+        )
     n_distinct = len(set(row.responses))
     if family in COMPARING and n_distinct > MOST_COMPARED:
         raise KnownError(
@@ -41,7 +52,7 @@ def parts_of(row: Pair, family: str) -> list[Pair]:
     >>> [(part.chosen, part.rejected) for part in parts_of(row, "classifier")]
     [('a', 'b'), ('c', 'c')]
     """
-    if len(row.responses) == 2:
+    if len(row.responses) == 2 or family == WHOLE_ROW:
         return [row]
     distinct = list(dict.fromkeys(row.responses))
     if family in COMPARING and len(distinct) > 1:
@@ -55,20 +66,22 @@ def parts_of(row: Pair, family: str) -> list[Pair]:
 
 
 def scored_row(
-    row: Pair, parts: Sequence[Prepared], rewards: Sequence[tuple[float, float]], family: str
+    row: Pair, parts: Sequence[Prepared], rewards: Sequence[tuple[float, ...]], family: str
 ) -> ScoredPair:
-    """A row with its rewards. parts: as of `parts_of`, prepared. rewards: of each part's sides."""
+    """A row with its rewards. parts: as of `parts_of`, prepared. rewards: of their responses."""
     is_pair, rule = len(row.responses) == 2, rule_name_of(row.benchmark)
     sides: list[_ScoredSide] = []
-    for part, both in zip(parts, rewards, strict=True):
-        responses = (part.pair.chosen, part.pair.rejected)
-        sides += zip(responses, part.sides, both, strict=True)
+    for part, found in zip(parts, rewards, strict=True):
+        seen = (part.sides[place >= part.pair.n_chosen] for place in range(len(found)))
+        sides += zip(part.pair.responses, seen, found, strict=True)
     n_tokens = {response: side.start + len(side.ids) for response, side, _ in sides}
     lengths = [n_tokens[response] for response in row.responses]
     cuts = [side.truncated for _, side, _ in sides]
     is_cut = cuts if is_pair else [any(cuts)] * 2
-    reward_of = {} if is_pair else _rewards_by_response(sides, family)
-    found = rewards[0] if is_pair else [reward_of[response] for response in row.responses]
+    found = rewards[0]
+    if len(found) < len(row.responses):
+        reward_of = _rewards_by_response(sides, family)
+        found = tuple(reward_of[response] for response in row.responses)
     known = tuple(reward if math.isfinite(reward) else None for reward in found)
     finite = [reward for reward in known if reward is not None]
     chosen_reward, rejected_reward = known[:2] if is_pair else (None, None)

@@ -14,7 +14,7 @@ from scoring.rules import RULES, Outcome, Rule
 
 JudgePrompt = Literal[
     "probabilities", "upstream", "mt-bench", "gemini", "prometheus", "con-j", "offsetbias", "rise",
-    "atla", "rm-r1", "rm-r1-reasoning",
+    "atla", "rm-r1", "rm-r1-reasoning", "reward-bench-2", "reward-bench-2-gemini",
 ]  # fmt: skip
 Dtype = Literal["auto", "float32", "bfloat16", "float16", "8bit", "4bit"]
 QUANTIZED = ("8bit", "4bit")
@@ -257,7 +257,8 @@ class RunSettings:
     seed: of the order in which pairs are scored, and of the random baseline.
     chat_template: as `engine.templates` names it; "" means the tokenizer's own.
     judge_prompt: "probabilities" reads those of the answer to a prompt of ours; the others have a
-        verdict or a rating written, by upstream's prompts; "upstream" is that for the model's name.
+        verdict or a rating written, by upstream's prompts; "upstream" is that for the model's name,
+        and for rows of RewardBench 2 as of `families.prompts.prompt_for`.
     max_tokens: of a written answer; None means what the prompt needs.
     temperature: of a judge's answers; 0 takes the likeliest word each time.
     upstream_compatible: whether tokens are those of upstream's run_rm.py.

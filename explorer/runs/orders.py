@@ -1,13 +1,14 @@
 """What a person asks to score with, as typed."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, get_args
 
 from explorer.core.validation import checked_integer
 from scoring.engine.formatting import named_template
 from scoring.errors import KnownError, shown
-from scoring.spec import FAMILIES, Dtype, Family, JudgePrompt, LabelWeights, RunSettings
+from scoring.families.prompts import prompt_for
+from scoring.spec import FAMILIES, Dtype, Family, JudgePrompt, LabelWeights, Pair, RunSettings
 
 _LONGEST_ID = 500
 MOST_TOKENS = 1_000_000
@@ -87,6 +88,11 @@ class ModelOrder:
                 temperature=_temperature(how.get("temperature") or 0.0),
             ),
         )
+
+    def for_pairs(self, pairs: Sequence[Pair]) -> "ModelOrder":
+        """The same, with the prompt that upstream's judges have for these pairs."""
+        prompt = prompt_for(self.settings.judge_prompt, self.model, pairs)
+        return replace(self, settings=replace(self.settings, judge_prompt=prompt))
 
     def stored(self) -> dict[str, Any]:
         """As `of` takes it; JSON can hold it."""

@@ -11,8 +11,8 @@ from scoring.engine.formatting import Prepared
 from scoring.errors import KnownError
 from scoring.spec import ModelSpec, Pair, RunFacts, RunSettings
 
-Rewards = list[tuple[float, float]]
-"""Of each pair: the chosen response's, then the rejected one's."""
+Rewards = list[tuple[float, ...]]
+"""Of each pair: the chosen response's, then the rejected one's; of a whole row, all in order."""
 TEXTS_A_PACK = 16  # pairs between two reports of a scorer that reads texts
 
 
@@ -59,6 +59,10 @@ class Scorer:
     def traits(self) -> Traits:
         """What the rewards rest on."""
         return self._traits
+
+    def family_for(self, row: Pair) -> str:
+        """The family as which a row is taken apart, as of `rows.parts_of`."""
+        return self.spec.family
 
     def prepare(self, pairs: Sequence[Pair]) -> list[Prepared]:
         """Pairs with their token ids; without any where the texts are enough."""

@@ -13,9 +13,8 @@ from scoring.families.chat import (
     pair_questions,
     parse_answer,
     question_key,
-    shows_rejected_first,
 )
-from scoring.families.prompts import digest
+from scoring.families.prompts import digest, family_for
 from scoring.record import Run
 from scoring.rows import parts_of
 from scoring.spec import JUDGES, JudgePrompt, Pair, RunFacts
@@ -39,9 +38,10 @@ class Answer(NamedTuple):
     @property
     def better(self) -> int | None:
         """The place of the response that a judge prefers; None if it prefers none, or rates."""
-        if self.meaning is None or len(self.shown) < 2 or self.meaning[0] == self.meaning[1]:
+        best = max(self.meaning or (0.0,))
+        if self.meaning is None or len(self.shown) < 2 or self.meaning.count(best) > 1:
             return None
-        return self.shown[self.meaning[0] < self.meaning[1]]
+        return self.shown[self.meaning.index(best)]
 
 
 def has_answers(run: Run) -> bool:
@@ -63,7 +63,8 @@ def read_answers(run: Run, pairs: Iterable[Pair]) -> Iterator[list[Answer]]:
         for pair in pairs:
             keys = question_keys(facts, pair)
             replies = [_read(*places[key]) if key in places else None for key in keys]
-            meanings = [each and meaning_of(each, facts.family, prompt) for each in replies]
+            family = family_for(pair, facts.family, prompt)
+            meanings = [each and meaning_of(each, family, prompt) for each in replies]
             yield list(map(Answer, keys.values(), replies, meanings))
     except OSError as error:
         raise KnownError("The judge's answers cannot be read from the disk.") from error
@@ -72,15 +73,14 @@ def read_answers(run: Run, pairs: Iterable[Pair]) -> Iterator[list[Answer]]:
 def question_keys(facts: RunFacts, pair: Pair) -> dict[str, tuple[int, ...]]:
     """Return the questions about a pair by the names of their answers, each with `Answer.shown`."""
     prompt, found = _prompt_of(facts.family, facts.template), dict[str, tuple[int, ...]]()
-    for part in parts_of(pair, facts.family) if prompt is not None else ():
-        sides = tuple(map(pair.responses.index, (part.chosen, part.rejected)))
-        questions = pair_questions(facts.family, part, prompt or "", facts.seed)
-        orders = [sides, sides[::-1]]
-        if facts.family == "rater":
-            orders = [sides[:1], sides[1:]]
-        elif len(questions) == 1 and shows_rejected_first(part, facts.seed):
-            orders.reverse()
-        found |= dict(zip(map(question_key, questions), orders, strict=False))
+    if prompt is None:
+        return found
+    for part in parts_of(pair, family_for(pair, facts.family, prompt)):
+        places = [*map(pair.responses.index, part.responses)]
+        if part is pair:
+            places = [*range(len(places))]
+        for question, shown in pair_questions(facts.family, part, prompt, facts.seed):
+            found[question_key(question)] = tuple(places[place] for place in shown)
     return found
 
 

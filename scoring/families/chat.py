@@ -18,6 +18,7 @@ from scoring.errors import KnownError
 from scoring.families import prompts
 from scoring.families.prompts import Question
 from scoring.families.server import ErrorTally, RequestFailed, Server
+from scoring.rows import WHOLE_ROW
 from scoring.spec import ModelSpec, Pair, RunSettings, as_objects, text_hash
 
 logger = logging.getLogger(__name__)
@@ -26,7 +27,8 @@ _OPTIONAL = ("logprobs", "temperature", "seed", "max_completion_tokens", "max_to
 """Values of a request that a server may refuse, and be asked again without."""
 _THOUGHTS = re.compile(r"^.*</think>|<think>.*", re.DOTALL)
 _Meaning = tuple[float, ...] | None
-"""Probabilities of A and B, or a rating alone; None if a reply means neither."""
+"""Probabilities of the labels, or a rating alone; None if a reply means neither."""
+_Places = tuple[int, ...]
 
 
 class Reply(NamedTuple):
@@ -47,7 +49,9 @@ class BaseJudge(Scorer):
     Rewards are as of `judge.Judge`, but that a rating is the one it gives; a pair with an answer
     that is missing or cannot be read is missing as a whole. With a prompt of upstream's, a judge is
     asked in one order and writes its verdict: the better response has the reward 1, the other 0,
-    and both have one half where no verdict can be read.
+    and both have one half where no verdict can be read. By upstream's prompt for rows of
+    RewardBench 2 it is shown all four responses at once, each of which has one quarter where no
+    verdict can be read, and rates those of *Ties*, -1 where no rating can be read.
     """
 
     def __init__(self, spec: ModelSpec, settings: RunSettings) -> None:
@@ -69,6 +73,10 @@ class BaseJudge(Scorer):
         self._n_answered = self._n_questions = 0
         self._lock = threading.Lock()
 
+    def family_for(self, row: Pair) -> str:
+        """As of `Scorer`."""
+        return prompts.family_for(row, self.spec.family, self._prompt)
+
     def keep_answers(self, folder: Path | None, part: str = "") -> None:
         """As of `Scorer`."""
         self._answers = Answers(folder, part)
@@ -79,12 +87,16 @@ class BaseJudge(Scorer):
         return self.errors.sentences()
 
     def rewards(self, pack: Sequence[Prepared]) -> Rewards:
-        """Return probabilities or ratings, NaN on both sides of a missing pair, or a KnownError."""
+        """Return probabilities or ratings, NaN on all sides of a missing pair, or a KnownError."""
         questions = [self._questions(prepared.pair) for prepared in pack]
-        distinct = list(dict.fromkeys(question for each in questions for question in each))
-        self._n_answered, self._n_questions = 0, len(distinct)
-        replies = self._replies(distinct)
-        meanings = {question: self._meaning(reply) for question, reply in replies.items()}
+        families = {
+            question: self.family_for(prepared.pair)
+            for prepared, asked in zip(pack, questions, strict=True)
+            for question in asked
+        }
+        self._n_answered, self._n_questions = 0, len(families)
+        replies = self._replies(list(families))
+        meanings = {each: self._meaning(reply, families[each]) for each, reply in replies.items()}
         self._can_read = self._can_read or any(meanings.values())
         if replies and not self._can_read and all(reply.cut for reply in replies.values()):
             raise KnownError(
@@ -92,10 +104,10 @@ class BaseJudge(Scorer):
                 f"at {self._tokens:,} tokens; models that think before they answer take thousands. "
                 f"Allow more, such as --max-tokens {max(4096, 4 * self._tokens)}."
             )
-        rewards = []
+        rewards: Rewards = []
         for prepared, sides in zip(pack, questions, strict=True):
             if any(question not in meanings for question in sides):
-                rewards.append((math.nan, math.nan))
+                rewards.append((math.nan,) * len(prepared.pair.responses))
             else:
                 rewards.append(self._rewards(prepared, [meanings[each] for each in sides]))
         return rewards
@@ -111,18 +123,25 @@ class BaseJudge(Scorer):
                 self.on_answers(self._n_answered, self._n_questions)
 
     def _questions(self, pair: Pair) -> tuple[Question, ...]:
-        return pair_questions(self.spec.family, pair, self._prompt, self._seed)
+        asked = pair_questions(self.spec.family, pair, self._prompt, self._seed)
+        return tuple(question for question, _ in asked)
 
-    def _meaning(self, reply: Reply) -> _Meaning:
-        meaning = meaning_of(reply, self.spec.family, self._prompt)
+    def _meaning(self, reply: Reply, family: str) -> _Meaning:
+        meaning = meaning_of(reply, family, self._prompt)
         if meaning is None:
-            kind = "verdict" if self._is_judge else "rating"
+            kind = "rating" if family == "rater" else "verdict"
             why = f" within {self._tokens} tokens" if reply.cut else ""
             self.errors.add(f"An answer is no {kind}{why}", repr(_final_text(reply)[:80]))
         return meaning
 
-    def _rewards(self, prepared: Prepared, answers: Sequence[_Meaning]) -> tuple[float, float]:
+    def _rewards(self, prepared: Prepared, answers: Sequence[_Meaning]) -> tuple[float, ...]:
         # Sums of the same terms, whichever response is the chosen one.
+        if self.family_for(prepared.pair) == WHOLE_ROW:
+            order = shown_order(prepared.pair, self._seed)
+            shares = answers[0] or (1 / len(order),) * len(order)
+            return tuple(shares[order.index(place)] for place in range(len(order)))
+        if self._prompt in prompts.OF_ROWS:
+            return tuple(-1.0 if rating is None else rating[0] for rating in answers)
         if self._is_judge and prompts.asks_both_orders(prepared.pair):
             return share_of_orders(answers)
         if self._prompt and self._is_judge:
@@ -145,22 +164,50 @@ def shows_rejected_first(pair: Pair, seed: int) -> bool:
     return random.Random(f"{seed}:{name}").random() > 0.5  # noqa: S311 - a coin
 
 
-def pair_questions(family: str, pair: Pair, prompt: str, seed: int) -> tuple[Question, ...]:
-    """Return what is asked of a pair. prompt: as of `prompts.questions`; seed: of the run."""
-    orders = [shows_rejected_first(pair, seed)]
-    if prompt and family == "judge" and prompts.asks_both_orders(pair):
-        orders = [False, True]
-    return tuple(
+def shown_order(row: Pair, seed: int) -> _Places:
+    """Return the places of a row's four responses in the order in which a judge is shown them.
+
+    As upstream does it, the right one changes places with one of the four, drawn alike.
+    """
+    order = [0, 1, 2, 3]
+    name = text_hash(row.prompt, row.chosen, row.rejected)
+    place = random.Random(f"{seed}:{name}").randrange(4)  # noqa: S311 - a die
+    order[0], order[place] = order[place], order[0]
+    return tuple(order)
+
+
+def pair_questions(
+    family: str, pair: Pair, prompt: str, seed: int
+) -> list[tuple[Question, _Places]]:
+    """Return what is asked of a pair, or a row, each with the places of the responses shown.
+
+    prompt: as of `prompts.questions`. seed: of the run.
+    """
+    family = prompts.family_for(pair, family, prompt)
+    if family == WHOLE_ROW:
+        order = shown_order(pair, seed)
+        return [(prompts.row_question(prompt, pair, order), order)]
+    orders: list[_Places] = [(0, 1), (1, 0)]
+    if family == "rater":
+        orders = [(0,), (1,)]
+    elif prompt and not prompts.asks_both_orders(pair):
+        orders = [orders[shows_rejected_first(pair, seed)]]
+    swaps = [each == (1, 0) for each in orders] if prompt and family == "judge" else [False]
+    asked = [
         question
-        for swapped in orders
+        for swapped in swaps
         for question in prompts.questions(family, pair, prompt, swapped=swapped)
-    )
+    ]
+    return list(zip(asked, orders, strict=False))  # of some conversations nothing is asked
 
 
 def meaning_of(reply: Reply, family: str, prompt: str) -> _Meaning:
-    """Return what an answer says, without what was thought before it; None if nothing."""
+    """Return what an answer says, without what was thought before it; None if nothing.
+
+    family: as of `prompts.family_for`.
+    """
     text = _final_text(reply)
-    if family == "judge":
+    if family != "rater":
         return verdict(reply._replace(text=text), prompt)
     rating = prompts.parse_rating(text, prompt)
     return None if rating is None else (rating,)
@@ -292,7 +339,7 @@ def question_key(question: Question) -> str:
 
 
 def verdict(reply: Reply, prompt: str = "") -> _Meaning:
-    """Return the probabilities of A and of B in one order, summing to 1; None if it names neither.
+    """Return the probabilities of the labels in one order, summing to 1; None if it names none.
 
     Read from the first token of an answer to our own prompt, if it is probably a label; else from
     the text.
@@ -306,7 +353,7 @@ def verdict(reply: Reply, prompt: str = "") -> _Meaning:
     if not prompt and first + second >= 0.5:
         return first / (first + second), second / (first + second)
     label = prompts.parse_verdict(reply.text, prompt)
-    return None if label is None else (float(label == "A"), float(label == "B"))
+    return None if label is None else tuple(float(label == e) for e in prompts.labels_of(prompt))
 
 
 def _reply(answer: Any) -> Reply:

@@ -24,7 +24,7 @@ def judge(server: ChatServer, family: Family = "judge", **settings: Any) -> Chat
     return ChatJudge(spec, RunSettings(**settings))
 
 
-def rewards(scorer: Scorer, *pairs: Pair) -> list[tuple[float, float]]:
+def rewards(scorer: Scorer, *pairs: Pair) -> list[tuple[float, ...]]:
     return scorer.rewards(scorer.prepare(pairs))
 
 

@@ -1,0 +1,116 @@
+"""Runs of judges of RewardBench 2 in the app: their words, filters, exports, and comparisons."""
+
+import json
+from html import unescape
+from pathlib import Path
+from urllib.parse import urlencode
+
+import pytest
+
+from explorer.core.settings import Settings
+from explorer.page import views_of
+from explorer.stores import Stores, open_stores
+from scoring.__main__ import main
+from scoring.record import Run
+from tests.explorer.tabs.pairs.test_answers import ME, listed, shown
+from tests.scoring.families.test_row_judges import opinion, some_rows
+from tests.scoring.families.test_verdicts import asked
+from tests.support.chat_server import ChatServer, said
+from tests.support.rewardbench2 import write_rows
+
+ROWS = some_rows()
+
+
+@pytest.fixture(scope="module")
+def stores(tmp_path_factory: pytest.TempPathFactory) -> Stores:
+    home = tmp_path_factory.mktemp("judged")
+    path = write_rows(home / "rb2.jsonl", ROWS)
+    return open_stores(Settings(home / "home", pairs=str(path), offline=True))
+
+
+@pytest.fixture(scope="module")
+def runs(stores: Stores, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """A run as upstream asks and one by pairs, by their names in the app."""
+    path = write_rows(tmp_path_factory.mktemp("rows") / "rb2.jsonl", ROWS)
+    names = {}
+    with ChatServer(lambda _, body: said(f"{opinion(asked(body))}")) as server:
+        for number, prompt in enumerate(("upstream", "mt-bench"), 1):
+            folder: Path = stores.runs.store.folder / f"2026010{number}-000000-0123456789abcdef"
+            model = ["--model", "org/judge", "--family", "judge", "--url", f"{server.url}/v1"]
+            given = ["--pairs", str(path), "--judge-prompt", prompt, "--out", str(folder)]
+            assert main([*model, *given]) == 0
+            names[prompt] = stores.fields.name_of(Run.open(folder).id, None, None, ME)
+    return names
+
+
+def test_the_verdict_names_the_letter_and_the_response_that_stood_there(
+    stores: Stores, runs: dict[str, str]
+) -> None:
+    pairs, model = views_of(stores).pairs, runs["upstream"]
+    run = stores.fields.of(model, None, None, ME).runs[model]
+    kinds = set()
+    for row in run.rows():
+        text = unescape(shown(pairs, model, row.key))
+        if row.subset == "Ties":
+            assert text.count("<b>Asked about ") == len(row.rewards)
+            for reward in row.rewards:
+                assert ("Unreadable" if reward == -1 else f"{reward:g} of 10") in text
+            continue
+        assert text.count("<b>Shown ") == 1
+        for letter in "ABCD":
+            assert f"{letter} = " in text.partition("</b>")[0]
+        best = row.rewards.index(max(row.rewards))
+        name = "chosen" if best == 0 else "rejected" + (f" {best}" if best > 1 else "")
+        words = "Unreadable" if row.outcome == "tie" else f"Prefers {'ABCD'[_place(text, name)]} = "
+        assert words in text and (row.outcome == "tie" or f" = {name}<" in text)
+        kinds.add(row.outcome)
+    assert kinds == {"win", "loss", "tie"}
+
+
+def _place(text: str, name: str) -> int:
+    shown_as = text.partition("<b>Shown ")[2].partition("</b>")[0].split(", then ")
+    return [each.partition(" = ")[2] for each in shown_as].index(name)
+
+
+def test_rows_are_filtered_by_verdict_searched_and_exported(
+    stores: Stores, runs: dict[str, str]
+) -> None:
+    pairs, model = views_of(stores).pairs, runs["upstream"]
+    run = stores.fields.of(model, None, None, ME).runs[model]
+    outcome = {row.key: row.outcome for row in run.rows() if row.subset != "Ties"}
+    for verdict, kind in {"chosen": "win", "rejected": "loss"}.items():
+        keys, _ = listed(pairs, model, verdict=verdict)
+        assert keys == {key for key, each in outcome.items() if each == kind}
+    unreadable, _ = listed(pairs, model, verdict="unreadable")
+    assert {key for key in unreadable if key in outcome} == {
+        key for key, each in outcome.items() if each == "tie"
+    }
+    found, _ = listed(pairs, model, judge="not [[d]]")
+    assert found and found <= outcome.keys()
+    query = f"?tab=pairs&{urlencode({'model': model, 'show': 'all'})}"
+    lines = b"".join(pairs.outcomes_file("jsonl", query, ME, "").parts).splitlines()
+    written = {line["key"]: line["judge"] for line in map(json.loads, lines)}
+    for key, each in outcome.items():
+        [judge] = written[key]
+        assert len(judge["shown"]) == 4
+        assert (judge["verdict"] == "Unreadable") == (each == "tie")
+        assert judge["verdict"].endswith(" = chosen") == (each == "win")
+
+
+def test_of_two_models_the_words_of_both_are_shown_under_their_names(
+    stores: Stores, runs: dict[str, str]
+) -> None:
+    pairs, (first, second) = views_of(stores).pairs, runs.values()
+    key = f"Focus:{next(row['id'] for row in ROWS if row['subset'] == 'Focus')}"
+
+    def html(model: str, against: str) -> str:
+        asked_for = {"model": model, "against": against, "cell": "both", "pair": key}
+        regions = pairs.regions(f"?tab=pairs&{urlencode({**asked_for, 'show': 'all'})}", ME)[1]
+        return unescape(regions["tokens"]())
+
+    both = html(first, second)
+    assert f"What {first} wrote" in both and f"What {second} wrote" in both
+    assert both.index(f"What {first}") < both.index("A = ") < both.index(f"What {second}")
+    assert both.count("Prefers ") + both.count("Unreadable") == 7
+    alone = unescape(shown(pairs, first, key))
+    assert "What the judge wrote" in alone and second not in alone
