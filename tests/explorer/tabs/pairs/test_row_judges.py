@@ -9,7 +9,10 @@ import pytest
 
 from explorer.core.settings import Settings
 from explorer.page import views_of
+from explorer.results.field import Field
 from explorer.stores import Stores, open_stores
+from explorer.tabs.models.compared import comparable
+from explorer.tabs.models.state import ModelsState
 from scoring.__main__ import main
 from scoring.record import Run
 from tests.explorer.tabs.pairs.test_answers import ME, listed, shown
@@ -114,3 +117,16 @@ def test_of_two_models_the_words_of_both_are_shown_under_their_names(
     assert both.count("Prefers ") + both.count("Unreadable") == 7
     alone = unescape(shown(pairs, first, key))
     assert "What the judge wrote" in alone and second not in alone
+
+
+def test_a_comparison_says_that_judges_were_not_asked_alike(
+    stores: Stores, runs: dict[str, str]
+) -> None:
+    first, second = runs.values()
+
+    def field_of(model: str) -> Field:
+        return stores.fields.of(model, None, None, ME)
+
+    [words] = comparable(ModelsState(a=first, b=second), field_of)[2]
+    assert "not asked alike" in words and "reward-bench-2 judge" in words and "mt-bench" in words
+    assert comparable(ModelsState(a=first), field_of)[2] == ()
