@@ -3,7 +3,7 @@
 import logging
 import math
 from collections.abc import Callable, Container, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import accumulate, chain, pairwise
 
@@ -206,10 +206,12 @@ def _prepare_rows(rows: Sequence[Pair], scorer: Scorer) -> list[list[Prepared]]:
         raise
     check_tokens(ready, scorer.traits.vocabulary, scorer.spec.name)
     ends = accumulate(map(len, parts), initial=0)
-    return [
+    found = [
         as_one_row(row.key, ready[a:b]) if len(row.responses) > 2 else ready[a:b]
         for row, (a, b) in zip(rows, pairwise(ends), strict=True)
     ]
+    times = range(scorer.repeats)
+    return [[replace(part, repeat=at) for at in times for part in parts] for parts in found]
 
 
 def _cost(parts: Sequence[Prepared]) -> int:

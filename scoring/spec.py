@@ -4,8 +4,8 @@ import hashlib
 import json
 import math
 import re
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, NamedTuple, get_args
 
 from pydantic import with_config
@@ -103,6 +103,8 @@ class ScoredPair:
     *_tokens: template included; of a row, the most of a side. *_truncated: of a row, any response.
     rewards: of all responses, the `n_chosen` right ones first; () if there are only two.
     rule: name of the rule that judges it; "" means pairs', and of rows RewardBench 2's.
+    repeats: rewards of all responses in each repeat, whose mean the others are; () if it was asked
+        once.
     """
 
     key: str
@@ -117,11 +119,27 @@ class ScoredPair:
     rewards: tuple[float | None, ...] = ()
     n_chosen: int = 1
     rule: str = ""
+    repeats: tuple[tuple[float | None, ...], ...] = ()
 
     def values(self) -> dict[str, Any]:
         """Return its fields without the rule; of a pair, without those of rows."""
-        names = self.__slots__[: -1 if self.rewards else -3]
+        names = (*self.__slots__[: -2 if self.rewards else -4], *["repeats"] * bool(self.repeats))
         return {name: getattr(self, name) for name in names}
+
+    def with_rewards(self, rewards: Sequence[float | None]) -> "ScoredPair":
+        """Return the same with other rewards, one of each response, and without repeats.
+
+        rewards: the right responses' first; None, NaN or infinite where there is none.
+        """
+        known = tuple(None if each is None or not math.isfinite(each) else each for each in rewards)
+        if len(known) == 2:
+            chosen, rejected = known
+            return replace(self, chosen_reward=chosen, rejected_reward=rejected, repeats=())
+        found = replace(self, rewards=known, chosen_reward=None, rejected_reward=None, repeats=())
+        if (finite := found._known) is None:
+            return found
+        right, wrong = found._rule.decisive(finite, self.n_chosen, self.subset)
+        return replace(found, chosen_reward=finite[right], rejected_reward=finite[wrong])
 
     @property
     def id(self) -> str:
@@ -261,6 +279,7 @@ class RunSettings:
         and for rows of RewardBench 2 as of `families.prompts.prompt_for`.
     max_tokens: of a written answer; None means what the prompt needs.
     temperature: of a judge's answers; 0 takes the likeliest word each time.
+    repeats: how often a judge is asked all its questions; a reward is the mean over them.
     upstream_compatible: whether tokens are those of upstream's run_rm.py.
     parallel: requests that a server gets at once.
     """
@@ -277,6 +296,7 @@ class RunSettings:
     judge_prompt: JudgePrompt = "probabilities"
     max_tokens: int | None = None
     temperature: float = 0.0
+    repeats: int = 1
     upstream_compatible: bool = False
     parallel: int = 8
 
@@ -292,6 +312,7 @@ class RunFacts:
     path: of sequences through the model, and why, in words; "one; later another" if it changed.
     budget: tokens of a pack at most (pairs, if the scorer reads texts).
     benchmark: name of the source's; "" if the subsets have to tell.
+    repeats: how often a judge was asked everything.
     """
 
     model: str
@@ -313,3 +334,4 @@ class RunFacts:
     budget: int = 0
     versions: dict[str, str] = field(default_factory=dict)
     benchmark: str = ""
+    repeats: int = 1

@@ -13,12 +13,13 @@ from scoring.spec import FAMILIES, Dtype, Family, JudgePrompt, LabelWeights, Pai
 _LONGEST_ID = 500
 MOST_TOKENS = 1_000_000
 MOST_LABELS = 1_000
+MOST_REPEATS = 100
 LARGEST = 1e18
 """Of a number that is typed."""
 MOST_SEED = 2**32 - 1
 _STORED = (
     "max_length", "dtype", "seed", "beta", "chat_template", "judge_prompt", "max_tokens",
-    "temperature",
+    "temperature", "repeats",
 )  # fmt: skip
 _PROMPTS: tuple[JudgePrompt, ...] = get_args(JudgePrompt)
 _DTYPES: tuple[Dtype, ...] = get_args(Dtype)
@@ -51,7 +52,7 @@ class ModelOrder:
         Args:
             values: "model" and maybe "family", "reference", "reading", "tokenizer", "url", and
                 "settings" with maybe "max_length", "dtype", "seed",
-                "beta", "chat_template", "judge_prompt", "max_tokens" and "temperature".
+                "beta", "chat_template", "judge_prompt", "max_tokens", "temperature" and "repeats".
 
         Raises:
             KnownError: a value is none that is allowed.
@@ -86,6 +87,7 @@ class ModelOrder:
                 ),
                 max_tokens=_whole("length of an answer", how.get("max_tokens"), 1, MOST_TOKENS),
                 temperature=_temperature(how.get("temperature") or 0.0),
+                repeats=_whole("number of repeats", how.get("repeats"), 1, MOST_REPEATS) or 1,
             ),
         )
 

@@ -48,11 +48,13 @@ def check_tokens(prepared: Sequence[Prepared], vocabulary: int | None, model: st
 class Scorer:
     """A loaded model, or a rule: a family sets `spec` and `_traits` and computes `rewards`.
 
+    repeats: how often everything is asked; the rewards of each time are its own.
     on_answers: called with the number of a judge's answers, and of those that its pack needs.
     """
 
     spec: ModelSpec
     _traits: Traits
+    repeats: int = 1
     on_answers: Callable[[int, int], None] | None = None
 
     @property
@@ -127,4 +129,5 @@ def facts(  # noqa: PLR0917
         budget=traits.budget,
         versions={name: importlib.metadata.version(name) for name in traits.libraries},
         benchmark=benchmark,
+        repeats=scorer.repeats,
     )

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
+from itertools import product
 from pathlib import Path
 from typing import NamedTuple, get_args
 
@@ -27,6 +28,7 @@ class Answer(NamedTuple):
     """What a judge or rater wrote when it was asked about a pair.
 
     shown: the places among the pair's responses of those that it was shown, in their order.
+    repeat: which time it was asked, from 0.
     reply: None if none was kept.
     meaning: the probability of each that is shown to be better, or a rating; None if unreadable.
     """
@@ -34,6 +36,7 @@ class Answer(NamedTuple):
     shown: tuple[int, ...]
     reply: Reply | None
     meaning: tuple[float, ...] | None
+    repeat: int = 0
 
     @property
     def better(self) -> int | None:
@@ -62,10 +65,11 @@ def read_answers(run: Run, pairs: Iterable[Pair]) -> Iterator[list[Answer]]:
         places = _answer_places(run.folder, answer_bytes(run.folder))
         for pair in pairs:
             keys = question_keys(facts, pair)
+            times = [at for at in range(facts.repeats) for _ in range(len(keys) // facts.repeats)]
             replies = [_read(*places[key]) if key in places else None for key in keys]
             family = family_for(pair, facts.family, prompt)
             meanings = [each and meaning_of(each, family, prompt) for each in replies]
-            yield list(map(Answer, keys.values(), replies, meanings))
+            yield list(map(Answer, keys.values(), replies, meanings, times))
     except OSError as error:
         raise KnownError("The judge's answers cannot be read from the disk.") from error
 
@@ -75,12 +79,13 @@ def question_keys(facts: RunFacts, pair: Pair) -> dict[str, tuple[int, ...]]:
     prompt, found = _prompt_of(facts.family, facts.template), dict[str, tuple[int, ...]]()
     if prompt is None:
         return found
-    for part in parts_of(pair, family_for(pair, facts.family, prompt)):
+    parts = parts_of(pair, family_for(pair, facts.family, prompt))
+    for repeat, part in product(range(facts.repeats), parts):
         places = [*map(pair.responses.index, part.responses)]
         if part is pair:
             places = [*range(len(places))]
         for question, shown in pair_questions(facts.family, part, prompt, facts.seed):
-            found[question_key(question)] = tuple(places[place] for place in shown)
+            found[question_key(question, repeat)] = tuple(places[place] for place in shown)
     return found
 
 

@@ -29,6 +29,8 @@ _THOUGHTS = re.compile(r"^.*</think>|<think>.*", re.DOTALL)
 _Meaning = tuple[float, ...] | None
 """Probabilities of the labels, or a rating alone; None if a reply means neither."""
 _Places = tuple[int, ...]
+Asked = tuple[Question, int]
+"""A question, and which time it is asked, from 0."""
 
 
 class Reply(NamedTuple):
@@ -57,7 +59,7 @@ class BaseJudge(Scorer):
     def __init__(self, spec: ModelSpec, settings: RunSettings) -> None:
         self.spec = spec
         self._is_judge = spec.family == "judge"
-        self._seed = settings.seed
+        self._seed, self.repeats = settings.seed, settings.repeats
         self._prompt = prompts.choose_prompt(settings.judge_prompt, spec.name)
         form = prompts.prompt_form(spec.family, self._prompt)
         self._tokens: int = settings.max_tokens or form["tokens"]
@@ -66,6 +68,8 @@ class BaseJudge(Scorer):
             self._reading += (
                 f"; {self._tokens:,} tokens at most, temperature {settings.temperature:g}"
             )
+        if settings.repeats > 1:
+            self._reading += f"; the mean of {settings.repeats} repeats"
         self._digest = prompts.digest(spec.family, self._prompt)
         self._can_read = False
         self._answers = Answers()
@@ -88,11 +92,11 @@ class BaseJudge(Scorer):
 
     def rewards(self, pack: Sequence[Prepared]) -> Rewards:
         """Return probabilities or ratings, NaN on all sides of a missing pair, or a KnownError."""
-        questions = [self._questions(prepared.pair) for prepared in pack]
+        every = [[(each, part.repeat) for each in self._questions(part.pair)] for part in pack]
         families = {
-            question: self.family_for(prepared.pair)
-            for prepared, asked in zip(pack, questions, strict=True)
-            for question in asked
+            asked: self.family_for(part.pair)
+            for part, questions in zip(pack, every, strict=True)
+            for asked in questions
         }
         self._n_answered, self._n_questions = 0, len(families)
         replies = self._replies(list(families))
@@ -105,14 +109,14 @@ class BaseJudge(Scorer):
                 f"Allow more, such as --max-tokens {max(4096, 4 * self._tokens)}."
             )
         rewards: Rewards = []
-        for prepared, sides in zip(pack, questions, strict=True):
-            if any(question not in meanings for question in sides):
+        for prepared, sides in zip(pack, every, strict=True):
+            if any(asked not in meanings for asked in sides):
                 rewards.append((math.nan,) * len(prepared.pair.responses))
             else:
                 rewards.append(self._rewards(prepared, [meanings[each] for each in sides]))
         return rewards
 
-    def _replies(self, questions: Sequence[Question]) -> Mapping[Question, Reply]:
+    def _replies(self, asked: Sequence[Asked]) -> Mapping[Asked, Reply]:
         # The answers to those questions that have one; derived classes set `_traits`, too.
         raise NotImplementedError
 
@@ -237,7 +241,6 @@ class ChatJudge(BaseJudge):
         self._common: dict[str, Any] = {
             "model": spec.name,
             "temperature": settings.temperature,
-            "seed": settings.seed,
             "max_tokens": self._tokens,
         }
         if self._is_judge and not self._prompt:
@@ -246,22 +249,22 @@ class ChatJudge(BaseJudge):
         self._has_answered = False
         self._traits = self._server.traits(self._reading, self._digest)
 
-    def _replies(self, questions: Sequence[Question]) -> Mapping[Question, Reply]:
-        return self._server.each(self._ask, questions)
+    def _replies(self, asked: Sequence[Asked]) -> Mapping[Asked, Reply]:
+        return self._server.each(self._ask, asked)
 
-    def _ask(self, question: Question) -> Reply:
-        reply = self._answers.get(question)
+    def _ask(self, asked: Asked) -> Reply:
+        reply = self._answers.get(*asked)
         if reply is None:
-            reply = self._post(question)
-            self._answers.add(question, reply)
+            reply = self._post(*asked)
+            self._answers.add(asked[0], reply, asked[1])
         self._count_answers()
         return reply
 
-    def _post(self, question: Question) -> Reply:
+    def _post(self, question: Question, repeat: int) -> Reply:
         """Ask, again without what the server refuses, which stays away once it then answers."""
         refused = self._refused
         while True:
-            body = {**self._common, "messages": as_objects(question)}
+            body = {**self._common, "seed": self._seed + repeat, "messages": as_objects(question)}
             if "max_tokens" in refused:  # the name that newer servers give it
                 body["max_completion_tokens"] = body["max_tokens"]
             if "logprobs" in refused:
@@ -310,15 +313,15 @@ class Answers:
         if (answer := parse_answer(line)) is not None:
             self._replies[answer[0]] = answer[1]
 
-    def get(self, question: Question) -> Reply | None:
-        """Return the stored answer, or None."""
-        return self._replies.get(question_key(question))
+    def get(self, question: Question, repeat: int = 0) -> Reply | None:
+        """Return the stored answer, or None. repeat: as of `Asked`."""
+        return self._replies.get(question_key(question, repeat))
 
-    def add(self, question: Question, reply: Reply) -> None:
+    def add(self, question: Question, reply: Reply, repeat: int = 0) -> None:
         """Store an answer, if there is a folder."""
         if self._path is None:
             return
-        key = question_key(question)
+        key = question_key(question, repeat)
         with self._lock, self._path.open("a", encoding="utf-8") as file:
             self._replies[key] = reply
             file.write(json.dumps({"question": key, **reply._asdict()}) + "\n")
@@ -333,9 +336,10 @@ def parse_answer(line: str) -> tuple[str, Reply] | None:
     return None
 
 
-def question_key(question: Question) -> str:
-    """Return the name under which the answer to a question is kept."""
-    return hashlib.sha256(json.dumps(question).encode()).hexdigest()[:32]
+def question_key(question: Question, repeat: int = 0) -> str:
+    """Return the name under which the answer to a question is kept. repeat: as of `Asked`."""
+    named = json.dumps([question, repeat] if repeat else question)
+    return hashlib.sha256(named.encode()).hexdigest()[:32]
 
 
 def verdict(reply: Reply, prompt: str = "") -> _Meaning:

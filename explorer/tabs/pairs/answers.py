@@ -51,6 +51,7 @@ def judge_answers(now: Scene, row: int, model: str) -> list[dict[str, Any]]:
     [answers] = read_answers(run, [pair])
     return [
         {
+            **({"repeat": each.repeat + 1} if run.facts.repeats > 1 else {}),
             "shown": [_name(place, pair, each) for place in each.shown],
             "verdict": _verdict(each, pair),
             "cut": each.reply is not None and each.reply.cut,

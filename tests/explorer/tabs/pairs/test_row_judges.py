@@ -62,7 +62,7 @@ def test_the_verdict_names_the_letter_and_the_response_that_stood_there(
         assert text.count("<b>Shown ") == 1
         for letter in "ABCD":
             assert f"{letter} = " in text.partition("</b>")[0]
-        best = row.rewards.index(max(row.rewards))
+        best = row.rewards.index(max(each or 0 for each in row.rewards))
         name = "chosen" if best == 0 else "rejected" + (f" {best}" if best > 1 else "")
         words = "Unreadable" if row.outcome == "tie" else f"Prefers {'ABCD'[_place(text, name)]} = "
         assert words in text and (row.outcome == "tie" or f" = {name}<" in text)
