@@ -3,6 +3,7 @@
 import json
 from html import unescape
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlencode
 
 import pytest
@@ -15,10 +16,11 @@ from explorer.tabs.models.compared import comparable
 from explorer.tabs.models.state import ModelsState
 from scoring.__main__ import main
 from scoring.record import Run
+from scoring.summary import summarise_run
 from tests.explorer.tabs.pairs.test_answers import ME, listed, shown
 from tests.scoring.families.test_row_judges import opinion, some_rows
 from tests.scoring.families.test_verdicts import asked
-from tests.support.chat_server import ChatServer, said
+from tests.support.chat_server import Answer, ChatServer, said
 from tests.support.rewardbench2 import write_rows
 
 ROWS = some_rows()
@@ -130,3 +132,27 @@ def test_a_comparison_says_that_judges_were_not_asked_alike(
     [words] = comparable(ModelsState(a=first, b=second), field_of)[2]
     assert "not asked alike" in words and "reward-bench-2 judge" in words and "mt-bench" in words
     assert comparable(ModelsState(a=first), field_of)[2] == ()
+
+
+def test_of_a_judge_that_was_asked_twice_both_answers_are_shown_and_the_spread(
+    stores: Stores, tmp_path: Path
+) -> None:
+    def answer(_: str, body: dict[str, Any]) -> Answer:
+        return said(f"[[{'AB'[body['seed'] % 2]}]] by seed {body['seed']}")
+
+    path = write_rows(tmp_path / "rb2.jsonl", ROWS)
+    folder: Path = stores.runs.store.folder / "20260103-000000-0123456789abcdef"
+    with ChatServer(answer) as server:
+        model = ["--model", "org/twice", "--family", "judge", "--url", f"{server.url}/v1"]
+        given = ["--pairs", str(path), "--judge-prompt", "upstream", "--out", str(folder)]
+        assert main([*model, *given, "--subset", "Focus", "--repeats", "2"]) == 0
+    views, run = views_of(stores), Run.open(folder)
+    name = stores.fields.name_of(run.id, None, None, ME)
+    text = unescape(shown(views.pairs, name, run.rows()[0].key))
+    assert text.index("· repeat 1<") < text.index("by seed 0") < text.index("· repeat 2<")
+    assert text.index("by seed 0") < text.index("by seed 1")
+    summary = summarise_run(run.rows(), run.facts)
+    low, high, deviation = summary.spreads["accuracy"]
+    page = unescape(views.score.regions(f"?tab=score&run={run.id}", ME, {})[1]["numbers"]())
+    assert f"{100 * low:.1f} % to {100 * high:.1f} %" in page
+    assert f"2 repeats · standard deviation {100 * deviation:.1f} points" in page
