@@ -1,6 +1,7 @@
 """Runs of judges of RewardBench 2 in the app: their words, filters, exports, and comparisons."""
 
 import json
+from functools import partial
 from html import unescape
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,8 @@ import pytest
 from explorer.core.settings import Settings
 from explorer.page import views_of
 from explorer.results.field import Field
+from explorer.runs.orders import ModelOrder
+from explorer.runs.selections import selected_by_keys
 from explorer.stores import Stores, open_stores
 from explorer.tabs.models.compared import comparable
 from explorer.tabs.models.state import ModelsState
@@ -22,6 +25,7 @@ from tests.scoring.families.test_row_judges import opinion, some_rows
 from tests.scoring.families.test_verdicts import asked
 from tests.support.chat_server import Answer, ChatServer, said
 from tests.support.rewardbench2 import write_rows
+from tests.support.stepping import stepwise
 
 ROWS = some_rows()
 
@@ -154,5 +158,26 @@ def test_of_a_judge_that_was_asked_twice_both_answers_are_shown_and_the_spread(
     summary = summarise_run(run.rows(), run.facts)
     low, high, deviation = summary.spreads["accuracy"]
     page = unescape(views.score.regions(f"?tab=score&run={run.id}", ME, {})[1]["numbers"]())
-    assert f"{100 * low:.1f} % to {100 * high:.1f} %" in page
-    assert f"2 repeats · standard deviation {100 * deviation:.1f} points" in page
+    assert f"{100 * low:.1f} to {100 * high:.1f} %" in page
+    assert f"2 repeats · sd {100 * deviation:.1f} points" in page
+
+
+def test_a_run_of_the_app_asks_at_once_by_the_prompt_of_the_pairs(tmp_path: Path) -> None:
+    path = write_rows(tmp_path / "rb2.jsonl", ROWS[:6])
+    with ChatServer(lambda _, body: said(opinion(asked(body)))) as server:
+        url = f"{server.url}/v1"
+        own = Settings(tmp_path / "home", pairs=str(path), offline=True, servers=(url,))
+        stores = open_stores(own)
+        table = stores.pairs.get(None)
+        every = selected_by_keys(table, table.keys)
+        settings = {"judge_prompt": "upstream", "repeats": 2, "temperature": 1}
+        order = ModelOrder.of(
+            {"model": "org/judge", "family": "judge", "url": url, "settings": settings}
+        )
+        *_, last = stepwise(partial(stores.runs.start, ME, order, every))
+        stores.runs.scorers.models.release()
+        seeds = [each.body["seed"] for each in server.asked]
+    assert (last.stage, last.message) == ("finished", "")
+    assert sorted(seeds) == [0] * 6 + [1] * 6
+    assert last.run.facts.template.startswith("reward-bench-2 judge prompt:")
+    assert last.run.facts.repeats == 2
