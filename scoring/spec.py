@@ -14,7 +14,7 @@ from scoring.rules import RULES, Outcome, Rule
 
 JudgePrompt = Literal[
     "probabilities", "upstream", "mt-bench", "gemini", "prometheus", "con-j", "offsetbias", "rise",
-    "atla", "rm-r1", "rm-r1-reasoning", "reward-bench-2", "reward-bench-2-gemini",
+    "atla", "rm-r1", "rm-r1-reasoning", "rewardbench-2", "rewardbench-2-gemini",
 ]  # fmt: skip
 Dtype = Literal["auto", "float32", "bfloat16", "float16", "8bit", "4bit"]
 QUANTIZED = ("8bit", "4bit")

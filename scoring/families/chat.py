@@ -141,7 +141,7 @@ class BaseJudge(Scorer):
     def _rewards(self, prepared: Prepared, answers: Sequence[_Meaning]) -> tuple[float, ...]:
         # Sums of the same terms, whichever response is the chosen one.
         if self.family_for(prepared.pair) == WHOLE_ROW:
-            order = shown_order(prepared.pair, self._seed)
+            order = response_order(prepared.pair, self._seed)
             shares = answers[0] or (1 / len(order),) * len(order)
             return tuple(shares[order.index(place)] for place in range(len(order)))
         if self._prompt in prompts.OF_ROWS:
@@ -168,7 +168,7 @@ def shows_rejected_first(pair: Pair, seed: int) -> bool:
     return random.Random(f"{seed}:{name}").random() > 0.5  # noqa: S311 - a coin
 
 
-def shown_order(row: Pair, seed: int) -> _Places:
+def response_order(row: Pair, seed: int) -> _Places:
     """Return the places of a row's four responses in the order in which a judge is shown them.
 
     As upstream does it, the right one changes places with one of the four, drawn alike.
@@ -189,7 +189,7 @@ def pair_questions(
     """
     family = prompts.family_for(pair, family, prompt)
     if family == WHOLE_ROW:
-        order = shown_order(pair, seed)
+        order = response_order(pair, seed)
         return [(prompts.row_question(prompt, pair, order), order)]
     orders: list[_Places] = [(0, 1), (1, 0)]
     if family == "rater":

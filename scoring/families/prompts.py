@@ -24,7 +24,7 @@ from scoring.spec import JudgePrompt, Message, Pair
 
 Question = tuple[Message, ...]
 LABELS = ("A", "B")
-OF_ROWS = ("reward-bench-2", "reward-bench-2-gemini")
+OF_ROWS = ("rewardbench-2", "rewardbench-2-gemini")
 """Upstream's prompts for rows of RewardBench 2; the second for models without a system prompt."""
 RATINGS = range(1, 11)
 LEAST_TOKENS = 64  # of a model of this machine, below which a question cannot be asked
@@ -66,7 +66,7 @@ def prompt_for(setting: JudgePrompt, model: str, pairs: Sequence[Pair]) -> Judge
     by = benchmark_of({row.subset for row in pairs}, pairs[0].benchmark)
     if by.rule_name != "rewardbench_2":
         return setting
-    return "reward-bench-2-gemini" if "gemini" in model else "reward-bench-2"
+    return "rewardbench-2-gemini" if "gemini" in model else "rewardbench-2"
 
 
 def family_for(row: Pair, family: str, prompt: str) -> str:
@@ -177,7 +177,7 @@ def parse_verdict(text: str, prompt: str = "") -> str | None:
     ('B', None)
     >>> parse_verdict("<answer>[[B]]</answer>", "rm-r1"), parse_verdict("[[A]] [[B]]", "rm-r1")
     ('B', None)
-    >>> parse_verdict("[[D]], not [[C]]", "reward-bench-2")
+    >>> parse_verdict("[[D]], not [[C]]", "rewardbench-2")
     'C'
     """
     if not prompt:  # an answer to our own names one letter alone

@@ -21,7 +21,7 @@ from scoring.__main__ import main
 from scoring.engine.scorer import Scorer
 from scoring.errors import KnownError
 from scoring.families.answers import read_answers
-from scoring.families.chat import ChatJudge, Reply, meaning_of, shown_order
+from scoring.families.chat import ChatJudge, Reply, meaning_of, response_order
 from scoring.families.prompts import digest, prompt_for
 from scoring.pairs.opening import as_pairs, read_pairs
 from scoring.record import Run
@@ -130,7 +130,7 @@ def run(server: ChatServer, folder: Path, rows: Path, *given: str) -> Run:
 
 def judge(server: ChatServer, family: Family = "judge", **settings: Any) -> ChatJudge:
     spec = ModelSpec("org/judge", "", "", family, url=server.url + "/v1")
-    return ChatJudge(spec, RunSettings(**{"judge_prompt": "reward-bench-2", **settings}))
+    return ChatJudge(spec, RunSettings(**{"judge_prompt": "rewardbench-2", **settings}))
 
 
 def scored(scorer: Scorer, *rows: Pair, seed: int = 0) -> dict[str, ScoredPair]:
@@ -168,7 +168,7 @@ def test_thirty_rows_are_judged_as_an_independent_computation_has_it(
     by_key = {row.key: row for row in found.rows()}
     of_rows = [by_key[f"{row['subset']}:{row['id']}"].all_rewards for row in rows]
     assert of_rows == [tuple(each) for each in rewards]
-    assert "reward-bench-2" in told["facts"]["template"]
+    assert "rewardbench-2" in told["facts"]["template"]
     assert "Ties" in told["facts"]["reading"]
     wins = [row.credit(0.5) for row in by_key.values() if row.subset != "Ties"]
     assert {0, 1} < {*wins}
@@ -176,11 +176,11 @@ def test_thirty_rows_are_judged_as_an_independent_computation_has_it(
 
 @given(st.text(st.sampled_from("ABCDE[] 0123456789/.\n x\N{FULLWIDTH DIGIT NINE}"), max_size=12))
 def test_answers_are_read_as_upstream_reads_them(text: str) -> None:
-    meaning = meaning_of(Reply(text), WHOLE_ROW, "reward-bench-2")
+    meaning = meaning_of(Reply(text), WHOLE_ROW, "rewardbench-2")
     named = "error" if meaning is None else LETTERS[meaning.index(1.0)]
     assert named == read_verdict(text)
     assert meaning is None or sum(meaning) == 1
-    rating = meaning_of(Reply(text), "rater", "reward-bench-2")
+    rating = meaning_of(Reply(text), "rater", "rewardbench-2")
     assert (-1 if rating is None else rating[0]) == read_rating(text)
 
 
@@ -190,19 +190,19 @@ def test_answers_are_read_as_upstream_reads_them(text: str) -> None:
 def test_whatever_is_written_is_read_so(text: str, mark: str) -> None:
     for name in (*LETTERS, "7", "10"):
         words = text + mark.format(name)
-        meaning = meaning_of(Reply(words), WHOLE_ROW, "reward-bench-2")
+        meaning = meaning_of(Reply(words), WHOLE_ROW, "rewardbench-2")
         assert ("error" if meaning is None else LETTERS[meaning.index(1)]) == read_verdict(words)
-        rating = meaning_of(Reply(words), "rater", "reward-bench-2")
+        rating = meaning_of(Reply(words), "rater", "rewardbench-2")
         assert (-1 if rating is None else rating[0]) == read_rating(words)
 
 
 def test_the_right_response_stands_in_each_place_alike_and_the_order_is_the_rows_own() -> None:
     rows = [replace(ROW, key=f"Focus:{n}", prompt=f"Name {n}.") for n in range(400)]
-    orders = [shown_order(row, 0) for row in rows]
+    orders = [response_order(row, 0) for row in rows]
     assert all(80 < n < 120 for n in Counter(order.index(0) for order in orders).values())
     assert {*orders} == {(0, 1, 2, 3), (1, 0, 2, 3), (2, 1, 0, 3), (3, 1, 2, 0)}
-    assert orders == [shown_order(row, 0) for row in rows]
-    assert orders != [shown_order(row, 1) for row in rows]
+    assert orders == [response_order(row, 0) for row in rows]
+    assert orders != [response_order(row, 1) for row in rows]
     with ChatServer(InTurn(said("[[B]]"))) as server:
         together = scored(judge(server, parallel=3), *rows[:24])
         apart = {key: found for row in rows[23::-1] for key, found in scored(
@@ -255,7 +255,7 @@ def test_equal_responses_are_told_apart_by_their_place() -> None:
     with ChatServer(InTurn(said("[[A]]"))) as server:
         found = [scored(judge(server, seed=seed), twice)[ROW.key].rewards for seed in range(8)]
     assert {*found} == {
-        tuple(float(at == shown_order(twice, seed)[0]) for at in range(4)) for seed in range(8)
+        tuple(float(at == response_order(twice, seed)[0]) for at in range(4)) for seed in range(8)
     }
 
 
@@ -272,16 +272,16 @@ def test_rows_of_another_shape_are_refused_before_anything_is_asked() -> None:
 
 def test_upstream_means_the_prompt_of_the_pairs_and_others_stay() -> None:
     pair = Pair("Focus:1", "Focus", "p", "a", "b")
-    assert prompt_for("upstream", "org/judge", [ROW]) == "reward-bench-2"
-    assert prompt_for("upstream", "google/gemini-2.5-pro", [ROW]) == "reward-bench-2-gemini"
+    assert prompt_for("upstream", "org/judge", [ROW]) == "rewardbench-2"
+    assert prompt_for("upstream", "google/gemini-2.5-pro", [ROW]) == "rewardbench-2-gemini"
     assert prompt_for("upstream", "org/judge", [pair]) == "upstream"
     assert prompt_for("upstream", "org/judge", [replace(ROW, subset="mine")]) == "upstream"
     named = replace(ROW, subset="mine", benchmark="reward-bench-2")
-    assert prompt_for("upstream", "org/judge", [named]) == "reward-bench-2"
+    assert prompt_for("upstream", "org/judge", [named]) == "rewardbench-2"
     assert prompt_for("mt-bench", "org/judge", [ROW]) == "mt-bench"
     assert prompt_for("probabilities", "org/judge", [ROW]) == "probabilities"
     names = {digest(family, prompt) for family in ("judge", "rater") for prompt in ("mt-bench",
-             "reward-bench-2", "reward-bench-2-gemini")}  # fmt: skip
+             "rewardbench-2", "rewardbench-2-gemini")}  # fmt: skip
     assert len(names) == 6
 
 
@@ -292,7 +292,7 @@ def test_by_pairs_every_two_are_asked_and_the_run_says_so(tmp_path: Path) -> Non
         n_official = len(server.asked)
         by_pairs = run(server, tmp_path / "pairs", path, "--judge-prompt", "mt-bench")
         assert (n_official, len(server.asked) - n_official) == (3, 18)
-    assert official.facts.template.startswith("reward-bench-2 judge prompt:")
+    assert official.facts.template.startswith("rewardbench-2 judge prompt:")
     assert "four responses of a row at once" in official.facts.reading
     assert by_pairs.facts.template.startswith("mt-bench judge prompt:")
     assert "four" not in by_pairs.facts.reading

@@ -20,7 +20,7 @@ from transformers import (
 from scoring.__main__ import main
 from scoring.errors import KnownError
 from scoring.families import open_scorer
-from scoring.families.chat import shown_order, shows_rejected_first
+from scoring.families.chat import response_order, shows_rejected_first
 from scoring.families.judge import Draws
 from scoring.families.prompts import parse_rating, parse_verdict, questions, row_question
 from scoring.run import make_job, score
@@ -118,25 +118,25 @@ def test_rows_of_rewardbench_2_are_asked_at_once_and_ties_rated(folder: str) -> 
         for n, pair in enumerate(PAIRS)
     ]
     tie = replace(rows[0], key="Ties:tied:1", subset="Ties", more_chosen=(texts[3],))
-    judge, plain = opened(folder, judge_prompt="reward-bench-2"), Plain(folder)
+    judge, plain = opened(folder, judge_prompt="rewardbench-2"), Plain(folder)
     expected = {}
     for row in rows:
-        order = shown_order(row, RunSettings().seed)
-        answer = plain.answer(row_question("reward-bench-2", row, order))
+        order = response_order(row, RunSettings().seed)
+        answer = plain.answer(row_question("rewardbench-2", row, order))
         named = [letter for letter in "ABCD" if f"[[{letter}]]" in answer][:1]
         right = order["ABCD".index(named[0])] if named else None
         expected[row.key] = tuple(float(at == right) if named else 0.25 for at in range(4))
     ratings = []
     for response in tie.responses:
         alone = replace(tie, chosen=response, more_chosen=(), more_rejected=())
-        answer = plain.answer(questions("rater", alone, "reward-bench-2")[0])
-        ratings.append(parse_rating(answer, "reward-bench-2") or -1.0)
+        answer = plain.answer(questions("rater", alone, "rewardbench-2")[0])
+        ratings.append(parse_rating(answer, "rewardbench-2") or -1.0)
     expected[tie.key] = tuple(ratings)
     job = make_job([*rows, tie], judge, 0)
     found = {each.key: each.rewards for pack in score(job, judge) for each in pack.rows}
     assert found == expected
     assert len({*expected.values()}) > 2
-    assert "reward-bench-2 judge prompt:" in judge.traits.template
+    assert "rewardbench-2 judge prompt:" in judge.traits.template
 
 
 def test_repeats_are_drawn_anew_and_the_first_is_as_alone(folder: str) -> None:

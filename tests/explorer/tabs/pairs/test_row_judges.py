@@ -134,7 +134,7 @@ def test_a_comparison_says_that_judges_were_not_asked_alike(
         return stores.fields.of(model, None, None, ME)
 
     [words] = comparable(ModelsState(a=first, b=second), field_of)[2]
-    assert "not asked alike" in words and "reward-bench-2 judge" in words and "mt-bench" in words
+    assert "not asked alike" in words and "rewardbench-2 judge" in words and "mt-bench" in words
     assert comparable(ModelsState(a=first), field_of)[2] == ()
 
 
@@ -179,5 +179,5 @@ def test_a_run_of_the_app_asks_at_once_by_the_prompt_of_the_pairs(tmp_path: Path
         seeds = [each.body["seed"] for each in server.asked]
     assert (last.stage, last.message) == ("finished", "")
     assert sorted(seeds) == [0] * 6 + [1] * 6
-    assert last.run.facts.template.startswith("reward-bench-2 judge prompt:")
+    assert last.run.facts.template.startswith("rewardbench-2 judge prompt:")
     assert last.run.facts.repeats == 2

@@ -29,6 +29,7 @@ FILLED = ScoreState(
     judge_prompt="upstream",
     max_tokens="64",
     temperature="0.5",
+    repeats="3",
     which="keys",
     per_subset="7",
     seed="9",
