@@ -266,6 +266,8 @@ def _parse_line(text: str, rule: str) -> _Line | None:
             values["rewards"] = tuple(values["rewards"])
             if not 0 < values["n_chosen"] < len(values["rewards"]):
                 raise ValueError("its responses have no rewards")
+        if "repeats" in values:
+            values["repeats"] = tuple(map(tuple, values["repeats"]))
         return _LINES.validate_python(_Line(text, ScoredPair(**values, rule=rule), **of_pack))
     except _UNREADABLE:
         return None

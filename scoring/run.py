@@ -3,7 +3,7 @@
 import logging
 import math
 from collections.abc import Callable, Container, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import accumulate, chain, pairwise
 
@@ -57,7 +57,7 @@ def make_job(
     if not pairs:
         raise KnownError("No pairs are selected. Widen the filter, or ask for more per subset.")
     for pair in pairs:
-        check_compared(pair, scorer.spec.family)
+        check_compared(pair, scorer.family_for(pair))
     reads_tokens = scorer.traits.vocabulary is not None
     places = random_order(len(pairs), seed)[: sample if reads_tokens else None]
     some = _prepare_rows([pairs[place] for place in places], scorer)
@@ -129,7 +129,7 @@ def _begin_pack(job: Job, scorer: Scorer, place: int, limit: _Limit) -> Callable
         rewards, n_parts = _finish_parts(scorer, parts, limit)
         ends = pairwise(accumulate(map(len, rows), initial=0))
         scored = [
-            scored_row(job.pairs[at], row, rewards[a:b], scorer.spec.family)
+            scored_row(job.pairs[at], row, rewards[a:b], scorer.family_for(job.pairs[at]))
             for at, row, (a, b) in zip(pack, rows, ends, strict=True)
         ]
         return ScoredPack(place, tuple(scored), sum(map(_cost, rows)), n_parts, scorer.traits.path)
@@ -192,7 +192,7 @@ def _finish_parts(scorer: Scorer, parts: _Parts, limit: _Limit) -> tuple[Rewards
 
 def _prepare_rows(rows: Sequence[Pair], scorer: Scorer) -> list[list[Prepared]]:
     """The parts of each row; an error of the model's template names the pair."""
-    parts = [parts_of(row, scorer.spec.family) for row in rows]
+    parts = [parts_of(row, scorer.family_for(row)) for row in rows]
     pairs = list(chain.from_iterable(parts))
     try:
         ready = scorer.prepare(pairs)
@@ -206,10 +206,12 @@ def _prepare_rows(rows: Sequence[Pair], scorer: Scorer) -> list[list[Prepared]]:
         raise
     check_tokens(ready, scorer.traits.vocabulary, scorer.spec.name)
     ends = accumulate(map(len, parts), initial=0)
-    return [
+    found = [
         as_one_row(row.key, ready[a:b]) if len(row.responses) > 2 else ready[a:b]
         for row, (a, b) in zip(rows, pairwise(ends), strict=True)
     ]
+    times = range(scorer.repeats)
+    return [[replace(part, repeat=at) for at in times for part in parts] for parts in found]
 
 
 def _cost(parts: Sequence[Prepared]) -> int:

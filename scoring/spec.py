@@ -4,8 +4,8 @@ import hashlib
 import json
 import math
 import re
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, NamedTuple, get_args
 
 from pydantic import with_config
@@ -14,7 +14,7 @@ from scoring.rules import RULES, Outcome, Rule
 
 JudgePrompt = Literal[
     "probabilities", "upstream", "mt-bench", "gemini", "prometheus", "con-j", "offsetbias", "rise",
-    "atla", "rm-r1", "rm-r1-reasoning",
+    "atla", "rm-r1", "rm-r1-reasoning", "rewardbench-2", "rewardbench-2-gemini",
 ]  # fmt: skip
 Dtype = Literal["auto", "float32", "bfloat16", "float16", "8bit", "4bit"]
 QUANTIZED = ("8bit", "4bit")
@@ -103,6 +103,8 @@ class ScoredPair:
     *_tokens: template included; of a row, the most of a side. *_truncated: of a row, any response.
     rewards: of all responses, the `n_chosen` right ones first; () if there are only two.
     rule: name of the rule that judges it; "" means pairs', and of rows RewardBench 2's.
+    repeats: rewards of all responses in each repeat, whose mean the others are; () if it was asked
+        once.
     """
 
     key: str
@@ -117,11 +119,27 @@ class ScoredPair:
     rewards: tuple[float | None, ...] = ()
     n_chosen: int = 1
     rule: str = ""
+    repeats: tuple[tuple[float | None, ...], ...] = ()
 
     def values(self) -> dict[str, Any]:
         """Return its fields without the rule; of a pair, without those of rows."""
-        names = self.__slots__[: -1 if self.rewards else -3]
+        names = (*self.__slots__[: -2 if self.rewards else -4], *["repeats"] * bool(self.repeats))
         return {name: getattr(self, name) for name in names}
+
+    def with_rewards(self, rewards: Sequence[float | None]) -> "ScoredPair":
+        """Return the same with other rewards, one of each response, and without repeats.
+
+        rewards: the right responses' first; None, NaN or infinite where there is none.
+        """
+        known = tuple(None if each is None or not math.isfinite(each) else each for each in rewards)
+        if len(known) == 2:
+            chosen, rejected = known
+            return replace(self, chosen_reward=chosen, rejected_reward=rejected, repeats=())
+        found = replace(self, rewards=known, chosen_reward=None, rejected_reward=None, repeats=())
+        if (finite := found._known) is None:
+            return found
+        right, wrong = found._rule.decisive(finite, self.n_chosen, self.subset)
+        return replace(found, chosen_reward=finite[right], rejected_reward=finite[wrong])
 
     @property
     def id(self) -> str:
@@ -257,9 +275,11 @@ class RunSettings:
     seed: of the order in which pairs are scored, and of the random baseline.
     chat_template: as `engine.templates` names it; "" means the tokenizer's own.
     judge_prompt: "probabilities" reads those of the answer to a prompt of ours; the others have a
-        verdict or a rating written, by upstream's prompts; "upstream" is that for the model's name.
+        verdict or a rating written, by upstream's prompts; "upstream" is that for the model's name,
+        and for rows of RewardBench 2 as of `families.prompts.prompt_for`.
     max_tokens: of a written answer; None means what the prompt needs.
     temperature: of a judge's answers; 0 takes the likeliest word each time.
+    repeats: how often a judge is asked all its questions; a reward is the mean over them.
     upstream_compatible: whether tokens are those of upstream's run_rm.py.
     parallel: requests that a server gets at once.
     """
@@ -276,6 +296,7 @@ class RunSettings:
     judge_prompt: JudgePrompt = "probabilities"
     max_tokens: int | None = None
     temperature: float = 0.0
+    repeats: int = 1
     upstream_compatible: bool = False
     parallel: int = 8
 
@@ -291,6 +312,7 @@ class RunFacts:
     path: of sequences through the model, and why, in words; "one; later another" if it changed.
     budget: tokens of a pack at most (pairs, if the scorer reads texts).
     benchmark: name of the source's; "" if the subsets have to tell.
+    repeats: how often a judge was asked everything.
     """
 
     model: str
@@ -312,3 +334,4 @@ class RunFacts:
     budget: int = 0
     versions: dict[str, str] = field(default_factory=dict)
     benchmark: str = ""
+    repeats: int = 1

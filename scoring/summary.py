@@ -6,6 +6,7 @@ Stored outcomes are win, loss, tie and missing. What a tie is worth is said when
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from statistics import stdev
 from typing import NamedTuple
 
 import numpy as np
@@ -87,6 +88,14 @@ class Tally:
         return self.credit / self.n if self.n else None
 
 
+class Spread(NamedTuple):
+    """A number over repeats, 0 to 1: the lowest, the highest, and the standard deviation."""
+
+    low: float
+    high: float
+    deviation: float
+
+
 class Part(NamedTuple):
     """A number that a rule has besides, 0 to 1, and its 95 % interval."""
 
@@ -131,6 +140,7 @@ class Summary:
     ties: of RewardBench 2's *Ties*, where there are any.
     order: the pairs. credits: (pairs,), what each counts, NaN if it is missing.
     part_credits: (parts, pairs), what each counts in the rule's parts.
+    repeats: the summary of each time that a judge was asked, by itself; () if it was asked once.
     """
 
     benchmark: Benchmark
@@ -146,6 +156,24 @@ class Summary:
     order: PairOrder = field(compare=False, repr=False)
     credits: Floats = field(compare=False, repr=False)
     part_credits: Floats = field(compare=False, repr=False)
+    repeats: "tuple[Summary, ...]" = ()
+
+    @cached_property
+    def spreads(self) -> dict[str, Spread]:
+        """Over repeats: of the "accuracy" of all pairs, and of the "score" where there is one.
+
+        It is how far the judge's own answers sway a number, which `intervals` do not count.
+        """
+        numbers = {
+            "accuracy": [each.total.accuracy for each in self.repeats],
+            "score": [each.score for each in self.repeats],
+        }
+        known = {name: [x for x in each if x is not None] for name, each in numbers.items()}
+        return {
+            name: Spread(min(each), max(each), stdev(each))
+            for name, each in known.items()
+            if len(each) == len(self.repeats) > 1
+        }
 
     @cached_property
     def parts(self) -> dict[str, dict[str, Part]]:
@@ -232,7 +260,7 @@ def summarise(scored: Iterable[ScoredPair], family: str, benchmark: str = "") ->
 
     benchmark: its name; "" means what their subsets tell.
     """
-    scored = list(scored)
+    scored, about = list(scored), (family, benchmark)
     by = benchmark_of({pair.subset for pair in scored}, benchmark)
     tie = by.rule.tie_of(family)
     total, truncated, several, several_tied = Tally(tie=tie), 0, 0, 0
@@ -264,11 +292,16 @@ def summarise(scored: Iterable[ScoredPair], family: str, benchmark: str = "") ->
     score = total.accuracy if by.overall == "all rows" else by.score_of(sections)
     unknown = (np.nan,) * len(by.rule.parts)
     parts = [pair.part_credits or unknown for pair in scored] if unknown else []
+    repeats = tuple(
+        summarise([row.with_rewards(row.repeats[at]) for row in scored if row.repeats[at:]], *about)
+        for at in range(max((len(row.repeats) for row in scored), default=0))
+    )
     return Summary(
         *(by, total, subsets, sections, tallies, score, truncated, several, several_tied, ties),
         order=_order(by, scored),
         credits=np.array(credits, np.float64),
         part_credits=np.array(parts, np.float64).reshape(len(scored), len(unknown)).T,
+        repeats=repeats,
     )
 
 

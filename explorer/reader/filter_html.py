@@ -107,7 +107,7 @@ JUDGED_WORDS: dict[Judged, str] = {
     "": "Any verdict",
     "chosen": "Prefers chosen",
     "rejected": "Prefers rejected",
-    "split": "Orders disagree",
+    "split": "Answers disagree",
     "unreadable": "Unreadable",
     "cut": "Cut off",
 }

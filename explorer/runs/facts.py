@@ -52,6 +52,7 @@ def run_facts(run: Run) -> dict[str, str]:
         **({"tokenizer of": facts.tokenizer} if facts.tokenizer else {}),
         "ties": tie_words(tie_worth(facts.family, facts.benchmark)),
         "seed": str(facts.seed),
+        **({"repeats": str(facts.repeats)} if facts.repeats > 1 else {}),
         "versions": ", ".join(f"{name} {version}" for name, version in facts.versions.items()),
         "started": f"{began(run)} UTC",
         "seconds": f"{run.seconds:.1f}" if run.seconds else "–",

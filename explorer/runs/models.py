@@ -44,7 +44,7 @@ from scoring.models.devices import (
 from scoring.models.finding import MOST_CONFIG_BYTES, LocatedModel, ModelOptions, fetch_model, find
 from scoring.paths import COMPILED
 from scoring.probing.token_rewards import TokenRewards
-from scoring.spec import BASELINES, ModelSpec, Pair, Plan, RunSettings, ScoredPack
+from scoring.spec import BASELINES, JUDGES, ModelSpec, Pair, Plan, RunSettings, ScoredPack
 from scoring.tasks import (
     Ready,
     call,
@@ -317,8 +317,9 @@ class _Known:
 
 
 def _of_model(spec: ModelSpec, settings: RunSettings) -> RunSettings:
-    """The settings that a scorer in memory depends on: the seed is that of a rule alone."""
-    return settings if spec.family in BASELINES else replace(settings, seed=RunSettings().seed)
+    """The settings that a scorer in memory depends on: the seed is that of rules and judges."""
+    has_seed = spec.family in (*BASELINES, *JUDGES)
+    return settings if has_seed else replace(settings, seed=RunSettings().seed)
 
 
 def _previewed(visitor: Visitor, order: ModelOrder) -> Hashable:

@@ -1,23 +1,25 @@
 """What a person asks to score with, as typed."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, get_args
 
 from explorer.core.validation import checked_integer
 from scoring.engine.formatting import named_template
 from scoring.errors import KnownError, shown
-from scoring.spec import FAMILIES, Dtype, Family, JudgePrompt, LabelWeights, RunSettings
+from scoring.families.prompts import prompt_for
+from scoring.spec import FAMILIES, Dtype, Family, JudgePrompt, LabelWeights, Pair, RunSettings
 
 _LONGEST_ID = 500
 MOST_TOKENS = 1_000_000
 MOST_LABELS = 1_000
+MOST_REPEATS = 100
 LARGEST = 1e18
 """Of a number that is typed."""
 MOST_SEED = 2**32 - 1
 _STORED = (
     "max_length", "dtype", "seed", "beta", "chat_template", "judge_prompt", "max_tokens",
-    "temperature",
+    "temperature", "repeats",
 )  # fmt: skip
 _PROMPTS: tuple[JudgePrompt, ...] = get_args(JudgePrompt)
 _DTYPES: tuple[Dtype, ...] = get_args(Dtype)
@@ -50,7 +52,7 @@ class ModelOrder:
         Args:
             values: "model" and maybe "family", "reference", "reading", "tokenizer", "url", and
                 "settings" with maybe "max_length", "dtype", "seed",
-                "beta", "chat_template", "judge_prompt", "max_tokens" and "temperature".
+                "beta", "chat_template", "judge_prompt", "max_tokens", "temperature" and "repeats".
 
         Raises:
             KnownError: a value is none that is allowed.
@@ -85,8 +87,14 @@ class ModelOrder:
                 ),
                 max_tokens=_whole("length of an answer", how.get("max_tokens"), 1, MOST_TOKENS),
                 temperature=_temperature(how.get("temperature") or 0.0),
+                repeats=_whole("number of repeats", how.get("repeats"), 1, MOST_REPEATS) or 1,
             ),
         )
+
+    def for_pairs(self, pairs: Sequence[Pair]) -> "ModelOrder":
+        """The same, with the prompt that upstream's judges have for these pairs."""
+        prompt = prompt_for(self.settings.judge_prompt, self.model, pairs)
+        return replace(self, settings=replace(self.settings, judge_prompt=prompt))
 
     def stored(self) -> dict[str, Any]:
         """As `of` takes it; JSON can hold it."""

@@ -97,6 +97,7 @@ class Runs:
                 "Turn Stop early off, or choose other pairs."
             )
         pairs = as_pairs(selection.table.arrow, selection.rows.tolist())
+        order = order.for_pairs(pairs)
         self._turn(visitor, order, pairs, selection, tell, sure=sure)
 
     def resume(
@@ -157,6 +158,7 @@ class Runs:
                 many pairs.
         """
         self.check_pairs(_n_pairs(pairs))
+        order = order.for_pairs(pairs)
         with self.scorers.brief(visitor) as turn:
             loading = Progress("loading", len(pairs))
             tell(loading)
@@ -191,7 +193,7 @@ class Runs:
             KnownError: no such model, or too many pairs.
         """
         self.check_pairs(_n_pairs(pairs))
-        progress = Progress("waiting", len(pairs))
+        progress, order = Progress("waiting", len(pairs)), order.for_pairs(pairs)
         with self.scorers.turn(visitor) as turn:
             model = self.scorers.ready(visitor, order, turn, progress, tell)
             loading = replace(progress, stage="loading")

@@ -236,11 +236,13 @@ def _add_judge(add: Callable[..., object]) -> None:
     )
     most = "tokens of a written answer; models that think first need thousands"
     temperature = "of written answers; 0 takes the likeliest word each time"
+    repeats = "ask everything so often, by other seeds; the mean counts, and the spread is reported"
     add("--url", help=url)
     add("--parallel", type=_positive, metavar="N", help="requests that a server gets at once")
     add("--judge-prompt", choices=get_args(JudgePrompt), help=prompt)
     add("--max-tokens", type=_positive, metavar="N", help=most)
     add("--temperature", type=_number_from_zero, help=temperature)
+    add("--repeats", type=_positive, metavar="N", help=repeats)
 
 
 def _add_results(add: Callable[..., object]) -> None:

@@ -24,6 +24,7 @@ from scoring.engine.packing import share_out
 from scoring.engine.scorer import Scorer, facts
 from scoring.errors import KnownError, shown
 from scoring.families import open_scorer
+from scoring.families.prompts import prompt_for
 from scoring.hub.access import Hub, Token, first_line, parse_hub_id
 from scoring.models.finding import ModelOptions, ModelPolicy, locate
 from scoring.pairs.candidates import candidate_rows
@@ -236,8 +237,11 @@ def _score(
 
         logging.disable_progress_bar()
     settings = replace(arguments.settings, device=processes.device(arguments.settings.device))
-    scorer = open_scorer(spec, settings)
     pairs, source, description, _ = selected
+    if not arguments.best_of:
+        prompt = prompt_for(settings.judge_prompt, spec.name, pairs)
+        settings = replace(settings, judge_prompt=prompt)
+    scorer = open_scorer(spec, settings)
     job = make_job(pairs, scorer, settings.seed, n_processes=processes.n)
     keys = [pair.key for pair in pairs]
     now = facts(scorer, settings, source, len(pairs), description, pairs[0].benchmark)

@@ -97,6 +97,7 @@ def report_json(
         **({"benchmark": summary.benchmark.name} if run.facts.benchmark else {}),
         **_parts_json(summary),
         **({"ties": asdict(summary.ties)} if summary.ties else {}),
+        **({"repeats": _repeats_json(summary)} if summary.repeats else {}),
         "total": {"accuracy": summary.total.accuracy, **summary.total.counts},
         "truncated": summary.truncated,
         "seconds": run.seconds,
@@ -107,6 +108,12 @@ def report_json(
         "files": [str(path) for path in files],
         "would_send" if dry_run else "sent": list(sent),
     }
+
+
+def _repeats_json(summary: Summary) -> dict[str, Any]:
+    """The numbers of each time that a judge was asked, and how far they lie apart."""
+    each = [{"accuracy": one.total.accuracy, "score": one.score} for one in summary.repeats]
+    return {"each": each} | {name: spread._asdict() for name, spread in summary.spreads.items()}
 
 
 def _parts_json(summary: Summary) -> dict[str, Any]:
@@ -176,6 +183,11 @@ def _remarks(run: Run, summary: Summary) -> list[str]:
         pairs = ("pair has no reward", "pairs have no reward")
         lacking = counted(counts["missing"], *(rows if summary.several else pairs))
         remarks.append(f"{lacking}: not counted above, and not won in the result files")
+    remarks += [
+        f"{name} of each of {len(summary.repeats)} repeats: {low:.1%} to {high:.1%}, standard "
+        f"deviation {100 * deviation:.1f} points, which the intervals above do not count"
+        for name, (low, high, deviation) in summary.spreads.items()
+    ]
     if summary.truncated:
         remarks.append(
             f"{counted(summary.truncated, 'pair was', 'pairs were')} cut to "

@@ -61,6 +61,7 @@ class Prepared:
     row: the key of a row with more responses than two, of which this is a part; else "".
     common: tokens that its sequences begin with as all of its row do, computed with the first part
         of the row in a pack; 0 in that part.
+    repeat: which time it is asked, from 0.
     """
 
     pair: Pair
@@ -69,6 +70,7 @@ class Prepared:
     shared: int = 0
     row: str = ""
     common: int = 0
+    repeat: int = 0
 
     @property
     def sides(self) -> tuple[TokenSequence, TokenSequence]:

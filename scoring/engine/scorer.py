@@ -11,8 +11,8 @@ from scoring.engine.formatting import Prepared
 from scoring.errors import KnownError
 from scoring.spec import ModelSpec, Pair, RunFacts, RunSettings
 
-Rewards = list[tuple[float, float]]
-"""Of each pair: the chosen response's, then the rejected one's."""
+Rewards = list[tuple[float, ...]]
+"""Of each pair: the chosen response's, then the rejected one's; of a whole row, all in order."""
 TEXTS_A_PACK = 16  # pairs between two reports of a scorer that reads texts
 
 
@@ -48,17 +48,23 @@ def check_tokens(prepared: Sequence[Prepared], vocabulary: int | None, model: st
 class Scorer:
     """A loaded model, or a rule: a family sets `spec` and `_traits` and computes `rewards`.
 
+    repeats: how often everything is asked; the rewards of each time are its own.
     on_answers: called with the number of a judge's answers, and of those that its pack needs.
     """
 
     spec: ModelSpec
     _traits: Traits
+    repeats: int = 1
     on_answers: Callable[[int, int], None] | None = None
 
     @property
     def traits(self) -> Traits:
         """What the rewards rest on."""
         return self._traits
+
+    def family_for(self, row: Pair) -> str:
+        """The family as which a row is taken apart, as of `rows.parts_of`."""
+        return self.spec.family
 
     def prepare(self, pairs: Sequence[Pair]) -> list[Prepared]:
         """Pairs with their token ids; without any where the texts are enough."""
@@ -123,4 +129,5 @@ def facts(  # noqa: PLR0917
         budget=traits.budget,
         versions={name: importlib.metadata.version(name) for name in traits.libraries},
         benchmark=benchmark,
+        repeats=scorer.repeats,
     )

@@ -60,6 +60,7 @@ def _check_settings(spec: ModelSpec, settings: RunSettings) -> None:
         "judge_prompt": (can_write, writing),
         "max_tokens": (writes, with_prompt),
         "temperature": (writes, with_prompt),
+        "repeats": (writes, with_prompt),
         "truncation_side": (
             not (is_judge and is_here),
             "models that are not asked at the end of their text, which it would cut off",
@@ -77,6 +78,11 @@ def _check_settings(spec: ModelSpec, settings: RunSettings) -> None:
             raise KnownError(
                 f"{option} is for {models}. {spec.name}, a {spec.family}, is none: leave it out."
             )
+    if settings.repeats > 1 and is_here and not settings.temperature:
+        raise KnownError(
+            f"--repeats {settings.repeats} asks the same again, and at temperature 0 {spec.name} "
+            "writes the same again: give a --temperature above 0, or leave --repeats out."
+        )
 
 
 class Baseline(Scorer):

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
+from itertools import product
 from pathlib import Path
 from typing import NamedTuple, get_args
 
@@ -13,9 +14,8 @@ from scoring.families.chat import (
     pair_questions,
     parse_answer,
     question_key,
-    shows_rejected_first,
 )
-from scoring.families.prompts import digest
+from scoring.families.prompts import digest, family_for
 from scoring.record import Run
 from scoring.rows import parts_of
 from scoring.spec import JUDGES, JudgePrompt, Pair, RunFacts
@@ -28,6 +28,7 @@ class Answer(NamedTuple):
     """What a judge or rater wrote when it was asked about a pair.
 
     shown: the places among the pair's responses of those that it was shown, in their order.
+    repeat: which time it was asked, from 0.
     reply: None if none was kept.
     meaning: the probability of each that is shown to be better, or a rating; None if unreadable.
     """
@@ -35,13 +36,15 @@ class Answer(NamedTuple):
     shown: tuple[int, ...]
     reply: Reply | None
     meaning: tuple[float, ...] | None
+    repeat: int = 0
 
     @property
     def better(self) -> int | None:
         """The place of the response that a judge prefers; None if it prefers none, or rates."""
-        if self.meaning is None or len(self.shown) < 2 or self.meaning[0] == self.meaning[1]:
+        best = max(self.meaning or (0.0,))
+        if self.meaning is None or len(self.shown) < 2 or self.meaning.count(best) > 1:
             return None
-        return self.shown[self.meaning[0] < self.meaning[1]]
+        return self.shown[self.meaning.index(best)]
 
 
 def has_answers(run: Run) -> bool:
@@ -62,9 +65,11 @@ def read_answers(run: Run, pairs: Iterable[Pair]) -> Iterator[list[Answer]]:
         places = _answer_places(run.folder, answer_bytes(run.folder))
         for pair in pairs:
             keys = question_keys(facts, pair)
+            times = [at for at in range(facts.repeats) for _ in range(len(keys) // facts.repeats)]
             replies = [_read(*places[key]) if key in places else None for key in keys]
-            meanings = [each and meaning_of(each, facts.family, prompt) for each in replies]
-            yield list(map(Answer, keys.values(), replies, meanings))
+            family = family_for(pair, facts.family, prompt)
+            meanings = [each and meaning_of(each, family, prompt) for each in replies]
+            yield list(map(Answer, keys.values(), replies, meanings, times))
     except OSError as error:
         raise KnownError("The judge's answers cannot be read from the disk.") from error
 
@@ -72,15 +77,15 @@ def read_answers(run: Run, pairs: Iterable[Pair]) -> Iterator[list[Answer]]:
 def question_keys(facts: RunFacts, pair: Pair) -> dict[str, tuple[int, ...]]:
     """Return the questions about a pair by the names of their answers, each with `Answer.shown`."""
     prompt, found = _prompt_of(facts.family, facts.template), dict[str, tuple[int, ...]]()
-    for part in parts_of(pair, facts.family) if prompt is not None else ():
-        sides = tuple(map(pair.responses.index, (part.chosen, part.rejected)))
-        questions = pair_questions(facts.family, part, prompt or "", facts.seed)
-        orders = [sides, sides[::-1]]
-        if facts.family == "rater":
-            orders = [sides[:1], sides[1:]]
-        elif len(questions) == 1 and shows_rejected_first(part, facts.seed):
-            orders.reverse()
-        found |= dict(zip(map(question_key, questions), orders, strict=False))
+    if prompt is None:
+        return found
+    parts = parts_of(pair, family_for(pair, facts.family, prompt))
+    for repeat, part in product(range(facts.repeats), parts):
+        places = [*map(pair.responses.index, part.responses)]
+        if part is pair:
+            places = [*range(len(places))]
+        for question, shown in pair_questions(facts.family, part, prompt, facts.seed):
+            found[question_key(question, repeat)] = tuple(places[place] for place in shown)
     return found
 
 

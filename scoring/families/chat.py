@@ -18,6 +18,7 @@ from scoring.errors import KnownError
 from scoring.families import prompts
 from scoring.families.prompts import Question
 from scoring.families.server import ErrorTally, RequestFailed, Server
+from scoring.rows import WHOLE_ROW
 from scoring.spec import ModelSpec, Pair, RunSettings, as_objects, text_hash
 
 logger = logging.getLogger(__name__)
@@ -26,7 +27,10 @@ _OPTIONAL = ("logprobs", "temperature", "seed", "max_completion_tokens", "max_to
 """Values of a request that a server may refuse, and be asked again without."""
 _THOUGHTS = re.compile(r"^.*</think>|<think>.*", re.DOTALL)
 _Meaning = tuple[float, ...] | None
-"""Probabilities of A and B, or a rating alone; None if a reply means neither."""
+"""Probabilities of the labels, or a rating alone; None if a reply means neither."""
+_Places = tuple[int, ...]
+Asked = tuple[Question, int]
+"""A question, and which time it is asked, from 0."""
 
 
 class Reply(NamedTuple):
@@ -47,13 +51,15 @@ class BaseJudge(Scorer):
     Rewards are as of `judge.Judge`, but that a rating is the one it gives; a pair with an answer
     that is missing or cannot be read is missing as a whole. With a prompt of upstream's, a judge is
     asked in one order and writes its verdict: the better response has the reward 1, the other 0,
-    and both have one half where no verdict can be read.
+    and both have one half where no verdict can be read. By upstream's prompt for rows of
+    RewardBench 2 it is shown all four responses at once, each of which has one quarter where no
+    verdict can be read, and rates those of *Ties*, -1 where no rating can be read.
     """
 
     def __init__(self, spec: ModelSpec, settings: RunSettings) -> None:
         self.spec = spec
         self._is_judge = spec.family == "judge"
-        self._seed = settings.seed
+        self._seed, self.repeats = settings.seed, settings.repeats
         self._prompt = prompts.choose_prompt(settings.judge_prompt, spec.name)
         form = prompts.prompt_form(spec.family, self._prompt)
         self._tokens: int = settings.max_tokens or form["tokens"]
@@ -62,12 +68,18 @@ class BaseJudge(Scorer):
             self._reading += (
                 f"; {self._tokens:,} tokens at most, temperature {settings.temperature:g}"
             )
+        if settings.repeats > 1:
+            self._reading += f"; the mean of {settings.repeats} repeats"
         self._digest = prompts.digest(spec.family, self._prompt)
         self._can_read = False
         self._answers = Answers()
         self.errors = ErrorTally()
         self._n_answered = self._n_questions = 0
         self._lock = threading.Lock()
+
+    def family_for(self, row: Pair) -> str:
+        """As of `Scorer`."""
+        return prompts.family_for(row, self.spec.family, self._prompt)
 
     def keep_answers(self, folder: Path | None, part: str = "") -> None:
         """As of `Scorer`."""
@@ -79,12 +91,16 @@ class BaseJudge(Scorer):
         return self.errors.sentences()
 
     def rewards(self, pack: Sequence[Prepared]) -> Rewards:
-        """Return probabilities or ratings, NaN on both sides of a missing pair, or a KnownError."""
-        questions = [self._questions(prepared.pair) for prepared in pack]
-        distinct = list(dict.fromkeys(question for each in questions for question in each))
-        self._n_answered, self._n_questions = 0, len(distinct)
-        replies = self._replies(distinct)
-        meanings = {question: self._meaning(reply) for question, reply in replies.items()}
+        """Return probabilities or ratings, NaN on all sides of a missing pair, or a KnownError."""
+        every = [[(each, part.repeat) for each in self._questions(part.pair)] for part in pack]
+        families = {
+            asked: self.family_for(part.pair)
+            for part, questions in zip(pack, every, strict=True)
+            for asked in questions
+        }
+        self._n_answered, self._n_questions = 0, len(families)
+        replies = self._replies(list(families))
+        meanings = {each: self._meaning(reply, families[each]) for each, reply in replies.items()}
         self._can_read = self._can_read or any(meanings.values())
         if replies and not self._can_read and all(reply.cut for reply in replies.values()):
             raise KnownError(
@@ -92,15 +108,15 @@ class BaseJudge(Scorer):
                 f"at {self._tokens:,} tokens; models that think before they answer take thousands. "
                 f"Allow more, such as --max-tokens {max(4096, 4 * self._tokens)}."
             )
-        rewards = []
-        for prepared, sides in zip(pack, questions, strict=True):
-            if any(question not in meanings for question in sides):
-                rewards.append((math.nan, math.nan))
+        rewards: Rewards = []
+        for prepared, sides in zip(pack, every, strict=True):
+            if any(asked not in meanings for asked in sides):
+                rewards.append((math.nan,) * len(prepared.pair.responses))
             else:
                 rewards.append(self._rewards(prepared, [meanings[each] for each in sides]))
         return rewards
 
-    def _replies(self, questions: Sequence[Question]) -> Mapping[Question, Reply]:
+    def _replies(self, asked: Sequence[Asked]) -> Mapping[Asked, Reply]:
         # The answers to those questions that have one; derived classes set `_traits`, too.
         raise NotImplementedError
 
@@ -111,18 +127,25 @@ class BaseJudge(Scorer):
                 self.on_answers(self._n_answered, self._n_questions)
 
     def _questions(self, pair: Pair) -> tuple[Question, ...]:
-        return pair_questions(self.spec.family, pair, self._prompt, self._seed)
+        asked = pair_questions(self.spec.family, pair, self._prompt, self._seed)
+        return tuple(question for question, _ in asked)
 
-    def _meaning(self, reply: Reply) -> _Meaning:
-        meaning = meaning_of(reply, self.spec.family, self._prompt)
+    def _meaning(self, reply: Reply, family: str) -> _Meaning:
+        meaning = meaning_of(reply, family, self._prompt)
         if meaning is None:
-            kind = "verdict" if self._is_judge else "rating"
+            kind = "rating" if family == "rater" else "verdict"
             why = f" within {self._tokens} tokens" if reply.cut else ""
             self.errors.add(f"An answer is no {kind}{why}", repr(_final_text(reply)[:80]))
         return meaning
 
-    def _rewards(self, prepared: Prepared, answers: Sequence[_Meaning]) -> tuple[float, float]:
+    def _rewards(self, prepared: Prepared, answers: Sequence[_Meaning]) -> tuple[float, ...]:
         # Sums of the same terms, whichever response is the chosen one.
+        if self.family_for(prepared.pair) == WHOLE_ROW:
+            order = response_order(prepared.pair, self._seed)
+            shares = answers[0] or (1 / len(order),) * len(order)
+            return tuple(shares[order.index(place)] for place in range(len(order)))
+        if self._prompt in prompts.OF_ROWS:
+            return tuple(-1.0 if rating is None else rating[0] for rating in answers)
         if self._is_judge and prompts.asks_both_orders(prepared.pair):
             return share_of_orders(answers)
         if self._prompt and self._is_judge:
@@ -145,22 +168,50 @@ def shows_rejected_first(pair: Pair, seed: int) -> bool:
     return random.Random(f"{seed}:{name}").random() > 0.5  # noqa: S311 - a coin
 
 
-def pair_questions(family: str, pair: Pair, prompt: str, seed: int) -> tuple[Question, ...]:
-    """Return what is asked of a pair. prompt: as of `prompts.questions`; seed: of the run."""
-    orders = [shows_rejected_first(pair, seed)]
-    if prompt and family == "judge" and prompts.asks_both_orders(pair):
-        orders = [False, True]
-    return tuple(
+def response_order(row: Pair, seed: int) -> _Places:
+    """Return the places of a row's four responses in the order in which a judge is shown them.
+
+    As upstream does it, the right one changes places with one of the four, drawn alike.
+    """
+    order = [0, 1, 2, 3]
+    name = text_hash(row.prompt, row.chosen, row.rejected)
+    place = random.Random(f"{seed}:{name}").randrange(4)  # noqa: S311 - a die
+    order[0], order[place] = order[place], order[0]
+    return tuple(order)
+
+
+def pair_questions(
+    family: str, pair: Pair, prompt: str, seed: int
+) -> list[tuple[Question, _Places]]:
+    """Return what is asked of a pair, or a row, each with the places of the responses shown.
+
+    prompt: as of `prompts.questions`. seed: of the run.
+    """
+    family = prompts.family_for(pair, family, prompt)
+    if family == WHOLE_ROW:
+        order = response_order(pair, seed)
+        return [(prompts.row_question(prompt, pair, order), order)]
+    orders: list[_Places] = [(0, 1), (1, 0)]
+    if family == "rater":
+        orders = [(0,), (1,)]
+    elif prompt and not prompts.asks_both_orders(pair):
+        orders = [orders[shows_rejected_first(pair, seed)]]
+    swaps = [each == (1, 0) for each in orders] if prompt and family == "judge" else [False]
+    asked = [
         question
-        for swapped in orders
+        for swapped in swaps
         for question in prompts.questions(family, pair, prompt, swapped=swapped)
-    )
+    ]
+    return list(zip(asked, orders, strict=False))  # of some conversations nothing is asked
 
 
 def meaning_of(reply: Reply, family: str, prompt: str) -> _Meaning:
-    """Return what an answer says, without what was thought before it; None if nothing."""
+    """Return what an answer says, without what was thought before it; None if nothing.
+
+    family: as of `prompts.family_for`.
+    """
     text = _final_text(reply)
-    if family == "judge":
+    if family != "rater":
         return verdict(reply._replace(text=text), prompt)
     rating = prompts.parse_rating(text, prompt)
     return None if rating is None else (rating,)
@@ -190,7 +241,6 @@ class ChatJudge(BaseJudge):
         self._common: dict[str, Any] = {
             "model": spec.name,
             "temperature": settings.temperature,
-            "seed": settings.seed,
             "max_tokens": self._tokens,
         }
         if self._is_judge and not self._prompt:
@@ -199,22 +249,22 @@ class ChatJudge(BaseJudge):
         self._has_answered = False
         self._traits = self._server.traits(self._reading, self._digest)
 
-    def _replies(self, questions: Sequence[Question]) -> Mapping[Question, Reply]:
-        return self._server.each(self._ask, questions)
+    def _replies(self, asked: Sequence[Asked]) -> Mapping[Asked, Reply]:
+        return self._server.each(self._ask, asked)
 
-    def _ask(self, question: Question) -> Reply:
-        reply = self._answers.get(question)
+    def _ask(self, asked: Asked) -> Reply:
+        reply = self._answers.get(*asked)
         if reply is None:
-            reply = self._post(question)
-            self._answers.add(question, reply)
+            reply = self._post(*asked)
+            self._answers.add(asked[0], reply, asked[1])
         self._count_answers()
         return reply
 
-    def _post(self, question: Question) -> Reply:
+    def _post(self, question: Question, repeat: int) -> Reply:
         """Ask, again without what the server refuses, which stays away once it then answers."""
         refused = self._refused
         while True:
-            body = {**self._common, "messages": as_objects(question)}
+            body = {**self._common, "seed": self._seed + repeat, "messages": as_objects(question)}
             if "max_tokens" in refused:  # the name that newer servers give it
                 body["max_completion_tokens"] = body["max_tokens"]
             if "logprobs" in refused:
@@ -263,15 +313,15 @@ class Answers:
         if (answer := parse_answer(line)) is not None:
             self._replies[answer[0]] = answer[1]
 
-    def get(self, question: Question) -> Reply | None:
-        """Return the stored answer, or None."""
-        return self._replies.get(question_key(question))
+    def get(self, question: Question, repeat: int = 0) -> Reply | None:
+        """Return the stored answer, or None. repeat: as of `Asked`."""
+        return self._replies.get(question_key(question, repeat))
 
-    def add(self, question: Question, reply: Reply) -> None:
+    def add(self, question: Question, reply: Reply, repeat: int = 0) -> None:
         """Store an answer, if there is a folder."""
         if self._path is None:
             return
-        key = question_key(question)
+        key = question_key(question, repeat)
         with self._lock, self._path.open("a", encoding="utf-8") as file:
             self._replies[key] = reply
             file.write(json.dumps({"question": key, **reply._asdict()}) + "\n")
@@ -286,13 +336,14 @@ def parse_answer(line: str) -> tuple[str, Reply] | None:
     return None
 
 
-def question_key(question: Question) -> str:
-    """Return the name under which the answer to a question is kept."""
-    return hashlib.sha256(json.dumps(question).encode()).hexdigest()[:32]
+def question_key(question: Question, repeat: int = 0) -> str:
+    """Return the name under which the answer to a question is kept. repeat: as of `Asked`."""
+    named = json.dumps([question, repeat] if repeat else question)
+    return hashlib.sha256(named.encode()).hexdigest()[:32]
 
 
 def verdict(reply: Reply, prompt: str = "") -> _Meaning:
-    """Return the probabilities of A and of B in one order, summing to 1; None if it names neither.
+    """Return the probabilities of the labels in one order, summing to 1; None if it names none.
 
     Read from the first token of an answer to our own prompt, if it is probably a label; else from
     the text.
@@ -306,7 +357,7 @@ def verdict(reply: Reply, prompt: str = "") -> _Meaning:
     if not prompt and first + second >= 0.5:
         return first / (first + second), second / (first + second)
     label = prompts.parse_verdict(reply.text, prompt)
-    return None if label is None else (float(label == "A"), float(label == "B"))
+    return None if label is None else tuple(float(label == e) for e in prompts.labels_of(prompt))
 
 
 def _reply(answer: Any) -> Reply:

@@ -14,7 +14,7 @@ from scoring.engine.packing import padded_batches
 from scoring.engine.vocabulary import Vocabulary
 from scoring.errors import KnownError
 from scoring.families import prompts
-from scoring.families.chat import BaseJudge, Reply
+from scoring.families.chat import Asked, BaseJudge, Reply
 from scoring.families.local import WHOLE, LocalModel, local_traits
 from scoring.families.prompts import LABELS, LEAST_TOKENS, RATINGS, Question
 from scoring.models.files import trained_question
@@ -210,29 +210,32 @@ class WritingJudge(BaseJudge):
         encoded = self._formatter.encode(questions, ask=True)
         return [self._formatter.cut(ids, self._room) for ids in encoded]
 
-    def _replies(self, questions: Sequence[Question]) -> dict[Question, Reply]:
-        replies = {each: reply for each in questions if (reply := self._answers.get(each))}
-        sequences = [sequence.ids for sequence in self._encode(questions)]
+    def _replies(self, asked: Sequence[Asked]) -> dict[Asked, Reply]:
+        replies = {each: reply for each in asked if (reply := self._answers.get(*each))}
+        sequences = [each.ids for each in self._encode([question for question, _ in asked])]
         # Whatever is known, the batches are the same, so that answers are to the last bit.
         for batch in padded_batches([len(ids) + self._tokens for ids in sequences], self._budget):
-            if not all(questions[place] in replies for place in batch):
+            if not all(asked[place] in replies for place in batch):
                 with running(self.spec.name):
-                    written = self._write([sequences[place] for place in batch])
+                    some = [sequences[place] for place in batch]
+                    written = self._write(some, [asked[place][1] for place in batch])
                 for place, reply in zip(batch, written, strict=True):
-                    replies[questions[place]] = reply
-                    self._answers.add(questions[place], reply)
+                    replies[asked[place]] = reply
+                    question, repeat = asked[place]
+                    self._answers.add(question, reply, repeat)
             self._count_answers(len(batch))
         return replies
 
     @torch.inference_mode()
-    def _write(self, sequences: Sequence[tuple[int, ...]]) -> list[Reply]:
+    def _write(self, sequences: Sequence[tuple[int, ...]], repeats: Sequence[int]) -> list[Reply]:
         width = max(map(len, sequences))
         ids = torch.tensor([[self._pad] * (width - len(each)) + [*each] for each in sequences])
         mask = torch.tensor([[0] * (width - len(each)) + [1] * len(each) for each in sequences])
         device = self._model.device
         draws: list[Any] = []
         if self._temperature:
-            names = [f"{self._seed}:{each}" for each in sequences]
+            again = zip(sequences, repeats, strict=True)
+            names = [f"{self._seed + repeat}:{each}" for each, repeat in again]
             seeds = [random.Random(name).getrandbits(63) for name in names]  # noqa: S311
             draws = [Draws(seeds, self._temperature, device)]
         output = self._model.generate(

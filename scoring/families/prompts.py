@@ -9,18 +9,23 @@ import hashlib
 import json
 import re
 import tomllib
+from collections.abc import Sequence
 from contextlib import suppress
 from functools import cache
 from itertools import cycle
 from pathlib import Path
 from typing import Any
 
-from scoring.benchmarks import benchmark_named
+from scoring.benchmarks import benchmark_named, benchmark_of
 from scoring.errors import KnownError
+from scoring.rows import WHOLE_ROW
+from scoring.rules import is_ties
 from scoring.spec import JudgePrompt, Message, Pair
 
 Question = tuple[Message, ...]
 LABELS = ("A", "B")
+OF_ROWS = ("rewardbench-2", "rewardbench-2-gemini")
+"""Upstream's prompts for rows of RewardBench 2; the second for models without a system prompt."""
 RATINGS = range(1, 11)
 LEAST_TOKENS = 64  # of a model of this machine, below which a question cannot be asked
 _DIGITS = {"1": "A", "2": "B", "\N{FULLWIDTH DIGIT ONE}": "A", "\N{FULLWIDTH DIGIT TWO}": "B"}
@@ -39,6 +44,8 @@ def prompt_form(family: str, prompt: str) -> dict[str, Any]:
         forms, name = forms["trained"], prompt
     elif prompt:
         forms = forms["upstream"]
+    if family == "rater" and prompt in OF_ROWS:
+        return forms[name] | {"reading": forms[OF_ROWS[0]]["reading_rated"]}
     return forms[name] | (forms[prompt] if family == "judge" and prompt else {})
 
 
@@ -48,6 +55,25 @@ def choose_prompt(setting: JudgePrompt, model: str) -> str:
         return "" if setting == "probabilities" else setting
     prompts = prompt_forms()["models"].items()
     return next((prompt for part, prompt in prompts if part in model), "mt-bench")
+
+
+def prompt_for(setting: JudgePrompt, model: str, pairs: Sequence[Pair]) -> JudgePrompt:
+    """Return the prompt that "upstream" means for rows of RewardBench 2; other settings, and that
+    for other pairs, as they are.
+    """
+    if setting != "upstream" or all(len(row.responses) == 2 for row in pairs):
+        return setting
+    by = benchmark_of({row.subset for row in pairs}, pairs[0].benchmark)
+    if by.rule_name != "rewardbench_2":
+        return setting
+    return "rewardbench-2-gemini" if "gemini" in model else "rewardbench-2"
+
+
+def family_for(row: Pair, family: str, prompt: str) -> str:
+    """Return how a row is asked about: by prompts of rows as `WHOLE_ROW`, and of *Ties* rated."""
+    if prompt not in OF_ROWS or family == "rater":
+        return family
+    return "rater" if is_ties(row.subset) else WHOLE_ROW
 
 
 def questions(
@@ -64,7 +90,8 @@ def questions(
     orders = sides, sides[::-1]
     if family == "judge" and prompt in prompt_forms()["upstream"]:
         return _upstream_questions(prompt, pair, *orders[swapped])
-    text = prompt_form(family, prompt)["user"]
+    of_ties = prompt in OF_ROWS and is_ties(pair.subset)
+    text = prompt_form(family, prompt)["user_ties" if of_ties else "user"]
     if family == "rater":
         return tuple(_filled(text, question=pair.prompt, first=response) for response in sides)
     question, turns = pair.prompt, [message.content for message in pair.messages]
@@ -78,6 +105,14 @@ def questions(
     return tuple(
         _filled(text, question=question, first=first, second=second) for first, second in orders
     )
+
+
+def row_question(prompt: str, row: Pair, order: Sequence[int]) -> Question:
+    """Return one of `OF_ROWS` with four responses. order: the places of those that are shown."""
+    form = prompt_forms()["upstream"][prompt]
+    shown = zip(("first", "second", "third", "fourth"), order, strict=True)
+    fields = {name: row.responses[place] for name, place in shown}
+    return _after_system(form, "", _filled(form["user"], question=row.prompt, **fields))
 
 
 def asks_both_orders(pair: Pair) -> bool:
@@ -106,21 +141,33 @@ def _upstream_questions(prompt: str, pair: Pair, first: str, second: str) -> tup
             f"The prompt {prompt} is for conversations of one turn, and {pair.key} has two. "
             "Choose other pairs, or mt-bench or gemini."
         )
+    return (_after_system(form, ending, _filled(form[f"user{ending}"], **fields)),)
+
+
+def _after_system(form: dict[str, Any], ending: str, question: Question) -> Question:
     system = form.get(f"system{ending}")
-    question = _filled(form[f"user{ending}"], **fields)
-    return ((Message("system", system), *question) if system else question,)
+    return (Message("system", system), *question) if system else question
 
 
 def digest(family: str, prompt: str = "") -> str:
     """Return 12 hex digits of the words that a family uses. Arguments as of `questions`."""
-    question = questions(family, Pair("", "", "{prompt}", "{A}", "{B}"), prompt)[0]
-    words = "".join(message.content for message in question)
-    name = f"{prompt} " if family == "judge" and prompt else ""
+    if prompt in OF_ROWS:
+        form = prompt_form(family, prompt)
+        words = f"{form.get('system')}{form['user']}{prompt_form('rater', prompt)['user_ties']}"
+    else:
+        question = questions(family, Pair("", "", "{prompt}", "{A}", "{B}"), prompt)[0]
+        words = "".join(message.content for message in question)
+    name = f"{prompt} " if prompt and (family == "judge" or prompt in OF_ROWS) else ""
     return f"{name}{family} prompt:{hashlib.sha256(words.encode()).hexdigest()[:12]}"
 
 
+def labels_of(prompt: str) -> tuple[str, ...]:
+    """Return the names of the responses that a prompt shows, in their order."""
+    return (*LABELS, "C", "D") if prompt in OF_ROWS else LABELS
+
+
 def parse_verdict(text: str, prompt: str = "") -> str | None:
-    """Return the label by which an answer names the better one, A or B; None if it names none.
+    """Return the label by which an answer names the better one; None if it names none.
 
     >>> parse_verdict("[[B]] and not [[A]]", "mt-bench"), parse_verdict("B", "mt-bench")
     ('A', None)
@@ -130,6 +177,8 @@ def parse_verdict(text: str, prompt: str = "") -> str | None:
     ('B', None)
     >>> parse_verdict("<answer>[[B]]</answer>", "rm-r1"), parse_verdict("[[A]] [[B]]", "rm-r1")
     ('B', None)
+    >>> parse_verdict("[[D]], not [[C]]", "rewardbench-2")
+    'C'
     """
     if not prompt:  # an answer to our own names one letter alone
         letters = set(re.findall(r"\b([AB])\b", text))
@@ -143,10 +192,11 @@ def parse_verdict(text: str, prompt: str = "") -> str | None:
         result = re.search(r"\*\*Result:\*\*\s*(\w+)", text)
         name = result[1] if result else ""
     else:
-        marks = zip(LABELS, form.get("marks", ("[[A]]", "[[B]]")), strict=True)
+        labels = labels_of(prompt)
+        marks = zip(labels, form.get("marks", [f"[[{each}]]" for each in labels]), strict=True)
         named = [label for label, mark in marks if mark in text]
         name = "" if not named or (len(named) > 1 and form.get("is_single")) else named[0]
-    return name if name in LABELS else None
+    return name if name in labels_of(prompt) else None
 
 
 def parse_rating(text: str, prompt: str = "") -> float | None:

@@ -10,6 +10,8 @@ most of the padding; packs have none and compute what a pair's sides share once.
     python tests/bench/scoring.py --pairs filtered.parquet --shape llama-8b --ways upstream,ours
     python tests/bench/scoring.py --against ../older      # this scorer beside another checkout's
 
+    python tests/bench/scoring.py --writing 16            # judges' answers, in two ways
+
 Random weights of a real shape serve: speed does not depend on the weights. The last line is JSON.
 """
 
@@ -297,6 +299,55 @@ def compare(other: Path, given: Sequence[str]) -> dict[str, float]:
     return {"apart": apart, "ratio": ratio}
 
 
+def compare_writing(shape: str, n: int) -> dict[str, float]:
+    """Greedy answers in padded batches, as judges write here, beside continuous batching.
+
+    n: questions of 60 to 300 tokens; answers end at one of 30 tokens of 2,000, or after 40.
+    """
+    small = {"model_type": "qwen2", "hidden_size": 64, "intermediate_size": 192}
+    small |= {"num_hidden_layers": 2, "num_attention_heads": 4, "num_key_value_heads": 1}
+    values = {**(SHAPES[shape] if shape else small), "vocab_size": 2000}
+    config = transformers.AutoConfig.for_model(**values, initializer_range=0.05)
+    device = "cuda" if torch.cuda.is_available() else "cpu"
+    dtype = torch.bfloat16 if device == "cuda" else torch.float32
+    torch.manual_seed(0)
+    model = transformers.AutoModelForCausalLM.from_config(config, dtype=dtype).to(device).eval()
+    ends = list(range(1, 31))
+    how = transformers.GenerationConfig(max_new_tokens=40, eos_token_id=ends, pad_token_id=0)
+    model.generation_config = how
+    drawn = torch.Generator().manual_seed(0)
+    lengths = torch.randint(60, 300, (n,), generator=drawn).tolist()
+    ids = [torch.randint(31, 2000, (each,), generator=drawn).tolist() for each in lengths]
+    width = max(lengths)
+
+    def padded() -> list[list[int]]:
+        rows = torch.tensor([[0] * (width - len(each)) + each for each in ids], device=device)
+        with torch.inference_mode():
+            output = model.generate(rows, attention_mask=(rows > 0).long())
+        return output[:, width:].tolist()  # type: ignore[no-any-return]
+
+    def continuous() -> list[list[int]]:
+        cache = {"num_blocks": n * 16, "page_size": 32, "max_batch_tokens": 2048}
+        pages = transformers.ContinuousBatchingConfig(**cache)
+        with torch.no_grad():  # its thread has no inference mode
+            found = model.generate_batch(ids, how, continuous_batching_config=pages)
+        return [each.generated_tokens for each in found.values()]
+
+    def answer(tokens: list[int]) -> list[int]:
+        return tokens[: next((at for at, token in enumerate(tokens) if token in ends), None)]
+
+    result: dict[str, float] = {}
+    answers = []
+    for way in (padded, continuous):
+        way()
+        wall, processor = time.perf_counter(), time.process_time()
+        answers.append([answer(each) for each in way()])
+        result[f"{way.__name__}_seconds"] = time.perf_counter() - wall
+        result[f"{way.__name__}_processor"] = time.process_time() - processor
+    equal = sum(one == other for one, other in zip(*answers, strict=True))
+    return result | {"questions": n, "equal": equal, "tokens": sum(map(len, answers[0]))}
+
+
 def _loaded(arguments: argparse.Namespace, settings: RunSettings) -> Loaded:
     if not arguments.shape:
         spec = ModelSpec(arguments.model.name, str(arguments.model), "bench")
@@ -323,6 +374,7 @@ def main() -> None:
     parser.add_argument("--compile", choices=("auto", "off"), default="auto")
     parser.add_argument("--budget", type=int)
     parser.add_argument("--against", type=Path, help="a checkout of another commit")
+    parser.add_argument("--writing", type=int, metavar="N", help="write N answers, in two ways")
     parser.add_argument("--of", help="the checkout whose scorer is measured, by --against")
     arguments = parser.parse_args()
     if arguments.against:
@@ -331,6 +383,9 @@ def main() -> None:
         print(json.dumps(compare(arguments.against.resolve(), given)))
         return
     transformers.utils.logging.disable_progress_bar()
+    if arguments.writing:
+        print(json.dumps(compare_writing(arguments.shape, arguments.writing)))
+        return
     table = read_pairs(arguments.pairs).table
     seen: Counter[str] = Counter()
     pairs = []

@@ -507,11 +507,11 @@ class _Cramped:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._scorer, name)
 
-    def begin(self, pack: Sequence[Prepared]) -> Callable[[], list[tuple[float, float]]]:
+    def begin(self, pack: Sequence[Prepared]) -> Callable[[], list[tuple[float, ...]]]:
         """As the scorer's; memory runs out when the rewards are asked for."""
         return lambda: self.rewards(pack)
 
-    def rewards(self, pack: Sequence[Prepared]) -> list[tuple[float, float]]:
+    def rewards(self, pack: Sequence[Prepared]) -> list[tuple[float, ...]]:
         """As the scorer's, where memory allows it."""
         if len(pack) > 1 and sum(pair.cost for pair in pack) > self._tokens:
             raise torch.OutOfMemoryError("CUDA out of memory: provoked")

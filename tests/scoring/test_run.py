@@ -257,7 +257,7 @@ def test_where_costs_are_estimated_no_forward_pass_is_larger_than_the_budget() -
     asked: list[int] = []
 
     class Counting(Reading):
-        def rewards(self, pack: Sequence[Prepared]) -> list[tuple[float, float]]:
+        def rewards(self, pack: Sequence[Prepared]) -> list[tuple[float, ...]]:
             asked.append(sum(prepared.cost for prepared in pack))
             return super().rewards(pack)
 
@@ -293,7 +293,7 @@ def test_a_template_that_fails_in_the_middle_loses_nothing_before_it() -> None:
 
 def test_a_pack_that_did_not_fit_beside_another_is_tried_again() -> None:
     class Full(Reading):
-        def begin(self, pack: Sequence[Prepared]) -> Callable[[], list[tuple[float, float]]]:
+        def begin(self, pack: Sequence[Prepared]) -> Callable[[], list[tuple[float, ...]]]:
             if len(self.told) % 3 == 1:
                 self.told.append("refused")
                 raise torch.OutOfMemoryError("CUDA out of memory.")
@@ -361,7 +361,7 @@ def test_after_memory_ran_out_later_packs_are_split_at_once() -> None:
 
 def test_a_pair_too_large_for_memory_is_named_and_the_packs_before_it_are_kept() -> None:
     class TooLarge(Around):
-        def rewards(self, pack: Sequence[Prepared]) -> list[tuple[float, float]]:
+        def rewards(self, pack: Sequence[Prepared]) -> list[tuple[float, ...]]:
             if any(prepared.pair.key == "mine:7" for prepared in pack):
                 raise torch.OutOfMemoryError("CUDA out of memory.")
             return super().rewards(pack)
@@ -383,7 +383,7 @@ def test_a_pair_too_large_for_memory_is_named_and_the_packs_before_it_are_kept()
 )
 def test_other_errors_pass_through(error: Exception) -> None:
     class Breaking(Around):
-        def rewards(self, pack: Sequence[Prepared]) -> list[tuple[float, float]]:
+        def rewards(self, pack: Sequence[Prepared]) -> list[tuple[float, ...]]:
             if len(self.asked) == 2:
                 raise error
             return super().rewards(pack)

@@ -14,7 +14,7 @@ COLOURS = [
 ]
 
 
-def rewards(scorer: Scorer, *pairs: Pair) -> list[tuple[float, float]]:
+def rewards(scorer: Scorer, *pairs: Pair) -> list[tuple[float, ...]]:
     """Of each pair."""
     return scorer.rewards(scorer.prepare(pairs))
 

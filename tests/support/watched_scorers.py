@@ -39,7 +39,7 @@ class Around(Scorer):
     def prepare(self, pairs: Sequence[Pair]) -> list[Prepared]:
         return self._scorer.prepare(pairs)
 
-    def rewards(self, pack: Sequence[Prepared]) -> list[tuple[float, float]]:
+    def rewards(self, pack: Sequence[Prepared]) -> list[tuple[float, ...]]:
         self.asked.append([prepared.pair.key for prepared in pack])
         if sum(prepared.cost for prepared in pack) > self._memory:
             self.refused += 1
@@ -63,7 +63,7 @@ class Saying(Scorer):
             for pair, size in zip(pairs, sizes, strict=True)
         ]
 
-    def rewards(self, pack: Sequence[Prepared]) -> list[tuple[float, float]]:
+    def rewards(self, pack: Sequence[Prepared]) -> list[tuple[float, ...]]:
         chosen, rejected = self._rewards
         return [(chosen, rejected) for _ in pack]
 
@@ -86,11 +86,11 @@ class Reading(Saying):
             raise KnownError("The model's chat template fails: on purpose")
         return super().prepare(pairs)
 
-    def begin(self, pack: Sequence[Prepared]) -> Callable[[], list[tuple[float, float]]]:
+    def begin(self, pack: Sequence[Prepared]) -> Callable[[], list[tuple[float, ...]]]:
         key = pack[0].pair.key
         self.told.append(f"begun {key}")
 
-        def wait() -> list[tuple[float, float]]:
+        def wait() -> list[tuple[float, ...]]:
             self.told.append(f"done {key}")
             return self.rewards(pack)
 

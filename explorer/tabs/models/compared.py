@@ -23,6 +23,7 @@ from explorer.stats.uncertainty import strata_by
 from explorer.tabs.models.state import COMPARES_NOTHING, ModelsState
 from scoring.benchmark import section_of
 from scoring.errors import KnownError, shown
+from scoring.spec import JUDGES
 from scoring.strata import Strata, one_stratum, score_models
 
 Difference = Literal["improved", "regressed", "unclear", "same"]
@@ -88,6 +89,7 @@ def comparable(
     notes += ignored(as_dropped("member", each) for each in state.members if each not in members)
     section = state.section if state.section in field.rule.benchmark.groups else ""
     notes += ignored(as_dropped("section", each) for each in {state.section} - {section})
+    notes += _other_questions(field, (state.a, *others))
     b = (*others, MAJORITY)[0]
     kept = replace(state, b=b, more=others[1:], members=members, section=section)
     return kept, field, tuple(notes)
@@ -99,6 +101,19 @@ def _other_pairs(model: str, of_model: Field, other: str, of_other: Field) -> st
         f"compared: {of_model.table.caption} Against: {of_other.table.caption} "
         "Choose a model with results of the same pairs, or score both on them."
     )
+
+
+def _other_questions(field: Field, models: Sequence[str]) -> list[str]:
+    """That judges among a person's own runs were not asked alike, if so."""
+    asked = {
+        model: field.runs[model].facts.template.rpartition(", ")[2]
+        for model in models
+        if model in field.runs and field.runs[model].facts.family in JUDGES
+    }
+    if len({*asked.values()}) < 2:
+        return []
+    how = "; ".join(f"{shown(model)}: {words}" for model, words in asked.items())
+    return [f"These judges were not asked alike, so what differs may be the question. {how}."]
 
 
 def subsets_in(field: Field, section: str) -> tuple[str, ...]:

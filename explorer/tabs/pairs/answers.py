@@ -1,5 +1,7 @@
 """What a judge wrote of pairs, in the reader as text alone, and in exports."""
 
+from itertools import chain
+from string import ascii_uppercase
 from typing import Any
 
 from explorer.core.html import note, part
@@ -15,20 +17,26 @@ from scoring.spec import Pair
 
 
 def answers_html(now: Scene) -> str:
-    """A folded block for each question about the open pair; "" where no judge wrote of it."""
+    """A folded block for each question about the open pair, of the open model and of the other one
+    of a comparison; "" where no judge wrote of it.
+    """
     if (row := now.open_row) is None:
         return ""
+    models = (now.model, now.state.against)
     try:
-        blocks = judge_answers(now, row)
+        written = {model: judge_answers(now, row, model) for model in models}
     except KnownError as error:
         return note(str(error), "wrong")
-    for each in blocks:
+    written = {model: blocks for model, blocks in written.items() if blocks}
+    for each in chain.from_iterable(written.values()):
         each["body"] = body_of(each["text"] or "", "prompt", Display())
     harm = harm_css(now.table.subset_of(row))
-    return part("answers", blocks, now.key, harm, of="reader/answers.html") if blocks else ""
+    is_alone = [*written] == [now.model]
+    answers = (written, is_alone, now.key, harm)
+    return part("answers", *answers, of="reader/answers.html") if written else ""
 
 
-def judge_answers(now: Scene, row: int) -> list[dict[str, Any]]:
+def judge_answers(now: Scene, row: int, model: str) -> list[dict[str, Any]]:
     """Which responses were shown, in their order, and the verdict, in words; the text, None where
     there is none, and whether it was cut off. [] of a model that is no judge's run, and of pairs
     that it was not asked about.
@@ -36,14 +44,15 @@ def judge_answers(now: Scene, row: int) -> list[dict[str, Any]]:
     Raises:
         KnownError: what was written cannot be read.
     """
-    field, run = now.field, judge_run(now.field, now.model)
-    if field is None or run is None or not field.matrix.held[field.place(now.model), row]:
+    field, run = now.field, judge_run(now.field, model)
+    if field is None or run is None or not field.matrix.held[field.place(model), row]:
         return []
     [pair] = as_pairs(now.table.arrow, [row])
     [answers] = read_answers(run, [pair])
     return [
         {
-            "shown": [_name(place, pair) for place in each.shown],
+            **({"repeat": each.repeat + 1} if run.facts.repeats > 1 else {}),
+            "shown": [_name(place, pair, each) for place in each.shown],
             "verdict": _verdict(each, pair),
             "cut": each.reply is not None and each.reply.cut,
             "text": None if each.reply is None else each.reply.text,
@@ -62,10 +71,12 @@ def _verdict(answer: Answer, pair: Pair) -> str:
     if answer.better is None:
         return "Both alike"
     sure = max(answer.meaning)
-    return f"Prefers {_name(answer.better, pair)}" + (f", {sure:.0%}" if sure < 1 else "")
+    return f"Prefers {_name(answer.better, pair, answer)}" + (f", {sure:.0%}" if sure < 1 else "")
 
 
-def _name(place: int, pair: Pair) -> str:
+def _name(place: int, pair: Pair, answer: Answer) -> str:
+    letter = f"{ascii_uppercase[answer.shown.index(place)]} = " if len(answer.shown) > 2 else ""
     is_chosen = place < pair.n_chosen
     number = place + 1 if is_chosen else place - pair.n_chosen + 1
-    return ("chosen" if is_chosen else "rejected") + (f" {number}" if number > 1 else "")
+    side = letter + ("chosen" if is_chosen else "rejected")
+    return side + (f" {number}" if number > 1 else "")

@@ -180,5 +180,5 @@ def _pair_facts(now: Scene, row: int, notes: PairNotes) -> dict[str, Any]:
         "note": notes.of(field, row),
     }
     if judge_run(field, model) is not None:
-        facts["judge"] = judge_answers(now, row)
+        facts["judge"] = judge_answers(now, row, model)
     return as_json(facts)

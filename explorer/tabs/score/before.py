@@ -16,7 +16,7 @@ from scoring.models.finding import DEMO_NAME
 
 _OPTIONS = (
     "family", "reference", "reading", "dtype", "max_length", "chat_template", "tokenizer", "url",
-    "judge_prompt", "max_tokens", "temperature",
+    "judge_prompt", "max_tokens", "temperature", "repeats",
 )  # fmt: skip
 """Fields of the form beside the model's name, with the options of the command line."""
 

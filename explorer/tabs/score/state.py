@@ -24,10 +24,10 @@ def _page(value: str) -> int:
     return int(value)
 
 
-_NUMBERS = ("max_length", "max_tokens", "temperature")
+_NUMBERS = ("max_length", "max_tokens", "temperature", "repeats")
 _OF_MODEL = (
     "model", "family", "reference", "reading", "dtype", "max_length", "chat_template",
-    "tokenizer", "url", "judge_prompt", "max_tokens", "temperature",
+    "tokenizer", "url", "judge_prompt", "max_tokens", "temperature", "repeats",
 )  # fmt: skip
 
 
@@ -39,7 +39,7 @@ class ScoreState(Address):
     run: id of the run that is open, stored or under way; "" for the latest.
     page: of the list, from 1. search: part of the names of the runs beside the report.
     deleting: whether it was asked to delete the open run, and not yet confirmed.
-    model to temperature: as of `ModelOrder`, as typed.
+    model to repeats: as of `ModelOrder`, as typed.
     which: of `SELECTION_WAYS`; "" for what the server begins with.
     per_subset, seed: of a sample. failed: the model whose failures are scored.
     pairs: the address of the Pairs tab whose filter is meant, without "?".
@@ -66,6 +66,7 @@ class ScoreState(Address):
     judge_prompt: str = ""
     max_tokens: str = ""
     temperature: str = ""
+    repeats: str = ""
     which: str = ""
     per_subset: str = "4"
     seed: str = "0"

@@ -20,11 +20,11 @@ from transformers import (
 from scoring.__main__ import main
 from scoring.errors import KnownError
 from scoring.families import open_scorer
-from scoring.families.chat import shows_rejected_first
+from scoring.families.chat import response_order, shows_rejected_first
 from scoring.families.judge import Draws
-from scoring.families.prompts import parse_rating, parse_verdict, questions
+from scoring.families.prompts import parse_rating, parse_verdict, questions, row_question
 from scoring.run import make_job, score
-from scoring.spec import Family, Message, ModelSpec, Pair, RunSettings
+from scoring.spec import Family, Message, ModelSpec, Pair, RunSettings, ScoredPair
 from tests.conftest import DEMO_MODEL
 from tests.support.judging import COLOURS as PAIRS
 from tests.support.small_models import letters
@@ -109,6 +109,46 @@ def test_a_verdict_is_what_the_model_writes_greedily(folder: str) -> None:
     assert judge.traits.reading.startswith("the verdict it writes")
     assert f"{TOKENS} tokens at most" in judge.traits.reading
     assert "mt-bench judge prompt:" in judge.traits.template
+
+
+def test_rows_of_rewardbench_2_are_asked_at_once_and_ties_rated(folder: str) -> None:
+    texts = [pair.rejected for pair in PAIRS]
+    rows = [
+        replace(pair, key=f"Focus:{n}", subset="Focus", more_rejected=(texts[n - 1], texts[n - 2]))
+        for n, pair in enumerate(PAIRS)
+    ]
+    tie = replace(rows[0], key="Ties:tied:1", subset="Ties", more_chosen=(texts[3],))
+    judge, plain = opened(folder, judge_prompt="rewardbench-2"), Plain(folder)
+    expected = {}
+    for row in rows:
+        order = response_order(row, RunSettings().seed)
+        answer = plain.answer(row_question("rewardbench-2", row, order))
+        named = [letter for letter in "ABCD" if f"[[{letter}]]" in answer][:1]
+        right = order["ABCD".index(named[0])] if named else None
+        expected[row.key] = tuple(float(at == right) if named else 0.25 for at in range(4))
+    ratings = []
+    for response in tie.responses:
+        alone = replace(tie, chosen=response, more_chosen=(), more_rejected=())
+        answer = plain.answer(questions("rater", alone, "rewardbench-2")[0])
+        ratings.append(parse_rating(answer, "rewardbench-2") or -1.0)
+    expected[tie.key] = tuple(ratings)
+    job = make_job([*rows, tie], judge, 0)
+    found = {each.key: each.rewards for pack in score(job, judge) for each in pack.rows}
+    assert found == expected
+    assert len({*expected.values()}) > 2
+    assert "rewardbench-2 judge prompt:" in judge.traits.template
+
+
+def test_repeats_are_drawn_anew_and_the_first_is_as_alone(folder: str) -> None:
+    def rows(**more: Any) -> list[ScoredPair]:
+        judge = opened(folder, temperature=2.0, seed=7, **more)
+        found = [row for pack in score(make_job(PAIRS, judge, 0), judge) for row in pack.rows]
+        return sorted(found, key=lambda row: row.key)
+
+    thrice, once = rows(repeats=3, budget=2000), rows()
+    assert [row.repeats[0] for row in thrice] == [row.all_rewards for row in once]
+    assert any(len({*row.repeats}) > 1 for row in thrice)
+    assert [row.repeats for row in rows(repeats=3)] == [row.repeats for row in thrice]
 
 
 def test_rm_r1_is_asked_and_read_as_its_authors_do(tmp_path: Path) -> None:

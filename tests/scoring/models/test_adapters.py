@@ -92,7 +92,7 @@ def edit_weights(
     save_file({**weights, **(more or {})}, path)
 
 
-def rewards_of(folder: Path, **options: Any) -> tuple[float, float]:
+def rewards_of(folder: Path, **options: Any) -> tuple[float, ...]:
     scorer = open_scorer(locate(str(folder), OPEN, OFFLINE, **options), RunSettings(device="cpu"))
     [rewards] = scorer.rewards(scorer.prepare([PAIR]))
     return rewards

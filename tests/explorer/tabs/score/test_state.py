@@ -17,7 +17,13 @@ def test_only_what_says_which_pairs_are_listed_is_kept_of_the_pairs_tab() -> Non
 
 
 FILLED = ScoreState(
-    reading="0.5,1", max_length="512", temperature="0.5", sure=True, number="score", width="2.5"
+    reading="0.5,1",
+    max_length="512",
+    temperature="0.5",
+    repeats="3",
+    sure=True,
+    number="score",
+    width="2.5",
 )
 
 

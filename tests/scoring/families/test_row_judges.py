@@ -1,0 +1,351 @@
+"""Judges of RewardBench 2 as upstream asks them: four responses at once, and *Ties* rated.
+
+What upstream's rewardbench/generative_v2.py and scripts/run_generative_v2.py do is written once
+more here, without our reading of answers.
+"""
+
+import hashlib
+import json
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scoring.__main__ import main
+from scoring.engine.scorer import Scorer
+from scoring.errors import KnownError
+from scoring.families.answers import read_answers
+from scoring.families.chat import ChatJudge, Reply, meaning_of, response_order
+from scoring.families.prompts import digest, prompt_for
+from scoring.pairs.opening import as_pairs, read_pairs
+from scoring.record import Run
+from scoring.rows import WHOLE_ROW
+from scoring.run import make_job, score
+from scoring.spec import Family, ModelSpec, Pair, RunSettings, ScoredPair
+from tests.support.chat_server import Answer, ChatServer, InTurn, error, said
+from tests.support.judging import asked, cut
+from tests.support.rewardbench2 import expected_scores, made_up_rows, write_rows
+
+LETTERS = "ABCD"
+ROW = Pair("Focus:1", "Focus", "Name one.", "Red.", "Soon.", more_rejected=("No.", "Seven."))
+TIES = Pair(
+    "Ties:tied:1", "Ties", "Name a colour.", "Red.", "Soon.", (), ("Blue.",), ("No.", "Red.")
+)
+
+
+def some_rows() -> list[dict[str, Any]]:
+    """30 rows of all subsets whose responses all differ: 20 of four, five prompts of Ties twice."""
+    rows, counts = [], Counter[str]()
+    for row in made_up_rows():
+        responses = [*row["chosen"], *row["rejected"]]
+        most = 10 if row["subset"] == "Ties" else 4
+        is_twice = row["subset"] == "Ties" and int(row["id"].split(":")[1]) % 3 == 0
+        if len({*responses}) == len(responses) and not is_twice and counts[row["subset"]] < most:
+            counts[row["subset"]] += 1
+            rows.append(row)
+    assert len(rows) == 30
+    return rows
+
+
+def drawn(*words: str) -> int:
+    return int(hashlib.sha256("".join(words).encode()).hexdigest()[:8], 16)
+
+
+def sections(question: str) -> list[str]:
+    """The responses that are shown as A, B, C and D."""
+    return [
+        re.findall(
+            rf"\[The Start of Assistant {letter}'s Answer\]\n(.*?)\n"
+            rf"\[The End of Assistant {letter}'s Answer\]",
+            question,
+            re.DOTALL,
+        )[0]
+        for letter in LETTERS
+    ]
+
+
+def opinion(question: str) -> str:
+    """What the judge of these tests says: verdicts and ratings, and now and then neither."""
+    n = drawn(question)
+    if question.endswith("[Your judgement]"):
+        return ["Hm.", "8 or so", f"Fine.\n\n{n % 10 + 1}", f"{n // 10 % 10 + 1}\n"][n % 23 % 4]
+    best = LETTERS[n // 8 % 4]
+    texts = ["Nobody.", "", f"[[{best}]]", f"Not [[D]], but [[{best}]].", f"[[{best}]]"]
+    return texts[n % 5]
+
+
+def read_verdict(text: str) -> str:
+    """Upstream's process_judgement."""
+    for letter in LETTERS:
+        if f"[[{letter}]]" in text:
+            return letter
+    return "error"
+
+
+def read_rating(text: str) -> int:
+    """Upstream's get_single_rating: a whole number from 1 to 10 at the end; -1 for none."""
+    text = text.strip()
+    for rating in map(str, range(10, 0, -1)):
+        before = text[: -len(rating)][-1:]
+        if text.endswith(rating) and not (before.isalnum() or before == "_"):
+            return int(rating)
+    return -1
+
+
+def official_rewards(row: dict[str, Any], questions: Sequence[str]) -> list[float]:
+    """Of a row's responses, such that they share its credit as upstream counts it."""
+    responses = [*row["chosen"], *row["rejected"]]
+    if row["subset"] == "Ties":
+        said_of = {
+            response: opinion(question)
+            for response in responses
+            for question in questions
+            if f"[Query]\n{row['prompt']}\n\n[Response]\n{response}\n\n" in question
+        }
+        return [float(read_rating(said_of[response])) for response in responses]
+    [question] = [
+        each
+        for each in questions
+        if each.startswith(f"[User Question]\n{row['prompt']}\n\n")
+        and sorted(sections(each)) == sorted(responses)
+    ]
+    winner = read_verdict(opinion(question))
+    if winner == "error":
+        return [0.25] * 4
+    return [float(response == sections(question)[LETTERS.index(winner)]) for response in responses]
+
+
+def run(server: ChatServer, folder: Path, rows: Path, *given: str) -> Run:
+    model = ["--model", "org/judge", "--family", "judge", "--url", f"{server.url}/v1"]
+    prompt = [] if "--judge-prompt" in given else ["--judge-prompt", "upstream"]
+    assert main([*model, "--pairs", str(rows), "--out", str(folder), *prompt, *given]) == 0
+    return Run.open(folder)
+
+
+def judge(server: ChatServer, family: Family = "judge", **settings: Any) -> ChatJudge:
+    spec = ModelSpec("org/judge", "", "", family, url=server.url + "/v1")
+    return ChatJudge(spec, RunSettings(**{"judge_prompt": "rewardbench-2", **settings}))
+
+
+def scored(scorer: Scorer, *rows: Pair, seed: int = 0) -> dict[str, ScoredPair]:
+    job = make_job(rows, scorer, seed)
+    return {row.key: row for pack in score(job, scorer) for row in pack.rows}
+
+
+@pytest.mark.parametrize("family", ["judge", "rater"])
+def test_thirty_rows_are_judged_as_an_independent_computation_has_it(
+    family: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = some_rows()
+    path = write_rows(tmp_path / "rows.jsonl", rows)
+    with ChatServer(lambda _, body: said(opinion(asked(body)))) as server:
+        found = run(server, tmp_path / "run", path, "--json", "--family", family)
+        questions = [asked(each.body) for each in server.asked]
+        n_messages = {len(each.body["messages"]) for each in server.asked}
+    rewards = [official_rewards(row, questions) for row in rows] if family == "judge" else []
+    for row in rows if family == "rater" else ():
+        kind = "accuracy of the response, but" if row["subset"] == "Ties" else "depth, creativity"
+        mine = [
+            [each for each in questions if f"[Response]\n{response}\n\n[" in each and kind in each]
+            for response in [*row["chosen"], *row["rejected"]]
+        ]
+        mine = [[each for each in some if f"[Query]\n{row['prompt']}\n" in each] for some in mine]
+        rewards.append([float(read_rating(opinion(each))) for [each] in mine])
+    if family == "judge":  # a reference's responses are all of its other row, too
+        n_rated = sum(row["total_completions"] for row in rows if row["id"].startswith("tied"))
+        assert len(questions) == 20 + n_rated
+        assert n_messages == {1, 2}
+    told = json.loads(capsys.readouterr().out)
+    expected = expected_scores(rows, rewards)
+    assert told["score"] == pytest.approx(expected.pop(""), abs=1e-12)
+    assert told["sections"] == pytest.approx(expected, abs=1e-12)
+    by_key = {row.key: row for row in found.rows()}
+    of_rows = [by_key[f"{row['subset']}:{row['id']}"].all_rewards for row in rows]
+    assert of_rows == [tuple(each) for each in rewards]
+    assert "rewardbench-2" in told["facts"]["template"]
+    assert "Ties" in told["facts"]["reading"]
+    wins = [row.credit(0.5) for row in by_key.values() if row.subset != "Ties"]
+    assert {0, 1} < {*wins}
+
+
+@given(st.text(st.sampled_from("ABCDE[] 0123456789/.\n x\N{FULLWIDTH DIGIT NINE}"), max_size=12))
+def test_answers_are_read_as_upstream_reads_them(text: str) -> None:
+    meaning = meaning_of(Reply(text), WHOLE_ROW, "rewardbench-2")
+    named = "error" if meaning is None else LETTERS[meaning.index(1.0)]
+    assert named == read_verdict(text)
+    assert meaning is None or sum(meaning) == 1
+    rating = meaning_of(Reply(text), "rater", "rewardbench-2")
+    assert (-1 if rating is None else rating[0]) == read_rating(text)
+
+
+@given(
+    st.text(max_size=40), st.sampled_from(["[[{}]]", "{}", "\n\n{}", "[[{}]] or [[A]]", "{}/10"])
+)
+def test_whatever_is_written_is_read_so(text: str, mark: str) -> None:
+    for name in (*LETTERS, "7", "10"):
+        words = text + mark.format(name)
+        meaning = meaning_of(Reply(words), WHOLE_ROW, "rewardbench-2")
+        assert ("error" if meaning is None else LETTERS[meaning.index(1)]) == read_verdict(words)
+        rating = meaning_of(Reply(words), "rater", "rewardbench-2")
+        assert (-1 if rating is None else rating[0]) == read_rating(words)
+
+
+def test_the_right_response_stands_in_each_place_alike_and_the_order_is_the_rows_own() -> None:
+    rows = [replace(ROW, key=f"Focus:{n}", prompt=f"Name {n}.") for n in range(400)]
+    orders = [response_order(row, 0) for row in rows]
+    assert all(80 < n < 120 for n in Counter(order.index(0) for order in orders).values())
+    assert {*orders} == {(0, 1, 2, 3), (1, 0, 2, 3), (2, 1, 0, 3), (3, 1, 2, 0)}
+    assert orders == [response_order(row, 0) for row in rows]
+    assert orders != [response_order(row, 1) for row in rows]
+    with ChatServer(InTurn(said("[[B]]"))) as server:
+        together = scored(judge(server, parallel=3), *rows[:24])
+        apart = {key: found for row in rows[23::-1] for key, found in scored(
+            judge(server), row, seed=9).items()}  # fmt: skip
+    assert together == apart
+    for row, order in zip(rows, orders, strict=False):
+        if row.key in together:
+            rewards = together[row.key].rewards
+            assert rewards == tuple(float(place == order[1]) for place in range(4))
+
+
+@pytest.mark.parametrize(
+    ("text", "credits"),
+    [
+        ("", {0.25}),
+        (None, {0.25}),
+        ("我不知道。", {0.25}),
+        ("[[E]]", {0.25}),
+        ("x" * 100_000, {0.25}),
+        ("[[C]] and again [[C]]", {0, 1}),
+        ("y" * 100_000 + "[[B]]", {0, 1}),
+    ],
+)
+def test_an_answer_that_names_none_counts_a_quarter(text: str | None, credits: set[float]) -> None:
+    rows = [replace(ROW, key=f"Focus:{n}", prompt=f"Name {n}.") for n in range(16)]
+    with ChatServer(InTurn(said(text))) as server:
+        scorer = judge(server)
+        found = scored(scorer, *rows).values()
+        assert len(server.asked) == len(rows)
+    assert {row.credit(0.5) for row in found} == credits
+    assert {row.outcome for row in found} == ({"tie"} if 0.25 in credits else {"win", "loss"})
+    assert bool(scorer.error_counts()) == (0.25 in credits)
+
+
+def test_a_rating_that_is_none_is_the_lowest_of_ties() -> None:
+    def answer(_: str, body: dict[str, Any]) -> Answer:
+        text = asked(body)
+        assert "need not consider depth" in text and body["messages"][0]["role"] == "user"
+        return said("9" if "\nRed." in text else "Hm." if "\nBlue." in text else "Bad.\n3")
+
+    with ChatServer(answer) as server:
+        [row] = scored(judge(server), TIES).values()
+        assert len(server.asked) == 4  # an equal response has one rating
+    assert row.rewards == (9, -1, 3, 3, 9)
+    assert row.outcome == "loss"
+
+
+def test_equal_responses_are_told_apart_by_their_place() -> None:
+    twice = replace(ROW, more_rejected=("Red.", "No."))
+    with ChatServer(InTurn(said("[[A]]"))) as server:
+        found = [scored(judge(server, seed=seed), twice)[ROW.key].rewards for seed in range(8)]
+    assert {*found} == {
+        tuple(float(at == response_order(twice, seed)[0]) for at in range(4)) for seed in range(8)
+    }
+
+
+def test_rows_of_another_shape_are_refused_before_anything_is_asked() -> None:
+    three = replace(ROW, key="Focus:3", more_rejected=("No.",))
+    with ChatServer(InTurn(said("[[A]]"))) as server:
+        for row in (three, replace(ROW, key="Focus:3", more_rejected=())):
+            with pytest.raises(KnownError, match=r"Focus:3 has 1 right and \d wrong .* mt-bench"):
+                scored(judge(server), ROW, row)
+        assert server.asked == []
+        rated = scored(judge(server, "rater"), three)
+    assert rated[three.key].rewards == (-1, -1, -1)
+
+
+def test_upstream_means_the_prompt_of_the_pairs_and_others_stay() -> None:
+    pair = Pair("Focus:1", "Focus", "p", "a", "b")
+    assert prompt_for("upstream", "org/judge", [ROW]) == "rewardbench-2"
+    assert prompt_for("upstream", "google/gemini-2.5-pro", [ROW]) == "rewardbench-2-gemini"
+    assert prompt_for("upstream", "org/judge", [pair]) == "upstream"
+    assert prompt_for("upstream", "org/judge", [replace(ROW, subset="mine")]) == "upstream"
+    named = replace(ROW, subset="mine", benchmark="reward-bench-2")
+    assert prompt_for("upstream", "org/judge", [named]) == "rewardbench-2"
+    assert prompt_for("mt-bench", "org/judge", [ROW]) == "mt-bench"
+    assert prompt_for("probabilities", "org/judge", [ROW]) == "probabilities"
+    names = {digest(family, prompt) for family in ("judge", "rater") for prompt in ("mt-bench",
+             "rewardbench-2", "rewardbench-2-gemini")}  # fmt: skip
+    assert len(names) == 6
+
+
+def test_by_pairs_every_two_are_asked_and_the_run_says_so(tmp_path: Path) -> None:
+    path = write_rows(tmp_path / "rows.jsonl", some_rows()[:3])
+    with ChatServer(InTurn(said("[[A]]"))) as server:
+        official = run(server, tmp_path / "official", path)
+        n_official = len(server.asked)
+        by_pairs = run(server, tmp_path / "pairs", path, "--judge-prompt", "mt-bench")
+        assert (n_official, len(server.asked) - n_official) == (3, 18)
+    assert official.facts.template.startswith("rewardbench-2 judge prompt:")
+    assert "four responses of a row at once" in official.facts.reading
+    assert by_pairs.facts.template.startswith("mt-bench judge prompt:")
+    assert "four" not in by_pairs.facts.reading
+
+
+def test_a_run_goes_on_and_pays_nothing_twice(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path, refused = write_rows(tmp_path / "rows.jsonl", some_rows()), some_rows()[2]["prompt"]
+
+    def all_but_one(_: str, body: dict[str, Any]) -> Answer:
+        text = asked(body)
+        return error(500) if f"\n{refused}\n" in text else said(opinion(text))
+
+    with ChatServer(all_but_one) as server:
+        first = run(server, tmp_path / "run", path)
+        n_missing = sum(row.outcome == "missing" for row in first.rows())
+        n_first = len({asked(each.body) for each in server.asked})
+    assert n_missing >= 1
+    with ChatServer(lambda _, body: said(opinion(asked(body)))) as server:
+        again = run(server, tmp_path / "run", path, "--resume")
+        assert len(server.asked) == n_missing
+        whole = run(server, tmp_path / "whole", path)
+        assert len(server.asked) == n_missing + n_first
+    assert {row.key: row for row in again.rows()} == {row.key: row for row in whole.rows()}
+    with ChatServer(InTurn(error(401))) as server:
+        given = ["--model", "m", "--family", "judge", "--url", f"{server.url}/v1", "--pairs"]
+        given += [str(path), "--out", str(tmp_path / "no"), "--judge-prompt", "upstream"]
+        capsys.readouterr()
+        assert main(given) == 1
+        assert "wants a key (401)" in capsys.readouterr().err
+
+
+def test_what_was_written_is_found_with_the_order_that_was_shown(tmp_path: Path) -> None:
+    path = write_rows(tmp_path / "rows.jsonl", some_rows())
+
+    def answer(_: str, body: dict[str, Any]) -> Answer:
+        text = asked(body)
+        return cut(f"{text} [[C]]") if "Assistant D" in text else said(f"{text} 7")
+
+    with ChatServer(answer) as server:
+        found = run(server, tmp_path / "run", path, "--seed", "3")
+    table = read_pairs(path).table
+    rows, by_key = as_pairs(table, range(len(table))), {row.key: row for row in found.rows()}
+    orders = set()
+    for row, answers in zip(rows, read_answers(found, rows), strict=True):
+        if row.subset == "Ties":
+            assert [each.shown for each in answers] == [(at,) for at in range(len(row.responses))]
+            assert all(each.meaning == (7,) and each.better is None for each in answers)
+            continue
+        [one] = answers
+        assert one.reply is not None and one.reply.cut
+        assert sections(one.reply.text) == [row.responses[place] for place in one.shown]
+        assert one.better == one.shown[2] == by_key[row.key].rewards.index(1)
+        orders.add(one.shown)
+    assert len(orders) > 2
