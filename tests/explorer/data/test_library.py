@@ -100,7 +100,9 @@ class World:
         return [
             request.path
             for request in self.server.requests
-            if request.method == "GET" and "/resolve/" in request.path
+            if request.method == "GET"
+            and "/resolve/" in request.path
+            and not request.path.endswith("README.md")
         ]
 
     def file(self, name: str, content: bytes) -> Path:
@@ -188,8 +190,8 @@ def test_a_dataset_is_fetched_and_found_from_then_on_without_the_network(world: 
 @pytest.mark.parametrize(
     ("wanted", "n_rows", "named"),
     [
-        ("org/one", 3, "org/one"),
-        ("org/several", 2, "org/several"),
+        ("org/one", 3, "org/one:test"),
+        ("org/several", 2, "org/several:test"),
         ("org/several:test", 2, "org/several:test"),
         ("org/several:hard/test", 7, "org/several:hard/test"),
     ],
