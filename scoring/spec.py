@@ -13,8 +13,9 @@ from pydantic import with_config
 from scoring.rules import RULES, Outcome, Rule
 
 JudgePrompt = Literal[
-    "probabilities", "upstream", "mt-bench", "gemini", "prometheus", "con-j", "offsetbias", "rise",
-    "atla", "rm-r1", "rm-r1-reasoning", "rewardbench-2", "rewardbench-2-gemini",
+    "default", "probabilities", "upstream", "mt-bench", "gemini", "prometheus", "con-j",
+    "offsetbias", "rise", "atla", "rm-r1", "rm-r1-reasoning", "rewardbench-2",
+    "rewardbench-2-gemini",
 ]  # fmt: skip
 Dtype = Literal["auto", "float32", "bfloat16", "float16", "8bit", "4bit"]
 QUANTIZED = ("8bit", "4bit")
@@ -275,8 +276,9 @@ class RunSettings:
     seed: of the order in which pairs are scored, and of the random baseline.
     chat_template: as `engine.templates` names it; "" means the tokenizer's own.
     judge_prompt: "probabilities" reads those of the answer to a prompt of ours; the others have a
-        verdict or a rating written, by upstream's prompts; "upstream" is that for the model's name,
-        and for rows of RewardBench 2 as of `families.prompts.prompt_for`.
+        verdict or a rating written, by upstream's prompts; "upstream" is that for the model's name.
+        "default" is ours; of it and "upstream", `families.prompts.prompt_for` makes those for rows
+        of RewardBench 2.
     max_tokens: of a written answer; None means what the prompt needs.
     temperature: of a judge's answers; 0 takes the likeliest word each time.
     repeats: how often a judge is asked all its questions; a reward is the mean over them.
@@ -293,7 +295,7 @@ class RunSettings:
     seed: int = 0
     beta: float = 1.0
     chat_template: str = ""
-    judge_prompt: JudgePrompt = "probabilities"
+    judge_prompt: JudgePrompt = "default"
     max_tokens: int | None = None
     temperature: float = 0.0
     repeats: int = 1

@@ -93,7 +93,7 @@ class ModelOrder:
 
     def for_pairs(self, pairs: Sequence[Pair]) -> "ModelOrder":
         """The same, with the prompt that upstream's judges have for these pairs."""
-        prompt = prompt_for(self.settings.judge_prompt, self.model, pairs)
+        prompt = prompt_for(self.settings.judge_prompt, self.family, self.model, pairs)
         return replace(self, settings=replace(self.settings, judge_prompt=prompt))
 
     def stored(self) -> dict[str, Any]:

@@ -232,7 +232,8 @@ def _add_judge(add: Callable[..., object]) -> None:
     )
     prompt = (
         "what a judge or rater is asked: ours, read by probabilities, or one of upstream's, "
-        "for a written verdict or rating (upstream: the one for the model's name)"
+        "for a written verdict or rating (upstream: the one for the model's name); by default "
+        "ours, and upstream's for a judge of RewardBench 2"
     )
     most = "tokens of a written answer; models that think first need thousands"
     temperature = "of written answers; 0 takes the likeliest word each time"

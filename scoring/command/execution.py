@@ -239,7 +239,7 @@ def _score(
     settings = replace(arguments.settings, device=processes.device(arguments.settings.device))
     pairs, source, description, _ = selected
     if not arguments.best_of:
-        prompt = prompt_for(settings.judge_prompt, spec.name, pairs)
+        prompt = prompt_for(settings.judge_prompt, spec.family, spec.name, pairs)
         settings = replace(settings, judge_prompt=prompt)
     scorer = open_scorer(spec, settings)
     job = make_job(pairs, scorer, settings.seed, n_processes=processes.n)

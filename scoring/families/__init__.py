@@ -8,6 +8,7 @@ from typing import Any
 from scoring.engine.formatting import Prepared
 from scoring.engine.scorer import Rewards, Scorer, Traits
 from scoring.errors import KnownError
+from scoring.families.prompts import OURS
 from scoring.models.files import trained_question
 from scoring.models.heads import builder_of
 from scoring.spec import BASELINES, JUDGES, ModelSpec, RunSettings, text_hash
@@ -39,7 +40,7 @@ def _class_of(spec: ModelSpec, settings: RunSettings) -> Any:
         name = _CLASSES["classifier"]  # with a head that compares
     if spec.family in JUDGES and spec.url:
         name = ".chat.ChatJudge"
-    elif spec.family in JUDGES and settings.judge_prompt != "probabilities":
+    elif spec.family in JUDGES and settings.judge_prompt not in OURS:
         name = ".judge.WritingJudge"
     module, _, class_name = name.rpartition(".")
     # Imported when it is used, for torch is slow.
@@ -50,14 +51,14 @@ def _check_settings(spec: ModelSpec, settings: RunSettings) -> None:
     is_judge, is_here = spec.family in JUDGES, not spec.url
     has_question = is_here and trained_question(spec.name)
     can_write = is_judge and not has_question
-    writes = can_write and (not is_here or settings.judge_prompt != "probabilities")
+    writes = can_write and (not is_here or settings.judge_prompt not in OURS)
     reads_template = is_here and spec.family not in (*BASELINES, "served", "pairrm")
     writing = "judges and raters that write answers"
     with_prompt = f"{writing} (behind a server, or here with a --judge-prompt such as upstream)"
     meanings = {
         "upstream_compatible": (spec.family == "classifier", "classifiers, as of run_rm.py"),
         "beta": (spec.family == "dpo", "models of family dpo"),
-        "judge_prompt": (can_write, writing),
+        "judge_prompt": (can_write or settings.judge_prompt in OURS, writing),
         "max_tokens": (writes, with_prompt),
         "temperature": (writes, with_prompt),
         "repeats": (writes, with_prompt),

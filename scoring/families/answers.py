@@ -15,13 +15,13 @@ from scoring.families.chat import (
     parse_answer,
     question_key,
 )
-from scoring.families.prompts import digest, family_for
+from scoring.families.prompts import OURS, digest, family_for
 from scoring.record import Run
 from scoring.rows import parts_of
 from scoring.spec import JUDGES, JudgePrompt, Pair, RunFacts
 
 _QUESTION = re.compile(rb'\{"question": "([0-9a-f]{32})"')
-_PROMPTS = ("", *get_args(JudgePrompt)[2:])
+_PROMPTS = ("", *(each for each in get_args(JudgePrompt) if each not in (*OURS, "upstream")))
 
 
 class Answer(NamedTuple):

@@ -18,14 +18,17 @@ from typing import Any
 
 from scoring.benchmarks import benchmark_named, benchmark_of
 from scoring.errors import KnownError
+from scoring.models.files import trained_question
 from scoring.rows import WHOLE_ROW
 from scoring.rules import is_ties
-from scoring.spec import JudgePrompt, Message, Pair
+from scoring.spec import JUDGES, JudgePrompt, Message, Pair
 
 Question = tuple[Message, ...]
 LABELS = ("A", "B")
 OF_ROWS = ("rewardbench-2", "rewardbench-2-gemini")
 """Upstream's prompts for rows of RewardBench 2; the second for models without a system prompt."""
+OURS: tuple[JudgePrompt, ...] = ("default", "probabilities")
+"""Settings that mean our own prompt, read by probabilities."""
 RATINGS = range(1, 11)
 LEAST_TOKENS = 64  # of a model of this machine, below which a question cannot be asked
 _DIGITS = {"1": "A", "2": "B", "\N{FULLWIDTH DIGIT ONE}": "A", "\N{FULLWIDTH DIGIT TWO}": "B"}
@@ -52,21 +55,29 @@ def prompt_form(family: str, prompt: str) -> dict[str, Any]:
 def choose_prompt(setting: JudgePrompt, model: str) -> str:
     """Return the prompt of a setting; "" for our own, and by the model's name for "upstream"."""
     if setting != "upstream":
-        return "" if setting == "probabilities" else setting
+        return "" if setting in OURS else setting
     prompts = prompt_forms()["models"].items()
     return next((prompt for part, prompt in prompts if part in model), "mt-bench")
 
 
-def prompt_for(setting: JudgePrompt, model: str, pairs: Sequence[Pair]) -> JudgePrompt:
-    """Return the prompt that "upstream" means for rows of RewardBench 2; other settings, and that
-    for other pairs, as they are.
+def prompt_for(
+    setting: JudgePrompt, family: str | None, model: str, pairs: Sequence[Pair]
+) -> JudgePrompt:
+    """Return the prompt that "upstream" means for rows of RewardBench 2, and "default" for judges
+    of one right and three wrong responses; other settings, and these for other pairs, as they are.
     """
-    if setting != "upstream" or all(len(row.responses) == 2 for row in pairs):
+    is_default = setting == "default" and family == "judge" and not trained_question(model)
+    if not is_default and (setting != "upstream" or family not in JUDGES):
         return setting
     by = benchmark_of({row.subset for row in pairs}, pairs[0].benchmark)
-    if by.rule_name != "rewardbench_2":
+    is_other = by.rule_name != "rewardbench_2" or all(len(row.responses) == 2 for row in pairs)
+    if is_other or (is_default and not all(map(_is_shown_whole, pairs))):
         return setting
     return "rewardbench-2-gemini" if "gemini" in model else "rewardbench-2"
+
+
+def _is_shown_whole(row: Pair) -> bool:
+    return is_ties(row.subset) or (row.n_chosen, len(row.responses)) == (1, 4)
 
 
 def family_for(row: Pair, family: str, prompt: str) -> str:

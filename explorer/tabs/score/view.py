@@ -538,9 +538,7 @@ def _look_key(visitor: Visitor, order: ModelOrder) -> Hashable:
 
 
 _FAMILIES: dict[str, str] = {"": "Detected", **{each: each for each in FAMILIES}}
-_PROMPTS: dict[str, str] = {
-    "" if each == "probabilities" else each: each for each in get_args(JudgePrompt)
-}
+_PROMPTS = {"" if each == "default" else each: each for each in get_args(JudgePrompt)}
 
 
 def build_score(score: ScoreView, identify: Identify) -> gr.HTML:

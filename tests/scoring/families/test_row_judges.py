@@ -27,7 +27,7 @@ from scoring.pairs.opening import as_pairs, read_pairs
 from scoring.record import Run
 from scoring.rows import WHOLE_ROW
 from scoring.run import make_job, score
-from scoring.spec import Family, ModelSpec, Pair, RunSettings, ScoredPair
+from scoring.spec import Family, JudgePrompt, ModelSpec, Pair, RunSettings, ScoredPair
 from tests.support.chat_server import Answer, ChatServer, InTurn, error, said
 from tests.support.judging import asked, cut
 from tests.support.rewardbench2 import expected_scores, made_up_rows, write_rows
@@ -270,16 +270,39 @@ def test_rows_of_another_shape_are_refused_before_anything_is_asked() -> None:
     assert rated[three.key].rewards == (-1, -1, -1)
 
 
-def test_upstream_means_the_prompt_of_the_pairs_and_others_stay() -> None:
-    pair = Pair("Focus:1", "Focus", "p", "a", "b")
-    assert prompt_for("upstream", "org/judge", [ROW]) == "rewardbench-2"
-    assert prompt_for("upstream", "google/gemini-2.5-pro", [ROW]) == "rewardbench-2-gemini"
-    assert prompt_for("upstream", "org/judge", [pair]) == "upstream"
-    assert prompt_for("upstream", "org/judge", [replace(ROW, subset="mine")]) == "upstream"
-    named = replace(ROW, subset="mine", benchmark="reward-bench-2")
-    assert prompt_for("upstream", "org/judge", [named]) == "rewardbench-2"
-    assert prompt_for("mt-bench", "org/judge", [ROW]) == "mt-bench"
-    assert prompt_for("probabilities", "org/judge", [ROW]) == "probabilities"
+PAIR, NAMED = (
+    Pair("Focus:1", "Focus", "p", "a", "b"),
+    replace(ROW, subset="mine", benchmark="reward-bench-2"),
+)
+ALL_RIGHT = replace(ROW, subset="Ties", more_chosen=("Blue.",))
+
+
+@pytest.mark.parametrize(
+    ("setting", "family", "model", "rows", "prompt"),
+    [
+        ("upstream", "judge", "org/judge", [ROW], "rewardbench-2"),
+        ("upstream", "judge", "google/gemini-2.5-pro", [ROW], "rewardbench-2-gemini"),
+        ("upstream", "rater", "org/judge", [ROW], "rewardbench-2"),
+        ("upstream", "judge", "org/judge", [PAIR], "upstream"),
+        ("upstream", "judge", "org/judge", [replace(ROW, subset="mine")], "upstream"),
+        ("upstream", "judge", "org/judge", [NAMED], "rewardbench-2"),
+        ("mt-bench", "judge", "org/judge", [ROW], "mt-bench"),
+        ("probabilities", "judge", "org/judge", [ROW], "probabilities"),
+        ("default", "judge", "org/judge", [ROW, ALL_RIGHT], "rewardbench-2"),
+        ("default", "judge", "org/judge", [PAIR], "default"),
+        ("default", "judge", "org/judge", [replace(ROW, more_rejected=("No.",))], "default"),
+        ("default", "judge", "org/SteamSHP-large", [ROW], "default"),
+        ("default", "rater", "org/judge", [ROW], "default"),
+        ("default", "classifier", "org/model", [ROW], "default"),
+    ],
+)
+def test_a_judge_of_rewardbench_2_is_asked_as_upstream_asks_where_nothing_else_is_set(
+    setting: JudgePrompt, family: Family, model: str, rows: list[Pair], prompt: str
+) -> None:
+    assert prompt_for(setting, family, model, rows) == prompt
+
+
+def test_prompts_of_rows_have_digests_of_their_own() -> None:
     names = {digest(family, prompt) for family in ("judge", "rater") for prompt in ("mt-bench",
              "rewardbench-2", "rewardbench-2-gemini")}  # fmt: skip
     assert len(names) == 6
