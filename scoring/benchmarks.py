@@ -221,7 +221,7 @@ class Benchmark(_Strict):
         known = [self.rows[part] for part in named if part in self.rows]
         return tuple(sorted(known or self.rows.values()))
 
-    def is_whole(self, counts: Mapping[str, int]) -> bool:
+    def is_complete(self, counts: Mapping[str, int]) -> bool:
         """Whether rows are all of its own, as far as their numbers tell. counts: of each subset."""
         if self.languages:  # how many rows each has is not known
             return False
@@ -415,13 +415,14 @@ def _read(path: Path, known: Mapping[str, Benchmark]) -> dict[str, Benchmark]:
             found[one.name] = one
     except (OSError, ValueError, TypeError, AttributeError) as error:
         raise KnownError(
-            f"The benchmarks of {path.name} ({OWN_VARIABLE}) cannot be read: {_said(error)}. "
+            f"The benchmarks of {path.name} ({OWN_VARIABLE}) cannot be read: "
+            f"{_validation_message(error)}. "
             "docs/benchmarks.md says how a row is written."
         ) from error
     return found
 
 
-def _said(error: Exception) -> str:
+def _validation_message(error: Exception) -> str:
     if not isinstance(error, ValidationError):
         return first_line(error)
     first = error.errors()[0]

@@ -252,7 +252,7 @@ class Summary:
     def whole(self) -> bool:
         """Whether these are the benchmark's own pairs, all of them, as far as counts can tell."""
         counts = {name: sum(each.counts.values()) for name, each in self.subsets.items()}
-        return self.benchmark.is_whole(counts)
+        return self.benchmark.is_complete(counts)
 
 
 def summarise(scored: Iterable[ScoredPair], family: str, benchmark: str = "") -> Summary:

@@ -253,16 +253,16 @@ def test_benchmarks_are_named_in_their_table_alone() -> None:
 
 
 BUDGETS: dict[str, int] = {
-    "scoring": 14_600,
+    "scoring": 14_800,
     "explorer/core": 3_800,
     "explorer/data": 4_300,
     "explorer/stats": 2_300,
     "explorer/results": 3_700,
-    "explorer/runs": 3_000,
-    "explorer/tabs": 11_300,
+    "explorer/runs": 3_100,
+    "explorer/tabs": 11_400,
     "explorer/api": 1_500,
     "explorer": 200,
-    "tests": 53_200,
+    "tests": 49_300,
     "templates": 3_000,
     "scripts": 1_600,
 }
@@ -274,7 +274,7 @@ WORDS = frozenset(
     "apart alone whole left given drawn".split()
 )
 """Of names they say too little: verbs of speech, participles in place of things, adverbs."""
-MOST_NAMES = 47
+MOST_NAMES = 46
 """Functions and classes whose names have one of `WORDS`: may only fall, and 60 are wanted."""
 MOST_LONG_LINES = 30
 """Lines of templates and scripts above 120 characters: may only fall."""
@@ -345,10 +345,10 @@ def test_names_with_empty_words_only_fall() -> None:
 
 
 MOST_HABITS = {
-    "imports of a test by another": 46,
-    "files above 450 lines": 22,
-    "waits of a test's own": 40,
-    "hostile texts outside tests/support": 19,
+    "imports of a test by another": 0,
+    "files above 450 lines": 7,
+    "waits of a test's own": 13,
+    "hostile texts outside tests/support": 10,
 }
 """Habits of tests that are to go: how often each may be found, which may only fall."""
 _WAITING = ("support", "bench", "gpu", "lent_gpu")

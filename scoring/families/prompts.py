@@ -71,12 +71,12 @@ def prompt_for(
         return setting
     by = benchmark_of({row.subset for row in pairs}, pairs[0].benchmark)
     is_other = by.rule_name != "rewardbench_2" or all(len(row.responses) == 2 for row in pairs)
-    if is_other or (is_default and not all(map(_is_shown_whole, pairs))):
+    if is_other or (is_default and not all(map(_fits_four, pairs))):
         return setting
     return "rewardbench-2-gemini" if "gemini" in model else "rewardbench-2"
 
 
-def _is_shown_whole(row: Pair) -> bool:
+def _fits_four(row: Pair) -> bool:
     return is_ties(row.subset) or (row.n_chosen, len(row.responses)) == (1, 4)
 
 

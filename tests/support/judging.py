@@ -1,5 +1,8 @@
 """What judges and served models are asked and answer, and their rewards."""
 
+import hashlib
+import json
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -8,7 +11,9 @@ from scoring.engine.scorer import Scorer
 from scoring.families.prompts import Question, questions
 from scoring.spec import Pair
 from tests.support.chat_server import Answer, said
+from tests.support.rewardbench2 import made_up_rows
 
+LETTERS = "ABCD"
 COLOURS = [
     Pair(f"mine:{n}", "mine", f"Name {n} colours.", f"Red {n}.", f"Soon {n}.") for n in range(8)
 ]
@@ -49,3 +54,41 @@ def labels(path: str, values: Sequence[Any]) -> Answer:
         data = {"index": 0, "object": "pooling", "data": values}
     usage = {"prompt_tokens": 9, "total_tokens": 9, "completion_tokens": 0}
     return Answer({"object": "list", "model": "org/rm", "data": [data], "usage": usage})
+
+
+def some_rows() -> list[dict[str, Any]]:
+    """30 rows of all subsets whose responses all differ: 20 of four, five prompts of Ties twice."""
+    rows, counts = [], Counter[str]()
+    for row in made_up_rows():
+        responses = [*row["chosen"], *row["rejected"]]
+        most = 10 if row["subset"] == "Ties" else 4
+        is_twice = row["subset"] == "Ties" and int(row["id"].split(":")[1]) % 3 == 0
+        if len({*responses}) == len(responses) and not is_twice and counts[row["subset"]] < most:
+            counts[row["subset"]] += 1
+            rows.append(row)
+    assert len(rows) == 30
+    return rows
+
+
+def drawn(*words: str) -> int:
+    """A number that these words alone say."""
+    return int(hashlib.sha256("".join(words).encode()).hexdigest()[:8], 16)
+
+
+def opinion(question: str) -> str:
+    """What the judge of these tests says: verdicts and ratings, and now and then neither."""
+    n = drawn(question)
+    if question.endswith("[Your judgement]"):
+        return ["Hm.", "8 or so", f"Fine.\n\n{n % 10 + 1}", f"{n // 10 % 10 + 1}\n"][n % 23 % 4]
+    best = LETTERS[n // 8 % 4]
+    texts = ["Nobody.", "", f"[[{best}]]", f"Not [[D]], but [[{best}]].", f"[[{best}]]"]
+    return texts[n % 5]
+
+
+def lines(*given: Pair) -> str:
+    """Pairs as a file of JSON lines."""
+    told = [
+        {"id": n, "subset": "mine", "prompt": p.prompt, "chosen": p.chosen, "rejected": p.rejected}
+        for n, p in enumerate(given)
+    ]
+    return "".join(json.dumps(each) + "\n" for each in told)

@@ -15,11 +15,9 @@ from scoring.pairs.opening import as_pairs, read_pairs
 from scoring.record import Run
 from scoring.spec import ModelSpec, RunSettings, ScoredPair
 from scoring.summary import summarise_run
-from tests.scoring.families.test_row_judges import drawn, some_rows
-from tests.scoring.families.test_verdicts import lines
 from tests.support.chat_server import Answer, ChatServer, error, said
 from tests.support.judging import COLOURS as PAIRS
-from tests.support.judging import asked
+from tests.support.judging import asked, drawn, lines, some_rows
 from tests.support.rewardbench2 import expected_scores, write_rows
 
 

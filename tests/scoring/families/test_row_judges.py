@@ -4,7 +4,6 @@ What upstream's rewardbench/generative_v2.py and scripts/run_generative_v2.py do
 more here, without our reading of answers.
 """
 
-import hashlib
 import json
 import re
 from collections import Counter
@@ -29,32 +28,13 @@ from scoring.rows import WHOLE_ROW
 from scoring.run import make_job, score
 from scoring.spec import Family, JudgePrompt, ModelSpec, Pair, RunSettings, ScoredPair
 from tests.support.chat_server import Answer, ChatServer, InTurn, error, said
-from tests.support.judging import asked, cut
-from tests.support.rewardbench2 import expected_scores, made_up_rows, write_rows
+from tests.support.judging import LETTERS, asked, cut, opinion, some_rows
+from tests.support.rewardbench2 import expected_scores, write_rows
 
-LETTERS = "ABCD"
 ROW = Pair("Focus:1", "Focus", "Name one.", "Red.", "Soon.", more_rejected=("No.", "Seven."))
 TIES = Pair(
     "Ties:tied:1", "Ties", "Name a colour.", "Red.", "Soon.", (), ("Blue.",), ("No.", "Red.")
 )
-
-
-def some_rows() -> list[dict[str, Any]]:
-    """30 rows of all subsets whose responses all differ: 20 of four, five prompts of Ties twice."""
-    rows, counts = [], Counter[str]()
-    for row in made_up_rows():
-        responses = [*row["chosen"], *row["rejected"]]
-        most = 10 if row["subset"] == "Ties" else 4
-        is_twice = row["subset"] == "Ties" and int(row["id"].split(":")[1]) % 3 == 0
-        if len({*responses}) == len(responses) and not is_twice and counts[row["subset"]] < most:
-            counts[row["subset"]] += 1
-            rows.append(row)
-    assert len(rows) == 30
-    return rows
-
-
-def drawn(*words: str) -> int:
-    return int(hashlib.sha256("".join(words).encode()).hexdigest()[:8], 16)
 
 
 def sections(question: str) -> list[str]:
@@ -68,16 +48,6 @@ def sections(question: str) -> list[str]:
         )[0]
         for letter in LETTERS
     ]
-
-
-def opinion(question: str) -> str:
-    """What the judge of these tests says: verdicts and ratings, and now and then neither."""
-    n = drawn(question)
-    if question.endswith("[Your judgement]"):
-        return ["Hm.", "8 or so", f"Fine.\n\n{n % 10 + 1}", f"{n // 10 % 10 + 1}\n"][n % 23 % 4]
-    best = LETTERS[n // 8 % 4]
-    texts = ["Nobody.", "", f"[[{best}]]", f"Not [[D]], but [[{best}]].", f"[[{best}]]"]
-    return texts[n % 5]
 
 
 def read_verdict(text: str) -> str:

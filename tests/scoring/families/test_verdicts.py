@@ -1,6 +1,5 @@
 """Judges behind a server that write verdicts or ratings, by upstream's prompts and its reading."""
 
-import json
 import math
 from collections.abc import Sequence
 from dataclasses import replace
@@ -21,7 +20,7 @@ from scoring.run import make_job, score
 from scoring.spec import Family, JudgePrompt, Message, ModelSpec, Pair, RunSettings
 from tests.support.chat_server import Answer, ChatServer, InTurn, error, said
 from tests.support.judging import COLOURS as PAIRS
-from tests.support.judging import asked, cut, rewards
+from tests.support.judging import asked, cut, lines, rewards
 
 TURNS = (Message("user", "Hi!"), Message("assistant", "Hello."), Message("user", "Name a colour."))
 TWO = Pair("mine:two", "mine", "a transcript", "Red.", "Soon.", TURNS)
@@ -246,14 +245,6 @@ def test_an_answer_is_kept_as_it_was(tmp_path: Path) -> None:
     Answers(tmp_path).add(question, reply)
     assert Answers(tmp_path).get(question) == reply
     assert Answers().get(question) is None
-
-
-def lines(*given: Pair) -> str:
-    told = [
-        {"id": n, "subset": "mine", "prompt": p.prompt, "chosen": p.chosen, "rejected": p.rejected}
-        for n, p in enumerate(given)
-    ]
-    return "".join(json.dumps(each) + "\n" for each in told)
 
 
 def run(model: ChatServer, folder: Path, *more: str) -> Sequence[str | None]:

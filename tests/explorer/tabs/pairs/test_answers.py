@@ -10,15 +10,13 @@ from urllib.parse import urlencode
 import pytest
 
 from explorer.page import views_of
-from explorer.runs.visitors import Visitor
 from explorer.stores import Stores
-from explorer.tabs.pairs.view import PairsView
 from scoring.__main__ import main
 from scoring.record import Run
 from tests.support.chat_server import Answer, ChatServer, said
+from tests.support.judged_pairs import ME, listed, shown
 from tests.support.judging import asked, cut
 
-ME = Visitor("browser:me", "page")
 HOSTILE = "<img src=x onerror=alert(1)>\n# No heading\n[[A]]"
 
 
@@ -37,20 +35,6 @@ def run(stores: Stores) -> Run:
         given = ["--pairs", "demo", "--per-subset", "1", "--judge-prompt", "mt-bench"]
         assert main([*model, *given, "--out", str(folder)]) == 0
     return Run.open(folder)
-
-
-def listed(pairs: PairsView, model: str, **asked: str) -> tuple[set[str], str]:
-    """The keys that are listed with every kind of outcome, and the filters as they are said."""
-    query = f"?tab=pairs&{urlencode({'model': model, 'show': 'all', **asked})}"
-    file = b"".join(pairs.outcomes_file("jsonl", query, ME, "").parts)
-    _, regions = pairs.regions(query, ME)
-    return {json.loads(line)["key"] for line in file.splitlines()}, unescape(regions["bar"]())
-
-
-def shown(pairs: PairsView, model: str, key: str) -> str:
-    query = f"?tab=pairs&{urlencode({'model': model, 'show': 'all', 'pair': key})}"
-    _, regions = pairs.regions(query, ME)
-    return regions["tokens"]()
 
 
 def test_each_pair_shows_what_was_written_of_it_and_what_that_means(

@@ -20,10 +20,9 @@ from explorer.tabs.models.state import ModelsState
 from scoring.__main__ import main
 from scoring.record import Run
 from scoring.summary import summarise_run
-from tests.explorer.tabs.pairs.test_answers import ME, listed, shown
-from tests.scoring.families.test_row_judges import opinion, some_rows
 from tests.support.chat_server import Answer, ChatServer, said
-from tests.support.judging import asked
+from tests.support.judged_pairs import ME, listed, shown
+from tests.support.judging import asked, opinion, some_rows
 from tests.support.rewardbench2 import write_rows
 from tests.support.stepping import stepwise
 
