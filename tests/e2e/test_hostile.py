@@ -108,9 +108,9 @@ def _reader(page: Page) -> None:
 
 def _facets_and_search(page: Page) -> None:
     page.locator('[data-facet="chosen_model"] > summary').click()
-    for name, value in (("subset", f"hep-{TAG}"), ("chosen_model", TAG)):
+    for n, (name, value) in enumerate((("subset", f"hep-{TAG}"), ("chosen_model", TAG)), start=1):
         page.locator(f'[data-facet="{name}"] .facet-name').filter(has_text=value).click()
-    expect(chips(page)).to_have_count(2)
+        expect(chips(page)).to_have_count(n)
     reload(page)
     expect(count(page)).to_have_text(f"1 of {N_PAIRS} pairs")
     page.get_by_role("link", name="Reset", exact=True).click()
