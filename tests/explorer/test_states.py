@@ -27,7 +27,7 @@ FACETS = (
 FORM = (
     "run", "search", "model", "family", "reference", "reading", "max-length", "chat-template",
     "url", "judge-prompt", "max-tokens", "temperature", "per-subset", "seed", "failed", "find",
-    "repo", "name", "dtype", "tokenizer", "width",
+    "repo", "name", "dtype", "tokenizer", "width", "repeats",
 )  # fmt: skip
 MEANT: dict[type[Address], dict[str, tuple[str, ...]]] = {
     PairsState: {

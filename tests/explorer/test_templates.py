@@ -177,7 +177,7 @@ def answers_shown() -> str:
     """What a judge wrote, which takes a server that answers."""
     block = {"shown": [HOSTILE], "verdict": HOSTILE, "cut": True, "text": HOSTILE}
     block["body"] = body_of(HOSTILE, "prompt", Display())
-    return html.part("answers", [block], HOSTILE, "", of="reader/answers.html")
+    return html.part("answers", {HOSTILE: [block]}, False, HOSTILE, "", of="reader/answers.html")
 
 
 def to_publish_shown() -> str:

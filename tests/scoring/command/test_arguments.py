@@ -64,6 +64,7 @@ SETTINGS: list[tuple[str, dict[str, object]]] = [
     ("--judge-prompt con-j", {"judge_prompt": "con-j"}),
     ("--max-tokens 4096", {"max_tokens": 4096}),
     ("--temperature 0.5", {"temperature": 0.5}),
+    ("--repeats 3", {"repeats": 3}),
     ("--dtype bfloat16", {"dtype": "bfloat16"}),
     ("--load-in-8bit", {"dtype": "8bit"}),
     ("--load-in-4bit", {"dtype": "4bit"}),
