@@ -108,7 +108,7 @@ def _reader(page: Page) -> None:
 
 def _facets_and_search(page: Page) -> None:
     page.locator('[data-facet="chosen_model"] > summary').click()
-    for n, (name, value) in enumerate((("subset", f"hep-{TAG}"), ("chosen_model", TAG)), start=1):
+    for n, (name, value) in enumerate((("chosen_model", TAG), ("subset", f"hep-{TAG}")), start=1):
         page.locator(f'[data-facet="{name}"] .facet-name').filter(has_text=value).click()
         expect(chips(page)).to_have_count(n)
     reload(page)
