@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 from peft import LoraConfig, get_peft_model
 from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
@@ -64,6 +65,7 @@ def test_a_model_is_loaded_once_and_for_runs_of_any_seed(models: ModelStore) -> 
 
 
 def test_an_adapter_scores_as_its_merged_model(models: ModelStore, tmp_path: Path) -> None:
+    torch.manual_seed(0)
     base = AutoModelForSequenceClassification.from_pretrained(DEMO_MODEL, dtype="float32")
     lora = LoraConfig(target_modules=["q_proj", "down_proj"], init_lora_weights=False)
     adapted: Any = get_peft_model(base, lora)
