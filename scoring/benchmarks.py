@@ -416,8 +416,7 @@ def _read(path: Path, known: Mapping[str, Benchmark]) -> dict[str, Benchmark]:
     except (OSError, ValueError, TypeError, AttributeError) as error:
         raise KnownError(
             f"The benchmarks of {path.name} ({OWN_VARIABLE}) cannot be read: "
-            f"{_validation_message(error)}. "
-            "docs/benchmarks.md says how a row is written."
+            f"{_validation_message(error)}. docs/benchmarks.md says how a row is written."
         ) from error
     return found
 

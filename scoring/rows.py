@@ -25,11 +25,16 @@ _Side = tuple[str, TokenSequence]
 """A response, and what the model saw of it."""
 
 
+def is_one_of_four(row: Pair) -> bool:
+    """Whether a row has one right response and three wrong ones."""
+    return (row.n_chosen, len(row.responses)) == (1, 4)
+
+
 def check_compared(row: Pair, family: str) -> None:
     """Raise a `KnownError` if a row has more responses than are compared with each other, or others
     than are shown at once.
     """
-    if family == WHOLE_ROW and (row.n_chosen, len(row.responses)) != (1, 4):
+    if family == WHOLE_ROW and not is_one_of_four(row):
         raise KnownError(
             f"{row.key} has {row.n_chosen} right and {len(row.responses) - row.n_chosen} wrong "
             "responses, and upstream's judge of RewardBench 2 is shown one right and three wrong "

@@ -337,6 +337,7 @@ class OnePage:
             return
         async with AsyncExitStack() as turn:
             await turn.enter_async_context(self._making)
+            head: list[Message] = []
 
             async def send_and_free(message: Message) -> None:
                 await turn.aclose()  # whoever reads slowly holds up nobody
@@ -352,8 +353,6 @@ class OnePage:
                     MutableHeaders(scope=start)["Content-Length"] = str(len(body))
                     await send(start)
                 await send(message)
-
-            head: list[Message] = []
 
             await self._app({**scope, "query_string": b""}, receive, send_and_free)
 

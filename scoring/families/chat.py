@@ -164,8 +164,12 @@ class BaseJudge(Scorer):
 
 def shows_rejected_first(pair: Pair, seed: int) -> bool:
     """Whether a judge that is asked in one order is shown the rejected response first."""
+    return _dice(pair, seed).random() > 0.5
+
+
+def _dice(pair: Pair, seed: int) -> random.Random:
     name = text_hash(pair.prompt, pair.chosen, pair.rejected)
-    return random.Random(f"{seed}:{name}").random() > 0.5  # noqa: S311 - a coin
+    return random.Random(f"{seed}:{name}")  # noqa: S311 - it draws an order
 
 
 def response_order(row: Pair, seed: int) -> _Places:
@@ -174,8 +178,7 @@ def response_order(row: Pair, seed: int) -> _Places:
     As upstream does it, the right one changes places with one of the four, drawn alike.
     """
     order = [0, 1, 2, 3]
-    name = text_hash(row.prompt, row.chosen, row.rejected)
-    place = random.Random(f"{seed}:{name}").randrange(4)  # noqa: S311 - a die
+    place = _dice(row, seed).randrange(4)
     order[0], order[place] = order[place], order[0]
     return tuple(order)
 

@@ -19,7 +19,7 @@ from typing import Any
 from scoring.benchmarks import benchmark_named, benchmark_of
 from scoring.errors import KnownError
 from scoring.models.files import trained_question
-from scoring.rows import WHOLE_ROW
+from scoring.rows import WHOLE_ROW, is_one_of_four
 from scoring.rules import is_ties
 from scoring.spec import JUDGES, JudgePrompt, Message, Pair
 
@@ -71,13 +71,10 @@ def prompt_for(
         return setting
     by = benchmark_of({row.subset for row in pairs}, pairs[0].benchmark)
     is_other = by.rule_name != "rewardbench_2" or all(len(row.responses) == 2 for row in pairs)
-    if is_other or (is_default and not all(map(_fits_four, pairs))):
+    fits = all(is_ties(row.subset) or is_one_of_four(row) for row in pairs)
+    if is_other or (is_default and not fits):
         return setting
     return "rewardbench-2-gemini" if "gemini" in model else "rewardbench-2"
-
-
-def _fits_four(row: Pair) -> bool:
-    return is_ties(row.subset) or (row.n_chosen, len(row.responses)) == (1, 4)
 
 
 def family_for(row: Pair, family: str, prompt: str) -> str:

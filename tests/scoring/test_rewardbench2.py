@@ -21,7 +21,8 @@ from scoring.rules import RULES
 from scoring.run import make_job, score
 from scoring.spec import ModelSpec, Pair, ScoredPair
 from scoring.summary import summarise
-from tests.support.rewardbench2 import expected_scores, made_up_rows, write_rows
+from tests.support.files import write_jsonl
+from tests.support.rewardbench2 import expected_scores, made_up_rows
 from tests.support.watched_scorers import Reading
 
 ON_CPU = ("--device", "cpu", "--dtype", "float32")
@@ -32,11 +33,11 @@ EACH = ("Focus", "Factuality", "Math", "Precise IF", "Safety", "Ties")
 
 @pytest.fixture(scope="module")
 def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return write_rows(tmp_path_factory.mktemp("data") / "rb2.jsonl", ROWS)
+    return write_jsonl(tmp_path_factory.mktemp("data") / "rb2.jsonl", ROWS)
 
 
 def pairs_of(path: Path, rows: Sequence[dict[str, Any]]) -> list[Pair]:
-    table = read_pairs(write_rows(path / "rows.jsonl", rows)).table
+    table = read_pairs(write_jsonl(path / "rows.jsonl", rows)).table
     return as_pairs(table, range(table.num_rows))
 
 

@@ -2,9 +2,11 @@
 
 import json
 import re
+from collections.abc import Sequence
 from dataclasses import replace
 from html import unescape
 from pathlib import Path
+from typing import Any
 from urllib.parse import parse_qsl
 
 from explorer.core.settings import Settings
@@ -19,6 +21,7 @@ from explorer.stores import Stores, open_stores
 from explorer.tabs.pairs.view import PairsView
 from scoring.hub.access import Hub
 from tests.conftest import until
+from tests.support.files import write_jsonl
 from tests.support.posting import Visitor as Poster
 
 NOBODY = Visitor()
@@ -31,6 +34,12 @@ def library_of(*tables: PairTable) -> Library:
     for table in tables[1:]:
         library._opened[table.id] = table
     return library
+
+
+def stores_of_rows(home: Path, rows: Sequence[dict[str, Any]]) -> Stores:
+    """What visitors share where rows of several responses are open. home: a folder of its own."""
+    path = write_jsonl(home / "rb2.jsonl", rows)
+    return open_stores(Settings(home / "home", pairs=str(path), offline=True))
 
 
 def scenes_on(stores: Stores) -> Scenes:

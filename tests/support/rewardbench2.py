@@ -1,10 +1,8 @@
 """A made-up file in the shape that RewardBench 2 documents, and its rules written once more."""
 
-import json
 import math
 import random
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 SUBSETS = {"Factuality": 60, "Focus": 55, "Math": 30, "Precise IF": 25, "Safety": 50}
@@ -30,12 +28,6 @@ def made_up_rows(seed: int = 0) -> list[dict[str, Any]]:
         rows.append(_row(f"ref:{at}", "Ties", prompt, [short[0], *long], 1))
         rows.append(_row(f"tied:{at}", "Ties", prompt, [*short, *long], right))
     return rows
-
-
-def write_rows(path: Path, rows: Sequence[dict[str, Any]]) -> Path:
-    """As JSONL."""
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    return path
 
 
 def _text(drawn: random.Random, most: int = 12) -> str:

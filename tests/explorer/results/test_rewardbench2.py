@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from explorer.core.settings import Settings
 from explorer.data.table import PairTable
 from explorer.reader.reader import pair_html
 from explorer.reader.reading import Display
@@ -17,12 +16,13 @@ from explorer.runs.estimates import work_of
 from explorer.runs.orders import ModelOrder
 from explorer.runs.selections import selected_by_keys
 from explorer.runs.visitors import Visitor
-from explorer.stores import Stores, open_stores
+from explorer.stores import Stores
 from scoring.pairs.opening import as_pairs
 from scoring.record import Run
 from scoring.results.exports import write_results
 from scoring.results.pairs import read_pair_results
-from tests.support.rewardbench2 import expected_scores, made_up_rows, write_rows
+from tests.support.browsing import stores_of_rows
+from tests.support.rewardbench2 import expected_scores, made_up_rows
 from tests.support.stepping import stepwise
 
 ROWS = made_up_rows()
@@ -32,9 +32,7 @@ WHO = Visitor()
 
 @pytest.fixture(scope="module")
 def stores(tmp_path_factory: pytest.TempPathFactory) -> Stores:
-    home = tmp_path_factory.mktemp("second")
-    path = write_rows(home / "rb2.jsonl", ROWS)
-    return open_stores(Settings(home / "home", pairs=str(path), offline=True))
+    return stores_of_rows(tmp_path_factory.mktemp("second"), ROWS)
 
 
 @pytest.fixture(scope="module")

@@ -10,7 +10,7 @@ from scoring.__main__ import main
 from scoring.pairs.candidates import candidate_rows
 from scoring.pairs.opening import as_pairs, read_pairs
 from scoring.spec import Message
-from tests.support.rewardbench2 import write_rows
+from tests.support.files import write_jsonl
 
 ASKED = {"role": "user", "content": "Name a colour."}
 
@@ -36,7 +36,7 @@ SOURCES: dict[str, list[dict[str, Any]]] = {
 
 
 def ranked(tmp_path: Path, *rows: dict[str, Any]) -> list[dict[str, Any]]:
-    path = write_rows(tmp_path / "rows.jsonl", rows)
+    path = write_jsonl(tmp_path / "rows.jsonl", rows)
     given = ("--model", "longer", "--pairs", str(path), "--best-of", "--out", str(tmp_path / "run"))
     assert main([*given]) == 0
     lines = (tmp_path / "run" / "best-of-n.jsonl").read_text().splitlines()
@@ -102,14 +102,14 @@ def test_another_shape_is_refused_in_a_sentence(
         ({"messages": [ASKED]}, "messages: its last message is of the user, not the assistant."),
     ]
     for row, words in rows:
-        path, out = write_rows(tmp_path / "rows.jsonl", [row]), str(tmp_path / "run")
+        path, out = write_jsonl(tmp_path / "rows.jsonl", [row]), str(tmp_path / "run")
         assert main(["--model", "longer", "--pairs", str(path), "--best-of", "--out", out]) == 1
         assert words in capsys.readouterr().err
 
 
 def test_a_conversation_stays_one(tmp_path: Path) -> None:
     talk = [ASKED, said("Red."), {"role": "user", "content": "Another."}]
-    path = write_rows(tmp_path / "rows.jsonl", [{"messages": [*talk, said("Blue.")]}])
+    path = write_jsonl(tmp_path / "rows.jsonl", [{"messages": [*talk, said("Blue.")]}])
     (pair,) = as_pairs(read_pairs(path, reader=candidate_rows).table, [0])
     assert pair.turns == tuple(Message(**each) for each in talk)
     assert pair.responses == ("Blue.", "Blue.")

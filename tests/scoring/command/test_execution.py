@@ -19,9 +19,9 @@ from scoring.spec import Pair
 from scoring.summary import Summary, summarise
 from tests.conftest import DEMO_MODEL, PATIENCE, ROOT, until
 from tests.support.chat_server import Answer, ChatServer, said, shown
+from tests.support.files import write_jsonl
 from tests.support.forks import Fork, command_line, environment
 from tests.support.named_rows import by_sentence
-from tests.support.rewardbench2 import write_rows
 
 ON_CPU = ("--device", "cpu", "--dtype", "float32")
 DEMO = ("--model", "demo", "--pairs", "demo", "--per-subset", "2", "--budget", "1024", *ON_CPU)
@@ -292,7 +292,7 @@ def test_notes_on_the_pairs_are_said_beside_the_table(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     rows = [{"prompt": "p", "chosen": each, "rejected": "r"} for each in ("ccc", None)]
-    path = write_rows(tmp_path / "mine.jsonl", rows)
+    path = write_jsonl(tmp_path / "mine.jsonl", rows)
     assert main(["--model", "longer", "--pairs", str(path), "--out", str(tmp_path / "run")]) == 0
     said = capsys.readouterr()
     assert said.err == "mine.jsonl, row 2: chosen is null; the row is left out.\n"
@@ -447,7 +447,7 @@ def test_a_judge_on_judgebench_is_counted_by_its_two_votes(
         }
         for at, name in enumerate(votes)
     ]  # fmt: skip
-    path = write_rows(tmp_path / "rows.jsonl", rows)
+    path = write_jsonl(tmp_path / "rows.jsonl", rows)
     with ChatServer(answer) as model:
         server = ("--model", "org/judge", "--family", "judge", "--url", model.url + "/v1")
         given = (*server, "--pairs", str(path), "--out", str(tmp_path / "run"))

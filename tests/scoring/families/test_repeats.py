@@ -16,9 +16,10 @@ from scoring.record import Run
 from scoring.spec import ModelSpec, RunSettings, ScoredPair
 from scoring.summary import summarise_run
 from tests.support.chat_server import Answer, ChatServer, error, said
+from tests.support.files import write_jsonl
 from tests.support.judging import COLOURS as PAIRS
 from tests.support.judging import asked, drawn, lines, some_rows
-from tests.support.rewardbench2 import expected_scores, write_rows
+from tests.support.rewardbench2 import expected_scores
 
 
 def moody(path: str, body: dict[str, Any]) -> Answer:
@@ -78,7 +79,7 @@ def test_a_reward_is_the_mean_and_the_spread_is_told(
 def test_each_repeat_has_the_numbers_of_a_run_by_its_seed(tmp_path: Path) -> None:
     """Of RewardBench 2, too, where repeats are summed up by the benchmark's own rule."""
     rows = some_rows()
-    path = write_rows(tmp_path / "rows.jsonl", rows)
+    path = write_jsonl(tmp_path / "rows.jsonl", rows)
     with ChatServer(moody) as server:
         found = run(server, tmp_path / "run", path)
     summary = summarise_run(found.rows(), found.facts)

@@ -28,8 +28,9 @@ from scoring.rows import WHOLE_ROW
 from scoring.run import make_job, score
 from scoring.spec import Family, JudgePrompt, ModelSpec, Pair, RunSettings, ScoredPair
 from tests.support.chat_server import Answer, ChatServer, InTurn, error, said
+from tests.support.files import write_jsonl
 from tests.support.judging import LETTERS, asked, cut, opinion, some_rows
-from tests.support.rewardbench2 import expected_scores, write_rows
+from tests.support.rewardbench2 import expected_scores
 
 ROW = Pair("Focus:1", "Focus", "Name one.", "Red.", "Soon.", more_rejected=("No.", "Seven."))
 TIES = Pair(
@@ -113,7 +114,7 @@ def test_thirty_rows_are_judged_as_an_independent_computation_has_it(
     family: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     rows = some_rows()
-    path = write_rows(tmp_path / "rows.jsonl", rows)
+    path = write_jsonl(tmp_path / "rows.jsonl", rows)
     with ChatServer(lambda _, body: said(opinion(asked(body)))) as server:
         found = run(server, tmp_path / "run", path, "--json", "--family", family)
         questions = [asked(each.body) for each in server.asked]
@@ -279,7 +280,7 @@ def test_prompts_of_rows_have_digests_of_their_own() -> None:
 
 
 def test_by_pairs_every_two_are_asked_and_the_run_says_so(tmp_path: Path) -> None:
-    path = write_rows(tmp_path / "rows.jsonl", some_rows()[:3])
+    path = write_jsonl(tmp_path / "rows.jsonl", some_rows()[:3])
     with ChatServer(InTurn(said("[[A]]"))) as server:
         official = run(server, tmp_path / "official", path)
         n_official = len(server.asked)
@@ -294,7 +295,7 @@ def test_by_pairs_every_two_are_asked_and_the_run_says_so(tmp_path: Path) -> Non
 def test_a_run_goes_on_and_pays_nothing_twice(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    path, refused = write_rows(tmp_path / "rows.jsonl", some_rows()), some_rows()[2]["prompt"]
+    path, refused = write_jsonl(tmp_path / "rows.jsonl", some_rows()), some_rows()[2]["prompt"]
 
     def all_but_one(_: str, body: dict[str, Any]) -> Answer:
         text = asked(body)
@@ -320,7 +321,7 @@ def test_a_run_goes_on_and_pays_nothing_twice(
 
 
 def test_what_was_written_is_found_with_the_order_that_was_shown(tmp_path: Path) -> None:
-    path = write_rows(tmp_path / "rows.jsonl", some_rows())
+    path = write_jsonl(tmp_path / "rows.jsonl", some_rows())
 
     def answer(_: str, body: dict[str, Any]) -> Answer:
         text = asked(body)

@@ -20,10 +20,11 @@ from explorer.tabs.models.state import ModelsState
 from scoring.__main__ import main
 from scoring.record import Run
 from scoring.summary import summarise_run
+from tests.support.browsing import stores_of_rows
 from tests.support.chat_server import Answer, ChatServer, said
+from tests.support.files import write_jsonl
 from tests.support.judged_pairs import ME, listed, shown
 from tests.support.judging import asked, opinion, some_rows
-from tests.support.rewardbench2 import write_rows
 from tests.support.stepping import stepwise
 
 ROWS = some_rows()
@@ -31,15 +32,13 @@ ROWS = some_rows()
 
 @pytest.fixture(scope="module")
 def stores(tmp_path_factory: pytest.TempPathFactory) -> Stores:
-    home = tmp_path_factory.mktemp("judged")
-    path = write_rows(home / "rb2.jsonl", ROWS)
-    return open_stores(Settings(home / "home", pairs=str(path), offline=True))
+    return stores_of_rows(tmp_path_factory.mktemp("judged"), ROWS)
 
 
 @pytest.fixture(scope="module")
 def runs(stores: Stores, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     """A run as upstream asks and one by pairs, by their names in the app."""
-    path = write_rows(tmp_path_factory.mktemp("rows") / "rb2.jsonl", ROWS)
+    path = write_jsonl(tmp_path_factory.mktemp("rows") / "rb2.jsonl", ROWS)
     names = {}
     with ChatServer(lambda _, body: said(f"{opinion(asked(body))}")) as server:
         for number, prompt in enumerate(("upstream", "mt-bench"), 1):
@@ -143,7 +142,7 @@ def test_of_a_judge_that_was_asked_twice_both_answers_are_shown_and_the_spread(
     def answer(_: str, body: dict[str, Any]) -> Answer:
         return said(f"[[{'AB'[body['seed'] % 2]}]] by seed {body['seed']}")
 
-    path = write_rows(tmp_path / "rb2.jsonl", ROWS)
+    path = write_jsonl(tmp_path / "rb2.jsonl", ROWS)
     folder: Path = stores.runs.store.folder / "20260103-000000-0123456789abcdef"
     with ChatServer(answer) as server:
         model = ["--model", "org/twice", "--family", "judge", "--url", f"{server.url}/v1"]
@@ -162,7 +161,7 @@ def test_of_a_judge_that_was_asked_twice_both_answers_are_shown_and_the_spread(
 
 
 def test_a_run_of_the_app_asks_at_once_by_the_prompt_of_the_pairs(tmp_path: Path) -> None:
-    path = write_rows(tmp_path / "rb2.jsonl", ROWS[:6])
+    path = write_jsonl(tmp_path / "rb2.jsonl", ROWS[:6])
     with ChatServer(lambda _, body: said(opinion(asked(body)))) as server:
         url = f"{server.url}/v1"
         own = Settings(tmp_path / "home", pairs=str(path), offline=True, servers=(url,))
