@@ -1,5 +1,6 @@
 """Generative models of this machine as judges, read by probabilities or by what they write."""
 
+import logging
 import random
 from collections.abc import Sequence
 from dataclasses import replace
@@ -21,10 +22,16 @@ from scoring.models.files import trained_question
 from scoring.models.loading import load
 from scoring.spec import ModelSpec, Pair, RunSettings
 
+logger = logging.getLogger(__name__)
+
 _READINGS = {
     "judge": "probability of the response's label, both orders averaged",
     "rater": "expected rating, 1 to 10, by the probabilities of the numbers",
 }
+
+_PADDED, _CONTINUOUS = (
+    f"answers written here, {way}" for way in ("in padded batches", "by continuous batching")
+)
 
 
 class Judge(LocalModel):
@@ -159,6 +166,26 @@ class Draws:
         return logits.float() / self._temperature - noise.log()
 
 
+def _pages(model: Any, budget: int) -> Any:
+    """Memory for continuous batching, budget: of tokens; None where a model writes in batches.
+
+    Without flash attention, each token would be compared with all that the pages hold: slower.
+    """
+    from transformers import ContinuousBatchingConfig
+    from transformers.utils import is_flash_attn_2_available
+
+    (device, *others) = {each.device for each in model.parameters()}
+    if device.type != "cuda" or others or not is_flash_attn_2_available():
+        return None
+    try:
+        model.set_attn_implementation("flash_attention_2")
+    except (ImportError, ValueError):  # it has no such attention, or not with these numbers
+        return None
+    return ContinuousBatchingConfig(
+        num_blocks=-(-budget // 256), page_size=256, auto_switch_to_flash=False
+    )
+
+
 class WritingJudge(BaseJudge):
     """A judge or rater that writes its answers here, by upstream's prompts.
 
@@ -192,10 +219,11 @@ class WritingJudge(BaseJudge):
             pad_token_id=self._pad,
         )
         self._temperature = settings.temperature
+        self._pages = None if self._temperature else _pages(self._model, self._budget)
         self._traits = local_traits(
             loaded,
             reading=self._reading,
-            path="answers written here, in padded batches",
+            path=_CONTINUOUS if self._pages else _PADDED,
             budget=self._budget,
             max_length=self._room,
             template=f"{self._formatter.template}, {self._digest}",
@@ -214,17 +242,34 @@ class WritingJudge(BaseJudge):
         replies = {each: reply for each in asked if (reply := self._answers.get(*each))}
         sequences = [each.ids for each in self._encode([question for question, _ in asked])]
         # Whatever is known, the batches are the same, so that answers are to the last bit.
+        if self._pages and not all(each in replies for each in asked):
+            with running(self.spec.name):
+                self._keep(replies, asked, self._write_continuously(sequences))
         for batch in padded_batches([len(ids) + self._tokens for ids in sequences], self._budget):
-            if not all(asked[place] in replies for place in batch):
+            some = [asked[place] for place in batch]
+            if not all(each in replies for each in some):
                 with running(self.spec.name):
-                    some = [sequences[place] for place in batch]
-                    written = self._write(some, [asked[place][1] for place in batch])
-                for place, reply in zip(batch, written, strict=True):
-                    replies[asked[place]] = reply
-                    question, repeat = asked[place]
-                    self._answers.add(question, reply, repeat)
+                    ids, repeats = [sequences[place] for place in batch], [each[1] for each in some]
+                    self._keep(replies, some, self._write(ids, repeats))
             self._count_answers(len(batch))
         return replies
+
+    def _keep(
+        self, replies: dict[Asked, Reply], asked: Sequence[Asked], written: Sequence[Reply]
+    ) -> None:
+        for each, reply in zip(asked, written, strict=False):  # none were written
+            replies[each] = reply
+            question, repeat = each
+            self._answers.add(question, reply, repeat)
+
+    def _write_continuously(self, sequences: Sequence[tuple[int, ...]]) -> list[Reply]:
+        found = self._model.generate_batch([*map(list, sequences)], None, self._pages)
+        written = [each for each in found.values() if each.error is None]
+        if len(written) == len(sequences):
+            return [self._reply(each.generated_tokens) for each in written]
+        logger.warning("%s: answers are written in padded batches from here on", self.spec.name)
+        self._pages, self._traits = None, replace(self._traits, path=_PADDED)
+        return []
 
     @torch.inference_mode()
     def _write(self, sequences: Sequence[tuple[int, ...]], repeats: Sequence[int]) -> list[Reply]:
@@ -241,9 +286,10 @@ class WritingJudge(BaseJudge):
         output = self._model.generate(
             ids.to(device), attention_mask=mask.to(device), logits_processor=draws
         )
-        replies = []
-        for tokens in output[:, width:].tolist():
-            end = next((place for place, id_ in enumerate(tokens) if id_ in self._ends), None)
-            text = self._tokenizer.decode(tokens[:end], skip_special_tokens=True)
-            replies.append(Reply(text, cut=end is None))
-        return replies
+        return [*map(self._reply, output[:, width:].tolist())]
+
+    def _reply(self, tokens: Sequence[int]) -> Reply:
+        end = next((place for place, id_ in enumerate(tokens) if id_ in self._ends), None)
+        return Reply(
+            self._tokenizer.decode(tokens[:end], skip_special_tokens=True), cut=end is None
+        )

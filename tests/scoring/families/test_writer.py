@@ -11,6 +11,7 @@ import torch
 from tokenizers import Tokenizer, models, pre_tokenizers
 from transformers import (
     AutoModelForCausalLM,
+    ContinuousBatchingConfig,
     LlamaConfig,
     PreTrainedTokenizerFast,
     Qwen2Config,
@@ -218,6 +219,22 @@ def test_a_run_that_goes_on_writes_nothing_twice(folder: str, tmp_path: Path) ->
     assert len(steps) > n_steps
     assert len(told) > 2 and told[-1] == (8, 8)
     assert "temperature 2" in again.traits.reading
+
+
+@pytest.mark.parametrize("blocks", [64, 1], ids=["with memory enough", "with too little"])
+def test_continuous_batching_writes_the_same_or_padded_batches_do(
+    blocks: int, folder: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    padded = opened(folder)
+    expected = padded.rewards(padded.prepare(PAIRS))
+    pages = ContinuousBatchingConfig(num_blocks=blocks, page_size=32, max_batch_tokens=64)
+    monkeypatch.setattr("scoring.families.judge._pages", lambda *_: pages)  # as with a GPU
+    judge = opened(folder)
+    judge.keep_answers(tmp_path)
+    assert judge.traits.path.endswith("by continuous batching")
+    assert judge.rewards(judge.prepare(PAIRS)) == expected
+    assert judge.traits.path.endswith("by continuous batching" if blocks > 1 else "padded batches")
+    assert len((tmp_path / "answers.jsonl").read_text("utf-8").splitlines()) == len(PAIRS)
 
 
 def test_answers_that_a_kill_lost_in_half_a_batch_are_the_same_again(
