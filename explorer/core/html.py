@@ -91,7 +91,7 @@ def percent(share: float | None, digits: int = 1) -> str:
     >>> percent(0.46), percent(None)
     ('46.0 %', '–')
     """
-    return "–" if share is None else f"{100 * share:.{digits}f} %"
+    return "–" if share is None else f"{in_percent(share, digits)} %"
 
 
 def signed(value: float | None) -> str:
@@ -126,10 +126,10 @@ def magnitude(value: float) -> str:
 def in_percent(share: float | None, digits: int) -> str:
     """The same where its head says that it is in percent.
 
-    >>> in_percent(0.4567, 2), in_percent(None, 2)
-    ('45.67', '–')
+    >>> in_percent(0.4567, 2), in_percent(-0.009, 1), in_percent(None, 2)
+    ('45.67', '−0.9', '–')
     """
-    return "–" if share is None else f"{100 * share:.{digits}f}"
+    return "–" if share is None else minus(f"{100 * share:z.{digits}f}")
 
 
 def points(difference: float | None, digits: int = 1) -> str:
