@@ -4,7 +4,6 @@ import multiprocessing
 import os
 import signal
 import threading
-from multiprocessing.synchronize import Barrier, Event
 from pathlib import Path
 
 import numpy as np
@@ -19,24 +18,9 @@ from scoring.hub.access import Hub
 from scoring.record import Run, locked
 from tests.conftest import PATIENCE
 from tests.support.beginning import finished
-
-TRIES = 2_000
+from tests.support.run_users import TRIES, holds, looks
 
 processes = multiprocessing.get_context("spawn")
-
-
-def looks(folder: Path, ready: Barrier) -> None:
-    """Ask all the time, as pages do that list runs."""
-    ready.wait(PATIENCE)
-    for _ in range(TRIES):
-        is_locked(folder)
-
-
-def holds(folder: Path, ready: Event) -> None:
-    """Use a run until the process is killed."""
-    with locked(folder):
-        ready.set()
-        signal.pause()
 
 
 def test_who_looks_keeps_nobody_from_starting(tmp_path: Path) -> None:
