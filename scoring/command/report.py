@@ -263,20 +263,14 @@ def write_best_of(
     """Write the files. name: `org/model`. rows: of the run, in order. scored: in any order."""
     of_key = {each.key: each for each in scored}
     rankings = [_rank(of_key[row.key]) for row in rows]
-    records: dict[str, list[str]] = {}
-    for row, ranking in zip(rows, rankings, strict=True):
-        records.setdefault(row.subset, []).extend(
-            json.dumps(
-                {"prompt": row.prompt, "id": [of_key[row.key].id, at], "scores": reward},
-                indent=4,
-                sort_keys=True,
-            )
-            for at, reward in enumerate(ranking.rewards)
-        )
     texts = {folder / "best-of-n.jsonl": [json.dumps(each._asdict()) for each in rankings]}
-    for subset, lines in records.items():
-        plain = re.sub(r"[^\w .-]", "-", printable(subset)).strip(" .")
-        texts[folder / "best-of-n" / (plain[:100] or "rows") / f"{name}.json"] = lines
+    for row, ranking in zip(rows, rankings, strict=True):
+        plain = re.sub(r"[^\w .-]", "-", printable(row.subset)).strip(" .")
+        path = folder / "best-of-n" / (plain[:100] or "rows") / f"{name}.json"
+        for at, reward in enumerate(ranking.rewards):
+            scored_at = {"prompt": row.prompt, "id": [of_key[row.key].id, at], "scores": reward}
+            text = json.dumps(scored_at, indent=4, sort_keys=True)
+            texts.setdefault(path, []).append(text)
     return write_texts({path: "".join(f"{each}\n" for each in texts[path]) for path in texts})
 
 

@@ -204,24 +204,24 @@ def fetch_pairs(
     splits = split_files(list(listing.sizes), card)
     own = [split for split in splits if "/" not in split]
     split = hub_id.split or (own[0] if len(own) == 1 else None)
-    known = of_dataset(hub_id)
+    names, known = [] if split is None else splits.get(split, []), of_dataset(hub_id)
     if known is not None and known.every_split and hub_id.split is None:
         fits = partial(fnmatchcase, pat=known.every_split)
-        several = [names for each, names in splits.items() if fits(each.rpartition("/")[2])]
-        splits[""], split = sorted({*chain.from_iterable(several)}), ""
-    if split is None or not splits.get(split):
+        several = (files for each, files in splits.items() if fits(each.rpartition("/")[2]))
+        names, split = sorted({*chain.from_iterable(several)}), ""
+    if not names:
         raise KnownError(
             f"{hub_id.repo} needs a split, as in {hub_id.repo}:SPLIT; "
             f"it has {_listed(splits, listing)}."
         )
-    names, shown = splits[split], f"{hub_id.repo}:{split}" if split else hub_id.repo
+    shown = f"{hub_id.repo}:{split}" if split else hub_id.repo
     check_shards(names, shown)
     size = sum(listing.sizes[name] for name in names)
     limits.check_files(size, shown)
     folder = fetch(listing, names, tell=tell)
     paths = {name: folder / name for name in names}
     named = benchmark or (known.name if known else "")
-    files = RowFiles(paths, shown, split, named, limits)
+    files = RowFiles(paths, shown, split or "", named, limits)
     source = PairSource("hub", hub_id.repo, split or None, folder.name)
     kept_as = f"{shown} {benchmark}".strip() if on_disk and size >= LEAST_BYTES else None
     return _read(source, files, reader or checked_rows, tell, kept_as)
