@@ -103,11 +103,8 @@ class RowLayout(_Strict):
     def all_columns(self) -> frozenset[str]:
         """Those that are read, where they are there."""
         models = (self.chosen_model, self.rejected_model, self.first_model, self.second_model)
-        many = (
-            [self.responses.format(n) for n in range(1, MOST_RESPONSES + 1)]
-            if self.responses
-            else []
-        )
+        numbers = range(1, MOST_RESPONSES + 1) if self.responses else ()
+        many = (self.responses.format(number) for number in numbers)
         names = (*self.id, self.subset, *models, *many, *self.facets)
         return self.columns | {name.partition(".")[0] for name in names if name}
 
@@ -244,12 +241,15 @@ class Benchmark(_Strict):
         return subset if self.weighs_subsets else plain_subset(subset)
 
     @cached_property
-    def _section_of(self) -> dict[str, str]:
-        return {
-            self._spelled(subset): section
-            for section, subsets in self.sections.items()
-            for subset in subsets
-        }
+    def _places(self) -> dict[str, tuple[int, str]]:
+        named = ((name, section) for section, names in self.sections.items() for name in names)
+        return {self._spelled(name): (at, section) for at, (name, section) in enumerate(named)}
+
+    def _place_of(self, subset: str) -> tuple[int, str | None]:
+        """Where the subset, or a pattern that it fits, is listed, and in which section."""
+        plain = self._spelled(subset)
+        fits = (place for pattern, place in self._places.items() if fnmatchcase(plain, pattern))
+        return self._places.get(plain) or next(fits, (len(self._places), None))
 
     def section_of(self, subset: str) -> str | None:
         """The section a subset belongs to; None for no subset of it.
@@ -260,11 +260,7 @@ class Benchmark(_Strict):
         >>> known["judgebench"].section_of("mmlu-pro-law")
         'Knowledge'
         """
-        plain = self._spelled(subset)
-        if plain in self._section_of:
-            return self._section_of[plain]
-        fits = (name for pattern, name in self._section_of.items() if fnmatchcase(plain, pattern))
-        return next(fits, None)
+        return self._place_of(subset)[1]
 
     def in_order(self, subsets: Iterable[str]) -> list[str]:
         """Subsets as the benchmark lists them; those that it does not have follow by name.
@@ -274,14 +270,7 @@ class Benchmark(_Strict):
         >>> benchmarks()["judgebench"].in_order(["own", "livebench-math", "mmlu-pro-law"])
         ['mmlu-pro-law', 'livebench-math', 'own']
         """
-        places = {self._spelled(subset): place for place, subset in enumerate(self.subsets)}
-
-        def place(subset: str) -> int:
-            plain = self._spelled(subset)
-            fits = (at for pattern, at in places.items() if fnmatchcase(plain, pattern))
-            return places[plain] if plain in places else next(fits, len(places))
-
-        return sorted(subsets, key=lambda each: (place(each), each))
+        return sorted(subsets, key=lambda each: (self._place_of(each)[0], each))
 
     @property
     def groups(self) -> tuple[str, ...]:
@@ -343,9 +332,7 @@ class Benchmark(_Strict):
         known = [score for score in sections.values() if score is not None]
         if self.overall == "mean of all sections" and len(known) < len(self.sections):
             return None
-        if not self.overall.startswith("mean"):
-            return None
-        return weighted_mean((score, 1) for score in sections.values())
+        return fmean(known) if known and self.overall.startswith("mean") else None
 
     def score_shares(self, subsets: Container[str]) -> dict[str, float]:
         """What each of these subsets has of the mean of the sections that they are of.
@@ -414,18 +401,17 @@ def _read(path: Path, known: Mapping[str, Benchmark]) -> dict[str, Benchmark]:
                 )
             found[one.name] = one
     except (OSError, ValueError, TypeError, AttributeError) as error:
+        why = first_line(error)
+        if isinstance(error, ValidationError):
+            first = error.errors()[0]
+            why = (
+                f"{'.'.join(map(str, first['loc']))}: {first['msg'].removeprefix('Value error, ')}"
+            )
         raise KnownError(
-            f"The benchmarks of {path.name} ({OWN_VARIABLE}) cannot be read: "
-            f"{_validation_message(error)}. docs/benchmarks.md says how a row is written."
+            f"The benchmarks of {path.name} ({OWN_VARIABLE}) cannot be read: {why}. "
+            "docs/benchmarks.md says how a row is written."
         ) from error
     return found
-
-
-def _validation_message(error: Exception) -> str:
-    if not isinstance(error, ValidationError):
-        return first_line(error)
-    first = error.errors()[0]
-    return f"{'.'.join(map(str, first['loc']))}: {first['msg'].removeprefix('Value error, ')}"
 
 
 def named_dataset(typed: str) -> str | None:

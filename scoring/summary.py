@@ -3,7 +3,7 @@
 Stored outcomes are win, loss, tie and missing. What a tie is worth is said when they are counted.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
 from statistics import stdev
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from scoring.benchmarks import Benchmark, benchmark_named, benchmark_of
 from scoring.clusters import clusters_of
 from scoring.interval import Interval, weighted_wilson
-from scoring.results.order import PairOrder
+from scoring.results.order import PairOrder, coded
 from scoring.rules import Outcome, is_ties
 from scoring.spec import RunFacts, ScoredPair
 from scoring.strata import (
@@ -298,7 +298,11 @@ def summarise(scored: Iterable[ScoredPair], family: str, benchmark: str = "") ->
     )
     return Summary(
         *(by, total, subsets, sections, tallies, score, truncated, several, several_tied, ties),
-        order=_order(by, scored),
+        order=PairOrder(
+            *coded([pair.subset for pair in scored]),
+            [pair.id for pair in scored],
+            named_benchmark=by.name,
+        ),
         credits=np.array(credits, np.float64),
         part_credits=np.array(parts, np.float64).reshape(len(scored), len(unknown)).T,
         repeats=repeats,
@@ -308,10 +312,3 @@ def summarise(scored: Iterable[ScoredPair], family: str, benchmark: str = "") ->
 def summarise_run(scored: Iterable[ScoredPair], facts: RunFacts | None) -> Summary:
     """As `summarise`, of a run's pairs; facts: None where nothing is known of it yet."""
     return summarise(scored, *((facts.family, facts.benchmark) if facts else ("", "")))
-
-
-def _order(by: Benchmark, scored: Sequence[ScoredPair]) -> PairOrder:
-    names = tuple(dict.fromkeys(pair.subset for pair in scored))
-    place = {name: at for at, name in enumerate(names)}
-    codes = np.array([place[pair.subset] for pair in scored], np.int32)
-    return PairOrder(names, codes, [pair.id for pair in scored], named_benchmark=by.name)

@@ -305,16 +305,13 @@ class Answers:
         try:
             for path in folder.glob("answers*.jsonl") if folder else ():
                 for line in path.read_text(encoding="utf-8", errors="replace").split("\n"):
-                    self._read(line)
+                    if (answer := parse_answer(line)) is not None:
+                        self._replies[answer[0]] = answer[1]
             if self._path and self._path.exists():
                 with self._path.open("ab") as file:
                     file.write(b"\n")  # the end of a torn line
         except OSError as error:
             raise KnownError(f"The answers in {folder} cannot be kept: {error}.") from error
-
-    def _read(self, line: str) -> None:
-        if (answer := parse_answer(line)) is not None:
-            self._replies[answer[0]] = answer[1]
 
     def get(self, question: Question, repeat: int = 0) -> Reply | None:
         """Return the stored answer, or None. repeat: as of `Asked`."""

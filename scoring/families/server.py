@@ -88,8 +88,6 @@ class Server:
 
     def __init__(self, url: str, parallel: int) -> None:
         _check_address(url)
-        if parallel < 1:
-            raise KnownError(f"A server gets at least 1 request at once, not {parallel}.")
         self.url = url.rstrip("/")
         self.errors = ErrorTally()
         self._parallel = parallel

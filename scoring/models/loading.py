@@ -80,8 +80,6 @@ class Loaded:
     def budget(self, settings: RunSettings) -> int:
         """Tokens of a pack: as set, else one or two seconds of work that fit in memory."""
         if settings.budget is not None:
-            if settings.budget < 1:
-                raise KnownError(f"A pack cannot hold {settings.budget} tokens: 1 is the least.")
             return settings.budget
         model, embeddings = self.model, self.model.get_input_embeddings().weight
         weights = sum(each.numel() for each in model.parameters()) - embeddings.numel()

@@ -1,6 +1,8 @@
 """The raw rows of a file of pairs, in batches, whatever its format.
 
-`datasets` fills up short rows of CSV without a word, and unpacks Parquet before limits can say no.
+Not by `datasets`: it makes something else of CSV and JSON without a word (a short row is filled up,
+a text "[1]" beside lists is a list), and of Parquet it unpacks a text that stands in a million rows
+before a limit can say no.
 """
 
 import csv
