@@ -16,8 +16,8 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, field_validator
 
-from scoring.errors import KnownError, shown
-from scoring.hub.access import HubId, first_line, parse_hub_id
+from scoring.errors import KnownError, first_line, shown
+from scoring.hub.access import HubId, parse_hub_id
 from scoring.paths import typed_path
 from scoring.rules import RULES, Rule, plain_subset
 

@@ -22,10 +22,10 @@ from scoring.command.processes import Processes
 from scoring.engine.formatting import named_template
 from scoring.engine.packing import share_out
 from scoring.engine.scorer import Scorer, facts
-from scoring.errors import KnownError, shown
+from scoring.errors import KnownError, first_line, shown
 from scoring.families import open_scorer
 from scoring.families.prompts import prompt_for
-from scoring.hub.access import Hub, Token, first_line, parse_hub_id
+from scoring.hub.access import Hub, Token, parse_hub_id
 from scoring.hub.search import without_address
 from scoring.models.finding import ModelOptions, ModelPolicy, locate
 from scoring.pairs.candidates import candidate_rows

@@ -21,9 +21,8 @@ import httpx
 
 from scoring.engine.formatting import Conversation, Prepared, conversations
 from scoring.engine.scorer import TEXTS_A_PACK, Rewards, Scorer, Traits
-from scoring.errors import KnownError
+from scoring.errors import KnownError, first_line
 from scoring.families import label_weights
-from scoring.hub.access import first_line
 from scoring.spec import Message, ModelSpec, RunSettings, as_objects
 
 logger = logging.getLogger(__name__)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
-from scoring.errors import KnownError
+from scoring.errors import KnownError, first_line
 from scoring.hub.cache import DiskQuota, cache_folder, report_download
 from scoring.limits import OnProgress, ignore_progress
 from scoring.paths import is_file
@@ -281,12 +281,6 @@ class Hub:
             raise self._not_found(hub_id, error.__cause__) from error
         except Exception as error:  # the client lets its transport's errors through
             raise KnownError(f"The Hub could not give {hub_id}: {first_line(error)}") from error
-
-
-def first_line(error: BaseException) -> str:
-    """The first line of an error's text, at most 200 characters, or its type if it has none."""
-    text = str(error).strip()
-    return text.splitlines()[0][:200] if text else type(error).__name__
 
 
 def _probe() -> str | None:

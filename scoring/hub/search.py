@@ -4,8 +4,8 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from scoring.errors import KnownError, shown
-from scoring.hub.access import Hub, Token, first_line
+from scoring.errors import KnownError, first_line, shown
+from scoring.hub.access import Hub, Token
 
 SEARCH_SECONDS = 4.0  # in which the Hub must begin an answer; it is asked once for each kind
 LONGEST_SEARCH = 100

@@ -7,8 +7,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Literal
 
-from scoring.errors import KnownError
-from scoring.hub.access import first_line
+from scoring.errors import KnownError, first_line
 from scoring.models.finding import LocatedModel
 from scoring.models.memory import system_memory
 from scoring.spec import QUANTIZED, Dtype, Family, RunSettings

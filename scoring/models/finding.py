@@ -12,8 +12,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Literal, TypedDict, Unpack
 
-from scoring.errors import KnownError, shown
-from scoring.hub.access import Hub, HubId, Listing, RepoNotFound, Token, first_line, parse_hub_id
+from scoring.errors import KnownError, first_line, shown
+from scoring.hub.access import Hub, HubId, Listing, RepoNotFound, Token, parse_hub_id
 from scoring.hub.search import without_address
 from scoring.limits import MEGABYTE
 from scoring.models import adapters

@@ -15,8 +15,7 @@ from transformers.utils import logging as transformers_logging
 
 from scoring.engine.attention import is_by_hand
 from scoring.engine.formatting import Formatter, UpstreamFormatter
-from scoring.errors import KnownError
-from scoring.hub.access import first_line
+from scoring.errors import KnownError, first_line
 from scoring.limits import OnProgress, Step
 from scoring.models import adapters
 from scoring.models.devices import check_dtype, chosen_dtype, present_device

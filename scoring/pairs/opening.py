@@ -28,8 +28,8 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from scoring.benchmarks import benchmarks, of_dataset
-from scoring.errors import KnownError
-from scoring.hub.access import Hub, HubId, Listing, Token, first_line
+from scoring.errors import KnownError, first_line
+from scoring.hub.access import Hub, HubId, Listing, Token
 from scoring.limits import MEGABYTE, NO_LIMITS, Limits, OnProgress, Step, ignore_progress
 from scoring.pairs.checking import MORE_COLUMNS, SCHEMA, TEXT_COLUMNS, CheckedRows
 from scoring.pairs.layouts import FURTHER, RowReader, columns_of_layouts

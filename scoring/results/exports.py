@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from scoring.benchmarks import benchmark_of
-from scoring.errors import KnownError, counted
-from scoring.hub.access import HubId, first_line, parse_hub_id
+from scoring.errors import KnownError, counted, first_line
+from scoring.hub.access import HubId, parse_hub_id
 from scoring.paths import atomic_write
 from scoring.results.accuracies import PRIOR_SETS, set_kind_of
 from scoring.rules import is_ties

@@ -19,7 +19,7 @@ from scoring.engine.scorer import facts
 from scoring.errors import KnownError
 from scoring.families import open_scorer
 from scoring.hub import access
-from scoring.hub.access import Hub, HubId, first_line, parse_hub_id
+from scoring.hub.access import Hub, HubId, parse_hub_id
 from scoring.hub.cache import cache_folder, remove_cached, report_download
 from scoring.limits import Limits, Step
 from scoring.models.finding import ModelPolicy, locate
@@ -61,19 +61,6 @@ def test_a_hub_id_is_taken_apart(text: str, parts: HubId) -> None:
 )
 def test_what_is_no_hub_id_is_refused(text: str) -> None:
     assert parse_hub_id(text) is None
-
-
-@pytest.mark.parametrize(
-    ("error", "line"),
-    [
-        (ValueError("one\ntwo"), "one"),
-        (ValueError("  \n one "), "one"),
-        (ValueError(), "ValueError"),
-        (ValueError("x" * 300), "x" * 200),
-    ],
-)
-def test_the_first_line_of_an_error_is_short_and_never_empty(error: Exception, line: str) -> None:
-    assert first_line(error) == line
 
 
 class NoSocket(socket.socket):
