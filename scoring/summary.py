@@ -262,7 +262,7 @@ def summarise(scored: Iterable[ScoredPair], family: str, benchmark: str = "") ->
     """
     scored, about = list(scored), (family, benchmark)
     by = benchmark_of({pair.subset for pair in scored}, benchmark)
-    tie = by.rule.tie_of(family)
+    tie = tie_worth(family, benchmark)  # as in the result files
     total, truncated, several, several_tied = Tally(tie=tie), 0, 0, 0
     subsets: dict[str, Tally] = {}
     tallies: dict[str, Tally] = {}
