@@ -48,9 +48,9 @@ class Strata:
 
     def only(self, section: int) -> "Strata":
         """The same pairs, where one section alone makes the score."""
-        alone = np.zeros_like(self.section_weights)
-        alone[section] = 1.0
-        return replace(self, section_weights=alone)
+        weights = np.zeros_like(self.section_weights)
+        weights[section] = 1.0
+        return replace(self, section_weights=weights)
 
     def columns(self) -> list[Whole]:
         """The pairs of each stratum."""

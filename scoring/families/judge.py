@@ -167,7 +167,7 @@ class Draws:
 
 
 def _pages(model: Any, budget: int) -> Any:
-    """Memory for continuous batching, budget: of tokens; None where a model writes in batches.
+    """Memory for continuous batching; None if the model writes in padded batches. budget: in tokens.
 
     Without flash attention, each token would be compared with all that the pages hold: slower.
     """
