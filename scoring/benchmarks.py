@@ -1,7 +1,7 @@
-"""Every benchmark that is known by name: the rows of assets/benchmarks.toml, and the owner's own.
+"""Benchmarks known by name: the rows of assets/benchmarks.toml, and the owner's own.
 
-What of its rows is where, its subsets and sections, and how they make a score. How a row is judged
-stands in `scoring.rules`; docs/benchmarks.md says how to add one.
+Where their rows have what, their sections, and how these make a score; `scoring.rules` judges a
+row. docs/benchmarks.md says how to add one.
 """
 
 import os
@@ -206,8 +206,7 @@ class Benchmark(_Strict):
         return {subset: n for subset, n in every.items() if n}
 
     def totals(self, dataset: str = "") -> tuple[int, ...]:
-        """How many rows a list of it has, fewest first: one number, but where it has several parts
-        and the dataset's Hub id names none of them; () where that is not known.
+        """Rows of it; of several parts, unless `dataset` is one's Hub id, of each, fewest first.
 
         >>> benchmarks()["judgebench"].totals(), benchmarks()["reward-bench"].totals()
         ((270, 350), (2985,))
@@ -293,9 +292,7 @@ class Benchmark(_Strict):
 
     @cached_property
     def strata(self) -> dict[str, dict[str, int]]:
-        """Section -> what its score is a mean of, weighted: its subsets or, where its rows count
-        alike, itself.
-        """
+        """Section -> the weights of its subsets or, where its rows count alike, its own, 1."""
         return {
             section: {name: self.weight_of(name) for name in subsets}
             if self.weighs_subsets
@@ -304,13 +301,9 @@ class Benchmark(_Strict):
         }
 
     def section_scores(self, accuracies: Mapping[str, float]) -> dict[str, float | None]:
-        """Section scores from subset accuracies, by the weights that are fixed.
+        """Scores of all sections, each over the subsets present, by fixed weights; None over none.
 
         accuracies: subset -> 0 to 1; unknown subsets are ignored.
-
-        Returns:
-            All sections, each over the subsets present; None where there is none.
-
         Source, of RewardBench: `calculate_scores_per_section` in upstream's rewardbench/utils.py.
 
         >>> first = benchmarks()["reward-bench"]
@@ -335,9 +328,7 @@ class Benchmark(_Strict):
         return fmean(known) if known and self.overall.startswith("mean") else None
 
     def score_shares(self, subsets: Container[str]) -> dict[str, float]:
-        """What each of these subsets has of the mean of the sections that they are of.
-
-        subsets: present, of fixed weights; unknown ones are ignored.
+        """Shares of subsets in the mean of their sections, by fixed weights; unknown have none.
 
         >>> first = benchmarks()["reward-bench"]
         >>> first.score_shares(["mt-bench-easy", "alpacaeval-easy", "donotanswer"])
@@ -374,11 +365,7 @@ def bundled_benchmarks() -> dict[str, Benchmark]:
 
 @cache
 def benchmarks() -> dict[str, Benchmark]:
-    """All of them by name, the owner's last.
-
-    Raises:
-        KnownError: the owner's file cannot be read, or a row of it is wrong.
-    """
+    """All by name, the owner's last; a `KnownError` if the owner's file or a row of it is wrong."""
     known = bundled_benchmarks()
     own = os.environ.get(OWN_VARIABLE)
     return {**known, **_read(typed_path(own), known)} if own else known
@@ -415,10 +402,7 @@ def _read(path: Path, known: Mapping[str, Benchmark]) -> dict[str, Benchmark]:
 
 
 def named_dataset(typed: str) -> str | None:
-    """The Hub id that a benchmark's name stands for, `name[:part]`; None where it is no name.
-
-    Raises:
-        KnownError: it has several parts, and none or another is named.
+    """The Hub id of a benchmark, `name[:part]`, or None; a `KnownError` without one of its parts.
 
     >>> named_dataset("rm-bench"), named_dataset("judgebench:gpt"), named_dataset("org/name")
     ('THU-KEG/RM-Bench:train', 'ScalerLab/JudgeBench:gpt', None)
@@ -457,11 +441,7 @@ def of_dataset(hub_id: HubId) -> Benchmark | None:
 
 
 def benchmark_named(name: str) -> Benchmark:
-    """The benchmark of that name, or of that short one; RewardBench of "".
-
-    Raises:
-        KnownError: there is none.
-    """
+    """The benchmark of a name or short name, RewardBench of ""; a `KnownError` if there is none."""
     known = benchmarks().values()
     found = next((each for each in known if not name or name in (each.name, each.short)), None)
     if found is None:
@@ -478,11 +458,10 @@ def rule_name_of(benchmark: str) -> str:
 
 
 def benchmark_of(subsets: Iterable[str], name: str = "") -> Benchmark:
-    """The benchmark that rows are of.
+    """The benchmark of rows: of a name, as `benchmark_named`, or else of their subsets.
 
-    name: where it is known, as of `benchmark_named`. Else the one all of whose subsets these are,
-        if pairs can be rows of it, and RewardBench for any others: it passes over those that it
-        does not have.
+    Of subsets, the first that has all of them, if pairs can be rows of it; else RewardBench, which
+    passes over subsets that it does not have.
 
     >>> [benchmark_of(names).title for names in (["ties", "Factuality"], ["hep-go"], [])]
     ['RewardBench 2', 'RewardBench', 'RewardBench']

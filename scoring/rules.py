@@ -93,10 +93,10 @@ class BestOfN(Rule):
 
 
 class JudgeTwoOrders(BestOfN):
-    """Pairs, of which judges are asked in both orders: +1 for each answer that is the label, -1 for
-    each that is the opposite, and right where the sum is above 0.
+    """Pairs, of which judges are asked in both orders; a tie is wrong.
 
-    A tie is wrong. Source: utils/metrics.py of ScalerLab/JudgeBench at e2c52c2.
+    Each answer is +1 if it is the label, -1 if the opposite; right is a sum above 0.
+    Source: utils/metrics.py of ScalerLab/JudgeBench at e2c52c2.
     """
 
     method = (
@@ -109,7 +109,7 @@ class JudgeTwoOrders(BestOfN):
 
 
 class RewardBench2(Rule):
-    """The one right response must score highest; where several share that, so do they the credit.
+    """The one right response must score highest; those that share the highest share the credit.
 
     In *Ties* every right response must beat every wrong one. Source: `reroll_and_score_dataset` and
     `process_single_model` in upstream's rewardbench/utils.py.
@@ -135,9 +135,7 @@ class RewardBench2(Rule):
         return "loss" if found == "tie" and is_ties(subset) else found
 
     def credit(self, rewards: Rewards, n_right: int, subset: str, tie: float) -> float:
-        """As of `Rule`; of a tie the right ones' part of the responses that share the highest
-        reward.
-        """
+        """As of `Rule`; of a tie, the share of right responses among the highest."""
         if self.outcome(rewards, n_right, subset) != "tie":
             return super().credit(rewards, n_right, subset, tie)
         highest = max(rewards)

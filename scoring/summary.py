@@ -97,7 +97,7 @@ class Spread(NamedTuple):
 
 
 class Part(NamedTuple):
-    """A number that a rule has besides, 0 to 1, and its 95 % interval."""
+    """A further number of a rule, 0 to 1, and its 95 % interval."""
 
     mean: float
     interval: Interval | None
@@ -160,10 +160,7 @@ class Summary:
 
     @cached_property
     def spreads(self) -> dict[str, Spread]:
-        """Over repeats: of the "accuracy" of all pairs, and of the "score" where there is one.
-
-        It is how far the judge's own answers sway a number, which `intervals` do not count.
-        """
+        """Of "accuracy" and "score", how far a judge's answers sway them; not in `intervals`."""
         numbers = {
             "accuracy": [each.total.accuracy for each in self.repeats],
             "score": [each.score for each in self.repeats],
@@ -177,9 +174,7 @@ class Summary:
 
     @cached_property
     def parts(self) -> dict[str, dict[str, Part]]:
-        """Section -> the numbers that the rule has besides, such as hard, normal and easy; of the
-        whole benchmark, as "", if every section is known.
-        """
+        """Section -> the rule's further numbers (hard, normal, easy); of all, if known, as ""."""
         by, of, values = self.benchmark, self._parts_of, self.part_credits
         known = [section for section in by.sections if self.sections.get(section) is not None]
         if not by.rule.parts or not known:
@@ -256,10 +251,7 @@ class Summary:
 
 
 def summarise(scored: Iterable[ScoredPair], family: str, benchmark: str = "") -> Summary:
-    """Tally pairs that a family's model scored, and apply their benchmark's rule.
-
-    benchmark: its name; "" means what their subsets tell.
-    """
+    """Tally scored pairs by their benchmark's rule. benchmark: its name; "" if subsets tell it."""
     scored, about = list(scored), (family, benchmark)
     by = benchmark_of({pair.subset for pair in scored}, benchmark)
     tie = tie_worth(family, benchmark)  # as in the result files

@@ -37,11 +37,10 @@ class TiesScore:
 
     score: 0.30 tied_accuracy + 0.30 ref_accuracy + 0.20 preferred + 0.20 preferred_hard
         + 0.01 margin, -0.01 to 1.01; None where a term is.
-    tied_accuracy, ref_accuracy: over the rows of each kind, whether all correct answers score above
-        all wrong ones; 0 to 1.
-    preferred: over prompts that have both rows, whether the gap between correct and wrong in the
-        tied row is wider than the spread of its correct answers; 0 to 1.
-    preferred_hard: the same with the smaller gap of the two rows.
+    tied_accuracy, ref_accuracy: share of rows of each kind whose correct answers all score above
+        all wrong ones.
+    preferred: share of prompts with both rows whose gap between correct and wrong, in the tied row,
+        is wider than the spread of its correct answers. preferred_hard: by the smaller gap of both.
     margin: tanh(smaller gap / spread - 1), over the same prompts; -1 to 1.
     n_tied, n_ref, n_both: rows of each kind and prompts with both, as they were counted.
     accurate, inaccurate: rows of either kind, of those with all their scores.

@@ -54,11 +54,7 @@ def has_answers(run: Run) -> bool:
 
 
 def read_answers(run: Run, pairs: Iterable[Pair]) -> Iterator[list[Answer]]:
-    """Yield what was written of each pair of a run, an answer at a time read from the disk.
-
-    Raises:
-        KnownError: the files cannot be read.
-    """
+    """Yield what was written of each pair of a run, read answer by answer, or a `KnownError`."""
     facts = run.facts
     prompt = _prompt_of(facts.family, facts.template) or ""
     try:

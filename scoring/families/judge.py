@@ -167,7 +167,7 @@ class Draws:
 
 
 def _pages(model: Any, budget: int) -> Any:
-    """Memory for continuous batching; None if the model writes in padded batches. budget: in tokens.
+    """Memory of `budget` tokens for continuous batching; None if batches are to be padded.
 
     Without flash attention, each token would be compared with all that the pages hold: slower.
     """

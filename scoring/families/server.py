@@ -79,10 +79,9 @@ class ErrorTally(Counter[str]):
 
 
 class Server:
-    """A server that any number of threads may ask.
+    """A server that any number of threads may ask; a `KnownError` for a wrong address or key.
 
-    url: paths are appended to it. parallel: requests that it gets at once. A `KnownError` says why
-    these, or the key in the environment, cannot be used.
+    url: paths are appended to it. parallel: requests that it gets at once, at least 1.
     """
 
     def __init__(self, url: str, parallel: int) -> None:
@@ -124,7 +123,7 @@ class Server:
         )
 
     def each(self, function: Callable[[X], Y], items: Iterable[X]) -> dict[X, Y]:
-        """Return what a function that posts gives for each item, without those that failed.
+        """Return what a function that posts gives for each item; items that failed are left out.
 
         Raises a `KnownError` if the server cannot be reached, or refuses everything.
         """
@@ -295,9 +294,9 @@ class Served(Scorer):
     """Family served: a reward model behind vLLM, which applies its chat template itself.
 
     It is asked as vLLM documents (POST /classify and POST /pooling, both with `messages`), but was
-    tested against a small server of our own alone. The server cuts nothing: what is longer than it
-    allows is refused, and its pair is missing. Raises a `KnownError` for a server that cannot be
-    reached, runs no reward model of this name, or gives several labels without a reading.
+    tested against a small server of our own alone. The server cuts nothing: a longer conversation
+    than it allows is refused, and its pair is missing. Raises a `KnownError` for a server without
+    such a reward model, or with several labels and no reading.
     """
 
     def __init__(self, spec: ModelSpec, settings: RunSettings) -> None:

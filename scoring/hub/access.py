@@ -102,11 +102,10 @@ class Hub:
     """The Hub as this process may use it.
 
     The Hub's client retries for 23 to 47 s without a network, so a short probe decides; while it
-    fails, everything uses local files only, until `retry` or a minute later.
+    fails, only local files are used, until `retry` or a minute later.
 
     offline: never try the network. quota: of the models that are fetched; None for any.
-    shared: whether its cache serves strangers. What not everybody may read is then given only as
-        long as the Hub says to whom.
+    shared: whether its cache serves strangers: restricted files need the Hub's word each time.
     reason: why the Hub is not used, in words; None while it answers or was not yet probed.
     """
 
@@ -136,10 +135,9 @@ class Hub:
     def look(
         self, hub_id: HubId, repo_type: RepoType, *, token: Token, local_only: bool = False
     ) -> Listing:
-        """List a repository: as the Hub does, or, out of reach, what its cache here has.
+        """List a repository as the Hub does, or, out of reach or `local_only`, what is cached.
 
-        local_only: look at the cache alone. A `KnownError` says that a repository is unknown,
-        private, gated, or not here and out of reach.
+        A `KnownError` says that it is unknown, private, gated, or not here and out of reach.
         """
         from huggingface_hub import HfApi
 

@@ -53,11 +53,7 @@ def is_adapter(names: Collection[str]) -> bool:
 
 
 def read_adapter(folder: Path, name: str) -> Adapter:
-    """Read the config of an adapter. name: of it, for messages.
-
-    Raises:
-        KnownError: it cannot be read, or is of a kind that is not merged here.
-    """
+    """Read the config of an adapter, or raise a `KnownError` if it is of a kind not merged here."""
     try:
         values = dict(json.loads((folder / CONFIG).read_text(encoding="utf-8")))
     except (OSError, ValueError, TypeError, RecursionError) as error:
@@ -108,11 +104,10 @@ def label_count(weights: Mapping[str, Any], config: Any) -> int:
 def merge(model: Any, weights: Mapping[str, Any], adapter: ModelSpec, info: dict[str, Any]) -> Any:
     """The base with an adapter's weights added, and its head.
 
+    Raises a `KnownError` if the weights do not fit the base, or are not whole.
+
     weights: as of `load_weights`. info: of transformers, when the base was loaded; what the
         adapter brings is no longer missing in it, nor of another shape.
-
-    Raises:
-        KnownError: its weights do not fit the base, or are not whole.
     """
     import torch
     from peft import LoraConfig, PeftModel, set_peft_model_state_dict

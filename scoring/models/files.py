@@ -92,12 +92,11 @@ def read_config(
 ) -> tuple[dict[str, Any], Family, bool, str]:
     """Read a config, or raise a `KnownError` for what cannot be a reward model here.
 
-    name: of the model, for messages. family: None means what its architecture speaks for.
-    trusted: whether the model's own code may run.
-    is_base: whether it is an adapter's base, which may be a language model without a head.
-
     Returns the config, the family, whether the model brings Python of its own, and in one sentence
     what the family was taken from ("" if it was given).
+
+    family: None means that of its architecture. trusted: whether the model's own code may run.
+    is_base: whether it is an adapter's base, which may be a language model without a head.
     """
     try:
         values = dict(json.loads(path.read_text(encoding="utf-8")))

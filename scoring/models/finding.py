@@ -1,7 +1,7 @@
-"""What a person typed -> a model or a tokenizer, where its owner allows it.
+"""What a person typed -> a model or a tokenizer, where the owner of this machine allows it.
 
-One path: what was typed -> a folder or repository -> config and files -> family and head -> a
-`LocatedModel`, which `fetch_model` makes ready to be loaded.
+One path: a folder or repository -> config and files -> family and head -> a `LocatedModel`, which
+`fetch_model` makes ready to be loaded.
 """
 
 import hashlib
@@ -138,11 +138,10 @@ class LocatedModel:
 
 
 class ModelOptions(TypedDict, total=False):
-    """What may be said of a model besides its name.
+    """What may be typed of a model besides its name.
 
-    family: None means what the catalogue or its config says.
-    reference: for family "dpo", the model that it is compared with, typed likewise.
-    tokenizer: a model or a folder whose tokenizer is taken, typed likewise; "" for the model's own.
+    family: None means what the catalogue or its config says. reference: of a DPO policy, or an
+        adapter's base. tokenizer: a model or a folder whose tokenizer is taken; "" for its own.
     """
 
     token: Token
@@ -328,10 +327,7 @@ def _find_model(
     trusted: bool = False,
     is_base: bool = False,
 ) -> LocatedModel:
-    """Check what lies there.
-
-    trusted: whether its own code may run. is_base: whether of an adapter, which may have the head.
-    """
+    """Check a model. trusted: whether its code may run. is_base: whether an adapter's base."""
     token, reading = options.get("token", False), options.get("reading")
     name, files, listing = place.spec.name, place.sizes, place.listing
     if "config.json" not in files and "model_index.json" in files:

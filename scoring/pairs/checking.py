@@ -93,13 +93,10 @@ class Checker:
         rows: Sequence[int] | None = None,
         further: Mapping[str, Sequence[str]] | None = None,
     ) -> None:
-        """Check some pairs.
+        """Check some pairs, or raise a `KnownError` that names row and column.
 
         rows: of the file, from 0, that they are; None if each of its rows is one.
         further: more columns of the table, by name; empty where another batch has one.
-
-        Raises:
-            KnownError: naming row and column.
         """
         if not self._n_pairs:
             _check_columns(batch, self.name)
@@ -130,10 +127,9 @@ class Checker:
         self._pending, self._pending_rows, self._pending_bytes = [], 0, 0
 
     def finish(self, n_rows: int | None = None) -> CheckedRows:
-        """n_rows: of the file; None if each was one pair.
+        """Raises a `KnownError` if there are no pairs, or two have one key.
 
-        Raises:
-            KnownError: there are no pairs, or two have one key.
+        n_rows: of the file; None if each was one pair.
         """
         if not self._n_pairs:
             raise KnownError(f"{self.name} has no rows.")

@@ -36,13 +36,11 @@ _PLAIN = RowLayout()
 
 
 def layout_of(row: Row, name: str, benchmark: str = "") -> tuple[Benchmark, RowLayout] | None:
-    """The benchmark that rows are of by their columns; None where they are of none, or are plain
-    pairs, which only the names of their subsets can tell.
+    """The benchmark of rows by their columns, or a `KnownError` if these fit two.
 
-    row: the first one. name: of the file. benchmark: the name of the one that they are said to be.
+    None for rows of none, and for plain pairs, which only the names of their subsets can tell.
 
-    Raises:
-        KnownError: they fit two.
+    row: the first one. name: of the file. benchmark: its name, if that is given.
     """
     known = [benchmark_named(benchmark)] if benchmark else benchmarks().values()
     fits = []
@@ -148,10 +146,7 @@ class RowReader:
         self._further: dict[str, set[str]] = {}  # column -> its values in the first rows
 
     def add(self, batch: Batch, file: str) -> None:
-        """
-        Raises:
-            KnownError: naming the row, it is not as its benchmark's are, or no pair.
-        """
+        """Raises a `KnownError` that names a row that is no pair, or none of its benchmark's."""
         if not len(batch):
             return
         if file != self._file:
@@ -174,10 +169,7 @@ class RowReader:
         self._n_pairs += len(pairs)
 
     def finish(self) -> CheckedRows:
-        """
-        Raises:
-            KnownError: as of `Checker.finish`.
-        """
+        """As of `Checker.finish`."""
         table, notes, left_out = self._checker.finish(self._n_rows)
         n_values = {name: pc.count_distinct(table[name]).as_py() for name in self._further}
         further = [name for name, n in n_values.items() if 1 < n <= MOST_VALUES]
@@ -291,11 +283,9 @@ def _better(better: Better, row: Row, place: str) -> Literal["first", "second", 
 
 
 def with_candidates(row: Row, place: str) -> Row:
-    """A row of a benchmark with a column for each response as one with a list of them, for best of
-    n; `RIGHT` has a digit for each, 1 if it is right. Any other row as it is.
+    """A row with a list in place of a column for each response, for best of n; others as they are.
 
-    Raises:
-        KnownError: the row does not say which are right.
+    `RIGHT` has a digit for each, 1 if it is right, or a `KnownError` says that the row has none.
     """
     layouts = (each.row for each in benchmarks().values() if each.row.responses)
     layout = next((each for each in layouts if each.columns <= row.keys()), None)

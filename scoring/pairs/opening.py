@@ -1,10 +1,9 @@
-"""A path or a Hub id -> a checked Arrow table of pairs.
+"""A path or a Hub id -> a checked Arrow table of pairs, with the columns of `SCHEMA`.
 
-Every table has the columns of `SCHEMA`, whatever the file had. A prompt and two responses are
-required, in any of the shapes of `shapes.py`; `subset` (else the split's or the file's name), `id`
-(else the row number) and the two model columns (else "unknown") have defaults. `prompt` is text: of
-a conversation its transcript, and `turns` its messages as JSON ("" for one message of a user).
-`more_chosen` and `more_rejected` are what responses a row has after the first ones. Rows in
+A prompt and two responses are required, in any of the shapes of `shapes.py`; `subset` (else the
+split's or the file's name), `id` (else the row number) and the two model columns (else "unknown")
+have defaults. `prompt` is text: of a conversation its transcript, and `turns` its messages as JSON
+("" for one message of a user). `more_*` are a row's responses after the first ones. Rows in
 messages count from 1, without a CSV header.
 """
 
@@ -65,8 +64,7 @@ RowsReader = Callable[[RowFiles, OnProgress], CheckedRows]
 class PairSource:
     """Where a table of pairs came from.
 
-    kind: "textless" pairs are known by their subsets and keys alone, from results on them; a
-        "typed" one was written by a visitor.
+    kind: "textless" pairs are known from results alone; a "typed" one was written by a visitor.
     name: a Hub id, a file's own name or "demo pairs".
     revision: the Hub commit, or the first 12 hex digits of the file's sha256.
     """
@@ -190,10 +188,9 @@ def fetch_pairs(
 
     Raises a `KnownError` if it cannot be had, is too large, or is not a table of pairs.
 
-    hub_id: without a split the only one is taken. token: False sends none.
-    local_only: look at the cache alone. limits: nothing of a larger split is downloaded.
-    on_disk, reader: as of `read_pairs`. fetch: None means `hub.fetch`.
-    benchmark: the name of the one that it is said to be of; "" if its id may tell.
+    hub_id: without a split the only one is taken. local_only: look at the cache alone.
+    limits: nothing of a larger split is downloaded. fetch: None means `hub.fetch`.
+    on_disk, reader, benchmark: as of `read_pairs`; the id may tell the benchmark, too.
     """
     tell(Step("asking"))
     listing = hub.look(hub_id, "dataset", token=token, local_only=local_only)

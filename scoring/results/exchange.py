@@ -72,10 +72,8 @@ def write_exchange(run: Run, forms: Iterable[ExchangeFormat], name: str = "") ->
 def exchange_file(run: Run, form: ExchangeFormat, name: str = "") -> tuple[Path, str]:
     """Return where the file belongs, below the run's folder or a repository, and its content.
 
-    name: `org/model`; "" for the model's own.
-
-    Raises:
-        KnownError: as `check_exchange`; no pair has a reward, or the run cannot be read.
+    name: `org/model`; "" for the model's own. Raises a `KnownError` as `check_exchange`, and if no
+    pair has a reward or the run cannot be read.
     """
     check_exchange(form, run.facts.pairs)
     summary = summarise_run(run.rows(), run.facts)

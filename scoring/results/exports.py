@@ -77,8 +77,8 @@ def write_results(
 
     By upstream's rules a missing reward is null in the scores and not won in the accuracies; a tie
     counts as `ScoredPair.credit` says. *Ties* has its own formula, null if no prompt has both its
-    rows, and the result of each of its rows, which means nothing in upstream's files, is whether
-    every right response beats every wrong one. Raises a `KnownError` if a pair was not scored.
+    rows; a row's result is whether every right response beats every wrong one. Raises a
+    `KnownError` if a pair was not scored.
 
     name: `org/model`. pairs: of the run, in the dataset's order. rows: in any order.
     """
@@ -198,9 +198,7 @@ def upload(folder: Path, files: Sequence[Path], repo: str, *, dry_run: bool) -> 
 def send(
     folder: Path, files: Sequence[Path], repo: str, *, token: str, create_pr: bool = False
 ) -> str:
-    """Send files to a dataset in a commit or pull request with this token; return its address.
-
-    Raises a `KnownError` if it is no token, or if the Hub refuses or is not reached.
+    """Send files to a dataset in a commit or pull request; return its address, or a `KnownError`.
 
     folder: what the files' paths in the dataset are relative to.
     """

@@ -168,8 +168,7 @@ def _unique_keys(items: list[tuple[str, Any]]) -> dict[str, Any]:
 def model_of(values: Mapping[str, Any], name: str) -> tuple[str, str | None]:
     """The model that a file names, else a `KnownError`, and upstream's word for its type, if any.
 
-    One without its reference model is another. name: of the file; upstream's DPO scores say nowhere
-    else that there was no reference.
+    name: of the file, which alone tells of DPO scores that there was no reference model.
 
     >>> model_of({"model": "org/dpo"}, "eval-set-scores/org/dpo_ref_free.json")
     ('org/dpo_ref_free', None)

@@ -103,7 +103,7 @@ class Alignment:
 def align(
     file: PairOrder, pairs: PairOrder, hashes: Callable[[], Sequence[str]] | None = None
 ) -> Alignment:
-    """Find the outcome of each pair.
+    """Find the outcome of each pair, or raise a `KnownError` with the reason alone.
 
     By the texts, if both are known. A file without texts is matched by place, which is position or
     subset and id, to pairs of the dataset that it is of. The texts of RewardBench's filtered split
@@ -112,9 +112,6 @@ def align(
     its subsets alone tell the benchmark of, by the ids of it.
 
     hashes: gives the `text_hash` of each of `pairs`, if it is needed.
-
-    Raises:
-        KnownError: the outcomes are not of these pairs; the reason alone.
     """
     is_same = _is_same_dataset(file.origin, pairs.origin)
     texts, how = pair_texts(file)

@@ -143,8 +143,7 @@ _READERS: dict[str, tuple[Callable[[object], Any], Callable[[list[Any]], Any]]] 
 def read_pair_results(path: Path, name: str | None = None) -> PairResults:
     """Read one file of results of each pair, or raise a `KnownError` with the reason alone.
 
-    name: the file's in its source; of upstream's DPO models it says more than the file, and of
-        upstream's command line which model it is of.
+    name: the file's in its source, which may say more of the model than the file.
     """
     name = path.name if name is None else name
     if name.lower().endswith(".jsonl"):
