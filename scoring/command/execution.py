@@ -273,7 +273,7 @@ def _score(
             return run
         if not any(row.margin is not None for row in run.rows()):
             run.mark_ended("failed")
-            raise KnownError("None of the pairs has a reward: see to the model or its server.")
+            raise KnownError("None of the pairs has a reward: check the model or its server.")
         return run.mark_ended("finished")
 
 

@@ -161,7 +161,7 @@ class Server:
             if in_a_row >= GIVE_UP:
                 raise KnownError(
                     f"The server at {self.url} failed {in_a_row} requests in a row; the last: "
-                    f"{failure}. Whole packs are kept: see to the server, and go on."
+                    f"{failure}. Whole packs are kept: check the server, and go on."
                 ) from failure
             return None
         self._failures_in_a_row = count(1)
@@ -258,7 +258,7 @@ def _read(response: httpx.Response, read: Callable[[Any], Y]) -> Y:
     try:
         return read(response.json())
     except json.JSONDecodeError:
-        why = "its answer is no JSON"
+        why = "its answer is not JSON"
     except (LookupError, TypeError, ValueError, ArithmeticError, RecursionError):
         why = "its answer has another shape than this protocol's"
     raise RequestFailed(why, response.status_code)

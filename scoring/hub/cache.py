@@ -157,5 +157,5 @@ class DiskQuota:
             raise KnownError(
                 f"There is no room for {size / 1e9:.1f} GB more of models: {self.gigabytes:g} GB "
                 "are kept here (EXPLORER_MODELS_GB), and those that are here are in use. Try again "
-                "in some minutes, or choose a smaller model."
+                "in a few minutes, or choose a smaller model."
             )

@@ -159,7 +159,7 @@ def _recognize(
     if question:
         return "judge", f"By its name it is a judge that is asked one question, {question}."
     if not architectures:
-        why = "Its config names no architecture; a sequence classifier is supposed."
+        why = "Its config names no architecture; a sequence classifier is assumed."
         return "classifier", why
     kind = f"a {head.family} with a head that is known here" if head else "its own"
     if _NEEDS["classifier"] in architectures[0]:
@@ -175,7 +175,7 @@ def _recognize(
     if _suits("judge", values):
         raise KnownError(
             f"{what}, which can score in several ways; say which (family dpo with a reference "
-            "model, logprob-sum, logprob-mean, judge or rater). Without a word, only sequence "
+            "model, logprob-sum, logprob-mean, judge or rater). Without a family, only sequence "
             "classifiers with one label are scored."
         )
     raise KnownError(f"{what}; sequence classifiers, causal language models and PairRM are scored.")

@@ -197,7 +197,7 @@ def find(
     else:
         model = _find_full_model(place, typed, policy, hub, options)
     if reading is not None and model.spec.family != "classifier":
-        raise KnownError(f"Labels are read of classifiers; family {model.spec.family} has none.")
+        raise KnownError(f"Labels are read from classifiers; family {model.spec.family} has none.")
     if tokenizer:
         place = look_up(tokenizer, policy, hub, token, "tokenizer")
         model = replace(model, tokenizer=_own_tokenizer(place))

@@ -114,7 +114,7 @@ class HeadedModel:
             each for each in base_class.__mro__ if each.__name__.endswith("PreTrainedModel")
         )
         if shared is PreTrainedModel:
-            raise KnownError(f"{base_class.__name__} is no base that a head can stand on here.")
+            raise KnownError(f"{base_class.__name__} is not a base that a head can be put on here.")
 
         def begin(self: Any, config: Any) -> None:
             shared.__init__(self, config)

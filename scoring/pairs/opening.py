@@ -354,7 +354,7 @@ def check_shards(names: Sequence[str], split: str) -> None:
         if numbered and len(names) < int(numbered["of"]):
             raise KnownError(
                 f"Of the {int(numbered['of'])} files of {split} only {len(names)} can be found. "
-                "Put the others beside, or open the dataset anew."
+                "Put the others beside them, or open the dataset again."
             )
 
 

@@ -34,9 +34,9 @@ _SETTINGS = (
 _TOKEN = re.compile(r"[A-Za-z0-9_.~+/=-]{1,4000}")
 _REFUSALS = {
     401: "it does not know the token, or the token has ended",
-    403: "the token has no leave to do that",
+    403: "the token does not permit that",
     404: "there is no such dataset, or the token may not see it",
-    429: "it was asked too often; wait some minutes",
+    429: "there were too many requests; wait a few minutes",
 }
 """Status of an answer -> what it means."""
 _NUMBER = re.compile(r"0|[1-9][0-9]{0,17}")
@@ -224,8 +224,8 @@ def checked_token(token: object) -> str:
     words = token.strip() if isinstance(token, str) else ""
     if not _TOKEN.fullmatch(words):
         raise KnownError(
-            "That is no token of the Hub, which is one word such as hf_… Make one with leave to "
-            "write at huggingface.co/settings/tokens."
+            "That is not a token of the Hub, which is one word such as hf_… Make one with write "
+            "permission at huggingface.co/settings/tokens."
         )
     return words
 

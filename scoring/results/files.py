@@ -146,7 +146,7 @@ def _file_errors(path: Path, most_bytes: int, what: str) -> Iterator[None]:
                 f"{most_bytes // MEGABYTE:,} MB here"
             )
         if not path.is_file():
-            raise KnownError("it is no file")
+            raise KnownError("it is not a file")
         yield
     except KnownError:
         raise
@@ -154,7 +154,7 @@ def _file_errors(path: Path, most_bytes: int, what: str) -> Iterator[None]:
         # Without the path, which is another on every machine.
         raise KnownError(f"it cannot be opened: {error.strerror or first_line(error)}") from error
     except (ValueError, RecursionError) as error:
-        raise KnownError(f"it is no whole JSON: {first_line(error)}") from error
+        raise KnownError(f"it is not complete JSON: {first_line(error)}") from error
 
 
 def _unique_keys(items: list[tuple[str, Any]]) -> dict[str, Any]:
