@@ -26,7 +26,7 @@ OWN_VARIABLE = "EXPLORER_BENCHMARKS"
 """Names a file with rows of the owner's own."""
 
 MOST_RESPONSES = 64
-"""Of a row with a column for each."""
+"""Most responses of a row with a column for each."""
 Overall = Literal["mean of sections", "mean of all sections", "all rows", "none"]
 _Names = Annotated[
     tuple[str, ...], BeforeValidator(lambda given: [given] if isinstance(given, str) else given)
@@ -38,7 +38,7 @@ class _Strict(BaseModel):
 
 
 class Better(_Strict):
-    """Which value of a column says that the first response is better, and which the second.
+    """The column that names the better response: values for the first, and for the second.
 
     ties: values of rows that are left out. Any other is an error; numbers may be written as text.
     """
@@ -87,7 +87,7 @@ class RowLayout(_Strict):
 
     @property
     def columns(self) -> frozenset[str]:
-        """Those that a file of this layout must have."""
+        """Columns that a file of this layout must have."""
         if self.better is not None:
             sides = [self.first, self.second, self.better.column]
         elif self.responses:
@@ -101,7 +101,7 @@ class RowLayout(_Strict):
 
     @property
     def all_columns(self) -> frozenset[str]:
-        """Those that are read, where they are there."""
+        """Columns that are read if the file has them."""
         models = (self.chosen_model, self.rejected_model, self.first_model, self.second_model)
         numbers = range(1, MOST_RESPONSES + 1) if self.responses else ()
         many = (self.responses.format(number) for number in numbers)
@@ -185,17 +185,17 @@ class Benchmark(_Strict):
 
     @property
     def key(self) -> str:
-        """What links and callers name it by."""
+        """Its name in links and calls."""
         return self.short or self.name
 
     @property
     def rule(self) -> Rule:
-        """By which its rows are judged."""
+        """The rule that judges its rows."""
         return RULES[self.rule_name]
 
     @cached_property
     def named_datasets(self) -> dict[str, str]:
-        """What is typed for it, `name` or `name:part` -> its Hub id."""
+        """`name`, or `name:part` of each part -> Hub id."""
         parts = {f"{self.name}:{part}": hub_id for part, hub_id in self.datasets.items()}
         return parts or {self.name: self.dataset}
 
@@ -236,7 +236,7 @@ class Benchmark(_Strict):
         return subset in self.beside or self.section_of(subset) is not None
 
     def _spelled(self, subset: str) -> str:
-        """As subsets are compared: where they have weights of their own, exactly."""
+        """A name as it is compared: exactly, if subsets have weights of their own."""
         return subset if self.weighs_subsets else plain_subset(subset)
 
     @cached_property
@@ -245,7 +245,7 @@ class Benchmark(_Strict):
         return {self._spelled(name): (at, section) for at, (name, section) in enumerate(named)}
 
     def _place_of(self, subset: str) -> tuple[int, str | None]:
-        """Where the subset, or a pattern that it fits, is listed, and in which section."""
+        """Place and section of the listed subset, or pattern, that a subset fits."""
         plain = self._spelled(subset)
         fits = (place for pattern, place in self._places.items() if fnmatchcase(plain, pattern))
         return self._places.get(plain) or next(fits, (len(self._places), None))
@@ -287,7 +287,7 @@ class Benchmark(_Strict):
         return bool(self.weights)
 
     def weight_of(self, subset: str) -> int:
-        """What a subset weighs in its section; 0 where each of its rows counts alike."""
+        """The weight of a subset in its section; 0 where each of its rows counts alike."""
         return self.weights.get(subset, self.counts.get(subset, 0))
 
     @cached_property
@@ -359,7 +359,7 @@ def weighted_mean(weighted: Iterable[tuple[float | None, float]]) -> float | Non
 
 @cache
 def bundled_benchmarks() -> dict[str, Benchmark]:
-    """Those of assets/benchmarks.toml, by name."""
+    """The benchmarks of assets/benchmarks.toml, by name."""
     return _read(_FILE, {})
 
 
@@ -453,7 +453,7 @@ def benchmark_named(name: str) -> Benchmark:
 
 
 def rule_name_of(benchmark: str) -> str:
-    """By which rows of a named benchmark are judged; "" of "", where the row's shape tells it."""
+    """The rule of a named benchmark; "" for "", where the shape of a row tells it."""
     return benchmark_named(benchmark).rule_name if benchmark else ""
 
 

@@ -10,7 +10,7 @@ from typing import Literal
 
 Outcome = Literal["win", "loss", "tie", "missing"]
 Rewards = Sequence[float]
-"""Of all responses of a row, the right ones first; all are known."""
+"""Rewards of all responses of a row, the right ones first; all are known."""
 
 
 def plain_subset(name: str) -> str:
@@ -56,21 +56,21 @@ class Rule:
         return right, max(range(n_right, len(rewards)), key=rewards.__getitem__)
 
     def outcome(self, rewards: Rewards, n_right: int, subset: str) -> Outcome:
-        """Who wins a row."""
+        """The outcome of a row."""
         right, wrong = (rewards[at] for at in self.decisive(rewards, n_right, subset))
         return "tie" if right == wrong else "win" if right > wrong else "loss"
 
     def credit(self, rewards: Rewards, n_right: int, subset: str, tie: float) -> float:
-        """What a row counts, 0 to 1. tie: what a tie does, as of `tie_of`."""
+        """The credit of a row, 0 to 1. tie: that of a tie, as of `tie_of`."""
         outcome = self.outcome(rewards, n_right, subset)
         return tie if outcome == "tie" else int(outcome == "win")
 
     def part_credits(self, rewards: Rewards, n_right: int) -> tuple[float, ...]:
-        """What a row counts in each of the `parts`, 0 to 1."""
+        """The credit of a row in each of the `parts`, 0 to 1."""
         return ()
 
     def tie_of(self, family: str) -> float:
-        """What a tie counts: half for judges and raters, nothing for others.
+        """The credit of a tie: half for judges and raters, nothing for others.
 
         Source: upstream's run_generative.py, run_rm.py and run_dpo.py.
         """
@@ -200,4 +200,4 @@ RULES: dict[str, Rule] = {
     "rm_bench": RMBench(),
     "judge_two_orders": JudgeTwoOrders(),
 }
-"""By the names that assets/benchmarks.toml gives them."""
+"""Rules by their names in assets/benchmarks.toml."""

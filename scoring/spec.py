@@ -159,7 +159,7 @@ class ScoredPair:
 
     @property
     def outcome(self) -> Outcome:
-        """Who wins it, by its rule."""
+        """The outcome by its rule."""
         known = self._known
         return "missing" if known is None else self._rule.outcome(known, self.n_chosen, self.subset)
 

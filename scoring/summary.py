@@ -30,7 +30,7 @@ from scoring.ties import TiesRow, TiesScore, ties_score
 
 
 def tie_worth(family: str, benchmark: str = "") -> float:
-    """What a tie counts by a benchmark's rule, as a part of a win.
+    """The worth of a tie by a benchmark's rule, as a part of a win.
 
     >>> tie_worth("judge"), tie_worth("classifier"), tie_worth("judge", "judgebench")
     (0.5, 0.0, 0.0)
@@ -57,7 +57,7 @@ class Tally:
         self.count(row.outcome, row.credit(self.tie))
 
     def count(self, outcome: Outcome, credit: float | None) -> None:
-        """The same of a pair whose outcome and credit are known; credit: None if it is missing."""
+        """Count a pair by its outcome and credit; credit: None if it is missing."""
         self.counts[outcome] += 1
         if credit is not None:
             self.shared += credit - {"win": 1.0, "tie": self.tie}.get(outcome, 0.0)
@@ -126,7 +126,7 @@ class Intervals:
 
 @dataclass(frozen=True)
 class Summary:
-    """What scored pairs come to; parts and intervals are worked out when they are first read.
+    """The numbers of scored pairs; parts and intervals are computed when they are first read.
 
     benchmark: whose rule they are summed up by.
     total: all, unweighted.
@@ -160,7 +160,7 @@ class Summary:
 
     @cached_property
     def spreads(self) -> dict[str, Spread]:
-        """Of "accuracy" and "score", how far a judge's answers sway them; not in `intervals`."""
+        """The spread of "accuracy" and "score" over repeats, which `intervals` do not count."""
         numbers = {
             "accuracy": [each.total.accuracy for each in self.repeats],
             "score": [each.score for each in self.repeats],
@@ -185,7 +185,7 @@ class Summary:
 
     @cached_property
     def subset_parts(self) -> dict[str, dict[str, Part]]:
-        """The same of each subset of which any is known."""
+        """Subset -> the rule's further numbers, if any pair of it has a reward."""
         found, clusters = {}, self._strata.clusters
         for code, name in enumerate(self.order.names if self.benchmark.rule.parts else ()):
             at = self.order.codes == code
@@ -202,7 +202,7 @@ class Summary:
 
     @cached_property
     def intervals(self) -> Intervals:
-        """Of all its numbers."""
+        """Intervals of all its numbers."""
         by, order, groups = self.benchmark, self.order, self._strata
         codes, unweighted, total = order.codes, self._unweighted, self.total_interval
 
@@ -227,7 +227,7 @@ class Summary:
 
     @cached_property
     def total_interval(self) -> Interval | None:
-        """Of the accuracy of all pairs, as `Intervals.total`, worked out without the others."""
+        """As `Intervals.total`, computed without the others."""
         return self._unweighted(np.full(len(self.order), True))
 
     def _unweighted(self, at: NDArray[np.bool_]) -> Interval | None:

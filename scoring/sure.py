@@ -220,7 +220,7 @@ class SureInterval:
 
     @property
     def width(self) -> float:
-        """From end to end, 0 to 1."""
+        """High minus low, 0 to 1."""
         return self.high - self.low
 
     @property

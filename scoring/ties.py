@@ -18,7 +18,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 _WEIGHTS = (0.30, 0.30, 0.20, 0.20, 0.01)
-"""Of tied_accuracy, ref_accuracy, preferred, preferred_hard and margin in the composite."""
+"""Weights of tied_accuracy, ref_accuracy, preferred, preferred_hard and margin."""
 
 _ID = re.compile(r"(ref|tied):(\d{1,18})", re.ASCII)
 

@@ -25,7 +25,7 @@ _PROMPTS = ("", *(each for each in get_args(JudgePrompt) if each not in (*OURS, 
 
 
 class Answer(NamedTuple):
-    """What a judge or rater wrote when it was asked about a pair.
+    """An answer of a judge or rater about a pair.
 
     shown: the places among the pair's responses of those that it was shown, in their order.
     repeat: which time it was asked, from 0.

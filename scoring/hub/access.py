@@ -70,7 +70,7 @@ class RepoNotFound(KnownError):  # noqa: N818
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """What a repository holds at one commit.
+    """The files of a repository at one commit.
 
     sizes: file name -> bytes.
     blobs: file name -> name of its content in the Hub's cache, if that is known.
@@ -90,11 +90,11 @@ class Listing:
 
     @property
     def folder(self) -> Path:
-        """Where its files lie in the Hub's cache once they are here."""
+        """The folder in the Hub's cache for its files."""
         return cache_folder(self.hub_id.repo, self.repo_type) / "snapshots" / self.commit
 
     def missing(self, names: Sequence[str]) -> list[str]:
-        """Which of these files are still to be fetched."""
+        """The files among these that are still to be fetched."""
         return [name for name in names if not is_file(self.folder / name)]
 
 

@@ -14,7 +14,7 @@ _KINDS: tuple[dict[str, str], ...] = (
     {"pipeline_tag": "text-classification"},
     {"filter": "reward-model"},
 )
-"""What reward models are marked as there; not all of either kind can score."""
+"""Marks of reward models on the Hub; not all models with one can score."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,14 +24,14 @@ _READ = frozenset((
     *_COMPARED, "lora_alpha", "alpha_pattern", "lora_bias", "bias", "fan_in_fan_out", "use_rslora",
     "use_dora",
 ))  # fmt: skip
-"""What a LoRA config may set."""
+"""Options that a LoRA config may set."""
 _TRAINING = frozenset((
     "auto_mapping", "base_model_name_or_path", "corda_config", "ensure_weight_tying", "eva_config",
     "inference_mode", "init_lora_weights", "loftq_config", "lora_dropout", "lora_ga_config",
     "megatron_core", "peft_type", "peft_version", "qalora_group_size", "revision",
     "runtime_config", "task_type",
 ))  # fmt: skip
-"""What has no meaning after training, or is read here by itself; all else changes the model."""
+"""Options without meaning after training, or read elsewhere; all others change the model."""
 _HEAD = re.compile(r"\.(score|classifier)(\.\w+)*\.weight$(?<!lora_[AB].weight)")
 _LORA = re.compile(r"base_model\.model\.(?P<layer>.+)\.lora_(?:embedding_)?A(?:\.weight)?")
 _PLAIN = re.compile(r"[\w.]{1,200}")
@@ -41,7 +41,7 @@ _STARTS = (True, False, None, "gaussian", "eva", "orthogonal")
 
 @dataclass(frozen=True, slots=True)
 class Adapter:
-    """What an adapter's config says. base: as its author typed it, with its revision."""
+    """The config of an adapter. base: as its author typed it, with its revision."""
 
     base: str
     options: dict[str, Any]

@@ -17,7 +17,7 @@ DeviceKind = Literal["cuda", "mps", "cpu"]
 
 @dataclass(frozen=True, slots=True)
 class Device:
-    """Where models run.
+    """A device that models run on.
 
     name: as its maker calls it.
     free_bytes: what a model may take, with the warm one let go; 0 if unknown.

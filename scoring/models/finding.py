@@ -45,7 +45,7 @@ _DTYPES = {"BF16": "bfloat16", "F16": "float16", "F32": "float32", "F64": "float
 
 @dataclass(frozen=True, slots=True)
 class ModelPolicy:
-    """What the owner of this machine allows.
+    """Models, folders and servers that the owner of this machine allows.
 
     A model is listed as it is typed: `org/name` stands for its default branch alone, since at
     another revision, such as that of a pull request, anybody's files can lie.
@@ -138,7 +138,7 @@ class LocatedModel:
 
 
 class ModelOptions(TypedDict, total=False):
-    """What may be typed of a model besides its name.
+    """Options of a model besides its name.
 
     family: None means what the catalogue or its config says. reference: of a DPO policy, or an
         adapter's base. tokenizer: a model or a folder whose tokenizer is taken; "" for its own.

@@ -295,7 +295,7 @@ _OF_INTERNLM = {
     "mlp.up_proj": "feed_forward.w3",
     ".o_proj.": ".wo.",
 }
-"""What Llama calls a part -> what InternLM2 does."""
+"""Name of a part in Llama -> in InternLM2."""
 
 
 class _Ldl(HeadedModel):
@@ -487,7 +487,7 @@ def find_head(name: str, architectures: Iterable[str]) -> type[HeadedModel] | No
 
 
 def own_name(name: str) -> str:
-    """What a repository or folder is called, in small letters, without its owner or place.
+    """The name of a repository or folder in lower case, without its owner or place.
 
     >>> own_name("/data/Ziya/my-model/"), own_name("org/LDL-Reward@main")
     ('my-model', 'ldl-reward')

@@ -28,7 +28,7 @@ logger = logging.getLogger(__name__)
 _LEAST_TOKENS = 8  # below which a tokenizer's limit is an error
 _MOST_A_BYTE = 8  # weights for a byte of a quantised model's files: of one bit each
 _OPERATIONS = {"cuda": 8e14, "mps": 2e12, "cpu": 5e10}
-"""Of a pack, which a GPU is taken to do in two seconds and others in one."""
+"""Operations of a pack, which a GPU is taken to do in two seconds and others in one."""
 _FEWEST, _MOST = 512, {"cuda": 32_768, "mps": 8192, "cpu": 8192}
 """Tokens of a pack. On one H200, 32,768 are best for 0.6B and for 8B."""
 
@@ -47,7 +47,7 @@ class Loaded:
 
     @property
     def dtype(self) -> str:
-        """In which its weights are, such as "bfloat16" or "8bit"."""
+        """The dtype of its weights, such as "bfloat16" or "8bit"."""
         packed = (each for each in QUANTIZED if getattr(self.model, f"is_loaded_in_{each}", False))
         return next(packed, str(self.model.dtype).removeprefix("torch."))
 
@@ -218,7 +218,7 @@ def _without_remarks() -> Iterator[None]:
 
 
 def _packed_weights(dtype: Dtype, device: str, head: Iterable[str]) -> dict[str, Any]:
-    """What `from_pretrained` is told to pack weights but the head's; nothing if they stay."""
+    """Arguments of `from_pretrained` that pack weights but the head's; none if they stay."""
     if dtype not in QUANTIZED:
         return {}
     check_dtype(dtype, device.partition(":")[0])

@@ -23,11 +23,11 @@ from scoring.pairs.rows import Batch, Row, rows_of, type_name
 from scoring.pairs.shapes import MODEL_COLUMNS, WANTED, holds_messages
 
 FURTHER = "facet:"
-"""What the names of a table's further columns begin with."""
+"""The beginning of the names of a table's further columns."""
 RIGHT = f"{FURTHER}right"
 """A column for best of n: which responses of a row are right."""
 MOST_VALUES = 60
-"""Of a further column."""
+"""Most values of a further column."""
 _LONGEST_VALUE = 60
 _LOOKED_AT = 5_000
 """Rows at the beginning by which a column is given up that has many values."""
@@ -343,7 +343,7 @@ def _compared(layout: RowLayout, row: Row, place: str) -> Iterator[dict[str, Any
 
 
 def _value(row: Row, name: str) -> Any:
-    """What stands under a name, which may lead into an object, or into each object of a list."""
+    """The value under a name, which may lead into an object, or into each object of a list."""
     top, _, rest = name.partition(".")
     value = row.get(top)
     if not rest:

@@ -62,7 +62,7 @@ RowsReader = Callable[[RowFiles, OnProgress], CheckedRows]
 
 @dataclass(frozen=True, slots=True)
 class PairSource:
-    """Where a table of pairs came from.
+    """The source of a table of pairs.
 
     kind: "textless" pairs are known from results alone; a "typed" one was written by a visitor.
     name: a Hub id, a file's own name or "demo pairs".
@@ -277,7 +277,7 @@ def _read(
 
 
 def _mapped(name: str, revision: str, read: Callable[[], CheckedRows]) -> CheckedRows:
-    """What `read` gives, kept in a file in the cache of `datasets` and mapped into memory from it.
+    """The rows that `read` gives, mapped from a file that is kept in the cache of `datasets`.
 
     One revision of each set is kept; where nothing can be written, the table stays in memory.
     """
@@ -308,7 +308,7 @@ def write_rows(checked: CheckedRows, path: Path) -> None:
 
 
 def map_rows(path: Path) -> CheckedRows:
-    """What `write_rows` wrote, mapped into memory, where it stays though the file is removed."""
+    """Rows of `write_rows`, mapped into memory, where they stay though the file is removed."""
     table = pa.ipc.open_file(pa.memory_map(str(path))).read_all()
     about = dict(table.schema.metadata or {})
     notes, left_out = map(tuple, json.loads(about.pop(b"checked")))

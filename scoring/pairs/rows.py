@@ -32,7 +32,7 @@ Batch = pa.RecordBatch | list[Row]
 """Rows of a Parquet file as they lie in it, texts that occur often once; else Python's."""
 
 _LEAST_BYTES, _BYTES_A_ROW = 100_000, 2
-"""What a column of few values has at most, as Parquet keeps it."""
+"""Most bytes of a column of few values, as Parquet keeps it."""
 _SPACE = " \t\n\r"
 _EMPTY_LIST = re.compile(rf"\[[{_SPACE}]*\]")
 _OPENING = re.compile(rf"\[[{_SPACE}]*")
@@ -57,7 +57,7 @@ class RowFiles(NamedTuple):
 def announced(
     path: Path, name: str, columns: Sequence[str]
 ) -> tuple[Sequence[str], int | None, int]:
-    """What the end of a Parquet file says: columns to read, rows, bytes of these columns unpacked.
+    """Columns to read, rows, and unpacked bytes of these columns, by the end of a Parquet file.
 
     Further columns of words or booleans are read, too, if they have few values by their size. A
     text that stands in a million rows may count only once. Of other formats: `columns`, None, 0.

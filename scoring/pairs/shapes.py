@@ -23,7 +23,7 @@ Texts = tuple[str, ...]
 
 
 def what_is_missing(row: Row) -> str | None:
-    """In words, why a row is no pair; None if it is one."""
+    """The reason why a row is not a pair, in words; None if it is one."""
     for column in ("chosen", "rejected"):
         if row.get(column) is None:
             return f"{column} is null"

@@ -37,7 +37,7 @@ _MOST_SHARING = 16  # tokens that one character's bytes, and its like, are sprea
 
 Span = tuple[int, int]  # in a text: a first character, and the one behind the last
 Piece = tuple[str, bool]
-"""What a token writes, and whether that is at least a part of the response."""
+"""The text of a token, and whether it is at least a part of the response."""
 
 
 class TokenReward(NamedTuple):
@@ -69,12 +69,12 @@ class SideRewards:
 
     @property
     def rewards(self) -> tuple[float, ...]:
-        """After each token."""
+        """The reward after each token."""
         return tuple(token.reward for token in self.tokens)
 
     @property
     def reward(self) -> float:
-        """What a run gives: that of the last token."""
+        """The reward that a run gives: that of the last token."""
         return self.tokens[-1].reward
 
 
@@ -222,7 +222,7 @@ def _pieces(
 
 
 def response_span(text: str, marked: str, mark: str) -> Span:
-    """Where in a formatted conversation its response stands.
+    """The span of the response in a formatted conversation.
 
     marked: the conversation with the response `mark`.
 
@@ -250,7 +250,7 @@ def locate_tokens(
 
 
 def piece_ends(offsets: Sequence[Span], length: int) -> tuple[int, ...]:
-    """Where the piece of each token ends.
+    """The end of each token's piece.
 
     What no token claims (spaces that offsets leave out) goes with the token after it, at the very
     end with the last. A character whose bytes several tokens share goes with the last of them.

@@ -99,7 +99,7 @@ def exchange_file(run: Run, form: ExchangeFormat, name: str = "") -> tuple[Path,
 
 
 def _part(facts: RunFacts, summary: Summary) -> str:
-    """Which part of its pairs, or of its benchmark's, a run scored, in words; "" for all."""
+    """The part of its pairs, or of its benchmark's, that a run scored, in words; "" for all."""
     n, selection = sum(summary.total.counts.values()), printable(facts.selection)
     if n == facts.n_pairs and selection in ("", ALL_PAIRS):
         by = summary.benchmark
@@ -140,7 +140,7 @@ def _numbers(summary: Summary, part: str) -> Iterator[_Number]:
 
 
 def _settings(facts: RunFacts) -> dict[str, str]:
-    """What the numbers rest on; models of this machine go without their folders."""
+    """Settings behind the numbers; models of this machine go without their folders."""
     values = {name: str(getattr(facts, name)) for name in _SETTINGS} | facts.versions
     for name in ("reference", "tokenizer"):
         values[name] = public_pinned(getattr(facts, name))

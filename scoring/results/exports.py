@@ -49,7 +49,7 @@ _UPSTREAM_TYPES: dict[str, str] = {
 
 
 def result_name(facts: RunFacts) -> str:
-    """What result files call a run's model.
+    """The name of a run's model in result files.
 
     A run of a part of its pairs says so, lest its scores be taken for the benchmark's.
     """

@@ -48,7 +48,7 @@ class ResultFile(NamedTuple):
 
 
 def twice(files: Iterable[tuple[str, str, int]]) -> list[Omission]:
-    """Of several files of one model, all but the fullest.
+    """Omissions of all files of a model but its fullest.
 
     Of equally full ones the one that lies where its model's name says is taken, else the first.
 

@@ -80,7 +80,7 @@ def coded(subsets: Sequence[str]) -> tuple[tuple[str, ...], NDArray[np.int32]]:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Alignment:
-    """Which outcome is of which pair, and how they were recognised.
+    """The outcome of each pair, and how outcomes were recognised.
 
     rows: for each pair the row of the file, -1 if it has none.
     unmatched: outcomes of the file that are of none of the pairs.
@@ -185,7 +185,7 @@ def filtered_split() -> PairOrder:
 
 
 def _by_place(file: PairOrder, pairs: PairOrder, *, by_position: bool = True) -> Alignment:
-    """By position, or else by subset and id; RewardBench 2 by position alone."""
+    """Align by position, or else by subset and id; RewardBench 2 by position alone."""
     is_second = by_position and pairs.is_second
     keys, wanted = ([], []) if is_second else (_keys(file), _keys(pairs))
     is_permuted = keys != wanted and set(keys) == set(wanted)

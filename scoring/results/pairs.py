@@ -27,7 +27,7 @@ from scoring.summary import tie_worth
 
 Doubles = NDArray[np.float64]
 MOST_OUTCOMES_BYTES = 400 * MEGABYTE
-"""Of a file; upstream's largest, of prior sets, has 77 MB."""
+"""Most bytes of a file; upstream's largest, of prior sets, has 77 MB."""
 _LONGEST_CELL = 1000
 """Characters of an id or of a subset's name."""
 _TEXTS = ("text_chosen", "text_rejected", "chosen", "rejected", "prompt", "text", "messages")

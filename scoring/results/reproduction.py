@@ -32,16 +32,16 @@ from scoring.summary import summarise_run
 SMALL = 0.01
 """A difference of scores, 0 to 1: what a doubled BOS does by upstream's threads 164 and 166."""
 FEW_CHANGED = 0.05
-"""Of the pairs; bfloat16 in place of float32 changes 1.7 % of the bundled demo model's."""
+"""Share of the pairs; bfloat16 in place of float32 changes 1.7 % of the bundled demo model's."""
 LARGEST = 0.224
-"""By how much, 0 to 1, other settings have moved a section's score: that of
+"""The most that other settings have moved a section's score, 0 to 1: that of
 reward-model-deberta-v3-large-v2 in Chat Hard, from arXiv 2403.13787v2 to the leaderboard."""
 BATCH = 0.051
 """The same of another batch size: beaver-7b-v1.0-cost with 1 and 3, by upstream's thread 137."""
 OWN = "the tokenizer's own"
 """A chat template."""
 RESULTS = "allenai/reward-bench-results"
-"""Where upstream publishes."""
+"""Upstream's dataset of results."""
 RUN_RM_LENGTH = 2048
 RUN_RM_DTYPE = "float16"
 """What upstream's run_rm.py takes where its configuration does not say."""
