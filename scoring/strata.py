@@ -163,7 +163,7 @@ def score_models(outcomes: ArrayLike, groups: Strata) -> Floats:
 
 
 def score_intervals(outcomes: ArrayLike, groups: Strata) -> list[Interval | None]:
-    """A 95 % interval of each model's overall score.
+    """A 95 % interval of each model's overall score, None where it has no pair that counts.
 
     Wilson's interval at the number of pairs that, drawn one by one, would be as sure as these
     (`effective_pairs`, of the variance that `error_parts` makes of strata and clusters). It holds
@@ -175,9 +175,6 @@ def score_intervals(outcomes: ArrayLike, groups: Strata) -> list[Interval | None
 
     outcomes: (models, pairs), 0 to 1, NaN for missing.
     groups: the strata and clusters of the pairs; of one section, `Strata.only`.
-
-    Returns:
-        One for each model, None where it has no pair that counts.
 
     >>> [all_won] = score_intervals([[1] * 358], one_stratum(358))
     >>> round(all_won.low, 3), all_won.high
@@ -249,10 +246,8 @@ def effective_pairs(
     Methodology 24 (1998), for intervals; the two pairs are this project's, by simulation.
 
     weights: (models, pairs), as of `score_weights`.
-    variance, variance_of_one: (models,), of the weighted mean and of one pair.
-
-    Returns:
-        (models,), above 0; 0 where no pair counts.
+    variance, variance_of_one: (models,), of the weighted mean and of one pair. The result has this
+        shape, and is 0 where no pair counts.
     """
     n = _ratio(np.ones(len(weights)), (weights**2).sum(axis=1))
     alike = (cluster_sums(weights, groups) ** 2).sum(axis=1)
@@ -277,11 +272,9 @@ def cluster_sums(values: Floats, groups: Strata) -> Floats:
 
 
 def checked_outcomes(outcomes: ArrayLike, groups: Strata) -> Floats:
-    """The outcome matrix in double precision.
+    """The outcome matrix in double precision, or a ValueError.
 
-    Raises:
-        ValueError: it is no matrix, has another number of pairs than `groups`, or holds an
-            outcome that is not between 0 and 1.
+    Its pairs must be those of `groups`, and its outcomes lie between 0 and 1.
     """
     matrix = np.asarray(outcomes, dtype=np.float64)
     if matrix.ndim != 2 or matrix.shape[1] != len(groups.of_pair):

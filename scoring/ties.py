@@ -66,8 +66,7 @@ def ties_score(
 ) -> TiesScore:
     """The composite of a model's rows, in any order.
 
-    Take ids from the dataset where it is at hand: those of stored results are not to be trusted.
-
+    rows: with ids of the dataset, if it is at hand: many result files have wrong ones.
     missing: whether a row that lacks a score is left out, or fails every comparison as NaN does.
 
     >>> rows = [TiesRow("ref:1", 1, [2, 0.5, 0.1]), TiesRow("tied:1", 3, [2, 1.8, 1.9, 0.5, 0.1])]

@@ -49,10 +49,7 @@ _DEMO = Path(__file__).resolve().parents[2] / "assets" / "demo"
 
 
 def execute(arguments: Arguments, processes: Processes) -> int:
-    """Score, export, send and report; return the exit code.
-
-    Raises a `KnownError` if the request is wrong or the run failed; what was scored stays.
-    """
+    """Score, export, send and report; return the exit code, or raise a `KnownError`."""
     from huggingface_hub import get_token
 
     if arguments.upload:

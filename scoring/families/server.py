@@ -123,10 +123,7 @@ class Server:
         )
 
     def each(self, function: Callable[[X], Y], items: Iterable[X]) -> dict[X, Y]:
-        """Return what a function that posts gives for each item; items that failed are left out.
-
-        Raises a `KnownError` if the server cannot be reached, or refuses everything.
-        """
+        """Return results of a posting function by item, without failed ones, or a `KnownError`."""
         stop = threading.Event()
 
         def ask(item: X) -> Y | None:
@@ -170,12 +167,10 @@ class Server:
     def post(self, path: str, body: dict[str, Any], read: Callable[[Any], Y]) -> Y:
         """Send one request, again where that may help, and read its answer.
 
-        read: takes what is wanted out of the answer's JSON; may raise as any look-up does.
+        Raises RequestFailed for a refusal or another answer than expected, a `KnownError` if no
+        connection can be made, and CancelledError if it belongs to a call of `each` that is over.
 
-        Raises:
-            RequestFailed: there is no answer, it is a refusal, or it has another shape.
-            KnownError: no connection can be made.
-            CancelledError: it belongs to a call of `each` that is over.
+        read: takes what is wanted out of the answer's JSON; may raise as any look-up does.
         """
         content = json.dumps(body).encode()
         stop = getattr(self._thread, "stop", threading.Event())

@@ -38,7 +38,7 @@ Token = str | Literal[False]
 class HubId:
     """`org/name[:split][@revision]`, taken apart.
 
-    split: also `configuration/split`. revision: None means the default branch.
+    split: or `configuration/split`. revision: None means the default branch.
     """
 
     repo: str

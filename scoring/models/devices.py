@@ -19,9 +19,8 @@ DeviceKind = Literal["cuda", "mps", "cpu"]
 class Device:
     """A device that models run on.
 
-    name: as its maker calls it.
+    name: as its maker calls it. n_gpus: GPUs of this machine; 0 off CUDA.
     free_bytes: what a model may take, with the warm one let go; 0 if unknown.
-    n_gpus: GPUs of this machine; 0 off CUDA.
     has_bf16: whether it computes in bfloat16 at full speed.
     all_free_bytes: what is free on all GPUs together; `free_bytes` off CUDA.
     unused: why torch cannot use the NVIDIA GPU of this machine, in words; "" if it can or has none.

@@ -50,10 +50,9 @@ class ModelPolicy:
     A model is listed as it is typed: `org/name` stands for its default branch alone, since at
     another revision, such as that of a pull request, anybody's files can lie.
 
-    demo: folder of the bundled model.
+    demo: folder of the bundled model. own_code: models whose own Python may run here.
     max_gigabytes: the largest model fetched from the Hub, in 10^9 bytes; None means no limit.
     models: which may be used beside the demo and baselines; None means any.
-    own_code: models of which the Python that comes with them may run here.
     servers: addresses that may be asked, without a slash at their end; None means any.
     """
 
@@ -83,11 +82,9 @@ class LocatedModel:
 
     spec: its folder is "" if files are still to be fetched.
     why: in one sentence, what its family was taken from.
-    sizes: file names -> bytes, of those that loading needs.
+    sizes: file names -> bytes, of those that loading needs; fetch_bytes are still to be downloaded.
     listing: of its repository on the Hub; None for a folder of this machine.
-    fetch_bytes: to be downloaded before it can be loaded.
-    tokenizer: taken in place of its own.
-    architecture: "" for a baseline or a server's model.
+    tokenizer: taken in place of its own. architecture: "" for a baseline or a server's model.
     is_counted: whether parameters were counted in the files, else guessed from the files' size.
     dtype: in which most weights are stored, such as "bfloat16"; "" if nothing says.
     is_quantized: whether its weights stay packed in memory, whatever dtype is asked for.

@@ -127,10 +127,7 @@ class Checker:
         self._pending, self._pending_rows, self._pending_bytes = [], 0, 0
 
     def finish(self, n_rows: int | None = None) -> CheckedRows:
-        """Raises a `KnownError` if there are no pairs, or two have one key.
-
-        n_rows: of the file; None if each was one pair.
-        """
+        """Join all, or raise a `KnownError`. n_rows: of the file; None if each was one pair."""
         if not self._n_pairs:
             raise KnownError(f"{self.name} has no rows.")
         self._close_chunk()
@@ -184,10 +181,7 @@ class Checker:
         rows: Sequence[int],
         further: Mapping[str, Sequence[str]],
     ) -> pa.Table:
-        """The pairs of some rows, with all columns of `SCHEMA`, their `row` and the further ones.
-
-        columns: of `_READ`, or other columns of a prompt; nulls and missing ones are not given.
-        """
+        """Pairs in the columns of `SCHEMA`, `row` and further ones. columns: of `_READ`, or few."""
         n = len(rows)
         given = defaultdict(lambda: pa.nulls(n, TEXT), columns)
         numbers = pa.array(range(self._n_pairs + 1, self._n_pairs + n + 1)).cast(TEXT)

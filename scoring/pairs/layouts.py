@@ -38,7 +38,7 @@ _PLAIN = RowLayout()
 def layout_of(row: Row, name: str, benchmark: str = "") -> tuple[Benchmark, RowLayout] | None:
     """The benchmark of rows by their columns, or a `KnownError` if these fit two.
 
-    None for rows of none, and for plain pairs, which only the names of their subsets can tell.
+    None for rows of none, and for plain pairs, of which only names of subsets can tell it.
 
     row: the first one. name: of the file. benchmark: its name, if that is given.
     """

@@ -65,8 +65,7 @@ class PairSource:
     """The source of a table of pairs.
 
     kind: "textless" pairs are known from results alone; a "typed" one was written by a visitor.
-    name: a Hub id, a file's own name or "demo pairs".
-    revision: the Hub commit, or the first 12 hex digits of the file's sha256.
+    name: a Hub id, a file's own name or "demo pairs". revision: the Hub commit, or `file_digest`.
     """
 
     kind: Literal["hub", "file", "demo", "textless", "typed"]

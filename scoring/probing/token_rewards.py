@@ -111,9 +111,9 @@ def largest_jumps(side: SideRewards, n: int = 5) -> list[Jump]:
 def token_rewards(scorer: Scorer, pair: Pair) -> TokenRewards:
     """The reward after each token of both responses, in one forward pass.
 
-    The last reward of a side is the one that a run of this scorer gives, within the tolerance of
-    its `proof`. Raises a `KnownError` for a scorer that is no causal classifier, a response that is
-    empty or wholly cut off, or a pair that does not fit in memory.
+    A side's last reward is that of a run, within the tolerance of the scorer's `proof`. Raises a
+    `KnownError` for a scorer that is no causal classifier, a response that is empty or wholly cut
+    off, or a pair that does not fit in memory.
     """
     from scoring.engine.forward import is_out_of_memory
     from scoring.families.classifier import Classifier

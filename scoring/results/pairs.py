@@ -55,9 +55,8 @@ class Ragged:
 class PairResults:
     """Outcomes of one model on each pair, in the order of the file.
 
-    results: 0 to 1, NaN if missing; a judge's undecided pair is 0.5. Where a file with rewards
-        lacks one, or has an infinite one, whatever it stores: upstream compares with NaN and
-        stores 0.
+    results: 0 to 1, NaN if missing; a judge's undecided pair is 0.5. Where a file lacks a reward,
+        or has an infinite one, NaN whatever it stores: upstream compares with NaN and stores 0.
     equal: both scores are known and equal, as precisely as the file has them, and it is no win.
     scores_chosen, scores_rejected: rewards, NaN if missing or infinite; None without them, or if
         all are null. Of RewardBench 2, those that decide a row.
