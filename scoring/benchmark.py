@@ -17,4 +17,3 @@ section_of = _FIRST.section_of
 section_scores = _FIRST.section_scores
 score_shares = _FIRST.score_shares
 overall_score = _FIRST.score_of
-subsets_in_order = _FIRST.in_order

@@ -1,7 +1,7 @@
-"""Every benchmark that is known by name: the rows of assets/benchmarks.toml, and the owner's own.
+"""Benchmarks known by name: the rows of assets/benchmarks.toml, and the owner's own.
 
-What of its rows is where, its subsets and sections, and how they make a score. How a row is judged
-stands in `scoring.rules`; docs/benchmarks.md says how to add one.
+Where their rows have what, their sections, and how these make a score; `scoring.rules` judges a
+row. docs/benchmarks.md says how to add one.
 """
 
 import os
@@ -16,8 +16,8 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, field_validator
 
-from scoring.errors import KnownError, shown
-from scoring.hub.access import HubId, first_line, parse_hub_id
+from scoring.errors import KnownError, first_line, shown
+from scoring.hub.access import HubId, parse_hub_id
 from scoring.paths import typed_path
 from scoring.rules import RULES, Rule, plain_subset
 
@@ -26,7 +26,7 @@ OWN_VARIABLE = "EXPLORER_BENCHMARKS"
 """Names a file with rows of the owner's own."""
 
 MOST_RESPONSES = 64
-"""Of a row with a column for each."""
+"""Most responses of a row with a column for each."""
 Overall = Literal["mean of sections", "mean of all sections", "all rows", "none"]
 _Names = Annotated[
     tuple[str, ...], BeforeValidator(lambda given: [given] if isinstance(given, str) else given)
@@ -38,7 +38,7 @@ class _Strict(BaseModel):
 
 
 class Better(_Strict):
-    """Which value of a column says that the first response is better, and which the second.
+    """The column that names the better response: values for the first, and for the second.
 
     ties: values of rows that are left out. Any other is an error; numbers may be written as text.
     """
@@ -87,7 +87,7 @@ class RowLayout(_Strict):
 
     @property
     def columns(self) -> frozenset[str]:
-        """Those that a file of this layout must have."""
+        """Columns that a file of this layout must have."""
         if self.better is not None:
             sides = [self.first, self.second, self.better.column]
         elif self.responses:
@@ -101,13 +101,10 @@ class RowLayout(_Strict):
 
     @property
     def all_columns(self) -> frozenset[str]:
-        """Those that are read, where they are there."""
+        """Columns that are read if the file has them."""
         models = (self.chosen_model, self.rejected_model, self.first_model, self.second_model)
-        many = (
-            [self.responses.format(n) for n in range(1, MOST_RESPONSES + 1)]
-            if self.responses
-            else []
-        )
+        numbers = range(1, MOST_RESPONSES + 1) if self.responses else ()
+        many = (self.responses.format(number) for number in numbers)
         names = (*self.id, self.subset, *models, *many, *self.facets)
         return self.columns | {name.partition(".")[0] for name in names if name}
 
@@ -188,17 +185,17 @@ class Benchmark(_Strict):
 
     @property
     def key(self) -> str:
-        """What links and callers name it by."""
+        """Its name in links and calls."""
         return self.short or self.name
 
     @property
     def rule(self) -> Rule:
-        """By which its rows are judged."""
+        """The rule that judges its rows."""
         return RULES[self.rule_name]
 
     @cached_property
     def named_datasets(self) -> dict[str, str]:
-        """What is typed for it, `name` or `name:part` -> its Hub id."""
+        """`name`, or `name:part` of each part -> Hub id."""
         parts = {f"{self.name}:{part}": hub_id for part, hub_id in self.datasets.items()}
         return parts or {self.name: self.dataset}
 
@@ -209,8 +206,7 @@ class Benchmark(_Strict):
         return {subset: n for subset, n in every.items() if n}
 
     def totals(self, dataset: str = "") -> tuple[int, ...]:
-        """How many rows a list of it has, fewest first: one number, but where it has several parts
-        and the dataset's Hub id names none of them; () where that is not known.
+        """Rows of it; of several parts, unless `dataset` is one's Hub id, of each, fewest first.
 
         >>> benchmarks()["judgebench"].totals(), benchmarks()["reward-bench"].totals()
         ((270, 350), (2985,))
@@ -240,16 +236,19 @@ class Benchmark(_Strict):
         return subset in self.beside or self.section_of(subset) is not None
 
     def _spelled(self, subset: str) -> str:
-        """As subsets are compared: where they have weights of their own, exactly."""
+        """A name as it is compared: exactly, if subsets have weights of their own."""
         return subset if self.weighs_subsets else plain_subset(subset)
 
     @cached_property
-    def _section_of(self) -> dict[str, str]:
-        return {
-            self._spelled(subset): section
-            for section, subsets in self.sections.items()
-            for subset in subsets
-        }
+    def _places(self) -> dict[str, tuple[int, str]]:
+        named = ((name, section) for section, names in self.sections.items() for name in names)
+        return {self._spelled(name): (at, section) for at, (name, section) in enumerate(named)}
+
+    def _place_of(self, subset: str) -> tuple[int, str | None]:
+        """Place and section of the listed subset, or pattern, that a subset fits."""
+        plain = self._spelled(subset)
+        fits = (place for pattern, place in self._places.items() if fnmatchcase(plain, pattern))
+        return self._places.get(plain) or next(fits, (len(self._places), None))
 
     def section_of(self, subset: str) -> str | None:
         """The section a subset belongs to; None for no subset of it.
@@ -260,11 +259,7 @@ class Benchmark(_Strict):
         >>> known["judgebench"].section_of("mmlu-pro-law")
         'Knowledge'
         """
-        plain = self._spelled(subset)
-        if plain in self._section_of:
-            return self._section_of[plain]
-        fits = (name for pattern, name in self._section_of.items() if fnmatchcase(plain, pattern))
-        return next(fits, None)
+        return self._place_of(subset)[1]
 
     def in_order(self, subsets: Iterable[str]) -> list[str]:
         """Subsets as the benchmark lists them; those that it does not have follow by name.
@@ -274,14 +269,7 @@ class Benchmark(_Strict):
         >>> benchmarks()["judgebench"].in_order(["own", "livebench-math", "mmlu-pro-law"])
         ['mmlu-pro-law', 'livebench-math', 'own']
         """
-        places = {self._spelled(subset): place for place, subset in enumerate(self.subsets)}
-
-        def place(subset: str) -> int:
-            plain = self._spelled(subset)
-            fits = (at for pattern, at in places.items() if fnmatchcase(plain, pattern))
-            return places[plain] if plain in places else next(fits, len(places))
-
-        return sorted(subsets, key=lambda each: (place(each), each))
+        return sorted(subsets, key=lambda each: (self._place_of(each)[0], each))
 
     @property
     def groups(self) -> tuple[str, ...]:
@@ -299,14 +287,12 @@ class Benchmark(_Strict):
         return bool(self.weights)
 
     def weight_of(self, subset: str) -> int:
-        """What a subset weighs in its section; 0 where each of its rows counts alike."""
+        """The weight of a subset in its section; 0 where each of its rows counts alike."""
         return self.weights.get(subset, self.counts.get(subset, 0))
 
     @cached_property
     def strata(self) -> dict[str, dict[str, int]]:
-        """Section -> what its score is a mean of, weighted: its subsets or, where its rows count
-        alike, itself.
-        """
+        """Section -> the weights of its subsets or, where its rows count alike, its own, 1."""
         return {
             section: {name: self.weight_of(name) for name in subsets}
             if self.weighs_subsets
@@ -315,13 +301,9 @@ class Benchmark(_Strict):
         }
 
     def section_scores(self, accuracies: Mapping[str, float]) -> dict[str, float | None]:
-        """Section scores from subset accuracies, by the weights that are fixed.
+        """Scores of all sections, each over the subsets present, by fixed weights; None over none.
 
         accuracies: subset -> 0 to 1; unknown subsets are ignored.
-
-        Returns:
-            All sections, each over the subsets present; None where there is none.
-
         Source, of RewardBench: `calculate_scores_per_section` in upstream's rewardbench/utils.py.
 
         >>> first = benchmarks()["reward-bench"]
@@ -343,14 +325,10 @@ class Benchmark(_Strict):
         known = [score for score in sections.values() if score is not None]
         if self.overall == "mean of all sections" and len(known) < len(self.sections):
             return None
-        if not self.overall.startswith("mean"):
-            return None
-        return weighted_mean((score, 1) for score in sections.values())
+        return fmean(known) if known and self.overall.startswith("mean") else None
 
     def score_shares(self, subsets: Container[str]) -> dict[str, float]:
-        """What each of these subsets has of the mean of the sections that they are of.
-
-        subsets: present, of fixed weights; unknown ones are ignored.
+        """Shares of subsets in the mean of their sections, by fixed weights; unknown have none.
 
         >>> first = benchmarks()["reward-bench"]
         >>> first.score_shares(["mt-bench-easy", "alpacaeval-easy", "donotanswer"])
@@ -381,17 +359,13 @@ def weighted_mean(weighted: Iterable[tuple[float | None, float]]) -> float | Non
 
 @cache
 def bundled_benchmarks() -> dict[str, Benchmark]:
-    """Those of assets/benchmarks.toml, by name."""
+    """The benchmarks of assets/benchmarks.toml, by name."""
     return _read(_FILE, {})
 
 
 @cache
 def benchmarks() -> dict[str, Benchmark]:
-    """All of them by name, the owner's last.
-
-    Raises:
-        KnownError: the owner's file cannot be read, or a row of it is wrong.
-    """
+    """All by name, the owner's last; a `KnownError` if the owner's file or a row of it is wrong."""
     known = bundled_benchmarks()
     own = os.environ.get(OWN_VARIABLE)
     return {**known, **_read(typed_path(own), known)} if own else known
@@ -414,25 +388,21 @@ def _read(path: Path, known: Mapping[str, Benchmark]) -> dict[str, Benchmark]:
                 )
             found[one.name] = one
     except (OSError, ValueError, TypeError, AttributeError) as error:
+        why = first_line(error)
+        if isinstance(error, ValidationError):
+            first = error.errors()[0]
+            why = (
+                f"{'.'.join(map(str, first['loc']))}: {first['msg'].removeprefix('Value error, ')}"
+            )
         raise KnownError(
-            f"The benchmarks of {path.name} ({OWN_VARIABLE}) cannot be read: "
-            f"{_validation_message(error)}. docs/benchmarks.md says how a row is written."
+            f"The benchmarks of {path.name} ({OWN_VARIABLE}) cannot be read: {why}. "
+            "docs/benchmarks.md says how a row is written."
         ) from error
     return found
 
 
-def _validation_message(error: Exception) -> str:
-    if not isinstance(error, ValidationError):
-        return first_line(error)
-    first = error.errors()[0]
-    return f"{'.'.join(map(str, first['loc']))}: {first['msg'].removeprefix('Value error, ')}"
-
-
 def named_dataset(typed: str) -> str | None:
-    """The Hub id that a benchmark's name stands for, `name[:part]`; None where it is no name.
-
-    Raises:
-        KnownError: it has several parts, and none or another is named.
+    """The Hub id of a benchmark, `name[:part]`, or None; a `KnownError` without one of its parts.
 
     >>> named_dataset("rm-bench"), named_dataset("judgebench:gpt"), named_dataset("org/name")
     ('THU-KEG/RM-Bench:train', 'ScalerLab/JudgeBench:gpt', None)
@@ -471,11 +441,7 @@ def of_dataset(hub_id: HubId) -> Benchmark | None:
 
 
 def benchmark_named(name: str) -> Benchmark:
-    """The benchmark of that name, or of that short one; RewardBench of "".
-
-    Raises:
-        KnownError: there is none.
-    """
+    """The benchmark of a name or short name, RewardBench of ""; a `KnownError` if there is none."""
     known = benchmarks().values()
     found = next((each for each in known if not name or name in (each.name, each.short)), None)
     if found is None:
@@ -487,16 +453,15 @@ def benchmark_named(name: str) -> Benchmark:
 
 
 def rule_name_of(benchmark: str) -> str:
-    """By which rows of a named benchmark are judged; "" of "", where the row's shape tells it."""
+    """The rule of a named benchmark; "" for "", where the shape of a row tells it."""
     return benchmark_named(benchmark).rule_name if benchmark else ""
 
 
 def benchmark_of(subsets: Iterable[str], name: str = "") -> Benchmark:
-    """The benchmark that rows are of.
+    """The benchmark of rows: of a name, as `benchmark_named`, or else of their subsets.
 
-    name: where it is known, as of `benchmark_named`. Else the one all of whose subsets these are,
-        if pairs can be rows of it, and RewardBench for any others: it passes over those that it
-        does not have.
+    Of subsets, the first that has all of them, if pairs can be rows of it; else RewardBench, which
+    passes over subsets that it does not have.
 
     >>> [benchmark_of(names).title for names in (["ties", "Factuality"], ["hep-go"], [])]
     ['RewardBench 2', 'RewardBench', 'RewardBench']

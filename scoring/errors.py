@@ -38,3 +38,15 @@ def shown(value: object) -> str:
     if isinstance(value, float) or (isinstance(value, int) and abs(value) < 10**20):
         return str(value)
     return "nothing" if value is None else type(value).__name__
+
+
+def first_line(error: BaseException) -> str:
+    r"""Return the first line of an error's text, cut at 200 characters, or its type if it has none.
+
+    >>> first_line(ValueError(" \n one\ntwo")), first_line(ValueError())
+    ('one', 'ValueError')
+    >>> len(first_line(ValueError("x" * 300)))
+    200
+    """
+    text = str(error).strip()
+    return text.splitlines()[0][:200] if text else type(error).__name__

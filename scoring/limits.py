@@ -13,7 +13,7 @@ UNPACKED = 8
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What one set of pairs may be; None means no limit. Each check raises a `KnownError`.
+    """Limits of one set of pairs; None means no limit. Each check raises a `KnownError`.
 
     megabytes: of its files, in 10^6 bytes; the text in them may have `UNPACKED` times as many.
     """

@@ -8,7 +8,7 @@ from pathlib import Path
 from secrets import token_hex
 
 HOME = "~/.cache/rewardbench-explorer"
-"""Where things are kept unless EXPLORER_HOME says otherwise."""
+"""The folder for what is kept, unless EXPLORER_HOME names another."""
 COMPILED = "compiled"  # the folder there for compiled code
 
 is_file, is_folder = os.path.isfile, os.path.isdir
@@ -17,7 +17,7 @@ is_file, is_folder = os.path.isfile, os.path.isdir
 
 @contextmanager
 def atomic_write(path: Path) -> Iterator[Path]:
-    """Where to write a file that takes the place of `path`, unless something is raised inside."""
+    """Yield a path for a file that replaces `path` at the end, unless something is raised."""
     part = path.with_name(f".{token_hex(8)}.part")
     try:
         yield part

@@ -100,7 +100,7 @@ class Run:
         about: Mapping[str, Any] | None = None,
         request: str = "",
     ) -> Self:
-        """Start a run in a folder, which is made; raises as `check_free`.
+        """Start a run in a new folder, or one that `check_free` lets pass.
 
         keys: of all its pairs, in the dataset's order.
         after: start of the run before it; this one starts later, though clocks are set back.
@@ -161,10 +161,9 @@ class Run:
                 began = time.monotonic()
 
     def resumed(self) -> tuple["Run", set[int]]:
-        """Make the run ready to go on; return it and its whole packs. Others leave the disk.
+        """Remove all but whole packs from the disk; return the run and these, or a `KnownError`.
 
-        Those with a missing reward leave, too, if a server may give it now. Raises a `KnownError`
-        if its files cannot be read.
+        Packs with a missing reward go, too, if a server may give it now.
         """
         lines = self._all_lines()
         found = Counter(line.pack for line in lines)
@@ -194,9 +193,7 @@ class Run:
         return self.update(lambda now: replace(now, status=status, **counts))
 
     def update(self, change: Callable[["Run"], "Run"]) -> "Run":
-        """Change the run's file, which no other process or thread changes meanwhile.
-
-        Raises an OSError of the disk, and a `KnownError` if others change it for 10 s.
+        """Change the run's file under its lock; an OSError, or a `KnownError` after 10 s.
 
         change: gets the run as its file has it, or this one if that cannot be read.
         """
@@ -358,9 +355,7 @@ _LAST_BITS = ("device", "versions", "path")
 def resume(run: Run, facts: RunFacts, keys: Sequence[str]) -> tuple[Run, set[int], tuple[str, ...]]:
     """Make a stored run ready to go on; return it, its whole packs, and notes for its readers.
 
-    Raises a `KnownError` if it has other settings or pairs, or cannot be read.
-
-    facts: of the request. keys: of all its pairs, in order.
+    facts, keys: of the request; a `KnownError` if the run's are others, or it cannot be read.
     """
     notes = []
     for name in (each.name for each in fields(RunFacts) if each.name != "budget"):

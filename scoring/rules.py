@@ -10,7 +10,7 @@ from typing import Literal
 
 Outcome = Literal["win", "loss", "tie", "missing"]
 Rewards = Sequence[float]
-"""Of all responses of a row, the right ones first; all are known."""
+"""Rewards of all responses of a row, the right ones first; all are known."""
 
 
 def plain_subset(name: str) -> str:
@@ -56,21 +56,21 @@ class Rule:
         return right, max(range(n_right, len(rewards)), key=rewards.__getitem__)
 
     def outcome(self, rewards: Rewards, n_right: int, subset: str) -> Outcome:
-        """Who wins a row."""
+        """The outcome of a row."""
         right, wrong = (rewards[at] for at in self.decisive(rewards, n_right, subset))
         return "tie" if right == wrong else "win" if right > wrong else "loss"
 
     def credit(self, rewards: Rewards, n_right: int, subset: str, tie: float) -> float:
-        """What a row counts, 0 to 1. tie: what a tie does, as of `tie_of`."""
+        """The credit of a row, 0 to 1. tie: that of a tie, as of `tie_of`."""
         outcome = self.outcome(rewards, n_right, subset)
         return tie if outcome == "tie" else int(outcome == "win")
 
     def part_credits(self, rewards: Rewards, n_right: int) -> tuple[float, ...]:
-        """What a row counts in each of the `parts`, 0 to 1."""
+        """The credit of a row in each of the `parts`, 0 to 1."""
         return ()
 
     def tie_of(self, family: str) -> float:
-        """What a tie counts: half for judges and raters, nothing for others.
+        """The credit of a tie: half for judges and raters, nothing for others.
 
         Source: upstream's run_generative.py, run_rm.py and run_dpo.py.
         """
@@ -93,10 +93,10 @@ class BestOfN(Rule):
 
 
 class JudgeTwoOrders(BestOfN):
-    """Pairs, of which judges are asked in both orders: +1 for each answer that is the label, -1 for
-    each that is the opposite, and right where the sum is above 0.
+    """Pairs, of which judges are asked in both orders; a tie is wrong.
 
-    A tie is wrong. Source: utils/metrics.py of ScalerLab/JudgeBench at e2c52c2.
+    Each answer is +1 if it is the label, -1 if the opposite; right is a sum above 0.
+    Source: utils/metrics.py of ScalerLab/JudgeBench at e2c52c2.
     """
 
     method = (
@@ -109,7 +109,7 @@ class JudgeTwoOrders(BestOfN):
 
 
 class RewardBench2(Rule):
-    """The one right response must score highest; where several share that, so do they the credit.
+    """The one right response must score highest; those that share the highest share the credit.
 
     In *Ties* every right response must beat every wrong one. Source: `reroll_and_score_dataset` and
     `process_single_model` in upstream's rewardbench/utils.py.
@@ -135,9 +135,7 @@ class RewardBench2(Rule):
         return "loss" if found == "tie" and is_ties(subset) else found
 
     def credit(self, rewards: Rewards, n_right: int, subset: str, tie: float) -> float:
-        """As of `Rule`; of a tie the right ones' part of the responses that share the highest
-        reward.
-        """
+        """As of `Rule`; of a tie, the share of right responses among the highest."""
         if self.outcome(rewards, n_right, subset) != "tie":
             return super().credit(rewards, n_right, subset, tie)
         highest = max(rewards)
@@ -202,4 +200,4 @@ RULES: dict[str, Rule] = {
     "rm_bench": RMBench(),
     "judge_two_orders": JudgeTwoOrders(),
 }
-"""By the names that assets/benchmarks.toml gives them."""
+"""Rules by their names in assets/benchmarks.toml."""

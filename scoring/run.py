@@ -47,11 +47,8 @@ def make_job(
 ) -> Job:
     """Plan the packs in which pairs are scored: the same for the same input.
 
-    Raises a `KnownError` if there are no pairs, the model's template fails, it does not know a
-    token, or a row has more responses than its family compares.
-
-    pairs: keys distinct. seed: of their order.
-    sample: first pairs of that order that are made ready, if the model reads tokens.
+    pairs: keys distinct; a `KnownError` if there are none, or one cannot be scored by this model.
+    seed: of their order. sample: first pairs of it that are made ready, if the model reads tokens.
     n_processes: share the packs; each scorer is made ready for its own part of the work.
     """
     if not pairs:

@@ -159,7 +159,7 @@ class ScoredPair:
 
     @property
     def outcome(self) -> Outcome:
-        """Who wins it, by its rule."""
+        """The outcome by its rule."""
         known = self._known
         return "missing" if known is None else self._rule.outcome(known, self.n_chosen, self.subset)
 
@@ -187,8 +187,7 @@ class ScoredPair:
 Plan = tuple[tuple[int, ...], ...]
 """Packs of a run in scoring order, each the places of its pairs in the list.
 
-The same packs give the same rewards to the last bit, but for other hardware and software, and a
-pack that is split for lack of memory.
+On one machine the same packs give the same rewards to the last bit, unless memory runs out.
 """
 
 
@@ -275,13 +274,12 @@ class RunSettings:
     compile: decoder layers; "auto" if the job repays it. beta: of DPO rewards.
     seed: of the order in which pairs are scored, and of the random baseline.
     chat_template: as `engine.templates` names it; "" means the tokenizer's own.
-    judge_prompt: "probabilities" reads those of the answer to a prompt of ours; the others have a
-        verdict or a rating written, by upstream's prompts; "upstream" is that for the model's name.
-        "default" is ours; of it and "upstream", `families.prompts.prompt_for` makes those for rows
-        of RewardBench 2.
+    judge_prompt: "probabilities" reads those of the answer to our own; the others, upstream's, have
+        a verdict or a rating written; "upstream" goes by the model's name. "default" is ours, but
+        for rows of RewardBench 2 (`families.prompts.prompt_for`).
     max_tokens: of a written answer; None means what the prompt needs.
     temperature: of a judge's answers; 0 takes the likeliest word each time.
-    repeats: how often a judge is asked all its questions; a reward is the mean over them.
+    repeats: how often a judge is asked everything; a reward is the mean.
     upstream_compatible: whether tokens are those of upstream's run_rm.py.
     parallel: requests that a server gets at once.
     """
@@ -309,12 +307,11 @@ class RunFacts:
     """Facts of a run, shown with its numbers and stored in its folder.
 
     pairs: their source. selection: which of them, in words. seed: of their order.
-    reading: of labels as a reward, in words.
+    reading: of labels as a reward, in words. repeats: how often a judge was asked everything.
     tokenizer: in place of the model's own, with its revision; "" for none.
     path: of sequences through the model, and why, in words; "one; later another" if it changed.
     budget: tokens of a pack at most (pairs, if the scorer reads texts).
     benchmark: name of the source's; "" if the subsets have to tell.
-    repeats: how often a judge was asked everything.
     """
 
     model: str

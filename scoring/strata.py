@@ -23,7 +23,7 @@ DECIMALS = 12
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Strata:
-    """Which stratum each pair is in, and what each stratum counts for.
+    """The stratum of each pair, and the weight of each stratum.
 
     of_pair: stratum of each pair, from 0; -1 for a pair that counts nowhere.
     weights: of each stratum in its section; 0 or more, in any unit.
@@ -47,28 +47,28 @@ class Strata:
     clusters: Whole | None = None
 
     def only(self, section: int) -> "Strata":
-        """The same pairs, where one section alone makes the score."""
-        alone = np.zeros_like(self.section_weights)
-        alone[section] = 1.0
-        return replace(self, section_weights=alone)
+        """A copy in which one section alone makes the score."""
+        weights = np.zeros_like(self.section_weights)
+        weights[section] = 1.0
+        return replace(self, section_weights=weights)
 
     def columns(self) -> list[Whole]:
         """The pairs of each stratum."""
         return [np.flatnonzero(self.of_pair == stratum) for stratum in range(len(self.weights))]
 
     def counting(self) -> NDArray[np.bool_]:
-        """Which pairs are in a stratum that has weight in the overall score."""
+        """Whether each pair is in a stratum with weight in the overall score."""
         counts = (self.weights > 0) & (self.section_weights[self.sections] > 0)
         return np.append(counts, False)[self.of_pair]
 
     def counted(self) -> "Strata":
-        """Of the pairs that count alone, in their order."""
+        """A copy of the pairs that count, in their order."""
         at = self.counting()
         clusters = None if self.clusters is None else self.clusters[at]
         return replace(self, of_pair=self.of_pair[at], clusters=clusters)
 
     def shares(self, counts: ArrayLike) -> Floats:
-        """What each stratum contributes to the overall score.
+        """The share of each stratum in the overall score.
 
         counts: (..., strata) known pairs of each. The shares have this shape; each last axis sums
             to 1, and to 0 where no stratum with weight has a pair.
@@ -163,7 +163,7 @@ def score_models(outcomes: ArrayLike, groups: Strata) -> Floats:
 
 
 def score_intervals(outcomes: ArrayLike, groups: Strata) -> list[Interval | None]:
-    """A 95 % interval of each model's overall score.
+    """A 95 % interval of each model's overall score, None where it has no pair that counts.
 
     Wilson's interval at the number of pairs that, drawn one by one, would be as sure as these
     (`effective_pairs`, of the variance that `error_parts` makes of strata and clusters). It holds
@@ -175,9 +175,6 @@ def score_intervals(outcomes: ArrayLike, groups: Strata) -> list[Interval | None
 
     outcomes: (models, pairs), 0 to 1, NaN for missing.
     groups: the strata and clusters of the pairs; of one section, `Strata.only`.
-
-    Returns:
-        One for each model, None where it has no pair that counts.
 
     >>> [all_won] = score_intervals([[1] * 358], one_stratum(358))
     >>> round(all_won.low, 3), all_won.high
@@ -210,7 +207,7 @@ def stratum_sums(matrix: Floats, groups: Strata) -> tuple[Floats, Whole]:
 
 
 def error_parts(values: Floats, groups: Strata, alone: float) -> Floats:
-    """What each cluster adds to the error of a weighted mean: its variance is their sum of squares.
+    """The part of each cluster in the error of a weighted mean: its variance is the sum of squares.
 
     With w_i the weight of pair i (`score_weights`), n_s the known pairs of its stratum and m_s
     their mean, the part of a cluster is the sum over its pairs of
@@ -238,7 +235,7 @@ def error_parts(values: Floats, groups: Strata, alone: float) -> Floats:
 def effective_pairs(
     weights: Floats, groups: Strata, variance: Floats, variance_of_one: Floats
 ) -> Floats:
-    """As many pairs, drawn one by one and weighing alike, as would be as sure as these.
+    """Effective sample size: how many equally weighted random pairs would be as sure as these.
 
     That is variance_of_one / variance, but where there is little to see of the spread, in the few
     pairs that are lost near 1, say, the ratio is worth little. So two pairs' worth of spread are
@@ -249,10 +246,8 @@ def effective_pairs(
     Methodology 24 (1998), for intervals; the two pairs are this project's, by simulation.
 
     weights: (models, pairs), as of `score_weights`.
-    variance, variance_of_one: (models,), of the weighted mean and of one pair.
-
-    Returns:
-        (models,), above 0; 0 where no pair counts.
+    variance, variance_of_one: (models,), of the weighted mean and of one pair. The result has this
+        shape, and is 0 where no pair counts.
     """
     n = _ratio(np.ones(len(weights)), (weights**2).sum(axis=1))
     alike = (cluster_sums(weights, groups) ** 2).sum(axis=1)
@@ -277,11 +272,9 @@ def cluster_sums(values: Floats, groups: Strata) -> Floats:
 
 
 def checked_outcomes(outcomes: ArrayLike, groups: Strata) -> Floats:
-    """The outcome matrix in double precision.
+    """The outcome matrix in double precision, or a ValueError.
 
-    Raises:
-        ValueError: it is no matrix, has another number of pairs than `groups`, or holds an
-            outcome that is not between 0 and 1.
+    Its pairs must be those of `groups`, and its outcomes lie between 0 and 1.
     """
     matrix = np.asarray(outcomes, dtype=np.float64)
     if matrix.ndim != 2 or matrix.shape[1] != len(groups.of_pair):

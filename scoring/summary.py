@@ -3,7 +3,7 @@
 Stored outcomes are win, loss, tie and missing. What a tie is worth is said when they are counted.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
 from statistics import stdev
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from scoring.benchmarks import Benchmark, benchmark_named, benchmark_of
 from scoring.clusters import clusters_of
 from scoring.interval import Interval, weighted_wilson
-from scoring.results.order import PairOrder
+from scoring.results.order import PairOrder, coded
 from scoring.rules import Outcome, is_ties
 from scoring.spec import RunFacts, ScoredPair
 from scoring.strata import (
@@ -30,7 +30,7 @@ from scoring.ties import TiesRow, TiesScore, ties_score
 
 
 def tie_worth(family: str, benchmark: str = "") -> float:
-    """What a tie counts by a benchmark's rule, as a part of a win.
+    """The worth of a tie by a benchmark's rule, as a part of a win.
 
     >>> tie_worth("judge"), tie_worth("classifier"), tie_worth("judge", "judgebench")
     (0.5, 0.0, 0.0)
@@ -57,7 +57,7 @@ class Tally:
         self.count(row.outcome, row.credit(self.tie))
 
     def count(self, outcome: Outcome, credit: float | None) -> None:
-        """The same of a pair whose outcome and credit are known; credit: None if it is missing."""
+        """Count a pair by its outcome and credit; credit: None if it is missing."""
         self.counts[outcome] += 1
         if credit is not None:
             self.shared += credit - {"win": 1.0, "tie": self.tie}.get(outcome, 0.0)
@@ -97,7 +97,7 @@ class Spread(NamedTuple):
 
 
 class Part(NamedTuple):
-    """A number that a rule has besides, 0 to 1, and its 95 % interval."""
+    """A further number of a rule, 0 to 1, and its 95 % interval."""
 
     mean: float
     interval: Interval | None
@@ -126,7 +126,7 @@ class Intervals:
 
 @dataclass(frozen=True)
 class Summary:
-    """What scored pairs come to; parts and intervals are worked out when they are first read.
+    """The numbers of scored pairs; parts and intervals are computed when they are first read.
 
     benchmark: whose rule they are summed up by.
     total: all, unweighted.
@@ -160,10 +160,7 @@ class Summary:
 
     @cached_property
     def spreads(self) -> dict[str, Spread]:
-        """Over repeats: of the "accuracy" of all pairs, and of the "score" where there is one.
-
-        It is how far the judge's own answers sway a number, which `intervals` do not count.
-        """
+        """The spread of "accuracy" and "score" over repeats, which `intervals` do not count."""
         numbers = {
             "accuracy": [each.total.accuracy for each in self.repeats],
             "score": [each.score for each in self.repeats],
@@ -177,9 +174,7 @@ class Summary:
 
     @cached_property
     def parts(self) -> dict[str, dict[str, Part]]:
-        """Section -> the numbers that the rule has besides, such as hard, normal and easy; of the
-        whole benchmark, as "", if every section is known.
-        """
+        """Section -> the rule's further numbers (hard, normal, easy); of all, if known, as ""."""
         by, of, values = self.benchmark, self._parts_of, self.part_credits
         known = [section for section in by.sections if self.sections.get(section) is not None]
         if not by.rule.parts or not known:
@@ -190,7 +185,7 @@ class Summary:
 
     @cached_property
     def subset_parts(self) -> dict[str, dict[str, Part]]:
-        """The same of each subset of which any is known."""
+        """Subset -> the rule's further numbers, if any pair of it has a reward."""
         found, clusters = {}, self._strata.clusters
         for code, name in enumerate(self.order.names if self.benchmark.rule.parts else ()):
             at = self.order.codes == code
@@ -207,7 +202,7 @@ class Summary:
 
     @cached_property
     def intervals(self) -> Intervals:
-        """Of all its numbers."""
+        """Intervals of all its numbers."""
         by, order, groups = self.benchmark, self.order, self._strata
         codes, unweighted, total = order.codes, self._unweighted, self.total_interval
 
@@ -232,7 +227,7 @@ class Summary:
 
     @cached_property
     def total_interval(self) -> Interval | None:
-        """Of the accuracy of all pairs, as `Intervals.total`, worked out without the others."""
+        """As `Intervals.total`, computed without the others."""
         return self._unweighted(np.full(len(self.order), True))
 
     def _unweighted(self, at: NDArray[np.bool_]) -> Interval | None:
@@ -256,13 +251,10 @@ class Summary:
 
 
 def summarise(scored: Iterable[ScoredPair], family: str, benchmark: str = "") -> Summary:
-    """Tally pairs that a family's model scored, and apply their benchmark's rule.
-
-    benchmark: its name; "" means what their subsets tell.
-    """
+    """Tally scored pairs by their benchmark's rule. benchmark: its name; "" if subsets tell it."""
     scored, about = list(scored), (family, benchmark)
     by = benchmark_of({pair.subset for pair in scored}, benchmark)
-    tie = by.rule.tie_of(family)
+    tie = tie_worth(family, benchmark)  # as in the result files
     total, truncated, several, several_tied = Tally(tie=tie), 0, 0, 0
     subsets: dict[str, Tally] = {}
     tallies: dict[str, Tally] = {}
@@ -298,7 +290,11 @@ def summarise(scored: Iterable[ScoredPair], family: str, benchmark: str = "") ->
     )
     return Summary(
         *(by, total, subsets, sections, tallies, score, truncated, several, several_tied, ties),
-        order=_order(by, scored),
+        order=PairOrder(
+            *coded([pair.subset for pair in scored]),
+            [pair.id for pair in scored],
+            named_benchmark=by.name,
+        ),
         credits=np.array(credits, np.float64),
         part_credits=np.array(parts, np.float64).reshape(len(scored), len(unknown)).T,
         repeats=repeats,
@@ -308,10 +304,3 @@ def summarise(scored: Iterable[ScoredPair], family: str, benchmark: str = "") ->
 def summarise_run(scored: Iterable[ScoredPair], facts: RunFacts | None) -> Summary:
     """As `summarise`, of a run's pairs; facts: None where nothing is known of it yet."""
     return summarise(scored, *((facts.family, facts.benchmark) if facts else ("", "")))
-
-
-def _order(by: Benchmark, scored: Sequence[ScoredPair]) -> PairOrder:
-    names = tuple(dict.fromkeys(pair.subset for pair in scored))
-    place = {name: at for at, name in enumerate(names)}
-    codes = np.array([place[pair.subset] for pair in scored], np.int32)
-    return PairOrder(names, codes, [pair.id for pair in scored], named_benchmark=by.name)

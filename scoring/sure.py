@@ -122,9 +122,9 @@ def bounds(
         section = section_of(subset)
         if section and each.countable:
             sections.setdefault(section, []).append((WEIGHTS[subset] / each.countable, each))
-    if not sections or not all(any(each.n for _, each in of) for of in sections.values()):
+    if not sections or not all(any(each.n for _, each in subsets) for subsets in sections.values()):
         return None, 0.0, 1.0
-    if any(each.n < each.countable for of in sections.values() for _, each in of):
+    if any(each.n < each.countable for subsets in sections.values() for _, each in subsets):
         return _score_bounds([*sections.values()], alpha)
     # As every other view has it.
     known = {name: each.accuracy for name, each in tallies.items() if each.accuracy is not None}
@@ -220,7 +220,7 @@ class SureInterval:
 
     @property
     def width(self) -> float:
-        """From end to end, 0 to 1."""
+        """High minus low, 0 to 1."""
         return self.high - self.low
 
     @property

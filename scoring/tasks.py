@@ -14,9 +14,9 @@ import numpy as np
 import pyarrow as pa
 
 from scoring.engine.scorer import Scorer, facts
-from scoring.errors import KnownError
+from scoring.errors import KnownError, first_line
 from scoring.families import open_scorer
-from scoring.hub.access import Hub, Listing, Token, first_line
+from scoring.hub.access import Hub, Listing, Token
 from scoring.limits import OnProgress, Step
 from scoring.models.tokenizers import encoder, tokenizer_errors
 from scoring.pairs.opening import checked_rows, write_rows

@@ -18,7 +18,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 _WEIGHTS = (0.30, 0.30, 0.20, 0.20, 0.01)
-"""Of tied_accuracy, ref_accuracy, preferred, preferred_hard and margin in the composite."""
+"""Weights of tied_accuracy, ref_accuracy, preferred, preferred_hard and margin."""
 
 _ID = re.compile(r"(ref|tied):(\d{1,18})", re.ASCII)
 
@@ -37,11 +37,10 @@ class TiesScore:
 
     score: 0.30 tied_accuracy + 0.30 ref_accuracy + 0.20 preferred + 0.20 preferred_hard
         + 0.01 margin, -0.01 to 1.01; None where a term is.
-    tied_accuracy, ref_accuracy: over the rows of each kind, whether all correct answers score above
-        all wrong ones; 0 to 1.
-    preferred: over prompts that have both rows, whether the gap between correct and wrong in the
-        tied row is wider than the spread of its correct answers; 0 to 1.
-    preferred_hard: the same with the smaller gap of the two rows.
+    tied_accuracy, ref_accuracy: share of rows of each kind whose correct answers all score above
+        all wrong ones.
+    preferred: share of prompts with both rows whose gap between correct and wrong, in the tied row,
+        is wider than the spread of its correct answers. preferred_hard: by the smaller gap of both.
     margin: tanh(smaller gap / spread - 1), over the same prompts; -1 to 1.
     n_tied, n_ref, n_both: rows of each kind and prompts with both, as they were counted.
     accurate, inaccurate: rows of either kind, of those with all their scores.
@@ -67,8 +66,7 @@ def ties_score(
 ) -> TiesScore:
     """The composite of a model's rows, in any order.
 
-    Take ids from the dataset where it is at hand: those of stored results are not to be trusted.
-
+    rows: with ids of the dataset, if it is at hand: many result files have wrong ones.
     missing: whether a row that lacks a score is left out, or fails every comparison as NaN does.
 
     >>> rows = [TiesRow("ref:1", 1, [2, 0.5, 0.1]), TiesRow("tied:1", 3, [2, 1.8, 1.9, 0.5, 0.1])]

@@ -13,7 +13,7 @@ from weakref import WeakValueDictionary
 import numpy as np
 from numpy.typing import NDArray
 
-from scoring.hub.access import first_line
+from scoring.errors import first_line
 from scoring.paths import atomic_write
 
 logger = logging.getLogger(__name__)

@@ -3,8 +3,7 @@
 import errno
 import logging
 
-from scoring.errors import KnownError
-from scoring.hub.access import first_line
+from scoring.errors import KnownError, first_line
 
 logger = logging.getLogger(__name__)
 BUG = (

@@ -22,8 +22,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pydantic_core import to_jsonable_python
 
-from scoring.errors import KnownError
-from scoring.hub.access import first_line
+from scoring.errors import KnownError, first_line
 from scoring.paths import atomic_write
 
 METADATA = b"rewardbench-explorer"

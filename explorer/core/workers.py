@@ -29,8 +29,7 @@ from typing import Any, ClassVar, Literal
 
 from explorer.core.forks import ForkServer
 from explorer.core.work import EVERY_SECONDS
-from scoring.errors import KnownError, Stopped, is_panic
-from scoring.hub.access import first_line
+from scoring.errors import KnownError, Stopped, first_line, is_panic
 from scoring.models.memory import group_bytes, limit_memory, waited_seconds
 
 logger = logging.getLogger(__name__)

@@ -18,8 +18,7 @@ import pyarrow.compute as pc
 
 from explorer.core.validation import repaired
 from explorer.data.facets import Mask, bytes_of_each
-from scoring.errors import KnownError, shown
-from scoring.hub.access import first_line
+from scoring.errors import KnownError, first_line, shown
 from scoring.results.files import printable
 
 Where = Literal["all", "prompt", "chosen", "rejected"]

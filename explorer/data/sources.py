@@ -18,8 +18,8 @@ from explorer.core.caches import LruCache
 from explorer.core.settings import DEMO_PAIRS, Settings
 from explorer.core.work import in_background
 from explorer.data.table import PairTable
-from scoring.errors import KnownError
-from scoring.hub.access import DEFAULT_DATASET, Hub, HubId, first_line, parse_hub_id
+from scoring.errors import KnownError, first_line
+from scoring.hub.access import DEFAULT_DATASET, Hub, HubId, parse_hub_id
 from scoring.limits import OnProgress, Step
 from scoring.pairs.opening import fetch_pairs, read_pairs
 from scoring.pairs.rows import SUFFIXES

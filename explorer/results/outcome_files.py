@@ -22,8 +22,7 @@ import pyarrow.parquet as pq
 from explorer.core.caches import keep_newest
 from explorer.results.sources import Entry, Source
 from explorer.stats.matrix import Outcomes
-from scoring.errors import KnownError
-from scoring.hub.access import first_line
+from scoring.errors import KnownError, first_line
 from scoring.limits import OnProgress, Step, ignore_progress
 from scoring.paths import atomic_write
 from scoring.results.files import Omission, printable

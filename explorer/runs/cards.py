@@ -16,8 +16,7 @@ from explorer.data.table import PairTable
 from explorer.data.typed import Texts
 from explorer.runs.orders import ModelOrder
 from explorer.runs.visitors import EVERYBODY
-from scoring.errors import KnownError, shown
-from scoring.hub.access import first_line
+from scoring.errors import KnownError, first_line, shown
 from scoring.record import Run
 from scoring.sure import SureInterval
 

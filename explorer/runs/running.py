@@ -21,8 +21,8 @@ from explorer.runs.scorers import USED_UP, Scorers
 from explorer.runs.selections import Selection, selected_by_keys
 from explorer.runs.store import RunStore
 from explorer.runs.visitors import Visitor
-from scoring.errors import KnownError, Stopped, counted
-from scoring.hub.access import Hub, first_line
+from scoring.errors import KnownError, Stopped, counted, first_line
+from scoring.hub.access import Hub
 from scoring.pairs.opening import as_pairs
 from scoring.probing.token_rewards import TokenRewards
 from scoring.record import Run, Status, locked, new_folder, resume, stored_runs

@@ -19,8 +19,7 @@ from explorer.core.caches import LruCache
 from explorer.core.settings import Settings
 from explorer.runs.cards import RunCard, card_of, change_card
 from explorer.runs.visitors import EVERYBODY, Visitor
-from scoring.errors import KnownError
-from scoring.hub.access import first_line
+from scoring.errors import KnownError, first_line
 from scoring.record import LOCK_FILE, Run, damaged_runs, locked
 
 try:

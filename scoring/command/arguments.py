@@ -97,22 +97,22 @@ def parse(given: list[str] | None = None) -> Arguments:
 
 def _published_values(parser: argparse.ArgumentParser, name: str) -> dict[str, Any]:
     """The options that stand for the settings that upstream published for the model."""
-    board = board_settings(name)
-    if board.batch is None:
-        known = list(board_models())
-        near = ", ".join(get_close_matches(name, known) or known[:3])
+    model, known = name.removesuffix(REFERENCE_FREE), board_models()
+    if model not in known:
+        near = ", ".join(get_close_matches(name, known) or [*known][:3])
         parser.error(
             f"--reproduce: upstream published no settings for {name!r}; it did for "
             f"{len(known):,} models, such as {near}"
         )
+    board = board_settings(name)
     values: dict[str, Any] = {
-        "model": name.removesuffix(REFERENCE_FREE),
+        "model": model,
         "pairs": f"{DEFAULT_DATASET}:filtered",
         "name": name,
         "max_length": board.max_length or RUN_RM_LENGTH,
         "dtype": board.dtype or RUN_RM_DTYPE,
     }
-    if board_models()[values["model"]].family == "classifier":
+    if known[model].family == "classifier":
         values |= {"upstream_compatible": True, "chat_template": board.template or ""}
     return values | ({"family": "logprob-mean"} if name.endswith(REFERENCE_FREE) else {})
 

@@ -22,10 +22,11 @@ from scoring.command.processes import Processes
 from scoring.engine.formatting import named_template
 from scoring.engine.packing import share_out
 from scoring.engine.scorer import Scorer, facts
-from scoring.errors import KnownError, shown
+from scoring.errors import KnownError, first_line, shown
 from scoring.families import open_scorer
 from scoring.families.prompts import prompt_for
-from scoring.hub.access import Hub, Token, first_line, parse_hub_id
+from scoring.hub.access import Hub, Token, parse_hub_id
+from scoring.hub.search import without_address
 from scoring.models.finding import ModelOptions, ModelPolicy, locate
 from scoring.pairs.candidates import candidate_rows
 from scoring.pairs.layouts import RIGHT
@@ -48,10 +49,7 @@ _DEMO = Path(__file__).resolve().parents[2] / "assets" / "demo"
 
 
 def execute(arguments: Arguments, processes: Processes) -> int:
-    """Score, export, send and report; return the exit code.
-
-    Raises a `KnownError` if the request is wrong or the run failed; what was scored stays.
-    """
+    """Score, export, send and report; return the exit code, or raise a `KnownError`."""
     from huggingface_hub import get_token
 
     if arguments.upload:
@@ -189,7 +187,7 @@ def _read(arguments: Arguments, hub: Hub, token: Token) -> Pairs:
     hub_id = parse_hub_id(named or arguments.pairs)
     reader = candidate_rows if arguments.best_of else None
     if arguments.pairs == "demo" and not is_file(path):
-        return read_pairs(_DEMO / "pairs.jsonl", "demo", reader=reader)
+        return read_pairs(_DEMO / "pairs.jsonl", "demo", reader=reader, benchmark=benchmark)
     if hub_id is None and not path.suffix and not is_folder(path):
         raise KnownError(
             f"--pairs {shown(arguments.pairs)} is neither a file ({', '.join(SUFFIXES)}) nor a Hub "
@@ -206,8 +204,9 @@ def _read(arguments: Arguments, hub: Hub, token: Token) -> Pairs:
 def _locate(arguments: Arguments, hub: Hub, token: Token, processes: Processes) -> ModelSpec:
     """The model, fetched by the first process before the others look for it."""
     options: ModelOptions = {**arguments.model_options, "token": token}
-    typed = {arguments.model.strip(), options.get("reference", "")} if arguments.own_code else ()
-    policy = ModelPolicy(_DEMO / "model" if _DEMO.is_dir() else None, own_code=frozenset(typed))
+    typed = (arguments.model, options.get("reference", "")) if arguments.own_code else ()
+    trusted = frozenset(without_address(each.strip()) for each in typed)
+    policy = ModelPolicy(_DEMO / "model" if _DEMO.is_dir() else None, own_code=trusted)
     find = partial(locate, arguments.model, policy, hub, **options)
     spec = processes.first_says(find)
     return spec if processes.first else find()
@@ -271,7 +270,7 @@ def _score(
             return run
         if not any(row.margin is not None for row in run.rows()):
             run.mark_ended("failed")
-            raise KnownError("None of the pairs has a reward: see to the model or its server.")
+            raise KnownError("None of the pairs has a reward: check the model or its server.")
         return run.mark_ended("finished")
 
 

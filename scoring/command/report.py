@@ -80,6 +80,13 @@ def report_json(
     """Return the same as plain values; shares are 0 to 1, None if nothing counts."""
     summary = summarise_run(run.rows(), run.facts)
     intervals = summary.intervals
+    parts: dict[str, Any] = {
+        section: {name: part._asdict() for name, part in of_section.items()}
+        for section, of_section in summary.parts.items()
+    }
+    score_parts = parts.pop("", None)
+    each = [{"accuracy": one.total.accuracy, "score": one.score} for one in summary.repeats]
+    spreads = {name: spread._asdict() for name, spread in summary.spreads.items()}
     subsets = {
         subset: {"accuracy": tally.accuracy, "interval": intervals.subsets[subset], **tally.counts}
         for subset, tally in summary.subsets.items()
@@ -95,9 +102,9 @@ def report_json(
         "sections": summary.sections,
         "subsets": subsets,
         **({"benchmark": summary.benchmark.name} if run.facts.benchmark else {}),
-        **_parts_json(summary),
+        **({"score_parts": score_parts, "section_parts": parts} if summary.parts else {}),
         **({"ties": asdict(summary.ties)} if summary.ties else {}),
-        **({"repeats": _repeats_json(summary)} if summary.repeats else {}),
+        **({"repeats": {"each": each} | spreads} if each else {}),
         "total": {"accuracy": summary.total.accuracy, **summary.total.counts},
         "truncated": summary.truncated,
         "seconds": run.seconds,
@@ -108,22 +115,6 @@ def report_json(
         "files": [str(path) for path in files],
         "would_send" if dry_run else "sent": list(sent),
     }
-
-
-def _repeats_json(summary: Summary) -> dict[str, Any]:
-    """The numbers of each time that a judge was asked, and how far they lie apart."""
-    each = [{"accuracy": one.total.accuracy, "score": one.score} for one in summary.repeats]
-    return {"each": each} | {name: spread._asdict() for name, spread in summary.spreads.items()}
-
-
-def _parts_json(summary: Summary) -> dict[str, Any]:
-    """Hard, normal and easy, say, of the score and of each section; {} if the rule has none."""
-    parts: dict[str, Any] = {
-        section: {name: part._asdict() for name, part in of_section.items()}
-        for section, of_section in summary.parts.items()
-    }
-    score = parts.pop("", None)
-    return {"score_parts": score, "section_parts": parts} if summary.parts else {}
 
 
 def _row(name: str, n: int | None, share: float | None, interval: Interval | None) -> str:
@@ -222,10 +213,10 @@ def _of_ties(ties: TiesScore) -> Iterator[str]:
         "whose gap beats the spread of right answers + 0.20 the same by the smaller gap of both "
         f"forms + 0.01 margin; {counted(ties.n_both, 'prompt has', 'prompts have')} both forms"
     )
-    alone = ties.n_tied + ties.n_ref - 2 * ties.n_both
-    if alone > 0:
+    n_single = ties.n_tied + ties.n_ref - 2 * ties.n_both
+    if n_single > 0:
         yield (
-            counted(alone, "row of Ties has", "rows of Ties have") + " no counterpart (ref:N of "
+            counted(n_single, "row of Ties has", "rows of Ties have") + " no counterpart (ref:N of "
             "tied:N, or the other way), or one right answer where several are to be: counted in "
             "the two accuracies alone"
         )
@@ -263,20 +254,14 @@ def write_best_of(
     """Write the files. name: `org/model`. rows: of the run, in order. scored: in any order."""
     of_key = {each.key: each for each in scored}
     rankings = [_rank(of_key[row.key]) for row in rows]
-    records: dict[str, list[str]] = {}
-    for row, ranking in zip(rows, rankings, strict=True):
-        records.setdefault(row.subset, []).extend(
-            json.dumps(
-                {"prompt": row.prompt, "id": [of_key[row.key].id, at], "scores": reward},
-                indent=4,
-                sort_keys=True,
-            )
-            for at, reward in enumerate(ranking.rewards)
-        )
     texts = {folder / "best-of-n.jsonl": [json.dumps(each._asdict()) for each in rankings]}
-    for subset, lines in records.items():
-        plain = re.sub(r"[^\w .-]", "-", printable(subset)).strip(" .")
-        texts[folder / "best-of-n" / (plain[:100] or "rows") / f"{name}.json"] = lines
+    for row, ranking in zip(rows, rankings, strict=True):
+        plain = re.sub(r"[^\w .-]", "-", printable(row.subset)).strip(" .")
+        path = folder / "best-of-n" / (plain[:100] or "rows") / f"{name}.json"
+        for at, reward in enumerate(ranking.rewards):
+            scored_at = {"prompt": row.prompt, "id": [of_key[row.key].id, at], "scores": reward}
+            text = json.dumps(scored_at, indent=4, sort_keys=True)
+            texts.setdefault(path, []).append(text)
     return write_texts({path: "".join(f"{each}\n" for each in texts[path]) for path in texts})
 
 

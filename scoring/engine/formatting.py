@@ -8,8 +8,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from scoring.errors import KnownError, shown
-from scoring.hub.access import first_line
+from scoring.errors import KnownError, first_line, shown
 from scoring.spec import Message, Pair, RunSettings, as_objects
 
 DEFAULT_MAX_TOKENS, UPSTREAM_LONGEST = 16_384, 2048

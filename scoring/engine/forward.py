@@ -22,8 +22,7 @@ from scoring.engine import attention
 from scoring.engine.formatting import Prepared, TokenSequence
 from scoring.engine.packing import padded_batches, split
 from scoring.engine.scorer import Rewards
-from scoring.errors import KnownError
-from scoring.hub.access import first_line
+from scoring.errors import KnownError, first_line
 
 logger = logging.getLogger(__name__)
 

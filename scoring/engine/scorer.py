@@ -18,7 +18,7 @@ TEXTS_A_PACK = 16  # pairs between two reports of a scorer that reads texts
 
 @dataclass(frozen=True, slots=True)
 class Traits:
-    """What a scorer's numbers rest on beside its model and the run's settings; see `RunFacts`.
+    """Facts behind a scorer's numbers beside its model and the run's settings; see `RunFacts`.
 
     vocabulary: tokens that its model knows; None where it reads texts.
     """
@@ -59,7 +59,7 @@ class Scorer:
 
     @property
     def traits(self) -> Traits:
-        """What the rewards rest on."""
+        """The facts that the rewards rest on."""
         return self._traits
 
     def family_for(self, row: Pair) -> str:

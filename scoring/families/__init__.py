@@ -77,7 +77,8 @@ def _check_settings(spec: ModelSpec, settings: RunSettings) -> None:
         if value != getattr(default, name) and not is_suitable:
             option = f"--{name.replace('_', '-')}" + ("" if value is True else f" {value}")
             raise KnownError(
-                f"{option} is for {models}. {spec.name}, a {spec.family}, is none: leave it out."
+                f"{option} is for {models}, which {spec.name} (family {spec.family}) is not: leave "
+                "it out."
             )
     if settings.repeats > 1 and is_here and not settings.temperature:
         raise KnownError(

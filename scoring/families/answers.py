@@ -25,7 +25,7 @@ _PROMPTS = ("", *(each for each in get_args(JudgePrompt) if each not in (*OURS, 
 
 
 class Answer(NamedTuple):
-    """What a judge or rater wrote when it was asked about a pair.
+    """An answer of a judge or rater about a pair.
 
     shown: the places among the pair's responses of those that it was shown, in their order.
     repeat: which time it was asked, from 0.
@@ -54,11 +54,7 @@ def has_answers(run: Run) -> bool:
 
 
 def read_answers(run: Run, pairs: Iterable[Pair]) -> Iterator[list[Answer]]:
-    """Yield what was written of each pair of a run, an answer at a time read from the disk.
-
-    Raises:
-        KnownError: the files cannot be read.
-    """
+    """Yield what was written of each pair of a run, read answer by answer, or a `KnownError`."""
     facts = run.facts
     prompt = _prompt_of(facts.family, facts.template) or ""
     try:

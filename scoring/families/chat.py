@@ -186,10 +186,7 @@ def response_order(row: Pair, seed: int) -> _Places:
 def pair_questions(
     family: str, pair: Pair, prompt: str, seed: int
 ) -> list[tuple[Question, _Places]]:
-    """Return what is asked of a pair, or a row, each with the places of the responses shown.
-
-    prompt: as of `prompts.questions`. seed: of the run.
-    """
+    """Return the questions about a pair or row, each with the places of the responses shown."""
     family = prompts.family_for(pair, family, prompt)
     if family == WHOLE_ROW:
         order = response_order(pair, seed)
@@ -209,10 +206,7 @@ def pair_questions(
 
 
 def meaning_of(reply: Reply, family: str, prompt: str) -> _Meaning:
-    """Return what an answer says, without what was thought before it; None if nothing.
-
-    family: as of `prompts.family_for`.
-    """
+    """Return the verdict or rating of an answer, by `prompts.family_for`; None without one."""
     text = _final_text(reply)
     if family != "rater":
         return verdict(reply._replace(text=text), prompt)
@@ -305,16 +299,13 @@ class Answers:
         try:
             for path in folder.glob("answers*.jsonl") if folder else ():
                 for line in path.read_text(encoding="utf-8", errors="replace").split("\n"):
-                    self._read(line)
+                    if (answer := parse_answer(line)) is not None:
+                        self._replies[answer[0]] = answer[1]
             if self._path and self._path.exists():
                 with self._path.open("ab") as file:
                     file.write(b"\n")  # the end of a torn line
         except OSError as error:
             raise KnownError(f"The answers in {folder} cannot be kept: {error}.") from error
-
-    def _read(self, line: str) -> None:
-        if (answer := parse_answer(line)) is not None:
-            self._replies[answer[0]] = answer[1]
 
     def get(self, question: Question, repeat: int = 0) -> Reply | None:
         """Return the stored answer, or None. repeat: as of `Asked`."""

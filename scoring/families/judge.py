@@ -89,7 +89,7 @@ class Judge(LocalModel):
         )
 
     def prepare(self, pairs: Sequence[Pair]) -> list[Prepared]:
-        """What the judge is asked as tokens: both orders, or both responses."""
+        """Questions as tokens: both orders, or both responses."""
         family, question = self.spec.family, self._question
         texts = [each for pair in pairs for each in prompts.questions(family, pair, question)]
         encoded = self._formatter.encode(texts, ask=not question)
@@ -167,7 +167,7 @@ class Draws:
 
 
 def _pages(model: Any, budget: int) -> Any:
-    """Memory for continuous batching, budget: of tokens; None where a model writes in batches.
+    """Memory of `budget` tokens for continuous batching; None if batches are to be padded.
 
     Without flash attention, each token would be compared with all that the pages hold: slower.
     """
@@ -230,7 +230,7 @@ class WritingJudge(BaseJudge):
         )
 
     def prepare(self, pairs: Sequence[Pair]) -> list[Prepared]:
-        """What is asked of each pair: one question on both sides, or one a side."""
+        """Questions about each pair: one on both sides, or one a side."""
         asked = [self._encode(self._questions(pair)) or [TokenSequence()] for pair in pairs]
         return joined_pairs(pairs, [side for each in asked for side in (each[0], each[-1])])
 

@@ -63,8 +63,8 @@ def choose_prompt(setting: JudgePrompt, model: str) -> str:
 def prompt_for(
     setting: JudgePrompt, family: str | None, model: str, pairs: Sequence[Pair]
 ) -> JudgePrompt:
-    """Return the prompt that "upstream" means for rows of RewardBench 2, and "default" for judges
-    of one right and three wrong responses; other settings, and these for other pairs, as they are.
+    """Return a setting; for rows of RewardBench 2, the prompt that "upstream" means, and "default"
+    for judges if every row has one right and three wrong responses, or is of Ties.
     """
     is_default = setting == "default" and family == "judge" and not trained_question(model)
     if not is_default and (setting != "upstream" or family not in JUDGES):
@@ -89,10 +89,9 @@ def questions(
 ) -> tuple[Question, ...]:
     """Return what a judge is asked in each order, or a rater of each response.
 
-    prompt: "" for our own; the question that a judge was trained on, as of
-        `models.files.trained_question`; or one of upstream's, by which a judge is asked in one
-        order, swapped or not, or, about conversations of more turns than it knows, nothing; a
-        `KnownError` says that it is for one turn, and the pair has two.
+    prompt: "" for our own; as of `models.files.trained_question`; or one of upstream's, by which a
+        judge is asked in one order, swapped or not: nothing about conversations longer than it
+        knows, or a `KnownError` for one of two turns if it is for one.
     """
     sides = pair.chosen, pair.rejected
     orders = sides, sides[::-1]

@@ -21,9 +21,8 @@ import httpx
 
 from scoring.engine.formatting import Conversation, Prepared, conversations
 from scoring.engine.scorer import TEXTS_A_PACK, Rewards, Scorer, Traits
-from scoring.errors import KnownError
+from scoring.errors import KnownError, first_line
 from scoring.families import label_weights
-from scoring.hub.access import first_line
 from scoring.spec import Message, ModelSpec, RunSettings, as_objects
 
 logger = logging.getLogger(__name__)
@@ -80,16 +79,13 @@ class ErrorTally(Counter[str]):
 
 
 class Server:
-    """A server that any number of threads may ask.
+    """A server that any number of threads may ask; a `KnownError` for a wrong address or key.
 
-    url: paths are appended to it. parallel: requests that it gets at once. A `KnownError` says why
-    these, or the key in the environment, cannot be used.
+    url: paths are appended to it. parallel: requests that it gets at once, at least 1.
     """
 
     def __init__(self, url: str, parallel: int) -> None:
         _check_address(url)
-        if parallel < 1:
-            raise KnownError(f"A server gets at least 1 request at once, not {parallel}.")
         self.url = url.rstrip("/")
         self.errors = ErrorTally()
         self._parallel = parallel
@@ -127,10 +123,7 @@ class Server:
         )
 
     def each(self, function: Callable[[X], Y], items: Iterable[X]) -> dict[X, Y]:
-        """Return what a function that posts gives for each item, without those that failed.
-
-        Raises a `KnownError` if the server cannot be reached, or refuses everything.
-        """
+        """Return results of a posting function by item, without failed ones, or a `KnownError`."""
         stop = threading.Event()
 
         def ask(item: X) -> Y | None:
@@ -165,7 +158,7 @@ class Server:
             if in_a_row >= GIVE_UP:
                 raise KnownError(
                     f"The server at {self.url} failed {in_a_row} requests in a row; the last: "
-                    f"{failure}. Whole packs are kept: see to the server, and go on."
+                    f"{failure}. Whole packs are kept: check the server, and go on."
                 ) from failure
             return None
         self._failures_in_a_row = count(1)
@@ -174,12 +167,10 @@ class Server:
     def post(self, path: str, body: dict[str, Any], read: Callable[[Any], Y]) -> Y:
         """Send one request, again where that may help, and read its answer.
 
-        read: takes what is wanted out of the answer's JSON; may raise as any look-up does.
+        Raises RequestFailed for a refusal or another answer than expected, a `KnownError` if no
+        connection can be made, and CancelledError if it belongs to a call of `each` that is over.
 
-        Raises:
-            RequestFailed: there is no answer, it is a refusal, or it has another shape.
-            KnownError: no connection can be made.
-            CancelledError: it belongs to a call of `each` that is over.
+        read: takes what is wanted out of the answer's JSON; may raise as any look-up does.
         """
         content = json.dumps(body).encode()
         stop = getattr(self._thread, "stop", threading.Event())
@@ -262,7 +253,7 @@ def _read(response: httpx.Response, read: Callable[[Any], Y]) -> Y:
     try:
         return read(response.json())
     except json.JSONDecodeError:
-        why = "its answer is no JSON"
+        why = "its answer is not JSON"
     except (LookupError, TypeError, ValueError, ArithmeticError, RecursionError):
         why = "its answer has another shape than this protocol's"
     raise RequestFailed(why, response.status_code)
@@ -298,9 +289,9 @@ class Served(Scorer):
     """Family served: a reward model behind vLLM, which applies its chat template itself.
 
     It is asked as vLLM documents (POST /classify and POST /pooling, both with `messages`), but was
-    tested against a small server of our own alone. The server cuts nothing: what is longer than it
-    allows is refused, and its pair is missing. Raises a `KnownError` for a server that cannot be
-    reached, runs no reward model of this name, or gives several labels without a reading.
+    tested against a small server of our own alone. The server cuts nothing: a longer conversation
+    than it allows is refused, and its pair is missing. Raises a `KnownError` for a server without
+    such a reward model, or with several labels and no reading.
     """
 
     def __init__(self, spec: ModelSpec, settings: RunSettings) -> None:

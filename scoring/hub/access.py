@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
-from scoring.errors import KnownError
+from scoring.errors import KnownError, first_line
 from scoring.hub.cache import DiskQuota, cache_folder, report_download
 from scoring.limits import OnProgress, ignore_progress
 from scoring.paths import is_file
@@ -38,7 +38,7 @@ Token = str | Literal[False]
 class HubId:
     """`org/name[:split][@revision]`, taken apart.
 
-    split: also `configuration/split`. revision: None means the default branch.
+    split: or `configuration/split`. revision: None means the default branch.
     """
 
     repo: str
@@ -70,7 +70,7 @@ class RepoNotFound(KnownError):  # noqa: N818
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """What a repository holds at one commit.
+    """The files of a repository at one commit.
 
     sizes: file name -> bytes.
     blobs: file name -> name of its content in the Hub's cache, if that is known.
@@ -90,11 +90,11 @@ class Listing:
 
     @property
     def folder(self) -> Path:
-        """Where its files lie in the Hub's cache once they are here."""
+        """The folder in the Hub's cache for its files."""
         return cache_folder(self.hub_id.repo, self.repo_type) / "snapshots" / self.commit
 
     def missing(self, names: Sequence[str]) -> list[str]:
-        """Which of these files are still to be fetched."""
+        """The files among these that are still to be fetched."""
         return [name for name in names if not is_file(self.folder / name)]
 
 
@@ -102,11 +102,10 @@ class Hub:
     """The Hub as this process may use it.
 
     The Hub's client retries for 23 to 47 s without a network, so a short probe decides; while it
-    fails, everything uses local files only, until `retry` or a minute later.
+    fails, only local files are used, until `retry` or a minute later.
 
     offline: never try the network. quota: of the models that are fetched; None for any.
-    shared: whether its cache serves strangers. What not everybody may read is then given only as
-        long as the Hub says to whom.
+    shared: whether its cache serves strangers: restricted files need the Hub's word each time.
     reason: why the Hub is not used, in words; None while it answers or was not yet probed.
     """
 
@@ -136,10 +135,9 @@ class Hub:
     def look(
         self, hub_id: HubId, repo_type: RepoType, *, token: Token, local_only: bool = False
     ) -> Listing:
-        """List a repository: as the Hub does, or, out of reach, what its cache here has.
+        """List a repository as the Hub does, or, out of reach or `local_only`, what is cached.
 
-        local_only: look at the cache alone. A `KnownError` says that a repository is unknown,
-        private, gated, or not here and out of reach.
+        A `KnownError` says that it is unknown, private, gated, or not here and out of reach.
         """
         from huggingface_hub import HfApi
 
@@ -281,12 +279,6 @@ class Hub:
             raise self._not_found(hub_id, error.__cause__) from error
         except Exception as error:  # the client lets its transport's errors through
             raise KnownError(f"The Hub could not give {hub_id}: {first_line(error)}") from error
-
-
-def first_line(error: BaseException) -> str:
-    """The first line of an error's text, at most 200 characters, or its type if it has none."""
-    text = str(error).strip()
-    return text.splitlines()[0][:200] if text else type(error).__name__
 
 
 def _probe() -> str | None:

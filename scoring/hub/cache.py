@@ -83,11 +83,10 @@ def folder_bytes(folder: Path) -> int:
 
 
 class DiskQuota:
-    """A bound on the models in the Hub's cache that were fetched here. Callable from any thread.
+    """A bound on models fetched into the Hub's cache; the least recently used go first.
 
-    The least recently used go first. What lay in the cache before it was first asked for is not
-    counted and stays, as do the owner's models.
-    gigabytes: 10^9 bytes; None means no limit. keep: repositories of the owner.
+    Callable from any thread. Models that lay there before, and the owner's, are not counted and
+    stay. gigabytes: 10^9 bytes; None means no limit. keep: repositories of the owner.
     """
 
     def __init__(self, gigabytes: float | None = None, keep: Iterable[str] = ()) -> None:
@@ -158,5 +157,5 @@ class DiskQuota:
             raise KnownError(
                 f"There is no room for {size / 1e9:.1f} GB more of models: {self.gigabytes:g} GB "
                 "are kept here (EXPLORER_MODELS_GB), and those that are here are in use. Try again "
-                "in some minutes, or choose a smaller model."
+                "in a few minutes, or choose a smaller model."
             )

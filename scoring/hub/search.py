@@ -4,8 +4,8 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from scoring.errors import KnownError, shown
-from scoring.hub.access import Hub, Token, first_line
+from scoring.errors import KnownError, first_line, shown
+from scoring.hub.access import Hub, Token
 
 SEARCH_SECONDS = 4.0  # in which the Hub must begin an answer; it is asked once for each kind
 LONGEST_SEARCH = 100
@@ -14,7 +14,7 @@ _KINDS: tuple[dict[str, str], ...] = (
     {"pipeline_tag": "text-classification"},
     {"filter": "reward-model"},
 )
-"""What reward models are marked as there; not all of either kind can score."""
+"""Marks of reward models on the Hub; not all models with one can score."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,14 +24,14 @@ _READ = frozenset((
     *_COMPARED, "lora_alpha", "alpha_pattern", "lora_bias", "bias", "fan_in_fan_out", "use_rslora",
     "use_dora",
 ))  # fmt: skip
-"""What a LoRA config may set."""
+"""Options that a LoRA config may set."""
 _TRAINING = frozenset((
     "auto_mapping", "base_model_name_or_path", "corda_config", "ensure_weight_tying", "eva_config",
     "inference_mode", "init_lora_weights", "loftq_config", "lora_dropout", "lora_ga_config",
     "megatron_core", "peft_type", "peft_version", "qalora_group_size", "revision",
     "runtime_config", "task_type",
 ))  # fmt: skip
-"""What has no meaning after training, or is read here by itself; all else changes the model."""
+"""Options without meaning after training, or read elsewhere; all others change the model."""
 _HEAD = re.compile(r"\.(score|classifier)(\.\w+)*\.weight$(?<!lora_[AB].weight)")
 _LORA = re.compile(r"base_model\.model\.(?P<layer>.+)\.lora_(?:embedding_)?A(?:\.weight)?")
 _PLAIN = re.compile(r"[\w.]{1,200}")
@@ -41,7 +41,7 @@ _STARTS = (True, False, None, "gaussian", "eva", "orthogonal")
 
 @dataclass(frozen=True, slots=True)
 class Adapter:
-    """What an adapter's config says. base: as its author typed it, with its revision."""
+    """The config of an adapter. base: as its author typed it, with its revision."""
 
     base: str
     options: dict[str, Any]
@@ -53,11 +53,7 @@ def is_adapter(names: Collection[str]) -> bool:
 
 
 def read_adapter(folder: Path, name: str) -> Adapter:
-    """Read the config of an adapter. name: of it, for messages.
-
-    Raises:
-        KnownError: it cannot be read, or is of a kind that is not merged here.
-    """
+    """Read the config of an adapter, or raise a `KnownError` if it is of a kind not merged here."""
     try:
         values = dict(json.loads((folder / CONFIG).read_text(encoding="utf-8")))
     except (OSError, ValueError, TypeError, RecursionError) as error:
@@ -108,11 +104,10 @@ def label_count(weights: Mapping[str, Any], config: Any) -> int:
 def merge(model: Any, weights: Mapping[str, Any], adapter: ModelSpec, info: dict[str, Any]) -> Any:
     """The base with an adapter's weights added, and its head.
 
+    Raises a `KnownError` if the weights do not fit the base, or are not whole.
+
     weights: as of `load_weights`. info: of transformers, when the base was loaded; what the
         adapter brings is no longer missing in it, nor of another shape.
-
-    Raises:
-        KnownError: its weights do not fit the base, or are not whole.
     """
     import torch
     from peft import LoraConfig, PeftModel, set_peft_model_state_dict

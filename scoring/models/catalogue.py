@@ -13,11 +13,10 @@ from scoring.spec import Family
 class KnownModel:
     """A well-known model; what was not set with the RewardBench board is "" or None.
 
-    reference: the Hub id of a DPO policy's reference model.
+    reference: the Hub id of a DPO policy's reference model. length: of a sequence, in tokens.
     template: the name of upstream's chat template; "" means the tokenizer's own.
     batch: pairs in a batch; None if upstream has no configuration of it.
-    length: tokens a sequence may have. licence: its own, where its card was at hand.
-    quantized: whether its weights were to be cut to 8 bits.
+    quantized: whether its weights were to be cut to 8 bits. licence: as its card says.
     """
 
     family: Family

@@ -7,8 +7,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Literal
 
-from scoring.errors import KnownError
-from scoring.hub.access import first_line
+from scoring.errors import KnownError, first_line
 from scoring.models.finding import LocatedModel
 from scoring.models.memory import system_memory
 from scoring.spec import QUANTIZED, Dtype, Family, RunSettings
@@ -18,11 +17,10 @@ DeviceKind = Literal["cuda", "mps", "cpu"]
 
 @dataclass(frozen=True, slots=True)
 class Device:
-    """Where models run.
+    """A device that models run on.
 
-    name: as its maker calls it.
+    name: as its maker calls it. n_gpus: GPUs of this machine; 0 off CUDA.
     free_bytes: what a model may take, with the warm one let go; 0 if unknown.
-    n_gpus: GPUs of this machine; 0 off CUDA.
     has_bf16: whether it computes in bfloat16 at full speed.
     all_free_bytes: what is free on all GPUs together; `free_bytes` off CUDA.
     unused: why torch cannot use the NVIDIA GPU of this machine, in words; "" if it can or has none.

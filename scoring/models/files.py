@@ -92,12 +92,11 @@ def read_config(
 ) -> tuple[dict[str, Any], Family, bool, str]:
     """Read a config, or raise a `KnownError` for what cannot be a reward model here.
 
-    name: of the model, for messages. family: None means what its architecture speaks for.
-    trusted: whether the model's own code may run.
-    is_base: whether it is an adapter's base, which may be a language model without a head.
-
     Returns the config, the family, whether the model brings Python of its own, and in one sentence
     what the family was taken from ("" if it was given).
+
+    family: None means that of its architecture. trusted: whether the model's own code may run.
+    is_base: whether it is an adapter's base, which may be a language model without a head.
     """
     try:
         values = dict(json.loads(path.read_text(encoding="utf-8")))
@@ -160,7 +159,7 @@ def _recognize(
     if question:
         return "judge", f"By its name it is a judge that is asked one question, {question}."
     if not architectures:
-        why = "Its config names no architecture; a sequence classifier is supposed."
+        why = "Its config names no architecture; a sequence classifier is assumed."
         return "classifier", why
     kind = f"a {head.family} with a head that is known here" if head else "its own"
     if _NEEDS["classifier"] in architectures[0]:
@@ -176,7 +175,7 @@ def _recognize(
     if _suits("judge", values):
         raise KnownError(
             f"{what}, which can score in several ways; say which (family dpo with a reference "
-            "model, logprob-sum, logprob-mean, judge or rater). Without a word, only sequence "
+            "model, logprob-sum, logprob-mean, judge or rater). Without a family, only sequence "
             "classifiers with one label are scored."
         )
     raise KnownError(f"{what}; sequence classifiers, causal language models and PairRM are scored.")

@@ -1,7 +1,7 @@
-"""What a person typed -> a model or a tokenizer, where its owner allows it.
+"""What a person typed -> a model or a tokenizer, where the owner of this machine allows it.
 
-One path: what was typed -> a folder or repository -> config and files -> family and head -> a
-`LocatedModel`, which `fetch_model` makes ready to be loaded.
+One path: a folder or repository -> config and files -> family and head -> a `LocatedModel`, which
+`fetch_model` makes ready to be loaded.
 """
 
 import hashlib
@@ -12,8 +12,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Literal, TypedDict, Unpack
 
-from scoring.errors import KnownError, shown
-from scoring.hub.access import Hub, HubId, Listing, RepoNotFound, Token, first_line, parse_hub_id
+from scoring.errors import KnownError, first_line, shown
+from scoring.hub.access import Hub, HubId, Listing, RepoNotFound, Token, parse_hub_id
 from scoring.hub.search import without_address
 from scoring.limits import MEGABYTE
 from scoring.models import adapters
@@ -45,15 +45,14 @@ _DTYPES = {"BF16": "bfloat16", "F16": "float16", "F32": "float32", "F64": "float
 
 @dataclass(frozen=True, slots=True)
 class ModelPolicy:
-    """What the owner of this machine allows.
+    """Models, folders and servers that the owner of this machine allows.
 
     A model is listed as it is typed: `org/name` stands for its default branch alone, since at
     another revision, such as that of a pull request, anybody's files can lie.
 
-    demo: folder of the bundled model.
+    demo: folder of the bundled model. own_code: models whose own Python may run here.
     max_gigabytes: the largest model fetched from the Hub, in 10^9 bytes; None means no limit.
     models: which may be used beside the demo and baselines; None means any.
-    own_code: models of which the Python that comes with them may run here.
     servers: addresses that may be asked, without a slash at their end; None means any.
     """
 
@@ -83,11 +82,9 @@ class LocatedModel:
 
     spec: its folder is "" if files are still to be fetched.
     why: in one sentence, what its family was taken from.
-    sizes: file names -> bytes, of those that loading needs.
+    sizes: file names -> bytes, of those that loading needs; fetch_bytes are still to be downloaded.
     listing: of its repository on the Hub; None for a folder of this machine.
-    fetch_bytes: to be downloaded before it can be loaded.
-    tokenizer: taken in place of its own.
-    architecture: "" for a baseline or a server's model.
+    tokenizer: taken in place of its own. architecture: "" for a baseline or a server's model.
     is_counted: whether parameters were counted in the files, else guessed from the files' size.
     dtype: in which most weights are stored, such as "bfloat16"; "" if nothing says.
     is_quantized: whether its weights stay packed in memory, whatever dtype is asked for.
@@ -138,11 +135,10 @@ class LocatedModel:
 
 
 class ModelOptions(TypedDict, total=False):
-    """What may be said of a model besides its name.
+    """Options of a model besides its name.
 
-    family: None means what the catalogue or its config says.
-    reference: for family "dpo", the model that it is compared with, typed likewise.
-    tokenizer: a model or a folder whose tokenizer is taken, typed likewise; "" for the model's own.
+    family: None means what the catalogue or its config says. reference: of a DPO policy, or an
+        adapter's base. tokenizer: a model or a folder whose tokenizer is taken; "" for its own.
     """
 
     token: Token
@@ -198,7 +194,7 @@ def find(
     else:
         model = _find_full_model(place, typed, policy, hub, options)
     if reading is not None and model.spec.family != "classifier":
-        raise KnownError(f"Labels are read of classifiers; family {model.spec.family} has none.")
+        raise KnownError(f"Labels are read from classifiers; family {model.spec.family} has none.")
     if tokenizer:
         place = look_up(tokenizer, policy, hub, token, "tokenizer")
         model = replace(model, tokenizer=_own_tokenizer(place))
@@ -328,10 +324,7 @@ def _find_model(
     trusted: bool = False,
     is_base: bool = False,
 ) -> LocatedModel:
-    """Check what lies there.
-
-    trusted: whether its own code may run. is_base: whether of an adapter, which may have the head.
-    """
+    """Check a model. trusted: whether its code may run. is_base: whether an adapter's base."""
     token, reading = options.get("token", False), options.get("reading")
     name, files, listing = place.spec.name, place.sizes, place.listing
     if "config.json" not in files and "model_index.json" in files:

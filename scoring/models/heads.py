@@ -114,7 +114,7 @@ class HeadedModel:
             each for each in base_class.__mro__ if each.__name__.endswith("PreTrainedModel")
         )
         if shared is PreTrainedModel:
-            raise KnownError(f"{base_class.__name__} is no base that a head can stand on here.")
+            raise KnownError(f"{base_class.__name__} is not a base that a head can be put on here.")
 
         def begin(self: Any, config: Any) -> None:
             shared.__init__(self, config)
@@ -295,7 +295,7 @@ _OF_INTERNLM = {
     "mlp.up_proj": "feed_forward.w3",
     ".o_proj.": ".wo.",
 }
-"""What Llama calls a part -> what InternLM2 does."""
+"""Name of a part in Llama -> in InternLM2."""
 
 
 class _Ldl(HeadedModel):
@@ -487,7 +487,7 @@ def find_head(name: str, architectures: Iterable[str]) -> type[HeadedModel] | No
 
 
 def own_name(name: str) -> str:
-    """What a repository or folder is called, in small letters, without its owner or place.
+    """The name of a repository or folder in lower case, without its owner or place.
 
     >>> own_name("/data/Ziya/my-model/"), own_name("org/LDL-Reward@main")
     ('my-model', 'ldl-reward')

@@ -15,8 +15,7 @@ from transformers.utils import logging as transformers_logging
 
 from scoring.engine.attention import is_by_hand
 from scoring.engine.formatting import Formatter, UpstreamFormatter
-from scoring.errors import KnownError
-from scoring.hub.access import first_line
+from scoring.errors import KnownError, first_line
 from scoring.limits import OnProgress, Step
 from scoring.models import adapters
 from scoring.models.devices import check_dtype, chosen_dtype, present_device
@@ -29,7 +28,7 @@ logger = logging.getLogger(__name__)
 _LEAST_TOKENS = 8  # below which a tokenizer's limit is an error
 _MOST_A_BYTE = 8  # weights for a byte of a quantised model's files: of one bit each
 _OPERATIONS = {"cuda": 8e14, "mps": 2e12, "cpu": 5e10}
-"""Of a pack, which a GPU is taken to do in two seconds and others in one."""
+"""Operations of a pack, which a GPU is taken to do in two seconds and others in one."""
 _FEWEST, _MOST = 512, {"cuda": 32_768, "mps": 8192, "cpu": 8192}
 """Tokens of a pack. On one H200, 32,768 are best for 0.6B and for 8B."""
 
@@ -48,7 +47,7 @@ class Loaded:
 
     @property
     def dtype(self) -> str:
-        """In which its weights are, such as "bfloat16" or "8bit"."""
+        """The dtype of its weights, such as "bfloat16" or "8bit"."""
         packed = (each for each in QUANTIZED if getattr(self.model, f"is_loaded_in_{each}", False))
         return next(packed, str(self.model.dtype).removeprefix("torch."))
 
@@ -80,8 +79,6 @@ class Loaded:
     def budget(self, settings: RunSettings) -> int:
         """Tokens of a pack: as set, else one or two seconds of work that fit in memory."""
         if settings.budget is not None:
-            if settings.budget < 1:
-                raise KnownError(f"A pack cannot hold {settings.budget} tokens: 1 is the least.")
             return settings.budget
         model, embeddings = self.model, self.model.get_input_embeddings().weight
         weights = sum(each.numel() for each in model.parameters()) - embeddings.numel()
@@ -221,7 +218,7 @@ def _without_remarks() -> Iterator[None]:
 
 
 def _packed_weights(dtype: Dtype, device: str, head: Iterable[str]) -> dict[str, Any]:
-    """What `from_pretrained` is told to pack weights but the head's; nothing if they stay."""
+    """Arguments of `from_pretrained` that pack weights but the head's; none if they stay."""
     if dtype not in QUANTIZED:
         return {}
     check_dtype(dtype, device.partition(":")[0])

@@ -6,8 +6,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from scoring.errors import KnownError, is_panic
-from scoring.hub.access import Hub, first_line, parse_hub_id
+from scoring.errors import KnownError, first_line, is_panic
+from scoring.hub.access import Hub, parse_hub_id
 from scoring.models.finding import (
     DEMO_NAME,
     LocatedModel,

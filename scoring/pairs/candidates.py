@@ -67,9 +67,8 @@ def candidate_rows(files: RowFiles, tell: OnProgress) -> CheckedRows:
 
 
 def _candidates(row: Row, place: str) -> dict[str, Any] | str:
-    """A row as a pair of its first response and all; or why it has none.
-
-    A row of one response has a "group": that of all with its prompt.
+    """A row as a pair of its first response and all, or why it has none; of one response with the
+    "group" of all with its prompt.
     """
     column = next((name for name in (*LISTS, *_SINGLE) if row.get(name) is not None), None)
     sides = {f"column {side}": row.get(side) for side in ("chosen", "rejected")}

@@ -93,13 +93,10 @@ class Checker:
         rows: Sequence[int] | None = None,
         further: Mapping[str, Sequence[str]] | None = None,
     ) -> None:
-        """Check some pairs.
+        """Check some pairs, or raise a `KnownError` that names row and column.
 
         rows: of the file, from 0, that they are; None if each of its rows is one.
         further: more columns of the table, by name; empty where another batch has one.
-
-        Raises:
-            KnownError: naming row and column.
         """
         if not self._n_pairs:
             _check_columns(batch, self.name)
@@ -130,11 +127,7 @@ class Checker:
         self._pending, self._pending_rows, self._pending_bytes = [], 0, 0
 
     def finish(self, n_rows: int | None = None) -> CheckedRows:
-        """n_rows: of the file; None if each was one pair.
-
-        Raises:
-            KnownError: there are no pairs, or two have one key.
-        """
+        """Join all, or raise a `KnownError`. n_rows: of the file; None if each was one pair."""
         if not self._n_pairs:
             raise KnownError(f"{self.name} has no rows.")
         self._close_chunk()
@@ -188,10 +181,7 @@ class Checker:
         rows: Sequence[int],
         further: Mapping[str, Sequence[str]],
     ) -> pa.Table:
-        """The pairs of some rows, with all columns of `SCHEMA`, their `row` and the further ones.
-
-        columns: of `_READ`, or other columns of a prompt; nulls and missing ones are not given.
-        """
+        """Pairs in the columns of `SCHEMA`, `row` and further ones. columns: of `_READ`, or few."""
         n = len(rows)
         given = defaultdict(lambda: pa.nulls(n, TEXT), columns)
         numbers = pa.array(range(self._n_pairs + 1, self._n_pairs + n + 1)).cast(TEXT)

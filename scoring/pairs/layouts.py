@@ -23,11 +23,11 @@ from scoring.pairs.rows import Batch, Row, rows_of, type_name
 from scoring.pairs.shapes import MODEL_COLUMNS, WANTED, holds_messages
 
 FURTHER = "facet:"
-"""What the names of a table's further columns begin with."""
+"""The beginning of the names of a table's further columns."""
 RIGHT = f"{FURTHER}right"
 """A column for best of n: which responses of a row are right."""
 MOST_VALUES = 60
-"""Of a further column."""
+"""Most values of a further column."""
 _LONGEST_VALUE = 60
 _LOOKED_AT = 5_000
 """Rows at the beginning by which a column is given up that has many values."""
@@ -36,13 +36,11 @@ _PLAIN = RowLayout()
 
 
 def layout_of(row: Row, name: str, benchmark: str = "") -> tuple[Benchmark, RowLayout] | None:
-    """The benchmark that rows are of by their columns; None where they are of none, or are plain
-    pairs, which only the names of their subsets can tell.
+    """The benchmark of rows by their columns, or a `KnownError` if these fit two.
 
-    row: the first one. name: of the file. benchmark: the name of the one that they are said to be.
+    None for rows of none, and for plain pairs, of which only names of subsets can tell it.
 
-    Raises:
-        KnownError: they fit two.
+    row: the first one. name: of the file. benchmark: its name, if that is given.
     """
     known = [benchmark_named(benchmark)] if benchmark else benchmarks().values()
     fits = []
@@ -148,10 +146,7 @@ class RowReader:
         self._further: dict[str, set[str]] = {}  # column -> its values in the first rows
 
     def add(self, batch: Batch, file: str) -> None:
-        """
-        Raises:
-            KnownError: naming the row, it is not as its benchmark's are, or no pair.
-        """
+        """Raises a `KnownError` that names a row that is no pair, or none of its benchmark's."""
         if not len(batch):
             return
         if file != self._file:
@@ -174,10 +169,7 @@ class RowReader:
         self._n_pairs += len(pairs)
 
     def finish(self) -> CheckedRows:
-        """
-        Raises:
-            KnownError: as of `Checker.finish`.
-        """
+        """As of `Checker.finish`."""
         table, notes, left_out = self._checker.finish(self._n_rows)
         n_values = {name: pc.count_distinct(table[name]).as_py() for name in self._further}
         further = [name for name, n in n_values.items() if 1 < n <= MOST_VALUES]
@@ -291,11 +283,9 @@ def _better(better: Better, row: Row, place: str) -> Literal["first", "second", 
 
 
 def with_candidates(row: Row, place: str) -> Row:
-    """A row of a benchmark with a column for each response as one with a list of them, for best of
-    n; `RIGHT` has a digit for each, 1 if it is right. Any other row as it is.
+    """A row with a list in place of a column for each response, for best of n; others as they are.
 
-    Raises:
-        KnownError: the row does not say which are right.
+    `RIGHT` has a digit for each, 1 if it is right, or a `KnownError` says that the row has none.
     """
     layouts = (each.row for each in benchmarks().values() if each.row.responses)
     layout = next((each for each in layouts if each.columns <= row.keys()), None)
@@ -353,7 +343,7 @@ def _compared(layout: RowLayout, row: Row, place: str) -> Iterator[dict[str, Any
 
 
 def _value(row: Row, name: str) -> Any:
-    """What stands under a name, which may lead into an object, or into each object of a list."""
+    """The value under a name, which may lead into an object, or into each object of a list."""
     top, _, rest = name.partition(".")
     value = row.get(top)
     if not rest:

@@ -1,10 +1,9 @@
-"""A path or a Hub id -> a checked Arrow table of pairs.
+"""A path or a Hub id -> a checked Arrow table of pairs, with the columns of `SCHEMA`.
 
-Every table has the columns of `SCHEMA`, whatever the file had. A prompt and two responses are
-required, in any of the shapes of `shapes.py`; `subset` (else the split's or the file's name), `id`
-(else the row number) and the two model columns (else "unknown") have defaults. `prompt` is text: of
-a conversation its transcript, and `turns` its messages as JSON ("" for one message of a user).
-`more_chosen` and `more_rejected` are what responses a row has after the first ones. Rows in
+A prompt and two responses are required, in any of the shapes of `shapes.py`; `subset` (else the
+split's or the file's name), `id` (else the row number) and the two model columns (else "unknown")
+have defaults. `prompt` is text: of a conversation its transcript, and `turns` its messages as JSON
+("" for one message of a user). `more_*` are a row's responses after the first ones. Rows in
 messages count from 1, without a CSV header.
 """
 
@@ -28,8 +27,8 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from scoring.benchmarks import benchmarks, of_dataset
-from scoring.errors import KnownError
-from scoring.hub.access import Hub, HubId, Listing, Token, first_line
+from scoring.errors import KnownError, first_line
+from scoring.hub.access import Hub, HubId, Listing, Token
 from scoring.limits import MEGABYTE, NO_LIMITS, Limits, OnProgress, Step, ignore_progress
 from scoring.pairs.checking import MORE_COLUMNS, SCHEMA, TEXT_COLUMNS, CheckedRows
 from scoring.pairs.layouts import FURTHER, RowReader, columns_of_layouts
@@ -63,12 +62,10 @@ RowsReader = Callable[[RowFiles, OnProgress], CheckedRows]
 
 @dataclass(frozen=True, slots=True)
 class PairSource:
-    """Where a table of pairs came from.
+    """The source of a table of pairs.
 
-    kind: "textless" pairs are known by their subsets and keys alone, from results on them; a
-        "typed" one was written by a visitor.
-    name: a Hub id, a file's own name or "demo pairs".
-    revision: the Hub commit, or the first 12 hex digits of the file's sha256.
+    kind: "textless" pairs are known from results alone; a "typed" one was written by a visitor.
+    name: a Hub id, a file's own name or "demo pairs". revision: the Hub commit, or `file_digest`.
     """
 
     kind: Literal["hub", "file", "demo", "textless", "typed"]
@@ -190,10 +187,9 @@ def fetch_pairs(
 
     Raises a `KnownError` if it cannot be had, is too large, or is not a table of pairs.
 
-    hub_id: without a split the only one is taken. token: False sends none.
-    local_only: look at the cache alone. limits: nothing of a larger split is downloaded.
-    on_disk, reader: as of `read_pairs`. fetch: None means `hub.fetch`.
-    benchmark: the name of the one that it is said to be of; "" if its id may tell.
+    hub_id: without a split the only one is taken. local_only: look at the cache alone.
+    limits: nothing of a larger split is downloaded. fetch: None means `hub.fetch`.
+    on_disk, reader, benchmark: as of `read_pairs`; the id may tell the benchmark, too.
     """
     tell(Step("asking"))
     listing = hub.look(hub_id, "dataset", token=token, local_only=local_only)
@@ -204,24 +200,24 @@ def fetch_pairs(
     splits = split_files(list(listing.sizes), card)
     own = [split for split in splits if "/" not in split]
     split = hub_id.split or (own[0] if len(own) == 1 else None)
-    known = of_dataset(hub_id)
+    names, known = [] if split is None else splits.get(split, []), of_dataset(hub_id)
     if known is not None and known.every_split and hub_id.split is None:
         fits = partial(fnmatchcase, pat=known.every_split)
-        several = [names for each, names in splits.items() if fits(each.rpartition("/")[2])]
-        splits[""], split = sorted({*chain.from_iterable(several)}), ""
-    if split is None or not splits.get(split):
+        several = (files for each, files in splits.items() if fits(each.rpartition("/")[2]))
+        names, split = sorted({*chain.from_iterable(several)}), ""
+    if not names:
         raise KnownError(
             f"{hub_id.repo} needs a split, as in {hub_id.repo}:SPLIT; "
             f"it has {_listed(splits, listing)}."
         )
-    names, shown = splits[split], f"{hub_id.repo}:{split}" if split else hub_id.repo
+    shown = f"{hub_id.repo}:{split}" if split else hub_id.repo
     check_shards(names, shown)
     size = sum(listing.sizes[name] for name in names)
     limits.check_files(size, shown)
     folder = fetch(listing, names, tell=tell)
     paths = {name: folder / name for name in names}
     named = benchmark or (known.name if known else "")
-    files = RowFiles(paths, shown, split, named, limits)
+    files = RowFiles(paths, shown, split or "", named, limits)
     source = PairSource("hub", hub_id.repo, split or None, folder.name)
     kept_as = f"{shown} {benchmark}".strip() if on_disk and size >= LEAST_BYTES else None
     return _read(source, files, reader or checked_rows, tell, kept_as)
@@ -280,39 +276,24 @@ def _read(
 
 
 def _mapped(name: str, revision: str, read: Callable[[], CheckedRows]) -> CheckedRows:
-    """What `read` gives, kept as a dataset below HF_HOME, from which it is mapped into memory.
+    """The rows that `read` gives, mapped from a file that is kept in the cache of `datasets`.
 
     One revision of each set is kept; where nothing can be written, the table stays in memory.
-    `datasets` does not read the pairs' own files: of CSV and JSON it makes something else without a
-    word (a short row is filled up, a text "[1]" beside lists a list), and of Parquet it unpacks a
-    text that stands in a million rows before a limit can say no.
     """
-    from datasets import Dataset, config, disable_progress_bars, load_from_disk
+    from datasets import config
 
-    disable_progress_bars()
     rules = b"".join(path.read_bytes() for path in sorted(Path(__file__).parent.glob("*.py")))
     version = hashlib.sha256(f"{name} {revision} {benchmarks()}".encode() + rules).hexdigest()
     sets = Path(config.HF_DATASETS_CACHE, "rewardbench_explorer")
-    folder = sets / re.sub(r"[^\w.-]", "_", name)[-100:]
-    kept = folder / version
-
-    def load() -> CheckedRows:
-        dataset = load_from_disk(str(kept))
-        notes, left_out, benchmark = json.loads(dataset.info.description)
-        about = {"benchmark": benchmark} if benchmark else None
-        table = dataset.data.table.replace_schema_metadata(about)
-        return CheckedRows(table, tuple(notes), tuple(left_out))
-
+    kept = sets / re.sub(r"[^\w.-]", "_", name)[-100:] / f"{version}.arrow"
     with suppress(Exception):  # it was not written yet, or it is broken
-        return load()
+        return map_rows(kept)
     checked = read()
     with suppress(Exception):  # the disk is full, say: whatever it is, the pairs are here
-        shutil.rmtree(folder, ignore_errors=True)
-        dataset = Dataset(checked.table)
-        about = [checked.notes, checked.left_out, benchmark_in(checked.table)]
-        dataset.info.description = json.dumps(about)
-        dataset.save_to_disk(str(kept))
-        return load()
+        shutil.rmtree(kept.parent, ignore_errors=True)
+        kept.parent.mkdir(parents=True)
+        write_rows(checked, kept)
+        return map_rows(kept)
     return checked
 
 
@@ -326,7 +307,7 @@ def write_rows(checked: CheckedRows, path: Path) -> None:
 
 
 def map_rows(path: Path) -> CheckedRows:
-    """What `write_rows` wrote, mapped into memory, where it stays though the file is removed."""
+    """Rows of `write_rows`, mapped into memory, where they stay though the file is removed."""
     table = pa.ipc.open_file(pa.memory_map(str(path))).read_all()
     about = dict(table.schema.metadata or {})
     notes, left_out = map(tuple, json.loads(about.pop(b"checked")))
@@ -372,7 +353,7 @@ def check_shards(names: Sequence[str], split: str) -> None:
         if numbered and len(names) < int(numbered["of"]):
             raise KnownError(
                 f"Of the {int(numbered['of'])} files of {split} only {len(names)} can be found. "
-                "Put the others beside, or open the dataset anew."
+                "Put the others beside them, or open the dataset again."
             )
 
 

@@ -1,6 +1,8 @@
 """The raw rows of a file of pairs, in batches, whatever its format.
 
-`datasets` fills up short rows of CSV without a word, and unpacks Parquet before limits can say no.
+Not by `datasets`: it makes something else of CSV and JSON without a word (a short row is filled up,
+a text "[1]" beside lists is a list), and of Parquet it unpacks a text that stands in a million rows
+before a limit can say no.
 """
 
 import csv
@@ -16,8 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from scoring.errors import KnownError
-from scoring.hub.access import first_line
+from scoring.errors import KnownError, first_line
 from scoring.limits import Limits
 
 SUFFIXES = (".parquet", ".jsonl", ".json", ".csv")
@@ -31,7 +32,7 @@ Batch = pa.RecordBatch | list[Row]
 """Rows of a Parquet file as they lie in it, texts that occur often once; else Python's."""
 
 _LEAST_BYTES, _BYTES_A_ROW = 100_000, 2
-"""What a column of few values has at most, as Parquet keeps it."""
+"""Most bytes of a column of few values, as Parquet keeps it."""
 _SPACE = " \t\n\r"
 _EMPTY_LIST = re.compile(rf"\[[{_SPACE}]*\]")
 _OPENING = re.compile(rf"\[[{_SPACE}]*")
@@ -56,7 +57,7 @@ class RowFiles(NamedTuple):
 def announced(
     path: Path, name: str, columns: Sequence[str]
 ) -> tuple[Sequence[str], int | None, int]:
-    """What the end of a Parquet file says: columns to read, rows, bytes of these columns unpacked.
+    """Columns to read, rows, and unpacked bytes of these columns, by the end of a Parquet file.
 
     Further columns of words or booleans are read, too, if they have few values by their size. A
     text that stands in a million rows may count only once. Of other formats: `columns`, None, 0.

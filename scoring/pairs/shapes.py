@@ -23,7 +23,7 @@ Texts = tuple[str, ...]
 
 
 def what_is_missing(row: Row) -> str | None:
-    """In words, why a row is no pair; None if it is one."""
+    """The reason why a row is not a pair, in words; None if it is one."""
     for column in ("chosen", "rejected"):
         if row.get(column) is None:
             return f"{column} is null"
@@ -57,10 +57,7 @@ def models_of(row: Row, n_chosen: int, n_rejected: int, place: str) -> list[str 
 
 
 def pair_texts(row: Row, place: str) -> tuple[Turns, Texts, Texts]:
-    """The prompt's messages, and the chosen and rejected responses, of a row that misses nothing.
-
-    Raises a `KnownError` if a value has another shape. place: of the row, in words.
-    """
+    """The messages of a whole row's prompt, and both sides' responses, or a `KnownError`."""
     sides = {f"column {side}": row[side] for side in ("chosen", "rejected")}
     turns, (chosen, rejected) = answers(row, sides, place)
     if not turns:

@@ -22,7 +22,7 @@ _MARK = re.compile(
     r"|\\[A-Za-z]+"
     r"|(?:https?://|www\.)[^\s<>()]*[^\s<>().,;:!?'\"*_]"
 )
-"""What is literal by itself, or begins or ends what is."""
+"""Literal text, or a mark that begins or ends it."""
 _CLOSES = {"\\(": "\\)", "\\[": "\\]", "$$": "$$"}
 _LONGEST = 2_000  # characters between two marks
 _CODE_LINE = re.compile(
@@ -60,7 +60,7 @@ _ESCAPED = re.compile(r"\\([*_#~>`|])")
 
 EditName = Literal["cut", "plain", "polite", "refusal", "longer", "upper"]
 EDITS: tuple[EditName, ...] = get_args(EditName)
-"""Of one response; `swapped` is of a pair."""
+"""Edits of one response; `swapped` is one of a pair."""
 
 POLITE = "Certainly! I'd be happy to help you with that."
 REFUSAL = "I'm sorry, but I can't help with that."

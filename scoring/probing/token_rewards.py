@@ -37,7 +37,7 @@ _MOST_SHARING = 16  # tokens that one character's bytes, and its like, are sprea
 
 Span = tuple[int, int]  # in a text: a first character, and the one behind the last
 Piece = tuple[str, bool]
-"""What a token writes, and whether that is at least a part of the response."""
+"""The text of a token, and whether it is at least a part of the response."""
 
 
 class TokenReward(NamedTuple):
@@ -69,12 +69,12 @@ class SideRewards:
 
     @property
     def rewards(self) -> tuple[float, ...]:
-        """After each token."""
+        """The reward after each token."""
         return tuple(token.reward for token in self.tokens)
 
     @property
     def reward(self) -> float:
-        """What a run gives: that of the last token."""
+        """The reward that a run gives: that of the last token."""
         return self.tokens[-1].reward
 
 
@@ -111,9 +111,9 @@ def largest_jumps(side: SideRewards, n: int = 5) -> list[Jump]:
 def token_rewards(scorer: Scorer, pair: Pair) -> TokenRewards:
     """The reward after each token of both responses, in one forward pass.
 
-    The last reward of a side is the one that a run of this scorer gives, within the tolerance of
-    its `proof`. Raises a `KnownError` for a scorer that is no causal classifier, a response that is
-    empty or wholly cut off, or a pair that does not fit in memory.
+    A side's last reward is that of a run, within the tolerance of the scorer's `proof`. Raises a
+    `KnownError` for a scorer that is no causal classifier, a response that is empty or wholly cut
+    off, or a pair that does not fit in memory.
     """
     from scoring.engine.forward import is_out_of_memory
     from scoring.families.classifier import Classifier
@@ -222,7 +222,7 @@ def _pieces(
 
 
 def response_span(text: str, marked: str, mark: str) -> Span:
-    """Where in a formatted conversation its response stands.
+    """The span of the response in a formatted conversation.
 
     marked: the conversation with the response `mark`.
 
@@ -250,7 +250,7 @@ def locate_tokens(
 
 
 def piece_ends(offsets: Sequence[Span], length: int) -> tuple[int, ...]:
-    """Where the piece of each token ends.
+    """The end of each token's piece.
 
     What no token claims (spaces that offsets leave out) goes with the token after it, at the very
     end with the last. A character whose bytes several tokens share goes with the last of them.

@@ -35,7 +35,7 @@ _PRIOR = bundled_benchmarks()["prior-sets"]
 PRIOR_SETS = (*_PRIOR.subsets, *_PRIOR.beside)
 """The first four make up the prior score."""
 MOST_SCORES_BYTES = 5 * MEGABYTE
-"""Of an aggregate file; upstream's have about 1 kB."""
+"""Most bytes of a file of accuracies; upstream's have about 1 kB."""
 _MOST_EXTRA = 200
 
 

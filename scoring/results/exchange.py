@@ -72,10 +72,8 @@ def write_exchange(run: Run, forms: Iterable[ExchangeFormat], name: str = "") ->
 def exchange_file(run: Run, form: ExchangeFormat, name: str = "") -> tuple[Path, str]:
     """Return where the file belongs, below the run's folder or a repository, and its content.
 
-    name: `org/model`; "" for the model's own.
-
-    Raises:
-        KnownError: as `check_exchange`; no pair has a reward, or the run cannot be read.
+    name: `org/model`; "" for the model's own. Raises a `KnownError` as `check_exchange`, and if no
+    pair has a reward or the run cannot be read.
     """
     check_exchange(form, run.facts.pairs)
     summary = summarise_run(run.rows(), run.facts)
@@ -101,7 +99,7 @@ def exchange_file(run: Run, form: ExchangeFormat, name: str = "") -> tuple[Path,
 
 
 def _part(facts: RunFacts, summary: Summary) -> str:
-    """Which part of its pairs, or of its benchmark's, a run scored, in words; "" for all."""
+    """The part of its pairs, or of its benchmark's, that a run scored, in words; "" for all."""
     n, selection = sum(summary.total.counts.values()), printable(facts.selection)
     if n == facts.n_pairs and selection in ("", ALL_PAIRS):
         by = summary.benchmark
@@ -142,7 +140,7 @@ def _numbers(summary: Summary, part: str) -> Iterator[_Number]:
 
 
 def _settings(facts: RunFacts) -> dict[str, str]:
-    """What the numbers rest on; models of this machine go without their folders."""
+    """Settings behind the numbers; models of this machine go without their folders."""
     values = {name: str(getattr(facts, name)) for name in _SETTINGS} | facts.versions
     for name in ("reference", "tokenizer"):
         values[name] = public_pinned(getattr(facts, name))

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from scoring.benchmarks import benchmark_of
-from scoring.errors import KnownError, counted
-from scoring.hub.access import HubId, first_line, parse_hub_id
+from scoring.errors import KnownError, counted, first_line
+from scoring.hub.access import HubId, parse_hub_id
 from scoring.paths import atomic_write
 from scoring.results.accuracies import PRIOR_SETS, set_kind_of
 from scoring.rules import is_ties
@@ -34,9 +34,9 @@ _SETTINGS = (
 _TOKEN = re.compile(r"[A-Za-z0-9_.~+/=-]{1,4000}")
 _REFUSALS = {
     401: "it does not know the token, or the token has ended",
-    403: "the token has no leave to do that",
+    403: "the token does not permit that",
     404: "there is no such dataset, or the token may not see it",
-    429: "it was asked too often; wait some minutes",
+    429: "there were too many requests; wait a few minutes",
 }
 """Status of an answer -> what it means."""
 _NUMBER = re.compile(r"0|[1-9][0-9]{0,17}")
@@ -49,7 +49,7 @@ _UPSTREAM_TYPES: dict[str, str] = {
 
 
 def result_name(facts: RunFacts) -> str:
-    """What result files call a run's model.
+    """The name of a run's model in result files.
 
     A run of a part of its pairs says so, lest its scores be taken for the benchmark's.
     """
@@ -77,8 +77,8 @@ def write_results(
 
     By upstream's rules a missing reward is null in the scores and not won in the accuracies; a tie
     counts as `ScoredPair.credit` says. *Ties* has its own formula, null if no prompt has both its
-    rows, and the result of each of its rows, which means nothing in upstream's files, is whether
-    every right response beats every wrong one. Raises a `KnownError` if a pair was not scored.
+    rows; a row's result is whether every right response beats every wrong one. Raises a
+    `KnownError` if a pair was not scored.
 
     name: `org/model`. pairs: of the run, in the dataset's order. rows: in any order.
     """
@@ -198,9 +198,7 @@ def upload(folder: Path, files: Sequence[Path], repo: str, *, dry_run: bool) -> 
 def send(
     folder: Path, files: Sequence[Path], repo: str, *, token: str, create_pr: bool = False
 ) -> str:
-    """Send files to a dataset in a commit or pull request with this token; return its address.
-
-    Raises a `KnownError` if it is no token, or if the Hub refuses or is not reached.
+    """Send files to a dataset in a commit or pull request; return its address, or a `KnownError`.
 
     folder: what the files' paths in the dataset are relative to.
     """
@@ -226,8 +224,8 @@ def checked_token(token: object) -> str:
     words = token.strip() if isinstance(token, str) else ""
     if not _TOKEN.fullmatch(words):
         raise KnownError(
-            "That is no token of the Hub, which is one word such as hf_… Make one with leave to "
-            "write at huggingface.co/settings/tokens."
+            "That is not a token of the Hub, which is one word such as hf_… Make one with write "
+            "permission at huggingface.co/settings/tokens."
         )
     return words
 

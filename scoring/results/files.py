@@ -15,8 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from scoring.errors import KnownError
-from scoring.hub.access import first_line
+from scoring.errors import KnownError, first_line
 from scoring.limits import MEGABYTE
 
 REFERENCE_FREE = "_ref_free"
@@ -49,7 +48,7 @@ class ResultFile(NamedTuple):
 
 
 def twice(files: Iterable[tuple[str, str, int]]) -> list[Omission]:
-    """Of several files of one model, all but the fullest.
+    """Omissions of all files of a model but its fullest.
 
     Of equally full ones the one that lies where its model's name says is taken, else the first.
 
@@ -147,7 +146,7 @@ def _file_errors(path: Path, most_bytes: int, what: str) -> Iterator[None]:
                 f"{most_bytes // MEGABYTE:,} MB here"
             )
         if not path.is_file():
-            raise KnownError("it is no file")
+            raise KnownError("it is not a file")
         yield
     except KnownError:
         raise
@@ -155,7 +154,7 @@ def _file_errors(path: Path, most_bytes: int, what: str) -> Iterator[None]:
         # Without the path, which is another on every machine.
         raise KnownError(f"it cannot be opened: {error.strerror or first_line(error)}") from error
     except (ValueError, RecursionError) as error:
-        raise KnownError(f"it is no whole JSON: {first_line(error)}") from error
+        raise KnownError(f"it is not complete JSON: {first_line(error)}") from error
 
 
 def _unique_keys(items: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -169,8 +168,7 @@ def _unique_keys(items: list[tuple[str, Any]]) -> dict[str, Any]:
 def model_of(values: Mapping[str, Any], name: str) -> tuple[str, str | None]:
     """The model that a file names, else a `KnownError`, and upstream's word for its type, if any.
 
-    One without its reference model is another. name: of the file; upstream's DPO scores say nowhere
-    else that there was no reference.
+    name: of the file, which alone tells of DPO scores that there was no reference model.
 
     >>> model_of({"model": "org/dpo"}, "eval-set-scores/org/dpo_ref_free.json")
     ('org/dpo_ref_free', None)

@@ -80,7 +80,7 @@ def coded(subsets: Sequence[str]) -> tuple[tuple[str, ...], NDArray[np.int32]]:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Alignment:
-    """Which outcome is of which pair, and how they were recognised.
+    """The outcome of each pair, and how outcomes were recognised.
 
     rows: for each pair the row of the file, -1 if it has none.
     unmatched: outcomes of the file that are of none of the pairs.
@@ -103,7 +103,7 @@ class Alignment:
 def align(
     file: PairOrder, pairs: PairOrder, hashes: Callable[[], Sequence[str]] | None = None
 ) -> Alignment:
-    """Find the outcome of each pair.
+    """Find the outcome of each pair, or raise a `KnownError` with the reason alone.
 
     By the texts, if both are known. A file without texts is matched by place, which is position or
     subset and id, to pairs of the dataset that it is of. The texts of RewardBench's filtered split
@@ -112,9 +112,6 @@ def align(
     its subsets alone tell the benchmark of, by the ids of it.
 
     hashes: gives the `text_hash` of each of `pairs`, if it is needed.
-
-    Raises:
-        KnownError: the outcomes are not of these pairs; the reason alone.
     """
     is_same = _is_same_dataset(file.origin, pairs.origin)
     texts, how = pair_texts(file)
@@ -188,7 +185,7 @@ def filtered_split() -> PairOrder:
 
 
 def _by_place(file: PairOrder, pairs: PairOrder, *, by_position: bool = True) -> Alignment:
-    """By position, or else by subset and id; RewardBench 2 by position alone."""
+    """Align by position, or else by subset and id; RewardBench 2 by position alone."""
     is_second = by_position and pairs.is_second
     keys, wanted = ([], []) if is_second else (_keys(file), _keys(pairs))
     is_permuted = keys != wanted and set(keys) == set(wanted)

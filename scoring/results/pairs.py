@@ -27,7 +27,7 @@ from scoring.summary import tie_worth
 
 Doubles = NDArray[np.float64]
 MOST_OUTCOMES_BYTES = 400 * MEGABYTE
-"""Of a file; upstream's largest, of prior sets, has 77 MB."""
+"""Most bytes of a file; upstream's largest, of prior sets, has 77 MB."""
 _LONGEST_CELL = 1000
 """Characters of an id or of a subset's name."""
 _TEXTS = ("text_chosen", "text_rejected", "chosen", "rejected", "prompt", "text", "messages")
@@ -55,9 +55,8 @@ class Ragged:
 class PairResults:
     """Outcomes of one model on each pair, in the order of the file.
 
-    results: 0 to 1, NaN if missing; a judge's undecided pair is 0.5. Where a file with rewards
-        lacks one, or has an infinite one, whatever it stores: upstream compares with NaN and
-        stores 0.
+    results: 0 to 1, NaN if missing; a judge's undecided pair is 0.5. Where a file lacks a reward,
+        or has an infinite one, NaN whatever it stores: upstream compares with NaN and stores 0.
     equal: both scores are known and equal, as precisely as the file has them, and it is no win.
     scores_chosen, scores_rejected: rewards, NaN if missing or infinite; None without them, or if
         all are null. Of RewardBench 2, those that decide a row.
@@ -143,8 +142,7 @@ _READERS: dict[str, tuple[Callable[[object], Any], Callable[[list[Any]], Any]]] 
 def read_pair_results(path: Path, name: str | None = None) -> PairResults:
     """Read one file of results of each pair, or raise a `KnownError` with the reason alone.
 
-    name: the file's in its source; of upstream's DPO models it says more than the file, and of
-        upstream's command line which model it is of.
+    name: the file's in its source, which may say more of the model than the file.
     """
     name = path.name if name is None else name
     if name.lower().endswith(".jsonl"):

@@ -32,16 +32,16 @@ from scoring.summary import summarise_run
 SMALL = 0.01
 """A difference of scores, 0 to 1: what a doubled BOS does by upstream's threads 164 and 166."""
 FEW_CHANGED = 0.05
-"""Of the pairs; bfloat16 in place of float32 changes 1.7 % of the bundled demo model's."""
+"""Share of the pairs; bfloat16 in place of float32 changes 1.7 % of the bundled demo model's."""
 LARGEST = 0.224
-"""By how much, 0 to 1, other settings have moved a section's score: that of
+"""The most that other settings have moved a section's score, 0 to 1: that of
 reward-model-deberta-v3-large-v2 in Chat Hard, from arXiv 2403.13787v2 to the leaderboard."""
 BATCH = 0.051
 """The same of another batch size: beaver-7b-v1.0-cost with 1 and 3, by upstream's thread 137."""
 OWN = "the tokenizer's own"
 """A chat template."""
 RESULTS = "allenai/reward-bench-results"
-"""Where upstream publishes."""
+"""Upstream's dataset of results."""
 RUN_RM_LENGTH = 2048
 RUN_RM_DTYPE = "float16"
 """What upstream's run_rm.py takes where its configuration does not say."""
@@ -77,11 +77,10 @@ NOT_KNOWN = BoardSettings()
 
 
 def board_settings(model: str) -> BoardSettings:
-    """The settings of the RewardBench board for a published name.
+    """The configured settings of the RewardBench board for a published name.
 
-    Where upstream's configuration sets no length or number type, run_rm.py's are meant. Whether
-    weights were cut to 8 bits is what was configured; what was really run is not known. DPO models
-    have other code: what is not set is not known.
+    Where upstream's configuration sets no length or dtype, run_rm.py's are meant, but for DPO
+    models, which have other code.
     Source: scripts/configs/eval_configs.yaml and scripts/run_rm.py of allenai/reward-bench.
     """
     board = board_models().get(model.removesuffix(REFERENCE_FREE).strip().partition("@")[0])
@@ -200,11 +199,9 @@ class PublishedCheck:
     basis: "pairs" if both numbers are of the same single pairs; else sections that the run has
         whole are compared, and fields from `won` on are empty.
     parts: the score, then the sections, of which both sides are known or the run has pairs.
-    won, lost, tied: keys of pairs that are won here and not there, the other way round, and tied
-        on one side alone and lost on the other, in the table's order.
-    n: pairs that are compared.
-    near: of the changed pairs, the share whose margin is among the run's narrowest fifth; None if
-        none changed or there are no margins.
+    won, lost, tied: keys of pairs won here and not there, the other way round, and tied on one side
+        and lost on the other, in the table's order. n: pairs that are compared.
+    near: share of the changed pairs whose margin is in the run's narrowest fifth; None without any.
     """
 
     model: str

@@ -28,6 +28,12 @@ def test_ties_count_as_not_won_and_missing_rewards_do_not_count() -> None:
     assert summary.intervals.total == pytest.approx(wilson(3, 5), abs=0.03)
 
 
+def test_a_tie_counts_as_in_the_files_though_subsets_are_of_another_benchmark() -> None:
+    tied = pair("mmlu-pro-law", *TIE)
+    for benchmark, worth in (("", 0.5), ("judgebench", 0.0)):
+        assert summarise([tied], "judge", benchmark).total.accuracy == worth
+
+
 def test_no_pairs_give_an_empty_summary() -> None:
     summary = summarise([], "classifier")
     assert (summary.total.n, summary.total.accuracy) == (0, None)

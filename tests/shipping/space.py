@@ -11,8 +11,8 @@ from typing import Annotated, Any, Literal
 from huggingface_hub import SpaceHardware
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from scoring.errors import KnownError
-from scoring.hub.access import first_line, parse_hub_id
+from scoring.errors import KnownError, first_line
+from scoring.hub.access import parse_hub_id
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDERS = ("explorer", "scoring", "assets")

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from explorer.core.settings import read_settings
 from explorer.data.rebuilding.recipes import Source, SourceFile
-from scoring.errors import KnownError
-from scoring.hub.access import first_line
+from scoring.errors import KnownError, first_line
 from scoring.paths import atomic_write
 
 if TYPE_CHECKING:

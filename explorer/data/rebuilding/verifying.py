@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 from explorer.data.rebuilding.building import TEXTS, Built
 from explorer.data.rebuilding.provenance import SIDES
 from explorer.data.rebuilding.recipes import recipes, untraced
-from scoring.errors import KnownError
-from scoring.hub.access import first_line
+from scoring.errors import KnownError, first_line
 
 if TYPE_CHECKING:
     import pandas as pd

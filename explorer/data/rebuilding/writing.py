@@ -15,8 +15,7 @@ from explorer.data.datacard import data_card
 from explorer.data.rebuilding.building import TEXTS, Built
 from explorer.data.rebuilding.provenance import SIDES
 from explorer.data.rebuilding.recipes import recipes, sources, untraced
-from scoring.errors import KnownError
-from scoring.hub.access import first_line
+from scoring.errors import KnownError, first_line
 
 _COLUMNS: dict[str, pa.DataType] = {
     **dict.fromkeys(

@@ -13,8 +13,8 @@ from typing import Any
 
 from explorer.data.table import PairTable
 from scoring.benchmark import COUNTS
-from scoring.errors import KnownError, counted, shown
-from scoring.hub.access import Hub, first_line, parse_hub_id
+from scoring.errors import KnownError, counted, first_line, shown
+from scoring.hub.access import Hub, parse_hub_id
 from scoring.pairs.opening import as_pairs
 from scoring.record import Run
 from scoring.results.exports import (

@@ -137,7 +137,8 @@ def test_a_required_option_that_is_missing_is_named(capsys: pytest.CaptureFixtur
     for missing in REQUIRED:
         place = LEAST.index(missing)
         assert f"required: {missing}" in refusal(LEAST[:place] + LEAST[place + 2 :], capsys)
-    said = refusal(["--reproduce", "sfairxc/FsfairX-Llama3-RM-v0.1", "--out", "x"], capsys)
+    for name in ("sfairXC/FsfairX-LLaMA3-RM-v0.1@main", "sfairxc/FsfairX-Llama3-RM-v0.1"):
+        said = refusal(["--reproduce", name, "--out", "x"], capsys)
     assert "no settings for 'sfairxc/FsfairX-Llama3-RM-v0.1'" in said
     assert "such as sfairXC/FsfairX-LLaMA3-RM-v0.1" in said
 

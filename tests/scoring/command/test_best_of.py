@@ -53,11 +53,12 @@ def test_responses_of_any_source_have_rewards_ranks_and_a_best(
 
 
 def test_upstreams_file_has_an_object_a_response(tmp_path: Path) -> None:
-    rows = [
-        {"id": at, "prompt": f"p{at}", "responses": ["a", "bb"], "subset": "mt"} for at in (5, 7)
+    rows = [  # of two subsets whose names a folder cannot tell apart
+        {"id": at, "prompt": f"p{at}", "responses": ["a", "bb"], "subset": subset}
+        for at, subset in ((5, "m/t"), (7, "m:t"))
     ]
     ranked(tmp_path, *rows)
-    text = (tmp_path / "run" / "best-of-n" / "mt" / "baseline" / "longer.json").read_text()
+    text = (tmp_path / "run" / "best-of-n" / "m-t" / "baseline" / "longer.json").read_text()
     decoder, place, found = json.JSONDecoder(), 0, []
     while place < len(text):
         value, place = decoder.raw_decode(text, place)

@@ -21,6 +21,7 @@ from tests.conftest import DEMO_MODEL, PATIENCE, ROOT, until
 from tests.support.chat_server import Answer, ChatServer, said, shown
 from tests.support.files import write_jsonl
 from tests.support.forks import Fork, command_line, environment
+from tests.support.hub_server import Repo, served_hub
 from tests.support.named_rows import by_sentence
 
 ON_CPU = ("--device", "cpu", "--dtype", "float32")
@@ -318,6 +319,7 @@ def refusal(capsys: pytest.CaptureFixture[str], *given: str | Path) -> str:
         (("--pairs", "{tmp}"), "is not a file of pairs: its ending must be one of"),
         (("--pairs", "rmbench"), "Did you mean rm-bench? --benchmarks lists those"),
         (("--benchmark", "RM-Bench"), "no benchmark's name. Did you mean rm-bench? These are:"),
+        (("--benchmark", "rm-bench"), "pairs.jsonl cannot be read as RM-Bench: its first row has"),
         (("--subset", "hep-cobol"), "demo pairs has no subset 'hep-cobol'; it has alpacaeval-easy"),
         (("--subset", "hep-js", "--subset", "x"), "demo pairs has no subset 'x'"),
         (("--model", "demo", "--family", "dpo"), "demo is a DPO policy, which is compared with"),
@@ -341,6 +343,17 @@ def test_what_cannot_be_done_is_refused_in_one_sentence(
         capsys, *LONGER, "--out", tmp_path / "run", *given
     )
     assert not (tmp_path / "run").exists()
+
+
+def test_code_of_a_model_is_trusted_by_its_pages_address_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    config = b'{"architectures": ["OwnForSequenceClassification"], "num_labels": 1, "auto_map": {}}'
+    page = ("--model", "https://huggingface.co/org/own", "--pairs", "demo", "--out", tmp_path / "r")
+    repos = {"models/org/own": Repo({"config.json": config})}
+    with served_hub(repos, tmp_path, monkeypatch, "hf_secret"):
+        assert "needs code of its own" in refusal(capsys, *page)
+        assert "org/own has no weights" in refusal(capsys, *page, "--trust-remote-code")
 
 
 def test_a_folder_with_a_run_or_under_way_is_left_alone(

@@ -46,11 +46,11 @@ def test_a_scorer_gives_a_reward_for_each_side_and_tells_how_it_loads(tmp_path: 
     ("family", "given", "said"),
     by_sentence(
         *(
-            (family, {"upstream_compatible": True}, f"--upstream-compatible is for .* a {family},")
+            (family, {"upstream_compatible": True}, f"compatible is for .*family {family}. is not:")
             for family in FAMILIES
             if family != "classifier"
         ),
-        ("longer", {"beta": 0.1}, r"--beta 0.1 is for models of family dpo\..*: leave it out"),
+        ("longer", {"beta": 0.1}, "--beta 0.1 is for models of family dpo, .*: leave it out"),
     ),
 )
 def test_a_setting_that_means_nothing_to_a_family_is_refused(

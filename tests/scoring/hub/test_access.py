@@ -19,7 +19,7 @@ from scoring.engine.scorer import facts
 from scoring.errors import KnownError
 from scoring.families import open_scorer
 from scoring.hub import access
-from scoring.hub.access import Hub, HubId, first_line, parse_hub_id
+from scoring.hub.access import Hub, HubId, parse_hub_id
 from scoring.hub.cache import cache_folder, remove_cached, report_download
 from scoring.limits import Limits, Step
 from scoring.models.finding import ModelPolicy, locate
@@ -61,19 +61,6 @@ def test_a_hub_id_is_taken_apart(text: str, parts: HubId) -> None:
 )
 def test_what_is_no_hub_id_is_refused(text: str) -> None:
     assert parse_hub_id(text) is None
-
-
-@pytest.mark.parametrize(
-    ("error", "line"),
-    [
-        (ValueError("one\ntwo"), "one"),
-        (ValueError("  \n one "), "one"),
-        (ValueError(), "ValueError"),
-        (ValueError("x" * 300), "x" * 200),
-    ],
-)
-def test_the_first_line_of_an_error_is_short_and_never_empty(error: Exception, line: str) -> None:
-    assert first_line(error) == line
 
 
 class NoSocket(socket.socket):
@@ -146,6 +133,7 @@ REPOS = {
     "datasets/org/broken": Repo(refusal=(500, "")),
     "datasets/org/half-broken": replace(PAIRS, refusal=(500, ""), refused="revision"),
     "datasets/org/odd": Repo({"data.txt": b"nothing to read"}),
+    "datasets/CohereLabsCommunity/multilingual-reward-bench": Repo({"data.txt": b"neither"}),
     "models/org/model": MODEL,
     "models/org/gated": Repo(refusal=(403, "GatedRepo")),
     "models/org/text": Repo({"README.md": b"no model"}),
@@ -247,6 +235,11 @@ SPLITS = "org/pairs needs a split, as in org/pairs:SPLIT; it has filtered, raw."
         (pairs, "org/pairs", {}, SPLITS),
         (pairs, "org/pairs:test", {}, SPLITS),
         (pairs, "org/odd", {}, "as in org/odd:SPLIT; it has no file that can be read here."),
+        (
+            pairs,
+            *("CohereLabsCommunity/multilingual-reward-bench", {}),
+            "multilingual-reward-bench:SPLIT; it has no file that can be read here.",
+        ),
         (pairs, "org/pairs:raw@nowhere", {}, "The dataset org/pairs has no revision 'nowhere'."),
         (pairs, "org/gated", {}, "The dataset org/gated is gated"),
         (pairs, "org/private", {}, "There is no public dataset 'org/private' on the Hub"),

@@ -222,9 +222,6 @@ def test_a_budget_is_as_set_or_about_a_second_of_work(tmp_path: Path) -> None:
     demo = loaded(DEMO_MODEL).budget(CPU)
     assert 512 <= demo <= 8192 and demo & (demo - 1) == 0
     assert small.budget(RunSettings(budget=77)) == 77
-    for none in (0, -5):
-        with pytest.raises(KnownError, match=f"A pack cannot hold {none} tokens"):
-            small.budget(RunSettings(budget=none))
 
 
 def test_memory_that_torch_keeps_from_earlier_work_is_free_for_packs(

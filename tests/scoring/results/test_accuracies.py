@@ -93,8 +93,8 @@ def test_what_was_not_measured_is_missing_and_an_unknown_kind_none(tmp_path: Pat
         ('{"model": "m", "hep-js": Infinity}', "hep-js is inf, not between 0 and 1"),
         (f'{{"model": "m", "hep-js": 1{"0" * 400}}}', "hep-js"),
         (f'{{"model": "m", "hep-js": 1{"0" * 5000}}}', ""),
-        ("", "it is no whole JSON: Expecting value: line 1 column 1 (char 0)"),
-        ('{"model": "m", "hep-js": 0.', "it is no whole JSON"),
+        ("", "it is not complete JSON: Expecting value: line 1 column 1 (char 0)"),
+        ('{"model": "m", "hep-js": 0.', "it is not complete JSON"),
         ('{"model": "m", "hep-js": 0.1, "hep-js": 0.2}', "'hep-js' stands there twice"),
         ('{"model": "m", "results": [1, 0]}', "it holds per-pair results"),
         (json.dumps({**GOOD, "model": "x" * 10_001}), "name has 10,001 characters"),
@@ -245,10 +245,10 @@ def test_what_else_lies_there_is_listed(tmp_path: Path) -> None:
         "eval-set/.DS_Store": "no JSON file",
         "eval-set/README.md": "no JSON file",
         "eval-set/elsewhere": "a link to a folder, which is not followed",
-        "eval-set/folder.json": "it is no file",
+        "eval-set/folder.json": "it is not a file",
         "eval-set/gone.json": "it cannot be opened: No such file or directory",
         "eval-set/org/chart.png": "no JSON file",
-        "eval-set/pipe.json": "it is no file",
+        "eval-set/pipe.json": "it is not a file",
     }
 
 

@@ -300,7 +300,7 @@ def test_the_two_files_and_no_other_are_sent_and_a_dry_run_says_the_same(
     assert upload(tmp_path, files, "org/results", dry_run=True) == expected
     with pytest.raises(KnownError, match=r"^Sending to org/results needs a token: set HF_TOKEN"):
         check_upload("org/results", dry_run=False)
-    with pytest.raises(KnownError, match="no token"):
+    with pytest.raises(KnownError, match="not a token"):
         upload(tmp_path, files, "org/results", dry_run=False)
     monkeypatch.setenv("HF_TOKEN", "hf_mine")
     assert upload(tmp_path, files, "org/results", dry_run=True) == expected

@@ -199,7 +199,7 @@ def test_the_lines_of_upstreams_command_line_are_read(tmp_path: Path) -> None:
     [
         ("", "it has no list of per-pair results"),
         ('{"results": 1}\n[]\n', "line 2 is not an object of results"),
-        ('{"results": 1}\n{"resu', "it is no whole JSON"),
+        ('{"results": 1}\n{"resu', "it is not complete JSON"),
         ('{"prompt": "p", "text": "t", "results": 0.5}\n', "rewards of single texts, not of pairs"),
         ('{"chosen": 1.5, "rejected": 0.5}\n', "it has no list of per-pair results"),
     ],

@@ -180,7 +180,7 @@ def test_what_is_no_token_is_refused_and_not_repeated(
     seen = preview(run, bench, "ana/results")
     for token in tokens:
         with subtests.test(token=token):
-            with pytest.raises(KnownError, match="That is no token of the Hub") as caught:
+            with pytest.raises(KnownError, match="That is not a token of the Hub") as caught:
                 publish(seen, run, bench, Hub(), token=token)
             assert "hf_a" not in str(caught.value) and "xxx" not in str(caught.value)
             assert server.requests == []
@@ -189,7 +189,7 @@ def test_what_is_no_token_is_refused_and_not_repeated(
 @pytest.mark.parametrize(
     ("repo", "said"),
     [
-        ("broken/results", "the token has no leave to do that (403)."),
+        ("broken/results", "the token does not permit that (403)."),
         ("missing/results", "there is no such dataset, or the token may not see it (404)."),
     ],
 )
