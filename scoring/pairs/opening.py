@@ -276,24 +276,39 @@ def _read(
 
 
 def _mapped(name: str, revision: str, read: Callable[[], CheckedRows]) -> CheckedRows:
-    """The rows that `read` gives, mapped from a file that is kept in the cache of `datasets`.
+    """What `read` gives, kept as a dataset below HF_HOME, from which it is mapped into memory.
 
     One revision of each set is kept; where nothing can be written, the table stays in memory.
+    `datasets` does not read the pairs' own files: of CSV and JSON it makes something else without a
+    word (a short row is filled up, a text "[1]" beside lists a list), and of Parquet it unpacks a
+    text that stands in a million rows before a limit can say no.
     """
-    from datasets import config
+    from datasets import Dataset, config, disable_progress_bars, load_from_disk
 
+    disable_progress_bars()
     rules = b"".join(path.read_bytes() for path in sorted(Path(__file__).parent.glob("*.py")))
     version = hashlib.sha256(f"{name} {revision} {benchmarks()}".encode() + rules).hexdigest()
     sets = Path(config.HF_DATASETS_CACHE, "rewardbench_explorer")
-    kept = sets / re.sub(r"[^\w.-]", "_", name)[-100:] / f"{version}.arrow"
+    folder = sets / re.sub(r"[^\w.-]", "_", name)[-100:]
+    kept = folder / version
+
+    def load() -> CheckedRows:
+        dataset = load_from_disk(str(kept))
+        notes, left_out, benchmark = json.loads(dataset.info.description)
+        about = {"benchmark": benchmark} if benchmark else None
+        table = dataset.data.table.replace_schema_metadata(about)
+        return CheckedRows(table, tuple(notes), tuple(left_out))
+
     with suppress(Exception):  # it was not written yet, or it is broken
-        return map_rows(kept)
+        return load()
     checked = read()
     with suppress(Exception):  # the disk is full, say: whatever it is, the pairs are here
-        shutil.rmtree(kept.parent, ignore_errors=True)
-        kept.parent.mkdir(parents=True)
-        write_rows(checked, kept)
-        return map_rows(kept)
+        shutil.rmtree(folder, ignore_errors=True)
+        dataset = Dataset(checked.table)
+        about = [checked.notes, checked.left_out, benchmark_in(checked.table)]
+        dataset.info.description = json.dumps(about)
+        dataset.save_to_disk(str(kept))
+        return load()
     return checked
 
 
