@@ -11,12 +11,7 @@ from typing import Any, Literal
 
 import gradio as gr
 
-from explorer.api.answers import (
-    MOST_ANSWERED_ROWS,
-    FamilyName,
-    RunNow,
-    StartedRun,
-)
+from explorer.api.answers import MOST_ANSWERED_ROWS, FamilyName, RunNow, StartedRun
 from explorer.api.callers import caller, requested_table
 from explorer.api.scoring import requested_selection, result_json, row_json, settings_json
 from explorer.core.error_view import guarded

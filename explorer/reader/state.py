@@ -8,26 +8,11 @@ from dataclasses import dataclass, replace
 from math import isfinite
 from typing import Any, ClassVar, Literal, get_args
 
-from explorer.core.address import (
-    Address,
-    Parameter,
-    at_most,
-    choice,
-    flag,
-    several,
-    text,
-    token,
-)
+from explorer.core.address import Address, Parameter, at_most, choice, flag, several, text, token
 from explorer.core.links import written
 from explorer.core.validation import checked_integer, repaired
 from explorer.data.facets import FACETS, Facet
-from explorer.data.filters import (
-    LONGEST_NAME,
-    MOST_NAMES,
-    Filters,
-    LengthRange,
-    ranges_in_order,
-)
+from explorer.data.filters import LONGEST_NAME, MOST_NAMES, Filters, LengthRange, ranges_in_order
 from explorer.data.lengths import MEASURED, SCALES, Measured, Scale
 from explorer.data.search import LONGEST_QUERY, PLACES, Query, Where
 from explorer.data.table import MEASURES, UNITS, Measure, Unit

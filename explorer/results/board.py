@@ -370,10 +370,7 @@ def _ranked(rows: Sequence[BoardRow], rule: Rule) -> "pd.DataFrame":
 
 
 def _rowless(
-    results: Results,
-    benchmark: Benchmark,
-    outcomes: OutcomeMatrix | None,
-    models: Collection[str],
+    results: Results, benchmark: Benchmark, outcomes: OutcomeMatrix | None, models: Collection[str]
 ) -> list[str]:
     """Which of a visitor's files of results of each pair give no row, and why."""
     if results.uploaded is None or benchmark == PRIOR_KEY:

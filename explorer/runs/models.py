@@ -34,25 +34,12 @@ from scoring.errors import KnownError
 from scoring.families.server import KEY_VARIABLE
 from scoring.hub.access import Hub, Listing, parse_hub_id
 from scoring.limits import OnProgress, Step, ignore_progress
-from scoring.models.devices import (
-    Device,
-    check_fits,
-    chosen_dtype,
-    placed,
-    present_device,
-)
+from scoring.models.devices import Device, check_fits, chosen_dtype, placed, present_device
 from scoring.models.finding import MOST_CONFIG_BYTES, LocatedModel, ModelOptions, fetch_model, find
 from scoring.paths import COMPILED
 from scoring.probing.token_rewards import TokenRewards
 from scoring.spec import BASELINES, JUDGES, ModelSpec, Pair, Plan, RunSettings, ScoredPack
-from scoring.tasks import (
-    Ready,
-    call,
-    load_model,
-    make_ready,
-    reward_tokens,
-    score_packs,
-)
+from scoring.tasks import Ready, call, load_model, make_ready, reward_tokens, score_packs
 
 SAME_SECONDS = 600.0
 """For how long what a name meant is taken for what it means."""

@@ -101,11 +101,7 @@ class Runs:
         self._turn(visitor, order, pairs, selection, tell, sure=sure)
 
     def resume(
-        self,
-        visitor: Visitor,
-        run_id: object,
-        table_of: Callable[[Run], PairTable],
-        tell: Follow,
+        self, visitor: Visitor, run_id: object, table_of: Callable[[Run], PairTable], tell: Follow
     ) -> None:
         """Go on with a run that was stopped, failed or killed.
 
@@ -407,10 +403,7 @@ def _record(
     except Exception:
         status = "failed"
         logger.exception("run %s failed", run.id[:15])
-        progress = replace(
-            progress,
-            message=BUG,
-        )
+        progress = replace(progress, message=BUG)
     finally:
         if status != "failed" and len(progress.scored) == total:
             status, progress = "finished", replace(progress, message="")

@@ -210,9 +210,7 @@ class Aggregated:
 
 
 def aggregate(
-    rule: Rule,
-    accuracies: Mapping[str, float | None],
-    counts: Mapping[str, Counted] | None = None,
+    rule: Rule, accuracies: Mapping[str, float | None], counts: Mapping[str, Counted] | None = None
 ) -> Aggregated:
     """Sections and score from subset accuracies.
 

@@ -77,11 +77,7 @@ _ABOUT_WAYS: dict[Way, str] = {
 
 
 def compare_bar_html(
-    now: Compared,
-    fields: Sequence[Field],
-    dropped: Sequence[str],
-    results: Results,
-    link_base: str,
+    now: Compared, fields: Sequence[Field], dropped: Sequence[str], results: Results, link_base: str
 ) -> str:
     """Panels, the models that are compared, on how many pairs, and notes.
 

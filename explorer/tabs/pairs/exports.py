@@ -18,14 +18,7 @@ from typing import Any, Literal, get_args
 
 from explorer.core.files import File, as_json, csv_file, jsonl_file, write_lines, written_file
 from explorer.core.html import render
-from explorer.data.export import (
-    Format,
-    batches,
-    export,
-    export_name,
-    preferences,
-    snippet,
-)
+from explorer.data.export import Format, batches, export, export_name, preferences, snippet
 from explorer.reader.filter_html import listed_words
 from explorer.reader.scene import NO_TEXTS, Scene
 from explorer.results.judged import judge_run
