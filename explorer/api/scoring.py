@@ -38,7 +38,7 @@ from explorer.runs.running import Rewarded, Runs
 from explorer.runs.selections import (
     MOST_PER_SUBSET,
     Selection,
-    selected_by_typed_keys,
+    selected_by_keys,
     selected_per_subset,
 )
 from explorer.runs.store import RunStore
@@ -200,7 +200,7 @@ def requested_selection(
         raise KnownError(
             f"Keys are a list of texts such as {table.example_keys}, not {shown(keys)}."
         )
-    return selected_by_typed_keys(table, "\n".join(keys))
+    return selected_by_keys(table, list(dict.fromkeys(filter(None, map(str.strip, keys)))))
 
 
 def pair_score_json(scored: Rewarded) -> Any:

@@ -295,8 +295,10 @@ def upload_name(name: str, suffix: str) -> str:
     'mypairs.csv'
     >>> upload_name("../" + "x" * 999, ".json")[70:]
     'xxxxx.json'
+    >>> len(upload_name("a." + "x" * 200, "." + "x" * 200))
+    41
     """
     last = PurePosixPath(name.replace("\\", "/")).name
     stem = "".join(character for character in last if character.isprintable()).strip()
-    stem = stem.removesuffix(suffix) or "upload"
+    stem, suffix = stem.removesuffix(suffix) or "upload", suffix[: _LONGEST_FILE_NAME // 2]
     return stem[: _LONGEST_FILE_NAME - len(suffix)] + suffix

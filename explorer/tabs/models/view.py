@@ -108,7 +108,7 @@ class ModelsView:
 
         def read(tell: OnProgress) -> str:
             with private_files(files) as places:
-                results = library.upload(before, _by_name(places), tell, visitor.owner)
+                results = library.upload(before, files_by_name(places), tell, visitor.owner)
             return results.id.rpartition(UPLOADED)[2]
 
         self.uploads.forget(visitor.owner)
@@ -263,12 +263,19 @@ def _without_gone(now: Ranked) -> tuple[Ranked, list[str]]:
     return replace(now, state=state), ignored(gone)
 
 
-def _by_name(files: Sequence[Path]) -> dict[str, Path]:
-    """Files by the names that their sender gave them; of equal names each but one has a number."""
+def files_by_name(files: Sequence[Path]) -> dict[str, Path]:
+    """Files by the names that their sender gave them; of equal names each but one has a number.
+
+    >>> [*files_by_name([Path("a/2 x.json"), Path("b/x.json"), Path("c/x.json")])]
+    ['2 x.json', 'x.json', '3 x.json']
+    """
     named: dict[str, Path] = {}
-    for number, file in enumerate(files, start=1):
-        name = upload_name(file.name, file.suffix)
-        named[name if name not in named else f"{number} {name}"] = file
+    for file in files:
+        name, number = upload_name(file.name, file.suffix), 2
+        unique = name
+        while unique in named:
+            unique, number = f"{number} {name}", number + 1
+        named[unique] = file
     return named
 
 

@@ -147,10 +147,7 @@ def _number(typed: str) -> int | float | str | None:
 
 def listing_query(query: str) -> str:
     """What of an address of the Pairs tab says which pairs it lists."""
-    state = read_pairs(f"?{query}")[0]
-    return replace(
-        state, key="", keep="", random=False, page=1, sort="", panel="pairs"
-    ).query_string
+    return replace(read_pairs(f"?{query}")[0], sort="").listed_link
 
 
 def read_score(query: object) -> tuple[ScoreState, tuple[str, ...]]:

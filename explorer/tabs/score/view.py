@@ -354,9 +354,11 @@ class ScoreView:
         """What is published of the model of a run that ended, beside it; "" where nothing is."""
         if seen is None or seen.goes_on or not seen.has_pairs or not seen.name:
             return ""
-        field = self.scenes.fields.of(seen.name, None, None, visitor)
-        run = self.runs.store.open(seen.run_id, visitor)
-        return published_html(check_run(run, field, self.boards.board(None, Ranking(own=False))))
+        run, board = self.runs.store.open(seen.run_id, visitor), Ranking(own=False)
+        with suppress(KnownError):  # of many sets of pairs without texts some are in no field
+            field = self.scenes.fields.of(seen.name, None, None, visitor)
+            return published_html(check_run(run, field, self.boards.board(None, board)))
+        return ""
 
     def _facts(self, seen: Reported | None) -> str:
         """Everything that the numbers rest on."""
