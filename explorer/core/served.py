@@ -322,8 +322,7 @@ class FairShare:
 class OnePage:
     """Leaves addresses to the page: Gradio looks for another one by the parameter `page`.
 
-    A few pages are made at once, so that a crowd that opens them takes no thread from others. Links
-    to it are shown with its own title, sentence and picture in place of Gradio's.
+    A few pages are made at once, so that a crowd that opens them takes no thread from others.
     """
 
     def __init__(self, app: ASGIApp) -> None:
@@ -337,24 +336,40 @@ class OnePage:
             return
         async with AsyncExitStack() as turn:
             await turn.enter_async_context(self._making)
-            head: list[Message] = []
 
             async def send_and_free(message: Message) -> None:
                 await turn.aclose()  # whoever reads slowly holds up nobody
-                if message["type"] == "http.response.start":
-                    head.append(message)
-                    return
-                if head:
-                    asked = Request(scope)
-                    scheme = asked.headers.get("x-forwarded-proto", scope["scheme"])
-                    root = asked.base_url.replace(scheme="https" if scheme == "https" else "http")
-                    body = _with_card(message.get("body", b""), str(root))
-                    message, start = {**message, "body": body}, head.pop()
-                    MutableHeaders(scope=start)["Content-Length"] = str(len(body))
-                    await send(start)
                 await send(message)
 
             await self._app({**scope, "query_string": b""}, receive, send_and_free)
+
+
+class LinkCard:
+    """Links to the page are shown with its own title, sentence and picture, not Gradio's."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer; the page's length is said once it is known."""
+        head: list[Message] = []
+
+        async def send_with_card(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                head.append(message)
+                return
+            if head:
+                asked = Request(scope)
+                scheme = asked.headers.get("x-forwarded-proto", scope["scheme"])
+                root = asked.base_url.replace(scheme="https" if scheme == "https" else "http")
+                body = _with_card(message.get("body", b""), str(root))
+                message, start = {**message, "body": body}, head.pop()
+                MutableHeaders(scope=start)["Content-Length"] = str(len(body))
+                await send(start)
+            await send(message)
+
+        is_page = scope["type"] == "http" and scope["path"] == "/"
+        await self._app(scope, receive, send_with_card if is_page else send)
 
 
 def _with_card(page: bytes, root: str) -> bytes:
@@ -398,6 +413,7 @@ def launched(settings: Settings, routes: Sequence[Route] = ()) -> dict[str, Any]
             "middleware": [
                 Middleware(OwnSite, settings.hosts, any_name=settings.any_name),
                 Middleware(OnePage),
+                Middleware(LinkCard),
                 Middleware(FairShare, proxies=settings.proxies),
                 Middleware(
                     Bounded,
