@@ -53,6 +53,12 @@ def several(name: str, check: Callable[[str], Any], most: int, field: str = "") 
     return Parameter(name, field or name, check, most=most)
 
 
+def some_of(name: str, options: Sequence[Any], field: str = "") -> Parameter:
+    """Any of some options, each once."""
+    by_text = {str(option): option for option in options}
+    return several(name, by_text.__getitem__, len(options), field)
+
+
 def at_most(most: int) -> Callable[[str], str]:
     """A check of a text: so many characters, half a character repaired."""
 

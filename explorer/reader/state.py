@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Literal, get_args
 
 from explorer.core.address import Address, Parameter, at_most, choice, flag, several, text, token
 from explorer.core.links import written
-from explorer.core.validation import checked_integer, repaired
+from explorer.core.validation import checked_integer
 from explorer.data.facets import FACETS, Facet
 from explorer.data.filters import LONGEST_NAME, MOST_NAMES, Filters, LengthRange, ranges_in_order
 from explorer.data.lengths import MEASURED, SCALES, Measured, Scale
@@ -18,7 +18,6 @@ from explorer.data.search import LONGEST_QUERY, PLACES, Query, Where
 from explorer.data.table import MEASURES, UNITS, Measure, Unit
 from explorer.reader.diffs import DIFFS, Diff
 from explorer.reader.reading import Display
-from explorer.results.field import checked_model
 from explorer.results.judged import JUDGED, Judged
 from explorer.stats.duels import CELLS, Cell
 
@@ -49,14 +48,7 @@ MOST_SLICES = 4
 MOST_PAGES = 10**7
 
 
-_name = at_most(LONGEST_NAME)
-
-
-def _searched(words: str) -> str:
-    found = repaired(words)
-    if len(found) > LONGEST_QUERY:
-        raise ValueError(found)
-    return found
+_name, _searched = at_most(LONGEST_NAME), at_most(LONGEST_QUERY)
 
 
 def _page(value: str) -> int:
@@ -175,7 +167,7 @@ class PairsState(Address):
     more: bool = False
     tokenizer: str = ""
     PARAMETERS: ClassVar[tuple[Parameter, ...]] = (
-        text("model", checked_model),
+        text("model", _name),
         choice("show", OUTCOME_KINDS, "kind"),
         choice("pairs", FIELD_KINDS, "field_kind"),
         Parameter("margin", "margins", _margins, margins_written),
@@ -183,7 +175,7 @@ class PairsState(Address):
         choice("verdict", JUDGED),
         text("judge", _searched, "judge_words"),
         several("slice", _name, MOST_SLICES, "slices"),
-        text("against", checked_model),
+        text("against", _name),
         choice("cell", CELLS),
         text("source", _name),
         text("results", token),

@@ -9,9 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from explorer.core.caches import LruCache, locked_cached_property
-from explorer.core.validation import repaired
 from explorer.data.facets import Mask
-from explorer.data.filters import LONGEST_NAME
 from explorer.data.table import PairTable, Rows
 from explorer.runs.outcomes import scored_rows
 from explorer.stats.difficulty import (
@@ -359,14 +357,3 @@ def _scored(run: Run) -> dict[str, ScoredPair]:
     return _SCORED.get_or_create(
         (run.folder, run.n_bytes()), lambda: {pair.text_hash: pair for pair in scored_rows(run)}
     )
-
-
-def checked_model(value: object) -> str:
-    """A model's name, or "".
-
-    Raises:
-        KnownError: it is no short text.
-    """
-    if not isinstance(value, str) or len(value) > LONGEST_NAME:
-        raise KnownError(f"A model is named by a short text, not {shown(value)}.")
-    return repaired(value)

@@ -67,12 +67,8 @@ def pairs_file(now: Scene, form: Format) -> File:
     if not now.pairs.has_texts:
         raise KnownError(NO_TEXTS)
     rows, table = now.listed.rows, now.table
-
-    def write(path: Path) -> None:
-        for _ in export(table, rows, form, path, listed_words(now)):
-            pass
-
-    return written_file(export_name(table, rows, form), write)
+    name = export_name(table, rows, form)
+    return written_file(name, lambda path: export(table, rows, form, path, listed_words(now)))
 
 
 def outcomes_file(now: Scene, form: FailFormat, notes: PairNotes) -> File:

@@ -38,7 +38,6 @@ from explorer.tabs.try_it.probe import (
     Probe,
     ProbeForm,
     bought,
-    probed_changes,
     probing,
     write_probe,
 )
@@ -286,7 +285,8 @@ class TryView:
         self, state: TryState, visitor: Visitor, tell: Callable[[Probe], None]
     ) -> None:
         order = ModelOrder.of({"model": state.model})
-        changes = probed_changes([*state.changes])
+        if not state.changes:
+            raise KnownError("No change is chosen. Tick at least one of them.")
         found = self._selection(state, visitor)
         if not len(found.rows):
             raise KnownError(NO_PAIRS)
@@ -304,7 +304,7 @@ class TryView:
                 self.probed[visitor.owner] = probe
             tell(probe)
 
-        probing(pairs, changes, rewarding, keep, most=self.settings.max_pairs)
+        probing(pairs, state.changes, rewarding, keep, most=self.settings.max_pairs)
 
     def _selection(self, state: TryState, visitor: Visitor) -> Selection:
         """The pairs that are probed; raises as `Choice.of`."""
