@@ -8,7 +8,7 @@ import re
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import AsyncExitStack, suppress
 from html import escape
 from pathlib import Path
@@ -71,12 +71,6 @@ _CARD = re.compile(rb'<meta\s[^>]*"(?:og|twitter):[^>]*>')
 """Of Gradio, which speak of Gradio."""
 CONNECTIONS = 10_000
 """That may be open at once, where the system allows it."""
-
-
-def _first_scripts() -> Iterator[str]:
-    *first, go = ((ASSETS / name).read_text(encoding="utf-8") for name in _FIRST_SCRIPTS)
-    yield from first
-    yield f"{START_VIEW} = (element, trigger, server) => {{{go}}};"
 
 
 def _plotly(_: Request) -> Response:
@@ -385,8 +379,10 @@ def _with_card(page: bytes, root: str) -> bytes:
 def launched(settings: Settings, routes: Sequence[Route] = ()) -> dict[str, Any]:
     """How the page is launched. routes: of files to take away."""
     most = settings.max_upload_bytes
+    *first, go = ((ASSETS / name).read_text(encoding="utf-8") for name in _FIRST_SCRIPTS)
+    scripts = (*first, f"{START_VIEW} = (element, trigger, server) => {{{go}}};")
     return {
-        "head": "".join(f"<script>{script}</script>" for script in _first_scripts()),
+        "head": "".join(f"<script>{script}</script>" for script in scripts),
         "prevent_thread_lock": True,
         "_frontend": False,  # else it asks itself for the page, and a busy machine is too slow
         "footer_links": ["api"],  # not shown; without it no address opens the page of endpoints

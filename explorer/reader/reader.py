@@ -27,9 +27,10 @@ from explorer.reader.diffs import (
     Span,
     VisibleSpace,
     automatic,
-    diff_spans,
+    char_diff,
     pieces,
     visible,
+    word_diff,
 )
 from explorer.reader.lines import MOST_LINES, Place, aligned, by_line, line_starts
 from explorer.reader.markdown import LONGEST_MARKDOWN, rendered
@@ -259,7 +260,8 @@ def _possible(
 ) -> tuple[Display, list[str]]:
     """The display as far as these texts allow it, and why not all of it."""
     length = sum(len(cells[name]) for name in ("prompt", "chosen", "rejected"))
-    length += sum(len(each["text"]) for each in _further_cells(cells))
+    further = (each for side in _SIDES for each in (cells.get(f"more_{side}") or ())[:MOST_FURTHER])
+    length += sum(len(each["text"]) for each in further)
     if (display.rendered or display.spaces) and length > LONGEST_MARKDOWN:
         words = "Too long to render, or to show whitespace: this is the source text."
         return replace(display, rendered=False, spaces=False), [words]
@@ -301,17 +303,10 @@ def marks_of(cells: Mapping[str, Any], diff: Diff, language: str) -> Marks:
         return _numbered(Marks(lines.spans, lines.rows, note=note))
     n = counted(MOST_LINES, "line", "lines")
     notes = [f"These responses have more than {n} together, too many to align."] if language else []
-    spans = diff_spans(chosen, rejected, compared)
+    spans = (char_diff if compared == "characters" else word_diff)(chosen, rejected)
     if spans is None:
-        return Marks(
-            note=" ".join(
-                [
-                    *notes,
-                    "These responses are too long to compare this way, so no differences are "
-                    "marked.",
-                ]
-            )
-        )
+        why = "These responses are too long to compare this way, so no differences are marked."
+        return Marks(note=" ".join([*notes, why]))
     return _numbered(Marks(spans, note=" ".join(notes)))
 
 
@@ -432,10 +427,6 @@ def _decided(
     return f"{decided} Further responses follow, best first."
 
 
-def _further_cells(cells: Mapping[str, Any]) -> list[Mapping[str, str]]:
-    return [each for side in _SIDES for each in (cells.get(f"more_{side}") or ())[:MOST_FURTHER]]
-
-
 def _facts(model: str, response: str) -> list[str]:
     encoded = response.encode(errors="replace")  # a lone surrogate is in no Arrow text
     words = count_words(pa.chunked_array([[encoded]], pa.large_binary()))[0]
@@ -457,7 +448,7 @@ def body_of(
         words: all of it.
         side: whose it is: it decides how differences are marked and whether hits are.
         display: how it is shown.
-        spans: what is shown of the text as `diff_spans` cut it; None marks no difference.
+        spans: what is shown of the text as `word_diff` cuts it; None marks no difference.
         rows: where its lines stand beside those of the other side; None where they do not.
         language: of code, which has numbered lines and colours; "" of other texts.
     """

@@ -277,10 +277,6 @@ class Field:
         """Whether any margin of the model is known."""
         return bool((~np.isnan(self.margins(model))).any())
 
-    def others_win(self, model: str) -> Doubles:
-        """The share of a model's rivals that win each pair, 0 to 1; NaN where none is known."""
-        return 1 - self.difficulty(model).share
-
     def outcome(self, model: str, row: int) -> Outcome:
         """What the model did on one pair."""
         return OUTCOMES[int(self.codes(model, slice(row, row + 1))[0])]

@@ -229,12 +229,6 @@ class Runs:
         self.check_pairs(sum((len(pair.responses) + 1) // 2 for pair in pairs))
         return order.for_pairs(pairs)
 
-    def _check_owner(self, visitor: Visitor) -> None:
-        """Whether a run would belong to somebody; on one's own machine it is everybody's."""
-        self.scorers.quotas.check(visitor)
-        if self._settings.public and not (visitor.owner and visitor.session):
-            raise KnownError("The page is still loading. Press again in a moment.")
-
     def _turn(
         self,
         visitor: Visitor,
@@ -249,7 +243,9 @@ class Runs:
         self.check_pairs(selection.n_pairs)
         pairs = as_pairs(selection.table.arrow, selection.rows.tolist())
         order = self._order_for(pairs, order)
-        self._check_owner(visitor)
+        self.scorers.quotas.check(visitor)
+        if self._settings.public and not (visitor.owner and visitor.session):
+            raise KnownError("The page is still loading. Press again in a moment.")
         progress, seed = Progress("waiting", len(pairs), former), order.settings.seed
         subsets = {pair.key: pair.subset for pair in pairs}
         if sure is not None:

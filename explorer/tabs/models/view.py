@@ -196,7 +196,10 @@ class ModelsView:
             "bar": lambda: compare_bar_html(now, fields, said, results, self.settings.link_base),
             "status": lambda: "",
             "chart": lambda: "",
-            "table": lambda: compared_html(now, tied=_is_tied(now, beside())),
+            "table": lambda: compared_html(
+                now,
+                tied=(board := beside()) is not None and share_group(board.board, state.a, state.b),
+            ),
             "drawer": lambda: short_board_html(board) if (board := beside()) else "",
             "below": lambda: "",
             "own": partial(self._own, state, visitor),
@@ -277,7 +280,3 @@ def files_by_name(files: Sequence[Path]) -> dict[str, Path]:
             unique, number = f"{number} {name}", number + 1
         named[unique] = file
     return named
-
-
-def _is_tied(now: Compared, beside: Ranked | None) -> bool:
-    return beside is not None and share_group(beside.board, now.state.a, now.state.b)
