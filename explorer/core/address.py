@@ -70,6 +70,17 @@ def at_most(most: int) -> Callable[[str], str]:
     return check
 
 
+def whole_number(name: str, most: int, field: str = "") -> Parameter:
+    """A whole number, 1 to so many."""
+
+    def check(value: str) -> int:
+        if not (value.isascii() and value.isdecimal() and 1 <= int(value) <= most):
+            raise ValueError(value)
+        return int(value)
+
+    return Parameter(name, field or name, check)
+
+
 def form_field(name: str) -> Parameter:
     """What stands in a field of a form, as it was typed. name: of the field of the state."""
     return text(name.replace("_", "-"), at_most(LONGEST_FIELD), name)

@@ -28,7 +28,7 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from explorer.core.address_view import START_VIEW
-from explorer.core.addresses import client_address
+from explorer.core.clients import client_address
 from explorer.core.errors import disk_is_full
 from explorer.core.settings import ASSETS, Settings
 from explorer.core.sites import OwnSite

@@ -260,7 +260,7 @@ class Worker:
         return _crashed(limit, reason)
 
 
-def alone(
+def run_in_new_worker(
     task: Task,
     *given: Any,
     limit: Limit,

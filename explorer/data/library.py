@@ -16,7 +16,7 @@ from explorer.core.errors import disk_cannot_hold
 from explorer.core.fetching import fetching
 from explorer.core.settings import MAX_DATASET_MB, Settings
 from explorer.core.work import EVERY_SECONDS, repeated
-from explorer.core.workers import Limit, alone
+from explorer.core.workers import Limit, run_in_new_worker
 from explorer.data.sources import DEMO_ID, Sources, read_demo
 from explorer.data.table import PairTable
 from explorer.data.typed import longest_text, typed_pair, typed_table
@@ -282,7 +282,7 @@ def _read_in_worker(files: RowFiles, tell: OnProgress) -> CheckedRows:
         with TemporaryDirectory(prefix="explorer-pairs-") as folder:
             to = Path(folder) / "pairs.arrow"
             told = repeated(tell, Step("reading"))
-            alone(read_rows, to, files, limit=limit, tell=told)
+            run_in_new_worker(read_rows, to, files, limit=limit, tell=told)
             return map_rows(to)
     except OSError as error:
         raise disk_cannot_hold(error) from error

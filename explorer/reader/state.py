@@ -8,9 +8,18 @@ from dataclasses import dataclass, replace
 from math import isfinite
 from typing import Any, ClassVar, Literal, get_args
 
-from explorer.core.address import Address, Parameter, at_most, choice, flag, several, text, token
+from explorer.core.address import (
+    Address,
+    Parameter,
+    at_most,
+    choice,
+    flag,
+    several,
+    text,
+    token,
+    whole_number,
+)
 from explorer.core.links import written
-from explorer.core.validation import checked_integer
 from explorer.data.facets import FACETS, Facet
 from explorer.data.filters import LONGEST_NAME, MOST_NAMES, Filters, LengthRange, ranges_in_order
 from explorer.data.lengths import MEASURED, SCALES, Measured, Scale
@@ -51,10 +60,6 @@ MOST_PAGES = 10**7
 _name, _searched = at_most(LONGEST_NAME), at_most(LONGEST_QUERY)
 
 
-def _page(value: str) -> int:
-    return checked_integer("A page", int(value), 1, MOST_PAGES)
-
-
 def _range(value: str) -> LengthRange:
     measure, unit, low, high, *tokenizer = value.split(".", 4)
     ends = (int(low) if low else None, int(high) if high else None)
@@ -75,10 +80,10 @@ def _margins(value: str) -> Margins:
 
 
 def _margin(value: str) -> float | None:
-    number = float(value) if value else None
-    if number is not None and not isfinite(number):
+    found = float(value) if value else None
+    if found is not None and not isfinite(found):
         raise ValueError(value)
-    return number
+    return found
 
 
 def margins_written(margins: Margins) -> str:
@@ -186,7 +191,7 @@ class PairsState(Address):
         flag("case", "case"),
         Parameter("range", "ranges", _range, range_written, most=len(MEASURES) * len(UNITS)),
         choice("sort", SORTS),
-        Parameter("list-page", "page", _page),
+        whole_number("list-page", MOST_PAGES, "page"),
         text("pair", _name, "key"),
         text("keep", _name),
         flag("random", "random"),

@@ -92,6 +92,9 @@ class Field:
     own: frozenset[str] = frozenset()
     model_of: Mapping[str, str] = field(default_factory=dict)
     files: Mapping[str, PairResults] = field(default_factory=dict)
+    _difficulties: dict[str, Difficulty] = field(default_factory=dict, init=False)
+    _places_in_file: dict[str, NDArray[np.int64]] = field(default_factory=dict, init=False)
+    _part_credits: dict[str, Doubles] = field(default_factory=dict, init=False)
 
     @property
     def rule(self) -> Rule:
@@ -154,10 +157,6 @@ class Field:
                 f"There are no per-pair results of a model {shown(model)} here. Choose another."
             )
         return found
-
-    @locked_cached_property
-    def _difficulties(self) -> dict[str, Difficulty]:
-        return {}
 
     def difficulty(self, model: str = "") -> Difficulty:
         """How many of a model's rivals fail each pair; of all models where it is "".
@@ -316,10 +315,6 @@ class Field:
         known = tuple(None if math.isnan(each) else each for each in rewards)
         return known, int(file.num_correct[place])
 
-    @locked_cached_property
-    def _places_in_file(self) -> dict[str, NDArray[np.int64]]:
-        return {}
-
     def part_credits(self, model: str) -> Doubles | None:
         """What each row counts in each part of the benchmark's rule, (rows, parts), NaN where it is
         not known; None where the rule has no parts.
@@ -334,10 +329,6 @@ class Field:
             if known:
                 found[row] = rule.part_credits(known, verdict.n_chosen)
         return self._part_credits.setdefault(model, found)
-
-    @locked_cached_property
-    def _part_credits(self) -> dict[str, Doubles]:
-        return {}
 
     def verdicts(self, row: int) -> list[PairOutcome]:
         """What every model whose outcome is known made of one pair, by name."""

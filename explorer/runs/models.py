@@ -22,7 +22,7 @@ from explorer.core.workers import (
     TEXT_BYTES,
     Limit,
     Worker,
-    alone,
+    run_in_new_worker,
     text_limit,
 )
 from explorer.runs.gpu_calls import PlacedModel
@@ -164,7 +164,9 @@ class ModelStore:
         with self._looking:
             if self._device is None:
                 limit = Limit("Inspecting the device", LOOK_SECONDS)
-                self._device = alone(call, present_device, self._settings.device, limit=limit)
+                self._device = run_in_new_worker(
+                    call, present_device, self._settings.device, limit=limit
+                )
         return self._device.now(self._held)
 
     def settings_of(self, order: ModelOrder, looked: LocatedModel, device: Device) -> RunSettings:
@@ -276,7 +278,9 @@ class ModelStore:
         given = (look, order.model, policy, self._hub)
         limit = Limit("Inspecting the model", LOOK_SECONDS, LOOK_BYTES, in_addresses=True)
         told, slots = repeated(tell, first), self._looks
-        looked: LocatedModel = alone(call, *given, limit=limit, tell=told, online=True, slots=slots)
+        looked: LocatedModel = run_in_new_worker(
+            call, *given, limit=limit, tell=told, online=True, slots=slots
+        )
         return looked
 
     def _located(

@@ -161,9 +161,7 @@ def sure_words(sure: SureInterval, ended: bool) -> str:
     if sure.is_enough:
         enough = "Sure enough. Quote this interval: those below do not account for stopping early."
         return f"{enough} {words}" if ended else words
-    if sure.following is None:
-        return words
-    return f"{words} " + f"Next check after {sure.following:,}."
+    return words if sure.following is None else f"{words} Next check after {sure.following:,}."
 
 
 def numbers_html(seen: Reported, table: PairTable | None = None, crowd: Field | None = None) -> str:

@@ -109,9 +109,7 @@ class ScoreView:
             "model": lambda: self._model(state),
             "card": lambda: self._card(chosen),
             "choice": lambda: self._choice(chosen),
-            "texts": lambda: _part(
-                "texts", chosen.which, chosen.example_keys, longest_text(self.settings)
-            ),
+            "texts": lambda: self._texts(chosen),
             "selected": chosen.html,
             "settings": lambda: self._form_settings(state, chosen.wrong_width),
             "command": chosen.command_html,
@@ -346,9 +344,12 @@ class ScoreView:
             where = self.scenes.where(chosen.state.listed, chosen.visitor)
             with suppress(KnownError):
                 failing = tuple(self.scenes.fields.largest(*where).matrix.models)
-        return _part(
-            "choice", chosen.state, chosen.pairs_name, chosen.ways(), chosen.which, failing
-        )
+        name = chosen.table.name if chosen.table else ""
+        return _part("choice", chosen.state, name, chosen.ways(), chosen.which, failing)
+
+    def _texts(self, chosen: "_Chosen") -> str:
+        keys = chosen.table.example_keys if chosen.table else ""
+        return _part("texts", chosen.which, keys, longest_text(self.settings))
 
     def _found(self, state: ScoreState, visitor: Visitor) -> str:
         if self.settings.offline or self.settings.models:
@@ -418,18 +419,11 @@ class _Chosen:
         return self.state.which or first
 
     @property
-    def pairs_name(self) -> str:
-        """What the pairs that are open are called; "" where none are."""
+    def table(self) -> PairTable | None:
+        """The pairs that are open; None where none are."""
         with suppress(KnownError):
-            return self._scene.table.name
-        return ""
-
-    @property
-    def example_keys(self) -> str:
-        """Of the pairs that are open; "" where none are."""
-        with suppress(KnownError):
-            return self._scene.table.example_keys
-        return ""
+            return self._scene.table
+        return None
 
     @cached_property
     def selection(self) -> Selection:
