@@ -215,24 +215,14 @@ def pair_html(
     marks = Marks() if display.rendered else marks_of(cells, display.diff, language)
     notes += [marks.note] if marks.note else []
     cards = [
-        _first(
+        _card(
             each,
             body_of(each.words, each.side, display, spans, rows=rows, language=language),
             verdicts,
         )
         for each, spans, rows in zip(first, marks.spans, marks.rows, strict=True)
     ]
-    cards += [
-        Card(
-            each.side,
-            each.title,
-            _facts(each.model, each.words),
-            body_of(each.words, each.side, display),
-            reward=each.reward,
-            rank=each.rank,
-        )
-        for each in further
-    ]
+    cards += [_card(each, body_of(each.words, each.side, display)) for each in further]
     return render(
         "reader/pair.html",
         key=key,
@@ -315,15 +305,16 @@ def _numbered(marks: Marks) -> Marks:
     return replace(marks, n=max((span.difference for span in spans), default=0))
 
 
-def _first(each: Response, body: Body, verdicts: Sequence[PairOutcome]) -> Card:
+def _card(each: Response, body: Body, verdicts: Sequence[PairOutcome] | None = None) -> Card:
+    """The card of a response. verdicts: of the pair, for the first of a side; None for others."""
     facts, reward = _facts(each.model, each.words), each.reward
-    if len(verdicts) == 1 and not verdicts[0].rewards:
+    if verdicts is not None and len(verdicts) == 1 and not verdicts[0].rewards:
         [one] = verdicts
         tokens = getattr(one, f"{each.side}_tokens")
         facts += [] if tokens is None else [counted(tokens, "token", "tokens")]
         facts += ["truncated"] if getattr(one, f"{each.side}_truncated") else []
         reward = getattr(one, f"{each.side}_reward")
-    return Card(each.side, each.title, facts, body, is_first=True, reward=reward, rank=each.rank)
+    return Card(each.side, each.title, facts, body, verdicts is not None, reward, each.rank)
 
 
 def _responses(

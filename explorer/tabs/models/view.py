@@ -1,7 +1,7 @@
 """The Models tab: what the server shows of an address, a board or models side by side."""
 
 import time
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from pathlib import Path
@@ -153,22 +153,19 @@ class ModelsView:
         results = self.boards.library.get(self._results_id(state, visitor))
         fetching = self.boards.library.sources.fetching
         apart = [(name, run.id, run.status, run.n_scored) for name, run in now.seen.apart.items()]
-        key = (now.seen.board, now.state, tuple(apart))
         loaded = (now.seen.is_read, *(table.id for table in now.tables()))
+        key = (now.seen.board, now.state, tuple(apart), *loaded)
 
-        def chart() -> str:
-            return chart_html(now) if len(now.board.table) else ""
-
-        def once(region: str, *key: Hashable, write: Callable[[], str]) -> str:
-            return self.written.get_or_create_once((region, *key), write)
+        def once(region: str, write: Callable[[Ranked], str]) -> Callable[[], str]:
+            return lambda: self.written.get_or_create_once((region, *key), lambda: write(now))
 
         return now.state.href()[1:], {
             "bar": lambda: bar_html(now, asked, results, said, self.settings.link_base),
             "status": lambda: status_html(now, is_fetching=fetching),
-            "chart": lambda: once("chart", *key, *loaded, write=chart),
-            "table": lambda: once("table", *key, *loaded, write=lambda: board_html(now)),
+            "chart": once("chart", chart_html) if len(now.board.table) else lambda: "",
+            "table": once("table", board_html),
             "drawer": lambda: drawer_html(now, self.settings.link_base),
-            "below": lambda: once("below", *key, *loaded, write=lambda: about_html(now)),
+            "below": once("below", about_html),
             "own": partial(self._own, asked, visitor),
         }
 
