@@ -257,7 +257,7 @@ BUDGETS: dict[str, int] = {
     "explorer/core": 3_750,
     "explorer/data": 4_200,
     "explorer/stats": 2_250,
-    "explorer/results": 3_600,
+    "explorer/results": 3_650,
     "explorer/runs": 2_950,
     "explorer/tabs": 11_200,
     "explorer/api": 1_500,
