@@ -254,12 +254,12 @@ def test_benchmarks_are_named_in_their_table_alone() -> None:
 
 BUDGETS: dict[str, int] = {
     "scoring": 14_700,
-    "explorer/core": 3_800,
-    "explorer/data": 4_300,
-    "explorer/stats": 2_300,
-    "explorer/results": 3_700,
-    "explorer/runs": 3_100,
-    "explorer/tabs": 11_400,
+    "explorer/core": 3_750,
+    "explorer/data": 4_200,
+    "explorer/stats": 2_250,
+    "explorer/results": 3_650,
+    "explorer/runs": 2_950,
+    "explorer/tabs": 11_200,
     "explorer/api": 1_500,
     "explorer": 200,
     "tests": 49_300,

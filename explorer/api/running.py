@@ -11,12 +11,7 @@ from typing import Any, Literal
 
 import gradio as gr
 
-from explorer.api.answers import (
-    MOST_ANSWERED_ROWS,
-    FamilyName,
-    RunNow,
-    StartedRun,
-)
+from explorer.api.answers import MOST_ANSWERED_ROWS, FamilyName, RunNow, StartedRun
 from explorer.api.callers import caller, requested_table
 from explorer.api.scoring import requested_selection, result_json, row_json, settings_json
 from explorer.core.error_view import guarded
@@ -139,14 +134,12 @@ class RunEndpoints:
             self._stop(visitor, id)
         elif asked == "resume":
             table_of = partial(pairs_of, library=self.tables)
-            work = partial(self.runs.resume, visitor, self._stored_id(visitor, id), table_of)
+            known = self.runs.live.get(visitor, id)
+            stored = id if known is None else known.run_id
+            work = partial(self.runs.resume, visitor, stored, table_of)
             live = _begun(self.runs.live.begin(visitor, "", work))
             return self._now(visitor, live.id, place)
         return self._now(visitor, id, place)
-
-    def _stored_id(self, visitor: Visitor, run_id: object) -> object:
-        live = self.runs.live.get(visitor, run_id)
-        return run_id if live is None else live.run_id
 
     def _stop(self, visitor: Visitor, run_id: object) -> None:
         live = self.runs.live.get(visitor, run_id)

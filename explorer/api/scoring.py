@@ -31,16 +31,11 @@ from explorer.data.table import PairTable
 from explorer.data.typed import longest_text, typed_pair
 from explorer.runs.cards import card_of
 from explorer.runs.model_list import ModelEntry, entry_of, licence_note, model_list
-from explorer.runs.orders import MOST_SEED, ModelOrder
+from explorer.runs.orders import ModelOrder
 from explorer.runs.outcomes import summary_of
 from explorer.runs.progress import Progress
 from explorer.runs.running import Rewarded, Runs
-from explorer.runs.selections import (
-    MOST_PER_SUBSET,
-    Selection,
-    selected_by_typed_keys,
-    selected_per_subset,
-)
+from explorer.runs.selections import Selection, selected_by_keys, selected_per_subset
 from explorer.runs.store import RunStore
 from explorer.runs.visitors import Visitor
 from scoring.errors import KnownError, shown
@@ -194,13 +189,12 @@ def requested_selection(
 ) -> Selection:
     """The pairs that a program names. keys: a list of keys; None for so many of each subset."""
     if keys is None:
-        n = checked_integer("Pairs per subset", per_subset, 1, MOST_PER_SUBSET)
-        return selected_per_subset(table, n, checked_integer("The seed", seed, 0, MOST_SEED))
+        return selected_per_subset(table, per_subset, seed)
     if not isinstance(keys, list) or not all(isinstance(key, str) for key in keys):
         raise KnownError(
             f"Keys are a list of texts such as {table.example_keys}, not {shown(keys)}."
         )
-    return selected_by_typed_keys(table, "\n".join(keys))
+    return selected_by_keys(table, list(dict.fromkeys(filter(None, map(str.strip, keys)))))
 
 
 def pair_score_json(scored: Rewarded) -> Any:

@@ -53,6 +53,12 @@ def several(name: str, check: Callable[[str], Any], most: int, field: str = "") 
     return Parameter(name, field or name, check, most=most)
 
 
+def some_of(name: str, options: Sequence[Any], field: str = "") -> Parameter:
+    """Any of some options, each once."""
+    by_text = {str(option): option for option in options}
+    return several(name, by_text.__getitem__, len(options), field)
+
+
 def at_most(most: int) -> Callable[[str], str]:
     """A check of a text: so many characters, half a character repaired."""
 
@@ -62,6 +68,17 @@ def at_most(most: int) -> Callable[[str], str]:
         return repaired(value)
 
     return check
+
+
+def whole_number(name: str, most: int, field: str = "") -> Parameter:
+    """A whole number, 1 to so many."""
+
+    def check(value: str) -> int:
+        if not (value.isascii() and value.isdecimal() and 1 <= int(value) <= most):
+            raise ValueError(value)
+        return int(value)
+
+    return Parameter(name, field or name, check)
 
 
 def form_field(name: str) -> Parameter:

@@ -6,7 +6,7 @@ from contextlib import ExitStack
 from typing import Literal
 
 from explorer.core.work import repeated
-from explorer.core.workers import ANOTHER, GIGABYTE, Limit, WayOut, alone
+from explorer.core.workers import ANOTHER, GIGABYTE, Limit, WayOut, run_in_new_worker
 from scoring.errors import KnownError
 from scoring.hub.access import Hub, Listing
 from scoring.hub.cache import cache_folder, remove_unfinished
@@ -71,5 +71,5 @@ def fetching(  # noqa: PLR0917
 
         given = (hub, listing, names, token)
         told = repeated(bounded, Step("fetching", 0, size))
-        folder: str = alone(fetch_files, *given, limit=limit, tell=told, online=True)
+        folder: str = run_in_new_worker(fetch_files, *given, limit=limit, tell=told, online=True)
         return folder

@@ -133,11 +133,7 @@ def parquet_file(
 ) -> Iterator[Callable[[pa.Table], None]]:
     """Write a Parquet file; gives what writes some rows. about: see `METADATA`."""
     described = schema.with_metadata({METADATA: json.dumps(about)})
-    with (
-        whole(path) as part,
-        part.open("wb") as file,
-        pq.ParquetWriter(file, described) as writer,
-    ):
+    with whole(path) as part, part.open("wb") as file, pq.ParquetWriter(file, described) as writer:
         yield writer.write_table
 
 

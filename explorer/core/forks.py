@@ -112,7 +112,11 @@ def serve_forks(fd: int, modules: Sequence[str], work: Callable[[Connection], No
         while True:
             for ready in wait([requests, *forks]):
                 if ready is not requests:
-                    _report_end(*forks.pop(ready))
+                    process, state = forks.pop(ready)
+                    _kill_group(process.pid)  # the processes that it began
+                    process.join()
+                    _send(state, process.exitcode)
+                    state.close()
                     continue
                 _, fds, *_ = socket.recv_fds(requests, 1, 2)
                 if not fds:
@@ -127,13 +131,6 @@ def serve_forks(fd: int, modules: Sequence[str], work: Callable[[Connection], No
                 pipe.close()
                 forks[process.sentinel] = process, state
                 _send(state, process.pid)
-
-
-def _report_end(process: Any, state: Connection) -> None:
-    _kill_group(process.pid)  # the processes that it began
-    process.join()
-    _send(state, process.exitcode)
-    state.close()
 
 
 def _send(state: Connection, number: int | None) -> None:

@@ -223,18 +223,14 @@ def time_words(seconds: float) -> str:
     return f"{whole} s"
 
 
-def step_html(step: Step, what: str = "") -> str:
+def step_html(step: Step) -> str:
     """One step in words, with a bar where its end is known.
-
-    what: what is being done, where that is no reading of rows.
 
     >>> "1,024 rows" in step_html(Step("reading", 1024))
     True
     """
     done, total = step.done, step.total
-    if what:
-        words = f"{what} {done:,} / {total:,}"
-    elif step.doing == "fetching":
+    if step.doing == "fetching":
         of = "?" if total is None else f"{total / MEGABYTE:,.1f}"
         words = f"Fetching: {done / MEGABYTE:,.1f} of {of} MB"
     elif step.doing == "reading":

@@ -8,7 +8,7 @@ import re
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import AsyncExitStack, suppress
 from html import escape
 from pathlib import Path
@@ -28,7 +28,7 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from explorer.core.address_view import START_VIEW
-from explorer.core.addresses import client_address
+from explorer.core.clients import client_address
 from explorer.core.errors import disk_is_full
 from explorer.core.settings import ASSETS, Settings
 from explorer.core.sites import OwnSite
@@ -71,12 +71,6 @@ _CARD = re.compile(rb'<meta\s[^>]*"(?:og|twitter):[^>]*>')
 """Of Gradio, which speak of Gradio."""
 CONNECTIONS = 10_000
 """That may be open at once, where the system allows it."""
-
-
-def _first_scripts() -> Iterator[str]:
-    *first, go = ((ASSETS / name).read_text(encoding="utf-8") for name in _FIRST_SCRIPTS)
-    yield from first
-    yield f"{START_VIEW} = (element, trigger, server) => {{{go}}};"
 
 
 def _plotly(_: Request) -> Response:
@@ -322,8 +316,7 @@ class FairShare:
 class OnePage:
     """Leaves addresses to the page: Gradio looks for another one by the parameter `page`.
 
-    A few pages are made at once, so that a crowd that opens them takes no thread from others. Links
-    to it are shown with its own title, sentence and picture in place of Gradio's.
+    A few pages are made at once, so that a crowd that opens them takes no thread from others.
     """
 
     def __init__(self, app: ASGIApp) -> None:
@@ -337,24 +330,40 @@ class OnePage:
             return
         async with AsyncExitStack() as turn:
             await turn.enter_async_context(self._making)
-            head: list[Message] = []
 
             async def send_and_free(message: Message) -> None:
                 await turn.aclose()  # whoever reads slowly holds up nobody
-                if message["type"] == "http.response.start":
-                    head.append(message)
-                    return
-                if head:
-                    asked = Request(scope)
-                    scheme = asked.headers.get("x-forwarded-proto", scope["scheme"])
-                    root = asked.base_url.replace(scheme="https" if scheme == "https" else "http")
-                    body = _with_card(message.get("body", b""), str(root))
-                    message, start = {**message, "body": body}, head.pop()
-                    MutableHeaders(scope=start)["Content-Length"] = str(len(body))
-                    await send(start)
                 await send(message)
 
             await self._app({**scope, "query_string": b""}, receive, send_and_free)
+
+
+class LinkCard:
+    """Links to the page are shown with its own title, sentence and picture, not Gradio's."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer; the page's length is said once it is known."""
+        head: list[Message] = []
+
+        async def send_with_card(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                head.append(message)
+                return
+            if head:
+                asked = Request(scope)
+                scheme = asked.headers.get("x-forwarded-proto", scope["scheme"])
+                root = asked.base_url.replace(scheme="https" if scheme == "https" else "http")
+                body = _with_card(message.get("body", b""), str(root))
+                message, start = {**message, "body": body}, head.pop()
+                MutableHeaders(scope=start)["Content-Length"] = str(len(body))
+                await send(start)
+            await send(message)
+
+        is_page = scope["type"] == "http" and scope["path"] == "/"
+        await self._app(scope, receive, send_with_card if is_page else send)
 
 
 def _with_card(page: bytes, root: str) -> bytes:
@@ -370,8 +379,10 @@ def _with_card(page: bytes, root: str) -> bytes:
 def launched(settings: Settings, routes: Sequence[Route] = ()) -> dict[str, Any]:
     """How the page is launched. routes: of files to take away."""
     most = settings.max_upload_bytes
+    *first, go = ((ASSETS / name).read_text(encoding="utf-8") for name in _FIRST_SCRIPTS)
+    scripts = (*first, f"{START_VIEW} = (element, trigger, server) => {{{go}}};")
     return {
-        "head": "".join(f"<script>{script}</script>" for script in _first_scripts()),
+        "head": "".join(f"<script>{script}</script>" for script in scripts),
         "prevent_thread_lock": True,
         "_frontend": False,  # else it asks itself for the page, and a busy machine is too slow
         "footer_links": ["api"],  # not shown; without it no address opens the page of endpoints
@@ -398,6 +409,7 @@ def launched(settings: Settings, routes: Sequence[Route] = ()) -> dict[str, Any]
             "middleware": [
                 Middleware(OwnSite, settings.hosts, any_name=settings.any_name),
                 Middleware(OnePage),
+                Middleware(LinkCard),
                 Middleware(FairShare, proxies=settings.proxies),
                 Middleware(
                     Bounded,

@@ -159,9 +159,7 @@ class Settings:
     """
 
     home: Annotated[
-        Path,
-        BeforeValidator(_folder),
-        _variable("EXPLORER_HOME", "there is no such user"),
+        Path, BeforeValidator(_folder), _variable("EXPLORER_HOME", "there is no such user")
     ]
     pairs: Annotated[Text, _variable("EXPLORER_PAIRS")] = None
     results: Annotated[Text, _variable("EXPLORER_RESULTS")] = None

@@ -49,23 +49,6 @@ def one_of(what: str, known: Sequence[T], value: object) -> T:
     )
 
 
-def some_of(what: str, known: Sequence[T], values: object) -> tuple[T, ...]:
-    """Those that are in a list, each once, in the order of `known`.
-
-    Raises:
-        KnownError: it is no list, or holds something else.
-
-    >>> some_of("Letters", "abc", ["c", "a", "c"])
-    ('a', 'c')
-    """
-    if not isinstance(values, list | tuple):
-        raise KnownError(f"{what}: a list is wanted, not {shown(values)}.")
-    if len(values) > 10 * len(known):
-        raise KnownError(f"{what}: {len(values):,} are too many; there are {len(known)} of them.")
-    picked = [one_of(what, known, value) for value in values]
-    return tuple(each for each in known if each in picked)
-
-
 def validated(adapter: TypeAdapter[T], values: Mapping[str, Any]) -> T:
     """What was read as a value of a dataclass, by the names and the types of its fields.
 

@@ -259,7 +259,7 @@ class Worker:
         return _crashed(limit, reason)
 
 
-def alone(
+def run_in_new_worker(
     task: Task,
     *given: Any,
     limit: Limit,
@@ -445,10 +445,7 @@ def _answer(pipe: Connection, task: Task, given: tuple[Any, ...], limit: Limit) 
                 raise Stopped("It was stopped.")
 
     try:
-        with (
-            _limit_seconds(limit),
-            limit_memory(limit.n_bytes, in_addresses=limit.in_addresses),
-        ):
+        with _limit_seconds(limit), limit_memory(limit.n_bytes, in_addresses=limit.in_addresses):
             result = _result_of(heard, say, task(tell, *given))
         say("ended", result)
     except KnownError as error:

@@ -15,7 +15,7 @@ import csv
 import glob
 import json
 import re
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path, PurePosixPath
 from typing import Any, Literal, NamedTuple, get_args
@@ -28,7 +28,7 @@ from explorer.core.files import csv_file, jsonl_file, parquet_file
 from explorer.core.settings import DEMO_PAIRS, ROOT
 from explorer.data.facets import bytes_of_each
 from explorer.data.table import PairTable, Rows
-from scoring.errors import KnownError, counted, shown
+from scoring.errors import KnownError, counted
 from scoring.pairs.opening import take_rows
 
 Format = Literal["csv", "parquet", "jsonl"]
@@ -66,30 +66,23 @@ class _Layout(NamedTuple):
 
 def export(
     table: PairTable, rows: Rows, form: Format, path: Path, selection: Sequence[str] = ()
-) -> Generator[int, None, None]:
-    """Write pairs to a file, telling after each batch how many of them are written.
-
-    The file is there once the generator has ended; closed earlier, it leaves nothing behind.
+) -> None:
+    """Write pairs to a file, which is there whole or not at all.
 
     rows: in the order in which they are written.
     selection: how the rows were chosen, in words; kept in Parquet's schema, with the source and
         its revision.
 
     Raises:
-        KnownError: an unknown format, no rows, or the file cannot be written.
+        KnownError: no rows, or the file cannot be written.
     """
-    if form not in FORMATS:
-        raise KnownError(f"A file can be {', '.join(FORMATS)}, not {shown(form)}.")
     if not len(rows):
         raise KnownError("There is no pair to export. Take a filter away, or reset them.")
     source = {"source": str(table.source), "revision": table.source.revision}
     about = {**source, "selection": list(selection)}
-    written = 0
     with _WRITERS[form](path, _layout(table.arrow, rows), about) as write:
         for batch in batches(table.arrow, rows):
             write(batch)
-            written += batch.num_rows
-            yield written
 
 
 def export_name(table: PairTable, rows: Rows, form: Format) -> str:

@@ -226,7 +226,8 @@ def _languages(arrow: pa.Table, subsets: Coded) -> Coded:
     start, further = 0, arrow.select(name for name in MORE_COLUMNS if name in arrow.column_names)
     for batch in further.to_batches():
         for lists in batch.columns:
-            has_fence = pc.match_substring(_texts_of(lists), _FENCE).to_numpy(zero_copy_only=False)
+            texts = pc.struct_field(pc.list_flatten(lists), "text")
+            has_fence = pc.match_substring(texts, _FENCE).to_numpy(zero_copy_only=False)
             fenced[start + pc.list_parent_indices(lists).to_numpy()[has_fence]] = True
         start += len(batch)
     wanted = fenced & (codes == 0)
@@ -238,10 +239,6 @@ def _languages(arrow: pa.Table, subsets: Coded) -> Coded:
         codes[next(place)] = names.setdefault(_fenced_language(texts), len(names))
     ordered = [NONE, *sorted(name for name in names if name != NONE)]
     return Coded(list(names), codes).renamed(ordered, {name: name for name in names})
-
-
-def _texts_of(lists: Any) -> Any:
-    return pc.struct_field(pc.list_flatten(lists), "text")
 
 
 def _fenced_language(texts: tuple[str, ...]) -> str:

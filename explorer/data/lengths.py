@@ -266,10 +266,7 @@ def _values(
 def _edges(values: _ByMeasure, most: int) -> _Lengths:
     """The edges of at most so many bins for all measures in common. There is at least one value."""
     together = np.concatenate(list(values.values()))
-    last = len(together) - 1
-    ends = sorted({last // 100, last - last // 100})
-    ordered = np.partition(together, ends)
-    low, high = int(ordered[ends[0]]), int(ordered[ends[-1]])
+    low, high = _percentiles(together)
     if "difference" in values:
         low = min(low, 0, max(-1, int(together.min())))
         high = max(high, 0)
@@ -280,12 +277,16 @@ def _edges(values: _ByMeasure, most: int) -> _Lengths:
 
 def _log_edges(values: _ByMeasure, most: int) -> _Lengths:
     """The same, each as many times the one before as the last, in whole numbers from 1 on."""
-    together = np.concatenate(list(values.values())).clip(1)
-    last = len(together) - 1
-    ends = sorted({last // 100, last - last // 100})
-    ordered = np.partition(together, ends)
-    low, high = int(ordered[ends[0]]), int(ordered[ends[-1]]) + 1
-    return np.unique(np.geomspace(low, max(high, low + 1), most + 1).round().astype(np.int64))
+    low, high = _percentiles(np.concatenate(list(values.values())).clip(1))
+    return np.unique(np.geomspace(low, high + 1, most + 1).round().astype(np.int64))
+
+
+def _percentiles(lengths: _Lengths) -> tuple[int, int]:
+    """The 1st and the 99th."""
+    last = len(lengths) - 1
+    ends = [last // 100, last - last // 100]
+    low, high = np.partition(lengths, ends)[ends].tolist()
+    return low, high
 
 
 def _binned(values: _ByMeasure, edges: _Lengths) -> Histogram:

@@ -16,7 +16,7 @@ from explorer.core.errors import disk_cannot_hold
 from explorer.core.fetching import fetching
 from explorer.core.settings import MAX_DATASET_MB, Settings
 from explorer.core.work import EVERY_SECONDS, repeated
-from explorer.core.workers import Limit, alone
+from explorer.core.workers import Limit, run_in_new_worker
 from explorer.data.sources import DEMO_ID, Sources, read_demo
 from explorer.data.table import PairTable
 from explorer.data.typed import longest_text, typed_pair, typed_table
@@ -282,7 +282,7 @@ def _read_in_worker(files: RowFiles, tell: OnProgress) -> CheckedRows:
         with TemporaryDirectory(prefix="explorer-pairs-") as folder:
             to = Path(folder) / "pairs.arrow"
             told = repeated(tell, Step("reading"))
-            alone(read_rows, to, files, limit=limit, tell=told)
+            run_in_new_worker(read_rows, to, files, limit=limit, tell=told)
             return map_rows(to)
     except OSError as error:
         raise disk_cannot_hold(error) from error
@@ -295,8 +295,10 @@ def upload_name(name: str, suffix: str) -> str:
     'mypairs.csv'
     >>> upload_name("../" + "x" * 999, ".json")[70:]
     'xxxxx.json'
+    >>> len(upload_name("a." + "x" * 200, "." + "x" * 200))
+    41
     """
     last = PurePosixPath(name.replace("\\", "/")).name
     stem = "".join(character for character in last if character.isprintable()).strip()
-    stem = stem.removesuffix(suffix) or "upload"
+    stem, suffix = stem.removesuffix(suffix) or "upload", suffix[: _LONGEST_FILE_NAME // 2]
     return stem[: _LONGEST_FILE_NAME - len(suffix)] + suffix

@@ -221,11 +221,6 @@ class PairTable:
             return counts["chosen"] - counts["rejected"]
         return counts[measure]
 
-    def find(self, key: str | None) -> dict[str, Any] | None:
-        """All columns of the row with that key; None where there is none."""
-        row = self.row_of(key)
-        return None if row is None else self.cells(row)
-
     def key_of(self, row: int) -> str:
         """The key of one row."""
         return str(self.arrow.column("key")[row].as_py())

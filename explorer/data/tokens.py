@@ -21,7 +21,7 @@ from explorer.core.caches import LruCache, read_arrays, write_arrays
 from explorer.core.errors import disk_cannot_hold
 from explorer.core.fetching import LOOK_BYTES, LOOK_SECONDS, fetching
 from explorer.core.work import EVERY_SECONDS, repeated
-from explorer.core.workers import Limit, alone, text_limit
+from explorer.core.workers import Limit, run_in_new_worker, text_limit
 from explorer.data.table import PairTable
 from scoring.errors import KnownError
 from scoring.hub.access import Hub, parse_hub_id
@@ -57,7 +57,7 @@ def locate_tokenizer(
         hub.reachable()  # asked once, here, and not by each worker
     limit = Limit("Inspecting the tokenizer", LOOK_SECONDS, LOOK_BYTES, True, way_out="tokenizer")
     given, told = (find_tokenizer, typed, policy, hub), repeated(tell, Step("asking"))
-    found: LocatedModel = alone(call, *given, limit=limit, tell=told, online=True)
+    found: LocatedModel = run_in_new_worker(call, *given, limit=limit, tell=told, online=True)
     if found.listing is None:
         return found.spec
     folder = fetching(hub, found.listing, [*found.sizes], False, "tokenizer", tell)
@@ -168,7 +168,9 @@ class TokenCounter:
                 in_addresses=True,
                 way_out="tokenizer",
             )
-            alone(count_tokens, found, str(texts), limit=limit, tell=take, slots=self._slots)
+            run_in_new_worker(
+                count_tokens, found, str(texts), limit=limit, tell=take, slots=self._slots
+            )
         table.tokens[found.pinned] = job.counts
         write_arrays(self._path(table, found.pinned), job.counts, _KEPT_ON_DISK)
         self._jobs.discard(_key(table, found.pinned))

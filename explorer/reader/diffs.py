@@ -59,18 +59,6 @@ Step = tuple[str, str, bool]
 """What chosen and rejected have at one place, and whether it is the same text."""
 
 
-def diff_spans(chosen: str, rejected: str, mode: Diff, subset: str = "") -> Sides | None:
-    """The spans of both sides; None where nothing is compared, or the texts are too long for it.
-
-    mode: what to compare; "auto" takes what `automatic` says.
-    subset: the pair's, which only "auto" looks at.
-    """
-    compared = automatic(chosen, rejected, subset) if mode == "auto" else mode
-    if compared == "off":
-        return None
-    return (char_diff if compared == "characters" else word_diff)(chosen, rejected)
-
-
 def automatic(chosen: str, rejected: str, subset: str) -> Literal["off", "words", "characters"]:
     """What shows best how two texts differ: characters in code and where few differ, else words.
 
@@ -217,7 +205,7 @@ def pieces(
 ) -> list[Piece]:
     """A text cut where a difference, a hit or a colour begins or ends; joined they give it back.
 
-    spans: the text as `diff_spans` cut it; None marks no difference.
+    spans: the text as `word_diff` cuts it; None marks no difference.
     hits: (start, end) in characters, in order, not overlapping, as `search.hits` gives them.
     colours: runs, in order, not overlapping -> their colours. cuts: where to cut besides.
 

@@ -69,10 +69,7 @@ def aligned(chosen: str, rejected: str, mode: Diff) -> Aligned | None:
     for same, codes in groupby(Indel.opcodes(*sides), lambda code: code.tag == "equal"):
         run = list(codes)
         starts = run[0].src_start, run[0].dest_start
-        blocks = (
-            sides[0][starts[0] : run[-1].src_end],
-            sides[1][starts[1] : run[-1].dest_end],
-        )
+        blocks = (sides[0][starts[0] : run[-1].src_end], sides[1][starts[1] : run[-1].dest_end])
         if same:
             for side, block in enumerate(blocks):
                 made.spans[side].append(Span("".join(block)))

@@ -27,9 +27,10 @@ from explorer.reader.diffs import (
     Span,
     VisibleSpace,
     automatic,
-    diff_spans,
+    char_diff,
     pieces,
     visible,
+    word_diff,
 )
 from explorer.reader.lines import MOST_LINES, Place, aligned, by_line, line_starts
 from explorer.reader.markdown import LONGEST_MARKDOWN, rendered
@@ -214,24 +215,14 @@ def pair_html(
     marks = Marks() if display.rendered else marks_of(cells, display.diff, language)
     notes += [marks.note] if marks.note else []
     cards = [
-        _first(
+        _card(
             each,
             body_of(each.words, each.side, display, spans, rows=rows, language=language),
             verdicts,
         )
         for each, spans, rows in zip(first, marks.spans, marks.rows, strict=True)
     ]
-    cards += [
-        Card(
-            each.side,
-            each.title,
-            _facts(each.model, each.words),
-            body_of(each.words, each.side, display),
-            reward=each.reward,
-            rank=each.rank,
-        )
-        for each in further
-    ]
+    cards += [_card(each, body_of(each.words, each.side, display)) for each in further]
     return render(
         "reader/pair.html",
         key=key,
@@ -259,7 +250,8 @@ def _possible(
 ) -> tuple[Display, list[str]]:
     """The display as far as these texts allow it, and why not all of it."""
     length = sum(len(cells[name]) for name in ("prompt", "chosen", "rejected"))
-    length += sum(len(each["text"]) for each in _further_cells(cells))
+    further = (each for side in _SIDES for each in (cells.get(f"more_{side}") or ())[:MOST_FURTHER])
+    length += sum(len(each["text"]) for each in further)
     if (display.rendered or display.spaces) and length > LONGEST_MARKDOWN:
         words = "Too long to render, or to show whitespace: this is the source text."
         return replace(display, rendered=False, spaces=False), [words]
@@ -301,17 +293,10 @@ def marks_of(cells: Mapping[str, Any], diff: Diff, language: str) -> Marks:
         return _numbered(Marks(lines.spans, lines.rows, note=note))
     n = counted(MOST_LINES, "line", "lines")
     notes = [f"These responses have more than {n} together, too many to align."] if language else []
-    spans = diff_spans(chosen, rejected, compared)
+    spans = (char_diff if compared == "characters" else word_diff)(chosen, rejected)
     if spans is None:
-        return Marks(
-            note=" ".join(
-                [
-                    *notes,
-                    "These responses are too long to compare this way, so no differences are "
-                    "marked.",
-                ]
-            )
-        )
+        why = "These responses are too long to compare this way, so no differences are marked."
+        return Marks(note=" ".join([*notes, why]))
     return _numbered(Marks(spans, note=" ".join(notes)))
 
 
@@ -320,15 +305,16 @@ def _numbered(marks: Marks) -> Marks:
     return replace(marks, n=max((span.difference for span in spans), default=0))
 
 
-def _first(each: Response, body: Body, verdicts: Sequence[PairOutcome]) -> Card:
+def _card(each: Response, body: Body, verdicts: Sequence[PairOutcome] | None = None) -> Card:
+    """The card of a response. verdicts: of the pair, for the first of a side; None for others."""
     facts, reward = _facts(each.model, each.words), each.reward
-    if len(verdicts) == 1 and not verdicts[0].rewards:
+    if verdicts is not None and len(verdicts) == 1 and not verdicts[0].rewards:
         [one] = verdicts
         tokens = getattr(one, f"{each.side}_tokens")
         facts += [] if tokens is None else [counted(tokens, "token", "tokens")]
         facts += ["truncated"] if getattr(one, f"{each.side}_truncated") else []
         reward = getattr(one, f"{each.side}_reward")
-    return Card(each.side, each.title, facts, body, is_first=True, reward=reward, rank=each.rank)
+    return Card(each.side, each.title, facts, body, verdicts is not None, reward, each.rank)
 
 
 def _responses(
@@ -432,10 +418,6 @@ def _decided(
     return f"{decided} Further responses follow, best first."
 
 
-def _further_cells(cells: Mapping[str, Any]) -> list[Mapping[str, str]]:
-    return [each for side in _SIDES for each in (cells.get(f"more_{side}") or ())[:MOST_FURTHER]]
-
-
 def _facts(model: str, response: str) -> list[str]:
     encoded = response.encode(errors="replace")  # a lone surrogate is in no Arrow text
     words = count_words(pa.chunked_array([[encoded]], pa.large_binary()))[0]
@@ -457,7 +439,7 @@ def body_of(
         words: all of it.
         side: whose it is: it decides how differences are marked and whether hits are.
         display: how it is shown.
-        spans: what is shown of the text as `diff_spans` cut it; None marks no difference.
+        spans: what is shown of the text as `word_diff` cuts it; None marks no difference.
         rows: where its lines stand beside those of the other side; None where they do not.
         language: of code, which has numbered lines and colours; "" of other texts.
     """

@@ -277,7 +277,7 @@ def _fitting(state: PairsState, pairs: ScenePairs) -> tuple[PairsState, tuple[st
         state = replace(state, panel="pairs")
     if state.kind == "failures" and not (field and state.model and field.has_ties(state.model)):
         state = replace(state, kind="losses")
-    if not _has_margins(state, pairs):
+    if not (field and state.model and field.has_rewards(state.model)):
         if state.model and state.kind in ("near", "confident"):
             state = replace(state, kind="losses")
         if state.margins:
@@ -465,7 +465,7 @@ def measured(state: PairsState, pairs: ScenePairs, what: str) -> Doubles:
         return np.full(len(table), np.nan)
     if what == "margin":
         return field.margins(model)
-    surprise: Doubles = np.abs(field.outcomes(model) - field.others_win(model))
+    surprise: Doubles = np.abs(field.outcomes(model) - (1 - field.difficulty(model).share))
     return surprise
 
 
@@ -499,10 +499,3 @@ def _among(state: PairsState, pairs: ScenePairs) -> Mask | None:
         masks.append(winning >= (0 if least is None else least))
         masks.append(winning <= (np.inf if most is None else most))
     return np.logical_and.reduce(masks) if masks else None
-
-
-def _has_margins(state: PairsState, pairs: ScenePairs) -> bool:
-    """Whether any margin of the model that is looked at is known."""
-    if pairs.field is None or not state.model:
-        return False
-    return pairs.field.has_rewards(state.model)

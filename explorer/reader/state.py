@@ -17,23 +17,16 @@ from explorer.core.address import (
     several,
     text,
     token,
+    whole_number,
 )
 from explorer.core.links import written
-from explorer.core.validation import checked_integer, repaired
 from explorer.data.facets import FACETS, Facet
-from explorer.data.filters import (
-    LONGEST_NAME,
-    MOST_NAMES,
-    Filters,
-    LengthRange,
-    ranges_in_order,
-)
+from explorer.data.filters import LONGEST_NAME, MOST_NAMES, Filters, LengthRange, ranges_in_order
 from explorer.data.lengths import MEASURED, SCALES, Measured, Scale
 from explorer.data.search import LONGEST_QUERY, PLACES, Query, Where
 from explorer.data.table import MEASURES, UNITS, Measure, Unit
 from explorer.reader.diffs import DIFFS, Diff
 from explorer.reader.reading import Display
-from explorer.results.field import checked_model
 from explorer.results.judged import JUDGED, Judged
 from explorer.stats.duels import CELLS, Cell
 
@@ -64,18 +57,7 @@ MOST_SLICES = 4
 MOST_PAGES = 10**7
 
 
-_name = at_most(LONGEST_NAME)
-
-
-def _searched(words: str) -> str:
-    found = repaired(words)
-    if len(found) > LONGEST_QUERY:
-        raise ValueError(found)
-    return found
-
-
-def _page(value: str) -> int:
-    return checked_integer("A page", int(value), 1, MOST_PAGES)
+_name, _searched = at_most(LONGEST_NAME), at_most(LONGEST_QUERY)
 
 
 def _range(value: str) -> LengthRange:
@@ -98,10 +80,10 @@ def _margins(value: str) -> Margins:
 
 
 def _margin(value: str) -> float | None:
-    number = float(value) if value else None
-    if number is not None and not isfinite(number):
+    found = float(value) if value else None
+    if found is not None and not isfinite(found):
         raise ValueError(value)
-    return number
+    return found
 
 
 def margins_written(margins: Margins) -> str:
@@ -190,7 +172,7 @@ class PairsState(Address):
     more: bool = False
     tokenizer: str = ""
     PARAMETERS: ClassVar[tuple[Parameter, ...]] = (
-        text("model", checked_model),
+        text("model", _name),
         choice("show", OUTCOME_KINDS, "kind"),
         choice("pairs", FIELD_KINDS, "field_kind"),
         Parameter("margin", "margins", _margins, margins_written),
@@ -198,7 +180,7 @@ class PairsState(Address):
         choice("verdict", JUDGED),
         text("judge", _searched, "judge_words"),
         several("slice", _name, MOST_SLICES, "slices"),
-        text("against", checked_model),
+        text("against", _name),
         choice("cell", CELLS),
         text("source", _name),
         text("results", token),
@@ -209,7 +191,7 @@ class PairsState(Address):
         flag("case", "case"),
         Parameter("range", "ranges", _range, range_written, most=len(MEASURES) * len(UNITS)),
         choice("sort", SORTS),
-        Parameter("list-page", "page", _page),
+        whole_number("list-page", MOST_PAGES, "page"),
         text("pair", _name, "key"),
         text("keep", _name),
         flag("random", "random"),

@@ -283,16 +283,21 @@ def build_board(
         if not whole and rule.weights:
             noticed.not_whole.append(model)
         kind = file.model_type if file else says.model_type if says else None
-        row: BoardRow = {"model": model, "model_type": kind, "size": size_of(model), "url": None}
-        row |= {"rank": 0 if whole else None, "by_pairs": bool(counts), "own": model in own}
-        row |= {"opens": bool(counts) and (not rule.has_composites or model in opened)}
-        lost = sum(each.failures for each in counts.values()) if counts else None
-        row |= {"failures": lost if row["opens"] else None, "score": found.score}
-        row |= {"licence": None}
-        row |= {"organisation": model.partition("/")[0] if "/" in model else None}
-        if model not in own:
-            row |= {"url": model_url(model)}
-            row |= {"licence": base_licence(model)[1] or None}
+        opens = bool(counts) and (not rule.has_composites or model in opened)
+        row: BoardRow = {
+            "model": model,
+            "model_type": kind,
+            "size": size_of(model),
+            "organisation": model.partition("/")[0] if "/" in model else None,
+            "licence": None if model in own else base_licence(model)[1] or None,
+            "url": None if model in own else model_url(model),
+            "rank": 0 if whole else None,
+            "score": found.score,
+            "by_pairs": bool(counts),
+            "own": model in own,
+            "opens": opens,
+            "failures": sum(each.failures for each in counts.values()) if opens else None,
+        }
         if parts and found.score is not None:
             row |= parts.get(model, {})
         rows.append(row | _accuracies(found, known))
@@ -370,10 +375,7 @@ def _ranked(rows: Sequence[BoardRow], rule: Rule) -> "pd.DataFrame":
 
 
 def _rowless(
-    results: Results,
-    benchmark: Benchmark,
-    outcomes: OutcomeMatrix | None,
-    models: Collection[str],
+    results: Results, benchmark: Benchmark, outcomes: OutcomeMatrix | None, models: Collection[str]
 ) -> list[str]:
     """Which of a visitor's files of results of each pair give no row, and why."""
     if results.uploaded is None or benchmark == PRIOR_KEY:

@@ -86,9 +86,12 @@ class Boards:
         results = self._results(results_id, ranking)
         board = self._board(results, field, ranking)
         outcomes = None if field is None else field.matrix
-        said = _without_field(results, ranking) if outcomes is None else outcomes.left_out
+        benchmark, known = _benchmark(ranking), results.benchmarks()
+        said = () if outcomes is None else outcomes.left_out
+        if outcomes is None and benchmark != PRIOR_KEY and (benchmark in known or not known):
+            said = results.outcomes_of(benchmark).left_out
         runs = self._fields.runs.store.seen(own) if ranking.own else RunList()
-        tables = self._fields.tables_of(_benchmark(ranking), runs)
+        tables = self._fields.tables_of(benchmark, runs)
         return BoardView(board, outcomes, results.is_read, said, apart, tuple(tables))
 
     def _board(self, results: Results, field: Field | None, ranking: Ranking) -> Board:
@@ -194,13 +197,6 @@ def _asked(field: Field, ranking: Ranking, board: Board) -> dict[str, Any]:
         "missing": ranking.missing,
         "ranked": board.comparable,
     }
-
-
-def _without_field(results: Results, ranking: Ranking) -> tuple[Omission, ...]:
-    """What is not used of a source's results of each pair, if it has any of the benchmark."""
-    benchmark, known = _benchmark(ranking), results.benchmarks()
-    may_have = benchmark != PRIOR_KEY and (benchmark in known or not known)
-    return results.outcomes_of(benchmark).left_out if may_have else ()
 
 
 def _benchmark(ranking: Ranking) -> Benchmark:

@@ -9,9 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from explorer.core.caches import LruCache, locked_cached_property
-from explorer.core.validation import repaired
 from explorer.data.facets import Mask
-from explorer.data.filters import LONGEST_NAME
 from explorer.data.table import PairTable, Rows
 from explorer.runs.outcomes import scored_rows
 from explorer.stats.difficulty import (
@@ -94,6 +92,9 @@ class Field:
     own: frozenset[str] = frozenset()
     model_of: Mapping[str, str] = field(default_factory=dict)
     files: Mapping[str, PairResults] = field(default_factory=dict)
+    _difficulties: dict[str, Difficulty] = field(default_factory=dict, init=False)
+    _places_in_file: dict[str, NDArray[np.int64]] = field(default_factory=dict, init=False)
+    _part_credits: dict[str, Doubles] = field(default_factory=dict, init=False)
 
     @property
     def rule(self) -> Rule:
@@ -156,10 +157,6 @@ class Field:
                 f"There are no per-pair results of a model {shown(model)} here. Choose another."
             )
         return found
-
-    @locked_cached_property
-    def _difficulties(self) -> dict[str, Difficulty]:
-        return {}
 
     def difficulty(self, model: str = "") -> Difficulty:
         """How many of a model's rivals fail each pair; of all models where it is "".
@@ -279,10 +276,6 @@ class Field:
         """Whether any margin of the model is known."""
         return bool((~np.isnan(self.margins(model))).any())
 
-    def others_win(self, model: str) -> Doubles:
-        """The share of a model's rivals that win each pair, 0 to 1; NaN where none is known."""
-        return 1 - self.difficulty(model).share
-
     def outcome(self, model: str, row: int) -> Outcome:
         """What the model did on one pair."""
         return OUTCOMES[int(self.codes(model, slice(row, row + 1))[0])]
@@ -322,10 +315,6 @@ class Field:
         known = tuple(None if math.isnan(each) else each for each in rewards)
         return known, int(file.num_correct[place])
 
-    @locked_cached_property
-    def _places_in_file(self) -> dict[str, NDArray[np.int64]]:
-        return {}
-
     def part_credits(self, model: str) -> Doubles | None:
         """What each row counts in each part of the benchmark's rule, (rows, parts), NaN where it is
         not known; None where the rule has no parts.
@@ -341,10 +330,6 @@ class Field:
                 found[row] = rule.part_credits(known, verdict.n_chosen)
         return self._part_credits.setdefault(model, found)
 
-    @locked_cached_property
-    def _part_credits(self) -> dict[str, Doubles]:
-        return {}
-
     def verdicts(self, row: int) -> list[PairOutcome]:
         """What every model whose outcome is known made of one pair, by name."""
         known = np.flatnonzero(~np.isnan(self.matrix.outcomes[:, row]))
@@ -359,14 +344,3 @@ def _scored(run: Run) -> dict[str, ScoredPair]:
     return _SCORED.get_or_create(
         (run.folder, run.n_bytes()), lambda: {pair.text_hash: pair for pair in scored_rows(run)}
     )
-
-
-def checked_model(value: object) -> str:
-    """A model's name, or "".
-
-    Raises:
-        KnownError: it is no short text.
-    """
-    if not isinstance(value, str) or len(value) > LONGEST_NAME:
-        raise KnownError(f"A model is named by a short text, not {shown(value)}.")
-    return repaired(value)

@@ -227,9 +227,7 @@ def results_sources(settings: Settings, hub: Hub) -> Sources[Results]:
         if hub_id and not is_folder(folder):
             fetch = partial(fetch_results, hub_id, hub, dataset=dataset)
             first = Candidate(
-                str(hub_id),
-                lambda: completed(fetch(local_only=True)),
-                lambda: completed(fetch()),
+                str(hub_id), lambda: completed(fetch(local_only=True)), lambda: completed(fetch())
             )
         else:
             first = Candidate(

@@ -9,7 +9,7 @@ from tempfile import TemporaryDirectory
 
 from explorer.core.errors import disk_cannot_hold
 from explorer.core.work import repeated
-from explorer.core.workers import Limit, alone
+from explorer.core.workers import Limit, run_in_new_worker
 from explorer.data.library import APART_BYTES, READ_BYTES
 from explorer.results.outcome_files import read_outcomes, write_outcomes
 from explorer.stats.matrix import Outcomes
@@ -173,7 +173,7 @@ def read_in_worker(
             to = Path(folder) / "outcomes.parquet"
             given = (to, dict(files), limits)
             told = repeated(tell, Step("reading"))
-            found, left_out = alone(write_result_files, *given, limit=limit, tell=told)
+            found, left_out = run_in_new_worker(write_result_files, *given, limit=limit, tell=told)
             return Uploaded(found, read_outcomes(to), left_out)
     except OSError as error:
         raise disk_cannot_hold(error) from error

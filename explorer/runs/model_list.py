@@ -3,7 +3,6 @@
 import re
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
 
 from explorer.core.settings import Settings
 from explorer.data.search import resolve_name
@@ -49,8 +48,17 @@ def model_list() -> tuple[ModelEntry, ...]:
     >>> model_list()[0].why_not, bool(model_list()[-1].why_not)
     ('', True)
     """
-    values = catalogue()
-    return tuple(_entry(model, values["reasons"]) for model in values["models"])
+    values, board = catalogue(), board_models()
+    return tuple(
+        ModelEntry(
+            model["id"],
+            model["family"],
+            model["billions"],
+            board.get(model["id"]),
+            values["reasons"][model["needs"]] if "needs" in model else "",
+        )
+        for model in values["models"]
+    )
 
 
 def entry_of(name: object) -> ModelEntry | None:
@@ -107,12 +115,6 @@ def licence_note(name: str) -> str:
     own = known_models()[name].licence if name in known_models() else ""
     notes = [f"{own} by its card"] if own else []
     return "; ".join([*notes, *([f"Built from {base} by its name: {licence}"] if base else [])])
-
-
-def _entry(model: dict[str, Any], reasons: dict[str, str]) -> ModelEntry:
-    why_not = reasons[model["needs"]] if "needs" in model else ""
-    board = board_models().get(model["id"])
-    return ModelEntry(model["id"], model["family"], model["billions"], board, why_not)
 
 
 # "1_8b" is a size, but "Llama_3_8B" ends in one of 8.

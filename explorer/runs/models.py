@@ -22,7 +22,7 @@ from explorer.core.workers import (
     TEXT_BYTES,
     Limit,
     Worker,
-    alone,
+    run_in_new_worker,
     text_limit,
 )
 from explorer.runs.gpu_calls import PlacedModel
@@ -34,25 +34,12 @@ from scoring.errors import KnownError
 from scoring.families.server import KEY_VARIABLE
 from scoring.hub.access import Hub, Listing, parse_hub_id
 from scoring.limits import OnProgress, Step, ignore_progress
-from scoring.models.devices import (
-    Device,
-    check_fits,
-    chosen_dtype,
-    placed,
-    present_device,
-)
+from scoring.models.devices import Device, check_fits, chosen_dtype, placed, present_device
 from scoring.models.finding import MOST_CONFIG_BYTES, LocatedModel, ModelOptions, fetch_model, find
 from scoring.paths import COMPILED
 from scoring.probing.token_rewards import TokenRewards
 from scoring.spec import BASELINES, JUDGES, ModelSpec, Pair, Plan, RunSettings, ScoredPack
-from scoring.tasks import (
-    Ready,
-    call,
-    load_model,
-    make_ready,
-    reward_tokens,
-    score_packs,
-)
+from scoring.tasks import Ready, call, load_model, make_ready, reward_tokens, score_packs
 
 SAME_SECONDS = 600.0
 """For how long what a name meant is taken for what it means."""
@@ -177,7 +164,9 @@ class ModelStore:
         with self._looking:
             if self._device is None:
                 limit = Limit("Inspecting the device", LOOK_SECONDS)
-                self._device = alone(call, present_device, self._settings.device, limit=limit)
+                self._device = run_in_new_worker(
+                    call, present_device, self._settings.device, limit=limit
+                )
         return self._device.now(self._held)
 
     def settings_of(self, order: ModelOrder, looked: LocatedModel, device: Device) -> RunSettings:
@@ -289,7 +278,9 @@ class ModelStore:
         given = (look, order.model, policy, self._hub)
         limit = Limit("Inspecting the model", LOOK_SECONDS, LOOK_BYTES, in_addresses=True)
         told, slots = repeated(tell, first), self._looks
-        looked: LocatedModel = alone(call, *given, limit=limit, tell=told, online=True, slots=slots)
+        looked: LocatedModel = run_in_new_worker(
+            call, *given, limit=limit, tell=told, online=True, slots=slots
+        )
         return looked
 
     def _located(

@@ -89,23 +89,16 @@ class Runs:
                 several responses where a number is to be sure.
             A run that fails later ends with stage "failed" and keeps its pairs.
         """
-        self.check_pairs(selection.n_pairs)
         if sure is not None and selection.n_several:
             raise KnownError(
                 "Early stopping needs one chosen and one rejected response per row. "
                 f"{counted(selection.n_several, 'selected row has', 'selected rows have')} more. "
                 "Turn Stop early off, or choose other pairs."
             )
-        pairs = as_pairs(selection.table.arrow, selection.rows.tolist())
-        order = order.for_pairs(pairs)
-        self._turn(visitor, order, pairs, selection, tell, sure=sure)
+        self._turn(visitor, order, selection, tell, sure=sure)
 
     def resume(
-        self,
-        visitor: Visitor,
-        run_id: object,
-        table_of: Callable[[Run], PairTable],
-        tell: Follow,
+        self, visitor: Visitor, run_id: object, table_of: Callable[[Run], PairTable], tell: Follow
     ) -> None:
         """Go on with a run that was stopped, failed or killed.
 
@@ -134,10 +127,8 @@ class Runs:
         table = table_of(run)
         _, keys = run.plan()
         selection = replace(selected_by_keys(table, keys), words=run.facts.selection)
-        self.check_pairs(selection.n_pairs)
-        pairs = as_pairs(table.arrow, selection.rows.tolist())
         with locked(run.folder):
-            self._turn(visitor, order, pairs, selection, tell, former=run)
+            self._turn(visitor, order, selection, tell, former=run)
 
     def rewards(
         self,
@@ -157,8 +148,7 @@ class Runs:
             KnownError: others score, no such model, it is not warm and may not be loaded, or too
                 many pairs.
         """
-        self.check_pairs(_n_pairs(pairs))
-        order = order.for_pairs(pairs)
+        order = self._order_for(pairs, order)
         with self.scorers.brief(visitor) as turn:
             loading = Progress("loading", len(pairs))
             tell(loading)
@@ -192,8 +182,7 @@ class Runs:
         Raises:
             KnownError: no such model, or too many pairs.
         """
-        self.check_pairs(_n_pairs(pairs))
-        progress, order = Progress("waiting", len(pairs)), order.for_pairs(pairs)
+        progress, order = Progress("waiting", len(pairs)), self._order_for(pairs, order)
         with self.scorers.turn(visitor) as turn:
             model = self.scorers.ready(visitor, order, turn, progress, tell)
             loading = replace(progress, stage="loading")
@@ -235,24 +224,28 @@ class Runs:
                 "selected. Narrow the filter, or choose fewer per subset."
             )
 
-    def _check_owner(self, visitor: Visitor) -> None:
-        """Whether a run would belong to somebody; on one's own machine it is everybody's."""
-        self.scorers.quotas.check(visitor)
-        if self._settings.public and not (visitor.owner and visitor.session):
-            raise KnownError("The page is still loading. Press again in a moment.")
+    def _order_for(self, pairs: Sequence[Pair], order: ModelOrder) -> ModelOrder:
+        """The order as it is for these pairs; raises as `check_pairs`."""
+        self.check_pairs(sum((len(pair.responses) + 1) // 2 for pair in pairs))
+        return order.for_pairs(pairs)
 
     def _turn(
         self,
         visitor: Visitor,
         order: ModelOrder,
-        pairs: Sequence[Pair],
         selection: Selection,
         tell: Follow,
         *,
         former: Run | None = None,
         sure: SureRule | None = None,
     ) -> None:
-        self._check_owner(visitor)
+        """As of `start`. former: a stored run that goes on, locked; None for a new one."""
+        self.check_pairs(selection.n_pairs)
+        pairs = as_pairs(selection.table.arrow, selection.rows.tolist())
+        order = self._order_for(pairs, order)
+        self.scorers.quotas.check(visitor)
+        if self._settings.public and not (visitor.owner and visitor.session):
+            raise KnownError("The page is still loading. Press again in a moment.")
         progress, seed = Progress("waiting", len(pairs), former), order.settings.seed
         subsets = {pair.key: pair.subset for pair in pairs}
         if sure is not None:
@@ -288,11 +281,6 @@ class Runs:
                 finally:
                     if watch:
                         _save_interval(begun.run, watch.now)
-
-
-def _n_pairs(rows: Sequence[Pair]) -> int:
-    """As of `Selection.n_pairs`."""
-    return sum((len(row.responses) + 1) // 2 for row in rows)
 
 
 @dataclass(frozen=True, slots=True)
@@ -407,10 +395,7 @@ def _record(
     except Exception:
         status = "failed"
         logger.exception("run %s failed", run.id[:15])
-        progress = replace(
-            progress,
-            message=BUG,
-        )
+        progress = replace(progress, message=BUG)
     finally:
         if status != "failed" and len(progress.scored) == total:
             status, progress = "finished", replace(progress, message="")

@@ -54,12 +54,7 @@ class Scorers:
                     self.quotas.spend(visitor, max(least, turn.lasted))
 
     def ready(
-        self,
-        visitor: Visitor,
-        order: ModelOrder,
-        turn: Turn,
-        progress: Progress,
-        tell: Follow,
+        self, visitor: Visitor, order: ModelOrder, turn: Turn, progress: Progress, tell: Follow
     ) -> WarmModel | PlacedModel:
         """Wait for the turn, then for the model.
 

@@ -210,9 +210,7 @@ class Aggregated:
 
 
 def aggregate(
-    rule: Rule,
-    accuracies: Mapping[str, float | None],
-    counts: Mapping[str, Counted] | None = None,
+    rule: Rule, accuracies: Mapping[str, float | None], counts: Mapping[str, Counted] | None = None
 ) -> Aggregated:
     """Sections and score from subset accuracies.
 
@@ -230,7 +228,10 @@ def aggregate(
         for section, weights in rule.sections.items()
     }
     counted = {each: counts[each] for each in rule.subsets if each in counts} if counts else {}
-    score = _of_rows(rule, counted) if rule.is_of_rows else overall(rule, sections)
+    if rule.is_of_rows:
+        score = weighted_mean((each.accuracy, each.n) for each in counted.values() if each.n)
+    else:
+        score = overall(rule, sections)
     return Aggregated(rule, sections, score, known, counted)
 
 
@@ -249,11 +250,6 @@ def overall(rule: Rule, sections: Mapping[str, float | None]) -> float | None:
         (_as_counted(rule, section, _finite(sections.get(section))), weight)
         for section, weight in rule.weights.items()
     )
-
-
-def _of_rows(rule: Rule, counts: Mapping[str, Counted]) -> float | None:
-    of_rule = (counts[name] for name in rule.subsets if name in counts)
-    return weighted_mean((each.accuracy, each.n) for each in of_rule if each.n)
 
 
 def _as_counted(rule: Rule, section: str, value: float | None) -> float | None:

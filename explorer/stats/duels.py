@@ -12,14 +12,7 @@ from explorer.stats.paired import ALPHA, PairedTest, holm, paired_test
 from explorer.stats.rules import Rule
 from explorer.stats.uncertainty import strata_by
 from scoring.results.order import PairOrder
-from scoring.strata import (
-    Floats,
-    Strata,
-    checked_outcomes,
-    one_stratum,
-    score_models,
-    strata,
-)
+from scoring.strata import Floats, Strata, checked_outcomes, one_stratum, score_models, strata
 
 Cell = Literal["both", "only_a", "only_b", "neither"]
 """Who wins a pair: the outcome is exactly 1. A half, as judges give, is no win."""

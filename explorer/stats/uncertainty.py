@@ -141,11 +141,7 @@ def measure(
 
 
 def intervals(
-    outcomes: OutcomeMatrix,
-    rule: Rule,
-    *,
-    ties: Ties = "official",
-    missing: Missing = "left out",
+    outcomes: OutcomeMatrix, rule: Rule, *, ties: Ties = "official", missing: Missing = "left out"
 ) -> Uncertainty:
     """The intervals that `measure` gives, without ranks and groups: some 10 ms of one model."""
     values = settled(outcomes.outcomes, outcomes.known_equal, ties, missing).astype(np.float64)

@@ -90,10 +90,7 @@ def build(known: "pd.DataFrame", folder: Path | None, notice: Callable[[str], No
 
 
 def _by_rows(
-    subset: str,
-    recipe: Recipe,
-    files: Mapping[str, Origin],
-    kept: Mapping[int, dict[str, Any]],
+    subset: str, recipe: Recipe, files: Mapping[str, Origin], kept: Mapping[int, dict[str, Any]]
 ) -> Iterator[Built]:
     """Pairs whose sides stand in the same row, or in rows of the same prompt."""
     chosen, rejected = (files.get(side[0]) for side in (recipe.chosen, recipe.rejected))
@@ -133,10 +130,7 @@ def _labelled(column: str, values: Mapping[str, Any], here: str) -> str:
 
 
 def _by_hashes(
-    subset: str,
-    recipe: Recipe,
-    files: Mapping[str, Origin],
-    kept: Mapping[int, dict[str, Any]],
+    subset: str, recipe: Recipe, files: Mapping[str, Origin], kept: Mapping[int, dict[str, Any]]
 ) -> Iterator[Built]:
     """Pairs that people put together: their texts are among those of the same prompt."""
     among: dict[int, list[tuple[str, Found]]] = defaultdict(list)

@@ -167,11 +167,7 @@ def _compare(
 
 
 def _texts(
-    source: Source,
-    file: SourceFile,
-    here: str,
-    frame: "pd.DataFrame",
-    prompts: dict[Any, str],
+    source: Source, file: SourceFile, here: str, frame: "pd.DataFrame", prompts: dict[Any, str]
 ) -> "pd.DataFrame":
     """The columns that the recipe names, as texts."""
     import pandas as pd

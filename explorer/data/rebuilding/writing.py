@@ -248,10 +248,7 @@ def _record_set(name: str, n_pairs: int) -> dict[str, object]:
             "@id": f"{name}/{column}",
             "name": column,
             "dataType": "sc:Integer" if column == "id" else "sc:Text",
-            "source": {
-                "fileObject": {"@id": f"{name}.parquet"},
-                "extract": {"column": column},
-            },
+            "source": {"fileObject": {"@id": f"{name}.parquet"}, "extract": {"column": column}},
         }
         for column in SCHEMA.names
     ]

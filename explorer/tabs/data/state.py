@@ -13,7 +13,4 @@ class DataState(Address):
     TAB = "data"
     source: str = ""
     wanted: str = ""
-    PARAMETERS = (
-        text("source", at_most(LONGEST_WANTED)),
-        text("wanted", at_most(LONGEST_WANTED)),
-    )
+    PARAMETERS = (text("source", at_most(LONGEST_WANTED)), text("wanted", at_most(LONGEST_WANTED)))

@@ -270,7 +270,7 @@ _UNPAIRED = (
     "wider than intervals from per-pair results. An overlap does not mean that two models are "
     "equal."
 )
-__UNPAIRED_PRIOR = (
+_UNPAIRED_PRIOR = (
     "Prior sets have only accuracies, no per-pair results. A score that includes them has the "
     "wider binomial interval in brackets, and no rank interval or tie group. Sections with "
     "per-pair results keep theirs."
@@ -357,7 +357,7 @@ def about_html(now: Ranked) -> str:
         RANKED: "ranks" in board.has,
         _UNPAIRED: state.table == "subsets" or "unpaired" in board.has,
         COMPOSITE: COMPOSITE in board.remarks,
-        __UNPAIRED_PRIOR: "unpaired prior" in board.has,
+        _UNPAIRED_PRIOR: "unpaired prior" in board.has,
     }
     said = [words for words, is_so in meanings.items() if is_so]
     remarks = [each for each in board.remarks if each not in said]

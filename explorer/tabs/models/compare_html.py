@@ -33,7 +33,6 @@ from explorer.stats.paired import holm
 from explorer.tabs.models.board_html import COMPARISONS
 from explorer.tabs.models.compared import (
     Compared,
-    MarginPoints,
     cell_href,
     change_of,
     each_headline,
@@ -77,11 +76,7 @@ _ABOUT_WAYS: dict[Way, str] = {
 
 
 def compare_bar_html(
-    now: Compared,
-    fields: Sequence[Field],
-    dropped: Sequence[str],
-    results: Results,
-    link_base: str,
+    now: Compared, fields: Sequence[Field], dropped: Sequence[str], results: Results, link_base: str
 ) -> str:
     """Panels, the models that are compared, on how many pairs, and notes.
 
@@ -316,10 +311,24 @@ def compared_html(now: Compared, *, tied: bool = False) -> str:
 
 
 def _margins(now: Compared) -> str:
+    """The margins of the first two models, or why nothing is drawn."""
     found = margin_points(now)
-    html = _margins_words(now, found)
-    if found is None or not found.n:
-        return html
+    if found is None:
+        return _no_margins(now)
+    if not found.n:
+        return note("No pair here has known margins by both models. Choose another model.")
+    r = "unknown" if found.correlation is None else minus(f"{found.correlation:.2f}")
+    pairs = counted(found.n, "pair", "pairs")
+    html = part("verdict", f"Correlation of the margins of A and B: {r}, on {pairs}") + note(
+        "Each point is a pair: margin (chosen − rejected reward) of A on the X axis, of B on the Y "
+        "axis. A wins to the right of the vertical line, B above the horizontal line. Click a "
+        "point to open its pair. Rewards of different models have no common unit."
+    )
+    if len(found.rows) < found.n:
+        html += note(
+            f"Showing {len(found.rows):,} of {pairs}: those where the models differ first, and a "
+            "sample of the rest."
+        )
     keys = [now.field.table.key_of(row) for row in found.rows.tolist()]
     figure = figure_json(margin_points_figure(found, keys), 520)
     return html + part(
@@ -357,24 +366,3 @@ def _no_margins(now: Compared) -> str:
 def _no_rewards(said: str, links: Mapping[str, str] = MappingProxyType({})) -> str:
     """links: of models that have rewards."""
     return render("tabs/models/no_rewards.html", said=said, links=links)
-
-
-def _margins_words(now: Compared, found: MarginPoints | None) -> str:
-    """What is drawn, or why nothing is. found: of the scene."""
-    if found is None:
-        return _no_margins(now)
-    if not found.n:
-        return note("No pair here has known margins by both models. Choose another model.")
-    r = "unknown" if found.correlation is None else minus(f"{found.correlation:.2f}")
-    pairs = counted(found.n, "pair", "pairs")
-    html = part("verdict", f"Correlation of the margins of A and B: {r}, on {pairs}") + note(
-        "Each point is a pair: margin (chosen − rejected reward) of A on the X axis, of B on the Y "
-        "axis. A wins to the right of the vertical line, B above the horizontal line. Click a "
-        "point to open its pair. Rewards of different models have no common unit."
-    )
-    if len(found.rows) < found.n:
-        html += note(
-            f"Showing {len(found.rows):,} of {pairs}: those where the models differ first, and a "
-            "sample of the rest."
-        )
-    return html

@@ -82,7 +82,12 @@ def comparable(
             others += (model,)
         else:
             try:
-                notes.append(_other_pairs(model, field_of(model), state.a, field))
+                notes.append(
+                    f"{shown(model)} and {shown(state.a)} have results of different pairs, so they "
+                    f"cannot be compared: {field_of(model).table.caption} Against: "
+                    f"{field.table.caption} Choose a model with results of the same pairs, or "
+                    "score both on them."
+                )
             except KnownError as error:
                 notes.append(str(error))
     members = tuple(each for each in state.members if each in field.place_of)
@@ -93,14 +98,6 @@ def comparable(
     b = (*others, MAJORITY)[0]
     kept = replace(state, b=b, more=others[1:], members=members, section=section)
     return kept, field, tuple(notes)
-
-
-def _other_pairs(model: str, of_model: Field, other: str, of_other: Field) -> str:
-    return (
-        f"{shown(model)} and {shown(other)} have results of different pairs, so they cannot be "
-        f"compared: {of_model.table.caption} Against: {of_other.table.caption} "
-        "Choose a model with results of the same pairs, or score both on them."
-    )
 
 
 def _other_questions(field: Field, models: Sequence[str]) -> list[str]:

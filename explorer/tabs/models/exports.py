@@ -27,7 +27,7 @@ from explorer.results.board import Board
 from explorer.results.board_certainty import RANKS
 from explorer.tabs.models.ranked import COLUMN_OF, column_words, visible_columns
 from explorer.tabs.models.state import FACTS, FAILURES, WORDS, ModelsState, rule_of
-from scoring.errors import KnownError, counted, shown
+from scoring.errors import KnownError, counted
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -44,10 +44,8 @@ def export_board(
     rows: as `visible_rows` gives them; the columns are as of `visible_columns`.
 
     Raises:
-        KnownError: an unknown format, no rows, or the file cannot be written.
+        KnownError: no rows, or the file cannot be written.
     """
-    if form not in BOARD_FORMATS:
-        raise KnownError(f"A file can be {', '.join(BOARD_FORMATS)}, not {shown(form)}.")
     if not len(rows):
         raise KnownError("There is no model to export. Take a filter away, or reset them.")
     _WRITERS[form](board, state, rows, path)

@@ -206,7 +206,7 @@ def _models(members: Sequence[Point], number: int, kind: str, middle: float) -> 
         "x": [point.x for point in members],
         "y": [point.y for point in members],
         "customdata": [point.model for point in members],
-        "hovertext": [_told(point) for point in members],
+        "hovertext": [_hover_label(point) for point in members],
         "marker": {
             "symbol": _SYMBOLS[kind],
             "opacity": 0.85,
@@ -252,7 +252,7 @@ def _marks(marks: Sequence[_LabelledPoint], middle: float) -> dict[str, Any]:
     }
 
 
-def _told(point: Point) -> str:
+def _hover_label(point: Point) -> str:
     name = plotly_name(point.model)
     if point.interval is None:
         return name

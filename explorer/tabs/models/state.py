@@ -6,14 +6,15 @@ Models stand on a board, or a few of them side by side on the pairs that they sh
 from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args
 
-from explorer.core.address import Address, choice, flag, several, text, token
+from explorer.core.address import Address, at_most, choice, flag, several, some_of, text, token
 from explorer.core.links import as_dropped
 from explorer.core.validation import repaired
+from explorer.data.filters import LONGEST_NAME
 from explorer.data.search import checked_search
 from explorer.reader.links import MODELS_TAB
 from explorer.results.board import Ranking
 from explorer.results.ensembles import WAYS, Way
-from explorer.results.field import MAJORITY, checked_model
+from explorer.results.field import MAJORITY
 from explorer.stats.aggregate import Missing, Ties
 from explorer.stats.rules import PRIOR_KEY, PRIOR_PAIRS, RULES, V1
 from scoring.benchmarks import benchmarks
@@ -71,6 +72,9 @@ LETTERS = "ABCD"
 MOST_MODELS = len(LETTERS)
 MOST_MEMBERS = 8
 """Of an ensemble."""
+
+
+_name = at_most(LONGEST_NAME)
 
 
 def _model(name: str) -> str:
@@ -138,27 +142,25 @@ class ModelsState(Address):
         choice("board", tuple(BOARD_BENCHMARKS), "benchmark"),
         choice("table", TABLES),
         text("models", checked_search, "search"),
-        several(
-            "type", {str(each): each for each in MODEL_TYPES}.__getitem__, len(MODEL_TYPES), "types"
-        ),
+        some_of("type", MODEL_TYPES, "types"),
         flag("prior", "prior_sets"),
         choice("rule", RULE_OPTIONS),
         choice("ties", TIES),
         choice("missing", MISSING),
         choice("by", (*BOARD_COLUMNS, *(f"-{each}" for each in BOARD_COLUMNS)), "sort"),
-        several("hide", {each: each for each in HIDEABLE}.__getitem__, len(HIDEABLE), "hidden"),
-        several("show", {each: each for each in OPTIONAL}.__getitem__, len(OPTIONAL), "added"),
+        some_of("hide", HIDEABLE, "hidden"),
+        some_of("show", OPTIONAL, "added"),
         several("pin", _model, MOST_PINS, "pins"),
-        text("model", checked_model, "open"),
-        text("chosen", checked_model, "ticked"),
+        text("model", _name, "open"),
+        text("chosen", _name, "ticked"),
         choice("digits", DIGITS),
         flag("without-own", "own", on=False),
         choice("plot", CHARTS, "chart"),
         choice("x", NUMBER_COLUMNS),
         choice("y", NUMBER_COLUMNS),
-        text("a", checked_model),
-        text("b", checked_model),
-        several("with", checked_model, MOST_MODELS, "more"),
+        text("a", _name),
+        text("b", _name),
+        several("with", _name, MOST_MODELS, "more"),
         choice("section", _SECTIONS),
         several("member", _model, MOST_MEMBERS, "members"),
         choice("way", WAYS),
@@ -234,19 +236,9 @@ class ModelsState(Address):
 
     def reset(self) -> str:
         """The link to the board with all models and the official rule."""
-        names = (
-            "search",
-            "own",
-            "types",
-            "prior_sets",
-            "rule",
-            "ties",
-            "missing",
-            "sort",
-            "hidden",
-            "added",
-        )
-        return self.href(**{name: getattr(ModelsState, name) for name in names})
+        listed = ("search", "own", "types", "sort", "hidden", "added")
+        ranked = ("prior_sets", "rule", "ties", "missing")
+        return self.href(**{name: getattr(ModelsState, name) for name in (*listed, *ranked)})
 
 
 COMPARES_NOTHING: dict[str, Any] = {"more": (), "section": "", "members": (), "way": "mean"}

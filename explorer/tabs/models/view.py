@@ -1,7 +1,7 @@
 """The Models tab: what the server shows of an address, a board or models side by side."""
 
 import time
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from pathlib import Path
@@ -108,7 +108,7 @@ class ModelsView:
 
         def read(tell: OnProgress) -> str:
             with private_files(files) as places:
-                results = library.upload(before, _by_name(places), tell, visitor.owner)
+                results = library.upload(before, files_by_name(places), tell, visitor.owner)
             return results.id.rpartition(UPLOADED)[2]
 
         self.uploads.forget(visitor.owner)
@@ -153,22 +153,19 @@ class ModelsView:
         results = self.boards.library.get(self._results_id(state, visitor))
         fetching = self.boards.library.sources.fetching
         apart = [(name, run.id, run.status, run.n_scored) for name, run in now.seen.apart.items()]
-        key = (now.seen.board, now.state, tuple(apart))
         loaded = (now.seen.is_read, *(table.id for table in now.tables()))
+        key = (now.seen.board, now.state, tuple(apart), *loaded)
 
-        def chart() -> str:
-            return chart_html(now) if len(now.board.table) else ""
-
-        def once(region: str, *key: Hashable, write: Callable[[], str]) -> str:
-            return self.written.get_or_create_once((region, *key), write)
+        def once(region: str, write: Callable[[Ranked], str]) -> Callable[[], str]:
+            return lambda: self.written.get_or_create_once((region, *key), lambda: write(now))
 
         return now.state.href()[1:], {
             "bar": lambda: bar_html(now, asked, results, said, self.settings.link_base),
             "status": lambda: status_html(now, is_fetching=fetching),
-            "chart": lambda: once("chart", *key, *loaded, write=chart),
-            "table": lambda: once("table", *key, *loaded, write=lambda: board_html(now)),
+            "chart": once("chart", chart_html) if len(now.board.table) else lambda: "",
+            "table": once("table", board_html),
             "drawer": lambda: drawer_html(now, self.settings.link_base),
-            "below": lambda: once("below", *key, *loaded, write=lambda: about_html(now)),
+            "below": once("below", about_html),
             "own": partial(self._own, asked, visitor),
         }
 
@@ -196,7 +193,10 @@ class ModelsView:
             "bar": lambda: compare_bar_html(now, fields, said, results, self.settings.link_base),
             "status": lambda: "",
             "chart": lambda: "",
-            "table": lambda: compared_html(now, tied=_is_tied(now, beside())),
+            "table": lambda: compared_html(
+                now,
+                tied=(board := beside()) is not None and share_group(board.board, state.a, state.b),
+            ),
             "drawer": lambda: short_board_html(board) if (board := beside()) else "",
             "below": lambda: "",
             "own": partial(self._own, state, visitor),
@@ -263,14 +263,17 @@ def _without_gone(now: Ranked) -> tuple[Ranked, list[str]]:
     return replace(now, state=state), ignored(gone)
 
 
-def _by_name(files: Sequence[Path]) -> dict[str, Path]:
-    """Files by the names that their sender gave them; of equal names each but one has a number."""
+def files_by_name(files: Sequence[Path]) -> dict[str, Path]:
+    """Files by the names that their sender gave them; of equal names each but one has a number.
+
+    >>> [*files_by_name([Path("a/2 x.json"), Path("b/x.json"), Path("c/x.json")])]
+    ['2 x.json', 'x.json', '3 x.json']
+    """
     named: dict[str, Path] = {}
-    for number, file in enumerate(files, start=1):
-        name = upload_name(file.name, file.suffix)
-        named[name if name not in named else f"{number} {name}"] = file
+    for file in files:
+        name, number = upload_name(file.name, file.suffix), 2
+        unique = name
+        while unique in named:
+            unique, number = f"{number} {name}", number + 1
+        named[unique] = file
     return named
-
-
-def _is_tied(now: Compared, beside: Ranked | None) -> bool:
-    return beside is not None and share_group(beside.board, now.state.a, now.state.b)

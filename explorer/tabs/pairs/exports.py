@@ -18,14 +18,7 @@ from typing import Any, Literal, get_args
 
 from explorer.core.files import File, as_json, csv_file, jsonl_file, write_lines, written_file
 from explorer.core.html import render
-from explorer.data.export import (
-    Format,
-    batches,
-    export,
-    export_name,
-    preferences,
-    snippet,
-)
+from explorer.data.export import Format, batches, export, export_name, preferences, snippet
 from explorer.reader.filter_html import listed_words
 from explorer.reader.scene import NO_TEXTS, Scene
 from explorer.results.judged import judge_run
@@ -74,12 +67,8 @@ def pairs_file(now: Scene, form: Format) -> File:
     if not now.pairs.has_texts:
         raise KnownError(NO_TEXTS)
     rows, table = now.listed.rows, now.table
-
-    def write(path: Path) -> None:
-        for _ in export(table, rows, form, path, listed_words(now)):
-            pass
-
-    return written_file(export_name(table, rows, form), write)
+    name = export_name(table, rows, form)
+    return written_file(name, lambda path: export(table, rows, form, path, listed_words(now)))
 
 
 def outcomes_file(now: Scene, form: FailFormat, notes: PairNotes) -> File:

@@ -421,7 +421,4 @@ def _models(field: Field, places: Sequence[int]) -> dict[str, object]:
         by_type.setdefault(kind, []).append(field.matrix.models[place])
     for names in by_type.values():
         names.sort(key=lambda name: (-(size_of(name) or 0), name))
-    return {
-        "by_type": dict(sorted(by_type.items())),
-        "n_more": max(0, len(places) - MOST_FAILING),
-    }
+    return {"by_type": dict(sorted(by_type.items())), "n_more": max(0, len(places) - MOST_FAILING)}

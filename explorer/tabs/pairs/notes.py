@@ -15,6 +15,7 @@ LONGEST_NOTE = 2_000
 """Characters of a note, which is one line."""
 MOST_NOTES = 2_000
 _LONGEST_MARK = 1_500
+_BREAKS = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,8 +45,10 @@ class PairNotes:
                 break
             if not isinstance(mark, str) or not 0 < len(mark) <= _LONGEST_MARK:
                 continue
-            if isinstance(words, str) and len(words) <= LONGEST_NOTE and (line := _line(words)):
-                notes[mark] = line
+            if isinstance(words, str) and len(words) <= LONGEST_NOTE:
+                # In one line, fit for any file.
+                line = " ".join(_BREAKS.sub(" ", repaired(words)).split())
+                notes |= {mark: line} if line else {}
         return cls(notes)
 
     def of(self, field: Field, row: int) -> str:
@@ -63,8 +66,3 @@ def mark_of(table: PairTable, row: int, *, has_texts: bool = True) -> str:
     if not has_texts:
         return f"{table.id} {table.key_of(row)}"[:_LONGEST_MARK]
     return text_hash(*(table.arrow.column(name)[row].as_py() for name in TEXT_COLUMNS))
-
-
-def _line(words: str) -> str:
-    """A text in one line, fit for any file."""
-    return " ".join(re.sub(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]", " ", repaired(words)).split())

@@ -5,7 +5,6 @@ all else.
 """
 
 import json
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -87,12 +86,8 @@ def marked_pairs_file(now: Scene, sent: str) -> File:
     if not len(rows):
         raise KnownError(f"No listed pair is {words}. Mark some, or tick other marks to export.")
     selection = [*listed_words(now), f"{words} in review"]
-
-    def write(path: Path) -> None:
-        for _ in export(table, rows, "parquet", path, selection):
-            pass
-
-    return written_file(export_name(table, rows, "parquet"), write)
+    name = export_name(table, rows, "parquet")
+    return written_file(name, lambda path: export(table, rows, "parquet", path, selection))
 
 
 def _kept(sent: str) -> tuple[list[str], set[str]]:

@@ -145,7 +145,7 @@ class PairsView:
         Raises:
             KnownError: no pair of an own run is open, or too much goes on.
         """
-        now = self.scenes.shown(read_pairs(query)[0], visitor).scene
+        now = self._scene(query, visitor)
         row, model = now.open_row, now.model
         if row is None or now.field is None:
             raise KnownError(ONLY_OWN)
@@ -154,34 +154,29 @@ class PairsView:
 
     def stop_tokens(self, query: str, visitor: Visitor, _sent: Sent = NOTHING_SENT) -> str:
         """End the same. Gives the same address."""
-        now = self.scenes.shown(read_pairs(query)[0], visitor).scene
-        self.tokens.stop(_tokens_key(now, visitor))
+        self.tokens.stop(_tokens_key(self._scene(query, visitor), visitor))
         return query
 
     def pairs_file(self, form: Format, query: str, visitor: Visitor, _: str) -> File:
         """The pairs that an address lists, as a file; raises as `exports.pairs_file`."""
-        return pairs_file(self.scenes.shown(read_pairs(query)[0], visitor).scene, form)
+        return pairs_file(self._scene(query, visitor), form)
 
     def outcomes_file(self, form: FailFormat, query: str, visitor: Visitor, sent: str) -> File:
         """The same with what models made of them, and the notes that the browser sent along."""
-        now = self.scenes.shown(read_pairs(query)[0], visitor).scene
-        return outcomes_file(now, form, PairNotes.read_json(sent))
-
-    def review_keys(self, query: str, visitor: Visitor, _: str) -> File:
-        """Which pairs an address lists, for a review; raises as `review.keys_file`."""
-        return keys_file(self.scenes.shown(read_pairs(query)[0], visitor).scene)
-
-    def marked_pairs_file(self, query: str, visitor: Visitor, sent: str) -> File:
-        """Those of an address that a browser marked so; raises as `review.marked_pairs_file`."""
-        return marked_pairs_file(self.scenes.shown(read_pairs(query)[0], visitor).scene, sent)
+        return outcomes_file(self._scene(query, visitor), form, PairNotes.read_json(sent))
 
     def as_view(self) -> View:
         """The tab as a view."""
         files: dict[str, Any] = {
             f"pairs.{form}": partial(self.pairs_file, form) for form in FORMATS
         }
-        files |= {"review.keys": self.review_keys, "kept.parquet": self.marked_pairs_file}
         files |= {f"outcomes.{form}": partial(self.outcomes_file, form) for form in FAIL_FORMATS}
+        files |= {
+            "review.keys": lambda query, who, _: keys_file(self._scene(query, who)),
+            "kept.parquet": lambda query, who, sent: marked_pairs_file(
+                self._scene(query, who), sent
+            ),
+        }
         actions = {
             "read": self.read_results,
             "count": self.count,
@@ -190,6 +185,9 @@ class PairsView:
             "stop-tokens": self.stop_tokens,
         }
         return View(PairsState.TAB, self.regions, actions, files, ("tokens",))
+
+    def _scene(self, query: str, visitor: Visitor) -> Scene:
+        return self.scenes.shown(read_pairs(query)[0], visitor).scene
 
     def _counted(self, state: PairsState, visitor: Visitor) -> str:
         table = self.scenes.shown(state, visitor).scene.table

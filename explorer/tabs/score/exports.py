@@ -9,22 +9,18 @@ from explorer.core.files import as_json, csv_file, jsonl_file, whole
 from explorer.runs.cards import card_of
 from explorer.runs.facts import run_facts
 from scoring.benchmarks import benchmark_of
-from scoring.errors import KnownError, shown
 from scoring.record import Run
 
 RunFormat = Literal["csv", "jsonl", "json"]
 RUN_FORMATS: tuple[RunFormat, ...] = get_args(RunFormat)
 
 
-def export_run(run: Run, form: object, folder: Path) -> Path:
+def export_run(run: Run, form: RunFormat, path: Path) -> None:
     """Write a run's file: "csv" and "jsonl" have a line a pair, "json" all facts and every pair.
 
     Raises:
-        KnownError: no such format, the run cannot be read, or the disk does not take it.
+        KnownError: the run cannot be read, or the disk does not take it.
     """
-    if form not in RUN_FORMATS:
-        raise KnownError(f"There is no format {shown(form)}; {', '.join(RUN_FORMATS)} are there.")
-    path = folder / f"run-{run.id[:15]}.{form}"
     scored = run.rows()
     several = any(row.rewards for row in scored)
     benchmark = benchmark_of({row.subset for row in scored}, run.facts.benchmark)
@@ -54,4 +50,3 @@ def export_run(run: Run, form: object, folder: Path) -> Path:
         whole_run = {"facts": asdict(run.facts), "told": run_facts(run), "pairs": rows}
         with whole(path) as part:
             part.write_text(json.dumps({**whole_run, "sure": sure and asdict(sure)}), "utf-8")
-    return path

@@ -161,9 +161,7 @@ def sure_words(sure: SureInterval, ended: bool) -> str:
     if sure.is_enough:
         enough = "Sure enough. Quote this interval: those below do not account for stopping early."
         return f"{enough} {words}" if ended else words
-    if sure.following is None:
-        return words
-    return f"{words} " + f"Next check after {sure.following:,}."
+    return words if sure.following is None else f"{words} Next check after {sure.following:,}."
 
 
 def numbers_html(seen: Reported, table: PairTable | None = None, crowd: Field | None = None) -> str:
@@ -178,7 +176,9 @@ def numbers_html(seen: Reported, table: PairTable | None = None, crowd: Field | 
     chosen = np.array([pair.chosen_reward for pair in scored], np.float64)
     rejected = np.array([pair.rejected_reward for pair in scored], np.float64)
     known = [pair.margin for pair in scored if pair.margin is not None]
-    every, lost = every_pair(name), _worst(scored)
+    every, of = every_pair(name), summary.benchmark.section_of
+    losses = [pair for pair in scored if pair.margin is not None and pair.margin < 0]
+    lost = sorted(losses, key=lambda pair: (pair.margin, pair.key))  # the widest margins first
     first = next((pair.key for pair in lost if not harm_css(pair.subset)), "")  # not hidden
     return render(
         "tabs/score/numbers.html",
@@ -192,7 +192,10 @@ def numbers_html(seen: Reported, table: PairTable | None = None, crowd: Field | 
         failures=failures_query(name, PairsState(key=first)),
         compare=compare_query(name),
         board=board_query(name, summary.benchmark.key),
-        names=_subsets_of_sections(summary),
+        names={
+            section: [each for each in summary.subsets if of(each) == section]
+            for section in (*summary.benchmark.sections, None)
+        },
         ties=tie_words(summary.total.tie),
         query=lambda facet, value: changed(every, {facet: (value,)}).query_string,
         histogram=margin_histogram(chosen, rejected),
@@ -235,17 +238,3 @@ def _failure(
     query = failures_query(name, PairsState(key=pair.key))
     harm = harm_css(pair.subset)
     return {"pair": pair, "prompt": prompt, "wins": wins, "query": query, "harm": harm}
-
-
-def _subsets_of_sections(summary: Summary) -> dict[str | None, list[str]]:
-    of = summary.benchmark.section_of
-    return {
-        section: [name for name in summary.subsets if of(name) == section]
-        for section in (*summary.benchmark.sections, None)
-    }
-
-
-def _worst(scored: Sequence[ScoredPair]) -> list[ScoredPair]:
-    """The losses, those with the widest margins first."""
-    lost = [pair for pair in scored if pair.margin is not None and pair.margin < 0]
-    return sorted(lost, key=lambda pair: (pair.margin, pair.key))

@@ -4,7 +4,7 @@ from importlib.util import find_spec
 
 import gradio as gr
 
-from explorer.core.addresses import client_address
+from explorer.core.clients import client_address
 from explorer.core.html import note
 from explorer.core.settings import Settings
 from explorer.runs.visitors import Visitor, owner_of

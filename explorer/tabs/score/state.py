@@ -3,7 +3,7 @@
 from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
-from explorer.core.address import Address, Parameter, at_most, choice, flag, form_field, text
+from explorer.core.address import Address, at_most, choice, flag, form_field, text, whole_number
 from explorer.core.links import LONGEST_LINK
 from explorer.reader.links import read_pairs, tab_of
 from explorer.reader.state import PairsState
@@ -16,12 +16,6 @@ from scoring.sure import TARGETS, SureRule, Target
 ScorePanel = Literal["new", "runs"]
 SCORE_PANELS: tuple[ScorePanel, ...] = get_args(ScorePanel)
 LARGEST_PAGE = 10_000
-
-
-def _page(value: str) -> int:
-    if not (value.isascii() and value.isdecimal() and 1 <= int(value) <= LARGEST_PAGE):
-        raise ValueError(value)
-    return int(value)
 
 
 _NUMBERS = ("max_length", "max_tokens", "temperature", "repeats")
@@ -81,7 +75,7 @@ class ScoreState(Address):
     PARAMETERS = (
         choice("panel", SCORE_PANELS),
         form_field("run"),
-        Parameter("page", "page", _page),
+        whole_number("page", LARGEST_PAGE),
         form_field("search"),
         flag("delete", "deleting"),
         *map(form_field, _OF_MODEL),
@@ -147,10 +141,7 @@ def _number(typed: str) -> int | float | str | None:
 
 def listing_query(query: str) -> str:
     """What of an address of the Pairs tab says which pairs it lists."""
-    state = read_pairs(f"?{query}")[0]
-    return replace(
-        state, key="", keep="", random=False, page=1, sort="", panel="pairs"
-    ).query_string
+    return replace(read_pairs(f"?{query}")[0], sort="").listed_link
 
 
 def read_score(query: object) -> tuple[ScoreState, tuple[str, ...]]:

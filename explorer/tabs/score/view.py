@@ -7,6 +7,7 @@ from functools import cached_property, partial
 from typing import get_args
 
 import gradio as gr
+import numpy as np
 
 from explorer.core.address import LONGEST_FIELD
 from explorer.core.address_view import Identify, Regions, Sent, View, build_view, wire_event
@@ -16,7 +17,7 @@ from explorer.core.links import ignored
 from explorer.core.settings import Settings
 from explorer.core.validation import integer_if_numeric
 from explorer.core.work import Jobs
-from explorer.data.table import PairTable, Rows
+from explorer.data.table import PairTable
 from explorer.data.typed import longest_text
 from explorer.reader.filter_html import listed_and_why
 from explorer.reader.links import compare_query, failures_query
@@ -32,7 +33,12 @@ from explorer.runs.live import LiveRun, Work
 from explorer.runs.model_list import offered_models
 from explorer.runs.orders import ModelOrder
 from explorer.runs.running import Runs
-from explorer.runs.selections import Choice, Selection
+from explorer.runs.selections import (
+    Selection,
+    selected_as_listed,
+    selected_by_typed_keys,
+    selected_per_subset,
+)
 from explorer.runs.visitors import Visitor
 from explorer.tabs.score.before import command_html, known_size, model_card_html, selected_html
 from explorer.tabs.score.exports import RUN_FORMATS, RunFormat, export_run
@@ -41,7 +47,7 @@ from explorer.tabs.score.published_check import check_run, published_html
 from explorer.tabs.score.report import Reported, numbers_html, progress_of, status_html
 from explorer.tabs.score.state import ScoreState, read_score
 from scoring.engine.formatting import named_templates
-from scoring.errors import KnownError
+from scoring.errors import KnownError, shown
 from scoring.hub.access import Hub
 from scoring.hub.search import HubSearch, search_models
 from scoring.limits import OnProgress, Step
@@ -103,9 +109,7 @@ class ScoreView:
             "model": lambda: self._model(state),
             "card": lambda: self._card(chosen),
             "choice": lambda: self._choice(chosen),
-            "texts": lambda: _part(
-                "texts", chosen.which, chosen.example_keys, longest_text(self.settings)
-            ),
+            "texts": lambda: self._texts(chosen),
             "selected": chosen.html,
             "settings": lambda: self._form_settings(state, chosen.wrong_width),
             "command": chosen.command_html,
@@ -206,8 +210,7 @@ class ScoreView:
             KnownError: there is no such run, or it cannot be read.
         """
         run = self.runs.store.open(read_score(query)[0].run, visitor)
-        name = f"run-{run.id[:15]}.{form}"
-        return written_file(name, lambda path: export_run(run, form, path.parent))
+        return written_file(f"run-{run.id[:15]}.{form}", partial(export_run, run, form))
 
     def exchange_file(self, form: ExchangeFormat, query: str, visitor: Visitor, _sent: str) -> File:
         """The open run's numbers as others read them; raises as `exchange_file`."""
@@ -341,9 +344,12 @@ class ScoreView:
             where = self.scenes.where(chosen.state.listed, chosen.visitor)
             with suppress(KnownError):
                 failing = tuple(self.scenes.fields.largest(*where).matrix.models)
-        return _part(
-            "choice", chosen.state, chosen.pairs_name, chosen.ways(), chosen.which, failing
-        )
+        name = chosen.table.name if chosen.table else ""
+        return _part("choice", chosen.state, name, chosen.ways(), chosen.which, failing)
+
+    def _texts(self, chosen: "_Chosen") -> str:
+        keys = chosen.table.example_keys if chosen.table else ""
+        return _part("texts", chosen.which, keys, longest_text(self.settings))
 
     def _found(self, state: ScoreState, visitor: Visitor) -> str:
         if self.settings.offline or self.settings.models:
@@ -354,9 +360,11 @@ class ScoreView:
         """What is published of the model of a run that ended, beside it; "" where nothing is."""
         if seen is None or seen.goes_on or not seen.has_pairs or not seen.name:
             return ""
-        field = self.scenes.fields.of(seen.name, None, None, visitor)
-        run = self.runs.store.open(seen.run_id, visitor)
-        return published_html(check_run(run, field, self.boards.board(None, Ranking(own=False))))
+        run, board = self.runs.store.open(seen.run_id, visitor), Ranking(own=False)
+        with suppress(KnownError):  # of many sets of pairs without texts some are in no field
+            field = self.scenes.fields.of(seen.name, None, None, visitor)
+            return published_html(check_run(run, field, self.boards.board(None, board)))
+        return ""
 
     def _facts(self, seen: Reported | None) -> str:
         """Everything that the numbers rest on."""
@@ -411,18 +419,11 @@ class _Chosen:
         return self.state.which or first
 
     @property
-    def pairs_name(self) -> str:
-        """What the pairs that are open are called; "" where none are."""
+    def table(self) -> PairTable | None:
+        """The pairs that are open; None where none are."""
         with suppress(KnownError):
-            return self._scene.table.name
-        return ""
-
-    @property
-    def example_keys(self) -> str:
-        """Of the pairs that are open; "" where none are."""
-        with suppress(KnownError):
-            return self._scene.table.example_keys
-        return ""
+            return self._scene.table
+        return None
 
     @cached_property
     def selection(self) -> Selection:
@@ -431,16 +432,25 @@ class _Chosen:
         Raises:
             KnownError: pairs that are not here any more; a number that is none, too small or large.
         """
-        state, sent = self.state, self.sent
-        texts = (sent.get(name, "") for name in ("prompt", "chosen", "rejected"))
-        per_subset, seed = (integer_if_numeric(each) for each in (state.per_subset, state.seed))
-        keys = sent.get("keys", "")
-        return Choice(self.which, per_subset, seed, keys, state.failed, *texts).of(
-            self._scene.pairs.with_texts,
-            lambda: listed_and_why(self._scene),
-            self._lost,
-            self.view.scenes.library.typed,
-        )
+        state, sent, which = self.state, self.sent, self.which
+        if which == "typed":
+            texts = sent.get("prompt", ""), sent.get("chosen", ""), sent.get("rejected", "")
+            own = self.view.scenes.library.typed(*texts)
+            return Selection(own, np.arange(len(own)), "a typed pair", texts)
+        if which == "failed" and not state.failed:
+            raise KnownError(
+                "Choose the model whose failures to score. Published models are listed once their "
+                "results are read on the Pairs tab."
+            )
+        table = self._scene.pairs.with_texts()
+        if which == "filter":
+            return selected_as_listed(table, *listed_and_why(self._scene))
+        if which == "keys":
+            return selected_by_typed_keys(table, sent.get("keys", ""))
+        if which == "failed":
+            return self._failures(table)
+        numbers = map(integer_if_numeric, (state.per_subset, state.seed))
+        return selected_per_subset(table, *numbers)
 
     def or_none(self) -> Selection | None:
         """The same; None where nothing can be."""
@@ -518,10 +528,16 @@ class _Chosen:
     def _scene(self) -> Scene:
         return self.view.scenes.shown(self.state.listed, self.visitor).scene
 
-    def _lost(self, model: object) -> tuple[PairTable, Rows]:
-        where = self.view.scenes.where(self.state.listed, self.visitor)
-        field = self.view.scenes.fields.of(model, *where)
-        return field.table, field.lost(str(model))
+    def _failures(self, table: PairTable) -> Selection:
+        """The rows that a model did not win, ties included and missing ones not."""
+        model, scenes = self.state.failed, self.view.scenes
+        field = scenes.fields.of(model, *scenes.where(self.state.listed, self.visitor))
+        if field.table.id != table.id:
+            raise KnownError(
+                f"The results of {shown(model)} are not of the pairs that are open. Choose another "
+                "model, or open its pairs on the Pairs tab."
+            )
+        return Selection(table, field.lost(model), f"failed by {model}")
 
 
 def _refusal(work: Callable[[], object]) -> str:

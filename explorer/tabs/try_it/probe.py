@@ -10,12 +10,10 @@ from typing import Literal, get_args
 import numpy as np
 
 from explorer.core.files import csv_file
-from explorer.core.validation import one_of, some_of
 from explorer.runs.progress import Progress
 from explorer.runs.running import Rewarded
 from explorer.stats.paired import holm, mcnemar_exact
 from explorer.tabs.try_it.trial import (
-    CHANGES,
     PAIRWISE,
     SIDES,
     Change,
@@ -85,18 +83,6 @@ class Probe:
     def seconds_left(self) -> float | None:
         """How long the rest will take; None before there is a share to tell by."""
         return self.seconds * (1 / self.share - 1) if self.share else None
-
-
-def probed_changes(posted: object) -> tuple[Change, ...]:
-    """The changes that a person chose.
-
-    Raises:
-        KnownError: it is no list of them, or empty.
-    """
-    changes = some_of("Changes", CHANGES, posted)
-    if not changes:
-        raise KnownError("No change is chosen. Tick at least one of them.")
-    return changes
 
 
 def probing(
@@ -233,11 +219,6 @@ class Bought:
         return self.up / self.n if self.n else None
 
     @property
-    def share_flipped(self) -> float | None:
-        """Of the pairs, whose outcome changed; None where n is 0."""
-        return (self.won + self.lost) / self.n if self.n else None
-
-    @property
     def is_sure(self) -> bool:
         """Whether the mean is not 0 by chance."""
         return bool(self.mean) and self.corrected < ALPHA
@@ -320,18 +301,17 @@ def _spread(values: Floats) -> float:
     return spread if spread > _NOTHING * float(np.abs(values).max()) else 0.0
 
 
-def write_probe(probe: Probe | None, form: object, path: Path) -> None:
+def write_probe(probe: Probe | None, form: ProbeForm, path: Path) -> None:
     """Write a file of what is known; what is not is an empty cell.
 
     Raises:
-        KnownError: nothing was probed, no such form, or the file cannot be written.
+        KnownError: nothing was probed, or the file cannot be written.
     """
-    known = one_of("A file", PROBE_FORMS, form)
     if probe is None or not any(probe.effects.values()):
         raise KnownError("Nothing probed yet. Run the probe first.")
-    rows = _summary(probe) if known == "summary" else _of_pairs(probe)
+    rows = _summary(probe) if form == "summary" else _of_pairs(probe)
     with csv_file(path) as write:
-        write(_SUMMARY if known == "summary" else _PAIRS)
+        write(_SUMMARY if form == "summary" else _PAIRS)
         for row in rows:
             write(row)
 

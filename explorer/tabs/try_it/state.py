@@ -3,21 +3,13 @@
 from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
-from explorer.core.address import Address, at_most, choice, form_field, several, text
+from explorer.core.address import Address, at_most, choice, form_field, some_of, text
 from explorer.core.links import LONGEST_LINK
-from explorer.tabs.try_it.trial import CHANGES
+from explorer.tabs.try_it.trial import CHANGES, Change
 from scoring.models.finding import DEMO_NAME
 
 ProbeWay = Literal["subset", "filter"]
 PROBE_WAYS: tuple[ProbeWay, ...] = get_args(ProbeWay)
-_NO_CHANGE = ""
-"""Stands in an address for no change at all; without any, all are meant."""
-
-
-def _change(value: str) -> str:
-    if value not in (_NO_CHANGE, *CHANGES):
-        raise ValueError(value)
-    return value
 
 
 @dataclass(frozen=True)
@@ -29,7 +21,7 @@ class TryState(Address):
         may be probed.
     which: pairs that are probed: a sample of each subset, or those that the filter keeps.
     per_subset, seed: of the sample.
-    change: of `CHANGES`, those that are made, in this order.
+    change: of `CHANGES`, those that are made, in this order; "" for none.
     """
 
     TAB = "try"
@@ -45,14 +37,14 @@ class TryState(Address):
         choice("which", PROBE_WAYS),
         form_field("per_subset"),
         form_field("seed"),
-        several("change", _change, len(CHANGES) + 1),
+        some_of("change", ("", *CHANGES)),
     )
 
     @property
-    def changes(self) -> tuple[str, ...]:
+    def changes(self) -> tuple[Change, ...]:
         """Those that are made; () for none."""
         return tuple(each for each in CHANGES if each in self.change)
 
     def settled(self) -> tuple["TryState", tuple[str, ...]]:
         """The state with the changes in their order."""
-        return replace(self, change=self.changes or (_NO_CHANGE,)), ()
+        return replace(self, change=self.changes or ("",)), ()

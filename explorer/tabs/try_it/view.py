@@ -31,14 +31,13 @@ from explorer.runs.orders import ModelOrder
 from explorer.runs.progress import Progress
 from explorer.runs.queue import DeviceBusyError
 from explorer.runs.running import NO_PAIRS, Rewarded, Runs, press_to_load
-from explorer.runs.selections import Choice, Selection
+from explorer.runs.selections import Selection, selected_as_listed, selected_per_subset
 from explorer.runs.visitors import Visitor, check_known
 from explorer.tabs.try_it.probe import (
     PROBE_FORMS,
     Probe,
     ProbeForm,
     bought,
-    probed_changes,
     probing,
     write_probe,
 )
@@ -286,7 +285,8 @@ class TryView:
         self, state: TryState, visitor: Visitor, tell: Callable[[Probe], None]
     ) -> None:
         order = ModelOrder.of({"model": state.model})
-        changes = probed_changes([*state.changes])
+        if not state.changes:
+            raise KnownError("No change is chosen. Tick at least one of them.")
         found = self._selection(state, visitor)
         if not len(found.rows):
             raise KnownError(NO_PAIRS)
@@ -304,15 +304,15 @@ class TryView:
                 self.probed[visitor.owner] = probe
             tell(probe)
 
-        probing(pairs, changes, rewarding, keep, most=self.settings.max_pairs)
+        probing(pairs, state.changes, rewarding, keep, most=self.settings.max_pairs)
 
     def _selection(self, state: TryState, visitor: Visitor) -> Selection:
-        """The pairs that are probed; raises as `Choice.of`."""
-        numbers = (integer_if_numeric(each) for each in (state.per_subset, state.seed))
+        """The pairs that are probed; raises as `selected_per_subset`."""
         now = self._scene(state, visitor)
-        return Choice(state.which, *numbers).of(
-            now.pairs.with_texts, lambda: listed_and_why(now), _never_called, _never_called
-        )
+        table = now.pairs.with_texts()
+        if state.which == "filter":
+            return selected_as_listed(table, *listed_and_why(now))
+        return selected_per_subset(table, *map(integer_if_numeric, (state.per_subset, state.seed)))
 
     def _options(self, state: TryState, visitor: Visitor) -> str:
         """What would be probed and how long that takes, by earlier runs of the model here."""
@@ -416,10 +416,6 @@ class TryView:
 
 def _as_sent(texts: Texts) -> Sent:
     return dict(zip(TEXTS, texts, strict=True))
-
-
-def _never_called(*given: object) -> Any:
-    raise AssertionError(f"no way of choosing probed pairs asks for {given}")
 
 
 def status_html(trial: Trial) -> str:

@@ -22,7 +22,7 @@ from explorer.runs.running import Runs
 from explorer.runs.store import RunStore
 from explorer.runs.visitors import Visitor
 from scoring.hub.access import Hub
-from scoring.pairs.opening import as_pairs
+from scoring.pairs.opening import as_pairs, read_pairs
 from scoring.spec import Pair
 from tests.support.beginning import baseline_run, loaded
 from tests.support.stepping import stepwise
@@ -90,6 +90,14 @@ def test_a_selection_streams_every_pair_once_and_ends_with_the_whole(
     assert last["settings"].keys() == SETTINGS and 0 <= last["score"] <= 1
     counts = [each["scored"] for each in told]
     assert counts == sorted(counts)
+
+
+def test_keys_of_a_program_are_taken_as_they_are(tmp_path: Path) -> None:
+    path = tmp_path / "pairs.jsonl"
+    pair = {"prompt": "a", "chosen": "b", "rejected": "c", "subset": "one, two"}
+    path.write_text("".join(f"{json.dumps({**pair, 'id': each})}\n" for each in ("1", "2")))
+    table = PairTable(read_pairs(path))
+    assert requested_selection(table, 1, 0, [" one, two:2"] * 2).rows.tolist() == [1]
 
 
 def test_what_is_stopped_says_so(demo: PairTable, runs: Runs) -> None:

@@ -155,7 +155,7 @@ def test_a_scattered_selection_is_loaded_from_its_export(tmp_path: Path, run: An
     rows = np.arange(0, len(table), 2)
     program = snippet(table, rows, [])
     assert f"'{export_name(table, rows, 'parquet')}'" in program
-    list(export(table, rows, "parquet", tmp_path / export_name(table, rows, "parquet")))
+    export(table, rows, "parquet", tmp_path / export_name(table, rows, "parquet"))
     assert [row["id"] for row in run(tmp_path, program)] == rows.tolist()
     assert len(rows_in(snippet(table, rows[:-1], []))) == MOST_EXPORTED_RUNS
 

@@ -49,7 +49,6 @@ def test_rows_are_found_by_key_and_by_texts(demo: PairTable) -> None:
         cells = demo.cells(row)
         assert demo.row_of(cells["key"]) == row
         assert demo.hashes[row] == text_hash(*(cells[name] for name in TEXT_COLUMNS))
-        assert demo.find(cells["key"]) == cells
         assert (demo.key_of(row), demo.subset_of(row)) == (cells["key"], cells["subset"])
         assert demo.keys[row] == cells["key"]
     assert len(set(demo.keys)) == len(set(demo.hashes)) == len(demo)
@@ -58,7 +57,6 @@ def test_rows_are_found_by_key_and_by_texts(demo: PairTable) -> None:
 @pytest.mark.parametrize("key", [None, "", "no:such", "hep-rust", "\ud800", "\0", "x" * 10**6])
 def test_a_key_that_is_not_there_has_no_row(demo: PairTable, key: str | None) -> None:
     assert demo.row_of(key) is None
-    assert demo.find(key) is None
 
 
 def test_the_other_rows_with_the_same_prompt() -> None:

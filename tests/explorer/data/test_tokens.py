@@ -17,7 +17,7 @@ import pytest
 
 from explorer.core import workers
 from explorer.core.settings import DEMO_PAIRS
-from explorer.core.workers import alone
+from explorer.core.workers import run_in_new_worker
 from explorer.data import tokens
 from explorer.data.table import PairTable
 from explorer.data.tokens import TokenCounter
@@ -120,9 +120,9 @@ def test_those_who_ask_at_once_share_the_work(
 
     def noting(task: Any, *given: Any, **how: Any) -> Any:
         begun.append(task)
-        return alone(task, *given, **how)
+        return run_in_new_worker(task, *given, **how)
 
-    monkeypatch.setattr(tokens, "alone", noting)
+    monkeypatch.setattr(tokens, "run_in_new_worker", noting)
     found: list[Counted] = []
     threads = [
         threading.Thread(target=lambda: found.append(finished(counter, fresh))) for _ in range(3)

@@ -9,8 +9,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from explorer.data.search import Query
-from explorer.reader.diffs import DIFFS, Diff, Span, diff_spans, visible
-from explorer.reader.reader import LONGEST_BODY, MOST_SHOWN_TURNS, TextName, body_of, prompt_of
+from explorer.reader.diffs import DIFFS, Diff, Span, visible
+from explorer.reader.reader import (
+    LONGEST_BODY,
+    MOST_SHOWN_TURNS,
+    TextName,
+    body_of,
+    marks_of,
+    prompt_of,
+)
 from explorer.reader.reading import Display
 from tests.support.html_reading import HtmlReading, macro_html
 
@@ -41,8 +48,8 @@ def test_the_text_is_given_back(
     diff: Diff, spaces: bool, chosen: str, rejected: str, query: str
 ) -> None:
     display = Display(diff, Query(query), spaces)
-    spans = diff_spans(chosen, rejected, diff)
-    words = text_of(body_html(chosen, "chosen", display, spans and spans[0]))
+    spans = marks_of({"chosen": chosen, "rejected": rejected, "subset": "mine"}, diff, "").spans
+    words = text_of(body_html(chosen, "chosen", display, spans[0]))
     assert words == ("".join(s.sign or s.text for s in visible(chosen)) if spaces else chosen)
 
 

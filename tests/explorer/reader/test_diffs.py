@@ -1,17 +1,17 @@
+from collections.abc import Callable
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from explorer.data.table import PairTable
 from explorer.reader.diffs import (
-    DIFFS,
     MOST_WORDS,
     SHORTEST_SAME,
-    Diff,
+    Sides,
     Span,
     automatic,
     char_diff,
-    diff_spans,
     unlike,
     word_diff,
 )
@@ -156,18 +156,15 @@ def test_spans_of_characters(
     assert char_spans(chosen, rejected) == (chosen_spans, rejected_spans)
 
 
-def is_unpainted(chosen: str, rejected: str) -> bool:
-    return automatic(chosen, rejected, "mine") == "off"
-
-
-@pytest.mark.parametrize("mode", DIFFS)
+@pytest.mark.parametrize("diff", [word_diff, char_diff])
 @settings(max_examples=50)
 @given(texts, texts)
-def test_every_diff_gives_the_texts_back(mode: Diff, chosen: str, rejected: str) -> None:
-    spans = diff_spans(chosen, rejected, mode)
-    assert (spans is None) == (mode == "off" or (mode == "auto" and is_unpainted(chosen, rejected)))
-    if spans is not None:
-        assert (joined(spans[0]), joined(spans[1])) == (chosen, rejected)
+def test_every_diff_gives_the_texts_back(
+    diff: Callable[[str, str], Sides | None], chosen: str, rejected: str
+) -> None:
+    spans = diff(chosen, rejected)
+    assert spans is not None
+    assert (joined(spans[0]), joined(spans[1])) == (chosen, rejected)
 
 
 def test_characters_are_compared_where_few_differ() -> None:
@@ -181,6 +178,5 @@ def test_texts_with_little_in_common_are_not_compared_unless_it_is_asked_for() -
     for more, is_unlike in (("h i j k l m n", False), ("h i j k l m n o", True)):
         chosen, rejected = common + own, f"{common}{more}"
         assert unlike(chosen, rejected) == is_unlike
-        assert (diff_spans(chosen, rejected, "auto") is None) == is_unlike
-        assert diff_spans(chosen, rejected, "words") is not None
+        assert (automatic(chosen, rejected, "mine") == "off") == is_unlike
     assert not unlike("", "") and unlike("", "a")

@@ -49,8 +49,9 @@ def test_both_responses_are_there_whole_with_the_rewards_of_the_run(
 ) -> None:
     pair = run.rows()[0]
     html = html_of(stores, run, pair.key)
-    cells = demo.find(pair.key)
-    assert cells is not None
+    row = demo.row_of(pair.key)
+    assert row is not None
+    cells = demo.cells(row)
     assert [each.strip() for each in texts_of(html)] == [
         cells[side].strip() for side in ("chosen", "rejected")
     ]

@@ -10,7 +10,7 @@ from scoring.errors import KnownError
 
 
 def test_only_what_says_which_pairs_are_listed_is_kept_of_the_pairs_tab() -> None:
-    query = "section=Safety&q=sorry&pair=x:1&panel=lengths&list-page=4&sort=chosen"
+    query = "section=Safety&q=sorry&pair=x:1&panel=lengths&list-page=4&sort=chosen&diff=words"
     state, dropped = read_score(f"?tab=score&pairs={query.replace('&', '%26')}")
     assert state.pairs == "section=Safety&q=sorry" and not dropped
     assert state.listed == PairsState.parse("?section=Safety&q=sorry")[0]

@@ -18,6 +18,7 @@ from explorer.api.scoring import runs_json
 from explorer.core.address_view import NOTHING_SENT, Sent
 from explorer.data.table import PairTable
 from explorer.page import views_of
+from explorer.results import fields
 from explorer.results.own import own_names
 from explorer.runs.cards import card_of, change_card
 from explorer.runs.listing import PAGE_RUNS
@@ -29,6 +30,7 @@ from explorer.tabs.score.view import ScoreView
 from scoring.command.arguments import parse
 from scoring.errors import KnownError
 from scoring.hub.access import Hub
+from scoring.pairs.opening import read_pairs
 from scoring.results.exchange import EXCHANGE_FORMATS
 from tests.conftest import PATIENCE, until
 from tests.support.beginning import begun, finished, stopped
@@ -374,6 +376,21 @@ def test_many_runs_come_on_pages_newest_first_and_are_searched(
     assert found.count("run-row") == 1 and "shorter" in found
     assert "panel=compare&amp;a=" in regions(score)["latest"]
     assert "No run has this in its name" in regions(score, search="gone")["latest"]
+
+
+def test_a_run_of_pairs_that_are_in_no_field_is_reported(
+    score: ScoreView, stores: Stores, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(fields, "_MOST_TEXTLESS", 1)
+    runs = []
+    for n in (3, 2):
+        path = tmp_path / f"{n}.jsonl"
+        pair = {"prompt": path.name, "chosen": "a", "rejected": "b", "subset": f"of {n}"}
+        path.write_text(f"{json.dumps(pair)}\n" * n)
+        runs.append(finished(stores.runs, "longer", PairTable(read_pairs(path)), np.arange(n)))
+    shown = [regions(score, run=run.id) for run in runs]
+    assert ["Finished" in words(each["status"]) for each in shown] == [True, True]
+    assert shown[1]["check"] == ""
 
 
 # Files

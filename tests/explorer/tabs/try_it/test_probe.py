@@ -197,27 +197,27 @@ def probed(margin: Sequence[float], changes: Mapping[EditedSide, Sequence[float]
 
 
 NAN = np.nan
-FIELDS = ("n", "mean", "low", "p", "up", "down", "won", "lost", "share_up", "share_flipped")
+FIELDS = ("n", "mean", "low", "p", "up", "down", "won", "lost", "share_up")
 BOUGHT: dict[str, tuple[list[float], list[float], Side, tuple[object, ...]]] = {
     "up, down and unknown": (
         [1.0, -1.0, 2.0, 0.0], [0.5, 1.5, -3.0, NAN], "chosen",
-        (3, -1 / 3, ..., ..., 2, 1, 1, 1, 2 / 3, 2 / 3),
+        (3, -1 / 3, ..., ..., 2, 1, 1, 1, 2 / 3),
     ),
     "more reward of the rejected one loses": (
-        [1.0, -1.0], [2.0, 2.0], "rejected", (2, 2.0, 2.0, 0.5, 2, 0, 0, 1, 1.0, 0.5),
+        [1.0, -1.0], [2.0, 2.0], "rejected", (2, 2.0, 2.0, 0.5, 2, 0, 0, 1, 1.0),
     ),
-    "a tie is not won": ([0.0], [0.0], "chosen", (1, 0.0, None, 1.0, 0, 0, 0, 0, 0.0, 0.0)),
-    "a tie is lost": ([1.0], [-1.0], "chosen", (1, -1.0, None, 1.0, 0, 1, 0, 1, 0.0, 1.0)),
+    "a tie is not won": ([0.0], [0.0], "chosen", (1, 0.0, None, 1.0, 0, 0, 0, 0, 0.0)),
+    "a tie is lost": ([1.0], [-1.0], "chosen", (1, -1.0, None, 1.0, 0, 1, 0, 1, 0.0)),
     "all alike, by the sign test": (
-        [1.0] * 6, [0.3] * 6, "chosen", (6, 0.3, 0.3, 2 * 0.5**6, 6, 0, 0, 0, 1.0, 0.0),
+        [1.0] * 6, [0.3] * 6, "chosen", (6, 0.3, 0.3, 2 * 0.5**6, 6, 0, 0, 0, 1.0),
     ),
     "nothing changed": (
-        [1.0, 2.0], [0.0, 0.0], "chosen", (2, 0.0, 0.0, 1.0, 0, 0, 0, 0, 0.0, 0.0),
+        [1.0, 2.0], [0.0, 0.0], "chosen", (2, 0.0, 0.0, 1.0, 0, 0, 0, 0, 0.0),
     ),
     "nothing known": (
-        [1.0, 2.0], [NAN, NAN], "chosen", (0, None, None, 1.0, 0, 0, 0, 0, None, None),
+        [1.0, 2.0], [NAN, NAN], "chosen", (0, None, None, 1.0, 0, 0, 0, 0, None),
     ),
-    "one pair": ([1.0, 1.0], [2.0, NAN], "chosen", (1, 2.0, None, 1.0, 1, 0, 0, 0, 1.0, 0.0)),
+    "one pair": ([1.0, 1.0], [2.0, NAN], "chosen", (1, 2.0, None, 1.0, 1, 0, 0, 0, 1.0)),
 }  # fmt: skip
 """Margins, and by how much a side's reward changed -> what that bought; ... is not looked at."""
 

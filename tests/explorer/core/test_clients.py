@@ -1,6 +1,6 @@
 import pytest
 
-from explorer.core.addresses import client_address
+from explorer.core.clients import client_address
 
 
 def test_the_last_public_address_is_counted(subtests: pytest.Subtests) -> None:
