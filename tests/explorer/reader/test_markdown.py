@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from explorer.data.table import PairTable
 from explorer.reader.markdown import DEEPEST, LONGEST_FORMULA, LONGEST_MARKDOWN, rendered
 
 TAGS = {
@@ -245,13 +244,6 @@ HUGE = {
 def test_nothing_hangs_the_renderer_or_swells(name: str) -> None:
     html = rendered(HUGE[name][:LONGEST_MARKDOWN])
     assert html is None or len(html) < 2_000_000
-
-
-def test_the_real_split_is_rendered(real: PairTable) -> None:
-    for row in range(0, len(real), 25):
-        cells = real.cells(row)
-        for name in ("prompt", "chosen", "rejected"):
-            read(cells[name])
 
 
 def test_a_link_to_nothing_leads_nowhere() -> None:
