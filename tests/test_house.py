@@ -262,7 +262,7 @@ BUDGETS: dict[str, int] = {
     "explorer/tabs": 11_200,
     "explorer/api": 1_500,
     "explorer": 200,
-    "tests": 49_300,
+    "tests": 46_950,
     "templates": 3_000,
     "scripts": 1_600,
 }

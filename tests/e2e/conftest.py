@@ -17,7 +17,7 @@ from tests.e2e.browser import ARGUMENTS, find
 from tests.support.board_data import coin_flips, write_results
 from tests.support.boards import HOSTILE
 from tests.support.files import write_jsonl
-from tests.support.serving import serving, started
+from tests.support.serving import started
 
 READY = "html[data-explorer=ready]"
 VIEWS_FILLED = """() => [...document.querySelectorAll(".view")].filter((view) => view.offsetParent)
@@ -66,18 +66,6 @@ def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[App]:
     settings = {"EXPLORER_RESULTS": str(results), "EXPLORER_RESULTS_OF": "demo"}
     with started(home, SLOW_APP, **settings) as (address, process):
         yield App(address, process, *files)
-
-
-@pytest.fixture(scope="session")
-def real_app(tmp_path_factory: pytest.TempPathFactory, shared_data: Path) -> Iterator[str]:
-    """The address of an app with the real pairs, and the results of the real models."""
-    folders = (
-        shared_data / "reward-bench" / "filtered.parquet",
-        shared_data / "reward-bench-results",
-    )
-    settings = dict(zip(("EXPLORER_PAIRS", "EXPLORER_RESULTS"), map(str, folders), strict=True))
-    with serving(tmp_path_factory.mktemp("real"), **settings) as address:
-        yield address
 
 
 @pytest.fixture(scope="package")

@@ -25,7 +25,6 @@ from tests.e2e.conftest import (
     rows,
     watched_page,
 )
-from tests.support.files import write_jsonl
 
 pytestmark = pytest.mark.e2e
 
@@ -45,13 +44,6 @@ LOOK = """() => {
 }"""
 """What one sees of the Pairs tab: what is listed and open, and what is pressed."""
 IS_SEEN = f"look => JSON.stringify(({LOOK})()) === JSON.stringify(look)"
-BEST_OF = {
-    "id": "1", "subset": "Math", "prompt": "Seven times eight?", "chosen": ["Fifty-six."],
-    "rejected": ["Fifty-four.", "Sixty-three.", "It depends."], "num_correct": 1,
-    "num_rejected": 3, "total_completions": 4, "models": ["right", "a", "b", "c"],
-    "additional_metadata": {},
-}  # fmt: skip
-"""A row in the shape of RewardBench 2."""
 
 
 @pytest.mark.journey
@@ -186,30 +178,3 @@ def test_lengths_become_filters_pictures_and_a_table(app: App, page: Page) -> No
         with page.expect_download() as download:
             page.locator(f"[data-picture={form}]").click()
         assert Path(download.value.path()).read_bytes().startswith(begins)
-
-
-def test_other_pairs_are_opened_and_failures_change_nothing(
-    app: App, page: Page, tmp_path: Path
-) -> None:
-    open_app(page, f"{app.address}/?subset=hep-rust")
-    head, upload = page.get_by_test_id("dataset-switcher"), page.locator("#dataset [type=file]")
-    head.click()
-    page.locator("#wanted").fill("no-one/no-such-dataset")
-    page.locator("#open-wanted").click()
-    expect(page.locator("#chooser-status")).to_contain_text("no-one/no-such-dataset")
-    expect(count(page)).to_have_text("8 of 188 pairs")
-    upload.set_input_files(write_jsonl(tmp_path / "best-of.jsonl", [BEST_OF]))
-    expect(head).to_contain_text("best-of.jsonl")
-    expect(pair(page).locator("section:not(.prompt)")).to_have_count(4)
-    columns, nothing = tmp_path / "swapped.csv", tmp_path / "nothing.csv"
-    columns.write_text("rejected,extra,chosen,question\nworse,x,better,Which?\n")
-    nothing.write_text("a,b\n1,2\n")
-    head.click()
-    upload.set_input_files(columns)
-    expect(head).to_contain_text("swapped.csv")
-    expect(pair(page).locator(".chosen .body")).to_have_text("better")
-    expect(pair(page).locator(".rejected .body")).to_have_text("worse")
-    head.click()
-    upload.set_input_files(nothing)
-    expect(page.locator("#chooser-status")).to_contain_text("nothing.csv")
-    expect(head).to_contain_text("swapped.csv")

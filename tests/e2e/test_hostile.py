@@ -1,7 +1,6 @@
 """Text that attacks the page, or breaks its layout, in every field a file has, and in links."""
 
 from typing import Any
-from urllib.parse import urlencode
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -12,7 +11,6 @@ from tests.e2e.conftest import (
     chips,
     choose_model,
     count,
-    open_app,
     open_pairs,
     open_panel,
     open_tab,
@@ -160,21 +158,3 @@ def _score(page: Page) -> None:
     page.locator("#start").click()
     expect(page.locator(".status.refused")).to_contain_text("Change what is marked")
     expect(page.locator("#model-card")).to_contain_text("<img src=x")
-
-
-def test_a_hostile_link_shows_what_makes_sense_and_names_the_rest(app: App, page: Page) -> None:
-    asked = {
-        "q": TAG, "subset": TEXTS["template"], "length": "x", "list-page": "-1", "panel": TAG,
-        "range": "chosen.chars.9.1", "page": "\u00b2", "section": "Chat", "__proto__": TAG,
-    }  # fmt: skip
-    open_app(page, f"{app.address}/?{urlencode(asked)}")
-    notes = page.locator(".note", has_text="Ignored in the link:")
-    for name in ("subset", "length", "list-page", "range", "panel", "__proto__"):
-        expect(notes.filter(has_text=f"{name}={asked[name]}"[:80])).to_have_count(1)
-    expect(count(page)).to_have_text("0 of 188 pairs")
-    expect(page.locator("#search")).to_have_value(TAG)
-    expect(chips(page)).to_have_count(2)
-    page.get_by_role("link", name="Reset", exact=True).click()
-    expect(count(page)).to_have_text("188 of 188 pairs")
-    expect(notes).to_have_count(0)
-    assert page.evaluate("window.hacked") is None

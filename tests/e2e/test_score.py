@@ -1,12 +1,10 @@
 """Score: a sample, a run that is stopped, left and gone on with, one's own pair, stops anywhere."""
 
 import re
-from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Page, expect
 
-from tests.conftest import DEMO_MODEL
 from tests.e2e.conftest import (
     App,
     chips,
@@ -21,8 +19,6 @@ from tests.e2e.conftest import (
     score_sample,
     wait_until_filled,
 )
-from tests.support.hub_server import HubServer, Repo
-from tests.support.serving import serving
 
 pytestmark = pytest.mark.e2e
 
@@ -116,37 +112,6 @@ def test_a_stopped_run_is_kept_shown_again_and_goes_on(app: App, leaving: Page) 
     expect(one.get_by_test_id("run-row").first).to_contain_text("of 1,880 · stopped")
 
 
-def test_a_pair_of_ones_own_is_typed_scored_and_read(app: App, page: Page) -> None:
-    open_app(page, app.address)
-    open_tab(page, "Score")
-    choose_model(page, "longer")
-    page.get_by_label("My own pair").check()
-    page.locator("#own-prompt").fill("[system]\nBe kind.\n[user]\nHow are you?")
-    expect(page.locator("#selected")).to_contain_text("The chosen response is empty")
-    page.locator("#own-chosen").fill("Fine, thank you!")
-    page.locator("#own-rejected").fill(f"Go away, {HARMFUL}, I have no time.")
-    expect(page.locator("#selected")).to_contain_text("1 pair selected")
-    page.locator("#start").click()
-    expect(page.locator("h2.report").first).to_contain_text("a typed pair")
-    expect(page.locator(".status.finished")).to_be_visible()
-    page.locator("#score .inspect").click()
-    expect(pair(page)).to_have_attribute("data-key", "typed:1")
-    expect(pair(page)).to_contain_text("Be kind.")
-    expect(pair(page).locator(".rejected .body")).to_contain_text(HARMFUL)
-
-
-def test_a_run_stops_when_it_is_sure(app: App, page: Page) -> None:
-    open_pairs(page, app.address, app.long)
-    open_tab(page, "Score")
-    choose_model(page, "longer")
-    page.get_by_label(re.compile("^All pairs")).check()
-    page.get_by_label("Stop early").check()
-    page.get_by_label("Interval width (points)").fill("30")
-    page.get_by_label("Interval width (points)").blur()
-    page.locator("#start").click()
-    expect(page.locator(".status.stopped")).to_contain_text("Sure enough")
-
-
 def test_what_is_filled_in_stays_when_the_page_is_loaded_anew(app: App, leaving: Page) -> None:
     open_app(leaving, f"{app.address}/?tab=try")
     leaving.locator("#try-chosen").fill(HARMFUL)
@@ -161,50 +126,3 @@ def test_what_is_filled_in_stays_when_the_page_is_loaded_anew(app: App, leaving:
     expect(leaving.locator("#selected")).to_contain_text("46 pairs")
     open_tab(leaving, "Try")
     expect(leaving.locator("#try-chosen")).to_have_value(HARMFUL)
-
-
-ROWS = b'{"prompt": "Two and two?", "chosen": "It is 4.", "rejected": "It is 5."}\n' * 300_000
-
-
-def test_what_comes_slowly_from_the_hub_is_stopped_and_the_next_goes_on(
-    browser: Browser, page: Page, tmp_path: Path
-) -> None:
-    """A model, a tokenizer, pairs; other phases of work are stopped below, without a browser."""
-    files = {path.name: path.read_bytes() for path in DEMO_MODEL.iterdir()}
-    for name in ("model.safetensors", "tokenizer.json"):
-        files[name] += b" " * 30_000_000
-    repos = {
-        "datasets/allenai/reward-bench": Repo({"README.md": b""}),
-        "models/org/drips": Repo(files, part_seconds=0.5),
-        "datasets/org/drips": Repo({"pairs.jsonl": ROWS}, part_seconds=0.5),
-    }
-    offline = {"EXPLORER_PAIRS": "demo", "EXPLORER_RESULTS": "demo", "EXPLORER_OFFLINE": "0"}
-    with HubServer(repos) as hub, serving(tmp_path, HF_ENDPOINT=hub.url, **offline) as address:
-        open_app(page, f"{address}/?tab=score")
-        choose_model(page, "org/drips")
-        page.locator("#start:not([disabled])").click()
-        expect(page.locator("#status")).to_contain_text("Fetching:")
-        page.locator("#stop:not([disabled])").click()
-        expect(page.locator("#status").locator(".stopped, .refused")).to_contain_text("topped")
-        choose_model(page, "demo")
-        score_sample(page)
-        expect(page.locator("#status .finished")).to_contain_text("23 pairs")
-
-        open_tab(page, "Pairs")
-        page.get_by_test_id("dataset-switcher").click()
-        for _ in range(3):  # of which the server does two at once
-            page.locator("#wanted").fill("org/drips")
-            page.locator("#open-wanted").click()
-            expect(page.locator("#chooser-status")).to_contain_text("Fetching:")
-            page.locator("#open-stop").click()
-            expect(page.locator("#chooser-status")).to_contain_text("Stopped before")
-        open_app(page, f"{address}/?panel=lengths")
-        page.get_by_role("link", name="Tokens", exact=True).click()
-        for tokenizer, told in (("org/drips", "Fetching:"), ("demo", "Counted")):
-            page.locator("#tokenizer").fill(tokenizer)
-            page.locator("#count-tokens").click()
-            expect(page.locator("#tokens-status")).to_contain_text(told)
-            if tokenizer != "demo":
-                page.get_by_role("button", name="Stop", disabled=False).locator(
-                    "visible=true"
-                ).click()

@@ -1,7 +1,6 @@
 """Understand: from the board to what a model fails, to a rival, and on by a link."""
 
 import re
-from collections import Counter
 
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
@@ -38,14 +37,17 @@ def names(page: Page) -> list[str]:
     return [str(each.get_attribute("title")) for each in shown.all()]
 
 
-def from_the_board_to_a_rival(page: Page, address: str, browser: Browser, model: str) -> None:
-    open_app(page, f"{address}/?model=")
+@pytest.mark.journey
+def test_a_trainer_goes_from_the_board_to_what_a_model_fails(
+    app: App, page: Page, browser: Browser
+) -> None:
+    open_app(page, f"{app.address}/?model=")
     read_results(page)
     open_tab(page, "Models")
-    row = page.locator("#models-table tbody tr", has=page.get_by_text(model, exact=True))
+    row = page.locator("#models-table tbody tr", has=page.get_by_text("org/fair", exact=True))
     row.locator("td.score").click()
     drawer(page).get_by_role("link", name=re.compile("^Open its .*failures")).click()
-    expect(page.locator("#model-name")).to_have_value(model)
+    expect(page.locator("#model-name")).to_have_value("org/fair")
     expect(page.get_by_role("tab", name="Pairs")).to_have_attribute("aria-selected", "true")
     losses = in_view(page)
     open_panel(page, "Slices")
@@ -71,29 +73,6 @@ def from_the_board_to_a_rival(page: Page, address: str, browser: Browser, model:
         assert in_view(other) == wanted
     page.go_back()
     expect(page.get_by_test_id("compare-cell").first).to_be_visible()
-
-
-@pytest.mark.journey
-def test_a_trainer_goes_from_the_board_to_what_a_model_fails(
-    app: App, page: Page, browser: Browser
-) -> None:
-    from_the_board_to_a_rival(page, app.address, browser, "org/fair")
-
-
-def test_so_does_one_with_the_real_models(real_app: str, page: Page, browser: Browser) -> None:
-    from_the_board_to_a_rival(page, real_app, browser, "Ray2333/GRM-gemma2-2B-rewardmodel-ft")
-    open_app(page, f"{real_app}/?tab=models")
-    ties = page.locator("#models-table td.group")
-    expect(ties).to_have_count(66)  # measured without a press
-    sizes = Counter(ties.all_inner_texts())
-    assert [sizes[str(number)] for number in range(1, 6)] == [4, 3, 3, 2, 14]
-    page.set_viewport_size({"width": 1366, "height": 768})
-    expect(page.get_by_test_id("board-row").nth(15)).to_be_in_viewport(ratio=1)
-    page.get_by_test_id("board-row").nth(1).locator("td.score").click()
-    expect(drawer(page)).to_contain_text("−0.3 points where the chosen response is longer")
-    page.get_by_role("checkbox", name="Compare nicolinho/QRM-Gemma-2-27B with").click()
-    page.get_by_role("checkbox", name="Compare Skywork/Skywork-Reward-Llama-3.1-8B with").click()
-    expect(page.locator("#models-table")).to_contain_text("the two are in one tie group")
 
 
 def test_a_chooser_sorts_searches_pins_and_sends_the_link(

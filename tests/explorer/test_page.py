@@ -54,16 +54,8 @@ def test_uploads_and_exports_are_forgotten(page: gr.Blocks) -> None:
 @pytest.mark.parametrize(
     ("link", "tab"),
     [
-        ("?tab=score", "score"),
-        ("?tab=runs", "pairs"),
-        ("?model=m", "pairs"),
-        ("?tab=models&board=v2", "models"),
-        ("?tab=models&panel=compare&a=m", "models"),
-        ("?tab=leaderboard", "pairs"),
-        ("?tab=<b>", "pairs"),
-        ("", "pairs"),
-        (None, "pairs"),
-        (5, "pairs"),
+        *[("?tab=score", "score"), ("?tab=models&panel=compare&a=m", "models")],
+        *((link, "pairs") for link in ("?tab=runs", "?model=m", "?tab=<b>", "", None, 5)),
     ],
 )
 def test_a_link_opens_its_tab(link: object, tab: str, page: gr.Blocks) -> None:

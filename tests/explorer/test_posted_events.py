@@ -1,7 +1,6 @@
 """What a public Space answers to anyone who posts to its events directly."""
 
 import re
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote, urlencode
@@ -37,11 +36,6 @@ def test_a_page_that_was_left_open_over_a_restart_goes_on_by_its_address(server:
 # Opening
 
 
-def test_a_link_is_opened_as_posted(visitor: Visitor) -> None:
-    shown = followed(visitor, "?subset=hep-go&panel=export")
-    assert "<b>8</b> of 188" in shown["bar"] and "load_dataset" in shown["main"]
-
-
 def test_pairs_that_an_address_names_are_fetched_where_that_is_asked_for(visitor: Visitor) -> None:
     shown = followed(visitor, "?source=org/set:test&subset=hep-go")
     assert "not open here" in shown["bar"] and 'data-get="org/set:test"' in shown["bar"]
@@ -72,18 +66,9 @@ def scored(visitor: Visitor, values: dict[str, Any]) -> str:
     return told[-1]
 
 
-def refused(visitor: Visitor, values: dict[str, Any]) -> str:
-    """Press Score, which must come to nothing; what the visitor is told."""
-    told = scored(visitor, values)
-    assert "status refused" in told
-    return told
-
-
 REFUSED: list[dict[str, Any]] = [
-    *({"model": model} for model in (
-        "/etc", "../shared/demo-model", "~", ".", "assets/demo", "C:\\models", "", "x" * 501)),
-    *({"per-subset": number} for number in (1001, 1000, 100, -1, 0, 1e300, "many", "")),
-    {"seed": -5}, {"seed": "{}"},
+    *({"model": model} for model in ("/etc", "", "x" * 501)),
+    *({"per-subset": number} for number in (1001, 100, "many")), {"seed": "{}"},
 ]  # fmt: skip
 """What makes no run of few pairs by a model that strangers may have."""
 
@@ -101,13 +86,6 @@ def test_what_the_pairs_tab_lists_is_scored(visitor: Visitor) -> None:
     asked = {"which": "filter", "model": "demo", "pairs": "subset=hep-go"}
     status = scored(visitor, asked)
     assert "status finished" in status and "8 pairs" in status
-
-
-def test_who_comes_second_waits_for_their_turn(server: Visitor) -> None:
-    people = [Visitor(server.page) for _ in range(2)]
-    with ThreadPoolExecutor() as pool:
-        runs = [pool.submit(scored, one, LITTLE) for one in people]
-    assert ["status finished" in run.result() for run in runs] == [True] * 2
 
 
 def test_a_run_is_seen_by_its_owner_alone(visitor: Visitor, home: Path) -> None:

@@ -1,13 +1,12 @@
 """Files and counts through the page's own events: uploads, exports, tokens."""
 
-import csv
 import errno
 import json
 import resource
 import socket
 import sys
 import urllib.request
-from io import BytesIO, StringIO
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 from urllib.error import HTTPError
@@ -22,6 +21,7 @@ from scoring.models.finding import DEMO_NAME
 from tests.conftest import PATIENCE, until
 from tests.explorer.conftest import Serve
 from tests.support.browsing import Answered, followed, opening, uploading
+from tests.support.pair_files import parquet_bytes
 from tests.support.posting import Visitor
 
 ROWS = [{"prompt": f"p{n}", "chosen": "yes", "rejected": "no", "subset": "mine"} for n in range(3)]
@@ -32,21 +32,7 @@ def jsonl(rows: list[dict[str, Any]] = ROWS) -> bytes:
     return "".join(json.dumps(row) + "\n" for row in rows).encode()
 
 
-def parquet() -> bytes:
-    file = BytesIO()
-    pq.write_table(pa.Table.from_pylist(ROWS), file)
-    return file.getvalue()
-
-
-def comma_separated() -> bytes:
-    file = StringIO()
-    writer = csv.DictWriter(file, list(ROWS[0]))
-    writer.writeheader()
-    writer.writerows(ROWS)
-    return file.getvalue().encode()
-
-
-FILES = {"mine.jsonl": jsonl(), "mine.parquet": parquet(), "mine.csv": comma_separated()}
+FILES = {"mine.jsonl": jsonl(), "mine.parquet": parquet_bytes(ROWS)}
 
 
 @pytest.fixture(scope="module")
@@ -106,10 +92,7 @@ def test_somebody_elses_upload_is_not_shown_to_who_does_not_know_its_name(visito
 @pytest.mark.parametrize(
     ("name", "content", "told"),
     [
-        ("mine.csv", b"question,answer\nq,a\n", "prompt"),
-        ("mine.jsonl", b'{"prompt": "p",\n', "mine.jsonl"),
         ("mine.parquet", b"PAR1 no", "mine.parquet"),
-        ("mine.jsonl", b"", "mine.jsonl"),
         ("long.jsonl", jsonl([ROWS[0]] * 1001), "at most 1,000 are read here"),
     ],
 )

@@ -110,19 +110,6 @@ def test_a_response_has_the_reward_that_it_has_alone(tmp_path: Path, demo_scorer
     assert cost < 0.6 * apart
 
 
-def test_a_row_is_one_forward_pass_of_the_prompt_and_its_responses(
-    tmp_path: Path, demo_scorer: Scorer
-) -> None:
-    prompt = "word " * 200
-    texts = [f"answer {at}" for at in range(20)]
-    row = {"prompt": prompt, "chosen": texts[:1], "rejected": texts[1:]}
-    (pair,) = pairs_of(tmp_path, [row])
-    (cost,) = make_job([pair], demo_scorer, 0).costs
-    (one,) = make_job([replace(pair, more_rejected=())], demo_scorer, 0).costs
-    assert cost < 1.7 * one
-    assert len(scored([pair], demo_scorer)[pair.key].rewards) == 20
-
-
 def test_a_run_that_was_torn_goes_on_and_ends_the_same(file: Path, tmp_path: Path) -> None:
     given = ("--model", "demo", "--pairs", file, "--limit", "40", "--budget", "200", *ON_CPU)
     whole, torn = tmp_path / "whole", tmp_path / "torn"

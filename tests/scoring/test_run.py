@@ -2,21 +2,17 @@
 
 import math
 import random
-from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import pairwise
-from pathlib import Path
 
 import pytest
 import torch
 
-from scoring.benchmark import SECTIONS, section_of
 from scoring.engine.formatting import Prepared
 from scoring.engine.scorer import Scorer
 from scoring.errors import KnownError
 from scoring.families import open_scorer
-from scoring.pairs.opening import as_pairs, read_pairs
 from scoring.run import make_job, score
 from scoring.spec import ModelSpec, Pair, RunSettings, ScoredPack, ScoredPair, text_hash
 from tests.conftest import DEMO_MODEL
@@ -166,41 +162,6 @@ def test_a_template_that_fails_later_names_its_pair() -> None:
         list(score(job, scorer))
     said = f"On the pair mine:{last}, the model's chat template fails: no system role."
     assert str(refused.value) == said
-
-
-def test_the_same_job_is_planned_again(some_pairs: list[Pair], demo_scorer: Scorer) -> None:
-    jobs = [make_job(some_pairs, Around(demo_scorer), seed) for seed in (5, 5, 6)]
-    assert jobs[0].plan == jobs[1].plan != jobs[2].plan
-
-
-@pytest.fixture(scope="module")
-def real_pairs(shared_data: Path) -> list[Pair]:
-    table = read_pairs(shared_data / "reward-bench" / "filtered.parquet").table
-    return as_pairs(table, range(table.num_rows))
-
-
-@pytest.mark.parametrize("seed", range(2))
-def test_what_is_scored_first_is_a_fair_sample_of_all(real_pairs: list[Pair], seed: int) -> None:
-    """Costliest first would put Safety 16 points off after a quarter of the pairs."""
-    scorer = Saying(budget=8192)
-    job = make_job(real_pairs, scorer, seed)
-    order = [place for pack in job.plan for place in pack]
-    assert sorted(order) == list(range(2985))
-    quarter = Counter(section_of(real_pairs[place].subset) for place in order[: 2985 // 4])
-    whole = Counter(section_of(each.subset) for each in real_pairs)
-    for section in SECTIONS:
-        share = quarter[section] / (2985 // 4)
-        assert share == pytest.approx(whole[section] / 2985, abs=0.05)
-
-
-def test_the_costliest_pack_comes_first_and_the_others_as_drawn() -> None:
-    drawn = random.Random(0)
-    pairs = [pair(number, "x" * 4 * drawn.randint(1, 90), "r") for number in range(200)]
-    for seed in range(5):
-        job = make_job(pairs, Saying(budget=400), seed)
-        costs = [sum(job.costs[place] for place in pack) for pack in job.plan]
-        assert costs[0] == max(costs)
-        assert costs[1:] != sorted(costs[1:], reverse=True)
 
 
 # Part of a run.
@@ -394,14 +355,3 @@ def test_other_errors_pass_through(error: Exception) -> None:
     with pytest.raises(type(error)) as raised:
         next(stream)
     assert raised.value is error
-
-
-def test_memory_of_any_size_loses_no_pair() -> None:
-    """Uneven costs, and any limit from the costliest pair up."""
-    drawn = random.Random(0)
-    pairs = [pair(number, "x" * 4 * drawn.randint(1, 60), "r") for number in range(60)]
-    job = make_job(pairs, Saying(budget=400), 0)
-    most = max(job.costs)
-    for memory in range(most, 500, 23):
-        rows = rows_of(list(score(job, Around(Saying(budget=400), 400, memory))))
-        assert rows.keys() == {each.key for each in pairs}

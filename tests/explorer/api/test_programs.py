@@ -304,72 +304,35 @@ def test_on_ones_own_machine_no_secret_is_needed(serve: Serve) -> None:
     assert asked(client, "failures", model=ended["id"], limit=1)["rows"]
 
 
-def test_a_model_that_cannot_be_had_is_told_at_once_or_to_who_asks(client: Client) -> None:
-    for model in ("/etc", NAMES[0], "org/none"):
-        try:
-            started = asked(client, "start_run", model=model)
-        except AppError as error:
-            said = str(error)
-        else:
-            now = followed(client, has_ended, id=started["id"], secret=started["secret"])
-            assert now["status"] == "refused"
-            said = now["message"]
-        assert "is not a model that can be used here" in said or "is not on this machine" in said
-
-
 SCORING = {"model": "demo", **TEXTS}
 NONSENSE: list[tuple[str, dict[str, Any], str]] = [
     ("search_pairs", {"text": 7}, "A search must be text"),
     ("search_pairs", {"text": "x" * 501}, "may have 500 characters"),
-    ("search_pairs", {"text": "(", "regex": True}, "Invalid regex"),
     ("search_pairs", {"where": NAMES[0]}, "A search is in all, prompt"),
     ("search_pairs", {"filters": {NAMES[0]: ["a"]}}, "One can pick by section"),
-    ("search_pairs", {"filters": {"section": "Chat"}}, "must be a list of names"),
-    ("search_pairs", {"filters": {"section": [{}]}}, "must be a list of names"),
-    ("search_pairs", {"filters": [1]}, "Filters are at most 14 names"),
     ("search_pairs", {"filters": {str(n): [] for n in range(10**3)}}, "Filters are at most"),
     ("search_pairs", {"lengths": {"chosen.tokens": [1, 2]}}, "one of chars, words"),
-    ("search_pairs", {"lengths": {"chosen": [1, 2]}}, "one of chars, words"),
-    ("search_pairs", {"lengths": {"nobody.chars": [1, 2]}}, "A length is of chosen"),
-    ("search_pairs", {"lengths": {"chosen.chars": [2, 1]}}, "cannot go from 2 to 1"),
     ("search_pairs", {"lengths": {"chosen.chars": 7}}, "The least and the most"),
     ("search_pairs", {"sort": "margin"}, "An order is one of"),
     ("search_pairs", {"page": 0}, "The page is 0"),
     ("search_pairs", {"page_rows": 201}, "1 to 200"),
     ("search_pairs", {"pairs": "../../etc"}, "is not in memory any more"),
-    ("search_pairs", {"pairs": {}}, "Pairs are named by the text"),
     ("start_run", {"model": ["demo"]}, "A model is named by"),
     ("start_run", {"model": "longer", "keys": [NAMES[0]]}, "Not found among these pairs"),
-    ("start_run", {"model": "longer", "keys": []}, "No pair"),
-    ("start_run", {"model": "longer", "pairs": None}, "Pairs are named by the text"),
     ("start_run", {"model": "longer", "secret": "x" * 201}, "A secret is ASCII text"),
-    ("start_run", {"model": "longer", "secret": {"a": 1}}, "A secret is ASCII text"),
     ("run", {"id": "../x"}, "There is no such run"),
-    ("run", {"id": "a\0b"}, "There is no such run"),
-    ("run", {"id": "x" * 10**5}, "There is no such run"),
-    ("run", {"id": ["x"]}, "There is no such run"),
-    ("run", {"id": ""}, "There is no such run"),
     ("run", {"id": "x", "action": "remove"}, "An action is one of look, stop, resume"),
     ("run", {"id": "x", "rows_from": -1}, "The first row is -1"),
-    ("run", {"id": "x", "rows_from": "all"}, "The first row is 'all'"),
-    ("failures", {"model": "a\0b"}, "There are no per-pair results"),
-    ("failures", {"model": "../.."}, "There are no per-pair results"),
     ("failures", {"model": "org/a", "section": "Gone"}, "A section is one of Chat"),
     ("failures", {"model": "org/a", "secret": 7}, "A secret is ASCII text"),
     ("compare", {"model_a": "org/a", "model_b": "org/b", "section": [1]}, "A section is one"),
     ("leaderboard", {"limit": 0}, "The limit is 0; it must be"),
-    ("leaderboard", {"limit": "all"}, "The limit is 'all'; it must be"),
     ("runs", {"secret": "é"}, "A secret is ASCII text"),
     ("leaderboard", {"benchmark": "v3"}, "A benchmark is one of v1, v2, rm-bench, "),
-    ("leaderboard", {"benchmark": ["v1"]}, "A benchmark is one of v1, v2, rm-bench, "),
-    ("leaderboard", {"benchmark": "x" * 10**5}, "A benchmark is one of v1, v2, rm-bench, "),
     ("leaderboard", {"prior_sets": 1}, "Prior sets is one of True, False, not 1"),
     ("leaderboard", {"ties": {"a": {}}}, "A tie is one of official, half, not dict"),
     ("failures", {"model": None}, "A model is named by a text of 1 to 1,000 characters"),
-    ("failures", {"model": "x" * 10**5}, "not 100,000 characters"),
     ("failures", {"model": "org/a", "subset": "gone"}, "no subset 'gone'"),
-    ("failures", {"model": "org/a", "subset": 5}, "A subset is named by a text"),
-    ("failures", {"model": "org/a", "limit": True}, "The limit is True; it must be"),
     ("compare", {"model_a": "org/a", "model_b": ["x"]}, "not list"),
     ("compare", {"model_a": NAMES[1], "model_b": "org/a"}, "no per-pair results"),
     ("pair", {"key": "hep-go:9999"}, "no pair 'hep-go:9999'"),
@@ -379,33 +342,19 @@ NONSENSE: list[tuple[str, dict[str, Any], str]] = [
         ({"model": ""}, "No model was given"),
         ({"model": ["demo"]}, "A model is named by"),
         ({"model": "../x"}, "is not a model that can be used here"),
-        ({"model": "org/none"}, "is not on this machine"),
-        ({"model": "x" * 10**5}, "A model is named by at most"),
         ({"prompt": None}, "The prompt must be text"),
-        ({"chosen": ""}, "The chosen response is empty"),
-        ({"rejected": {"a": 1}}, "The rejected response must be text"),
         ({"chosen": "x" * 20_001}, "has 20,001 characters"),
-        ({"prompt": "[user]\nHi.\n[assistant]\nHello."}, "The last message is of the assistant"),
         ({"family": "guess"}, "The family is 'guess'"),
-        ({"family": 7}, "The family is 7"),
         ({"family": "served"}, "is not among the servers"),
         ({"reference": 7}, "A reference model is named by"),
     )),
     *(("score_selection", {"model": "longer", **changes}, words) for changes, words in (
         ({"per_subset": 0}, "Pairs per subset is 0"),
-        ({"per_subset": "many"}, "Pairs per subset is 'many'"),
-        ({"per_subset": None}, "Pairs per subset is empty"),
-        ({"per_subset": True}, "Pairs per subset is"),
-        ({"per_subset": 10**30}, "Pairs per subset is"),
         ({"seed": -1}, "Seed is -1"),
-        ({"seed": [1]}, "Seed is list"),
         ({"keys": [1]}, "Keys are a list of texts"),
-        ({"keys": {"a": 1}}, "Keys are a list of texts"),
-        ({"keys": "a"}, "Keys are a list of texts"),
         ({"keys": [NAMES[0]]}, "Not found among these pairs"),
         ({"pairs": "../../etc"}, "is not in memory any more"),
         ({"pairs": 7}, "Pairs are named by the text of their id"),
-        ({"model": "/etc"}, "is not a model that can be used here"),
     )),
 ]  # fmt: skip
 """Endpoint, what it is asked -> the sentence."""

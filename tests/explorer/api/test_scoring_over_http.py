@@ -1,6 +1,5 @@
 """Scoring as a program asks for it: plain numbers, a stream, one clear message for nonsense."""
 
-import json
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -13,10 +12,7 @@ from gradio_client.exceptions import AppError  # type: ignore[import-untyped]
 
 from explorer.api.scoring import ScoreEndpoints, publish_scoring
 from explorer.core.settings import Settings
-from explorer.data.table import PairTable
-from explorer.runs.cards import RunCard, change_card
 from explorer.stores import open_stores
-from tests.support.beginning import baseline_run
 
 TEXTS = {"prompt": "Say hi.", "chosen": "Hello there!", "rejected": "No."}
 
@@ -44,11 +40,6 @@ def open_client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Open]:
         page.close()
 
 
-@pytest.fixture(scope="module")
-def client(open_client: Open) -> Client:
-    return open_client(public=True, max_pairs=100)
-
-
 def refused(client: Client, name: str, **arguments: Any) -> str:
     with pytest.raises(AppError) as caught:
         client.predict(api_name=name, **arguments)
@@ -63,39 +54,9 @@ def test_nothing_is_kept_of_what_a_program_scores(open_client: Open, tmp_path: P
     assert not (tmp_path / "runs").exists() or list((tmp_path / "runs").iterdir()) == []
 
 
-def test_a_program_sees_public_runs_alone(
-    open_client: Open, tmp_path: Path, demo: PairTable
-) -> None:
-    private, shared = (baseline_run(tmp_path / "runs", demo, 3) for _ in range(2))
-    change_card(private, lambda _: RunCard("user:ana", "private"))
-    change_card(shared, lambda _: RunCard("user:ben", "shared", public=True))
-    seen = open_client(home=tmp_path, public=True).predict(api_name="/runs")
-    assert [(run["title"], run["own"]) for run in seen["runs"]] == [("shared", False)]
-    at_home = open_client(home=tmp_path).predict(api_name="/runs", limit=1)
-    assert len(at_home["runs"]) == 1 and at_home["runs"][0]["own"]
-    assert "The limit is 0" in refused(client := open_client(home=tmp_path), "/runs", limit=0)
-    assert "The limit is" in refused(client, "/runs", limit="all")
-
-
 def test_the_seconds_of_a_program_are_counted_by_its_address(open_client: Open) -> None:
     client = open_client(public=True, seconds_per_hour=1e-9)
     assert "used up your scoring time" in refused(client, "/score_pair", model="longer", **TEXTS)
     another = Client(client.src, verbose=False)
     assert "Try again in" in refused(another, "/score_pair", model="longer", **TEXTS)
     assert "Try again in" in refused(another, "/score_selection", model="longer")
-
-
-def test_where_signing_in_is_required_a_program_does_not_score(open_client: Open) -> None:
-    client = open_client(public=True, sign_in="required")
-    assert "people who signed in" in refused(client, "/score_pair", model="longer", **TEXTS)
-    assert client.predict(api_name="/models")["sign_in"] is True
-
-
-def test_only_listed_models_are_scored_with(open_client: Open) -> None:
-    client = open_client(public=True, models=("org/listed",))
-    told = client.predict(api_name="/models")
-    assert told["models"] == ["demo", "org/listed", "random", "longer", "shorter"]
-    assert told["any"] is False
-    message = refused(client, "/score_pair", model="org/other", **TEXTS)
-    assert "is not among the models" in message
-    assert json.dumps(told, allow_nan=False)

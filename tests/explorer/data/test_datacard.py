@@ -80,10 +80,6 @@ def test_length_categories_are_upstreams() -> None:
         assert length_category(subset) == (sides[0] if sides else "neutral")
 
 
-def test_counts_are_those_of_the_real_data(real: PairTable) -> None:
-    assert real.subset_counts == {card.subset: card.pairs for card in CARD.subsets}
-
-
 def test_the_raw_counts_are_the_room_that_ids_take_up(real: PairTable) -> None:
     """Ids count the raw split through; those of donotanswer are one too high."""
     start = 0

@@ -1,5 +1,5 @@
 import re
-from typing import Any, get_args
+from typing import get_args
 
 import numpy as np
 import pyarrow as pa
@@ -120,10 +120,6 @@ LETTERS = " \t\n\r\f\v\0a\u00a0\u0085é日🌈"
 TEXTS = st.text(st.characters(exclude_categories=["Cs"])) | st.text(LETTERS)
 
 
-def column(*chunks: list[str]) -> "pa.ChunkedArray[Any]":
-    return pa.chunked_array([pa.array(chunk, pa.large_string()) for chunk in chunks])
-
-
 @given(st.lists(st.lists(TEXTS, max_size=6), max_size=4))
 def test_characters_and_words_are_those_that_python_counts(chunks: list[list[str]]) -> None:
     texts = pa.chunked_array(
@@ -188,9 +184,3 @@ def test_refusals_are_where_the_benchmark_has_them(real: PairTable) -> None:
         assert rejected[rows].mean() < 0.05
     rows = real.subset_of_row == "xstest-should-respond"
     assert rejected[rows].mean() > 0.8 > 0.1 > chosen[rows].mean()
-
-
-def test_rejected_math_has_headings_and_chosen_has_none(real: PairTable) -> None:
-    rows = real.subset_of_row == "math-prm"
-    chosen, rejected = real.markers["heading"]
-    assert (chosen[rows].sum(), rejected[rows].sum()) == (0, 447)

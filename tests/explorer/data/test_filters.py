@@ -244,12 +244,6 @@ def test_selections_on_the_real_split(real: PairTable) -> None:
     def n(filters: Filters) -> int:
         return len(matching_rows(real, filters))
 
-    assert [n(Filters().picking("longer", [side])) for side in ("chosen", "equal", "rejected")] == [
-        1116,
-        368,
-        1501,
-    ]
-    assert n(Filters().picking("shared", ["yes"])) == 387
     rust = Filters(query=Query("unwrap")).picking("subset", ["hep-rust"])
     selection = select(real, rust.picking("longer", ["rejected"]))
     assert len(selection.rows) == 8

@@ -18,7 +18,6 @@ from explorer.data.lengths import (
     Measured,
     Range,
     Scale,
-    Spread,
     histogram,
     histograms_by_subset,
     length_stats,
@@ -26,7 +25,7 @@ from explorer.data.lengths import (
     measures_of,
     round_width,
 )
-from explorer.data.table import Measure, PairTable, Rows
+from explorer.data.table import PairTable, Rows
 from scoring.pairs.opening import SCHEMA, Pairs, PairSource
 
 
@@ -80,24 +79,14 @@ def test_a_bar_counts_what_its_range_lets_through(
     found = histogram(table, every_row(table), shown, "chars", scale=scale)
     assert found.bins <= BINS
     assert tuple(found.counts) == measures_of(shown)
-    for measure, counts in found.counts.items():
-        lengths = table.lengths(measure, "chars")
-        ranges = [found.bin_range(place) for place in range(found.bins)]
-        assert counts == [let_through(lengths, ends) for ends in ranges]
-        assert sum(counts) == len(pairs)
-
-
-@given(some_pairs, any_shown, st.sampled_from(SCALES))
-def test_the_ranges_part_the_line_without_gap_or_overlap(
-    pairs: list[Texts], shown: Measured, scale: Scale
-) -> None:
-    table = table_of(pairs)
-    found = histogram(table, every_row(table), shown, "chars", scale=scale)
     ranges = [found.bin_range(place) for place in range(found.bins)]
     assert (ranges[0][0], ranges[-1][1]) == (None, None)
     for (_, high), (low, _) in pairwise(ranges):
-        assert high is not None
-        assert low == high + 1
+        assert high is not None and low == high + 1
+    for measure, counts in found.counts.items():
+        lengths = table.lengths(measure, "chars")
+        assert counts == [let_through(lengths, ends) for ends in ranges]
+        assert sum(counts) == len(pairs)
 
 
 @given(some_pairs, any_shown)
@@ -196,59 +185,3 @@ def test_a_prompt_counts_with_each_of_its_responses() -> None:
 )
 def test_a_width_is_the_smallest_that_is_not_below(least: float, width: int) -> None:
     assert round_width(least) == width
-
-
-# Mean characters of prompt, chosen and rejected, and the most of chosen and rejected.
-KNOWN: dict[str | None, tuple[float, float, float, int, int]] = {
-    "alpacaeval-easy": (218.6, 2064.1, 427.6, 4926, 1569),
-    "alpacaeval-hard": (212.4, 1377.8, 313.7, 3758, 1328),
-    "alpacaeval-length": (220.7, 1780.7, 1906.2, 6405, 7986),
-    "mt-bench-easy": (465.7, 1185.9, 1625.6, 3381, 5554),
-    "mt-bench-med": (330.7, 1028.2, 1533.2, 2162, 5431),
-    "mt-bench-hard": (316.2, 875.4, 925.4, 2329, 3205),
-    "llmbar-natural": (258.5, 294.3, 271.5, 2250, 1610),
-    "llmbar-adver-neighbor": (104.8, 181.9, 607.7, 1503, 3347),
-    "llmbar-adver-GPTInst": (157.0, 577.8, 1465.9, 2938, 3705),
-    "llmbar-adver-GPTOut": (132.0, 245.9, 227.0, 1471, 877),
-    "llmbar-adver-manual": (181.3, 484.3, 957.5, 2273, 3114),
-    "refusals-dangerous": (103.4, 836.8, 1724.5, 1594, 2948),
-    "refusals-offensive": (72.7, 548.0, 1019.0, 1151, 5057),
-    "xstest-should-respond": (44.3, 727.0, 421.6, 2144, 1810),
-    "xstest-should-refuse": (40.4, 543.5, 863.3, 1830, 2340),
-    "donotanswer": (63.0, 692.4, 1325.5, 3514, 3033),
-    "hep-python": (437.2, 180.9, 179.1, 864, 865),
-    "hep-go": (442.8, 294.8, 291.6, 1144, 1145),
-    "hep-cpp": (449.9, 259.2, 254.9, 1399, 1401),
-    "hep-js": (441.9, 234.7, 231.5, 1325, 1329),
-    "hep-rust": (326.3, 339.3, 334.1, 2157, 2162),
-    "hep-java": (467.2, 353.6, 346.9, 1333, 1337),
-    "math-prm": (161.6, 524.6, 1213.1, 3356, 3456),
-    None: (236.6, 589.4, 735.9, 6405, 7986),
-}
-
-
-def real_spreads(real: PairTable, shown: Measured, measure: Measure) -> dict[str | None, Spread]:
-    lines = length_stats(real, every_row(real), shown, "chars")
-    return {line.subset: line.spreads[measure] for line in lines}
-
-
-def test_the_real_subsets_have_their_known_mean_lengths(real: PairTable) -> None:
-    prompts = real_spreads(real, "prompt", "prompt")
-    chosen = real_spreads(real, "responses", "chosen")
-    rejected = real_spreads(real, "responses", "rejected")
-    assert prompts.keys() == KNOWN.keys()
-    for subset, (prompt_mean, chosen_mean, rejected_mean, _, _) in KNOWN.items():
-        assert round(prompts[subset].mean, 1) == prompt_mean, subset
-        assert round(chosen[subset].mean, 1) == chosen_mean, subset
-        assert round(rejected[subset].mean, 1) == rejected_mean, subset
-
-
-def test_the_sign_of_real_differences_is_known(real: PairTable) -> None:
-    """1116 chosen are longer, 1501 shorter, 368 as long."""
-    found = histogram(real, every_row(real), "difference", "chars")
-    zero = found.edges.index(0)
-    assert sum(found.counts["difference"][:zero]) == 1501
-    assert sum(found.counts["difference"][zero:]) == 1116 + 368
-    assert found.equal == 368
-    total = longer_lines(real, every_row(real), "chars")[-1]
-    assert (total.chosen_longer, total.equal, total.rejected_longer) == (1116, 368, 1501)

@@ -4,16 +4,13 @@ import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from io import BytesIO, StringIO
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
-from huggingface_hub import constants
 
-from explorer.core import fetching
 from explorer.core.settings import DEMO_PAIRS, Settings
 from explorer.data import library as limits
 from explorer.data.library import Library, upload_name
@@ -27,6 +24,7 @@ from scoring.pairs.opening import read_pairs
 from tests.conftest import PATIENCE
 from tests.explorer.conftest import Serve
 from tests.support.hub_server import HubServer, Repo, served_hub
+from tests.support.pair_files import parquet_bytes as parquet
 
 Row = dict[str, str]
 
@@ -49,15 +47,8 @@ def comma_separated(rows: list[Row]) -> bytes:
     return file.getvalue().encode()
 
 
-def parquet(rows: list[Row]) -> bytes:
-    file = BytesIO()
-    pq.write_table(pa.Table.from_pylist(rows), file)
-    return file.getvalue()
-
-
 ONE = Repo({"test.jsonl": jsonl(rows(3))})
 TWO = Repo({"data/raw.jsonl": jsonl(rows(5)), "data/filtered.jsonl": jsonl(rows(4))})
-NO_HUB = Repo(refusal=(500, ""))
 SEVERAL = Repo(
     {
         "README.md": b"---\nconfigs:\n"
@@ -81,7 +72,6 @@ REPOS = {
     "datasets/org/long": Repo({"test.csv": comma_separated(rows(60))}),
     "datasets/org/broken": Repo({"test.jsonl": b'{"prompt": "p",\n'}),
     "datasets/org/odd": Repo({"test.csv": b"question,answer\nq,a\n"}),
-    "datasets/org/slow": Repo({"test.jsonl": jsonl(rows(9000))}, part_seconds=3.0),
     "datasets/org/text": Repo({"data.txt": b"nothing to read"}),
 }
 
@@ -248,14 +238,6 @@ def test_a_fetched_dataset_opens_without_the_hub(make: Make) -> None:
     assert again.library.open(table.id) is again.library.get(table.id)
 
 
-def test_a_hub_that_failed_is_asked_anew(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
-    world = make()
-    with monkeypatch.context() as patch, HubServer({"datasets/allenai/reward-bench": NO_HUB}) as no:
-        patch.setattr(constants, "ENDPOINT", no.url)
-        assert "try again when the Hub can be reached" in refusal(world.library, "org/one")
-    assert len(world.library.open("org/one")) == 3
-
-
 # Several visitors at once.
 
 
@@ -312,12 +294,8 @@ def test_only_who_knows_the_id_sees_an_uploaded_file(world: World) -> None:
 @pytest.mark.parametrize(
     ("name", "content", "said"),
     [
-        ("x.txt", b"text", "x.txt is not a file of pairs: its ending must be one of .parquet"),
-        ("x", jsonl(rows(1)), "x is not a file of pairs"),
+        ("x", jsonl(rows(1)), "x is not a file of pairs: its ending must be one of .parquet"),
         ("x.jsonl", b"no JSON", "line 1 is not JSON"),
-        ("x.parquet", b"no parquet", "cannot be read as .parquet"),
-        ("x.csv", b"", "has no rows"),
-        ("x.csv", b"a,b\n1,2\n", "has no column"),
     ],
 )
 def test_a_file_that_is_none_of_pairs_is_refused(
@@ -474,13 +452,3 @@ def test_a_file_that_needs_too_much_is_refused_and_the_page_answers_meanwhile(
         reading.result()
     assert answered
     assert len(library.upload(make().file("y.jsonl", jsonl(rows(3))), "y.jsonl")) == 3
-
-
-def test_a_dataset_that_drips_is_given_up_and_holds_nobody_up(
-    make: Make, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(fetching, "FETCH_SECONDS", 2.0)
-    library = make(public=True).library
-    with pytest.raises(KnownError, match=r"too slow, stopped: org/slow .* or choose other pairs"):
-        library.open("org/slow")
-    assert len(library.open("org/one")) == 3

@@ -16,7 +16,6 @@ from explorer.data.search import (
     found_by,
     hits,
 )
-from explorer.data.table import PairTable
 from scoring.errors import KnownError
 from tests.support.tables import row, small_table
 
@@ -90,10 +89,8 @@ def test_a_pattern_is_matched(pattern: str, rows: str) -> None:
 
 
 def test_further_responses_are_searched_with_their_side() -> None:
-    assert (found("hamster"), found("hamster", "chosen"), found("hamster", "rejected")) == (
-        "2",
-        "2",
-        "",
+    assert found("hamster") == found("hamster", "chosen") == "2" and not found(
+        "hamster", "rejected"
     )
     assert found("pebble", "rejected") == found("^gravel", "rejected", regex=True) == "2"
     assert found("pebble", "chosen") == found("pebble", "prompt") == ""
@@ -105,20 +102,8 @@ def test_further_responses_are_searched_with_their_side() -> None:
 @pytest.mark.parametrize(
     "pattern",
     [
-        "(",
-        ")",
-        "[",
-        "*",
-        "a**",
-        "a)(b",
-        "(?=dog)",
-        "(?<!x)a",
-        r"(a)\1",
-        "(a{1000}){1000}",
-        r"[\pL\pN]{900}",
-        "(" * 300,
-        "\\",
-        "(?P<1>",
+        *("(", ")", "[", "*", "a**", "a)(b", "(?=dog)", "(?<!x)a", r"(a)\1", "\\", "(?P<1>"),
+        *("(a{1000}){1000}", r"[\pL\pN]{900}", "(" * 300),
     ],
 )
 def test_a_pattern_that_cannot_be_used_is_refused_in_a_sentence(pattern: str) -> None:
@@ -305,19 +290,3 @@ def test_a_first_hit_too_far_on_or_too_long_is_none() -> None:
 
 
 # On the benchmark.
-
-
-def test_searches_on_the_real_split(real: PairTable) -> None:
-    def n(words: str, where: object = "all", regex: bool = False) -> int:
-        return int(found_by(real.arrow, checked_query(words, where, regex, False)).sum())
-
-    rows = real.arrow.select(["prompt", "chosen", "rejected"]).to_pylist()
-    for words in ("unwrap", "fn ", "É"):
-        lowered = words.strip().lower()
-        wanted = [side for each in rows for side, text in each.items() if lowered in text.lower()]
-        assert wanted
-        for side in ("prompt", "chosen", "rejected"):
-            assert n(words, side) == wanted.count(side)
-    assert n(r"\bI'm (sorry|unable)", "chosen", True) == sum(
-        bool(re.search(r"\bI'm (sorry|unable)", each["chosen"], re.IGNORECASE)) for each in rows
-    )

@@ -35,15 +35,6 @@ def test_subsets_stand_in_the_benchmarks_order_and_unknown_ones_after_them(tmp_p
     assert table.subset_of_row.tolist() == subsets
 
 
-def test_characters_are_counted_as_python_counts_them(tmp_path: Path) -> None:
-    texts = ["", " ", "naïve", "e\u0301", "日本語", "👩‍👩‍👧", "🇫🇷", "a\r\nb\x00"]
-    rows = [pair(chosen=text, rejected=text * 2, id=id) for id, text in enumerate(texts)]
-    chars = table_of(tmp_path / "pairs.jsonl", *rows).chars
-    assert chars["chosen"].tolist() == [len(text) for text in texts]
-    assert chars["rejected"].tolist() == [2 * len(text) for text in texts]
-    assert chars["prompt"].tolist() == [1] * len(texts)
-
-
 def test_rows_are_found_by_key_and_by_texts(demo: PairTable) -> None:
     for row in (0, 17, len(demo) - 1):
         cells = demo.cells(row)

@@ -211,16 +211,6 @@ def test_a_broken_tokenizer_is_told_and_can_be_mended(
     assert finished(counter, fresh, str(folder)).name in fresh.tokens
 
 
-def test_real_pairs_have_a_known_number_of_tokens(counter: TokenCounter, real: PairTable) -> None:
-    """Some three or four characters a token, and never more tokens than bytes."""
-    name = finished(counter, real).name
-    for column in COLUMNS:
-        counts = real.tokens[name][column]
-        texts: list[Any] = real.arrow.column(column).to_pylist()
-        assert (counts <= [len(text.encode()) for text in texts]).all()
-        assert 2.5 < real.chars[column].sum() / counts.sum() < 5
-
-
 # A stranger's tokenizer
 
 

@@ -1,11 +1,8 @@
 """Colours of code: of all six languages, and of nothing for longer than a moment."""
 
-from itertools import pairwise
-
 import pytest
 
 from explorer.data.datacard import data_card
-from explorer.data.table import PairTable
 from explorer.reader.colours import LONGEST_COLOURED, colours
 
 LANGUAGES = {card.name: card.language for card in data_card().subsets if card.language}
@@ -26,19 +23,6 @@ def test_each_language_has_keywords_strings_numbers_and_comments(language: str) 
         '"word"',
         "12",
     )
-
-
-def test_the_code_of_the_real_split_has_colours(real: PairTable) -> None:
-    by_subset = {card.subset: card.language for card in data_card().subsets if card.language}
-    n_coloured = dict.fromkeys(by_subset, 0)
-    for row in range(0, len(real), 9):
-        if language := by_subset.get(real.subset_of(row)):
-            words = real.cells(row)["chosen"]
-            runs = list(colours(words, language))
-            assert all(one[1] <= other[0] for one, other in pairwise(runs))
-            assert all(0 <= start < end <= len(words) for start, end in runs)
-            n_coloured[real.subset_of(row)] += len(runs) > 1
-    assert min(n_coloured.values()) > 10
 
 
 def test_text_without_a_language_and_long_code_stay_plain() -> None:

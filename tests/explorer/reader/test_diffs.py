@@ -4,7 +4,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from explorer.data.table import PairTable
 from explorer.reader.diffs import (
     MOST_WORDS,
     SHORTEST_SAME,
@@ -40,9 +39,13 @@ def joined(spans: list[Span]) -> str:
     return "".join(span.text for span in spans)
 
 
-@given(texts, texts)
-def test_what_is_the_same_is_the_same_on_both_sides(chosen: str, rejected: str) -> None:
-    chosen_spans, rejected_spans = diff(chosen, rejected)
+@pytest.mark.parametrize("compared", [word_diff, char_diff])
+@given(texts | letters, texts | letters)
+def test_joined_spans_give_the_texts_back_and_what_is_the_same_is_on_both_sides(
+    compared: Callable[[str, str], tuple[list[Span], list[Span]]], chosen: str, rejected: str
+) -> None:
+    chosen_spans, rejected_spans = compared(chosen, rejected)
+    assert (joined(chosen_spans), joined(rejected_spans)) == (chosen, rejected)
     same = [span.text for span in chosen_spans if not span.difference]
     assert same == [span.text for span in rejected_spans if not span.difference]
     for one, other in zip(chosen_spans, rejected_spans, strict=True):
@@ -87,30 +90,10 @@ def test_texts_up_to_the_limit_are_compared_and_longer_ones_are_not() -> None:
     assert word_diff("", "a " * (MOST_WORDS + 1)) is None
 
 
-def test_the_real_split_is_compared_without_loss(real: PairTable) -> None:
-    for row in range(0, len(real), 10):
-        cells = real.cells(row)
-        chosen_spans, rejected_spans = diff(cells["chosen"], cells["rejected"])
-        assert joined(chosen_spans) == cells["chosen"]
-        assert joined(rejected_spans) == cells["rejected"]
-        assert not all(not span.difference for span in chosen_spans + rejected_spans)
-
-
 def char_spans(chosen: str, rejected: str) -> tuple[list[Span], list[Span]]:
     spans = char_diff(chosen, rejected)
     assert spans is not None
     return spans
-
-
-@given(letters, letters)
-def test_joined_spans_of_characters_give_the_texts_back(chosen: str, rejected: str) -> None:
-    chosen_spans, rejected_spans = char_spans(chosen, rejected)
-    assert (joined(chosen_spans), joined(rejected_spans)) == (chosen, rejected)
-    same = [span.text for span in chosen_spans if not span.difference]
-    assert same == [span.text for span in rejected_spans if not span.difference]
-    for one, other in zip(chosen_spans, rejected_spans, strict=True):
-        assert one.difference == other.difference
-        assert one.text != other.text or not one.difference
 
 
 @given(letters, letters)

@@ -5,12 +5,9 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from explorer.data.table import PairTable
 from explorer.reader.diffs import DIFFS, Diff
 from explorer.reader.lines import Aligned, aligned, line_starts
-from scoring.benchmark import SUBSETS
 
-CODE = [subset for subset in SUBSETS if subset.startswith("hep-")]
 code = st.lists(
     st.sampled_from(["\n", "x = 1", "x = 2\n", "    return x", "\t}\n", "a\r\n", "é\n", "\x0c"])
 ).map("".join)
@@ -45,17 +42,6 @@ def test_every_line_has_its_row_and_equal_lines_stand_beside_each_other(
     chosen: str, rejected: str, mode: Diff
 ) -> None:
     check_is_whole(beside(chosen, rejected, mode), chosen, rejected)
-
-
-def test_the_code_of_the_real_split_stands_beside_each_other(real: PairTable) -> None:
-    rows = [row for row in range(0, len(real), 9) if real.subset_of(row) in CODE]
-    assert len(rows) > 100
-    for row in rows:
-        cells = real.cells(row)
-        made = beside(cells["chosen"], cells["rejected"])
-        check_is_whole(made, cells["chosen"], cells["rejected"])
-        assert made.is_complete
-        assert any(span.difference for side in made.spans for span in side)
 
 
 def test_a_line_stands_beside_the_one_that_it_was_changed_into() -> None:

@@ -68,14 +68,6 @@ def test_text_stays_text_whatever_it_is(diff: Diff, words: str, other: str, quer
     assert reading.attributes["div", "data-key"] == [words or "k"]
 
 
-def test_a_difference_of_a_few_characters_is_shown_in_code() -> None:
-    cells = pair(subset="hep-js", chosen="return a[i+1];", rejected="return a[i-1];")
-    html = pair_html(cells, "k", Display())
-    assert 'a[i<ins data-difference="1">+</ins>' in html
-    assert 'a[i<del data-difference="1">-</del>' in html
-    assert 'class="pair code aligned"' in html
-
-
 def test_every_response_of_a_row_is_shown_in_its_column() -> None:
     cells = pair(
         more_chosen=[{"text": "the dog", "model": "m2"}],
@@ -132,24 +124,6 @@ def test_harmful_subsets_begin_with_a_warning_and_others_have_none() -> None:
     assert read(html).of_class["reveal"] == ["Always show"]
     assert "may-harm" not in pair_html(pair(subset="math-prm"), "k", Display())
     assert "warning" not in pair_html(pair(), "k", Display())
-
-
-def test_rendered_texts_say_that_they_carry_no_marks() -> None:
-    cells = pair(prompt="# Pets", chosen="**dog**")
-    html = pair_html(cells, "k", Display("words", Query("dog"), rendered=True))
-    assert '<p class="h1">Pets</p>' in html and "<strong>dog</strong>" in html
-    assert "<ins>" not in html and "<mark>" not in html
-    assert "are hidden while text is rendered" in html
-    assert "are hidden while text" not in pair_html(cells, "k", Display("off", rendered=True))
-
-
-def test_responses_with_little_in_common_carry_no_marks_unless_words_are_asked_for() -> None:
-    cells = pair(chosen="Yes, of course I will.", rejected="No, nobody ever could.")
-    html = pair_html(cells, "k", Display())
-    assert "<ins" not in html and "<del" not in html and 'data-differences="0"' in html
-    assert "under 30 % of words in common" in html
-    html = pair_html(cells, "k", Display("words"))
-    assert "<ins" in html and "in common" not in html and 'data-differences="1"' in html
 
 
 def test_lines_of_code_have_numbers_and_a_gap_stands_beside_what_one_side_lacks() -> None:

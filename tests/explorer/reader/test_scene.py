@@ -1,52 +1,25 @@
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 from explorer.data.facets import FACETS
-from explorer.data.table import PairTable
 from explorer.reader.scene import Scene, ScenePairs, ordered, scene
 from explorer.reader.state import BY_LENGTH, OUTCOME_KINDS, PairsState
 from explorer.results.field import MAJORITY, Field
 from explorer.runs.visitors import Visitor
-from explorer.stats.matrix import OutcomeMatrix, order_of
-from tests.support.board_data import real_results
 from tests.support.browsing import library_of, scenes_of
-from tests.support.tables import keys, row, small_table
+from tests.support.fields import small_field
+from tests.support.tables import row, small_table
 
-NAN = float("nan")
 ROWS = [
     row(id=str(number), chosen="c" * (number + 1), rejected="r" * 4, subset=subset)
     for number, subset in enumerate(["hep-go"] * 4 + ["donotanswer"] * 4)
 ]
-CHOSEN = [2.0, 1.0, 0.0, -3.0, 5.0, 1.0, NAN, 0.0]
-"""Against rewards of 0.5, but for the last, which is a tie."""
-
-
-def field() -> Field:
-    """A model with rewards, "a"; one with outcomes alone, "b"; one that has half of the pairs."""
-    table = small_table(*ROWS)
-    chosen = np.full((3, 8), NAN, np.float32)
-    chosen[0] = CHOSEN
-    rejected = np.full((3, 8), NAN, np.float32)
-    rejected[0] = [0.5] * 7 + [0.0]
-    first = np.where(np.isnan(chosen[0]), NAN, chosen[0] > rejected[0])
-    second, third = [1, 0, 1, 1, 0.5, 1, 0, 1], [1, 1, 1, 1, *[NAN] * 4]
-    outcomes = np.array([first, second, third], np.float32)
-    held = np.ones((3, 8), np.bool_)
-    held[2, 4:] = False
-    equal = np.zeros((3, 8), np.bool_)
-    equal[0, 7] = True
-    matrix = OutcomeMatrix(
-        ("a", "b", "half"), ("DPO", None, None), ("1", "2", "3"), order_of(table),
-        outcomes, held, equal, chosen, rejected,
-    )  # fmt: skip
-    return Field(table, matrix, {}, ("key",))
 
 
 def shown(state: PairsState, of: Field | None = None) -> Scene:
-    of = of or field()
+    of = of or small_field(*ROWS, model="a")
     return scene(state, ScenePairs(of.table, of))
 
 
@@ -122,19 +95,6 @@ def test_margins_in_a_range_are_kept_and_all_counts_follow() -> None:
 )
 def test_the_list_can_be_sorted(order: str, rows: list[int]) -> None:
     assert listed(PairsState(model="a", sort=order)) == rows
-
-
-def test_real_failures_are_what_a_count_by_hand_gives(shared_data: Path, real: PairTable) -> None:
-    _, _, matrix = real_results(shared_data)
-    whole = Field(real, matrix, {}, ("real",))
-    for place in range(0, len(matrix.models), 6):
-        model = matrix.models[place]
-        now = shown(PairsState().of(model), whole)
-        outcomes = matrix.outcomes[place]
-        assert sorted(now.listed.rows.tolist()) == np.flatnonzero(outcomes == 0).tolist()
-        others = np.delete(matrix.outcomes, place, axis=0)
-        won = [float(np.mean(others[:, row] == 1)) for row in now.listed.rows.tolist()]
-        assert won == sorted(won, reverse=True)  # the most surprising loss first
 
 
 # Without outcomes.
@@ -230,10 +190,3 @@ def test_a_search_that_is_no_expression_shows_all_and_stays_in_the_field() -> No
     assert len(seen.scene.listed) == 60
     assert seen.asked.words == "("
     assert "Invalid regex" in seen.notes[0]
-
-
-def test_a_reader_narrows_the_real_split(real: PairTable) -> None:
-    state = PairsState(subset=("hep-rust",), longer=("rejected",), words="unwrap")
-    now = scene(state, ScenePairs(real))
-    assert len(now.listed) == 8
-    assert keys(real, now.listed.rows)[0] == now.key == "hep-rust:4415"

@@ -1,6 +1,5 @@
 """Boards of a source: bare, then with the results of each pair, then measured."""
 
-import shutil
 import threading
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
@@ -103,16 +102,6 @@ def test_another_server_on_the_same_home_neither_reads_nor_measures(
     assert are_equal(second.board(None, RANKING), first.board(None, RANKING))
 
 
-def test_a_file_that_comes_later_is_there_when_one_looks_for_newer(folder: Path) -> None:
-    boards = boards_of(folder)
-    measured(boards)
-    late = write_results(folder.parent / "late", {"org/late": coin_flips(0.5)})
-    shutil.move(late / PAIRS / "0000.json", folder / PAIRS / "late.json")
-    look_for_newer(boards)
-    measured(boards)
-    assert groups(boards.board(None, RANKING)).keys() == {*SHARES, "org/late"}
-
-
 def test_ties_and_missing_results_have_boards_of_their_own(folder: Path) -> None:
     boards = boards_of(folder)
     measured(boards)
@@ -144,19 +133,6 @@ def test_a_file_that_goes_or_changes_counts_no_more(folder: Path, change: str) -
 
 def own_rows(board: Board) -> list[str]:
     return [row.model for row in rows_in(board) if row.own]
-
-
-def test_own_runs_stand_beside_published_models(folder: Path) -> None:
-    boards = boards_of(folder)
-    measured(boards)
-    assert own_rows(boards.board(None, RANKING)) == []
-    own_run(folder.parent / "home" / "runs", REWARDS)
-    board = boards.board(None, RANKING)
-    [mine] = own_rows(board)
-    assert mine.startswith("org/<b>mine</b> (your run of ")
-    assert len(rows_in(board)) == 4
-    assert own_rows(boards.board(None, Ranking(own=False))) == []
-    assert own_rows(boards.board(None, Ranking("v2"))) == []
 
 
 WHOLE = tuple(subset for subset, n in COUNTS.items() for _ in range(n))

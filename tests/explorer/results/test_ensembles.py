@@ -44,6 +44,7 @@ JOINED: dict[str, Callable[[Any], Any]] = {
     "worst": min,
     "mean_minus_std": lambda rewards: np.mean(rewards) - np.std(rewards),
 }
+"""Way -> the reward of an ensemble of the normalised ones of its members."""
 
 
 def upstreams(chosen: Any, rejected: Any, members: Any, way: str) -> Any:
@@ -78,15 +79,6 @@ def test_a_pair_that_a_member_lacks_is_missing() -> None:
         found = ensemble(models, [0, 1], way)
         assert np.flatnonzero(np.isnan(found.outcomes)).tolist() == [0, 1, 2]
         assert np.isnan([found.chosen[:3], found.rejected[:3]]).all()
-
-
-def test_scales_do_not_matter() -> None:
-    chosen, rejected = drawn(4)
-    models = normalised(chosen, rejected)
-    assert models.mean(axis=(1, 2)) == pytest.approx(np.zeros(5), abs=1e-12)
-    assert models.std(axis=(1, 2)) == pytest.approx(np.ones(5))
-    again = normalised(chosen.astype(float) * 7 + 3, rejected.astype(float) * 7 + 3)
-    assert again == pytest.approx(models, abs=1e-9)
 
 
 def test_equal_ensemble_rewards_are_no_win() -> None:
@@ -138,24 +130,6 @@ def field() -> Field:
     return Field(TABLE, matrix, {}, ("key",))
 
 
-def by_hand(way: str) -> list[float]:
-    """What the definition says, pair by pair."""
-    sides = []
-    known = ~np.isnan(CHOSEN[:2]).any(axis=0)
-    for chosen, rejected in zip(CHOSEN[:2], REJECTED[:2], strict=True):
-        both = np.concatenate([chosen[known], rejected[known]]).astype(float)
-        sides.append([(side - both.mean()) / both.std() for side in (chosen, rejected)])
-    joined = []
-    for side in range(2):
-        two = np.array([sides[0][side], sides[1][side]], float)
-        joined.append(
-            {"mean": two.mean(0), "worst": two.min(0), "mean_minus_std": two.mean(0) - two.std(0)}[
-                way
-            ]
-        )
-    return [float(won) for won in (joined[0] > joined[1])[known]]
-
-
 @pytest.mark.parametrize("way", WAYS)
 def test_an_ensemble_is_a_model_like_any_other(way: str) -> None:
     name = ensemble_name(["a", "b"], way)  # type: ignore[arg-type]
@@ -163,9 +137,12 @@ def test_an_ensemble_is_a_model_like_any_other(way: str) -> None:
     assert found == (way, ("a", "b"))
     joint = with_ensemble(field(), name, *found)
     outcomes = joint.outcomes(name)
-    assert outcomes[~np.isnan(outcomes)].tolist() == by_hand(way)
+    known = ~np.isnan(CHOSEN[:2]).any(axis=0)
+    sides = upstreams(CHOSEN[:, known], REJECTED[:, known], [0, 1], way)
+    won = [float(a > b) for a, b in zip(*sides, strict=True)]
+    assert outcomes[~np.isnan(outcomes)].tolist() == won
     now = scene(PairsState().of(name), ScenePairs(joint.table, joint))
-    assert now.counts["losses"] + now.counts["ties"] == by_hand(way).count(0.0)
+    assert now.counts["losses"] + now.counts["ties"] == won.count(0.0)
     assert now.counts["missing"] == 1
     assert len(now.listed) == now.counts["losses"]
 
@@ -182,16 +159,9 @@ def test_what_is_no_ensemble_is_none(name: object) -> None:
     assert members_of(name) is None
 
 
-def joined(rewards: Any, way: Way) -> float:
-    """One response's rewards by an ensemble, of the normalised ones of its members."""
-    if way == "worst":
-        return float(min(rewards))
-    return float(np.mean(rewards) - (np.std(rewards) if way == "mean_minus_std" else 0.0))
-
-
 @pytest.mark.parametrize("way", WAYS)
 def test_an_ensemble_is_scored_beside_its_members_on_the_pairs_of_all(way: Way) -> None:
-    field = noisy_field()
+    field, join = noisy_field(), JOINED[way]
     found = ensembles_of(field, ["m0", "m1", "m2"], way)
     matrix, subsets = field.matrix, field.table.subset_of_row
     sides = np.stack([matrix.chosen[:3], matrix.rejected[:3]], axis=1).astype(float)
@@ -200,7 +170,7 @@ def test_an_ensemble_is_scored_beside_its_members_on_the_pairs_of_all(way: Way) 
         sides, axis=(1, 2), keepdims=True
     )
     known = [row for row in range(len(subsets)) if not np.isnan(sides[:, :, row]).any()]
-    won = {row: joined(scaled[:, 0, row], way) > joined(scaled[:, 1, row], way) for row in known}
+    won = {row: join(scaled[:, 0, row]) > join(scaled[:, 1, row]) for row in known}
     assert (found.n, found.missing, found.by_rule) == (len(known), len(subsets) - len(known), True)
     assert found.whole.failures == len(known) - sum(won.values())
     assert found.whole.score == pytest.approx(score_of(won, subsets))

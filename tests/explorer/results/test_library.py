@@ -2,7 +2,6 @@
 
 import json
 import math
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -68,20 +67,6 @@ def test_newer_results_take_the_files_along(library: ResultsLibrary, tmp_path: P
 
 
 FIRST, SECOND = "datasets/allenai/reward-bench-results", "datasets/allenai/reward-bench-2-results"
-WriteResult = Callable[[str, object], Path]
-
-
-@pytest.fixture
-def write(tmp_path: Path) -> WriteResult:
-    """Writes one file below eval-set."""
-
-    def write_file(name: str, values: object) -> Path:
-        path = tmp_path / "eval-set" / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(json.dumps(values), "utf-8")
-        return path
-
-    return write_file
 
 
 def shown_for(wanted: str | None, tmp_path: Path) -> tuple[Results, dict[str, str]]:
@@ -90,8 +75,9 @@ def shown_for(wanted: str | None, tmp_path: Path) -> tuple[Results, dict[str, st
     return sources.get(None), sources.passed_over
 
 
-def test_the_owners_folder_is_preferred(tmp_path: Path, write: WriteResult) -> None:
-    write("org/m.json", {"model": "org/m", "hep-go": 0.5})
+def test_the_owners_folder_is_preferred(tmp_path: Path) -> None:
+    (tmp_path / "eval-set").mkdir()
+    (tmp_path / "eval-set" / "m.json").write_text('{"model": "org/m", "hep-go": 0.5}')
     board, passed_over = shown_for(str(tmp_path), tmp_path)
     assert (board.source.kind, board.source.name) == ("folder", tmp_path.name)
     assert passed_over == {}

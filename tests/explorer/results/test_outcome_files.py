@@ -118,25 +118,6 @@ def test_files_are_read_one_by_one_and_the_second_time_not_at_all(
             assert getattr(old, name).dtype == getattr(new, name).dtype
 
 
-def test_scores_of_the_second_benchmark_are_kept(tmp_path: Path, home: Path) -> None:
-    scores: dict[str, Any] = {
-        "scores": [[1.0, 2.0], [], [3.0], [None]],
-        "num_correct": [1, 1, 1, 1],
-        "id": None,
-    }
-    source = put(tmp_path, {"a.json": result_file("a", scores_chosen=None, **scores)})
-    for _ in range(2):
-        (result,) = finished(home, source).found.results
-        assert result.scores is not None
-        assert result.scores.offsets.tolist() == [0, 2, 2, 3, 4]
-        assert result.scores.values.tolist()[:3] == [1.0, 2.0, 3.0]
-        assert result.num_correct is not None
-        assert result.num_correct.tolist() == [1, 1, 1, 1]
-        assert result.order.ids is None
-        decisive = result.scores_chosen, result.scores_rejected
-        np.testing.assert_array_equal(decisive, [[1, *[np.nan] * 3], [2, *[np.nan] * 3]])
-
-
 def test_only_a_file_that_changed_is_read_again(
     tmp_path: Path, home: Path, read_files: list[str]
 ) -> None:
@@ -239,20 +220,6 @@ def test_a_reading_that_breaks_off_keeps_what_it_read_and_what_is_the_same_of_be
     assert read_files == [name(each) for each in "abcad"]
 
 
-def test_of_a_new_revision_only_what_changed_is_fetched(
-    repos: dict[str, Repo], home: Path, tmp_path: Path, read_files: list[str]
-) -> None:
-    finished(home, on_hub())
-    name = "eval-set-scores/org/{}.json".format
-    kept = {name(each): ABC[f"{each}.json"] for each in "bc"}
-    repos["datasets/org/results"] = Repo({name("a"): result_file("a", [0, 0, 0, 0]), **kept})
-    for _ in range(2):
-        found = finished(home, on_hub()).found
-        assert models(found) == ["a", "b", "c"]
-        assert found.results[0].results.tolist() == [0, 0, 0, 0]
-    assert read_files == [name("a"), name("b"), name("c"), name("a")]
-
-
 # The matrix.
 
 
@@ -311,39 +278,3 @@ def test_the_real_files_agree_with_the_real_table(
     assert by_files.outcomes.shape == (66, 2985)
     assert (by_files.left_out, by_table.left_out) == ((), ())
     np.testing.assert_array_equal(by_files.outcomes, by_table.outcomes)
-    names = np.array(by_files.pairs.names)[by_files.pairs.codes]
-    assert names.tolist() == real.subset_of_row.tolist()
-    for place in (0, 30, 65):
-        model = by_files.models[place]
-        aggregate = source_accuracies(shared_data, by_files.files[place])
-        assert aggregate["model"] == model
-        for subset in by_files.pairs.names:
-            mean = by_files.outcomes[place, names == subset].mean()
-            assert mean == pytest.approx(aggregate[subset], abs=1e-6)
-
-
-def source_accuracies(shared_data: Path, file: str) -> dict[str, Any]:
-    path = shared_data / "reward-bench-results" / file.replace("eval-set-scores", "eval-set")
-    values: dict[str, Any] = json.loads(path.read_bytes())
-    return values
-
-
-def test_outcomes_without_ids_and_order_find_the_real_pairs_by_their_texts(
-    tmp_path: Path, real: PairTable, home: Path
-) -> None:
-    rows = np.random.default_rng(0).permutation(len(real))[:500].tolist()
-    cells = [real.cells(row) for row in rows]
-    sides = {
-        f"text_{side}": [
-            [{"role": "user", "content": cell["prompt"]},
-             {"role": "assistant", "content": cell[side]}]
-            for cell in cells
-        ]
-        for side in ("chosen", "rejected")
-    }  # fmt: skip
-    content = json.dumps(
-        {"model": "m", "subset": [cell["subset"] for cell in cells], "results": [1] * 500, **sides}
-    )
-    found = finished(home, put(tmp_path, {"m.json": content.encode()})).found
-    matrix = outcome_matrix(found, order_of(real), lambda: real.hashes)
-    assert np.flatnonzero(matrix.outcomes[0] == 1).tolist() == sorted(rows)

@@ -56,15 +56,6 @@ def test_scores_of_the_board_follow_from_its_sections(v1: Rows) -> None:
     assert len(differences) == len(v1) > 100
 
 
-def test_the_board_has_every_sort_of_row_that_the_rule_treats_apart(v1: Rows) -> None:
-    zero = [row["model"] for row in v1 if row[PUBLISHED_PRIOR] in {"0", "0.0"}]
-    assert len(zero) == 7
-    assert all(name.startswith("allenai/") and name.endswith("-RM-RB2") for name in zero)
-    without_reasoning = [row["model"] for row in v1 if not row["Reasoning"]]
-    assert len(without_reasoning) == 15
-    assert all(name.startswith("ai2/") for name in without_reasoning)
-
-
 def test_scores_of_the_second_board_follow_from_its_subsets(shared_data: Path) -> None:
     rows = table(shared_data / "published_v2.csv")
     differences = {}

@@ -1,6 +1,5 @@
 """A file of RewardBench 2's shape in the app: scored, on its board, its failures, its files."""
 
-import json
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
@@ -20,7 +19,6 @@ from explorer.stores import Stores
 from scoring.pairs.opening import as_pairs
 from scoring.record import Run
 from scoring.results.exports import write_results
-from scoring.results.pairs import read_pair_results
 from tests.support.browsing import stores_of_rows
 from tests.support.rewardbench2 import expected_scores, made_up_rows
 from tests.support.stepping import stepwise
@@ -99,20 +97,6 @@ def test_a_failure_says_which_wrong_response_won_and_by_how_much(
     )
     ranks = [html.index(f"#{rank} ·") for rank in range(1, 5) if f"#{rank} ·" in html]
     assert len(ranks) > 1
-
-
-def test_its_files_are_read_back_as_they_were(run: Run, table: PairTable, tmp_path: Path) -> None:
-    pairs = as_pairs(table.arrow, range(len(table)))
-    written, scores = write_results(tmp_path, "org/mine", run.facts, pairs, run.rows())
-    assert json.loads(written.read_text()).keys() > {"Ties", "Focus", "Precise IF"}
-    rows = {row.key: row for row in run.rows()}
-    found = read_pair_results(scores)
-    assert found.scores_chosen is not None and found.scores_rejected is not None
-    for at, key in enumerate(table.keys):
-        row = rows[key]
-        assert found.results[at] == pytest.approx(row.credit(0.0))
-        both = (float(found.scores_chosen[at]), float(found.scores_rejected[at]))
-        assert both == (row.chosen_reward, row.rejected_reward)
 
 
 @pytest.fixture

@@ -89,22 +89,9 @@ def test_a_baseline_needs_no_gpu(there: Runs, few: Selection) -> None:
     assert finished(there, ModelOrder("longer"), few).facts.family == "longer"
 
 
-def test_only_classifiers_are_placed(hub: Hub) -> None:
-    settings = Settings(
-        home=Path("unused"), zero_gpu=True, models=("HuggingFaceH4/zephyr-7b-beta",)
-    )
-    with pytest.raises(KnownError, match="is not on this machine"):
-        place(settings, hub)
-
-
 def test_what_is_asked_of_the_gpu_grows_with_what_is_left(few: Selection) -> None:
     job = make_job(as_pairs(few.table.arrow, few.rows.tolist()), PlacedModel(DEMO), 0)
     all_packs = frozenset(range(len(job.plan)))
     nothing = packs_seconds("demo", job, all_packs)
     everything = packs_seconds("demo", job, frozenset())
     assert nothing == START_SECONDS < everything < CALL_SECONDS
-
-
-def test_a_placed_model_computes_nothing_outside_a_call() -> None:
-    with pytest.raises(NotImplementedError):
-        PlacedModel(DEMO).rewards([])

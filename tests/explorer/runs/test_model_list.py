@@ -11,7 +11,6 @@ from scoring.errors import KnownError
 from scoring.hub.access import parse_hub_id
 from scoring.models.catalogue import catalogue
 from scoring.spec import FAMILIES
-from tests.conftest import ROOT
 
 LEFT_OUT = {"allenai/open_instruct_dev"}
 HEADS_WRITTEN_HERE = ("ArmoRM", "Eurus-RM", "QRM", "WorldPM", "Ziya")
@@ -99,18 +98,6 @@ def test_all_configurations_of_the_board_are_there(board: dict[str, dict[str, st
         assert facts.length == (int(row["max_length"]) if row["max_length"] else None)
         if row["trust_remote_code"] == "True" and entry.family != "dpo":
             assert entry.why_not or name.split("/")[1].startswith(HEADS_WRITTEN_HERE)
-
-
-def test_a_page_says_of_each_model_whether_it_runs() -> None:
-    page = (ROOT / "docs" / "catalogue.md").read_text(encoding="utf-8")
-    _, run, code, cannot = page.split("\n## ")
-    for entry in model_list():
-        where = cannot if entry.why_not else run
-        where = code if "Python code of its" in entry.why_not else where
-        counts = [
-            part.count(f" {entry.id},") + part.count(f" {entry.id} |") for part in (where, page)
-        ]
-        assert counts == [1, 1], entry.id
 
 
 @pytest.mark.parametrize("name", [None, 5, "", "org/none", "x" * 100_000, "\ud800"])

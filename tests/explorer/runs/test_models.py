@@ -6,12 +6,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import pytest
-import torch
-from peft import LoraConfig, get_peft_model
-from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
 from explorer.core import fetching
 from explorer.core.settings import DEMO_MODEL, Settings
@@ -62,25 +58,6 @@ def test_a_model_is_loaded_once_and_for_runs_of_any_seed(models: ModelStore) -> 
     assert rewards(loaded(models)) == first and models.is_warm(ME, DEMO)
     loaded(models, with_settings(seed=7))
     assert pid_of(models) == pid is not None
-
-
-def test_an_adapter_scores_as_its_merged_model(models: ModelStore, tmp_path: Path) -> None:
-    torch.manual_seed(0)
-    base = AutoModelForSequenceClassification.from_pretrained(DEMO_MODEL, dtype="float32")
-    lora = LoraConfig(target_modules=["q_proj", "down_proj"], init_lora_weights=False)
-    adapted: Any = get_peft_model(base, lora)
-    tokenizer = AutoTokenizer.from_pretrained(DEMO_MODEL)
-    adapted.save_pretrained(str(tmp_path / "adapter"))
-    adapted.merge_and_unload().save_pretrained(tmp_path / "merged")
-    tokenizer.save_pretrained(tmp_path / "merged")
-    plain = rewards(loaded(models))
-    adapter, merged = (
-        rewards(loaded(models, ModelOrder(str(tmp_path / name)))) for name in ("adapter", "merged")
-    )
-    for one, other, before in zip(adapter, merged, plain, strict=True):
-        assert one.chosen_reward == pytest.approx(other.chosen_reward, abs=1e-4)
-        assert one.margin == pytest.approx(other.margin, abs=1e-4)
-        assert one.chosen_reward != pytest.approx(before.chosen_reward, abs=1e-3)
 
 
 @pytest.mark.parametrize(

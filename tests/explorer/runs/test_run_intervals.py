@@ -16,7 +16,6 @@ from explorer.stats.matrix import Outcomes, order_of, outcome_matrix
 from explorer.stats.rules import V1
 from explorer.stats.uncertainty import measure
 from explorer.tabs.pairs.fail_report import scores_of
-from scoring.benchmarks import benchmarks
 from scoring.clusters import clusters_of
 from scoring.record import Run, new_folder
 from scoring.spec import Plan, RunFacts, ScoredPack, ScoredPair
@@ -24,13 +23,6 @@ from scoring.summary import summarise_run
 from tests.support.board_data import filtered_texts, with_runs
 
 FACTS = RunFacts("org/m", "", "classifier", "cpu", "float32", 9, "left", "own", "x", 9, 0)
-
-
-def scored(subset: str, wins: int, losses: int, missing: int = 0) -> list[ScoredPair]:
-    rewards: list[float | None] = [*[1.0] * wins, *[-1.0] * losses, *[None] * missing]
-    return [
-        ScoredPair(f"{subset}:{at}", subset, "", each, 0.0, 1, 1) for at, each in enumerate(rewards)
-    ]
 
 
 def test_a_run_of_the_benchmark_is_as_sure_as_on_the_board_and_in_failures(
@@ -76,27 +68,3 @@ def test_a_run_of_the_benchmark_is_as_sure_as_on_the_board_and_in_failures(
         (found.total, apart.total), (found.sections["Reasoning"], apart.sections["Reasoning"])
     ):  # fmt: skip
         assert one and other and one.high - one.low > 1.2 * (other.high - other.low)
-
-
-def test_of_a_few_pairs_problems_in_several_languages_are_one_prompt() -> None:
-    languages = ("hep-go", "hep-js", "hep-rust")
-    first = [benchmarks()["reward-bench"].first_ids[each] for each in languages]
-    rows = [
-        ScoredPair(f"{subset}:{start + at}", subset, "", float(at % 2), 0.5, 1, 1)
-        for subset, start in zip(languages, first, strict=True)
-        for at in range(20)
-    ]
-    together = summarise_run(rows, FACTS).intervals
-    apart = summarise_run(
-        [replace(each, key=f"{each.subset}:x{each.key}") for each in rows], FACTS
-    ).intervals
-    for one, other in (
-        (together.total, apart.total), (together.sections["Reasoning"], apart.sections["Reasoning"])
-    ):  # fmt: skip
-        assert one and other and one.high - one.low > 1.2 * (other.high - other.low)
-    assert together.sections["Chat"] is None
-
-
-def test_without_rewards_nothing_is_known() -> None:
-    found = summarise_run(scored("mt-bench-easy", 0, 0, 3), FACTS).intervals
-    assert (found.total, found.sections["Chat"]) == (None, None)

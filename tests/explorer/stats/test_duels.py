@@ -1,5 +1,4 @@
 from dataclasses import replace
-from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +8,6 @@ from statsmodels.stats.contingency_tables import mcnemar  # type: ignore[import-
 from statsmodels.stats.multitest import multipletests  # type: ignore[import-untyped]
 
 from explorer.stats.duels import CELLS, DuelPart, cells_of, duel, majority_of
-from explorer.stats.paired import paired_test
 from explorer.stats.rules import RULES
 from scoring.benchmark import SECTIONS, SUBSETS, overall_score, section_scores
 from scoring.results.order import PairOrder
@@ -92,45 +90,9 @@ def test_a_duel_is_what_counting_says(seed: int) -> None:
     check(a, b, order_of(EACH_TEN))
 
 
-@pytest.mark.slow
-def test_twenty_real_models_against_each_other(shared_data: Path) -> None:
-    real = read_real_outcomes(shared_data)
-    order = order_of(real.subsets)
-    subsets = np.array(real.subsets)
-    for one, other in combinations(range(0, 60, 3), 2):
-        a, b = real.matrix[one], real.matrix[other]
-        found = duel(a, b, order, V1)
-        assert found.all_pairs.only_a == int(((a == 1) & (b == 0)).sum())
-        assert found.all_pairs.difference == pytest.approx(float(a.mean() - b.mean()), abs=1e-6)
-        assert found.headline is found.score
-        groups = real.groups
-        for at, part in enumerate(found.sections):
-            test = paired_test(a, b, groups.only(at))
-            assert (part.test.p, part.difference) == pytest.approx((test.p, test.difference))
-        for part in found.subsets:
-            rows = subsets == part.name
-            assert part.n == int(rows.sum())
-            assert (part.both, part.neither) == (
-                int((a[rows] * b[rows]).sum()),
-                int(((1 - a[rows]) * (1 - b[rows])).sum()),
-            )
-        assert sum(part.n for part in found.sections) == 2985
-        assert not any(part.better == "b" and (part.difference or 0) > 0 for part in found.subsets)
-
-
 def test_two_of_them_in_full(shared_data: Path) -> None:
     real = read_real_outcomes(shared_data)
     check(real.matrix[5].astype(float), real.matrix[60].astype(float), order_of(real.subsets))
-
-
-def test_turned_round_it_is_the_same_duel() -> None:
-    a, b = drawn(7)
-    order = order_of(EACH_TEN)
-    one, other = duel(a, b, order, V1), duel(b, a, order, V1)
-    assert one.all_pairs.test.p == other.all_pairs.test.p
-    assert (one.all_pairs.a, one.all_pairs.b) == (other.all_pairs.b, other.all_pairs.a)
-    for here, there in zip(one.subsets, other.subsets, strict=True):
-        assert (here.difference or 0) == -(there.difference or 0)
 
 
 def test_a_subset_is_better_only_where_it_is_significant() -> None:
@@ -172,19 +134,6 @@ def test_who_has_the_higher_section_score_is_never_significantly_worse() -> None
     assert found.b is not None
     assert found.a > found.b
     assert found.better == "a"
-
-
-@pytest.mark.slow
-def test_every_real_section_is_tested_in_the_direction_of_its_score(shared_data: Path) -> None:
-    real = read_real_outcomes(shared_data)
-    order = order_of(real.subsets)
-    against = 0
-    for one, other in combinations(range(0, 66, 2), 2):
-        for part in duel(real.matrix[one], real.matrix[other], order, V1).sections:
-            difference = (part.a or 0.0) - (part.b or 0.0)
-            against += (part.only_a - part.only_b) * difference < 0
-            assert part.better in (None, "a" if difference > 0 else "b")
-    assert against > 0  # so the counts alone would have said otherwise
 
 
 def test_one_problem_in_six_languages_is_no_six_proofs() -> None:

@@ -5,7 +5,6 @@ import numpy as np
 import pytest
 
 from explorer.stats.difficulty import difficulty, discriminating_pairs, failed_by_most
-from scoring.benchmark import section_of
 from tests.support.real_outcomes import read_real_outcomes
 
 
@@ -88,13 +87,3 @@ def test_labels_that_were_swapped_are_listed(shared_data: Path) -> None:
         listed.append(np.isin(swapped, discriminating_pairs(outcomes, subsets).negative).sum())
     assert min(listed) >= 53
     assert np.mean(listed) >= 56
-
-
-def test_of_real_models_the_hardest_pairs_are_in_chat_hard_and_safety(shared_data: Path) -> None:
-    real = read_real_outcomes(shared_data)
-    found = failed_by_most(real.matrix)
-    failed = (real.matrix == 0).sum(axis=0)
-    assert len(found) == (failed > 0.8 * 66).sum() > 30
-    assert failed[found].tolist() == sorted(failed[failed > 0.8 * 66].tolist(), reverse=True)
-    assert {section_of(real.subsets[row]) for row in found} == {"Chat Hard", "Safety"}
-    assert len(discriminating_pairs(real.matrix, most=10).negative) == 10

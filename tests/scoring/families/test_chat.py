@@ -8,14 +8,12 @@ import pytest
 
 from scoring.engine.formatting import Prepared
 from scoring.engine.scorer import facts
-from scoring.errors import KnownError
-from scoring.families import open_scorer
 from scoring.families.chat import ChatJudge, Reply, verdict
 from scoring.families.prompts import digest
 from scoring.families.server import KEY_VARIABLE
 from scoring.run import make_job, score
 from scoring.spec import Family, ModelSpec, Pair, RunSettings, ScoredPair
-from tests.support.chat_server import Answer, ChatServer, InTurn, error, nowhere, said, shown
+from tests.support.chat_server import Answer, ChatServer, InTurn, error, said, shown
 from tests.support.judging import rewards
 
 GOOD = Pair("mine:1", "mine", "Name a colour.", "Red, like a ripe tomato.", "Seven.")
@@ -80,14 +78,9 @@ def token_taken_alone(path: str, body: dict[str, Any]) -> Answer:
     return given
 
 
-OTHER_SHAPES: list[Any] = [
-    None,
-    {},
-    {"content": None},
-    {"content": []},
-    {"content": [{"token": "A"}]},
-    [1],
-]
+OTHER_SHAPES: tuple[Any, ...] = (
+    *(None, {}, [1], "none", {"content": None}, {"content": []}, {"content": [{"token": "A"}]}),
+)
 READ: list[tuple[str, Any, float]] = [
     ("the mean probability over both orders", by_order, (0.75 + 0.6) / 2),
     *(
@@ -96,7 +89,6 @@ READ: list[tuple[str, Any, float]] = [
     ),
     ("a text without probabilities", says_long, 1.0),
     *(("probabilities of another shape", with_logprobs(each), 1.0) for each in OTHER_SHAPES),
-    ("probabilities that are a text", with_logprobs("none"), 1.0),
     *(
         ("a text where neither label is likely", InTurn(said("Response B is better.", first)), 0.5)
         for first in ({"Response": 0.9, "I": 0.1}, {"A": 0, "B": 0, "The": 1})
@@ -119,14 +111,6 @@ def test_an_answer_that_hardly_begins_with_a_label_is_read_as_text() -> None:
     reply = Reply("The better one is B.", (("The", math.log(0.9)), ("A", math.log(0.04))))
     assert verdict(reply) == (0.0, 1.0)
     assert verdict(reply._replace(text="The")) is None
-
-
-def test_swapping_chosen_and_rejected_swaps_the_rewards_exactly() -> None:
-    with ChatServer(prefers_long) as model:
-        good, bad = rewards(judge(model), GOOD, BAD)
-    assert good == bad[::-1]
-    assert good[0] > 0.6 > 0.4 > good[1]
-    assert sum(good) == pytest.approx(1)
 
 
 def test_equal_responses_tie_exactly_and_are_asked_once() -> None:
@@ -173,14 +157,7 @@ def test_nonsense_is_missing_and_told(text: str | None, caplog: pytest.LogCaptur
 
 @pytest.mark.parametrize(
     "broken",
-    [
-        error(500),
-        error(400),
-        Answer(b'{"choices": ['),
-        Answer({"choices": []}),
-        Answer([1]),
-        Answer({"choices": [{"message": {"content": 3}}]}),
-    ],
+    [error(400), Answer(b'{"choices": ['), Answer({"choices": [{"message": {"content": 3}}]})],
 )
 @pytest.mark.parametrize("family", ["judge", "rater"])
 def test_a_failed_request_makes_the_pair_missing(broken: Answer, family: Family) -> None:
@@ -232,23 +209,10 @@ def test_a_run_says_what_is_missing_and_why() -> None:
         rows = {row.key: row for pack in score(job, scorer) for row in pack.rows}
         assert model.most_at_once <= 3
     outcomes = {key: row.outcome for key, row in rows.items()}
-    assert outcomes == {
-        "mine:1": "win",
-        "mine:2": "loss",
-        "mine:3": "tie",
-        "mine:4": "missing",
-        "mine:5": "missing",
-    }
+    told = ("win", "loss", "tie", "missing", "missing")
+    assert outcomes == {f"mine:{at}": each for at, each in enumerate(told, 1)}
     assert isinstance(rows["mine:4"], ScoredPair)
     assert rows["mine:4"].chosen_reward is rows["mine:5"].rejected_reward is None
-
-
-def test_a_server_that_is_not_there_ends_the_run() -> None:
-    spec = ModelSpec("org/judge", "", "", "judge", url=nowhere())
-    scorer = open_scorer(spec, RunSettings())
-    job = make_job([GOOD], scorer, seed=0)
-    with pytest.raises(KnownError, match="cannot be reached"):
-        list(score(job, scorer))
 
 
 @pytest.mark.parametrize("family", ["judge", "rater"])

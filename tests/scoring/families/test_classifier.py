@@ -3,14 +3,12 @@
 What holds of every architecture is in test_architectures.py.
 """
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-import pyarrow.parquet as pq
 import pytest
 import torch
 from safetensors.torch import load_file, save_file
@@ -25,13 +23,11 @@ from transformers import (
     T5Config,
 )
 
-from scoring.engine.scorer import Scorer
 from scoring.errors import KnownError
 from scoring.families.classifier import Classifier
 from scoring.run import make_job, score
 from scoring.spec import Pair, RunSettings, as_objects
-from tests.conftest import DEMO_MODEL
-from tests.support.rounding import DEMO, assert_near, near
+from tests.support.rounding import assert_near, near
 from tests.support.small_models import (
     BOS,
     DOUBLED,
@@ -58,11 +54,6 @@ from tests.support.small_models import (
 
 HALF = RunSettings(device="cpu", dtype="bfloat16")
 COMPATIBLE = RunSettings(device="cpu", dtype="float32", upstream_compatible=True)
-
-
-def test_tokens_are_the_words_of_the_conversation(tmp_path: Path) -> None:
-    for pair, tokens in zip(PAIRS, opened(save(tmp_path, llama())).prepare(PAIRS), strict=True):
-        assert [list(tokens.chosen.ids), list(tokens.rejected.ids)] == token_ids(pair)
 
 
 @pytest.mark.parametrize("side", ["left", "right"])
@@ -298,58 +289,6 @@ def test_no_sequence_is_so_long_that_others_turn_with_it(tmp_path: Path) -> None
     assert any(pair.chosen.truncated for pair in prepared)
     for pair, beside in zip(prepared, scorer.rewards(prepared), strict=True):
         assert list(scorer.rewards([pair])[0]) == near(beside)
-
-
-def padded_tokens(lengths: Sequence[int], batch: int) -> int:
-    """Tokens computed in batches in the order given, each padded to its longest."""
-    starts = range(0, len(lengths), batch)
-    return sum(
-        max(lengths[start : start + batch]) * len(lengths[start : start + batch])
-        for start in starts
-    )
-
-
-@pytest.mark.slow
-def test_real_pairs_take_the_packed_path(demo_scorer: Scorer, shared_data: Path) -> None:
-    """The first ten pairs of each subset: what enters the model is each unique token, once."""
-    rows = pq.read_table(shared_data / "reward-bench" / "filtered.parquet").to_pylist()
-    taken: Counter[str] = Counter()
-    pairs = []
-    for row in rows:
-        taken[row["subset"]] += 1
-        if taken[row["subset"]] <= 10:
-            texts = (row["prompt"], row["chosen"], row["rejected"])
-            pairs.append(Pair(f"{row['subset']}:{row['id']}", row["subset"], *texts))
-    assert len(pairs) == 230
-    assert isinstance(demo_scorer, Classifier)
-    entered: list[int] = []
-    embedding = demo_scorer.loaded.model.get_input_embeddings()
-    hook = embedding.register_forward_hook(lambda _, inputs, __: entered.append(inputs[0].numel()))
-    try:
-        job = make_job(pairs, demo_scorer, seed=0)
-        packs = list(score(job, demo_scorer))
-    finally:
-        hook.remove()
-    assert demo_scorer.traits.path == PACKED
-    assert sum(len(pack.rows) for pack in packs) == 230
-    unique = sum(job.costs)
-    assert sum(pack.tokens for pack in packs) == unique
-    assert unique <= sum(entered) <= 113_000
-    ready = [pair for _, (pair,) in sorted(job.ready.items())]
-    lengths = [len(pair.chosen.ids) for pair in ready]
-    lengths += [len(pair.rejected.ids) for pair in ready]
-    assert padded_tokens(lengths, 8) == 264_124
-    rows_of = {row.key: row for pack in packs for row in pack.rows}
-    model = plain(DEMO_MODEL)
-    shortest = sorted(ready, key=lambda pair: pair.cost)[:12]
-    for prepared in shortest:
-        mine = rows_of[prepared.pair.key]
-        with torch.inference_mode():
-            expected = [
-                model(input_ids=torch.tensor([ids])).logits.item()
-                for ids in (prepared.chosen.ids, prepared.rejected.ids)
-            ]
-        assert [mine.chosen_reward, mine.rejected_reward] == near(expected, **DEMO)
 
 
 # Compiling.

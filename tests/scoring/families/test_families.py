@@ -15,10 +15,8 @@ from scoring.errors import KnownError
 from scoring.families import open_scorer
 from scoring.limits import Step
 from scoring.models.loading import report_loading
-from scoring.pairs.opening import as_pairs, read_pairs
 from scoring.run import make_job, score
 from scoring.spec import BASELINES, FAMILIES, Family, ModelSpec, Pair, RunSettings, ScoredPair
-from scoring.summary import summarise
 from tests.support.named_rows import by_sentence
 from tests.support.small_models import PAIRS, llama, opened, save
 
@@ -70,12 +68,6 @@ def scored(family: Family, pairs: Sequence[Pair], seed: int = 0) -> dict[str, Sc
     return {row.key: row for pack in score(job, scorer) for row in pack.rows}
 
 
-@pytest.fixture(scope="module")
-def real_pairs(shared_data: Path) -> list[Pair]:
-    table = read_pairs(shared_data / "reward-bench" / "filtered.parquet").table
-    return as_pairs(table, range(table.num_rows))
-
-
 @pytest.mark.parametrize(
     ("family", "texts", "rewards"),
     [
@@ -93,36 +85,6 @@ def test_length_is_the_reward(
     assert (row.chosen_tokens, row.rejected_tokens) == (0, 0)
 
 
-def test_longest_response_wins_scores_what_it_is_known_to_score(real_pairs: list[Pair]) -> None:
-    summary = summarise(scored("longer", real_pairs).values(), "classifier")
-    assert summary.whole
-    assert summary.sections == pytest.approx(
-        {"Chat": 0.8016760, "Chat Hard": 0.2916667, "Safety": 0.4189189, "Reasoning": 0.2175035},
-        abs=5e-8,
-    )
-    assert summary.score == pytest.approx(0.4324413, abs=5e-8)
-
-
-def test_shortest_response_wins_is_its_mirror(real_pairs: list[Pair]) -> None:
-    longer, shorter = scored("longer", real_pairs), scored("shorter", real_pairs)
-    assert longer.keys() == shorter.keys()
-    for key, row in longer.items():
-        assert row.margin == -(shorter[key].margin or 0)
-    counts = summarise(shorter.values(), "classifier").total.counts
-    assert counts == {"win": 1501, "loss": 1116, "tie": 368, "missing": 0}
-
-
-def test_chance_wins_half(real_pairs: list[Pair]) -> None:
-    for seed in range(2):
-        rows = scored("random", real_pairs, seed).values()
-        total = summarise(rows, "classifier").total
-        assert total.counts["tie"] == total.counts["missing"] == 0
-        assert total.accuracy == pytest.approx(0.5, abs=0.03)  # 3.3 standard errors
-        rewards = [reward or 0.0 for row in rows for reward in (row.chosen_reward,)]
-        assert fmean(rewards) == pytest.approx(0.5, abs=0.02)
-        assert 0 <= min(rewards) < max(rewards) < 1
-
-
 def test_chance_is_of_the_texts_and_the_seed_alone(demo_pairs: list[Pair]) -> None:
     first = scored("random", demo_pairs)
     shuffled = random.Random(1).sample(demo_pairs, len(demo_pairs))
@@ -136,13 +98,8 @@ def test_chance_is_of_the_texts_and_the_seed_alone(demo_pairs: list[Pair]) -> No
     }
     alone = {key: row for each in demo_pairs[:20] for key, row in scored("random", [each]).items()}
     assert alone == {each.key: first[each.key] for each in demo_pairs[:20]}
-
-
-def test_another_seed_is_another_chance(demo_pairs: list[Pair]) -> None:
-    first, second = (scored("random", demo_pairs, seed) for seed in (0, 1))
-    assert all(first[key].chosen_reward != second[key].chosen_reward for key in first)
-    agreeing = fmean(first[key].outcome == second[key].outcome for key in first)
-    assert 0.3 < agreeing < 0.7
+    second = scored("random", demo_pairs, seed=1)
+    assert 0.3 < fmean(row.outcome == second[key].outcome for key, row in first.items()) < 0.7
 
 
 def test_what_a_baseline_rests_on_is_said() -> None:

@@ -12,7 +12,7 @@ from scoring.families.server import KEY_VARIABLE, Served
 from scoring.run import make_job, score
 from scoring.spec import LabelWeights, Message, ModelSpec, Pair, RunSettings
 from tests.conftest import PATIENCE
-from tests.support.chat_server import Answer, ChatServer, error, nowhere
+from tests.support.chat_server import Answer, ChatServer, error
 from tests.support.judging import labels, rewards
 
 GOOD = Pair("mine:1", "mine", "Name a colour.", "Red, like a ripe tomato.", "Seven.")
@@ -167,9 +167,6 @@ def test_a_server_that_refuses_or_is_not_there_is_told() -> None:
         with pytest.raises(KnownError, match=KEY_VARIABLE):
             served(model)
         assert len(model.asked) == 1
-    spec = ModelSpec("org/rm", "", "", "served", url=nowhere())
-    with pytest.raises(KnownError, match="cannot be reached"):
-        Served(spec, RunSettings())
 
 
 def test_equal_responses_are_asked_once_and_tie() -> None:

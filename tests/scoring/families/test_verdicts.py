@@ -70,11 +70,6 @@ def test_no_verdict_is_a_tie_and_both_are_the_first(
     assert ("An answer is no verdict" in caplog.text) == half
 
 
-def test_a_failed_request_is_missing_and_no_tie() -> None:
-    with ChatServer(InTurn(error(500))) as model:
-        assert all(map(math.isnan, rewards(judge(model), PAIRS[0])[0]))
-
-
 def test_two_turns_have_a_prompt_of_their_own_and_more_are_ties() -> None:
     with ChatServer(prefers_red) as model:
         assert rewards(judge(model), TWO, THREE) == [(1, 0), (0.5, 0.5)]
@@ -254,19 +249,6 @@ def run(model: ChatServer, folder: Path, *more: str) -> Sequence[str | None]:
     given += ["--pairs", str(folder / "pairs.jsonl"), "--out", str(folder / "run"), *more]
     assert main([*given, "--judge-prompt", "mt-bench", "--max-tokens", "99"]) == 0
     return [row.outcome for row in Run.open(folder / "run").rows()]
-
-
-def test_a_resumed_run_pays_nothing_twice(tmp_path: Path) -> None:
-    """One request fails: its pair is missing, and its pack is asked again for that pair alone."""
-
-    def all_but_one(path: str, body: dict[str, Any]) -> Answer:
-        return error(500) if "Red 5" in asked(body) else prefers_red(path, body)
-
-    with ChatServer(all_but_one) as model:
-        assert sorted(map(str, run(model, tmp_path))) == ["missing"] + ["win"] * 7
-    with ChatServer(prefers_red) as model:
-        assert list(run(model, tmp_path, "--resume")) == ["win"] * 8
-        assert ["Red 5" in asked(each.body) for each in model.asked] == [True]
 
 
 def test_the_command_line_tells_how_far_it_is_within_a_pack_and_what_went_wrong_once(

@@ -20,7 +20,6 @@ URL = "http://host:1/v1"
 ZEPHYR = "HuggingFaceH4/zephyr-7b-beta"
 CAUSAL = {"architectures": ["LlamaForCausalLM"], "id2label": ...}
 OWN_CODE = {"auto_map": {"AutoModel": "own.Model"}, "architectures": ["OwnRewardModel"]}
-DEBERTA = "DebertaV2ForSequenceClassification"
 TWO = {"0": "no", "1": "yes"}
 LISTED = ModelPolicy(DEMO_MODEL, models=frozenset({"org/name", ZEPHYR}))
 ONE_SERVER = ModelPolicy(None, servers=frozenset({"http://gpu:8000/v1"}))

@@ -157,17 +157,6 @@ def test_what_cannot_be_scored_with_is_refused_as_loading_refuses_it(
     assert fetched(server) <= {"config.json"}
 
 
-def test_a_folder_is_refused_likewise(folder: Path) -> None:
-    for name in ("tokenizer.json", "tokenizer_config.json"):
-        (folder / name).unlink()
-    with pytest.raises(KnownError, match="it has no tokenizer"):
-        find(str(folder), OPEN, OFFLINE)
-    (folder / "config.json").unlink()
-    (folder / "model_index.json").write_text("{}", encoding="utf-8")
-    with pytest.raises(KnownError, match="is a diffusion pipeline"):
-        find(str(folder), OPEN, OFFLINE)
-
-
 @pytest.mark.parametrize(
     "changes",
     [

@@ -313,26 +313,9 @@ def test_the_real_benchmark_is_read_whole(real: Pairs) -> None:
     assert (len(rows), real.notes) == (2985, ())
     twice = [row["key"] for row in rows if row["id"] == "3692"]
     assert twice == ["donotanswer:3692", "hep-python:3692"]
-    for subset, expected in {
-        "alpacaeval-easy": (218.6, 2064.1, 427.6),
-        "xstest-should-respond": (44.3, 727.0, 421.6),
-        "math-prm": (161.6, 524.6, 1213.1),
-    }.items():
-        some: list[dict[str, Any]] = [row for row in rows if row["subset"] == subset]
-        means = [sum(len(row[column]) for row in some) / len(some) for column in TEXTS]
-        assert means == pytest.approx(expected, abs=0.1)
-
-
-def test_the_real_prior_set_has_turns(shared_data: Path) -> None:
-    path = shared_data / "preference-test-sets" / "anthropic_hhh.jsonl"
-    rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
-    pairs = as_pairs(read_pairs(path).table, range(len(rows)))
-    assert {pair.subset for pair in pairs} == {"anthropic_hhh"}
-    assert len(pairs) == 221 and any(len(pair.turns) > 1 for pair in pairs)
-    assert [[turn._asdict() for turn in pair.messages] for pair in pairs] == [
-        [{"role": turn["role"], "content": turn["content"]} for turn in row["prompt"]]
-        for row in rows
-    ]
+    some: list[dict[str, Any]] = [row for row in rows if row["subset"] == "math-prm"]
+    means = [sum(len(row[column]) for row in some) / len(some) for column in TEXTS]
+    assert means == pytest.approx((161.6, 524.6, 1213.1), abs=0.1)
 
 
 # Large files.

@@ -11,7 +11,6 @@ import pytest
 
 from scoring.benchmark import SUBSETS
 from scoring.errors import KnownError
-from scoring.pairs.opening import as_pairs, read_pairs
 from scoring.results.accuracies import read_aggregates
 from scoring.results.exports import check_upload, result_name, upload, why_refused, write_results
 from scoring.spec import Family, Message, Pair, RunFacts, ScoredPair, text_hash
@@ -170,20 +169,6 @@ def test_a_missing_reward_is_null_and_not_won_and_a_tie_of_judges_half_a_win(
     assert columns["results"] == [1, None, None, None, tie]
     assert columns["scores_chosen"] == [1.0, None, 1.0, None, 0.5]
     assert columns["scores_rejected"] == [0.0, 0.0, None, None, 0.5]
-
-
-def test_the_id_that_stands_in_two_subsets_keeps_its_scores(
-    tmp_path: Path, shared_data: Path
-) -> None:
-    table = read_pairs(shared_data / "reward-bench" / "filtered.parquet").table
-    places = [place for place, each in enumerate(table["id"].to_pylist()) if each == "3692"]
-    pairs = as_pairs(table, places)
-    rows = [scored(each, place, 0.0) for place, each in enumerate(pairs)]
-    _, columns = exported(tmp_path, pairs, rows)
-    assert columns["id"] == [3692, 3692]
-    assert dict(zip(columns["subset"], columns["scores_chosen"], strict=True)) == {
-        each.subset: place for place, each in enumerate(pairs)
-    }
 
 
 IDS = {

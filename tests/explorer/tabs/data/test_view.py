@@ -21,10 +21,10 @@ from scoring.hub.access import Hub
 from scoring.limits import Step
 from tests.conftest import DEMO_PAIRS, PATIENCE, until
 from tests.support.browsing import library_of
+from tests.support.hostile import NAMES
 from tests.support.html_reading import HtmlReading
 from tests.support.tables import file_table, row, small_table
 
-HOSTILE = "<img src=x onerror=alert(1)> \"'&lt;${1}"
 ME = Visitor()
 
 
@@ -116,7 +116,7 @@ def test_while_the_network_is_asked_it_is_said_and_nothing_is_offered(
 def test_what_arrived_is_offered_to_who_does_not_look_at_it_yet(
     head: DataView, demo: PairTable
 ) -> None:
-    remote = file_table(HOSTILE, small_table(row(), row()).arrow)
+    remote = file_table(NAMES[1], small_table(row(), row()).arrow)
     own = with_sources(head, demo, lambda: remote)
     own.retry("", ME, {})
     own.pairs.sources.wait(PATIENCE)

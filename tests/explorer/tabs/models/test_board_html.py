@@ -4,7 +4,6 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 from html import unescape
-from itertools import product
 from typing import Any
 
 import pytest
@@ -65,24 +64,6 @@ def intervals(board: Board, state: ModelsState = VIEW) -> list[str]:
 # Numbers.
 
 
-def test_the_best_of_a_column_stands_out_among_the_rows_that_are_shown() -> None:
-    board = build_board(results_of({"a1": 0.9, "a2": 0.6, "b1": 0.3}), "v1")
-    for search, best in (("", "90.0"), ("a2|b1", "60.0"), ("b1", "30.0")):
-        found = seen(board, ModelsState(search=search)).of_class["best"]
-        assert len(found) == 5 and all(each.startswith(best) for each in found)
-
-
-def test_scores_are_drawn_on_one_axis_with_their_intervals() -> None:
-    board = build_board(results_of({"a": 0.9, "b": 0.3}), "v1")
-    marks, a, b = seen(board).of_class["whisker"]
-    assert (marks[:2], marks[-3:]) == ("20", "100") and a == b == ""
-    drawn = seen(board).attributes["bdi", "style"]
-    assert drawn == ["left:87.5%", "left:12.5%"]
-    assert marks == "2030405060708090100"
-    narrow, *_ = seen(board, ModelsState(table="subsets")).of_class["whisker"]
-    assert narrow == "20406080100"
-
-
 def test_intervals_stand_in_brackets_where_they_are_unpaired() -> None:
     shares = {"good": 0.9, "bad": 0.3}
     matrix = matrix_of({name: coin_flips(share) for name, share in shares.items()}, EVERY * 4)
@@ -97,18 +78,6 @@ def test_intervals_stand_in_brackets_where_they_are_unpaired() -> None:
     assert seen(board).attributes["div", "style"] == ["--ends:3;--steps:5"]
     assert all(re.fullmatch(r"[\d.]+–[\d.]+", each) for each in intervals(board))
     assert seen(board).of_class["group"] == ["Tie group", "1", "2"]
-
-
-def test_of_models_without_outcomes_intervals_stay_in_brackets_beside_measured_ones() -> None:
-    matrix = matrix_of({"measured": coin_flips(0.9)}, EVERY * 4)
-    results = results_of({"told": 0.3})
-    sure = measure(matrix, RULES["v1"], ranked=("measured",), replicates=50)
-    board = build_board(results, "v1", outcomes=matrix).measured(sure)
-    rank, *measured = intervals(board)[:6]
-    assert rank == "1–1" and not any("(" in each for each in measured)
-    told = intervals(board)[6:]
-    assert len(told) == 5 and all(each.startswith("(") for each in told)
-    assert seen(board).of_class["group"] == ["Tie group", "1", ""]
 
 
 # Many rows.
@@ -165,18 +134,8 @@ def test_what_is_chosen_is_pressed_and_nothing_else() -> None:
             assert {getattr(leads, field) for leads, _ in segments} == offered
 
 
-NAN = float("nan")
-
-
-@pytest.fixture(scope="module")
-def board() -> Board:
-    """One model with a win, a half, a loss and a missing outcome of each subset."""
-    outcomes = [value for value in (1.0, 0.5, 0.0, NAN) for _ in FOUR]
-    return build_board(NOTHING, "v1", outcomes=matrix_of({"a": outcomes}, FOUR * 4))
-
-
 def test_the_drawer_leads_to_what_was_lost_or_tied_and_not_to_what_is_missing() -> None:
-    outcomes = [value for value in (1.0, 0.5, 0.0, 0.0, *[NAN] * 3) for _ in FOUR]
+    outcomes = [value for value in (1.0, 0.5, 0.0, 0.0, *[float("nan")] * 3) for _ in FOUR]
     board = build_board(NOTHING, "v1", outcomes=matrix_of({"a": outcomes}, FOUR * 7))
     words = HtmlReading(drawer_of(board, "a")).words
     assert f"Open its {3 * len(FOUR)} failures" in words and words.count("3 lost") == len(FOUR)
@@ -224,12 +183,3 @@ def test_ranks_go_by_the_column_that_is_sorted_by_and_ties_share_one() -> None:
     assert ranks(board, replace(state, sort="-hep-go")) == ["# by hep-go", "1", "2", "3"]
     for sort in ("", "-score", "model", "-size"):
         assert ranks(board, replace(state, sort=sort))[0] == "#"
-
-
-def test_a_box_leads_to_where_it_is_ticked_the_other_way() -> None:
-    for own, prior in product((True, False), repeat=2):
-        state = replace(VIEW, own=own, prior_sets=prior, types=("Generative",), hidden=("Chat",))
-        boxes = [(tick, leads) for tick, leads, _ in links_of(hostile_board(state), state) if tick]
-        for place, (tick, leads) in enumerate(boxes):
-            there = [each for each, *_ in links_of(hostile_board(leads), leads) if each]
-            assert there[place] != tick

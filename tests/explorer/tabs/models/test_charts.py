@@ -27,16 +27,8 @@ from explorer.tabs.models.charts import (
     subset_spreads,
 )
 from scoring.results.accuracies import Aggregate
-from tests.support.board_data import FOUR, SOURCE, matrix_of, results_of
+from tests.support.board_data import FOUR, SOURCE, matrix_of
 from tests.support.tables import benchmark_table, row, small_table, swap_sides
-
-
-@pytest.fixture(scope="module")
-def board() -> Board:
-    results = results_of({"org/a-7B": 0.5, "org/b-0b": 0.25, "org/c": 0.75, "org/d-2B": {}})
-    mine = matrix_of({"mine-8B": [1.0, 0.0, 1.0, 0.0]}, FOUR)
-    return build_board(results, "v1", outcomes=mine, own=("mine-8B",))
-
 
 # Spreads.
 

@@ -1,10 +1,7 @@
 """The charts below a leaderboard: what is drawn of which models, what is said where nothing is."""
 
-import json
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import pytest
@@ -16,12 +13,10 @@ from explorer.results.boards import BoardView
 from explorer.stats.matrix import OutcomeMatrix
 from explorer.stats.rules import V1
 from explorer.tabs.models.board_html import board_html, drawer_html
-from explorer.tabs.models.charts_html import MOST_ALIKE, chart_html
-from explorer.tabs.models.ranked import MOST_BOARD_ROWS, Ranked, visible_rows
+from explorer.tabs.models.ranked import Ranked, visible_rows
 from explorer.tabs.models.state import ModelsState
 from scoring.benchmark import SUBSETS
-from tests.support.board_data import FOUR, NOTHING, coin_flips, matrix_of
-from tests.support.html_reading import HtmlReading, body_rows
+from tests.support.board_data import NOTHING, coin_flips, matrix_of
 from tests.support.tables import benchmark_table
 
 
@@ -47,39 +42,6 @@ def scene_of(
     return Ranked(state, BoardView(board, matrix, is_read), rows, lambda: tables)
 
 
-@dataclass(frozen=True)
-class Drawn:
-    """What is written of a chart. about: all but its table. plot: the figure; None for none."""
-
-    about: HtmlReading
-    plot: dict[str, Any] | None
-    table: str
-
-
-def drawn_of(scene: Ranked) -> Drawn:
-    html = chart_html(scene)
-    about, table = re.split("(?=<div class=.stats-box)|(?=</div>$)", html, maxsplit=1)
-    read = HtmlReading(f"{about}</div>")
-    figures = read.attributes["figure", "data-plot"]
-    assert HtmlReading(html).attributes["figure", "data-plot"] == figures and len(figures) <= 1
-    return Drawn(read, json.loads(figures[0]) if figures else None, table.removesuffix("</div>"))
-
-
-def figure_of(shown: Drawn) -> dict[str, Any]:
-    assert shown.plot is not None
-    return shown.plot
-
-
-def models_of(shown: Drawn) -> list[str]:
-    """The models that a click on the figure can ask for."""
-    return [name for trace in figure_of(shown)["data"] for name in trace.get("customdata", [])]
-
-
-def told(shown: Drawn) -> list[str]:
-    """What is said of the chart: its sentence first."""
-    return shown.about.of_class["note"]
-
-
 @pytest.fixture(scope="module")
 def matrix() -> OutcomeMatrix:
     return outcomes_of([0.9, 0.8, 0.3])
@@ -93,38 +55,7 @@ def whole() -> PairTable:
 # Length bias.
 
 
-def test_each_model_has_a_line_and_the_baselines_the_last(
-    matrix: OutcomeMatrix, whole: PairTable
-) -> None:
-    shown = drawn_of(scene_of(ModelsState(chart="length", digits=2), matrix, tables=[whole]))
-    rows = body_rows(shown.table)
-    assert [row[0] for row in rows] == ["org/m0-1B", "org/m1-2B", "org/m2-3B"]
-    difference = whole.lengths("difference", "chars")
-    for row, outcomes in zip(rows, matrix.outcomes, strict=True):
-        for at, side in ((2, difference > 0), (4, difference < 0), (6, difference == 0)):
-            assert row[at] == f"{side.sum():,}"
-            assert float(row[at + 1]) == pytest.approx(100 * outcomes[side].mean(), abs=0.006)
-    foot = HtmlReading(shown.table.partition("<tfoot>")[2].partition("</tfoot>")[0])
-    assert foot.words.strip().startswith("The longer response wins")
-    assert "+100.00" in foot.words and "−100.00" in foot.words
-
-
 # Results of each pair.
-
-
-def test_so_many_models_are_drawn_and_no_more() -> None:
-    n = MOST_BOARD_ROWS + 1
-    many = matrix_of({f"m{at}-1B": [at % 2, 1.0, 0.0, at % 3 == 0] for at in range(n)}, FOUR)
-    for chart, most in (
-        ("agreement", MOST_ALIKE),
-        ("size", MOST_BOARD_ROWS),
-        ("tradeoff", MOST_BOARD_ROWS),
-    ):
-        state = ModelsState(chart=chart)  # type: ignore[arg-type]
-        scene = scene_of(state, many)
-        shown = drawn_of(scene)
-        assert sorted(models_of(shown)) == sorted(scene.rows.index[:most])
-        assert f"Only the first {most} models are shown." in told(shown)
 
 
 # By length alone, on the board.

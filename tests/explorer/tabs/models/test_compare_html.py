@@ -10,12 +10,12 @@ import pytest
 from explorer.results.ensembles import WAYS
 from explorer.results.field import Field
 from explorer.stats.duels import CELLS
-from explorer.tabs.models.compare_html import compare_bar_html, compared_html
+from explorer.tabs.models.compare_html import compared_html
 from explorer.tabs.models.compared import compared, first_duel
 from explorer.tabs.models.state import ModelsState
-from tests.support.board_data import EVERY, NOTHING, matrix_of
+from tests.support.board_data import EVERY, matrix_of
 from tests.support.boards import comparing, linked_states
-from tests.support.fields import elsewhere, rivals
+from tests.support.fields import rivals
 from tests.support.hostile import NAME
 from tests.support.html_reading import HtmlReading, body_rows
 from tests.support.tables import row, small_table
@@ -25,11 +25,6 @@ A, B = "org/a", "org/b"
 
 def panel(state: ModelsState, field: Field | None = None, **how: Any) -> HtmlReading:
     return HtmlReading(compared_html(compared(state, field or rivals()), **how))
-
-
-def bar(state: ModelsState, field: Field | None = None, dropped: Any = ()) -> HtmlReading:
-    now = compared(state, field or rivals())
-    return HtmlReading(compare_bar_html(now, [now.field, elsewhere()], dropped, NOTHING, ""))
 
 
 def ahead(only_a: int, only_b: int, both: int = 40) -> Field:

@@ -1,13 +1,10 @@
-from pathlib import Path
-
 import numpy as np
 import pytest
 
-from explorer.data.table import PairTable
 from explorer.reader.scene import ScenePairs
 from explorer.reader.scene import scene as pairs_scene
 from explorer.reader.state import PairsState
-from explorer.results.field import MAJORITY, Field
+from explorer.results.field import Field
 from explorer.stats.duels import CELLS
 from explorer.tabs.models.compared import (
     Compared,
@@ -19,8 +16,6 @@ from explorer.tabs.models.compared import (
     standings,
 )
 from explorer.tabs.models.state import ModelsState
-from scoring.benchmark import SECTIONS, SUBSETS, overall_score, section_scores
-from tests.support.board_data import real_results
 from tests.support.boards import comparing
 from tests.support.fields import rivals
 from tests.support.hostile import NAME
@@ -30,12 +25,6 @@ ALL = comparing("org/a", "org/b", (NAME, "half"))
 
 def scene(state: ModelsState) -> Compared:
     return compared(state, rivals())
-
-
-@pytest.fixture(scope="module")
-def whole(shared_data: Path, real: PairTable) -> Field:
-    _, _, matrix = real_results(shared_data)
-    return Field(real, matrix, {}, ("real",))
 
 
 def test_standings_are_on_the_pairs_that_all_have() -> None:
@@ -93,52 +82,3 @@ def test_a_cell_leads_to_as_many_pairs_of_the_pairs_tab() -> None:
         for each in found.subsets:
             query = cell_href(now, cell, subset=each.name)
             assert n_listed(query, rivals()) == getattr(each, cell)
-
-
-def test_real_models_by_hand(whole: Field) -> None:
-    names, outcomes = whole.matrix.models, whole.matrix.outcomes
-    subsets = whole.table.subset_of_row
-    for one in range(0, 60, 12):
-        state = comparing(names[one], names[one + 3], (names[one + 5],))
-        now = compared(state, whole)
-        rows = [one, one + 3, one + 5]
-        known = [at for at in range(2985) if not np.isnan(outcomes[rows, at]).any()]
-        assert np.flatnonzero(now.shared).tolist() == known
-        cells = [(outcomes[one, at] == 1, outcomes[one + 3, at] == 1) for at in known]
-        counts = [cells.count(each) for each in ((1, 1), (1, 0), (0, 1), (0, 0))]
-        assert [getattr(first_duel(now).all_pairs, cell) for cell in CELLS] == counts
-        *parts, by_rule = standings(now)
-        for each in parts:
-            among = [
-                at for at in known if not each.section or subsets[at] in SECTIONS[each.section]
-            ]
-            assert each.n == len(among)
-            for row, score in zip(rows, each.scores, strict=True):
-                of = {name: [at for at in among if subsets[at] == name] for name in SUBSETS}
-                means = {name: float(outcomes[row, at].mean()) for name, at in of.items() if at}
-                expected = section_scores(means).get(each.section) if each.section else None
-                assert score == pytest.approx(expected or float(outcomes[row, among].mean()))
-        for row, score in zip(rows, by_rule.scores, strict=True):
-            rows_of = {name: [at for at in known if subsets[at] == name] for name in SUBSETS}
-            means = {name: float(outcomes[row, at].mean()) for name, at in rows_of.items()}
-            assert score == pytest.approx(overall_score(section_scores(means)))
-        alike = likenesses(now)[0]
-        other = outcomes[names.index(alike["model"])]
-        both = ~np.isnan(other + outcomes[one])
-        r = np.corrcoef(outcomes[one][both], other[both])[0, 1]
-        assert alike["correlation"] == pytest.approx(r, abs=1e-6)
-        same = (outcomes[one][both] == 1) == (other[both] == 1)
-        assert alike["n"] == both.sum()
-        assert alike["same"] == pytest.approx(same.mean())
-
-
-def test_real_cells_lead_to_their_pairs(whole: Field) -> None:
-    names = whole.matrix.models
-    for one, other in ((0, 40), (13, 21), (30, None)):
-        rival = MAJORITY if other is None else names[other]
-        now = compared(comparing(names[one], rival), whole)
-        found = first_duel(now)
-        for section in found.sections:
-            for cell in CELLS:
-                query = cell_href(now, cell, section.name)
-                assert n_listed(query, whole) == getattr(section, cell)

@@ -5,7 +5,6 @@ import re
 from typing import Any
 
 import numpy as np
-import pytest
 
 from explorer.core.figures import Figure
 from explorer.tabs.models.charts import Alike, Point
@@ -37,21 +36,6 @@ def words_of(value: object) -> list[str]:
 
 
 # Scatters.
-
-
-@pytest.mark.parametrize(
-    ("places", "ends"),
-    [([(10, 30), (90, 70)], (30, 70)), ([(0, 20), (10, 80)], None), ([(50, 50)], None), ([], None)],
-)
-def test_the_diagonal_goes_as_far_as_both_axes_have_points(
-    places: list[tuple[float, float]], ends: tuple[float, float] | None
-) -> None:
-    points = [Point("a", x, y, "DPO") for x, y in places]
-    shapes = parsed(models_figure(points, X, Y, diagonal=True))["layout"].get("shapes", [])
-    found = [(each["x0"], each["y0"], each["x1"], each["y1"]) for each in shapes]
-    assert found == ([] if ends is None else [(ends[0], ends[0], ends[1], ends[1])])
-    assert all(each["line"]["dash"] == "dash" for each in shapes)
-    assert not parsed(models_figure(points, X, Y))["layout"].get("shapes")
 
 
 # Heat maps.

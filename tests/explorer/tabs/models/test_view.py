@@ -1,20 +1,16 @@
 """The Models tab as a view: whose runs and files are shown, measuring, files, what is computed."""
 
-import csv
 import logging
 import shutil
 from collections.abc import Iterator
-from io import BytesIO, StringIO
 from pathlib import Path
 from threading import Event
 from urllib.parse import quote_plus
 
-import pyarrow.parquet as pq
 import pytest
 
 from explorer.core.address_view import Question, answer
 from explorer.runs.visitors import Visitor
-from explorer.tabs.models.exports import BOARD_FORMATS
 from explorer.tabs.models.state import MODELS_PANELS
 from explorer.tabs.models.view import ModelsView
 from scoring.errors import KnownError
@@ -166,31 +162,6 @@ def test_what_could_not_be_had_is_said_until_it_is_measured_again(
 
 
 # Files.
-
-
-def names_in(form: str, content: bytes) -> list[str]:
-    """The models that a file has, in its order."""
-    if form == "parquet":
-        return [str(name) for name in pq.read_table(BytesIO(content))["model"].to_pylist()]
-    if form == "csv":
-        return [row["model"] for row in csv.DictReader(StringIO(content.decode("utf-8-sig")))]
-    lines = content.decode().splitlines()
-    if form == "md":
-        return [line.split("|")[2].strip() for line in lines if line.startswith("| ")][2:]
-    return [line.split(" & ")[1] for line in lines if line.endswith("\\\\")][1:]
-
-
-@pytest.mark.parametrize("form", BOARD_FORMATS)
-def test_the_rows_that_an_address_shows_are_a_file(form: str, tmp_path: Path) -> None:
-    models = open_models(tmp_path)
-    query = "tab=models&models=%5Eopenbmb/&by=model&hide=size"
-    shown = names(measured(models, query)["table"])
-    file = models.as_view().files[f"board.{form}"](query, NOBODY, "")
-    assert len(shown) == 4 and names_in(form, b"".join(file.parts)) == shown
-    assert file.name.endswith(f"-sections.{form}")
-    for link, words in (("models=nobody", "no model to export"), ("models=(", "Invalid regex")):
-        with pytest.raises(KnownError, match=words):
-            models.as_view().files[f"board.{form}"](link, NOBODY, "")
 
 
 # Anything that is asked.

@@ -1,8 +1,5 @@
 """What a judge wrote of the open pair of a run, in the reader."""
 
-import csv
-import io
-import json
 from html import unescape
 from typing import Any
 from urllib.parse import urlencode
@@ -59,14 +56,6 @@ def test_each_pair_shows_what_was_written_of_it_and_what_that_means(
     assert any(HOSTILE in unescape(shown(pairs, model, row.key)) for row in run.rows())
 
 
-def test_other_pairs_and_models_show_nothing(stores: Stores, run: Run) -> None:
-    pairs = views_of(stores).pairs
-    model = stores.fields.name_of(run.id, None, None, ME)
-    scored = {row.key for row in run.rows()}
-    [other, *_] = [key for key in stores.pairs.get(None).keys if key not in scored]
-    assert shown(pairs, model, other) == shown(pairs, "", run.rows()[0].key) == ""
-
-
 def test_a_harmful_subset_hides_the_words_too(stores: Stores, run: Run) -> None:
     pairs = views_of(stores).pairs
     model = stores.fields.name_of(run.id, None, None, ME)
@@ -96,13 +85,6 @@ def test_pairs_are_filtered_by_verdict_and_searched_by_the_words(stores: Stores,
     }
 
 
-def test_no_pair_has_words_that_nobody_wrote(stores: Stores, run: Run) -> None:
-    pairs = views_of(stores).pairs
-    model = stores.fields.name_of(run.id, None, None, ME)
-    query = f"?tab=pairs&{urlencode({'model': model, 'show': 'all', 'verdict': 'split'})}"
-    assert "No matching pairs" in pairs.regions(query, ME)[1]["bar"]()
-
-
 def test_of_models_that_wrote_nothing_the_filter_is_dropped(stores: Stores, run: Run) -> None:
     pairs = views_of(stores).pairs
     address, regions = pairs.regions("?tab=pairs&model=&verdict=cut&judge=x", ME)
@@ -111,16 +93,3 @@ def test_of_models_that_wrote_nothing_the_filter_is_dropped(stores: Stores, run:
     model = stores.fields.name_of(run.id, None, None, ME)
     head = pairs.regions(f"?tab=pairs&{urlencode({'model': model})}", ME)[1]["head"]()
     assert "judge-words" in head
-
-
-def test_exports_have_the_words(stores: Stores, run: Run) -> None:
-    pairs = views_of(stores).pairs
-    model = stores.fields.name_of(run.id, None, None, ME)
-    query = f"?tab=pairs&{urlencode({'model': model, 'show': 'all'})}"
-    lines = b"".join(pairs.outcomes_file("jsonl", query, ME, "").parts).splitlines()
-    written = [judge for line in lines for judge in json.loads(line)["judge"]]
-    assert {each["text"] for each in written} == {HOSTILE, "I Cannot say.", "[[B]] for"}
-    assert {each["cut"] for each in written} == {True, False}
-    table = b"".join(pairs.outcomes_file("csv", query, ME, "").parts).decode("utf-8-sig")
-    cells = [row["judge"] for row in csv.DictReader(io.StringIO(table, newline=""))]
-    assert len(cells) == len(lines) and "Unreadable: I Cannot say." in cells

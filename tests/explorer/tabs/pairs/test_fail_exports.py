@@ -1,6 +1,5 @@
 """Outcomes as a file: what stands in it, whatever texts hold, and what is refused."""
 
-import csv
 import re
 from collections.abc import Mapping
 from pathlib import Path
@@ -9,17 +8,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from explorer.data.table import PairTable
 from explorer.reader.scene import Scene, ScenePairs, scene
 from explorer.reader.state import PairsState
-from explorer.results.board import build_board
 from explorer.results.field import Field
 from explorer.stats.matrix import OutcomeMatrix, order_of
 from explorer.tabs.pairs.exports import FAIL_FORMATS, FailFormat, export_fails, fail_file_name
-from explorer.tabs.pairs.fail_report import LONGEST_TEXT, WORST_PAIRS, fenced, scores_of
+from explorer.tabs.pairs.fail_report import LONGEST_TEXT, fenced
 from explorer.tabs.pairs.notes import PairNotes, mark_of
 from scoring.errors import KnownError
-from tests.support.board_data import real_results, rows_in
 from tests.support.fields import MODEL, small_field
 from tests.support.golden_files import check_golden
 from tests.support.tables import row, small_table
@@ -124,27 +120,3 @@ def test_long_texts_are_cut_in_the_report_alone(tmp_path: Path) -> None:
     now = shown_of("m", field=field_of(row(prompt="p" * (LONGEST_TEXT + 1))))
     words, inside = blocks(written(now, "md", tmp_path))
     assert inside[0] == "p" * LONGEST_TEXT and "first 4,000 of 4,001 characters" in words
-
-
-def test_figures_of_real_models_are_those_of_the_board(
-    shared_data: Path, real: PairTable, tmp_path: Path
-) -> None:
-    results, _, matrix = real_results(shared_data)
-    field = Field(real, matrix, {}, ("real",))
-    rows = {each.model: each for each in rows_in(build_board(results, "v1", outcomes=matrix))}
-    for model in matrix.models[::20]:
-        scores = scores_of(field, model)
-        assert scores.overall is not None and scores.overall.n == 2985
-        assert scores.overall.score == pytest.approx(rows[model].score)
-        assert scores.overall.interval.low < scores.overall.score < scores.overall.interval.high
-        assert sum(each.n for each in scores.sections.values()) == 2985
-        for section, each in scores.sections.items():
-            assert each.score == pytest.approx(rows[model].sections[section])
-    now = shown_of(matrix.models[0], "losses", field)
-    words, inside = blocks(written(now, "md", tmp_path))
-    assert len(inside) == 3 * WORST_PAIRS and "| RewardBench score |" in words
-    export_fails(now, "csv", tmp_path / "x", NONE)
-    with (tmp_path / "x").open(encoding="utf-8-sig", newline="") as file:
-        listed = sorted(each["key"] for each in csv.DictReader(file, strict=True))
-    lost = np.flatnonzero(matrix.outcomes[0] == 0)
-    assert listed == sorted(real.key_of(int(at)) for at in lost)

@@ -8,20 +8,13 @@ import pytest
 from explorer.core.figures import Figure
 from explorer.data.lengths import (
     MEASURED,
-    MOST_CHARTS,
-    SUBSET_BINS,
-    Histogram,
     Measured,
-    Range,
-    SubsetHistograms,
     histogram,
     histograms_by_subset,
     measures_of,
 )
 from explorer.data.table import PairTable
 from explorer.tabs.pairs.lengths import length_figure, small_multiples
-
-TWO = Histogram([0, 500, 1000], {"chosen": [1, 2], "rejected": [3, 0]}, 7, 12_345)
 
 
 def parsed(figure: Figure) -> dict[str, Any]:
@@ -50,25 +43,6 @@ def test_differences_are_parted_at_zero(demo: PairTable) -> None:
     assert [shape["x0"] for shape in parsed(figure)["layout"]["shapes"]] == [0]
 
 
-@pytest.mark.parametrize(
-    ("selected", "ends"),
-    [
-        ((100, 499), (100, 500)),
-        ((None, 499), (0, 500)),
-        ((500, None), (500, 1000)),
-        ((400, 99_999), (400, 1000)),
-        ((5000, None), None),
-        ((None, None), (0, 1000)),
-    ],
-)
-def test_the_selected_range_is_shaded_as_far_as_the_axis_goes(
-    selected: Range, ends: tuple[int, int] | None
-) -> None:
-    layout = parsed(length_figure(TWO, "responses", "chars", {"chosen": selected}))["layout"]
-    shapes = [(shape["name"], shape["x0"], shape["x1"]) for shape in layout.get("shapes", [])]
-    assert shapes == ([] if ends is None else [("selected-chosen", *ends)])
-
-
 @pytest.mark.parametrize("shown", [each for each in MEASURED if measures_of(each)])
 def test_small_multiples_count_every_pair_of_every_subset(demo: PairTable, shown: Measured) -> None:
     found = histograms_by_subset(demo, np.arange(len(demo)), shown, "chars")
@@ -80,17 +54,3 @@ def test_small_multiples_count_every_pair_of_every_subset(demo: PairTable, shown
                 (_, kept), (_, subset) = parse_qsl(asked)
                 counted[subset] += count if kept.startswith(f"{measure}.") else 0
         assert counted == demo.subset_counts
-
-
-def full(n: int) -> SubsetHistograms:
-    """So many subsets, no bin of which is empty."""
-    edges = list(range(0, 200 * SUBSET_BINS + 1, 200))
-    counts = [1234] * SUBSET_BINS
-    each = Histogram(edges, {"chosen": counts, "rejected": counts}, 3, 99_999)
-    return SubsetHistograms({f"llmbar-adver-number-{i:02}": each for i in range(n)}, 0)
-
-
-def test_small_multiples_are_light(real: PairTable) -> None:
-    found = histograms_by_subset(real, np.arange(len(real)), "responses", "chars")
-    assert len(small_multiples(found, "responses", "chars").to_json()) < 65_000
-    assert len(small_multiples(full(MOST_CHARTS), "responses", "chars").to_json()) < 140_000

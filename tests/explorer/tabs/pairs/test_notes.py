@@ -3,15 +3,10 @@ from typing import Any
 
 import pytest
 from hypothesis import given
-from hypothesis import strategies as st
 
 from explorer.tabs.pairs.notes import LONGEST_NOTE, MOST_NOTES, PairNotes, mark_of
 from tests.support.fields import small_field
-
-ANYTHING = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
-    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
-)
+from tests.support.hostile import ANY_JSON
 
 
 def test_a_note_is_of_its_pair_alone() -> None:
@@ -26,7 +21,7 @@ def test_without_texts_a_note_goes_by_the_key() -> None:
     assert [row for row in range(8) if notes.of(field, row)] == [5]
 
 
-@given(ANYTHING)
+@given(ANY_JSON)
 def test_a_browser_may_hold_anything(value: Any) -> None:
     notes = PairNotes.read(value)
     assert PairNotes.read(notes.by_mark) == notes

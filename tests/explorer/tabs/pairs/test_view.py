@@ -10,12 +10,9 @@ from threading import Event
 from urllib.parse import quote_plus
 
 import numpy as np
-import pyarrow.parquet as pq
 import pytest
 
-from explorer.core.files import METADATA
 from explorer.core.settings import Settings
-from explorer.data.export import FORMATS
 from explorer.data.table import PairTable
 from explorer.reader.links import failures_query
 from explorer.reader.listing import harm_css
@@ -194,20 +191,6 @@ def test_a_count_that_cannot_be_is_told_to_who_asked(pairs_view: PairsView) -> N
 
 
 # Files.
-
-
-@pytest.mark.parametrize("form", FORMATS)
-def test_a_file_of_pairs_is_of_the_list(form: str, pairs_view: PairsView, tmp_path: Path) -> None:
-    name, content = file_of(pairs_view, f"pairs.{form}", "subset=hep-go&sort=-chosen")
-    assert name == f"demo-pairs-8-pairs.{form}"
-    if form == "parquet":
-        (tmp_path / "x").write_bytes(content)
-        found = pq.read_table(tmp_path / "x")
-        assert b"Subset: hep-go" in found.schema.metadata[METADATA]
-        assert found.num_rows == 8
-    if form == "jsonl":
-        chosen = [json.loads(line)["chosen"][0]["content"] for line in content.splitlines()]
-        assert [*map(len, chosen)] == sorted(map(len, chosen), reverse=True)
 
 
 def test_files_of_outcomes_have_exact_rewards_and_the_notes_of_the_browser(

@@ -76,12 +76,6 @@ def test_a_card_says_what_is_known_of_a_model(name: str) -> None:
     check_golden(FILES / f"{name.replace(' ', '-')}.txt", "\n".join([*lines, ""]))
 
 
-def test_a_model_that_is_too_large_fills_its_bar() -> None:
-    assert 'class="progress full"><i style="width:100%"' in CARDS["too large"]
-    assert 'class="progress"><i style="width:50%"' in CARDS["spread over two GPUs"]
-    assert "progress" not in CARDS["free memory unknown"]
-
-
 def test_without_a_network_the_menu_marks_models_that_are_not_here(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -8,17 +8,14 @@ from html import unescape
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 from markupsafe import escape
 
-from explorer.core.html import in_percent, part
 from explorer.data.table import PairTable
 from explorer.reader.state import PairsState
 from explorer.results.own import own_name
 from explorer.runs.live import LiveRun
 from explorer.runs.progress import Follow, Progress
-from explorer.stats.margins import MarginHistogram, margin_histogram
 from explorer.tabs.score.report import (
     WORST_PAIRS,
     Reported,
@@ -29,10 +26,8 @@ from explorer.tabs.score.report import (
 )
 from scoring.benchmark import COUNTS, SUBSETS
 from scoring.engine.packing import random_order
-from scoring.interval import Interval
 from scoring.record import Run
 from scoring.spec import RunFacts, ScoredPair
-from scoring.summary import summarise_run
 from scoring.sure import SequentialMonitor, SureInterval, SureRule
 from tests.golden.reading import Outline
 from tests.support.golden_files import check_golden
@@ -46,8 +41,6 @@ TIME = {r"\d{4}-\d\d-\d\d[ +]\d\d:\d\d(:\d\d)?": "TIME"}
 RIGHT, HALF, WRONG = (3, 4, 5, 1, 1, 2), (1, 4, 5, 0, 0, 2), (0, 0, 0, 0, 0, 2)
 """Rewards of a row of RM-Bench, the three right styles' first: all nine comparisons are won; one
 hard one is lost; all are, some by a tie."""
-
-written = partial(part, of="tabs/score/run.html")
 
 
 def pairs(n: int, subset: str = "hep-go") -> list[ScoredPair]:
@@ -108,23 +101,6 @@ def test_a_report_shows_what_it_showed(name: str) -> None:
     assert len(REPORTS[name]) < 40_000
 
 
-def test_a_band_and_its_point_stand_where_they_belong() -> None:
-    html = written("band", Interval(0.25, 0.75), 0.5)
-    assert "left:25.0%;width:50.0%" in html and '<b style="left:50.0%"' in " ".join(html.split())
-    assert "<i" not in written("band", None, 0.5) and "<b" not in written("band", None)
-
-
-def test_margins_stand_left_and_right_of_the_line() -> None:
-    chosen = np.array([3.0, 1.0, -2.0, 0.0, np.nan])
-    html = written("margins", margin_histogram(chosen, np.zeros(5), bins=3), "")
-    assert html.count('class="won"') == 2 and html.count('class="lost"') == 2
-    assert "2 above 0, 2 not" in html and "<span>−3.000</span>" in html
-    assert written("margins", MarginHistogram((), (), 0, 0, 0, 0.0, 0.0), "") == ""
-    chosen = np.append(np.tile([1.0, -1.0], 200), [50.0, -50.0])
-    html = written("margins", margin_histogram(chosen, np.zeros(402), bins=2), "")
-    assert "<span>≤ −1.000</span>" in html and "201 pairs with a margin above +0.500" in html
-
-
 def test_the_clearest_failures_lead_to_their_pairs() -> None:
     hostile = replace(pairs(1)[0], key="<i>&pair=x", chosen_reward=-99.0)
     html = report([*pairs(40), hostile]).partition("live-worst")[2].partition("</ul>")[0]
@@ -143,19 +119,6 @@ def test_a_failure_shows_its_prompt_and_marks_one_that_is_hidden(demo: PairTable
     for at, key in enumerate(keys.values()):
         before = html.split(str(escape(str(prompts[key])[:20])))[0].rpartition("<li>")[2]
         assert ("may-harm" in before) is (at == 1)
-
-
-@pytest.mark.parametrize("each_of", [COUNTS, dict.fromkeys(SUBSETS, 3)])
-def test_every_headline_score_has_its_interval(each_of: dict[str, int]) -> None:
-    """The RewardBench score of a whole run, and the mean of sections of some pairs of each."""
-    rows = tuple(pair for subset, n in each_of.items() for pair in pairs(n, subset))
-    cards = report(rows).partition('<div class="cards">')[2]
-    score = re.findall(r'<div class="card"(.*?)</div></div>', cards, re.DOTALL)[1]
-    interval = summarise_run(rows, FACTS).intervals.score
-    assert interval is not None
-    assert ("not the official score" in score) == (each_of is not COUNTS)
-    ends = [in_percent(each, 1) for each in (interval.low, interval.high)]
-    assert "95 % interval" in score and " to ".join(ends) in score
 
 
 # What goes on.

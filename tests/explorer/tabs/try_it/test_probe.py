@@ -254,13 +254,3 @@ def test_p_is_corrected_for_all_that_was_tested() -> None:
     assert third.corrected == 1.0
     sure, unsure = (replace(first, corrected=p) for p in (0.04, 0.06))
     assert first.p < 0.04 and sure.is_sure and not unsure.is_sure
-
-
-def test_intervals_hold_the_truth_as_often_as_they_say() -> None:
-    generator = np.random.default_rng(2)
-    held = 0
-    for _ in range(400):
-        each = bought_by([0.0] * 12, generator.normal(1.0, 2.0, 12).tolist())
-        assert each.low is not None and each.high is not None
-        held += each.low <= 1.0 <= each.high
-    assert 0.92 <= held / 400 <= 0.98

@@ -147,10 +147,7 @@ def test_only_the_newest_key_is_answered_after_an_older_one(pressed: TryView) ->
     ("model", "texts", "why"),
     [
         ("demo", ("", "a", "b"), "The prompt is empty"),
-        ("demo", ("p", " \n", "b"), "The chosen response is empty"),
         ("demo", ("p", "a" * 200_001, "b"), "has 200,001 characters; at most 200,000"),
-        ("demo", ("[user]\nx\n[assistant]\ny", "a", "b"), "The last message is of the assistant"),
-        ("a model with spaces", TEXTS, "a model with spaces"),
         ("../../etc", TEXTS, ""),
         ("", TEXTS, "No model was given"),
     ],
