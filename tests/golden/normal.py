@@ -5,7 +5,6 @@ import json
 import re
 import textwrap
 from collections.abc import Iterator, Mapping
-from math import isclose
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +13,7 @@ import pyarrow.parquet as pq
 from tests.conftest import REAL_DATA, ROOT
 from tests.golden.outputs import Set, outputs
 from tests.golden.visit import Screen
+from tests.support.golden_files import FLOAT, is_same_text
 
 DIGITS, OF_THE_MODEL = 9, 3
 """Significant digits that count; of what the demo model computes, in float32, fewer."""
@@ -28,7 +28,6 @@ _PASSING = [
     (re.compile(r"\bseconds \d[\d.,]*"), "seconds N"),
     (re.compile(r"\bin (under )?[\d.,]+ (s|min)( · [\d.,]+ \w+/s)+"), "in N s"),
 ]
-_FLOAT = re.compile(r"(?<![\w.])-?\d+\.\d+(e[-+]?\d+)?(?![\w.])")
 _WIDTH = 120
 
 
@@ -57,11 +56,8 @@ def is_same(one: str, other: str) -> bool:
     >>> is_same("-2.894843", "-2.894844"), is_same("47.4 %", "47.5 %"), is_same("0.001", "0.0011")
     (True, False, False)
     """
-    texts = ["".join(_FLOAT.sub("\0", each).split()) for each in (one, other)]
-    numbers = [[float(found[0]) for found in _FLOAT.finditer(each)] for each in (one, other)]
-    return texts[0] == texts[1] and all(
-        isclose(a, b, rel_tol=0, abs_tol=ROUNDING) for a, b in zip(*numbers, strict=True)
-    )
+    apart = (FLOAT.sub(r"|\g<0>|", each) for each in (one, other))  # where breaks go, too
+    return is_same_text(*("".join(each.split()) for each in apart), ROUNDING)
 
 
 def normalised(output: Any, home: Path, digits: int = DIGITS) -> Any:
@@ -82,7 +78,7 @@ def normalised(output: Any, home: Path, digits: int = DIGITS) -> Any:
                 value = value.replace(place, word)
             for pattern, word in _PASSING:
                 value = pattern.sub(word, value)
-            return _FLOAT.sub(lambda found: f"{float(found[0]):.{digits}g}", value)
+            return FLOAT.sub(lambda found: f"{float(found[0]):.{digits}g}", value)
         return value if value is None or isinstance(value, bool | int) else plain(str(value))
 
     is_file = isinstance(output, tuple) and not isinstance(output, Screen)

@@ -172,7 +172,7 @@ def test_a_model_is_named_as_the_person_named_it(folder: Path) -> None:
     )
     assert (told.max_length, told.seed, told.n_pairs, told.pairs) == (100, 3, 7, "demo@1")
     assert (told.path, told.budget) == (scorer.traits.path, scorer.traits.budget)
-    assert told.versions["torch"] == torch.__version__
+    assert torch.__version__.startswith(told.versions["torch"])  # some builds have a name, too
 
 
 def test_a_model_scores_and_does_not_learn_in_the_precision_that_is_asked_for() -> None:
