@@ -110,6 +110,7 @@ def test_while_the_network_is_asked_it_is_said_and_nothing_is_offered(
     finally:
         answered.set()
     own.pairs.sources.wait(PATIENCE)
+    own.results.sources.wait(PATIENCE)
     assert "data-refresh" not in shown(own)["strip"]
 
 
