@@ -31,7 +31,7 @@ os.environ["GRADIO_SERVER_PORT"] = str(17_860 + 200 * _worker)
 
 # How long a machine takes says nothing of the code.
 settings.register_profile("tests", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.register_profile("quick", settings.get_profile("tests"), max_examples=50)
+settings.register_profile("quick", settings.get_profile("tests"), max_examples=25)
 settings.register_profile("all", settings.get_profile("tests"), max_examples=300)
 
 PATIENCE = float(os.environ.get("TESTS_PATIENCE", "120"))

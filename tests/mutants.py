@@ -112,7 +112,7 @@ def copied_code() -> Iterator[Path]:
 
 def failing_tests(code: Path, room: str, tests: Sequence[str], seconds: float) -> set[str] | None:
     """Test functions that fail; None if the tests take longer than that."""
-    options = ["-n", "0", "--tb=no", "-rfE", "-m", "not slow", "-p", "no:cacheprovider"]
+    options = ["-n", "0", "--tb=no", "-rfE", "-m", "not slow or e2e", "-p", "no:cacheprovider"]
     process = subprocess.Popen(
         [sys.executable, "-m", "pytest", *options, "--hypothesis-seed=0", *tests],
         cwd=code,

@@ -53,6 +53,7 @@ def test_the_page_is_served_with_its_styles_and_script(tmp_path: Path) -> None:
     assert len(config["dependencies"]) > 30
 
 
+@pytest.mark.slow
 def test_a_taken_port_is_said_in_one_line(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]

@@ -51,7 +51,6 @@ def shown(text: str) -> str:
     return text.replace("\x00", "").replace("\ud800", "\ufffd")
 
 
-@pytest.mark.journey
 def test_hostile_text_is_shown_as_it_is_and_scored(app: App, page: Page, tmp_path: Any) -> None:
     rows = [
         {

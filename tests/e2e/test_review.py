@@ -24,7 +24,7 @@ from tests.e2e.conftest import (
 )
 from tests.support.files import write_jsonl
 
-pytestmark = [pytest.mark.e2e, pytest.mark.journey]
+pytestmark = pytest.mark.e2e
 
 
 @contextmanager
@@ -68,6 +68,7 @@ def verdict_of(page: Page, verdict: str) -> Locator:
     return page.locator(f"[data-list={verdict}]")
 
 
+@pytest.mark.journey
 def test_no_press_is_lost_while_the_server_hangs(app: App, page: Page) -> None:
     progress = begin(page, app)
     page.set_viewport_size({"width": 1366, "height": 600})
@@ -146,6 +147,7 @@ def test_undo_takes_back_the_last_mark_and_leaves_its_note(app: App, page: Page)
     expect(page.locator("#pair-note")).to_have_value("why")
 
 
+@pytest.mark.journey
 def test_a_reload_keeps_marks_though_nothing_reaches_the_server(app: App, leaving: Page) -> None:
     progress = begin(leaving, app)
     press_at_once(leaving, "123")
@@ -195,6 +197,7 @@ def test_two_tabs_of_one_browser_see_each_others_marks(app: App, page: Page) -> 
     other.close()
 
 
+@pytest.mark.journey
 def test_marks_go_to_a_colleague_and_come_back(
     app: App, page: Page, browser: Browser, tmp_path: Path
 ) -> None:

@@ -60,7 +60,6 @@ def test_a_sample_is_scored_and_its_failures_are_read(app: App, page: Page) -> N
     expect(page.locator("#start")).to_be_enabled()
 
 
-@pytest.mark.journey
 def test_a_stopped_run_is_kept_shown_again_and_goes_on(app: App, leaving: Page) -> None:
     page, status = leaving, leaving.locator(".status")
     open_pairs(page, app.address, app.long)

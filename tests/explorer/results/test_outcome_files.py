@@ -142,7 +142,7 @@ def test_a_file_that_cannot_be_read_is_listed_and_not_read_again(
         found = finished(home, source).found
         assert models(found) == ["a", "b", "c"]
         assert [str(item).partition(" (")[0][:80] for item in found.left_out] == [
-            "eval-set-scores/x.json: it is not complete JSON: Expecting property name enclosed in",
+            "eval-set-scores/x.json: it is not complete JSON: Expecting property name enclose",
             "eval-set-scores/y.json: results, row 1: 2, not between 0 and 1",
             "eval-set-scores/z.png: no JSON file",
         ]

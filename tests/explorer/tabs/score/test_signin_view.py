@@ -97,6 +97,7 @@ def test_the_whole_page_is_built_without_token_or_network(tmp_path: Path) -> Non
     assert built == ["False False 0", "False False 0", "True False 0"]
 
 
+@pytest.mark.slow
 def test_where_people_sign_in_the_whole_page_has_a_button(tmp_path: Path) -> None:
     pytest.importorskip("authlib", reason="gradio[oauth] is not installed")
     assert built_in_a_new_process(tmp_path, WITH) == ["True True 1"] * 2
