@@ -74,7 +74,8 @@ def prompt_for(
     fits = all(is_ties(row.subset) or is_one_of_four(row) for row in pairs)
     if is_other or (is_default and not fits):
         return setting
-    return "rewardbench-2-gemini" if "gemini" in model else "rewardbench-2"
+    is_gemini = choose_prompt("upstream", model) == "gemini"
+    return "rewardbench-2-gemini" if is_gemini else "rewardbench-2"
 
 
 def family_for(row: Pair, family: str, prompt: str) -> str:

@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from scoring.pairs.opening import Pairs, read_pairs
+from tests.support.files import write_jsonl
 
 TEXTS = {"prompt": "p", "chosen": "c", "rejected": "r"}
 FORMATS = ("parquet", "jsonl", "json", "csv")
@@ -28,7 +29,7 @@ def write_rows(path: Path, rows: Sequence[Mapping[str, object]]) -> Path:
     elif path.suffix == ".json":
         path.write_text(json.dumps(rows), encoding="utf-8")
     else:
-        path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+        write_jsonl(path, rows)
     return path
 
 
