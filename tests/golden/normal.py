@@ -56,8 +56,9 @@ def is_same(one: str, other: str) -> bool:
     >>> is_same("-2.894843", "-2.894844"), is_same("47.4 %", "47.5 %"), is_same("0.001", "0.0011")
     (True, False, False)
     """
-    apart = (FLOAT.sub(r"|\g<0>|", each) for each in (one, other))  # where breaks go, too
-    return is_same_text(*("".join(each.split()) for each in apart), ROUNDING)
+    # Numbers stay apart where breaks go.
+    joined = ["".join(FLOAT.sub(r"|\g<0>|", each).split()) for each in (one, other)]
+    return is_same_text(joined[0], joined[1], ROUNDING)
 
 
 def normalised(output: Any, home: Path, digits: int = DIGITS) -> Any:
