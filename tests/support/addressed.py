@@ -33,7 +33,7 @@ def _same_each_time(lines: list[str], token: str) -> str:
     text = text.replace(token, "TOKEN") if token else text
     for passing, word in PASSING.items():
         text = re.sub(passing, word, text)
-    return re.sub(r"\d+\.\d{6,}", lambda found: f"{float(found[0]):.9g}", text)
+    return re.sub(r"\d+\.\d{6,}", lambda found: str(float(f"{float(found[0]):.9g}")), text)
 
 
 def files_of(folder: Path, name: str) -> tuple[Path, Path]:
