@@ -3,7 +3,7 @@ const view = element.querySelector("[data-tab]"), tab = view.dataset.tab, root =
 const message = view.querySelector(".view-message");
 const TYPING = 120, QUIET = 400, SLOW = 150, AGAIN = 1000, SLOWEST = 5000;
 let turn = 0, latest = Promise.resolve(), stepping = latest, isAsking = false, shown = null, asked = null;
-let etags = {}, waiting = {}, typing, typed, refreshing, pause;
+let etags = {}, waiting = {}, typing, typed, wasTyped = false, refreshing, pause;
 
 const isMine = (query) => window.explorer.tabIn(query) === tab;
 const panelOf = (query) => new URLSearchParams(query ?? "").get("panel");
@@ -114,8 +114,8 @@ const stopTyping = () => {
   typing = 0;
 };
 const ask = (question) => server.render({ known: etags, secret: secret(), sent: sent(), ...question });
-// The last press wins. mode: "push", "replace", or "" where the address is the browser's already. Gives whether
-// its answer is on screen.
+// The last press wins. mode: "push", "replace", "type", of which all in a row are one step back, or "" where the
+// address is the browser's already. Gives whether its answer is on screen.
 const go = (...given) => {
   waiting = {}; // steps that wait are not meant for it
   return latest = follow(...given);
@@ -143,16 +143,19 @@ const follow = async (query, mode = "push", more = {}) => {
     apply(answer.regions, query === shown);
     if (mine !== turn) return false; // what was drawn led on
     if (mode === "push" && panelOf(shown) !== panelOf(answer.query)) view.closest("[role=tabpanel]")?.scrollTo(0, 0);
+    const isNew = mode === "push" || (mode === "type" && !wasTyped), isOther = shown !== `?${answer.query}`;
+    wasTyped = mode === "type" || (wasTyped && !isOther);
     asked = shown = `?${answer.query}`;
     // What was typed, and left by another press, is not what is shown.
     for (const field of view.querySelectorAll("input[type=search][name]")) {
       const value = new URLSearchParams(shown).get(field.name) ?? "";
-      if (!typing && field !== document.activeElement && field.value !== value) field.value = value;
+      const isFree = field !== document.activeElement || (!mode && isOther); // also of Back and Forward
+      if (!typing && isFree && field.value !== value) field.value = value;
     }
     keepForm();
     pause = 0;
     const own = answer.query.replace(/^tab=\w+&?/, "");
-    window.explorer.wrote?.(tab, own, mode === "push" ? true : mode === "replace" ? false : null);
+    window.explorer.wrote?.(tab, own, isNew || (mode ? false : null));
     // An address that was opened is written as it was understood.
     const isHere = isMine(location.search) && view.offsetParent;
     if (!mode && isHere && location.search !== shown) window.explorer.wrote?.(tab, own);
@@ -297,7 +300,7 @@ element.addEventListener("input", (event) => {
   if (isText && "submit" in event.target.dataset && form?.dataset.mode) {
     typing = setTimeout(() => go(asForm(form), form.dataset.mode), QUIET);
   }
-  if (form && event.target.type === "search" && !form.dataset.mode) send(form, "replace");
+  if (form && event.target.type === "search" && !form.dataset.mode) send(form, "type");
 });
 element.addEventListener("change", (event) => {
   const { form, type, checked, value } = event.target;

@@ -38,7 +38,7 @@ def check_compared(row: Pair, family: str) -> None:
         raise KnownError(
             f"{row.key} has {row.n_chosen} right and {len(row.responses) - row.n_chosen} wrong "
             "responses, and upstream's judge of RewardBench 2 is shown one right and three wrong "
-            "ones. Choose another --judge-prompt, such as mt-bench, which compares every two."
+            "ones. Choose another judge's prompt, such as mt-bench, which compares every two."
         )
     n_distinct = len(set(row.responses))
     if family in COMPARING and n_distinct > MOST_COMPARED:

@@ -290,7 +290,7 @@ def _loaded(table: PairTable) -> list[str]:
     loader = ending if ending in ("parquet", "csv") else "json"
     exact = ", keep_default_na=False" if loader == "csv" else ""
     return [
-        _comment("The path is relative: run this in the folder it starts from."),
+        _comment("The path is relative: run this in the folder that holds it."),
         f"pairs = load_dataset({loader!r}, data_files={name!r}, split='train'{exact})",
     ]
 

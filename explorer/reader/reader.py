@@ -281,7 +281,7 @@ def marks_of(cells: Mapping[str, Any], diff: Diff, language: str) -> Marks:
     compared = automatic(chosen, rejected, cells["subset"]) if diff == "auto" else diff
     if compared == "off":
         share = f"under {100 * LEAST_ALIKE:.0f} % of words in common"
-        unlike = f"Too different to compare ({share})."
+        unlike = f"Differences are not marked: {share}."
         return Marks(note=unlike if diff == "auto" else "")
     lines = aligned(chosen, rejected, diff) if language else None
     if lines is not None:

@@ -1,5 +1,6 @@
 """Pairs by what a run's judge wrote of them; its words are read for that and not kept."""
 
+from collections.abc import Iterable
 from typing import Literal, get_args
 
 import numpy as np
@@ -7,6 +8,7 @@ from numpy.typing import NDArray
 
 from explorer.core.caches import LruCache
 from explorer.data.facets import Mask
+from explorer.data.table import PairTable
 from explorer.results.field import Field
 from scoring.errors import KnownError
 from scoring.families.answers import answer_bytes, has_answers, read_answers
@@ -42,19 +44,34 @@ def judged_rows(field: Field, model: str, verdict: Judged, words: str) -> Mask:
 
     def flags(words: str) -> NDArray[np.uint8]:
         key = (run.folder, answer_bytes(run.folder), field.table.id, words)
-        return _FLAGS.get_or_create_once(key, lambda: _flags(field, model, run, words))
+        rows = np.flatnonzero(field.matrix.held[field.place(model)])
+        return _FLAGS.get_or_create_once(key, lambda: _flags(run, field.table, rows, words))
 
     bits = _BITS.get(verdict, 0)
     found: Mask = (flags("") & bits) == bits
     return found & (flags(words.casefold()) & _FOUND > 0) if words else found
 
 
-def _flags(field: Field, model: str, run: Run, words: str) -> NDArray[np.uint8]:
-    flags = np.zeros(len(field.table), np.uint8)
-    rows = np.flatnonzero(field.matrix.held[field.place(model)])
+def n_unreadable(run: Run, table: PairTable, keys: Iterable[str]) -> int:
+    """How many of some pairs of a run have an answer that is no verdict, or no rating.
+
+    Raises:
+        KnownError: what was written cannot be read.
+    """
+    if not has_answers(run):
+        return 0
+    known = (table.row_of(key) for key in keys)
+    rows = np.array([row for row in known if row is not None], np.int64)
+    key = (run.folder, answer_bytes(run.folder), table.id, len(rows))
+    flags = _FLAGS.get_or_create_once(key, lambda: _flags(run, table, rows, ""))
+    return int(np.count_nonzero(flags & _UNREADABLE))
+
+
+def _flags(run: Run, table: PairTable, rows: NDArray[np.int64], words: str) -> NDArray[np.uint8]:
+    flags = np.zeros(len(table), np.uint8)
     for begin in range(0, len(rows), _AT_ONCE):
         some = rows[begin : begin + _AT_ONCE].tolist()
-        pairs = as_pairs(field.table.arrow, some)
+        pairs = as_pairs(table.arrow, some)
         for row, pair, answers in zip(some, pairs, read_answers(run, pairs), strict=True):
             for answer in answers:
                 if answer.reply is None or words not in answer.reply.text.casefold():

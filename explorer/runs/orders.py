@@ -85,7 +85,7 @@ class ModelOrder:
                 judge_prompt=_among(
                     "judge's prompt", how.get("judge_prompt") or _PROMPTS[0], _PROMPTS
                 ),
-                max_tokens=_whole("length of an answer", how.get("max_tokens"), 1, MOST_TOKENS),
+                max_tokens=_whole("number of answer tokens", how.get("max_tokens"), 1, MOST_TOKENS),
                 temperature=_temperature(how.get("temperature") or 0.0),
                 repeats=_whole("number of repeats", how.get("repeats"), 1, MOST_REPEATS) or 1,
             ),

@@ -116,6 +116,21 @@ def test_what_is_typed_beside_a_press_and_the_press_both_count(app: App, page: P
     expect(page).to_have_url(re.compile("panel=runs.*model=org/typed"))
 
 
+@pytest.mark.journey
+def test_back_leads_from_what_was_typed_to_what_was_pressed(app: App, page: Page) -> None:
+    open_app(page, app.address)
+    facet(page, "subset", "hep-rust").click()
+    expect(count(page)).to_have_text("8 of 188 pairs")
+    for words, n in (("th", "8"), ("the", "8"), ("no pair holds this", "0")):  # one step back
+        page.locator("#search").fill(words)
+        expect(count(page)).to_have_text(f"{n} of 188 pairs")
+        expect(chips(page).filter(has_text=f"“{words}”")).to_have_count(1)
+    for n in (8, 188):
+        page.go_back()
+        expect(count(page)).to_have_text(f"{n} of 188 pairs")
+        expect(page.locator("#search")).to_have_value("")
+
+
 def test_back_and_forward_show_again_what_ten_presses_led_to(app: App, page: Page) -> None:
     open_app(page, f"{app.address}/?model=&pairs=every")
     read_results(page)

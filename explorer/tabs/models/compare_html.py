@@ -125,6 +125,7 @@ def _table(now: Compared, *, tied: bool) -> str:
         return note(words, "wrong")
     return render(
         "tabs/models/duel.html",
+        state=now.state,
         found=found,
         names=_names(now.state.a, now.state.b),
         head={part.name: part for part in found.sections}.get(now.state.section, found.headline),

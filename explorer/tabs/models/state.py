@@ -99,7 +99,7 @@ class ModelsState(Address):
     pins: models on top, whatever is filtered.
     open: the model whose drawer is open; "" for none.
     ticked: the first of two models that are to be compared; "" for none.
-    digits: decimals of a score in percent.
+    intervals: whether they are shown in tables. digits: decimals of a score in percent.
     x, y: of `NUMBER_COLUMNS`, the axes of the trade-off chart; "" for the default.
     a: the model that is compared; "" for none yet.
     b: what it is compared with: another model, or `MAJORITY` of all others.
@@ -126,6 +126,7 @@ class ModelsState(Address):
     pins: tuple[str, ...] = ()
     open: str = ""
     ticked: str = ""
+    intervals: bool = False
     digits: int = 1
     chart: ChartName = ""
     x: str = ""
@@ -153,6 +154,7 @@ class ModelsState(Address):
         several("pin", _model, MOST_PINS, "pins"),
         text("model", _name, "open"),
         text("chosen", _name, "ticked"),
+        flag("intervals", "intervals"),
         choice("digits", DIGITS),
         flag("without-own", "own", on=False),
         choice("plot", CHARTS, "chart"),

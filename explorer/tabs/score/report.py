@@ -15,6 +15,7 @@ from explorer.reader.links import board_query, compare_query, failures_query
 from explorer.reader.listing import harm_css
 from explorer.reader.state import PairsState, changed, every_pair
 from explorer.results.field import Field
+from explorer.results.judged import n_unreadable
 from explorer.runs.cards import card_of
 from explorer.runs.facts import tie_words
 from explorer.runs.live import LiveRun
@@ -121,7 +122,8 @@ def status_html(
         "left": f"This run is in progress and cannot be stopped from here: {of} so far. The list "
         "under All runs shows how it ends.",
         "refused": f"Not scored. {why}",
-        "failed": f"Failed after {of}: {progress.message} The scored pairs are kept.",
+        "failed": f"Failed after {of}: {progress.message}"
+        f"{' The scored pairs are kept.' if done else ''}",
     }[progress.stage]
     if seen.goes_on and live is not None and live.stop.is_set():
         words = "Stopping after the current batch…"
@@ -180,9 +182,15 @@ def numbers_html(seen: Reported, table: PairTable | None = None, crowd: Field | 
     losses = [pair for pair in scored if pair.margin is not None and pair.margin < 0]
     lost = sorted(losses, key=lambda pair: (pair.margin, pair.key))  # the widest margins first
     first = next((pair.key for pair in lost if not harm_css(pair.subset)), "")  # not hidden
+    unreadable = 0
+    if table is not None and not seen.goes_on:
+        with suppress(KnownError):  # what was written is gone; the numbers are not
+            unreadable = n_unreadable(run, table, (pair.key for pair in scored))
     return render(
         "tabs/score/numbers.html",
         run=run,
+        unreadable=unreadable,
+        show_unreadable=replace(every, verdict="unreadable").query_string,
         pairs=set_name(run.facts.pairs, run.facts.benchmark),
         summary=summary,
         counting=counting_words(summary),

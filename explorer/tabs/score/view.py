@@ -279,7 +279,8 @@ class ScoreView:
     def _form_settings(self, state: ScoreState, wrong: str) -> str:
         templates = {"": "The tokenizer's own", **{each: each for each in named_templates()}}
         menus = _FAMILIES, templates, _PROMPTS
-        return _part("settings", state, wrong, *menus, bool(self.settings.servers))
+        refused = _refusal(lambda: replace(state, model="demo").order)
+        return _part("settings", state, wrong, refused, *menus, bool(self.settings.servers))
 
     def _names(self, visitor: Visitor) -> dict[str, str]:
         """The names among models of the runs that a person sees, by their ids."""

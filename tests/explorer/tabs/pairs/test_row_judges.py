@@ -92,6 +92,8 @@ def test_rows_are_filtered_by_verdict_searched_and_exported(
     assert {key for key in unreadable if key in outcome} == {
         key for key, each in outcome.items() if each == "tie"
     }
+    _, report = views_of(stores).score.regions(f"?tab=score&run={run.id}", ME, {})
+    assert f">{len(unreadable)} pairs</a>. Does the judge's prompt" in unescape(report["numbers"]())
     found, _ = listed(pairs, model, judge="not [[d]]")
     assert found and found <= outcome.keys()
     query = f"?tab=pairs&{urlencode({'model': model, 'show': 'all'})}"

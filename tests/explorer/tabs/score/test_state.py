@@ -42,7 +42,7 @@ def test_numbers_are_read_as_they_are_typed() -> None:
         ({"max_length": "half"}, "The max length is 'half'"),
         ({"max_length": "-3"}, "The max length is -3"),
         ({"max_length": "1.5"}, "The max length is 1.5"),
-        ({"max_tokens": "1e9"}, "length of an answer"),
+        ({"max_tokens": "1e9"}, "number of answer tokens"),
         ({"temperature": "-1"}, "The temperature is -1"),
         ({"temperature": "nan"}, "The temperature is nan"),
         ({"dtype": "int4"}, "The dtype is 'int4'"),
