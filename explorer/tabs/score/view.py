@@ -279,7 +279,7 @@ class ScoreView:
     def _form_settings(self, state: ScoreState, wrong: str) -> str:
         templates = {"": "The tokenizer's own", **{each: each for each in named_templates()}}
         menus = _FAMILIES, templates, _PROMPTS
-        refused = _refusal(lambda: replace(state, model="demo").order)
+        refused = _refused_settings(state)
         return _part("settings", state, wrong, refused, *menus, bool(self.settings.servers))
 
     def _names(self, visitor: Visitor) -> dict[str, str]:
@@ -313,8 +313,8 @@ class ScoreView:
             if not models.is_previewed(visitor, order):
                 return self._looking(visitor, order)
             return model_card_html(chosen.forecast, chosen.or_none())
-        except KnownError as error:
-            return note(str(error), "wrong")
+        except KnownError as error:  # of settings, they say it themselves
+            return "" if _refused_settings(state) else note(str(error), "wrong")
 
     def _looking(self, visitor: Visitor, order: ModelOrder) -> str:
         job = self.looks.of(_look_key(visitor, order))
@@ -539,6 +539,11 @@ class _Chosen:
                 "model, or open its pairs on the Pairs tab."
             )
         return Selection(table, field.lost(model), f"failed by {model}")
+
+
+def _refused_settings(state: ScoreState) -> str:
+    """What is wrong with the advanced settings, whatever the model; "" for nothing."""
+    return _refusal(lambda: replace(state, model="demo").order)
 
 
 def _refusal(work: Callable[[], object]) -> str:

@@ -260,6 +260,13 @@ def test_nobody_stops_anothers_run(shared: ScoreView, busy: Callable[[], None]) 
     assert live.ended.wait(PATIENCE)
 
 
+def test_refused_settings_say_so_where_they_are_filled_in(score: ScoreView) -> None:
+    told = regions(score, model="demo", repeats=-2)
+    assert 'id="advanced" open' in told["settings"] and told["card"] == ""
+    assert "The number of repeats is -2" in words(told["settings"])
+    assert 'id="advanced">' in regions(score, model="")["settings"]
+
+
 def test_a_stopped_run_is_gone_on_with(score: ScoreView, stores: Stores, demo: PairTable) -> None:
     stream = begun(stores.runs, "me", "demo", demo, np.arange(60))
     next(now for now in stream if now.scored)
