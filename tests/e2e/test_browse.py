@@ -125,7 +125,7 @@ def test_back_leads_from_what_was_typed_to_what_was_pressed(app: App, page: Page
         page.locator("#search").fill(words)
         expect(count(page)).to_have_text(f"{n} of 188 pairs")
         expect(chips(page).filter(has_text=f"“{words}”")).to_have_count(1)
-    for n in (8, 188):
+    for n in ("8", "188"):
         page.go_back()
         expect(count(page)).to_have_text(f"{n} of 188 pairs")
         expect(page.locator("#search")).to_have_value("")
