@@ -128,8 +128,8 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 
 
 def pytest_xdist_auto_num_workers() -> int:
-    """As many as there are cores, of threads too: each more imports everything once more."""
-    return os.cpu_count() or 1
+    """Twice as many as there are cores, as every other test waits; `--maxprocesses` is the most."""
+    return 2 * (os.cpu_count() or 1)
 
 
 def pytest_collection_finish() -> None:

@@ -1,13 +1,19 @@
 """What other processes do with a run; they import this alone, and so begin soon."""
 
 import signal
+from dataclasses import replace
+from functools import partial
 from multiprocessing.synchronize import Barrier, Event
 from pathlib import Path
 
-from explorer.runs.store import is_locked
+from explorer.core.settings import Settings
+from explorer.runs.cards import RunCard
+from explorer.runs.store import RunStore, is_locked
+from explorer.runs.visitors import Visitor
 from scoring.record import locked
 
 TRIES = 1_000
+WRITES = 100
 PATIENCE = 120.0
 
 
@@ -16,6 +22,18 @@ def looks(folder: Path, ready: Barrier) -> None:
     ready.wait(PATIENCE)
     for _ in range(TRIES):
         is_locked(folder)
+
+
+def noted(card: RunCard, note: str) -> RunCard:
+    return replace(card, notes=(*card.notes, note))
+
+
+def writes(home: Path, run_id: str, who: Visitor, name: str, ready: Barrier) -> None:
+    """Add a note after the other, each time to what stands there by then."""
+    store = RunStore(Settings(home=home, public=True))
+    ready.wait(PATIENCE)
+    for number in range(WRITES):
+        store.change(run_id, who, partial(noted, note=f"{name} {number}"))
 
 
 def holds(folder: Path, ready: Event) -> None:

@@ -3,7 +3,6 @@
 import json
 import multiprocessing
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 
 import pytest
@@ -16,8 +15,8 @@ from scoring.errors import KnownError
 from scoring.record import Run, new_folder
 from scoring.spec import Plan, RunFacts
 from tests.conftest import PATIENCE, until
+from tests.support.run_users import WRITES, writes
 
-WRITES = 100
 ME = Visitor("browser:me")
 FACTS = RunFacts("demo", "r", "classifier", "cpu", "float32", 10, "left", "own:0", "demo@0", 1, 0)
 
@@ -30,21 +29,11 @@ def stored(home: Path) -> Run:
     return run.mark_ended("finished")
 
 
-def noted(card: RunCard, note: str) -> RunCard:
-    return replace(card, notes=(*card.notes, note))
-
-
-def writes(home: Path, run_id: str, name: str) -> None:
-    """Add a note after the other, each time to what stands there by then."""
-    store = RunStore(Settings(home=home, public=True))
-    for number in range(WRITES):
-        store.change(run_id, ME, partial(noted, note=f"{name} {number}"))
-
-
 def test_two_processes_that_write_a_card_lose_nothing_of_each_other(tmp_path: Path) -> None:
-    run = stored(tmp_path)
+    run, ready = stored(tmp_path), processes.Barrier(2)
     writers = [
-        processes.Process(target=writes, args=(tmp_path, run.id, name)) for name in ("one", "two")
+        processes.Process(target=writes, args=(tmp_path, run.id, ME, name, ready))
+        for name in ("one", "two")
     ]
     for writer in writers:
         writer.start()
