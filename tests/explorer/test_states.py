@@ -46,13 +46,13 @@ MEANT: dict[type[Address], dict[str, tuple[str, ...]]] = {
     ModelsState: {
         "panel": ("compare", "ensembles"), "board": ("v2", "rm-bench"), "table": ("subsets",),
         "models": ("llama,8b", r"^org/.*\d+b$, x", "(", "a&b=c+d", "100%", "日本\u202e"),
-        "type": ("DPO", "unknown"), "prior": ("1",), "intervals": ("1",), "rule": ("paper", "prior-full"),
+        "type": ("DPO", "unknown"), "prior": ("1",), "rule": ("paper", "prior-full"),
         "ties": ("half",), "missing": ("loss",), "by": ("Chat Hard", "-score", "-hep-go", "Focus"),
         "hide": ("size", "math-prm"), "show": ("licence",), "pin": (*NAMES, "a,b", "#"),
         "model": (*NAMES, " a "), "chosen": NAMES, "digits": ("2", "4"), "without-own": ("1",),
         "plot": ("agreement",), "x": ("size", "Chat Hard"), "y": ("Ties", "shp"), "a": NAMES,
         "b": ("b",), "with": ("c", "d"), "section": ("Chat",), "member": NAMES[:3],
-        "way": ("worst",), "results": ("0123456789abcdef" * 2,),
+        "way": ("worst",), "intervals": ("1",), "results": ("0123456789abcdef" * 2,),
     },
     ScoreState: {
         **dict.fromkeys(FORM, TEXTS), "panel": ("runs",), "page": ("3",), "delete": ("1",),
