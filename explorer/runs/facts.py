@@ -26,13 +26,11 @@ def began(run: Run) -> str:
 def run_facts(run: Run) -> dict[str, str]:
     """What is told -> how it was: model, pairs, device, number type, versions, times.
 
-    Names and versions in it may be anything.
+    Names and versions in it may be anything. A server has no device, number type or length here.
     """
     facts = run.facts
-    length = (
-        f"{counted(facts.max_length, 'token', 'tokens')}; longer texts are cut at the "
-        f"{'start' if facts.truncation_side == 'left' else 'end'}"
-    )
+    cut = "start" if facts.truncation_side == "left" else "end"
+    n_tokens = counted(facts.max_length, "token", "tokens") if facts.max_length else ""
     role = "reference model" if facts.family == "dpo" else "base model"
     lines = {
         "model": facts.model,
@@ -46,7 +44,7 @@ def run_facts(run: Run) -> dict[str, str]:
         "selection": facts.selection,
         "device": facts.device,
         "dtype": facts.dtype,
-        "max length": length,
+        "max length": n_tokens and f"{n_tokens}; longer texts are cut at the {cut}",
         "chat template": facts.template,
         **({role: facts.reference} if facts.reference else {}),
         **({"tokenizer of": facts.tokenizer} if facts.tokenizer else {}),
@@ -62,7 +60,7 @@ def run_facts(run: Run) -> dict[str, str]:
         lines["resumed"] = " ".join(card.notes)
     if card.wrong:
         lines["card"] = card.wrong
-    return lines
+    return {name: words for name, words in lines.items() if words not in ("", "none")}
 
 
 def facts_html(run: Run) -> str:

@@ -12,6 +12,7 @@ import pytest
 from explorer.core.settings import Settings
 from explorer.page import views_of
 from explorer.results.field import Field
+from explorer.runs.facts import run_facts
 from explorer.runs.orders import ModelOrder
 from explorer.runs.selections import selected_by_keys
 from explorer.stores import Stores, open_stores
@@ -94,6 +95,7 @@ def test_rows_are_filtered_by_verdict_searched_and_exported(
     }
     _, report = views_of(stores).score.regions(f"?tab=score&run={run.id}", ME, {})
     assert f">{len(unreadable)} pairs</a>. Does the judge's prompt" in unescape(report["numbers"]())
+    assert not {"device", "dtype", "max length", "revision"} & run_facts(run).keys()
     found, _ = listed(pairs, model, judge="not [[d]]")
     assert found and found <= outcome.keys()
     query = f"?tab=pairs&{urlencode({'model': model, 'show': 'all'})}"
