@@ -325,7 +325,7 @@ class OnePage:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer."""
-        if scope["type"] != "http" or scope["path"] != "/":
+        if not _is_page(scope):
             await self._app(scope, receive, send)
             return
         async with AsyncExitStack() as turn:
@@ -362,8 +362,11 @@ class LinkCard:
                 await send(start)
             await send(message)
 
-        is_page = scope["type"] == "http" and scope["path"] == "/"
-        await self._app(scope, receive, send_with_card if is_page else send)
+        await self._app(scope, receive, send_with_card if _is_page(scope) else send)
+
+
+def _is_page(scope: Scope) -> bool:
+    return bool(scope["type"] == "http" and scope["path"] == "/")
 
 
 def _with_card(page: bytes, root: str) -> bytes:

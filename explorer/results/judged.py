@@ -42,14 +42,12 @@ def judged_rows(field: Field, model: str, verdict: Judged, words: str) -> Mask:
     if run is None:
         raise KnownError("No judge's words are kept of this model. Choose a judge's run.")
 
-    def flags(words: str) -> NDArray[np.uint8]:
-        key = (run.folder, answer_bytes(run.folder), field.table.id, words)
-        rows = np.flatnonzero(field.matrix.held[field.place(model)])
-        return _FLAGS.get_or_create_once(key, lambda: _flags(run, field.table, rows, words))
-
+    rows = np.flatnonzero(field.matrix.held[field.place(model)])
     bits = _BITS.get(verdict, 0)
-    found: Mask = (flags("") & bits) == bits
-    return found & (flags(words.casefold()) & _FOUND > 0) if words else found
+    found: Mask = (_flags(run, field.table, rows, "") & bits) == bits
+    if not words:
+        return found
+    return found & (_flags(run, field.table, rows, words.casefold()) & _FOUND > 0)
 
 
 def n_unreadable(run: Run, table: PairTable, keys: Iterable[str]) -> int:
@@ -62,12 +60,18 @@ def n_unreadable(run: Run, table: PairTable, keys: Iterable[str]) -> int:
         return 0
     known = (table.row_of(key) for key in keys)
     rows = np.array([row for row in known if row is not None], np.int64)
-    key = (run.folder, answer_bytes(run.folder), table.id, len(rows))
-    flags = _FLAGS.get_or_create_once(key, lambda: _flags(run, table, rows, ""))
-    return int(np.count_nonzero(flags & _UNREADABLE))
+    return int(np.count_nonzero(_flags(run, table, rows, "") & _UNREADABLE))
 
 
 def _flags(run: Run, table: PairTable, rows: NDArray[np.int64], words: str) -> NDArray[np.uint8]:
+    """What the answers about a run's rows are, for each row of the table; kept while they stay."""
+    key = (run.folder, answer_bytes(run.folder), table.id, len(rows), words)
+    return _FLAGS.get_or_create_once(key, lambda: _read_flags(run, table, rows, words))
+
+
+def _read_flags(
+    run: Run, table: PairTable, rows: NDArray[np.int64], words: str
+) -> NDArray[np.uint8]:
     flags = np.zeros(len(table), np.uint8)
     for begin in range(0, len(rows), _AT_ONCE):
         some = rows[begin : begin + _AT_ONCE].tolist()

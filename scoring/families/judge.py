@@ -29,9 +29,8 @@ _READINGS = {
     "rater": "expected rating, 1 to 10, by the probabilities of the numbers",
 }
 
-_PADDED, _CONTINUOUS = (
-    f"answers written here, {way}" for way in ("in padded batches", "by continuous batching")
-)
+_PADDED = "answers written here, in padded batches"
+_CONTINUOUS = "answers written here, by continuous batching"
 
 
 class Judge(LocalModel):
@@ -244,7 +243,9 @@ class WritingJudge(BaseJudge):
         # Whatever is known, the batches are the same, so that answers are to the last bit.
         if self._pages and not all(each in replies for each in asked):
             with running(self.spec.name):
-                self._keep(replies, asked, self._write_continuously(sequences))
+                written = self._write_continuously(sequences)
+            if written:
+                self._keep(replies, asked, written)
         for batch in padded_batches([len(ids) + self._tokens for ids in sequences], self._budget):
             some = [asked[place] for place in batch]
             if not all(each in replies for each in some):
@@ -257,12 +258,13 @@ class WritingJudge(BaseJudge):
     def _keep(
         self, replies: dict[Asked, Reply], asked: Sequence[Asked], written: Sequence[Reply]
     ) -> None:
-        for each, reply in zip(asked, written, strict=False):  # none were written
+        for each, reply in zip(asked, written, strict=True):
             replies[each] = reply
             question, repeat = each
             self._answers.add(question, reply, repeat)
 
     def _write_continuously(self, sequences: Sequence[tuple[int, ...]]) -> list[Reply]:
+        """All answers, or none: then padded batches write them, from here on."""
         found = self._model.generate_batch([*map(list, sequences)], None, self._pages)
         written = [each for each in found.values() if each.error is None]
         if len(written) == len(sequences):

@@ -279,9 +279,7 @@ def _mapped(name: str, revision: str, read: Callable[[], CheckedRows]) -> Checke
     """What `read` gives, kept as a dataset below HF_HOME, from which it is mapped into memory.
 
     One revision of each set is kept; where nothing can be written, the table stays in memory.
-    `datasets` does not read the pairs' own files: of CSV and JSON it makes something else without a
-    word (a short row is filled up, a text "[1]" beside lists a list), and of Parquet it unpacks a
-    text that stands in a million rows before a limit can say no.
+    `rows.py` says why `datasets` does not read the pairs' own files.
     """
     from datasets import Dataset, config, disable_progress_bars, load_from_disk
 
