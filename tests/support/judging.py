@@ -1,22 +1,47 @@
 """What judges and served models are asked and answer, and their rewards."""
 
 import hashlib
-import json
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
+from scoring.__main__ import main
 from scoring.engine.scorer import Scorer
+from scoring.families.chat import ChatJudge
 from scoring.families.prompts import Question, questions
-from scoring.spec import Pair
-from tests.support.chat_server import Answer, said
+from scoring.record import Run
+from scoring.run import make_job, score
+from scoring.spec import Family, ModelSpec, Pair, RunSettings, ScoredPair
+from tests.support.chat_server import Answer, ChatServer, said
 from tests.support.rewardbench2 import made_up_rows
 
 LETTERS = "ABCD"
 COLOURS = [
     Pair(f"mine:{n}", "mine", f"Name {n} colours.", f"Red {n}.", f"Soon {n}.") for n in range(8)
 ]
+
+
+def judge(
+    server: ChatServer, family: Family = "judge", name: str = "org/judge", **settings: Any
+) -> ChatJudge:
+    """One behind a server."""
+    spec = ModelSpec(name, "", "", family, url=server.url + "/v1")
+    return ChatJudge(spec, RunSettings(**settings))
+
+
+def judged(server: ChatServer, folder: Path, pairs: Path, *given: str) -> Run:
+    """A run of the command line with a judge behind a server."""
+    model = ["--model", "org/judge", "--family", "judge", "--url", f"{server.url}/v1"]
+    assert main([*model, "--pairs", str(pairs), "--out", str(folder), *given]) == 0
+    return Run.open(folder)
+
+
+def scored(scorer: Scorer, pairs: Sequence[Pair], seed: int = 0) -> dict[str, ScoredPair]:
+    """Rows by their keys, in the packs that a run makes."""
+    job = make_job(pairs, scorer, seed)
+    return {row.key: row for pack in score(job, scorer) for row in pack.rows}
 
 
 def rewards(scorer: Scorer, *pairs: Pair) -> list[tuple[float, ...]]:
@@ -83,12 +108,3 @@ def opinion(question: str) -> str:
     best = LETTERS[n // 8 % 4]
     texts = ["Nobody.", "", f"[[{best}]]", f"Not [[D]], but [[{best}]].", f"[[{best}]]"]
     return texts[n % 5]
-
-
-def lines(*given: Pair) -> str:
-    """Pairs as a file of JSON lines."""
-    told = [
-        {"id": n, "subset": "mine", "prompt": p.prompt, "chosen": p.chosen, "rejected": p.rejected}
-        for n, p in enumerate(given)
-    ]
-    return "".join(json.dumps(each) + "\n" for each in told)

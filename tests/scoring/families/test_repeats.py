@@ -7,19 +7,18 @@ from typing import Any
 
 import pytest
 
-from scoring.__main__ import main
 from scoring.errors import KnownError
 from scoring.families import open_scorer
 from scoring.families.answers import read_answers
-from scoring.pairs.opening import as_pairs, read_pairs
-from scoring.record import Run
 from scoring.spec import ModelSpec, RunSettings, ScoredPair
 from scoring.summary import summarise_run
 from tests.support.chat_server import Answer, ChatServer, error, said
 from tests.support.files import write_jsonl
 from tests.support.judging import COLOURS as PAIRS
-from tests.support.judging import asked, drawn, lines, some_rows
+from tests.support.judging import asked, drawn, judged, some_rows
 from tests.support.rewardbench2 import expected_scores
+
+THRICE = ("--judge-prompt", "upstream", "--temperature", "1", "--repeats", "3")
 
 
 def moody(path: str, body: dict[str, Any]) -> Answer:
@@ -31,48 +30,34 @@ def moody(path: str, body: dict[str, Any]) -> Answer:
     return said(f"[[{letters[n % len(letters)]}]]")
 
 
-def run(server: ChatServer, folder: Path, pairs: Path, *given: str) -> Run:
-    model = ["--model", "org/judge", "--family", "judge", "--url", f"{server.url}/v1"]
-    asked_for = ["--judge-prompt", "upstream", "--temperature", "1", "--repeats", "3"]
-    assert main([*model, *asked_for, "--pairs", str(pairs), "--out", str(folder), *given]) == 0
-    return Run.open(folder)
-
-
-@pytest.fixture
-def pairs_file(tmp_path: Path) -> Path:
-    path = tmp_path / "pairs.jsonl"
-    path.write_text(lines(*PAIRS), "utf-8")
-    return path
-
-
-def test_a_reward_is_the_mean_and_the_spread_is_told(
+def test_a_reward_is_the_mean_and_the_spread_and_the_words_of_each_repeat_are_told(
     pairs_file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with ChatServer(moody) as server:
-        found = run(server, tmp_path / "run", pairs_file, "--json", "--seed", "5")
+        found = judged(server, tmp_path / "run", pairs_file, *THRICE, "--json", "--seed", "5")
         seeds = [each.body["seed"] for each in server.asked]
     assert sorted(seeds) == [5] * 8 + [6] * 8 + [7] * 8
-    rows = found.rows()
-    for row in rows:
+    rows = {row.key: row for row in found.rows()}
+    for row in rows.values():
         assert len(row.repeats) == 3
         assert row.chosen_reward == pytest.approx(fmean(each[0] or 0 for each in row.repeats))
-    accuracies = [
-        fmean(float((row.repeats[at][0] or 0) > (row.repeats[at][1] or 0)) for row in rows)
-        for at in range(3)
-    ]
+    for pair, answers in zip(PAIRS, read_answers(found, PAIRS), strict=True):
+        assert [each.repeat for each in answers] == [0, 1, 2]
+        preferred = [each.better for each in answers]
+        assert preferred == [int((each[0] or 0) < 0.5) for each in rows[pair.key].repeats]
+    accuracies = [fmean(float(row.repeats[at][0] == 1) for row in rows.values()) for at in range(3)]
     assert len({*accuracies}) > 1
     told = json.loads(capsys.readouterr().out)
     assert [each["accuracy"] for each in told["repeats"]["each"]] == pytest.approx(accuracies)
+    low, high = min(accuracies), max(accuracies)
     assert told["repeats"]["accuracy"] == pytest.approx(
-        {"low": min(accuracies), "high": max(accuracies), "deviation": stdev(accuracies)}
+        {"low": low, "high": high, "deviation": stdev(accuracies)}
     )
-    assert told["facts"]["repeats"] == 3
     assert told["facts"]["reading"].endswith("; the mean of 3 repeats")
     with ChatServer(moody) as server:
-        run(server, tmp_path / "run", pairs_file, "--resume", "--seed", "5")
+        judged(server, tmp_path / "run", pairs_file, *THRICE, "--resume", "--seed", "5")
         assert server.asked == []
     table = capsys.readouterr().out
-    low, high = min(accuracies), max(accuracies)
     assert f"accuracy of each of 3 repeats: {low:.1%} to {high:.1%}, standard deviation" in table
 
 
@@ -81,7 +66,7 @@ def test_each_repeat_has_the_numbers_of_a_run_by_its_seed(tmp_path: Path) -> Non
     rows = some_rows()
     path = write_jsonl(tmp_path / "rows.jsonl", rows)
     with ChatServer(moody) as server:
-        found = run(server, tmp_path / "run", path)
+        found = judged(server, tmp_path / "run", path, *THRICE)
     summary = summarise_run(found.rows(), found.facts)
     by_key = {row.key: row for row in found.rows()}
     in_order = [by_key[f"{row['subset']}:{row['id']}"] for row in rows]
@@ -101,33 +86,14 @@ def test_what_fails_in_one_repeat_is_missing_and_asked_again_alone(
         return error(500) if fails else moody(path, body)
 
     with ChatServer(fails_once) as server:
-        first = run(server, tmp_path / "run", pairs_file)
+        first = judged(server, tmp_path / "run", pairs_file, *THRICE)
     [missing] = [row for row in first.rows() if row.outcome == "missing"]
     assert missing.repeats[1] == (None, None) != missing.repeats[0]
     with ChatServer(moody) as server:
-        again = run(server, tmp_path / "run", pairs_file, "--resume")
+        again = judged(server, tmp_path / "run", pairs_file, *THRICE, "--resume")
         assert [each.body["seed"] for each in server.asked] == [1]
-        whole = run(server, tmp_path / "whole", pairs_file)
+        whole = judged(server, tmp_path / "whole", pairs_file, *THRICE)
     assert again.rows() == whole.rows()
-
-
-def test_the_words_of_each_repeat_are_kept(pairs_file: Path, tmp_path: Path) -> None:
-    with ChatServer(moody) as server:
-        found = run(server, tmp_path / "run", pairs_file)
-    table = read_pairs(pairs_file).table
-    pairs, rows = as_pairs(table, range(len(table))), {row.key: row for row in found.rows()}
-    for pair, answers in zip(pairs, read_answers(found, pairs), strict=True):
-        assert [each.repeat for each in answers] == [0, 1, 2]
-        preferred = [each.better for each in answers]
-        assert preferred == [int((each[0] or 0) < 0.5) for each in rows[pair.key].repeats]
-    assert len((found.folder / "answers.jsonl").read_text().splitlines()) == 24
-
-
-def test_asked_once_nothing_of_repeats_is_stored(pairs_file: Path, tmp_path: Path) -> None:
-    with ChatServer(moody) as server:
-        found = run(server, tmp_path / "run", pairs_file, "--repeats", "1")
-    assert "repeats" not in (found.folder / "rewards.jsonl").read_text()
-    assert summarise_run(found.rows(), found.facts).spreads == {}
 
 
 def test_what_answers_alike_each_time_is_refused() -> None:
@@ -137,16 +103,11 @@ def test_what_answers_alike_each_time_is_refused() -> None:
         open_scorer(here, greedy)
     with pytest.raises(KnownError, match="--repeats 3 is for judges and raters that write answers"):
         open_scorer(here, RunSettings(repeats=3))
-    with pytest.raises(KnownError, match="--repeats 2 is for judges"):
-        open_scorer(ModelSpec("baseline/longer", "", "", "longer"), RunSettings(repeats=2))
 
 
 def test_a_row_with_other_rewards_is_decided_by_them() -> None:
     row = ScoredPair("Focus:1", "Focus", "h", 1.0, 0.0, 1, 1, rewards=(1.0, 0.0, 0.0, 0.0))
     other = row.with_rewards([0.5, 2.0, float("nan"), 0.0])
-    assert (other.outcome, other.chosen_reward, other.rewards) == (
-        "missing", None, (0.5, 2.0, None, 0.0),
-    )  # fmt: skip
+    told = (other.outcome, other.chosen_reward, other.rewards)
+    assert told == ("missing", None, (0.5, 2.0, None, 0.0))
     assert row.with_rewards([0.5, 0.0, 2.0, 1.0]).margin == -1.5
-    pair = ScoredPair("a:1", "a", "h", 1.0, 0.0, 1, 1)
-    assert pair.with_rewards([0.0, 1.0]).outcome == "loss"
