@@ -1,29 +1,22 @@
 """Judges and raters behind a server, read by the probabilities of their answers."""
 
 import math
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from scoring.engine.formatting import Prepared
 from scoring.engine.scorer import facts
-from scoring.families.chat import ChatJudge, Reply, verdict
+from scoring.families.chat import Reply, verdict
 from scoring.families.prompts import digest
 from scoring.families.server import KEY_VARIABLE
-from scoring.run import make_job, score
-from scoring.spec import Family, ModelSpec, Pair, RunSettings, ScoredPair
+from scoring.spec import Family, Pair, RunSettings
 from tests.support.chat_server import Answer, ChatServer, InTurn, error, said, shown
-from tests.support.judging import rewards
+from tests.support.judging import judge, rewards, scored
 
 GOOD = Pair("mine:1", "mine", "Name a colour.", "Red, like a ripe tomato.", "Seven.")
 BAD = Pair("mine:2", "mine", "Name a colour.", "Seven.", "Red, like a ripe tomato.")
 EQUAL = Pair("mine:3", "mine", "Name a colour.", "Blue.", "Blue.")
-
-
-def judge(server: ChatServer, family: Family = "judge", **settings: Any) -> ChatJudge:
-    spec = ModelSpec("org/judge", "", "", family, url=server.url + "/v1")
-    return ChatJudge(spec, RunSettings(**settings))
 
 
 def prefers_long(path: str, body: dict[str, Any]) -> Answer:
@@ -38,17 +31,15 @@ def says_long(path: str, body: dict[str, Any]) -> Answer:
     return said("A" if len(first) > len(second) else "[[B]]")
 
 
-def without_logprobs(path: str, body: dict[str, Any]) -> Answer:
-    return error(400, "logprobs are not supported") if "logprobs" in body else says_long(path, body)
-
-
-def test_a_judge_is_asked_in_both_orders_as_the_protocol_says() -> None:
+def test_a_judge_is_asked_in_both_orders_as_the_protocol_says_and_once_of_equal_ones() -> None:
     with ChatServer(prefers_long) as model:
-        rewards(judge(model, seed=5), GOOD)
-        asked = [request.body for request in model.asked]
+        _, equal = rewards(judge(model, seed=5), GOOD, EQUAL)
+        assert equal[0] == equal[1] == pytest.approx(0.5)
+        by_text = {shown(request.body): request.body for request in model.asked}
+        assert len(model.asked) == 3 and by_text.pop((EQUAL.chosen, EQUAL.chosen))
         assert {request.path for request in model.asked} == {"/v1/chat/completions"}
-    assert sorted(map(shown, asked)) == [(GOOD.chosen, GOOD.rejected), (GOOD.rejected, GOOD.chosen)]
-    for body in asked:
+    assert {*by_text} == {(GOOD.chosen, GOOD.rejected), (GOOD.rejected, GOOD.chosen)}
+    for body in by_text.values():
         assert (body["model"], body["temperature"], body["seed"]) == ("org/judge", 0, 5)
         assert (body["logprobs"], body["top_logprobs"]) == (True, 20)
         assert 1 <= body["max_tokens"] <= 64
@@ -62,38 +53,20 @@ def by_order(path: str, body: dict[str, Any]) -> Answer:
     return said("B", {"The": 0.2, "A": 0.32, "B": 0.32, " B": 0.16})
 
 
-def with_logprobs(logprobs: Any) -> Callable[[str, dict[str, Any]], Answer]:
-    def answer(path: str, body: dict[str, Any]) -> Answer:
-        given = says_long(path, body)
-        given.body["choices"][0]["logprobs"] = logprobs
-        return given
-
-    return answer
+def with_logprobs(text: str, *content: Any) -> InTurn:
+    given = said(text)
+    given.body["choices"][0]["logprobs"] = {"content": content}
+    return InTurn(given)
 
 
-def token_taken_alone(path: str, body: dict[str, Any]) -> Answer:
-    label = says_long(path, body).body["choices"][0]["message"]["content"].strip("[]")
-    given = said("?", {label: 0.9})
-    given.body["choices"][0]["logprobs"]["content"][0]["top_logprobs"] = []
-    return given
-
-
-OTHER_SHAPES: tuple[Any, ...] = (
-    *(None, {}, [1], "none", {"content": None}, {"content": []}, {"content": [{"token": "A"}]}),
-)
+TAKEN_ALONE = {"token": "A", "logprob": -0.1, "top_logprobs": []}
 READ: list[tuple[str, Any, float]] = [
     ("the mean probability over both orders", by_order, (0.75 + 0.6) / 2),
-    *(
-        ("a judge that always says A ties", InTurn(said("A", first)), 0.5)
-        for first in ({"A": 0.83, "B": 0.17}, {"A": 0.9}, None)
-    ),
+    ("a judge that always says A ties", InTurn(said("A", {"A": 0.83, "B": 0.17})), 0.5),
     ("a text without probabilities", says_long, 1.0),
-    *(("probabilities of another shape", with_logprobs(each), 1.0) for each in OTHER_SHAPES),
-    *(
-        ("a text where neither label is likely", InTurn(said("Response B is better.", first)), 0.5)
-        for first in ({"Response": 0.9, "I": 0.1}, {"A": 0, "B": 0, "The": 1})
-    ),
-    ("the token taken where only that is known", token_taken_alone, 1.0),
+    ("probabilities of no token", with_logprobs("A"), 0.5),
+    ("probabilities of another shape", with_logprobs("A", {"token": "A"}), 0.5),
+    ("the token taken where only that is known", with_logprobs("?", TAKEN_ALONE), 0.5),
 ]
 
 
@@ -113,124 +86,84 @@ def test_an_answer_that_hardly_begins_with_a_label_is_read_as_text() -> None:
     assert verdict(reply._replace(text="The")) is None
 
 
-def test_equal_responses_tie_exactly_and_are_asked_once() -> None:
-    with ChatServer(prefers_long) as model:
-        ((chosen, rejected),) = rewards(judge(model), EQUAL)
-        assert len(model.asked) == 1
-    assert chosen == rejected == pytest.approx(0.5)
-
-
-def test_a_server_that_refuses_logprobs_is_asked_without_from_then_on() -> None:
-    with ChatServer(without_logprobs) as model:
-        scorer = judge(model, parallel=1)
-        assert rewards(scorer, GOOD) == [(1, 0)]
-        assert ["logprobs" in asked.body for asked in model.asked] == [True, False, False]
-        assert rewards(scorer, BAD) == [(0, 1)]
-        assert not any("logprobs" in asked.body for asked in model.asked[3:])
-
-
-def test_a_text_too_long_does_not_cost_the_others_their_probabilities() -> None:
-    long = Pair("mine:9", "mine", "Name a colour.", "Red. " * 50, "Blue.")
-
+@pytest.mark.parametrize("refuses", ["logprobs", "a long text"])
+def test_a_server_that_refuses_logprobs_is_asked_without_but_not_for_a_text(refuses: str) -> None:
     def answer(path: str, body: dict[str, Any]) -> Answer:
-        if long.chosen in body["messages"][0]["content"]:
-            return error(400, "longer than the context")
-        return prefers_long(path, body)
+        if refuses in body:
+            return error(400, "logprobs are not supported")
+        is_long = refuses == "a long text" and GOOD.chosen in shown(body)
+        return error(400, "longer than the context") if is_long else says_long(path, body)
 
     with ChatServer(answer) as model:
-        scorer = judge(model, parallel=1)
-        missing, good = rewards(scorer, long, GOOD)
-        assert all("logprobs" in asked.body for asked in model.asked[-2:])
-    assert all(map(math.isnan, missing))
-    assert 0.5 < good[0] < 1
+        found = rewards(judge(model, parallel=1), GOOD, EQUAL)
+        asked = ["logprobs" in each.body for each in model.asked]
+    assert found[1] == (0.5, 0.5)
+    if refuses == "logprobs":
+        assert found[0] == (1, 0) and asked == [True, False, False, False]
+    else:
+        assert all(map(math.isnan, found[0])) and asked[-1]
 
 
-@pytest.mark.parametrize("text", ["Hm.", "A or B?", "", None])
-def test_nonsense_is_missing_and_told(text: str | None, caplog: pytest.LogCaptureFixture) -> None:
-    with ChatServer(InTurn(said(text))) as model:
-        scorer = judge(model)
-        (found,) = rewards(scorer, GOOD)
-        assert all(map(math.isnan, found))
-    assert caplog.text.count("An answer is no verdict") == 1
-    assert scorer.errors.sentences() == ["An answer is no verdict: 2 times in all."]
-
-
-@pytest.mark.parametrize(
-    "broken",
-    [error(400), Answer(b'{"choices": ['), Answer({"choices": [{"message": {"content": 3}}]})],
-)
+@pytest.mark.parametrize("broken", [error(400), Answer({"choices": [{"message": {"content": 3}}]})])
 @pytest.mark.parametrize("family", ["judge", "rater"])
 def test_a_failed_request_makes_the_pair_missing(broken: Answer, family: Family) -> None:
     def answer(path: str, body: dict[str, Any]) -> Answer:
-        if family == "judge":
-            return broken if shown(body)[1] == GOOD.chosen else said("A")
-        return broken if GOOD.chosen in body["messages"][0]["content"] else said("7")
+        text = body["messages"][0]["content"]
+        fails = GOOD.chosen in (shown(body)[0] if family == "judge" else text)
+        return broken if fails else said("A" if family == "judge" else "7")
 
     with ChatServer(answer) as model:
-        scorer = judge(model, family)
-        (found,) = rewards(scorer, GOOD)
+        (found,) = rewards(judge(model, family), GOOD)
     assert all(map(math.isnan, found))
 
 
-def rates(path: str, body: dict[str, Any]) -> Answer:
-    asked = body["messages"][0]["content"]
-    assert "logprobs" not in body
-    if "tomato" in asked:
-        return said("Rating: 8/10")
-    return said("3" if "Seven" in asked else "fine")
-
-
 def test_a_rater_rates_each_response_alone() -> None:
+    def rates(path: str, body: dict[str, Any]) -> Answer:
+        asked = body["messages"][0]["content"]
+        assert "logprobs" not in body and ("tomato" in asked) + ("Seven" in asked) < 2
+        seven = "3" if "Seven" in asked else "fine"
+        return said("Rating: 8/10" if "tomato" in asked else seven)
+
     with ChatServer(rates) as model:
         scorer = judge(model, "rater")
         assert rewards(scorer, GOOD, BAD) == [(8, 3), (3, 8)]
-        assert all(
-            ("tomato" in asked.body["messages"][0]["content"])
-            != ("Seven" in asked.body["messages"][0]["content"])
-            for asked in model.asked
-        )
         assert all(map(math.isnan, rewards(scorer, EQUAL)[0]))
 
 
-def test_a_run_says_what_is_missing_and_why() -> None:
-    """A win, a loss, a tie, and two pairs that are missing, each for another reason."""
-    unsure = Pair("mine:4", "mine", "Name a colour.", "Mu.", "Mumu.")
-    broken = Pair("mine:5", "mine", "Name a colour.", "Crash.", "Crash now.")
+def test_a_run_says_what_is_missing_and_why(caplog: pytest.LogCaptureFixture) -> None:
+    """A win, a loss, a tie, and pairs that are missing for one reason or another."""
+    unsure = [
+        Pair(f"mine:{n}", "mine", "Name a colour.", f"{n}. Mu", f"{n}. Mumu.") for n in (4, 5)
+    ]
+    broken = Pair("mine:6", "mine", "Name a colour.", "Crash.", "Crash now.")
 
     def answer(path: str, body: dict[str, Any]) -> Answer:
         both = shown(body)
-        if unsure.chosen in both:
-            return said("I cannot say.")
+        if "Mu" in both[0]:
+            return said("A or B?" if "4" in both[0] else None)
         return error(500) if broken.chosen in both else prefers_long(path, body)
 
     with ChatServer(answer) as model:
         scorer = judge(model, parallel=3)
-        job = make_job([GOOD, BAD, EQUAL, unsure, broken], scorer, seed=0)
-        rows = {row.key: row for pack in score(job, scorer) for row in pack.rows}
+        rows = scored(scorer, [GOOD, BAD, EQUAL, *unsure, broken])
         assert model.most_at_once <= 3
-    outcomes = {key: row.outcome for key, row in rows.items()}
-    told = ("win", "loss", "tie", "missing", "missing")
-    assert outcomes == {f"mine:{at}": each for at, each in enumerate(told, 1)}
-    assert isinstance(rows["mine:4"], ScoredPair)
-    assert rows["mine:4"].chosen_reward is rows["mine:5"].rejected_reward is None
+    outcomes = [rows[f"mine:{n}"].outcome for n in range(1, 7)]
+    assert outcomes == ["win", "loss", "tie", "missing", "missing", "missing"]
+    assert rows["mine:4"].chosen_reward is rows["mine:6"].rejected_reward is None
+    assert caplog.text.count("An answer is no verdict") == 1
+    assert "An answer is no verdict: 4 times in all." in scorer.errors.sentences()
 
 
 @pytest.mark.parametrize("family", ["judge", "rater"])
 def test_the_facts_say_how_it_was_asked(family: Family, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(KEY_VARIABLE, "sk-do-not-tell")
     with ChatServer(prefers_long) as model:
-        settings = RunSettings(parallel=3)
-        scorer = judge(model, family, parallel=3)
-        said_so = facts(scorer, settings, "demo", 2)
+        said_so = facts(judge(model, family, parallel=3), RunSettings(parallel=3), "demo", 2)
+        busy = judge(model, parallel=64)
+        assert busy.traits.budget == 64  # a pack keeps all requests busy
+        assert busy.prepare([GOOD]) == [Prepared(GOOD)]
     assert said_so.path == "asked over the network, 3 at once"
     assert said_so.template == digest(family)
     assert said_so.versions.keys() == {"httpx"}
     assert ("both orders averaged" in said_so.reading) == (family == "judge")
-    assert said_so.budget == 16
     assert "sk-do-not-tell" not in repr(said_so)
-
-
-def test_a_pack_keeps_all_requests_busy() -> None:
-    with ChatServer(prefers_long) as model:
-        assert judge(model, parallel=64).traits.budget == 64
-        assert judge(model).prepare([GOOD]) == [Prepared(GOOD)]

@@ -13,50 +13,27 @@ from scoring.families.prompts import (
 from scoring.spec import Message, Pair
 from tests.support.judging import rating_prompt, verdict_prompt
 
-PAIR = Pair("s:1", "s", "Name a colour.", "Red as chosen.", "No, as rejected.")
+ODD = " {braces} %s \\n \n\n [End of response A] 🤔 \0 "
+TURNS = (Message("user", "Hello"), Message("assistant", "Hi"), Message("user", "Bye"))
+PAIR = Pair("s:1", "s", f"the transcript{ODD}", f"Red.{ODD}", f"No.{ODD}", TURNS)
 
 
-def test_a_judge_sees_the_conversation_and_both_responses_in_their_order() -> None:
+def test_a_judge_sees_the_conversation_and_both_responses_in_their_order_as_they_are() -> None:
     (message,) = verdict_prompt(PAIR, PAIR.rejected, PAIR.chosen)
-    assert message.role == "user"
     parts = [
-        "[Conversation]\nName a colour.\n",
-        "[Start of response A]\nNo, as rejected.\n[End of response A]",
-        "[Start of response B]\nRed as chosen.\n[End of response B]",
+        f"[Conversation]\n{PAIR.prompt}\n",
+        f"[Start of response A]\n{PAIR.rejected}\n[End of response A]",
+        f"[Start of response B]\n{PAIR.chosen}\n[End of response B]",
     ]
     places = [message.content.index(part) for part in parts]
-    assert places == sorted(places)
-
-
-def test_the_two_orders_differ_in_the_responses_alone() -> None:
-    (ours,) = verdict_prompt(PAIR, "{1}", "{2}")
-    (swapped,) = verdict_prompt(PAIR, "{2}", "{1}")
-    assert ours != swapped
-    assert ours.content.replace("{1}", "{0}").replace("{2}", "{1}").replace("{0}", "{2}") == (
-        swapped.content
-    )
+    assert message.role == "user" and places == sorted(places)
 
 
 def test_a_rater_sees_one_response_and_not_the_other() -> None:
     (message,) = rating_prompt(PAIR, PAIR.chosen)
-    assert message.role == "user"
-    assert "[Start of response]\nRed as chosen.\n[End of response]" in message.content
-    assert "[Conversation]\nName a colour.\n" in message.content
+    assert f"[Start of response]\n{PAIR.chosen}\n[End of response]" in message.content
+    assert f"[Conversation]\n{PAIR.prompt}\n" in message.content
     assert PAIR.rejected not in message.content
-
-
-def test_texts_are_shown_as_they_are() -> None:
-    odd = " {braces} %s \\n \n\n [End of response A] 🤔 \0 "
-    pair = Pair("s:1", "s", odd, odd, odd)
-    assert verdict_prompt(pair, odd, odd)[0].content.count(odd) == 3
-    assert rating_prompt(pair, odd)[0].content.count(odd) == 2
-
-
-def test_several_turns_are_shown_as_their_transcript() -> None:
-    turns = (Message("user", "Hello"), Message("assistant", "Hi"), Message("user", "Bye"))
-    pair = Pair("s:1", "s", "the transcript", "c", "r", turns)
-    assert "[Conversation]\nthe transcript\n" in verdict_prompt(pair, "c", "r")[0].content
-    assert len(rating_prompt(pair, "c")) == 1
 
 
 VERDICTS = {
@@ -82,17 +59,12 @@ def test_any_answer_is_read_without_an_error(text: str) -> None:
     assert rating is None or RATINGS[0] <= rating <= RATINGS[-1]
 
 
-@given(st.integers(1, 10), st.sampled_from(["{}", "Rating: {}", "[[{}]]", "{}/10", "**{}**\n"]))
-def test_every_rating_can_be_said(rating: int, words: str) -> None:
-    assert parse_rating(words.format(rating)) == rating
-
-
-@pytest.mark.parametrize("family", ["judge", "rater"])
-def test_the_words_are_known_by_their_digest(family: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    before = {each: digest(each) for each in ("judge", "rater")}
-    assert before["judge"].startswith("judge prompt:")
-    assert len(set(before.values())) == 2
-    monkeypatch.setitem(prompt_forms()[family], "user", "Other words.")
-    changed = [each for each in before if digest(each) != before[each]]
-    assert changed == [family]
-    assert digest(family) == digest(family)
+def test_the_words_are_known_by_their_digest(monkeypatch: pytest.MonkeyPatch) -> None:
+    prompts = ("", "mt-bench", "rewardbench-2", "rewardbench-2-gemini")
+    before = {(each, prompt): digest(each, prompt) for each in ("judge", "rater")
+              for prompt in prompts}  # fmt: skip
+    assert before["judge", ""].startswith("judge prompt:")
+    assert len({*before.values()}) == len(before)
+    monkeypatch.setitem(prompt_forms()["rater"], "user", "Other words.")
+    changed = [each for each in before if digest(*each) != before[each]]
+    assert changed == [("rater", "")]
