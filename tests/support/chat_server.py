@@ -43,13 +43,11 @@ class ChatServer(LocalServer):
     """Answers every POST by a function of its path and body, while it is entered.
 
     most_at_once: requests that were under way at one time.
-    connections: that are open.
     """
 
     def __init__(self, answer: Callable[[str, dict[str, Any]], Answer]) -> None:
         self.asked: list[Asked] = []
         self.most_at_once = 0
-        self.connections = 0
         self._at_once = 0
         self._lock = threading.Lock()
         self._over = threading.Event()
@@ -58,15 +56,6 @@ class ChatServer(LocalServer):
         class Handler(BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
             disable_nagle_algorithm = True
-
-            def handle(self) -> None:
-                with model._lock:
-                    model.connections += 1
-                try:
-                    super().handle()
-                finally:
-                    with model._lock:
-                        model.connections -= 1
 
             def do_POST(self) -> None:
                 content = self.rfile.read(int(self.headers["Content-Length"]))

@@ -1,6 +1,5 @@
 import logging
 import math
-import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -9,11 +8,9 @@ import pytest
 from scoring.engine.scorer import facts
 from scoring.errors import KnownError
 from scoring.families.server import KEY_VARIABLE, Served
-from scoring.run import make_job, score
 from scoring.spec import LabelWeights, Message, ModelSpec, Pair, RunSettings
-from tests.conftest import PATIENCE
 from tests.support.chat_server import Answer, ChatServer, error
-from tests.support.judging import labels, rewards
+from tests.support.judging import labels, rewards, scored
 
 GOOD = Pair("mine:1", "mine", "Name a colour.", "Red, like a ripe tomato.", "Seven.")
 EQUAL = Pair("mine:2", "mine", "Name a colour.", "Blue.", "Blue.")
@@ -61,14 +58,19 @@ def served(model: ChatServer, name: str = "org/rm", **more: Any) -> Served:
     return Served(spec, RunSettings(**more))
 
 
-@pytest.mark.parametrize("below", ["", "/", "/v1", "/v1/"])
-@pytest.mark.parametrize("path", ["/classify", "/pooling"])
-def test_raw_rewards_come_from_the_route_that_answers(path: str, below: str) -> None:
-    with ChatServer(Vllm(paths=[path])) as model:
+@pytest.mark.parametrize(
+    ("path", "below", "switch"),
+    [("/classify", "", "softmax"), ("/classify", "/v1", "activation"),
+     ("/pooling", "/v1/", "use_activation")],
+)  # fmt: skip
+def test_raw_rewards_come_from_the_route_that_answers_by_the_switch_that_it_knows(
+    path: str, below: str, switch: str
+) -> None:
+    with ChatServer(Vllm(paths=[path], switch=switch)) as model:
         scorer = served(model, below=below)
         assert rewards(scorer, GOOD) == [(-26, -44)]
         assert [asked.path for asked in model.asked[-2:]] == [path] * 2
-        assert f"raw (use_activation off), from POST {path}" in scorer.traits.reading
+        assert f"raw ({switch} off), from POST {path}" in scorer.traits.reading
 
 
 def test_the_server_gets_the_conversation_and_applies_its_template() -> None:
@@ -85,24 +87,15 @@ def test_the_server_gets_the_conversation_and_applies_its_template() -> None:
     assert all(body["add_generation_prompt"] is False for body in bodies)
 
 
-@pytest.mark.parametrize("switch", ["use_activation", "activation", "softmax"])
-def test_an_activation_is_switched_off_by_the_name_that_the_server_knows(switch: str) -> None:
-    with ChatServer(Vllm(switch=switch)) as model:
-        scorer = served(model)
-        assert rewards(scorer, GOOD) == [(-26, -44)]
-    assert f"({switch} off)" in scorer.traits.reading
-
-
-def test_raw_rewards_between_0_and_1_are_raw_where_the_switch_changes_them() -> None:
+def test_raw_rewards_between_0_and_1_are_raw_where_the_switch_changes_them_else_that_is_said(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     with ChatServer(lambda path, body: labels("/classify", [-26.0])) as model:
         assert "raw" in served(model).traits.reading  # it has no activation
     with ChatServer(Vllm(lambda messages: [0.5])) as model:
         scorer = served(model)
         assert rewards(scorer, GOOD) == [(0.5, 0.5)]
-    assert "raw" in scorer.traits.reading
-
-
-def test_an_activation_that_stays_on_is_said(caplog: pytest.LogCaptureFixture) -> None:
+    assert "raw" in scorer.traits.reading and not caplog.text
     with ChatServer(Vllm(switch="no_such_name")) as model, caplog.at_level(logging.WARNING):
         scorer = served(model)
         ((chosen, rejected),) = rewards(scorer, GOOD)
@@ -121,8 +114,6 @@ def two_labels(messages: list[dict[str, str]]) -> list[float]:
         (1, (-52, -88), "label 1 of 2"),
         ((1.0, -1.0), (26, 44), "labels weighted 1, -1"),
         (None, None, "2 labels, and which"),
-        (2, None, "no label 2"),
-        ((1.0,), None, "1 weights"),
     ],
 )
 def test_several_labels_are_read_as_declared_or_refused(
@@ -138,44 +129,29 @@ def test_several_labels_are_read_as_declared_or_refused(
     assert words in scorer.traits.reading
 
 
-def test_a_reward_for_each_token_is_refused() -> None:
-    heads: Heads = lambda messages: [[0.1], [0.2]]  # noqa: E731
-
-    def tokenwise(path: str, body: dict[str, Any]) -> Answer:
-        return labels(path, heads([])) if path == "/pooling" else error(404)
-
-    with ChatServer(tokenwise) as model, pytest.raises(KnownError, match="each token"):
-        served(model)
+def by_token(path: str, body: dict[str, Any]) -> Answer:
+    return labels(path, [[0.1], [0.2]]) if path == "/pooling" else error(404)
 
 
-@pytest.mark.parametrize("status", [400, 404, 422, 500, 501])
-def test_a_server_without_either_route_says_what_was_tried(status: int) -> None:
-    with (
-        ChatServer(lambda path, body: error(status, "is a chat model")) as model,
-        pytest.raises(
-            KnownError, match=rf"/classify.*{status}, is a chat model.*/pooling.*vllm serve"
+@pytest.mark.parametrize(
+    ("answer", "name", "said"),
+    [
+        (by_token, "org/rm", "gives a reward for each token"),
+        *(
+            (lambda *_, n=status: error(n, "is a chat model"), "org/rm",
+             rf"/classify.*{status}, is a chat model.*/pooling.*vllm serve")
+            for status in (400, 404, 500)
         ),
-    ):
-        served(model)
-
-
-def test_a_server_that_refuses_or_is_not_there_is_told() -> None:
-    unknown = pytest.raises(KnownError, match=r"org/other.*does not exist.*name")
-    with ChatServer(Vllm()) as model, unknown:
-        served(model, "org/other")
-    with ChatServer(lambda path, body: error(401)) as model:
-        with pytest.raises(KnownError, match=KEY_VARIABLE):
-            served(model)
-        assert len(model.asked) == 1
-
-
-def test_equal_responses_are_asked_once_and_tie() -> None:
-    with ChatServer(Vllm()) as model:
-        scorer = served(model)
-        before = len(model.asked)
-        ((chosen, rejected),) = rewards(scorer, EQUAL)
-        assert chosen == rejected == -45
-        assert len(model.asked) == before + 1
+        (Vllm(), "org/other", r"org/other.*does not exist.*name"),
+        (lambda *_: error(401), "org/rm", KEY_VARIABLE),
+    ],
+    ids=[*"tokens 400 404 500 name key".split()],
+)  # fmt: skip
+def test_a_server_that_has_no_such_rewards_says_what_was_tried(
+    answer: Any, name: str, said: str
+) -> None:
+    with ChatServer(answer) as model, pytest.raises(KnownError, match=said):
+        served(model, name)
 
 
 @pytest.mark.parametrize(
@@ -183,9 +159,6 @@ def test_equal_responses_are_asked_once_and_tie() -> None:
     [
         error(500),
         error(400, "longer than the context"),
-        Answer(b'{"data": [{"probs": [1.'),
-        Answer({"data": []}),
-        labels("/classify", []),
         labels("/classify", [None]),
         labels("/classify", [1.0, 2.0]),
         Answer({"data": [{"probs": "AAAA"}]}),
@@ -205,31 +178,19 @@ def test_a_failed_conversation_has_no_reward(broken: Answer) -> None:
     assert math.isnan(rejected)
 
 
-def test_a_run_of_a_served_model() -> None:
+def test_a_run_of_a_served_model_asks_once_of_equal_responses() -> None:
     nan = Pair("mine:4", "mine", "Name a colour.", "NaN", "Blue.")
-    heads: Heads = lambda messages: (  # noqa: E731
-        [math.nan] if messages[-1]["content"] == "NaN" else by_length(messages)
-    )
-    vllm = Vllm(heads)
 
-    scoring, three = threading.Event(), threading.Event()
+    def heads(messages: list[dict[str, str]]) -> list[float]:
+        return [math.nan] if messages[-1]["content"] == "NaN" else by_length(messages)
 
-    def once_three_ask(path: str, body: dict[str, Any]) -> Answer:
-        if model.most_at_once >= 3:
-            three.set()
-        assert not scoring.is_set() or three.wait(PATIENCE)
-        return vllm(path, body)
-
-    with ChatServer(once_three_ask) as model:
+    with ChatServer(Vllm(heads)) as model:
         scorer = served(model, parallel=3)
-        scoring.set()
-        settings = RunSettings(parallel=3)
-        job = make_job([GOOD, EQUAL, SEVERAL, nan], scorer, seed=0)
-        rows = {row.key: row for pack in score(job, scorer) for row in pack.rows}
-        assert model.most_at_once == 3
-        assert all(asked.body["messages"] for asked in model.asked)
-        said_so = facts(scorer, settings, "demo", 4)
+        before = len(model.asked)
+        rows = scored(scorer, [GOOD, EQUAL, SEVERAL, nan])
+        assert len(model.asked) == before + 6  # one for Blue. in both pairs
+        told = facts(scorer, RunSettings(parallel=3), "demo", 4)
     assert [rows[f"mine:{n}"].outcome for n in (1, 2, 3, 4)] == ["win", "tie", "loss", "missing"]
     assert rows["mine:4"].rejected_reward == -45
-    assert said_so.path == "asked over the network, 3 at once"
-    assert said_so.template == "the server's own"
+    assert told.path == "asked over the network, 3 at once"
+    assert told.template == "the server's own"

@@ -1,7 +1,5 @@
 """How a server is asked: at once, again, after a pause, not for ever, and without telling a key."""
 
-import gc
-import itertools
 import logging
 import threading
 from typing import Any
@@ -11,7 +9,7 @@ import pytest
 from scoring.errors import KnownError
 from scoring.families import server as server_module
 from scoring.families.server import KEY_VARIABLE, RequestFailed, Server
-from tests.conftest import PATIENCE, until
+from tests.conftest import PATIENCE
 from tests.support.chat_server import Answer, ChatServer, InTurn, error, nowhere
 from tests.support.named_rows import by_sentence
 
@@ -50,37 +48,22 @@ def test_answers_come_in_the_order_of_the_items_though_the_last_is_answered_firs
         assert Server(model.url, 1).post("/echo", body, lambda answer: answer) == body
 
 
-@pytest.mark.parametrize("parallel", [1, 3])
-def test_a_server_gets_no_more_requests_at_once_than_it_should(parallel: int) -> None:
-    together = threading.Barrier(parallel, timeout=PATIENCE)
+def test_a_server_gets_no_more_requests_at_once_than_it_should() -> None:
+    together = threading.Barrier(3, timeout=PATIENCE)
 
     def answer(path: str, body: dict[str, Any]) -> Answer:
         together.wait()
         return Answer(body)
 
     with ChatServer(answer) as model:
-        assert ask_all(Server(model.url, parallel), 9) == list(range(9))
-        assert model.most_at_once == parallel
+        assert ask_all(Server(model.url, 3), 9) == list(range(9))
+        assert model.most_at_once == 3
 
 
-def test_a_server_that_nobody_asks_any_more_keeps_no_connection() -> None:
-    gc.disable()  # which would hang up, too, some time or other
-    try:
-        with ChatServer(echo) as model:
-            server = Server(model.url, 3)
-            assert ask_all(server, 9) == list(range(9))
-            assert model.connections > 0
-            del server
-            until(lambda: model.connections == 0)
-    finally:
-        gc.enable()
-
-
-@pytest.mark.parametrize("failure", [error(500), error(503), error(429), Answer({}, cut=9)])
-def test_what_may_pass_is_asked_again(failure: Answer) -> None:
-    with ChatServer(InTurn(failure, failure, Answer({"n": 7}))) as model:
-        server = Server(model.url, 1)
-        assert ask_all(server) == [7]
+def test_what_may_pass_is_asked_again() -> None:
+    passing = (error(429), Answer({}, cut=9))
+    with ChatServer(InTurn(*passing, Answer({"n": 7}))) as model:
+        assert ask_all(Server(model.url, 1)) == [7]
         assert len(model.asked) == 3
 
 
@@ -96,22 +79,13 @@ def test_what_never_passes_is_missing_and_told_once(caplog: pytest.LogCaptureFix
     assert told.endswith("failed, its pair is missing: 2 times in all.")
 
 
-@pytest.mark.parametrize("status", [400, 413, 422])
-def test_a_refused_request_is_not_sent_again(status: int) -> None:
-    with ChatServer(InTurn(error(status), Answer({"n": 2}))) as model:
-        server = Server(model.url, 1)
-        assert ask_all(server, 2) == [None, 2]
-        assert len(model.asked) == 2
-
-
 @pytest.mark.parametrize(
-    "broken",
-    [b'{"n": 1', b"", b"\xff", Answer([]).body, Answer({"m": 1}).body, Answer("n").body],
+    "answer", [error(400), error(413), *map(Answer, (b'{"n": 1', b"\xff", {"m": 1}, "n"))]
 )
-def test_an_answer_that_cannot_be_read_is_missing(broken: Any) -> None:
-    with ChatServer(InTurn(Answer(broken), Answer({"n": 2}))) as model:
-        server = Server(model.url, 1)
-        assert ask_all(server, 2) == [None, 2]
+def test_a_refused_request_is_missing_as_an_answer_that_cannot_be_read(answer: Answer) -> None:
+    with ChatServer(InTurn(answer, Answer({"n": 2}))) as model:
+        assert ask_all(Server(model.url, 1), 2) == [None, 2]
+        assert len(model.asked) == 2  # it is not sent again
 
 
 def test_a_server_that_stalls_is_not_waited_for(
@@ -125,71 +99,55 @@ def test_a_server_that_stalls_is_not_waited_for(
     assert "it took too long" in caplog.text
 
 
-@pytest.mark.parametrize("status", [301, 307, 401, 403, 404, 405])
+@pytest.mark.parametrize("status", [301, 401, 404])
 def test_a_server_that_refuses_everything_ends_the_run(status: int) -> None:
     with ChatServer(InTurn(error(status))) as model:
-        server = Server(model.url, 1)
-        with pytest.raises(KnownError, match=f"{status}") as raised:
-            ask_all(server, 100)
-        assert len(model.asked) == 1  # neither tried again nor gone on with
-    assert model.url in str(raised.value)
-
-
-def test_many_failures_in_a_row_end_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(server_module, "GIVE_UP", 3)
-    with ChatServer(InTurn(error(400, "no temperature here"))) as model:
-        with pytest.raises(KnownError, match=r"3 requests in a row.*no temperature here"):
+        with pytest.raises(KnownError, match=rf"{model.url}.*{status}"):
             ask_all(Server(model.url, 1), 100)
-        assert len(model.asked) == 3
+        assert len(model.asked) == 1  # neither tried again nor gone on with
 
 
-def test_an_end_does_not_wait_for_what_is_under_way() -> None:
-    asked, over, waited_for = threading.Event(), threading.Event(), []
+def test_many_failures_in_a_row_end_the_run_and_those_between_answers_do_not(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(server_module, "GIVE_UP", 3)
+    refused = error(400, "no temperature here")
+    with ChatServer(InTurn(*[refused, refused, Answer({"n": 0})] * 3, refused)) as model:
+        server = Server(model.url, 1)
+        assert ask_all(server, 9) == [None, None, 0] * 3
+        with pytest.raises(KnownError, match=r"3 requests in a row.*no temperature here"):
+            ask_all(server, 100)
+        assert len(model.asked) == 12
+
+
+def test_an_end_waits_neither_for_what_is_under_way_nor_for_a_pause() -> None:
+    reached, over = threading.Barrier(3, timeout=PATIENCE), threading.Event()
+    threads: list[threading.Thread] = []
+    waited_for: list[bool] = []
 
     def answer(path: str, body: dict[str, Any]) -> Answer:
+        reached.wait()
         if body["n"]:
-            assert asked.wait(PATIENCE)
-            return error(404)
-        asked.set()
-        waited_for.append(not over.wait(PATIENCE))
-        return Answer(body)
-
-    with ChatServer(answer) as model:
-        with pytest.raises(KnownError, match="404"):
-            ask_all(Server(model.url, 2), 100)
-        assert len(model.asked) == 2
-        assert waited_for == []
-        over.set()
-
-
-def test_an_end_waits_for_no_pause_that_a_server_asked_for() -> None:
-    asked, waiting = threading.Event(), []
-
-    def answer(path: str, body: dict[str, Any]) -> Answer:
-        asked.set()
+            waited_for.append(not over.wait(PATIENCE))
         return error(429, Retry_After="600")
 
     with ChatServer(answer) as model:
-        server = Server(model.url, 2)
+        server = Server(model.url, 3)
 
         def ask(item: int) -> int:
-            if item:
-                assert asked.wait(PATIENCE)
+            threads.append(threading.current_thread())
+            if item == 2:
+                reached.wait()
                 raise KnownError("enough")
-            waiting.append(threading.current_thread())
-            return server.post("/echo", {}, number)
+            return server.post("/echo", {"n": item}, number)
 
         with pytest.raises(KnownError, match="enough"):
-            server.each(ask, range(2))
-        waiting[0].join(PATIENCE)
-        assert not waiting[0].is_alive()
-
-
-def test_failures_between_answers_do_not_end_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(server_module, "GIVE_UP", 3)
-    answers = InTurn(*[error(400), error(400), Answer({"n": 0})] * 3)
-    with ChatServer(answers) as model:
-        assert ask_all(Server(model.url, 1), 9) == [None, None, 0] * 3
+            server.each(ask, range(100))
+        assert (len(model.asked), waited_for) == (2, [])
+        over.set()
+        for thread in threads:
+            thread.join(PATIENCE)
+            assert not thread.is_alive()
 
 
 def test_a_server_that_is_not_there_is_not_asked_again(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -207,24 +165,13 @@ def test_a_server_that_goes_away_ends_the_run_after_some_tries() -> None:
         ask_all(server)
 
 
-@pytest.mark.parametrize(
-    ("asked", "longest", "least"),
-    [
-        ("0.3", 5, 0.3),
-        ("1000000", 0.3, 0.3),
-        ("soon", 5, 0),
-        ("Wed, 21 Oct 99999999999999999999 07:28:00 GMT", 5, 0),
-    ],
-)
-def test_a_server_says_when_to_come_back(
-    asked: str, longest: float, least: float, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("asked", ["1000000", "soon", "Wed, 21 Oct 9999999999999999 07:28:00 GMT"])
+def test_no_server_is_waited_for_longer_than_the_longest(
+    asked: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(server_module, "LONGEST_RETRY_AFTER", longest)
-    answers = InTurn(error(429, Retry_After=asked), Answer({"n": 1}))
-    with ChatServer(answers) as model:
+    monkeypatch.setattr(server_module, "LONGEST_RETRY_AFTER", 0.01)
+    with ChatServer(InTurn(error(429, Retry_After=asked), Answer({"n": 1}))) as model:
         assert ask_all(Server(model.url, 1)) == [1]
-        first, second = model.asked
-    assert least <= second.at - first.at
 
 
 def test_a_server_that_asks_to_wait_is_left_alone_by_all(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -241,13 +188,12 @@ def test_pauses_grow_and_none_is_longer_than_the_longest(monkeypatch: pytest.Mon
     monkeypatch.setattr(server_module, "FIRST_PAUSE", 10**6)
     with ChatServer(InTurn(error(500), error(500), Answer({"n": 1}))) as model:
         assert ask_all(Server(model.url, 1)) == [1]
-    for name, value in {"TRIES": 4, "FIRST_PAUSE": 0.08, "LONGEST_PAUSE": 1}.items():
+    for name, value in {"FIRST_PAUSE": 0.08, "LONGEST_PAUSE": 1}.items():
         monkeypatch.setattr(server_module, name, value)
     with ChatServer(InTurn(error(500))) as model:
         ask_all(Server(model.url, 1))
-        times = [asked.at for asked in model.asked]
-    gaps = [later - sooner for sooner, later in itertools.pairwise(times)]
-    assert all(gap >= least for gap, least in zip(gaps, (0.04, 0.08, 0.16), strict=True))
+        first, second, third = (asked.at for asked in model.asked)
+    assert second - first >= 0.04 and third - second >= 0.08
 
 
 def test_the_key_is_sent_and_never_told(
@@ -286,7 +232,7 @@ def test_without_a_key_none_is_sent_and_a_refusal_says_where_it_belongs(
             ask_all(Server(model.url, 1))
 
 
-@pytest.mark.parametrize("key", ["sk-\x07-4711", "sk-\nHost: evil-4711", "sk-\u00e4-4711"])
+@pytest.mark.parametrize("key", ["sk-\nHost: evil-4711", "sk-\u00e4-4711"])
 def test_a_key_that_cannot_be_sent_is_refused_untold(
     key: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -318,10 +264,7 @@ def test_proxies_of_the_environment_are_not_used(monkeypatch: pytest.MonkeyPatch
     by_sentence(
         *(
             (url, "no address of a server")
-            for url in (
-                *("", "localhost:8000", "ftp://host/v1", "http://", "http://x..y"),
-                *("http://h:99999", "file:///etc"),
-            )
+            for url in ("localhost:8000", "http://", "http://x..y", "http://h:99999", "file:///etc")
         ),
         ("http://me:hunter2@host/v1", KEY_VARIABLE),
     ),
