@@ -1,16 +1,19 @@
 """Small random language models with the demo model's tokenizer, and their rewards done naively."""
 
 import math
+from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import torch
+from tokenizers import Tokenizer, models, pre_tokenizers
 from transformers import (
     AutoConfig,
     AutoModelForCausalLM,
     AutoModelForImageTextToText,
     AutoTokenizer,
+    PreTrainedTokenizerFast,
 )
 
 from scoring.spec import Message, Pair, as_objects
@@ -47,6 +50,10 @@ NESTED: dict[str, dict[str, Any]] = {
     "qwen3_5": {"text_config": {**SMALL, **LINEAR}, "vision_config": DEEP_VISION},
 }  # fmt: skip
 """Those whose language model is a part of theirs."""
+TURNS = (
+    *(Message("system", "Be brief."), Message("user", "Hello!")),
+    *(Message("assistant", "Hi."), Message("user", "How are you?")),
+)
 PAIRS = [
     Pair("s:1", "s", "Name a colour.", "Red, like a fire engine.", "No."),
     Pair("s:2", "s", "What is 2 + 2?", "4", "It is five, of course.\n\nIs it not?"),
@@ -55,21 +62,8 @@ PAIRS = [
     Pair("s:5", "s", "Translate: water", "青い水 🤔", "das Wasser"),
     Pair("s:6", "s", "Say nothing.", "", "Something."),
     Pair("s:7", "s", "Write code.", "\n```\nx = 1\n```", "  x = 1"),
-    Pair(
-        "s:8",
-        "s",
-        "a transcript that is not read",
-        "Fine.",
-        "Bad.",
-        (
-            Message("system", "Be brief."),
-            Message("user", "Hello!"),
-            Message("assistant", "Hi."),
-            Message("user", "How are you?"),
-        ),
-    ),
+    Pair(*("s:8", "s", "a transcript that is not read", "Fine.", "Bad."), turns=TURNS),
 ]
-
 
 tokenizer_of = cache(AutoTokenizer.from_pretrained)
 
@@ -80,6 +74,18 @@ def model_of(folder: str) -> Any:
     is_nested = AutoConfig.from_pretrained(folder).model_type in NESTED
     kind = AutoModelForImageTextToText if is_nested else AutoModelForCausalLM
     return kind.from_pretrained(folder, dtype=torch.float32).eval()
+
+
+def words_tokenizer(
+    words: Iterable[str], template: str | None, split: Any = None, **special: str
+) -> PreTrainedTokenizerFast:
+    """Every word is a token, numbers too. split: by default punctuation stands alone."""
+    names = dict.fromkeys(["<unk>", *special.values(), *words])
+    core = Tokenizer(models.WordLevel({word: n for n, word in enumerate(names)}, "<unk>"))
+    core.pre_tokenizer = split or pre_tokenizers.Whitespace()
+    tokenizer = PreTrainedTokenizerFast(tokenizer_object=core, unk_token="<unk>", **special)
+    tokenizer.chat_template = template
+    return tokenizer
 
 
 def save_tiny(folder: Path, kind: str, seed: int, tokenizer: Any = None, **more: Any) -> str:

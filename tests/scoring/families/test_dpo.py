@@ -8,20 +8,26 @@ from typing import Any
 
 import pytest
 import torch
-from tokenizers import Tokenizer, models, pre_tokenizers
-from transformers import AutoTokenizer, PreTrainedTokenizerFast
+from transformers import AutoTokenizer
 
 from scoring.engine import vocabulary
 from scoring.engine.scorer import Scorer, facts
 from scoring.errors import KnownError
 from scoring.families import open_scorer
 from scoring.models.finding import locate
-from scoring.run import make_job, score
 from scoring.spec import Family, ModelSpec, Pair, RunSettings, ScoredPair
 from tests.conftest import DEMO_MODEL
 from tests.support import small_models
+from tests.support.judging import scored
 from tests.support.rounding import rounding
-from tests.support.small_language_models import ARCHITECTURES, CPU, PAIRS, Naive, save_tiny
+from tests.support.small_language_models import (
+    ARCHITECTURES,
+    CPU,
+    PAIRS,
+    Naive,
+    save_tiny,
+    words_tokenizer,
+)
 from tests.support.small_models import OFFLINE, OPEN
 
 Tiny = Callable[..., str]
@@ -50,10 +56,6 @@ def opened(
     return open_scorer(spec, RunSettings(**{**CPU, **settings}))
 
 
-def scored(scorer: Scorer, pairs: Sequence[Pair] = PAIRS) -> dict[str, ScoredPair]:
-    return {row.key: row for pack in score(make_job(pairs, scorer, 0), scorer) for row in pack.rows}
-
-
 def rewards_of(row: ScoredPair) -> list[float]:
     both = (row.chosen_reward, row.rejected_reward)
     return [math.nan if reward is None else reward for reward in both]
@@ -77,43 +79,51 @@ def assert_naive(
     return seen
 
 
-@pytest.mark.parametrize("kind", ARCHITECTURES)
+QUICK = ("qwen3", "gemma2", "bloom")
+"""Of which `make test` makes do; test_vocabulary.py has the logits of all."""
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [pytest.param(kind, marks=() if kind in QUICK else pytest.mark.slow) for kind in ARCHITECTURES],
+)
 def test_rewards_are_those_of_the_equation(kind: str, tiny: Tiny, demo_pairs: list[Pair]) -> None:
     scorer = opened(tiny(kind), tiny(kind, 1))
     assert scorer.traits.path.startswith("padded" if kind == "bloom" else "packed")
     policy, reference = Naive(tiny(kind)), Naive(tiny(kind, 1))
-    seen = assert_naive(scored(scorer), PAIRS, policy, reference)
+    seen = assert_naive(scored(scorer, PAIRS), PAIRS, policy, reference)
     assert max(seen) - min(seen) > 1
     assert len({round(reward, 2) for reward in seen}) == len(seen)
-    if kind in ("llama", "bloom"):
-        long = demo_pairs[::50]
+    if kind == "qwen3":
+        long = demo_pairs[::100]
         rows = scored(opened(tiny(kind), tiny(kind, 1), budget=2000), long)
         assert_naive(rows, long, policy, reference)
 
 
-@pytest.mark.parametrize("kind", ["gemma3", "qwen3_5", "gpt2"])
-def test_a_causal_model_of_any_name_is_a_policy(kind: str, tiny: Tiny) -> None:
-    spec = locate(tiny(kind), OPEN, OFFLINE, family="logprob-sum")
-    rows = scored(open_scorer(spec, RunSettings(device="cpu", dtype="float32")))
-    for pair in PAIRS:
-        assert rewards_of(rows[pair.key]) == close(Naive(tiny(kind)).sums(pair))
-
-
-@pytest.mark.parametrize("family", ["logprob-sum", "logprob-mean"])
-@pytest.mark.parametrize("kind", ["qwen3", "bloom"])
-def test_without_a_reference_log_probabilities_are_summed_or_averaged(
+@pytest.mark.parametrize(
+    ("kind", "family"),
+    [
+        ("qwen3", "logprob-mean"),
+        ("bloom", "logprob-sum"),
+        *(("gemma3", "logprob-sum"), ("gpt2", "logprob-mean")),
+        pytest.param("qwen3_5", "logprob-sum", marks=pytest.mark.slow),
+    ],
+)
+def test_without_a_reference_log_probabilities_of_any_causal_model_are_summed_or_averaged(
     kind: str, family: Family, tiny: Tiny
 ) -> None:
     """Of an empty response its end of turn alone."""
-    rows = scored(opened(tiny(kind), family=family))
-    naive = Naive(tiny(kind))
+    spec, naive = locate(tiny(kind), OPEN, OFFLINE, family=family), Naive(tiny(kind))
+    scorer = open_scorer(spec, RunSettings(**CPU))
+    rows = scored(scorer, PAIRS)
     for pair in PAIRS:
         both = [naive.log_probs(pair, text) for text in (pair.chosen, pair.rejected)]
         assert len(both[0]) == 1 or pair.chosen
         n_tokens = [len(each) if family == "logprob-mean" else 1 for each in both]
         expected = [sum(each) / n for each, n in zip(both, n_tokens, strict=True)]
         assert rewards_of(rows[pair.key]) == close(expected)
-        assert max(rewards_of(rows[pair.key])) < 0
+    reading = scorer.traits.reading
+    assert reading.startswith(family.removeprefix("logprob-")) and "no reference" in reading
 
 
 def test_a_template_that_begins_the_answer_leaves_the_answer_whole(
@@ -135,82 +145,58 @@ def test_a_template_that_begins_the_answer_leaves_the_answer_whole(
 # What holds exactly.
 
 
-@pytest.mark.parametrize("beta", [0.5, 0.1, 3.0])
-def test_beta_scales_rewards_exactly(beta: float, tiny: Tiny) -> None:
-    plain = scored(opened(tiny(), tiny("qwen3", 1)))
-    scaled = scored(opened(tiny(), tiny("qwen3", 1), beta=beta))
+def test_beta_scales_rewards_exactly_and_is_said(tiny: Tiny) -> None:
+    half = opened(tiny(), tiny("qwen3", 1), beta=0.5)
+    plain, scaled = scored(opened(tiny(), tiny("qwen3", 1)), PAIRS), scored(half, PAIRS)
     for key, row in plain.items():
-        assert rewards_of(scaled[key]) == [beta * reward for reward in rewards_of(row)]
-        if beta == 0.5:
-            assert scaled[key].margin == 0.5 * (row.margin or math.nan)
+        assert rewards_of(scaled[key]) == [0.5 * reward for reward in rewards_of(row)]
+    dpo = facts(half, RunSettings(), "demo@1", 3)
+    assert dpo.reading == "0.5 x log(policy / reference), summed over the response's tokens"
+    assert (dpo.family, dpo.reference) == ("dpo", "the reference@r")
 
 
-@pytest.mark.parametrize("kind", ["qwen3", "bloom"])
-def test_a_policy_that_is_its_reference_ties_every_pair(kind: str, tiny: Tiny) -> None:
-    rows = scored(opened(tiny(kind), tiny(kind)))
+def test_a_policy_that_is_its_reference_ties_every_pair(tiny: Tiny) -> None:
+    rows = scored(opened(tiny("bloom"), tiny("bloom")), PAIRS)
     assert [rewards_of(row) for row in rows.values()] == [[0.0, 0.0]] * len(PAIRS)
     assert {row.outcome for row in rows.values()} == {"tie"}
 
 
-def same_responses() -> list[Pair]:
-    words = "one two three four five six seven eight nine ten eleven twelve"
-    texts = [words[:n] for n in range(0, len(words), 7)]
-    return [Pair(f"same:{n}", "s", "Count.", text, text) for n, text in enumerate(texts)]
-
-
-def test_identical_responses_tie_exactly(tiny: Tiny, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("kind", "rows_at_once"), [("qwen3", 5), ("bloom", 7)])
+def test_identical_responses_tie_exactly(
+    kind: str, rows_at_once: int, tiny: Tiny, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Wherever they stand among the rows of which the vocabulary's chunks are made."""
-    same = same_responses()
-    for kind, rows_at_once in (("qwen3", 5), ("qwen3", 7), ("bloom", 5)):
-        scorers = [
-            opened(tiny(kind), tiny(kind, 1), "dpo", budget=333),
-            opened(tiny(kind), None, "logprob-sum", budget=333),
-            opened(tiny(kind), None, "logprob-mean", budget=333),
-        ]
-        monkeypatch.setattr(vocabulary, "_ROWS", rows_at_once)
-        for scorer in scorers:
-            rows = scored(scorer, [*same, *PAIRS[:2]])
-            assert [rows[pair.key].margin for pair in same] == [0.0] * len(same)
-            assert rows["s:1"].margin != 0
+    words = "one two three four five six seven eight nine ten eleven twelve"
+    texts = [words[:n] for n in range(0, len(words), 9)]
+    same = [Pair(f"same:{n}", "s", "Count.", text, text) for n, text in enumerate(texts)]
+    monkeypatch.setattr(vocabulary, "_ROWS", rows_at_once)
+    for reference, family in ((tiny(kind, 1), "dpo"), (None, "logprob-mean")):
+        rows = scored(opened(tiny(kind), reference, family, budget=333), [*same, *PAIRS[:2]])
+        assert [rows[pair.key].margin for pair in same] == [0.0] * len(same)
+        assert rows["s:1"].margin != 0
 
 
 # Truncation.
 
 
-@pytest.mark.parametrize(
-    ("kind", "max_length"),
-    [
-        *(("qwen3", n) for n in (1, 6, 20)),
-        *(pytest.param("qwen3", n, marks=pytest.mark.slow) for n in (2, 9, 14)),
-        *(("bloom", n) for n in (1, 9)),
-    ],
-)
+@pytest.mark.parametrize(("kind", "max_length"), [("qwen3", 1), ("qwen3", 9), ("bloom", 9)])
 def test_cut_on_the_left_the_tokens_that_are_left_count(
     kind: str, max_length: int, tiny: Tiny
 ) -> None:
     scorer = opened(tiny(kind), tiny(kind, 1), max_length=max_length)
     policy, reference = (Naive(tiny(kind, seed), max_length) for seed in (0, 1))
-    rows = scored(scorer)
+    rows = scored(scorer, PAIRS)
     assert_naive(rows, PAIRS, policy, reference)
     assert any(row.chosen_truncated for row in rows.values())
     assert max_length > 1 or {row.outcome for row in rows.values()} == {"missing"}
 
 
-@pytest.mark.parametrize(
-    ("kind", "n_kept"),
-    [
-        *(("qwen3", n) for n in (-3, 0, 1, 5)),
-        *(("bloom", n) for n in (0, 2)),
-        pytest.param("qwen3", 2, marks=pytest.mark.slow),
-        *(pytest.param("bloom", n, marks=pytest.mark.slow) for n in (-3, 1, 5)),
-    ],
-)
-def test_cut_on_the_right_a_response_wholly_cut_off_is_missing(
+@pytest.mark.parametrize(("kind", "n_kept"), [("qwen3", 0), ("qwen3", 1), ("bloom", 0)])
+def test_cut_on_the_right_a_response_wholly_cut_off_is_missing_and_others_beside_it_are_not(
     kind: str, n_kept: int, tiny: Tiny
 ) -> None:
-    """n_kept: tokens of the response that are left, where it has so many."""
-    pairs = PAIRS[:1]
-    whole = Naive(tiny(kind))
+    """n_kept: tokens of the first response that are left."""
+    pairs, whole = PAIRS[:4], Naive(tiny(kind))
     n_prompt = len(whole.tokenizer(whole.prompt(pairs[0]), add_special_tokens=False).input_ids)
     max_length = n_prompt + n_kept
     scorer = opened(tiny(kind), tiny(kind, 1), max_length=max_length, truncation_side="right")
@@ -219,18 +205,8 @@ def test_cut_on_the_right_a_response_wholly_cut_off_is_missing(
     assert_naive(rows, pairs, policy, reference)
     row = rows[pairs[0].key]
     assert row.chosen_truncated
-    assert (row.outcome == "missing") == (n_kept <= 0)
-    if n_kept <= 0:
-        assert (row.chosen_reward, row.rejected_reward) == (None, None)
-
-
-def test_cut_on_the_right_others_in_the_pack_keep_their_rewards(tiny: Tiny) -> None:
-    how: dict[str, Any] = {"max_length": 30, "truncation_side": "right", "budget": 999}
-    long = Pair("s:9", "s", "Count to a hundred. " * 9, "one", "two")
-    rows = scored(opened(tiny(), family="logprob-sum", **how), [*PAIRS[:3], long])
-    assert rows["s:9"].outcome == "missing"
-    for pair in PAIRS[:3]:
-        assert rewards_of(rows[pair.key]) == close(Naive(tiny(), 30, "right").sums(pair))
+    assert (row.outcome == "missing") == (n_kept == 0)
+    assert {each.outcome for each in rows.values()} > {"missing"}
 
 
 def test_pairs_are_cut_to_what_the_reference_can_read_as_well(tiny: Tiny, tmp_path: Path) -> None:
@@ -238,28 +214,22 @@ def test_pairs_are_cut_to_what_the_reference_can_read_as_well(tiny: Tiny, tmp_pa
     long = Pair("s:1", "s", "Count to a hundred. " * 9, "one", "two")
     row = scored(opened(tiny(), reference), [long])["s:1"]
     assert (row.chosen_truncated, row.chosen_tokens) == (True, 40)
+    path = opened(tiny(), tiny("bloom")).traits.path
+    assert path.startswith("packed") and "; reference padded" in path
 
 
-# What is refused, and what is said.
+# What is refused.
 
-
-def words_tokenizer(words: Sequence[str]) -> PreTrainedTokenizerFast:
-    core = Tokenizer(models.WordLevel({word: n for n, word in enumerate(words)}, "<unk>"))
-    core.pre_tokenizer = pre_tokenizers.Whitespace()
-    tokenizer = PreTrainedTokenizerFast(tokenizer_object=core, unk_token="<unk>")
-    tokenizer.chat_template = (
-        "{% for m in messages %}{{ m['role'] + ' ' + m['content'] + ' ' }}{% endfor %}"
-        "{{ 'assistant ' if add_generation_prompt else '' }}"
-    )
-    return tokenizer
-
-
+TEMPLATE = (
+    "{% for m in messages %}{{ m['role'] + ' ' + m['content'] + ' ' }}{% endfor %}"
+    "{{ 'assistant ' if add_generation_prompt else '' }}"
+)
 WORDS = ["<unk>", "user", "assistant", "red", "blue", "like", "wine", "a", "is", "it", "."]
 
 
 def words_model(folder: Path, words: Sequence[str], n_vocabulary: int = 0) -> str:
     size = n_vocabulary or len(words)
-    return save_tiny(folder, "qwen3", 0, words_tokenizer(words), vocab_size=size)
+    return save_tiny(folder, "qwen3", 0, words_tokenizer(words, TEMPLATE), vocab_size=size)
 
 
 @pytest.mark.parametrize(
@@ -299,14 +269,3 @@ def test_what_is_no_language_model_is_neither_policy_nor_reference(
     small_models.edit_config(classifier, **t5)
     with pytest.raises(KnownError, match="T5ForConditionalGeneration; the family logprob-sum nee"):
         locate(str(classifier), OPEN, OFFLINE, family="logprob-sum")
-
-
-def test_what_the_rewards_rest_on_is_said(tiny: Tiny) -> None:
-    dpo = facts(opened(tiny(), tiny("qwen3", 1), beta=0.1), RunSettings(), "demo@1", 3)
-    assert dpo.reading == "0.1 x log(policy / reference), summed over the response's tokens"
-    assert (dpo.family, dpo.reference) == ("dpo", "the reference@r")
-    for family, said in (("logprob-sum", "sum"), ("logprob-mean", "mean")):
-        reading = opened(tiny(), family=family).traits.reading
-        assert reading.startswith(f"{said} ") and "no reference" in reading
-    path = opened(tiny(), tiny("bloom")).traits.path
-    assert path.startswith("packed") and "; reference padded" in path

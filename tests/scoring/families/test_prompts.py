@@ -1,3 +1,5 @@
+from itertools import product
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -61,8 +63,7 @@ def test_any_answer_is_read_without_an_error(text: str) -> None:
 
 def test_the_words_are_known_by_their_digest(monkeypatch: pytest.MonkeyPatch) -> None:
     prompts = ("", "mt-bench", "rewardbench-2", "rewardbench-2-gemini")
-    before = {(each, prompt): digest(each, prompt) for each in ("judge", "rater")
-              for prompt in prompts}  # fmt: skip
+    before = {each: digest(*each) for each in product(("judge", "rater"), prompts)}
     assert before["judge", ""].startswith("judge prompt:")
     assert len({*before.values()}) == len(before)
     monkeypatch.setitem(prompt_forms()["rater"], "user", "Other words.")

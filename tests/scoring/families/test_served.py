@@ -9,7 +9,7 @@ from scoring.engine.scorer import facts
 from scoring.errors import KnownError
 from scoring.families.server import KEY_VARIABLE, Served
 from scoring.spec import LabelWeights, Message, ModelSpec, Pair, RunSettings
-from tests.support.chat_server import Answer, ChatServer, error
+from tests.support.chat_server import Answer, ChatServer, InTurn, error
 from tests.support.judging import labels, rewards, scored
 
 GOOD = Pair("mine:1", "mine", "Name a colour.", "Red, like a ripe tomato.", "Seven.")
@@ -60,9 +60,8 @@ def served(model: ChatServer, name: str = "org/rm", **more: Any) -> Served:
 
 @pytest.mark.parametrize(
     ("path", "below", "switch"),
-    [("/classify", "", "softmax"), ("/classify", "/v1", "activation"),
-     ("/pooling", "/v1/", "use_activation")],
-)  # fmt: skip
+    [("/classify", "", "softmax"), ("/pooling", "/v1/", "use_activation")],
+)
 def test_raw_rewards_come_from_the_route_that_answers_by_the_switch_that_it_knows(
     path: str, below: str, switch: str
 ) -> None:
@@ -133,20 +132,20 @@ def by_token(path: str, body: dict[str, Any]) -> Answer:
     return labels(path, [[0.1], [0.2]]) if path == "/pooling" else error(404)
 
 
+NEITHER = r"/classify.*40., is a chat model.*/pooling.*vllm serve"
+
+
 @pytest.mark.parametrize(
     ("answer", "name", "said"),
     [
         (by_token, "org/rm", "gives a reward for each token"),
-        *(
-            (lambda *_, n=status: error(n, "is a chat model"), "org/rm",
-             rf"/classify.*{status}, is a chat model.*/pooling.*vllm serve")
-            for status in (400, 404, 500)
-        ),
+        (InTurn(error(400, "is a chat model")), "org/rm", NEITHER),
+        (InTurn(error(404, "is a chat model")), "org/rm", NEITHER),
         (Vllm(), "org/other", r"org/other.*does not exist.*name"),
-        (lambda *_: error(401), "org/rm", KEY_VARIABLE),
+        (InTurn(error(401)), "org/rm", KEY_VARIABLE),
     ],
-    ids=[*"tokens 400 404 500 name key".split()],
-)  # fmt: skip
+    ids=["tokens", "400", "404", "name", "key"],
+)
 def test_a_server_that_has_no_such_rewards_says_what_was_tried(
     answer: Any, name: str, said: str
 ) -> None:
