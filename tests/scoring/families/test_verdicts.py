@@ -84,7 +84,7 @@ RM_R1 = "<think>[[B]], or [[A]]?</think>\n<answer>[[A]]</answer>"
         ("org/RISE-Judge-7B", "upstream", "rise", "[[A]]"),
         ("org/any", "gemini", "gemini", "[[A]]"),
         ("gaotang/RM-R1-Qwen2.5-Instruct-7B", "upstream", "rm-r1:e39e007ecaaf", RM_R1),
-        ("gaotang/RM-R1-DeepSeek-7B", "upstream", "rm-r1-reasoning:b303ba2eff62", RM_R1),
+        ("RM-R1-DeepSeek-Distilled-Qwen-7B", "upstream", "rm-r1-reasoning:b303ba2eff62", RM_R1),
     ],
 )
 def test_a_models_name_or_a_word_chooses_the_prompt(
