@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 import torch
-from tokenizers import Tokenizer, models, pre_tokenizers
+from tokenizers import pre_tokenizers
 from transformers import (
     AutoModelForCausalLM,
     ContinuousBatchingConfig,
@@ -18,21 +18,26 @@ from transformers import (
     Qwen2Tokenizer,
 )
 
-from scoring.__main__ import main
 from scoring.errors import KnownError
 from scoring.families import open_scorer
 from scoring.families.chat import response_order, shows_rejected_first
 from scoring.families.judge import Draws
 from scoring.families.prompts import parse_rating, parse_verdict, questions, row_question
-from scoring.run import make_job, score
+from scoring.run import make_job
 from scoring.spec import Family, Message, ModelSpec, Pair, RunSettings, ScoredPair
 from tests.conftest import DEMO_MODEL
 from tests.support.judging import COLOURS as PAIRS
+from tests.support.judging import scored
+from tests.support.small_language_models import words_tokenizer
 from tests.support.small_models import letters
 
 SAYS = ["[[A]]", "[[B]]", *map(str, range(1, 11)), "hm"]
 """What the model can say, beside its end."""
 TOKENS = 6
+SIZE: dict[str, Any] = {
+    "hidden_size": 32, "intermediate_size": 48, "num_hidden_layers": 2, "num_attention_heads": 4,
+    "num_key_value_heads": 2, "initializer_range": 0.4,
+}  # fmt: skip
 CPU = RunSettings(
     device="cpu", dtype="float32", judge_prompt="mt-bench", max_tokens=TOKENS, budget=900
 )
@@ -45,19 +50,16 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> str:
     split = pre_tokenizers.WhitespaceSplit()
     texts = [message.content for each in PAIRS for message in asked(each)]
     words = [word for text in texts for word, _ in split.pre_tokenize_str(text)]
-    names = dict.fromkeys(["<unk>", "</s>", *SAYS, *words])
-    core = Tokenizer(models.WordLevel({word: n for n, word in enumerate(names)}, "<unk>"))
-    core.pre_tokenizer = split
-    tokenizer = PreTrainedTokenizerFast(tokenizer_object=core, unk_token="<unk>", eos_token="</s>")
-    tokenizer.chat_template = "{% for m in messages %}{{ m['content'] + ' ' }}{% endfor %}"
+    template = "{% for m in messages %}{{ m['content'] + ' ' }}{% endfor %}"
+    tokenizer = words_tokenizer([*SAYS, *words], template, split, eos_token="</s>")
     tokenizer.save_pretrained(home)
     torch.manual_seed(3)
-    size: dict[str, Any] = {"hidden_size": 32, "intermediate_size": 48, "num_hidden_layers": 2}
-    size |= {"num_attention_heads": 4, "num_key_value_heads": 2, "max_position_embeddings": 2048}
-    config = LlamaConfig(vocab_size=len(names), **size, eos_token_id=1, initializer_range=0.4)
+    config = LlamaConfig(
+        vocab_size=len(tokenizer), **SIZE, max_position_embeddings=2048, eos_token_id=1
+    )
     model = AutoModelForCausalLM.from_config(config)
     with torch.no_grad():
-        model.lm_head.weight[[0, *range(2 + len(SAYS), len(names))]] = 0  # it never says these
+        model.lm_head.weight[[0, *range(2 + len(SAYS), len(tokenizer))]] = 0  # it never says these
     model.generation_config.update(do_sample=True, top_p=0.1, repetition_penalty=3.0)
     model.save_pretrained(home)
     return str(home)
@@ -95,18 +97,22 @@ class Plain:
         return answer
 
 
-def test_a_verdict_is_what_the_model_writes_greedily(folder: str) -> None:
-    judge, plain = opened(folder), Plain(folder)
-    expected = []
+def test_a_verdict_or_a_rating_is_what_the_model_writes_greedily(folder: str) -> None:
+    judge, rater, plain = opened(folder), opened(folder, "rater"), Plain(folder)
+    verdicts, ratings = [], []
     for pair in PAIRS:
         swapped = shows_rejected_first(pair, RunSettings().seed)
         (question,) = questions("judge", pair, "mt-bench", swapped=swapped)
         named = parse_verdict(plain.answer(question), "mt-bench")
         first = {"A": 1.0, "B": 0.0, None: 0.5}[named]
         chosen = 1 - first if swapped else first
-        expected.append((chosen, 1 - chosen))
-    assert len({*expected}) > 1
-    assert judge.rewards(judge.prepare(PAIRS)) == expected
+        verdicts.append((chosen, 1 - chosen))
+        both = questions("rater", pair, "mt-bench")
+        rated = [parse_rating(plain.answer(question), "mt-bench") for question in both]
+        ratings.append((0.0, 0.0) if None in rated else (rated[0], rated[1]))
+    assert len({*verdicts}) > 1 < len({*ratings})
+    assert judge.rewards(judge.prepare(PAIRS)) == verdicts
+    assert rater.rewards(rater.prepare(PAIRS)) == ratings
     assert judge.traits.reading.startswith("the verdict it writes")
     assert f"{TOKENS} tokens at most" in judge.traits.reading
     assert "mt-bench judge prompt:" in judge.traits.template
@@ -133,23 +139,22 @@ def test_rows_of_rewardbench_2_are_asked_at_once_and_ties_rated(folder: str) -> 
         answer = plain.answer(questions("rater", alone, "rewardbench-2")[0])
         ratings.append(parse_rating(answer, "rewardbench-2") or -1.0)
     expected[tie.key] = tuple(ratings)
-    job = make_job([*rows, tie], judge, 0)
-    found = {each.key: each.rewards for pack in score(job, judge) for each in pack.rows}
-    assert found == expected
+    found = scored(judge, [*rows, tie])
+    assert {key: row.rewards for key, row in found.items()} == expected
     assert len({*expected.values()}) > 2
     assert "rewardbench-2 judge prompt:" in judge.traits.template
 
 
 def test_repeats_are_drawn_anew_and_the_first_is_as_alone(folder: str) -> None:
-    def rows(**more: Any) -> list[ScoredPair]:
-        judge = opened(folder, temperature=2.0, seed=7, **more)
-        found = [row for pack in score(make_job(PAIRS, judge, 0), judge) for row in pack.rows]
-        return sorted(found, key=lambda row: row.key)
+    def rows(**more: Any) -> dict[str, ScoredPair]:
+        return scored(opened(folder, temperature=2.0, seed=7, **more), PAIRS)
 
     thrice, once = rows(repeats=3, budget=2000), rows()
-    assert [row.repeats[0] for row in thrice] == [row.all_rewards for row in once]
-    assert any(len({*row.repeats}) > 1 for row in thrice)
-    assert [row.repeats for row in rows(repeats=3)] == [row.repeats for row in thrice]
+    assert {key: row.repeats[0] for key, row in thrice.items()} == {
+        key: row.all_rewards for key, row in once.items()
+    }
+    assert any(len({*row.repeats}) > 1 for row in thrice.values())
+    assert rows(repeats=3) == thrice
 
 
 def test_rm_r1_is_asked_and_read_as_its_authors_do(tmp_path: Path) -> None:
@@ -159,9 +164,7 @@ def test_rm_r1_is_asked_and_read_as_its_authors_do(tmp_path: Path) -> None:
     pieces.chat_template = "{% for m in messages %}{{ m['role'] + m['content'] }}{% endfor %}"
     pieces.save_pretrained(tmp_path)
     torch.manual_seed(0)
-    size: dict[str, Any] = {"hidden_size": 32, "intermediate_size": 48, "num_hidden_layers": 2}
-    size |= {"num_attention_heads": 4, "num_key_value_heads": 2, "initializer_range": 0.4}
-    model = AutoModelForCausalLM.from_config(Qwen2Config(vocab_size=len(pieces), **size)).eval()
+    model = AutoModelForCausalLM.from_config(Qwen2Config(vocab_size=len(pieces), **SIZE)).eval()
     with torch.no_grad():
         model.lm_head.weight[:-2] = 0
         model.lm_head.weight[-1] = -model.lm_head.weight[-2]  # it says one of both
@@ -182,38 +185,23 @@ def test_rm_r1_is_asked_and_read_as_its_authors_do(tmp_path: Path) -> None:
     assert scorer.rewards(scorer.prepare(PAIRS)) == expected
 
 
-def test_a_rating_is_what_the_model_ends_with(folder: str) -> None:
-    rater, plain = opened(folder, "rater"), Plain(folder)
-    expected = []
-    for pair in PAIRS:
-        both = [
-            parse_rating(plain.answer(question), "mt-bench")
-            for question in questions("rater", pair, "mt-bench")
-        ]
-        expected.append((0.0, 0.0) if None in both else (both[0], both[1]))
-    assert len({*expected}) > 1
-    assert rater.rewards(rater.prepare(PAIRS)) == expected
-
-
 def test_a_run_that_goes_on_writes_nothing_twice(folder: str, tmp_path: Path) -> None:
     steps: list[Any] = []
 
-    def counted(**more: Any) -> Any:
-        judge = opened(folder, **more)
+    def counted() -> Any:
+        judge = opened(folder, temperature=2.0, seed=5)
         judge.keep_answers(tmp_path)
         judge._model.register_forward_hook(lambda *_: steps.append(1))
         return judge
 
-    warm = {"temperature": 2.0, "seed": 5}
-    first = counted(**warm)
+    first = counted()
     half = first.rewards(first.prepare(PAIRS[:4]))
     n_steps = len(steps)
-    assert n_steps > 0
-    again = counted(**warm)
+    again = counted()
     told: list[tuple[int, int]] = []
     again.on_answers = lambda *each: told.append(each)
     assert again.rewards(again.prepare(PAIRS[:4])) == half
-    assert len(steps) == n_steps
+    assert len(steps) == n_steps > 0
     assert told == [(4, 4)]
     again.rewards(again.prepare(PAIRS))
     assert len(steps) > n_steps
@@ -237,54 +225,37 @@ def test_continuous_batching_writes_the_same_or_padded_batches_do(
     assert len((tmp_path / "answers.jsonl").read_text("utf-8").splitlines()) == len(PAIRS)
 
 
-def test_answers_that_a_kill_lost_in_half_a_batch_are_the_same_again(
+def test_answers_that_a_kill_lost_in_half_a_batch_are_the_same_again_whatever_stands_beside_them(
     folder: str, tmp_path: Path
 ) -> None:
-    def rewards() -> Any:
-        judge = opened(folder, temperature=2.0, budget=4000, max_tokens=40)
+    def rewards(budget: int) -> Any:
+        judge = opened(folder, temperature=2.0, budget=budget, max_tokens=40)
         judge.keep_answers(tmp_path)
         return judge.rewards(judge.prepare(PAIRS))
 
-    path, whole = tmp_path / "answers.jsonl", rewards()
+    path, whole = tmp_path / "answers.jsonl", rewards(4000)
     lines = path.read_text("utf-8").splitlines(keepends=True)
     assert len(lines) > 2
     huge = json.dumps({"question": "q", "text": "", "first": [["A", 10**400]], "cut": False})
     path.write_text("".join([*lines[:2], huge, "\r\n", lines[2][:40]]), "utf-8", newline="")
-    assert rewards() == whole
+    assert rewards(300) == whole
     known = [json.loads(line) for line in path.read_text("utf-8").splitlines() if "first" in line]
-    assert {each["question"]: each for each in map(json.loads, lines)}.items() <= {
-        each["question"]: each for each in known
-    }.items()
-
-
-def test_answers_at_a_temperature_are_the_same_whatever_stands_beside_them(
-    folder: str, tmp_path: Path
-) -> None:
-    answers = []
-    for name, budget in (("few", 300), ("many", 100_000)):
-        (tmp_path / name).mkdir()
-        judge = opened(folder, temperature=2.0, seed=7, budget=budget)
-        judge.keep_answers(tmp_path / name)
-        judge.rewards(judge.prepare(PAIRS))
-        lines = (tmp_path / name / "answers.jsonl").read_text("utf-8").splitlines()
-        answers.append({each["question"]: each["text"] for each in map(json.loads, lines)})
-    assert answers[0] == answers[1]
-    assert len(set(answers[0].values())) > 1
+    answers = {each["question"]: each for each in map(json.loads, lines)}
+    assert answers.items() <= {each["question"]: each for each in known}.items()
+    assert len({each["text"] for each in answers.values()}) > 1
 
 
 def test_a_draw_is_one_of_the_softmax_at_its_temperature() -> None:
-    logits = torch.tensor([1.0, 0.0, -1.0]).repeat(20_000, 1)
+    logits = torch.tensor([1.0, 0.0, -1.0]).repeat(4000, 1)
     drawn = Draws(range(len(logits)), 2.0, torch.device("cpu"))(logits, logits).argmax(1)
     shares = drawn.bincount(minlength=3) / len(logits)
-    torch.testing.assert_close(shares, (logits[0] / 2).softmax(0), atol=0.015, rtol=0)
+    torch.testing.assert_close(shares, (logits[0] / 2).softmax(0), atol=0.03, rtol=0)
 
 
 def test_a_question_that_is_cut_is_told_and_an_unknown_token_is_refused(
     folder: str, tmp_path: Path
 ) -> None:
-    judge = opened(folder, max_length=70)
-    job = make_job(PAIRS, judge, 0)
-    rows = [row for pack in score(job, judge) for row in pack.rows]
+    rows = scored(opened(folder, max_length=70), PAIRS).values()
     assert {(row.chosen_tokens, row.chosen_truncated) for row in rows} == {(70, True)}
     assert not any(row.chosen.truncated for row in opened(folder, "rater").prepare(PAIRS))
     other = replace(
@@ -295,25 +266,12 @@ def test_a_question_that_is_cut_is_told_and_an_unknown_token_is_refused(
         make_job(PAIRS, open_scorer(other, CPU), 0)
 
 
-def test_the_command_line_scores_with_written_verdicts(folder: str, tmp_path: Path) -> None:
-    given = ["--model", folder, "--family", "judge", "--pairs", "demo", "--per-subset", "1"]
-    out = [*given, "--device", "cpu", "--out", str(tmp_path / "run")]
-    assert main([*out, "--judge-prompt", "mt-bench", "--max-tokens", "4"]) == 0
-    assert (tmp_path / "run" / "answers.jsonl").stat().st_size > 0
-
-
 @pytest.mark.parametrize(
     ("more", "said"),
     [
-        (
-            {"judge_prompt": "probabilities"},
-            "--max-tokens .* answers .*with a --judge-prompt such as upstream",
-        ),
+        ({"judge_prompt": "probabilities"}, "--max-tokens .* with a --judge-prompt such as upstr"),
         ({"max_tokens": 2040}, r"reads 2,048 tokens, which leaves 8 for a question .*--max-tokens"),
-        (
-            {"truncation_side": "right"},
-            "--truncation-side right is for models that are not asked at the end of their text",
-        ),
+        ({"truncation_side": "right"}, "--truncation-side right is for models that are not asked"),
     ],
 )
 def test_what_leaves_nothing_to_write_is_refused(
@@ -321,5 +279,3 @@ def test_what_leaves_nothing_to_write_is_refused(
 ) -> None:
     with pytest.raises(KnownError, match=said):
         opened(folder, **more)
-    with pytest.raises(KnownError, match="for judges and raters that write answers"):
-        opened(folder, "dpo")
