@@ -13,6 +13,7 @@ from typing import Any
 
 import torch
 from safetensors.torch import load_file, save_file
+from torch import nn
 from transformers import AutoModel
 
 from tests.support.small_models import (
@@ -96,23 +97,29 @@ def beaver(read: Callable[[torch.Tensor], torch.Tensor], **more: Any) -> Made:
     return write
 
 
-def layers(
+def named_layers(name: str, *modules: nn.Module) -> tuple[nn.Module, Weights]:
+    """Random layers in a row, and their weights by their names in a file."""
+    made = nn.Sequential(*modules).eval()
+    with torch.no_grad():
+        for key, values in made.state_dict().items():
+            if "running" in key:
+                values.copy_(torch.linspace(0.5, 2.0, len(values)))
+            elif values.dim():
+                values.copy_(random(*values.shape, seed=len(key) + len(values)))
+    return made, {f"{name}.{key}": each for key, each in made.state_dict().items()}
+
+
+def two_layers(
     architecture: str, name: str, width: int, config: Callable[[], Any], **more: Any
 ) -> Made:
     """A head of two layers with a ReLU between. made: its tokenizer."""
     made = more.pop("made", tokenizer)
 
     def write(folder: Path) -> tuple[Any, Reads]:
-        head = {
-            f"{name}.0.weight": random(width, WIDTH),
-            f"{name}.0.bias": torch.linspace(-1, 1, width),
-            f"{name}.2.weight": random(1, width, seed=2),
-            f"{name}.2.bias": torch.tensor([0.25]),
-        }
-        first, bias, second, last = head.values()
-        base = save_headed(folder, architecture, config(), head, **more)
+        head, weights = named_layers(name, nn.Linear(WIDTH, width), nn.ReLU(), nn.Linear(width, 1))
+        base = save_headed(folder, architecture, config(), weights, **more)
         made().save_pretrained(folder)
-        return base, lambda states, _: second[0] @ (first @ states[-1] + bias).relu() + last[0]
+        return base, lambda states, _: head(states[-1])[0]
 
     return write
 
@@ -197,112 +204,59 @@ def internlm(folder: Path) -> tuple[Any, Reads]:
 
 
 def ldl(folder: Path) -> tuple[Any, Reads]:
-    torch.manual_seed(2)
-    sizes = {"regression_layer": (WIDTH, 16, 24, 30), "gating_layer": (WIDTH, 16, 16, 3)}
-    places = {"regression_layer": (0, 2, 4), "gating_layer": (0, 3, 6)}
     base = save_headed(folder, "Gemma2Model", gemma2(), {}, prefix="", num_labels=1)
-    head: dict[str, Weights] = {}
-    for name, widths in sizes.items():
-        head[name] = {}
-        for at, into, out in zip(places[name], widths, widths[1:], strict=False):
-            head[name] |= {
-                f"network.{at}.weight": random(out, into, seed=at),
-                f"network.{at}.bias": torch.linspace(-1, 1, out),
-            }
-        torch.save(head[name], folder / f"{name}.pt")
-
-    def dense(row: torch.Tensor, weights: Weights) -> torch.Tensor:
-        matrices = list(weights.values())
-        for matrix, bias in zip(matrices[:-2:2], matrices[1:-2:2], strict=True):
-            row = matrix @ row + bias
-            row = torch.where(row > 0, row, 0.01 * row)
-        return matrices[-2] @ row + matrices[-1]
+    leaky = nn.LeakyReLU(0.01)
+    scoring, weights = named_layers(
+        "network", nn.Linear(WIDTH, 16), leaky, nn.Linear(16, 24), leaky, nn.Linear(24, 30)
+    )
+    torch.save(weights, folder / "regression_layer.pt")
+    gate, weights = named_layers(
+        *("network", nn.Linear(WIDTH, 16), leaky, nn.Identity()),
+        *(nn.Linear(16, 16), leaky, nn.Identity(), nn.Linear(16, 3)),
+    )
+    torch.save(weights, folder / "gating_layer.pt")
 
     def read(states: torch.Tensor, _: int) -> torch.Tensor:
-        scores = dense(states[-1], head["regression_layer"]).exp()
-        total = torch.tensor(0.0)
-        for weight, part in zip(
-            dense(states[-1], head["gating_layer"]), scores.view(-1, 10), strict=True
-        ):
-            total = total + weight * (part / part.sum() * torch.arange(10) / 9).sum()
-        return total
+        scores = scoring(states[-1]).exp().view(3, 10)
+        means = (scores / scores.sum(1, keepdim=True) * torch.arange(10) / 9).sum(1)
+        return (gate(states[-1]) * means).sum()
 
     return base, read
 
 
-def gate_of(
-    normed: bool, n: int, places: Sequence[int], seed: int
-) -> tuple[Weights, Callable[[torch.Tensor], torch.Tensor]]:
-    """A gate of two hidden layers as `gating.layers` numbers it, and what it gives before scaling.
-
-    places: of the linear layers; normalisation stands two behind each but the last.
-    """
-    widths = (WIDTH, 12, 12, n)
-    head: Weights = {}
-    for depth, at in enumerate(places):
-        last = depth == len(places) - 1
-        head[f"gating.layers.{at}.weight"] = random(
-            widths[depth + 1], widths[depth], seed=seed + at
-        )
-        if last or not normed:
-            head[f"gating.layers.{at}.bias"] = torch.linspace(-1, 1, widths[depth + 1])
-        if normed and not last:
-            norm = f"gating.layers.{at + 2}"
-            head |= {
-                f"{norm}.weight": torch.linspace(0.5, 1.5, 12),
-                f"{norm}.bias": torch.linspace(-0.5, 0.5, 12),
-                f"{norm}.running_mean": torch.linspace(0.0, 0.3, 12),
-                f"{norm}.running_var": torch.linspace(0.5, 2.0, 12),
-                f"{norm}.num_batches_tracked": torch.tensor(7),
-            }
-
-    def gate(row: torch.Tensor) -> torch.Tensor:
-        for depth, at in enumerate(places):
-            row = head[f"gating.layers.{at}.weight"] @ row
-            row = row + head.get(f"gating.layers.{at}.bias", torch.tensor(0.0))
-            if depth == len(places) - 1:
-                return row
-            row = row.clamp(min=0)
-            if normed:
-                norm = f"gating.layers.{at + 2}"
-                middle, spread = head[f"{norm}.running_mean"], head[f"{norm}.running_var"]
-                row = (row - middle) / (spread + 1e-5).sqrt()
-                row = row * head[f"{norm}.weight"] + head[f"{norm}.bias"]
-        return row
-
-    return head, gate
+def gate_layers(kind: str) -> list[nn.Module]:
+    """Two hidden layers and a last one; of ArmoRM with a ReLU behind each that has no place."""
+    if kind == "ArmoRM":
+        rectified = [nn.Linear(WIDTH, 12), nn.Linear(12, 12)]
+        for layer in rectified:
+            layer.register_forward_hook(lambda _, __, given: given.relu())
+        return [*rectified, nn.Linear(12, 3)]
+    inner = [
+        [nn.Linear(width, 12, bias=False), nn.ReLU(), nn.BatchNorm1d(12)] for width in (WIDTH, 12)
+    ]
+    dropout = [nn.Identity()] if kind == "QRM v2" else []
+    return [*inner[0], *dropout, *inner[1], nn.Linear(12, 3)]
 
 
 def gated(
-    architecture: str,
-    config: Any,
-    places: Sequence[int],
-    temperature: float,
-    quantiles: int | None = None,
-    matrix: torch.Tensor | None = None,
+    architecture: str, config: Any, kind: str, temperature: float, *, is_mixed: bool = True
 ) -> Made:
+    """A head whose three rewards are weighed by a gate. is_mixed: by a matrix before that."""
+
     def write(folder: Path) -> tuple[Any, Reads]:
-        n = 3
-        head, gate = gate_of(quantiles is not None, n, places, seed=3)
-        regression = random(n * (quantiles or 1), WIDTH)
+        gate, head = named_layers("gating.layers", *gate_layers(kind))
+        quantiles = {} if kind == "ArmoRM" else {"num_quantiles": 5}
+        regression = random(3 * quantiles.get("num_quantiles", 1), WIDTH)
         head |= {"regression_layer.weight": regression, "gating.logit_scale": torch.tensor([1.5])}
-        if matrix is not None:
-            head["reward_transform_matrix"] = matrix
-        more: dict[str, Any] = {"num_quantiles": quantiles} if quantiles else {}
-        base = save_headed(
-            *(folder, architecture, config(), head),
-            **more,
-            num_objectives=n,
-            gating_hidden_dim=12,
-            gating_n_hidden=2,
-        )
+        head |= {"reward_transform_matrix": MIXED} if is_mixed else {}
+        sizes = {"num_objectives": 3, "gating_hidden_dim": 12, "gating_n_hidden": 2, **quantiles}
+        base = save_headed(folder, architecture, config(), head, **sizes)
         chat_tokenizer(base.config.model_type).save_pretrained(folder)
 
         def read(states: torch.Tensor, at: int) -> torch.Tensor:
-            weights = (gate(states[at]) / temperature).exp()
-            rewards = (regression @ states[-1]).view(n, -1).mean(1)
-            if matrix is not None:
-                rewards = rewards @ matrix
+            weights = (gate(states[at : at + 1])[0] / temperature).exp()
+            rewards = (regression @ states[-1]).view(3, -1).mean(1)
+            rewards = rewards @ MIXED if is_mixed else rewards
             return (weights / weights.sum() * 1.5 * rewards).sum()
 
         return base, read
@@ -329,63 +283,80 @@ QWEN2: dict[str, Any] = {
     "made": letters_tokenizer,
 }
 WIDE_LLAMA, WIDE_GEMMA2 = partial(llama, **WIDER), partial(gemma2, **WIDER)
-HEADS: dict[str, Made] = {
-    "beaver": beaver(lambda score: score, score_type="reward"),
-    "beaver, normalised": beaver(
+HEADS: dict[tuple[str, str], Made] = {
+    ("Beaver", "llama"): beaver(lambda score: score, score_type="reward"),
+    ("Beaver, normalised", "llama"): beaver(
         lambda score: (score - 0.5) / (2 + 1e-8), score_type="reward", do_normalize=True
     ),
-    "beaver, a cost": beaver(
+    ("Beaver, a cost", "llama"): beaver(
         lambda score: -score / (2 + 1e-8), score_type="cost", do_normalize=True
     ),
-    "ultra": linear("LlamaRewardModel", "regression_head"),
-    "eurus": linear(
+    ("UltraRM", "llama"): linear("LlamaRewardModel", "regression_head"),
+    ("Eurus-RM", "mistral"): linear(
         "EurusRewardModel", "regression_head", mistral,
         auto_map={"AutoModel": "modeling_eurus_rm.EurusRewardModel"},
     ),
-    "ziya-llama-7b-reward": linear(
+    ("Ziya", "llama"): linear(
         "LlamaRewardModel", "value_head",
         auto_map={"AutoModelForSequenceClassification": "modeling_llama_rm.LlamaRewardModel"},
     ),
-    "starling-rm-34b": linear(
+    ("Starling", "llama"): linear(
         "LlamaForSequenceClassification", "v_head", partial(llama, num_labels=2),
         prefix="transformer.",
     ),
-    "oasst": linear(
+    ("OpenAssistant", "gpt_neox"): linear(
         "GPTNeoXRewardModel", "out_proj", partial(config_of, "gpt_neox"), 0.25,
         prefix="gpt_neox.", model_type="gpt_neox_reward_model", pooling="last",
     ),
-    "acecode": linear(
+    ("AceCode", "qwen2"): linear(
         "Qwen2ForCausalRM", "v_head.summary", bias=0.5, **QWEN2,
         also={"lm_head.weight": random(300, WIDTH)},
     ),
-    "athene": linear(
+    ("Athene", "llama"): linear(
         "CustomAutoModelForSequenceClassification", "v_head", partial(llama, vocab_size=128_004),
         made=partial(tokenizer, others={ATHENE: 128_003}),
     ),
-    "inform": layers("INFORMForSequenceClassification", "score", WIDTH, llama, num_labels=1),
-    "worldpm": layers("Qwen2ForRewardModel", "score", WIDTH, num_labels=1, **QWEN2),
-    "grm, llama": layers(
+    ("INF-ORM", "llama"): two_layers(
+        "INFORMForSequenceClassification", "score", WIDTH, llama, num_labels=1
+    ),
+    ("WorldPM", "qwen2"): two_layers("Qwen2ForRewardModel", "score", WIDTH, num_labels=1, **QWEN2),
+    ("GRM", "llama"): two_layers(
         "GRewardModel", "v_head.summary", 24, llama,
         vhead_layer_type="mlp", vhead_num_neurons=24, vhead_num_layers=1,
     ),
-    "grm, gemma 2": layers("GRewardModel", "v_head.summary", 24, gemma2, vhead_num_neurons=24),
-    "grm, gemma": linear(
+    ("GRM", "gemma2"): two_layers(
+        "GRewardModel", "v_head.summary", 24, gemma2, vhead_num_neurons=24
+    ),
+    ("GRM", "gemma"): linear(
         "GRewardModel", "v_head.summary", gemma, 0.5, vhead_layer_type="linear"
     ),
-    "internlm": internlm,
-    "ldl-reward": ldl,
-    "nemotron-70b-reward": nemotron,
-    "nemotron-70b-reward-principle": principle,
-    "gpm-llama": gpm,
-    "armorm": gated(
-        "LlamaForRewardModelWithGating", WIDE_LLAMA, (0, 1, 2), 10.0, matrix=MIXED
+    ("InternLM2", "internlm2"): internlm,
+    ("LDL", "gemma2"): ldl,
+    ("Nemotron", "llama"): nemotron,
+    ("Nemotron-Principle", "llama"): principle,
+    ("GPM", "llama"): gpm,
+    ("ArmoRM", "llama"): gated("LlamaForRewardModelWithGating", WIDE_LLAMA, "ArmoRM", 10.0),
+    ("QRM", "llama"): gated("LlamaForRewardModelWithGating31", WIDE_LLAMA, "QRM", 10.0),
+    ("QRM v2", "gemma2"): gated(
+        "Gemma2ForQuantileSequenceClassification", WIDE_GEMMA2, "QRM v2", 1.0, is_mixed=False
     ),
-    "qrm": gated(
-        "LlamaForRewardModelWithGating31", WIDE_LLAMA, (0, 3, 6), 10.0, 5, matrix=MIXED
+    ("QRM v2", "llama"): gated(
+        "LlamaForQuantileSequenceClassification", WIDE_LLAMA, "QRM v2", 1.0, is_mixed=False
     ),
-    "qrm, gemma 2": gated(
-        "Gemma2ForQuantileSequenceClassification", WIDE_GEMMA2, (0, 4, 7), 1.0, 5
-    ),
-    "qrm v2": gated("LlamaForQuantileSequenceClassification", WIDE_LLAMA, (0, 4, 7), 1.0, 5),
 }  # fmt: skip
-"""Of each head, what writes a model with it into a folder of that name."""
+"""Of each head and architecture, what writes such a model into a folder."""
+NAMES = {
+    "Ziya": "ziya-llama-7b-reward",
+    "Starling": "starling-rm-34b",
+    "LDL": "ldl-reward",
+    "Nemotron": "nemotron-70b-reward",
+    "GPM": "gpm-llama",
+    "Nemotron-Principle": "nemotron-70b-reward-principle",
+}
+"""Heads that are known by their folder's name alone."""
+
+
+def write_headed(folder: Path, head: str, built: str) -> tuple[Path, Any, Reads]:
+    """A model with a head in a folder of its name, its base, and how its reward is read."""
+    home = folder / NAMES.get(head, "model")
+    return home, *HEADS[head, built](home)

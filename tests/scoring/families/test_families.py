@@ -1,6 +1,5 @@
 """Every family opens a scorer; the baselines, which need no model, are known to the last digit."""
 
-import random
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -15,9 +14,8 @@ from scoring.errors import KnownError
 from scoring.families import open_scorer
 from scoring.limits import Step
 from scoring.models.loading import report_loading
-from scoring.run import make_job, score
-from scoring.spec import BASELINES, FAMILIES, Family, ModelSpec, Pair, RunSettings, ScoredPair
-from tests.support.named_rows import by_sentence
+from scoring.spec import BASELINES, Family, ModelSpec, Pair, RunSettings, ScoredPair
+from tests.support.judging import scored
 from tests.support.small_models import PAIRS, llama, opened, save
 
 
@@ -42,14 +40,11 @@ def test_a_scorer_gives_a_reward_for_each_side_and_tells_how_it_loads(tmp_path: 
 
 @pytest.mark.parametrize(
     ("family", "given", "said"),
-    by_sentence(
-        *(
-            (family, {"upstream_compatible": True}, f"compatible is for .*family {family}. is not:")
-            for family in FAMILIES
-            if family != "classifier"
-        ),
+    [
+        ("dpo", {"upstream_compatible": True}, "compatible is for .*family dpo. is not:"),
+        ("judge", {"upstream_compatible": True}, "compatible is for .*family judge. is not:"),
         ("longer", {"beta": 0.1}, "--beta 0.1 is for models of family dpo, .*: leave it out"),
-    ),
+    ],
 )
 def test_a_setting_that_means_nothing_to_a_family_is_refused(
     family: Family, given: dict[str, Any], said: str
@@ -62,53 +57,41 @@ def spec_of(family: Family) -> ModelSpec:
     return ModelSpec(f"baseline/{family}", "", "", family)
 
 
-def scored(family: Family, pairs: Sequence[Pair], seed: int = 0) -> dict[str, ScoredPair]:
-    scorer = open_scorer(spec_of(family), RunSettings(seed=seed))
-    job = make_job(pairs, scorer, seed)
-    return {row.key: row for pack in score(job, scorer) for row in pack.rows}
+def baseline(family: Family, pairs: Sequence[Pair], seed: int = 0) -> dict[str, ScoredPair]:
+    return scored(open_scorer(spec_of(family), RunSettings(seed=seed)), pairs, seed)
 
 
 @pytest.mark.parametrize(
     ("family", "texts", "rewards"),
     [
-        ("longer", ("four", "ab"), (4.0, 2.0)),
+        ("longer", ("🤔🤔", ""), (2.0, 0.0)),
         ("shorter", ("four", "ab"), (-4.0, -2.0)),
-        ("longer", ("🤔", ""), (1.0, 0.0)),
         ("shorter", ("same", "size"), (-4.0, -4.0)),
     ],
 )
 def test_length_is_the_reward(
     family: Family, texts: tuple[str, str], rewards: tuple[float, float]
 ) -> None:
-    row = scored(family, [Pair("s:1", "s", "a prompt", *texts)])["s:1"]
+    row = baseline(family, [Pair("s:1", "s", "a prompt", *texts)])["s:1"]
     assert (row.chosen_reward, row.rejected_reward) == rewards
     assert (row.chosen_tokens, row.rejected_tokens) == (0, 0)
 
 
 def test_chance_is_of_the_texts_and_the_seed_alone(demo_pairs: list[Pair]) -> None:
-    first = scored("random", demo_pairs)
-    shuffled = random.Random(1).sample(demo_pairs, len(demo_pairs))
-    assert scored("random", shuffled) == first
-    elsewhere = scored("random", [replace(pair, key=f"other {pair.key}") for pair in shuffled])
-    assert {f"other {key}": row.margin for key, row in first.items()} == {
-        key: row.margin for key, row in elsewhere.items()
-    }
-    assert scored("random", demo_pairs[5:6]) == {
-        key: row for key, row in first.items() if key == demo_pairs[5].key
-    }
-    alone = {key: row for each in demo_pairs[:20] for key, row in scored("random", [each]).items()}
-    assert alone == {each.key: first[each.key] for each in demo_pairs[:20]}
-    second = scored("random", demo_pairs, seed=1)
+    first = baseline("random", demo_pairs)
+    elsewhere = [replace(pair, key=f"other {pair.key}") for pair in demo_pairs[::-1]]
+    margins = {key: row.margin for key, row in baseline("random", elsewhere).items()}
+    assert {f"other {key}": row.margin for key, row in first.items()} == margins
+    for pair in demo_pairs[5:8]:
+        assert baseline("random", [pair]) == {pair.key: first[pair.key]}
+    second = baseline("random", demo_pairs, seed=1)
     assert 0.3 < fmean(row.outcome == second[key].outcome for key, row in first.items()) < 0.7
 
 
 def test_what_a_baseline_rests_on_is_said() -> None:
     settings = RunSettings()
-    told = [
-        facts(open_scorer(spec_of(family), settings), settings, "demo@1", 5) for family in BASELINES
-    ]
+    told = [facts(open_scorer(spec_of(each), settings), settings, "demo", 5) for each in BASELINES]
     assert [each.model for each in told] == [f"baseline/{family}" for family in BASELINES]
-    assert {(each.path, each.budget, *each.versions) for each in told} == {
-        ("no model", TEXTS_A_PACK)
-    }
+    paths = {(each.path, each.budget, *each.versions) for each in told}
+    assert paths == {("no model", TEXTS_A_PACK)}
     assert len({each.reading for each in told}) == 3

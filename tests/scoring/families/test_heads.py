@@ -15,7 +15,14 @@ from scoring.families import open_scorer
 from scoring.models.finding import locate
 from scoring.spec import Pair, as_objects
 from tests.support.rounding import assert_near
-from tests.support.small_heads import HEADS, TURN, WIDTH, as_rewards, save_headed
+from tests.support.small_heads import (
+    HEADS,
+    TURN,
+    WIDTH,
+    as_rewards,
+    save_headed,
+    write_headed,
+)
 from tests.support.small_models import (
     CPU,
     OFFLINE,
@@ -28,15 +35,12 @@ from tests.support.small_models import (
     tokenizer,
 )
 
-PRINCIPLE = "nemotron-70b-reward-principle"
-
 
 @pytest.fixture
 def written(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
     """The folder of a model with the head that the test names."""
-    folder: Path = tmp_path / request.param
-    HEADS[request.param](folder)
-    return folder
+    key = next(each for each in HEADS if each[0] == request.param)
+    return write_headed(tmp_path, *key)[0]
 
 
 def with_head(*names: str) -> pytest.MarkDecorator:
@@ -52,12 +56,11 @@ def sides(scorer: Any, pairs: Sequence[Pair] = PAIRS) -> list[tuple[tuple[int, .
     return [(side.ids, side.tail) for pair in scorer.prepare(pairs) for side in pair.sides]
 
 
-@pytest.mark.parametrize("kind", HEADS)
+@pytest.mark.parametrize("kind", HEADS, ids=" ".join)
 def test_a_reward_is_what_the_heads_formula_makes_of_the_last_hidden_state(
-    kind: str, tmp_path: Path
+    kind: tuple[str, str], tmp_path: Path
 ) -> None:
-    folder = tmp_path / kind
-    base, read = HEADS[kind](folder)
+    folder, base, read = write_headed(tmp_path, *kind)
     scorer = opened(folder)
     assert scorer.traits.path == PACKED
     expected = []
@@ -65,19 +68,18 @@ def test_a_reward_is_what_the_heads_formula_makes_of_the_last_hidden_state(
         for ids, tail in sides(scorer):
             states = base(input_ids=torch.tensor([ids])).last_hidden_state[0]
             expected.append(read(states, len(ids) - tail))
-    got = torch.tensor(scorer.rewards(scorer.prepare(PAIRS))).flatten()
+    got = rewards(scorer, PAIRS).flatten()
     assert_near(got, as_rewards(expected))
     assert len({*got.tolist()}) > len(PAIRS)
-    assert ("minus its cost" in scorer.traits.reading) == (kind == "beaver, a cost")
-    said = "not compared with its authors'" in scorer.traits.reading
-    assert said == (kind in ("qrm, gemma 2", "qrm v2"))
+    assert ("minus its cost" in scorer.traits.reading) == (kind[0] == "Beaver, a cost")
+    assert ("not compared with its authors'" in scorer.traits.reading) == (kind[0] == "QRM v2")
 
 
-@with_head("nemotron-70b-reward", PRINCIPLE)
+@with_head("Nemotron", "Nemotron-Principle")
 def test_a_logit_is_the_one_that_nemotrons_card_has_written(written: Path) -> None:
     names = AutoTokenizer.from_pretrained(written)
     model = AutoModelForCausalLM.from_pretrained(written, dtype=torch.float32).eval()
-    is_asked = written.name == PRINCIPLE
+    is_asked = "principle" in written.name
     question = (
         "Evaluate the response to the previous prompt in terms of whether it satisfies this "
         "principle: correctness. Only answer Yes or No."
@@ -99,7 +101,7 @@ def test_a_logit_is_the_one_that_nemotrons_card_has_written(written: Path) -> No
     assert_near(rewards(opened(written), PAIRS).flatten(), torch.stack(expected))
 
 
-@with_head(PRINCIPLE)
+@with_head("Nemotron-Principle")
 def test_a_question_behind_the_text_is_never_cut_off(written: Path) -> None:
     whole = [ids for ids, _ in sides(opened(written))]
     end = whole[0][-20:]
@@ -110,7 +112,7 @@ def test_a_question_behind_the_text_is_never_cut_off(written: Path) -> None:
         opened(written, truncation_side="right")
 
 
-@with_head("gpm-llama")
+@with_head("GPM")
 def test_a_head_that_compares_is_of_a_family_that_does(written: Path) -> None:
     scorer = opened(written, dtype="bfloat16")
     assert (scorer.spec.family, scorer.traits.dtype) == ("pairrm", "float32")
@@ -119,7 +121,7 @@ def test_a_head_that_compares_is_of_a_family_that_does(written: Path) -> None:
     assert_near(rewards(scorer, PAIRS).flip(1), rewards(scorer, swapped))
 
 
-@with_head("armorm", "qrm", "gpm-llama")
+@with_head("ArmoRM", "GPM")
 def test_a_gate_is_read_where_the_response_is_about_to_begin(written: Path) -> None:
     scorer = opened(written)
     names = scorer.formatter.tokenizer
@@ -135,7 +137,7 @@ def test_a_gate_is_read_where_the_response_is_about_to_begin(written: Path) -> N
         opened(written, max_length=4)
 
 
-@with_head("qrm")
+@with_head("QRM")
 def test_a_head_stays_in_float32_where_the_model_does_not(written: Path) -> None:
     stored = load_file(written / "model.safetensors")
     model = opened(written, dtype="bfloat16").loaded.model
@@ -145,14 +147,14 @@ def test_a_head_stays_in_float32_where_the_model_does_not(written: Path) -> None
             assert torch.equal(value, stored[name]), name
 
 
-@with_head("armorm", "internlm", PRINCIPLE)
+@with_head("ArmoRM", "InternLM2", "Nemotron-Principle")
 def test_a_head_that_wants_more_than_a_last_token_has_no_reward_after_each(written: Path) -> None:
     scorer = opened(written)
     with pytest.raises(KnownError, match="has no reward after each token"):
         scorer.at_tails(scorer.prepare(PAIRS[:1])[0])
 
 
-@with_head("internlm")
+@with_head("InternLM2")
 def test_a_sequence_that_is_cut_keeps_the_reward_token(written: Path) -> None:
     whole = [ids for pair in PAIRS for ids in token_ids(pair)]
     assert [list(ids) for ids, _ in sides(opened(written))] == [[*ids, 50] for ids in whole]
@@ -161,26 +163,15 @@ def test_a_sequence_that_is_cut_keeps_the_reward_token(written: Path) -> None:
     assert {ids for ids, _ in sides(opened(written, max_length=1))} == {(50,)}
 
 
-@with_head("ultra")
-def test_what_a_heads_reward_is_multiplied_by_is_told(written: Path) -> None:
-    plain = opened(written)
-    turned = open_scorer(locate(str(written), OPEN, OFFLINE, reading=(-2.0,)), CPU)
-    assert turned.traits.reading == f"{plain.traits.reading}, labels weighted -2"
-    assert_near(rewards(turned, PAIRS), -2 * rewards(plain, PAIRS))
-
-
 # What is refused.
 
 
 @pytest.mark.parametrize(
     ("written", "tensor", "shape", "said"),
     [
-        ("ultra", "regression_head.weight", (1, WIDTH + 1), "1 × 33, and its config says 1 × 32"),
-        ("armorm", "regression_layer.weight", (2, WIDTH), "2 × 32, and its config says 3 × 32"),
-        ("ziya-llama-7b-reward", "value_head.weight", (4, WIDTH), "4 × 32, and its config says"),
-        ("acecode", "v_head.summary.weight", (2, WIDTH), "2 × 32, and its config says 1 × 32"),
-        ("gpm-llama", "prompt_head.weight", (2, WIDTH), "2 × 32, and its config says 3 × 32"),
-        ("nemotron-70b-reward", "lm_head.weight", (1, WIDTH), "1 × 32, and its config says 60"),
+        ("UltraRM", "regression_head.weight", (1, WIDTH + 1), "1 × 33, and its config says 1 × 32"),
+        ("GPM", "prompt_head.weight", (2, WIDTH), "2 × 32, and its config says 3 × 32"),
+        ("Nemotron", "lm_head.weight", (1, WIDTH), "1 × 32, and its config says 60"),
     ],
     indirect=["written"],
 )
@@ -193,7 +184,7 @@ def test_a_head_whose_weights_do_not_fit_is_refused(
         opened(written)
 
 
-@with_head("ldl-reward")
+@with_head("LDL")
 def test_a_head_in_a_file_of_its_own_that_does_not_fit_is_refused(written: Path) -> None:
     wide = {"network.0.weight": torch.zeros(3, 33), "network.0.bias": torch.zeros(3)}
     torch.save(wide, written / "gating_layer.pt")
@@ -207,9 +198,8 @@ def test_a_head_in_a_file_of_its_own_that_does_not_fit_is_refused(written: Path)
 @pytest.mark.parametrize(
     ("written", "said"),
     [
-        ("athene", r"is read at token 128,003, <\|reserved_special_token_1\|>, and its tokenizer"),
-        (PRINCIPLE, "is read at token 9,642, Yes, and its tokenizer"),
-        ("qrm", r"read up to '<\|eot_id\|>.*does not write"),
+        ("Athene", r"is read at token 128,003, <\|reserved_special_token_1\|>, and its tokenizer"),
+        ("QRM", r"read up to '<\|eot_id\|>.*does not write"),
     ],
     indirect=["written"],
 )
@@ -220,17 +210,16 @@ def test_a_tokenizer_without_the_token_that_is_read_is_refused(written: Path, sa
 
 
 @pytest.mark.parametrize(
-    ("architecture", "name", "weights", "said"),
+    ("architecture", "weights", "said"),
     [
-        ("LlamaRewardModel", "m", "v_head", r"its weights lack regression_head\.weight"),
-        ("LlamaForCausalLM", "nemotron-70b-reward", "", r"its weights lack lm_head\.weight"),
-        ("SomeOtherRewardModel", "m", "regression_head", "SomeOtherRewardModel; sequence class"),
+        ("LlamaRewardModel", "v_head", r"its weights lack regression_head\.weight"),
+        ("SomeOtherRewardModel", "regression_head", "SomeOtherRewardModel; sequence class"),
     ],
 )
 def test_a_head_that_is_not_there_or_not_known_is_refused(
-    architecture: str, name: str, weights: str, said: str, tmp_path: Path
+    architecture: str, weights: str, said: str, tmp_path: Path
 ) -> None:
-    head = {f"{weights}.weight": torch.ones(1, WIDTH)} if weights else {}
-    save_headed(tmp_path / name, architecture, llama(), head)
+    head = {f"{weights}.weight": torch.ones(1, WIDTH)}
+    save_headed(tmp_path / "m", architecture, llama(), head)
     with pytest.raises(KnownError, match=said):
-        opened(tmp_path / name)
+        opened(tmp_path / "m")

@@ -68,37 +68,27 @@ def test_margins_are_those_of_the_published_description(folder: Path) -> None:
     expected = [published.margin(pair.prompt, pair.chosen, pair.rejected) for pair in PAIRS]
     assert min(abs(margin) for margin in expected) > 1e-3
     assert margins(scorer, PAIRS) == near(expected)
-    scorer = opened(folder, RunSettings(device="cpu", truncation_side="right"))
-    for pair in scorer.prepare([LONG_PROMPT, LONG_RESPONSE]):
+    long = opened(folder, RunSettings(device="cpu", truncation_side="right"))
+    prepared = long.prepare([PAIRS[0], LONG_PROMPT, LONG_RESPONSE])
+    for pair in prepared:
         prompt, chosen, rejected = pair.pair.prompt, pair.pair.chosen, pair.pair.rejected
         assert list(pair.chosen.ids) == published.encode(prompt, chosen, rejected)
         assert list(pair.rejected.ids) == published.encode(prompt, rejected, chosen)
-    long = published.margin(LONG_PROMPT.prompt, LONG_PROMPT.chosen, LONG_PROMPT.rejected)
-    assert margins(scorer, [LONG_PROMPT]) == near([long])
+    cut = [(pair.chosen.truncated, pair.rejected.truncated) for pair in prepared]
+    assert cut == [(False, False), (True, True), (True, False)]
 
 
-def test_each_side_says_for_itself_whether_it_was_cut(scorer: Scorer) -> None:
-    prepared = scorer.prepare([PAIRS[0], LONG_PROMPT, LONG_RESPONSE])
-    assert [(pair.chosen.truncated, pair.rejected.truncated) for pair in prepared] == [
-        (False, False),
-        (True, True),
-        (True, False),
-    ]
-    assert max(len(pair.chosen.ids) for pair in prepared) <= scorer.traits.max_length == 2048
+@pytest.mark.parametrize(("side", "last"), [("left", 39), ("right", 0)])
+def test_a_prompt_may_lose_its_start_or_its_end(side: Any, last: int, folder: Path) -> None:
+    settings = RunSettings(device="cpu", max_length=60, truncation_side=side)
+    [pair] = opened(folder, settings).prepare([Pair("s:1", "s", words(*range(40)), "w1", "w2")])
+    source = pair.chosen.ids[: pair.chosen.ids.index(2) + 1]
+    assert (source[:2], len(source)) == ((1, SOURCE), 33)
+    assert TOKENS.index(f"w{last}") in source
+    assert pair.chosen.truncated and pair.rejected.truncated
 
 
-def test_a_prompt_may_lose_its_start_or_its_end(folder: Path) -> None:
-    for side, last in (("left", 39), ("right", 0)):
-        settings = RunSettings(device="cpu", max_length=60, truncation_side=side)  # type: ignore[arg-type]
-        pair = opened(folder, settings).prepare([Pair("s:1", "s", words(*range(40)), "w1", "w2")])
-        ids = pair[0].chosen.ids
-        source = ids[: ids.index(2) + 1]
-        assert (source[:2], len(source)) == ((1, SOURCE), 33)
-        assert TOKENS.index(f"w{last}") in source
-        assert pair[0].chosen.truncated and pair[0].rejected.truncated
-
-
-@pytest.mark.parametrize("max_length", [12, 13, 20, 3000])
+@pytest.mark.parametrize("max_length", [12, 3000])
 def test_a_limit_never_cuts_a_marker_off(max_length: int, folder: Path) -> None:
     scorer = opened(folder, RunSettings(device="cpu", max_length=max_length))
     for pair in scorer.prepare([*PAIRS, LONG_PROMPT]):
@@ -116,11 +106,9 @@ def test_swapped_responses_have_the_opposite_margin_and_equal_ones_none(scorer: 
     assert all(chosen == -rejected for chosen, rejected in rewards)
 
 
-@pytest.mark.parametrize("budget", [1, 60, 10**9])
-def test_the_batch_does_not_change_a_margin(budget: int, folder: Path, scorer: Scorer) -> None:
+def test_the_batch_does_not_change_a_margin(folder: Path, scorer: Scorer) -> None:
     alone = [margins(scorer, [pair])[0] for pair in PAIRS]
-    other = opened(folder, RunSettings(device="cpu", budget=budget))
-    assert margins(other, PAIRS) == near(alone)
+    other = opened(folder, RunSettings(device="cpu", budget=60))
     assert margins(other, PAIRS[::-1])[::-1] == near(alone)
 
 
@@ -145,16 +133,12 @@ BETTER = "SYSTEM MESSAGE: w9\n\nUSER: w1\n\nASSISTANT: w2\n\nUSER: w3\n\nASSISTA
 @pytest.mark.parametrize(
     ("name", "turns", "shown"),
     [
-        pytest.param(
-            *("", TURNS, [ASKED, "<Response 1>: w2\n<Response 2>: w4 "]), id="as the authors"
-        ),
-        pytest.param("", (SYSTEM, *TURNS), ["transcript", "w4 "], id="with a system message"),
-        pytest.param("", TURNS[:2], ["transcript", "w4 "], id="that ends with an answer"),
-        pytest.param("", (TURNS[0], TURNS[2]), ["transcript", "w4 "], id="of the user alone"),
-        pytest.param(
-            *("mightbe/Better-PairRM", (SYSTEM, *TURNS), [BETTER, "w4 "]), id="Better-PairRM"
-        ),
+        ("", TURNS, [ASKED, "<Response 1>: w2\n<Response 2>: w4 "]),
+        ("", (SYSTEM, *TURNS), ["transcript", "w4 "]),
+        ("", TURNS[:2], ["transcript", "w4 "]),
+        ("mightbe/Better-PairRM", (SYSTEM, *TURNS), [BETTER, "w4 "]),
     ],
+    ids=["as the authors", "with a system message", "that ends with an answer", "Better-PairRM"],
 )
 def test_a_conversation_is_shown_as_the_authors_write_it(
     name: str,
@@ -188,18 +172,10 @@ def test_several_tasks_are_averaged(tmp_path: Path, scorer: Scorer) -> None:
     assert twice == near([2 * margin for margin in margins(scorer, PAIRS)])
 
 
-def test_weights_that_are_no_numbers_give_none(tmp_path: Path) -> None:
-    weights = random_weights()
-    weights["head_layer.4.weight"].fill_(torch.nan)
-    got = margins(opened(write(tmp_path, weights)), PAIRS)
-    assert all(margin != margin for margin in got)
-
-
 @pytest.mark.parametrize(
     ("lacks", "said"),
     [
         ("head_layer.4.weight", "not a whole reward model: its weights lack head_layer.4.weight"),
-        ("head_layer.1.bias", "not a whole reward model: its weights lack head_layer.1.bias"),
         ("cand2_prefix_id", "could not be loaded: .*cand2_prefix_id"),
         ("markers", r"<\|source\|> is token 44, its tokenizer says 3\."),
         ("room", "which 11 tokens cannot hold: 12 is the least"),
