@@ -75,11 +75,10 @@ def test_a_reward_is_what_the_heads_formula_makes_of_the_last_hidden_state(
     assert ("not compared with its authors'" in scorer.traits.reading) == (kind[0] == "QRM v2")
 
 
-@with_head("Nemotron", "Nemotron-Principle")
+@with_head("Nemotron-Principle")
 def test_a_logit_is_the_one_that_nemotrons_card_has_written(written: Path) -> None:
     names = AutoTokenizer.from_pretrained(written)
     model = AutoModelForCausalLM.from_pretrained(written, dtype=torch.float32).eval()
-    is_asked = "principle" in written.name
     question = (
         "Evaluate the response to the previous prompt in terms of whether it satisfies this "
         "principle: correctness. Only answer Yes or No."
@@ -87,17 +86,13 @@ def test_a_logit_is_the_one_that_nemotrons_card_has_written(written: Path) -> No
     expected = []
     for pair in PAIRS:
         for response in (pair.chosen, pair.rejected):
-            messages = as_objects(pair.answered(response))
-            if is_asked:
-                messages.append({"role": "user", "content": question})
+            messages = [*as_objects(pair.answered(response)), {"role": "user", "content": question}]
             ids = names.apply_chat_template(
-                messages, add_generation_prompt=is_asked, return_tensors="pt"
+                messages, add_generation_prompt=True, return_tensors="pt"
             )
-            answer = model.generate(
-                **ids, max_new_tokens=1, return_dict_in_generate=True, output_scores=True
-            )
-            scores = answer["scores"][0][0]
-            expected.append(scores[9642] - scores[2822] if is_asked else scores[0])
+            with torch.inference_mode():
+                scores = model(**ids).logits[0, -1]
+            expected.append(scores[9642] - scores[2822])
     assert_near(rewards(opened(written), PAIRS).flatten(), torch.stack(expected))
 
 

@@ -150,28 +150,6 @@ def test_identical_responses_tie_exactly(family: Family, budget: int, folder: st
     assert rows["s:1"].margin != 0
 
 
-@pytest.mark.parametrize(
-    "biases",
-    [
-        pytest.param({"1": 1000, "0": 1200}, id="a 1 and then surely a 0"),
-        pytest.param({"0": 20, "1": 20}, id="a 10 takes its share from the 1"),
-    ],
-)
-def test_a_10_is_a_1_and_then_a_0(biases: dict[str, float], tmp_path: Path) -> None:
-    folder = save_tiny(tmp_path, "phi", 0)
-    vocabulary = AutoTokenizer.from_pretrained(folder).get_vocab()
-    model = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32)
-    with torch.no_grad():
-        for digit, bias in biases.items():
-            model.lm_head.bias[vocabulary[digit]] = bias
-    model.save_pretrained(folder)
-    rows, naive = scored(opened(folder, "rater"), PAIRS[:3]), Naive(folder)
-    expected = [naive.rating(rating_prompt(pair, pair.chosen)) for pair in PAIRS[:3]]
-    assert [rows[pair.key].chosen_reward for pair in PAIRS[:3]] == ratings(expected)
-    is_sure = biases["0"] > 1000
-    assert min(expected) > 9.99 if is_sure else 2 < min(expected) < max(expected) < 9
-
-
 def test_a_long_question_is_cut_on_the_left_and_what_is_asked_is_said(folder: str) -> None:
     pair = Pair("s:1", "s", "Count. " * 90, "one two", "three")
     for family in ("judge", "rater"):

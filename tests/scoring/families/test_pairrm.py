@@ -133,31 +133,18 @@ BETTER = "SYSTEM MESSAGE: w9\n\nUSER: w1\n\nASSISTANT: w2\n\nUSER: w3\n\nASSISTA
 @pytest.mark.parametrize(
     ("name", "turns", "shown"),
     [
-        ("", TURNS, [ASKED, "<Response 1>: w2\n<Response 2>: w4 "]),
-        ("", (SYSTEM, *TURNS), ["transcript", "w4 "]),
-        ("", TURNS[:2], ["transcript", "w4 "]),
-        ("mightbe/Better-PairRM", (SYSTEM, *TURNS), [BETTER, "w4 "]),
+        ("", TURNS, (ASKED, "<Response 1>: w2\n<Response 2>: w4 ")),
+        ("", (SYSTEM, *TURNS), ("transcript", "w4 ")),
+        ("", TURNS[:2], ("transcript", "w4 ")),
+        ("mightbe/Better-PairRM", (SYSTEM, *TURNS), (BETTER, "w4 ")),
     ],
     ids=["as the authors", "with a system message", "that ends with an answer", "Better-PairRM"],
 )
 def test_a_conversation_is_shown_as_the_authors_write_it(
-    name: str,
-    turns: tuple[Message, ...],
-    shown: list[str],
-    folder: Path,
-    monkeypatch: pytest.MonkeyPatch,
+    name: str, turns: tuple[Message, ...], shown: tuple[str, str], folder: Path
 ) -> None:
     scorer: Any = opened(folder, name=name)
-    given: list[str] = []
-    real = scorer._tokenizer
-
-    def listen(texts: list[str], **how: object) -> Any:
-        given.extend(texts)
-        return real(texts, **how)
-
-    monkeypatch.setattr(scorer, "_tokenizer", listen)
-    scorer.prepare([Pair("s:1", "s", "transcript", "w4 ", "w5", turns)])
-    assert given[:2] == [f"<|source|>{text}" for text in shown]
+    assert scorer._texts(Pair("s:1", "s", "transcript", "w4 ", "w5", turns))[:2] == shown
     if name:
         assert scorer.traits.max_length == 3370
         assert scorer.traits.template == "Better-PairRM, prompts of up to 2030 tokens"

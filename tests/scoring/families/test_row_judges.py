@@ -18,15 +18,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scoring.errors import KnownError
-from scoring.families.answers import read_answers
 from scoring.families.chat import Reply, meaning_of, response_order
 from scoring.families.prompts import prompt_for
-from scoring.pairs.opening import as_pairs, read_pairs
 from scoring.rows import WHOLE_ROW
 from scoring.spec import Family, JudgePrompt, Pair
 from tests.support.chat_server import Answer, ChatServer, InTurn, said
 from tests.support.files import write_jsonl
-from tests.support.judging import LETTERS, asked, cut, judge, judged, opinion, scored, some_rows
+from tests.support.judging import LETTERS, asked, judge, judged, opinion, scored, some_rows
 from tests.support.rewardbench2 import expected_scores
 
 ROW = Pair("Focus:1", "Focus", "Name one.", "Red.", "Soon.", more_rejected=("No.", "Seven."))
@@ -146,9 +144,7 @@ def test_the_right_response_stands_in_each_place_alike_and_the_order_is_the_rows
     ("text", "credits"),
     [
         (None, {0.25}),
-        ("[[E]]", {0.25}),
         ("我不知道。" * 10_000, {0.25}),
-        ("[[C]] and again [[C]]", {0, 1}),
         ("y" * 100_000 + "[[B]]", {0, 1}),
     ],
 )
@@ -235,28 +231,3 @@ def test_by_pairs_every_two_are_asked_and_the_run_says_so(tmp_path: Path) -> Non
     assert "four responses of a row at once" in official.facts.reading
     assert by_pairs.facts.template.startswith("mt-bench judge prompt:")
     assert "four" not in by_pairs.facts.reading
-
-
-def test_what_was_written_is_found_with_the_order_that_was_shown(tmp_path: Path) -> None:
-    path = write_jsonl(tmp_path / "rows.jsonl", some_rows())
-
-    def answer(_: str, body: dict[str, Any]) -> Answer:
-        text = asked(body)
-        return cut(f"{text} [[C]]") if "Assistant D" in text else said(f"{text} 7")
-
-    with ChatServer(answer) as server:
-        found = judged(server, tmp_path / "run", path, *UPSTREAM, "--seed", "3")
-    table = read_pairs(path).table
-    rows, by_key = as_pairs(table, range(len(table))), {row.key: row for row in found.rows()}
-    orders = set()
-    for row, answers in zip(rows, read_answers(found, rows), strict=True):
-        if row.subset == "Ties":
-            assert [each.shown for each in answers] == [(at,) for at in range(len(row.responses))]
-            assert all(each.meaning == (7,) and each.better is None for each in answers)
-            continue
-        [one] = answers
-        assert one.reply is not None and one.reply.cut
-        assert sections(one.reply.text) == [row.responses[place] for place in one.shown]
-        assert one.better == one.shown[2] == by_key[row.key].rewards.index(1)
-        orders.add(one.shown)
-    assert len(orders) > 2

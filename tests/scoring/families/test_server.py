@@ -32,18 +32,9 @@ def echo(path: str, body: dict[str, Any]) -> Answer:
 
 def test_answers_come_in_the_order_of_the_items_though_the_last_is_answered_first() -> None:
     """And text that no encoding can write is sent all the same."""
-    later = [threading.Event() for _ in range(9)]
-    later[8].set()
-
-    def answer(path: str, body: dict[str, Any]) -> Answer:
-        assert later[body["n"] + 1].wait(PATIENCE)
-        later[body["n"]].set()
-        return Answer(body)
-
-    with ChatServer(answer) as model:
-        assert ask_all(Server(model.url + "/v1/", 8), 8) == list(range(8))
+    with ChatServer(lambda _, body: Answer(body, wait=0 if body["n"] else 0.1)) as model:
+        assert ask_all(Server(model.url + "/v1/", 3), 3) == [0, 1, 2]
         assert {asked.path for asked in model.asked} == {"/v1/echo"}
-    with ChatServer(echo) as model:
         body = {"n": "\ud800 \N{GRINNING FACE}"}
         assert Server(model.url, 1).post("/echo", body, lambda answer: answer) == body
 
@@ -182,18 +173,6 @@ def test_a_server_that_asks_to_wait_is_left_alone_by_all(monkeypatch: pytest.Mon
         assert ask_all(server) + ask_all(server) == [None, 1]
         first, second = model.asked
     assert second.at - first.at >= 0.5
-
-
-def test_pauses_grow_and_none_is_longer_than_the_longest(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(server_module, "FIRST_PAUSE", 10**6)
-    with ChatServer(InTurn(error(500), error(500), Answer({"n": 1}))) as model:
-        assert ask_all(Server(model.url, 1)) == [1]
-    for name, value in {"FIRST_PAUSE": 0.08, "LONGEST_PAUSE": 1}.items():
-        monkeypatch.setattr(server_module, name, value)
-    with ChatServer(InTurn(error(500))) as model:
-        ask_all(Server(model.url, 1))
-        first, second, third = (asked.at for asked in model.asked)
-    assert second - first >= 0.04 and third - second >= 0.08
 
 
 def test_the_key_is_sent_and_never_told(
