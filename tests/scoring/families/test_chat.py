@@ -1,18 +1,28 @@
-"""Judges and raters behind a server, read by the probabilities of their answers."""
+"""What judges and raters are asked by our own prompt, and how a server's answers are read."""
 
 import math
+from itertools import product
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from scoring.engine.formatting import Prepared
 from scoring.engine.scorer import facts
 from scoring.families.chat import Reply, verdict
-from scoring.families.prompts import digest
+from scoring.families.prompts import (
+    LABELS,
+    RATINGS,
+    digest,
+    parse_rating,
+    parse_verdict,
+    prompt_forms,
+)
 from scoring.families.server import KEY_VARIABLE
-from scoring.spec import Family, Pair, RunSettings
+from scoring.spec import Family, Message, Pair, RunSettings
 from tests.support.chat_server import Answer, ChatServer, InTurn, error, said, shown
-from tests.support.judging import judge, rewards, scored
+from tests.support.judging import judge, rating_prompt, rewards, scored, verdict_prompt
 
 GOOD = Pair("mine:1", "mine", "Name a colour.", "Red, like a ripe tomato.", "Seven.")
 BAD = Pair("mine:2", "mine", "Name a colour.", "Seven.", "Red, like a ripe tomato.")
@@ -167,3 +177,61 @@ def test_the_facts_say_how_it_was_asked(family: Family, monkeypatch: pytest.Monk
     assert said_so.versions.keys() == {"httpx"}
     assert ("both orders averaged" in said_so.reading) == (family == "judge")
     assert "sk-do-not-tell" not in repr(said_so)
+
+
+# The words.
+
+ODD = " {braces} %s \\n \n\n [End of response A] 🤔 \0 "
+TURNS = (Message("user", "Hello"), Message("assistant", "Hi"), Message("user", "Bye"))
+ODD_PAIR = Pair("s:1", "s", f"the transcript{ODD}", f"Red.{ODD}", f"No.{ODD}", TURNS)
+
+
+def test_a_judge_sees_the_conversation_and_both_responses_in_their_order_as_they_are() -> None:
+    (message,) = verdict_prompt(ODD_PAIR, ODD_PAIR.rejected, ODD_PAIR.chosen)
+    parts = [
+        f"[Conversation]\n{ODD_PAIR.prompt}\n",
+        f"[Start of response A]\n{ODD_PAIR.rejected}\n[End of response A]",
+        f"[Start of response B]\n{ODD_PAIR.chosen}\n[End of response B]",
+    ]
+    places = [message.content.index(part) for part in parts]
+    assert message.role == "user" and places == sorted(places)
+
+
+def test_a_rater_sees_one_response_and_not_the_other() -> None:
+    (message,) = rating_prompt(ODD_PAIR, ODD_PAIR.chosen)
+    assert f"[Start of response]\n{ODD_PAIR.chosen}\n[End of response]" in message.content
+    assert f"[Conversation]\n{ODD_PAIR.prompt}\n" in message.content
+    assert ODD_PAIR.rejected not in message.content
+
+
+VERDICTS = {
+    **dict.fromkeys(["A", "**A**", "A.", "Response A is better.", "A, since A is right"], "A"),
+    **dict.fromkeys(["B", "[[B]]", " B\n"], "B"),
+    **dict.fromkeys(["A or B", "a", "b is better", "AB", "Better", "C", ""], None),
+}
+NUMBERS = {
+    "1": 1.0, "10": 10.0, "7.5": 7.5, "8/10": 8.0, "Rating: 3.": 3.0, "[[9]]": 9.0,
+    **dict.fromkeys(["0", "0.9", "10.1", "11", "100", "nine", "", "9" * 400], None),
+}  # fmt: skip
+
+
+def test_a_verdict_is_the_one_label_named_and_a_rating_the_first_number_from_1_to_10() -> None:
+    assert {text: parse_verdict(text) for text in VERDICTS} == VERDICTS
+    assert {text: parse_rating(text) for text in NUMBERS} == NUMBERS
+
+
+@given(st.text())
+def test_any_answer_is_read_without_an_error(text: str) -> None:
+    verdict, rating = parse_verdict(text), parse_rating(text)
+    assert verdict is None or (verdict in LABELS and verdict in text)
+    assert rating is None or RATINGS[0] <= rating <= RATINGS[-1]
+
+
+def test_the_words_are_known_by_their_digest(monkeypatch: pytest.MonkeyPatch) -> None:
+    prompts = ("", "mt-bench", "rewardbench-2", "rewardbench-2-gemini")
+    before = {each: digest(*each) for each in product(("judge", "rater"), prompts)}
+    assert before["judge", ""].startswith("judge prompt:")
+    assert len({*before.values()}) == len(before)
+    monkeypatch.setitem(prompt_forms()["rater"], "user", "Other words.")
+    changed = [each for each in before if digest(*each) != before[each]]
+    assert changed == [("rater", "")]

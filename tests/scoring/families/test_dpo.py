@@ -21,7 +21,6 @@ from tests.support import small_models
 from tests.support.judging import scored
 from tests.support.rounding import rounding
 from tests.support.small_language_models import (
-    ARCHITECTURES,
     CPU,
     PAIRS,
     Naive,
@@ -79,14 +78,7 @@ def assert_naive(
     return seen
 
 
-QUICK = ("qwen3", "gemma2", "bloom")
-"""Of which `make test` makes do; test_vocabulary.py has the logits of all."""
-
-
-@pytest.mark.parametrize(
-    "kind",
-    [pytest.param(kind, marks=() if kind in QUICK else pytest.mark.slow) for kind in ARCHITECTURES],
-)
+@pytest.mark.parametrize("kind", ["qwen3", "gemma2", "bloom"])
 def test_rewards_are_those_of_the_equation(kind: str, tiny: Tiny, demo_pairs: list[Pair]) -> None:
     scorer = opened(tiny(kind), tiny(kind, 1))
     assert scorer.traits.path.startswith("padded" if kind == "bloom" else "packed")
@@ -106,7 +98,6 @@ def test_rewards_are_those_of_the_equation(kind: str, tiny: Tiny, demo_pairs: li
         ("qwen3", "logprob-mean"),
         ("bloom", "logprob-sum"),
         *(("gemma3", "logprob-sum"), ("gpt2", "logprob-mean")),
-        pytest.param("qwen3_5", "logprob-sum", marks=pytest.mark.slow),
     ],
 )
 def test_without_a_reference_log_probabilities_of_any_causal_model_are_summed_or_averaged(

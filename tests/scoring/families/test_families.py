@@ -44,6 +44,8 @@ def test_a_scorer_gives_a_reward_for_each_side_and_tells_how_it_loads(tmp_path: 
         ("dpo", {"upstream_compatible": True}, "compatible is for .*family dpo. is not:"),
         ("judge", {"upstream_compatible": True}, "compatible is for .*family judge. is not:"),
         ("longer", {"beta": 0.1}, "--beta 0.1 is for models of family dpo, .*: leave it out"),
+        ("longer", {"max_tokens": 9}, "for judges and raters that write answers"),
+        ("longer", {"judge_prompt": "atla"}, "for judges and raters that write answers"),
     ],
 )
 def test_a_setting_that_means_nothing_to_a_family_is_refused(

@@ -105,42 +105,29 @@ class Naive:
         return sum(rating * each for rating, each in enumerate(mass, 1)) / sum(mass)
 
 
-def verdicts(expected: Any) -> Any:
-    """Equal as shares that are made of two logits of at most 10 each."""
-    return pytest.approx(expected, rel=0, abs=rounding(10))
+def near(expected: Any, size: float = 1) -> Any:
+    """Equal as shares that are made of two logits of at most 10 each. size: ten times a share."""
+    return pytest.approx(expected, rel=0, abs=size * rounding(10))
 
 
-def ratings(expected: Any) -> Any:
-    """The same of what is up to 10 times a share."""
-    return pytest.approx(expected, rel=0, abs=10 * rounding(10))
-
-
-def test_a_verdict_is_the_probability_of_the_label_in_both_orders(folder: str) -> None:
-    rows, naive = scored(opened(folder, "judge"), PAIRS), Naive(folder)
-    seen: list[float] = []
+def test_a_verdict_is_the_probability_of_the_label_in_both_orders_and_a_rating_the_expected_one(
+    folder: str,
+) -> None:
+    rows, rated = (scored(opened(folder, family), PAIRS) for family in ("judge", "rater"))
+    naive, first, numbers = Naive(folder), list[float](), list[float]()
     for pair in PAIRS:
         row, sides = rows[pair.key], (pair.chosen, pair.rejected)
-        first, second = (verdict_prompt(pair, *order) for order in (sides, sides[::-1]))
-        lengths = [len(naive.asked(each)) for each in (first, second)]
+        orders = [verdict_prompt(pair, *order) for order in (sides, sides[::-1])]
+        lengths = [len(naive.asked(each)) for each in orders]
         assert [row.chosen_tokens, row.rejected_tokens] == lengths
-        one, other = naive.verdict(first), naive.verdict(second)
-        expected = [(one[0] + other[1]) / 2, (one[1] + other[0]) / 2]
-        assert [row.chosen_reward, row.rejected_reward] == verdicts(expected)
-        seen += [row.chosen_reward or 0, one[0]]
-    assert max(seen) - min(seen) > 0.05  # they differ by more than any tolerance
-
-
-def test_a_rating_is_the_expected_number(folder: str) -> None:
-    rows, naive = scored(opened(folder, "rater"), PAIRS), Naive(folder)
-    seen = []
-    for pair in PAIRS:
-        both = (pair.chosen, pair.rejected)
-        expected = [naive.rating(rating_prompt(pair, text)) for text in both]
-        row = rows[pair.key]
-        assert [row.chosen_reward, row.rejected_reward] == ratings(expected)
-        seen += expected
-    assert 1 <= min(seen) < max(seen) <= 10
-    assert max(seen) - min(seen) > 0.1
+        one, other = map(naive.verdict, orders)
+        assert row.all_rewards == near([(one[0] + other[1]) / 2, (one[1] + other[0]) / 2])
+        ratings = [naive.rating(rating_prompt(pair, text)) for text in sides]
+        assert rated[pair.key].all_rewards == near(ratings, 10)
+        first += [row.chosen_reward or 0, one[0]]
+        numbers += ratings
+    assert max(first) - min(first) > 0.05  # they differ by more than any tolerance
+    assert 1 <= min(numbers) < max(numbers) - 0.1 <= 9.9
 
 
 @pytest.mark.parametrize(("family", "budget"), [("judge", 200), ("rater", 3000)])
@@ -275,9 +262,9 @@ def test_a_judge_that_was_trained_on_one_question_is_asked_that(
         sides = pair.chosen, pair.rejected
         expected.append((share(pair, *sides) + 1 - share(pair, *sides[::-1])) / 2)
     rows = scored(judge, pairs)
-    assert [rows[pair.key].chosen_reward for pair in pairs] == verdicts(expected)
+    assert [rows[pair.key].chosen_reward for pair in pairs] == near(expected)
     rejected = [rows[pair.key].rejected_reward for pair in pairs]
-    assert rejected == verdicts([1 - each for each in expected])
+    assert rejected == near([1 - each for each in expected])
     assert max(expected) - min(expected) > 0.01
     assert judge.traits.template.split(", ")[1].startswith(("SteamSHP ", "pair-preference "))
     with pytest.raises(KnownError, match=r"--chat-template tulu is for .* a question of their own"):

@@ -11,10 +11,9 @@ import pytest
 from scoring.command import execution
 from scoring.engine.scorer import facts
 from scoring.errors import KnownError
-from scoring.families import open_scorer
 from scoring.families.chat import Answers, Reply
 from scoring.families.prompts import questions
-from scoring.spec import JudgePrompt, Message, ModelSpec, Pair, RunSettings
+from scoring.spec import JudgePrompt, Message, Pair, RunSettings
 from tests.support.chat_server import Answer, ChatServer, InTurn, error, said
 from tests.support.judging import COLOURS as PAIRS
 from tests.support.judging import asked, cut, judged, rewards, scored
@@ -160,12 +159,6 @@ def test_a_server_that_refuses_a_value_is_asked_without_it(
         [request] = model.asked[before:]
     assert request.body["max_completion_tokens"] == 2048
     assert "The server takes no max_tokens, temperature" in caplog.text
-
-
-@pytest.mark.parametrize("given", [{"max_tokens": 9}, {"judge_prompt": "atla"}])
-def test_where_nothing_is_written_the_settings_have_no_meaning(given: dict[str, Any]) -> None:
-    with pytest.raises(KnownError, match="for judges and raters that write answers"):
-        open_scorer(ModelSpec("baseline/longer", "", "", "longer"), RunSettings(**given))
 
 
 def test_answers_are_kept_as_they_were_and_asked_for_once_whatever_became_of_the_run(
