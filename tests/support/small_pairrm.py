@@ -9,17 +9,15 @@ from safetensors.torch import load_file, save_file
 from tokenizers import Tokenizer, models, pre_tokenizers, processors
 from transformers import AutoTokenizer, DebertaV2Config, DebertaV2Model, PreTrainedTokenizerFast
 
+from tests.support.small_models import SMALL
+
 TOKENS = ["[PAD]", "[CLS]", "[SEP]", "[UNK]", *(f"w{n}" for n in range(40))]
 PREFIXES = ["<|source|>", "<|candidate1|>", "<|candidate2|>", "<|candidate|>"]
 SOURCE, FIRST, SECOND, _ = range(len(TOKENS), len(TOKENS) + 4)
-WIDTH = 16
+WIDTH = SMALL["hidden_size"]
 SHAPE: dict[str, Any] = {
+    **SMALL,
     "vocab_size": len(TOKENS) + len(PREFIXES),
-    "hidden_size": WIDTH,
-    "intermediate_size": 32,
-    "num_hidden_layers": 2,
-    "num_attention_heads": 2,
-    "max_position_embeddings": 64,
     "position_buckets": 16,
     "relative_attention": True,
     "position_biased_input": False,
@@ -27,9 +25,8 @@ SHAPE: dict[str, Any] = {
     "pos_att_type": ["p2c", "c2p"],
     "norm_rel_ebd": "layer_norm",
     "type_vocab_size": 0,
-    "pad_token_id": 0,
-    "initializer_range": 0.4,
 }
+"""Beside `SMALL`, as the published config has it."""
 
 
 def tokenizer(*, with_prefixes: bool = True) -> PreTrainedTokenizerFast:
@@ -39,13 +36,8 @@ def tokenizer(*, with_prefixes: bool = True) -> PreTrainedTokenizerFast:
     known.post_processor = processors.TemplateProcessing(
         single="[CLS] $A [SEP]", special_tokens=[("[CLS]", 1), ("[SEP]", 2)]
     )
-    fast = PreTrainedTokenizerFast(
-        tokenizer_object=known,
-        unk_token="[UNK]",
-        pad_token="[PAD]",
-        cls_token="[CLS]",
-        sep_token="[SEP]",
-    )
+    special = {"unk_token": "[UNK]", "pad_token": "[PAD]", "cls_token": "[CLS]"}
+    fast = PreTrainedTokenizerFast(tokenizer_object=known, **special, sep_token="[SEP]")
     if with_prefixes:
         fast.add_tokens(PREFIXES)
     return fast
@@ -72,7 +64,6 @@ def write(folder: Path, weights: dict[str, torch.Tensor], **changes: object) -> 
         "model_type": "deberta-v2",
         "architectures": ["DebertaV2PairRM"],
         "n_tasks": 1,
-        "drop_out": 0.05,
         "source_prefix_id": SOURCE,
         "cand1_prefix_id": FIRST,
         "cand2_prefix_id": SECOND,

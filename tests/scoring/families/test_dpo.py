@@ -87,7 +87,7 @@ def test_rewards_are_those_of_the_equation(kind: str, tiny: Tiny, demo_pairs: li
     assert max(seen) - min(seen) > 1
     assert len({round(reward, 2) for reward in seen}) == len(seen)
     if kind == "qwen3":
-        long = demo_pairs[::100]
+        long = demo_pairs[::200]
         rows = scored(opened(tiny(kind), tiny(kind, 1), budget=2000), long)
         assert_naive(rows, long, policy, reference)
 

@@ -70,6 +70,7 @@ class Naive:
 
     def __init__(self, folder: str) -> None:
         self.tokenizer = AutoTokenizer.from_pretrained(folder)
+        self.known = self.tokenizer.get_vocab()
         self.model = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32).eval()
 
     def asked(self, messages: Sequence[Message]) -> list[int]:
@@ -84,10 +85,9 @@ class Naive:
     ) -> list[float]:
         """The probability of each name as the next token. spaces: any of which is before it."""
         with torch.inference_mode():
-            said = self.model(torch.tensor([ids])).logits[0, -1].double().softmax(0).tolist()
-        known = self.tokenizer.get_vocab()
-        spelt = [[space + name for space in spaces if space + name in known] for name in names]
-        return [sum(said[known[word]] for word in words) for words in spelt]
+            said = self.model(torch.tensor([ids])).logits[0, -1].double().softmax(0)
+        spelt = [[self.known.get(space + name) for space in spaces] for name in names]
+        return [sum(said[id_].item() for id_ in ids if id_ is not None) for ids in spelt]
 
     def verdict(self, messages: Sequence[Message]) -> list[float]:
         """The probabilities of the labels among the two."""
@@ -99,8 +99,7 @@ class Naive:
         ids = self.asked(messages)
         mass = self.next_token(ids, NUMBERS)
         if mass[9] == 0:  # begins with a 1
-            one = self.tokenizer.get_vocab()["1"]
-            mass[9] = mass[0] * self.next_token([*ids, one], "0")[0]
+            mass[9] = mass[0] * self.next_token([*ids, self.known["1"]], "0")[0]
             mass[0] -= mass[9]
         return sum(rating * each for rating, each in enumerate(mass, 1)) / sum(mass)
 

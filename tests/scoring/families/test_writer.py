@@ -145,7 +145,7 @@ def test_rm_r1_is_asked_and_read_as_its_authors_do(tmp_path: Path) -> None:
     spec = ModelSpec("gaotang/RM-R1-Qwen2.5-Instruct-7B", str(tmp_path), "p", "judge")
     scorer = open_scorer(spec, replace(CPU, judge_prompt="upstream", max_tokens=1))
     expected = []
-    for pair in PAIRS:
+    for pair in PAIRS[:4]:
         swapped = shows_rejected_first(pair, CPU.seed)
         (question,) = questions("judge", pair, "rm-r1", swapped=swapped)
         assert [message.role for message in question] == ["system", "user"]
@@ -155,7 +155,7 @@ def test_rm_r1_is_asked_and_read_as_its_authors_do(tmp_path: Path) -> None:
         is_chosen = (token == len(pieces) - 2) != swapped
         expected.append((float(is_chosen), float(not is_chosen)))
     assert len({*expected}) == 2
-    assert scorer.rewards(scorer.prepare(PAIRS)) == expected
+    assert scorer.rewards(scorer.prepare(PAIRS[:4])) == expected
 
 
 @pytest.mark.parametrize("blocks", [64, 1], ids=["with memory enough", "with too little"])
