@@ -8,14 +8,12 @@ from typing import Any
 
 import pytest
 
-from scoring.__main__ import main
 from scoring.errors import KnownError
 from scoring.families import open_scorer
 from scoring.families.answers import question_keys, read_answers
 from scoring.families.chat import Answers, Reply
 from scoring.families.prompts import questions
-from scoring.record import Run
-from scoring.spec import ModelSpec, RunSettings, ScoredPair
+from scoring.spec import ModelSpec, RunSettings
 from scoring.summary import summarise_run
 from tests.support.chat_server import Answer, ChatServer, error, said
 from tests.support.files import write_jsonl
@@ -93,12 +91,6 @@ def test_of_large_files_only_what_is_shown_is_read(pairs_file: Path, tmp_path: P
     tracemalloc.stop()
     assert answer.reply == Reply("[[B]]")
     assert peak < 5_000_000 < sum(each.stat().st_size for each in run.folder.glob("answers*"))
-
-
-def test_other_runs_have_no_words(pairs_file: Path, tmp_path: Path) -> None:
-    given = ["--model", "longer", "--pairs", str(pairs_file), "--out", str(tmp_path / "run")]
-    assert main(given) == 0
-    assert [*read_answers(Run.open(tmp_path / "run"), PAIRS[:1])] == [[]]
 
 
 # Asked several times.
@@ -188,11 +180,3 @@ def test_what_answers_alike_each_time_is_refused() -> None:
         open_scorer(here, greedy)
     with pytest.raises(KnownError, match="--repeats 3 is for judges and raters that write answers"):
         open_scorer(here, RunSettings(repeats=3))
-
-
-def test_a_row_with_other_rewards_is_decided_by_them() -> None:
-    row = ScoredPair("Focus:1", "Focus", "h", 1.0, 0.0, 1, 1, rewards=(1.0, 0.0, 0.0, 0.0))
-    other = row.with_rewards([0.5, 2.0, float("nan"), 0.0])
-    told = (other.outcome, other.chosen_reward, other.rewards)
-    assert told == ("missing", None, (0.5, 2.0, None, 0.0))
-    assert row.with_rewards([0.5, 0.0, 2.0, 1.0]).margin == -1.5

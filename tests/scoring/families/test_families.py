@@ -44,6 +44,12 @@ def test_a_scorer_gives_a_reward_for_each_side_and_tells_how_it_loads(tmp_path: 
         ("dpo", {"upstream_compatible": True}, "compatible is for .*family dpo. is not:"),
         ("judge", {"upstream_compatible": True}, "compatible is for .*family judge. is not:"),
         ("longer", {"beta": 0.1}, "--beta 0.1 is for models of family dpo, .*: leave it out"),
+        (
+            "judge",
+            {"truncation_side": "right"},
+            "right is for models that are not asked at",
+        ),
+        ("judge", {"max_tokens": 9}, "9 .* answers .* with a --judge-prompt such as upstream"),
         ("longer", {"max_tokens": 9}, "for judges and raters that write answers"),
         ("longer", {"judge_prompt": "atla"}, "for judges and raters that write answers"),
     ],
@@ -68,7 +74,6 @@ def baseline(family: Family, pairs: Sequence[Pair], seed: int = 0) -> dict[str, 
     [
         ("longer", ("🤔🤔", ""), (2.0, 0.0)),
         ("shorter", ("four", "ab"), (-4.0, -2.0)),
-        ("shorter", ("same", "size"), (-4.0, -4.0)),
     ],
 )
 def test_length_is_the_reward(

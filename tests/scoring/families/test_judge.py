@@ -151,9 +151,7 @@ def test_a_long_question_is_cut_on_the_left_and_what_is_asked_is_said(folder: st
     ("family", "words", "names"),
     [
         ("judge", ["A"], "A, B"),
-        ("judge", ["B"], "A, B"),
         ("rater", ["1", "2", "3", "4", "5", "6", "7", "8", "9"], "1, 2, 3, 4, 5, 6, 7, 8, 9, 10"),
-        ("rater", ["1", "2", "3", "4", "5", "6", "7", "9", "10"], "8, 9, 10"),
     ],
 )
 def test_a_vocabulary_without_the_labels_is_refused(

@@ -218,16 +218,3 @@ def test_a_judge_of_rewardbench_2_is_asked_as_upstream_asks_where_nothing_else_i
     setting: JudgePrompt, family: Family, model: str, rows: list[Pair], prompt: str
 ) -> None:
     assert prompt_for(setting, family, model, rows) == prompt
-
-
-def test_by_pairs_every_two_are_asked_and_the_run_says_so(tmp_path: Path) -> None:
-    path = write_jsonl(tmp_path / "rows.jsonl", some_rows()[:3])
-    with ChatServer(InTurn(said("[[A]]"))) as server:
-        official = judged(server, tmp_path / "official", path, *UPSTREAM)
-        n_official = len(server.asked)
-        by_pairs = judged(server, tmp_path / "pairs", path, "--judge-prompt", "mt-bench")
-        assert (n_official, len(server.asked) - n_official) == (3, 18)
-    assert official.facts.template.startswith("rewardbench-2 judge prompt:")
-    assert "four responses of a row at once" in official.facts.reading
-    assert by_pairs.facts.template.startswith("mt-bench judge prompt:")
-    assert "four" not in by_pairs.facts.reading
