@@ -219,7 +219,8 @@ def ldl(folder: Path) -> tuple[Any, Reads]:
     def read(states: torch.Tensor, _: int) -> torch.Tensor:
         scores = scoring(states[-1]).exp().view(3, 10)
         means = (scores / scores.sum(1, keepdim=True) * torch.arange(10) / 9).sum(1)
-        return (gate(states[-1]) * means).sum()
+        reward: torch.Tensor = (gate(states[-1]) * means).sum()
+        return reward
 
     return base, read
 
@@ -257,7 +258,8 @@ def gated(
             weights = (gate(states[at : at + 1])[0] / temperature).exp()
             rewards = (regression @ states[-1]).view(3, -1).mean(1)
             rewards = rewards @ MIXED if is_mixed else rewards
-            return (weights / weights.sum() * 1.5 * rewards).sum()
+            reward: torch.Tensor = (weights / weights.sum() * 1.5 * rewards).sum()
+            return reward
 
         return base, read
 
