@@ -1,75 +1,55 @@
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from statsmodels.stats.contingency_tables import mcnemar  # type: ignore[import-untyped]
 from statsmodels.stats.multitest import multipletests  # type: ignore[import-untyped]
 
-from explorer.stats.duels import CELLS, DuelPart, cells_of, duel, majority_of
+from explorer.stats.duels import DuelPart, duel, majority_of
 from explorer.stats.rules import RULES
 from scoring.benchmark import SECTIONS, SUBSETS, overall_score, section_scores
-from scoring.results.order import PairOrder
 from tests.support.board_data import order_of
-from tests.support.real_outcomes import read_real_outcomes
 
 V1 = RULES["v1"]
-EACH_TEN = np.repeat(SUBSETS, 10).tolist()
 
 
-def drawn(seed: int, n_models: int = 2, n_pairs: int = len(EACH_TEN)) -> Any:
+def drawn(n_models: int, n_pairs: int) -> Any:
     """Outcomes with halves and missing ones."""
     values = [0.0, 1.0, 1.0, 0.5, np.nan]
-    return np.random.default_rng(seed).choice(values, size=(n_models, n_pairs))
+    return np.random.default_rng(0).choice(values, size=(n_models, n_pairs))
 
 
-def counted(name: str, a: Any, b: Any, rows: Any) -> tuple[str, int, int, int, int]:
-    """A part's cells, pair by pair."""
-    cells = dict.fromkeys(CELLS, 0)
-    for one, other in zip(a[rows], b[rows], strict=True):
-        if not np.isnan(one) and not np.isnan(other):
-            wins = (bool(one == 1), bool(other == 1))
-            cells[
-                CELLS[[(True, True), (True, False), (False, True), (False, False)].index(wins)]
-            ] += 1
-    return (name, cells["both"], cells["only_a"], cells["only_b"], cells["neither"])
-
-
-def cells_in(part: DuelPart) -> tuple[str, int, int, int, int]:
+def cells_in(part: DuelPart) -> tuple[object, ...]:
     return (part.name, part.both, part.only_a, part.only_b, part.neither)
 
 
-def check(a: Any, b: Any, order: PairOrder) -> None:
-    found = duel(a, b, order, V1)
-    subsets = np.array(order.names)[order.codes]
-    section_of = {subset: name for name, of in SECTIONS.items() for subset in of}
-    sections = np.array([section_of.get(subset) for subset in subsets])
-    assert cells_in(found.all_pairs) == counted("", a, b, slice(None))
-    assert [cells_in(each) for each in found.sections] == [
-        counted(name, a, b, sections == name) for name in SECTIONS
-    ]
-    assert [cells_in(each) for each in found.subsets] == [
-        counted(name, a, b, subsets == name) for name in order.names
-    ]
-    for part in found.subsets:
-        known = ~np.isnan(a + b) & (subsets == part.name)
-        alike = set(a[known]) | set(b[known]) <= {0.0, 1.0}
-        if known.any() and alike and "refusals" not in part.name:  # two of those share a prompt
-            table = [[part.both, part.only_a], [part.only_b, part.neither]]
-            assert part.test.p == pytest.approx(mcnemar(table, exact=True).pvalue)
-    for parts in (found.sections, found.subsets):
-        p = [each.test.p for each in parts if each.n]
-        adjusted = multipletests(p, method="holm")[1]
-        assert [each.p_adjusted for each in parts if each.n] == pytest.approx(adjusted)
+def test_a_duel_is_what_counting_says() -> None:
+    subsets = np.repeat(SUBSETS, 10)
+    order = order_of(subsets.tolist())
+    a, b = drawn(2, len(subsets))
     known = ~np.isnan(a + b)
+    section_of = {subset: name for name, of in SECTIONS.items() for subset in of}
+    sections = np.array([section_of[subset] for subset in subsets])
+    found = duel(a, b, order, V1)
+
+    def counted(name: str, rows: Any) -> tuple[object, ...]:
+        wins = [(one == 1, other == 1) for one, other in zip(a[rows], b[rows], strict=True)]
+        cells = [(True, True), (True, False), (False, True), (False, False)]
+        return (name, *(wins.count(cell) for cell in cells))
+
+    assert cells_in(found.all_pairs) == counted("", known)
+    assert [*map(cells_in, found.sections)] == [
+        counted(name, known & (sections == name)) for name in SECTIONS
+    ]
+    assert [*map(cells_in, found.subsets)] == [
+        counted(name, known & (subsets == name)) for name in order.names
+    ]
+    for parts in (found.sections, found.subsets):
+        adjusted = multipletests([each.test.p for each in parts], method="holm")[1]
+        assert [each.p_adjusted for each in parts] == pytest.approx(adjusted)
     both = [
         section_scores(
-            {
-                name: float(np.mean(each[known & (subsets == name)]))
-                for name in SUBSETS
-                if (known & (subsets == name)).any()
-            }
+            {name: float(each[known & (subsets == name)].mean()) for name in order.names}
         )
         for each in (a, b)
     ]
@@ -78,21 +58,10 @@ def check(a: Any, b: Any, order: PairOrder) -> None:
     ]
     assert [found.score.a, found.score.b] == pytest.approx([overall_score(each) for each in both])
     for part in (found.all_pairs, found.score, *found.sections, *found.subsets):
-        if part.a is not None and part.b is not None:
-            low, high = part.test.interval or (1, -1)
-            assert low <= (part.difference or 0.0) <= high
-            assert part.difference == pytest.approx(part.a - part.b)
-
-
-@pytest.mark.parametrize("seed", range(2))
-def test_a_duel_is_what_counting_says(seed: int) -> None:
-    a, b = drawn(seed)
-    check(a, b, order_of(EACH_TEN))
-
-
-def test_two_of_them_in_full(shared_data: Path) -> None:
-    real = read_real_outcomes(shared_data)
-    check(real.matrix[5].astype(float), real.matrix[60].astype(float), order_of(real.subsets))
+        assert part.a is not None and part.b is not None and part.test.interval is not None
+        low, high = part.test.interval
+        assert low <= (part.difference or 0.0) <= high
+        assert part.difference == pytest.approx(part.a - part.b)
 
 
 def test_a_subset_is_better_only_where_it_is_significant() -> None:
@@ -116,13 +85,6 @@ def test_without_a_common_pair_there_is_nothing_to_say() -> None:
     assert found.headline is found.all_pairs
 
 
-def test_without_a_discordant_pair_p_is_1_and_little_is_sure() -> None:
-    found = duel([1, 0, 1], [1, 0, 1], order_of(["hep-go"] * 3), V1)
-    assert (found.all_pairs.test.p, found.score.test.p) == (1.0, 1.0)
-    low, high = found.score.test.interval or (0, 0)
-    assert low < -0.3 < 0.3 < high
-
-
 def test_who_has_the_higher_section_score_is_never_significantly_worse() -> None:
     # math-prm weighs as much as all code: few pairs of it outweigh many of code
     a = np.repeat([1.0, 0.0, 1.0, 0.0], [40, 5, 100, 60])
@@ -130,9 +92,7 @@ def test_who_has_the_higher_section_score_is_never_significantly_worse() -> None
     names = ["math-prm"] * 45 + ["hep-go"] * 160
     [found] = [part for part in duel(a, b, order_of(names), V1).sections if part.n]
     assert found.only_a < found.only_b
-    assert found.a is not None
-    assert found.b is not None
-    assert found.a > found.b
+    assert (found.a or 0) > (found.b or 0)
     assert found.better == "a"
 
 
@@ -143,18 +103,8 @@ def test_one_problem_in_six_languages_is_no_six_proofs() -> None:
     assert (together.score.test.p, alone.score.test.p) == (1.0, 0.25)
 
 
-def test_cells_say_who_wins() -> None:
-    a, b = drawn(8)
-    cells = cells_of(a, b)
-    for place, cell in enumerate(CELLS):
-        rows = cells == place
-        assert set((a[rows] == 1).tolist()) == {cell in ("both", "only_a")}
-        assert set((b[rows] == 1).tolist()) == {cell in ("both", "only_b")}
-    assert (cells == -1).tolist() == np.isnan(a + b).tolist()
-
-
 def test_a_majority_is_more_than_half_of_those_that_are_known() -> None:
-    models = drawn(9, n_models=5, n_pairs=400)
+    models = drawn(5, 400)
     for found, of_pair in zip(majority_of(models).tolist(), models.T, strict=True):
         known = of_pair[~np.isnan(of_pair)]
         twice = 2 * int((known == 1).sum())

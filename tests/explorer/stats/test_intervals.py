@@ -1,3 +1,4 @@
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,6 @@ from scipy.special import expit  # type: ignore[import-untyped]
 
 from explorer.stats.intervals import Ranks, rank_intervals, ranks, unpaired_interval
 from scoring.benchmark import COUNTS, SECTIONS, SUBSETS
-from scoring.interval import wilson
 from scoring.strata import Strata, one_stratum, score_intervals, score_models, strata
 from tests.support.real_outcomes import read_real_outcomes, v1_strata
 from tests.support.stepping import told_by
@@ -28,11 +28,6 @@ def drawn_models(n_models: int, seed: int) -> Any:
     return (np.random.default_rng(seed).random((n_models, N)) < TRUTH).astype(float)
 
 
-def ends(outcomes: Any, groups: Strata) -> Any:
-    """Of every model; (models, 2)."""
-    return np.array([each or (np.nan, np.nan) for each in score_intervals(outcomes, groups)])
-
-
 def ranked(
     outcomes: Any, groups: Strata, replicates: int = 1000, seed: int = 0
 ) -> tuple[list[float], Ranks]:
@@ -43,7 +38,12 @@ def ranked(
     return told, ranks
 
 
-def coverage(groups: Strata, score: float, n_models: int, spread: float = 1.0) -> float:
+def ends(outcomes: Any, groups: Strata) -> Any:
+    """Of every model; (models, 2)."""
+    return np.array([each or (np.nan, np.nan) for each in score_intervals(outcomes, groups)])
+
+
+def coverage(groups: Strata, score: float, n_models: int, spread: float) -> float:
     """How often the interval holds the true score, of pairs that are more and less hard.
 
     spread: of a model's luck from prompt to prompt, in logits.
@@ -69,37 +69,24 @@ def coverage(groups: Strata, score: float, n_models: int, spread: float = 1.0) -
     return float(((low <= score) & (score <= high)).mean())
 
 
-@pytest.mark.parametrize("section", ["all", "Chat", "Reasoning"])
-def test_95_of_100_intervals_hold_the_true_score(section: str) -> None:
-    # 1500 models leave a standard error of 0.006
-    groups = REAL if section == "all" else REAL.only(list(SECTIONS).index(section))
-    assert 0.935 <= coverage(groups, 0.8, 1500) <= 0.975
-
-
-@pytest.mark.parametrize("section", ["all", *SECTIONS])
 @pytest.mark.parametrize(
-    "score", [*(pytest.param(each, marks=pytest.mark.slow) for each in (0.9, 0.98)), 0.995, 0.999]
+    ("section", "score", "spread"),
+    [
+        *[("all", 0.8, 1), ("Chat", 0.8, 5), ("Reasoning", 0.995, 1), ("Chat Hard", 0.999, 1)],
+        *(
+            pytest.param(*each, 1, marks=pytest.mark.slow)
+            for each in product(["all", *SECTIONS], [0.9, 0.98, 0.995, 0.999])
+        ),
+    ],
 )
-def test_near_the_end_they_hold_it_nearly_as_often(section: str, score: float) -> None:
+def test_95_of_100_intervals_hold_the_true_score_and_nearly_as_many_near_the_end(
+    section: str, score: float, spread: float
+) -> None:
     groups = REAL if section == "all" else REAL.only(list(SECTIONS).index(section))
+    found = coverage(groups, score, 800, spread)  # with a standard error of 0.008
     # at .999 Wilson's own is at 91 of 100 where a score comes from 456 pairs
-    assert coverage(groups, score, 1500) >= (0.9 if score == 0.999 else 0.93)
-
-
-def test_without_clusters_a_wrong_variance_would_be_seen() -> None:
-    chat = REAL.only(0)
-    blind = Strata(chat.of_pair, chat.weights, chat.sections, chat.section_weights)
-    prompts = np.random.default_rng(1).random((1500, 2985))
-    wins = (prompts[:, chat.clusters] < 0.8).astype(float)  # a prompt decides alone
-    low, high = ends(wins, blind).T
-    assert ((low <= 0.8) & (high >= 0.8)).mean() < 0.9
-    low, high = ends(wins, chat).T
-    assert ((low <= 0.8) & (high >= 0.8)).mean() > 0.93
-
-
-def test_in_one_stratum_of_many_pairs_it_is_wilsons_own() -> None:
-    [found] = score_intervals([[1.0] * 700 + [0.0] * 300], one_stratum(1000))
-    assert found == pytest.approx(wilson(700, 1000), abs=1e-3)
+    assert {0.8: 0.935, 0.999: 0.9}.get(score, 0.93) <= found
+    assert found <= 0.975 or score > 0.8
 
 
 def test_its_width_is_that_of_the_formula() -> None:
@@ -114,24 +101,13 @@ def test_its_width_is_that_of_the_formula() -> None:
     assert (high - low) / (2 * 1.96 * error) == pytest.approx(1, abs=0.06)
 
 
-@pytest.mark.parametrize("outcome", [0.0, 1.0])
-def test_who_wins_or_loses_every_pair_has_an_interval_with_a_width(outcome: float) -> None:
-    chat = REAL.only(0)
-    [alone] = score_intervals([[outcome] * 358], one_stratum(358))
-    [clustered] = score_intervals([[outcome] * 2985], chat)
-    assert alone is not None
-    assert clustered is not None
+def test_who_wins_every_pair_has_an_interval_with_a_width() -> None:
+    [alone] = score_intervals([[1.0] * 358], one_stratum(358))
+    [clustered] = score_intervals([[1.0] * 2985], REAL.only(0))
+    assert alone is not None and clustered is not None
     assert 0.01 < alone.high - alone.low < 0.02
     assert alone.high - alone.low < clustered.high - clustered.low < 0.05
-    assert outcome in clustered
-
-
-def test_it_holds_the_score() -> None:
-    models = np.random.default_rng(3).choice([0, 0.5, 1, 1, 1], size=(60, N)).astype(float)
-    models[:20] = models[:20] >= np.linspace(0, 1.2, 20)[:, None]
-    low, high = ends(models, GROUPS).T
-    scores = score_models(models, GROUPS)
-    assert ((low <= scores) & (scores <= high) & (low >= 0) & (high <= 1)).all()
+    assert 1.0 in clustered
 
 
 def test_missing_outcomes_are_as_pairs_that_are_not_there() -> None:
@@ -185,7 +161,7 @@ def test_rank_intervals_hold_the_true_rank() -> None:
     shift = np.linspace(0, 0.16, 9)[:, None]
     generator = np.random.default_rng(6)
     held = []
-    for seed in range(80):
+    for seed in range(40):
         wins = generator.random((9, N)) < TRUTH * 0.8 + shift
         _, found = ranked(wins.astype(float), GROUPS, 300, seed)
         held.append((found.best <= 9 - np.arange(9)) & (9 - np.arange(9) <= found.worst))
@@ -211,11 +187,7 @@ def test_a_model_that_knows_nothing_has_no_score_and_no_rank() -> None:
     assert score_intervals(models, GROUPS)[0] is None
     assert (found.rank.tolist(), found.best[0], found.worst[0]) == ([0, 1, 2], 0, 0)
     assert score_intervals(models, GROUPS.only(1))[:2] == [None, None]
-
-
-def test_no_models_and_no_pairs_are_no_error() -> None:
     assert score_intervals(np.zeros((0, 3)), one_stratum(3)) == []
-    assert score_intervals(np.zeros((2, 0)), one_stratum(0)) == [None, None]
     assert ranked(np.zeros((0, 3)), one_stratum(3))[1].rank.shape == (0,)
     assert ranked(np.zeros((2, 0)), one_stratum(0))[1].rank.tolist() == [0, 0]
 
@@ -235,9 +207,3 @@ def test_from_counts_alone_the_interval_is_as_wide_or_wider(shared_data: Path) -
     ratios = widths / (ends(real.matrix, real.groups) @ [-1, 1])
     assert ratios.mean() > 1.05
     assert ratios.min() > 0.93  # where all subsets are equally hard, prompts weigh more
-
-
-def test_an_unpaired_interval_needs_a_score_and_pairs() -> None:
-    assert unpaired_interval(float("nan"), GROUPS, SIZES) is None
-    assert unpaired_interval(0.5, GROUPS, [0, 0, 0, 0]) is None
-    assert unpaired_interval(0.5, one_stratum(1), [1]) is not None
