@@ -136,25 +136,6 @@ def real_results(shared_data: Path) -> tuple[Results, Outcomes, OutcomeMatrix]:
     return results, found, outcome_matrix(found)
 
 
-def repeated(matrix: OutcomeMatrix, n_models: int) -> OutcomeMatrix:
-    """The models again and again under other names, so many of them."""
-    rows = np.arange(n_models) % len(matrix.models)
-    names = tuple(
-        f"{matrix.models[row]}{'-copy' * (at // len(matrix.models))}" for at, row in enumerate(rows)
-    )
-    return OutcomeMatrix(
-        models=names,
-        model_types=tuple(matrix.model_types[row] for row in rows),
-        files=names,
-        pairs=matrix.pairs,
-        outcomes=matrix.outcomes[rows],
-        held=matrix.held[rows],
-        known_equal=matrix.known_equal[rows],
-        chosen=matrix.chosen[rows],
-        rejected=matrix.rejected[rows],
-    )
-
-
 def coin_flips(share: float, n_pairs: int = 92, seed: int = 0) -> list[float]:
     """Outcomes of a model that wins about this share of pairs."""
     return [*(np.random.default_rng(seed).random(n_pairs) < share).astype(float)]

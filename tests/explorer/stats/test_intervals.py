@@ -8,7 +8,7 @@ from scipy import stats  # type: ignore[import-untyped]
 from scipy.optimize import brentq  # type: ignore[import-untyped]
 from scipy.special import expit  # type: ignore[import-untyped]
 
-from explorer.stats.intervals import Ranks, rank_intervals, ranks, unpaired_interval
+from explorer.stats.intervals import rank_intervals, ranks, unpaired_interval
 from scoring.benchmark import COUNTS, SECTIONS, SUBSETS
 from scoring.strata import Strata, one_stratum, score_intervals, score_models, strata
 from tests.support.real_outcomes import read_real_outcomes, v1_strata
@@ -28,23 +28,13 @@ def drawn_models(n_models: int, seed: int) -> Any:
     return (np.random.default_rng(seed).random((n_models, N)) < TRUTH).astype(float)
 
 
-def ranked(
-    outcomes: Any, groups: Strata, replicates: int = 1000, seed: int = 0
-) -> tuple[list[float], Ranks]:
-    """What was told on the way, and the ranks."""
-    ranks, told = told_by(
-        lambda tell: rank_intervals(outcomes, groups, replicates, seed, tell=tell)
-    )
-    return told, ranks
-
-
 def ends(outcomes: Any, groups: Strata) -> Any:
     """Of every model; (models, 2)."""
     return np.array([each or (np.nan, np.nan) for each in score_intervals(outcomes, groups)])
 
 
-def coverage(groups: Strata, score: float, n_models: int, spread: float) -> float:
-    """How often the interval holds the true score, of pairs that are more and less hard.
+def coverage(groups: Strata, score: float, spread: float) -> float:
+    """How often the interval of one of 800 models holds the true score, of pairs of any hardness.
 
     spread: of a model's luck from prompt to prompt, in logits.
     """
@@ -63,7 +53,7 @@ def coverage(groups: Strata, score: float, n_models: int, spread: float) -> floa
 
     easy = brentq(lambda each: true(each) - score, -15, 25)
     clusters = np.arange(len(hard)) if groups.clusters is None else groups.clusters
-    luck = generator.normal(scale=spread, size=(n_models, clusters.max() + 1))[:, clusters]
+    luck = generator.normal(scale=spread, size=(800, clusters.max() + 1))[:, clusters]
     wins = generator.random(luck.shape) < expit(easy + hard + luck)
     low, high = ends(wins.astype(float), groups).T
     return float(((low <= score) & (score <= high)).mean())
@@ -83,7 +73,7 @@ def test_95_of_100_intervals_hold_the_true_score_and_nearly_as_many_near_the_end
     section: str, score: float, spread: float
 ) -> None:
     groups = REAL if section == "all" else REAL.only(list(SECTIONS).index(section))
-    found = coverage(groups, score, 800, spread)  # with a standard error of 0.008
+    found = coverage(groups, score, spread)  # with a standard error of 0.008
     # at .999 Wilson's own is at 91 of 100 where a score comes from 456 pairs
     assert {0.8: 0.935, 0.999: 0.9}.get(score, 0.93) <= found
     assert found <= 0.975 or score > 0.8
@@ -122,7 +112,7 @@ def test_missing_outcomes_are_as_pairs_that_are_not_there() -> None:
 def test_equal_models_share_intervals_and_ranks() -> None:
     one = drawn_models(3, seed=4) * 0.3  # no number that a float holds exactly
     both = np.concatenate([one, one])
-    _, found = ranked(both, GROUPS, 500)
+    found = rank_intervals(both, GROUPS, 500)
     assert ends(both, GROUPS)[:3] == pytest.approx(ends(both, GROUPS)[3:])
     for values in (found.rank, found.best, found.worst):
         assert values[:3].tolist() == values[3:].tolist()
@@ -134,7 +124,7 @@ def test_all_models_are_ranked_on_the_same_draws() -> None:
     first = np.repeat([1.0, 0.0], 50)
     better = first.copy()
     better[50:60] = 1.0
-    _, found = ranked([first, better], one_stratum(100))
+    found = rank_intervals([first, better], one_stratum(100), 1000)
     assert (found.best.tolist(), found.worst.tolist()) == ([2, 1], [2, 1])
 
 
@@ -142,8 +132,8 @@ def test_prompts_in_common_make_ranks_less_sure() -> None:
     generator = np.random.default_rng(5)
     ten = generator.random((8, 60)) < 0.7
     apart = np.concatenate([ten] * 5, axis=1).astype(float)
-    _, independent = ranked(apart, one_stratum(300))
-    _, clustered = ranked(apart, one_stratum(300, np.tile(np.arange(60), 5)))
+    independent = rank_intervals(apart, one_stratum(300), 1000)
+    clustered = rank_intervals(apart, one_stratum(300, np.tile(np.arange(60), 5)), 1000)
     assert (clustered.worst - clustered.best).sum() > 1.3 * (
         independent.worst - independent.best
     ).sum()
@@ -163,33 +153,36 @@ def test_rank_intervals_hold_the_true_rank() -> None:
     held = []
     for seed in range(40):
         wins = generator.random((9, N)) < TRUTH * 0.8 + shift
-        _, found = ranked(wins.astype(float), GROUPS, 300, seed)
+        found = rank_intervals(wins.astype(float), GROUPS, 300, seed)
         held.append((found.best <= 9 - np.arange(9)) & (9 - np.arange(9) <= found.worst))
     assert np.mean(held) > 0.93
 
 
 def test_the_seed_decides_and_it_is_told_how_far_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
     models = drawn_models(12, seed=5)
-    told, one = ranked(models, GROUPS, 300)
-    _, other = ranked(models, GROUPS, 300, seed=1)
+
+    def ends_and_told(seed: int) -> tuple[list[int], list[float]]:
+        found, told = told_by(lambda tell: rank_intervals(models, GROUPS, 300, seed, tell))
+        return found.best.tolist() + found.worst.tolist(), told
+
+    one, told = ends_and_told(0)
     assert told == [1.0]
-    assert one.best.tolist() + one.worst.tolist() != other.best.tolist() + other.worst.tolist()
+    assert one != ends_and_told(1)[0]
     monkeypatch.setattr("explorer.stats.intervals._CHUNK", 100 * N)
-    told, again = ranked(models, GROUPS, 300)
-    assert told == pytest.approx([1 / 3, 2 / 3, 1])
-    assert (again.best.tolist(), again.worst.tolist()) == (one.best.tolist(), one.worst.tolist())
+    again, told = ends_and_told(0)
+    assert (again, told) == (one, pytest.approx([1 / 3, 2 / 3, 1]))
 
 
 def test_a_model_that_knows_nothing_has_no_score_and_no_rank() -> None:
     nothing, half = np.full(N, np.nan), np.where(GROUPS.of_pair < 2, 1.0, np.nan)
     models = [nothing, half, TRUTH]
-    _, found = ranked(models, GROUPS, 200)
+    found = rank_intervals(models, GROUPS, 200)
     assert score_intervals(models, GROUPS)[0] is None
     assert (found.rank.tolist(), found.best[0], found.worst[0]) == ([0, 1, 2], 0, 0)
     assert score_intervals(models, GROUPS.only(1))[:2] == [None, None]
     assert score_intervals(np.zeros((0, 3)), one_stratum(3)) == []
-    assert ranked(np.zeros((0, 3)), one_stratum(3))[1].rank.shape == (0,)
-    assert ranked(np.zeros((2, 0)), one_stratum(0))[1].rank.tolist() == [0, 0]
+    assert rank_intervals(np.zeros((0, 3)), one_stratum(3)).rank.shape == (0,)
+    assert rank_intervals(np.zeros((2, 0)), one_stratum(0)).rank.tolist() == [0, 0]
 
 
 def test_ranks_are_those_of_scipy() -> None:

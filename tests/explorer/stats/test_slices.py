@@ -49,34 +49,33 @@ def test_wins_of_a_stratum_are_a_draw_without_replacement() -> None:
     assert found.p_fewer < 0.05
 
 
-@pytest.mark.parametrize("rivals", [LEAST_RIVALS, 20, 60])
-@pytest.mark.parametrize("hard", [0.0, 1.0])
-def test_as_many_wins_are_expected_of_a_difficult_slice_as_there_are(
-    rivals: int, hard: float
-) -> None:
+@pytest.mark.parametrize("rivals", [LEAST_RIVALS, 60])
+def test_as_many_wins_are_expected_of_a_difficult_slice_as_there_are(rivals: int) -> None:
     """Few rivals expect what many do, else each difficult slice would be a weakness."""
     off = []
-    for seed in range(30):
-        outcomes, chance = draw_outcomes(seed, rivals, hard)
+    for seed in range(10):
+        outcomes, chance = draw_outcomes(seed, rivals, hard=1.0)
         off.append((make_tester(outcomes).test(INSIDE).expected or 0) - chance[INSIDE].mean())
     assert abs(np.mean(off)) < 0.02
 
 
-def test_a_model_that_wins_all_surprises_nowhere_and_may_lose_one() -> None:
+def test_a_model_that_wins_all_surprises_nowhere_and_may_lose_one_or_half_of_it() -> None:
     outcomes, _ = draw_outcomes(3)
     outcomes[0] = 1.0
     assert make_tester(outcomes).test(INSIDE)[-3:] == pytest.approx((1, 1, 1))
     outcomes[0, 0] = 0.0
-    assert make_tester(outcomes).test(INSIDE).p_fewer > 0.1
+    found = make_tester(outcomes).test(INSIDE)
+    assert found.p_fewer > 0.1
+    assert make_tester(np.where(outcomes == 0, 0.5, outcomes)).test(INSIDE) == found
 
 
 def test_pairs_of_one_prompt_are_not_independent() -> None:
     """Of a model that wins all pairs of a prompt or none, slices of prompts differ by chance."""
     generator = np.random.default_rng(8)
     prompts = np.repeat(np.arange(300), 5)
-    outcomes, _ = draw_outcomes(8, rivals=60)
+    outcomes, _ = draw_outcomes(8)
     outcomes[0] = (generator.random(300) < 0.7)[prompts]
-    slices = (generator.random((400, 300)) < 0.2)[:, prompts]
+    slices = (generator.random((150, 300)) < 0.2)[:, prompts]
     small = []
     for clusters in (np.arange(N), prompts):
         tests = map(make_tester(outcomes, clusters).test, slices)
@@ -129,9 +128,3 @@ def test_rivals_know_half_of_the_pairs_and_pairs_are_known_of_half_of_them() -> 
     test = found.test(INSIDE[found.used])
     assert test.others == pytest.approx((outcomes[3:, 50:-100] == 1)[:, INSIDE[50:-100]].mean())
     assert test.expected is not None
-
-
-def test_a_half_is_no_win() -> None:
-    outcomes, _ = draw_outcomes(10)
-    halves = np.where(outcomes == 0, 0.5, outcomes)
-    assert make_tester(outcomes).test(INSIDE) == make_tester(halves).test(INSIDE)

@@ -1,3 +1,4 @@
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,12 +12,11 @@ from explorer.stats import uncertainty
 from explorer.stats.matrix import OutcomeMatrix, order_of
 from explorer.stats.rules import COMPOSITES, RULES, V1
 from explorer.stats.uncertainty import Uncertainties, Uncertainty, key_of, measure
-from scoring.benchmark import COUNTS
 from scoring.clusters import clusters_of
 from scoring.errors import KnownError
 from scoring.pairs.opening import read_pairs
 from scoring.results.order import PairOrder
-from tests.support.board_data import matrix_of, real_results, repeated
+from tests.support.board_data import matrix_of
 from tests.support.stepping import stepwise, told_by
 
 FOUR = ("mt-bench-easy", "mt-bench-hard", "donotanswer", "hep-go")
@@ -32,14 +32,6 @@ def random_matrix(n_models: int = 4, n_pairs: int = 80, seed: int = 0) -> Outcom
 
 def measured(matrix: OutcomeMatrix, rule: str = "v1", replicates: int = 300) -> Uncertainty:
     return measure(matrix, RULES[rule], replicates=replicates)
-
-
-def test_identical_models_are_in_one_group_and_have_the_same_intervals(shared_data: Path) -> None:
-    _, _, matrix = real_results(shared_data)
-    found = measured(repeated(matrix, 132), replicates=100)
-    for array in (found.group, found.score, found.low, found.high, *found.section_group):
-        assert (array[:66] == array[66:]).all()
-    assert len(set(found.group.tolist())) > 1
 
 
 def test_models_that_cannot_be_compared_have_intervals_alone() -> None:
@@ -104,17 +96,12 @@ def test_more_pairs_than_can_be_measured_are_refused(monkeypatch: pytest.MonkeyP
 # What is kept.
 
 
-def arrays_of(found: Uncertainty) -> list[object]:
-    return [repr(getattr(found, name)) for name in Uncertainty.__slots__]
-
-
 def test_what_was_measured_is_kept(tmp_path: Path) -> None:
     matrix = random_matrix()
     first = Uncertainties(tmp_path).measured(matrix, V1)
     fresh = Uncertainties(tmp_path)
     known = fresh.known(matrix, V1)
-    assert known is not None
-    assert arrays_of(known) == arrays_of(first)
+    assert repr(known) == repr(first)
     assert told_by(lambda tell: fresh.measured(matrix, V1, tell))[1] == []
     assert fresh.known(matrix, V1, missing="loss") is None
     assert fresh.known(matrix, RULES["paper"]) is None
@@ -124,34 +111,22 @@ def test_what_was_measured_is_kept(tmp_path: Path) -> None:
 
 def test_the_key_depends_on_ties_only_where_they_count() -> None:
     matrix = random_matrix()
-    equal = matrix.known_equal.copy()
-    equal[0, 0] = True
-    other = matrix_of(
-        dict(zip(matrix.models, matrix.outcomes.tolist(), strict=True)),
-        [FOUR[place % 4] for place in range(80)],
-        equal,
-    )
-    loss, half = (
-        [key_of(each, V1, ties=ties, missing="left out", ranked=None) for each in (matrix, other)]
-        for ties in ("official", "half")
-    )
-    assert loss[0] == loss[1]
-    assert half[0] != half[1]
+    both = matrix, replace(matrix, known_equal=~matrix.known_equal)
+    assert len({key_of(each, V1) for each in both}) == 1
+    assert len({key_of(each, V1, ties="half") for each in both}) == 2
 
 
-@pytest.mark.parametrize("content", [b"", b"PK", b"\0" * 100, b"not an archive"])
-def test_a_broken_file_is_ignored_and_written_anew(tmp_path: Path, content: bytes) -> None:
+def test_a_broken_file_is_ignored_and_written_anew(tmp_path: Path) -> None:
     matrix = random_matrix()
     Uncertainties(tmp_path).measured(matrix, V1)
     [path] = (tmp_path / "uncertainty").iterdir()
     whole = path.read_bytes()
-    for broken in (content, whole[: len(whole) // 2], whole[:-1]):
+    for broken in (b"", b"PK", b"\0" * 100, whole[: len(whole) // 2], whole[:-1]):
         path.write_bytes(broken)
         assert Uncertainties(tmp_path).known(matrix, V1) is None
-    path.write_bytes(content)
     Uncertainties(tmp_path).measured(matrix, V1)
     assert Uncertainties(tmp_path).known(matrix, V1) is not None
-    assert [each.suffix for each in (tmp_path / "uncertainty").iterdir()] == [".npz"]
+    assert [*(tmp_path / "uncertainty").iterdir()] == [path]
 
 
 # Which pairs go together
@@ -161,40 +136,21 @@ def partition(numbers: NDArray[np.intp]) -> set[frozenset[int]]:
     return {frozenset(np.flatnonzero(numbers == each).tolist()) for each in set(numbers.tolist())}
 
 
-@pytest.fixture(scope="module")
-def real(shared_data: Path) -> tuple[PairOrder, set[frozenset[int]]]:
-    """The real pairs, and which of them have one prompt or one HumanEval problem."""
+def test_pairs_of_one_prompt_and_of_one_problem_are_a_cluster(shared_data: Path) -> None:
+    """Of the real pairs; of the benchmark it is known without texts, without ids, and by ids."""
     path = shared_data / "reward-bench" / "filtered.parquet"
-    rows = pq.read_table(path, columns=["prompt", "subset"]).to_pylist()
-    seen: dict[str, int] = {}
+    seen = Counter[str]()
     keys: dict[object, list[int]] = {}
-    for at, row in enumerate(rows):
-        place = seen[row["subset"]] = seen.get(row["subset"], -1) + 1
-        key = ("problem", place) if row["subset"].startswith("hep-") else row["prompt"]
+    for at, row in enumerate(pq.read_table(path, columns=["prompt", "subset"]).to_pylist()):
+        subset = row["subset"]
+        key = ("problem", seen[subset]) if subset.startswith("hep-") else row["prompt"]
+        seen[subset] += 1
         keys.setdefault(key, []).append(at)
-    return order_of(PairTable(read_pairs(path, "file"))), set(map(frozenset, keys.values()))
-
-
-def test_pairs_of_one_prompt_and_of_one_problem_are_a_cluster(
-    real: tuple[PairOrder, set[frozenset[int]]],
-) -> None:
-    order, expected = real
-    assert partition(clusters_of(order)) == expected
+    expected = set(map(frozenset, keys.values()))
     assert len(expected) == 1913
-
-
-def test_of_the_benchmark_they_are_known_without_texts_and_without_ids(
-    real: tuple[PairOrder, set[frozenset[int]]],
-) -> None:
-    order, expected = real
-    assert partition(clusters_of(replace(order, prompts=None))) == expected
-    assert partition(clusters_of(replace(order, prompts=None, ids=None))) == expected
-
-
-def test_ids_tell_which_pair_is_which_in_another_order(
-    real: tuple[PairOrder, set[frozenset[int]]],
-) -> None:
-    order, expected = real
+    order = order_of(PairTable(read_pairs(path, "file")))
+    for known in (order, replace(order, prompts=None), replace(order, prompts=None, ids=None)):
+        assert partition(clusters_of(known)) == expected
     turned = np.arange(len(order))[::-1]
     ids = [list(order.ids or ())[at] for at in turned]
     found = clusters_of(PairOrder(order.names, order.codes[turned], ids))
@@ -223,8 +179,3 @@ def test_pairs_without_a_prompt_have_none_in_common(tmp_path: Path) -> None:
     path.write_text('{"prompt": "", "chosen": "a", "rejected": "b"}\n' * 2)
     order = order_of(PairTable(read_pairs(path, "file")))
     assert len(partition(clusters_of(order))) == 2
-
-
-def test_every_subset_has_as_many_prompts_as_pairs() -> None:
-    codes = np.repeat(np.arange(len(COUNTS), dtype=np.int32), list(COUNTS.values()))
-    assert len(clusters_of(PairOrder(tuple(COUNTS), codes))) == 2985
