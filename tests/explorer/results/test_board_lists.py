@@ -27,8 +27,8 @@ N = 350
 JUDGEBENCH = Ranking("judgebench")
 
 
-def judged(n: int = N) -> list[dict[str, Any]]:
-    """Pairs as JudgeBench's file has them: as many as its split gpt has."""
+def judged() -> list[dict[str, Any]]:
+    """Pairs as JudgeBench's file has them, as many as its split gpt has."""
     return [
         {
             "pair_id": f"id-{at}",
@@ -39,7 +39,7 @@ def judged(n: int = N) -> list[dict[str, Any]]:
             "response_B": "bbb",
             "label": "A>B" if at % 3 else "B>A",
         }
-        for at in range(n)
+        for at in range(N)
     ]
 
 
@@ -72,9 +72,8 @@ def server(home: Path, **settings: Any) -> Stores:
     return stores
 
 
-def table_of(folder: Path, n: int = N) -> PairTable:
-    path = write(folder / f"judgebench-{n}.jsonl", judged(n))
-    return PairTable(read_pairs(path))
+def table_of(path: Path, rows: Sequence[object]) -> PairTable:
+    return PairTable(read_pairs(write(path, rows)))
 
 
 def run(stores: Stores, table: PairTable, n: int, model: str = "longer") -> None:
@@ -95,43 +94,28 @@ def known(view: BoardView) -> dict[str, int]:
     return dict(zip(names, (~np.isnan(view.outcomes.outcomes)).sum(axis=1).tolist(), strict=True))
 
 
-def html_of(view: BoardView, state: ModelsState) -> str:
-    return board_html(Ranked(state, view, visible_rows(view.board, state), list))
-
-
-def test_a_run_and_uploads_of_one_benchmark_stand_on_one_board_and_compare(tmp_path: Path) -> None:
+def test_runs_and_uploads_of_one_benchmark_stand_on_one_board_and_compare(tmp_path: Path) -> None:
+    """Also runs of a part of its pairs, which are measured by the whole; on no other board."""
     stores = server(tmp_path)
-    run(stores, table_of(tmp_path), N)
-    files = {f"{name}.jsonl": outputs(tmp_path / name, f"org/{name}") for name in "ab"}
-    sent = stores.boards.library.upload(None, files, owner=ME.owner)
-    view = seen(stores, results=sent.id)
-    names = {"baseline/longer": N, "org/a (uploaded)": N, "org/b (uploaded)": N}
-    assert known(view) == names and not [each for each in view.left_out if each.whole]
-    own = next(name for name in view.board.rows if "longer" in name)
-    assert view.board.rows[own]["rank"] is not None
-    field = stores.fields.of(own, sent.id, None, ME)
-    assert {"org/a (uploaded)", "org/b (uploaded)"} <= field.place_of.keys()
-    margins = [1.5 if at % 3 else -1.5 for at in range(N)]
-    assert sorted(field.margins("org/a (uploaded)").tolist()) == sorted(margins)
-
-
-def test_parts_are_measured_by_the_whole_however_many_they_are(tmp_path: Path) -> None:
-    stores = server(tmp_path)
-    table = table_of(tmp_path)
+    before = seen(stores, Ranking())
+    table = table_of(tmp_path / "judgebench.jsonl", judged())
     for model in ("shorter", "random"):
         run(stores, table, 60, model)
     run(stores, table, N)
-    view = seen(stores)
-    assert known(view) == {"baseline/longer": N, "baseline/random": 60, "baseline/shorter": 60}
-    html = html_of(view, ModelsState(benchmark=JUDGEBENCH.rule))
+    files = {"a.jsonl": outputs(tmp_path / "a", "org/a")}
+    sent = stores.boards.library.upload(None, files, owner=ME.owner)
+    view = seen(stores, results=sent.id)
+    parts = {"baseline/random": 60, "baseline/shorter": 60}
+    assert known(view) == {"baseline/longer": N, **parts, "org/a (uploaded)": N}
+    assert not [each for each in view.left_out if each.whole]
+    state = ModelsState(benchmark=JUDGEBENCH.rule)
+    html = board_html(Ranked(state, view, visible_rows(view.board, state), list))
     assert html.count("60 of 350 pairs") == 2 and "350 of 350" not in html
-
-
-def test_runs_of_other_benchmarks_leave_reward_benchs_board_as_it_is(tmp_path: Path) -> None:
-    stores = server(tmp_path)
-    before = seen(stores, Ranking())
-    for n in (N, 60):
-        run(stores, table_of(tmp_path, n), n)
+    own = next(name for name in view.board.rows if "longer" in name)
+    assert view.board.rows[own]["rank"] is not None
+    field = stores.fields.of(own, sent.id, None, ME)
+    margins = [1.5 if at % 3 else -1.5 for at in range(N)]
+    assert sorted(field.margins("org/a (uploaded)").tolist()) == sorted(margins)
     view = seen(stores, Ranking())
     assert (view.outcomes, view.left_out, dict(view.apart)) == (None, before.left_out, {})
 
@@ -141,7 +125,7 @@ def test_an_owners_outputs_are_published_beside_the_others(tmp_path: Path) -> No
     outputs(folder / "org_a.jsonl", "org/a")
     write(folder / "notes.jsonl", [{"no": "output"}])
     stores = server(tmp_path, outputs=folder)
-    table = table_of(tmp_path)
+    table = table_of(tmp_path / "judgebench.jsonl", judged())
     stores.pairs._opened[table.id] = table
     run(stores, table, N)
     view = seen(stores)
@@ -158,22 +142,14 @@ def test_an_owners_outputs_are_published_beside_the_others(tmp_path: Path) -> No
 
 def test_m_reward_bench_has_reward_benchs_score_by_language(tmp_path: Path) -> None:
     sizes = {"deu_Latn": ("cccc", "rr"), "zho_Hans": ("c", "rr")}  # the longer one is right, or not
+    names = ("language", "id", "prompt", "chosen", "rejected", "subset")
     rows = [
-        {
-            "language": language,
-            "id": f"{subset}-{at}",
-            "prompt": f"{language} {subset} {at}",
-            "chosen": chosen,
-            "rejected": rejected,
-            "chosen_model": "a",
-            "rejected_model": "b",
-            "subset": subset,
-        }
-        for language, (chosen, rejected) in sizes.items()
+        dict(zip(names, (language, subset, f"{language} {subset}", *of, subset), strict=True))
+        for language, of in sizes.items()
         for subset in SUBSETS
-        for at in range(2)
     ]
-    table = PairTable(read_pairs(write(tmp_path / "many.jsonl", rows)))
+    models = {"chosen_model": "a", "rejected_model": "b"}
+    table = table_of(tmp_path / "many.jsonl", [row | models for row in rows])
     stores = server(tmp_path)
     run(stores, table, len(table))
     [row] = seen(stores, Ranking("m-rewardbench")).board.rows.values()
@@ -183,7 +159,6 @@ def test_m_reward_bench_has_reward_benchs_score_by_language(tmp_path: Path) -> N
 
 
 def test_rm_bench_has_its_own_numbers_beside_its_score(tmp_path: Path) -> None:
-    domains = ("chat", "code", "math", "safety-refuse")
     rows = [
         {
             "id": f"{domain}-{at}",
@@ -192,15 +167,12 @@ def test_rm_bench_has_its_own_numbers_beside_its_score(tmp_path: Path) -> None:
             "chosen": ["r" * (at + 2), "r" * 20, "r" * 30],
             "rejected": ["w" * 3, "w" * 25, "w" * 40],
         }
-        for domain in domains
+        for domain in ("chat", "code", "math", "safety-refuse")
         for at in range(3)
     ]
-    path = write(tmp_path / "rm-bench.jsonl", rows)
-    table = PairTable(read_pairs(path))
     stores = server(tmp_path)
-    run(stores, table, len(table))
-    view = seen(stores, Ranking("rm-bench"))
-    [row] = view.board.rows.values()
+    run(stores, table_of(tmp_path / "rm-bench.jsonl", rows), len(rows))
+    [row] = seen(stores, Ranking("rm-bench")).board.rows.values()
     # On the diagonal the right one is longer in one of three rows; above never, below always.
     numbers = [row[part] for part in ("hard", "normal", "easy")]
     assert numbers == pytest.approx([0, 1 / 9, 1])

@@ -2,7 +2,6 @@ import json
 from collections.abc import Mapping
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from explorer.results import uploads as uploaded_results
@@ -74,12 +73,7 @@ def test_a_model_that_is_sent_again_replaces_the_one_before(tmp_path: Path) -> N
     assert both.models == ("a (uploaded)", "org/b (uploaded)", "d (uploaded)")
     assert [each.results.tolist() for each in both.outcomes.results] == [[1, 1], [1, 0]]
     assert [each.file for each in both.left_out] == ["c.json"]
-
-
-def test_no_two_uploads_have_a_token_in_common(tmp_path: Path) -> None:
-    one, same = (upload(tmp_path, {"b.json": PAIRS}) for _ in range(2))
-    assert len({one.token, same.token, (one + same).token}) == 3
-    assert len(one.token) == 32
+    assert len({first.token, again.token, both.token}) == 3 and len(both.token) == 32
 
 
 def test_a_file_with_too_many_rows_is_left_out(tmp_path: Path) -> None:
@@ -90,20 +84,17 @@ def test_a_file_with_too_many_rows_is_left_out(tmp_path: Path) -> None:
     found = read_result_files(files, limits=Limits(rows=2))
     assert found.outcomes.files == ("two.json",)
     [left_out] = found.left_out
-    assert (left_out.file, "3 rows; at most 2 are read" in left_out.reason) == ("three.json", True)
+    assert "3 rows; at most 2 are read" in left_out.reason
 
 
-@pytest.fixture
-def apart(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_a_worker_read_is_the_same_and_what_needs_too_much_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(uploaded_results, "APART_BYTES", 0)
-
-
-def test_what_a_worker_read_is_the_same(tmp_path: Path, apart: None) -> None:
     rewards = {"scores_chosen": [1.5, None], "scores_rejected": [0.25, 2.0]}
     several = {"results": [1], "subset": ["Focus"], "scores": [[0.1, 2]], "num_correct": [1]}
     written: dict[str, dict[str, object]] = {
         "a.json": {"model": "org/a", "hep-go": 0.5},
-        "p.json": {"model": "org/a", "shp": 0.5},
         "s.json": PAIRS | rewards | {"id": ["1", "2"]},
         "t.json": {"model": "org/t", **several},
         "x.json": {"model": "org/x", "mine": 1},
@@ -113,21 +104,10 @@ def test_what_a_worker_read_is_the_same(tmp_path: Path, apart: None) -> None:
     assert (there.aggregates, there.left_out) == (here.aggregates, here.left_out)
     assert there.outcomes.files == here.outcomes.files == ("s.json", "t.json")
     for one, other in zip(there.outcomes.results, here.outcomes.results, strict=True):
-        for name in ("model", "model_type", "notes"):
-            assert getattr(one, name) == getattr(other, name)
-        for name in ("results", "equal", "scores_chosen", "scores_rejected", "num_correct"):
-            np.testing.assert_array_equal(getattr(one, name), getattr(other, name))
-        assert one.order.names == other.order.names and one.order.ids == other.order.ids
-        np.testing.assert_array_equal(one.order.codes, other.order.codes)
-        assert (one.scores is None) == (other.scores is None)
-
-
-def test_a_file_that_needs_too_much_is_refused(
-    tmp_path: Path, apart: None, monkeypatch: pytest.MonkeyPatch
-) -> None:
+        assert repr(one) == repr(other)
     monkeypatch.setattr(uploaded_results, "READ_BYTES", 30_000_000)
-    (tmp_path / "large.json").write_text(json.dumps({**PAIRS, "more": [[]] * 2_000_000}))
     monkeypatch.setattr(uploaded_results, "_BYTES_A_BYTE", 1)
+    (tmp_path / "large.json").write_text(json.dumps({**PAIRS, "more": [[]] * 1_000_000}))
     with pytest.raises(KnownError, match=r"Reading the results .* Choose fewer or smaller files"):
         read_in_worker({"large.json": tmp_path / "large.json"})
 
