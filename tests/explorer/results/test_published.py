@@ -1,12 +1,17 @@
+"""Every published number follows from what it was made of, by the rules as documented."""
+
 import csv
 import json
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
-from explorer.results.board import Board, build_board
+from explorer.data.facets import Coded
+from explorer.results.board import build_board
 from explorer.results.published import (
     fetch_results,
     model_url,
@@ -15,37 +20,72 @@ from explorer.results.published import (
     with_outcomes,
     with_second,
 )
-from scoring.benchmark import SECTIONS
+from explorer.stats.aggregate import accuracies_of, aggregate, aggregate_counted, overall
+from explorer.stats.rules import PRIOR, RULES, V1, V2
+from scoring.benchmark import COUNTS
 from scoring.errors import KnownError
 from scoring.hub.access import Hub, HubId
 from scoring.results.accuracies import MOST_SCORES_BYTES, Aggregate
-from tests.support.board_data import rows_in
 from tests.support.hub_server import Repo
 
-PRINTED = 0.0011
-"""Subsets are printed with one decimal, and so are sections: 0.05 + 0.05 points, and a bit."""
+ROUNDED_MEAN = 1e-4
+"""A rounded mean of rounded figures."""
 
 
-@pytest.fixture(scope="module")
-def snapshot() -> Board:
-    return build_board(read_snapshot(), "v1")
+def published(path: Path) -> Iterator[tuple[str, dict[str, float]]]:
+    """(model, numbers) of each row of a table."""
+    with path.open(encoding="utf-8", newline="") as file:
+        for row in csv.DictReader(file):
+            numbers = {name: words for name, words in row.items() if name[:5] != "model"}
+            yield row["model"], {name: float(words) for name, words in numbers.items() if words}
 
 
-@pytest.fixture(scope="module")
-def published(shared_data: Path) -> dict[str, dict[str, float]]:
-    """Model -> section -> score, as the leaderboard has them, with 4 decimals."""
-    with (shared_data / "published_v1.csv").open(encoding="utf-8", newline="") as file:
-        return {
-            row["model"]: {section: float(row[section]) for section in SECTIONS}
-            for row in csv.DictReader(file)
-            if all(row[section] for section in SECTIONS)
-        }
+def test_scores_of_both_boards_follow_from_their_sections(shared_data: Path) -> None:
+    first = [*published(shared_data / "published_v1.csv")]
+    second = [*published(shared_data / "published_v2.csv")]
+    assert (len(first), len(second)) == (138, 140)
+    for model, values in first:
+        values[PRIOR] = values.pop("Prior Sets (0.5 weight)", float("nan"))
+        found = overall(RULES["v1_prior"], values)
+        assert found == pytest.approx(values["Score"], abs=ROUNDED_MEAN), model
+    for model, values in second:
+        of_subsets = aggregate(V2, values)
+        assert None not in of_subsets.accuracies.values()
+        assert of_subsets.score == pytest.approx(values["Score"], abs=ROUNDED_MEAN), model
 
 
-def distance(row: Any, scores: dict[str, float]) -> float:
-    """The largest difference in any section."""
-    found: float = max(abs((row.sections[name] or 0.0) - scores[name]) for name in SECTIONS)
-    return found
+def test_the_papers_table_of_prior_sets_is_the_mean_of_all_seven(shared_data: Path) -> None:
+    for model, values in published(shared_data / "paper_v2_prior_sets.csv"):
+        found = aggregate(RULES["prior_all"], values).score
+        assert found == pytest.approx(values["Avg"], abs=0.1 + 1e-9), model
+
+
+def test_accuracies_and_sections_follow_from_the_outcomes_of_single_pairs(
+    shared_data: Path,
+) -> None:
+    def contents(name: str) -> Iterator[dict[str, Any]]:
+        for path in sorted((shared_data / "reward-bench-results" / name).rglob("*")):
+            if path.is_file():
+                yield json.loads(path.read_text(encoding="utf-8"))
+
+    found = {}
+    for content in contents("eval-set-scores"):
+        names, codes = np.unique(np.array(content["subset"]), return_inverse=True)
+        outcomes = np.array(content["results"], dtype=np.float32)
+        counted = accuracies_of(outcomes, Coded(names.tolist(), codes.astype(np.int32)))
+        assert {name: each.n for name, each in counted.items()} == COUNTS
+        found[content["model"]] = aggregate_counted(V1, counted)
+    assert len(found) == 66
+    for content in contents("eval-set"):
+        accuracies = found[content["model"]].accuracies
+        assert accuracies == pytest.approx({name: content[name] for name in accuracies}, abs=1e-9)
+    board = dict(published(shared_data / "published_v1.csv"))
+    common = {*found} & {*board}
+    for model in common:
+        for section, score in found[model].sections.items():
+            if section in board[model]:
+                assert score == pytest.approx(board[model][section], abs=ROUNDED_MEAN), model
+    assert len(common) == 50
 
 
 # The bundled figures.
@@ -60,44 +100,30 @@ def test_rewardbench_2_has_published_figures_where_a_source_has_none_of_it() -> 
     assert with_second(of_its_own) is of_its_own
 
 
-def test_the_snapshot_agrees_with_the_leaderboard_but_for_one_model(
-    snapshot: Board, published: dict[str, dict[str, float]]
-) -> None:
-    common = [row for row in rows_in(snapshot) if row.model in published]
-    differing = {row.model for row in common if distance(row, published[row.model]) > PRINTED}
-    assert len(common) == 47
-    assert differing == {"OpenAssistant/reward-model-deberta-v3-large-v2"}
-
-
 # Links.
 
 
-def test_what_is_no_hub_id_has_no_page(subtests: pytest.Subtests) -> None:
-    cases: list[str] = [
-        "", "random", "openai/gpt-4o-2024-05-13", "OpenAI/gpt-4o",
-        "Anthropic/claude-3-opus-20240229", "google/gemini-1.5-pro-0514",
-        "PoLL/gpt-3.5-turbo-0125 claude-3-sonnet-20240229...",
-        "Ray2333/reward-model-Mistral-7B-instruct-Unified...", "my_model/", "a/b/c", "/a/b",
-        "../b", "a/..", "a/b?x=1", "a/b#c", "a/b\n", "a/ b", "a/<script>alert(1)</script>",
-        "javascript:alert(1)//a/b", 'a/b" onclick="alert(1)', "a/b)](https://example.org",
-    ]  # fmt: skip
-    for name in cases:
-        with subtests.test(name=name):
-            assert model_url(name) is None
+@pytest.mark.parametrize(
+    "name",
+    [
+        *["", "random", "openai/gpt-4o-2024-05-13", "OpenAI/gpt-4o", "google/gemini-1.5-pro-0514"],
+        *["Ray2333/reward-model-Mistral-7B-instruct-Unified...", "my_model/", "a/b/c", "../b"],
+        *["a/..", "a/b?x=1", "a/b\n", "a/ b", "a/<script>alert(1)</script>"],
+        *["javascript:alert(1)//a/b", 'a/b" onclick="alert(1)', "a/b)](https://example.org"],
+    ],
+)
+def test_what_is_no_hub_id_has_no_page(name: str) -> None:
+    assert model_url(name) is None
 
 
-# A folder of results.
+# Folders and datasets of results.
 
 
-@pytest.mark.parametrize("name", ["nothing", "empty", "file.txt"])
+@pytest.mark.parametrize("name", ["nothing", "empty"])
 def test_a_folder_without_results_is_refused_by_name(tmp_path: Path, name: str) -> None:
     (tmp_path / "empty" / "eval-set").mkdir(parents=True)
-    (tmp_path / "file.txt").write_text("x")
     with pytest.raises(KnownError, match=name):
         read_results_folder(tmp_path / name)
-
-
-# What is in results besides.
 
 
 def test_a_folder_has_all_benchmarks_and_says_where_its_pairs_are(tmp_path: Path) -> None:

@@ -29,7 +29,6 @@ from tests.support.tables import row, small_table
 TABLE = small_table(*(row(id=str(at), subset="hep-go", prompt=f"p{at}") for at in range(4)))
 MARGINS = (1.0, 1.0, 0.0, 0.0)
 """Two wins and two ties."""
-WORTH = [("judge", 0.75), ("rater", 0.75), ("classifier", 0.5), ("dpo", 0.5)]
 MODEL = "org/model"
 
 
@@ -57,7 +56,7 @@ def field_of(run: Run, published: PairResults) -> tuple[Field, str]:
     return Field(TABLE, matrix, own, ("ties",), own=frozenset(own)), next(iter(own))
 
 
-@pytest.mark.parametrize(("family", "score"), WORTH)
+@pytest.mark.parametrize(("family", "score"), [("rater", 0.75), ("classifier", 0.5)])
 def test_a_run_has_the_same_score_everywhere(family: str, score: float, tmp_path: Path) -> None:
     run = run_of(family, tmp_path / "runs")
     rows = run.rows()
@@ -82,6 +81,8 @@ def test_a_run_has_the_same_score_everywhere(family: str, score: float, tmp_path
 
     field, own = field_of(run, published)
     board = build_board(NOTHING, "v1", outcomes=field.matrix, own=[own])
+    half = build_board(NOTHING, "v1", outcomes=field.matrix, ties="half", own=[own])
+    assert {each.sections["Reasoning"] for each in rows_in(half)} == {0.75}
     told |= {f"board {each.model}": each.sections["Reasoning"] for each in rows_in(board)}
     told["Failures"] = scores_of(field, own).sections["Reasoning"].score
     *_, by_rule = standings(compared(comparing(own, MODEL), field))
@@ -91,13 +92,3 @@ def test_a_run_has_the_same_score_everywhere(family: str, score: float, tmp_path
     for part in check.parts:
         told |= {f"check {part.section}": part.here, f"published {part.section}": part.there}
     assert {name: float(each) for name, each in told.items()} == dict.fromkeys(told, score)  # type: ignore[arg-type]
-
-
-def test_counted_half_every_familys_ties_are_worth_the_same(tmp_path: Path) -> None:
-    for family, _ in WORTH:
-        run = run_of(family, tmp_path / family)
-        own = own_names([run], [])
-        found = with_runs(Outcomes(), own)
-        matrix = outcome_matrix(found, order_of(TABLE))
-        board = build_board(NOTHING, "v1", outcomes=matrix, ties="half", own=list(own))
-        assert rows_in(board)[0].sections["Reasoning"] == 0.75
