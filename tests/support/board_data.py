@@ -59,11 +59,6 @@ def row_in(board: Board, model: str) -> Any:
     return _row_in(board, board.rows[model])
 
 
-def are_equal(one: Board, other: Board) -> bool:
-    """Whether two boards say the same."""
-    return (rows_in(one), one.remarks) == (rows_in(other), other.remarks)
-
-
 class _RowIn(SimpleNamespace):
     def interval_of(self, name: str) -> Interval | None:
         ends = vars(self)[f"{name}_low"], vars(self)[f"{name}_high"]

@@ -5,6 +5,7 @@ from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -16,10 +17,10 @@ from explorer.runs.visitors import Visitor
 from explorer.stores import open_stores
 from explorer.tabs.models.state import TIES
 from scoring.benchmark import COUNTS
-from scoring.limits import OnProgress, Step, ignore_progress
+from scoring.limits import Step, ignore_progress
 from scoring.summary import summarise_run
 from tests.conftest import PATIENCE, until
-from tests.support.board_data import are_equal, coin_flips, own_run, row_in, rows_in, write_results
+from tests.support.board_data import coin_flips, own_run, row_in, rows_in, write_results
 from tests.support.stepping import told_by
 
 RANKING = Ranking()
@@ -49,10 +50,6 @@ def boards_of(folder: Path, *, public: bool = False) -> Boards:
     return boards
 
 
-def measured(boards: Boards, view: Ranking = RANKING, own: object = ()) -> list[Step]:
-    return told_by(lambda tell: boards.measure(None, view, own, tell))[1]
-
-
 def groups(board: Board) -> dict[str, int | None]:
     return {row.model: row.tie_group for row in rows_in(board)}
 
@@ -73,7 +70,7 @@ def test_a_board_is_bare_until_its_pairs_are_read_and_then_measured(
     read = boards.board(None, RANKING)
     assert all(row.by_pairs and not row.tie_group for row in rows_in(read))
 
-    steps = measured(boards)
+    steps = told_by(lambda tell: boards.measure(None, RANKING, (), tell))[1]
     assert {step.doing for step in steps} == {"measuring"}
     assert steps[-1].done == steps[-1].total
     sure = boards.board(None, RANKING)
@@ -83,17 +80,6 @@ def test_a_board_is_bare_until_its_pairs_are_read_and_then_measured(
         assert row_in(sure, before.model).score == pytest.approx(before.score)
     half = boards.board(None, Ranking(ties="half", missing="loss"))
     assert set(groups(half).values()) == {None}  # that was not measured
-
-
-def test_another_server_on_the_same_home_neither_reads_nor_measures(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    first = boards_of(folder)
-    measured(first)
-    monkeypatch.delattr("explorer.results.outcome_files.read_pair_results")
-    second = boards_of(folder)
-    assert second.board(None, RANKING).has == first.board(None, RANKING).has
-    assert are_equal(second.board(None, RANKING), first.board(None, RANKING))
 
 
 def test_files_that_go_or_change_count_no_more(folder: Path) -> None:
@@ -133,7 +119,7 @@ def test_an_own_run_of_all_pairs_leaves_ranks_and_ties_to_the_published(tmp_path
         assert set(mine.paired_sections) == {*mine.section_intervals}
         for section, interval in mine.section_intervals.items():
             assert interval == pytest.approx(known.sections[section])
-        measured(boards)
+        boards.measure(None, RANKING)
     alone, board = boards.board(None, Ranking(own=False)), boards.board(None, RANKING)
     assert groups(alone) == {"org/best": 1, "org/alike": 1, "org/worst": 2}
     assert [row for row in rows_in(board) if not row.own] == rows_in(alone)
@@ -157,27 +143,19 @@ PUBLISHED = Ranking(own=False)
 
 
 class Watched(Boards):
-    """Boards that tell which views were measured, and goes on only when it may."""
+    """Boards that tell which views were measured, and go on only when they may."""
 
     def __init__(self, boards: Boards) -> None:
         self.__dict__.update(boards.__dict__)
         self.views: list[Ranking] = []
         self.may_go_on = threading.Event()
-        self.may_go_on.set()
 
     def measure(
-        self,
-        results_id: object,
-        view: Ranking,
-        own: object = (),
-        tell: OnProgress = ignore_progress,
+        self, results_id: object, view: Ranking, own: object = (), tell: Any = ignore_progress
     ) -> None:
-        def watched(step: Step) -> None:
-            tell(step)
-            self.may_go_on.wait()
-
         self.views.append(view)
-        super().measure(results_id, view, own, watched)
+        self.may_go_on.wait()
+        super().measure(results_id, view, own, tell)
 
 
 @pytest.fixture
@@ -186,41 +164,33 @@ def boards(folder: Path) -> Watched:
     return Watched(boards_of(folder))
 
 
-def test_a_board_is_measured_once_for_all_who_look_at_it_and_nobody_waits(
+def test_each_board_is_measured_once_for_all_who_look_at_it_and_nobody_waits(
     boards: Watched, folder: Path
 ) -> None:
-    boards.may_go_on.clear()
+    """One after the other, and once for what is published, whoever's own models stand beside it."""
     own_run(folder.parent / "home" / "runs", REWARDS)
-    measuring, mine = BoardMeasuring(boards), Visitor("browser:me")
-    looks = [(PUBLISHED, ()), (RANKING, ()), (RANKING, mine)]
-    assert all(measuring.begin(None, *look) for look in looks * 3)
-    assert len(own_rows(boards.board(None, RANKING, mine))) == 1, "while it goes on"
-    boards.may_go_on.set()
-    until(lambda: not any(measuring.begin(None, *look) for look in looks))
-    assert boards.views == [PUBLISHED]
-    for look in looks:
-        rows = rows_in(boards.board(None, *look))
-        assert all(row.tie_group for row in rows if not row.own)
-
-
-def test_many_who_ask_at_once_start_one_measurement_of_each_board(boards: Watched) -> None:
-    """Also where they ask for several boards: one is measured after the other."""
-    boards.may_go_on.clear()
-    measuring = BoardMeasuring(boards, patience=0.01)
+    measuring, mine = BoardMeasuring(boards, patience=0.01), Visitor("browser:me")
     views = [replace(PUBLISHED, ties=ties) for ties in TIES]
-    views += [replace(view, rule="v1_prior") for view in views]
+    looks = [(PUBLISHED, ()), (RANKING, ()), (RANKING, mine), *((view, ()) for view in views)]
     with ThreadPoolExecutor(8) as pool:
-        assert None not in pool.map(measuring.measured, views * 4)
+        assert all(pool.map(lambda look: measuring.begin(None, *look), looks * 3))
+        assert None not in pool.map(measuring.measured, views)
+        assert len(own_rows(boards.board(None, RANKING, mine))) == 1, "while it goes on"
         assert len(boards.views) == 1
         boards.may_go_on.set()
         until(lambda: {*pool.map(measuring.measured, views)} == {None})
+    assert not any(measuring.begin(None, *look) for look in looks)
     assert Counter(boards.views) == Counter(views)
+    for look in looks:
+        rows = rows_in(boards.board(None, *look))
+        assert all(row.tie_group for row in rows if not row.own)
 
 
 def test_what_cannot_be_measured_is_told_and_not_tried_at_every_call(
     boards: Watched, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("explorer.stats.uncertainty.MOST_PAIRS", 2)
+    boards.may_go_on.set()
     measuring = BoardMeasuring(boards, patience=600)
     assert [measuring.measured(PUBLISHED) for _ in range(5)] == [None] * 5
     assert "measured on 2 pairs at most" in measuring.refused(PUBLISHED)

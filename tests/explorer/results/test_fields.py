@@ -20,7 +20,6 @@ from explorer.runs.running import Runs
 from explorer.stores import Stores, open_stores
 from explorer.tabs.pairs.list_html import who_html
 from explorer.tabs.pairs.rewards import rewards_html
-from scoring.errors import KnownError
 from scoring.hub.access import Hub
 from scoring.limits import Limits
 from scoring.pairs.opening import read_pairs
@@ -86,16 +85,6 @@ def test_results_without_texts_are_of_the_pairs_alone_that_their_owner_names(
     field = fields.of("m", None, TABLE.id, [])
     assert not field.has_texts
     assert "They are of allenai/reward-bench:filtered" in field.match_description("m")
-
-
-def test_a_part_of_a_models_name_is_enough(tmp_path: Path) -> None:
-    for name in ("rm-8b", "rm-1b", "judge"):
-        write(tmp_path, name, [1, 0, 1])
-    fields = fields_on(tmp_path, tmp_path / "home", TABLE)
-    for typed, meant in {"8B": "rm-8b", "judge": "judge", "": "", "gone": "gone"}.items():
-        assert fields.meant(typed, None, None, []) == meant
-    with pytest.raises(KnownError, match=r"2 names match .*: rm-1b, rm-8b"):
-        fields.meant("rm-", None, None, [])
 
 
 @pytest.fixture(scope="module")
