@@ -7,7 +7,6 @@ import pytest
 from explorer.core.settings import ASSETS
 from explorer.results.board import Board, build_board
 from explorer.results.published import Results, read_snapshot
-from explorer.runs.model_list import size_of
 from explorer.stats.aggregate import Counted
 from explorer.stats.rules import PRIOR, RULES
 from explorer.stats.uncertainty import measure
@@ -214,20 +213,3 @@ def test_the_snapshot_has_82_models_and_the_papers_numbers_by_its_rule() -> None
         }
         for name, score in numbers.items():
             assert abs(100 * (score or 0) - float(paper[f"printed_{name}"])) <= 0.1 + 1e-9
-
-
-# Names.
-
-
-@pytest.mark.parametrize(
-    ("name", "size"),
-    [
-        *[("internlm/internlm2-1_8b-reward", 1.8), ("org/rm-350m", 0.35)],
-        *[("org/oasst-rm-2.1-pythia-1.4b-epoch-2.5", 1.4), ("org/Llama_3_8B", 8)],
-        *[("mistralai/Mixtral-8x7B-Instruct-v0.1", None), ("Qwen/Qwen1.5-MoE-A2.7B-Chat", None)],
-        *[("org/ppo-13b-uf-mean-70b-uf-rm", None), ("openai/gpt-4o-2024-05-13", None)],
-        *[("7b/model", None), ("org/٧b", None), ("org/" + "1b" * 5000, None)],
-    ],
-)
-def test_a_size_is_what_the_name_tells(name: str, size: float | None) -> None:
-    assert size_of(name) == size

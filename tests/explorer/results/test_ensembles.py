@@ -126,11 +126,6 @@ def test_an_ensemble_is_a_model_like_any_other() -> None:
     assert len(now.listed) == now.counts["losses"]
 
 
-@pytest.mark.parametrize("name", ["org/a", "mean: a", "median: a + b", None, "mean: a + a"])
-def test_what_is_no_ensemble_is_none(name: object) -> None:
-    assert members_of(name) is None
-
-
 @pytest.mark.parametrize(
     ("members", "told"),
     [

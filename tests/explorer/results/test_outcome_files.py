@@ -11,6 +11,7 @@ import pytest
 from explorer.results import outcome_files
 from explorer.results.outcome_files import read_source
 from explorer.results.sources import FolderSource, HubSource, Source
+from explorer.stats.aggregate import composites
 from explorer.stats.matrix import Outcomes, outcome_matrix
 from scoring.hub.access import Hub, HubId
 from scoring.limits import Step
@@ -216,3 +217,25 @@ def test_files_of_other_pairs_and_second_files_are_listed(tmp_path: Path, home: 
     assert reasons["other.json"][0].startswith("4 outcomes, and not in the order of the 4 pairs")
     assert reasons["part.json"] == ("3 of 4 pairs have no outcome", False)
     assert reasons["z-part.json"][0].endswith("is taken, which holds more")
+
+
+def test_ties_are_scored_from_a_files_scores_and_ids_new_or_kept(
+    tmp_path: Path, home: Path
+) -> None:
+    rows = {
+        "id": ["7", "ref:1", "tied:1"],
+        "scores": [[1.0, 0.0, 0.0, 0.0], [2, 0.5, 0.1], [2, 1.8, 1.9, 0.5, 0.1]],
+        "num_correct": [1, 1, 3],
+        **dict.fromkeys(["scores_chosen", "scores_rejected", "text_chosen"]),
+    }
+    files = {
+        name: result_file(name, [1, 1, 0], **{**rows, "subset": ["Focus", ties, ties], **ids})
+        for name, ties, ids in (("a", "Ties", {}), ("b", "ties", {}), ("c", "Ties", {"id": None}))
+    }
+    source = put(tmp_path, {f"{name}.json": content for name, content in files.items()})
+    for _ in range(2):
+        found = composites(finished(home, source)[0])
+        assert found == {"a": found["a"], "b": found["a"]}
+        ties_of_a = found["a"]["Ties"]
+        # what upstream's code gives of these rows
+        assert (ties_of_a.accuracy, ties_of_a.n, ties_of_a.wins) == (1.009999665971563, 2, 2)

@@ -1,4 +1,3 @@
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -7,9 +6,9 @@ from explorer.results.board import build_board
 from explorer.results.own import outcomes_of, own_names
 from explorer.runs.outcomes import results_of
 from explorer.stats.matrix import Outcomes, laid_over, outcome_matrix, outcome_rows
-from scoring.results.order import FILTERED
+from scoring.results.order import FILTERED, PairOrder
 from scoring.results.pairs import PairResults
-from tests.support.board_data import NOTHING, matrix_of, own_run, rows_in, with_runs
+from tests.support.board_data import NOTHING, own_run, rows_in, with_runs
 
 REWARDS: dict[str, tuple[float | None, float | None]] = {
     "hep-go:1": (1.0, 0.5),
@@ -32,9 +31,8 @@ def test_a_run_is_as_a_file_of_results(tmp_path: Path) -> None:
 
 def test_runs_laid_over_a_matrix_are_as_if_they_were_files_of_it(tmp_path: Path) -> None:
     """Some of its pairs, others beside them, none of them, and a run that cannot be read."""
-    subsets = ["hep-go", "donotanswer", "a:b", "hep-go"]
-    matrix = matrix_of({"b": [1, 0, 1, 0], "z": [0, 1, np.nan, 1]}, subsets)
-    order = replace(matrix.pairs, ids=["2", "4", "3", "1"], dataset=FILTERED)
+    names, codes = ("hep-go", "donotanswer", "a:b"), np.array([0, 1, 2, 0], np.int32)
+    order = PairOrder(names, codes, ["2", "4", "3", "1"], dataset=FILTERED)
     broken = own_run(tmp_path, REWARDS)
     (broken.folder / "plan.json").write_text("{")
     runs = [
@@ -43,15 +41,9 @@ def test_runs_laid_over_a_matrix_are_as_if_they_were_files_of_it(tmp_path: Path)
         own_run(tmp_path, {"own:8": (1.0, 0.0)}),
         broken,
     ]
-    published = Outcomes(
-        matrix.files,
-        tuple(
-            PairResults(model, kind, order, values, equal, None, None)
-            for model, kind, values, equal in zip(
-                matrix.models, matrix.model_types, matrix.outcomes, matrix.known_equal, strict=True
-            )
-        ),
-    )
+    values = np.array([0, 1, np.nan, 1], np.float32)
+    result = PairResults("z", None, order, values, np.zeros(4, np.bool_), None, None)
+    published = Outcomes(("z.json",), (result,))
     own = own_names(runs, published.models)
     rows = [outcome_rows(outcomes_of(run, name), order) for name, run in own.items()]
     laid = laid_over(outcome_matrix(published, order), rows)

@@ -3,7 +3,6 @@
 import csv
 import json
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,21 +10,15 @@ import numpy as np
 import pytest
 
 from explorer.data.facets import Coded
-from explorer.results.board import build_board
 from explorer.results.published import (
     fetch_results,
     model_url,
-    read_results_folder,
-    read_snapshot,
-    with_outcomes,
-    with_second,
 )
 from explorer.stats.aggregate import accuracies_of, aggregate, aggregate_counted, overall
 from explorer.stats.rules import PRIOR, RULES, V1, V2
 from scoring.benchmark import COUNTS
-from scoring.errors import KnownError
 from scoring.hub.access import Hub, HubId
-from scoring.results.accuracies import MOST_SCORES_BYTES, Aggregate
+from scoring.results.accuracies import MOST_SCORES_BYTES
 from tests.support.hub_server import Repo
 
 ROUNDED_MEAN = 1e-4
@@ -88,21 +81,6 @@ def test_accuracies_and_sections_follow_from_the_outcomes_of_single_pairs(
     assert len(common) == 50
 
 
-# The bundled figures.
-
-
-def test_rewardbench_2_has_published_figures_where_a_source_has_none_of_it() -> None:
-    results = with_second(read_snapshot())
-    assert build_board(results, "v2").source != build_board(results, "v1").source
-    assert build_board(results, "v1").source == read_snapshot().source
-    own = Aggregate("org/m", None, {"Math": 0.5}, "v2")
-    of_its_own = replace(read_snapshot(), aggregates=(own,))
-    assert with_second(of_its_own) is of_its_own
-
-
-# Links.
-
-
 @pytest.mark.parametrize(
     "name",
     [
@@ -114,33 +92,6 @@ def test_rewardbench_2_has_published_figures_where_a_source_has_none_of_it() -> 
 )
 def test_what_is_no_hub_id_has_no_page(name: str) -> None:
     assert model_url(name) is None
-
-
-# Folders and datasets of results.
-
-
-@pytest.mark.parametrize("name", ["nothing", "empty"])
-def test_a_folder_without_results_is_refused_by_name(tmp_path: Path, name: str) -> None:
-    (tmp_path / "empty" / "eval-set").mkdir(parents=True)
-    with pytest.raises(KnownError, match=name):
-        read_results_folder(tmp_path / name)
-
-
-def test_a_folder_has_all_benchmarks_and_says_where_its_pairs_are(tmp_path: Path) -> None:
-    for name, values in {
-        "eval-set/a.json": {"hep-go": 0.5},
-        "eval-set/b.json": {"Focus": 0.25, "Ties": 0.5},
-        "pref-sets/a.json": {"shp": 0.75},
-    }.items():
-        (tmp_path / name).parent.mkdir(exist_ok=True)
-        (tmp_path / name).write_text(json.dumps({"model": "org/m", **values}))
-    results = read_results_folder(tmp_path)
-    assert results.benchmarks() == ("v1", "v2", "prior")
-    assert results.of("prior")["org/m"].accuracies == {"shp": 0.75}
-    assert not results.is_read
-    read = with_outcomes(results, tmp_path / "home")
-    assert read.is_read and read.outcomes_of("v1") is read.outcomes_of("v2")
-    assert "1 model." in results.caption
 
 
 def test_of_a_dataset_what_is_no_result_or_too_large_is_listed_and_not_fetched(

