@@ -1,6 +1,5 @@
 """Which pairs a board is of, where runs, uploads and published outputs list them differently."""
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -21,6 +20,7 @@ from scoring.benchmark import SUBSETS
 from scoring.pairs.opening import read_pairs
 from tests.conftest import PATIENCE
 from tests.support.beginning import finished
+from tests.support.files import write_jsonl
 
 SOURCES = ("mmlu-pro-law", "livebench-reasoning", "livebench-math", "livecodebench")
 N = 350
@@ -43,27 +43,15 @@ def judged() -> list[dict[str, Any]]:
     ]
 
 
-def output(model: str, row: dict[str, Any], a: float) -> dict[str, Any]:
-    """A line of JudgeBench's own outputs. a: the reward of the first response, against 0."""
-    orders = [((a, 0.0), "A>B" if a > 0 else "B>A"), ((0.0, a), "B>A" if a > 0 else "A>B")]
-    return {
-        **{name: row[name] for name in ("pair_id", "source", "label")},
-        "judgments": [
-            {"judgment": {"judge_model": model, "scores": scores}, "decision": decision}
-            for scores, decision in orders
-        ],
-    }
-
-
-def write(path: Path, rows: Sequence[object]) -> Path:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text("".join(f"{json.dumps(each)}\n" for each in rows), encoding="utf-8")
-    return path
-
-
 def outputs(path: Path, model: str) -> Path:
-    """Rewards of all pairs, which wins those whose label is A."""
-    return write(path, [output(model, row, 1.5) for row in judged()])
+    """JudgeBench's own outputs of all pairs: rewards that win those whose label is A."""
+    judgments = [
+        {"judgment": {"judge_model": model, "scores": scores}, "decision": decision}
+        for scores, decision in (((1.5, 0.0), "A>B"), ((0.0, 1.5), "B>A"))
+    ]
+    names = ("pair_id", "source", "label")
+    rows = [{**{name: row[name] for name in names}, "judgments": judgments} for row in judged()]
+    return write_jsonl(path, rows)
 
 
 def server(home: Path, **settings: Any) -> Stores:
@@ -72,8 +60,8 @@ def server(home: Path, **settings: Any) -> Stores:
     return stores
 
 
-def table_of(path: Path, rows: Sequence[object]) -> PairTable:
-    return PairTable(read_pairs(write(path, rows)))
+def table_of(path: Path, rows: Sequence[dict[str, Any]]) -> PairTable:
+    return PairTable(read_pairs(write_jsonl(path, rows)))
 
 
 def run(stores: Stores, table: PairTable, n: int, model: str = "longer") -> None:
@@ -102,7 +90,7 @@ def test_runs_and_uploads_of_one_benchmark_stand_on_one_board_and_compare(tmp_pa
     for model in ("shorter", "random"):
         run(stores, table, 60, model)
     run(stores, table, N)
-    files = {"a.jsonl": outputs(tmp_path / "a", "org/a")}
+    files = {"a.jsonl": outputs(tmp_path / "a.jsonl", "org/a")}
     sent = stores.boards.library.upload(None, files, owner=ME.owner)
     view = seen(stores, results=sent.id)
     parts = {"baseline/random": 60, "baseline/shorter": 60}
@@ -122,8 +110,9 @@ def test_runs_and_uploads_of_one_benchmark_stand_on_one_board_and_compare(tmp_pa
 
 def test_an_owners_outputs_are_published_beside_the_others(tmp_path: Path) -> None:
     folder = tmp_path / "outputs"
+    folder.mkdir()
     outputs(folder / "org_a.jsonl", "org/a")
-    write(folder / "notes.jsonl", [{"no": "output"}])
+    write_jsonl(folder / "notes.jsonl", [{"no": "output"}])
     stores = server(tmp_path, outputs=folder)
     table = table_of(tmp_path / "judgebench.jsonl", judged())
     stores.pairs._opened[table.id] = table
