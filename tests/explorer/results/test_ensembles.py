@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
 from itertools import combinations
 from typing import Any
 
@@ -88,12 +87,13 @@ def test_equal_ensemble_rewards_are_no_win() -> None:
     assert ensemble(rounded, range(3), "mean").outcomes.tolist() == [0]
 
 
-ACCURACY = partial(np.nanmean, axis=1)
+def accuracy(outcomes: Any) -> Any:
+    return np.nanmean(outcomes, axis=1)
 
 
 def test_all_combinations_are_tried_and_the_best_comes_first() -> None:
     models = normalised(*drawn(5))
-    found = all_combinations(models, ACCURACY)
+    found = all_combinations(models, accuracy)
     expected = {
         (members, way): float(np.mean(ensemble(models, members, way).outcomes))
         for size in range(2, 6)
@@ -109,7 +109,7 @@ def test_all_combinations_are_tried_and_the_best_comes_first() -> None:
 def test_too_many_are_refused_before_any_is_made() -> None:
     models = normalised(*drawn(8, n_models=9, n_pairs=2))
     with pytest.raises(KnownError, match=r"9 models make 1,506 ensembles; at most 1,000 are"):
-        all_combinations(models, ACCURACY)
+        all_combinations(models, accuracy)
 
 
 def test_an_ensemble_is_a_model_like_any_other() -> None:
@@ -117,10 +117,10 @@ def test_an_ensemble_is_a_model_like_any_other() -> None:
     name = ensemble_name(members, "worst")
     assert members_of(name) == ("worst", members)
     joint = with_ensemble(field, name, "worst", members)
-    outcomes, known = joint.outcomes(name), np.arange(7)  # org/b lacks the last pair
-    sides = (of[:2, known] for of in (field.matrix.chosen, field.matrix.rejected))
-    won = [a > b for a, b in zip(*upstreams(*sides, [0, 1], "worst"), strict=True)]
-    assert outcomes[:7].tolist() == won and np.isnan(outcomes[7])
+    chosen, rejected = field.matrix.chosen[:2, :7], field.matrix.rejected[:2, :7]
+    won = [a > b for a, b in zip(*upstreams(chosen, rejected, [0, 1], "worst"), strict=True)]
+    outcomes = joint.outcomes(name)
+    assert outcomes[:7].tolist() == won and np.isnan(outcomes[7])  # org/b lacks the last pair
     now = scene(PairsState().of(name), ScenePairs(joint.table, joint))
     assert (now.counts["losses"], now.counts["missing"]) == (won.count(False), 1)
     assert len(now.listed) == now.counts["losses"]
