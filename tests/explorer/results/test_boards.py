@@ -24,7 +24,6 @@ from tests.support.board_data import coin_flips, own_run, row_in, rows_in, write
 from tests.support.stepping import told_by
 
 RANKING = Ranking()
-PAIRS = Path("eval-set-scores", "org")
 SHARES = {"org/best": 0.95, "org/alike": 0.95, "org/worst": 0.2}
 REWARDS: dict[str, tuple[float | None, float | None]] = {
     "hep-go:3": (1.0, 0.0),
@@ -80,17 +79,6 @@ def test_a_board_is_bare_until_its_pairs_are_read_and_then_measured(
         assert row_in(sure, before.model).score == pytest.approx(before.score)
     half = boards.board(None, Ranking(ties="half", missing="loss"))
     assert set(groups(half).values()) == {None}  # that was not measured
-
-
-def test_files_that_go_or_change_count_no_more(folder: Path) -> None:
-    boards = boards_of(folder)
-    (folder / PAIRS / "0001.json").unlink()
-    (folder / PAIRS / "0002.json").write_text("{")
-    assert all(row.by_pairs for row in rows_in(boards.board(None, RANKING)))
-    boards.library.sources.retry(again=True)  # as the button does
-    boards.library.sources.wait(PATIENCE)
-    by_pairs = {row.model: row.by_pairs for row in rows_in(boards.board(None, RANKING))}
-    assert by_pairs == {"org/best": True, "org/alike": False, "org/worst": False}
 
 
 # Own runs.

@@ -69,27 +69,22 @@ def test_newer_results_take_the_files_along(library: ResultsLibrary, tmp_path: P
 FIRST, SECOND = "allenai/reward-bench-results", "allenai/reward-bench-2-results"
 
 
-@pytest.mark.parametrize(
-    ("wanted", "reason"),
-    [
-        ("no such folder", "There is no folder"),
-        ("{tmp}", "has no results below eval-set/"),
-        ("org/name", "is not on this machine"),
-    ],
-)
-def test_the_owners_results_are_preferred_or_have_their_reason(
-    tmp_path: Path, wanted: str, reason: str
-) -> None:
-    wanted = wanted.format(tmp=tmp_path)
-    sources = results_sources(Settings(home=tmp_path / "home", results=wanted), Hub(offline=True))
-    assert sources.get(None).source.kind == "snapshot"
-    told = next(iter(sources.passed_over.values()))
-    assert reason in told
+def test_the_owners_results_are_preferred_or_have_their_reason(tmp_path: Path) -> None:
+    def shown_for(wanted: str) -> tuple[str, list[str]]:
+        settings = Settings(home=tmp_path / "home", results=wanted)
+        sources = results_sources(settings, Hub(offline=True))
+        return sources.get(None).source.kind, [*sources.passed_over.values()]
+
+    for wanted, reason in {
+        "no such folder": "There is no folder",
+        str(tmp_path): "has no results below eval-set/",
+        "org/name": "is not on this machine",
+    }.items():
+        kind, told = shown_for(wanted)
+        assert kind == "snapshot" and reason in told[0]
     (tmp_path / "eval-set").mkdir()
     (tmp_path / "eval-set" / "m.json").write_text('{"model": "org/m", "hep-go": 0.5}')
-    settings = Settings(home=tmp_path / "home", results=str(tmp_path))
-    sources = results_sources(settings, Hub(offline=True))
-    assert (sources.get(None).source.kind, sources.passed_over) == ("folder", {})
+    assert shown_for(str(tmp_path)) == ("folder", [])
 
 
 # RewardBench 2 has a dataset of its own.

@@ -16,10 +16,10 @@ from scoring.clusters import clusters_of
 from scoring.errors import KnownError
 from scoring.pairs.opening import read_pairs
 from scoring.results.order import PairOrder
-from tests.support.board_data import matrix_of
+from tests.support.board_data import FOUR, matrix_of
+from tests.support.files import write_jsonl
 from tests.support.stepping import stepwise, told_by
 
-FOUR = ("mt-bench-easy", "mt-bench-hard", "donotanswer", "hep-go")
 NAN = float("nan")
 
 
@@ -167,15 +167,11 @@ def test_of_a_part_of_the_benchmark_prompts_and_problems_are_told_by_texts_and_i
     assert partition(clusters_of(order)) == {frozenset({0, 1}), frozenset({2, 4}), frozenset({3})}
 
 
-@pytest.mark.parametrize("ids", [None, ["x", "-3", "9" * 30], ["1", "2", "3"]])
-def test_what_is_not_known_is_no_cluster(ids: list[str] | None) -> None:
-    order = PairOrder(("hep-go", "own"), np.array([0, 0, 1], np.int32), ids)
-    assert len(partition(clusters_of(order))) == 3
+def test_what_is_not_known_is_no_cluster(tmp_path: Path) -> None:
+    for ids in (None, ["x", "-3", "9" * 30], ["1", "2", "3"]):
+        order = PairOrder(("hep-go", "own"), np.array([0, 0, 1], np.int32), ids)
+        assert len(partition(clusters_of(order))) == 3
     assert clusters_of(PairOrder((), np.zeros(0, np.int32))).tolist() == []
-
-
-def test_pairs_without_a_prompt_have_none_in_common(tmp_path: Path) -> None:
-    path = tmp_path / "pairs.jsonl"
-    path.write_text('{"prompt": "", "chosen": "a", "rejected": "b"}\n' * 2)
-    order = order_of(PairTable(read_pairs(path, "file")))
-    assert len(partition(clusters_of(order))) == 2
+    without_prompts = {"prompt": "", "chosen": "a", "rejected": "b"}
+    path = write_jsonl(tmp_path / "pairs.jsonl", [without_prompts] * 2)
+    assert len(partition(clusters_of(order_of(PairTable(read_pairs(path, "file")))))) == 2
