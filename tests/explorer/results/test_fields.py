@@ -142,8 +142,7 @@ def test_lost_and_margin_mean_the_same_of_rm_bench_with_and_without_its_texts(
         assert outcomes == ["win", "loss", "loss", "loss"] and not field.has_ties(name)
         assert field.margins(name).tolist() == [1, -2, 0, -1]
         now = scene(PairsState(field.table.id, model=name), ScenePairs(field.table, field))
-        kinds = ("failures", "losses", "ties", "wins")
-        assert [now.counts[kind] for kind in kinds] == [3, 3, 0, 1]
+        assert (now.counts["losses"], now.counts["ties"], now.counts["wins"]) == (3, 0, 1)
         stores.pairs.open(str(path))
 
 

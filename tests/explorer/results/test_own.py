@@ -4,7 +4,6 @@ import numpy as np
 
 from explorer.results.board import build_board
 from explorer.results.own import outcomes_of, own_names
-from explorer.runs.outcomes import results_of
 from explorer.stats.matrix import Outcomes, laid_over, outcome_matrix, outcome_rows
 from scoring.results.order import FILTERED, PairOrder
 from scoring.results.pairs import PairResults
@@ -16,17 +15,6 @@ REWARDS: dict[str, tuple[float | None, float | None]] = {
     "a:b:3": (None, 0.5),
     "donotanswer:4": (1e300, -1.0),
 }
-
-
-def test_a_run_is_as_a_file_of_results(tmp_path: Path) -> None:
-    found = results_of(own_run(tmp_path, REWARDS))
-    names = [found.order.names[code] for code in found.order.codes]
-    assert names == ["hep-go", "hep-go", "a:b", "donotanswer"]
-    assert found.order.ids == ["1", "2", "3", "4"]
-    np.testing.assert_array_equal(found.results, [1, 0, np.nan, 1])
-    assert found.equal.tolist() == [False, True, False, False]
-    assert found.scores_chosen is not None
-    np.testing.assert_array_equal(found.scores_chosen, [1, 0.5, np.nan, np.nan])
 
 
 def test_runs_laid_over_a_matrix_are_as_if_they_were_files_of_it(tmp_path: Path) -> None:
@@ -55,7 +43,7 @@ def test_runs_laid_over_a_matrix_are_as_if_they_were_files_of_it(tmp_path: Path)
     assert [run for name, run in own.items() if name in laid.models] == runs[:2]
 
 
-def test_runs_stand_beside_each_other_under_names_of_their_own(tmp_path: Path) -> None:
+def test_runs_are_as_files_of_results_under_names_of_their_own(tmp_path: Path) -> None:
     runs = [own_run(tmp_path, REWARDS) for _ in range(3)]
     broken = own_run(tmp_path, REWARDS)
     (broken.folder / "plan.json").write_text("{")
@@ -63,6 +51,14 @@ def test_runs_stand_beside_each_other_under_names_of_their_own(tmp_path: Path) -
     found = with_runs(Outcomes(), own)
     assert len(set(own)) == 4 and set(found.models) == {name for name in own if own[name] != broken}
     assert all(name.startswith("org/<b>mine</b> (your run of ") for name in own)
+    result = found.results[0]
+    names = [result.order.names[code] for code in result.order.codes]
+    assert names == ["hep-go", "hep-go", "a:b", "donotanswer"]
+    assert result.order.ids == ["1", "2", "3", "4"]
+    np.testing.assert_array_equal(result.results, [1, 0, np.nan, 1])
+    assert result.equal.tolist() == [False, True, False, False]
+    assert result.scores_chosen is not None
+    np.testing.assert_array_equal(result.scores_chosen, [1, 0.5, np.nan, np.nan])
     [left_out] = found.left_out
     assert "cannot be read" in left_out.reason
     assert broken.id not in left_out.file  # who knows an id may read the run
