@@ -1,22 +1,24 @@
-"""LoRA adapters as TRL leaves them, and as others do."""
+"""LoRA adapters as PEFT leaves them, and as others do."""
 
 import json
 import math
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
-from datasets import Dataset
-from peft import LoraConfig
+from peft import LoraConfig, get_peft_model
 from safetensors.torch import load_file, save_file
-from transformers import AutoConfig, AutoModel, AutoModelForCausalLM, AutoTokenizer
-from trl.trainer.reward_config import RewardConfig
-from trl.trainer.reward_trainer import RewardTrainer
+from transformers import (
+    AutoConfig,
+    AutoModel,
+    AutoModelForCausalLM,
+    AutoModelForSequenceClassification,
+    AutoTokenizer,
+)
 
-from scoring.__main__ import main
+from scoring.engine.scorer import facts
 from scoring.errors import KnownError
 from scoring.families import open_scorer
 from scoring.models.finding import find, locate
@@ -26,16 +28,11 @@ from tests.support.folder_hub import FolderHub
 from tests.support.small_models import OFFLINE, OPEN
 
 PAIR = Pair("a:1", "a", "Name a colour.", "Red, like wine.", "Blue, as the sea is at noon.")
-ROW = {
-    "prompt": [{"role": "user", "content": "Hello"}],
-    "chosen": [{"role": "assistant", "content": "Hi there"}],
-    "rejected": [{"role": "assistant", "content": "No"}],
-}
 
 
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Folders base (a language model), adapter (one step of TRL's RewardTrainer) and merged."""
+    """Folders base (a language model), adapter (to a reward model of it) and merged."""
     folder = tmp_path_factory.mktemp("trained")
     tokenizer = AutoTokenizer.from_pretrained(DEMO_MODEL)
     config = AutoConfig.from_pretrained(DEMO_MODEL)
@@ -44,43 +41,26 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
     torch.manual_seed(0)
     base = AutoModelForCausalLM.from_config(config)
     base.save_pretrained(folder / "base")
-    tokenizer.save_pretrained(folder / "base")
-    trainer = RewardTrainer(
-        model=str(folder / "base"),
-        args=RewardConfig(
-            output_dir=str(folder / "adapter"),
-            max_steps=1,
-            per_device_train_batch_size=2,
-            learning_rate=0.1,
-            report_to=[],
-            use_cpu=True,
-            bf16=False,
-            save_strategy="no",
-            disable_tqdm=True,
-        ),
-        processing_class=tokenizer,
-        train_dataset=Dataset.from_list([ROW, ROW]),
-        peft_config=LoraConfig(task_type="SEQ_CLS", r=4, target_modules="all-linear"),
+    classifier = AutoModelForSequenceClassification.from_pretrained(folder / "base", num_labels=1)
+    lora = LoraConfig(
+        task_type="SEQ_CLS", r=4, target_modules="all-linear", init_lora_weights=False
     )
-    trainer.train()
-    trainer.save_model()
-    merged = trainer.model.merge_and_unload()
-    merged.save_pretrained(folder / "merged")
-    tokenizer.save_pretrained(folder / "merged")
+    trained = get_peft_model(classifier, lora)
+    trained.save_pretrained(folder / "adapter")
+    trained.merge_and_unload().save_pretrained(folder / "merged")
+    for each in ("base", "adapter", "merged"):
+        tokenizer.save_pretrained(folder / each)
     return folder
 
 
 @pytest.fixture
-def adapter(trained: Path, tmp_path: Path) -> Iterator[Path]:
+def adapter(trained: Path, tmp_path: Path) -> Path:
     """A copy of the adapter, to be broken."""
-    yield Path(shutil.copytree(trained / "adapter", tmp_path / "adapter"))
+    return Path(shutil.copytree(trained / "adapter", tmp_path / "adapter"))
 
 
-def edit(adapter: Path, **changes: object) -> None:
-    edit_json(adapter / "adapter_config.json", **changes)
-
-
-def edit_json(path: Path, **changes: object) -> None:
+def edit(adapter: Path, name: str = "adapter_config.json", **changes: object) -> None:
+    path = adapter / name
     path.write_text(json.dumps({**json.loads(path.read_text()), **changes}))
 
 
@@ -104,25 +84,11 @@ def refusal(folder: Path, **options: Any) -> str:
     return str(caught.value)
 
 
-def test_an_adapter_scores_as_its_merged_model_on_the_command_line(
-    trained: Path, tmp_path: Path
-) -> None:
-    scored = {}
-    for name in ("adapter", "merged"):
-        out = tmp_path / name
-        given = ("--model", str(trained / name), "--pairs", "demo", "--out", str(out))
-        assert main([*given, "--per-subset", "1", "--device", "cpu"]) == 0
-        lines = (out / "rewards.jsonl").read_text().splitlines()
-        rows = [row for row in map(json.loads, lines) if "key" in row]
-        scored[name] = {row["key"]: (row["chosen_reward"], row["rejected_reward"]) for row in rows}
-    assert len(scored["merged"]) == 23
-    for key, rewards in scored["merged"].items():
-        assert scored["adapter"][key] == pytest.approx(rewards, abs=1e-5)
-    facts = json.loads((tmp_path / "adapter" / "run.json").read_text())
-    assert f"{trained / 'base'}@" in json.dumps(facts)
-
-
-def test_its_base_counts(trained: Path) -> None:
+def test_an_adapter_scores_as_its_merged_model(trained: Path) -> None:
+    there = rewards_of(trained / "merged")
+    assert rewards_of(trained / "adapter") == pytest.approx(there, abs=1e-5)
+    scorer = open_scorer(locate(str(trained / "adapter"), OPEN, OFFLINE), RunSettings(device="cpu"))
+    assert f"{trained / 'base'}@" in str(facts(scorer, RunSettings(), "demo@1", 1))
     found = find(str(trained / "adapter"), OPEN, OFFLINE)
     base = trained / "base" / "model.safetensors"
     assert found.why == f"It is a LoRA adapter of {trained / 'base'}."
@@ -166,19 +132,13 @@ def test_a_head_may_lie_in_a_file_of_its_own(trained: Path, adapter: Path) -> No
     ("changes", "said"),
     [
         ({"peft_type": "IA3"}, "is an adapter of kind 'IA3'; LoRA is read here"),
-        ({"peft_type": None}, "is an adapter of kind 'None'"),
         ({"layer_replication": [[0, 1]]}, "sets 'layer_replication', which is not read here"),
-        ({"megatron_config": {"a": 1}}, "sets 'megatron_config', which is not read here"),
         ({"init_lora_weights": "pissa"}, "sets 'init_lora_weights', which is not read here"),
         ({"base_model_name_or_path": None}, "cannot be had: Its adapter_config.json names none."),
-        ({"base_model_name_or_path": ["a"]}, "names no base as text"),
         ({"r": -1}, "it has weights of rank 4, which its config does not have"),
-        ({"r": 2**30}, "it has weights of rank 4, which its config does not have"),
         ({"r": [4]}, "does not fit its base: unhashable type"),
-        ({"rank_pattern": {"(a+)+": 2**30}}, None),
         ({"target_modules": r"(\w+\.?)+\.x!"}, None),
         ({"alpha_pattern": {"(a+)+": 2}}, "whose alpha_pattern has expressions"),
-        ({"lora_alpha": "a"}, "does not fit its base: unsupported operand"),
     ],
 )
 def test_an_adapter_that_cannot_be_merged_is_told_in_a_sentence(
@@ -205,9 +165,9 @@ def test_half_an_adapter_or_one_of_another_base_is_told(adapter: Path) -> None:
 def test_an_adapter_of_the_hub_opens_no_folder_of_this_machine(
     trained: Path, adapter: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.chdir(trained)
     for base in (str(trained / "base"), "./base", "demo"):
         edit(adapter, base_model_name_or_path=base)
-        monkeypatch.chdir(trained)
         with pytest.raises(KnownError) as caught:
             find("org/adapter", OPEN, FolderHub(adapter))
         assert "is not a model that can be used here: give a Hub id" in str(caught.value)
@@ -228,6 +188,5 @@ def test_a_head_of_its_own_shape_takes_the_place_of_the_bases(
     shutil.copytree(trained / "merged", base)
     weights = load_file(base / "model.safetensors")
     save_file({**weights, "score.weight": torch.ones(2, 32)}, base / "model.safetensors")
-    edit_json(base / "config.json", id2label={"0": "a", "1": "b"})
-    adapter = Path(shutil.copytree(trained / "adapter", tmp_path / "adapter"))
-    assert all(map(math.isfinite, rewards_of(adapter, reference=str(base))))
+    edit(base, "config.json", id2label={"0": "a", "1": "b"})
+    assert all(map(math.isfinite, rewards_of(trained / "adapter", reference=str(base))))

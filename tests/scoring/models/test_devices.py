@@ -11,7 +11,7 @@ from scoring.models.devices import Device, check_fits, chosen_dtype, placed, pre
 from scoring.models.finding import LocatedModel, find
 from scoring.models.loading import load
 from scoring.models.memory import system_memory
-from scoring.spec import Dtype, ModelSpec, RunSettings
+from scoring.spec import ModelSpec, RunSettings
 from tests.conftest import DEMO_MODEL
 from tests.support.small_models import OFFLINE, OPEN
 
@@ -32,27 +32,16 @@ def gpus(n: int, free: float) -> Device:
     return Device("NVIDIA X", "cuda", each, n, True, n * each)
 
 
+_CLASSIFIER = "AutoModelForSequenceClassification"
+
+
 def test_the_device_is_the_one_that_models_are_loaded_on() -> None:
     device = present_device()
     loaded = load(ModelSpec("demo", str(DEMO_MODEL), ""), RunSettings(), _CLASSIFIER)
     assert loaded.model.device.type == device.kind
     assert str(loaded.model.dtype) == f"torch.{chosen_dtype('auto', has_bf16=device.has_bf16)}"
-    on_gpu = device.kind == "cuda"
-    total = torch.cuda.mem_get_info()[1] if on_gpu else system_memory()[1]
-    assert 0 < device.free_bytes <= total
-    assert device.n_gpus == torch.cuda.device_count()
-    assert device.name
-
-
-_CLASSIFIER = "AutoModelForSequenceClassification"
-
-
-def test_the_processors_can_be_asked_for() -> None:
-    device = present_device("cpu")
-    assert (device.kind, device.n_gpus, device.has_bf16) == ("cpu", 0, False)
-    held = device.now(held=10**8).free_bytes - device.free_bytes
-    assert abs(held - 10**8) < 10**8
-    assert device.now(held=2**60).free_bytes == system_memory()[1]
+    assert device.free_bytes > 0 and device.n_gpus == torch.cuda.device_count()
+    assert present_device("cpu").now(held=2**60).free_bytes == system_memory()[1]
     assert gpus(2, 5).now(held=10**8) == gpus(2, 5)
 
 
@@ -64,18 +53,6 @@ def test_the_processors_can_be_asked_for() -> None:
             RunSettings(),
             "org/70.6b needs about 282 GB in float32 for its weights, and 14.2 GB are free on the "
             "CPU. Choose a smaller model, or run this on a machine with more memory.",
-        ),
-        (
-            cpu(150),
-            RunSettings(),
-            "org/70.6b needs about 282 GB in float32 for its weights, and 150 GB are free on the "
-            "CPU. Ask for the dtype bfloat16, which takes half of that.",
-        ),
-        (
-            gpus(1, 79),
-            RunSettings(),
-            "org/70.6b needs about 141 GB in bfloat16 for its weights, and 79.0 GB are free on the "
-            "NVIDIA X. Choose a smaller model, or run this on a machine with more memory.",
         ),
         (
             gpus(2, 60),
@@ -96,16 +73,14 @@ def test_a_model_that_does_not_fit_is_refused_with_sizes(
 def test_weights_in_eight_bits_need_a_card_and_take_a_byte_each(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    dtypes: dict[Dtype, str] = {"8bit": "8 bits", "4bit": "4 bits"}
-    for dtype, bits in dtypes.items():
-        with pytest.raises(KnownError, match=f"Weights in {bits} need an NVIDIA GPU"):
-            load(
-                ModelSpec("demo", str(DEMO_MODEL), ""),
-                RunSettings(device="cpu", dtype=dtype),
-                _CLASSIFIER,
-            )
-        with pytest.raises(KnownError, match="there is no such GPU here"):
-            check_fits(model(1), cpu(14), RunSettings(dtype=dtype))
+    with pytest.raises(KnownError, match="Weights in 4 bits need an NVIDIA GPU"):
+        load(
+            ModelSpec("demo", str(DEMO_MODEL), ""),
+            RunSettings(device="cpu", dtype="4bit"),
+            _CLASSIFIER,
+        )
+    with pytest.raises(KnownError, match="there is no such GPU here"):
+        check_fits(model(1), cpu(14), RunSettings(dtype="8bit"))
     monkeypatch.setattr(devices, "find_spec", lambda name: name == "bitsandbytes")
     check_fits(model(70), gpus(1, 79), RunSettings(dtype="8bit"))
     check_fits(model(70), gpus(1, 39), RunSettings(dtype="4bit"))
@@ -119,7 +94,6 @@ def test_what_fits_is_allowed_also_of_this_machines_folders() -> None:
     check_fits(seen, cpu(14.2), RunSettings())
     with pytest.raises(KnownError, match=r"demo needs about 0\.015 GB in float32 for its weights"):
         check_fits(seen, cpu(0.001), RunSettings())
-    check_fits(model(3.5), cpu(14.2), RunSettings())
     check_fits(model(7), cpu(14.2), RunSettings(dtype="bfloat16"))
     check_fits(model(70), gpus(2, 79), RunSettings())
     check_fits(model(70), cpu(0), RunSettings())  # nobody can tell what is free
@@ -138,8 +112,6 @@ def test_a_reference_is_counted_with_its_policy() -> None:
     [
         (gpus(2, 79), 70, "classifier", "spread"),
         (gpus(2, 79), 8, "classifier", "auto"),
-        (gpus(2, 40), 70, "classifier", "auto"),
-        (gpus(1, 79), 70, "classifier", "auto"),
         (cpu(14), 70, "classifier", "auto"),
         (gpus(2, 79), 30, "pairrm", "auto"),
     ],
@@ -151,24 +123,13 @@ def test_a_model_is_spread_where_one_gpu_is_too_small(
     assert placed(RunSettings(device="cuda:1"), model(billions), device).device == "cuda:1"
 
 
-def test_a_driver_that_is_too_old_is_told_of(
-    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_driver_that_is_too_old_is_told_of(monkeypatch: pytest.MonkeyPatch) -> None:
     def init() -> None:
-        raise RuntimeError(
-            "The NVIDIA driver on your system is too old (found version 11040). Please update it."
-        )
+        raise RuntimeError("The NVIDIA driver on your system is too old. Please update it.")
 
     monkeypatch.setattr("torch.version.cuda", "13.0")
     monkeypatch.setattr("torch.cuda.is_available", lambda: False)
     monkeypatch.setattr("torch.cuda.init", init)
-    why = (
-        "its GPU cannot be used: The NVIDIA driver on your system is too old (found version 11040)"
-    )
-    assert present_device().words == f"the CPU ({why})"
+    said = present_device().words
+    assert said.startswith("the CPU (its GPU cannot be used: The NVIDIA driver on your system is")
     assert present_device("cpu").words == "the CPU"
-    load(ModelSpec("demo", str(DEMO_MODEL), ""), RunSettings(), _CLASSIFIER)
-    assert f"Scoring on the CPU: {why}" in caplog.text
-    caplog.clear()
-    load(ModelSpec("demo", str(DEMO_MODEL), ""), RunSettings(device="cpu"), _CLASSIFIER)
-    assert caplog.text == ""

@@ -11,8 +11,6 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
-from scoring.engine.formatting import UpstreamFormatter
-from scoring.engine.scorer import facts
 from scoring.errors import KnownError
 from scoring.families import open_scorer
 from scoring.models.finding import locate
@@ -72,11 +70,6 @@ def cut_to(n_bytes: int) -> Callable[[Path], Any]:
     return cut
 
 
-def no_tokenizer(folder: Path) -> None:
-    for path in folder.glob("tokenizer*"):
-        path.unlink()
-
-
 def short_tokenizer(folder: Path) -> None:
     path = folder / "tokenizer_config.json"
     values = json.loads(path.read_text(encoding="utf-8"))
@@ -96,10 +89,8 @@ QUANTIZED = {"quantization_config": {"quant_method": "no such method"}}
         (weights(lambda w: w.pop(HEAD)), f"is not a whole reward model: its weights lack {HEAD}"),
         (one_layer_more, "its weights lack model.layers.5."),
         (lambda folder: edit_config(folder, hidden_size=96), NOT_LOADED),
-        (weights(lambda w: w.update({HEAD: w[HEAD].repeat(2, 1)})), NOT_LOADED),
-        *((cut_to(n_bytes), NOT_LOADED) for n_bytes in (0, 100, 100_000)),
-        *((tokenizer_says(text), NOT_LOADED) for text in ("", "{}", '{"version": "1.0"')),
-        (no_tokenizer, NOT_LOADED),
+        *((cut_to(n_bytes), NOT_LOADED) for n_bytes in (0, 100_000)),
+        *((tokenizer_says(text), NOT_LOADED) for text in ("", "{}")),
         (lambda folder: (folder / "tokenizer.json").unlink(), NOT_LOADED),
         (short_tokenizer, "its tokenizer allows 7 tokens"),
         # Weights of several a byte may be so many times as many, and no more.
@@ -127,7 +118,7 @@ def test_a_config_that_asks_for_more_weights_than_there_are_is_refused_before_th
 
 @pytest.mark.parametrize(
     "name",
-    ["/dev/zero", "../other/model.safetensors", "missing.safetensors", "..", "", "zero", None, 5],
+    ["/dev/zero", "../other/model.safetensors", "missing.safetensors", "", "zero", None],
 )
 def test_an_index_that_names_what_is_not_beside_it_is_refused(name: object, folder: Path) -> None:
     (folder.parent / "other").mkdir()
@@ -142,37 +133,21 @@ def test_an_index_that_names_what_is_not_beside_it_is_refused(name: object, fold
     assert "not among its files" in said and len(said) < 400
 
 
-@pytest.mark.parametrize("rows", [300, 7_000])
-def test_tokens_that_the_weights_do_not_know_are_refused_before_a_pack(
-    rows: int, folder: Path
-) -> None:
-    weights(lambda w: w.update({EMBEDDINGS: w[EMBEDDINGS][:rows].clone()}))(folder)
-    edit_config(folder, vocab_size=rows)
+def test_tokens_that_the_weights_do_not_know_are_refused_before_a_pack(folder: Path) -> None:
+    weights(lambda w: w.update({EMBEDDINGS: w[EMBEDDINGS][:300].clone()}))(folder)
+    edit_config(folder, vocab_size=300)
     pairs = [Pair("a:1", "a", "Name a number.", "a xylophone, a zebra", "quixotic")]
-    with pytest.raises(KnownError, match=f"its weights know {rows:,} tokens"):
+    with pytest.raises(KnownError, match="its weights know 300 tokens"):
         make_job(pairs, open_scorer(locate(str(folder), OPEN, OFFLINE), CPU), seed=0)
 
 
 @pytest.mark.parametrize(
     ("device", "said"),
-    [("nonsense", "; auto, cpu"), ("meta", "; auto, cpu"), ("cuda:99", " here: ")],
+    [("meta", "; auto, cpu"), ("cuda:99", " here: ")],
 )
 def test_a_device_that_is_not_there_is_told(device: str, said: str) -> None:
     with pytest.raises(KnownError, match=f"There is no device '{device}'{said}"):
         loaded(DEMO_MODEL, RunSettings(device=device))
-
-
-def test_a_model_is_named_as_the_person_named_it(folder: Path) -> None:
-    edit_config(folder, id2label=..., label2id=..., num_labels=1)
-    settings = RunSettings(device="cpu", dtype="float32", max_length=100, seed=3)
-    scorer = open_scorer(ModelSpec("my model", str(folder), "r1"), settings)
-    told = facts(scorer, settings, "demo@1", 7)
-    assert (told.model, told.revision, told.device, told.dtype) == (
-        *("my model", "r1", "cpu", "float32"),
-    )
-    assert (told.max_length, told.seed, told.n_pairs, told.pairs) == (100, 3, 7, "demo@1")
-    assert (told.path, told.budget) == (scorer.traits.path, scorer.traits.budget)
-    assert torch.__version__.startswith(told.versions["torch"])  # some builds have a name, too
 
 
 def test_a_model_scores_and_does_not_learn_in_the_precision_that_is_asked_for() -> None:
@@ -181,22 +156,8 @@ def test_a_model_scores_and_does_not_learn_in_the_precision_that_is_asked_for() 
     model = loaded(DEMO_MODEL, RunSettings(device="cpu")).model
     assert model.dtype == torch.float32
     assert not model.training
-    assert not any(parameter.requires_grad for parameter in model.parameters())
-    for name, dtype in (("bfloat16", torch.bfloat16), ("float16", torch.float16)):
-        asked: Any = name
-        assert loaded(DEMO_MODEL, RunSettings(device="cpu", dtype=asked)).model.dtype == dtype
-
-
-def test_the_settings_say_how_long_a_text_may_be_and_whose_tokens_it_has() -> None:
-    used = loaded(DEMO_MODEL)
-    for settings, max_length in (
-        (RunSettings(), 4096),
-        (RunSettings(max_length=9), 9),
-        (RunSettings(upstream_compatible=True), 2048),
-    ):
-        formatter = used.formatter(settings)
-        assert formatter.max_length == max_length
-        assert isinstance(formatter, UpstreamFormatter) == settings.upstream_compatible
+    half = RunSettings(device="cpu", dtype="float16")
+    assert loaded(DEMO_MODEL, half).model.dtype == torch.float16
 
 
 @pytest.mark.parametrize(
@@ -210,18 +171,8 @@ def test_a_sequence_is_no_longer_than_there_are_positions(
     made.model_max_length = 10**30
     used = loaded(save(tmp_path, config(), made))
     assert used.formatter(RunSettings()).max_length == limit
-    used.tokenizer.model_max_length = 100
-    assert used.formatter(RunSettings()).max_length == 100
     with torch.inference_mode():
         used.model(input_ids=torch.full((1, limit), 5))
-
-
-def test_a_budget_is_as_set_or_about_a_second_of_work(tmp_path: Path) -> None:
-    small = loaded(save(tmp_path, llama()))
-    assert small.budget(CPU) == 8192
-    demo = loaded(DEMO_MODEL).budget(CPU)
-    assert 512 <= demo <= 8192 and demo & (demo - 1) == 0
-    assert small.budget(RunSettings(budget=77)) == 77
 
 
 def test_memory_that_torch_keeps_from_earlier_work_is_free_for_packs(
@@ -240,9 +191,5 @@ def test_memory_that_torch_keeps_from_earlier_work_is_free_for_packs(
     for name, n_bytes in {**kept, "memory_allocated": 10**9}.items():
         monkeypatch.setattr(f"torch.cuda.{name}", lambda _, n_bytes=n_bytes: n_bytes)
     assert replace(small, model=on_card).budget(RunSettings()) == 32_768
-
-
-def test_a_model_without_padding_takes_its_tokenizers(tmp_path: Path) -> None:
-    for own, taken in ((None, 0), (9, 9)):
-        folder = save(tmp_path / str(own), llama(pad_token_id=own))
-        assert loaded(folder).model.config.pad_token_id == taken
+    assert small.budget(CPU) == 8192
+    assert small.budget(RunSettings(budget=77)) == 77

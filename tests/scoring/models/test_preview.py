@@ -10,8 +10,7 @@ import pytest
 
 from scoring.errors import KnownError
 from scoring.hub.access import Hub
-from scoring.models.finding import LocatedModel, find, locate
-from scoring.spec import BASELINES, ModelSpec
+from scoring.models.finding import find, locate
 from tests.conftest import DEMO_MODEL
 from tests.support.hub_server import HubServer, Repo, served_hub
 from tests.support.small_models import CLOSED, OFFLINE, OPEN, edit_config
@@ -27,17 +26,15 @@ def without(*names: str, **more: bytes) -> dict[str, bytes]:
     return {**{name: body for name, body in FILES.items() if name not in names}, **more}
 
 
-def causal(**more: object) -> dict[str, bytes]:
-    config = {**CONFIG, "architectures": ["Qwen3ForCausalLM"], **more}
-    return {**FILES, "config.json": json.dumps(config).encode()}
+CAUSAL = json.dumps({**CONFIG, "architectures": ["Qwen3ForCausalLM"]}).encode()
 
 
 REPOS = {
     "datasets/allenai/reward-bench": Repo({"README.md": b""}),
     "models/org/model": Repo(FILES, info={"safetensors": COUNTED}),
     "models/org/uncounted": Repo(FILES),
-    "models/org/policy": Repo(causal()),
-    "models/org/base": Repo(causal(num_hidden_layers=9)),
+    "models/org/policy": Repo({**FILES, "config.json": CAUSAL}),
+    "models/org/base": Repo({**FILES, "config.json": CAUSAL}),
     "models/org/gated": Repo(refusal=(403, "GatedRepo")),
     "models/org/pictures": Repo({"model_index.json": b"{}", "unet/config.json": b"{}"}),
     "models/org/mute": Repo(without("tokenizer.json", "tokenizer_config.json")),
@@ -53,22 +50,17 @@ def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[HubServe
 
 def fetched(server: HubServer) -> set[str]:
     """The names of the files that were fetched."""
-    asked = [each for each in server.requests if each.method == "GET" and "/resolve/" in each.path]
-    return {each.path.rpartition("/")[2] for each in asked}
+    asked = (each.path for each in server.requests if each.method == "GET")
+    return {path.rpartition("/")[2] for path in asked if "/resolve/" in path}
 
 
 def test_the_demo_model_is_known_without_being_loaded() -> None:
     seen = find("demo", CLOSED, OFFLINE)
-    assert (seen.spec.name, seen.spec.family, seen.architecture) == (
-        *("demo", "classifier", "Qwen3ForSequenceClassification"),
-    )
+    assert (seen.spec.name, seen.spec.family) == ("demo", "classifier")
     assert seen.why == "Its architecture, Qwen3ForSequenceClassification, is a sequence classifier."
     assert (seen.parameters, seen.is_counted, seen.dtype) == (WEIGHTS, True, "bfloat16")
-    assert seen.weight_bytes == len(FILES["model.safetensors"])
     assert (seen.positions, seen.vocabulary, seen.width, seen.layers) == (4096, 8192, 192, 5)
-    assert (seen.spec.own_code, seen.all_fetch_bytes, seen.is_quantized) == (False, 0, False)
-    assert seen.memory_bytes("float32") == 4 * WEIGHTS
-    assert seen.spec.revision == locate("demo", CLOSED, OFFLINE).revision
+    assert (seen.all_fetch_bytes, seen.memory_bytes("float32")) == (0, 4 * WEIGHTS)
 
 
 def test_of_a_model_on_the_hub_only_its_config_is_fetched(server: HubServer) -> None:
@@ -88,34 +80,17 @@ def test_of_a_model_on_the_hub_only_its_config_is_fetched(server: HubServer) -> 
 
 def test_a_policy_is_told_with_its_reference(server: HubServer) -> None:
     seen = find("org/policy", CLOSED, Hub(), reference="https://huggingface.co/org/base")
-    assert (seen.spec.family, seen.why) == (
-        *("dpo", "A reference model was given, which only DPO policies have."),
-    )
-    assert seen.reference is not None
-    assert (seen.reference.spec.name, seen.reference.layers) == ("org/base", 9)
+    assert seen.why == "A reference model was given, which only DPO policies have."
+    assert seen.reference is not None and seen.reference.spec.name == "org/base"
     assert seen.all_fetch_bytes == seen.fetch_bytes + seen.reference.fetch_bytes > seen.fetch_bytes
-    assert seen.all_parameters == seen.parameters + seen.reference.parameters
-    assert seen.memory_bytes("bfloat16") == 2 * seen.all_parameters
-
-
-def test_baselines_and_models_of_servers_have_nothing_to_fetch() -> None:
-    for name in BASELINES:
-        seen = find(name, CLOSED, OFFLINE)
-        spec = ModelSpec(f"baseline/{name}", "", "", seen.spec.family)
-        assert seen == LocatedModel(spec, seen.why)
-        assert (seen.all_fetch_bytes, seen.memory_bytes("float32")) == (0, 0)
-    seen = find("org/any", CLOSED, OFFLINE, family="served", url="http://localhost:1/v1")
-    assert (seen.spec.name, seen.spec.family, seen.all_fetch_bytes) == ("org/any", "served", 0)
 
 
 @pytest.mark.parametrize(
     ("typed", "same"),
     [
         ("https://huggingface.co/org/model", "org/model"),
-        ("https://huggingface.co/org/model/", "org/model"),
         ("http://hf.co/org/model?library=transformers", "org/model"),
         ("https://huggingface.co/org/model/tree/main", "org/model@main"),
-        ("https://huggingface.co/org/model/blob/main/config.json", "org/model@main"),
     ],
 )
 def test_the_address_of_a_models_page_is_its_id(typed: str, same: str, server: HubServer) -> None:
@@ -127,12 +102,9 @@ def test_the_address_of_a_models_page_is_its_id(typed: str, same: str, server: H
     ("typed", "said"),
     [
         ("org/my model", "'org/my model' is not a model that can be used here: give a Hub id"),
-        ("my model", "'my model' is not a model that can be used here: give a Hub id"),
-        ("https://example.org/model.zip", "is an address, but not that of a model's page"),
         ("https://huggingface.co/datasets/org/pairs", "is an address, but not that of a model's"),
         ("https://huggingface.co.evil.org/org/model", "is an address, but not that of a model's"),
         ("https://huggingface.co/org/model/tree/../../x", "is not a model that can be used here"),
-        ("../../etc", "'../../etc' is not a model that can be used here"),
         ("org/..", "'org/..' is not a model that can be used here"),
         ("allenai/reward-bench", "allenai/reward-bench is a dataset, and no model. Its pairs"),
         ("org/gated", "The model org/gated is gated: its owner must grant access"),
@@ -140,7 +112,6 @@ def test_the_address_of_a_models_page_is_its_id(typed: str, same: str, server: H
         ("org/mute", "org/mute could not be loaded: it has no tokenizer. Put the"),
         ("org/empty", "org/empty has no weights: no *.safetensors or *.bin"),
         ("org/unknown", "There is no public model 'org/unknown' on the Hub"),
-        ("org/policy", "org/policy is a Qwen3ForCausalLM, which can score in several ways; say"),
     ],
 )
 def test_what_cannot_be_scored_with_is_refused_as_loading_refuses_it(
@@ -157,22 +128,12 @@ def test_what_cannot_be_scored_with_is_refused_as_loading_refuses_it(
     assert fetched(server) <= {"config.json"}
 
 
-@pytest.mark.parametrize(
-    "changes",
-    [
-        {"hidden_size": "x", "max_position_embeddings": [], "vocab_size": -1},
-        {"hidden_size": None, "max_position_embeddings": True, "vocab_size": 1.5},
-        {"hidden_size": {}, "max_position_embeddings": ..., "vocab_size": ..., "text_config": 7},
-    ],
-)
-def test_a_config_that_is_odd_leaves_numbers_out(changes: dict[str, Any], folder: Path) -> None:
-    edit_config(folder, dtype=7, torch_dtype=[], **changes)
+def test_a_config_that_is_odd_leaves_numbers_out_and_one_of_a_part_has_them(folder: Path) -> None:
+    odd = {"hidden_size": None, "max_position_embeddings": [], "vocab_size": -1, "dtype": 7}
+    edit_config(folder, torch_dtype=[], **odd)
     seen = find(str(folder), OPEN, OFFLINE)
     assert (seen.width, seen.positions, seen.vocabulary) == (None, None, None)
     assert seen.dtype == "bfloat16"
-
-
-def test_sizes_are_found_in_the_config_of_a_part(folder: Path) -> None:
     part = {"hidden_size": 77, "max_position_embeddings": 88}
     edit_config(folder, hidden_size=..., max_position_embeddings=..., text_config=part)
     seen = find(str(folder), OPEN, OFFLINE)
@@ -180,14 +141,14 @@ def test_sizes_are_found_in_the_config_of_a_part(folder: Path) -> None:
 
 
 HEADERS = [
-    *(b"[]", b"{}", b'{"a": 5}', b"[" * 100_000),
+    *(b"{}", b'{"a": 5}', b"[" * 100_000),
     *(b'{"a": {"dtype": "F32", "shape": %s}}' % shape for shape in (b'"x"', b"[-3]")),
 ]
 
 
 def test_weights_that_are_broken_or_lie_are_guessed_from_their_size(folder: Path) -> None:
     path = folder / "model.safetensors"
-    cut = [path.read_bytes()[:kept] for kept in (0, 7, 100, 5_000)]
+    cut = [path.read_bytes()[:kept] for kept in (0, 7, 5_000)]
     for body in [*cut, *(len(header).to_bytes(8, "little") + header for header in HEADERS)]:
         path.write_bytes(body)
         seen = find(str(folder), OPEN, OFFLINE)

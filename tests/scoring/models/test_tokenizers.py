@@ -6,7 +6,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from tokenizers import Tokenizer, processors
 
 from scoring.errors import KnownError
 from scoring.hub.access import Hub
@@ -52,9 +51,7 @@ def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[HubServe
 def fetched(server: HubServer) -> Callable[[], set[str]]:
     """The names of the files that were fetched from the Hub."""
     return lambda: {
-        request.path.rpartition("/")[2]
-        for request in server.requests
-        if request.method == "GET" and "/resolve/" in request.path
+        each.path.rpartition("/")[2] for each in server.requests if "/resolve/" in each.path
     }
 
 
@@ -71,17 +68,12 @@ def fetched_tokenizer(typed: str, policy: ModelPolicy, hub: Hub) -> ModelSpec:
     return replace(found.spec, folder=str(hub.fetch(found.listing, [*found.sizes], token=False)))
 
 
-def test_the_bundled_one_needs_no_network() -> None:
-    name, folder = located("demo", PUBLIC, OFFLINE)
-    assert (name.partition("@")[0], folder) == ("demo", DEMO_MODEL)
-    assert located(name, PUBLIC, OFFLINE)[0] == name
-
-
 def test_the_revision_of_a_folder_follows_its_tokenizer_and_nothing_else(tmp_path: Path) -> None:
     (tmp_path / "tokenizer.json").write_bytes(WHOLE)
     first, folder = located(str(tmp_path), OWN, OFFLINE)
     assert folder == tmp_path
-    assert first.rpartition("@")[2] == located("demo", OWN, OFFLINE)[0].rpartition("@")[2]
+    bundled, folder = located("demo", PUBLIC, OFFLINE)
+    assert (first.rpartition("@")[2], folder) == (bundled.rpartition("@")[2], DEMO_MODEL)
     (tmp_path / "model.safetensors").write_bytes(b"weights")
     assert located(first, OWN, OFFLINE)[0] == first
     (tmp_path / "tokenizer.json").write_bytes(WHOLE + b"\n")
@@ -93,7 +85,7 @@ def test_the_revision_of_a_folder_follows_its_tokenizer_and_nothing_else(tmp_pat
     by_sentence(
         *(
             (typed, PUBLIC, "used here: give oobabooga/llama-tokenizer or demo")
-            for typed in ("/etc", "{folder}", "~", "../x", "x" * 300, "org/name:test", "")
+            for typed in ("/etc", "{folder}", "../x", "")
         ),
         ("demo@0123456789ab", OWN, "at revision .{12}, not 0123456789ab"),
         ("{folder}", OWN, "it has no tokenizer"),
@@ -132,18 +124,6 @@ def test_only_the_files_of_a_tokenizer_are_fetched(
         assert list(encoder(fetched_tokenizer(repo, OWN, OFFLINE))(texts)) == [2, 2, 0, 2]
 
 
-def test_a_tokenizer_that_cuts_pads_and_adds_counts_all_the_same(tmp_path: Path) -> None:
-    tokenizer = Tokenizer.from_str(WHOLE.decode())
-    tokenizer.enable_truncation(3)
-    tokenizer.enable_padding(length=9)
-    tokenizer.post_processor = processors.TemplateProcessing(
-        single="$A $A", pair="$A $B", special_tokens=[]
-    )
-    tokenizer.save(str(tmp_path / "tokenizer.json"))
-    count = encoder(fetched_tokenizer(str(tmp_path), OWN, OFFLINE))
-    assert list(count(["a b c d e f g", "a"])) == [7, 1]
-
-
 def test_a_tokenizer_that_cannot_be_read_is_told_in_one_sentence(
     server: HubServer, tmp_path: Path
 ) -> None:
@@ -164,6 +144,5 @@ def test_a_fault_of_compiled_code_is_told_and_an_interruption_goes_through() -> 
     told = pytest.raises(KnownError, match="org/name cannot be used: index out of bounds")
     with told, tokenizer_errors("org/name"):
         raise PanicException("index out of bounds")
-    for other in (KeyboardInterrupt, MemoryError):
-        with pytest.raises(other), tokenizer_errors("org/name"):
-            raise other
+    with pytest.raises(KeyboardInterrupt), tokenizer_errors("org/name"):
+        raise KeyboardInterrupt
