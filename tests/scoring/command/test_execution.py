@@ -4,8 +4,7 @@ import json
 import re
 import shutil
 import signal
-import subprocess
-import sys
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NoReturn
@@ -17,18 +16,18 @@ from scoring.command import execution
 from scoring.record import Run, locked
 from scoring.spec import Pair
 from scoring.summary import Summary, summarise
-from tests.conftest import DEMO_MODEL, PATIENCE, ROOT, until
+from tests.conftest import DEMO_MODEL, until
 from tests.support.chat_server import Answer, ChatServer, said, shown
 from tests.support.files import write_jsonl
-from tests.support.forks import Fork, command_line, environment
+from tests.support.forks import Fork, command_line
 from tests.support.hub_server import Repo, served_hub
 from tests.support.named_rows import by_sentence
 
 ON_CPU = ("--device", "cpu", "--dtype", "float32")
-DEMO = ("--model", "demo", "--pairs", "demo", "--per-subset", "2", "--budget", "1024", *ON_CPU)
+DEMO = ("--model", "demo", "--pairs", "demo", "--per-subset", "1", "--budget", "1024", *ON_CPU)
 LONGER = ("--model", "longer", "--pairs", "demo")
 EXPORTED = ("eval-set/local/demo-part.json", "eval-set-scores/local/demo-part.json")
-N_PAIRS = 46
+N_PAIRS = 23
 
 
 def but_progress(err: str) -> str:
@@ -73,7 +72,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Ended:
 def stopped(tmp_path_factory: pytest.TempPathFactory) -> Ended:
     """A run that was stopped by Ctrl-C once something was scored."""
     folder = tmp_path_factory.mktemp("stopped") / "run"
-    process = command_line(*DEMO, "--out", folder, packs=9)
+    process = command_line(*DEMO, "--out", folder, packs=3)
     wait_for_lines(process, folder / "rewards.jsonl", 1)
     process.send_signal(signal.SIGINT)
     out, err = process.communicate()
@@ -84,35 +83,24 @@ def copy_of(ended: Ended, home: Path) -> Path:
     return Path(shutil.copytree(ended.folder, home / "copy"))
 
 
-def test_a_run_leaves_its_files_and_says_nothing_but_its_table(whole: Ended) -> None:
+def test_the_table_agrees_with_the_rows(whole: Ended) -> None:
     assert (whole.code, whole.err) == (0, "")
     files = {path.relative_to(whole.folder).as_posix() for path in whole.folder.rglob("*.*")}
     assert files == {"run.json", "run.lock", "plan.json", "rewards.jsonl", *EXPORTED}
-    run = Run.open(whole.folder)
+    run, summary = Run.open(whole.folder), whole.summary
     assert (run.status, run.n_scored, run.split_packs) == ("finished", N_PAIRS, 0)
-    assert run.facts.pairs.startswith("demo pairs@")
-    assert (run.facts.selection, run.facts.n_pairs) == ("the first 2 of each subset", N_PAIRS)
-
-
-def test_the_table_agrees_with_the_rows(whole: Ended) -> None:
-    summary = whole.summary
+    assert (run.facts.selection, run.facts.n_pairs) == ("the first 1 of each subset", N_PAIRS)
     table = whole.out.split("\n\n")[0].split("\n")[1:]
     shown: dict[str, list[str]] = {line[:34].strip(): line[34:].split() for line in table}
-    assert len(summary.subsets) == 23
+    assert len(summary.subsets) == 23 and len(shown) == 23 + 4 + 2
     for subset, tally in summary.subsets.items():
-        assert tally.accuracy is not None
         assert shown[subset][:2] == [str(tally.n), f"{tally.accuracy:.1%}"]
     for section, score in summary.sections.items():
-        assert score is not None
-        assert shown[section][:2] == [
-            str(summary.section_tallies[section].n),
-            f"{score:.1%}",
-        ]
+        assert shown[section][:2] == [str(summary.section_tallies[section].n), f"{score:.1%}"]
     assert summary.score is not None and summary.intervals.score is not None
     low, high = summary.intervals.score
     shown_score = [f"{summary.score:.1%}", f"{low:.1%}", "to", f"{high:.1%}"]
     assert shown["mean of the sections present"] == shown_score
-    assert len(shown) == 23 + 4 + 2
     for name in EXPORTED:
         assert f"\nwrote {whole.folder / name}\n" in f"{whole.out}\n"
 
@@ -134,27 +122,7 @@ def test_a_finished_run_is_exported_again_without_its_model(
         assert (folder / name).read_bytes() == (whole.folder / name).read_bytes()
     said, summary = json.loads(capsys.readouterr().out), whole.summary
     assert (said["score"], said["sections"]) == (summary.score, summary.sections)
-    assert {name: each["accuracy"] for name, each in said["subsets"].items()} == {
-        name: tally.accuracy for name, tally in summary.subsets.items()
-    }
-    assert said["total"].items() >= summary.total.counts.items()
-    assert said["total"]["accuracy"] == summary.total.accuracy
-    assert said["facts"]["model"] == "demo"
     assert said["files"] == [str(folder / name) for name in EXPORTED]
-
-
-def test_what_is_wrong_with_the_pairs_is_told_before_torch_is_imported(tmp_path: Path) -> None:
-    code = (
-        "import sys; from scoring.__main__ import main; main(sys.argv[1:]); "
-        "print('torch' in sys.modules, 'transformers' in sys.modules)"
-    )
-    given = ("--model", "demo", "--pairs", "nowhere.jsonl", "--out", str(tmp_path / "run"))
-    done = subprocess.run(
-        [sys.executable, "-c", code, *given],
-        cwd=ROOT, env=environment(), capture_output=True, text=True, check=True, timeout=PATIENCE,
-    )  # fmt: skip
-    assert done.stderr == "error: There is no file nowhere.jsonl.\n"
-    assert done.stdout == "False False\n"
 
 
 def test_ctrl_c_ends_with_130_and_keeps_what_was_scored(stopped: Ended) -> None:
@@ -180,40 +148,29 @@ def test_ctrl_c_while_the_model_is_loaded_does_not_speak_of_a_run_to_go_on_with(
 
 
 @pytest.mark.parametrize(
-    ("given", "subsets", "per_subset", "limit", "said"),
+    ("given", "said"),
     [
-        (["--limit", "11", "--seed", "5"], None, None, 11, "the first 11"),
-        (["--limit", "1000"], None, None, None, "all pairs"),
-        (["--per-subset", "2"], None, 2, None, "the first 2 of each subset"),
-        (
-            ["--subset", "hep-js", "--subset", "mt-bench-hard"],
-            *(("hep-js", "mt-bench-hard"), None, None, "subsets hep-js, mt-bench-hard"),
-        ),
+        (["--limit", "11"], "the first 11"),
+        (["--limit", "1000"], "all pairs"),
         (
             ["--subset", "hep-js", "--subset", "hep-go", "--per-subset", "3", "--limit", "4"],
-            *(("hep-js", "hep-go"), 3, 4),
             "subsets hep-js, hep-go; the first 3 of each subset; the first 4",
         ),
     ],
 )
 def test_a_selection_is_taken_in_the_datasets_order(
-    given: list[str],
-    subsets: tuple[str, ...] | None,
-    per_subset: int | None,
-    limit: int | None,
-    said: str,
-    tmp_path: Path,
-    demo_pairs: list[Pair],
+    given: list[str], said: str, tmp_path: Path, demo_pairs: list[Pair]
 ) -> None:
     assert main([*LONGER, "--out", str(tmp_path), *given]) == 0
     [path] = (tmp_path / "eval-set-scores" / "baseline").glob("longer*.json")
     scores = json.loads(path.read_text(encoding="utf-8"))
-    of_each: dict[str, list[str]] = {}
+    seen, expected = Counter[str](), list[str]()
     for pair in demo_pairs:
-        if subsets is None or pair.subset in subsets:
-            of_each.setdefault(pair.subset, []).append(pair.key)
-    allowed = {key for keys in of_each.values() for key in keys[:per_subset]}
-    expected = [pair.key for pair in demo_pairs if pair.key in allowed][:limit]
+        if "--subset" not in given or pair.subset in given:
+            seen[pair.subset] += 1
+            if "--per-subset" not in given or seen[pair.subset] <= 3:
+                expected.append(pair.key)
+    expected = expected[: int(given[-1])]
     taken = zip(scores["subset"], scores["id"], strict=True)
     assert [f"{subset}:{id}" for subset, id in taken] == expected
     facts = Run.open(tmp_path).facts
@@ -235,10 +192,6 @@ def test_template_and_tokenizer_are_kept_and_told(
     assert re.fullmatch(r"demo@[0-9a-f]{12}", facts.tokenizer)
     assert f"with the tokenizer of {facts.tokenizer} on demo pairs" in said
     assert f"template {facts.template}" in said
-    (exported,) = (out / "eval-set-scores").rglob("*.json")
-    assert (
-        f"tokenizer=local/{facts.tokenizer}" in json.loads(exported.read_text("utf-8"))["settings"]
-    )
 
 
 @pytest.mark.parametrize("name", ["my/floor", "../../up", "/{tmp}/up"])
@@ -257,17 +210,6 @@ def test_exports_bear_the_name_that_is_given_and_none_leads_out_of_the_folder(
         assert accuracies["model"] == name
 
 
-def test_notes_on_the_pairs_are_said_beside_the_table(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    rows = [{"prompt": "p", "chosen": each, "rejected": "r"} for each in ("ccc", None)]
-    path = write_jsonl(tmp_path / "mine.jsonl", rows)
-    assert main(["--model", "longer", "--pairs", str(path), "--out", str(tmp_path / "run")]) == 0
-    said = capsys.readouterr()
-    assert said.err == "mine.jsonl, row 2: chosen is null; the row is left out.\n"
-    assert "mine" in said.out
-
-
 def refusal(capsys: pytest.CaptureFixture[str], *given: str | Path) -> str:
     """What is said, in one line, by a command that fails."""
     capsys.readouterr()
@@ -284,17 +226,12 @@ def refusal(capsys: pytest.CaptureFixture[str], *given: str | Path) -> str:
     by_sentence(
         (("--model", "./nowhere"), "There is no model './nowhere': it is neither a folder nor"),
         (("--pairs", "{tmp}/gone.jsonl"), "There is no file {tmp}/gone.jsonl."),
-        (("--pairs", "{tmp}"), "is not a file of pairs: its ending must be one of"),
-        (("--benchmark", "RM-Bench"), "no benchmark's name. Did you mean rm-bench? These are:"),
         (("--benchmark", "rm-bench"), "pairs.jsonl cannot be read as RM-Bench: its first row has"),
         (("--subset", "hep-cobol"), "demo pairs has no subset 'hep-cobol'; it has alpacaeval-easy"),
-        (("--model", "demo", "--family", "dpo"), "demo is a DPO policy, which is compared with"),
         (("--chat-template", "Tulu"), "There is no chat template 'Tulu'; raw, tulu, pku"),
         (("--chat-template", "tulu"), "--chat-template tulu is for models of this machine"),
         (("--upstream-compatible",), "--upstream-compatible is for classifiers"),
-        (("--model", "demo", "--device", "abacus"), "There is no device 'abacus'; auto, cpu"),
         (("--out", "{tmp}/file/run"), "{tmp}/file/run cannot hold a run: "),
-        (("--out", "{tmp}/file", "--model", "./nowhere"), "{tmp}/file cannot hold a run: "),
         (("--export", "eval-results"), "'demo pairs' is none: export every-eval-ever"),
         (("--model", "org/model", "--offline"), "the network is switched off"),
         (("--pairs", "org/pairs:test", "--offline"), "the network is switched off"),
@@ -340,27 +277,19 @@ def test_a_folder_with_a_run_or_under_way_is_left_alone(
     assert (tmp_path / "rewards.jsonl").read_bytes() == before
 
 
-@pytest.mark.parametrize(
-    ("changed", "said"),
-    by_sentence(
-        (("--max-length", "64"), "its max length is 4096, and 64 is asked for"),
-        (("--limit", "20"), "its number of pairs is 46, and 20"),
-        (("--model", "longer"), "its model is 'demo', and 'baseline/longer'"),
-    ),
-)
 def test_another_run_is_not_gone_on_with_nor_a_finished_one_passed_off_as_it(
-    changed: tuple[str, ...],
-    said: str,
-    stopped: Ended,
-    whole: Ended,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
+    stopped: Ended, whole: Ended, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     for ended in (stopped, whole):
         folder = copy_of(ended, tmp_path / str(ended.code))
         before = {path.name: path.read_bytes() for path in folder.glob("*.*")}
-        message = refusal(capsys, *DEMO, *changed, "--out", folder, "--resume")
-        assert f"is another one: {said}" in message
+        for changed, why in (
+            (("--max-length", "64"), "its max length is 4096, and 64 is asked for"),
+            (("--limit", "20"), "its number of pairs is 23, and 20"),
+            (("--model", "longer"), "its model is 'demo', and 'baseline/longer'"),
+        ):
+            message = refusal(capsys, *DEMO, *changed, "--out", folder, "--resume")
+            assert f"is another one: {why}" in message
         assert {path.name: path.read_bytes() for path in folder.glob("*.*")} == before
 
 
@@ -376,10 +305,7 @@ def test_sending_without_a_token_is_refused_before_anything_is_scored(
         "error: Sending to org/results needs a token: set HF_TOKEN, or run hf auth login.\n"
     )
     assert main([*map(str, given), "--upload", "org/results", "--dry-run"]) == 0
-    told = capsys.readouterr().out.split("\n")
-    for name in ("eval-set/baseline/longer.json", "eval-set-scores/baseline/longer.json"):
-        size = (tmp_path / "run" / name).stat().st_size
-        assert f"would send {name} ({size:,} bytes) -> org/results" in told
+    assert "would send eval-set-scores/baseline/longer.json (" in capsys.readouterr().out
 
 
 def test_a_part_is_not_sent_and_is_called_a_part(

@@ -1,7 +1,6 @@
 """Runs of several processes, which are really several: as torchrun starts them."""
 
 import os
-import re
 import signal
 import socket
 import subprocess
@@ -11,15 +10,15 @@ from pathlib import Path
 import pytest
 import torch
 
-from scoring.__main__ import main
 from scoring.command.processes import Processes
 from scoring.errors import KnownError
 from scoring.record import Run
 from tests.conftest import PATIENCE, ROOT, is_running, until
 from tests.support.forks import LAUNCHED, Fork, command_line, environment
 
-PAIRS = ("--pairs", "demo", "--per-subset", "2")
-GIVEN = ("--model", "demo", *PAIRS, "--budget", "1024", "--device", "cpu", "--dtype", "float32")
+N_PAIRS = 16
+PAIRS = ("--pairs", "demo", "--limit", str(N_PAIRS))
+GIVEN = ("--model", "demo", *PAIRS, "--budget", "512", "--device", "cpu", "--dtype", "float32")
 EXPORTED = ("eval-set/local/demo-part.json", "eval-set-scores/local/demo-part.json")
 TORCHRUN = ("-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2")
 
@@ -105,14 +104,13 @@ def test_two_processes_give_what_one_gives(alone: Path, tmp_path: Path) -> None:
     assert [process.returncode for process in both] == [0, 0], said
     out = "".join(out for out, _ in said)
     assert_same_exports(folder, alone)
-    parts = {path.name: path.read_text("utf-8") for path in folder.glob("rewards*")}
-    assert set(parts) == {"rewards-0.jsonl", "rewards-1.jsonl"}
-    assert all(parts.values())
+    assert {path.name for path in folder.glob("rewards*")} == {"rewards-0.jsonl", "rewards-1.jsonl"}
+    assert all(path.stat().st_size for path in folder.glob("rewards*"))
     keys = keys_of(folder)
-    assert len(keys) == len(set(keys)) == 46
+    assert len(keys) == len(set(keys)) == N_PAIRS
     assert out.count("all pairs, unweighted") == 1
     run = Run.open(folder)
-    assert (run.status, run.n_scored) == ("finished", 46)
+    assert (run.status, run.n_scored) == ("finished", N_PAIRS)
     assert run.tokens == Run.open(alone).tokens
 
 
@@ -121,7 +119,7 @@ def test_a_process_that_is_killed_ends_all_and_the_run_goes_on(alone: Path, tmp_
     if not Path("/proc/self/environ").exists():
         pytest.skip("no /proc to find the processes in")
     folder = tmp_path / "run"
-    torchrun = launched(folder, packs=4)
+    torchrun = launched(folder, packs=2)
     wait_until_both_score(torchrun, folder)
     processes = workers(torchrun.pid)
     assert set(processes) == {0, 1}
@@ -131,36 +129,15 @@ def test_a_process_that_is_killed_ends_all_and_the_run_goes_on(alone: Path, tmp_
     assert "all pairs" not in out
     assert not any(is_running(process) for process in processes.values())
     assert Run.open(folder).status != "finished"
-    assert 0 < len(keys_of(folder)) < 46
+    assert 0 < len(keys_of(folder)) < N_PAIRS
     assert not (folder / "eval-set").exists()
 
     code, out, err = ended(launched(folder, "--resume"))
     assert code == 0, err
     assert_same_exports(folder, alone)
     keys = keys_of(folder)
-    assert len(keys) == len(set(keys)) == 46
+    assert len(keys) == len(set(keys)) == N_PAIRS
     assert Run.open(folder).status == "finished"
-
-
-def expected_tokens(*given: str) -> int:
-    """What a scorer of each process is made ready for: its part of the job's tokens."""
-
-    def expect(_: object, tokens: int) -> None:
-        print(f"expects {tokens}")
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("scoring.families.local.LocalModel.prepare_for_tokens", expect)
-        return main([*GIVEN, *given])
-
-
-def test_tokens_are_counted_once_however_many_processes_share_them(tmp_path: Path) -> None:
-    given = ("--limit", "2", "--out", str(tmp_path))
-    both = [
-        Fork(expected_tokens, *given, environ=environment(**told)) for told in told_by_a_launcher()
-    ]
-    said = [process.communicate() for process in both]
-    expected = [int(number) for out, _ in said for number in re.findall(r"expects (\d+)", out)]
-    assert expected == [Run.open(tmp_path).tokens // 2] * 2, said
 
 
 def refuse() -> None:
@@ -191,43 +168,31 @@ def test_what_the_first_says_reaches_the_other_and_so_does_its_error() -> None:
     ]
 
 
-@pytest.mark.parametrize("size", [None, "1"])
 def test_without_a_launcher_a_process_is_alone_and_tells_itself(
-    size: str | None, monkeypatch: pytest.MonkeyPatch
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     for name in LAUNCHED:
         monkeypatch.delenv(name, raising=False)
-    if size:
-        monkeypatch.setenv("WORLD_SIZE", size)
     processes = Processes.join()
     assert processes == Processes(rank=0, n=1, place=0)
     assert (processes.first, processes.part()) == (True, "")
     assert processes.first_says(lambda: "word") == "word"
     with pytest.raises(KnownError, match="not so"):
         processes.first_says(refuse)
-    processes.wait()
-    processes.leave()
 
 
 @pytest.mark.parametrize(
     ("processes", "asked", "n_gpus", "device"),
     [
         (Processes(), "auto", 4, "auto"),
-        (Processes(), "cuda", 4, "cuda"),
         (Processes(1, 2, 1), "auto", 4, "cuda:1"),
         (Processes(5, 8, 1), "cuda", 4, "cuda:1"),
         (Processes(3, 4, 3), "auto", 2, "cuda:1"),
-        (Processes(1, 2, 1), "auto", 0, "auto"),
         (Processes(1, 2, 1), "cuda:0", 4, "cuda:0"),
-        (Processes(1, 2, 1), "cpu", 4, "cpu"),
     ],
 )
 def test_each_process_has_a_gpu_of_its_machine(
-    processes: Processes,
-    asked: str,
-    n_gpus: int,
-    device: str,
-    monkeypatch: pytest.MonkeyPatch,
+    processes: Processes, asked: str, n_gpus: int, device: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(torch.cuda, "device_count", lambda: n_gpus)
     assert processes.device(asked) == device

@@ -8,7 +8,6 @@ import pytest
 
 from scoring.benchmark import COUNTS, SECTIONS
 from scoring.command.report import as_table, report_json
-from scoring.interval import wilson
 from scoring.record import Run
 from scoring.spec import Plan, RunFacts, ScoredPack, ScoredPair
 from scoring.summary import summarise
@@ -64,21 +63,16 @@ def test_the_table_has_sections_their_subsets_and_the_others(tmp_path: Path) -> 
     lines = table(run_of(tmp_path, scored))
     names = [line[:34].strip() for line in lines[1 : lines.index("")]]
     assert names == [
-        "Chat",
-        "mt-bench-easy",
-        "Reasoning",
-        "math-prm",
-        "hep-js",
-        "an-own",
-        "own",
-        "all pairs, unweighted",
-        "mean of the sections present",
+        *("Chat", "mt-bench-easy", "Reasoning", "math-prm", "hep-js", "an-own", "own"),
+        *("all pairs, unweighted", "mean of the sections present"),
     ]
     intervals = summarise(scored, "classifier").intervals
     low, high = intervals.subsets["hep-js"] or (0.0, 0.0)
-    assert (low, high) == pytest.approx(wilson(1, 2), abs=0.02)
-    assert cells(lines, "hep-js") == ["2", "50.0%", f"{low:.1%}", "to", f"{high:.1%}"]
-    assert cells(lines, "own") == ["2", "50.0%", f"{low:.1%}", "to", f"{high:.1%}"]
+    assert (
+        cells(lines, "hep-js")
+        == cells(lines, "own")
+        == ["2", "50.0%", f"{low:.1%}", "to", f"{high:.1%}"]
+    )
     reasoning = 0.5 * 164 / (984 + 164)
     low, high = intervals.sections["Reasoning"] or (0.0, 0.0)
     assert low < reasoning < high
@@ -93,17 +87,9 @@ def test_the_table_has_sections_their_subsets_and_the_others(tmp_path: Path) -> 
     assert any("intervals take pairs of one prompt together" in line for line in lines)
 
 
-def test_subsets_stand_under_their_section_whose_interval_is_that_of_its_only_one(
-    tmp_path: Path,
-) -> None:
-    lines = table(run_of(tmp_path, [*rows("hep-js", WIN, LOSS), *rows("own", WIN)]))
-    assert [line.partition("  ")[0] or line[:8] for line in lines[1:4]] == [
-        *("Reasoning", "  hep-js", "own"),
-    ]
-    for won in (3, 2):
-        scored = rows("alpacaeval-easy", *[WIN] * won, *[LOSS] * (6 - won))
-        lines = table(run_of(tmp_path / str(won), scored))
-        assert cells(lines, "Chat") == cells(lines, "alpacaeval-easy")
+def test_the_interval_of_a_section_is_that_of_its_only_subset(tmp_path: Path) -> None:
+    lines = table(run_of(tmp_path, rows("alpacaeval-easy", WIN, WIN, LOSS, LOSS, LOSS)))
+    assert cells(lines, "Chat") == cells(lines, "alpacaeval-easy")
 
 
 TIES = "2 ties count as not won, here and in the result files"
@@ -138,28 +124,13 @@ def test_what_is_odd_about_a_run_is_remarked_and_nothing_else(
     assert "1,234 tokens computed" in text
 
 
-def test_a_section_without_a_single_reward_has_no_score(tmp_path: Path) -> None:
-    lines = table(run_of(tmp_path, rows("hep-js", MISSING)))
-    assert cells(lines, "Reasoning") == ["0", "none"]
-    assert not any("mean of" in line or "score" in line for line in lines)
-
-
 def test_the_whole_benchmark_has_the_score_by_name(tmp_path: Path) -> None:
     scored = [row for subset, n in COUNTS.items() for row in rows(subset, *[WIN] * n)]
     lines = table(run_of(tmp_path, scored))
-    low, high = summarise(scored, "classifier").intervals.score or (0.0, 0.0)
-    assert 0.99 < low < high == pytest.approx(1.0)
-    assert cells(lines, "RewardBench score") == ["100.0%", f"{low:.1%}", "to", "100.0%"]
+    assert cells(lines, "RewardBench score")[::3] == ["100.0%", "100.0%"]
     assert cells(lines, "all pairs, unweighted")[0] == "2,985"
     short = run_of(tmp_path / "short", scored[1:])
     assert not any("RewardBench score" in line for line in table(short))
-
-
-def test_files_and_what_is_sent_come_last(tmp_path: Path) -> None:
-    run = run_of(tmp_path, rows("own", WIN))
-    for dry_run, word in ((True, "would send"), (False, "sent")):
-        text = as_table(run, [Path("a.json"), Path("b.json")], ["a.json -> org/r"], dry_run=dry_run)
-        assert text.split("\n")[-3:] == ["wrote a.json", "wrote b.json", f"{word} a.json -> org/r"]
 
 
 def test_the_object_says_the_same_in_plain_values(tmp_path: Path) -> None:
@@ -183,10 +154,13 @@ def test_the_object_says_the_same_in_plain_values(tmp_path: Path) -> None:
     assert (said["files"], said["sent"]) == (["a.json"], ["a.json -> org/r"])
 
 
-def test_the_object_has_null_where_nothing_counts(tmp_path: Path) -> None:
-    said = report_json(run_of(tmp_path, rows("own", MISSING)), [], [])
+def test_where_nothing_counts_there_is_no_score(tmp_path: Path) -> None:
+    run = run_of(tmp_path, rows("hep-js", MISSING))
+    assert cells(table(run), "Reasoning") == ["0", "none"]
+    assert not any("mean of" in line or "score" in line for line in table(run))
+    said = report_json(run, [], [])
     assert (said["score"], said["interval"], said["total"]["accuracy"]) == (None,) * 3
-    assert said["subsets"]["own"]["interval"] is None
+    assert said["subsets"]["hep-js"]["interval"] is None
 
 
 LONGER = (1.0, 2.0, 3.0, 1.5, 2.5, 3.5)
@@ -215,14 +189,9 @@ def test_rm_bench_is_reported_as_its_authors_print_it(tmp_path: Path) -> None:
         *("mean of all sections", *styles),
     ]
     said = json.loads(json.dumps(report_json(run, [], [])))
-    assert {name: part["mean"] for name, part in said["score_parts"].items()} == {
-        "hard": 0.0,
-        "normal": 0.0,
-        "easy": 1.0,
-    }
+    means = {name: part["mean"] for name, part in said["score_parts"].items()}
+    assert means == {"hard": 0.0, "normal": 0.0, "easy": 1.0}
     assert [*said["section_parts"]] == ["chat", "code", "math", "safety"]
-    low, high = said["section_parts"]["chat"]["easy"]["interval"]
-    assert low < high == 1.0
 
 
 def test_rm_bench_says_which_sections_its_score_lacks(tmp_path: Path) -> None:
