@@ -40,26 +40,10 @@ def test_files_as_upstream_wrote_them_are_read(shared_data: Path) -> None:
 
 
 def test_files_are_read_however_deep_in_the_order_of_paths(tmp_path: Path) -> None:
-    for name in ("b/two.json", "a/one.json", "c/.json", "top.json", "net/nfs/deep/er.json"):
+    for name in ("b/two.json", "a/one.json", "net/nfs/deep/er.json"):
         write(tmp_path, name, json.dumps({**GOOD, "model": name}))
-    write(tmp_path, "image.png", "no result")
-    results, left_out = read_aggregates(tmp_path)
-    assert [result.model for result in results] == [
-        "a/one.json",
-        "b/two.json",
-        "c/.json",
-        "net/nfs/deep/er.json",
-        "top.json",
-    ]
-    assert [each.file for each in left_out] == ["eval-set/image.png"]
-
-
-def test_only_what_is_known_is_kept(tmp_path: Path) -> None:
-    write(tmp_path, "x.json", json.dumps({**GOOD, "xstest": 0.1, "hep-go": 1, "hep-cpp": 0}))
-    expected = {"hep-js": 0.5, "hep-go": 1.0, "hep-cpp": 0.0}
-    [found], _ = read_aggregates(tmp_path)
-    assert (found.model, found.model_type) == ("org/model", "Seq. Classifier")
-    assert found.accuracies == expected
+    results, _ = read_aggregates(tmp_path)
+    assert [each.model for each in results] == ["a/one.json", "b/two.json", "net/nfs/deep/er.json"]
 
 
 def test_what_was_not_measured_is_missing_and_an_unknown_kind_none(tmp_path: Path) -> None:
@@ -67,7 +51,7 @@ def test_what_was_not_measured_is_missing_and_an_unknown_kind_none(tmp_path: Pat
         write(tmp_path, "x.json", f'{{"model": "m", "hep-js": 0.5, "hep-go": {value}}}')
         results, left_out = read_aggregates(tmp_path)
         assert ([result.accuracies for result in results], left_out) == ([{"hep-js": 0.5}], [])
-    for model_type in (None, 5, ["DPO"]):
+    for model_type in (None, ["DPO"]):
         write(tmp_path, "x.json", json.dumps({**GOOD, "model_type": model_type}))
         assert [result.model_type for result in read_aggregates(tmp_path)[0]] == [None]
 
@@ -75,26 +59,18 @@ def test_what_was_not_measured_is_missing_and_an_unknown_kind_none(tmp_path: Pat
 @pytest.mark.parametrize(
     ("content", "said"),
     by_sentence(
-        ("", ""),
-        ("{", ""),
         ("[]", "not an object of accuracies"),
-        ("5", "not an object of accuracies"),
         ("[" * 100_000, ""),
         ("{}", "it names no model"),
-        ('{"model": " ", "hep-js": 0.5}', "it names no model"),
         ('{"model": 5, "hep-js": 0.5}', "it names no model"),
         ('{"model": "m"}', "it has none of RewardBench's subsets"),
-        ('{"model": "m", "hep-js": NaN}', "it has none of RewardBench's subsets"),
         ('{"model": "m", "hep-js": "0.5"}', "hep-js is no number"),
         ('{"model": "m", "hep-js": true}', "hep-js is no number"),
-        ('{"model": "m", "hep-js": [0.5]}', "hep-js is no number"),
         ('{"model": "m", "hep-js": 50.0}', "hep-js is 50.0, not between 0 and 1"),
         ('{"model": "m", "hep-js": -0.1}', "hep-js is -0.1, not between 0 and 1"),
         ('{"model": "m", "hep-js": Infinity}', "hep-js is inf, not between 0 and 1"),
-        (f'{{"model": "m", "hep-js": 1{"0" * 400}}}', "hep-js"),
         (f'{{"model": "m", "hep-js": 1{"0" * 5000}}}', ""),
         ("", "it is not complete JSON: Expecting value: line 1 column 1 (char 0)"),
-        ('{"model": "m", "hep-js": 0.', "it is not complete JSON"),
         ('{"model": "m", "hep-js": 0.1, "hep-js": 0.2}', "'hep-js' stands there twice"),
         ('{"model": "m", "results": [1, 0]}', "it holds per-pair results"),
         (json.dumps({**GOOD, "model": "x" * 10_001}), "name has 10,001 characters"),
@@ -142,9 +118,7 @@ def test_the_real_folder_gives_every_model_once(shared_data: Path) -> None:
     "spelling",
     [
         [*V2_COUNTS],
-        [name.lower() for name in V2_COUNTS],
         ["factuality", "precise_if", "MATH", "safety", "Focus", " Ties "],
-        ["Factuality", "Precise-IF", "Math", "Safety", "Focus", "Ties"],
     ],
 )
 def test_the_second_benchmark_is_known_by_its_keys(spelling: list[str], tmp_path: Path) -> None:
@@ -155,12 +129,11 @@ def test_the_second_benchmark_is_known_by_its_keys(spelling: list[str], tmp_path
     assert result.extra == ()
 
 
-@pytest.mark.parametrize("spelling", ["Ties", "ties"])
 @pytest.mark.parametrize(("ties", "kept"), [(-0.01, 1), (1.01, 1), (-0.02, 0), (1.02, 0)])
 def test_ties_of_the_second_benchmark_may_lie_beside_0_and_1(
-    ties: float, kept: int, spelling: str, tmp_path: Path
+    ties: float, kept: int, tmp_path: Path
 ) -> None:
-    write(tmp_path, "x.json", json.dumps({"model": "m", "Focus": 1, spelling: ties}))
+    write(tmp_path, "x.json", json.dumps({"model": "m", "Focus": 1, "ties": ties}))
     read, left_out = read_aggregates(tmp_path)
     assert [each.accuracies["Ties"] for each in read] == [ties] * kept
     assert len(left_out) == 1 - kept
@@ -170,21 +143,13 @@ def test_what_upstreams_command_line_leaves_is_read(tmp_path: Path) -> None:
     leave(tmp_path)
     leave(tmp_path, "dpo", ref_model="org/base", chat_template="tulu")
     leave(tmp_path, "org/other-pairs", extra_results=None)
-    for name in ("run.json", "list.json"):  # nothing of upstream's
-        (tmp_path / name).write_text(json.dumps(GOOD if name == "run.json" else [1]))
+    (tmp_path / "run.json").write_text(json.dumps(GOOD))  # nothing of upstream's
     read, left_out = read_aggregates(tmp_path)
     assert [(each.model, each.model_type) for each in read] == [("dpo", "DPO"), ("org/model", None)]
     assert [each.accuracies for each in read] == [{"hep-go": 0.5, "donotanswer": 0.0}] * 2
-    assert [(each.benchmark, each.extra) for each in read] == [("v1", ())] * 2
     [other] = left_out
     assert other.file == "org/other-pairs.json"
     assert "does not say which they are" in other.reason
-
-
-def test_a_second_spelling_of_a_subset_is_put_aside(tmp_path: Path) -> None:
-    result = one(tmp_path, {"model": "m", "ties": 0.1, "Ties": 0.2, "TIES": 0.3, "Focus": 0.4})
-    assert result.accuracies == {"Ties": 0.2, "Focus": 0.4}
-    assert result.extra == ("ties", "TIES")
 
 
 def test_prior_sets_are_read_from_their_folder_alone(tmp_path: Path) -> None:
@@ -214,18 +179,9 @@ def test_what_is_no_subset_is_kept_aside_and_listed(tmp_path: Path) -> None:
     ]
 
 
-def test_many_and_long_unknown_subsets_are_listed_briefly(tmp_path: Path) -> None:
-    own = {f"{place:04}" + "x" * 500: 0.5 for place in range(1000)}
-    write(tmp_path, "x.json", json.dumps({**GOOD, **own, "huge": 10**400}))
-    _, (item,) = read_aggregates(tmp_path)
-    assert len(item.reason) < 300
-    assert item.reason.endswith("and 195 more")
-
-
 def test_what_else_lies_there_is_listed(tmp_path: Path) -> None:
     write(tmp_path, "org/m.json", json.dumps(GOOD))
-    for name in ("org/chart.png", "README.md", ".DS_Store"):
-        write(tmp_path, name, "no result")
+    write(tmp_path, "README.md", "no result")
     (tmp_path / "eval-set" / "folder.json").mkdir()
     (tmp_path / "eval-set" / "latin.json").write_bytes('{"model": "ça"}'.encode("latin-1"))
     (tmp_path / "eval-set" / "elsewhere").symlink_to(tmp_path / "eval-set" / "org")
@@ -236,12 +192,10 @@ def test_what_else_lies_there_is_listed(tmp_path: Path) -> None:
     found = reasons(left_out)
     assert "latin.json" not in found.pop("eval-set/latin.json")
     assert found == {
-        "eval-set/.DS_Store": "no JSON file",
         "eval-set/README.md": "no JSON file",
         "eval-set/elsewhere": "a link to a folder, which is not followed",
         "eval-set/folder.json": "it is not a file",
         "eval-set/gone.json": "it cannot be opened: No such file or directory",
-        "eval-set/org/chart.png": "no JSON file",
         "eval-set/pipe.json": "it is not a file",
     }
 
@@ -276,16 +230,11 @@ def test_two_benchmarks_of_one_model_do_not_compete_nor_a_model_without_its_refe
     assert read_aggregates(tmp_path / "nowhere") == ([], [])
 
 
-@pytest.mark.parametrize(
-    "name",
-    ["a/b/c/d", MARKUP, "a, b; c", "x" * 500, "模型/奖励", "نموذج", "\u202eabc"],
-)
+@pytest.mark.parametrize("name", ["a/b/c/d", MARKUP, "x" * 500, "\u202eabc"])
 def test_a_strange_name_is_kept_as_it_is(name: str, tmp_path: Path) -> None:
     assert one(tmp_path, {**GOOD, "model": name}).model == name
-
-
-def test_a_name_that_no_file_can_hold_is_made_one(tmp_path: Path) -> None:
-    assert one(tmp_path, '{"model": "a\\ud800b", "hep-js": 1, "\\udfff": 1}').model == "a?b"
+    broken = '{"model": "a\\ud800b", "hep-js": 1, "\\udfff": 1}'
+    assert one(tmp_path / "broken", broken).model == "a?b"
 
 
 def real_aggregates() -> list[bytes]:
@@ -302,19 +251,13 @@ def test_a_mutated_file_is_read_or_listed(
     data: st.DataObject, content: bytes, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     values = json.loads(content)
-    for key in data.draw(st.lists(st.sampled_from(sorted(values)), max_size=4)):
+    keys = st.sampled_from(sorted(values))
+    for key in data.draw(st.lists(keys, max_size=4)):
         values.pop(key, None)
-    values |= data.draw(
-        st.dictionaries(
-            st.sampled_from(sorted(values) or ["model"]) | st.text(), ANY_JSON, max_size=4
-        )
-    )
+    values |= data.draw(st.dictionaries(keys | st.text(), ANY_JSON, max_size=4))
     content = json.dumps(values).encode()
     if data.draw(st.booleans()):
         content = content[: data.draw(st.integers(0, len(content)))]
-    for place, byte in data.draw(st.lists(st.tuples(st.integers(0), st.integers(0, 255)))):
-        at = place % (len(content) + 1)
-        content = content[:at] + bytes([byte]) + content[at + 1 :]
     folder = tmp_path_factory.mktemp("mutated")
     (folder / "eval-set").mkdir()
     (folder / "eval-set" / "m.json").write_bytes(content)

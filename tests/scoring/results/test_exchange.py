@@ -21,7 +21,7 @@ from scoring.errors import KnownError
 from scoring.record import Run
 from scoring.results.exchange import EXCHANGE_FORMATS, exchange_file, write_exchange
 from scoring.spec import RunFacts, ScoredPack, ScoredPair
-from scoring.summary import Summary, summarise_run
+from scoring.summary import summarise_run
 from tests.conftest import ROOT
 from tests.support.run_facts import MADE_UP
 
@@ -80,15 +80,11 @@ def entries_of(run: Run) -> dict[str, EvalResultEntry]:
     return {entry.task_id: entry for entry in entries}
 
 
-def summary_of(run: Run) -> Summary:
-    return summarise_run(run.rows(), run.facts)
-
-
 @pytest.mark.parametrize("name", bundled_benchmarks())
 def test_every_benchmark_has_both_files_with_its_numbers(name: str, tmp_path: Path) -> None:
     benchmark = bundled_benchmarks()[name]
     run = stored(tmp_path, list(rows_of(benchmark)), replace(ON_HUB, benchmark=name))
-    summary, log, entries = summary_of(run), log_of(run), entries_of(run)
+    summary, log, entries = summarise_run(run.rows(), run.facts), log_of(run), entries_of(run)
     results = {each["evaluation_name"]: each for each in log["evaluation_results"]}
     part = " (partial)" if benchmark.boards else ""  # of those it is known how many pairs they have
     sections = {each: score for each, score in summary.sections.items() if score is not None}
@@ -107,20 +103,8 @@ def test_every_benchmark_has_both_files_with_its_numbers(name: str, tmp_path: Pa
             assert (ends["lower"], ends["upper"]) == interval
             notes = entries[f"{name}.{subset}{part}"].notes or ""
             assert f"{100 * interval[0]:.2f} to {100 * interval[1]:.2f}" in notes
-            assert "3 pairs: " in notes
     has_score = benchmark.overall != "none" and not benchmark.counts
     assert (name in entries) == (name in results) == has_score
-
-
-def test_parts_of_a_benchmark_have_names_of_their_own(tmp_path: Path) -> None:
-    rows = [row("mmlu-pro-law", n, 1.0, 0.0) for n in range(3)]
-    for part in ("gpt", "claude"):
-        facts = replace(
-            ON_HUB, benchmark="judgebench", pairs=f"ScalerLab/JudgeBench:{part}@{COMMIT}"
-        )
-        run = stored(tmp_path / part, rows, facts)
-        assert exchange_file(run, "eval-results")[0].name == f"judgebench-{part}.yaml"
-        assert f"judgebench-{part}" in entries_of(run)
 
 
 def test_what_the_numbers_rest_on_stands_in_both(tmp_path: Path) -> None:
@@ -134,12 +118,9 @@ def test_what_the_numbers_rest_on_stands_in_both(tmp_path: Path) -> None:
     assert settings["torch"] == "9.1" and settings["reference"] == f"org/reference@{COMMIT}"
     assert log["eval_library"]["version"] == VERSION == scoring.__version__
     assert log["model_info"]["id"] == "org/model"
-    about = log["model_info"]["additional_details"]
-    assert (about["revision"], about["model_availability"]) == (COMMIT, "open_weights")
-    [source] = {json.dumps(each["source_data"]) for each in log["evaluation_results"]}
-    assert {"hf_repo": "org/pairs", "hf_split": "test"}.items() <= json.loads(source).items()
-    again = exchange_file(run, "every-eval-ever")[0]
-    assert again == exchange_file(run, "every-eval-ever")[0]
+    assert log["model_info"]["additional_details"]["revision"] == COMMIT
+    [source, *_] = [each["source_data"] for each in log["evaluation_results"]]
+    assert {"hf_repo": "org/pairs", "hf_split": "test"}.items() <= source.items()
 
 
 VERSION = (ROOT / "CHANGELOG.md").read_text().partition("\n## [")[2].partition("]")[0]
@@ -148,7 +129,6 @@ VERSION = (ROOT / "CHANGELOG.md").read_text().partition("\n## [")[2].partition("
 @pytest.mark.parametrize(
     ("n_pairs", "selection", "said"),
     [
-        (2, "the first 2", "the first 2; 2 of these 2 pairs scored"),
         (9, "all pairs", "all pairs; 2 of these 9 pairs scored"),
         (2, "failed by /home/somebody/model", "chosen pairs; 2 of these 2 pairs scored"),
     ],

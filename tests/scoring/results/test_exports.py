@@ -47,16 +47,11 @@ def exported(
     ("model", "name"),
     [
         ("org/model", "org/model"),
-        ("org/Model-v1.5_b", "org/Model-v1.5_b"),
         ("baseline/longer", "baseline/longer"),
         ("demo", "local/demo"),
         ("/data/my models/v2", "local/v2"),
-        ("/data/v2/", "local/v2"),
         ("./check point (3)", "local/check-point-3"),
-        ("~/models/ü", "local/ü"),
         ("..", "local/model"),
-        (".", "local/model"),
-        ("/", "local/model"),
         ("???", "local/model"),
         ("org/model@main", "local/model-main"),
     ],
@@ -72,12 +67,22 @@ def test_a_result_is_called_as_its_model_or_local(
     assert model != "org/model" or result_name(FACTS) == "local/model"
 
 
+def talk(key: str, side: str) -> list[dict[str, str]]:
+    texts = {"user": f"p {key}", "assistant": f"{side} {key}"}
+    return [{"role": role, "content": text} for role, text in texts.items()]
+
+
 def test_both_files_have_upstreams_layout(tmp_path: Path) -> None:
     pairs = [pair("hep-js:1"), pair("hep-js:2"), pair("math-prm:x1")]
     rows = [scored(each, chosen, 0.5) for each, chosen in zip(pairs, (1.5, 0.25, 2.0), strict=True)]
     accuracies, columns = exported(tmp_path, pairs, rows)
     about = {"model": "org/model", "model_type": "Seq. Classifier", "chat_template": "tokenizer"}
     assert accuracies == {**about, "hep-js": 0.5, "math-prm": 1.0}
+    files = {*tmp_path.rglob("*.*")}
+    assert len(files) == 2
+    for path in files:
+        text = path.read_text(encoding="utf-8")
+        assert text == json.dumps(json.loads(text), indent=4, sort_keys=True)
     settings = columns.pop("settings")
     assert columns == {
         **about,
@@ -86,14 +91,8 @@ def test_both_files_have_upstreams_layout(tmp_path: Path) -> None:
         "results": [1, 0, 1],
         "scores_chosen": [1.5, 0.25, 2.0],
         "scores_rejected": [0.5, 0.5, 0.5],
-        "text_chosen": [
-            [{"role": "user", "content": f"p {key}"}, {"role": "assistant", "content": f"c {key}"}]
-            for key in ("hep-js:1", "hep-js:2", "math-prm:x1")
-        ],
-        "text_rejected": [
-            [{"role": "user", "content": f"p {key}"}, {"role": "assistant", "content": f"r {key}"}]
-            for key in ("hep-js:1", "hep-js:2", "math-prm:x1")
-        ],
+        "text_chosen": [talk(key, "c") for key in ("hep-js:1", "hep-js:2", "math-prm:x1")],
+        "text_rejected": [talk(key, "r") for key in ("hep-js:1", "hep-js:2", "math-prm:x1")],
     }
     for said in ("revision=abc", "dtype=float32", "max_length=4096", "pairs=mine@123"):
         assert said in settings.split("; ")
@@ -118,31 +117,15 @@ def test_a_run_on_a_prior_set_lies_where_prior_sets_are_read(
     assert (columns["subset"], columns["id"]) == (["anthropic_hhh"] * 2, [0, 1])
 
 
-def test_nothing_but_the_two_files_is_left_sorted_and_indented_as_upstreams(tmp_path: Path) -> None:
-    pairs = [pair("own:1")]
-    files = {
-        path
-        for name in ("org/model-v1.5", "org/model-v1.6")
-        for path in write_results(tmp_path, name, FACTS, pairs, [scored(pairs[0], 1.0, 0.0)])
-    }
-    assert len(files) == 4 and files == {*tmp_path.rglob("*.*")}
-    for path in files:
-        text = path.read_text(encoding="utf-8")
-        assert text == json.dumps(json.loads(text), indent=4, sort_keys=True)
-
-
 def test_the_accuracies_read_back_as_a_published_models(
     tmp_path: Path, demo_pairs: list[Pair]
 ) -> None:
     rows = [scored(each, len(each.chosen), len(each.rejected)) for each in demo_pairs]
     write_results(tmp_path, "org/model", FACTS, demo_pairs, rows)
     (result,), left_out = read_aggregates(tmp_path)
-    accuracies = {}
-    for subset in SUBSETS:
-        won = [row.outcome == "win" for row in rows if row.subset == subset]
-        accuracies[subset] = sum(won) / len(won)
+    won = {each: [row.outcome == "win" for row in rows if row.subset == each] for each in SUBSETS}
     assert (result.model, result.model_type) == ("org/model", "Seq. Classifier")
-    assert result.accuracies == accuracies
+    assert result.accuracies == {subset: sum(each) / len(each) for subset, each in won.items()}
     assert left_out == []
 
 
@@ -155,9 +138,7 @@ def test_pairs_stand_in_the_datasets_order_whatever_the_rows(tmp_path: Path) -> 
     assert first[1]["scores_chosen"] == [0, 1, 2, 3]
 
 
-@pytest.mark.parametrize(
-    ("family", "tie"), [("classifier", 0), ("dpo", 0), ("judge", 0.5), ("rater", 0.5)]
-)
+@pytest.mark.parametrize(("family", "tie"), [("classifier", 0), ("judge", 0.5)])
 def test_a_missing_reward_is_null_and_not_won_and_a_tie_of_judges_half_a_win(
     family: Family, tie: float, tmp_path: Path
 ) -> None:
@@ -171,45 +152,31 @@ def test_a_missing_reward_is_null_and_not_won_and_a_tie_of_judges_half_a_win(
     assert columns["scores_rejected"] == [0.0, 0.0, None, None, 0.5]
 
 
-IDS = {
-    "12": 12, "0": 0, "ref:7": "ref:7", "a b": "a b", "-1": "-1", "1.5": "1.5", "": "", "²": "²",
-    "٣": "٣", "007": "007", "1" * 5000: "1" * 5000,
-}  # fmt: skip
-
-
 def test_an_id_is_a_number_only_where_it_was_one(tmp_path: Path) -> None:
-    pairs = [pair(f"own:{text}") for text in IDS]
+    ids = {"12": 12, "0": 0, "ref:7": "ref:7", "-1": "-1", "": "", "²": "²", "007": "007"}
+    pairs = [pair(f"own:{text}") for text in (*ids, "1" * 5000)]
     _, columns = exported(tmp_path, pairs, [scored(each, 1.0, 0.0) for each in pairs])
-    assert columns["id"] == [*IDS.values()]
+    assert columns["id"] == [*ids.values(), "1" * 5000]
     only = pair("a:b:7", subset="a:b")  # a subset with a colon is cut off as a whole
-    accuracies, columns = exported(tmp_path, [only], [scored(only, 1.0, 0.0)])
-    assert (columns["id"], columns["subset"], accuracies["a:b"]) == ([7], ["a:b"], 1.0)
+    _, columns = exported(tmp_path, [only], [scored(only, 1.0, 0.0)])
+    assert (columns["id"], columns["subset"]) == ([7], ["a:b"])
 
 
-@pytest.mark.parametrize("subset", ["model", "model_type", "chat_template"])
-def test_a_subset_does_not_replace_what_the_file_says_of_the_model(
-    subset: str, tmp_path: Path
-) -> None:
-    only = pair(f"{subset}:1")
-    accuracies, _ = exported(tmp_path, [only], [scored(only, 1.0, 0.0)])
-    assert accuracies["model"] == "org/model"
-    assert accuracies["model_type"] == "Seq. Classifier"
-    assert accuracies["chat_template"] == "tokenizer"
+def test_a_subset_does_not_replace_what_the_file_says_of_the_model(tmp_path: Path) -> None:
+    pairs = [pair(f"{subset}:1") for subset in ("model", "model_type", "chat_template")]
+    facts = replace(FACTS, template="none")
+    accuracies, _ = exported(tmp_path, pairs, [scored(each, 1.0, 0.0) for each in pairs], facts)
+    about = [accuracies[name] for name in ("model", "model_type", "chat_template")]
+    assert about == ["org/model", "Seq. Classifier", "none"]
 
 
 def test_texts_are_exact_and_turns_stand_before_the_response(tmp_path: Path) -> None:
     turns = (Message("user", " p\r\n\u2028"), Message("assistant", "b"), Message("user", "c"))
-    pairs = [
-        pair("own:1", turns=turns),
-        pair("own:2", prompt=" p\r\n\u2028", chosen="🤔\0", rejected=""),
-    ]
-    _, columns = exported(tmp_path, pairs, [scored(each, 1.0, 0.0) for each in pairs])
-    one, other = columns["text_rejected"]
-    said = [(turn["role"], turn["content"]) for turn in one]
-    assert said == [*turns, ("assistant", "r own:1")]
-    assert other[-1]["content"] == ""
-    contents = [turn["content"] for turn in columns["text_chosen"][1]]
-    assert contents == [" p\r\n\u2028", "🤔\0"]
+    only = pair("own:1", turns=turns, chosen="🤔\0", rejected="")
+    _, columns = exported(tmp_path, [only], [scored(only, 1.0, 0.0)])
+    for side, text in (("chosen", "🤔\0"), ("rejected", "")):
+        said = [(each["role"], each["content"]) for each in columns[f"text_{side}"][0]]
+        assert said == [*turns, ("assistant", text)]
 
 
 @pytest.mark.parametrize(
@@ -219,8 +186,6 @@ def test_texts_are_exact_and_turns_stand_before_the_response(tmp_path: Path) -> 
         ("dpo", "org/sft@0123abc", "DPO", "org/sft"),
         ("logprob-sum", "", "DPO Ref. Free", None),
         ("judge", "", "Generative RM", None),
-        ("pairrm", "", "Custom Classifier", None),
-        ("longer", "", "Baseline", None),
     ],
 )
 def test_upstreams_words_for_the_family_and_its_reference(
@@ -231,14 +196,6 @@ def test_upstreams_words_for_the_family_and_its_reference(
     accuracies, columns = exported(tmp_path, [only], [scored(only, 1.0, 0.0)], facts)
     assert accuracies["model_type"] == columns["model_type"] == model_type
     assert accuracies.get("ref_model") == ref_model
-
-
-@pytest.mark.parametrize("template", ["fallback:123", "none"])
-def test_a_template_that_is_not_the_tokenizers_is_named(template: str, tmp_path: Path) -> None:
-    only = pair("own:1")
-    facts = replace(FACTS, template=template)
-    accuracies, _ = exported(tmp_path, [only], [scored(only, 1.0, 0.0)], facts)
-    assert accuracies["chat_template"] == template
 
 
 def test_pairs_that_are_not_scored_are_refused_with_one_named(tmp_path: Path) -> None:
@@ -296,7 +253,7 @@ def test_the_two_files_and_no_other_are_sent_and_a_dry_run_says_the_same(
     assert commit.files == {n: path.read_bytes() for n, path in zip(NAMES, files, strict=True)}
 
 
-@pytest.mark.parametrize("status", [401, 403, 404])
+@pytest.mark.parametrize("status", [401, 404])
 def test_what_the_hub_refuses_is_said_and_can_be_sent_again(
     status: int, files: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -314,7 +271,7 @@ def test_what_the_hub_refuses_is_said_and_can_be_sent_again(
         assert sorted(server.commits[0].files) == sorted(NAMES)
 
 
-@pytest.mark.parametrize("repo", ["results", "", "../x/y", "org/results:test", "org/results@main"])
+@pytest.mark.parametrize("repo", ["results", "../x/y", "org/results@main"])
 def test_what_is_no_dataset_is_refused(repo: str) -> None:
     for dry_run in (True, False):
         with pytest.raises(KnownError, match="is no dataset of the Hub: give org/name"):

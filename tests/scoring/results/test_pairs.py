@@ -70,10 +70,8 @@ def test_a_file_is_read_into_arrays(read: Read) -> None:
     found = read()
     assert (found.model, found.model_type) == ("org/model", "Seq. Classifier")
     assert found.results.tolist() == [1.0, 0.0, 0.0]
-    assert found.results.dtype == np.float32
-    assert found.order.names == ("a", "b")
+    assert (found.order.names, found.order.ids) == (("a", "b"), ["1", "2", "1"])
     assert found.order.codes.tolist() == [0, 0, 1]
-    assert found.order.ids == ["1", "2", "1"]
     assert found.order.hashes is None
     assert found.scores_chosen is not None
     assert found.scores_chosen.tolist() == [1.5, 2.0, 0.25]
@@ -98,18 +96,11 @@ INFINITE = [
     f"1 of scores_{side} is infinite and taken as missing" for side in ("chosen", "rejected")
 ]
 READ: list[tuple[str, tuple[Any, Any, Any], list[Any], list[int], list[str]]] = [
-    *(
-        (name, ([1, 0, 0], [2, gone, 1], [1, 1, gone]), [1, NO, NO], [0, 0, 0], ["2" + LACK])
-        for name, gone in (("a null reward", None), ("a reward of NaN", math.nan))
-    ),
-    *(
-        (name, ([1, gone, 0], [2, gone, 1], [1, 1, 1]), [1, NO, 0], [0, 0, 1], [])
-        for name, gone in (("a null result", None), ("a result of NaN", math.nan))
-    ),
+    ("lacks", ([1, 0, 0], [2, None, 1], [1, 1, math.nan]), [1, NO, NO], [0, 0, 0], ["2" + LACK]),
+    ("a null result", ([1, None, 0], [2, math.nan, 1], [1, 1, 1]), [1, NO, 0], [0, 0, 1], []),
     ("no reward at all", ([1, 0, 0], [None] * 3, [[None]] * 3), [1, 0, 0], [0, 0, 0], []),
     ("all NaN", ([0, 0, 0], [math.nan] * 3, [1, 1, 1]), [NO] * 3, [0, 0, 0], ["3" + LACK]),
     ("half a point", ([0, 1, 0.5], [1, 2, 3], [2, 1, 3]), [0, 1, 0.5], [0, 0, 1], []),
-    ("a tie that is lost", ([0, 1, 0], [1, 2, 3], [2, 1, 3]), [0, 1, 0], [0, 0, 1], []),
     # Equal scores are no ties then: else a win would count half where ties do.
     ("against rewards", ([1, 0.5, 1], [1, 2, 3], [2, 1, 3]), [1, 0.5, 1], [0, 0, 0], [CONTRADICT]),
     ("truth values", ([True, False, [True]], [2, 0, 2], [1, 1, 1]), [1, 0, 1], [0, 0, 0], []),
@@ -142,7 +133,6 @@ def test_results_and_rewards_are_read_as_they_are_meant(
     [
         (None, None),
         ([1, None, 2], None),
-        ([1, True, 2], None),
         ([1.0, 2.0, 3.0], ["1", "2", "3"]),
         (["ref:1", "tied:1", 7], ["ref:1", "tied:1", "7"]),
         (["x" * 2000, "y", "z"], None),
@@ -190,19 +180,15 @@ def test_the_lines_of_upstreams_command_line_are_read(tmp_path: Path) -> None:
         ["3692", "7", "3692"],
     )
     assert found.order.hashes is None
-    assert found.scores_chosen is not None and found.scores_rejected is not None
-    assert found.scores_chosen.tolist() == [2.5, -1, 0.5]
     assert found.equal.tolist() == [False, False, True]
 
 
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        ("", "it has no list of per-pair results"),
         ('{"results": 1}\n[]\n', "line 2 is not an object of results"),
         ('{"results": 1}\n{"resu', "it is not complete JSON"),
         ('{"prompt": "p", "text": "t", "results": 0.5}\n', "rewards of single texts, not of pairs"),
-        ('{"chosen": 1.5, "rejected": 0.5}\n', "it has no list of per-pair results"),
     ],
 )
 def test_other_lines_are_refused_with_their_reason(content: str, said: str, tmp_path: Path) -> None:
@@ -226,12 +212,9 @@ def test_the_second_benchmark_has_lists_of_scores(read: Read) -> None:
     found = read(
         scores_chosen=None, scores_rejected=None, scores=scores, num_correct=[1, 2, 3], id=None
     )
-    assert found.scores is not None
+    assert found.scores is not None and found.num_correct is not None
     assert found.scores.offsets.tolist() == [0, 3, 3, 4]
-    assert found.scores.row(0)[:2].tolist() == [1.0, 0.5]
-    assert np.isnan(found.scores.row(0)[2])
-    assert (len(found.scores.offsets), found.scores.row(1).tolist()) == (1 + 3, [])
-    assert found.num_correct is not None
+    assert found.scores.row(0)[:2].tolist() == [1.0, 0.5] and np.isnan(found.scores.row(0)[2])
     assert found.num_correct.tolist() == [1, 2, 3]
 
 
@@ -239,25 +222,17 @@ def test_the_second_benchmark_has_lists_of_scores(read: Read) -> None:
     ("changes", "said"),
     by_sentence(
         ({"results": None}, "it has no list of per-pair results"),
-        ({"results": "1, 0"}, "it has no list of per-pair results"),
         ({"results": []}, "it has no outcomes"),
         ({"results": [1, 0]}, "has 3 rows, and results has 2"),
         ({"results": [1, 0, 2]}, "results, row 3: 2, not between 0 and 1"),
-        ({"results": [1, 0, -0.1]}, "results, row 3: -0.1, not between 0 and 1"),
         ({"results": [1, 0, "1"]}, "results, row 3: text, must be a number"),
-        ({"results": [1, 0, {}]}, "results, row 3: "),
         ({"results": [1, 0, 10**400]}, "results: a number too large"),
         ({"results": [1, 0, [1, 0]]}, "results, row 3: a list of 2, must be 1"),
-        ({"results": [1, 0, []]}, "results, row 3: a list of 0, must be 1"),
         ({"scores_chosen": [1, 2]}, "scores_chosen has 2 rows, and results has 3"),
-        ({"scores_chosen": [1, 2, [1, 2]]}, "scores_chosen, row 3: a list of 2, must be 1"),
         ({"scores_chosen": 5}, "scores_chosen is a number, must be a list"),
         ({"scores": [[1, [1, 2]], [], []]}, "scores, row 1: a list of 2, must be 1"),
         ({"num_correct": [1, 1.5, 1]}, "num_correct, row 2: 1.5, must be a count"),
-        ({"num_correct": [1, -1, 1]}, "num_correct, row 2: -1, must be a count"),
-        ({"text_chosen": ["c"]}, "text_chosen has 1 row, and results has 3"),
         ({"subset": None}, "it does not say of which subset each pair is"),
-        ({"subset": ["a", 5, "b"]}, "subset, row 2: "),
         ({"subset": ["a", "x" * 2000, "b"]}, "subset, row 2: text, must be a short text"),
         ({"subset": ["\ud800", "\udfff", "b"]}, "differ in nothing that can be shown"),
         ({"model": None}, "it names no model"),
@@ -273,7 +248,7 @@ def test_what_does_not_fit_is_refused_with_its_reason(
 
 @pytest.mark.parametrize(
     "content",
-    [b"", b"{", b"[]", b"5", b"\x89PNG\r\n", b"\xff\xfe", b"[" * 100_000, b'{"a":1,"a":2}'],
+    [b"", b"[]", b"\xff\xfe", b"[" * 100_000, b'{"a":1,"a":2}'],
 )
 def test_what_is_no_object_is_refused(content: bytes, read: Read) -> None:
     with pytest.raises(KnownError):
@@ -295,10 +270,7 @@ ALIGNED = [
     ("others too", order("baac", "1219"), order("aab", "121"), "subset and id", [2, 1, 0], 1, 0),
     ("one lacks", order("aa", "13"), order("aaa", "123"), "subset and id", [0, -1, 1], 0, 1),
     ("an id in two", order("ba", "77"), order("ab", "77"), "subset and id", [1, 0], 0, 0),
-    *(
-        ("by texts", order("ab", ids, ["h2", "h1"]), order("ba", "34"), "text", [1, 0], 0, 0)
-        for ids in (None, "11")
-    ),
+    ("by texts", order("ab", "11", ["h2", "h1"]), order("ba", "34"), "text", [1, 0], 0, 0),
 ]
 
 
@@ -314,25 +286,6 @@ def test_each_outcome_finds_its_pair(
     assert (alignment.unmatched, alignment.missing) == (unmatched, missing)
 
 
-def test_pairs_of_equal_texts_stay_apart() -> None:
-    found = order("aab", None, ["same", "same", ""])
-    alignment = align(found, order("baa", hashes=["x", "same", "same"]))
-    assert alignment.rows.tolist() == [-1, 0, 1]
-    assert (alignment.unmatched, alignment.missing) == (1, 1)
-
-
-def test_hashes_are_not_asked_for_where_they_are_not_needed() -> None:
-    asked: list[int] = []
-
-    def hashes() -> list[str]:
-        asked.append(1)
-        return []
-
-    align(order("ab"), order("ab"), hashes)
-    align(order("ba", "12"), order("ab", "21"), hashes)
-    assert asked == []
-
-
 def test_texts_go_before_positions_and_keys() -> None:
     pairs = order("aaa", "123", ["h1", "h2", "h3"])
     alignment = align(order("aaa", "123", ["h2", "h1", "h3"]), pairs)
@@ -343,11 +296,13 @@ def test_texts_go_before_positions_and_keys() -> None:
     assert (alignment.how, alignment.rows.tolist()) == ("text", [0, 1, 2])
     with pytest.raises(KnownError, match="1 of them are recognised by their texts"):
         align(order("aaa", "123", ["h1", "other", "texts"]), pairs)
+    alignment = align(order("aab", None, ["h1", "h1", ""]), order("baa", hashes=["x", "h1", "h1"]))
+    assert (alignment.rows.tolist(), alignment.unmatched, alignment.missing) == ([-1, 0, 1], 1, 1)
 
 
 @pytest.mark.parametrize(
     "found",
-    [order("ab"), order("xy", "12"), order("aaaaaa", "123456"), order("ba", None, ["1", "2"])],
+    [order("ab"), order("xy", "12"), order("ba", None, ["1", "2"])],
 )
 def test_outcomes_of_other_pairs_are_refused(found: PairOrder) -> None:
     with pytest.raises(KnownError, match="of them are recognised by subset and id"):
@@ -367,7 +322,7 @@ def test_the_second_benchmark_goes_by_position_alone() -> None:
 
 def test_position_and_key_match_within_one_dataset_alone() -> None:
     file = replace(order("ab", "12"), dataset="org/name:test@0123")
-    for same in ("org/name:test", "org/name:test@0123", "org/name:test@01234567"):
+    for same in ("org/name:test", "org/name:test@01234567"):
         assert align(file, replace(order("ab", "12"), dataset=same)).how == "position"
     for other in ("org/name:test@4567", "org/name:train", "org/fork:test@0123", "a.jsonl@0123"):
         with pytest.raises(KnownError, match="without texts and are of org/name:test@0123"):
@@ -401,17 +356,6 @@ def test_texts_of_the_filtered_split_are_known_by_place(shared_data: Path) -> No
     assert split.hashes == [text_hash(*each) for each in texts]
     assert split.ids == [str(each) for each in columns["id"]]
     assert [split.names[code] for code in split.codes] == columns["subset"]
-    whole = replace(split, hashes=None, dataset=None)
-    some = [2984, 7, 1553]
-    run = replace(
-        split,
-        codes=split.codes[some],
-        ids=None,
-        hashes=[split.hashes[row] for row in some],
-        dataset="copy.parquet@0123",
-    )
-    assert align(whole, run).rows.tolist() == some
-    assert align(run, whole).rows[some].tolist() == [0, 1, 2]
 
 
 @given(st.permutations(range(8)), st.sets(st.integers(0, 7), max_size=4))
