@@ -2,76 +2,43 @@
 
 import re
 from dataclasses import fields, replace
-from pathlib import Path
 
 import pytest
 
 from scoring.command.arguments import Arguments, _parser, parse
-from scoring.results.reproduction import RESULTS
 from scoring.spec import RunSettings
 from tests.support.named_rows import by_sentence
 
 LEAST = ["--model", "demo", "--pairs", "demo", "--out", "run"]
-DEFAULT = Arguments(
-    model="demo",
-    pairs="demo",
-    reproduce="",
-    published=RESULTS,
-    out=Path("run"),
-    settings=RunSettings(),
-    model_options={},
-    name="",
-    subsets=(),
-    per_subset=None,
-    limit=None,
-    best_of=False,
-    own_code=False,
-    resume=False,
-    json=False,
-    upload="",
-    dry_run=False,
-    offline=False,
-)
-CHANGES: list[tuple[str, dict[str, object]]] = [
-    ("--family logprob-mean", {"model_options": {"family": "logprob-mean"}}),
-    ("--ref-model org/sft", {"model_options": {"reference": "org/sft"}}),
-    ("--tokenizer org/sft", {"model_options": {"tokenizer": "org/sft"}}),
-    ("--url http://host:8000/v1", {"model_options": {"url": "http://host:8000/v1"}}),
-    ("--label 0", {"model_options": {"reading": 0}}),
+MANY = """--family logprob-mean --ref-model org/sft --tokenizer org/tok --url http://host:8000/v1
+--label 0 --name org/model --published results --subset b --subset a --per-subset 5 --limit 7
+--trust-remote-code --benchmark rmb --resume --json --export eval-results --upload org/results
+--dry-run --offline --max-length 2048 --truncation-side right --chat-template tulu
+--judge-prompt con-j --max-tokens 4096 --temperature 0.5 --repeats 3 --dtype bfloat16
+--device cuda:1 --budget 1024 --compile off --seed 7 --beta 0.1 --upstream-compatible --parallel 3
+"""
+SETTINGS_OF_MANY = """max_length=2048; truncation_side='right'; chat_template='tulu';
+judge_prompt='con-j'; max_tokens=4096; temperature=0.5; repeats=3; dtype='bfloat16';
+device='cuda:1'; budget=1024; compile='off'; seed=7; beta=0.1; upstream_compatible=True; parallel=3
+"""
+OF_MANY = """published='results'; name='org/model'; subsets=('b', 'a'); per_subset=5; limit=7;
+own_code=True; benchmark='rmb'; resume=True; json=True; export=('eval-results',);
+upload='org/results'; dry_run=True; offline=True
+"""
+MODEL_OF_MANY = {
+    "family": "logprob-mean",
+    "reference": "org/sft",
+    "tokenizer": "org/tok",
+    "url": "http://host:8000/v1",
+    "reading": 0,
+}
+OTHERS: list[tuple[str, dict[str, object]]] = [
     ("--label-weights 0.5,-1,2e-3", {"model_options": {"reading": (0.5, -1.0, 0.002)}}),
-    ("--name org/model", {"name": "org/model"}),
-    ("--published results", {"published": "results"}),
-    ("--subset b --subset a", {"subsets": ("b", "a")}),
-    ("--per-subset 5", {"per_subset": 5}),
-    ("--limit 7", {"limit": 7}),
-    ("--trust-remote-code", {"own_code": True}),
     ("--best-of", {"best_of": True}),
-    ("--benchmark rmb", {"benchmark": "rmb"}),
-    ("--resume", {"resume": True}),
-    ("--json", {"json": True}),
-    ("--export eval-results", {"export": ("eval-results",)}),
-    ("--upload org/results --dry-run", {"upload": "org/results", "dry_run": True}),
-    ("--offline", {"offline": True}),
+    ("--load-in-8bit", {"settings": RunSettings(dtype="8bit")}),
+    ("--load-in-4bit", {"settings": RunSettings(dtype="4bit")}),
 ]
-SETTINGS: list[tuple[str, dict[str, object]]] = [
-    ("--max-length 2048", {"max_length": 2048}),
-    ("--truncation-side right", {"truncation_side": "right"}),
-    ("--chat-template tulu", {"chat_template": "tulu"}),
-    ("--judge-prompt con-j", {"judge_prompt": "con-j"}),
-    ("--max-tokens 4096", {"max_tokens": 4096}),
-    ("--temperature 0.5", {"temperature": 0.5}),
-    ("--repeats 3", {"repeats": 3}),
-    ("--dtype bfloat16", {"dtype": "bfloat16"}),
-    ("--load-in-8bit", {"dtype": "8bit"}),
-    ("--load-in-4bit", {"dtype": "4bit"}),
-    ("--device cuda:1", {"device": "cuda:1"}),
-    ("--budget 1024", {"budget": 1024}),
-    ("--compile off", {"compile": "off"}),
-    ("--seed 7", {"seed": 7}),
-    ("--beta 0.1", {"beta": 0.1}),
-    ("--upstream-compatible", {"upstream_compatible": True}),
-    ("--parallel 3", {"parallel": 3}),
-]
+UNCHANGED = ("model", "pairs", "reproduce", "out", "best_of", "settings", "model_options")
 REQUIRED = {"--model", "--pairs", "--out"}
 PUBLISHED = {"--reproduce"}
 """Changes more than a field."""
@@ -95,25 +62,25 @@ def refusal(given: list[str], capsys: pytest.CaptureFixture[str]) -> str:
     return said.err
 
 
-@pytest.mark.parametrize(
-    ("given", "changed"),
-    [
-        ("", {}),
-        *CHANGES,
-        *((given, {"settings": replace(RunSettings(), **new)}) for given, new in SETTINGS),  # type: ignore[arg-type]
-    ],
-)
-def test_an_option_changes_its_field_and_no_other(given: str, changed: dict[str, object]) -> None:
-    assert changed.get("settings") != RunSettings()
-    assert parse([*LEAST, *given.split()]) == replace(DEFAULT, **changed)  # type: ignore[arg-type]
+def values(parsed: Arguments | RunSettings, *but: str) -> set[str]:
+    """The fields of what was parsed, as they are written."""
+    names = (field.name for field in fields(parsed) if field.name not in but)
+    return {f"{name}={getattr(parsed, name)!r}" for name in names}
 
 
-def test_every_option_and_every_setting_is_among_those_tried() -> None:
-    tried = {w for given, _ in (*CHANGES, *SETTINGS) for w in given.split() if w.startswith("--")}
+def test_every_option_reaches_its_field_and_no_other() -> None:
+    parsed, least = parse([*LEAST, *MANY.split()]), parse(LEAST)
+    assert values(parsed.settings) == {*re.split(r";\s", SETTINGS_OF_MANY.strip())}
+    assert values(parsed, *UNCHANGED) == {*re.split(r";\s", OF_MANY.strip())}
+    assert parsed.model_options == MODEL_OF_MANY
+    assert least.settings == RunSettings()
+    assert not values(parsed.settings) & values(least.settings)
+    assert not values(parsed, *UNCHANGED) & values(least)
+    for given, changed in OTHERS:
+        assert parse([*LEAST, *given.split()]) == replace(least, **changed)  # type: ignore[arg-type]
+    given = [*MANY.split(), *(word for each, _ in OTHERS for word in each.split())]
+    tried = {word for word in given if word.startswith("--")}
     assert tried | REQUIRED | PUBLISHED == options()
-    assert {name for _, changed in SETTINGS for name in changed} == {
-        field.name for field in fields(RunSettings)
-    }
 
 
 def test_to_reproduce_takes_what_upstream_published_and_what_is_said_beside_it() -> None:

@@ -88,11 +88,10 @@ def test_what_is_none_is_left_out_with_a_sentence_and_the_rest_ranked(
 def test_another_shape_is_refused_in_a_sentence(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    rows: list[tuple[dict[str, Any], str]] = [
+    for row, words in (
         ({"prompt": "p", "responses": "a"}, "row 1, column responses: text, must be a list."),
         ({"messages": [ASKED]}, "messages: its last message is of the user, not the assistant."),
-    ]
-    for row, words in rows:
+    ):
         path, out = write_jsonl(tmp_path / "rows.jsonl", [row]), str(tmp_path / "run")
         assert main(["--model", "longer", "--pairs", str(path), "--best-of", "--out", out]) == 1
         assert words in capsys.readouterr().err
