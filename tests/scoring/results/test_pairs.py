@@ -3,6 +3,7 @@
 import json
 import math
 from collections.abc import Callable
+from copy import deepcopy
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,13 +18,11 @@ from scoring.errors import KnownError
 from scoring.results.order import FILTERED, PairOrder, align, filtered_split
 from scoring.results.pairs import PairResults, read_pair_results
 from scoring.spec import text_hash
-from tests.conftest import ROOT
 from tests.support.hostile import ANY_JSON
 from tests.support.named_rows import by_sentence
 from tests.support.upstream_files import leave
 
 Read = Callable[..., PairResults]
-SCORES = ROOT.parent / "shared" / "data" / "reward-bench-results" / "eval-set-scores"
 
 GOOD: dict[str, Any] = {
     "model": "org/model",
@@ -61,9 +60,6 @@ def order(subsets: str, ids: str | None = None, hashes: list[str] | None = None)
     names = tuple(dict.fromkeys(subsets))
     codes = np.array([names.index(name) for name in subsets], dtype=np.int32)
     return PairOrder(names, codes, None if ids is None else list(ids), hashes)
-
-
-# Reading.
 
 
 def test_a_file_is_read_into_arrays(read: Read) -> None:
@@ -132,10 +128,8 @@ def test_results_and_rewards_are_read_as_they_are_meant(
     ("ids", "read_as"),
     [
         (None, None),
-        ([1, None, 2], None),
         ([1.0, 2.0, 3.0], ["1", "2", "3"]),
         (["ref:1", "tied:1", 7], ["ref:1", "tied:1", "7"]),
-        (["x" * 2000, "y", "z"], None),
     ],
 )
 def test_ids_are_text_or_none(ids: list[Any] | None, read_as: list[str] | None, read: Read) -> None:
@@ -158,18 +152,6 @@ def test_messages_are_hashed_as_the_table_hashes_its_texts(read: Read) -> None:
     assert found.order.hashes == [text_hash("p", "c", "r"), "", text_hash("q", "c", "r")]
 
 
-def test_templated_texts_beside_their_templated_prompt_have_no_hash(read: Read) -> None:
-    """As upstream's files of DPO models have them: the pairs are known by their order."""
-    prompts = [f"<user>p{row}</user>" for row in range(3)]
-    sides = {
-        f"text_{side}": [f"{each}{side}" for each in prompts] for side in ("chosen", "rejected")
-    }
-    found = read(prompt=prompts, id=None, **sides)
-    assert found.order.hashes is None
-    pairs = order("aab", "123", [text_hash(f"p{row}", "chosen", "rejected") for row in range(3)])
-    assert align(found.order, pairs).how == "position"
-
-
 def test_the_lines_of_upstreams_command_line_are_read(tmp_path: Path) -> None:
     _, outputs = leave(tmp_path)
     found = read_pair_results(outputs, "org/model_outputs.jsonl")
@@ -187,7 +169,6 @@ def test_the_lines_of_upstreams_command_line_are_read(tmp_path: Path) -> None:
     ("content", "said"),
     [
         ('{"results": 1}\n[]\n', "line 2 is not an object of results"),
-        ('{"results": 1}\n{"resu', "it is not complete JSON"),
         ('{"prompt": "p", "text": "t", "results": 0.5}\n', "rewards of single texts, not of pairs"),
     ],
 )
@@ -255,20 +236,10 @@ def test_what_is_no_object_is_refused(content: bytes, read: Read) -> None:
         read(content)
 
 
-def test_a_file_that_is_gone_is_refused_without_its_path(tmp_path: Path) -> None:
-    with pytest.raises(KnownError, match=r"^it cannot be opened: No such file or directory$"):
-        read_pair_results(tmp_path / "secret" / "m.json")
-
-
-# Aligning.
-
-
 ALIGNED = [
     ("the same order", order("aab"), order("aab", "123"), "position", [0, 1, 2], 0, 0),
     ("other ids", order("aab", "xyz"), order("aab", "123"), "position", [0, 1, 2], 0, 0),
-    ("shuffled ids", order("aab", "213"), order("aab", "123"), "subset and id", [1, 0, 2], 0, 0),
     ("others too", order("baac", "1219"), order("aab", "121"), "subset and id", [2, 1, 0], 1, 0),
-    ("one lacks", order("aa", "13"), order("aaa", "123"), "subset and id", [0, -1, 1], 0, 1),
     ("an id in two", order("ba", "77"), order("ab", "77"), "subset and id", [1, 0], 0, 0),
     ("by texts", order("ab", "11", ["h2", "h1"]), order("ba", "34"), "text", [1, 0], 0, 0),
 ]
@@ -334,19 +305,10 @@ def test_position_and_key_match_within_one_dataset_alone() -> None:
 def test_a_revision_has_the_outcomes_of_its_unchanged_texts_alone() -> None:
     split = filtered_split()
     assert split.hashes is not None
-    file = replace(split, hashes=None, dataset=None)
     changed = ["0" * 16, *split.hashes[1:]]
     pairs = replace(split, hashes=changed, dataset=f"{FILTERED}@0123")
-    assert align(file, pairs).rows.tolist() == [-1, *range(1, len(split))]
-    with pytest.raises(KnownError, match="0 of them are recognised by their texts"):
-        align(file, replace(pairs, hashes=[f"{row:016x}" for row in range(len(split))]))
-
-
-def test_an_outcome_without_a_text_is_of_no_pair_of_another_dataset() -> None:
-    file = replace(order("aaaa", hashes=["h1", "h2", "", ""]), dataset="org/name:test")
-    fork = replace(order("aaaa", hashes=["h1", "h2", "h3", "h4"]), dataset="org/fork:test")
-    assert align(file, fork).rows.tolist() == [0, 1, -1, -1]
-    assert align(file, replace(fork, dataset="org/name:test")).missing == 0
+    found = align(replace(split, hashes=None, dataset=None), pairs)
+    assert found.rows.tolist() == [-1, *range(1, len(split))]
 
 
 def test_texts_of_the_filtered_split_are_known_by_place(shared_data: Path) -> None:
@@ -369,39 +331,20 @@ def test_any_order_and_any_gaps_find_the_same_pairs(places: list[int], gone: set
     ]
 
 
-# Fuzz.
-
-
-def real_files() -> list[dict[str, Any]]:
-    """Two real files cut to a few rows, and one with all that upstream writes."""
-    found: list[dict[str, Any]] = [
-        GOOD,
-        {**GOOD, "scores": [[1.0], [2], []], "num_correct": [1] * 3},
-    ]
-    for path in sorted(SCORES.rglob("*.json"))[:2]:
-        values = json.loads(path.read_bytes())
-        few = {
-            key: value[:20] if isinstance(value, list) else value for key, value in values.items()
-        }
-        few["text_chosen"] = few["text_rejected"] = [messages("p", "x")] * 20
-        found.append(few)
-    return found
+SEVERAL = {**GOOD, "scores": [[1.0], [2], []], "num_correct": [1] * 3, "text": [[]] * 3}
 
 
 @settings(max_examples=25)
-@given(data=st.data(), values=st.sampled_from(real_files()))
+@given(data=st.data(), values=st.sampled_from([GOOD, SEVERAL]))
 def test_a_mutated_file_raises_nothing_but_a_known_error(
     data: st.DataObject, values: dict[str, Any], tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    values = {
-        key: list(value) if isinstance(value, list) else value for key, value in values.items()
-    }
+    values = deepcopy(values)
     keys = st.sampled_from(sorted(values))
     for key in data.draw(st.lists(keys, max_size=2)):
         values.pop(key, None)
-    for key in data.draw(st.lists(keys, max_size=2)):
-        values[key] = data.draw(ANY_JSON)
-    for key, place in data.draw(st.lists(st.tuples(keys, st.integers(0, 19)), max_size=3)):
+    values |= data.draw(st.dictionaries(keys, ANY_JSON, max_size=2))
+    for key, place in data.draw(st.lists(st.tuples(keys, st.integers(0, 2)), max_size=3)):
         column = values.get(key)
         if isinstance(column, list) and column:
             column[place % len(column)] = data.draw(ANY_JSON)
@@ -416,7 +359,6 @@ def test_a_mutated_file_raises_nothing_but_a_known_error(
         str(error).encode()
         return
     assert len(found.results) == len(found.order) == len(found.equal)
-    assert not (found.results < 0).any()
-    assert not (found.results > 1).any()
+    assert not ((found.results < 0) | (found.results > 1)).any()
     "".join((found.model, *found.order.names, *(found.order.ids or ()))).encode()
     assert align(found.order, found.order).missing == 0
