@@ -133,7 +133,6 @@ def test_a_head_may_lie_in_a_file_of_its_own(trained: Path, adapter: Path) -> No
     [
         ({"peft_type": "IA3"}, "is an adapter of kind 'IA3'; LoRA is read here"),
         ({"layer_replication": [[0, 1]]}, "sets 'layer_replication', which is not read here"),
-        ({"init_lora_weights": "pissa"}, "sets 'init_lora_weights', which is not read here"),
         ({"base_model_name_or_path": None}, "cannot be had: Its adapter_config.json names none."),
         ({"r": -1}, "it has weights of rank 4, which its config does not have"),
         ({"r": [4]}, "does not fit its base: unhashable type"),
