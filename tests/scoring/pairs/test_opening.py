@@ -50,9 +50,8 @@ TALK = [
     {"role": "system", "content": 'Be "brief".'},
     {"role": "user", "content": " Ça va?\n"},
     {"role": "assistant", "content": "Oui. 🤔"},
-    {"role": "user", "content": "Et toi?"},
 ]
-TOLD = 'System: Be "brief".\n\nUser:  Ça va?\n\n\nAssistant: Oui. 🤔\n\nUser: Et toi?'
+TOLD = 'System: Be "brief".\n\nUser:  Ça va?\n\n\nAssistant: Oui. 🤔'
 TURNS = tuple(Message(turn["role"], turn["content"]) for turn in TALK)
 SHAPES: dict[str, tuple[dict[str, Any], list[Pair]]] = {
     "texts": ({"prompt": "Name a colour.", **SIDES}, PLAIN),
@@ -130,25 +129,24 @@ def test_odd_ways_of_writing_a_file_are_read(
 
 def test_a_source_says_how_it_is_found_again_and_follows_its_content(tmp_path: Path) -> None:
     first = read_jsonl(tmp_path, TEXTS).source
-    other = read_jsonl(tmp_path, {**TEXTS, "chosen": "d"}).source
-    assert first == read_jsonl(tmp_path, TEXTS).source and first.revision != other.revision
-    commit = "168d848cdbbea9764fae4a544dc9ca1e6cca4931"
-    source = PairSource("hub", "org/name", "test", commit)
-    assert parse_hub_id(str(source)) == HubId("org/name", "test", commit)
+    assert first == read_jsonl(tmp_path, TEXTS).source
+    assert first.revision != read_jsonl(tmp_path, {**TEXTS, "chosen": "d"}).source.revision
+    source = PairSource("hub", "org/name", "test", "168d848cdbbe")
+    assert parse_hub_id(str(source)) == HubId("org/name", "test", "168d848cdbbe")
 
 
-@pytest.mark.parametrize("content", [None, b"{broken", LINE + b'\n{"prompt": "p"}'])
-def test_only_the_name_on_screen_is_told(content: bytes | None, tmp_path: Path) -> None:
+def test_only_the_name_on_screen_is_told(tmp_path: Path) -> None:
     path = tmp_path / "a1b2.jsonl"
-    if content is not None:
-        path.write_bytes(content)
-    try:
-        pairs = read_pairs(path, name="my own.jsonl")
-    except KnownError as error:
-        assert "my own.jsonl" in str(error) and "a1b2" not in str(error)
-    else:
-        assert (pairs.source.name, pairs.table["key"].to_pylist()) == ("my own.jsonl", ["my own:1"])
-        assert pairs.notes == ("my own.jsonl, row 2: chosen is null; the row is left out.",)
+    for content in (None, b"{broken"):
+        if content is not None:
+            path.write_bytes(content)
+        with pytest.raises(KnownError, match=r"my own\.jsonl") as told:
+            read_pairs(path, name="my own.jsonl")
+        assert "a1b2" not in str(told.value)
+    path.write_bytes(LINE + b'\n{"prompt": "p"}')
+    pairs = read_pairs(path, name="my own.jsonl")
+    assert (pairs.source.name, pairs.table["key"].to_pylist()) == ("my own.jsonl", ["my own:1"])
+    assert pairs.notes == ("my own.jsonl, row 2: chosen is null; the row is left out.",)
 
 
 def test_pairs_are_taken_in_the_order_asked_for(tmp_path: Path) -> None:
