@@ -78,8 +78,8 @@ def test_every_option_reaches_its_field_and_no_other() -> None:
     assert not values(parsed, *UNCHANGED) & values(least)
     for given, changed in OTHERS:
         assert parse([*LEAST, *given.split()]) == replace(least, **changed)  # type: ignore[arg-type]
-    given = [*MANY.split(), *(word for each, _ in OTHERS for word in each.split())]
-    tried = {word for word in given if word.startswith("--")}
+    words = [*MANY.split(), *(word for each, _ in OTHERS for word in each.split())]
+    tried = {word for word in words if word.startswith("--")}
     assert tried | REQUIRED | PUBLISHED == options()
 
 

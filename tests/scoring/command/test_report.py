@@ -3,6 +3,7 @@
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -158,7 +159,7 @@ def test_rm_bench_is_reported_as_its_authors_print_it(tmp_path: Path) -> None:
     domains = ("chat", "code", "math", "safety-refuse", "safety-response")
     facts = replace(FACTS, benchmark="rm-bench")
     longer = (1.0, 2.0, 3.0, 1.5, 2.5, 3.5)  # the longer the higher: only easy is won
-    several = {"rewards": longer, "n_chosen": 3, "rule": "rm_bench"}
+    several: Any = {"rewards": longer, "n_chosen": 3, "rule": "rm_bench"}
     pairs = [replace(each, **several) for name in domains for each in rows(name, (3.0, 3.5))]
     run = run_of(tmp_path, pairs, facts=facts)
     lines = table(run)

@@ -45,7 +45,7 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
     lora = LoraConfig(
         task_type="SEQ_CLS", r=4, target_modules="all-linear", init_lora_weights=False
     )
-    trained = get_peft_model(classifier, lora)
+    trained: Any = get_peft_model(classifier, lora)
     trained.save_pretrained(folder / "adapter")
     trained.merge_and_unload().save_pretrained(folder / "merged")
     for each in ("base", "adapter", "merged"):
