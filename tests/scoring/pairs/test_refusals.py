@@ -113,6 +113,7 @@ MIXED: list[tuple[Row, str]] = [
     ({"prompt": [{**USER, "role": "human"}]}, f", message 1: its role is 'human'; {ALLOWED}"),
     ({"prompt": [USER, {"role": "user"}]}, ", message 2: its content is null, must be text."),
     ({"prompt": None, "chosen": [ASK, GOOD], "rejected": [SYSTEM, ASK, BAD]}, "not answer the sa"),
+    ({"prompt": None, "chosen": [ASK, GOOD]}, "not answer the same messages"),
     ({"prompt": None, "chosen": [GOOD], "rejected": [BAD]}, "no prompt, neither in a column nor"),
     ({"prompt": None, "chosen": [ASK], "rejected": [ASK]}, "last message is of the user, not the"),
     ({"prompt": "Other?", "chosen": [ASK, GOOD], "rejected": [ASK, BAD]}, "not those of prompt"),
