@@ -1,9 +1,5 @@
-"""`python -m scoring`, which after some packs scores no more, so that it can be stopped or killed.
+"""`python -m scoring`, which after some packs scores no more, so that it can be stopped."""
 
-Usage: python -m tests.support.held_scoring PACKS [ARGUMENTS]
-"""
-
-import sys
 import time
 from collections.abc import Iterator
 from typing import Any
@@ -29,7 +25,3 @@ def main(given: list[str], packs: int) -> int:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("scoring.run.score", held)
         return __main__.main(given)
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[2:], int(sys.argv[1])))
