@@ -27,6 +27,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 from urllib.error import HTTPError
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
@@ -35,21 +36,18 @@ from scoring.models.memory import group_bytes
 from tests.support.serving import LOG, started
 
 BODY_BYTES = 250_000
-SETTLE_SECONDS = 10.0
-LOOK_SECONDS = 0.05
+SETTLE_SECONDS, LOOK_SECONDS = 10.0, 0.05
 NUMBERS = (("posts", 32), ("questions", 10_000), ("seconds", 600))
 MOST_NESTED = 6
 QUESTION = ("query", "known", "only", "action", "secret")
 WORDS = (
-    "tab", "model", "models", "pairs", "subset", "hep-go", "q", "(x+x+)+y", "regex", "1", "sort",
-    "-margin", "panel", "slices", "rewards", "lengths", "review", "page", "\u00b2", "-5", "9" * 30,
-    "source", "/etc/passwd", "demo", "open", "a", "b", "range", "chosen.chars.1.2", "margin",
-    "nan:", "slice", "longer:rejected", "against", "*", "\ud800", "<img src=x onerror=alert(1)>",
-    "../../x", "count", "paper", "measure", "main", "bar", "board", "tokenizer",
-    "results", "\u0000", "%00",
-)  # fmt: skip
-Attack = Callable[[str, float], str]
-"""Attacks a server at an address until a time of the monotonic clock; returns what came of it."""
+    "tab model models pairs subset hep-go q (x+x+)+y regex 1 sort -margin panel slices lengths "
+    "review page \u00b2 -5 999999999999 source /etc/passwd demo open range chosen.chars.1.2 nan: "
+    "slice longer:rejected against * \ud800 <script>alert(1)</script> ../../x count main bar board "
+    "tokenizer results \u0000 %00"
+).split(" ")
+Ask = Callable[[str, Any, int], int | str]
+"""Posts one body of an attack to a server that has this config, by number; how it is answered."""
 
 
 def get(url: str, body: bytes | None = None) -> int | str:
@@ -65,90 +63,73 @@ def get(url: str, body: bytes | None = None) -> int | str:
         return type(error).__name__
 
 
-def post_strings(n: int) -> Attack:
-    """Post so many bodies at once, each in a session of its own."""
-
-    def attack(address: str, deadline: float) -> str:
-        with urllib.request.urlopen(f"{address}/config", timeout=300) as answer:
-            events = json.load(answer)["dependencies"]
-        event = max(events, key=lambda each: len(each["inputs"]) * (each.get("queue") is not False))
-        strings = [f"{number % 90 + 10}" for number in range(BODY_BYTES // len('"10",'))]
-        data = [strings, *(None for _ in event["inputs"][1:])]
-        asked = {"data": data, "fn_index": event["id"], "session_hash": "{session}"}
-        body = json.dumps(asked, separators=(",", ":"))
-
-        def post(_: int) -> int | str:
-            if time.monotonic() > deadline:
-                return "not sent"
-            sent = body.replace("{session}", secrets.token_hex(5)).encode()
-            return get(f"{address}/gradio_api/queue/join", sent)
-
-        with ThreadPoolExecutor(n) as pool:
-            answers = Counter(pool.map(post, range(n)))
-        outcome = ", ".join(f"{count} x {answer}" for answer, count in answers.items())
-        return f"{len(body) / 1e6:.1f} MB each: {outcome}"
-
-    return attack
+def post_strings(address: str, config: Any, _: int) -> int | str:
+    """Post a body of short strings to the event that takes most."""
+    events = config["dependencies"]
+    event = max(events, key=lambda each: len(each["inputs"]) * (each.get("queue") is not False))
+    strings = [f"{number % 90 + 10}" for number in range(BODY_BYTES // len('"10",'))]
+    data = [strings, *(None for _ in event["inputs"][1:])]
+    asked = {"data": data, "fn_index": event["id"], "session_hash": secrets.token_hex(5)}
+    body = json.dumps(asked, separators=(",", ":")).encode()
+    return get(f"{address}/gradio_api/queue/join", body)
 
 
 def nonsense(chance: random.Random, depth: int = 0) -> object:
     """A value as anybody may post it, now and then a large or a deep one."""
     name = chance.choice(WORDS)
-    address = "&".join(f"{chance.choice(WORDS)}={chance.choice(WORDS)}" for _ in range(9))
-    values: list[Callable[[], object]] = [
-        lambda: name, lambda: f"?{address}", lambda: f"?{address}" * 40, lambda: name * 4_000,
-        lambda: None, lambda: True, lambda: -1, lambda: 1e308, lambda: [name] * 100,
-    ]  # fmt: skip
-    if depth < MOST_NESTED:
-        values += [
-            lambda: [nonsense(chance, depth + 1) for _ in range(3)],
-            lambda: {each: nonsense(chance, depth + 1) for each in chance.sample(WORDS, 4)},
-        ]
-    return chance.choice(values)()
+    address = "?" + "&".join(f"{chance.choice(WORDS)}={chance.choice(WORDS)}" for _ in range(9))
+    values = [name, address, address * 40, name * 4_000, None, True, -1, 1e308, [name] * 100]
+    kind = chance.randrange(len(values) + (2 if depth < MOST_NESTED else 0))
+    if kind < len(values):
+        return values[kind]
+    if kind == len(values):
+        return [nonsense(chance, depth + 1) for _ in range(3)]
+    return {each: nonsense(chance, depth + 1) for each in chance.sample(WORDS, 4)}
 
 
-def ask_nonsense(n: int) -> Attack:
-    """Post so many questions, eight at once."""
+def ask_nonsense(address: str, config: Any, number: int) -> int | str:
+    """Post a question to a view."""
+    chance = random.Random(number)
+    views = [
+        each["id"]
+        for each in config["components"]
+        if 'class="view"' in str(each["props"].get("value"))
+    ]
+    data = {name: nonsense(chance) for name in QUESTION if chance.random() < 0.7}
+    asked = {
+        "component_id": chance.choice(views),
+        "fn_name": "render",
+        "session_hash": secrets.token_hex(5),
+        "data": data if chance.random() < 0.9 else nonsense(chance),
+    }
+    return get(f"{address}/gradio_api/component_server", json.dumps(asked).encode())
 
-    def attack(address: str, deadline: float) -> str:
-        with urllib.request.urlopen(f"{address}/config", timeout=300) as answer:
-            components = json.load(answer)["components"]
-        views = [
-            each["id"] for each in components if 'class="view"' in str(each["props"].get("value"))
-        ]
 
-        def ask(number: int) -> tuple[int | str, float]:
-            chance = random.Random(number)
-            data = {name: nonsense(chance) for name in QUESTION if chance.random() < 0.7}
-            asked = {
-                "component_id": chance.choice(views),
-                "fn_name": "render",
-                "session_hash": secrets.token_hex(5),
-                "data": data if chance.random() < 0.9 else nonsense(chance),
-            }
-            if time.monotonic() > deadline:
-                return "not sent", 0.0
-            began = time.monotonic()
-            status = get(f"{address}/gradio_api/component_server", json.dumps(asked).encode())
-            return status, time.monotonic() - began
+def attack(address: str, ask: Ask, n: int, at_once: int, deadline: float) -> str:
+    """Ask so often, until a time of the monotonic clock; what came of it."""
+    with urllib.request.urlopen(f"{address}/config", timeout=300) as answer:
+        config = json.load(answer)
 
-        with ThreadPoolExecutor(8) as pool:
-            found = list(pool.map(ask, range(n)))
-        answers = Counter(status for status, _ in found)
-        outcome = ", ".join(f"{count} x {answer}" for answer, count in answers.items())
-        seconds = sorted(each for _, each in found)
-        return f"{outcome}; p95 {seconds[int(0.95 * n)]:.2f} s, {seconds[-1]:.2f} s at most"
+    def timed(number: int) -> tuple[int | str, float]:
+        began = time.monotonic()
+        status = "not sent" if began > deadline else ask(address, config, number)
+        return status, time.monotonic() - began
 
-    return attack
+    with ThreadPoolExecutor(at_once) as pool:
+        found = list(pool.map(timed, range(n)))
+    outcome = Counter(status for status, _ in found)
+    seconds = sorted(each for _, each in found)
+    answers = ", ".join(f"{count} x {status}" for status, count in outcome.items())
+    return f"{answers}; p95 {seconds[int(0.95 * n)]:.2f} s, {seconds[-1]:.2f} s at most"
 
 
 @contextmanager
-def repeated(work: Callable[[], float], seconds: float) -> Iterator[list[float]]:
+def repeated(work: Callable[[], float]) -> Iterator[list[float]]:
     """Numbers that work gives again and again, in a thread of its own."""
     found, over = [work()], threading.Event()
 
     def run() -> None:
-        while not over.wait(seconds):
+        while not over.wait(LOOK_SECONDS):
             found.append(work())
 
     thread = threading.Thread(target=run)
@@ -166,17 +147,17 @@ def get_seconds(url: str) -> float:
     return time.monotonic() - began
 
 
-def measure(name: str, attack: Attack, seconds: float) -> None:
+def measure(name: str, ask: Ask, n: int, at_once: int, seconds: float) -> None:
     """Start a server, attack it, and print what it took."""
     with TemporaryDirectory() as home, started(Path(home), EXPLORER_PAIRS="demo") as (address, app):
         usual = [get_seconds(f"{address}/") for _ in range(3)][-1]
         before = group_bytes(app.pid)
         with (
-            repeated(lambda: group_bytes(app.pid), LOOK_SECONDS) as sizes,
-            repeated(lambda: get_seconds(f"{address}/gradio_api/app_id"), LOOK_SECONDS) as waits,
+            repeated(lambda: group_bytes(app.pid)) as sizes,
+            repeated(lambda: get_seconds(f"{address}/gradio_api/app_id")) as waits,
         ):
             began = time.monotonic()
-            outcome = attack(address, began + seconds)
+            outcome = attack(address, ask, n, at_once, began + seconds)
             took = time.monotonic() - began
             visitor = get_seconds(f"{address}/")
             time.sleep(SETTLE_SECONDS)
@@ -198,8 +179,9 @@ def main() -> None:
     for name, default in NUMBERS:
         parser.add_argument(f"--{name}", type=int, default=default)
     asked = parser.parse_args()
-    measure(f"{asked.posts} posts, unread", post_strings(asked.posts), asked.seconds)
-    measure(f"{asked.questions} questions", ask_nonsense(asked.questions), asked.seconds)
+    n_posts, n = asked.posts, asked.questions
+    measure(f"{n_posts} posts, unread", post_strings, n_posts, n_posts, asked.seconds)
+    measure(f"{n} questions", ask_nonsense, n, 8, asked.seconds)
 
 
 if __name__ == "__main__":

@@ -22,7 +22,6 @@ import json
 import subprocess
 import sys
 import time
-from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -45,27 +44,13 @@ from scoring.spec import ModelSpec, Pair, RunSettings  # noqa: E402
 DEMO = ROOT / "assets" / "demo"
 MAX_LENGTH = 2048
 
+_HIDDEN = ("hidden_size", "intermediate_size", "num_hidden_layers", "num_attention_heads")
+_KEYS = ("num_key_value_heads", "max_position_embeddings")
 SHAPES: dict[str, dict[str, Any]] = {
-    "qwen3-0.6b": {
-        "model_type": "qwen3",
-        "hidden_size": 1024,
-        "intermediate_size": 3072,
-        "num_hidden_layers": 28,
-        "num_attention_heads": 16,
-        "num_key_value_heads": 8,
-        "head_dim": 128,
-        "max_position_embeddings": 40960,
-    },
-    "llama-8b": {
-        "model_type": "llama",
-        "hidden_size": 4096,
-        "intermediate_size": 14336,
-        "num_hidden_layers": 32,
-        "num_attention_heads": 32,
-        "num_key_value_heads": 8,
-        "max_position_embeddings": 8192,
-        "rope_theta": 500000.0,
-    },
+    "qwen3-0.6b": dict(zip(_HIDDEN + _KEYS, (1024, 3072, 28, 16, 8, 40960), strict=True))
+    | {"model_type": "qwen3", "head_dim": 128},
+    "llama-8b": dict(zip(_HIDDEN + _KEYS, (4096, 14336, 32, 32, 8, 8192), strict=True))
+    | {"model_type": "llama", "rope_theta": 500000.0},
 }
 
 
@@ -85,7 +70,6 @@ class Measured:
     tokens: int
     gigabytes: float | None
     ratio: float = 0.0
-    floors: float | None = None
 
 
 class Bench:
@@ -105,27 +89,23 @@ class Bench:
 
     def texts(self, side: str) -> list[str]:
         """Conversations as the template writes them."""
-        return [
-            self.tokenizer.apply_chat_template(
-                [
-                    {"role": "user", "content": pair.prompt},
-                    {"role": "assistant", "content": getattr(pair, side)},
-                ],
-                tokenize=False,
-            )
+        conversations = (
+            [
+                {"role": "user", "content": pair.prompt},
+                {"role": "assistant", "content": getattr(pair, side)},
+            ]
             for pair in self.pairs
-        ]
+        )
+        return [self.tokenizer.apply_chat_template(each, tokenize=False) for each in conversations]
 
     def upstream(self, batch: int) -> torch.Tensor:
         """run_rm.py's way: the dataset's order, padded, chosen and rejected in two forwards."""
         chosen, rejected = self.texts("chosen"), self.texts("rejected")
-        rewards = []
-        for start in range(0, len(chosen), batch):
-            some = slice(start, start + batch)
-            rewards.append(
-                torch.stack([self._padded(chosen[some]), self._padded(rejected[some])], dim=1)
-            )
-        return torch.cat(rewards)
+        sides = (
+            torch.cat([self._padded(texts[at : at + batch]) for at in range(0, len(texts), batch)])
+            for texts in (chosen, rejected)
+        )
+        return torch.stack([*sides], dim=1)
 
     def sorted_padded(self, batch: int) -> torch.Tensor:
         """All sequences by length, padded."""
@@ -137,44 +117,19 @@ class Bench:
             rewards[places] = self._padded([texts[place] for place in places])
         return rewards.view(2, -1).T
 
-    def pipeline(self, batch: int) -> torch.Tensor:
-        """transformers' text-classification pipeline, as upstream's `rewardbench` calls it."""
-        pipe = transformers.pipeline(
-            "text-classification",
-            model=self.model,
-            tokenizer=self.tokenizer,
-            device=self.model.device,
-        )
-        texts = [*self.texts("chosen"), *self.texts("rejected")]
-        said = pipe(
-            texts,
-            batch_size=batch,
-            function_to_apply="none",
-            truncation=True,
-            max_length=MAX_LENGTH,
-            padding=True,
-        )
-        return torch.tensor([each["score"] for each in said]).view(2, -1).T
-
     def cross_encoder(self, batch: int) -> torch.Tensor:
         """sentence-transformers' CrossEncoder, which sorts by length."""
         from sentence_transformers import CrossEncoder
 
-        encoder = CrossEncoder(
-            str(DEMO / "model"), device=str(self.model.device), max_length=MAX_LENGTH
-        )
+        device = str(self.model.device)
+        encoder = CrossEncoder(str(DEMO / "model"), device=device, max_length=MAX_LENGTH)
         encoder[0].model = self.model
         # The texts have been through the model's template; a pair of them becomes messages.
         encoder[0].processor.chat_template = "{% for m in messages %}{{ m['content'] }}{% endfor %}"
-        texts = [*self.texts("chosen"), *self.texts("rejected")]
-        said = encoder.predict(
-            [[text, ""] for text in texts],
-            batch_size=batch,
-            activation_fn=torch.nn.Identity(),
-            convert_to_tensor=True,
-        )
-        rewards: torch.Tensor = said.float().cpu().view(2, -1).T
-        return rewards
+        texts = [[text, ""] for side in ("chosen", "rejected") for text in self.texts(side)]
+        how = {"activation_fn": torch.nn.Identity(), "convert_to_tensor": True}
+        rewards: torch.Tensor = encoder.predict(texts, batch_size=batch, **how)
+        return rewards.float().cpu().view(2, -1).T
 
     def ours(self, scorer: Classifier) -> torch.Tensor:
         """Packs, planned and scored as a run does it."""
@@ -186,13 +141,8 @@ class Bench:
         return torch.tensor([[row.chosen_reward, row.rejected_reward] for row in rows])
 
     def _padded(self, texts: list[str]) -> torch.Tensor:
-        inputs = self.tokenizer(
-            texts,
-            padding=True,
-            truncation=True,
-            max_length=MAX_LENGTH,
-            return_tensors="pt",
-        ).to(self.model.device)
+        how = {"padding": True, "truncation": True, "max_length": MAX_LENGTH}
+        inputs = self.tokenizer(texts, **how, return_tensors="pt").to(self.model.device)
         with torch.inference_mode():
             rewards: torch.Tensor = self.model(**inputs).logits[:, 0].float().cpu()
         return rewards
@@ -226,9 +176,6 @@ def run(bench: Bench, ways: Sequence[str], settings: RunSettings) -> list[Measur
     if "upstream" in ways:
         add("upstream's way, batch 8", lambda: bench.upstream(8))
         add("upstream's way, batch 64", lambda: bench.upstream(64))
-    if "pipeline" in ways:
-        add("transformers pipeline, batch 8", lambda: bench.pipeline(8))
-        add("transformers pipeline, batch 64", lambda: bench.pipeline(64))
     if "sorted" in ways:
         add("sorted by length, batch 64", lambda: bench.sorted_padded(64))
     if "cross-encoder" in ways and importlib.util.find_spec("sentence_transformers"):
@@ -245,7 +192,6 @@ def run(bench: Bench, ways: Sequence[str], settings: RunSettings) -> list[Measur
         bench.pairs = bench.pairs[:: max(1, len(bench.pairs) // 50)][:50]
         few = f"{len(bench.pairs)} pairs"
         add(f"upstream's way, batch 8, {few}", lambda: bench.upstream(8), len(measured))
-        scorer = Classifier(bench.loaded.spec, settings, bench.loaded)
         add(f"ours, warm, {few}", lambda: bench.ours(scorer), len(measured) - 1)
     return measured
 
@@ -304,9 +250,9 @@ def compare_writing(shape: str, n: int) -> dict[str, float]:
 
     n: questions of 60 to 300 tokens; answers end at one of 30 tokens of 2,000, or after 40.
     """
-    small = {"model_type": "qwen2", "hidden_size": 64, "intermediate_size": 192}
-    small |= {"num_hidden_layers": 2, "num_attention_heads": 4, "num_key_value_heads": 1}
-    values = {**(SHAPES[shape] if shape else small), "vocab_size": 2000}
+    small = dict(zip(_HIDDEN + _KEYS, (64, 192, 2, 4, 1, 2048), strict=True))
+    given = SHAPES[shape] if shape else {**small, "model_type": "qwen2"}
+    values = {**given, "vocab_size": 2000}
     config = transformers.AutoConfig.for_model(**values, initializer_range=0.05)
     device = "cuda" if torch.cuda.is_available() else "cpu"
     dtype = torch.bfloat16 if device == "cuda" else torch.float32
@@ -370,7 +316,7 @@ def main() -> None:
     parser.add_argument("--per-subset", type=int, default=sys.maxsize)
     parser.add_argument("--model", type=Path, default=DEMO / "model")
     parser.add_argument("--shape", choices=SHAPES, default="")
-    parser.add_argument("--ways", default="upstream,pipeline,sorted,cross-encoder,ours")
+    parser.add_argument("--ways", default="upstream,sorted,cross-encoder,ours")
     parser.add_argument("--compile", choices=("auto", "off"), default="auto")
     parser.add_argument("--budget", type=int)
     parser.add_argument("--against", type=Path, help="a checkout of another commit")
@@ -387,12 +333,10 @@ def main() -> None:
         print(json.dumps(compare_writing(arguments.shape, arguments.writing)))
         return
     table = read_pairs(arguments.pairs).table
-    seen: Counter[str] = Counter()
-    pairs = []
+    of_subset: dict[str, list[Pair]] = {}
     for pair in as_pairs(table, range(table.num_rows)):
-        seen[pair.subset] += 1
-        if seen[pair.subset] <= arguments.per_subset:
-            pairs.append(pair)
+        of_subset.setdefault(pair.subset, []).append(pair)
+    pairs = [pair for each in of_subset.values() for pair in each[: arguments.per_subset]]
     settings = RunSettings(
         max_length=MAX_LENGTH, compile=arguments.compile, budget=arguments.budget
     )
@@ -420,9 +364,6 @@ def main() -> None:
         floor = 2 * weights * unique / rate
         result |= {"peak_tflops": rate / 1e12, "floor_seconds": floor}
         print(f"floor: {unique:,} unique tokens at {rate / 1e12:.0f} TFLOP/s, {floor:.2f} s")
-        for each in measured:
-            each.floors = each.seconds / floor
-            print(f"{each.way:34} {each.floors:6.2f} floors")
     print(json.dumps(result))
 
 

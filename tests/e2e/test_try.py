@@ -1,4 +1,4 @@
-"""Try: rewards follow what is typed and edited; probes; a pair is sent by a link or a file."""
+"""Try: rewards follow what is typed and edited; a pair is sent by a link or a file."""
 
 import base64
 import re
@@ -24,16 +24,12 @@ def press_score(page: Page) -> list[str]:
 
 def test_rewards_follow_what_is_typed_edited_and_taken(app: App, page: Page) -> None:
     open_app(page, f"{app.address}/?tab=try&bogus=1")
-    ignored = page.get_by_text("Ignored in the link: bogus=1")
-    expect(ignored).to_be_visible()
+    expect(page.get_by_text("Ignored in the link: bogus=1")).to_be_visible()
     chosen = page.locator("#try-chosen")
     chosen.press("Control+End")
     chosen.press_sequentially(" Before.")
     expect(page.locator("#try-status")).to_contain_text("Click Score this pair")
-    page.set_viewport_size({"width": 1366, "height": 768})
     before = press_score(page)
-    for shown in (page.get_by_test_id("try-reward"), chosen, page.locator("#try-rejected")):
-        expect(shown).to_be_in_viewport(ratio=1)
 
     chosen.press_sequentially(" And freeze what is left of it.", delay=20)
     card, rejected = (page.locator(f".typed-card.{side}") for side in ("chosen", "rejected"))
@@ -49,9 +45,6 @@ def test_rewards_follow_what_is_typed_edited_and_taken(app: App, page: Page) -> 
     page.locator("#try-rejected").fill(HARMFUL)  # what is pasted is no key press
     expect(rejected.locator(".value")).not_to_have_text(before[2])
     assert not page.locator("#try img").count()
-    page.locator("#try-tokens").click()
-    expect(page.locator("#try .typed-card .body")).to_have_count(2)
-
     open_tab(page, "Pairs")
     rows(page).nth(2).click()
     expect(rows(page).nth(2)).to_have_attribute("aria-current", re.compile("true|row"))
@@ -59,36 +52,6 @@ def test_rewards_follow_what_is_typed_edited_and_taken(app: App, page: Page) -> 
     page.locator("#try-opened").click()
     expect(chosen).not_to_have_value(re.compile("left of it"))
     expect(card).not_to_contain_text("vs. start")
-    expect(page.locator("#try .typed-card .body")).to_have_count(0)
-    page.locator(".probe-head summary").click()
-    page.get_by_label("The current filter").check()
-    expect(ignored).to_have_count(0)
-
-    page.locator("#try-prompt").fill("How large is a whale?")
-    working = page.get_by_text("Loading the model and reading the pair")
-    for n in (1, 0):  # the second press stops the first
-        page.locator("#try-tokens").click()
-        expect(working).to_have_count(n)
-
-
-def test_a_probe_is_run_and_one_is_stopped(app: App, page: Page) -> None:
-    open_app(page, f"{app.address}/?tab=try")
-    page.locator("#probe-start").click()
-    expect(page.locator("#probe-status .finished")).to_contain_text("23 pairs")
-    lines = page.locator("#probe-table tbody tr")
-    expect(lines).to_have_count(12)
-    expect(lines.filter(has_text="Upper-case").first).to_contain_text(re.compile(r"[+−]\d"))
-    page.get_by_role("button", name="Export").click()
-    with page.expect_download() as taken:
-        page.locator("#probe-csv-pairs").click()
-    assert taken.value.suggested_filename == "bias-probe-pairs.csv"
-    page.locator(".probe-head summary").click()
-    page.locator("#probe-per-subset").fill("100")
-    expect(page.locator(".probe-head summary")).to_contain_text("188 pairs · 7 edits · about")
-    page.locator("#probe-start").click()
-    page.get_by_role("button", name="Stop").click()
-    expect(page.locator("#probe-status .stopped")).to_contain_text("of 188 pairs")
-    expect(page.locator("#probe-start")).to_have_text("Run")
 
 
 @pytest.mark.parametrize("size", [1, 12_500])
@@ -112,14 +75,11 @@ def test_a_typed_pair_is_sent_in_a_link_that_no_request_holds(
         else:
             with page.expect_download() as saved:
                 page.locator("#try-link").click()
-            expect(page.locator(".try-note")).to_contain_text("too long for a link")
             open_app(other, f"{app.address}/?tab=try&model=longer")
             other.locator("input[data-share=open]").set_input_files(saved.value.path())
         for name, text in texts.items():
             expect(other.locator(f"#try-{name}")).to_have_value(text)
         assert "#" not in other.url and "model=longer" in other.url
-        other.locator("#try-undo").click()
-        expect(other.locator("#try-prompt")).to_have_value(re.compile("basil"))
     assert asked and not [url for url in asked if "pair=" in url or "Zebra" in url]
 
 
@@ -129,13 +89,9 @@ def packed(data: bytes) -> str:
 
 
 NO_PAIRS = {
-    "nothing": "",
     "no base64": "%%%<script>",
-    "no JSON": packed(b"no JSON"),
-    "no object": packed(b"null"),
     "no texts": packed(b'{"prompt": 1, "chosen": [], "rejected": null}'),
     "a prototype": packed(b'{"__proto__": {"prompt": "a"}, "chosen": "b", "rejected": "c"}'),
-    "a long text": packed(b'{"prompt": "' + b"a" * 200_001 + b'", "chosen": "b", "rejected": "c"}'),
     "a bomb": packed(b" " * 30_000_000),
 }
 
