@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 from scoring.benchmarks import bundled_benchmarks
@@ -30,9 +31,12 @@ def no_address(*args, **kwargs):
     raise OSError("no addresses here")
 
 socket.socket, socket.getaddrinfo = NoSocket, no_address
-for name in json.loads(sys.argv[1]):
-    importlib.import_module(name)
-print(json.dumps({"asked": asked, "modules": sorted(sys.modules)}))
+loaded = []
+for names in json.loads(sys.argv[1]):
+    for name in names:
+        importlib.import_module(name)
+    loaded.append(sorted(sys.modules))
+print(json.dumps([asked, *loaded]))
 """
 
 
@@ -85,20 +89,16 @@ ROOMS = ("scoring", "core", "data", "stats", "runs", "results", "reader", "tabs"
 """From the ground up: a module imports from its own room and from those before it."""
 
 
-def import_afresh(names: list[str]) -> tuple[list[str], set[str]]:
-    """What was asked of the network, and the loaded modules, after importing in a new process."""
-    done = subprocess.run(
-        [sys.executable, "-c", IMPORT_WITHOUT_NETWORK, json.dumps(names)],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+def import_afresh(*rooms: list[str]) -> tuple[list[str], list[set[str]]]:
+    """What is asked of the network when rooms are imported in turn, and what is loaded by then."""
+    command = [sys.executable, "-c", IMPORT_WITHOUT_NETWORK, json.dumps(rooms)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    said = json.loads(done.stdout)
-    return said["asked"], set(said["modules"])
+    asked, *loaded = json.loads(done.stdout)
+    return asked, [set(each) for each in loaded]
 
 
+@cache
 def source_of(module: str) -> tuple[ast.Module, str]:
     """A module's syntax tree and the package that its relative imports start from."""
     path = ROOT.joinpath(*module.split("."))
@@ -108,6 +108,7 @@ def source_of(module: str) -> tuple[ast.Module, str]:
     return ast.parse(source), module.rpartition(".")[0]
 
 
+@cache
 def imports_of(module: str) -> set[str]:
     """Every module that a module imports, at whatever depth of functions and classes."""
     tree, package = source_of(module)
@@ -124,29 +125,22 @@ def imports_of(module: str) -> set[str]:
 
 
 def test_the_walk_finds_the_modules_that_are_there() -> None:
-    assert {"scoring.pairs.opening", "scoring.families", "scoring.families.server"} <= set(
-        TORCH_FREE
-    )
+    assert {"scoring.pairs.opening", "scoring.families.server"} <= set(TORCH_FREE)
     assert set(SCORING) - set(TORCH_FREE) == WITH_TORCH
-    assert {"explorer.data.table", "explorer.runs.queue", "explorer.results"} <= set(PURE)
+    assert {"explorer.data.table", "explorer.results"} <= set(PURE)
     assert {"explorer.tabs.pairs.view", "explorer.core.theme"} <= set(UI)
 
 
 def test_importing_all_but_the_ui_asks_no_network_and_loads_nothing_heavy() -> None:
-    asked, loaded = import_afresh([*PURE, *TORCH_FREE])
+    asked, (scorer, loaded) = import_afresh(TORCH_FREE, PURE)
     assert asked == []
+    assert scorer & (HEAVY | {"explorer"}) == set()
     assert set(PURE) | set(TORCH_FREE) <= loaded
     assert loaded & HEAVY == set()
 
 
-def test_importing_the_scorer_alone_loads_nothing_of_the_explorer() -> None:
-    asked, loaded = import_afresh(TORCH_FREE)
-    assert asked == []
-    assert loaded & (HEAVY | {"explorer"}) == set()
-
-
 def test_importing_the_ui_waits_with_torch_until_someone_scores() -> None:
-    _, loaded = import_afresh(UI)
+    _, (loaded,) = import_afresh(UI)
     assert set(UI) <= loaded
     assert loaded & {"torch", "transformers", "datasets", "plotly", *WITH_TORCH} == set()
 
@@ -159,11 +153,6 @@ def imported(modules: list[str], *packages: str) -> list[str]:
         for name in sorted(imports_of(module))
         if is_in(name, *packages)
     ]
-
-
-def test_what_may_load_torch_has_use_for_it() -> None:
-    used = {"torch", "transformers"} | WITH_TORCH
-    assert [name for name in sorted(WITH_TORCH) if not imports_of(name) & used] == []
 
 
 def room_of(module: str) -> str:
@@ -187,39 +176,26 @@ def test_rooms_import_downwards_alone() -> None:
     assert found == []
 
 
-def test_no_tab_imports_another() -> None:
+def test_no_tab_imports_another_and_the_ui_not_the_app() -> None:
     tabs = {name.split(".")[2] for name in EXPLORER if name.startswith("explorer.tabs.")}
-    assert [
-        line
-        for tab in sorted(tabs)
-        for line in imported(
-            [name for name in EXPLORER if is_in(name, f"explorer.tabs.{tab}")],
-            *(f"explorer.tabs.{other}" for other in tabs - {tab}),
-        )
-    ] == []
+    found = imported(UI, "app")
+    for tab in sorted(tabs):
+        ours = [name for name in EXPLORER if is_in(name, f"explorer.tabs.{tab}")]
+        found += imported(ours, *(f"explorer.tabs.{other}" for other in tabs - {tab}))
+    assert found == []
 
 
-def test_at_most_22_modules_stand_side_by_side() -> None:
+def test_at_most_22_modules_stand_side_by_side_and_the_app_only_joins_them() -> None:
     files = [name for name in SCORING + EXPLORER if not ROOT.joinpath(*name.split(".")).is_dir()]
     rooms = Counter(name.rpartition(".")[0] for name in files)
     assert {room: n for room, n in rooms.items() if n > 22} == {}
+    assert len((ROOT / "app.py").read_text(encoding="utf-8").splitlines()) <= 60
 
 
-def test_the_scorer_imports_nothing_of_the_app() -> None:
+def test_the_scorer_imports_nothing_of_the_app_and_gradio_is_imported_by_views() -> None:
     assert imported(SCORING, "gradio", "explorer") == []
-
-
-def test_gradio_is_imported_where_components_are_made() -> None:
     others = [name for name in EXPLORER if not is_in(name, *WITH_GRADIO)]
     assert imported([name for name in others if not name.endswith("view")], "gradio") == []
-
-
-def test_the_ui_does_not_import_the_app() -> None:
-    assert imported(UI, "app") == []
-
-
-def test_the_app_only_joins_the_parts() -> None:
-    assert len((ROOT / "app.py").read_text(encoding="utf-8").splitlines()) <= 60
 
 
 NAMING_BENCHMARKS = (
@@ -345,45 +321,32 @@ def test_names_with_empty_words_only_fall() -> None:
 
 
 MOST_HABITS = {
-    "imports of a test by another": 0,
-    "files above 450 lines": 7,
-    "waits of a test's own": 13,
-    "hostile texts outside tests/support": 10,
+    "imports of a test by another": (0, r"^from tests\b.*\btest_"),
+    "files above 450 lines": (7, r"\A(?:.*\n){451}"),
+    "waits of a test's own": (13, r"\.(?:sleep|wait_for_timeout)\b|^ +while .*:\n +pass$"),
+    "hostile texts outside tests/support": (10, r"^\s*(?:HOSTILE|NONSENSE)\b.* = "),
 }
-"""Habits of tests that are to go: how often each may be found, which may only fall."""
-_WAITING = ("support", "bench", "gpu", "lent_gpu")
-"""Folders of tests in which there may be waiting; of files also conftest.py, where `until` is."""
+r"""Habits of tests that are to go: how often each may be found, which may only fall, and its form.
 
-
-def habits(path: Path, source: str) -> Iterator[str]:
-    """The names of the habits that a file of tests has, as often as it has them.
-
-    >>> path = ROOT / "tests/test_this.py"
-    >>> [*habits(path, "from tests.a.test_b import c\\nHOSTILE = 1\\nwhile True: time.sleep(1)")]
-    ['imports of a test by another', 'hostile texts outside tests/support', "waits of a test's own"]
-    """
-    room = path.relative_to(ROOT / "tests").parts[0]
-    if len(source.splitlines()) > 450:
-        yield "files above 450 lines"
-    for node in ast.walk(ast.parse(source)):
-        match node:
-            case ast.ImportFrom(module=str(module), names=names) if module.startswith("tests"):
-                parts = [module.rpartition(".")[2], *(alias.name for alias in names)]
-                if any(part.startswith("test_") for part in parts):
-                    yield "imports of a test by another"
-            case ast.Name(id="HOSTILE" | "NONSENSE", ctx=ast.Store()) if room != "support":
-                yield "hostile texts outside tests/support"
-            case ast.Attribute(attr="sleep" | "wait_for_timeout") | ast.While(body=[ast.Pass()]):
-                if room not in (*_WAITING, "conftest.py"):
-                    yield "waits of a test's own"
+>>> given = "from tests.a.test_b import c\nHOSTILE = 1\nwhile True: time.sleep(1)"
+>>> [len(re.findall(form, given, re.M)) for _, form in MOST_HABITS.values()]
+[1, 0, 1, 1]
+"""
+_MAY = {
+    "waits of a test's own": ("support", "bench", "gpu", "lent_gpu", "conftest.py"),
+    "hostile texts outside tests/support": ("support",),
+}
+"""Folders of tests, and files, in which there may be such."""
 
 
 def test_habits_of_tests_only_fall() -> None:
-    tests = [path for path in _OURS if path.suffix == ".py" and path.is_relative_to(ROOT / "tests")]
-    found = {
-        path.relative_to(ROOT).as_posix(): Counter(habits(path, path.read_text(encoding="utf-8")))
-        for path in tests
-    }
-    for habit, most in MOST_HABITS.items():
-        where = {name: each[habit] for name, each in found.items() if each[habit]}
-        assert sum(where.values()) <= most, f"{habit}: {where}"
+    where: dict[str, Counter[str]] = {habit: Counter() for habit in MOST_HABITS}
+    for path in _OURS:
+        if path.suffix == ".py" and path.is_relative_to(ROOT / "tests"):
+            name = path.relative_to(ROOT / "tests")
+            source = path.read_text(encoding="utf-8")
+            for habit, (_, form) in MOST_HABITS.items():
+                if name.parts[0] not in _MAY.get(habit, ()):
+                    where[habit][name.as_posix()] += len(re.findall(form, source, re.M))
+    for habit, (most, _) in MOST_HABITS.items():
+        assert where[habit].total() <= most, f"{habit}: {+where[habit]}"

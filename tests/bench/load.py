@@ -22,6 +22,7 @@ import time
 import urllib.request
 from collections import defaultdict
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
@@ -98,14 +99,14 @@ def browse(visitor: Visitor, measured: Measured, is_over: Callable[[], bool], se
                 pairs.update(answer["regions"])
                 pairs.query = f"?{answer['query']}"
 
-    models = ("Skywork/Skywork-Reward-Llama-3.1-8B-v0.2", "allenai/tulu-v2.5-13b-uf-rm")
+    duel = "a=Skywork/Skywork-Reward-Llama-3.1-8B-v0.2&b=allenai/tulu-v2.5-13b-uf-rm"
     acts: tuple[Callable[[], None], ...] = (
         lambda: look("facet", pairs.state.narrowed(subset=(choose.choice(SUBSETS),))),
         lambda: look("search", pairs.state.narrowed(words=choose.choice(WORDS))),
         lambda: look("next pair", links_in(pairs["steps"], "Next pair (j)")[0]),
         lambda: look("reset", pairs.state.unfiltered().href()),
         lambda: look("board", "?tab=models"),
-        lambda: look("compare", f"?tab=models&panel=compare&a={models[0]}&b={models[1]}"),
+        lambda: look("compare", f"?tab=models&panel=compare&{duel}"),
         lambda: look("list of runs", "?tab=score&panel=runs"),
     )
     look("open the head", "?tab=data")
@@ -121,17 +122,16 @@ def score(address: str, measured: Measured, is_over: Callable[[], bool], seed: i
     while not is_over():
         with measured.timed("score 46 pairs, in turn"):
             asked = {"data": ["demo", PER_SUBSET, seed, None, "", None, ""]}
-            begun = _answer(f"{address}gradio_api/call/score_selection", asked)
-            told = _answer(
-                f"{address}gradio_api/call/score_selection/{json.loads(begun)['event_id']}"
-            )
+            url = f"{address}gradio_api/call/score_selection"
+            event = json.loads(_answer(url, asked))["event_id"]
+            told = _answer(f"{url}/{event}")
             if "event: complete" not in told or '"stage": "finished"' not in told:
                 raise ValueError(told[-200:])
             n_served += 1
     measured.served.append(n_served)
 
 
-def leave(page: Any, measured: Measured, is_over: Callable[[], bool]) -> None:
+def leave(page: Any, measured: Measured, is_over: Callable[[], bool], _: int) -> None:
     """People who open the page and are gone before it answers."""
     for _ in range(LEAVERS):
         if is_over():
@@ -162,9 +162,9 @@ def with_runs(home: Path, n_runs: int) -> None:
         shutil.copytree(last.run.folder, last.run.folder.parent / f"20250101-000000-{number:016x}")
 
 
-def start_seconds(home: Path, environment: dict[str, Any]) -> float:
+def start_seconds(home: Path, settings: dict[str, Any]) -> float:
     began = time.monotonic()
-    with started(home, **environment):
+    with started(home, **settings):
         return time.monotonic() - began
 
 
@@ -196,19 +196,13 @@ def main() -> int:
             before, n_tasks = group_bytes(server.pid), asked.browse + asked.score
             over = threading.Event()
             threading.Timer(asked.seconds, over.set).start()
-            tasks = [
-                threading.Thread(target=browse, args=(Visitor(page), measured, over.is_set, seed))
-                for seed in range(asked.browse)
-            ]
-            tasks += [
-                threading.Thread(target=score, args=(page.local_url, measured, over.is_set, seed))
-                for seed in range(asked.score)
-            ]
-            tasks.append(threading.Thread(target=leave, args=(page, measured, over.is_set)))
-            for task in tasks:
-                task.start()
-            for task in tasks:
-                task.join()
+            todo = [partial(browse, Visitor(page)) for _ in range(asked.browse)]
+            todo += [partial(score, page.local_url) for _ in range(asked.score)]
+            todo.append(partial(leave, page))
+            with ThreadPoolExecutor(len(todo)) as pool:
+                begun = [pool.submit(do, measured, over.is_set, n) for n, do in enumerate(todo)]
+            for each in begun:
+                each.result()
             after = group_bytes(server.pid)
     print(measured.table())
     print(f"{n_tasks} people for {asked.seconds} s; runs of each scorer: {measured.served}")
