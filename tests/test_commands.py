@@ -149,21 +149,15 @@ def results(desk: Path) -> Path:
     return out
 
 
-def test_no_command_is_told_that_is_not_run() -> None:
+def test_no_command_is_told_that_is_not_run_or_made_by_no_target() -> None:
     told = [line for block in blocks("sh") for line in block.splitlines() if line]
     assert set(told) == set(RUN)
     assert {code.splitlines()[0] for code in blocks("python")} == set(SNIPPETS)
     fences = [line for path in DOCUMENTS for line in path.read_text().splitlines() if "```" in line]
     assert set(fences) == {"```sh", "```python", "```toml", "```"}
-
-
-def test_what_is_made_is_a_target() -> None:
-    makefile = (ROOT / "Makefile").read_text()
-    targets = set(re.findall(r"^([a-z-]+):.*##", makefile, re.M))
-    told = {name for each in DOCUMENTS for name in re.findall(r"`make ([a-z-]+)", each.read_text())}
-    run = {name for command in RUN for name in re.findall(r"make ([a-z-]+)", command)}
-    assert len(told | run) > 7 and told | run <= targets
-    assert "\nrun: $(VENV)/.runs" in makefile and "\t@$(PY) app.py\n" in makefile
+    targets = set(re.findall(r"^([a-z-]+):.*##", (ROOT / "Makefile").read_text(), re.M))
+    made = {name for each in DOCUMENTS for name in re.findall(r"`make ([a-z-]+)", each.read_text())}
+    assert made and made <= targets
 
 
 @pytest.mark.parametrize("command", of_kind(SCORED))

@@ -326,11 +326,7 @@ MOST_HABITS = {
     "waits of a test's own": (13, r"\.(?:sleep|wait_for_timeout)\(|^ +while .*:\n +pass$"),
     "hostile texts outside tests/support": (10, r"^\s*(?:HOSTILE|NONSENSE)\b.* = "),
 }
-r"""Habits of tests that are to go: how often each may be found, which may only fall, and its form.
-
->>> given = "from tests.a.test_b import c\nHOSTILE = 1\n while x:\n  pass"
->>> [len(re.findall(form, given, re.M)) for _, form in MOST_HABITS.values()]
-[1, 0, 1, 1]
+"""Habits of tests that are to go: how often each may be found, which may only fall, and its form.
 """
 _MAY = {
     "waits of a test's own": ("support", "bench", "gpu", "lent_gpu", "conftest.py"),
@@ -340,6 +336,11 @@ _MAY = {
 
 
 def test_habits_of_tests_only_fall() -> None:
+    r"""
+    >>> given = "from tests.a.test_b import c\nHOSTILE = 1\n while x:\n  pass"
+    >>> [len(re.findall(form, given, re.M)) for _, form in MOST_HABITS.values()]
+    [1, 0, 1, 1]
+    """
     where: dict[str, Counter[str]] = {habit: Counter() for habit in MOST_HABITS}
     for path in _OURS:
         if path.suffix == ".py" and path.is_relative_to(ROOT / "tests"):
