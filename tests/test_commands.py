@@ -17,11 +17,9 @@ from shutil import copy
 from typing import Any
 
 import pytest
-from datasets import load_dataset
 from peft import LoraConfig, get_peft_model
 from transformers import AutoModelForSequenceClassification
 
-from explorer.data.rebuilding.command import main as rebuild
 from scoring.__main__ import main as score
 from tests.conftest import DEMO_MODEL, DOCUMENTS, ROOT
 from tests.support.files import write_jsonl
@@ -31,7 +29,6 @@ from tests.support.serving import serving
 AGAIN = "OpenAssistant/reward-model-deberta-v3-large-v2"
 SCORE = "python -m scoring --model org/reward-model --pairs"
 TORCHRUN = "-m scoring --model org/reward-model --pairs pairs.jsonl --out"
-REBUILD = "python -m explorer.rebuild"
 SPACE = "make space REPO=org/name HARDWARE=cpu-basic"
 STAND_INS = {
     "org/reward-model": "demo",
@@ -53,7 +50,7 @@ STAND_INS = {
 IN_PROCESS = ["--limit", "6", "--device", "cpu", "--offline"]
 
 SERVED, SCORED, LAUNCHED = "served", "scored", "launched"
-REBUILT, DRY, NOT_RUN = "rebuilt", "dry", "not run"
+DRY, NOT_RUN = "dry", "not run"
 RUN = {
     "make run": SERVED,
     "EXPLORER_PAIRS=my-pairs.jsonl make run": SERVED,
@@ -77,8 +74,10 @@ RUN = {
     f"torchrun --nproc-per-node 8 {TORCHRUN} my-run": LAUNCHED,
     "torchrun --nnodes 2 --nproc-per-node 8 --rdzv-backend c10d --rdzv-endpoint node0:29500 "
     f"{TORCHRUN} /shared/my-run": LAUNCHED,
-    f"{REBUILD} --out my-reward-bench": REBUILT,
-    f"{REBUILD} --sources DIR --verify filtered.parquet --json counts.json": REBUILT,
+    # They need the sources: tests/explorer/data/test_rebuilding.py.
+    "python -m explorer.rebuild --out my-reward-bench": NOT_RUN,
+    "python -m explorer.rebuild --sources DIR --verify filtered.parquet "
+    "--json counts.json": NOT_RUN,
     f"{SPACE} --dry-run": DRY,
     f"{SPACE}": DRY,  # it needs an account: with --dry-run, which `make` takes for its own
     # It needs the Hub's own pairs: tests/scoring/results/test_exchange.py.
@@ -122,11 +121,8 @@ def desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     said = [{"prompt": "Two and two?", "responses": ["4", "It is four.", "5"]}]
     write_jsonl(folder / "generations.jsonl", said)
     styles = ["4", "It is four.", "**It is four.**"]
-    (folder / "chat_filtered.json").write_text(
-        json.dumps(
-            [{"id": 1, "prompt": "Two and two?", "chosen": styles, "rejected": styles[::-1]}]
-        )
-    )
+    rm_bench = {"id": 1, "prompt": "Two and two?", "chosen": styles, "rejected": styles[::-1]}
+    (folder / "chat_filtered.json").write_text(json.dumps([rm_bench]))
     judged = {"pair_id": "1", "source": "livebench-math", "question": "Two and two?"}
     judged |= {"response_model": "m", "response_A": "5", "response_B": "4", "label": "B>A"}
     write_jsonl(folder / "judgebench.jsonl", [judged])
@@ -191,27 +187,6 @@ def test_what_is_launched_scores(command: str, desk: Path, tmp_path: Path) -> No
     )
     assert ran.returncode == 0, ran.stderr
     assert list((tmp_path / "out" / "eval-set").rglob("*.json"))
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("command", of_kind(REBUILT))
-def test_what_rebuilds_rebuilds(command: str, shared_data: Path, tmp_path: Path) -> None:
-    filtered = str(shared_data / "reward-bench" / "filtered.parquet")
-    sources = str(shared_data / "sources")
-    asked = [
-        {"DIR": sources, "filtered.parquet": filtered}.get(each, each)
-        for each in shlex.split(command)[3:]
-    ]
-    if "--sources" not in asked:
-        asked += ["--sources", sources]
-    with chdir(tmp_path):
-        assert rebuild(asked) == 1  # the files of four sources alone are at hand
-        if "--json" in asked:
-            counts = json.loads(Path("counts.json").read_text())["subsets"]
-            assert counts["xstest-should-refuse"]["one_side"] == 62
-            assert sum(each["equal"] for each in counts.values()) == 1_872
-        else:
-            assert load_dataset("my-reward-bench", split="filtered").num_rows == 1_872
 
 
 @pytest.mark.parametrize("command", of_kind(DRY))

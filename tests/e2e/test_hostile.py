@@ -7,12 +7,10 @@ from playwright.sync_api import Page, expect
 
 from tests.e2e.conftest import (
     App,
-    begin_review,
     chips,
     choose_model,
     count,
     open_pairs,
-    open_panel,
     open_tab,
     pair,
     reload,
@@ -38,7 +36,6 @@ LONG = "many words " * 20_000
 OTHERS: list[dict[str, Any]] = [
     {"id": "1", "subset": "empty", "prompt": "Say nothing.", "chosen": "", "rejected": "x"},
     {"id": "2", "subset": "long", "prompt": LONG, "chosen": LONG, "rejected": LONG + "!"},
-    {"id": "3", "subset": "same", "prompt": "Same?", "chosen": "Yes.", "rejected": "Yes."},
     {"id": "4", "subset": "slow", "prompt": "p", "chosen": "x" * 5_000, "rejected": "x"},
     {"id": "5", "subset": "none", "prompt": "p", "chosen": None, "rejected": "r"},
 ]
@@ -63,20 +60,19 @@ def test_hostile_text_is_shown_as_it_is_and_scored(app: App, page: Page, tmp_pat
     bar = page.locator(".sourcebar").first
     bar.locator("summary").click()
     for words in (
-        "row 14: chosen is null; the row is left",
+        "row 13: chosen is null; the row is left",
         "(lone surrogates) shown as \ufffd",
     ):
         expect(bar).to_contain_text(words)
     _reader(page)
     _facets_and_search(page)
-    _panels(page)
     _score(page)
     open_tab(page, "Models")
     assert page.evaluate("window.hacked") is None
 
 
 def _reader(page: Page) -> None:
-    """Every pair as it is written, then back with white space shown, and on as Markdown."""
+    """Every pair as it is written, then back as Markdown."""
 
     def step(key: str, place: int) -> None:
         page.keyboard.press(key)
@@ -90,23 +86,16 @@ def _reader(page: Page) -> None:
     expect(pair(page).locator(".chosen .body")).to_have_text("(empty)")
     step("j", n + 2)
     expect(pair(page)).to_contain_text("too long to compare")
-    back, on = range(n + 1, 0, -1), range(2, n + 1)
-    for look, key, places in (("Show whitespace", "k", back), ("Rendered", "j", on)):
-        box = page.get_by_role("checkbox", name=look)
-        box.click()
-        expect(box).to_be_checked()
-        for place in places:
-            step(key, place)
-            assert not pair(page).locator("img, script, svg").count()
-        box.click()
-        expect(box).not_to_be_checked()
+    page.get_by_role("checkbox", name="Rendered").click()
+    for place in range(n + 1, 0, -1):
+        step("k", place)
+        assert not pair(page).locator("img, script, svg").count()
+    page.get_by_role("checkbox", name="Rendered").click()
 
 
 def _facets_and_search(page: Page) -> None:
-    page.locator('[data-facet="chosen_model"] > summary').click()
-    for n, (name, value) in enumerate((("chosen_model", TAG), ("subset", f"hep-{TAG}")), start=1):
-        page.locator(f'[data-facet="{name}"] .facet-name').filter(has_text=value).click()
-        expect(chips(page)).to_have_count(n)
+    page.locator('[data-facet="subset"] .facet-name').filter(has_text=f"hep-{TAG}").click()
+    expect(chips(page)).to_have_count(1)
     reload(page)
     expect(count(page)).to_have_text(f"1 of {N_PAIRS} pairs")
     page.get_by_role("link", name="Reset", exact=True).click()
@@ -120,19 +109,6 @@ def _facets_and_search(page: Page) -> None:
     pattern.uncheck()
     search.fill("")
     expect(count(page)).to_have_text(f"{N_PAIRS} of {N_PAIRS} pairs")
-
-
-def _panels(page: Page) -> None:
-    open_panel(page, "Lengths")
-    expect(page.locator("table.stats")).to_contain_text(shown(TAG))
-    page.get_by_role("checkbox", name="By subset").click()
-    expect(page.locator(".lengths-plot .annotation")).to_have_count(N_PAIRS)
-    progress = begin_review(page)
-    page.keyboard.press("1")
-    expect(progress).to_contain_text("1 of")
-    page.locator("[data-list=keep]").click()
-    expect(page.locator(".review-keys a")).to_have_count(1)
-    open_panel(page, "List")
 
 
 def _score(page: Page) -> None:

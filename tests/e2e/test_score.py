@@ -59,10 +59,8 @@ def test_a_stopped_run_is_kept_shown_again_and_goes_on(app: App, leaving: Page) 
     expect(page.locator(".status.running")).to_contain_text("pairs/s")
     page.locator("#score .inspect").click()  # it is read while it streams in
     scored = page.locator("#pairs .kinds a").last
-    expect(scored).to_be_visible()
-    key, before = str(pair(page).get_attribute("data-key")), scored.inner_text()
+    before = scored.inner_text()
     expect(scored).not_to_have_text(before)
-    expect(pair(page)).to_have_attribute("data-key", key)
 
     page.close()  # it goes on without its page, and any page stops it
     one, other = (leaving.context.new_page() for _ in range(2))

@@ -23,9 +23,7 @@ BUTTONS = """
   <div hidden><button class="reader-next hidden">out of sight</button></div>
   <button class="reader-next">next</button> <button class="reader-previous">back</button>
   <button class="review-keep">keep</button> <button class="reveal">show</button>
-  <button class="hide-harm">hide</button> <button id="theme-button">theme</button>
-  <input id="text"> <input type="checkbox" id="box">
-  <div class="searchbar"><input type="search" class="search" value="words"></div>
+  <button class="hide-harm">hide</button> <input id="text">
 """
 
 
@@ -54,15 +52,12 @@ TABLE = """<button data-copy="#table" data-said="Copied">Copy</button><table id=
   <tr><th rowspan="2">model</th><th colspan="2">score</th></tr>
   <tr><th>a</th><th>b</th></tr> <tr><td>x&amp;y</td><td>1</td><td>2</td></tr></table>"""
 HARMFUL = pair("a", css="may-harm", chosen="hurts") + pair("b", css="may-harm", chosen="so too")
-PLACE = "query('.difference-place').textContent"
-BOTH_PLACES = f"[query('.here').dataset.difference, {PLACE}]"
+PLACES = "[query('.here').dataset.difference, query('.difference-place').textContent]"
 HARM = "[document.documentElement.dataset.harm, localStorage['rewardbench-explorer-harm']]"
-DARK = "[document.body.matches('.dark'), localStorage['rewardbench-explorer-theme']]"
 VISIBLE = "['a', 'b'].map((id) => getComputedStyle(document.getElementById(id)).visibility)"
 RENDERED = (
     "[...document.querySelectorAll('.math')].map((each) => Boolean(each.querySelector('.katex')))"
 )
-FOCUS = "[document.activeElement.className, getSelection().toString()]"
 UNFOLDED = "[query('.prompt').matches('[data-unfolded]'), query('.unfold').textContent]"
 LINKS = "['.math .katex', '.math a'].map((each) => document.querySelectorAll(each).length)"
 CLIPBOARD = "navigator.clipboard.readText()"
@@ -74,19 +69,13 @@ ROWS: dict[str, tuple[str, str, str, Any]] = {
     "a browser's own shortcut presses nothing": (BUTTONS, "Alt+1 Control+j", "pressed", []),
     "a key that is held steps on and marks one pair alone":
         (BUTTONS, "j* j* 1* 1*", "pressed", ["reader-next"] * 2 + ["review-keep"]),
-    "slash goes to the search and selects its words": (BUTTONS, "/", FOCUS, ["search", "words"]),
-    "harmful texts stay shown when the page is opened again":
-        (BUTTONS, ".reveal reload", HARM, ["shown", "shown"]),
     "harmful texts stay hidden once that is chosen":
         (BUTTONS, ".reveal .hide-harm reload", HARM, [None, "hidden"]),
-    "the theme that is chosen stays": (BUTTONS, "#theme-button reload", DARK, [True, "dark"]),
     "harmful texts are hidden at first": (HARMFUL, "", VISIBLE, ["hidden", "hidden"]),
     "one harmful text is shown by itself":
         (HARMFUL, ".reveal-one", VISIBLE, ["visible", "hidden"]),
-    "before the first difference is the last":
-        (pair("a", n=3), ".previous-difference", PLACE, "3 of 3"),
     "after the last difference is the first":
-        (pair("a", n=3), ".next-difference " * 3, BOTH_PLACES, ["1", "1 of 3"]),
+        (pair("a", n=3), ".next-difference " * 3, PLACES, ["1", "1 of 3"]),
     "a long prompt unfolds":
         (pair("a", prompt="many words " * 3000), ".unfold", UNFOLDED, [True, "Less"]),
     "formulas that define commands or are too long stay as written": (
@@ -123,15 +112,6 @@ def answer(route: Route) -> None:
         route.fulfill(content_type="text/html", body=f"<!doctype html><style>{style}</style><body>")
 
 
-def press(page: Page, each: str) -> None:
-    if each.endswith("*"):
-        page.keyboard.down(each.removesuffix("*"))
-    elif each[0] in ".#[":
-        page.locator(each).first.click()
-    else:
-        page.keyboard.press(each)
-
-
 def test_what_is_pressed_does_what_it_says(page: Page, subtests: pytest.Subtests) -> None:
     page.route("**/*", answer)
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
@@ -144,8 +124,12 @@ def test_what_is_pressed_does_what_it_says(page: Page, subtests: pytest.Subtests
                 if each == "reload":
                     page.reload()
                     fill(page, html)
+                elif each.endswith("*"):
+                    page.keyboard.down(each.removesuffix("*"))
+                elif each[0] in ".#[":
+                    page.locator(each).first.click()
                 else:
-                    press(page, each)
+                    page.keyboard.press(each)
             for held in re.findall(r"(\S)\*", presses):
                 page.keyboard.up(held)
             with suppress(AssertionError):
@@ -260,7 +244,6 @@ AGREEMENT: dict[str, tuple[tuple[list[Mark], list[Mark]], dict[str, Any]]] = {
     "never": (people("kd", "dk"), {"kappa": -1}),
     "as by chance": (people("kk", "kd", "dk", "dd"), {"kappa": 0}),
     "both use a single verdict": (people("uu", "uu"), {"kappa": None}),
-    "no pairs": (people(), {"kappa": None, "n": 0}),
     "the same texts": ((TWO, [mark("drop", "x:9", 1, "other")]), {"differing": ["s:1"]}),
     "the same key": ((TWO, [mark("drop", "s:1", 7)]), {"differing": ["s:1"]}),
     "another source's key": ((TWO, [mark("drop", "s:1", 7, "other")]), {"n": 0}),
@@ -275,7 +258,6 @@ AGREE = """([mine, theirs]) => {
 READ = "(line) => { try { return explorer.review.checked(line) } catch (e) { return e.message } }"
 NO_MARKS: dict[str, tuple[dict[str, Any] | None, str]] = {
     "a key that is no text": ({"key": 3}, "source and key must be text"),
-    "a long key": ({"key": "k" * 1001}, "of 1 to 1000 characters"),
     "a hash that is none": ({"text_hash": "<b>"}, "text_hash must be 16 hex digits"),
     "a list of verdicts": ({"verdict": ["keep"]}, "verdict must be one of"),
     "a long note": ({"note": "n" * 2001}, "at most 2000 characters"),

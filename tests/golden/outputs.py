@@ -30,13 +30,9 @@ KEYS: dict[Set, tuple[str, str]] = {
 }
 LINKS = Path(__file__).with_name("links.txt").read_text().split()
 """{a} to {d} stand for models, {key} and {other} for pairs."""
+_SORTED = "?section=Reasoning&sort=-chosen&panel=export"
 EXPORTS = [
-    (
-        "?section=Reasoning&sort=-chosen&panel=export",
-        "pairs",
-        "export",
-        ("csv", "parquet", "jsonl"),
-    ),
+    (_SORTED, "pairs", "export", ("csv", "parquet", "jsonl")),
     ("?model={a}", "outcomes", "fail-export", ("csv", "jsonl", "md")),
 ]
 """A link, what files of it are called, and in names of outputs, and in which formats."""

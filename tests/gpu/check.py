@@ -107,6 +107,7 @@ GEMMA = {"head_dim": 32, "sliding_window": 64, "query_pre_attn_scalar": 32}
 CAPPED = {"initializer_range": 0.05, "attn_logit_softcapping": 0.5}
 """Products of queries with keys are about 1."""
 ARCHITECTURES: dict[str, tuple[str, dict[str, Any]]] = {
+    "": ("packed", {}),
     "llama": ("packed", {}),
     "qwen2": ("packed", {}),
     "qwen3": ("packed", {"head_dim": 32}),
@@ -124,7 +125,8 @@ ARCHITECTURES: dict[str, tuple[str, dict[str, Any]]] = {
         | dict.fromkeys(("linear_key_head_dim", "linear_value_head_dim"), 32),
     ),
 }
-"""Kind of a model -> the path that it must take, "" for either, and what its config has beside."""
+"""Kind of a model, "" for the bundled one -> the path that it must take, "" for either, and more
+of its config."""
 
 
 class Check:
@@ -169,33 +171,19 @@ class Check:
         given = RunSettings(**{"max_length": MAX_LENGTH, "compile": "off", **settings})
         return Classifier(spec, given, Loaded(spec, model, self.tokenizer))
 
-    def sync(self) -> None:
-        """Wait until the card has done what it was given."""
-        if not self.dry:
-            torch.cuda.synchronize()
-
-    # What the card is.
-
     def machine(self) -> None:
         """Card and versions."""
         words = f"torch {torch.__version__}, transformers {transformers.__version__}, Python "
         words += f"{sys.version.split()[0]}, {'a' if _has_compiler() else 'no'} C compiler"
-        if self.dry:
-            self.report.tell(
-                "machine", True, f"CPU, dry, {torch.get_num_threads()} threads; {words}"
-            )
-            return
-        card, free = torch.cuda.get_device_properties(0), torch.cuda.mem_get_info()[0] / 1e9
-        self.rate = peak_rate(self.device)
-        self.report.tell(
-            "machine",
-            attention.has_variable_length(self.device, HALF),
-            f"{torch.cuda.device_count()} x {card.name}, {free:.0f} of "
-            f"{card.total_memory / 1e9:.0f} GB free, {self.rate / 1e12:.0f} TFLOP/s in bfloat16; "
-            f"CUDA {torch.version.cuda}; {words}",
-        )
-
-    # The attention call.
+        is_able, what = True, f"CPU, dry, {torch.get_num_threads()} threads"
+        if not self.dry:
+            card, free = torch.cuda.get_device_properties(0), torch.cuda.mem_get_info()[0] / 1e9
+            self.rate = peak_rate(self.device)
+            is_able = attention.has_variable_length(self.device, HALF)
+            what = f"{torch.cuda.device_count()} x {card.name}, {free:.0f} of "
+            what += f"{card.total_memory / 1e9:.0f} GB free, {self.rate / 1e12:.0f} TFLOP/s in "
+            what += f"bfloat16; CUDA {torch.version.cuda}"
+        self.report.tell("machine", is_able, f"{what}; {words}")
 
     def call(self, heads: int, of_keys: int, dim: int, window: int | None) -> None:
         """The variable-length call over packs with shared prefixes against float64."""
@@ -243,27 +231,24 @@ class Check:
             words = f"off float64 by {off:.1e} (at most {CALL_BOUND:.0e})"
             self.report.tell(name, off <= CALL_BOUND, words, off=off, bound=CALL_BOUND)
 
-    # Rewards.
-
     def architecture(self, kind: str, *, compiled: bool) -> None:
-        """Rewards in bfloat16 against float32 one at a time, and the path that a kind takes."""
-        path, more = ARCHITECTURES[kind]
-        with self.report.point(f"rewards of {kind}{', compiled' if compiled else ''}"):
-            with tempfile.TemporaryDirectory() as folder:
-                self.model({"model_type": kind, **SMALL, **more}, HALF).save_pretrained(folder)
-                self.tokenizer.save_pretrained(folder)
-                settings = RunSettings(device=self.device.type, dtype="bfloat16")
-                spec = ModelSpec(kind, folder, "random")
-                model = load(spec, settings, "AutoModelForSequenceClassification").model
-            self._rewards(kind, model, self.few[: 8 if self.dry else 24], path, compiled=compiled)
+        """Rewards in bfloat16 against float32 one at a time, and the path that a kind takes.
 
-    def demo_model(self, *, compiled: bool) -> None:
-        """The same of the bundled model."""
-        with self.report.point(f"rewards of the demo model{', compiled' if compiled else ''}"):
-            load = transformers.AutoModelForSequenceClassification.from_pretrained
-            model = load(DEMO / "model", dtype=HALF).eval().requires_grad_(False).to(self.device)
-            pairs = self.few[: 8 if self.dry else 90]
-            self._rewards("the demo model", model, pairs, "packed", compiled=compiled)
+        kind: "" for the bundled model.
+        """
+        name, (path, more) = kind or "the demo model", ARCHITECTURES[kind]
+        settings = RunSettings(device=self.device.type, dtype="bfloat16")
+        with (
+            self.report.point(f"rewards of {name}{', compiled' if compiled else ''}"),
+            tempfile.TemporaryDirectory() as made,
+        ):
+            if kind:
+                self.model({"model_type": kind, **SMALL, **more}, HALF).save_pretrained(made)
+                self.tokenizer.save_pretrained(made)
+            spec = ModelSpec(name, made if kind else str(DEMO / "model"), "random")
+            model = load(spec, settings, "AutoModelForSequenceClassification").model
+            pairs = self.few[: 8 if self.dry else 24 if kind else 90]
+            self._rewards(name, model.requires_grad_(False), pairs, path, compiled=compiled)
 
     def _rewards(
         self, name: str, model: Any, pairs: Sequence[Pair], path: str, *, compiled: bool
@@ -317,8 +302,6 @@ class Check:
             apart=apart,
         )
 
-    # Speed.
-
     def speed(self, shape: str) -> None:
         """A user's first run and later ones, beside other ways and the floor, and without memory.
 
@@ -334,12 +317,8 @@ class Check:
             bench.pairs = self.pairs
             first = bench.measure("first", lambda: bench.ours(scorer))
             good, bound = TARGETS[shape].of_first(self.card, first.seconds)
-            self.report.tell(
-                f"{shape}, first run",
-                good,
-                f"{first.seconds:.2f} s ({bound}); {scorer.traits.path}",
-                seconds=first.seconds,
-            )
+            words = f"{first.seconds:.2f} s ({bound}); {scorer.traits.path}"
+            self.report.tell(f"{shape}, first run", good, words, seconds=first.seconds)
             if self.later == "on":
                 scorer = self.scorer(model, shape, compile="on")
             compiling, n_runs = first, 1
@@ -422,35 +401,20 @@ class Check:
             parts=parts,
         )
 
-    # Stopping, going on, giving back.
-
-    def stop_and_unload(self) -> None:
-        """A run that is left goes on to the same rewards, and a model that is left gives back."""
-        with self.report.point("stop and unload"):
+    def unload(self) -> None:
+        """A model that is left, in the midst of a run, gives back what it held."""
+        with self.report.point("unload"):
             gc.collect()  # of models before it, which would hide what this one keeps
             before = 0 if self.dry else torch.cuda.memory_allocated()
             scorer = self.scorer(self.model(self.shapes["qwen3-0.6b"], HALF), budget=2048)
             weak = weakref.ref(scorer.loaded.model)
-            pairs = self.pairs[:: max(1, len(self.pairs) // 40)][:40]
-            job = make_job(pairs, scorer, 0)
-            whole = [pack.rows for pack in score(job, scorer)]
-            stream = score(job, scorer)
-            begun = [next(stream) for _ in range(2)]
-            del stream
-            rest = score(job, scorer, done={pack.place for pack in begun})
-            again = [pack.rows for pack in [*begun, *rest]]
-            same = again == whole
-            words = f"{len(whole)} packs, stopped after 2, went on to the same bits: {same}"
-            self.report.tell("stop", same, words)
-            del scorer, rest
+            stream = score(make_job(self.pairs[:40], scorer, 0), scorer)
+            next(stream)
+            del stream, scorer
             gc.collect()
             left = 0 if self.dry else torch.cuda.memory_allocated() - before
-            self.report.tell(
-                "unload",
-                weak() is None and left < 64e6,
-                f"model gone: {weak() is None}; {left / 1e6:.0f} MB stay allocated (below 64)",
-                left=left,
-            )
+            words = f"model gone: {weak() is None}; {left / 1e6:.0f} MB stay allocated (below 64)"
+            self.report.tell("unload", weak() is None and left < 64e6, words, left=left)
 
     def run(self, shapes: Sequence[str]) -> None:
         """All points: first those that a card may fail, and last those that may be left out."""
@@ -463,20 +427,19 @@ class Check:
     def _parts(self, shapes: Sequence[str]) -> Iterator[tuple[str, float, Callable[[], None]]]:
         """Parts of the report, and what each takes about on a card."""
         yield "attention calls", 10, self.calls
-        yield "rewards of the demo model", 5, lambda: self.demo_model(compiled=False)
         for kind in ARCHITECTURES:
-            yield f"rewards of {kind}", 5, partial(self.architecture, kind, compiled=False)
+            name = kind or "the demo model"
+            yield f"rewards of {name}", 5, partial(self.architecture, kind, compiled=False)
         for shape in shapes:
             yield shape, TARGETS[shape].room, partial(self.speed, shape)
-        yield "stop and unload", 10, self.stop_and_unload
+        yield "unload", 10, self.unload
         yield "command line and app", 110, self.model_on_disk
         if not _has_compiler():
             self.report.left_out("compiled layers", "there is no C compiler here")
             return
-        yield "rewards of the demo model, compiled", 20, lambda: self.demo_model(compiled=True)
         packed = [kind for kind, (path, _) in ARCHITECTURES.items() if path == "packed"]
-        for kind in packed[:1] if self.dry else packed:
-            name = f"rewards of {kind}, compiled"
+        for kind in packed[:2] if self.dry else packed:
+            name = f"rewards of {kind or 'the demo model'}, compiled"
             yield name, 20, partial(self.architecture, kind, compiled=True)
 
     def calls(self) -> None:

@@ -16,10 +16,7 @@ from tests.shipping.space import checked_head, main
 
 @pytest.mark.parametrize(
     ("hardware", "wanted"),
-    [
-        ("cpu-basic", ["gradio[oauth]=="]),
-        ("zero-a10g", ["torch==2.11.0", "spaces"]),
-    ],
+    [("cpu-basic", ["gradio[oauth]=="]), ("zero-a10g", ["torch==2.11.0", "spaces"])],
 )
 def test_a_dry_run_lists_what_a_space_needs_and_no_more(
     hardware: str, wanted: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
@@ -31,9 +28,8 @@ def test_a_dry_run_lists_what_a_space_needs_and_no_more(
     files = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
     assert all(f"  {name}\n" in told for name in files)
     assert {"app.py", "README.md", "requirements.txt", "assets/demo/pairs.jsonl"} <= files
-    assert {name.split("/")[0] for name in files if "/" in name} == {
-        *("explorer", "scoring", "assets")
-    }
+    folders = {name.split("/")[0] for name in files if "/" in name}
+    assert folders == {"explorer", "scoring", "assets"}
     assert not [name for name in files if "pictures" in name or "__pycache__" in name]
     assert metadata_load(folder / "README.md") == metadata_load(ROOT / "README.md")
     lines = (folder / "requirements.txt").read_text().splitlines()
