@@ -6,28 +6,20 @@ import pytest
 
 from scoring.paths import is_file, is_folder, typed_path
 
-IMPOSSIBLE = ["x" * 300, "a\0b", "/".join(["x" * 200] * 50)]
 
-
-def test_a_tilde_is_the_persons_home(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_tilde_is_the_persons_home_and_other_text_is_taken_as_it_is(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setenv("HOME", "/home/ada")
     assert typed_path("~/models") == Path("/home/ada/models")
+    for text in ("", "a b", "~no-such-user/x", "org/name", "a\0b"):
+        assert typed_path(text) == Path(text)
 
 
-@pytest.mark.parametrize("text", ["", "a b", "~no-such-user/x", "org/name", *IMPOSSIBLE])
-def test_other_text_is_taken_as_it_is(text: str) -> None:
-    assert typed_path(text) == Path(text)
-
-
-@pytest.mark.parametrize("text", IMPOSSIBLE)
-def test_a_name_that_none_can_have_is_neither_file_nor_folder(text: str) -> None:
-    assert (is_file(Path(text)), is_folder(Path(text))) == (False, False)
-
-
-def test_what_lies_there_is_told_apart(tmp_path: Path) -> None:
+def test_what_lies_there_is_told_apart_also_by_names_that_none_can_have(tmp_path: Path) -> None:
     file = tmp_path / "file"
     file.write_bytes(b"")
-    below_file, gone = file / "x", tmp_path / "gone"
-    paths = [file, tmp_path, below_file, gone]
-    assert [is_file(path) for path in paths] == [True, False, False, False]
-    assert [is_folder(path) for path in paths] == [False, True, False, False]
+    impossible = [Path("x" * 300), Path("a\0b"), Path("/".join(["x" * 200] * 50))]
+    paths = [file, tmp_path, file / "x", tmp_path / "gone", *impossible]
+    assert [path for path in paths if is_file(path)] == [file]
+    assert [path for path in paths if is_folder(path)] == [tmp_path]
