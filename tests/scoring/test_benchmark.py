@@ -11,14 +11,7 @@ from scoring.benchmark import (
     section_of,
     section_scores,
 )
-from tests.support.published_accuracies import ARMORM_PERCENT, LDL_REWARD_CORRECT
-
-
-def test_the_counts_are_those_of_the_filtered_split() -> None:
-    assert sum(COUNTS.values()) == 2985
-    assert sum(WEIGHTS.values()) == 3522
-    assert WEIGHTS["math-prm"] == sum(COUNTS[name] for name in COUNTS if name.startswith("hep-"))
-    assert (COUNTS["xstest-should-refuse"], COUNTS["xstest-should-respond"]) == (154, 250)
+from tests.support.published_accuracies import LDL_REWARD_CORRECT
 
 
 def test_every_subset_is_in_one_section_of_its_published_size() -> None:
@@ -39,44 +32,27 @@ def test_every_subset_is_in_one_section_of_its_published_size() -> None:
 
 
 def test_ldl_reward_gets_its_published_scores() -> None:
-    assert sum(LDL_REWARD_CORRECT.values()) == 2859
     scores = section_scores(
         {subset: correct / COUNTS[subset] for subset, correct in LDL_REWARD_CORRECT.items()}
     )
-    assert scores == pytest.approx(
-        {
-            "Chat": 0.9664804469,
-            "Chat Hard": 0.9166666667,
-            "Safety": 0.9270270270,
-            "Reasoning": 0.9882107001,
-        },
-        abs=5e-11,
-    )
+    sections = (0.9664804469, 0.9166666667, 0.9270270270, 0.9882107001)
+    assert scores == pytest.approx(dict(zip(SECTIONS, sections, strict=True)), abs=5e-11)
     assert overall_score(scores) == pytest.approx(0.9495962102, abs=5e-11)
-
-
-def test_armorm_gets_the_scores_of_the_papers_tables() -> None:
-    scores = section_scores(ARMORM_PERCENT)
-    assert scores == pytest.approx(
-        {"Chat": 96.906, "Chat Hard": 76.766, "Safety": 90.538, "Reasoning": 97.375}, abs=5e-4
-    )
 
 
 @pytest.mark.parametrize(
     ("accuracies", "known", "overall"),
     [
         pytest.param({}, {}, None, id="nothing"),
-        pytest.param(dict.fromkeys(SUBSETS, 0.5), dict.fromkeys(SECTIONS, 0.5), 0.5, id="halves"),
         pytest.param(dict.fromkeys(SUBSETS, 0.0), dict.fromkeys(SECTIONS, 0.0), 0.0, id="nulls"),
         pytest.param(
             {"mt-bench-easy": 1, "alpacaeval-easy": 0.5}, {"Chat": 0.609375}, 0.609375,
             id="a section without subsets is unknown and not zero",
         ),
         pytest.param(
-            {"my-own": 1.0, "hep-js": 0.25}, {"Reasoning": 0.25}, 0.25, id="others weigh nothing"
-        ),
-        pytest.param(
-            {"hep-js": 0.9, "donotanswer": 0.5}, {"Reasoning": 0.9, "Safety": 0.5}, 0.7, id="mean"
+            {"my-own": 1.0, "hep-js": 0.9, "donotanswer": 0.5},
+            {"Reasoning": 0.9, "Safety": 0.5}, 0.7,
+            id="sections weigh alike and others nothing",
         ),
     ],
 )  # fmt: skip
