@@ -3,8 +3,7 @@
 Worked numbers of real rows are those of a rule that prefers the longer response.
 """
 
-import json
-from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +17,6 @@ from scoring.benchmarks import (
     benchmarks,
     named_dataset,
     of_dataset,
-    similar_name,
 )
 from scoring.command.arguments import parse
 from scoring.errors import KnownError
@@ -30,6 +28,7 @@ from scoring.rules import RULES
 from scoring.spec import Pair, ScoredPair
 from scoring.summary import Summary, summarise
 from tests.conftest import REAL_DATA
+from tests.support.files import write_jsonl
 from tests.support.named_rows import by_sentence
 
 CHOSEN = ["4", "It is 4.", "It is **4**."]
@@ -76,133 +75,109 @@ HELPSTEER: dict[str, Any] = {
 
 
 def opened(tmp_path: Path, *rows: dict[str, Any], name: str = "rows.jsonl") -> list[Pair]:
-    path = tmp_path / name
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    table = read_pairs(path).table
+    table = read_pairs(write_jsonl(tmp_path / name, rows)).table
     return as_pairs(table, range(len(table)))
 
 
-def by_length(pairs: list[Pair]) -> Iterator[ScoredPair]:
+def by_length(pairs: list[Pair], family: str = "classifier") -> Summary:
     """As if longer responses had higher rewards."""
+    scored = []
     for pair in pairs:
         rewards = [float(len(each)) for each in pair.responses]
-        several = len(rewards) > 2
-        rule = benchmark_of((), pair.benchmark).rule_name
-        yield ScoredPair(
-            pair.key,
-            pair.subset,
-            "",
-            rewards[0],
-            rewards[pair.n_chosen],
-            1,
-            1,
-            rewards=tuple(rewards) if several else (),
-            n_chosen=pair.n_chosen,
-            rule=rule,
-        )
-
-
-def summed(pairs: list[Pair]) -> Summary:
-    return summarise(by_length(pairs), "classifier", pairs[0].benchmark)
+        row = ScoredPair(pair.key, pair.subset, "", None, None, 1, 1, n_chosen=pair.n_chosen)
+        row = replace(row, rule=benchmark_of((), pair.benchmark).rule_name)
+        scored.append(row.with_rewards(rewards))
+    return summarise(scored, family, pairs[0].benchmark)
 
 
 def real(*names: str) -> list[Pair]:
     folder = REAL_DATA / "benchmarks"
     if not folder.is_dir():
         pytest.skip("the real rows of other benchmarks are not here")
-    found = []
-    for name in names:
-        table = read_pairs(folder / name).table
-        found += as_pairs(table, range(len(table)))
-    return found
+    tables = [read_pairs(folder / name).table for name in names]
+    return [pair for table in tables for pair in as_pairs(table, range(len(table)))]
+
+
+def percent(*numbers: float | None) -> list[float]:
+    return [round(100 * (number or 0), 4) for number in numbers]
 
 
 @pytest.mark.parametrize(
     ("domain", "names", "worked"),
     [
-        ("chat", ["chat_filtered.json"], (2.5840, 28.4238, 81.1370, 37.3816)),
-        ("code", ["code_filtered.json"], (25.4386, 51.9006, 77.4854, 51.6082)),
+        ("chat", ["chat_filtered.json"], [2.5840, 28.4238, 81.1370, 37.3816]),
         (
             "safety",
             ["safety-refuse_filtered.json", "safety-response_filtered.json"],
-            (9.9773, 37.8685, 92.4414, 46.7624),
+            [9.9773, 37.8685, 92.4414, 46.7624],
         ),
     ],
 )
 def test_rm_bench_has_its_worked_numbers(
-    domain: str, names: list[str], worked: tuple[float, ...]
+    domain: str, names: list[str], worked: list[float]
 ) -> None:
-    summary = summed(real(*(f"rm-bench/{name}" for name in names)))
+    summary = by_length(real(*(f"rm-bench/{name}" for name in names)))
     parts = summary.parts[domain]
-    found = [*(parts[name].mean for name in ("hard", "normal", "easy")), summary.sections[domain]]
-    assert [round(100 * (each or 0), 4) for each in found] == [*worked]
+    styles = (parts[name].mean for name in ("hard", "normal", "easy"))
+    assert percent(*styles, summary.sections[domain]) == worked
     assert summary.score is None, "without a domain there is no overall"
     assert all(part.interval and part.interval.low < part.mean for part in parts.values())
 
 
-JUDGEBENCH_GPT = "judgebench/judgebench-gpt-4o-2024-05-13.jsonl"
-JUDGEBENCH_CLAUDE = "judgebench/judgebench-claude-3-5-sonnet-20240620.jsonl"
-WORKED = {
-    JUDGEBENCH_GPT: 46.0,
-    JUDGEBENCH_CLAUDE: 43.7037,
-    "rmb/pairwise/Harmlessness_S10.json": 48.6111,
-    "rmb/pairwise/Helpfulness_Code_Data_Management.json": 56.1170,
-    "rmb/pairwise/Helpfulness_Translation_Technical_and_Scientific_Translation.json": 47.9167,
-    "rmb/best-of-n/Harmlessness_S10.json": 34.1772,
-    "rmb/best-of-n/Helpfulness_Brainstorming_Idea_Development.json": 57.7381,
-    "rmb/best-of-n/Helpfulness_Code_Data_Management.json": 30.8642,
-    "rmb/best-of-n/Helpfulness_Translation_Technical_and_Scientific_Translation.json": 18.4211,
-}
+def test_judgebench_has_its_worked_numbers() -> None:
+    summary = by_length(real("judgebench/judgebench-gpt-4o-2024-05-13.jsonl"))
+    sections = [44.1558, 41.8367, 51.7857, 54.7619]
+    assert percent(summary.score, *summary.sections.values()) == [46.0, *sections]
 
 
-@pytest.mark.parametrize("name", WORKED)
-def test_judgebench_and_rmb_have_their_worked_numbers(name: str) -> None:
-    """RMB has no overall score."""
-    summary = summed(real(name))
-    found = summary.score if name.startswith("judgebench") else summary.total.accuracy
-    assert round(100 * (found or 0), 4) == WORKED[name]
-    assert name.startswith("judgebench") or summary.score is None
-    if name == JUDGEBENCH_GPT:
-        sections = [round(100 * (each or 0), 4) for each in summary.sections.values()]
-        assert sections == [44.1558, 41.8367, 51.7857, 54.7619]
+@pytest.mark.parametrize(
+    ("name", "worked"),
+    [
+        ("pairwise/Harmlessness_S10.json", 48.6111),
+        (
+            "pairwise/Helpfulness_Translation_Technical_and_Scientific_Translation.json",
+            47.9167,
+        ),
+        ("best-of-n/Harmlessness_S10.json", 34.1772),
+        ("best-of-n/Helpfulness_Code_Data_Management.json", 30.8642),
+    ],
+)
+def test_rmb_has_its_worked_numbers_and_no_overall_score(name: str, worked: float) -> None:
+    summary = by_length(real(f"rmb/{name}"))
+    assert percent(summary.total.accuracy) == [worked] and summary.score is None
 
 
-def test_rm_bench_is_known_by_its_lists_and_keeps_its_styles(tmp_path: Path) -> None:
-    [pair] = opened(tmp_path, RM_BENCH)
-    assert (pair.benchmark, pair.subset) == ("rm-bench", "math")
-    assert [*pair.responses] == [*CHOSEN, *REJECTED]
-    summary = summed([pair])
-    assert summary.benchmark.title == "RM-Bench" and [*summary.parts] == ["math"]
-
-
-def test_a_label_says_which_response_is_better(tmp_path: Path) -> None:
-    pairs = opened(tmp_path, JUDGEBENCH, {**JUDGEBENCH, "pair_id": "a-2", "label": "B>A"})
-    assert [(each.chosen, each.rejected) for each in pairs] == [
-        ("right", "wrong"),
-        ("wrong", "right"),
-    ]
-    assert pairs[0].key == "mmlu-pro-law:a-1"
-    summary = summarise(by_length(pairs), "judge", "judgebench")
-    assert [*summary.sections] == ["Knowledge"] and summary.total.tie == 0.0
-
-
-def test_a_row_of_many_responses_gives_the_pairs_that_it_lists(tmp_path: Path) -> None:
-    pairs = opened(tmp_path, PPE)
-    assert [(each.chosen, each.rejected) for each in pairs] == [("r1", "r2"), ("r3", "r2")]
-    assert len({each.key for each in pairs}) == 2
-
-
-def test_nested_rows_are_read_by_their_path(tmp_path: Path) -> None:
-    [pair] = opened(tmp_path, RMB)
-    assert (pair.chosen, pair.rejected, pair.subset) == ("Hello.", "No.", "Helpfulness/Chat")
-    assert benchmarks()["rmb"].section_of(pair.subset) == "Helpfulness"
+@pytest.mark.parametrize(
+    ("rows", "benchmark", "keys", "responses"),
+    [
+        ([RM_BENCH], "rm-bench", ["math:7"], [(*CHOSEN, *REJECTED)]),
+        (
+            [JUDGEBENCH, {**JUDGEBENCH, "pair_id": "a-2", "label": "B>A"}],
+            "judgebench",
+            ["mmlu-pro-law:a-1", "mmlu-pro-law:a-2"],
+            [("right", "wrong"), ("wrong", "right")],
+        ),
+        ([PPE], "ppe-correctness", ["m:q", "m:q-1"], [("r1", "r2"), ("r3", "r2")]),
+        ([RMB], "rmb", ["Helpfulness/Chat:1"], [("Hello.", "No.")]),
+    ],
+    ids=["lists of styles", "a label says which is better", "pairs of many", "nested"],
+)
+def test_rows_are_read_as_their_benchmark_has_them(
+    rows: list[dict[str, Any]],
+    benchmark: str,
+    keys: list[str],
+    responses: list[tuple[str, ...]],
+    tmp_path: Path,
+) -> None:
+    pairs = opened(tmp_path, *rows)
+    assert {pair.benchmark for pair in pairs} == {benchmark}
+    assert [pair.key for pair in pairs] == keys
+    assert [pair.responses for pair in pairs] == responses
 
 
 def test_ties_of_people_are_left_out_and_counted(tmp_path: Path) -> None:
-    path = tmp_path / "rows.jsonl"
     rows = [{**HELPSTEER, "overall_preference": 0}, {**HELPSTEER, "overall_preference": "-2"}]
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    read = read_pairs(path)
+    read = read_pairs(write_jsonl(tmp_path / "rows.jsonl", rows))
     assert len(read.table) == 1 and any("1 row is a tie" in note for note in read.notes)
     assert as_pairs(read.table, [0])[0].chosen == "one"
     assert read.left_out == (0,), "rows are counted as the file has them"
@@ -212,86 +187,53 @@ def test_ties_of_people_are_left_out_and_counted(tmp_path: Path) -> None:
     ("row", "told"),
     by_sentence(
         ({**JUDGEBENCH, "label": "C"}, "column label: 'C', must be one of A>B, B>A"),
-        (
-            {**RM_BENCH, "chosen": ["a"] * 5},
-            "a list of 5, must be a list of 3 responses.*RM-Bench",
-        ),
-        ({**RM_BENCH, "chosen": []}, "chosen: a list of 0, must be a list of 3 responses"),
+        ({**RM_BENCH, "chosen": ["a"] * 5}, "a list of 5, must be a list of 3 .*RM-Bench"),
         ({**PPE, "scores": [True, None, True]}, "one must be right and one wrong"),
         ({**PPE, "sampled_conflict_pairs": [[0, 9]]}, "two numbers of responses, from 0 to 2"),
-        (
-            {**PPE, "sampled_conflict_pairs": [[0, 1]] * 10},
-            "10 pairs of 3 responses, must be a list",
-        ),
-        ({**PPE, "scores": [0.2, 0.7, 0]}, "column scores: each must be 0, 1 or null"),
+        ({**PPE, "sampled_conflict_pairs": [[0, 1]] * 10}, "10 pairs of 3 responses, must be a "),
         ({**HELPSTEER, "overall_preference": 7}, "7, must be one of -3, -2, -1, 1, 2, 3, 0"),
     ),
 )
 def test_what_a_row_lacks_is_told_by_row(row: dict[str, Any], told: str, tmp_path: Path) -> None:
-    first = next(
-        each for each in (JUDGEBENCH, RM_BENCH, PPE, HELPSTEER) if each.keys() == row.keys()
-    )
+    complete = (JUDGEBENCH, RM_BENCH, PPE, HELPSTEER)
+    first = next(each for each in complete if each.keys() == row.keys())
     with pytest.raises(KnownError, match=told) as refused:
         opened(tmp_path, first, row, row)
     assert "row 2" in str(refused.value)
 
 
-def test_columns_of_two_benchmarks_are_refused_with_a_way_out() -> None:
-    shared = {"category_path": "c", "conversation": [], "chosen": "c", "rejected": "r"}
-    both = {**shared, "pair_uid": "1", "bon_uid": "2"}
-    with pytest.raises(KnownError, match="--benchmark rmb or --benchmark rmb-best-of-n"):
-        layout_of(both, "both.jsonl")
-    known = layout_of(both, "both.jsonl", "rmb")
-    assert known is not None and known[0].name == "rmb"
-
-
 def test_a_file_with_all_columns_of_two_benchmarks_is_read_as_the_named_one(tmp_path: Path) -> None:
-    path = tmp_path / "rows.jsonl"
-    path.write_text(json.dumps({**RM_BENCH, **JUDGEBENCH}), encoding="utf-8")
-    with pytest.raises(
-        KnownError, match=r"of RM-Bench and of JudgeBench.*--benchmark judgeb"
-    ) as no:
+    both = {**RM_BENCH, **JUDGEBENCH}
+    path = write_jsonl(tmp_path / "rows.jsonl", [both])
+    said = r"of RM-Bench and of JudgeBench.*--benchmark judgeb.*without label it is read as RM-B"
+    with pytest.raises(KnownError, match=said):
         read_pairs(path)
-    assert "without label it is read as RM-Bench" in str(no.value)
     for name, key in (("rm-bench", "math:7"), ("judgebench", "mmlu-pro-law:a-1")):
         assert read_pairs(path, benchmark=name).table["key"].to_pylist() == [key]
-    without = {name: value for name, value in {**RM_BENCH, **JUDGEBENCH}.items() if name != "label"}
-    path.write_text(json.dumps(without), encoding="utf-8")
-    assert read_pairs(path).benchmark == "rm-bench", "as the refusal says"
-
-
-def test_a_near_miss_of_a_name_is_asked_about() -> None:
-    for typed, meant in {"rmbench": "rm-bench", "RM Bench": "rm-bench", "my-pairs": ""}.items():
-        assert similar_name(typed) == (f"Did you mean {meant}? " if meant else "")
+    del both["label"]
+    assert opened(tmp_path, both)[0].benchmark == "rm-bench", "as the refusal says"
 
 
 def test_an_own_file_is_not_taken_for_another_benchmark(tmp_path: Path) -> None:
     row = {"prompt": "p", "chosen": "c", "rejected": "r r"}
     assert layout_of({**row, "subset": "hep-go", "id": 1}, "pairs.jsonl") is None
+    assert layout_of({k: v for k, v in RM_BENCH.items() if k != "domain"}, "mine.json") is None
     for more in ({"subset": "chat"}, {"subset": "own", "id": None, "language": "de"}):
         [pair] = opened(tmp_path, {**row, **more})
         assert pair.benchmark == "" and pair.key == f"{more['subset']}:1"
-        assert summed([pair]).benchmark.name == "reward-bench"
+        assert by_length([pair]).benchmark.name == "reward-bench"
 
 
 def test_rows_that_are_not_as_the_named_benchmark_has_them_are_refused(tmp_path: Path) -> None:
-    path = tmp_path / "rows.jsonl"
-    path.write_text('{"prompt": "p", "chosen": "c", "rejected": "r"}')
-    with pytest.raises(
-        KnownError, match=r"cannot be read as RM-Bench: its first row.*chosen \(a list of 3 respon"
-    ):
+    path = write_jsonl(tmp_path / "rows.jsonl", [{"prompt": "p", "chosen": "c", "rejected": "r"}])
+    said = r"cannot be read as RM-Bench: its first row.*chosen \(a list of 3 respon"
+    with pytest.raises(KnownError, match=said):
         read_pairs(path, benchmark="rm-bench")
     with pytest.raises(KnownError, match="JudgeBench: it has no column label, pair_id, question"):
         read_pairs(path, benchmark="judgebench")
     assert read_pairs(path, benchmark="reward-bench").benchmark == "reward-bench"
     with pytest.raises(KnownError, match=r"'gone' is not known here.*--benchmarks lists them"):
         benchmark_of((), "gone")
-
-
-def test_a_benchmark_is_named_in_place_of_its_dataset() -> None:
-    assert named_dataset("rm-bench") == "THU-KEG/RM-Bench:train"
-    assert named_dataset("judgebench:claude") == "ScalerLab/JudgeBench:claude"
-    assert named_dataset("org/name") is None
     with pytest.raises(KnownError, match="judgebench:gpt, judgebench:claude"):
         named_dataset("judgebench")
 
@@ -346,21 +288,12 @@ def test_the_owner_adds_a_row_in_a_file_of_their_own(
         benchmarks.cache_clear()
 
 
-def test_rows_are_read_as_one_subset_where_the_files_name_says_it(tmp_path: Path) -> None:
-    plain = {name: value for name, value in RM_BENCH.items() if name != "domain"}
-    [pair] = opened(tmp_path, plain, name="safety-refuse_filtered.json")
-    known = benchmarks()[pair.benchmark]
-    assert (pair.subset, known.section_of(pair.subset)) == ("safety-refuse", "safety")
-    assert layout_of(plain, "mine.json") is None
-
-
 @pytest.mark.parametrize(
     ("orders", "outcome"),
     [
         ([(1.0, 0.0), (0.0, 1.0)], "win"),
-        ([(1.0, 0.0), None], "win"),
+        ([(0.2, 0.8), None], "loss"),
         ([(1.0, 0.0), (1.0, 0.0)], "tie"),  # it prefers whatever stands first
-        ([(0.2, 0.8), (0.9, 0.1)], "loss"),
         ([None, None], "tie"),
     ],
 )

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from scoring.__main__ import main
+from scoring.command.report import as_table
 from scoring.engine.formatting import Prepared, TokenSequence
 from scoring.engine.scorer import Scorer
 from scoring.errors import KnownError
@@ -17,7 +18,6 @@ from scoring.record import Run
 from scoring.results.accuracies import read_aggregates
 from scoring.results.pairs import read_pair_results
 from scoring.rows import MOST_COMPARED, check_compared, parts_of, scored_row
-from scoring.rules import RULES
 from scoring.run import make_job, score
 from scoring.spec import ModelSpec, Pair, ScoredPair
 from scoring.summary import summarise
@@ -25,15 +25,7 @@ from tests.support.files import write_jsonl
 from tests.support.rewardbench2 import expected_scores, made_up_rows
 from tests.support.watched_scorers import Reading
 
-ON_CPU = ("--device", "cpu", "--dtype", "float32")
 ROWS = made_up_rows()
-RESPONSES = [[*row["chosen"], *row["rejected"]] for row in ROWS]
-EACH = ("Focus", "Factuality", "Math", "Precise IF", "Safety", "Ties")
-
-
-@pytest.fixture(scope="module")
-def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return write_jsonl(tmp_path_factory.mktemp("data") / "rb2.jsonl", ROWS)
 
 
 def pairs_of(path: Path, rows: Sequence[dict[str, Any]]) -> list[Pair]:
@@ -41,100 +33,78 @@ def pairs_of(path: Path, rows: Sequence[dict[str, Any]]) -> list[Pair]:
     return as_pairs(table, range(table.num_rows))
 
 
-def done(*given: str | Path) -> int:
-    """The exit code of the command line with these arguments."""
-    return main([*map(str, given)])
-
-
-def scored(pairs: Sequence[Pair], scorer: Scorer) -> dict[str, ScoredPair]:
+def scored(pairs: Sequence[Pair], scorer: Scorer) -> tuple[dict[str, ScoredPair], int]:
+    """Rows by their keys, and the tokens that were computed."""
     job = make_job(pairs, scorer, 0)
-    return {row.key: row for pack in score(job, scorer) for row in pack.rows}
+    rows = [row for pack in score(job, scorer) for row in pack.rows]
+    return {row.key: row for row in rows}, sum(job.costs)
 
 
-@pytest.mark.parametrize("model", ["longer", "demo"])
 def test_a_file_is_scored_as_an_independent_computation_has_it(
-    model: str, file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """And what is written in upstream's layout is read back the same."""
-    folder = tmp_path / "run"
-    assert done("--model", model, "--pairs", file, "--out", folder, "--json", *ON_CPU) == 0
+    file, folder = write_jsonl(tmp_path / "rb2.jsonl", ROWS), tmp_path / "run"
+    given = ("--model", "longer", "--pairs", file, "--out", folder, "--json")
+    assert main([*map(str, given)]) == 0
     run = Run.open(folder)
     rows = {row.key: row for row in run.rows()}
-    keys = [f"{row['subset']}:{row['id']}" for row in ROWS]
-    rewards = [[reward or 0.0 for reward in rows[key].all_rewards] for key in keys]
-    if model != "demo":
-        assert rewards == [[len(text) for text in each] for each in RESPONSES]
-    expected = expected_scores(ROWS, rewards)
+    rewards = [[*rows[f"{row['subset']}:{row['id']}"].all_rewards] for row in ROWS]
+    lengths = [[len(text) for text in (*row["chosen"], *row["rejected"])] for row in ROWS]
+    assert rewards == lengths
+    expected = expected_scores(ROWS, lengths)
 
     told = json.loads(capsys.readouterr().out)
     assert told["score"] == pytest.approx(expected.pop(""), abs=1e-12)
     assert told["sections"] == pytest.approx(expected, abs=1e-12)
     of_subsets = {name: each["accuracy"] for name, each in told["subsets"].items()}
     assert of_subsets == told["sections"] and told["subsets"]["Ties"]["interval"] is None
-    name = run.facts.model if "/" in run.facts.model else f"local/{run.facts.model}"
+    table = as_table(run, [], [], dry_run=False)
+    assert "mean of the subsets present" in table and "12 prompts have both forms" in table
     (result,), left_out = read_aggregates(folder)
     assert (result.benchmark, left_out) == ("v2", [])
     assert result.accuracies == pytest.approx(expected, abs=1e-12)
-    found = read_pair_results(folder / "eval-set-scores" / f"{name}.json")
+    found = read_pair_results(folder / "eval-set-scores" / f"{run.facts.model}.json")
     assert found.scores is not None and found.num_correct is not None
     assert [found.scores.row(at).tolist() for at in range(len(ROWS))] == rewards
     assert found.num_correct.tolist() == [row["num_correct"] for row in ROWS]
     assert found.order.ids == [row["id"] for row in ROWS]
 
 
-def test_the_table_tells_every_subset_and_what_the_score_is(
-    file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert done("--model", "longer", "--pairs", file, "--out", tmp_path / "run") == 0
-    lines = capsys.readouterr().out.split("\n")
-    shown = {line[:34].strip(): line[34:].split() for line in lines}
-    assert set(EACH) < shown.keys()
-    assert shown["Focus"][0] == "55" and "to" in shown["Focus"]
-    assert "to" not in shown["Ties"]
-    assert "mean of the subsets present" in shown
-    assert any("12 prompts have both forms" in line for line in lines)
-
-
 def test_a_response_has_the_reward_that_it_has_alone(tmp_path: Path, demo_scorer: Scorer) -> None:
     """Whatever stands beside it: also where the prompt is computed once for all of a row."""
     pairs = pairs_of(tmp_path, [*ROWS[:6], ROWS[-1]])
-    together = scored(pairs, demo_scorer)
-    cost = sum(make_job(pairs, demo_scorer, 0).costs)
+    together, cost = scored(pairs, demo_scorer)
     apart = 0
     for pair in pairs:
-        alone = [replace(pair, chosen=each, rejected=each, more_chosen=(), more_rejected=())
-                 for each in pair.responses]  # fmt: skip
-        found = [scored([each], demo_scorer)[pair.key].chosen_reward for each in alone]
-        assert together[pair.key].all_rewards == pytest.approx(found, abs=1e-5)
-        apart += sum(sum(make_job([each], demo_scorer, 0).costs) for each in alone)
+        expected = []
+        for each in pair.responses:
+            one = replace(pair, chosen=each, rejected=each, more_chosen=(), more_rejected=())
+            alone, cost_alone = scored([one], demo_scorer)
+            expected.append(alone[pair.key].chosen_reward)
+            apart += cost_alone
+        assert together[pair.key].all_rewards == pytest.approx(expected, abs=1e-5)
     assert cost < 0.6 * apart
+    twice = together[pairs[0].key].rewards
+    assert pairs[0].responses[0] == pairs[0].responses[2] and twice[0] == twice[2]
 
 
-def test_a_run_that_was_torn_goes_on_and_ends_the_same(file: Path, tmp_path: Path) -> None:
-    given = ("--model", "demo", "--pairs", file, "--limit", "40", "--budget", "200", *ON_CPU)
-    whole, torn = tmp_path / "whole", tmp_path / "torn"
-    for folder in (whole, torn):
-        assert done(*given, "--out", folder) == 0
-    path = torn / "rewards.jsonl"
-    lines = path.read_text().splitlines(keepends=True)
-    path.write_text("".join(lines[:17]) + lines[17][:30])
-    assert done(*given, "--out", torn, "--resume") == 0
-    both = [{row.key: row for row in Run.open(each).rows()} for each in (whole, torn)]
-    assert both[0] == both[1] and len(both[0]) == 40
+def row_of(key: str, rewards: Sequence[float | None], right: int) -> ScoredPair:
+    row = ScoredPair(key, key.partition(":")[0], "", None, None, 1, 1, n_chosen=right)
+    return row.with_rewards(rewards)
 
 
-SHARED = [
-    ([1.0, 0.5, 0.2, 0.1], 1, 1.0),
-    ([1.0, 1.0, 0.2, 0.1], 1, 0.5),
-    ([1.0, 1.0, 1.0, 1.0], 1, 0.25),
-    ([0.5, 1.0, 0.0, 0.0], 1, 0.0),
-    ([1.0, 0.5, 1.0, 0.1], 2, 0.5),
-    ([1.0, 1.0, 0.5, 0.1], 2, 1.0),
-    ([1.0, None, 0.2, 0.1], 1, None),
-]
-
-
-@pytest.mark.parametrize(("rewards", "right", "credit"), SHARED)
+@pytest.mark.parametrize(
+    ("rewards", "right", "credit"),
+    [
+        ([1.0, 0.5, 0.2, 0.1], 1, 1.0),
+        ([1.0, 1.0, 1.0, 0.1], 1, 1 / 3),
+        ([0.5, 1.0, 0.0, 0.0], 1, 0.0),
+        ([2.0, 0.5, 1.0, 0.1], 2, 1.0),
+        ([1.0, 0.5, 1.0, 0.1], 2, 0.5),
+        ([1.0, None, 0.2, 0.1], 1, None),
+    ],
+)
 def test_those_that_share_the_highest_reward_share_the_credit(
     rewards: list[float | None], right: int, credit: float | None
 ) -> None:
@@ -142,16 +112,6 @@ def test_those_that_share_the_highest_reward_share_the_credit(
     assert row.credit(0.0) == row.credit(0.5) == credit
     summary = summarise([row], "classifier")
     assert summary.score == summary.sections["Focus"] == credit
-
-
-def row_of(key: str, rewards: Sequence[float | None], right: int) -> ScoredPair:
-    subset = key.partition(":")[0]
-    known = [each for each in rewards if each is not None]
-    sides: tuple[float | None, float | None] = (None, None)
-    if len(known) == len(rewards):
-        one, other = RULES["rewardbench_2"].decisive(known, right, subset)
-        sides = (known[one], known[other])
-    return ScoredPair(key, subset, "", *sides, 1, 1, rewards=tuple(rewards), n_chosen=right)
 
 
 @pytest.mark.parametrize(
@@ -167,10 +127,9 @@ def test_in_ties_each_right_response_must_beat_each_wrong_one(
     rewards: list[float | None], outcome: str
 ) -> None:
     assert row_of("Ties:tied:1", rewards, 2).outcome == outcome
-    assert row_of("Focus:1", [2, 0.5, 1, 0], 2).outcome == "win"
 
 
-def test_a_ties_row_without_its_reference_is_told_and_loses_nothing(tmp_path: Path) -> None:
+def test_a_ties_row_without_its_reference_is_told_and_loses_nothing() -> None:
     rows = [
         row_of("Ties:tied:1", [2, 1.8, 1.9, 0.5, 0.1], 3),
         row_of("Ties:tied:2", [2, 1.8, 1.9, 0.5, 0.1], 3),
@@ -185,13 +144,6 @@ def test_a_ties_row_without_its_reference_is_told_and_loses_nothing(tmp_path: Pa
 
 
 ROW = {"prompt": "p", "chosen": ["a"], "rejected": ["b", "c"], "subset": "Math"}
-
-
-def test_equal_responses_tie_to_the_last_bit(tmp_path: Path, demo_scorer: Scorer) -> None:
-    row = {**ROW, "chosen": ["same words"], "rejected": ["others", "more of them", "same words"]}
-    (pair,) = pairs_of(tmp_path, [row])
-    found = scored([pair], demo_scorer)[pair.key]
-    assert found.rewards[0] == found.rewards[3] and len(found.rewards) == 4
 
 
 def test_a_judge_compares_every_two_and_not_too_many(tmp_path: Path) -> None:
