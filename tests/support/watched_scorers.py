@@ -23,15 +23,15 @@ class Around(Scorer):
         scorer: Scorer,
         budget: int = 400,
         memory: float = math.inf,
-        error: type[Exception] = torch.OutOfMemoryError,
-        says: str = "CUDA out of memory.",
+        error: Exception | None = None,
     ) -> None:
         self.spec = scorer.spec
         self._traits = replace(scorer.traits, budget=budget)
         self.asked: list[list[str]] = []
         self.refused = 0
         self.expected: list[int] = []
-        self._scorer, self._memory, self._error, self._says = scorer, memory, error, says
+        self._scorer, self._memory = scorer, memory
+        self._error = error or torch.OutOfMemoryError("CUDA out of memory.")
 
     def prepare_for_tokens(self, tokens: int) -> None:
         self.expected.append(tokens)
@@ -43,7 +43,7 @@ class Around(Scorer):
         self.asked.append([prepared.pair.key for prepared in pack])
         if sum(prepared.cost for prepared in pack) > self._memory:
             self.refused += 1
-            raise self._error(self._says)
+            raise self._error
         return self._scorer.rewards(pack)
 
 
