@@ -26,22 +26,16 @@ CODE = "    total = 0\n    for x in xs:\n        total += x\n    return total\n"
 TEXTS = st.text(alphabet="aB.!? \n`*_#->[]()$\\|~1。你\ud7ff", max_size=60)
 
 
-def test_where_there_are_no_words_nothing_applies(subtests: pytest.Subtests) -> None:
+def test_where_there_are_no_words_nothing_applies() -> None:
     for name in EDITS:
-        for text in ["", " \n\t", CODE, "```\nx = 1\n```\n..."]:
-            with subtests.test(name=name, text=text):
-                if "```" not in text or name in ("cut", "upper"):
-                    assert edited(name, text) is None
-
-
-@given(TEXTS)
-def test_what_a_text_is_cut_into_gives_it_back(text: str) -> None:
-    assert "".join(part.text for part in parts(text)) == text
-    assert "".join(block.text for block in blocks(text)) == text
+        for text in ["", " \n\t", CODE]:
+            assert edited(name, text) is None
 
 
 @given(TEXTS)
 def test_an_edit_changes_something_or_does_not_apply(text: str) -> None:
+    assert "".join(part.text for part in parts(text)) == text
+    assert "".join(block.text for block in blocks(text)) == text
     for name in EDITS:
         made = edited(name, text)
         assert made is None or (made != text and made.strip())
@@ -54,17 +48,11 @@ def test_an_edit_changes_something_or_does_not_apply(text: str) -> None:
     ("text", "left"),
     [
         ("One. Two.", "One."),
-        ("One. Two", "One."),
-        ("Is it? Yes! No…  ", "Is it? Yes!"),
         ('He said "no." She left.', 'He said "no."'),
         ("Dr. Who met Mr. Bean. They spoke.", "Dr. Who met Mr. Bean."),
         ("It is 3.5 kg, i.e. heavy. Lift it.", "It is 3.5 kg, i.e. heavy."),
-        ("A\n\nB", "A"),
-        ("Fruit:\n\n1. Figs\n2. Plums\n", "Fruit:\n\n1. Figs"),
         ("Steps:\n- Stir it. Wait.\n", "Steps:\n- Stir it."),
-        ("# Title\n> quoted", "# Title"),
         ("好的。没问题！", "好的。"),
-        ("नमस्ते। धन्यवाद।", "नमस्ते।"),
         ("هل فهمت؟ نعم.", "هل فهمت؟"),
         ("Text. More.\n\n---\n", "Text."),
         ("Look. Run it:\n```\nx.y. Z\n```\n", "Look.\n\n```\nx.y. Z\n```\n"),
@@ -86,20 +74,14 @@ def test_an_only_sentence_stays(text: str) -> None:
     ("text", "plain"),
     [
         ("# One\n\n## Two ##", "One\n\nTwo"),
-        ("Title\n=====\nwords", "Title\nwords"),
         ("a **bold** and *slanted* and ***both***, ~~gone~~", "a bold and slanted and both, gone"),
-        ("**outer *inner* end**", "outer inner end"),
         ("**use `a*b` now**", "use a*b now"),
-        ("这是**重点**内容", "这是重点内容"),
         ("- a\n  * b\n+ [x] c\n2. d", "a\nb\nc\n2. d"),
         ("> quoted\n> > twice", "quoted\ntwice"),
         ("[words](https://e.org/a_(b) \"t\") ![alt](x.png)", "words alt"),
-        ("<https://e.org/x>", "https://e.org/x"),
         ("| a | b |\n|---|:-:|\n| 1 | 2 |\n", "a  b\n1  2\n"),
         ("Run:\n```sh\n# not a title\n**x**\n```\nDone.", "Run:\n# not a title\n**x**\nDone."),
-        ("a\n\n***\n\nb", "a\n\n\nb"),
         (r"5 \* 3", "5 * 3"),
-        ("``a ` b``", "a ` b"),
     ],
 )  # fmt: skip
 def test_markdown_goes_and_its_words_stay(text: str, plain: str) -> None:
@@ -113,11 +95,7 @@ def test_markdown_goes_and_its_words_stay(text: str, plain: str) -> None:
         "snake_case_name and __ and 5 > 3",
         "$a_1 + b_1$ costs $5 or $6",
         r"\(x_1 * y_1 * z\) and \[ \frac{a}{b} \]",
-        "1. one\n2. two",
-        "#hashtag and C#",
-        "a - b, well-known",
         "<b>html</b> & more",
-        "f(x) [1] (see below)",
         "https://e.org/a_b_c*d*",
     ],
 )
@@ -129,31 +107,29 @@ def test_what_is_no_markdown_stays(text: str) -> None:
 # What is added
 
 
-def test_filler_adds_the_same_to_every_text() -> None:
+def test_what_is_added_stands_before_or_after_the_text_and_is_the_same_for_every_text() -> None:
     for text in ("Short.", "- a\n- b\n", "é" * 50, "```\nx\n```"):
         made = edited("longer", text)
         assert made is not None and made.startswith(text)
         assert len(made) - len(text) == len(FILLER) + 2
-
-
-def test_an_opening_and_a_refusal_stand_before_the_text() -> None:
     assert edited("polite", "Figs.\n```\nx\n```") == f"{POLITE}\n\nFigs.\n```\nx\n```"
     assert edited("refusal", "Figs.") == f"{REFUSAL}\n\nFigs."
+    names: tuple[EditName, ...] = ("polite", "refusal", "upper")
+    for name in names:
+        once = edited(name, "Take the figs.")
+        assert once is not None and edited(name, once) is None
 
 
 @pytest.mark.parametrize(
     ("name", "text"),
     [
-        ("polite", "Sure! Here it is."),
         ("polite", "**Certainly**, take these."),
         ("polite", "I’d be happy to."),
         ("refusal", "I'm sorry, but no."),
         ("refusal", "Hm. As an AI, I have no view."),
-        ("refusal", "I cannot say."),
         *((name, "これは日本語の答えです。") for name in ("polite", "refusal", "longer")),
         ("longer", "Run:\n```\nx = 1"),
         ("upper", "これは日本語です。"),
-        ("upper", "SHOUTED, 3 TIMES."),
         ("upper", "`code` https://e.org $x$"),
     ],
 )
@@ -161,13 +137,6 @@ def test_what_would_be_there_twice_or_in_the_wrong_place_does_not_apply(
     name: EditName, text: str
 ) -> None:
     assert edited(name, text) is None
-
-
-def test_made_once_an_opening_is_not_made_again() -> None:
-    names: tuple[EditName, ...] = ("polite", "refusal", "upper")
-    for name in names:
-        made = edited(name, "Take the figs.")
-        assert made is not None and edited(name, made) is None
 
 
 def test_capitals_leave_code_mathematics_and_addresses() -> None:

@@ -20,7 +20,7 @@ from scoring.probing.token_rewards import (
     largest_jumps,
     token_rewards,
 )
-from scoring.spec import BASELINES, ModelSpec, Pair, RunSettings
+from scoring.spec import ModelSpec, Pair, RunSettings
 from tests.conftest import DEMO_MODEL
 from tests.support.rounding import DEMO, near
 from tests.support.small_models import (
@@ -30,11 +30,9 @@ from tests.support.small_models import (
     PAIRS,
     bert,
     bloom,
-    gemma2,
     gemma3,
     gpt2,
     llama,
-    mistral,
     opened,
     plain,
     save,
@@ -85,18 +83,34 @@ def text_of(side: SideRewards) -> str:
     return "".join(token.piece for token in side.tokens)
 
 
-def test_the_demo_models_rewards_are_those_of_each_beginning(
-    demo_scorer: Scorer, demo_pairs: list[Pair]
-) -> None:
-    model = plain(DEMO_MODEL)
-    for pair in [MIXED, *sorted(demo_pairs, key=lambda each: len(each.chosen))[10::80]]:
-        told = token_rewards(demo_scorer, pair)
-        assert_as_prefixes(told, demo_scorer, model, n_places=6)
-        assert_last_is_the_runs(told, demo_scorer, **DEMO)
-        assert max(abs(jump.change) for jump in largest_jumps(told.chosen)) > 0.5
+def test_the_demo_models_rewards_are_those_of_each_beginning(demo_scorer: Scorer) -> None:
+    """Pieces are the text and say what is the response; each token is computed once."""
+    assert isinstance(demo_scorer, Classifier)
+    entered: list[int] = []
+    hook = demo_scorer.loaded.model.get_input_embeddings().register_forward_hook(
+        lambda _, inputs, __: entered.append(inputs[0].numel())
+    )
+    try:
+        told = token_rewards(demo_scorer, MIXED)
+    finally:
+        hook.remove()
+    (prepared,) = demo_scorer.prepare([MIXED])
+    assert entered == [32 + 16, prepared.cost], "beside the few that prove the model causal"
+    assert prepared.cost < len(prepared.chosen.ids) + len(prepared.rejected.ids)
+    assert_as_prefixes(told, demo_scorer, plain(DEMO_MODEL), n_places=6)
+    assert_last_is_the_runs(told, demo_scorer, **DEMO)
+    assert max(abs(jump.change) for jump in largest_jumps(told.chosen)) > 0.5
+    assert (told.pair, told.model, told.traits) == (MIXED, demo_scorer.spec, demo_scorer.traits)
+    for side, response in ((told.chosen, MIXED.chosen), (told.rejected, MIXED.rejected)):
+        assert text_of(side) == f"{response}<|im_end|>" and not side.truncated
+        n_tokens = len(side.tokens) - 1
+        assert [token.in_response for token in side.tokens] == [*([True] * n_tokens), False]
+        pieces = [token.piece for token in side.tokens]
+        emoji = pieces.index("🤔")
+        assert pieces[emoji - 3 : emoji] == ["", "", ""] and "青" in pieces
 
 
-@pytest.mark.parametrize("config", [llama, mistral, gemma3, gpt2, gemma2, bloom])
+@pytest.mark.parametrize("config", [gemma3, gpt2, bloom])
 def test_small_models_rewards_are_those_of_each_beginning(
     config: Callable[[], Any], tmp_path: Path
 ) -> None:
@@ -104,31 +118,10 @@ def test_small_models_rewards_are_those_of_each_beginning(
     folder = save(tmp_path, config())
     scorer, model = opened(folder), plain(folder)
     assert (scorer.traits.path == PACKED) == (config is not bloom)
-    for pair in TOLD[::3] if config is bloom else TOLD[::2]:
+    for pair in TOLD[::3]:
         told = token_rewards(scorer, pair)
         assert_as_prefixes(told, scorer, model, n_places=12)
         assert_last_is_the_runs(told, scorer)
-
-
-def test_pieces_are_the_text_and_say_what_is_the_response(demo_scorer: Scorer) -> None:
-    told = token_rewards(demo_scorer, MIXED)
-    for side, response in ((told.chosen, MIXED.chosen), (told.rejected, MIXED.rejected)):
-        assert text_of(side) == f"{response}<|im_end|>"
-        assert [token.in_response for token in side.tokens] == [
-            *([True] * (len(side.tokens) - 1)),
-            False,
-        ]
-        pieces = [token.piece for token in side.tokens]
-        emoji = pieces.index("🤔")
-        assert pieces[emoji - 3 : emoji] == ["", "", ""]
-        assert "青" in pieces
-
-
-def test_it_says_what_the_numbers_rest_on(demo_scorer: Scorer) -> None:
-    told = token_rewards(demo_scorer, MIXED)
-    assert (told.pair, told.model, told.traits) == (MIXED, demo_scorer.spec, demo_scorer.traits)
-    assert (told.traits.dtype, told.traits.max_length) == ("float32", 4096)
-    assert not told.chosen.truncated
 
 
 def test_of_a_text_cut_on_the_left_the_end_is_told() -> None:
@@ -144,18 +137,7 @@ def test_of_a_text_cut_on_the_left_the_end_is_told() -> None:
     assert len(largest_jumps(told.chosen, 99)) == 7
 
 
-def test_of_a_text_cut_on_the_right_the_beginning_is_told() -> None:
-    scorer = opened(DEMO_MODEL, replace(CPU, max_length=40, truncation_side="right"))
-    long = replace(MIXED, chosen=MIXED.chosen * 5)
-    told = token_rewards(scorer, long)
-    assert (told.chosen.truncated, told.rejected.truncated) == (True, False)
-    assert long.chosen.startswith(text_of(told.chosen))
-    assert all(token.in_response for token in told.chosen.tokens)
-    assert_as_prefixes(told, scorer, plain(DEMO_MODEL))
-    assert_last_is_the_runs(told, scorer)
-
-
-@pytest.mark.parametrize("max_length", [None, 12, 8, 7])
+@pytest.mark.parametrize("max_length", [None, 8])
 def test_run_rms_tokens_end_where_it_reads(max_length: int | None, tmp_path: Path) -> None:
     """A masked BOS before the text, or one put before what is left of it; EOS is padding."""
     from tokenizers import processors
@@ -176,27 +158,20 @@ def test_run_rms_tokens_end_where_it_reads(max_length: int | None, tmp_path: Pat
     assert_last_is_the_runs(told, scorer)
 
 
-def test_half_precision_is_within_its_noise() -> None:
-    scorer = opened(DEMO_MODEL, RunSettings(device="cpu", dtype="bfloat16"))
-    told = token_rewards(scorer, MIXED)
-    assert told.traits.dtype == "bfloat16"
-    (rewards,) = scorer.rewards(scorer.prepare([MIXED]))
-    whole = token_rewards(opened(DEMO_MODEL), MIXED)
-    assert isinstance(scorer, Classifier)
-    noise = scorer.proof.tolerance
-    assert [told.chosen.reward, told.rejected.reward] == pytest.approx(rewards, rel=0, abs=noise)
+def test_weighted_labels_are_one_reward_and_half_precision_is_within_its_noise(
+    tmp_path: Path, demo_scorer: Scorer
+) -> None:
+    scorer = opened(save(tmp_path, llama(num_labels=3)), reading=(1.0, -0.5, 0.25))
+    assert_last_is_the_runs(token_rewards(scorer, SMALL_PAIR), scorer)
+    half = opened(DEMO_MODEL, RunSettings(device="cpu", dtype="bfloat16"))
+    assert isinstance(half, Classifier)
+    told, whole = token_rewards(half, MIXED), token_rewards(demo_scorer, MIXED)
+    noise = half.proof.tolerance
     assert list(told.chosen.rewards) == pytest.approx(whole.chosen.rewards, rel=0, abs=noise)
 
 
-def test_weighted_labels_are_one_reward(tmp_path: Path) -> None:
-    scorer = opened(save(tmp_path, llama(num_labels=3)), reading=(1.0, -0.5, 0.25))
-    told = token_rewards(scorer, SMALL_PAIR)
-    assert_last_is_the_runs(told, scorer)
-    assert len(told.chosen.tokens) == 4
-
-
 def test_what_sides_share_is_equal_to_the_last_bit(demo_scorer: Scorer) -> None:
-    for n in range(1, 9):
+    for n in (1, 2, 7):
         told = "one 水 two, " * n
         same = token_rewards(demo_scorer, Pair("s:1", "s", "p", told, told))
         assert same.chosen == same.rejected
@@ -207,42 +182,20 @@ def test_what_sides_share_is_equal_to_the_last_bit(demo_scorer: Scorer) -> None:
     assert longer.chosen.reward != longer.rejected.reward
 
 
-def test_each_token_is_computed_once(demo_scorer: Scorer) -> None:
-    """Beside the few that prove the model causal."""
-    assert isinstance(demo_scorer, Classifier)
-    entered: list[int] = []
-    model = demo_scorer.loaded.model
-    hook = model.get_input_embeddings().register_forward_hook(
-        lambda _, inputs, __: entered.append(inputs[0].numel())
-    )
-    try:
-        token_rewards(demo_scorer, MIXED)
-    finally:
-        hook.remove()
-    (prepared,) = demo_scorer.prepare([MIXED])
-    assert entered == [32 + 16, prepared.cost]
-    assert prepared.cost < len(prepared.chosen.ids) + len(prepared.rejected.ids)
-
-
-@pytest.mark.parametrize("family", BASELINES)
-def test_families_without_token_rewards_are_named(family: Any) -> None:
-    scorer = Baseline(ModelSpec(f"baseline/{family}", "", "", family), RunSettings())
-    with pytest.raises(KnownError, match=f"is of family {family}, which has no reward after each"):
+def test_models_without_token_rewards_are_named(tmp_path: Path) -> None:
+    scorer = Baseline(ModelSpec("baseline/longer", "", "", "longer"), RunSettings())
+    with pytest.raises(KnownError, match="is of family longer, which has no reward after each"):
         token_rewards(scorer, MIXED)
-
-
-def test_encoders_are_refused(tmp_path: Path) -> None:
     with pytest.raises(KnownError, match="one reward for a whole text, and none after each token"):
         token_rewards(opened(save(tmp_path, bert())), SMALL_PAIR)
 
 
-@pytest.mark.parametrize("scale", [1, 1e-5])
-def test_a_decoder_that_sees_what_follows_is_found_out(scale: float, tmp_path: Path) -> None:
+def test_a_decoder_that_sees_what_follows_is_found_out(tmp_path: Path) -> None:
     """However small its rewards are."""
     config = gemma3()
     config.use_bidirectional_attention = True
     config.layer_types = ["full_attention"] * 2
-    scorer = opened(save(tmp_path, config, scale=scale))
+    scorer = opened(save(tmp_path, config, scale=1e-5))
     with pytest.raises(KnownError, match="sees the whole text at each token"):
         token_rewards(scorer, SMALL_PAIR)
 
@@ -271,10 +224,6 @@ def side(*rewards: float, before: float | None = 0.0) -> SideRewards:
             side(1.0, -2.0, -1.5, 3.0), [(3, 4.5), (1, -3.0), (0, 1.0), (2, 0.5)],
             id="the largest first whatever their sign",
         ),
-        pytest.param(
-            side(1.0, 0.0, 1.0), [(0, 1.0), (1, -1.0), (2, 1.0)], id="equal ones in the texts order"
-        ),
-        pytest.param(side(0.5, 0.5, 0.5, before=0.5), [], id="no change"),
         pytest.param(side(9.0, 10.0, before=None), [(1, 1.0)], id="the first from nothing known"),
         pytest.param(
             side(1.0, math.nan, 2.0, math.inf, 3.0, 4.0), [(0, 1.0), (5, 1.0)], id="no number"

@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tokenizers import Tokenizer, models, pre_tokenizers, processors
-from transformers import AutoTokenizer, ByT5Tokenizer, PreTrainedTokenizerFast
+from tokenizers import processors
+from transformers import AutoTokenizer, ByT5Tokenizer
 
 from scoring.engine.formatting import Formatter, TokenSequence
 from scoring.engine.formatting import Tokenizer as AnyTokenizer
@@ -47,10 +47,6 @@ def response_of(side: list[Piece]) -> str:
     return "".join(piece for piece, in_response in side if in_response)
 
 
-def test_a_character_goes_with_the_last_token_of_its_bytes(demo: AnyTokenizer) -> None:
-    assert pieces(demo, "ab 🤔c") == ["ab", " ", "", "", "", "🤔", "c"]
-
-
 @given(text=st.text())
 def test_pieces_join_to_the_text(text: str, demo: AnyTokenizer) -> None:
     assert "".join(pieces(demo, text)) == text
@@ -65,13 +61,6 @@ def test_ends_go_forward_to_the_end_whatever_the_offsets(
     assert (len(ends), ends[-1]) == (len(offsets), length)
 
 
-def test_spaces_that_offsets_leave_out_go_with_the_token_after_them() -> None:
-    words = Tokenizer(models.WordLevel({"<unk>": 0, "a": 1}, "<unk>"))
-    words.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
-    tokenizer = PreTrainedTokenizerFast(tokenizer_object=words, unk_token="<unk>")
-    assert pieces(tokenizer, " a  b a ") == [" a", "  b", " a "]
-
-
 def test_offsets_without_their_spaces_come_to_the_same(demo: AnyTokenizer) -> None:
     """As Llama 3's post-processor trims them."""
     trimmed = AutoTokenizer.from_pretrained(DEMO_MODEL)
@@ -79,6 +68,7 @@ def test_offsets_without_their_spaces_come_to_the_same(demo: AnyTokenizer) -> No
     told = trimmed(MIXED, return_offsets_mapping=True).offset_mapping
     assert told != demo(MIXED, return_offsets_mapping=True).offset_mapping
     assert pieces(trimmed, MIXED) == pieces(demo, MIXED)
+    assert pieces(demo, "ab 🤔c") == ["ab", " ", "", "", "", "🤔", "c"]
 
 
 def test_special_tokens_around_a_text_have_no_piece() -> None:
@@ -93,8 +83,6 @@ def test_a_tokenizer_without_offsets_is_located_by_decoding() -> None:
     assert not tokenizer.is_fast
     expected = ["a", " ", "", "é", "", "", "", "🤔", "b", "</s>", "c"]
     assert pieces(tokenizer, "a é🤔b</s>c") == expected
-    assert "".join(pieces(tokenizer, MIXED)) == MIXED
-    assert pieces(tokenizer, "") == []
 
 
 class Lossy(ByT5Tokenizer):  # type: ignore[misc]
@@ -114,7 +102,6 @@ def test_a_tokenizer_that_decodes_to_another_text_is_told() -> None:
     [
         ("<u>end<a>end<end>", "<u>end<a>*<end>", (9, 12)),  # the same words all around
         ("<a><<end>", "<a>*<end>", (3, 4)),
-        ("<a>aaa", "<a>*", (3, 6)),
         ("<a><end>", "<a>*<end>", (3, 3)),
         ("<a>think<end>", "<a>no thoughts*<end>", (3, 8)),  # a template that looks at the response
         ("<a>words", "<a>", (3, 8)),  # or that leaves it out
@@ -127,21 +114,12 @@ def test_a_response_is_what_the_template_does_not_write(
 
 
 def test_both_sides_are_placed(demo: AnyTokenizer) -> None:
-    pair = Pair("s:1", "s", "end", MIXED, "im_end")
-    chosen, rejected = sides(pair, demo)
-    assert (response_of(chosen), response_of(rejected)) == (MIXED, "im_end")
+    """Also as a template trims them, and where one begins with a piece of a character."""
+    chosen, rejected = sides(Pair("s:1", "s", "end", MIXED, "🤔"), demo)
+    assert (response_of(chosen), response_of(rejected)) == (MIXED, "🤔")
     for side in (chosen, rejected):
         assert (side[0], side[-1]) == (("\n", False), ("<|im_end|>", False))
         assert all(in_response for _, in_response in side[1:-1])
-
-
-def test_a_response_may_begin_with_a_piece_of_a_character(demo: AnyTokenizer) -> None:
-    chosen, _ = sides(Pair("s:1", "s", "one", "🤔", "two"), demo)
-    assert [in_response for _, in_response in chosen] == [False, True, True, True, True, False]
-    assert chosen[0] == ("\n", False)
-
-
-def test_a_response_is_placed_as_its_template_trims_it(demo: AnyTokenizer) -> None:
     tokenizer = AutoTokenizer.from_pretrained(DEMO_MODEL)
     tokenizer.chat_template = TRIMMED
     chosen, _ = sides(Pair("s:1", "s", "one", " two \n", "three"), tokenizer)
@@ -158,7 +136,9 @@ def test_an_empty_response_or_one_without_a_token_of_its_own_is_refused(
             sides(Pair("s:1", "s", "one", chosen, rejected), used)
 
 
-def test_truncation_keeps_the_places(demo: AnyTokenizer) -> None:
+def test_truncation_keeps_the_places_and_a_response_that_is_cut_off_is_refused(
+    demo: AnyTokenizer,
+) -> None:
     pair = Pair("s:1", "s", "one", MIXED, "two")
     whole, _ = sides(pair, demo)
     left, _ = sides(pair, demo, max_length=9)
@@ -166,17 +146,8 @@ def test_truncation_keeps_the_places(demo: AnyTokenizer) -> None:
     n = len(Formatter(demo, 10_000, RunSettings()).prepare([pair])[0].chosen.ids)
     right, _ = sides(pair, demo, max_length=n - 9, truncation_side="right")
     assert right == whole[:-9]
-
-
-def test_a_response_that_is_cut_off_is_refused_with_the_limit(demo: AnyTokenizer) -> None:
-    pair = Pair("s:1", "s", "one " * 50, "two", "three")
-    n = len(Formatter(demo, 10_000, RunSettings()).prepare([pair])[0].chosen.ids)
-    with pytest.raises(
-        KnownError,
-        match=f"chosen response is cut off: the conversation has {n} tokens, of which "
-        "the first 20 are scored",
-    ):
-        sides(pair, demo, max_length=20, truncation_side="right")
+    with pytest.raises(KnownError, match=f"chosen response is cut off: .* has {n} tokens, of"):
+        sides(pair, demo, max_length=3, truncation_side="right")
 
 
 @pytest.mark.parametrize("more", [0, 9])
