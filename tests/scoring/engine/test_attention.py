@@ -2,12 +2,12 @@
 
 import math
 from dataclasses import replace
-from itertools import pairwise, product
+from itertools import pairwise
 from typing import Any
 
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from scoring.engine import attention
@@ -67,9 +67,11 @@ def owners(pairs: list[Prepared]) -> list[list[tuple[int, int]]]:
 
 
 @given(st.lists(prepared_pairs(), min_size=1, max_size=5))
-def test_every_token_is_written_once_and_every_tail_is_the_right_one(pairs: list[Prepared]) -> None:
+def test_every_token_is_written_once_and_sees_its_own_side_up_to_itself(
+    pairs: list[Prepared],
+) -> None:
     pack = write_pack(pairs, CPU, variable_length=False)
-    tokens = written(pack)
+    tokens, segments = written(pack), pack.arguments["segments"].segments
     assert len(tokens) == sum(pair.cost for pair in pairs)
     expected, within = [], []
     first = 0
@@ -81,31 +83,16 @@ def test_every_token_is_written_once_and_every_tail_is_the_right_one(pairs: list
     tails = pack.tails.tolist()
     assert [tokens[tail] for tail in tails] == expected
     assert all(tail in places for tail, places in zip(tails, within, strict=True))
-
-
-@given(st.lists(prepared_pairs(), min_size=1, max_size=5))
-def test_each_query_sees_its_own_side_up_to_itself_and_nothing_else(pairs: list[Prepared]) -> None:
-    pack = write_pack(pairs, CPU, variable_length=False)
-    tokens, segments = written(pack), pack.arguments["segments"].segments
-    sides = owners(pairs)
-    assert len(segments) == len(sides)
     assert [place for each in segments for place in range(each.begin, each.end)] == list(
         range(len(tokens))
     )
-    for segment, side in zip(segments, sides, strict=True):
+    for segment, side in zip(segments, owners(pairs), strict=True):
         keys = key_places(segment)
         assert [tokens[place] for place in keys] == side
         # Queries are the last of the keys, so what causality shows them is what comes before.
         assert keys[segment.begin - segment.end :] == list(range(segment.begin, segment.end))
-
-
-@given(st.lists(prepared_pairs(), min_size=1, max_size=5))
-def test_a_tail_lies_among_the_queries_that_matter_in_the_last_layer(pairs: list[Prepared]) -> None:
-    pack = write_pack(pairs, CPU, variable_length=False)
-    for tail in pack.tails.tolist():
-        (segment,) = [
-            each for each in pack.arguments["segments"].segments if each.begin <= tail < each.end
-        ]
+    for tail in tails:  # among the queries that matter in the last layer
+        (segment,) = [each for each in segments if each.begin <= tail < each.end]
         assert segment.begin <= segment.read <= tail
 
 
@@ -136,12 +123,6 @@ def test_the_arguments_of_one_call_say_the_same(pairs: list[Prepared]) -> None:
     ]
 
 
-def test_equal_sides_are_written_once_and_read_twice_at_one_place() -> None:
-    pack = write_pack([pair_of((1, 2, 3), (1, 2, 3))], CPU, variable_length=False)
-    assert pack.ids.tolist() == [1, 2, 3]
-    assert pack.tails.tolist() == [2, 2]
-
-
 class Layer(torch.nn.Module):
     is_causal = True
 
@@ -168,7 +149,7 @@ def masked_softmax(
     scaling: float,
     window: int | None,
     softcap: float = math.inf,
-    sinks: torch.Tensor | None = None,
+    s_aux: torch.Tensor | None = None,
 ) -> torch.Tensor:
     """[tokens, heads, dim] by one full mask over all written tokens, told from the pairs alone."""
     n = query.shape[2]
@@ -188,7 +169,7 @@ def masked_softmax(
     if softcap < math.inf:
         products = torch.tanh(products / softcap) * softcap
     grown = products.masked_fill(~seen, -math.inf).exp()
-    at_sinks = 0 if sinks is None else sinks.exp()[:, None, None]
+    at_sinks = 0 if s_aux is None else s_aux.exp()[:, None, None]
     weights = grown / (grown.sum(-1, keepdim=True) + at_sinks)
     return (weights @ values).transpose(0, 1)
 
@@ -212,26 +193,24 @@ PACKS = {
 }
 
 
-@pytest.mark.parametrize("pairs", PACKS.values(), ids=PACKS.keys())
-@pytest.mark.parametrize("kv_heads", [4, 2, 1])
-def test_attention_is_a_plain_masked_softmax(
-    pairs: list[Prepared], kv_heads: int, subtests: pytest.Subtests
-) -> None:
+EVERY = pytest.mark.parametrize("pairs", PACKS.values(), ids=PACKS.keys())
+
+
+@EVERY
+def test_attention_is_a_plain_masked_softmax(pairs: list[Prepared]) -> None:
     pack = write_pack(pairs, CPU, variable_length=False)
-    query, key, value = random_tokens(len(pack.ids), kv_heads)
-    for window, scaling in product((None, 1, 3, 8, 1000), (None, 0.7)):
-        with subtests.test(window=window, scaling=scaling):
-            out, weights = attention.attend(
-                Layer(), query, key, value, None, scaling, window, **pack.arguments, last_layer=1
-            )
-            expected = masked_softmax(pairs, query, key, value, scaling or DIM**-0.5, window)
-            assert weights is None
-            assert_near(out[0], expected)
+    for kv_heads, window, scaling in ((4, None, None), (2, 3, 0.7), (1, 1, None), (2, 1000, 0.7)):
+        query, key, value = random_tokens(len(pack.ids), kv_heads)
+        out, weights = attention.attend(
+            Layer(), query, key, value, None, scaling, window, **pack.arguments, last_layer=1
+        )
+        expected = masked_softmax(pairs, query, key, value, scaling or DIM**-0.5, window)
+        assert weights is None
+        assert_near(out[0], expected)
 
 
-@pytest.mark.parametrize("pairs", PACKS.values(), ids=PACKS.keys())
-@pytest.mark.parametrize("window", [None, 3])
-@pytest.mark.parametrize("tail", [1, 2])
+@EVERY
+@pytest.mark.parametrize(("window", "tail"), [(None, 1), (3, 2)])
 def test_the_last_layer_computes_what_is_read(
     pairs: list[Prepared], window: int | None, tail: int
 ) -> None:
@@ -250,18 +229,13 @@ def test_the_last_layer_computes_what_is_read(
         Layer(5), query, key, value, None, None, window, **pack.arguments, last_layer=5
     )
     assert_near(out[0, pack.tails], expected[pack.tails])
-    read = [
-        place
-        for each in pack.arguments["segments"].segments
-        for place in range(each.read, each.end)
-    ]
-    spared = [place for place in range(len(pack.ids)) if place not in read]
-    assert not out[0, spared].any()
+    segments = pack.arguments["segments"].segments
+    read = {place for each in segments for place in range(each.read, each.end)}
+    assert not out[0, [place for place in range(len(pack.ids)) if place not in read]].any()
 
 
-@pytest.mark.parametrize("told_of_groups", [True, False])
-@pytest.mark.parametrize("window", [None, 3])
-@pytest.mark.parametrize("pairs", PACKS.values(), ids=PACKS.keys())
+@pytest.mark.parametrize(("window", "told_of_groups"), [(None, True), (3, False)])
+@EVERY
 def test_one_call_for_all_segments_is_asked_the_same(
     pairs: list[Prepared], window: int | None, told_of_groups: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -323,33 +297,25 @@ def test_one_call_for_all_segments_is_asked_the_same(
     assert_near(out[0], expected)
 
 
-@pytest.mark.parametrize("pairs", PACKS.values(), ids=PACKS.keys())
-@pytest.mark.parametrize("at_once", [2**26, 50])
+@EVERY
+@pytest.mark.parametrize(("at_once", "window"), [(2**26, None), (50, 3)])
 def test_softcap_and_sinks_are_as_a_plain_softmax_has_them(
-    pairs: list[Prepared], at_once: int, monkeypatch: pytest.MonkeyPatch, subtests: pytest.Subtests
+    pairs: list[Prepared], at_once: int, window: int | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(attention, "_PRODUCTS", at_once)
     pack = write_pack(pairs, CPU, variable_length=False)
-    query, key, value = random_tokens(len(pack.ids), 2)
+    tokens = random_tokens(len(pack.ids), 2)
     sinks = torch.linspace(-1, 3, HEADS)
+    unasked = masked_softmax(pairs, *tokens, 0.7, window)
     kinds: list[dict[str, Any]] = [
         {"softcap": 0.5},
         {"s_aux": sinks},
         {"softcap": 1.5, "s_aux": sinks},
     ]
-    for window, asked in product((None, 3), kinds):
-        with subtests.test(window=window, asked=asked):
-            out, _ = attention.attend(
-                Layer(), query, key, value, None, 0.7, window, **pack.arguments, **asked
-            )
-            expected = masked_softmax(
-                *(pairs, query, key, value, 0.7, window),
-                softcap=asked.get("softcap", math.inf),
-                sinks=asked.get("s_aux"),
-            )
-            assert_near(out[0], expected)
-            unasked = masked_softmax(pairs, query, key, value, 0.7, window)
-            assert (out[0] - unasked).abs().max() > 0.05
+    for asked in kinds:
+        out, _ = attention.attend(Layer(), *tokens, None, 0.7, window, **pack.arguments, **asked)
+        assert_near(out[0], masked_softmax(pairs, *tokens, 0.7, window, **asked))
+        assert (out[0] - unasked).abs().max() > 0.05
 
 
 @pytest.mark.slow
@@ -370,39 +336,18 @@ def test_a_compiler_sees_one_call_whole_and_once_for_packs_of_any_length() -> No
     assert len(seen) == 1
 
 
-@pytest.mark.parametrize(
-    ("foreign", "in_one_call"), [("position_bias", False), ("softcap", True), ("s_aux", True)]
-)
-def test_what_packs_do_not_have_is_refused(foreign: str, in_one_call: bool) -> None:
-    pack = write_pack(PACKS["equal"], CPU, variable_length=in_one_call)
-    tokens = random_tokens(len(pack.ids), 4)
-    with pytest.raises(NotImplementedError, match=foreign):
-        attention.attend(Layer(), *tokens, None, **{**pack.arguments, foreign: 5.0})
-
-
-def test_an_encoder_and_a_mask_are_refused() -> None:
-    pack = write_pack(PACKS["equal"], CPU, variable_length=False)
-    tokens = random_tokens(len(pack.ids), 4)
+def test_what_packs_do_not_have_is_refused() -> None:
+    for foreign, in_one_call in (("position_bias", False), ("softcap", True), ("s_aux", True)):
+        pack = write_pack(PACKS["equal"], CPU, variable_length=in_one_call)
+        tokens = random_tokens(len(pack.ids), 4)
+        with pytest.raises(NotImplementedError, match=foreign):
+            attention.attend(Layer(), *tokens, None, **{**pack.arguments, foreign: 5.0})
     both_ways = Layer()
     both_ways.is_causal = False
+    pack = write_pack(PACKS["equal"], CPU, variable_length=False)
     with pytest.raises(NotImplementedError, match="later tokens"):
         attention.attend(both_ways, *tokens, None, **pack.arguments)
     with pytest.raises(NotImplementedError, match="an attention mask"):
         attention.attend(Layer(), *tokens, torch.zeros(1), **pack.arguments)
-
-
-@settings(max_examples=30)
-@given(st.lists(prepared_pairs(), min_size=1, max_size=4), st.sampled_from([None, 2, 5]))
-def test_attention_over_any_pack_is_a_plain_masked_softmax(
-    pairs: list[Prepared], window: int | None
-) -> None:
-    pack = write_pack(pairs, CPU, variable_length=False)
-    query, key, value = random_tokens(len(pack.ids), 2)
-    out, _ = attention.attend(Layer(), query, key, value, None, None, window, **pack.arguments)
-    expected = masked_softmax(pairs, query, key, value, DIM**-0.5, window)
-    assert_near(out[0], expected)
-
-
-def test_the_kernel_of_variable_length_needs_cuda() -> None:
     assert not attention.has_variable_length(CPU, torch.bfloat16)
     assert not attention.has_variable_length(torch.device("cuda"), torch.float32)

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from tokenizers import processors
 
-from scoring.engine.formatting import UPSTREAM_LONGEST, Formatter, Prepared, UpstreamFormatter
+from scoring.engine.formatting import UPSTREAM_LONGEST, Prepared, UpstreamFormatter
 from scoring.errors import KnownError
 from scoring.spec import Message, Pair, RunSettings
 from tests.support.plain_words import BOS, EOS, WITH_BOS, words_tokenizer
@@ -76,9 +76,17 @@ def prepared(made: Any, pairs: list[Pair] = PAIRS, limit: int = 10**9) -> list[P
     return UpstreamFormatter(made, limit, COMPATIBLE).prepare(pairs)
 
 
-@pytest.mark.parametrize("adds", ["nothing", "bos", "both"])
-@pytest.mark.parametrize("pad", ["<pad>", None])
-@pytest.mark.parametrize("template", [WITH_BOS, WITHOUT_BOS, None])
+@pytest.mark.parametrize(
+    ("template", "adds", "pad"),
+    [
+        (WITH_BOS, "bos", "<pad>"),
+        (WITH_BOS, "nothing", None),
+        (WITHOUT_BOS, "both", "<pad>"),
+        (None, "nothing", "<pad>"),
+        (None, "bos", None),
+        (None, "both", None),
+    ],
+)
 def test_tokens_and_what_is_masked_are_upstreams(
     template: str | None, adds: str, pad: str | None
 ) -> None:
@@ -103,8 +111,7 @@ def test_the_pairs_bring_up_every_case() -> None:
     assert first.chosen.ids[: first.shared] == first.rejected.ids[: first.shared] != ()
 
 
-@pytest.mark.parametrize("template", [WITH_BOS, WITHOUT_BOS])
-@pytest.mark.parametrize("over", [-1, 0, 1])
+@pytest.mark.parametrize(("template", "over"), [(WITH_BOS, 1), (WITH_BOS, 0), (WITHOUT_BOS, 1)])
 def test_the_limit_counts_the_specials(template: str, over: int) -> None:
     """`one` so often that the text has 2048 tokens, one less or one more."""
     (short,) = prepared(tokenizer(template), [Pair("s:1", "s", "one", "two", "two")])
@@ -129,20 +136,10 @@ def test_text_is_cut_on_the_left_and_nothing_else_can_be_asked_for() -> None:
         UpstreamFormatter(made, 10**9, replace(settings, truncation_side="right"))
 
 
-@pytest.mark.parametrize(("limit", "length"), [(10**9, 2048), (512, 512)])
-def test_the_models_own_limit_holds_where_it_is_less(limit: int, length: int) -> None:
-    used = UpstreamFormatter(tokenizer(WITH_BOS), limit, COMPATIBLE)
-    assert used.max_length == length
-    assert len(used.prepare([PAIRS[3]])[0].chosen.ids) == length
-
-
-def test_the_template_says_whose_tokens_these_are() -> None:
-    own = UpstreamFormatter(tokenizer(WITH_BOS), 100, COMPATIBLE).template
-    none = UpstreamFormatter(tokenizer(None), 100, COMPATIBLE).template
-    plain = Formatter(tokenizer(WITH_BOS), 100, RunSettings()).template
-    assert own == f"{plain}, as run_rm.py"
-    assert none.startswith("tulu:")
-    assert none.endswith(", as run_rm.py")
+def test_the_models_own_limit_holds_where_it_is_less() -> None:
+    for limit, length in ((10**9, 2048), (512, 512)):
+        used = UpstreamFormatter(tokenizer(WITH_BOS), limit, COMPATIBLE)
+        assert used.max_length == len(used.prepare([PAIRS[3]])[0].chosen.ids) == length
 
 
 def test_an_empty_response_without_template_is_upstreams() -> None:
@@ -150,8 +147,5 @@ def test_an_empty_response_without_template_is_upstreams() -> None:
         [[Message("user", "one"), Message("assistant", "")]]
     )
     assert text == "<|user|>\none\n<|assistant|>\n"
-
-
-def test_a_template_that_gives_no_tokens_is_told_in_a_sentence() -> None:
     with pytest.raises(KnownError, match="The model's chat template fails: "):
         prepared(tokenizer("{{ '' }}", "nothing"))
