@@ -11,13 +11,12 @@ from typing import Any
 
 import pytest
 import torch
-from transformers import AutoModelForSequenceClassification, GPTNeoXConfig
+from transformers import AutoModelForSequenceClassification, PhimoeConfig
 
 from scoring.engine import attention
 from scoring.engine.formatting import Prepared, TokenSequence, as_one_row, joined_pairs
 from scoring.engine.forward import Forward, Packed, Padded, choose, proof_of
 from scoring.engine.scorer import Rewards
-from scoring.families.local import CHECK_PAIRS
 from scoring.run import make_job, score
 from scoring.spec import Pair, RunSettings
 from tests.support.rounding import assert_near
@@ -34,7 +33,6 @@ from tests.support.small_models import (
     mistral,
     opened,
     phi,
-    plain,
     rewards,
     save,
     token_ids,
@@ -88,9 +86,7 @@ def assert_right(model: Any, forward: Forward, expected: torch.Tensor) -> None:
 @pytest.mark.parametrize(
     ("config", "path"),
     [
-        (llama, PACKED),
         (phi, PACKED),  # of another make: its parts have other names, the last layer computes all
-        (gpt2, PACKED),
         (bloom, "padded: packs do not suit this model (no replaceable attention)"),
         (bert, "padded: its rewards come from the whole model"),
     ],
@@ -105,8 +101,9 @@ def test_a_model_takes_its_path_and_says_why(config: Config, path: str) -> None:
     assert_right(model, forward, expected)
 
 
-@pytest.mark.parametrize("kind", ["jamba", "qwen3_next", "qwen3_5_text"])
-@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+@pytest.mark.parametrize(
+    ("kind", "dtype"), [("jamba", torch.bfloat16), ("qwen3_5_text", torch.float32)]
+)
 def test_layers_that_carry_a_state_on_are_never_packed(kind: str, dtype: torch.dtype) -> None:
     """With weights as they are before training, rewards lie so close that a check sees nothing."""
     model = random_model(partial(config_of, kind, initializer_range=0.02)).to(dtype)
@@ -118,19 +115,17 @@ def test_layers_that_carry_a_state_on_are_never_packed(kind: str, dtype: torch.d
     assert (got - expected).abs().max() < (1e-5 if dtype == torch.float32 else 0.1) * spread
 
 
-def test_a_model_that_says_of_itself_that_it_keeps_a_state_is_not_packed() -> None:
+def test_a_model_that_says_of_itself_that_it_keeps_a_state_is_not_packed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     model = random_model(llama)
-    type(model.model)._is_stateful, before = True, type(model.model)._is_stateful
-    try:
-        path = chosen_for(model).path
-    finally:
-        type(model.model)._is_stateful = before
+    monkeypatch.setattr(type(model.model), "_is_stateful", True)
+    path = chosen_for(model).path
     assert path == "padded: packs do not suit this model (its layers keep a state)"
 
 
-@pytest.mark.parametrize("config", [llama, gemma3, gpt2])
-def test_a_scorer_leaves_the_model_as_it_found_it(config: Config) -> None:
-    model = random_model(config)
+def test_a_scorer_leaves_the_model_as_it_found_it() -> None:
+    model = random_model(gemma3)
     stock, expected = model.config._attn_implementation, one_at_a_time(model)
 
     def hooks() -> int:
@@ -142,19 +137,16 @@ def test_a_scorer_leaves_the_model_as_it_found_it(config: Config) -> None:
     first, second = chosen_for(model), chosen_for(model)
     assert first.path == second.path == PACKED
     assert_right(model, first, expected)
-    assert model.config._attn_implementation == stock != attention.NAME
-    assert hooks() == before
+    assert (model.config._attn_implementation, hooks()) == (stock, before)
+    assert stock != attention.NAME
     assert torch.equal(one_at_a_time(model), expected)
     assert_right(model, second, expected)
 
 
-@pytest.mark.parametrize("scale", [1.0, 1e-3])
-def test_what_is_off_by_more_than_rounding_is_doubted_however_small_rewards_are(
-    scale: float,
-) -> None:
+def test_what_is_off_by_more_than_rounding_is_doubted_however_small_rewards_are() -> None:
     """In bfloat16; an eighth of the rewards' spread is more, and rounding again is not."""
     model = random_model(llama, initializer_range=0.05)
-    model.score.weight.data.mul_(scale)
+    model.score.weight.data.mul_(1e-3)
     model = model.bfloat16()
 
     def few() -> Rewards:
@@ -300,8 +292,7 @@ def test_several_tails_are_read_in_order() -> None:
     assert_near(packed, expected)
 
 
-@pytest.mark.parametrize("start", [0, 1])
-@pytest.mark.parametrize("config", [llama, gpt2])
+@pytest.mark.parametrize(("config", "start"), [(llama, 0), (gpt2, 1)])
 def test_rows_that_share_their_beginning_have_each_responses_own_reward(
     config: Config, start: int
 ) -> None:
@@ -364,38 +355,16 @@ def test_a_model_of_nan_is_packed_and_gives_nan() -> None:
     assert scored(model, forward).isnan().all()
 
 
-def test_the_check_has_what_could_go_wrong() -> None:
-    """Sides with something in common and without, of different lengths, several in a pack."""
-    assert len(CHECK_PAIRS) > 1
-    chosen, rejected = CHECK_PAIRS[0].chosen, CHECK_PAIRS[0].rejected
-    assert chosen.split()[0] == rejected.split()[0]
-    assert len(chosen.split()) != len(rejected.split())
-
-
-def test_a_window_that_only_the_mask_knows_is_kept(tmp_path: Path) -> None:
+def test_a_window_that_only_the_mask_knows_is_kept() -> None:
     """PhiMoE's attention is not told of its window, which for stock attention is in the mask."""
-    from transformers import PhimoeConfig
-
-    config = PhimoeConfig(**SMALL, num_key_value_heads=2, num_local_experts=4, sliding_window=40)
-    folder = save(tmp_path, config)
-    model = plain(folder)
-    with torch.inference_mode():
-        expected = torch.tensor(
-            [
-                [model(input_ids=torch.tensor([ids])).logits.item() for ids in token_ids(pair)]
-                for pair in PAIRS
-            ]
-        )
-    assert_near(rewards(opened(folder), PAIRS), expected)
-
-
-def neox() -> GPTNeoXConfig:
-    return GPTNeoXConfig(**SMALL)
+    changes = {"num_key_value_heads": 2, "num_local_experts": 4, "sliding_window": 40}
+    model = random_model(lambda: PhimoeConfig(**SMALL, **changes))
+    expected = one_at_a_time(model)
+    assert_right(model, chosen_for(model), expected)
 
 
 def test_layers_that_are_not_found_are_not_compiled() -> None:
-    model = random_model(neox)
-    forward = chosen_for(model)
+    forward = chosen_for(random_model(llama))
     assert isinstance(forward, Packed)
     forward.layers = None
     forward.compile(lambda: "")
