@@ -1,8 +1,6 @@
 """Packed tokens attend as each side alone would."""
 
 import math
-from dataclasses import replace
-from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -96,33 +94,6 @@ def test_every_token_is_written_once_and_sees_its_own_side_up_to_itself(
         assert segment.begin <= segment.read <= tail
 
 
-@given(st.lists(prepared_pairs(), min_size=1, max_size=5))
-def test_the_arguments_of_one_call_say_the_same(pairs: list[Prepared]) -> None:
-    pack = write_pack(pairs, CPU, variable_length=True)
-    plain = write_pack(pairs, CPU, variable_length=False)
-    assert written(pack) == written(plain)
-    assert pack.tails.tolist() == plain.tails.tolist()
-    tokens, arguments = written(pack), pack.arguments
-    queries, keys = arguments["packed_queries"].tolist(), arguments["packed_keys"].tolist()
-    gather = arguments["packed_gather"].tolist()
-    sides = owners(pairs)
-    assert (queries[0], keys[0], queries[-1], keys[-1]) == (0, 0, len(tokens), len(gather))
-    assert len(queries) == len(keys) == len(sides) + 1
-    n_queries = [after - before for before, after in pairwise(queries)]
-    n_keys = [after - before for before, after in pairwise(keys)]
-    assert min(n_queries) >= 1
-    for index, side in enumerate(sides):
-        places = gather[keys[index] : keys[index + 1]]
-        assert [tokens[place] for place in places] == side
-        assert places[-n_queries[index] :] == list(range(queries[index], queries[index + 1]))
-    assert max(n_queries) <= arguments["longest_queries"] < 2 * max(n_queries)
-    assert max(n_keys) <= arguments["longest_keys"] < 2 * max(n_keys)
-    assert [arguments[name].dtype for name in ("packed_queries", "packed_keys")] == [
-        torch.int32,
-        torch.int32,
-    ]
-
-
 class Layer(torch.nn.Module):
     is_causal = True
 
@@ -197,41 +168,22 @@ EVERY = pytest.mark.parametrize("pairs", PACKS.values(), ids=PACKS.keys())
 
 
 @EVERY
-def test_attention_is_a_plain_masked_softmax(pairs: list[Prepared]) -> None:
-    pack = write_pack(pairs, CPU, variable_length=False)
-    for kv_heads, window, scaling in ((4, None, None), (2, 3, 0.7), (1, 1, None), (2, 1000, 0.7)):
-        query, key, value = random_tokens(len(pack.ids), kv_heads)
-        out, weights = attention.attend(
-            Layer(), query, key, value, None, scaling, window, **pack.arguments, last_layer=1
-        )
-        expected = masked_softmax(pairs, query, key, value, scaling or DIM**-0.5, window)
-        assert weights is None
-        assert_near(out[0], expected)
-
-
-@EVERY
-@pytest.mark.parametrize(("window", "tail"), [(None, 1), (3, 2)])
-def test_the_last_layer_computes_what_is_read(
-    pairs: list[Prepared], window: int | None, tail: int
+def test_attention_is_a_plain_masked_softmax_and_in_the_last_layer_of_what_is_read(
+    pairs: list[Prepared],
 ) -> None:
-    pairs = [
-        replace(
-            pair,
-            chosen=TokenSequence(pair.chosen.ids, tail=min(tail, len(pair.chosen.ids))),
-            rejected=TokenSequence(pair.rejected.ids, tail=min(tail, len(pair.rejected.ids))),
-        )
-        for pair in pairs
-    ]
     pack = write_pack(pairs, CPU, variable_length=False)
-    query, key, value = random_tokens(len(pack.ids), 2)
-    expected = masked_softmax(pairs, query, key, value, DIM**-0.5, window)
-    out, _ = attention.attend(
-        Layer(5), query, key, value, None, None, window, **pack.arguments, last_layer=5
-    )
-    assert_near(out[0, pack.tails], expected[pack.tails])
     segments = pack.arguments["segments"].segments
     read = {place for each in segments for place in range(each.read, each.end)}
-    assert not out[0, [place for place in range(len(pack.ids)) if place not in read]].any()
+    spared = [place for place in range(len(pack.ids)) if place not in read]
+    for kv_heads, window, scaling in ((4, None, None), (2, 3, 0.7), (1, 1, None), (2, 1000, 0.7)):
+        asked = (*random_tokens(len(pack.ids), kv_heads), None, scaling, window)
+        expected = masked_softmax(pairs, *asked[:3], scaling or DIM**-0.5, window)
+        out, weights = attention.attend(Layer(4), *asked, **pack.arguments, last_layer=5)
+        assert weights is None
+        assert_near(out[0], expected)
+        last, _ = attention.attend(Layer(5), *asked, **pack.arguments, last_layer=5)
+        assert_near(last[0, pack.tails], expected[pack.tails])
+        assert not last[0, spared].any()
 
 
 @pytest.mark.parametrize(("window", "told_of_groups"), [(None, True), (3, False)])
@@ -257,6 +209,7 @@ def test_one_call_for_all_segments_is_asked_the_same(
     ) -> torch.Tensor:
         assert (enable_gqa, num_splits) == ((True, 1) if told_of_groups else (False, None))
         assert query.shape[-1] == value.shape[-1]  # as kernels ask for it
+        assert queries.dtype == keys.dtype == torch.int32
         assert window_size[1] == 0
         groups = query.shape[1] // key.shape[1]
         key, value = key.repeat_interleave(groups, 1), value.repeat_interleave(groups, 1)
