@@ -288,20 +288,17 @@ def test_the_owner_adds_a_row_in_a_file_of_their_own(
         benchmarks.cache_clear()
 
 
-@pytest.mark.parametrize(
-    ("orders", "outcome"),
-    [
+def test_a_judge_has_a_vote_in_each_order() -> None:
+    judged: list[tuple[list[tuple[float, float] | None], str]] = [
         ([(1.0, 0.0), (0.0, 1.0)], "win"),
         ([(0.2, 0.8), None], "loss"),
         ([(1.0, 0.0), (1.0, 0.0)], "tie"),  # it prefers whatever stands first
         ([None, None], "tie"),
-    ],
-)
-def test_a_judge_has_a_vote_in_each_order(orders: list[Any], outcome: str) -> None:
-    chosen, rejected = share_of_orders(orders)
-    scored = ScoredPair("s:1", "s", "", chosen, rejected, 1, 1, rule="judge_two_orders")
-    assert scored.outcome == outcome
-    assert scored.credit(0.0) == (outcome == "win")
+    ]
+    for orders, outcome in judged:
+        row = ScoredPair("s:1", "s", "", None, None, 1, 1, rule="judge_two_orders")
+        row = row.with_rewards(share_of_orders(orders))
+        assert (row.outcome, row.credit(0.0)) == (outcome, outcome == "win")
 
 
 @given(st.lists(st.integers(0, 3), min_size=6, max_size=6))

@@ -295,16 +295,6 @@ def test_run_json_of_another_version_is_read(run: Run) -> None:
         assert Run.open(run.folder) == replace(run, started=written["started"])
 
 
-def test_a_run_may_lie_in_a_folder_of_any_name(run: Run) -> None:
-    list(run.record(PACKS))
-    folder = run.folder
-    for name in ("..hidden", "'\"$(x)", "x" * 200, "🤔\n%2e"):
-        folder = folder.rename(folder.parent / name)
-        assert Run.open(folder).id == name
-        assert [found.id for found in stored_runs(folder.parent)] == [name]
-        assert Run.open(folder).resumed()[1] == {0, 1}
-
-
 def test_a_broken_plan_is_told_in_a_sentence(run: Run) -> None:
     list(run.record(PACKS))
     before = files_of(run.folder)["rewards.jsonl"]

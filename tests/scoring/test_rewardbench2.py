@@ -114,19 +114,11 @@ def test_those_that_share_the_highest_reward_share_the_credit(
     assert summary.score == summary.sections["Focus"] == credit
 
 
-@pytest.mark.parametrize(
-    ("rewards", "outcome"),
-    [
-        ([2, 1.5, 1, 0], "win"),
-        ([2, 0.5, 1, 0], "loss"),  # one right response is below a wrong one
-        ([2, 1, 1, 0], "loss"),
-        ([2, None, 1, 0], "missing"),
-    ],
-)
-def test_in_ties_each_right_response_must_beat_each_wrong_one(
-    rewards: list[float | None], outcome: str
-) -> None:
-    assert row_of("Ties:tied:1", rewards, 2).outcome == outcome
+def test_in_ties_each_right_response_must_beat_each_wrong_one() -> None:
+    one_below, as_good = [2, 0.5, 1, 0], [2, 1, 1, 0]
+    rows = ([2, 1.5, 1, 0], one_below, as_good, [2, None, 1, 0])
+    outcomes = [row_of("Ties:tied:1", rewards, 2).outcome for rewards in rows]
+    assert outcomes == ["win", "loss", "loss", "missing"]
 
 
 def test_a_ties_row_without_its_reference_is_told_and_loses_nothing() -> None:

@@ -75,7 +75,6 @@ BOTH = {"bos_token": "<s>", "eos_token": "</s>"}
             "Assistant : three </s>",
         ),
     ],
-    ids=["one turn", "without BOS and EOS", "every turn with its role"],
 )
 def test_the_fallback_is_used_and_said_where_there_is_no_template(
     pair: Pair, special: dict[str, str], expected: str
@@ -110,12 +109,6 @@ def test_many_conversations_keep_their_order_and_a_prompt_of_one_message_is_the_
         [*TURNS.turns, Message("assistant", "three")],
         [*TURNS.turns, Message("assistant", "four")],
     ]
-
-
-def test_the_template_is_named_by_its_text() -> None:
-    own, other = formatter(WITH_BOS), formatter(WITH_BOS + " ")
-    assert own.template.startswith("own:")
-    assert own.template == formatter(WITH_BOS).template != other.template
 
 
 @pytest.mark.parametrize(
@@ -262,8 +255,11 @@ def test_an_unknown_template_names_those_that_are_known() -> None:
 
 
 def test_as_upstream_the_tokenizers_own_template_goes_before_the_one_that_is_named() -> None:
+    """A template is named by its text."""
     settings = RunSettings(chat_template="tulu", upstream_compatible=True)
-    for template, named in ((WITH_BOS, "own:"), (None, "tulu:")):
+    own, other = formatter(WITH_BOS).template, formatter(WITH_BOS + " ").template
+    assert own.startswith("own:") and own != other
+    for template, named in ((WITH_BOS, own), (None, "tulu:")):
         tokenizer = words_tokenizer(template, bos_token="<s>", eos_token="</s>")
         used = UpstreamFormatter(tokenizer, 100, settings).template
         assert used.startswith(named) and used.endswith(", as run_rm.py")

@@ -200,18 +200,6 @@ def test_a_decoder_that_sees_what_follows_is_found_out(tmp_path: Path) -> None:
         token_rewards(scorer, SMALL_PAIR)
 
 
-def test_lack_of_memory_is_told_in_a_sentence(tmp_path: Path) -> None:
-    scorer = opened(save(tmp_path, llama()))
-    assert isinstance(scorer, Classifier)
-
-    def fill(_: Any, __: Any) -> None:
-        raise torch.OutOfMemoryError("CUDA out of memory.")
-
-    scorer.loaded.model.model.register_forward_pre_hook(fill)
-    with pytest.raises(KnownError, match="The pair s:1, 11 tokens, does not fit in memory"):
-        token_rewards(scorer, SMALL_PAIR)
-
-
 def side(*rewards: float, before: float | None = 0.0) -> SideRewards:
     tokens = tuple(TokenReward("a", True, reward) for reward in rewards)
     return SideRewards(tokens, before, truncated=False)
