@@ -266,7 +266,8 @@ def test_softcap_and_sinks_are_as_a_plain_softmax_has_them(
         {"softcap": 1.5, "s_aux": sinks},
     ]
     for asked in kinds:
-        out, _ = attention.attend(Layer(), *tokens, None, 0.7, window, **pack.arguments, **asked)
+        every = {**pack.arguments, **asked}
+        out, _ = attention.attend(Layer(), *tokens, None, 0.7, window, **every)
         assert_near(out[0], masked_softmax(pairs, *tokens, 0.7, window, **asked))
         assert (out[0] - unasked).abs().max() > 0.05
 
