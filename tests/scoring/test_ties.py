@@ -38,6 +38,7 @@ def test_accuracy_is_of_all_rows_margins_of_prompts_with_both() -> None:
     found = ties_score([*A, TiesRow("ref:2", 1, [0, 1]), TiesRow("tied:3", 2, [1, 0, 5])])
     assert (found.ref_accuracy, found.tied_accuracy) == (0.5, 0.5)
     assert (found.preferred, found.n_both) == (1, 1)
+    assert found.score == pytest.approx(1.009999665971563 - 0.3)
     single = ties_score([*A, TiesRow("ref:2", 1, [1, 0]), TiesRow("tied:2", 1, [1, 0])])
     assert (single.n_tied, single.n_both, single.score) == (2, 1, ties_score(A).score)
     for rows in ([], A[:1], A[1:], [A[0], TiesRow("tied:2", 2, [1, 1, 0])]):

@@ -168,7 +168,8 @@ def test_the_smallest_limit_holds(model_limit: int, asked: int | None, expected:
 def test_the_shared_prefix_is_the_longest_that_leaves_each_side_a_token(
     start: tuple[int, ...], first: tuple[int, ...], second: tuple[int, ...]
 ) -> None:
-    chosen, rejected = (*start, *first, 3), (*start, *second, 3)
+    """Also where one is the beginning of the other."""
+    chosen, rejected = (*start, *first) or (3,), (*start, *second) or (3,)
     shared = shared_prefix(chosen, rejected)
     if chosen == rejected:
         assert shared == len(chosen)
