@@ -35,11 +35,6 @@ def variables(_: OnProgress) -> dict[str, str]:
     return dict(os.environ)
 
 
-def begun_with(_: OnProgress) -> str:
-    """The variables that this process, or the one that it is a fork of, was begun with."""
-    return Path("/proc/self/environ").read_text(encoding="utf-8")
-
-
 def asks_the_hub(_: OnProgress, url: str = "http://127.0.0.1:9") -> None:
     from huggingface_hub import HfApi
 
@@ -64,17 +59,13 @@ def sleeps(_: OnProgress) -> None:
     time.sleep(HOURS)
 
 
-def sleeps_a_little(_: OnProgress) -> None:
-    time.sleep(2.5)
-
-
 def spins(_: OnProgress) -> int:
     """In compiled code, which holds the interpreter."""
     return len(str(9 ** (9**9)))
 
 
-def spins_a_little(_: OnProgress) -> None:
-    end = time.process_time() + 2.5
+def spins_a_little(_: OnProgress, seconds: float) -> None:
+    end = time.process_time() + seconds
     while time.process_time() < end:
         pass
 
@@ -83,7 +74,9 @@ def begins_another(_: OnProgress) -> int:
     return subprocess.Popen(["/bin/sleep", "300"]).pid  # it stays where a test fails
 
 
-def begins_another_and_spins(tell: OnProgress) -> Iterator[int]:
+def begins_another_and_spins(tell: OnProgress) -> Iterator[Any]:
+    """Before that it gives the variables with which what it is a fork of was begun."""
+    yield Path("/proc/self/environ").read_text(encoding="utf-8")
     yield os.getpid()
     yield begins_another(tell)
     spins(tell)
@@ -133,10 +126,6 @@ def leaves(_: OnProgress) -> None:
 
 def refuses(_: OnProgress) -> None:
     raise KnownError("It cannot be.")
-
-
-def reads_what_is_not_there(_: OnProgress) -> None:
-    Path("/no/such/file").read_text(encoding="utf-8")
 
 
 def fails(_: OnProgress) -> None:

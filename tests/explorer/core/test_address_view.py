@@ -35,41 +35,32 @@ def regions_of(query: str, visitor: Any, sent: Sent) -> tuple[str, Regions]:
 
 
 def no_file(query: str, visitor: Any, sent: str) -> File:
-    raise KnownError(f"There is nothing to export for {visitor}.")
+    raise KnownError("There is nothing to export.")
+
+
+def a_file(query: str, visitor: Any, sent: str) -> File:
+    return File("list.csv", iter([query.encode(), b"|", visitor, sent.encode()]))
 
 
 VIEW = View(
     "walk",
     regions_of,
     {"turn": lambda query, visitor, sent: f"?turned={visitor}{sent.get('value', '')}"},
-    {
-        "list.csv": lambda query, visitor, sent: File(
-            "list.csv", iter([query.encode(), b"|", visitor, sent.encode()])
-        ),
-        "none": no_file,
-    },
+    {"list.csv": a_file, "none": no_file},
 )
 
 
-def test_only_regions_that_differ_from_what_the_browser_has_are_sent() -> None:
+def test_only_regions_that_differ_or_are_asked_for_alone_are_sent() -> None:
     first = answer(VIEW, ASKED, "me")
     assert first["regions"] == {"head": "?q=1", "who": "<b>me"}
     known = Question("?q=2", first["etags"], (), "", "")
     assert answer(VIEW, known, "me")["regions"] == {"head": "?q=2"}
     assert answer(VIEW, known, "you")["regions"] == {"head": "?q=2", "who": "<b>you"}
-
-
-def test_of_regions_that_are_asked_for_alone_no_other_is_written() -> None:
-    def explode() -> str:
-        raise AssertionError("it was not asked for")
-
-    view = View("walk", lambda query, visitor, sent: ("", {"a": explode, "b": lambda: "B"}))
-    found = answer(view, Question("", {}, ("b", "gone"), "", ""), "me")
-    assert found["regions"] == {"b": "B"} and {*found["etags"]} == {"b"}
+    alone = answer(VIEW, Question("?q=1", {}, ("who", "gone"), "", ""), "me")
+    assert alone["regions"] == {"who": "<b>me"} and {*alone["etags"]} == {"who"}
 
 
 def test_an_action_leads_to_an_address_and_one_that_there_is_not_is_refused() -> None:
-    assert answer(VIEW, Question("", {}, (), "turn", ""), "me")["query"] == "turned=me"
     pressed = Question.parse({"action": "turn", "sent": {"value": "1", "other": 5}})
     assert answer(VIEW, pressed, "me")["query"] == "turned=me1"
     refused = answer(VIEW, Question("", {}, (), "explode", ""), "me")
@@ -114,42 +105,29 @@ def test_who_waits_too_long_is_told_so_and_is_answered_later(
     assert [each["regions"] for each in answered] == [{}] * MOST_ANSWERS
 
 
-@pytest.fixture
-def client() -> TestClient:
-    """The files of a view, of which who asks is known by the secret that is posted."""
+def test_a_file_is_of_an_address_and_of_whoever_posts_the_secret() -> None:
     route = file_route(VIEW, lambda request, profile, token, secret: secret.encode())
-    return TestClient(Starlette(routes=[route]), raise_server_exceptions=True)
-
-
-def test_a_file_is_of_an_address_and_of_whoever_posts_the_secret(client: TestClient) -> None:
+    client = TestClient(Starlette(routes=[route]))
     got = client.get("/files/walk/list.csv?q=1")
     assert (got.status_code, got.text) == (200, "q=1|")
     assert got.headers["content-disposition"] == 'attachment; filename="list.csv"'
     posted = client.post("/files/walk/list.csv?q=1", data={"secret": "mine"})
     assert posted.text == "q=1|mine"
+    for name, status, words in (("none", 422, "nothing to export"), ("gone", 404, "no such file")):
+        answered = client.get(f"/files/walk/{name}")
+        assert answered.status_code == status and words in answered.text
 
 
-@pytest.mark.parametrize(("seconds_left", "name"), [(60, "me"), (-60, ""), (None, "me")])
-def test_a_file_is_of_who_is_signed_in_still(seconds_left: int | None, name: str) -> None:
+def test_a_file_is_of_who_is_signed_in_still() -> None:
     def identify(request: gr.Request, profile: gr.OAuthProfile | None, *_: object) -> bytes:
         return profile.username.encode() if profile else b""
 
-    me = {"preferred_username": "me", "name": "Me", "profile": "", "picture": ""}
-    signed_in: dict[str, Any] = {"userinfo": me}
-    if seconds_left is not None:
-        signed_in["expires_at"] = time.time() + seconds_left
     app = Starlette(routes=[file_route(VIEW, identify)])
+    me = {"preferred_username": "me", "name": "Me", "profile": "", "picture": ""}
+    for seconds_left, name in ((60, "me"), (-60, "")):
+        signed_in = {"userinfo": me, "expires_at": time.time() + seconds_left}
 
-    async def with_session(scope: Any, receive: Any, send: Any) -> None:
-        await app({**scope, "session": {"oauth_info": signed_in}}, receive, send)
+        async def with_session(scope: Any, receive: Any, send: Any) -> None:
+            await app({**scope, "session": {"oauth_info": signed_in}}, receive, send)  # noqa: B023
 
-    assert TestClient(with_session).get("/files/walk/list.csv?q=1").text == f"q=1|{name}"
-
-
-@pytest.mark.parametrize(("name", "status", "words"), [("none", 422, "nothing to export"),
-                                                        ("gone", 404, "no such file")])  # fmt: skip
-def test_a_file_that_there_is_not_is_told_in_a_sentence(
-    name: str, status: int, words: str, client: TestClient
-) -> None:
-    answered = client.get(f"/files/walk/{name}")
-    assert answered.status_code == status and words in answered.text
+        assert TestClient(with_session).get("/files/walk/list.csv?q=1").text == f"q=1|{name}"

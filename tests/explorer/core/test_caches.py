@@ -15,16 +15,14 @@ class Slow:
         self.may = threading.Event()
         self.computed = 0
 
-    @locked_cached_property
-    def words(self) -> list[str]:
-        """What it says."""
+    def compute(self) -> list[str]:
         self.computed += 1
         assert self.may.wait(PATIENCE)
         return ["a", "b"]
 
     @locked_cached_property
-    def first(self) -> str:
-        return self.words[0]
+    def words(self) -> list[str]:
+        return self.compute()
 
     @locked_cached_property
     def quick(self) -> int:
@@ -36,33 +34,24 @@ class Slow:
         raise ValueError("no")
 
 
-def after_all_wait(slow: Slow, pool: ThreadPoolExecutor, ask: Callable[[], object]) -> list[object]:
-    """What four threads get that ask before anything is computed."""
-    asking = []
+@pytest.mark.parametrize("kept_by", ["property", "cache"])
+def test_threads_that_ask_at_once_get_one_value(kept_by: str) -> None:
+    slow, cache, asking = Slow(), LruCache[list[str]](2), []
+    asks: dict[str, Callable[[], list[str]]] = {
+        "property": lambda: slow.words,
+        "cache": lambda: cache.get_or_create_once("key", slow.compute),
+    }
 
     def asked() -> object:
         asking.append(1)
-        return ask()
+        return asks[kept_by]()
 
-    found = [pool.submit(asked) for _ in range(4)]
-    until(lambda: len(asking) == 4)
-    slow.may.set()
-    return [each.result(PATIENCE) for each in found]
-
-
-def test_threads_that_ask_at_once_get_one_value() -> None:
-    slow = Slow()
     with ThreadPoolExecutor(4) as pool:
-        found = after_all_wait(slow, pool, lambda: slow.words)
-    assert slow.computed == 1
-    assert all(each is slow.words for each in found)
-
-
-def test_what_needs_another_is_computed_once_too() -> None:
-    slow = Slow()
-    with ThreadPoolExecutor(4) as pool:
-        assert after_all_wait(slow, pool, lambda: slow.first) == ["a"] * 4
-    assert slow.computed == 1
+        waiting = [pool.submit(asked) for _ in range(4)]
+        until(lambda: len(asking) == 4)
+        slow.may.set()
+        found = [each.result(PATIENCE) for each in waiting]
+    assert slow.computed == 1 and all(each is found[0] for each in found)
 
 
 def test_nobody_waits_for_another_object_or_another_value() -> None:
@@ -83,16 +72,3 @@ def test_what_fails_is_tried_again() -> None:
         with pytest.raises(ValueError, match="no"):
             _ = slow.broken
         assert slow.computed == tries
-
-
-def test_what_many_ask_a_cache_for_at_once_is_created_once() -> None:
-    slow, cache = Slow(), LruCache[list[str]](2)
-
-    def create() -> list[str]:
-        slow.computed += 1
-        assert slow.may.wait(PATIENCE)
-        return []
-
-    with ThreadPoolExecutor(4) as pool:
-        found = after_all_wait(slow, pool, lambda: cache.get_or_create_once("key", create))
-    assert slow.computed == 1 and all(each is found[0] for each in found)

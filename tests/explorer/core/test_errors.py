@@ -10,36 +10,17 @@ from explorer.core.error_view import guarded
 from scoring.errors import KnownError
 
 
-@guarded
-def _known() -> None:
-    raise KnownError("Give a number, not <b>.")
-
-
-@guarded
-def _unknown() -> None:
-    raise ZeroDivisionError("secret detail")
-
-
-@guarded
-def _stream() -> Iterator[int]:
-    yield 1
-    raise KnownError("Stopped short.")
-
-
-def test_a_known_error_is_shown_as_inert_text() -> None:
-    with pytest.raises(gr.Error, match="Give a number, not &lt;b&gt;"):
-        _known()
-
-
 def test_an_unknown_error_is_logged_with_its_traceback_and_not_shown(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
+    @guarded
+    def unknown() -> None:
+        raise ZeroDivisionError("secret detail")
+
     with caplog.at_level(logging.ERROR), pytest.raises(gr.Error) as shown:
-        _unknown()
-    assert shown.value.message == (
-        "This is a bug in the app, not your mistake; details are in the server's log. Nothing "
-        "you did is lost: try again."
-    )
+        unknown()
+    assert "This is a bug in the app" in shown.value.message
+    assert "secret detail" not in shown.value.message
     assert "secret detail" in caplog.text and "Traceback" in caplog.text
 
 
@@ -62,8 +43,13 @@ def test_work_that_a_failed_callback_left_is_ended_though_its_error_is_kept() ->
     assert ended and shown.value.__cause__ is not None
 
 
-def test_a_stream_keeps_what_it_gave_before_it_failed() -> None:
-    stream = _stream()
-    assert next(stream) == 1
-    with pytest.raises(gr.Error, match="Stopped short"):
-        next(stream)
+def test_a_stream_keeps_what_it_gave_before_it_failed_in_inert_text() -> None:
+    @guarded
+    def stream() -> Iterator[int]:
+        yield 1
+        raise KnownError("Give a number, not <b>.")
+
+    values = stream()
+    assert next(values) == 1
+    with pytest.raises(gr.Error, match="Give a number, not &lt;b&gt;"):
+        next(values)

@@ -1,10 +1,13 @@
-"""How far long work is, in words, with a bar where its end is known; and numbers for readers."""
+"""Pieces of the page: how far long work is, numbers for readers, keys and what answers to them."""
+
+import re
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from explorer.core.html import magnitude, signed, step_html, typed_number
+from explorer.core.html import KEYS, help_html, magnitude, signed, step_html, typed_number
+from explorer.core.theme import SCRIPTS, STYLES
 from scoring.limits import Step
 from tests.support.html_reading import HtmlReading
 
@@ -14,8 +17,6 @@ from tests.support.html_reading import HtmlReading
     [
         (Step("fetching", 1_500_000, 3_000_000), ["1.5", "3.0"], ["width: 50%"]),
         (Step("fetching", 1_500_000), ["1.5", "?"], []),
-        (Step("reading", 1024), ["1,024 rows"], []),
-        (Step("reading", 1024, 4096), ["1,024", "4,096"], ["width: 25%"]),
         (Step("reading", 5000, 4096), ["5,000"], ["width: 100%"]),
         (Step("reading", 0, 0), ["0"], []),
         (Step("asking"), ["Hub"], []),
@@ -32,3 +33,16 @@ def test_numbers_have_no_exponents_and_keep_their_sign(value: float) -> None:
     written = signed(value)
     assert "e" not in written + magnitude(abs(value)) + typed_number(value)
     assert ("−" in written, written == "0.000") == (value < 0, value == 0)
+
+
+def test_every_key_is_explained_and_the_script_answers_to_it() -> None:
+    assert re.findall(r"<kbd>(.+?)</kbd>", help_html()) == list(KEYS)
+    script = SCRIPTS[0].read_text(encoding="utf-8")
+    for key in ", ".join(KEYS).split(", "):
+        assert re.search(rf'[{{ ]{re.escape(key)}: "|=== "{re.escape(key)}"', script), key
+
+
+def test_scripts_and_styles_ask_no_other_server() -> None:
+    for path in (*SCRIPTS, *STYLES):
+        written = path.read_text(encoding="utf-8")
+        assert "http:" not in written and "@import" not in written and "//fonts" not in written

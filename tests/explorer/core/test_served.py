@@ -13,6 +13,16 @@ from explorer.core.served import MOST_OF_ADDRESS, MOST_PAGES, Bounded, FairShare
 from tests.conftest import PATIENCE
 
 
+async def gone() -> Message:
+    """What a server hears of a page that has left."""
+    return {"type": "http.disconnect"}
+
+
+def scope_of(method: str, path: str) -> Scope:
+    scope = {"type": "http", "method": method, "path": path, "query_string": b"", "headers": []}
+    return scope | {"scheme": "http", "server": ("127.0.0.1", 7860), "client": ("127.0.0.1", 5000)}
+
+
 @pytest.mark.parametrize(
     ("line", "comes_to_its_end"), [('{"msg":"close_stream"}', True), ('{"msg":"heartbeat"}', False)]
 )
@@ -35,12 +45,10 @@ def test_a_stream_that_told_its_end_is_not_broken_off(line: str, comes_to_its_en
 
         async def receive() -> Message:
             await has_left.wait()
-            return {"type": "http.disconnect"}
+            return await gone()
 
-        path = "/gradio_api/queue/data"
-        scope = {"type": "http", "method": "GET", "path": path, "query_string": b"", "headers": []}
         share = FairShare(StreamingResponse(lines()), proxies=0)
-        await share(scope, receive, send)
+        await share(scope_of("GET", "/gradio_api/queue/data"), receive, send)
 
     asyncio.run(visit())
     assert ended is comes_to_its_end
@@ -70,9 +78,6 @@ def test_a_crowd_of_visitors_and_slow_readers_hold_up_nobody() -> None:
             await send({"type": "http.response.start", "status": 200, "headers": []})
             await send({"type": "http.response.body", "body": b"<head></head>"})
 
-        async def receive() -> Message:
-            return {"type": "http.disconnect"}
-
         async def send(_: Message) -> None:
             began.append(1)
             await read.wait()
@@ -80,9 +85,7 @@ def test_a_crowd_of_visitors_and_slow_readers_hold_up_nobody() -> None:
         guard = OnePage(answered)
 
         def visit(path: str) -> asyncio.Task[None]:
-            scope = {"type": "http", "method": "GET", "path": path, "query_string": b""}
-            scope |= {"scheme": "http", "headers": [], "server": ("127.0.0.1", 7860)}
-            return asyncio.create_task(guard(scope, receive, send))
+            return asyncio.create_task(guard(scope_of("GET", path), gone, send))
 
         crowd = [visit("/") for _ in range(3 * MOST_PAGES)]
         other = visit("/gradio_api/app_id")
@@ -110,16 +113,12 @@ def test_posts_that_are_under_way_count_as_an_address_share() -> None:
             asked.append(1)
             await let.wait()
 
-        async def receive() -> Message:
-            return {"type": "http.disconnect"}
-
         async def send(message: Message) -> None:
             refused.extend([message["status"]] if "status" in message else [])
 
         share = FairShare(answered, proxies=0)
-        scope: Scope = {"type": "http", "method": "POST", "path": "/gradio_api/call/start_run"}
-        scope.update(headers=[], client=("127.0.0.1", 50_000))
-        posts = [share({**scope}, receive, send) for _ in range(MOST_OF_ADDRESS + 2)]
+        scope = scope_of("POST", "/gradio_api/call/start_run")
+        posts = [share({**scope}, gone, send) for _ in range(MOST_OF_ADDRESS + 2)]
         crowd = asyncio.gather(*posts)
         while len(asked) + len(refused) < len(posts):
             await asyncio.sleep(0)
@@ -159,6 +158,6 @@ def test_a_body_without_end_is_refused_before_it_fills_the_memory() -> None:
     async def send(message: Message) -> None:
         sent.append(message)
 
-    scope = {"type": "http", "method": "POST", "path": "/gradio_api/queue/join", "headers": []}
+    scope = scope_of("POST", "/gradio_api/queue/join")
     asyncio.run(Bounded(Response(), 50_000, None)(scope, receive, send))
     assert sent[0]["status"] == 413 and len([*chunks]) == 14

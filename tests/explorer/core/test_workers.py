@@ -4,8 +4,8 @@ import os
 import signal
 import subprocess
 import sys
-import threading
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -26,52 +26,48 @@ ANY = Limit("Working")
 LITTLE = Limit("Working", 60, 300_000_000)
 
 
-@pytest.fixture
-def worker() -> Iterator[Worker]:
-    worker = Worker()
-    yield worker
-    worker.end()
-
-
 @contextmanager
-def closing_worker(worker: Worker) -> Iterator[Worker]:
+def closing_worker(**how: Any) -> Iterator[Worker]:
+    worker = Worker(**how)
     try:
         yield worker
     finally:
         worker.end()
 
 
+@pytest.fixture
+def worker() -> Iterator[Worker]:
+    with closing_worker() as worker:
+        yield worker
+
+
 def done_by(worker: Worker, task: Callable[..., Any], *given: Any, limit: Limit = ANY) -> Any:
     return worker.run(task, *given, limit=limit)
 
 
-def test_a_worker_tells_gives_and_returns(worker: Worker) -> None:
+def test_a_worker_tells_gives_returns_and_stays_from_task_to_task(worker: Worker) -> None:
+    assert worker.resident_bytes() == 0
     result, told = told_by(lambda tell: worker.run(odd_tasks.doubled, 21, limit=ANY, tell=tell))
     assert result == 42 and Step("asking") in told
     _, told = told_by(lambda tell: worker.run(odd_tasks.counting, 3, limit=ANY, tell=tell))
     assert [each for each in told if each is not None] == [0, 1, 2]
-
-
-def test_a_fault_in_a_compiled_part_is_told_and_the_worker_goes_on(worker: Worker) -> None:
-    first = done_by(worker, odd_tasks.process)
-    with pytest.raises(KnownError, match=r"^Working failed: .*\. Choose another"):
-        done_by(worker, odd_tasks.panics)
-    assert done_by(worker, odd_tasks.process) == first
-
-
-def test_it_stays_from_task_to_task_and_is_another_process(worker: Worker) -> None:
-    first = done_by(worker, odd_tasks.process)
-    assert first == worker.pid == done_by(worker, odd_tasks.process) != os.getpid()
+    pid = done_by(worker, odd_tasks.process)
+    assert pid == worker.pid == done_by(worker, odd_tasks.process) != os.getpid()
+    assert worker.resident_bytes() == group_bytes(pid) > 0
+    worker.end()
+    assert group_bytes(pid) == worker.resident_bytes() == 0
 
 
 def test_errors_for_a_person_come_as_they_are_and_others_as_a_sentence(worker: Worker) -> None:
-    with pytest.raises(KnownError, match=r"It cannot be\."):
-        done_by(worker, odd_tasks.refuses)
-    with pytest.raises(KnownError, match="Working failed because of a bug in this app"):
-        done_by(worker, odd_tasks.fails)
-    with pytest.raises(KnownError, match="Working failed because of a bug in this app"):
-        done_by(worker, odd_tasks.reads_what_is_not_there)
-    assert done_by(worker, odd_tasks.doubled, 1) == 2
+    first = done_by(worker, odd_tasks.process)
+    for task, words in (
+        (odd_tasks.refuses, r"^It cannot be\.$"),
+        (odd_tasks.fails, "^Working failed because of a bug in this app"),
+        (odd_tasks.panics, r"^Working failed: .*\. Choose another"),
+    ):
+        with pytest.raises(KnownError, match=words):
+            done_by(worker, task)
+    assert done_by(worker, odd_tasks.process) == first
 
 
 NAMES = ("HF_TOKEN", "OAUTH_CLIENT_SECRET", "OPENAI_API_KEY", "DB_PASSWORD", "MY_KEY")
@@ -81,46 +77,28 @@ SECRETS = dict.fromkeys(NAMES, "hf_secret")
 def test_it_knows_no_secret_but_what_it_is_given(monkeypatch: pytest.MonkeyPatch) -> None:
     for name, value in {**SECRETS, "EXPLORER_KNOWN": "yes"}.items():
         monkeypatch.setenv(name, value)
-    with closing_worker(Worker(knows=["MY_KEY"])) as worker:
+    with closing_worker(knows=["MY_KEY"]) as worker:
         seen = done_by(worker, odd_tasks.variables)
     assert seen["EXPLORER_KNOWN"] == "yes" and seen["HF_HUB_OFFLINE"] == "1"
     assert SECRETS.keys() & seen.keys() == {"MY_KEY"}
     assert SECRETS.items() <= os.environ.items()
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere nobody can look")
-def test_its_server_keeps_the_secrets_that_what_it_is_a_fork_of_never_had() -> None:
-    program = (
-        "import sys\n"
-        "from explorer.core.workers import Limit, Worker\n"
-        "from tests.support.odd_tasks import begun_with\n"
-        "sys.addaudithook(lambda name, of: print(name, of) if 'env' in name else None)\n"
-        "print(Worker().run(begun_with, limit=Limit('Looking')))\n"
-    )
-    environ = {**os.environ, **SECRETS, "EXPLORER_KNOWN": "yes"}
-    command = [sys.executable, "-c", program]
-    told = subprocess.run(command, env=environ, capture_output=True, text=True, check=True).stdout
-    assert "EXPLORER_KNOWN=yes" in told and "hf_secret" not in told
-    assert not any(name in told for name in ("os.unsetenv", "os.putenv", *SECRETS))
-
-
 def test_it_asks_the_hub_only_where_it_may(monkeypatch: pytest.MonkeyPatch) -> None:
     with (
-        closing_worker(Worker()) as worker,
+        closing_worker() as worker,
         pytest.raises(KnownError, match="offline mode is enabled"),
     ):
         done_by(worker, odd_tasks.asks_the_hub)
-    with closing_worker(Worker(online=True)) as worker, HubServer({}) as hub:
+    with closing_worker(online=True) as worker, HubServer({}) as hub:
         monkeypatch.setenv("no_proxy", "127.0.0.1")
         with pytest.raises(KnownError, match="Repository Not Found"):
             done_by(worker, odd_tasks.asks_the_hub, hub.url)
         assert hub.requests
 
 
-@pytest.mark.parametrize("task", [odd_tasks.sleeps, odd_tasks.spins])
-def test_whoever_leaves_ends_what_does_not_end_itself(worker: Worker, task: Any) -> None:
-    stream = worker.stream(task, limit=ANY)
-    next(stream)
+def test_whoever_leaves_ends_what_does_not_end_itself(worker: Worker) -> None:
+    stream = worker.stream(odd_tasks.sleeps, limit=ANY)
     while worker.pid is None:
         next(stream)
     pid = worker.pid
@@ -142,54 +120,61 @@ def test_whoever_leaves_between_two_values_keeps_the_worker(worker: Worker) -> N
 @pytest.mark.parametrize("task", [odd_tasks.sleeps, odd_tasks.spins])
 def test_what_takes_too_long_is_ended_with_its_limit_told(worker: Worker, task: Any) -> None:
     with pytest.raises(KnownError, match="Working took longer than the 1 s allowed"):
-        done_by(worker, task, limit=Limit("Working", 1))
+        done_by(worker, task, limit=Limit("Working", 0.6))
     assert done_by(worker, odd_tasks.doubled, 1) == 2
+
+
+PROGRAM = """
+import sys
+from explorer.core import workers
+from tests.support.odd_tasks import begins_another_and_spins
+
+sys.addaudithook(lambda name, of: print(name, of) if "env" in name else None)
+workers._FORKS._program = workers._FORKS._program.replace("workers.PRELOADED", "()")
+for told in workers.Worker().stream(begins_another_and_spins, limit=workers.Limit("Working")):
+    print(told or "", flush=True)
+"""
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere nobody can look")
 def test_it_ends_with_a_server_that_is_killed_and_so_does_what_it_began() -> None:
-    program = (
-        "from explorer.core.workers import Limit, Worker\n"
-        "from tests.support.odd_tasks import begins_another_and_spins\n"
-        "for pid in Worker().stream(begins_another_and_spins, limit=Limit('Working')):\n"
-        "    print(pid or '', flush=True)\n"
-    )
-    command = [sys.executable, "-c", program]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
+    """Nor did what it is a fork of ever have the server's secrets, which the server keeps."""
+    environ = {**os.environ, **SECRETS, "EXPLORER_KNOWN": "yes"}
+    command = [sys.executable, "-c", PROGRAM]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environ) as server:
         assert server.stdout is not None
-        lines = filter(str.strip, server.stdout)
-        pids = int(next(lines)), int(next(lines))
+        told, pids = "", list[int]()
+        for line in server.stdout:
+            told += line
+            pids += [int(line)] if line.strip().isdecimal() else []
+            if len(pids) == 2:
+                break
         server.kill()
+    assert len(pids) == 2
+    assert "EXPLORER_KNOWN=yes" in told and "hf_secret" not in told
+    assert not any(name in told for name in ("os.unsetenv", "os.putenv", *SECRETS))
     until(lambda: not any(map(is_running, pids)))
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere nobody can look")
-def test_what_it_began_ends_with_a_worker_that_is_killed(worker: Worker) -> None:
-    pid = done_by(worker, odd_tasks.begins_another)
-    assert worker.pid is not None and is_running(pid)
-    os.kill(worker.pid, signal.SIGKILL)
-    until(lambda: not is_running(pid))
-
-
-@pytest.mark.parametrize(("task", "crowded"), [(odd_tasks.sleeps, 5), (odd_tasks.spins, 1000)])
+@pytest.mark.parametrize(("task", "crowded"), [(odd_tasks.sleeps, 3), (odd_tasks.spins, 1000)])
 def test_the_system_ends_what_takes_too_long_where_its_server_does_not_look(
     worker: Worker, task: Any, crowded: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """By the clock, and by processor seconds, which a clock would take a thousand times as long."""
     monkeypatch.setattr(workers, "_LOOK_SECONDS", 3600)
-    with pytest.raises(KnownError, match="Working took longer than the 1 s allowed"):
-        done_by(worker, task, limit=Limit("Working", 0.6, crowded=crowded))
+    with pytest.raises(KnownError, match="Working took longer than"):
+        done_by(worker, task, limit=Limit("Working", 0.3, crowded=crowded))
     assert done_by(worker, odd_tasks.doubled, 1) == 2
 
 
-@pytest.mark.parametrize("task", [odd_tasks.sleeps_a_little, odd_tasks.spins_a_little])
 def test_the_seconds_of_a_task_do_not_bind_the_next(
-    worker: Worker, task: Any, monkeypatch: pytest.MonkeyPatch
+    worker: Worker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Of the clock, 1.6 s, nor of the processor, at most 1 s where there are two."""
     monkeypatch.setattr(workers, "_LOOK_SECONDS", 3600)
-    done_by(worker, odd_tasks.doubled, 1, limit=Limit("Working", 0.4))
+    done_by(worker, odd_tasks.doubled, 1, limit=Limit("Working", 0.2, crowded=8))
     pid = worker.pid
-    done_by(worker, task)
+    done_by(worker, odd_tasks.spins_a_little, 1.7)
     assert done_by(worker, odd_tasks.process) == pid
 
 
@@ -205,7 +190,6 @@ def test_a_limit_leaves_out_the_time_in_which_others_had_the_processor(worker: W
     ("task", "limit"),
     [
         (odd_tasks.grows, LITTLE),
-        (odd_tasks.asks_for_much, LITTLE),
         (odd_tasks.asks_for_much, Limit("Working", 60, 300_000_000, in_addresses=True)),
     ],
 )
@@ -219,12 +203,9 @@ def test_what_takes_too_much_memory_is_ended_with_its_limit_told(
 
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere nobody can look")
 def test_all_together_keep_to_what_there_is_for_them(monkeypatch: pytest.MonkeyPatch) -> None:
-    with (
-        closing_worker(Worker()) as a,
-        closing_worker(Worker()) as b,
-        closing_worker(Worker()) as c,
-    ):
-        for each in (a, b, c):
+    with closing_worker() as a, closing_worker() as b, closing_worker() as c:
+        all_three = (a, b, c)
+        for each in all_three:
             done_by(each, odd_tasks.process)
         most = group_bytes(os.getpid()) + 400_000_000
         monkeypatch.setattr(workers, "MOST_BYTES", most)
@@ -235,36 +216,27 @@ def test_all_together_keep_to_what_there_is_for_them(monkeypatch: pytest.MonkeyP
                 done_by(worker, odd_tasks.grows_slowly, limit=LITTLE)
             told.append(str(ended.value))
 
-        threads = [threading.Thread(target=grow, args=(each,)) for each in (a, b, c)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-    gigabytes = f"{most / 1e9:.1f}".removesuffix(".0")
-    together = f"everything running here needed more than {gigabytes} GB"
-    assert together in told[0]
+        with ThreadPoolExecutor(3) as pool:
+            [*pool.map(grow, all_three)]
+    together = f"everything running here needed more than {most / 1e9:.1f}".removesuffix(".0")
+    assert f"{together} GB" in told[0]
     assert all("more than the 0.3 GB allowed here" in each for each in told[1:])
 
 
 @pytest.mark.parametrize(
-    ("task", "reason"), [(odd_tasks.crashes, "SIGSEGV"), (odd_tasks.leaves, "code 3")]
+    ("task", "reason"),
+    [
+        (odd_tasks.crashes, r"\(SIGSEGV\)"),
+        (odd_tasks.leaves, r"\(code 3\)"),
+        (odd_tasks.sends_a_broken_value, ""),
+    ],
 )
 def test_a_worker_that_dies_is_told_and_another_is_there(
     worker: Worker, task: Any, reason: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    with pytest.raises(KnownError, match=rf"Working crashed \({reason}\)"):
+    with pytest.raises(KnownError, match=f"Working crashed {reason}"):
         done_by(worker, task)
     assert "a worker ended (Working)" in caplog.text
-    assert done_by(worker, odd_tasks.doubled, 1) == 2
-
-
-def test_a_worker_that_is_killed_is_told_and_another_is_there(worker: Worker) -> None:
-    stream = worker.stream(odd_tasks.sleeps, limit=ANY)
-    while worker.pid is None:
-        next(stream)
-    os.kill(worker.pid, signal.SIGKILL)
-    with pytest.raises(KnownError, match=r"crashed \(SIGKILL\)"):
-        list(stream)
     assert done_by(worker, odd_tasks.doubled, 1) == 2
 
 
@@ -292,33 +264,16 @@ def test_a_worker_has_nothing_called_by_the_server(
     assert list(folder.iterdir()) == []
 
 
-def test_a_worker_that_sends_a_broken_value_is_told_as_crashed(worker: Worker) -> None:
-    with pytest.raises(KnownError, match="Working crashed"):
-        done_by(worker, odd_tasks.sends_a_broken_value)
-
-
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere nobody can look")
-@pytest.mark.parametrize("end", ["end", "close", "limit"])
+@pytest.mark.parametrize("end", ["end", "killed", "limit"])
 def test_processes_that_a_worker_began_end_with_it(worker: Worker, end: str) -> None:
     child = done_by(worker, odd_tasks.begins_another)
-    assert is_running(child)
+    assert worker.pid is not None and is_running(child)
     if end == "end":
         worker.end()
+    elif end == "killed":
+        os.kill(worker.pid, signal.SIGKILL)
     else:
-        limit = Limit("Working", 0.5 if end == "limit" else 60)
-        stream = worker.stream(odd_tasks.sleeps, limit=limit)
-        next(stream)
-        if end == "close":
-            stream.close()
-        else:
-            with pytest.raises(KnownError, match="took longer"):
-                list(stream)
+        with pytest.raises(KnownError, match="took longer"):
+            done_by(worker, odd_tasks.sleeps, limit=Limit("Working", 0.6))
     until(lambda: not is_running(child))
-
-
-def test_its_memory_is_known_and_goes_with_it(worker: Worker) -> None:
-    assert worker.resident_bytes() == 0
-    pid = done_by(worker, odd_tasks.process)
-    assert worker.resident_bytes() == group_bytes(pid) > 0
-    worker.end()
-    assert group_bytes(pid) == worker.resident_bytes() == 0
