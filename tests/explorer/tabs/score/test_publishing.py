@@ -1,66 +1,95 @@
+"""Publishing: what is previewed is what is sent, by whom, and what the panel says of it."""
+
 import json
 import logging
+import re
+import shutil
 import tempfile
 from collections.abc import Iterator
 from dataclasses import replace
+from html import unescape
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from huggingface_hub import close_session, constants
 
+from explorer.core.html import render
+from explorer.core.settings import Settings
+from explorer.core.work import Job
+from explorer.data.library import Library
+from explorer.data.sources import pair_sources
 from explorer.data.table import PairTable
+from explorer.runs.cards import RunCard, change_card
+from explorer.runs.running import Runs
+from explorer.runs.visitors import Visitor
+from explorer.tabs.score.publish_html import Publishing, can_publish
 from explorer.tabs.score.publishing import (
     HEAD_COLUMNS,
     HEAD_LINES,
     Publication,
+    Sending,
+    account_of,
     preview,
     publish,
 )
+from explorer.tabs.score.state import ScoreState, read_score
 from scoring.errors import KnownError
 from scoring.hub.access import Hub
-from scoring.pairs.opening import as_pairs
+from scoring.pairs.opening import read_pairs
 from scoring.record import Run
 from scoring.results.accuracies import read_aggregates
-from tests.support import hub_server
+from tests.conftest import until
 from tests.support.beginning import baseline_run
-from tests.support.hub_server import HubServer, Repo
-from tests.support.tables import benchmark_table, row, small_table
+from tests.support.hostile import MARKUP
+from tests.support.hub_server import Account, HubServer, Repo
+from tests.support.tables import benchmark_table
 
-TOKEN = "hf_ofTheVisitor"
-SERVERS_TOKEN = "hf_ofTheServer"
-ANA = hub_server.Account(
-    "ana", {"lab": "write", "crew": "admin", "club": "read", "guild": "contributor"}
-)
-DATASETS = [f"{name}/results" for name in ("ana", "lab", "crew", "club", "guild", "other")]
+TOKEN, SERVERS_TOKEN = "hf_ofTheVisitor", "hf_ofTheServer"
+ROLES = {"lab": "write", "crew": "admin", "club": "read", "guild": "contributor"}
+ME, ANA = Visitor(), Visitor("user:ana", "s1", TOKEN)
 
 
 @pytest.fixture(scope="module")
-def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("runs")
-
-
-@pytest.fixture(scope="session")
-def bench() -> PairTable:
-    """As many pairs of each subset as RewardBench has."""
-    return benchmark_table()
+def settings(tmp_path_factory: pytest.TempPathFactory) -> Settings:
+    """With a file of as many pairs of each subset as RewardBench has."""
+    home = tmp_path_factory.mktemp("home")
+    columns = ["prompt", "chosen", "rejected", "subset"]
+    rows = benchmark_table().arrow.select(columns).to_pylist()
+    kept = pa.Table.from_pylist([{**each, "id": at} for at, each in enumerate(rows)])
+    pq.write_table(kept, home / "bench.parquet")
+    return Settings(home=home, pairs=str(home / "bench.parquet"))
 
 
 @pytest.fixture(scope="module")
-def run(home: Path, bench: PairTable) -> Run:
+def bench(settings: Settings) -> PairTable:
+    return PairTable(read_pairs(Path(settings.pairs)))
+
+
+@pytest.fixture(scope="module")
+def run(settings: Settings, bench: PairTable) -> Run:
     """All pairs of the benchmark, scored by the baseline that prefers the longer response."""
-    return baseline_run(home, bench, len(bench))
+    return baseline_run(settings.runs, bench, len(bench))
+
+
+@pytest.fixture(scope="module")
+def seen(run: Run, bench: PairTable) -> Sending:
+    """What would be sent to Ana's dataset."""
+    return preview(run, bench, " ana/results ", "ana/my-model")
 
 
 @pytest.fixture
 def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[HubServer]:
     """A Hub that knows ana, on a machine that has a token of its own."""
-    repos = {f"datasets/{name}": Repo() for name in DATASETS}
+    repos = {f"datasets/{name}/results": Repo() for name in ("ana", "other")}
     repos["datasets/broken/results"] = Repo(refusal=(403, ""), refused="commit")
     repos["datasets/allenai/reward-bench"] = Repo({"README.md": b""})
     (tmp_path / "token").write_text(SERVERS_TOKEN)
     (tmp_path / "temp").mkdir()
-    with HubServer(repos, {TOKEN: ANA}) as hub:
+    with HubServer(repos, {TOKEN: Account("ana", ROLES)}) as hub:
         monkeypatch.setattr(constants, "ENDPOINT", hub.url)
         monkeypatch.setattr(constants, "HF_TOKEN_PATH", str(tmp_path / "token"))
         monkeypatch.setattr(constants, "HF_HUB_DISABLE_IMPLICIT_TOKEN", False)
@@ -75,35 +104,19 @@ def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[HubServe
     close_session()
 
 
-def sending(run: Run, table: PairTable, repo: str, **given: Any) -> Publication:
-    seen = preview(run, table, repo, given.pop("name", ""))
-    return publish(seen, run, table, given.pop("hub", Hub()), **{"token": TOKEN, **given})
-
-
-def test_a_preview_shows_the_exact_files(run: Run, bench: PairTable) -> None:
-    seen = preview(run, bench, " ana/results ", "")
-    assert (seen.run_id, seen.repo, seen.name) == (run.id, "ana/results", "baseline/longer")
-    assert [file.path for file in seen.files] == [
-        "eval-set/baseline/longer.json",
-        "eval-set-scores/baseline/longer.json",
-    ]
+def test_what_is_sent_is_what_was_shown_and_reads_as_upstreams(
+    seen: Sending, run: Run, bench: PairTable, server: HubServer, tmp_path: Path
+) -> None:
+    assert (seen.run_id, seen.repo, seen.name) == (run.id, "ana/results", "ana/my-model")
     accuracies, columns = seen.files
-    assert json.loads(accuracies.head)["model"] == "baseline/longer"
+    assert json.loads(accuracies.head)["model"] == "ana/my-model"
     lines = columns.head.split("\n")
     assert len(lines) == HEAD_LINES and max(map(len, lines)) <= HEAD_COLUMNS + 1
-    assert columns.n_bytes > len(columns.head) > 0
-    assert preview(run, bench, "ana/results", "") == seen
-
-
-def test_what_is_sent_is_what_was_shown_and_reads_as_upstreams(
-    run: Run, bench: PairTable, server: HubServer, tmp_path: Path
-) -> None:
-    seen = preview(run, bench, "ana/results", "ana/my-model")
     sent = publish(seen, run, bench, Hub(), token=f" {TOKEN}\n")
     assert sent == Publication(f"{server.url}/datasets/ana/results/commit/{'0' * 40}", False, "ana")
     [commit] = server.commits
     assert (commit.repo, commit.account) == ("datasets/ana/results", "ana")
-    assert commit.message == "Results of ana/my-model"
+    assert not commit.is_pull_request and commit.message == "Results of ana/my-model"
     assert {path: len(content) for path, content in commit.files.items()} == {
         file.path: file.n_bytes for file in seen.files
     }
@@ -118,108 +131,61 @@ def test_what_is_sent_is_what_was_shown_and_reads_as_upstreams(
     assert result.accuracies == {name: sum(wins) / len(wins) for name, wins in won.items()}
 
 
-@pytest.mark.parametrize(
-    ("repo", "asks", "is_pull_request"),
-    [
-        ("ana/results", False, False),
-        ("ana/results", True, True),
-        ("lab/results", False, False),
-        ("crew/results", False, False),
-        ("club/results", False, True),
-        ("guild/results", False, True),
-        ("other/results", False, True),
-    ],
-)
+@pytest.mark.parametrize(("repo", "asks"), [("ana/results", True), ("other/results", False)])
 def test_the_dataset_of_other_people_gets_a_pull_request(
-    repo: str, asks: bool, is_pull_request: bool, run: Run, bench: PairTable, server: HubServer
+    repo: str, asks: bool, seen: Sending, run: Run, bench: PairTable, server: HubServer
 ) -> None:
-    sent = sending(run, bench, repo, as_pull_request=asks)
-    assert sent.is_pull_request is is_pull_request
-    assert [commit.is_pull_request for commit in server.commits] == [is_pull_request]
-    end = "discussions/7" if is_pull_request else f"commit/{'0' * 40}"
-    assert sent.url == f"{server.url}/datasets/{repo}/{end}"
+    """And one's own where that is asked for."""
+    assert account_of(TOKEN) == ("ana", {"ana", "lab", "crew"})  # may write to those
+    seen = replace(seen, repo=repo)
+    sent = publish(seen, run, bench, Hub(), token=TOKEN, as_pull_request=asks)
+    assert sent.is_pull_request and [each.is_pull_request for each in server.commits] == [True]
+    assert sent.url == f"{server.url}/datasets/{repo}/discussions/7"
 
 
 def test_only_the_visitors_token_is_sent_and_it_is_written_nowhere(
+    seen: Sending,
     run: Run,
     bench: PairTable,
     server: HubServer,
     tmp_path: Path,
-    home: Path,
     caplog: pytest.LogCaptureFixture,
     capfd: pytest.CaptureFixture[str],
 ) -> None:
+    places = []
     with caplog.at_level(logging.DEBUG):
-        sent = sending(run, bench, "ana/results")
-        for repo in ("missing/results", "broken/results"):
-            with pytest.raises(KnownError) as caught:
-                sending(run, bench, repo)
-            assert TOKEN not in str(caught.value)
+        places.append(repr(publish(seen, run, bench, Hub(), token=TOKEN)))
+        with pytest.raises(KnownError, match=r"does not permit that \(403\)") as caught:
+            publish(replace(seen, repo="broken/results"), run, bench, Hub(), token=TOKEN)
     asked = [request for request in server.requests if "reward-bench" not in request.path]
     assert {request.authorization for request in asked} == {f"Bearer {TOKEN}"}
-    said = capfd.readouterr()
-    written = [path for path in (*tmp_path.rglob("*"), *home.rglob("*")) if path.is_file()]
+    files = [*tmp_path.rglob("*"), *run.folder.rglob("*")]
+    written = [path for path in files if path.is_file()]
     assert len(written) > 1
-    places = [
-        caplog.text,
-        said.out,
-        said.err,
-        repr(sent),
-        *(request.path for request in server.requests),
-        *(path.read_text("utf-8") for path in written),
-        *(content.decode() for commit in server.commits for content in commit.files.values()),
-    ]
+    places += [str(caught.value), caplog.text, *capfd.readouterr()]
+    places += [request.path for request in server.requests]
+    places += [path.read_text("utf-8") for path in written]
+    places += [each.decode() for commit in server.commits for each in commit.files.values()]
     assert [place for place in places if TOKEN in place] == []
 
 
-def test_what_is_no_token_is_refused_and_not_repeated(
-    run: Run, bench: PairTable, server: HubServer, subtests: pytest.Subtests
+def test_nothing_is_sent_that_was_not_shown_nor_without_a_token(
+    seen: Sending, run: Run, bench: PairTable, server: HubServer
 ) -> None:
-    tokens: list[Any] = [
-        "", " ", None, False, True, 7, "hf_a b", "hf_a\nX-Evil: 1", "hf_ü", "hf_\x00", "x" * 5000,
-        ["hf_x"],
-    ]  # fmt: skip
-    seen = preview(run, bench, "ana/results")
-    for token in tokens:
-        with subtests.test(token=token):
-            with pytest.raises(KnownError, match="That is not a token of the Hub") as caught:
-                publish(seen, run, bench, Hub(), token=token)
-            assert "hf_a" not in str(caught.value) and "xxx" not in str(caught.value)
-            assert server.requests == []
-
-
-@pytest.mark.parametrize(
-    ("repo", "said"),
-    [
-        ("broken/results", "the token does not permit that (403)."),
-        ("missing/results", "there is no such dataset, or the token may not see it (404)."),
-    ],
-)
-def test_what_the_hub_refuses_is_one_sentence(
-    repo: str, said: str, run: Run, bench: PairTable, server: HubServer
-) -> None:
-    with pytest.raises(KnownError) as caught:
-        sending(run, bench, repo)
-    assert str(caught.value) == f"The Hub did not take the results for {repo}: {said}"
-    assert server.commits == []
-
-
-def test_nothing_is_sent_that_was_not_shown(
-    run: Run, bench: PairTable, server: HubServer, subtests: pytest.Subtests
-) -> None:
-    other = replace(preview(run, bench, "ana/results"), run_id="another")
-    for seen in (None, "yes", {"repo": "ana/results"}, True, other):
-        with subtests.test(seen=seen):
-            with pytest.raises(KnownError, match="press Preview"):
-                publish(seen, run, bench, Hub(), token=TOKEN)
-            assert server.requests == []
+    for shown in (None, {"repo": "ana/results"}, True, replace(seen, run_id="another")):
+        with pytest.raises(KnownError, match="press Preview"):
+            publish(shown, run, bench, Hub(), token=TOKEN)
+    for token in ("", None, True, "hf_a b", "hf_a\nX-Evil: 1", "hf_ü", "x" * 5000, ["hf_x"]):
+        with pytest.raises(KnownError, match="That is not a token of the Hub") as caught:
+            publish(seen, run, bench, Hub(), token=token)
+        assert "hf_a" not in str(caught.value) and "xxx" not in str(caught.value)
+    assert server.requests == []
 
 
 def test_a_run_that_changed_since_it_was_shown_is_shown_again_first(
-    bench: PairTable, server: HubServer, tmp_path: Path
+    seen: Sending, run: Run, bench: PairTable, server: HubServer, tmp_path: Path
 ) -> None:
-    mine = baseline_run(tmp_path / "runs", bench, len(bench))
-    seen = preview(mine, bench, "ana/results")
+    mine = Run.open(shutil.copytree(run.folder, tmp_path / run.id))
     path = mine.folder / "rewards.jsonl"
     lines = path.read_text().splitlines()
     row = {**json.loads(lines[0]), "chosen_reward": 12345.0}
@@ -227,49 +193,100 @@ def test_a_run_that_changed_since_it_was_shown_is_shown_again_first(
     with pytest.raises(KnownError, match="has changed since it was shown"):
         publish(seen, mine, bench, Hub(), token=TOKEN)
     assert server.commits == []
-    assert sending(mine, bench, "ana/results").account == "ana"
 
 
-def test_only_whole_finished_runs_of_the_open_pairs_are_published(
-    run: Run, bench: PairTable, tmp_path: Path
+def test_only_whole_finished_runs_of_the_benchmarks_own_pairs_are_published(
+    run: Run, bench: PairTable, demo: PairTable, tmp_path: Path
 ) -> None:
-    part = baseline_run(tmp_path, bench, 5)
-    with pytest.raises(KnownError, match=r"is of 5 of 2,985 pairs: only runs of all"):
-        preview(part, bench, "ana/results")
-    with pytest.raises(KnownError, match="This run is stopped: only finished runs"):
-        preview(replace(run, status="stopped"), bench, "ana/results")
-    other = replace(run, facts=replace(run.facts, pairs="other@1"))
-    with pytest.raises(KnownError, match=r"is of the pairs other@1, and .* is open"):
-        preview(other, bench, "ana/results")
+    refused = [
+        (replace(run, status="stopped"), bench, "This run is stopped: only finished runs"),
+        (replace(run, facts=replace(run.facts, pairs="other@1")), bench, "of the pairs other@1"),
+        (baseline_run(tmp_path, bench, 5), bench, "of 5 of 2,985 pairs: only runs of all"),
+        (baseline_run(tmp_path, demo, len(demo)), demo, "are not RewardBench's own 2,985: only"),
+    ]
+    for of, table, words in refused:
+        with pytest.raises(KnownError, match=words):
+            preview(of, table, "ana/results")
+    for repo in ("", "results", "../x/y", "a/b@main", None, "<b>/x"):
+        with pytest.raises(KnownError, match="is no dataset of the Hub: give org/name"):
+            preview(run, bench, repo)
+    for name in ("model", "../../x", "a/b/c", None, "a/" + "b" * 300):
+        with pytest.raises(KnownError, match="is no name of a model: give org/model"):
+            preview(run, bench, "ana/results", name)
 
 
-def test_only_the_benchmarks_own_pairs_are_published(demo: PairTable, tmp_path: Path) -> None:
-    two = small_table(row(subset="hep-go"), row(subset="hep-rust"))
-    one_less = small_table(
-        *(row(subset=pair.subset) for pair in as_pairs(benchmark_table().arrow, range(2984)))
-    )
-    for table in (demo, two, one_less):
-        made = baseline_run(tmp_path, table, len(table))
-        said = rf"is of {len(table):,} pairs that are not RewardBench's own 2,985: only"
-        with pytest.raises(KnownError, match=said):
-            preview(made, table, "ana/results")
+# The panel
 
 
-@pytest.mark.parametrize(
-    "repo", ["", "results", "../x/y", "a/b:c", "a/b@main", None, 7, "a/" + "b" * 300, "<b>/x"]
-)
-def test_what_is_no_dataset_is_refused(repo: object, run: Run, bench: PairTable) -> None:
-    with pytest.raises(KnownError, match="is no dataset of the Hub: give org/name"):
-        preview(run, bench, repo)
+def panel_of(settings: Settings) -> Publishing:
+    offline = Hub(offline=True)
+    tables = Library(pair_sources(settings, offline), offline, settings)
+    return Publishing(Runs(settings, offline), tables, Hub(), settings)
 
 
-@pytest.mark.parametrize("name", ["model", "../../x", "a/b/c", "a/b@c", None, 7, "a/" + "b" * 300])
-def test_what_is_no_name_is_refused(name: object, run: Run, bench: PairTable) -> None:
-    with pytest.raises(KnownError, match="is no name of a model: give org/model"):
-        preview(run, bench, "ana/results", name)
+def asked(run_id: str) -> str:
+    values = {"panel": "runs", "run": run_id, "repo": "ana/results", "name": ""}
+    return "?tab=score&" + urlencode(values)
 
 
-def test_a_local_model_is_called_local(bench: PairTable, tmp_path: Path) -> None:
-    seen = preview(baseline_run(tmp_path, bench, len(bench), "/data/secret plans/v2"), bench, "a/b")
-    assert seen.name == "local/v2"
-    assert "secret plans" not in "".join(file.head for file in seen.files)
+def shown(panel: Publishing, query: str, who: Visitor = ME) -> str:
+    """What stands in the panel, in words, once nothing goes on."""
+    state, _ = read_score(query)
+    until(lambda: "Sending…" not in panel.html(state, who))
+    return re.sub(r"\s+", " ", unescape(re.sub(r"<[^>]*>", " ", panel.html(state, who))))
+
+
+def test_first_the_files_are_seen_then_they_are_sent(
+    settings: Settings, run: Run, server: HubServer
+) -> None:
+    panel, query = panel_of(settings), asked(run.id)
+    assert panel.look(query, ME, {}) == query
+    told = shown(panel, query)
+    assert "would be sent to ana/results" in told and "Nothing has been sent yet" in told
+    assert told.count("sha256") == 2 and not server.commits
+    assert panel.send(query, ME, {"token": TOKEN}) == query
+    assert "Sent. As ana:" in shown(panel, query)
+    assert len(server.commits) == 1 and TOKEN not in shown(panel, query) + query
+
+
+def test_on_a_space_a_run_is_sent_as_its_owner_who_signed_in_and_by_nobody_else(
+    settings: Settings, run: Run, server: HubServer
+) -> None:
+    change_card(run, lambda _: RunCard("user:ana", public=True))
+    space = replace(settings, public=True, space="me/space", sign_in="offered")
+    panel, query = panel_of(space), asked(run.id)
+    for who in (Visitor("user:bob", "s2", "hf_ofBob"), Visitor("browser:x", "s3")):
+        for act in (panel.look, panel.send):
+            with pytest.raises(KnownError, match="There is no such run"):
+                act(query, who, {"token": TOKEN})
+    panel.look(query, ANA, {})
+    with pytest.raises(KnownError, match="Sign in with Hugging Face first"):
+        panel.send(query, replace(ANA, token=False), {"token": TOKEN})
+    panel.send(query, ANA, {"token": "", "as-request": "1"})
+    assert "Sent as a pull request" in shown(panel, query, ANA)
+    assert "publish-token" not in panel.html(read_score(query)[0], ANA)
+    assert [commit.account for commit in server.commits] == ["ana"]
+
+
+def test_where_no_token_can_be_had_the_panel_says_so(settings: Settings) -> None:
+    cases: list[tuple[dict[str, Any], bool]] = [
+        ({}, True),
+        ({"public": True, "space": "a/b"}, False),
+        ({"public": True, "space": "a/b", "sign_in": "offered"}, True),
+        ({"public": True, "sign_in": "offered"}, False),
+    ]
+    for changes, may in cases:
+        now = replace(settings, **changes)
+        assert can_publish(now) is may
+        assert ("needs a sign-in" in shown(panel_of(now), asked(""))) is not may
+
+
+@pytest.mark.parametrize("url", ["javascript:alert(1)", "http://x", MARKUP])
+def test_only_a_secure_address_becomes_a_link(url: str) -> None:
+    def html(url: str) -> str:
+        sending = Job[object, Publication](result=Publication(url, False, MARKUP), is_over=True)
+        told = {"state": ScoreState(), "may": True, "is_public": False, "preview": None}
+        return render("tabs/score/publishing.html", sending=sending, **told)
+
+    assert "<a " not in html(url) and MARKUP not in html(url)
+    assert '<a href="https://huggingface.co/x"' in html("https://huggingface.co/x")
