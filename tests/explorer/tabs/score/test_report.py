@@ -166,8 +166,6 @@ def looked(done: int, width: float = 0.2) -> SureInterval:
         (110, 0.02, False, "Next check after"),
         (164, 0.02, False, "of this selection: 100.0 %"),
         (60, 0.2, True, "Sure enough. "),
-        (60, 0.2, False, "target 20.0"),
-        (3, 0.2, True, "first check after"),
     ],
 )
 def test_how_sure_a_run_is_is_said(done: int, width: float, ended: bool, said: str) -> None:
