@@ -1,20 +1,68 @@
-"""What a judge wrote of the open pair of a run, in the reader."""
+"""What judges wrote of pairs: in the reader, in filters, in files, and beside one another."""
 
+import json
+from functools import partial
 from html import unescape
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
 import pytest
 
+from explorer.core.settings import Settings
 from explorer.page import views_of
-from explorer.stores import Stores
+from explorer.results.field import Field
+from explorer.runs.orders import ModelOrder
+from explorer.runs.selections import selected_by_keys
+from explorer.runs.visitors import Visitor
+from explorer.stores import Stores, open_stores
+from explorer.tabs.models.compared import comparable
+from explorer.tabs.models.state import ModelsState
 from scoring.__main__ import main
 from scoring.record import Run
+from scoring.summary import summarise_run
+from tests.support.browsing import stores_of_rows
 from tests.support.chat_server import Answer, ChatServer, said
-from tests.support.judged_pairs import ME, listed, shown
-from tests.support.judging import asked, cut
+from tests.support.files import write_jsonl
+from tests.support.judging import asked, cut, opinion, some_rows
+from tests.support.stepping import stepwise
 
+ME = Visitor("browser:me", "page")
 HOSTILE = "<img src=x onerror=alert(1)>\n# No heading\n[[A]]"
+ROWS = some_rows()
+
+
+def judged(stores: Stores, number: int, url: str, pairs: object, *given: str) -> str:
+    """What the command's run of a judge is called in the app. pairs: as the command takes them."""
+    folder: Path = stores.runs.store.folder / f"2026010{number}-000000-0123456789abcdef"
+    model = ["--model", "org/judge", "--family", "judge", "--url", f"{url}/v1"]
+    assert main([*model, "--pairs", str(pairs), *given, "--out", str(folder)]) == 0
+    return stores.fields.name_of(Run.open(folder).id, None, None, ME)
+
+
+def run_of(stores: Stores, model: str) -> Run:
+    return stores.fields.of(model, None, None, ME).runs[model]
+
+
+def query_of(model: str, **asked: str) -> str:
+    return f"?tab=pairs&{urlencode({'model': model, 'show': 'all', **asked})}"
+
+
+def listed(stores: Stores, model: str, **asked: str) -> tuple[set[str], str]:
+    """The keys that are listed with every kind of outcome, and the filters as they are said."""
+    pairs, query = views_of(stores).pairs, query_of(model, **asked)
+    file = b"".join(pairs.outcomes_file("jsonl", query, ME, "").parts)
+    bar = pairs.regions(query, ME)[1]["bar"]()
+    return {json.loads(line)["key"] for line in file.splitlines()}, unescape(bar)
+
+
+def shown(stores: Stores, model: str, key: str, **asked: str) -> str:
+    """What the judge wrote of a pair, as HTML."""
+    query = query_of(model, pair=key, **asked)
+    return views_of(stores).pairs.regions(query, ME)[1]["tokens"]()
+
+
+# Pairs
 
 
 def answer(path: str, body: dict[str, Any]) -> Answer:
@@ -24,72 +72,168 @@ def answer(path: str, body: dict[str, Any]) -> Answer:
 
 
 @pytest.fixture(scope="module")
-def run(stores: Stores) -> Run:
+def model(stores: Stores) -> str:
     """A judge's run on a pair of each subset of the demo pairs."""
-    folder = stores.runs.store.folder / "20260101-000000-0123456789abcdef"
     with ChatServer(answer) as server:
-        model = ["--model", "org/judge", "--family", "judge", "--url", f"{server.url}/v1"]
-        given = ["--pairs", "demo", "--per-subset", "1", "--judge-prompt", "mt-bench"]
-        assert main([*model, *given, "--out", str(folder)]) == 0
-    return Run.open(folder)
+        given = ("--per-subset", "1", "--judge-prompt", "mt-bench")
+        return judged(stores, 1, server.url, "demo", *given)
 
 
-def test_each_pair_shows_what_was_written_of_it_and_what_that_means(
-    stores: Stores, run: Run
+def test_each_pair_shows_what_was_written_of_it_and_is_found_by_it(
+    stores: Stores, model: str
 ) -> None:
-    pairs = views_of(stores).pairs
-    model = stores.fields.name_of(run.id, None, None, ME)
-    kinds: set[object] = set()
-    for row in run.rows():
-        html = shown(pairs, model, row.key)
-        text = unescape(html)
+    texts: dict[str, str] = {}
+    for row in run_of(stores, model).rows():
+        html = shown(stores, model, row.key)
+        text = texts[row.key] = unescape(html)
         assert html.count("<details") == 1 and "<details open" not in html
         assert "<img" not in html and "<h1" not in html
         assert "Shown chosen, then rejected" in text or "Shown rejected, then chosen" in text
         side = {1.0: "Prefers chosen", 0.0: "Prefers rejected", 0.5: "Unreadable"}
         assert side[row.chosen_reward or 0.0] in text
-        words = "I Cannot say." if row.chosen_reward == 0.5 else "[["
-        assert words in text
+        assert ("I Cannot say." if row.chosen_reward == 0.5 else "[[") in text
         assert ("Cut off" in text) == ("[[B]] for" in text)
-        kinds |= {"cut"} if "Cut off" in text else {row.chosen_reward}
-    assert {"cut", 0.5} < kinds
-    assert any(HOSTILE in unescape(shown(pairs, model, row.key)) for row in run.rows())
-
-
-def test_a_harmful_subset_hides_the_words_too(stores: Stores, run: Run) -> None:
-    pairs = views_of(stores).pairs
-    model = stores.fields.name_of(run.id, None, None, ME)
-    [row] = [row for row in run.rows() if row.subset == "refusals-dangerous"]
-    assert "may-harm" in shown(pairs, model, row.key)
-
-
-def test_pairs_are_filtered_by_verdict_and_searched_by_the_words(stores: Stores, run: Run) -> None:
-    pairs = views_of(stores).pairs
-    model = stores.fields.name_of(run.id, None, None, ME)
-    texts = {row.key: unescape(shown(pairs, model, row.key)) for row in run.rows()}
-    for verdict, words in {
-        "chosen": "Prefers chosen",
-        "rejected": "Prefers rejected",
-        "unreadable": "Unreadable",
-        "cut": "Cut off",
-    }.items():
-        keys, bar = listed(pairs, model, verdict=verdict)
+        assert ("may-harm" in html) or row.subset != "refusals-dangerous"
+    assert any(HOSTILE in text for text in texts.values())
+    for verdict, words in {"unreadable": "Unreadable", "cut": "Cut off"}.items():
+        keys, bar = listed(stores, model, verdict=verdict)
         assert keys == {key for key, text in texts.items() if words in text} != set()
         assert f"judge: {words.lower()}" in bar
-    keys, bar = listed(pairs, model, judge="CANNOT say")
+    keys, bar = listed(stores, model, judge="CANNOT say")
     assert keys == {key for key, text in texts.items() if "I Cannot say." in text}
     assert "“CANNOT say” in the judge’s words" in bar
-    both, _ = listed(pairs, model, judge="[[b]]", verdict="rejected")
-    assert both == {
-        key for key, text in texts.items() if "[[B]] for" in text and "Prefers rejected" in text
-    }
 
 
-def test_of_models_that_wrote_nothing_the_filter_is_dropped(stores: Stores, run: Run) -> None:
+def test_of_models_that_wrote_nothing_the_filter_is_dropped(stores: Stores, model: str) -> None:
     pairs = views_of(stores).pairs
     address, regions = pairs.regions("?tab=pairs&model=&verdict=cut&judge=x", ME)
     assert "verdict" not in address and "judge=" not in address
     assert "verdict=cut" in regions["bar"]() and "judge-words" not in regions["head"]()
-    model = stores.fields.name_of(run.id, None, None, ME)
-    head = pairs.regions(f"?tab=pairs&{urlencode({'model': model})}", ME)[1]["head"]()
-    assert "judge-words" in head
+    assert "judge-words" in pairs.regions(query_of(model), ME)[1]["head"]()
+
+
+# Rows of RewardBench 2
+
+
+@pytest.fixture(scope="module")
+def rows_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_jsonl(tmp_path_factory.mktemp("rows") / "rb2.jsonl", ROWS)
+
+
+@pytest.fixture(scope="module")
+def of_rows(tmp_path_factory: pytest.TempPathFactory) -> Stores:
+    return stores_of_rows(tmp_path_factory.mktemp("judged"), ROWS)
+
+
+@pytest.fixture(scope="module")
+def runs(of_rows: Stores, rows_file: Path) -> list[str]:
+    """A run as upstream asks and one by pairs, by their names in the app."""
+    with ChatServer(lambda _, body: said(f"{opinion(asked(body))}")) as server:
+        return [
+            judged(of_rows, number, server.url, rows_file, "--judge-prompt", prompt)
+            for number, prompt in enumerate(("upstream", "mt-bench"), 1)
+        ]
+
+
+def test_the_verdict_names_the_letter_and_the_response_that_stood_there(
+    of_rows: Stores, runs: list[str]
+) -> None:
+    kinds = set()
+    for row in run_of(of_rows, runs[0]).rows():
+        text = unescape(shown(of_rows, runs[0], row.key))
+        if row.subset == "Ties":
+            assert text.count("<b>Asked about ") == len(row.rewards)
+            for reward in row.rewards:
+                assert ("Unreadable" if reward == -1 else f"{reward:g} of 10") in text
+            continue
+        places = text.partition("<b>Shown ")[2].partition("</b>")[0].split(", then ")
+        assert [each[:4] for each in places] == ["A = ", "B = ", "C = ", "D = "]
+        best = row.rewards.index(max(each or 0 for each in row.rewards))
+        name = "chosen" if best == 0 else "rejected" + (f" {best}" if best > 1 else "")
+        [place] = [each for each in places if each[4:] == name]
+        assert ("Unreadable" if row.outcome == "tie" else f"Prefers {place}<") in text
+        kinds.add(row.outcome)
+    assert kinds == {"win", "loss", "tie"}
+
+
+def test_rows_are_filtered_by_verdict_searched_and_exported(
+    of_rows: Stores, runs: list[str]
+) -> None:
+    model, run = runs[0], run_of(of_rows, runs[0])
+    outcome = {row.key: row.outcome for row in run.rows() if row.subset != "Ties"}
+    for verdict, kind in {"chosen": "win", "rejected": "loss", "unreadable": "tie"}.items():
+        keys, _ = listed(of_rows, model, verdict=verdict)
+        assert keys & outcome.keys() == {key for key, each in outcome.items() if each == kind}
+    _, report = views_of(of_rows).score.regions(f"?tab=score&run={run.id}", ME, {})
+    assert f">{len(keys)} pairs</a>. Does the judge's prompt" in unescape(report["numbers"]())
+    found, _ = listed(of_rows, model, judge="not [[d]]")
+    assert found and found <= outcome.keys()
+    file = views_of(of_rows).pairs.outcomes_file("jsonl", query_of(model), ME, "")
+    lines = map(json.loads, b"".join(file.parts).splitlines())
+    written = {line["key"]: line["judge"] for line in lines}
+    for key, each in outcome.items():
+        [judge] = written[key]
+        assert len(judge["shown"]) == 4
+        assert (judge["verdict"] == "Unreadable") == (each == "tie")
+        assert judge["verdict"].endswith(" = chosen") == (each == "win")
+
+
+def test_words_of_two_judges_stand_under_their_names_and_it_is_said_that_they_were_asked_otherwise(
+    of_rows: Stores, runs: list[str]
+) -> None:
+    first, second = runs
+    key = f"Focus:{next(row['id'] for row in ROWS if row['subset'] == 'Focus')}"
+    both = unescape(shown(of_rows, first, key, against=second, cell="both"))
+    assert both.index(f"What {first} wrote") < both.index("A = ")
+    assert both.index("A = ") < both.index(f"What {second} wrote")
+    assert both.count("Prefers ") + both.count("Unreadable") == 7
+    alone = unescape(shown(of_rows, first, key))
+    assert "What the judge wrote" in alone and second not in alone
+
+    def field_of(model: str) -> Field:
+        return of_rows.fields.of(model, None, None, ME)
+
+    [words] = comparable(ModelsState(a=first, b=second), field_of)[2]
+    assert "not asked alike" in words and "rewardbench-2 judge" in words and "mt-bench" in words
+    assert comparable(ModelsState(a=first), field_of)[2] == ()
+
+
+def test_of_a_judge_that_was_asked_twice_both_answers_are_shown_and_the_spread(
+    of_rows: Stores, rows_file: Path
+) -> None:
+    def answer(_: str, body: dict[str, Any]) -> Answer:
+        return said(f"[[{'AB'[body['seed'] % 2]}]] by seed {body['seed']}")
+
+    with ChatServer(answer) as server:
+        given = ("--judge-prompt", "upstream", "--subset", "Focus", "--repeats", "2")
+        model = judged(of_rows, 3, server.url, rows_file, *given)
+    run = run_of(of_rows, model)
+    text = unescape(shown(of_rows, model, run.rows()[0].key))
+    places = [text.index(f"{each}") for each in ("by seed 0", "· repeat 2<", "by seed 1")]
+    assert places == sorted(places) and text.index("· repeat 1<") < places[0]
+    low, high, deviation = summarise_run(run.rows(), run.facts).spreads["accuracy"]
+    _, report = views_of(of_rows).score.regions(f"?tab=score&run={run.id}", ME, {})
+    page = unescape(report["numbers"]())
+    assert f"{100 * low:.1f} to {100 * high:.1f} %" in page
+    assert f"2 repeats · sd {100 * deviation:.1f} points" in page
+
+
+def test_a_run_of_the_app_asks_at_once_by_the_prompt_of_the_pairs(tmp_path: Path) -> None:
+    path = write_jsonl(tmp_path / "rb2.jsonl", ROWS[:6])
+    with ChatServer(lambda _, body: said(opinion(asked(body)))) as server:
+        url = f"{server.url}/v1"
+        own = Settings(tmp_path / "home", pairs=str(path), offline=True, servers=(url,))
+        stores = open_stores(own)
+        table = stores.pairs.get(None)
+        settings = {"judge_prompt": "upstream", "repeats": 2, "temperature": 1}
+        order = ModelOrder.of(
+            {"model": "org/judge", "family": "judge", "url": url, "settings": settings}
+        )
+        every = selected_by_keys(table, table.keys)
+        *_, last = stepwise(partial(stores.runs.start, ME, order, every))
+        stores.runs.scorers.models.release()
+        seeds = [each.body["seed"] for each in server.asked]
+    assert (last.stage, last.message) == ("finished", "")
+    assert sorted(seeds) == [0] * 6 + [1] * 6
+    assert last.run.facts.template.startswith("rewardbench-2 judge prompt:")
+    assert last.run.facts.repeats == 2
