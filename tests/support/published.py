@@ -122,6 +122,9 @@ def written(models: ModelsView, query: str, visitor: Visitor = ME) -> dict[str, 
 
 def measured(models: ModelsView, query: str, visitor: Visitor = ME) -> dict[str, str]:
     """Every region of an address once results are read and nothing goes on any more."""
-    for each in ("?tab=models", query):
-        until(lambda: "data-refresh" not in written(models, each, visitor)["status"])  # noqa: B023
+
+    def is_over(query: str) -> bool:
+        return "data-refresh" not in models.regions(query, visitor)[1]["status"]()
+
+    until(lambda: is_over("?tab=models") and is_over(query))
     return written(models, query, visitor)

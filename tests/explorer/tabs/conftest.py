@@ -12,7 +12,7 @@ from tests.support.published import open_models, write_published
 @pytest.fixture(scope="session")
 def published(demo: PairTable, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of results, which no test changes."""
-    return write_published(tmp_path_factory.mktemp("published"), demo.keys)
+    return write_published(tmp_path_factory.mktemp("published") / "results", demo.keys)
 
 
 @pytest.fixture(scope="module")

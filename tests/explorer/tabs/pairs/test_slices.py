@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy.stats import norm  # type: ignore[import-untyped]
 
-from explorer.data.conditions import Condition, ConditionKind, condition_of, conditions
+from explorer.data.conditions import Condition, ConditionKind, conditions
 from explorer.data.table import PairTable
 from explorer.stats.slices import LEAST_RIVALS
 from explorer.tabs.pairs.slices import LEAST_PAIRS, SliceComparison, compare_slices
@@ -79,15 +79,12 @@ def test_each_condition_is_counted_over_the_pairs_known() -> None:
         assert result.difference == pytest.approx(result.won - (result.test.expected or 0))
 
 
-@pytest.mark.parametrize("n_others", [0, LEAST_RIVALS - 1])
-def test_of_fewer_than_ten_others_nothing_is_expected(n_others: int) -> None:
-    others = OUTCOMES[1 : 1 + n_others]
-    found = compare(OUTCOMES[0], others)
-    assert (found.n_rivals, found.can_test, found.worst) == (n_others, False, ())
+def test_of_fewer_than_ten_others_nothing_is_expected() -> None:
+    found = compare(OUTCOMES[0], OUTCOMES[1:LEAST_RIVALS])
+    assert (found.n_rivals, found.can_test, found.worst) == (LEAST_RIVALS - 1, False, ())
     results = found.by_condition
     assert {(each.test.expected, each.p_adjusted) for each in results} == {(None, 1)}
     assert [each.won for each in results] == sorted(each.won for each in results)
-    assert all(each.conditions[0] in CONDITIONS for each in results)
 
 
 def test_the_most_surprising_comes_first_and_is_the_planted_one() -> None:
@@ -101,7 +98,7 @@ def test_the_most_surprising_comes_first_and_is_the_planted_one() -> None:
     assert [each.p for each in found] == sorted(each.p for each in found)
 
 
-def test_a_weakness_of_two_conditions_together_is_found() -> None:
+def test_a_weakness_of_two_conditions_together_is_found_and_not_of_one_alone() -> None:
     found = compare(np.where(SUBSET_1 & LONGER_2, 0.0, OUTCOMES[0]))
     [slice_] = found.worst
     assert slice_.conditions == (CONDITIONS[1], CONDITIONS[6])
@@ -109,12 +106,8 @@ def test_a_weakness_of_two_conditions_together_is_found() -> None:
     assert (slice_.mask == (SUBSET_1 & LONGER_2)).all()
     assert (slice_.test.wins, slice_.test.n) == (0, (SUBSET_1 & LONGER_2).sum())
     assert slice_.p_adjusted < 1e-6
-
-
-def test_a_slice_that_one_of_its_conditions_explains_is_left_out() -> None:
     found = compare(np.where(SUBSET_1, 0.0, OUTCOMES[0]))
-    assert found.n_worse > 0
-    assert found.worst == ()
+    assert found.n_worse > 0 and found.worst == ()
 
 
 def expected_slices(model: Any, conditions: list[Condition], least_pairs: int) -> set[bytes]:
@@ -128,7 +121,7 @@ def expected_slices(model: Any, conditions: list[Condition], least_pairs: int) -
     return found
 
 
-@pytest.mark.parametrize("least_pairs", [1, LEAST_PAIRS, 80, N])
+@pytest.mark.parametrize("least_pairs", [LEAST_PAIRS, 80])
 def test_each_slice_of_two_conditions_is_tested_once(least_pairs: int) -> None:
     same = [Condition("marker", "marker:x", "x", CONDITIONS[0].mask)]  # has the pairs of another
     everything = [Condition("section", "section:all", "all", np.ones(N, dtype=bool))]
@@ -150,12 +143,9 @@ def highest_count(n: int) -> float:
     return 0.05 * n + 3 * sqrt(0.05 * 0.95 * n)
 
 
-@pytest.mark.parametrize("rivals", [12, 40])
-def test_models_without_a_weakness_have_a_significant_slice_in_at_most_5_of_100_cases(
-    rivals: int,
-) -> None:
+def test_models_without_a_weakness_have_a_significant_slice_in_at_most_5_of_100_cases() -> None:
     """With a subset that is harder for all, and prompts whose pairs go together."""
-    cases = [draw_outcomes(100 + seed, rivals, 1.0, 0.4) for seed in range(24)]
+    cases = [draw_outcomes(100 + seed, 12, 1.0, 0.4) for seed in range(12)]
     found = [has_significant(each[0], each[1:], CONDITIONS, PROMPTS) for each in cases]
     assert max(np.sum(found, axis=0)) <= highest_count(len(cases))
 
@@ -166,77 +156,21 @@ def chance_by_difficulty(outcome: Any, share: Any) -> Any:
     return (np.bincount(level, outcome) / np.bincount(level))[level]
 
 
-def without_weakness(
-    outcomes: Any, model: int, rivals: int, are_real: bool, clusters: Any, generator: Any
-) -> tuple[Any, Any]:
-    """A model's chance of each pair, which its difficulty alone tells, and the rivals' outcomes.
-
-    Difficulty is the share of real models that fail the pair. Rivals are some of these models, or
-    drawn as the model is; pairs of one prompt go together.
-    """
-    others = np.delete(outcomes, model, axis=0)
-    share = others.mean(axis=0)
-    some = others[generator.choice(len(others), rivals, replace=not are_real)]
-    if not are_real:
-        some = np.array([chance_by_difficulty(each, share) for each in some])
-        some = correlated_wins(some, clusters, 0.3, generator)
-    return chance_by_difficulty(outcomes[model], share), some
-
-
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("rivals", "are_real"), [(LEAST_RIVALS, True), (65, True), (20, False), (132, False)]
-)
+@pytest.mark.parametrize("rivals", [LEAST_RIVALS, 65])
 def test_on_the_real_pairs_a_model_without_a_weakness_has_none_in_95_of_100_cases(
-    real: PairTable, shared_data: Path, rivals: int, are_real: bool
+    real: PairTable, shared_data: Path, rivals: int
 ) -> None:
+    """Of such a model a pair's difficulty alone, the share of real models that fail it, tells the
+    chance; pairs of one prompt go together.
+    """
     outcomes = read_real_outcomes(shared_data)
-    clusters = outcomes.clusters
     known, found = conditions(real), []
-    for seed in range(80):
-        generator = np.random.default_rng([seed, rivals])
-        model = 7 * seed % len(outcomes.names)
-        chance, some = without_weakness(
-            outcomes.matrix, model, rivals, are_real, clusters, generator
-        )
-        wins = correlated_wins(chance, clusters, 0.3, generator)
-        found.append(has_significant(wins, some, known, clusters))
+    for model in range(0, len(outcomes.matrix), 2):
+        generator = np.random.default_rng([model, rivals])
+        others = np.delete(outcomes.matrix, model, axis=0)
+        chance = chance_by_difficulty(outcomes.matrix[model], others.mean(axis=0))
+        wins = correlated_wins(chance, outcomes.clusters, 0.3, generator)
+        some = others[generator.choice(len(others), rivals, replace=False)]
+        found.append(has_significant(wins, some, known, outcomes.clusters))
     assert max(np.sum(found, axis=0)) <= highest_count(len(found))
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("rivals", "least"), [(20, 8), (132, 9)])
-def test_a_weakness_of_15_points_is_found(
-    real: PairTable, shared_data: Path, rivals: int, least: int
-) -> None:
-    """In pairs of Safety whose rejected response is longer, of ten models in most."""
-    outcomes = read_real_outcomes(shared_data)
-    clusters = outcomes.clusters
-    known, times = conditions(real), 0
-    weak = condition_of(real, "section:Safety").mask & condition_of(real, "longer:rejected").mask
-    for seed in range(10):
-        generator = np.random.default_rng([seed, rivals])
-        chance, some = without_weakness(
-            outcomes.matrix, 7 * seed, rivals, False, clusters, generator
-        )
-        chance = np.where(weak, np.maximum(chance - 0.15, 0), chance)
-        wins = correlated_wins(chance, clusters, 0.3, generator)
-        times += any(
-            (each.mask & weak).sum() > 0.5 * (each.mask | weak).sum()
-            for each in compare_slices(wins, some, known, clusters).worst
-        )
-    assert times >= least
-
-
-def test_a_real_model_that_likes_length_is_caught(real: PairTable, shared_data: Path) -> None:
-    outcomes = read_real_outcomes(shared_data)
-    clusters = outcomes.clusters
-    model = outcomes.names.index("PKU-Alignment/beaver-7b-v1.0-reward")
-    others = np.delete(outcomes.matrix, model, axis=0)
-    found = compare_slices(outcomes.matrix[model], others, conditions(real), clusters)
-    first = found.by_condition[:2]
-    assert {each.conditions[0].id for each in first} == {"longer:chosen", "longer:rejected"}
-    assert sum(each.test.n for each in first) == 1116 + 1501
-    assert found.n_tested > 500
-    assert all(each.test.n >= LEAST_PAIRS and (each.difference or 0) < 0 for each in found.worst)
-    assert any("rejected longer" in each.name for each in found.worst[:3])
