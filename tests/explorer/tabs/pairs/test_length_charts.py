@@ -17,20 +17,15 @@ from explorer.data.table import PairTable
 from explorer.tabs.pairs.lengths import length_figure, small_multiples
 
 
-def parsed(figure: Figure) -> dict[str, Any]:
+def drawn_of(figure: Figure) -> Any:
     """The figure as the browser gets it."""
-    figure_json: dict[str, Any] = json.loads(figure.to_json())
-    return figure_json
-
-
-def traces(figure: Figure) -> dict[str, dict[str, Any]]:
-    return {trace["meta"]: trace for trace in parsed(figure)["data"]}
+    return json.loads(figure.to_json())
 
 
 def test_differences_are_parted_at_zero(demo: PairTable) -> None:
     found = histogram(demo, np.arange(len(demo)), "difference", "chars")
-    figure = length_figure(found, "difference", "chars")
-    drawn = traces(figure)
+    figure = drawn_of(length_figure(found, "difference", "chars"))
+    drawn = {trace["meta"]: trace for trace in figure["data"]}
     assert all(x < 0 for x in drawn["rejected"]["x"])
     assert all(x > 0 for x in drawn["chosen"]["x"])
     counts = [*drawn["rejected"]["y"], *drawn["chosen"]["y"]]
@@ -40,13 +35,13 @@ def test_differences_are_parted_at_zero(demo: PairTable) -> None:
     assert drawn["chosen"]["customdata"][0].startswith("range=difference.chars.1.")
     asked = [each for trace in drawn.values() for each in trace["customdata"]]
     assert all(each.startswith("range=difference.chars.") for each in asked)
-    assert [shape["x0"] for shape in parsed(figure)["layout"]["shapes"]] == [0]
+    assert [shape["x0"] for shape in figure["layout"]["shapes"]] == [0]
 
 
 @pytest.mark.parametrize("shown", [each for each in MEASURED if measures_of(each)])
 def test_small_multiples_count_every_pair_of_every_subset(demo: PairTable, shown: Measured) -> None:
     found = histograms_by_subset(demo, np.arange(len(demo)), shown, "chars")
-    drawn = parsed(small_multiples(found, shown, "chars"))
+    drawn = drawn_of(small_multiples(found, shown, "chars"))
     for measure in measures_of(shown):
         counted = dict.fromkeys(found.by_subset, 0)
         for trace in drawn["data"]:

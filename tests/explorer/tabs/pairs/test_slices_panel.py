@@ -1,11 +1,8 @@
 """What kind of pairs a model fails, beside few and many others."""
 
-import json
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-import pytest
 
 from explorer.data.table import PairTable
 from explorer.reader.scene import Scene, ScenePairs, scene
@@ -16,6 +13,7 @@ from explorer.tabs.pairs.fail_report import report_lines
 from explorer.tabs.pairs.notes import PairNotes
 from explorer.tabs.pairs.slices import slices_html
 from scoring.pairs.opening import read_pairs
+from tests.support.files import write_jsonl
 
 
 def shown_of(table: PairTable, n_others: int) -> Scene:
@@ -35,31 +33,15 @@ def shown_of(table: PairTable, n_others: int) -> Scene:
     return scene(state, ScenePairs(table, Field(table, matrix, {}, ("key",))))
 
 
-STYLES: dict[str, Any] = {"chosen": ["a", "aa", "aaa"], "rejected": ["b", "bb", "bbb"]}
-OF_N: dict[str, Any] = {"chosen": "a", "rejected": ["b", "bb"], "category_path": "Helpfulness/Chat"}
+CHAT = {"prompt": "p", "domain": "chat"}
+STYLES = CHAT | {"chosen": ["a", "aa", "aaa"], "rejected": ["b", "bb", "bbb"]}
 
 
-@pytest.mark.parametrize(
-    ("row", "said"),
-    [
-        (
-            {**STYLES, "prompt": "p", "domain": "chat"},
-            "where all nine comparisons are won. Its margin is the lowest reward of a right style "
-            "minus the highest of a wrong one. Lengths, format, refusals and authors are those of "
-            "the first chosen and the first rejected response of a row (concise).",
-        ),
-        (
-            {**OF_N, "conversation": [{"role": "user", "content": "p"}], "bon_uid": "x"},
-            "not even for judges. Lengths, format, refusals and authors are those of the first "
-            "chosen and the first rejected response of a row.",
-        ),
-    ],
-)
-def test_slices_of_rows_with_several_responses_say_what_is_sliced_and_won(
-    row: dict[str, Any], said: str, tmp_path: Path
-) -> None:
-    path = tmp_path / "rows.jsonl"
-    rows = [{**row, "bon_uid": str(at)} if "bon_uid" in row else row for at in range(60)]
-    path.write_text("".join(json.dumps(each) + "\n" for each in rows), encoding="utf-8")
-    now = shown_of(PairTable(read_pairs(path)), 12)
+def test_slices_of_rows_with_several_responses_say_what_is_sliced_and_won(tmp_path: Path) -> None:
+    now = shown_of(PairTable(read_pairs(write_jsonl(tmp_path / "rows.jsonl", [STYLES] * 60))), 12)
+    said = (
+        "where all nine comparisons are won. Its margin is the lowest reward of a right style "
+        "minus the highest of a wrong one. Lengths, format, refusals and authors are those of "
+        "the first chosen and the first rejected response of a row (concise)."
+    )
     assert said in slices_html(now) and said in "\n".join(report_lines(now, PairNotes()))

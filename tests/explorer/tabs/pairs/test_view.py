@@ -12,24 +12,22 @@ from urllib.parse import quote_plus
 import numpy as np
 import pytest
 
-from explorer.core.settings import Settings
 from explorer.data.table import PairTable
 from explorer.reader.links import failures_query
 from explorer.reader.listing import harm_css
 from explorer.reader.reading import PAGE_ROWS
 from explorer.reader.state import PairsState
 from explorer.runs.visitors import Visitor
-from explorer.stores import Stores, open_stores
+from explorer.stores import Stores
 from explorer.tabs.pairs.notes import mark_of
 from explorer.tabs.pairs.view import PairsView
 from scoring.errors import KnownError
 from scoring.record import Run
 from tests.conftest import until
 from tests.support.beginning import begun
-from tests.support.board_data import OF_DEMO, coin_flips, write_results
 from tests.support.browsing import answered_of, links_in, scenes_on
 from tests.support.html_reading import is_told_as_our_own
-from tests.support.published import ME, STRANGER, measured, name_of, open_models, pairs_beside
+from tests.support.published import ME, STRANGER, A, measured, name_of, open_models, pairs_beside
 from tests.support.published import write_run as written_run
 
 NOBODY = Visitor()
@@ -45,7 +43,7 @@ def no_bug(caplog: pytest.LogCaptureFixture) -> Iterator[None]:
 @pytest.fixture(scope="module")
 def run(stores: Stores, demo: PairTable) -> Run:
     """A run of the demo model on some demo pairs."""
-    *_, last = begun(stores.runs, "me", "demo", demo, np.arange(0, 188, 3), "every third")
+    *_, last = begun(stores.runs, "me", "demo", demo, np.arange(0, 188, 6), "every sixth")
     assert last.run is not None and last.stage == "finished"
     return last.run
 
@@ -83,7 +81,7 @@ def test_a_run_that_was_just_scored_opens_at_its_worst_pair_that_can_be_read(
     assert len(keys) > 5 and listed(shown["main"]) == keys[:PAGE_ROWS]
     readable = [key for key in keys if not harm_css(key.rpartition(":")[0])]
     assert f'data-key="{readable[0]}"' in shown["pair"] and is_told_as_our_own(shown["pair"])
-    assert "every third" in shown["facts"]
+    assert "every sixth" in shown["facts"]
     worst = next(pair for pair in lost if pair.key == readable[0])
     assert f"{worst.chosen_tokens:,} tokens" in shown["pair"]
     [after] = links_in(shown["steps"], "Next pair")
@@ -96,11 +94,11 @@ def test_a_private_run_is_to_others_as_one_that_is_gone(published: Path, tmp_pat
     measured(models, "?tab=models")
     view, run = pairs_beside(models), written_run(models, "<b>mine</b>", 30)
     name = name_of(run, models)
-    for link in ("model={}", "model={}&show=all&panel=rewards", "model=org/a-7B&against={}"):
+    for link in ("model={}&show=all&panel=rewards", "model=org/a-7B&against={}"):
         mine, gone = (link.format(quote_plus(name.replace("mine", each))) for each in
                       ("mine", "gone"))  # fmt: skip
         assert "&lt;b&gt;mine" in "".join(answered_of(view, mine, ME).values())
-        for other in (STRANGER, NOBODY, Visitor(run.id)):
+        for other in (STRANGER, Visitor(run.id)):
             found = answered_of(view, mine, other)
             as_gone = {region: html.replace("mine", "gone") for region, html in found.items()}
             assert as_gone == answered_of(view, gone, other)
@@ -111,26 +109,19 @@ def test_a_private_run_is_to_others_as_one_that_is_gone(published: Path, tmp_pat
 
 
 def test_a_model_of_the_board_is_offered_at_once_and_shown_when_it_is_read(
-    tmp_path: Path, demo: PairTable, may_read: Event
+    published: Path, tmp_path: Path, may_read: Event
 ) -> None:
-    subsets = [demo.subset_of(row) for row in range(len(demo))]
-    flips = {name: coin_flips(0.7, len(demo), seed) for seed, name in enumerate(("org/a", "org/b"))}
-    results = write_results(tmp_path / "results", flips, subsets)
-    settings = Settings(
-        tmp_path, pairs="demo", results=str(results), results_of=OF_DEMO, offline=True
-    )
-    stores = open_stores(settings)
-    view = PairsView(scenes_on(stores), settings)
-    assert all(f'value="{name}"' in answered_of(view)["head"] for name in flips)
-    asked = "model=org/b&show=all&q=the"
+    view = pairs_beside(open_models(tmp_path, published))
+    assert f'value="{A}"' in answered_of(view)["head"]
+    asked = "model=org/plain&show=all&q=the"
     first = answered_of(view, asked)
     assert "data-refresh" in first["status"]
-    assert first.state == PairsState(model="org/b", kind="all", words="the")
+    assert first.state == PairsState(model="org/plain", kind="all", words="the")
     may_read.set()
     until(lambda: not answered_of(view, asked)["status"])
     shown = answered_of(view, asked)
     assert replace(shown.state, source="") == first.state
-    assert "Near misses" not in shown["head"] and "win" not in listed(shown["main"])
+    assert "Near misses" not in shown["head"] and listed(shown["main"])
 
 
 def test_beside_what_goes_on_all_that_shows_it_is_looked_at_again(
@@ -164,8 +155,8 @@ def test_token_rewards_are_shown_to_who_asked_for_them(
         pairs_view.show_tokens("", NOBODY)
 
 
-def test_tokens_are_counted_when_that_is_asked_for_and_then_drawn(
-    stores: Stores, demo: PairTable
+def test_tokens_are_counted_when_that_is_asked_for_drawn_and_told_to_nobody_else(
+    stores: Stores,
 ) -> None:
     view = PairsView(scenes_on(stores), stores.settings)
     asked = "panel=lengths&unit=tokens&tokenizer=demo&chart=prompt"
@@ -176,18 +167,12 @@ def test_tokens_are_counted_when_that_is_asked_for_and_then_drawn(
     shown = answered_of(view, after)
     assert "data-plot" in shown["main"] and "Counted by demo@" in shown["main"]
     assert shown.state.tokenizer.startswith("demo@")
-    assert answered_of(view, shown.query)["main"] == shown["main"]
-    paper = view.count_as_paper("subset=hep-go&model=", NOBODY, {})
-    drawn = answered_of(view, paper)
-    assert (drawn.state.chart, drawn.state.subset, drawn.state.model) == ("with_prompt", (), None)
-
-
-def test_a_count_that_cannot_be_is_told_to_who_asked(pairs_view: PairsView) -> None:
-    asked = "panel=lengths&unit=tokens&tokenizer=no/such"
-    after = pairs_view.count(asked, NOBODY, {})
-    until(lambda: "data-refresh" not in answered_of(pairs_view, after)["main"])
-    assert 'class="note wrong"' in answered_of(pairs_view, after)["main"]
-    assert "wrong" not in answered_of(pairs_view, after, STRANGER)["main"]
+    paper = answered_of(view, view.count_as_paper("subset=hep-go&model=", NOBODY, {}))
+    assert (paper.state.chart, paper.state.subset, paper.state.model) == ("with_prompt", (), None)
+    after = view.count("panel=lengths&unit=tokens&tokenizer=no/such", NOBODY, {})
+    until(lambda: "data-refresh" not in answered_of(view, after)["main"])
+    assert 'class="note wrong"' in answered_of(view, after)["main"]
+    assert "wrong" not in answered_of(view, after, STRANGER)["main"]
 
 
 # Files.
@@ -203,14 +188,13 @@ def test_files_of_outcomes_have_exact_rewards_and_the_notes_of_the_browser(
     query = f"{failures_query(model)}&show=all"
     name, content = file_of(pairs_view, "outcomes.csv", query, notes)
     rows = {each["key"]: each for each in csv.DictReader(content.decode("utf-8-sig").splitlines())}
-    assert name.endswith("-all-63-pairs.csv") and len(rows) == 63
+    assert name.endswith("-all-32-pairs.csv") and len(rows) == 32
     for pair in run.rows():
         assert float(rows[pair.key]["chosen_reward"]) == pair.chosen_reward
     assert [each["note"] for each in rows.values() if each["note"]] == ["odd =1"]
     _, report = file_of(pairs_view, "outcomes.md", query, notes)
     assert b"## Settings of the run" in report and b"odd" in report
-    for nonsense in ("", "[", "[1]", "[" * 5000, '{"a": {"b": 1}}'):
-        file_of(pairs_view, "outcomes.jsonl", query, nonsense)
+    file_of(pairs_view, "outcomes.jsonl", query, "[" * 5000)
 
 
 def test_no_file_stays_on_the_disk(
