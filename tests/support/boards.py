@@ -1,17 +1,13 @@
-"""Boards whose models' names attack the page, and where links lead."""
+"""Boards as a state shows them, and where links lead."""
 
 from typing import Any
 
-from explorer.results.board import Board, build_board
+from explorer.results.board import Board
 from explorer.results.boards import BoardView
 from explorer.results.field import MAJORITY
 from explorer.tabs.models.ranked import Ranked, visible_rows
-from explorer.tabs.models.state import ModelsPanel, ModelsState, rule_of
-from tests.support.board_data import results_of
-from tests.support.hostile import NAMES
+from explorer.tabs.models.state import ModelsPanel, ModelsState
 from tests.support.html_reading import HtmlReading
-
-HOSTILE = NAMES
 
 
 def comparing(
@@ -29,12 +25,6 @@ def ranked(board: Board, state: ModelsState | None = None, **seen: Any) -> Ranke
     """A board as a state shows it. seen: further fields of `BoardView`."""
     state = ModelsState() if state is None else state
     return Ranked(state, BoardView(board, **seen), visible_rows(board, state), list)
-
-
-def hostile_board(state: ModelsState | None = None) -> Board:
-    """Of models with hostile names, the first the best."""
-    shares = {name: 0.9 - 0.05 * place for place, name in enumerate(HOSTILE)}
-    return build_board(results_of(shares), rule_of(state or ModelsState()))
 
 
 def linked_states(read: HtmlReading) -> list[ModelsState]:

@@ -1,23 +1,20 @@
 """What charts are made of: points, spreads, models that are alike, and accuracies by length."""
 
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from explorer.data.datacard import LengthCategory
 from explorer.data.facets import Coded
 from explorer.data.table import PairTable
-from explorer.results.board import Board, build_board
-from explorer.results.published import Results
+from explorer.results.board import build_board
 from explorer.stats.aggregate import accuracies_of, aggregate_counted
 from explorer.stats.matrix import order_of
 from explorer.stats.rules import V1
 from explorer.tabs.models.charts import (
-    Share,
     alike,
     credits_by_length,
     difference_interval,
@@ -26,20 +23,13 @@ from explorer.tabs.models.charts import (
     lengths_of,
     subset_spreads,
 )
-from scoring.results.accuracies import Aggregate
-from tests.support.board_data import FOUR, SOURCE, matrix_of
+from tests.support.board_data import FOUR, matrix_of, results_of
 from tests.support.tables import benchmark_table, row, small_table, swap_sides
-
-# Spreads.
-
-
-def board_of(*models: dict[str, Any]) -> Board:
-    aggregates = [Aggregate(str(at), "DPO", each) for at, each in enumerate(models)]
-    return build_board(Results(SOURCE, tuple(aggregates)), "v1")
 
 
 def test_accuracies_of_a_subset_are_summed_up() -> None:
-    board = board_of(*({"hep-go": at / 4} for at in range(5)), {"math-prm": 0.5})
+    shares: dict[str, dict[str, float]] = {f"m{at}": {"hep-go": at / 4} for at in range(5)}
+    board = build_board(results_of({**shares, "math": {"math-prm": 0.5}}), "v1")
     math, go = subset_spreads(board, board.table)
     assert (math.subset, math.n, math.low, math.high) == ("math-prm", 1, 0.5, 0.5)
     assert (go.subset, go.section, go.n, go.mean) == ("hep-go", "Reasoning", 5, 0.5)
@@ -64,33 +54,16 @@ def test_models_that_are_alike_stand_together() -> None:
     assert found.correlation[place["a"], place["b"]] == pytest.approx(expected)
 
 
-@pytest.fixture
-def whole() -> PairTable:
-    return benchmark_table()
-
-
-def expected(table: PairTable) -> list[int]:
-    return [place % 50 + 1 - 25 for place in range(len(table))]
-
-
-# Whose lengths.
-
-
-def test_pairs_are_recognised_by_subset_and_id(whole: PairTable) -> None:
+def test_pairs_are_recognised_by_subset_and_id_and_no_other_pairs_are(demo: PairTable) -> None:
+    whole = benchmark_table()
     order = order_of(whole)
     assert order.ids is not None
     turned = replace(order, codes=order.codes[::-1], ids=list(order.ids)[::-1])
     found = lengths_of([whole], turned)
-    assert found is not None
-    assert found.difference.tolist() == expected(whole)[::-1]
-    assert found.pairs == whole.caption
-
-
-def test_no_other_pairs_do(whole: PairTable, demo: PairTable) -> None:
-    order = order_of(whole)
-    assert lengths_of([], order) is None
-    assert lengths_of([demo], order) is None
-    assert lengths_of([demo], order_of(demo)) is None
+    assert found is not None and found.pairs == whole.caption
+    expected = [place % 50 + 1 - 25 for place in range(len(whole))]
+    assert found.difference.tolist() == expected[::-1]
+    assert lengths_of([], order) is lengths_of([demo], order) is None
     subsets = [order.names[code] for code in order.codes]
     subsets[0] = "hep-go"  # one pair too many of it
     other = small_table(*[row(subset=subset) for subset in subsets], chunk_rows=1000)
@@ -114,9 +87,6 @@ def test_length_alone_scores_as_published_for_the_real_pairs(real: PairTable) ->
     assert scored.score == pytest.approx(0.4324413, abs=5e-8)
 
 
-# RewardBench 2.
-
-
 def test_of_several_responses_the_longest_or_the_shortest_wins_and_ties_share_the_row() -> None:
     rows = [
         row(chosen=["cc"], rejected=["r", "rr", "rrr"], subset="Focus"),
@@ -129,10 +99,6 @@ def test_of_several_responses_the_longest_or_the_shortest_wins_and_ties_share_th
     assert shortest.tolist() == [0, 0, 0]
 
 
-# Accuracies.
-
-
-@settings(max_examples=50)
 @given(
     st.lists(
         st.tuples(
@@ -175,34 +141,16 @@ def test_each_model_is_counted_as_one_would_by_hand(
             assert found.categories[category] == (pytest.approx(np.mean(means)) if means else None)
 
 
-def test_going_by_length_alone_is_the_farthest_from_the_line() -> None:
-    difference = np.array([3, 4, -5, -6, 0])
-    subsets = Coded(["math-prm"], np.zeros(5, np.int32))
-    outcomes = np.stack([length_baseline(difference, longer=longer) for longer in (True, False)])
-    longer, shorter = length_bias(outcomes, difference, subsets)
-    assert (longer.chosen_longer, longer.rejected_longer) == (Share(2, 1.0), Share(2, 0.0))
-    assert (longer.difference, shorter.difference) == (1.0, -1.0)
-    assert longer.equal == shorter.equal == Share(1, 0.0)
-
-
-@pytest.mark.parametrize(
-    ("counts", "interval"),
-    [
-        ((56, 70, 48, 80), (0.0524, 0.3339)),
-        ((9, 10, 3, 10), (0.1705, 0.8090)),
-        ((6, 7, 2, 7), (0.0582, 0.8062)),
-        ((5, 56, 0, 29), (-0.0381, 0.1926)),
-        ((0, 10, 0, 20), (-0.1611, 0.2775)),
-        ((0, 10, 0, 10), (-0.2775, 0.2775)),
-        ((10, 10, 0, 20), (0.6791, 1.0000)),
-        ((10, 10, 0, 10), (0.6075, 1.0000)),
-    ],
-)
-def test_intervals_are_those_of_newcombes_table(
-    counts: tuple[int, int, int, int], interval: tuple[float, float]
-) -> None:
-    found = difference_interval(*counts)
-    assert found is not None
-    assert [round(end, 4) for end in found] == list(interval)
-    turned = difference_interval(*counts[2:], *counts[:2])
-    assert turned == pytest.approx((-found.high, -found.low))
+def test_intervals_are_those_of_newcombes_table() -> None:
+    table = {
+        (56, 70, 48, 80): (0.0524, 0.3339),
+        (9, 10, 3, 10): (0.1705, 0.8090),
+        (5, 56, 0, 29): (-0.0381, 0.1926),
+        (0, 10, 0, 10): (-0.2775, 0.2775),
+        (10, 10, 0, 20): (0.6791, 1.0000),
+    }
+    for counts, interval in table.items():
+        found = difference_interval(*counts)
+        assert found and tuple(round(end, 4) for end in found) == interval
+        turned = difference_interval(*counts[2:], *counts[:2])
+        assert turned == pytest.approx((-found.high, -found.low))

@@ -1,10 +1,9 @@
-"""The charts below a leaderboard: what is drawn of which models, what is said where nothing is."""
+"""What goes by length alone, below a leaderboard."""
 
 import re
 from collections.abc import Sequence
 
 import numpy as np
-import pytest
 
 from explorer.core.html import percent
 from explorer.data.table import PairTable
@@ -20,51 +19,22 @@ from tests.support.board_data import NOTHING, coin_flips, matrix_of
 from tests.support.tables import benchmark_table
 
 
-def outcomes_of(shares: Sequence[float], names: Sequence[str] = ()) -> OutcomeMatrix:
-    """Outcomes on the whole benchmark, of models that win about such shares of the pairs."""
-    table = benchmark_table()
-    values = {
-        (names[at] if names else f"org/m{at}-{at + 1}B"): coin_flips(share, len(table), at)
-        for at, share in enumerate(shares)
-    }
-    return matrix_of(values, table.subset_of_row.tolist(), dataset=table.id)
-
-
 def scene_of(
     state: ModelsState,
-    matrix: OutcomeMatrix | None,
+    matrix: OutcomeMatrix,
     board: Board | None = None,
     tables: Sequence[PairTable] = (),
-    is_read: bool = True,
 ) -> Ranked:
     board = board or build_board(NOTHING, "v1", outcomes=matrix)
-    rows = visible_rows(board, state)
-    return Ranked(state, BoardView(board, matrix, is_read), rows, lambda: tables)
+    return Ranked(state, BoardView(board, matrix, True), visible_rows(board, state), lambda: tables)
 
 
-@pytest.fixture(scope="module")
-def matrix() -> OutcomeMatrix:
-    return outcomes_of([0.9, 0.8, 0.3])
-
-
-@pytest.fixture(scope="module")
-def whole() -> PairTable:
-    return benchmark_table()
-
-
-# Length bias.
-
-
-# Results of each pair.
-
-
-# By length alone, on the board.
-
-
-def test_what_goes_by_length_alone_stands_below_the_board(
-    matrix: OutcomeMatrix, whole: PairTable
-) -> None:
-    known = scene_of(ModelsState(open="org/m0-1B"), matrix, tables=[whole])
+def test_what_goes_by_length_alone_stands_below_the_board() -> None:
+    """On the whole benchmark."""
+    whole = benchmark_table()
+    outcomes = {"org/m": coin_flips(0.8, len(whole))}
+    matrix = matrix_of(outcomes, whole.subset_of_row.tolist(), dataset=whole.id)
+    known = scene_of(ModelsState(open="org/m"), matrix, tables=[whole])
     html = board_html(scene_of(ModelsState(), matrix, tables=[whole]))
     rows = re.findall(r'scope="row">The \w+ response wins</th>(.*?)</tr>', html, re.DOTALL)
     marks = re.findall("; the longer response wins: (.*); the shorter response wins: (.*)\"><span",

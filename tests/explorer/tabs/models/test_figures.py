@@ -1,4 +1,4 @@
-"""Figures of models: what is drawn where, what a click asks for, names that attack the page."""
+"""Figures of models whose names attack the page."""
 
 import json
 import re
@@ -6,53 +6,28 @@ from typing import Any
 
 import numpy as np
 
-from explorer.core.figures import Figure
 from explorer.tabs.models.charts import Alike, Point
 from explorer.tabs.models.figures import Axis, alike_figure, models_figure
 from scoring.interval import Interval
 from tests.support.hostile import NAMES
 
-X, Y, SIZE = Axis("Chat, percent"), Axis("Safety, percent"), Axis("Size", log=True)
-
-
-def parsed(figure: Figure) -> dict[str, Any]:
-    """The figure as the browser gets it."""
-    read: dict[str, Any] = json.loads(figure.to_json())
-    return read
-
 
 def words_of(value: object) -> list[str]:
     """Every text that Plotly may draw: all but what is only carried."""
     if isinstance(value, dict):
-        return [
-            words
-            for name, each in value.items()
-            if name not in ("customdata", "hovertemplate")
-            for words in words_of(each)
-        ]
+        kept = (each for name, each in value.items() if name not in ("customdata", "hovertemplate"))
+        return [words for each in kept for words in words_of(each)]
     if isinstance(value, list):
         return [words for each in value for words in words_of(each)]
     return [value] if isinstance(value, str) else []
 
 
-# Scatters.
-
-
-# Heat maps.
-
-
-def alike_of(*models: str, r: float = 0.5) -> Alike:
-    n = len(models)
-    return Alike(models, np.where(np.eye(n), 1.0, r))
-
-
-# All of them.
-
-
 def test_names_that_attack_the_page_stay_text_and_are_still_asked_for() -> None:
     points = [Point(name, 5.0, 5.0, "DPO", True, Interval(1.0, 9.0)) for name in NAMES]
-    for figure in (models_figure(points, X, Y), alike_figure(alike_of(*NAMES))):
-        read = parsed(figure)
+    alike = Alike(NAMES, np.eye(len(NAMES)))
+    drawn_points = models_figure(points, Axis("Chat, percent"), Axis("Safety, percent"))
+    for figure in (drawn_points, alike_figure(alike)):
+        read: dict[str, Any] = json.loads(figure.to_json())
         assert read["data"][0]["customdata"] == list(NAMES)
         drawn = words_of(read)
         assert any("&lt;script&gt;" in words for words in drawn)

@@ -11,7 +11,6 @@ import pytest
 
 from explorer.core.address_view import Question, answer
 from explorer.runs.visitors import Visitor
-from explorer.tabs.models.state import MODELS_PANELS
 from explorer.tabs.models.view import ModelsView
 from scoring.errors import KnownError
 from scoring.record import Run
@@ -58,26 +57,24 @@ def names(html: str) -> list[str]:
 
 @pytest.mark.parametrize(
     "link",
-    ["", "&model={}", "&chosen={}", "&pin={}", *(f"&panel={each}&a={{}}" for each in MODELS_PANELS),
-     f"&panel=compare&a={A}&b={{}}", f"&panel=compare&a={A}&b={B}&with={{}}",
-     f"&panel=ensembles&member={A}&member={{}}"],
+    ["&model={}&chosen={}&pin={}", "&panel=agreement&a={}",
+     f"&panel=compare&a={A}&b={B}&with={{}}", f"&panel=ensembles&member={A}&member={{}}"],
 )  # fmt: skip
 def test_a_private_run_is_to_others_as_one_that_is_gone(
     link: str, models: ModelsView, run: Run
 ) -> None:
-    name = name_of(run, models)
-    mine, gone = (f"?tab=models{link.format(quote_plus(name.replace('mine', word)))}"
-                  for word in ("mine", "gone"))  # fmt: skip
+    name = quote_plus(name_of(run, models))
+    mine, gone = (
+        f"?tab=models{link.replace('{}', name.replace('mine', word))}" for word in ("mine", "gone")
+    )
     assert "&lt;b&gt;mine" in "".join(measured(models, mine).values())
-    for other in (STRANGER, NOBODY, Visitor(run.id)):
-        found = {region: html.replace("mine", "gone") for region, html in
-                 measured(models, mine, other).items()}  # fmt: skip
-        assert found == measured(models, gone, other)
+    for other in (STRANGER, Visitor(run.id)):
+        found = measured(models, mine, other)
+        as_gone = {region: html.replace("mine", "gone") for region, html in found.items()}
+        assert as_gone == measured(models, gone, other)
         assert run.id not in "".join(found.values())
-        assert (
-            models.regions(mine, other)[0].replace("mine", "gone")
-            == (models.regions(gone, other)[0])
-        )
+        understood = models.regions(mine, other)[0]
+        assert understood.replace("mine", "gone") == models.regions(gone, other)[0]
 
 
 def test_a_run_is_there_as_soon_as_it_is_and_hidden_where_own_runs_are(models: ModelsView) -> None:
@@ -85,10 +82,9 @@ def test_a_run_is_there_as_soon_as_it_is_and_hidden_where_own_runs_are(models: M
     run = write_run(models, "later", 20)
     assert [*before, name_of(run, models)] == names(written(models, "?tab=models")["table"])
     assert names(written(models, "?tab=models&without-own=1")["table"]) == before
-    for panel, region in (("compare", "drawer"), ("agreement", "table")):
-        query = f"?tab=models&panel={panel}&a={A}"
-        assert "later" in written(models, query)[region]
-        assert "later" not in written(models, f"{query}&without-own=1")[region]
+    query = f"?tab=models&panel=agreement&a={A}"
+    assert "later" in written(models, query)["table"]
+    assert "later" not in written(models, f"{query}&without-own=1")["table"]
     models.fields.runs.store.delete(run.id, ME)
     assert names(written(models, "?tab=models")["table"]) == before
 
@@ -97,22 +93,18 @@ def test_uploaded_files_are_to_others_as_files_that_are_gone(
     models: ModelsView, tmp_path: Path
 ) -> None:
     token, gone = upload(models, tmp_path, mine=MEANS), "0" * 32
-    for link in ("", "&panel=compare", "&model=%3Cb%3Efile%3C/b%3E+%28uploaded%29"):
-        mine = f"?tab=models&results={token}{link}"
-        understood, _ = models.regions(mine, ME)
-        assert f"results={token}" in understood
-        for other in (STRANGER, NOBODY, Visitor(token)):
-            found = measured(models, mine, other)
-            assert found == measured(models, mine.replace(token, gone), other)
-            assert "no longer here" in found["bar"] and token not in "".join(found.values())
-            assert (
-                models.regions(mine, other)[0] == models.regions(mine.replace(token, gone), ME)[0]
-            )
+    mine = f"?tab=models&results={token}&model=%3Cb%3Efile%3C/b%3E+%28uploaded%29"
+    understood, _ = models.regions(mine, ME)
+    assert f"results={token}" in understood
+    for other in (STRANGER, Visitor(token)):
+        found = measured(models, mine, other)
+        assert found == measured(models, mine.replace(token, gone), other)
+        assert "no longer here" in found["bar"] and token not in "".join(found.values())
+        assert models.regions(mine, other)[0] == models.regions(mine.replace(token, gone), ME)[0]
     table = measured(models, f"?tab=models&results={token}")["table"]
     assert "<b>file</b> (uploaded)" in names(table)
-    assert (
-        "(uploaded)" not in written(models, f"?tab=models&results={token}&without-own=1")["table"]
-    )
+    alone = written(models, f"?tab=models&results={token}&without-own=1")["table"]
+    assert "(uploaded)" not in alone
     with pytest.raises(KnownError, match="no model to export"):
         models.as_view().files["board.csv"](
             f"?tab=models&results={token}&models=uploaded", STRANGER, ""
@@ -161,17 +153,7 @@ def test_what_could_not_be_had_is_said_until_it_is_measured_again(
     assert "Tie group" in measured(models, "?tab=models")["table"]
 
 
-# Files.
-
-
-# Anything that is asked.
-
-
-@pytest.mark.parametrize("panel", ["scatter", "agreement", "ensembles"])
-def test_a_search_that_cannot_be_used_lists_all_models_beside_another(
-    panel: str, models: ModelsView
-) -> None:
-    a = "org/plain"  # which has no rewards
-    query = f"?tab=models&panel={panel}&a={a}"
+def test_a_search_that_cannot_be_used_lists_all_models_beside_another(models: ModelsView) -> None:
+    query = "?tab=models&panel=agreement&a=org/plain"
     bare, found = measured(models, query), written(models, f"{query}&models=(")
     assert HtmlReading(found["table"]).words == HtmlReading(bare["table"]).words
