@@ -53,27 +53,28 @@ def test_the_text_is_given_back(
     assert words == ("".join(s.sign or s.text for s in visible(chosen)) if spaces else chosen)
 
 
-def test_differences_and_hits_are_marked_where_they_overlap() -> None:
-    spans = [Span("a "), Span("red", 1), Span(" dog")]
-    display = Display("words", Query("ed d"))
-    assert body_html("a red dog", "chosen", display, spans) == (
-        'a <ins data-difference="1">r<mark>ed</mark></ins><mark> d</mark>og'
-    )
-    assert "<del " in body_html("a red dog", "rejected", display, spans)
-
-
-def test_white_space_is_shown_on_request() -> None:
-    shown = body_html("a \tb\n\u202e<", "chosen", Display(spaces=True))
-    assert shown == (
+SPANS = [Span("a "), Span("red", 1), Span(" dog")]
+SHOWN: dict[str, tuple[str, Display, list[Span] | None, str]] = {
+    "differences and hits overlap": (
+        "a red dog", Display("words", Query("ed d")), SPANS,
+        'a <ins data-difference="1">r<mark>ed</mark></ins><mark> d</mark>og',
+    ),
+    "white space is asked for": (
+        "a \tb\n\u202e<", Display(spaces=True), None,
         'a<i class="ws">·</i><i class="ws">→\t</i>b<i class="ws end">¶\n</i>'
-        '<i class="ws named" title="RIGHT-TO-LEFT OVERRIDE">U+202E</i>&lt;'
-    )
+        '<i class="ws named" title="RIGHT-TO-LEFT OVERRIDE">U+202E</i>&lt;',
+    ),
+    "rendered without marks": (
+        "**b**", Display("words", Query("b"), rendered=True), [Span("**b**", 1)],
+        '<div class="rendered"><p><strong>b</strong></p>\n</div>',
+    ),
+}  # fmt: skip
 
 
-def test_a_text_is_rendered_on_request_without_marks() -> None:
-    display = Display("words", Query("b"), rendered=True)
-    shown = body_html("**b**", "chosen", display, [Span("**b**", 1)])
-    assert shown == '<div class="rendered"><p><strong>b</strong></p>\n</div>'
+@pytest.mark.parametrize("name", SHOWN)
+def test_a_text_is_shown_as_it_is_asked_for(name: str) -> None:
+    words, display, spans, html = SHOWN[name]
+    assert body_html(words, "chosen", display, spans) == html
 
 
 def test_a_text_too_deep_to_be_rendered_is_shown_as_it_is_written() -> None:
@@ -95,22 +96,12 @@ def test_a_conversation_shows_who_says_what() -> None:
     assert "transcript" not in html
 
 
-# What is too much
-
-
-def test_a_text_too_long_for_the_page_is_cut_and_says_so() -> None:
+def test_a_text_and_a_conversation_too_long_for_the_page_are_cut_and_say_so() -> None:
     words = "q" * (LONGEST_BODY + 2)
     html = body_html(words, "chosen", Display())
     reading = HtmlReading(html, {"div"})
     assert reading.words.count("q") == LONGEST_BODY
     assert "the first 500,000 of 500,002 characters" in reading.of_class["note"][0]
-    assert body_html(words[:LONGEST_BODY], "chosen", Display()) == words[:LONGEST_BODY]
-
-
-def test_of_a_conversation_without_end_the_beginning_is_shown() -> None:
     html = prompt_html(conversation(*[("user", "hm")] * (MOST_SHOWN_TURNS + 1_234)), Display())
     assert html.count("hm") == MOST_SHOWN_TURNS
     assert "1,234 more turns" in html
-    assert "more turns" not in prompt_html(
-        conversation(*[("user", "hm")] * MOST_SHOWN_TURNS), Display()
-    )

@@ -1,7 +1,7 @@
 from collections.abc import Callable
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from explorer.reader.diffs import (
@@ -29,22 +29,21 @@ texts = st.one_of(
 )
 
 
-def diff(chosen: str, rejected: str) -> tuple[list[Span], list[Span]]:
-    spans = word_diff(chosen, rejected)
-    assert spans is not None
-    return spans
-
-
 def joined(spans: list[Span]) -> str:
     return "".join(span.text for span in spans)
+
+
+Compared = Callable[[str, str], Sides | None]
 
 
 @pytest.mark.parametrize("compared", [word_diff, char_diff])
 @given(texts | letters, texts | letters)
 def test_joined_spans_give_the_texts_back_and_what_is_the_same_is_on_both_sides(
-    compared: Callable[[str, str], tuple[list[Span], list[Span]]], chosen: str, rejected: str
+    compared: Compared, chosen: str, rejected: str
 ) -> None:
-    chosen_spans, rejected_spans = compared(chosen, rejected)
+    spans = compared(chosen, rejected)
+    assert spans is not None
+    chosen_spans, rejected_spans = spans
     assert (joined(chosen_spans), joined(rejected_spans)) == (chosen, rejected)
     same = [span.text for span in chosen_spans if not span.difference]
     assert same == [span.text for span in rejected_spans if not span.difference]
@@ -53,101 +52,57 @@ def test_joined_spans_give_the_texts_back_and_what_is_the_same_is_on_both_sides(
         assert one.text != other.text or not one.difference
 
 
-@pytest.mark.parametrize(
-    ("chosen", "rejected", "chosen_spans", "rejected_spans"),
-    [
-        ("", "", [], []),
-        ("a b", "", [Span("a b", 1)], [Span("", 1)]),
-        ("", "a b", [Span("", 1)], [Span("a b", 1)]),
-        ("a b", "a b", [Span("a b")], [Span("a b")]),
-        (
-            "a red dog",
-            "a dog",
-            [Span("a "), Span("red ", 1), Span("dog")],
-            [Span("a "), Span("", 1), Span("dog")],
-        ),
-        (
-            "return x + 1",
-            "return x - 1",
-            [Span("return x "), Span("+ ", 1), Span("1")],
-            [Span("return x "), Span("- ", 1), Span("1")],
-        ),
-        (" ", "\n", [Span(" ", 1)], [Span("\n", 1)]),
-        ("Dog", "dog", [Span("Dog", 1)], [Span("dog", 1)]),
-    ],
-)
-def test_spans_of_words(
-    chosen: str, rejected: str, chosen_spans: list[Span], rejected_spans: list[Span]
-) -> None:
-    assert diff(chosen, rejected) == (chosen_spans, rejected_spans)
+SPANS: dict[tuple[Compared, str, str], tuple[list[Span], list[Span]]] = {
+    (word_diff, "", ""): ([], []),
+    (word_diff, "a b", ""): ([Span("a b", 1)], [Span("", 1)]),
+    (word_diff, "a red dog", "a dog"): (
+        [Span("a "), Span("red ", 1), Span("dog")],
+        [Span("a "), Span("", 1), Span("dog")],
+    ),
+    (word_diff, "return x + 1", "return x - 1"): (
+        [Span("return x "), Span("+ ", 1), Span("1")],
+        [Span("return x "), Span("- ", 1), Span("1")],
+    ),
+    (word_diff, " ", "\n"): ([Span(" ", 1)], [Span("\n", 1)]),
+    (char_diff, "same", "same"): ([Span("same")], [Span("same")]),
+    (char_diff, "range(n)", "range(n - 1)"): (
+        [Span("range(n"), Span("", 1), Span(")")],
+        [Span("range(n"), Span(" - 1", 1), Span(")")],
+    ),
+    # What both have within "foo" and "oof" is too little to be read as the same.
+    (char_diff, "the foo here", "the oxf here"): (
+        [Span("the "), Span("foo", 1), Span(" here")],
+        [Span("the "), Span("oxf", 1), Span(" here")],
+    ),
+    # An accent goes with its letter.
+    (char_diff, "cafe\u0301 au lait", "cafe au lait"): (
+        [Span("caf"), Span("e\u0301", 1), Span(" au lait")],
+        [Span("caf"), Span("e", 1), Span(" au lait")],
+    ),
+}
+"""How two texts are compared -> the spans of each."""
+
+
+@pytest.mark.parametrize("case", SPANS, ids=repr)
+def test_what_differs_is_marked_in_both(case: tuple[Compared, str, str]) -> None:
+    compared, chosen, rejected = case
+    assert compared(chosen, rejected) == SPANS[case]
 
 
 def test_texts_up_to_the_limit_are_compared_and_longer_ones_are_not() -> None:
-    half = MOST_WORDS // 2
-    words = [f"{number} " for number in range(half)]
-    assert diff("".join(words), "".join(words))[0] == [Span("".join(words))]
-    assert word_diff("".join([*words, "more"]), "".join(words)) is None
-    assert word_diff("", "a " * (MOST_WORDS + 1)) is None
-
-
-def char_spans(chosen: str, rejected: str) -> tuple[list[Span], list[Span]]:
-    spans = char_diff(chosen, rejected)
-    assert spans is not None
-    return spans
+    half = "".join(f"{number} " for number in range(MOST_WORDS // 2))
+    assert word_diff(half, half) == ([Span(half)], [Span(half)])
+    assert word_diff(half + "more", half) is None
 
 
 @given(letters, letters)
 def test_what_both_have_between_two_changes_is_long_enough_to_be_read(
     chosen: str, rejected: str
 ) -> None:
-    chosen_spans, _ = char_spans(chosen, rejected)
-    inner = [span for span in chosen_spans[1:-1] if not span.difference]
-    assert all(len(span.text) >= SHORTEST_SAME for span in inner)
-
-
-@pytest.mark.parametrize(
-    ("chosen", "rejected", "chosen_spans", "rejected_spans"),
-    [
-        ("", "", [], []),
-        ("ab", "", [Span("ab", 1)], [Span("", 1)]),
-        ("same", "same", [Span("same")], [Span("same")]),
-        (
-            "range(n)",
-            "range(n - 1)",
-            [Span("range(n"), Span("", 1), Span(")")],
-            [Span("range(n"), Span(" - 1", 1), Span(")")],
-        ),
-        # What both have within "foo" and "oof" is too little to be read as the same.
-        (
-            "the foo here",
-            "the oxf here",
-            [Span("the "), Span("foo", 1), Span(" here")],
-            [Span("the "), Span("oxf", 1), Span(" here")],
-        ),
-        # An accent goes with its letter.
-        (
-            "cafe\u0301 au lait",
-            "cafe au lait",
-            [Span("caf"), Span("e\u0301", 1), Span(" au lait")],
-            [Span("caf"), Span("e", 1), Span(" au lait")],
-        ),
-    ],
-)
-def test_spans_of_characters(
-    chosen: str, rejected: str, chosen_spans: list[Span], rejected_spans: list[Span]
-) -> None:
-    assert char_spans(chosen, rejected) == (chosen_spans, rejected_spans)
-
-
-@pytest.mark.parametrize("diff", [word_diff, char_diff])
-@settings(max_examples=50)
-@given(texts, texts)
-def test_every_diff_gives_the_texts_back(
-    diff: Callable[[str, str], Sides | None], chosen: str, rejected: str
-) -> None:
-    spans = diff(chosen, rejected)
+    spans = char_diff(chosen, rejected)
     assert spans is not None
-    assert (joined(spans[0]), joined(spans[1])) == (chosen, rejected)
+    inner = [span for span in spans[0][1:-1] if not span.difference]
+    assert all(len(span.text) >= SHORTEST_SAME for span in inner)
 
 
 def test_characters_are_compared_where_few_differ() -> None:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from explorer.data.table import PairTable
-from explorer.reader.filter_html import MOST_SHOWN, facets_html, filter_chips
+from explorer.reader.filter_html import MOST_SHOWN, facets_html
 from explorer.reader.scene import ScenePairs, scene
 from explorer.reader.state import PairsState
 from scoring.benchmark import SECTIONS
@@ -65,10 +65,6 @@ def panel(table: PairTable, state: PairsState | None = None) -> Panel:
     return Panel(facets_html(scene(state or PairsState(), ScenePairs(table))))
 
 
-def by_model(*models: str) -> PairTable:
-    return small_table(*(row(chosen_model=model) for model in models))
-
-
 def test_picked_names_that_the_table_lacks_are_there_to_be_unpicked(demo: PairTable) -> None:
     gone = "<no such subset>"
     shown = panel(demo, PairsState(subset=(gone, "hep-go")))
@@ -79,33 +75,19 @@ def test_picked_names_that_the_table_lacks_are_there_to_be_unpicked(demo: PairTa
 
 def test_the_most_frequent_of_many_names_are_shown_and_the_rest_counted() -> None:
     names = [f"m{number}" for number in range(MOST_SHOWN + 40)]
-    table = by_model(*names, "m95", "m95", "m7")
-    shown = panel(table)
+    shown = panel(small_table(*(row(chosen_model=each) for each in (*names, "m95", "m95", "m7"))))
     assert len(shown.of("chosen_model")) == MOST_SHOWN
     assert list(shown.of("chosen_model").items())[:2] == [("m95", "3"), ("m7", "2")]
     assert "+ 40 more with fewer pairs" in shown.words
 
 
-def test_a_section_beside_some_of_another_is_one_chip(demo: PairTable) -> None:
-    state = PairsState(subset=(*SECTIONS["Chat"], "hep-go"))
-    chips = filter_chips(scene(state, ScenePairs(demo)))
-    assert [each.words for each in chips] == ["Section: Chat", "Subset: hep-go"]
-
-
-def test_the_count_of_a_section_follows_as_its_subsets_do(demo: PairTable) -> None:
-    shown = panel(demo, PairsState(subset=("hep-go",), longer=("rejected",)))
-    members = [int(shown.of("subset")[each]) for each in SECTIONS["Chat"]]
-    assert int(shown.of("section")["Chat"]) == sum(members) < 40
-
-
 def test_a_press_picks_a_name_beside_others_or_takes_it_away(demo: PairTable) -> None:
     asked = PairsState(longer=("chosen",), key="hep-go:1", page=2, sort="-chosen")
     shown = panel(demo, asked)
-    narrowed = PairsState(longer=("chosen",), sort="-chosen")
     assert shown.pressed("rejected") == PairsState(longer=("chosen", "rejected"), sort="-chosen")
     assert shown.pressed("chosen") == PairsState(sort="-chosen")
     assert shown.pressed("Safety") == PairsState(
-        longer=narrowed.longer, sort=narrowed.sort, section=("Safety",)
+        longer=("chosen",), sort="-chosen", section=("Safety",)
     )
 
 

@@ -53,9 +53,3 @@ def test_a_line_stands_beside_the_one_that_it_was_changed_into() -> None:
     assert [row.difference for row in made.rows[0]] == [0, 1, 1, 0, 0]
     changed = [[span.text for span in side if span.difference] for side in made.spans]
     assert changed == [["+"], ["    log(a);\n", "-"]]
-
-
-def test_changed_lines_that_do_not_follow_each_other_are_differences_of_their_own() -> None:
-    chosen = "a = 1\nsame\nb = 1\n"
-    numbers = {span.difference for span in beside(chosen, chosen.replace("1", "2")).spans[0]}
-    assert numbers == {0, 1, 2}

@@ -48,9 +48,6 @@ def cell_html(words: str, query: Query) -> str:
     return macro_html("excerpt", excerpt(words, query))
 
 
-# Cells
-
-
 def test_an_excerpt_lies_about_the_first_hit() -> None:
     shown = cell_html("long ago " * 100 + "a <dog> barked", Query("dog"))
     assert shown.startswith("…") and "<mark>dog</mark>" in shown
@@ -66,7 +63,7 @@ def test_a_cell_stays_a_text_and_small(words: str, query: str) -> None:
     assert len(html.encode(errors="replace")) <= CELL_BYTES + 13 * MOST_MARKS + 6
 
 
-@pytest.mark.parametrize("letters", ['&"<', "&", '"', "<", "😀", "😀&", "a&", "𒐫<"])
+@pytest.mark.parametrize("letters", ['&"<', "😀&", "𒐫<"])
 def test_a_page_of_the_worst_cells_stays_small(letters: str) -> None:
     words = (letters * 200)[:CELL_CHARS]
     rows = [
@@ -83,19 +80,13 @@ def test_a_page_of_the_worst_cells_stays_small(letters: str) -> None:
         assert len(page.encode()) < PAGE_BYTES
 
 
-# The list
-
-
 @pytest.mark.parametrize(
     ("n", "page", "first", "last", "pages"),
     [
         (0, 1, None, None, []),
-        (1, 1, "s:0", "s:0", []),
         (25, 1, "s:0", "s:24", []),
-        (26, 1, "s:0", "s:24", [2]),
         (26, 2, "s:25", "s:25", [1]),
         (60, 2, "s:25", "s:49", [1, 3]),
-        (75, 3, "s:50", "s:74", [2]),
     ],
 )
 def test_a_page_has_its_rows_and_links_to_those_beside_it(
@@ -108,9 +99,6 @@ def test_a_page_has_its_rows_and_links_to_those_beside_it(
     turns = re.findall(r'data-more="\w+" href="([^"]+)">', html)
     assert [PairsState.parse(unescape(href))[0].page for href in turns] == pages
     assert f'data-total="{n}"' in html
-
-
-# The bar above the reader
 
 
 def test_the_bar_says_where_the_open_pair_stands_and_leads_on() -> None:

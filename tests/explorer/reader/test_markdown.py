@@ -67,30 +67,23 @@ def read(text: str) -> Reading:
 
 
 ATTACKS = [
-    "<script>window.hacked = 1</script>", "<img src=x onerror=window.hacked=1>",
-    "a <img src=x onerror=window.hacked=1> b", "<svg/onload=alert(1)>",
+    "<script>window.hacked = 1</script>", "a <img src=x onerror=window.hacked=1> b",
     "<!-- <script> --> <!DOCTYPE x> <?php ?> <![CDATA[x]]>", "<div\n\n<b onclick='x'>unclosed",
-    "<a href='javascript:alert(1)'>x</a>",
     "<iframe src=//e.org>\n<style>*{display:none}</style>\n<base href=//e.org>",
-    "</div></section><h1>out</h1>", "[x](javascript:alert(1))", "[x](JaVaScRiPt:alert(1))",
-    "[x](<javascript:alert(1)>)", "[x]( \tjavascript:alert(1))", "[x](\x01javascript:alert(1))",
+    "</div></section><h1>out</h1>", "[x](JaVaScRiPt:alert(1))", "[x](<javascript:alert(1)>)",
+    "[x]( \tjavascript:alert(1))", "[x](\x01javascript:alert(1))",
     "[x](java\u0000script:alert(1))", "[x](&#106;avascript:alert(1))",
-    "[x](&#x6A&#x61&#x76&#x61script:alert(1))", "[x](javascript&colon;alert(1))",
-    "[x](java&Tab;script:alert(1))", "[x](\\javascript:alert(1))", "[x](vbscript:msgbox(1))",
-    "[x](data:text/html;base64,PHNjcmlwdD4=)", "[x](data:image/svg+xml,<svg onload=alert(1)>)",
+    "[x](java&Tab;script:alert(1))", "[x](data:text/html;base64,PHNjcmlwdD4=)",
     "[x](file:///etc/passwd)", "[x](//e.org/a) [y](/etc) [z](#top) [w](?theme=x) [v](x:y)",
     '[x](http://e.org/"onmouseover="alert(1) "title\\" onclick=alert(1)")',
-    "[x](http://e.org/'><script>alert(1)</script>)",
-    "<javascript:alert(1)> <data:text/html,x> <vbscript:x> <x:y>", "<http://e.org/\"onclick='x'>",
+    "<javascript:alert(1)> <data:text/html,x> <x:y>", "<http://e.org/\"onclick='x'>",
     "[x]: javascript:alert(1)\n\n[x] [x][x] [y][x]", "[x]: <data:text/html,a> 'title'\n\n![x] [x]",
-    "![x](http://e.org/a.png)", "![x](javascript:alert(1)) ![y](data:image/png;base64,AAAA)",
+    "![x](javascript:alert(1)) ![y](data:image/png;base64,AAAA)",
     '![<b>](http://e.org/a.png "\\"><script>")', "[![x](http://e.org/a.png)](http://e.org)",
-    "![a][b]\n\n[b]: http://e.org/a.png", "```<script>\n<img src=x>\n```",
-    '```" onclick="alert(1)\nx\n```', "`<img src=x onerror=alert(1)>`",
+    "![a][b]\n\n[b]: http://e.org/a.png", '```" onclick="alert(1)\n<script>\n```',
     "|<b>|[x](javascript:1)|\n|:-|-:|\n|<img src=x>|![y](http://e.org/y)|",
-    "&lt;script&gt; &#60;img src=x&#62; &quot; &amp;lt;", "# <script>\n<h1>\n===",
-    "$$\\frac{1}{2}$$ \\(x\\) $\\href{javascript:alert(1)}{z}$", "${alert(1)} {{constructor}}",
-    "a\x00b \u202e c \ufeff", "~~<s>~~ **<b>** *<i>*",
+    "&lt;script&gt; &#60;img src=x&#62; &quot;", "$\\href{javascript:alert(1)}{z}$",
+    "${alert(1)} {{constructor}}", "a\x00b \u202e c \ufeff",
 ]  # fmt: skip
 
 
@@ -112,16 +105,12 @@ def test_only_harmless_tags_come_out_whatever_goes_in(text: str) -> None:
     read(text)
 
 
-@given(st.text(alphabet=st.characters(categories=["L", "N"]), max_size=80))
-def test_words_stay_words(text: str) -> None:
-    assert read(text).words.strip() == text
-
-
 def test_html_and_images_are_shown_as_they_are_written() -> None:
     words = "a <b>bold</b> ![a *cat*](http://e.org/cat.png)"
     reading = read(words)
     assert reading.words.strip() == words
     assert reading.tags == ["p"]
+    assert rendered("[x]() a\nb") == "<p><a>x</a> a<br />\nb</p>\n"
 
 
 def test_a_reference_is_shown_as_it_is_written() -> None:
@@ -152,7 +141,7 @@ def test_markdown_is_rendered() -> None:
     ["$a_1*b_2*c$", "$ \\frac{a_1*b*}{2} $", "$$a\n- b$$", "\\[a\n=\n> b\n+ c\\]", "\\(a_1\\)",
      "\\begin{align*}\na &= b_1 \\\\\n- c_1 &= <d>\n\\end{align*}"],
 )  # fmt: skip
-@pytest.mark.parametrize("around", ["{}", "so {} then", "so\n{}then *x*", "- {}\n- y", "> {}"])
+@pytest.mark.parametrize("around", ["so\n{}then *x*", "- {}\n- y", "> {}"])
 def test_a_formula_stays_as_it_is_written(formula: str, around: str) -> None:
     # In a list and a quote its further lines begin as theirs do.
     start = {"-": "  ", ">": "> "}.get(around[0], "")
@@ -177,41 +166,24 @@ def test_what_is_no_formula_is_text() -> None:
     assert "span" not in read(f"${'a' * LONGEST_FORMULA}$").tags
 
 
-def test_line_ends_are_kept() -> None:
-    assert read("a\nb").tags == ["p", "br"]
-
-
 @pytest.mark.parametrize("mark", ["> ", "- "])
 def test_a_deep_text_is_whole_or_not_rendered(mark: str) -> None:
     for depth in range(1, DEEPEST + 20, 3):
         html = rendered(mark * depth + "deepest")
         assert html is None or "deepest" in html
         assert depth > DEEPEST // 3 or html is not None
-
-
-def test_a_text_beyond_the_limit_is_not_rendered() -> None:
-    assert rendered("a" * LONGEST_MARKDOWN) is not None
     assert rendered("a" * (LONGEST_MARKDOWN + 1)) is None
 
 
 HUGE = {
     "open brackets": "[" * LONGEST_MARKDOWN,
-    "open images": "![" * (LONGEST_MARKDOWN // 2),
     "open links": "[a](" * (LONGEST_MARKDOWN // 4),
-    "open references": "[a][" * (LONGEST_MARKDOWN // 4),
-    "nested brackets": "[" * (LONGEST_MARKDOWN // 2) + "]" * (LONGEST_MARKDOWN // 2),
     "quotes in quotes": ">" * 10_000 + "a",
-    "lists in lists": "- " * (LONGEST_MARKDOWN // 2),
     "indented lists": "".join(" " * 2 * depth + "- a\n" for depth in range(300)),
-    "stars": "*a " * (LONGEST_MARKDOWN // 3),
     "stars and lines": "*_" * (LONGEST_MARKDOWN // 2),
     "backticks": "".join("`" * n + " " for n in range(440)),
-    "open tags": "<" * LONGEST_MARKDOWN,
     "open comments": "<!--" * (LONGEST_MARKDOWN // 4),
-    "entities": "&" * LONGEST_MARKDOWN,
     "a wide and long table": "|a" * 1000 + "|\n" + "|-" * 1000 + "|\n" + "b\n" * 45_000,
-    "long parentheses": "[a](" + "(" * (LONGEST_MARKDOWN - 4),
-    "open formulas": "\\[\n" * (LONGEST_MARKDOWN // 3),
     "formulas without end": "$a\n" * (LONGEST_MARKDOWN // 3),
     "one address used often": "[a]: http://x/" + "y" * 40_000 + "\n\n" + "[a] " * 12_000,
 }
@@ -222,7 +194,3 @@ HUGE = {
 def test_nothing_hangs_the_renderer_or_swells(name: str) -> None:
     html = rendered(HUGE[name][:LONGEST_MARKDOWN])
     assert html is None or len(html) < 2_000_000
-
-
-def test_a_link_to_nothing_leads_nowhere() -> None:
-    assert rendered("[x]()") == "<p><a>x</a></p>\n"

@@ -1,11 +1,10 @@
 from dataclasses import replace
 
-import numpy as np
 import pytest
 
 from explorer.data.facets import FACETS
-from explorer.reader.scene import Scene, ScenePairs, ordered, scene
-from explorer.reader.state import BY_LENGTH, OUTCOME_KINDS, PairsState
+from explorer.reader.scene import Scene, ScenePairs, scene
+from explorer.reader.state import PairsState
 from explorer.results.field import MAJORITY, Field
 from explorer.runs.visitors import Visitor
 from tests.support.browsing import library_of, scenes_of
@@ -48,20 +47,6 @@ def test_kinds_are_what_they_say_and_stand_in_a_fitting_order(
     assert listed(PairsState(model=model, kind=kind)) == rows  # type: ignore[arg-type]
 
 
-def test_the_count_of_a_kind_is_the_length_of_its_list() -> None:
-    for model in ("a", "b", "half"):
-        now = shown(PairsState().of(model))
-        for kind in OUTCOME_KINDS:
-            of_kind = shown(replace(now.state, kind=kind))
-            assert len(of_kind.listed) == now.counts[kind]
-
-
-def test_slices_and_filters_are_joined() -> None:
-    view = PairsState(model="a", kind="all", slices=("longer:rejected",))
-    assert sorted(listed(view)) == [0, 1, 2]
-    assert listed(replace(view, subset=("donotanswer",))) == []
-
-
 def test_a_cell_of_a_comparison_is_a_list() -> None:
     view = replace(PairsState(model="a", kind="all"), against="b")
     assert sorted(listed(replace(view, cell="only_b"))) == [2, 3, 7]
@@ -81,20 +66,6 @@ def test_margins_in_a_range_are_kept_and_all_counts_follow() -> None:
     assert now.filtered.counts["subset"].sum() == 4
     assert sorted(listed(replace(view, subset=("hep-go",)))) == [1, 2]
     assert sorted(listed(replace(view, subset=("hep-go",), margins=(1.0, None)))) == [0]
-
-
-@pytest.mark.parametrize(
-    ("order", "rows"),
-    [
-        ("margin", [3, 2]),
-        ("-margin", [2, 3]),
-        ("difference", [2, 3]),
-        ("-surprise", [2, 3]),
-        ("difficulty", [2, 3]),
-    ],
-)
-def test_the_list_can_be_sorted(order: str, rows: list[int]) -> None:
-    assert listed(PairsState(model="a", sort=order)) == rows
 
 
 # Without outcomes.
@@ -148,21 +119,7 @@ def test_any_pair_is_another_one_of_the_list() -> None:
     found = {place(replace(EVEN, random=True, keep="even:4"))[0] for _ in range(300)}
     assert "even:4" not in found and len(found) > 20
     assert all(each.startswith("even") for each in found)
-    one = PairsState(words="dog xxxxxxx", random=True, keep="even:4")
-    assert alone(replace(one, words="no such")).key == ""
-
-
-@pytest.mark.parametrize("sort", ["", *(sign + by for by in BY_LENGTH for sign in ("", "-"))])
-def test_the_list_is_in_the_order_asked_for(sort: str) -> None:
-    rows = np.arange(0, 60, 3)
-    wanted = rows.tolist()
-    if sort:
-        chosen, rejected = TABLE.chars["chosen"], TABLE.chars["rejected"]
-        by = {"chosen": chosen, "rejected": rejected, "difference": chosen - rejected}
-        lengths = by[sort.removeprefix("-")]
-        wanted.sort(key=lambda each: int(lengths[each]), reverse=sort.startswith("-"))
-        assert wanted != rows.tolist()
-    assert ordered(PairsState(sort=sort), ScenePairs(TABLE), rows).tolist() == wanted
+    assert alone(PairsState(words="no such", random=True, keep="even:4")).key == ""
 
 
 def test_what_of_an_address_is_not_here_is_left_and_named() -> None:

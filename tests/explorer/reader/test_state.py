@@ -5,17 +5,11 @@ from dataclasses import replace
 from explorer.data.filters import LengthRange
 from explorer.data.search import Query
 from explorer.reader.state import (
-    MOST_SLICES,
     PairsState,
     changed,
 )
 
 parse = PairsState.parse
-
-
-def test_more_slices_than_can_be_joined_are_named() -> None:
-    state, dropped = parse("&".join(f"slice={each}" for each in range(MOST_SLICES + 1)))
-    assert (len(state.slices), dropped) == (MOST_SLICES, (f"slice={MOST_SLICES}",))
 
 
 def test_the_last_of_several_is_taken_and_names_add_up() -> None:

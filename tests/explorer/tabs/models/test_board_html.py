@@ -28,7 +28,6 @@ from tests.support.board_data import (
     coin_flips,
     matrix_of,
     results_of,
-    rows_in,
 )
 from tests.support.boards import ranked
 from tests.support.hostile import NAMES
@@ -131,14 +130,6 @@ def test_beside_a_drawer_columns_give_way_and_names_stay_text() -> None:
     assert re.findall(r'drawn"\s+scope="col" data-column="(\w+)"', html) == ["Safety"]
     assert table.of_class["name"] == [*NAMES]
     assert table.attributes["tr", "aria-current"] == ["true"]
-
-
-def test_every_rule_can_be_looked_behind() -> None:
-    shares = {"mtbench_human": 0.5, "shp": 0.25, "Focus": 0.5, "Ties": 1.01, "hep-go": 0.5}
-    of_each = [results_of({"a": shares}, each) for each in ("v1", "v2", "prior")]
-    for found in (build_board(results, rule) for rule in RULES for results in of_each):
-        for row in rows_in(found):
-            assert "–" in HtmlReading(drawer_of(found, row.model)).words
 
 
 def ranks(board: Board, state: ModelsState = VIEW) -> list[str]:

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from explorer.data.datacard import LengthCategory
 from explorer.data.facets import Coded
 from explorer.data.table import PairTable
-from explorer.results.board import build_board
 from explorer.stats.aggregate import accuracies_of, aggregate_counted
 from explorer.stats.matrix import order_of
 from explorer.stats.rules import V1
@@ -21,20 +20,9 @@ from explorer.tabs.models.charts import (
     length_baseline,
     length_bias,
     lengths_of,
-    subset_spreads,
 )
-from tests.support.board_data import FOUR, matrix_of, results_of
+from tests.support.board_data import FOUR, matrix_of
 from tests.support.tables import benchmark_table, row, small_table, swap_sides
-
-
-def test_accuracies_of_a_subset_are_summed_up() -> None:
-    shares: dict[str, dict[str, float]] = {f"m{at}": {"hep-go": at / 4} for at in range(5)}
-    board = build_board(results_of({**shares, "math": {"math-prm": 0.5}}), "v1")
-    math, go = subset_spreads(board, board.table)
-    assert (math.subset, math.n, math.low, math.high) == ("math-prm", 1, 0.5, 0.5)
-    assert (go.subset, go.section, go.n, go.mean) == ("hep-go", "Reasoning", 5, 0.5)
-    assert (go.low, go.q1, go.median, go.q3, go.high) == (0.0, 0.25, 0.5, 0.75, 1.0)
-
 
 NAN = float("nan")
 

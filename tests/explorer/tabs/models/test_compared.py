@@ -13,7 +13,6 @@ from explorer.tabs.models.compared import (
     first_duel,
     likenesses,
     margin_points,
-    standings,
 )
 from explorer.tabs.models.state import ModelsState
 from tests.support.boards import comparing
@@ -27,18 +26,6 @@ def scene(state: ModelsState) -> Compared:
     return compared(state, rivals())
 
 
-def test_standings_are_on_the_pairs_that_all_have() -> None:
-    *found, by_rule = standings(scene(ALL))
-    assert [(each.section, each.n) for each in found] == [
-        ("", 4), ("Chat", 0), ("Chat Hard", 0), ("Safety", 1), ("Reasoning", 3),
-    ]  # fmt: skip
-    assert found[0].scores == (0.75, 0.75, 0.5, 0.5)
-    assert found[1].scores == (None,) * 4
-    assert (by_rule.section, by_rule.n) == (None, 4)
-    assert by_rule.scores == pytest.approx((5 / 6, 5 / 6, 1 / 3, 1 / 3))
-    assert standings(scene(comparing("half")))[-1].scores == (1 / 3, 1.0)
-
-
 def test_margins_are_drawn_where_both_have_rewards() -> None:
     found = margin_points(scene(comparing("org/a", "org/b")))
     assert found is not None and found.n == 7
@@ -49,8 +36,6 @@ def test_margins_are_drawn_where_both_have_rewards() -> None:
     of_section = margin_points(scene(comparing("org/a", "org/b", section="Safety")))
     assert of_section is not None and of_section.rows.tolist() == [3, 4]
     assert of_section.correlation == pytest.approx(1)
-    constant = margin_points(scene(comparing("org/a", NAME, section="Chat")))
-    assert constant is not None and constant.correlation is None
     assert margin_points(scene(comparing("org/a", "half"))) is None
     assert margin_points(scene(comparing("org/a"))) is None
 

@@ -3,6 +3,7 @@
 import csv
 import json
 import logging
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -12,6 +13,7 @@ from urllib.parse import quote_plus
 import numpy as np
 import pytest
 
+from explorer.core.html import signed
 from explorer.data.table import PairTable
 from explorer.reader.links import failures_query
 from explorer.reader.listing import harm_css
@@ -147,7 +149,10 @@ def test_token_rewards_are_shown_to_who_asked_for_them(
     query = failures_query(model, PairsState(key=run.rows()[0].key))
     assert 'data-trigger="tokens"' in answered_of(pairs_view, query)["tokens"]
     pairs_view.show_tokens(query, NOBODY)
-    assert "token-rewards" in answered_of(pairs_view, query)["tokens"]
+    html, pair = answered_of(pairs_view, query)["tokens"], run.rows()[0]
+    rewards = re.findall(r'class="reward">([^<]*)<', html)
+    assert rewards == [signed(pair.chosen_reward), signed(pair.rejected_reward)]
+    assert "token-rewards" in html and "differs from the run" not in html
     other = failures_query(model, PairsState(key=run.rows()[1].key))
     assert "The largest" not in answered_of(pairs_view, other)["tokens"]
     assert answered_of(pairs_view, f"panel=lengths&{query}")["tokens"] == ""

@@ -15,12 +15,11 @@ from explorer.data.table import PairTable
 from explorer.reader.state import PairsState
 from explorer.results.own import own_name
 from explorer.runs.live import LiveRun
-from explorer.runs.progress import Follow, Progress
+from explorer.runs.progress import Progress
 from explorer.tabs.score.report import (
     WORST_PAIRS,
     Reported,
     numbers_html,
-    progress_of,
     status_html,
     sure_words,
 )
@@ -122,20 +121,6 @@ def test_a_failure_shows_its_prompt_and_marks_one_that_is_hidden(demo: PairTable
 
 
 # What goes on.
-
-
-def test_of_packs_that_come_fast_the_end_is_told() -> None:
-    rows = tuple(pairs(60))
-    stream = [Progress("running", 60, RUN, rows[: n + 1], 1.0) for n in range(60)]
-    stream += [Progress("finished", 60, RUN, rows, 1.0)]
-    live = LiveRun("", "m")
-
-    def work(tell: Follow) -> None:
-        for each in stream:
-            tell(each)
-
-    live.drive(work)
-    assert progress_of(live).stage == "finished"
 
 
 def test_a_run_that_is_to_stop_says_so_until_it_has() -> None:

@@ -55,7 +55,7 @@ def test_who_visits_is_known(name: str) -> None:
 
 
 def test_the_button_is_built_only_where_a_space_asks_for_it() -> None:
-    for settings in (LOCAL, PUBLIC, Settings(home=Path("unused"), sign_in="offered")):
+    for settings in (PUBLIC, Settings(home=Path("unused"), sign_in="offered")):
         with gr.Blocks() as page:
             build_signin(settings)
         assert not [each for each in page.blocks.values() if isinstance(each, gr.LoginButton)]

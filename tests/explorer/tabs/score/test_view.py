@@ -1,6 +1,5 @@
 """The Score tab: which pairs are chosen, what a run shows, what its owner can do with it."""
 
-import json
 import re
 import shlex
 import shutil
@@ -18,7 +17,6 @@ from explorer.api.scoring import runs_json
 from explorer.core.address_view import NOTHING_SENT, Sent
 from explorer.data.table import PairTable
 from explorer.page import views_of
-from explorer.results import fields
 from explorer.results.own import own_names
 from explorer.runs.cards import card_of, change_card
 from explorer.runs.listing import PAGE_RUNS
@@ -30,7 +28,6 @@ from explorer.tabs.score.view import ScoreView
 from scoring.command.arguments import parse
 from scoring.errors import KnownError
 from scoring.hub.access import Hub
-from scoring.pairs.opening import read_pairs
 from scoring.results.exchange import EXCHANGE_FORMATS
 from tests.conftest import PATIENCE, until
 from tests.support.beginning import begun, finished, stopped
@@ -227,13 +224,6 @@ def test_nobody_stops_anothers_run(shared: ScoreView) -> None:
     assert live.ended.wait(PATIENCE)
 
 
-def test_refused_settings_say_so_where_they_are_filled_in(score: ScoreView) -> None:
-    told = regions(score, model="demo", repeats=-2)
-    assert 'id="advanced" open' in told["settings"] and told["card"] == ""
-    assert "The number of repeats is -2" in words(told["settings"])
-    assert 'id="advanced">' in regions(score, model="")["settings"]
-
-
 def test_a_stopped_run_is_gone_on_with(score: ScoreView, stores: Stores, demo: PairTable) -> None:
     stream = begun(stores.runs, "me", "longer", demo, np.arange(60), budget=200)
     next(now for now in stream if now.scored)
@@ -322,21 +312,6 @@ def test_many_runs_come_on_pages_newest_first_and_are_searched(
     assert found.count("run-row") == 1 and "shorter" in found
     assert "panel=compare&amp;a=" in regions(score)["latest"]
     assert "No run has this in its name" in regions(score, search="gone")["latest"]
-
-
-def test_a_run_of_pairs_that_are_in_no_field_is_reported(
-    score: ScoreView, stores: Stores, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(fields, "_MOST_TEXTLESS", 1)
-    runs = []
-    for n in (3, 2):
-        path = tmp_path / f"{n}.jsonl"
-        pair = {"prompt": path.name, "chosen": "a", "rejected": "b", "subset": f"of {n}"}
-        path.write_text(f"{json.dumps(pair)}\n" * n)
-        runs.append(finished(stores.runs, "longer", PairTable(read_pairs(path)), np.arange(n)))
-    shown = [regions(score, run=run.id) for run in runs]
-    assert ["Finished" in words(each["status"]) for each in shown] == [True, True]
-    assert shown[1]["check"] == ""
 
 
 # Files

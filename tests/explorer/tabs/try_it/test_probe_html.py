@@ -73,7 +73,6 @@ def test_it_waits_for_its_turn_and_can_be_stopped_meanwhile(tab: TryView) -> Non
 @pytest.mark.parametrize(
     ("state", "why"),
     [
-        ({"per_subset": "0"}, "Pairs per subset is 0; it must be a whole number, 1"),
         ({"change": ("",)}, "No change is chosen"),
         ({"model": MARKUP}, ""),
         ({"which": "filter", "pairs": "q=no+such+words+anywhere"}, "No pairs"),

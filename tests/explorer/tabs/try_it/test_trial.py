@@ -12,6 +12,7 @@ from explorer.runs.running import Rewarded
 from explorer.tabs.try_it.trial import (
     CHANGES,
     SIDES,
+    Change,
     Effect,
     Trial,
     effects_of,
@@ -83,11 +84,8 @@ def test_of_a_slow_model_edits_are_left_out_until_they_are_asked_for() -> None:
 
 def test_rounding_moves_nothing() -> None:
     start = last(PAIR, Counting(lambda pair: (2.0, 1.0)))
-    for by, moved in ((2e-6, 0.0), (0.5, 0.5)):
-        rewards = Counting(lambda pair, by=by: (2.0 + by, 1.0))  # type: ignore[misc]
-        trial = last(PAIR, rewards, start)
-        assert trial.moved("chosen") == pytest.approx(moved, abs=0)
-        assert trial.margin_moved == pytest.approx(moved, abs=0)
+    trial = last(PAIR, Counting(lambda pair: (2.0 + 2e-6, 1.0)), start)
+    assert trial.moved("chosen") == trial.margin_moved == 0.0
 
 
 def test_rewards_of_another_revision_are_not_compared() -> None:
@@ -101,12 +99,8 @@ def test_rewards_of_another_revision_are_not_compared() -> None:
         next(steps)
 
 
-# The texts
-
-
 def test_an_edit_changes_one_text() -> None:
     texts = ("p", "Take it. Go.", "No.")
-    assert with_edit(texts, "cut", "chosen") == ("p", "Take it.", "No.")
     assert with_edit(texts, "upper", "rejected") == ("p", "Take it. Go.", "NO.")
     assert with_edit(texts, "swap", "anything") == ("p", "No.", "Take it. Go.")
 
@@ -118,12 +112,11 @@ SHORT = Pair("s:1", "s", "p", "Take the figs.", "ONE TWO.")
 FILLED = float(len(FILLER) + 2)
 
 
-def effects(pair: Pair, change: str, reward: Reward, *, pairwise: bool) -> dict[str, Effect]:
-    known = next(each for each in CHANGES if each == change)
+def effects(pair: Pair, change: Change, reward: Reward, *, pairwise: bool) -> dict[str, Effect]:
     before = scored(pair, reward)
     return {
         side: effect
-        for variant in variants([pair], [known], pairwise=pairwise)
+        for variant in variants([pair], [change], pairwise=pairwise)
         for side, effect in effects_of(variant, before, scored(variant.pair, reward)).items()
     }
 
