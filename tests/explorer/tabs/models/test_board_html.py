@@ -30,7 +30,7 @@ from tests.support.board_data import (
     results_of,
 )
 from tests.support.boards import ranked
-from tests.support.hostile import NAMES
+from tests.support.hostile import NAME, NAMES
 from tests.support.html_reading import HtmlReading
 
 VIEW = ModelsState()
@@ -119,16 +119,16 @@ def test_the_drawer_leads_to_what_was_lost_or_tied_and_not_to_what_is_missing() 
 
 
 def test_beside_a_drawer_columns_give_way_and_names_stay_text() -> None:
-    hostile = build_board(
-        results_of({name: 0.9 - 0.05 * place for place, name in enumerate(NAMES)}), "v1"
-    )
+    names = [*NAMES, NAME]
+    shares = {name: 0.9 - 0.05 * place for place, name in enumerate(names)}
+    hostile = build_board(results_of(shares), "v1")
     table = seen(hostile, state := ModelsState(open=NAMES[0]))
     assert table.attributes["th", "data-column"] == ["model", "score"]
     html = html_of(hostile, replace(state, sort="-Safety"))
     columns = HtmlReading(html).attributes["th", "data-column"]
     assert columns == ["model", "score", "Safety"]
     assert re.findall(r'drawn"\s+scope="col" data-column="(\w+)"', html) == ["Safety"]
-    assert table.of_class["name"] == [*NAMES]
+    assert table.of_class["name"] == names
     assert table.attributes["tr", "aria-current"] == ["true"]
 
 
