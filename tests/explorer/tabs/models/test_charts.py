@@ -14,6 +14,7 @@ from explorer.stats.aggregate import accuracies_of, aggregate_counted
 from explorer.stats.matrix import order_of
 from explorer.stats.rules import V1
 from explorer.tabs.models.charts import (
+    Share,
     alike,
     credits_by_length,
     difference_interval,
@@ -127,6 +128,14 @@ def test_each_model_is_counted_as_one_would_by_hand(
             by_subset = [[won for won, _, subset in known if subset == each] for each in members]
             means = [np.mean(won) for won in by_subset if won]
             assert found.categories[category] == (pytest.approx(np.mean(means)) if means else None)
+
+
+def test_going_by_length_alone_is_the_farthest_from_the_line() -> None:
+    difference, subsets = np.array([3, 4, -5, -6, 0]), Coded(["math-prm"], np.zeros(5, np.int32))
+    outcomes = np.stack([length_baseline(difference, longer=longer) for longer in (True, False)])
+    longer, shorter = length_bias(outcomes, difference, subsets)
+    assert (longer.difference, shorter.difference) == (1.0, -1.0)
+    assert longer.equal == shorter.equal == Share(1, 0.0)
 
 
 def test_intervals_are_those_of_newcombes_table() -> None:
