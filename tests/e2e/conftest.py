@@ -15,8 +15,8 @@ from explorer.data.sources import read_demo
 from tests.conftest import DEMO_PAIRS, PATIENCE
 from tests.e2e.browser import ARGUMENTS, find
 from tests.support.board_data import coin_flips, write_results
-from tests.support.boards import HOSTILE
 from tests.support.files import write_jsonl
+from tests.support.hostile import NAMES
 from tests.support.serving import started
 
 READY = "html[data-explorer=ready]"
@@ -25,7 +25,7 @@ VIEWS_FILLED = """() => [...document.querySelectorAll(".view")].filter((view) =>
 OF_LEAVING = re.compile("signal is aborted|errored out|ERR_INCOMPLETE_CHUNKED_ENCODING")
 """What Gradio logs where a page is loaded anew before all was answered."""
 OWN = re.compile(r"(http://127\.0\.0\.1:\d+/|data:|blob:)")
-WEAK = HOSTILE[0]
+WEAK = NAMES[0]
 SHARES = {"org/best": 0.95, "org/good": 0.85, "org/fair": 0.7, "org/poor": 0.6, WEAK: 0.5}
 SLOW_APP = "tests.e2e.slow_app"
 

@@ -66,7 +66,7 @@ def settings(tmp_path_factory: pytest.TempPathFactory) -> Settings:
 
 @pytest.fixture(scope="module")
 def bench(settings: Settings) -> PairTable:
-    return PairTable(read_pairs(Path(settings.pairs)))
+    return PairTable(read_pairs(Path(str(settings.pairs))))
 
 
 @pytest.fixture(scope="module")

@@ -17,7 +17,12 @@ def test_only_what_says_which_pairs_are_listed_is_kept_of_the_pairs_tab() -> Non
 
 
 def test_numbers_are_read_as_they_are_typed() -> None:
-    numbers = {"reading": "0.5,1", "max_length": "512", "temperature": "0.5", "repeats": "3"}
+    numbers: dict[str, Any] = {
+        "reading": "0.5,1",
+        "max_length": "512",
+        "temperature": "0.5",
+        "repeats": "3",
+    }
     filled = ScoreState(**numbers, sure=True, number="score", width="2.5")
     assert (filled.order.settings.max_length, filled.order.settings.temperature) == (512, 0.5)
     assert filled.order.reading == (0.5, 1.0)

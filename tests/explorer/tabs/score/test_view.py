@@ -329,11 +329,11 @@ def test_files_of_a_run_are_its_owners(shared: ScoreView, stores: Stores, demo: 
     with pytest.raises(KnownError, match="'demo pairs' is none: export every-eval-ever"):
         files["run.eval-results"](query, ME, "")  # which are of datasets on the Hub
     run.update(lambda now: replace(now, facts=replace(now.facts, pairs="org/pairs:test@1")))
-    for form in EXCHANGE_FORMATS:
-        assert f"run.{form}" in regions(shared, run=run.id)["bar"]
-        content = b"".join(files[f"run.{form}"](query, ME, "").parts).decode()
+    for name in (f"run.{form}" for form in EXCHANGE_FORMATS):
+        assert name in regions(shared, run=run.id)["bar"]
+        content = b"".join(files[name](query, ME, "").parts).decode()
         assert "baseline/longer" in content or "org/pairs" in content
         private = (str(run.folder), demo.cells(0)["prompt"], run.id)
         assert not any(each in content for each in private)
         with pytest.raises(KnownError, match="There is no such run"):
-            files[f"run.{form}"](query, YOU, "")
+            files[name](query, YOU, "")
