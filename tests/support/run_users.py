@@ -8,20 +8,12 @@ from pathlib import Path
 
 from explorer.core.settings import Settings
 from explorer.runs.cards import RunCard
-from explorer.runs.store import RunStore, is_locked
+from explorer.runs.store import RunStore
 from explorer.runs.visitors import Visitor
 from scoring.record import locked
 
-TRIES = 1_000
 WRITES = 100
 PATIENCE = 120.0
-
-
-def looks(folder: Path, ready: Barrier) -> None:
-    """Ask all the time, as pages do that list runs."""
-    ready.wait(PATIENCE)
-    for _ in range(TRIES):
-        is_locked(folder)
 
 
 def noted(card: RunCard, note: str) -> RunCard:
