@@ -21,13 +21,13 @@ from explorer.runs.visitors import Visitor
 from scoring.errors import KnownError
 from scoring.hub.access import Hub
 from scoring.pairs.opening import as_pairs
-from scoring.record import Run
 from scoring.run import make_job
 from scoring.spec import RunSettings
 from tests.support.stepping import stepwise
 
-WHO = Visitor()
 DEMO = ModelOrder("demo")
+ONCE = "On ZeroGPU models are placed once"
+AS_IT_IS = "demo is scored with here, as the classifier that it is"
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -41,57 +41,30 @@ def placed(hub: Hub) -> Iterator[None]:
         yield
 
 
-@pytest.fixture(scope="module")
-def few(demo: PairTable) -> Selection:
-    total = demo.chars["prompt"] + demo.chars["chosen"] + demo.chars["rejected"]
-    return Selection(demo, np.sort(np.argsort(total)[:40]), "the shortest")
-
-
-@pytest.fixture
-def there(tmp_path: Path, hub: Hub) -> Runs:
-    return Runs(Settings(home=tmp_path / "there", zero_gpu=True, models=("demo",)), hub)
-
-
-def finished(runs: Runs, order: ModelOrder, few: Selection) -> Run:
-    *_, last = stepwise(partial(runs.start, WHO, order, few))
-    assert last.stage == "finished" and last.run is not None, last.message
-    run: Run = last.run
-    return run
-
-
-def test_a_model_that_is_not_placed_is_told(there: Runs, few: Selection) -> None:
-    with pytest.raises(KnownError, match="'org/other' is not on the GPU: demo are"):
-        finished(there, ModelOrder("org/other"), few)
-    for order in (
-        replace(DEMO, settings=RunSettings(dtype="float32")),
-        replace(DEMO, reading=0),
-        replace(DEMO, reference="org/other"),
-    ):
-        with pytest.raises(KnownError, match="On ZeroGPU models are placed once"):
-            finished(there, order, few)
-
-
 @pytest.mark.parametrize(
-    "changes",
-    [{"family": "logprob-sum"}, {"family": "judge"}, {"url": "http://inner:8000/v1"},
-     {"family": "classifier", "url": "http://inner:8000/v1"}],
-)  # fmt: skip
-def test_another_family_or_server_is_not_passed_over(changes: dict[str, Any]) -> None:
-    with pytest.raises(KnownError, match="demo is scored with here, as the classifier that it is"):
-        PlacedModel(replace(DEMO, **changes))
-
-
-def test_the_family_that_a_placed_model_has_may_be_said() -> None:
+    ("order", "words"),
+    [
+        (ModelOrder("org/other"), "'org/other' is not on the GPU: demo are"),
+        (replace(DEMO, settings=RunSettings(dtype="float32")), ONCE),
+        (replace(DEMO, reference="org/other"), ONCE),
+        (replace(DEMO, family="judge"), AS_IT_IS),
+        (replace(DEMO, family="classifier", url="http://inner:8000/v1"), AS_IT_IS),
+    ],
+    ids=["another model", "another precision", "a reference", "another family", "a server"],
+)
+def test_what_is_not_placed_is_told_and_not_passed_over(order: ModelOrder, words: str) -> None:
+    with pytest.raises(KnownError, match=words):
+        PlacedModel(order)
     assert PlacedModel(replace(DEMO, family="classifier")).spec == PlacedModel(DEMO).spec
 
 
-def test_a_baseline_needs_no_gpu(there: Runs, few: Selection) -> None:
-    assert finished(there, ModelOrder("longer"), few).facts.family == "longer"
-
-
-def test_what_is_asked_of_the_gpu_grows_with_what_is_left(few: Selection) -> None:
-    job = make_job(as_pairs(few.table.arrow, few.rows.tolist()), PlacedModel(DEMO), 0)
-    all_packs = frozenset(range(len(job.plan)))
-    nothing = packs_seconds("demo", job, all_packs)
-    everything = packs_seconds("demo", job, frozenset())
-    assert nothing == START_SECONDS < everything < CALL_SECONDS
+def test_a_baseline_needs_no_gpu_and_another_asks_for_what_is_left(
+    tmp_path: Path, hub: Hub, demo: PairTable
+) -> None:
+    few = Selection(demo, np.arange(40), "some")
+    there = Runs(Settings(home=tmp_path, zero_gpu=True, models=("demo",)), hub)
+    last: Any = [*stepwise(partial(there.start, Visitor(), ModelOrder("longer"), few))][-1]
+    assert (last.stage, last.run.facts.family) == ("finished", "longer")
+    job = make_job(as_pairs(demo.arrow, few.rows.tolist()), PlacedModel(DEMO), 0)
+    nothing = packs_seconds("demo", job, frozenset(range(len(job.plan))))
+    assert nothing == START_SECONDS < packs_seconds("demo", job, frozenset()) < CALL_SECONDS

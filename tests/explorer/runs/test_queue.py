@@ -10,32 +10,18 @@ from scoring.errors import KnownError
 from tests.conftest import PATIENCE
 
 
-def test_the_first_is_served_and_the_next_after_it() -> None:
-    queue = Queue()
+def test_the_first_is_served_and_the_next_hears_at_once_that_it_is_their_turn() -> None:
+    queue, heard = Queue(), threading.Event()
     with queue.join("a") as first:
-        second = queue.join("b")
-        first.seconds = 4.0
+        second, third = queue.join("b"), queue.join("c")
         assert first.wait(0) and not second.wait(0)
-        assert second.ahead() == (1, 4.0)
-    assert second.wait(0) and second.ahead()[0] == 0
-
-
-def test_who_waits_hears_at_once_that_it_is_their_turn() -> None:
-    queue = Queue()
-    first, second = queue.join("a"), queue.join("b")
-    heard = threading.Event()
-    thread = threading.Thread(target=lambda: heard.set() if second.wait(PATIENCE) else None)
-    thread.start()
-    first.leave()
+        assert (second.ahead(), third.ahead()) == ((1, None), (2, None))
+        first.seconds = 4.0
+        assert (second.ahead(), third.ahead()) == ((1, 4.0), (2, None))
+        thread = threading.Thread(target=lambda: heard.set() if second.wait(PATIENCE) else None)
+        thread.start()
     thread.join(PATIENCE)
-    assert heard.is_set()
-
-
-def test_how_long_is_not_known_where_one_ahead_does_not_say() -> None:
-    queue = Queue()
-    first, _, third = queue.join("a"), queue.join("b"), queue.join("c")
-    first.seconds = 4.0
-    assert third.ahead() == (2, None)
+    assert heard.is_set() and second.ahead()[0] == 0 and not third.wait(0)
 
 
 def test_nobody_fills_the_line_alone() -> None:
@@ -51,15 +37,7 @@ def test_nobody_fills_the_line_alone() -> None:
     assert queue.join("else", "203.0.113.6")
 
 
-def test_what_is_short_does_not_wait_long() -> None:
-    queue = Queue()
-    with queue.first("a", 0.01), pytest.raises(KnownError, match="busy"):
-        queue.first("b", 0.01)
-    with queue.first("b", 0.01) as turn:
-        assert turn.ahead()[0] == 0
-
-
-def test_what_is_short_waits_for_what_is_short_and_the_owners_own() -> None:
+def test_what_is_short_waits_for_what_is_short_of_its_owner_and_else_not_long() -> None:
     queue = Queue()
     own = queue.join("a", is_short=True)
     with ThreadPoolExecutor(1) as pool:

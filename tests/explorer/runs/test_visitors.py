@@ -43,7 +43,7 @@ def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[HubServe
     close_session()
 
 
-def test_a_run_of_a_visitors_own_model_leaves_their_token_nowhere(
+def test_a_visitors_token_is_sent_for_their_own_model_and_left_nowhere(
     server: HubServer,
     demo: PairTable,
     tmp_path: Path,
@@ -66,16 +66,6 @@ def test_a_run_of_a_visitors_own_model_leaves_their_token_nowhere(
     places = [caplog.text, said.out, said.err, repr(told), str(caught.value), repr(runs.__dict__)]
     assert [place for place in places if TOKEN in place] == []
     assert [path for path in written if TOKEN.encode() in path.read_bytes()] == []
-
-
-def test_whoever_has_no_token_is_served_without_one(
-    server: HubServer, demo: PairTable, tmp_path: Path
-) -> None:
-    runs = Runs(Settings(home=tmp_path / "home", public=True), Hub())
-    who = Visitor("browser:1", "s2")
-    list(
-        stepwise(
-            partial(runs.start, who, ModelOrder("ana/private"), Selection(demo, np.arange(3), ""))
-        )
-    )
+    server.requests.clear()
+    runs.scorers.models.preview(Visitor("browser:1", "s2"), ModelOrder("ana/private"))
     assert {each.authorization for each in server.requests} == {None}
