@@ -24,6 +24,7 @@ from tests.support.stepping import stepwise, told_by
 
 ME = Visitor()
 DEMO = ModelOrder("demo")
+FILES = {path.name: path.read_bytes() for path in DEMO_MODEL.iterdir()}
 PAIRS = [Pair("a:1", "a", "Two and two?", "4", "5"), Pair("a:2", "a", "Red?", "Yes, red.", "No.")]
 
 
@@ -49,48 +50,27 @@ def rewards(model: WarmModel) -> list[ScoredPair]:
     return [row for pack in model.packs(ready.plan) if pack for row in pack.rows]
 
 
-def with_settings(**settings: object) -> ModelOrder:
-    return replace(DEMO, settings=replace(RunSettings(), **settings))  # type: ignore[arg-type]
-
-
-def test_a_model_is_loaded_once_and_for_runs_of_any_seed(models: ModelStore) -> None:
+def test_a_model_is_loaded_once_for_runs_of_any_seed_until_another_takes_its_place(
+    models: ModelStore,
+) -> None:
     first, pid = rewards(loaded(models)), pid_of(models)
     assert rewards(loaded(models)) == first and models.is_warm(ME, DEMO)
-    loaded(models, with_settings(seed=7))
+    loaded(models, replace(DEMO, settings=RunSettings(seed=7)))
     assert pid_of(models) == pid is not None
+    for other in (replace(DEMO, settings=RunSettings(max_length=50)), ModelOrder("longer")):
+        before = pid_of(models)
+        loaded(models, other)
+        assert pid_of(models) != before, "its memory is free"
+        assert models.is_warm(ME, other) and not models.is_warm(ME, DEMO)
 
 
-@pytest.mark.parametrize(
-    "other",
-    [
-        ModelOrder("longer"),
-        ModelOrder(str(DEMO_MODEL)),
-        with_settings(dtype="bfloat16"),
-        with_settings(max_length=50),
-    ],
-)
-def test_another_takes_its_place_and_all_its_memory(models: ModelStore, other: ModelOrder) -> None:
-    loaded(models)
-    pid = pid_of(models)
-    loaded(models, other)
-    assert pid_of(models) != pid
-    assert models.is_warm(ME, other) and not models.is_warm(ME, DEMO)
-
-
-@pytest.mark.parametrize("until", ["loading", "weights"])
-def test_whoever_leaves_a_loading_leaves_nothing_in_memory(models: ModelStore, until: str) -> None:
-    stream = stepwise(partial(models.load, ME, DEMO))
-    for step in stream:
-        if step.doing == until or (until == "weights" and step.total):
-            break
-    stream.close()
-    assert pid_of(models) is None and not models.is_warm(ME, DEMO)
-    assert rewards(loaded(models))
-
-
-def test_a_model_that_fails_to_load_leaves_room_for_the_next(
+def test_a_loading_that_is_left_or_fails_leaves_nothing_in_memory_and_room_for_the_next(
     models: ModelStore, tmp_path: Path
 ) -> None:
+    stream = stepwise(partial(models.load, ME, DEMO))
+    next(step for step in stream if step.total)  # its weights are being read
+    stream.close()
+    assert pid_of(models) is None and not models.is_warm(ME, DEMO)
     broken = tmp_path / "broken"
     broken.mkdir()
     for path in DEMO_MODEL.iterdir():
@@ -98,14 +78,9 @@ def test_a_model_that_fails_to_load_leaves_room_for_the_next(
     with pytest.raises(KnownError, match="could not be loaded"):
         loaded(models, ModelOrder(str(broken)))
     assert pid_of(models) is None
-    assert rewards(loaded(models))
-
-
-def test_a_model_whose_worker_was_killed_is_loaded_again(models: ModelStore) -> None:
     model = loaded(models)
-    expected, pid = rewards(model), pid_of(models)
+    expected, pid, ready = rewards(model), pid_of(models), model.ready(PAIRS, RunSettings())
     assert pid is not None
-    ready = model.ready(PAIRS, RunSettings())
     os.kill(pid, signal.SIGKILL)
     with pytest.raises(KnownError, match=r"Scoring crashed|No model is"):
         list(model.packs(ready.plan))
@@ -116,8 +91,7 @@ def test_a_model_whose_worker_was_killed_is_loaded_again(models: ModelStore) -> 
 def test_a_model_of_the_hub_is_fetched_looked_at_and_loaded_apart(
     hub_repos: dict[str, Repo], tmp_path: Path
 ) -> None:
-    files = {path.name: path.read_bytes() for path in DEMO_MODEL.iterdir()}
-    hub_repos["models/org/model"] = Repo(files)
+    hub_repos["models/org/model"] = Repo(FILES)
     models, order = ModelStore(Settings(home=tmp_path), Hub()), ModelOrder("org/model")
     assert models.preview(ME, order).fetch_bytes > 7_000_000
     result, steps = told_by(lambda tell: models.load(ME, order, tell=tell))
@@ -128,18 +102,13 @@ def test_a_model_of_the_hub_is_fetched_looked_at_and_loaded_apart(
     models.release()
 
 
-@pytest.mark.parametrize(
-    "slow", [{"part_seconds": 3.0}, {"stalls_at": 5_000_000}], ids=["drips", "hangs"]
-)
 def test_a_download_that_is_too_slow_is_given_up_and_the_page_answers_meanwhile(
-    slow: dict[str, float],
     hub_repos: dict[str, Repo],
     tmp_path: Path,
     serve: Serve,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    files = {path.name: path.read_bytes() for path in DEMO_MODEL.iterdir()}
-    hub_repos["models/org/slow"] = Repo(files, **slow)  # type: ignore[arg-type]
+    hub_repos["models/org/slow"] = Repo(FILES, part_seconds=3.0)
     monkeypatch.setattr(fetching, "FETCH_SECONDS", 2.0)
     models, page = ModelStore(Settings(home=tmp_path), Hub()), serve()
     stream, answered = stepwise(partial(models.load, ME, ModelOrder("org/slow"))), 0
@@ -156,9 +125,8 @@ def test_a_download_that_is_too_slow_is_given_up_and_the_page_answers_meanwhile(
 def test_a_model_that_does_not_fit_is_not_downloaded(
     hub_repos: dict[str, Repo], tmp_path: Path
 ) -> None:
-    files = {path.name: path.read_bytes() for path in DEMO_MODEL.iterdir()}
     counted = {"safetensors": {"parameters": {"BF16": 9 * 10**12}, "total": 9 * 10**12}}
-    hub_repos["models/org/huge"] = Repo(files, info=counted)
+    hub_repos["models/org/huge"] = Repo(FILES, info=counted)
     models = ModelStore(Settings(home=tmp_path), Hub())
     with pytest.raises(KnownError, match="org/huge needs about 36,000 GB in float32"):
         loaded(models, ModelOrder("org/huge"))
@@ -168,9 +136,8 @@ def test_a_model_that_does_not_fit_is_not_downloaded(
 def test_a_stop_ends_a_download_and_keeps_what_is_whole(
     hub_repos: dict[str, Repo], tmp_path: Path
 ) -> None:
-    files = {path.name: path.read_bytes() for path in DEMO_MODEL.iterdir()}
-    files["model.safetensors"] = files["model.safetensors"][:8] + bytes(30_000_000)
-    hub_repos["models/org/slow"] = Repo(files, part_seconds=0.05)
+    weights = FILES["model.safetensors"][:8] + bytes(30_000_000)
+    hub_repos["models/org/slow"] = Repo({**FILES, "model.safetensors": weights}, part_seconds=0.05)
     models = ModelStore(Settings(home=tmp_path), Hub())
     stream = stepwise(partial(models.load, ME, ModelOrder("org/slow")))
     for step in stream:

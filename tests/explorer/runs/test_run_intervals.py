@@ -18,11 +18,10 @@ from explorer.stats.uncertainty import measure
 from explorer.tabs.pairs.fail_report import scores_of
 from scoring.clusters import clusters_of
 from scoring.record import Run, new_folder
-from scoring.spec import Plan, RunFacts, ScoredPack, ScoredPair
+from scoring.spec import Plan, ScoredPack, ScoredPair
 from scoring.summary import summarise_run
 from tests.support.board_data import filtered_texts, with_runs
-
-FACTS = RunFacts("org/m", "", "classifier", "cpu", "float32", 9, "left", "own", "x", 9, 0)
+from tests.support.run_facts import MADE_UP
 
 
 def test_a_run_of_the_benchmark_is_as_sure_as_on_the_board_and_in_failures(
@@ -30,31 +29,26 @@ def test_a_run_of_the_benchmark_is_as_sure_as_on_the_board_and_in_failures(
 ) -> None:
     """Pairs of one prompt are won or lost together, which makes every interval wider."""
     wins = np.random.default_rng(0).random(len(real)) < 0.8
-    names = real.subsets.names
     rows = tuple(
-        ScoredPair(
-            key, names[code], filtered_texts()[key], 1.0 if wins[cluster] else -1.0, 0.0, 1, 1
-        )
-        for key, code, cluster in zip(
-            real.keys, real.subsets.codes.tolist(), clusters_of(order_of(real)), strict=True
+        ScoredPair(key, subset, filtered_texts()[key], float(wins[cluster]), 0.5, 1, 1)
+        for key, subset, cluster in zip(
+            real.keys, real.subset_of_row, clusters_of(order_of(real)), strict=True
         )
     )
     settings = Settings(home=tmp_path)
-    run = Run.create(new_folder(settings.runs), FACTS, Plan((tuple(range(len(rows))),)), real.keys)
+    run = Run.create(
+        new_folder(settings.runs), MADE_UP, Plan((tuple(range(len(rows))),)), real.keys
+    )
     list(run.record([ScoredPack(0, rows, 1)]))
     own = own_names([run], [])
-    outcomes = with_runs(Outcomes(), own)
-    field = Field(
-        real, outcome_matrix(outcomes, order_of(real), lambda: real.hashes), own, ("run",)
-    )
+    matrix = outcome_matrix(with_runs(Outcomes(), own), order_of(real), lambda: real.hashes)
     [name] = own
-    found = summarise_run(rows, FACTS).intervals
+    found = summarise_run(rows, MADE_UP).intervals
 
-    board = measure(field.matrix, V1, replicates=1)
+    board = measure(matrix, V1, replicates=1)
     overall = (board.low[0], board.high[0])
     ends = zip(board.section_low[:, 0], board.section_high[:, 0], strict=True)
-    assert board.models == (name,)
-    failures = scores_of(field, name)
+    failures = scores_of(Field(real, matrix, own, ("run",)), name)
     assert failures.overall is not None and failures.overall.interval == overall
     assert found.score == pytest.approx(overall)
     [line] = listed_runs(RunStore(settings), None).lines
@@ -63,8 +57,9 @@ def test_a_run_of_the_benchmark_is_as_sure_as_on_the_board_and_in_failures(
         section: pytest.approx(each) for section, each in zip(board.sections, ends, strict=True)
     }
     unlike = [replace(row, key=f"{row.subset}:x") for row in rows[1:]]
-    apart = summarise_run(unlike, FACTS).intervals
-    for one, other in (
-        (found.total, apart.total), (found.sections["Reasoning"], apart.sections["Reasoning"])
-    ):  # fmt: skip
-        assert one and other and one.high - one.low > 1.2 * (other.high - other.low)
+    apart = summarise_run(unlike, MADE_UP).intervals.total
+    assert (
+        found.total
+        and apart
+        and found.total.high - found.total.low > 1.2 * (apart.high - apart.low)
+    )
