@@ -21,14 +21,13 @@ FILES = {path.name: path.read_bytes() for path in DEMO_MODEL.iterdir()}
 PAIR = Pair("a:1", "a", "Two and two?", "It is 4.", "It is 5.")
 SECONDS = 10.0
 """What loading and rendering have here, so that what never ends is ended soon."""
-ODD = ("nothing", "quantised", "no-model", "bad-ids")
+ODD = ("nothing", "no-model")
 """Those that can be scored with all the same."""
 MEMORY = r"needed more than the 2(\.\d)? GB allowed here"
 TIME = "took longer than the 10 s allowed here"
 TOLD = {
-    **dict.fromkeys(("power", "power-twice", "loops"), TIME),
-    **dict.fromkeys(("long-string", "long-list", "wide-format", "wide-center"), MEMORY),
-    **dict.fromkeys(("many-strings", "replaces", "doubles", "grows"), MEMORY),
+    **dict.fromkeys(("power", "loops"), TIME),
+    **dict.fromkeys(("long-string", "long-list", "grows"), MEMORY),
     "deep-but-whole": "nested too deeply",
     "many-tensors": f"org/|{TIME}",  # where the machine is slow
 }
@@ -58,10 +57,6 @@ def with_index(name: str) -> Mapping[str, bytes]:
     }
 
 
-def tokenizer_with(**values: object) -> Mapping[str, bytes]:
-    return with_json("tokenizer.json", **values)
-
-
 NEVER = "{% for a in range(99999) %}{% for b in range(99999) %}{% endfor %}{% endfor %}"
 REPLACES = {"type": "Replace", "pattern": {"String": "e"}, "content": "e" * 5_000}
 TENSOR = b'"t%d":{"dtype":"F32","shape":[0],"data_offsets":[0,0]},'
@@ -69,20 +64,10 @@ MANY = b"".join(map(TENSOR.__mod__, range(99_999)))
 HOSTILE: dict[str, Mapping[str, bytes]] = {
     # Templates
     "power": with_template("{{ 7 ** (7 ** 12) }}"),
-    "power-twice": with_template("{{ (9 ** 999999) ** 999999 }}"),
     "loops": with_template(NEVER * 9),
     "long-string": with_template("{{ 'x' * 9000000000 }}"),
-    "many-strings": with_template("{% for a in range(99999) %}{{ 'x' * 999999 }}{% endfor %}"),
     "long-list": with_template("{{ ([1] * 2000000000) | length }}"),
-    "wide-format": with_template("{{ '%4000000000d' % 1 }}"),
-    "wide-center": with_template("{{ 'x' | center(4000000000) }}"),
-    "replaces": with_template("{{ ('a' * 90000).replace('a', 'b' * 90000) }}"),
-    "doubles": with_template(
-        "{% set n = namespace(s='x') %}{% for a in range(60) %}"
-        "{% set n.s = n.s + n.s %}{% endfor %}"
-    ),
     "recursion": with_template("{% macro f(n) %}{{ f(n) }}{% endmacro %}{{ f(1) }}"),
-    "attributes": with_template("{{ ''.__class__.__mro__[1].__subclasses__() }}"),
     "globals": with_template("{{ cycler.__init__.__globals__.os.system('true') }}"),
     "raises": with_template("{{ raise_exception('no' * 9999) }}"),
     "nothing": with_template(""),
@@ -92,20 +77,13 @@ HOSTILE: dict[str, Mapping[str, bytes]] = {
     "width": with_json("config.json", hidden_size=4_000_000),
     "vocabulary": with_json("config.json", vocab_size=2_000_000_000),
     "negative": with_json("config.json", num_attention_heads=-1),
-    "zero": with_json("config.json", num_attention_heads=0),
-    "strings": with_json("config.json", hidden_size="x" * 9999),
-    "unknown": with_json("config.json", model_type="no-such-type"),
-    "quantised": with_json("config.json", quantization_config={"quant_method": "no-such-method"}),
     "quantised-wide": with_json(
         "config.json", vocab_size=9_000_000, quantization_config={"quant_method": "bitsandbytes"}
     ),
     "own-code": with_json("config.json", auto_map={"AutoConfig": "mine.Config"}),
-    "labels": with_json("config.json", id2label={str(n): "x" for n in range(9999)}),
     "deep": {**FILES, "config.json": b'{"a":' * 90_000},
     "deep-but-whole": with_json("config.json", a=json.loads(b'{"a":' * 899 + b"1" + b"}" * 899)),
-    "long-name": {**FILES, "x" * 300 + ".json": b"{}"},
     "odd-name": {**FILES, "..\\evil.json": b"{}"},
-    "no-json": {**FILES, "config.json": b"\x00" * 9999},
     # Weights
     "pickle": {
         **{name: body for name, body in FILES.items() if "safetensors" not in name},
@@ -115,29 +93,17 @@ HOSTILE: dict[str, Mapping[str, bytes]] = {
     "index-of-others": with_index(str(DEMO_MODEL / "model.safetensors")),
     "index-upwards": with_index("../../../models--org--good/snapshots/x/model.safetensors"),
     "truncated": {**FILES, "model.safetensors": FILES["model.safetensors"][:99_999]},
-    "empty": {**FILES, "model.safetensors": b""},
     "long-header": with_header(90_000_000, b"{" + b" " * 89_999_999),
-    "lying-header": with_header(2**62, b"{}"),
-    "deep-header": with_header(900_000, b'{"a":' * 180_000),
     "huge-tensor": with_header(
         90, b'{"a":{"dtype":"F32","shape":[9999999999],"data_offsets":[0,39999999996]}}'.ljust(90)
     ),
     "many-tensors": with_header(len(many := b"{" + MANY[:-1] + b"}"), many),
     # Tokenizers
-    "grows": tokenizer_with(
-        normalizer={"type": "Sequence", "normalizers": [REPLACES, REPLACES, REPLACES]}
+    "grows": with_json(
+        "tokenizer.json", normalizer={"type": "Sequence", "normalizers": [REPLACES] * 3}
     ),
-    "no-model": tokenizer_with(model={"type": "BPE", "vocab": {}, "merges": []}),
-    "bad-ids": tokenizer_with(
-        added_tokens=[
-            {"id": 4_000_000_000, "content": "e", "special": False, "single_word": False,
-             "lstrip": False, "rstrip": False, "normalized": False}
-        ]
-    ),
-    "no-tokenizer": {**FILES, "tokenizer.json": b"{}"},
-    "short": with_json("tokenizer_config.json", model_max_length=-1),
-    "added": with_json("tokenizer_config.json", added_tokens_decoder={"x": {"content": 5}}),
-}  # fmt: skip
+    "no-model": with_json("tokenizer.json", model={"type": "BPE", "vocab": {}, "merges": []}),
+}
 
 
 @pytest.fixture(scope="module")

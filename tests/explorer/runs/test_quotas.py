@@ -136,6 +136,7 @@ def test_whatever_scores_and_loads_spends_seconds_and_ends_where_they_are_used_u
             spent()
     for name, scored in WAYS.items():
         who = replace(ANA, owner=f"user:{name}")
+        loaded(runs, ORDER, who)
         scored(runs, who, pairs)
         assert quotas.left(who) == 0, name
         with pytest.raises(KnownError, match="Try again in"):

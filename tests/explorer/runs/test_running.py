@@ -21,14 +21,12 @@ from explorer.runs.visitors import Visitor
 from scoring.errors import KnownError
 from scoring.hub.access import Hub
 from scoring.pairs.opening import as_pairs
-from scoring.record import Run, Status, new_folder
-from scoring.spec import Plan, RunFacts, ScoredPack, ScoredPair
+from scoring.record import Run, new_folder
+from scoring.spec import Plan, ScoredPack, ScoredPair
 from tests.support import beginning
 from tests.support.beginning import small_packs, stopped
+from tests.support.run_facts import MADE_UP
 from tests.support.stepping import stepwise, told_by
-
-FACTS = RunFacts("demo", "r", "classifier", "cpu", "float32", 10, "left", "own:0", "demo@0", 3, 0)
-
 
 PACK = 1024
 """Tokens of a pack here, so that few pairs fill several."""
@@ -98,17 +96,21 @@ def test_a_run_loads_scores_each_pair_once_and_finishes(
 # Stopping.
 
 
-def test_a_stopped_run_ends_after_its_pack_and_is_kept(
-    runs: Runs, demo: PairTable, rows: Rows
+@pytest.mark.parametrize("leaves", [False, True], ids=["stopped", "left"])
+def test_a_stopped_run_ends_after_its_pack_is_kept_and_frees_the_device(
+    leaves: bool, runs: Runs, demo: PairTable, rows: Rows
 ) -> None:
     stream = begun(runs, "me", "demo", demo, rows[:20])
     shown = first_pack(stream)
-    last = stopped(stream)
-    assert (last.stage, last.scored) == ("stopped", shown.scored)
-    run = runs.store.open(run_of(last).id, None)
+    if leaves:
+        stream.close()
+    else:
+        last = stopped(stream)
+        assert (last.stage, last.scored) == ("stopped", shown.scored)
+    run = runs.store.open(run_of(shown).id, None)
     assert (run.status, tuple(run.rows())) == ("stopped", shown.scored)
-    assert len(shown.scored) == sizes_of(run)[0] < 20
-    assert run.n_scored == len(shown.scored)
+    assert run.n_scored == len(shown.scored) == sizes_of(run)[0] < 20
+    assert list(begun(runs, "you", "demo", demo, rows[:3]))[-1].stage == "finished"
 
 
 def test_a_run_stopped_while_it_loads_scores_nothing(
@@ -122,49 +124,26 @@ def test_a_run_stopped_while_it_loads_scores_nothing(
     assert len(runs.store.visible(None)) == before
 
 
-def test_a_closed_stream_is_a_stopped_run_and_frees_the_device(
+def test_pairs_are_scored_without_a_run_at_once_or_pack_by_pack(
     runs: Runs, demo: PairTable, rows: Rows
 ) -> None:
-    stream = begun(runs, "me", "demo", demo, rows[:20])
-    shown = first_pack(stream)
-    stream.close()
-    run = Run.open(run_of(shown).folder)
-    assert (run.status, tuple(run.rows())) == ("stopped", shown.scored)
-    assert list(begun(runs, "you", "demo", demo, rows[:3]))[-1].stage == "finished"
-
-
-# Pairs that are scored without a run.
-
-
-def test_a_few_pairs_are_scored_at_once(runs: Runs, demo: PairTable, rows: Rows) -> None:
-    pairs, before = as_pairs(demo.arrow, rows[:3].tolist()), len(runs.store.visible(None))
-    order = ModelOrder.of({"model": "demo"})
-    found = runs.rewards(Visitor(session="me"), order, pairs)
-    run = run_of(list(begun(runs, "me", "demo", demo, rows[:3]))[-1])
-    told = {row.key: row.margin for row in run.rows()}
-    assert {row.key: row.margin for row in found.scored} == pytest.approx(told, abs=1e-6)
-    assert (found.facts.model, found.facts.device) == ("demo", "cpu")
-    assert len(runs.store.visible(None)) == before + 1
-
-
-def test_many_pairs_come_pack_by_pack_and_can_be_stopped(
-    runs: Runs, demo: PairTable, rows: Rows
-) -> None:
-    pairs, order = as_pairs(demo.arrow, rows[:20].tolist()), SMALL
+    pairs, before = as_pairs(demo.arrow, rows[:20].tolist()), len(runs.store.visible(None))
     me = Visitor(session="me")
-    packs = [
-        each
-        for each in stepwise(partial(runs.rewarding, me, order, pairs))
-        if isinstance(each, Rewarded)
-    ]
+    found = runs.rewards(me, SMALL, pairs)
+    assert (found.facts.model, found.facts.device) == ("demo", "cpu")
+    stream = stepwise(partial(runs.rewarding, me, SMALL, pairs))
+    packs = [each for each in stream if isinstance(each, Rewarded)]
     assert sorted(row.key for pack in packs for row in pack.scored) == sorted(
         pair.key for pair in pairs
     )
-    stream = stepwise(partial(runs.rewarding, me, order, pairs))
+    stream = stepwise(partial(runs.rewarding, me, SMALL, pairs))
     first = next(each for each in stream if isinstance(each, Rewarded) and each.scored)
     assert 0 < len(first.scored) < 20
     stream.close()
-    assert runs.rewards(me, order, pairs).scored
+    assert len(runs.store.visible(None)) == before
+    run = run_of(list(begun(runs, "me", "demo", demo, rows[:20]))[-1])
+    margins = {row.key: row.margin for row in run.rows()}
+    assert {row.key: row.margin for row in found.scored} == pytest.approx(margins, abs=1e-6)
 
 
 # Going on.
@@ -188,47 +167,49 @@ def test_a_stopped_run_goes_on_to_what_an_unbroken_one_gives(
     assert stages[-1].scored == unbroken.scored
     assert run_of(stages[-1]).id == run.id and len(Run.open(run.folder).rows()) == 20
     with pytest.raises(KnownError, match="is finished"):
-        list(stepwise(partial(runs.resume, Visitor(), run.id, lambda _: demo)))
+        runs.resume(Visitor(), run.id, lambda _: demo, repr)
 
 
-def test_the_same_run_cannot_go_on_twice_at_once(runs: Runs, demo: PairTable, rows: Rows) -> None:
-    run = stopped_run(runs, demo, rows)
-    one, other = (
-        stepwise(partial(runs.resume, Visitor(session=s), run.id, lambda _: demo))
-        for s in ("a", "b")
-    )
-    next(one)
-    assert runs.store.open(run.id, None).status == "running", "though it only waits or loads as yet"
-    with pytest.raises(KnownError, match="under way already"):
-        next(other)
-    with pytest.raises(KnownError, match="under way already"):
-        runs.store.delete(run.id, Visitor())
-    assert list(one)[-1].stage == "finished"
+def test_the_same_run_cannot_go_on_twice_at_once_nor_by_another_server(
+    runs: Runs, hub: Hub, demo: PairTable, rows: Rows
+) -> None:
+    run, other = stopped_run(runs, demo, rows), Runs(Settings(home=runs.store.folder.parent), hub)
+    stream = stepwise(partial(runs.resume, Visitor(session="a"), run.id, lambda _: demo))
+    next(stream)
+    for each in (runs, other):
+        assert each.store.open(run.id, None).status == "running", "though it only loads as yet"
+        with pytest.raises(KnownError, match="under way already"):
+            each.resume(Visitor(session="b"), run.id, lambda _: demo, repr)
+        with pytest.raises(KnownError, match="under way already"):
+            each.store.delete(run.id, Visitor())
+    assert list(stream)[-1].stage == "finished"
+    other.store.delete(run.id, Visitor())
+    assert not run.folder.exists()
 
 
 def test_a_run_of_a_model_that_changed_does_not_go_on(
     runs: Runs, demo: PairTable, rows: Rows
 ) -> None:
     run = stopped_run(runs, demo, rows)
-    change_card(run, lambda _: replace(card_of(run), order=ModelOrder.of({"model": "longer"})))
-    with pytest.raises(KnownError, match="is another one: its model is 'demo'"):
-        list(stepwise(partial(runs.resume, Visitor(), run.id, lambda _: demo)))
-    change_card(run, lambda _: RunCard())
-    with pytest.raises(KnownError, match="cannot go on here"):
-        list(stepwise(partial(runs.resume, Visitor(), run.id, lambda _: demo)))
+    for card, words in (
+        (replace(card_of(run), order=ModelOrder("longer")), "another one: its model is 'demo'"),
+        (RunCard(), "cannot go on here"),
+    ):
+        change_card(run, lambda _, card=card: card)  # type: ignore[misc]
+        with pytest.raises(KnownError, match=words):
+            told_by(partial(runs.resume, Visitor(), run.id, lambda _: demo))
 
 
 # What is refused.
 
 
 UNUSABLE: dict[str, tuple[object, str]] = {
-    "a list": (["demo"], "at most 500 characters"),
     "a text too long": ("x" * 501, "at most 500 characters"),
     "no name": ("", "No model was given"),
     "not here": ("org/name", "org/name is not on this machine, and the network is switched off"),
     "a lone surrogate": ("\ud800", "There is no model"),
 }
-ON_A_SPACE = (str(DEMO_MODEL), "~", ".", "./assets/demo/model", "C:\\model")
+ON_A_SPACE = (str(DEMO_MODEL), "~", "./assets/demo/model", "C:\\model")
 
 
 @pytest.mark.parametrize("case", UNUSABLE)
@@ -241,13 +222,18 @@ def test_a_model_that_is_none_is_refused_before_anything_is_scored(
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("model", ON_A_SPACE)
-def test_on_a_space_no_folder_is_read(
-    tmp_path: Path, public: Runs, demo: PairTable, rows: Rows, model: str
+def test_on_a_space_no_folder_is_read_and_nobody_scores_before_they_are_known(
+    tmp_path: Path, public: Runs, demo: PairTable, rows: Rows
 ) -> None:
-    with pytest.raises(KnownError, match="give a Hub id such as org/name, or demo"):
-        list(begun(public, "me", model, demo, rows))
+    for model in ON_A_SPACE:
+        with pytest.raises(KnownError, match="give a Hub id such as org/name, or demo"):
+            list(begun(public, "me", model, demo, rows))
+    order, three = ModelOrder("longer"), Selection(demo, rows[:3], "")
+    for who in (Visitor(), Visitor("browser:me"), Visitor(session="page")):
+        with pytest.raises(KnownError, match="still loading"):
+            public.start(who, order, three, repr)
     assert list(tmp_path.iterdir()) == []
+    assert told_by(partial(public.start, Visitor("browser:me", "page"), order, three))[1]
 
 
 def test_too_few_and_too_many_pairs_are_refused_and_as_many_as_allowed_are_scored(
@@ -256,9 +242,9 @@ def test_too_few_and_too_many_pairs_are_refused_and_as_many_as_allowed_are_score
     runs = Runs(Settings(home=tmp_path, max_pairs=3), hub)
     for n, said in ((0, "No pairs are selected"), (4, "may have 3 pairs here, and 4 are selected")):
         with pytest.raises(KnownError, match=said):
-            list(begun(runs, "me", "demo", demo, rows[:n]))
+            list(begun(runs, "me", "longer", demo, rows[:n]))
     assert list(tmp_path.iterdir()) == []
-    assert list(begun(runs, "me", "demo", demo, rows[:3]))[-1].stage == "finished"
+    assert list(begun(runs, "me", "longer", demo, rows[:3]))[-1].stage == "finished"
 
 
 # Failing.
@@ -288,16 +274,12 @@ def test_a_run_that_fails_later_keeps_its_pairs_and_frees_the_device(
 
     with monkeypatch.context() as patch, caplog.at_level(logging.ERROR):
         patch.setattr(WarmModel, "packs", breaks)
-        stages = told(begun(runs, "me", "demo", demo, rows[:20]))
-    last = stages[-1]
-    assert [each.stage for each in stages if each.run] == ["running", "failed"]
-    assert message in last.message
+        last = told(begun(runs, "me", "demo", demo, rows[:20]))[-1]
+    assert last.stage == "failed" and message in last.message
     run = runs.store.open(run_of(last).id, None)
     assert (run.status, tuple(run.rows())) == ("failed", last.scored)
     assert len(last.scored) == run.n_scored == sizes_of(run)[0] < 20
-    logged = [
-        record.exc_info for record in caplog.records if record.name == "explorer.runs.running"
-    ]
+    logged = [each.exc_info for each in caplog.records if each.name == "explorer.runs.running"]
     assert bool(logged) == (not isinstance(error, KnownError))
     assert list(begun(runs, "me", "demo", demo, rows[:3]))[-1].stage == "finished"
 
@@ -307,24 +289,26 @@ def test_a_home_that_cannot_be_written_is_told_and_frees_the_device(
 ) -> None:
     home = tmp_path / "home"
     home.write_text("a file", encoding="utf-8")
-    runs = Runs(Settings(home=home), hub)
+    runs, words = (
+        Runs(Settings(home=home), hub),
+        "Runs cannot be kept on this disk: Not a directory",
+    )
     for _ in range(2):
-        with pytest.raises(
-            KnownError,
-            match=r"Runs cannot be kept on this disk: Not a directory. Make room, or set",
-        ):
-            list(begun(runs, "me", "demo", demo, rows[:3]))
+        with pytest.raises(KnownError, match=words):
+            list(begun(runs, "me", "longer", demo, rows[:3]))
 
 
 # Who sees which run.
 
 
 def made(home: Path) -> Run:
-    return Run.create(new_folder(home), FACTS, Plan(((0, 2), (1,))), ["s:1", "s:2", "s:3"])
+    return Run.create(new_folder(home), MADE_UP, Plan(((0, 2), (1,))), ["s:1", "s:2", "s:3"])
 
 
-def stored(home: Path, *statuses: Status) -> list[Run]:
-    return [made(Settings(home=home).runs).mark_ended(status) for status in statuses]
+def stored(home: Path, card: RunCard = RunCard()) -> Run:  # noqa: B008
+    run = made(Settings(home=home).runs).mark_ended("finished")
+    change_card(run, lambda _: card)
+    return run
 
 
 @pytest.fixture
@@ -333,88 +317,52 @@ def public(tmp_path: Path, hub: Hub) -> Runs:
 
 
 def test_on_a_space_ones_own_runs_and_public_ones_are_seen(tmp_path: Path, public: Runs) -> None:
-    mine, yours, shared, _, nobodys = (stored(tmp_path, "finished")[0] for _ in range(5))
-    change_card(nobodys, lambda _: RunCard(""))
-    me = Visitor("browser:me")
-    change_card(mine, lambda _: RunCard("browser:me"))
-    change_card(yours, lambda _: RunCard("browser:you"))
-    change_card(shared, lambda _: RunCard("browser:you", public=True))
-    assert public.store.visible(me) == [shared, mine]
-    assert public.store.own(me) == [mine]
+    me, store = Visitor("browser:me"), public.store
+    mine, yours = (stored(tmp_path, RunCard(f"browser:{who}")) for who in ("me", "you"))
+    shared = stored(tmp_path, RunCard("browser:you", public=True))
+    stored(tmp_path, RunCard(""))
+    assert store.visible(me) == [shared, mine]
+    assert store.own(me) == [mine]
     for stranger in (Visitor(), Visitor("browser:she"), None, [mine.id], "browser:me"):
-        assert public.store.visible(stranger) == [shared] and public.store.own(stranger) == []
-    assert public.store.open(mine.id, me) == mine
+        assert store.visible(stranger) == [shared] and store.own(stranger) == []
+    assert store.open(mine.id, me) == mine
     with pytest.raises(KnownError, match="no such run"):
-        public.store.open(yours.id, me)
+        store.open(yours.id, me)
 
 
 @pytest.mark.parametrize("who", [Visitor(), Visitor("browser:she"), None])
 def test_only_its_owner_changes_a_run(tmp_path: Path, public: Runs, who: object) -> None:
-    [run] = stored(tmp_path, "finished")
-    card = RunCard("browser:you", "their name", public=True)
-    change_card(run, lambda _: card)
+    card, you = RunCard("browser:you", "their name", public=True), Visitor("browser:you")
+    run = stored(tmp_path, card)
     with pytest.raises(KnownError, match="no such run"):
         public.store.change(run.id, who, lambda card: card.titled("mine"))
     with pytest.raises(KnownError, match="no such run"):
         public.store.delete(run.id, who)
     assert card_of(run) == card
-    public.store.change(run.id, Visitor("browser:you"), lambda card: card.titled("  new  name "))
+    public.store.change(run.id, you, lambda card: card.titled("  new  name "))
     assert card_of(run) == replace(card, title="new name")
-    public.store.delete(run.id, Visitor("browser:you"))
-    assert not run.folder.exists()
-
-
-def test_on_a_space_nobody_scores_before_they_are_known(
-    public: Runs, demo: PairTable, rows: Rows
-) -> None:
-    order, three = ModelOrder.of({"model": "longer"}), Selection(demo, rows[:3], "")
-    for who in (Visitor(), Visitor("browser:me"), Visitor(session="page")):
-        with pytest.raises(KnownError, match="still loading"):
-            public.start(who, order, three, lambda _: None)
-    assert told_by(partial(public.start, Visitor("browser:me", "page"), order, three))[1]
-
-
-def test_another_server_on_the_same_folder_knows_what_is_under_way(
-    runs: Runs, hub: Hub, demo: PairTable, rows: Rows
-) -> None:
-    other = Runs(Settings(home=runs.store.folder.parent), hub)
-    stream = begun(runs, "me", "demo", demo, rows[:20])
-    run = run_of(first_pack(stream))
-    assert other.store.open(run.id, None).status == "running"
-    with pytest.raises(KnownError, match="under way already"):
-        other.store.delete(run.id, Visitor())
-    with pytest.raises(KnownError, match="under way already"):
-        me = Visitor("browser:me", "page")
-        other.resume(me, run.id, lambda _: demo, lambda _: None)
-    stream.close()
-    assert other.store.open(run.id, None).status == "stopped"
-    other.store.delete(run.id, Visitor())
+    public.store.delete(run.id, you)
     assert not run.folder.exists()
 
 
 def test_what_a_run_was_asked_for_is_kept_and_no_token(
     runs: Runs, demo: PairTable, rows: Rows
 ) -> None:
-    order = ModelOrder.of({"model": "demo", "settings": {"max_length": 64}})
+    order = ModelOrder.of({"model": "longer", "settings": {"max_length": 64}})
     visitor = Visitor("browser:me", "me", "hf_secret_token")
-    run = run_of(
-        list(stepwise(partial(runs.start, visitor, order, Selection(demo, rows[:2], "two"))))[-1]
-    )
+    two = Selection(demo, rows[:2], "two")
+    run = run_of([*stepwise(partial(runs.start, visitor, order, two))][-1])
     assert card_of(run) == RunCard("browser:me", order=order)
     assert all("hf_secret" not in path.read_text() for path in run.folder.iterdir())
     assert "hf_secret" not in repr(visitor)
 
 
-@pytest.mark.parametrize(
-    "run_id", ["../{outside}", "./{inside}", "", ".", "*", None, 5, ["x"], {}, "x" * 501]
-)
-def test_no_other_id_opens_a_run(tmp_path: Path, hub: Hub, run_id: object) -> None:
-    outside = made(tmp_path)
-    (inside,) = stored(tmp_path, "finished")
-    if isinstance(run_id, str):
-        run_id = run_id.format(outside=outside.id, inside=inside.id)
-    with pytest.raises(KnownError, match="no such run"):
-        Runs(Settings(home=tmp_path), hub).store.open(run_id, [str(run_id)])
+def test_no_other_id_opens_a_run(tmp_path: Path, hub: Hub) -> None:
+    outside, inside = made(tmp_path), stored(tmp_path)
+    others = ("", ".", "*", None, 5, ["x"], {}, "x" * 501)
+    for run_id in (f"../{outside.id}", f"./{inside.id}", *others):
+        with pytest.raises(KnownError, match="no such run"):
+            Runs(Settings(home=tmp_path), hub).store.open(run_id, [str(run_id)])
 
 
 def test_a_run_that_a_killed_server_left_is_shown_as_stopped(tmp_path: Path, hub: Hub) -> None:
@@ -422,11 +370,7 @@ def test_a_run_that_a_killed_server_left_is_shown_as_stopped(tmp_path: Path, hub
     assert left.status == "running"
     runs = Runs(Settings(home=tmp_path), hub)
     assert runs.store.visible(None) == [replace(left, status="stopped")]
-    pack = ScoredPack(0, (scored("s:1", 1.0, 0.0), scored("s:3", 0.0, 1.0)), 4)
-    list(left.record([pack]))
+    rows = [ScoredPair(key, "hep-go", "0" * 16, 1.0, 0.0, 1, 1) for key in ("s:1", "s:3")]
+    list(left.record([ScoredPack(0, tuple(rows), 4)]))
     assert runs.store.visible(None) == [replace(left, status="stopped", n_scored=2)]
     assert runs.store.open(left.id, None).n_scored == 2
-
-
-def scored(key: str, chosen: float | None, rejected: float | None) -> ScoredPair:
-    return ScoredPair(key, "hep-go", "0" * 16, chosen, rejected, 1, 1)
