@@ -17,10 +17,9 @@ def page(stores: Stores) -> gr.Blocks:
 
 def test_no_event_is_a_public_endpoint_but_those_designed(page: gr.Blocks) -> None:
     public = [event.api_name for event in page.fns.values() if event.api_visibility != "private"]
-    pairs, scoring = ["failures", "compare", "pair", "hardest"], ["score_pair", "score_selection"]
-    runs = ["runs", "start_run", "run"]
-    assert public == ["leaderboard", *pairs, "search_pairs", *scoring, "models", *runs]
-    assert list(page.get_api_info()["named_endpoints"]) == [f"/{name}" for name in public]
+    results = ["leaderboard", "failures", "compare", "pair", "hardest", "search_pairs"]
+    scoring = ["score_pair", "score_selection", "models", "runs", "start_run", "run"]
+    assert public == results + scoring
 
 
 def test_the_page_itself_holds_no_pairs(page: gr.Blocks, stores: Stores) -> None:
@@ -51,18 +50,7 @@ def test_uploads_and_exports_are_forgotten(page: gr.Blocks) -> None:
     assert page.delete_cache == FILES_SECONDS and FILES_SECONDS[1] <= 24 * 3600
 
 
-@pytest.mark.parametrize(
-    ("link", "tab"),
-    [
-        *[("?tab=score", "score"), ("?tab=models&panel=compare&a=m", "models")],
-        *((link, "pairs") for link in ("?tab=runs", "?model=m", "?tab=<b>", "", None, 5)),
-    ],
-)
-def test_a_link_opens_its_tab(link: object, tab: str, page: gr.Blocks) -> None:
-    assert tab_of(link) == tab
-    assert tab in [part.id for part in page.blocks.values() if isinstance(part, gr.Tab)]
-
-
-def test_a_page_can_be_built_twice(stores: Stores) -> None:
-    first, second = build_page(stores)[0], build_page(stores)[0]
-    assert len(first.fns) == len(second.fns) > 20
+def test_a_link_opens_its_tab(page: gr.Blocks) -> None:
+    tabs = [part.id for part in page.blocks.values() if isinstance(part, gr.Tab)]
+    for link, tab in (("?tab=score", "score"), ("?tab=<b>", "pairs"), (5, "pairs")):
+        assert tab_of(link) == tab in tabs
