@@ -12,7 +12,7 @@ from tests.explorer.conftest import Serve
 from tests.support.browsing import followed, opening
 from tests.support.posting import Visitor
 
-LITTLE = {"which": "subset", "per-subset": 2, "model": "demo"}
+LITTLE = {"which": "subset", "per-subset": 2, "model": "longer"}
 
 
 @pytest.fixture(scope="module")
@@ -24,16 +24,6 @@ def server(serve: Serve) -> Visitor:
 def visitor(server: Visitor) -> Visitor:
     """Somebody new."""
     return Visitor(server.page)
-
-
-def test_a_page_that_was_left_open_over_a_restart_goes_on_by_its_address(server: Visitor) -> None:
-    left_open = Visitor(server.page)
-    assert "<b>40</b> of 188" in left_open.render("pairs", "?section=Chat")["regions"]["bar"]
-    asked = "?tab=score&pairs=section%3DChat&which=filter"
-    assert "40 pairs selected" in left_open.render("score", asked)["regions"]["selected"]
-
-
-# Opening
 
 
 def test_pairs_that_an_address_names_are_fetched_where_that_is_asked_for(visitor: Visitor) -> None:
@@ -67,25 +57,20 @@ def scored(visitor: Visitor, values: dict[str, Any]) -> str:
 
 
 REFUSED: list[dict[str, Any]] = [
-    *({"model": model} for model in ("/etc", "", "x" * 501)),
-    *({"per-subset": number} for number in (1001, 100, "many")), {"seed": "{}"},
-]  # fmt: skip
+    *({"model": model} for model in ("/etc", "x" * 501)),
+    *({"per-subset": number} for number in (100, "many")),
+    {"seed": "{}"},
+]
 """What makes no run of few pairs by a model that strangers may have."""
 
 
-@pytest.mark.parametrize("changed", REFUSED, ids=str)
-def test_what_is_not_allowed_is_refused_and_no_run_is_begun(
-    changed: dict[str, Any], visitor: Visitor, home: Path
-) -> None:
-    told = scored(visitor, {**LITTLE, **changed})
-    assert "status refused" in told and "Traceback" not in told and len(told) < 1500
+def test_what_is_not_allowed_is_refused_and_no_run_is_begun(visitor: Visitor, home: Path) -> None:
+    for changed in REFUSED:
+        told = scored(visitor, {**LITTLE, **changed})
+        assert "status refused" in told and "Traceback" not in told and len(told) < 1500
     assert not any((home / "runs").glob("*"))
-
-
-def test_what_the_pairs_tab_lists_is_scored(visitor: Visitor) -> None:
-    asked = {"which": "filter", "model": "demo", "pairs": "subset=hep-go"}
-    status = scored(visitor, asked)
-    assert "status finished" in status and "8 pairs" in status
+    status = scored(visitor, {"which": "filter", "model": "longer", "pairs": "subset=hep-go"})
+    assert "status finished" in status and "8 pairs" in status, "what the tab Pairs lists is scored"
 
 
 def test_a_run_is_seen_by_its_owner_alone(visitor: Visitor, home: Path) -> None:
@@ -99,7 +84,7 @@ def test_a_run_is_seen_by_its_owner_alone(visitor: Visitor, home: Path) -> None:
 
     stranger = Visitor(visitor.page)
     opened = f"?tab=score&panel=runs&run={run}"
-    for secret in ("another", "", None, run, {"owner": "x"}, [mine]):
+    for secret in ("another", None, run, [mine]):
         assert not [model for model in _models(stranger, secret) if "your run of" in model]
         told = str(stranger.render("pairs", link, secret=secret))
         assert "There are no per-pair results of a model" in told
@@ -107,7 +92,7 @@ def test_a_run_is_seen_by_its_owner_alone(visitor: Visitor, home: Path) -> None:
         for act in ("rename", "share", "remove", "publish-look", "publish-send"):
             sent = {"value": run if act == "remove" else "1"}
             told = stranger.render("score", opened, action=act, sent=sent, secret=secret)["error"]
-            assert "no such run" in told or "no such run" in told.lower(), (act, told)
+            assert "no such run" in told.lower(), act
         stranger.render("score", opened, action="stop", secret=secret)
         assert "There is no such run" in str(stranger.render("score", opened, secret=secret))
     visitor.render("score", opened, action="share", sent={"value": "1"}, secret=mine)

@@ -5,22 +5,19 @@ import json
 import resource
 import socket
 import sys
-import urllib.request
-from io import BytesIO
 from pathlib import Path
 from typing import Any
 from urllib.error import HTTPError
 from urllib.parse import quote, urlencode, urlsplit
+from urllib.request import urlopen
 
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
 from explorer.core import served
 from scoring.models.finding import DEMO_NAME
 from tests.conftest import PATIENCE, until
 from tests.explorer.conftest import Serve
-from tests.support.browsing import Answered, followed, opening, uploading
+from tests.support.browsing import followed, opening, uploading
 from tests.support.pair_files import parquet_bytes
 from tests.support.posting import Visitor
 
@@ -30,9 +27,6 @@ MEGABYTE = 1_000_000
 
 def jsonl(rows: list[dict[str, Any]] = ROWS) -> bytes:
     return "".join(json.dumps(row) + "\n" for row in rows).encode()
-
-
-FILES = {"mine.jsonl": jsonl(), "mine.parquet": parquet_bytes(ROWS)}
 
 
 @pytest.fixture(scope="module")
@@ -46,19 +40,9 @@ def visitor(server: Visitor) -> Visitor:
     return Visitor(server.page)
 
 
-def turned(visitor: Visitor, opened: tuple[str, str]) -> Answered:
-    """The tab after what was opened was turned to, as the page does by itself."""
-    return followed(visitor, f"?source={quote(opened[1])}")
-
-
-def caption(visitor: Visitor, source: str = "") -> str:
-    """What the head of the page says of the pairs on screen."""
-    return str(visitor.render("data", f"?source={quote(source)}")["regions"]["bar"])
-
-
 def still_there(visitor: Visitor) -> bool:
     """Whether the demo pairs are still what is told of."""
-    return "Demo pairs: 188 pairs" in caption(visitor)
+    return "Demo pairs: 188 pairs" in visitor.render("data", "?source=")["regions"]["bar"]
 
 
 def upload(visitor: Visitor, file: dict[str, Any]) -> tuple[str, str]:
@@ -69,13 +53,13 @@ def upload(visitor: Visitor, file: dict[str, Any]) -> tuple[str, str]:
 # Uploads
 
 
-@pytest.mark.parametrize("name", FILES)
-def test_an_uploaded_file_is_opened_and_deleted(name: str, visitor: Visitor) -> None:
-    file = visitor.upload(name, FILES[name])
+def test_an_uploaded_file_is_opened_and_deleted(visitor: Visitor) -> None:
+    file = visitor.upload("mine.jsonl", jsonl())
     assert Path(file["path"]).is_file()
-    shown = turned(visitor, upload(visitor, file))
+    _, opened = upload(visitor, file)
+    shown = followed(visitor, f"?source={quote(opened)}")
     assert "<b>3</b> of 3 pairs" in shown["bar"] and 'data-key="mine:1"' in shown["pair"]
-    assert f"source={name}@" in shown.query
+    assert "source=mine.jsonl@" in shown.query
     assert not Path(file["path"]).exists()
 
 
@@ -89,11 +73,15 @@ def test_somebody_elses_upload_is_not_shown_to_who_does_not_know_its_name(visito
     assert "not open here" in shown["bar"] and "secret" not in shown["pair"]
 
 
+LARGE = {"prompt": "p" * MEGABYTE, "chosen": "y" * MEGABYTE, "rejected": "n" * MEGABYTE}
+
+
 @pytest.mark.parametrize(
     ("name", "content", "told"),
     [
         ("mine.parquet", b"PAR1 no", "mine.parquet"),
         ("long.jsonl", jsonl([ROWS[0]] * 1001), "at most 1,000 are read here"),
+        ("bomb.parquet", parquet_bytes([LARGE]), "unpacks to more than 1.6 MB"),
     ],
 )
 def test_a_file_that_is_none_is_refused_deleted_and_the_present_pairs_stay(
@@ -108,8 +96,7 @@ def test_a_file_that_is_none_is_refused_deleted_and_the_present_pairs_stay(
 def test_a_file_that_is_too_large_is_not_taken(visitor: Visitor) -> None:
     with pytest.raises(HTTPError) as refused:
         visitor.upload("large.jsonl", b" " * MEGABYTE)
-    assert refused.value.code == 413
-    assert still_there(visitor)
+    assert refused.value.code == 413 and still_there(visitor)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="a file's size is bound by resource limits")
@@ -147,23 +134,11 @@ def test_what_is_left_of_an_upload_that_broke_off_is_deleted_with_a_later_one(
     assert another.exists()
 
 
-def test_a_file_whose_texts_are_too_large_is_refused(visitor: Visitor) -> None:
-    file = BytesIO()
-    row = {"prompt": "p" * MEGABYTE, "chosen": "y" * MEGABYTE, "rejected": "n" * MEGABYTE}
-    pq.write_table(pa.Table.from_pylist([row]), file, compression="zstd")
-    sent = visitor.upload("bomb.parquet", file.getvalue())
-    assert "unpacks to more than 1.6 MB" in upload(visitor, sent)[0]
-    assert still_there(visitor) and not Path(sent["path"]).exists()
-
-
-@pytest.mark.parametrize(
-    "path", ["/etc/passwd", "../../etc/passwd", "assets/demo/pairs.jsonl", "x"]
-)
-def test_a_path_outside_of_the_uploads_is_refused(path: str, visitor: Visitor) -> None:
-    told, opened = opening(visitor, "upload", json.dumps([path]))
-    assert "No file was uploaded" in told and opened == ""
-    assert Path("/etc/passwd").is_file() and Path("assets/demo/pairs.jsonl").is_file()
-    assert still_there(visitor)
+def test_a_path_outside_of_the_uploads_is_refused(visitor: Visitor) -> None:
+    for path in ("/etc/passwd", "../../etc/passwd", "assets/demo/pairs.jsonl"):
+        told, opened = opening(visitor, "upload", json.dumps([path]))
+        assert "No file was uploaded" in told and opened == ""
+    assert Path("assets/demo/pairs.jsonl").is_file() and still_there(visitor)
 
 
 @pytest.mark.parametrize("action", ["open", "upload"])
@@ -175,51 +150,28 @@ def test_nobody_in_particular_opens_nothing_on_a_public_server(
     assert "whose it is" in visitor.render("data", "", action=action, sent=sent)["error"]
 
 
-# Exports
-
-
-def fetched(visitor: Visitor, name: str, query: str, **sent: str) -> tuple[int, str, bytes]:
-    """What the route of files answers: status, name of the file, content. sent: by POST."""
-    body = urlencode(sent).encode() if sent else None
-    request = urllib.request.Request(f"{visitor.page.local_url}files/pairs/{name}{query}", body)
-    try:
-        with urllib.request.urlopen(request, timeout=PATIENCE) as answer:
-            head = answer.headers["content-disposition"]
-            return answer.status, head.split('"')[1], answer.read()
-    except HTTPError as error:
-        return error.code, "", error.read()
-
-
 def test_an_export_without_pairs_or_that_the_disk_does_not_take_is_told_of(
     visitor: Visitor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    status, _, told = fetched(visitor, "pairs.csv", "?q=no+such+words")
-    assert status == 422 and b"no pair to export" in told
+    def refused(query: str) -> str:
+        with pytest.raises(HTTPError) as told:
+            urlopen(f"{visitor.page.local_url}files/pairs/pairs.csv{query}", timeout=PATIENCE)
+        assert told.value.code == 422
+        return told.value.read().decode()
 
     def full(*_: object, **__: object) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
+    assert "no pair to export" in refused("?q=no+such+words")
     monkeypatch.setattr("explorer.tabs.pairs.exports.export", full)
-    status, _, told = fetched(visitor, "pairs.csv", "")
-    assert status == 422 and b"disk of this server is full" in told
-
-
-# Tokens
-
-
-def counted(visitor: Visitor, tokenizer: str) -> Answered:
-    """The lengths in tokens, once they are counted or refused."""
-    query = f"?{urlencode({'panel': 'lengths', 'unit': 'tokens', 'tokenizer': tokenizer})}"
-    after = f"?{visitor.render('pairs', query, action='count')['query']}"
-    until(lambda: "data-refresh" not in followed(visitor, after)["main"])
-    return followed(visitor, after)
+    assert "disk of this server is full" in refused("")
 
 
 def test_tokens_are_counted_drawn_and_filtered_by(visitor: Visitor) -> None:
-    shown = counted(visitor, DEMO_NAME)
+    query = f"?{urlencode({'panel': 'lengths', 'unit': 'tokens', 'tokenizer': DEMO_NAME})}"
+    after = f"?{visitor.render('pairs', query, action='count')['query']}"
+    until(lambda: "data-refresh" not in followed(visitor, after)["main"])
+    shown = followed(visitor, after)
     assert f"Counted by {DEMO_NAME}@" in shown["main"] and "data-plot" in shown["main"]
-    assert "188" in shown["main"] and "in tokens" in shown["main"]
-    tokenizer = shown.state.tokenizer
-    ranged = followed(visitor, f"?{shown.query}&range=chosen.tokens.1.20.{tokenizer}")
-    assert "chosen tokens 1 to 20" in ranged["bar"]
-    assert followed(Visitor(visitor.page), f"?{ranged.query}")["bar"] == ranged["bar"]
+    ranged = f"?{shown.query}&range=chosen.tokens.1.20.{shown.state.tokenizer}"
+    assert "chosen tokens 1 to 20" in followed(Visitor(visitor.page), ranged)["bar"]
