@@ -5,10 +5,13 @@ from collections.abc import Iterator
 from contextlib import suppress
 from http.client import HTTPConnection
 from http.server import BaseHTTPRequestHandler
+from io import BytesIO
 from pathlib import Path
 from urllib.error import HTTPError
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from gradio import processing_utils
 
@@ -16,7 +19,7 @@ from explorer.core import served
 from explorer.runs import scorers
 from tests.conftest import PATIENCE, until
 from tests.explorer.conftest import Serve
-from tests.support.browsing import followed
+from tests.support.browsing import followed, uploading
 from tests.support.local_server import LocalServer
 from tests.support.posting import Visitor, sent_file
 
@@ -132,6 +135,18 @@ def test_uploads_have_so_much_room_and_no_more(visitor: Visitor, uploads: Path) 
     assert status == 507 and "disk of this server is full" in told
     filler.unlink()
     assert visitor.upload("mine.jsonl", b"{}")["path"]
+
+
+@pytest.mark.slow
+def test_a_file_of_a_row_in_each_of_its_parts_is_read(serve: Serve) -> None:
+    """Before, each part took longer than the one before it, and a slot for reading meanwhile."""
+    visitor, file = serve(public=True, max_dataset_megabytes=100.0), BytesIO()
+    rows = pa.table({"prompt": ["p"], "chosen": ["y"], "rejected": ["n"]})
+    with pq.ParquetWriter(file, rows.schema) as parts:
+        for _ in range(20_000):
+            parts.write_table(rows)
+    _, opened = uploading(visitor, "parts.parquet", file.getvalue())
+    assert "20,000 of 20,000" in followed(visitor, f"?source={quote(opened)}")["bar"]
 
 
 # Events

@@ -1,7 +1,8 @@
 """What a press need not do: list the results again, or read and order what did not change."""
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +17,11 @@ from explorer.stores import Stores, open_stores
 from explorer.tabs.pairs.view import PairsView
 from scoring.record import Run, locked, new_folder
 from scoring.results import order as pair_order
-from scoring.spec import Plan, RunFacts, ScoredPack, ScoredPair
+from scoring.spec import Plan, ScoredPack, ScoredPair
 from tests.conftest import PATIENCE, until
 from tests.support.board_data import coin_flips, write_results
 from tests.support.browsing import answered_of, scenes_on
+from tests.support.run_facts import MADE_UP
 
 ME = (None, "", Visitor())
 N_RUNS, PACK = 70, 4
@@ -75,32 +77,18 @@ def stores(folder: Path, tmp_path: Path) -> Stores:
     return stores
 
 
-def presses(stores: Stores) -> dict[str, Callable[[], object]]:
-    """Tab -> a press on it."""
-    models = views_of(stores).models
-    pairs = PairsView(scenes_on(stores), stores.settings)
-
-    def show(query: str) -> list[str]:
-        _, regions = models.regions(query, Visitor())
-        return [write() for write in regions.values()]
-
-    return {
-        "leaderboard": lambda: show("?tab=models&by=-Chat"),
-        "pairs": lambda: answered_of(pairs, "model=org/m3&show=all"),
-        "compare": lambda: show("?tab=models&panel=agreement&a=org/m3"),
-    }
-
-
 def test_a_press_lists_no_results_until_newer_ones_are_looked_for(
     stores: Stores, folder: Path
 ) -> None:
-    for press in presses(stores).values():
-        press()
-    for tab, press in presses(stores).items():
+    models, pairs = views_of(stores).models, PairsView(scenes_on(stores), stores.settings)
+    for _ in range(2):
         _heard.clear()
-        press()
-        assert heard(folder, *LISTS) == [], tab
-    views_of(stores).models.refresh("", Visitor())
+        for panel in ("by=-Chat", "panel=agreement&a=org/m3"):
+            _, regions = models.regions(f"?tab=models&{panel}", Visitor())
+            assert all(write() is not None for write in regions.values())
+        answered_of(pairs, "model=org/m3&show=all")
+    assert heard(folder, *LISTS) == []
+    models.refresh("", Visitor())
     until(lambda: heard(folder, *LISTS) != [])
 
 
@@ -108,9 +96,7 @@ def run_of(stores: Stores, number: int, n_packs: int, *, texts: bool = True) -> 
     """A run of all demo pairs, of which so many packs are scored. texts: whether they are here."""
     table = stores.pairs.get(None)
     packs = tuple(tuple(range(at, at + PACK)) for at in range(0, len(table), PACK))
-    facts = RunFacts(
-        f"org/mine-{number}", "", "classifier", "cpu", "float32", 99, "left", table.id, "", 188, 0
-    )
+    facts = replace(MADE_UP, model=f"org/mine-{number}", pairs=table.id, n_pairs=188)
     run = Run.create(new_folder(stores.runs.store.folder), facts, Plan(packs), table.keys)
     for pack in range(n_packs):
         record(stores, run, pack, texts=texts)
@@ -119,13 +105,14 @@ def run_of(stores: Stores, number: int, n_packs: int, *, texts: bool = True) -> 
 
 def record(stores: Stores, run: Run, pack: int, *, texts: bool = True) -> None:
     table = stores.pairs.get(None)
-    rows = range(pack * PACK, (pack + 1) * PACK)
-    hashes = table.hashes if texts else [f"other text {at}" for at in range(len(table))]
-    scored = [
-        ScoredPair(table.keys[at], table.subset_of(at), hashes[at], at % 3, 1.0, 1, 1)
-        for at in rows
-    ]
-    list(run.record([ScoredPack(pack, tuple(scored), 1)]))
+    scored = tuple(
+        ScoredPair(
+            *(table.keys[at], table.subset_of(at), table.hashes[at] if texts else f"other {at}"),
+            *(at % 3, 1.0, 1, 1),
+        )
+        for at in range(pack * PACK, (pack + 1) * PACK)
+    )
+    list(run.record([ScoredPack(pack, scored, 1)]))
 
 
 def test_a_pack_of_a_run_makes_nothing_anew_but_that_run(
@@ -166,9 +153,7 @@ def test_a_file_that_somebody_adds_leaves_the_published_results_in_order(
     ordered.clear()
     shown = stores.results.upload(None, {"added.json": path})
     [name] = shown.own_models
-    assert stores.fields.of(name, shown.id, *ME[1:]).lost(name).tolist() == [
-        at for at, each in enumerate(outcomes) if each < 1
-    ]
-    row = stores.boards.board(shown.id, Ranking()).rows[name]
-    assert row["by_pairs"]
+    lost = [at for at, each in enumerate(outcomes) if each < 1]
+    assert stores.fields.of(name, shown.id, *ME[1:]).lost(name).tolist() == lost
+    assert stores.boards.board(shown.id, Ranking()).rows[name]["by_pairs"]
     assert set(ordered) == {80}

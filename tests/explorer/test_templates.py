@@ -51,6 +51,7 @@ SPREAD = "**"
 """Stands for values that a call does not write out."""
 HOSTILE = "\"'><bad onclick=bad>{{ text }}&lt;"
 N_PAIRS = N_MODELS = 12
+PANELS = ("compare", "agreement", "scatter", "ensembles")
 
 
 def taken(template: nodes.Template) -> set[str]:
@@ -122,24 +123,17 @@ def visited(server: Server) -> Iterator[Page]:
         until(lambda: [each["status"] for each in runs_of(server)] == finished)  # noqa: B023
     server.ask("hardest")  # reads what the models made of each pair
     a, b, c = (f"{HOSTILE}{number}" for number in range(3))
-    of_model, compared = {"model": a}, {"tab": "models", "a": a, "b": b}
     for query in (
         {"tab": "score"},
         {"q": HOSTILE, "panel": "lengths"},
         {"q": HOSTILE, "panel": "lengths", "more": 1},
         {"panel": "export"},
         {"q": f"no {HOSTILE}"},
-        {**of_model, "show": "all"},
-        {**of_model, "panel": "slices"},
-        {**compared, "panel": "compare"},
-        {**compared, "panel": "compare", "with": c},
-        {**compared, "panel": "agreement"},
-        {**compared, "panel": "scatter"},
-        {**compared, "panel": "ensembles"},
+        {"model": a, "show": "all", "panel": "slices"},
+        *({"tab": "models", "a": a, "b": b, "panel": name} for name in PANELS),
+        {"tab": "models", "a": a, "b": b, "with": c, "panel": "compare"},
         {"tab": "models", "plot": "difficulty"},
         {"tab": "models", "model": a},
-        {**of_model, "tab": "pairs"},
-        {"tab": "about"},
     ):
         yield Page(server, f"?{urlencode(query)}")
     [run, _] = runs_of(server)
