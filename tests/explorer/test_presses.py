@@ -140,20 +140,3 @@ def test_a_pack_of_a_run_makes_nothing_anew_but_that_run(
                 running.folder
             }
     np.testing.assert_array_equal(field.margins(name)[:PACK], [at % 3 - 1 for at in range(PACK)])
-
-
-def test_a_file_that_somebody_adds_leaves_the_published_results_in_order(
-    stores: Stores, ordered: list[int], tmp_path: Path
-) -> None:
-    stores.fields.all(*ME)
-    stores.boards.board(None, Ranking())
-    outcomes = coin_flips(0.5, 80)  # of the 92 pairs that the others have
-    added = write_results(tmp_path / "added", {"org/added": outcomes})
-    [path] = (added / "eval-set-scores").rglob("*.json")
-    ordered.clear()
-    shown = stores.results.upload(None, {"added.json": path})
-    [name] = shown.own_models
-    lost = [at for at, each in enumerate(outcomes) if each < 1]
-    assert stores.fields.of(name, shown.id, *ME[1:]).lost(name).tolist() == lost
-    assert stores.boards.board(shown.id, Ranking()).rows[name]["by_pairs"]
-    assert set(ordered) == {80}

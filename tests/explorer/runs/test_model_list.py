@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from explorer.core.settings import Settings
-from explorer.runs.model_list import entry_of, licence_note, model_list, resolve_model, size_of
+from explorer.runs.model_list import entry_of, model_list, resolve_model, size_of
 from scoring.errors import KnownError
 from scoring.hub.access import parse_hub_id
 from scoring.models.catalogue import catalogue
@@ -39,20 +39,6 @@ def test_every_entry_can_be_used() -> None:
     allowed = {"id", "family", "billions", "needs", "template", "batch", "dtype", "length"}
     allowed |= {"built", "head", "reference", "licence", "quantized"}
     assert {key for told in values["models"] for key in told} == allowed
-
-
-@pytest.mark.parametrize(
-    ("name", "words"),
-    [
-        ("Ray2333/GRM-llama3.2-3B-rewardmodel-ft", "Llama 3.2 Community License"),
-        ("ContextualAI/archangel_sft-dpo_llama30b", "LLaMA license, for research alone"),
-        ("TIGER-Lab/AceCodeRM-7B", "MIT License by its card"),
-        ("mistralai/Mistral-Large-Instruct-2407", ""),
-    ],
-)
-def test_a_name_says_whose_licence_binds_too(name: str, words: str) -> None:
-    said = licence_note(name)
-    assert said.endswith(words) and bool(said) == bool(words)
 
 
 def test_all_configurations_of_the_board_are_there(shared_data: Path) -> None:

@@ -345,18 +345,6 @@ def test_only_its_owner_changes_a_run(tmp_path: Path, public: Runs, who: object)
     assert not run.folder.exists()
 
 
-def test_what_a_run_was_asked_for_is_kept_and_no_token(
-    runs: Runs, demo: PairTable, rows: Rows
-) -> None:
-    order = ModelOrder.of({"model": "longer", "settings": {"max_length": 64}})
-    visitor = Visitor("browser:me", "me", "hf_secret_token")
-    two = Selection(demo, rows[:2], "two")
-    run = run_of([*stepwise(partial(runs.start, visitor, order, two))][-1])
-    assert card_of(run) == RunCard("browser:me", order=order)
-    assert all("hf_secret" not in path.read_text() for path in run.folder.iterdir())
-    assert "hf_secret" not in repr(visitor)
-
-
 def test_no_other_id_opens_a_run(tmp_path: Path, hub: Hub) -> None:
     outside, inside = made(tmp_path), stored(tmp_path)
     others = ("", ".", "*", None, 5, ["x"], {}, "x" * 501)
