@@ -107,8 +107,13 @@ def record(stores: Stores, run: Run, pack: int, *, texts: bool = True) -> None:
     table = stores.pairs.get(None)
     scored = tuple(
         ScoredPair(
-            *(table.keys[at], table.subset_of(at), table.hashes[at] if texts else f"other {at}"),
-            *(at % 3, 1.0, 1, 1),
+            table.keys[at],
+            table.subset_of(at),
+            table.hashes[at] if texts else f"other {at}",
+            at % 3,
+            1.0,
+            1,
+            1,
         )
         for at in range(pack * PACK, (pack + 1) * PACK)
     )

@@ -154,6 +154,7 @@ def test_whatever_an_address_says_its_state_has_one_of_its_own(
 
 @OF_TABS
 def test_what_is_no_text_is_the_usual_address(tab: type[Address]) -> None:
-    for posted in (None, ["?tab=pairs"], {}):
+    nothing: tuple[object, ...] = (None, ["?tab=pairs"], {})
+    for posted in nothing:
         state, dropped = tab.parse(posted)
         assert state == tab() and len(dropped) == 1

@@ -10,7 +10,7 @@ from explorer.stores import open_stores
 def test_both_shelves_are_fetched_in_the_background_and_nothing_without_the_network(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asked: list[tuple[Sources, bool]] = []
+    asked: list[tuple[object, bool]] = []
     monkeypatch.setattr(Sources, "fetch", lambda shelf, online: asked.append((shelf, online)))
     stores = open_stores(Settings(home=tmp_path, offline=True))
     assert {online for _, online in asked} == {False}

@@ -126,7 +126,7 @@ def visited(server: Server) -> Iterator[Page]:
     for query in (
         {"tab": "score"},
         {"q": HOSTILE, "panel": "lengths"},
-        {"q": HOSTILE, "panel": "lengths", "more": 1},
+        {"q": HOSTILE, "panel": "lengths", "more": "1"},
         {"panel": "export"},
         {"q": f"no {HOSTILE}"},
         {"model": a, "show": "all", "panel": "slices"},

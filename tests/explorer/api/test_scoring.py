@@ -1,5 +1,6 @@
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -109,8 +110,9 @@ def test_models_say_what_the_owner_allows() -> None:
     free = models_json(Settings(home=Path("unused")))
     assert (free["models"], free["any"]) == (["demo", "random", "longer", "shorter"], True)
     pinned = "allenai/tulu-2-dpo-7b@main"
-    told = {"public": True, "own_code": ("org/a",), "servers": ("http://inner:8000/v1",)}
-    bound = models_json(Settings(home=Path("unused"), models=("org/a", "demo", pinned), **told))
+    named = Settings(home=Path("unused"), public=True, models=("org/a", "demo", pinned))
+    allowed = replace(named, own_code=("org/a",), servers=("http://inner:8000/v1",))
+    bound = models_json(allowed)
     assert bound["models"] == ["demo", "org/a", pinned, "random", "longer", "shorter"]
     assert [each["id"] for each in bound["known"]] == ["allenai/tulu-2-dpo-7b"]
     assert (bound["any"], bound["own_code"]) == (False, ["org/a"])
@@ -118,10 +120,14 @@ def test_models_say_what_the_owner_allows() -> None:
     assert "inner" not in json.dumps(bound) and is_plain(free) and is_plain(bound)
 
 
+def owned(card: RunCard, _: RunCard) -> RunCard:
+    return card
+
+
 def test_runs_of_others_are_not_told(tmp_path: Path, demo: PairTable) -> None:
     settings = Settings(home=tmp_path, public=True)
     for owner, title in (("user:ana", "mine"), ("browser:1", "secret"), ("", "nobody's")):
-        change_card(baseline_run(settings.runs, demo, 3), lambda _, of=(owner, title): RunCard(*of))
+        change_card(baseline_run(settings.runs, demo, 3), partial(owned, RunCard(owner, title)))
     shared = baseline_run(settings.runs, demo, 3)
     change_card(shared, lambda _: RunCard("user:ben", "shared", public=True))
     for owner, seen in (

@@ -64,7 +64,12 @@ def test_a_model_is_told_by_runs_of_others_and_their_sizes() -> None:
 
 
 def test_earlier_runs_of_the_same_model_tell_the_speed() -> None:
-    others = ({"model": "org/other"}, {"device": "cpu"}, {"dtype": "float32"}, {"family": "dpo"})
+    others: tuple[dict[str, Any], ...] = (
+        {"model": "org/other"},
+        {"device": "cpu"},
+        {"dtype": "float32"},
+        {"family": "dpo"},
+    )
     runs = [
         *(run(10.0), run(20.0, revision="another"), run(40.0), run(0.001, tokens=100), run(0.0)),
         *(run(0.001, **facts) for facts in others),

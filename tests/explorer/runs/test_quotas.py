@@ -112,7 +112,7 @@ def started(runs: Runs, who: Visitor, few: Selection, order: ModelOrder = ORDER)
 WAYS: dict[str, Callable[[Runs, Visitor, list[Pair]], Any]] = {
     "a few pairs": lambda runs, who, pairs: runs.rewards(who, ORDER, pairs),
     "a stream": lambda runs, who, pairs: [*stepwise(partial(runs.rewarding, who, ORDER, pairs))],
-    "token rewards": lambda runs, who, pairs: runs.token_rewards(who, ORDER, pairs[0], repr),
+    "token rewards": lambda runs, who, pairs: runs.token_rewards(who, ORDER, pairs[0], print),
 }
 
 
@@ -130,7 +130,7 @@ def test_whatever_scores_and_loads_spends_seconds_and_ends_where_they_are_used_u
     assert last.stage == "stopped" and 0 < len(last.scored) < len(few.rows)
     for spent in (
         lambda: started(runs, replace(other, session="another"), few),
-        lambda: runs.resume(other, last.run.id, lambda _: few.table, repr),
+        lambda: runs.resume(other, last.run.id, lambda _: few.table, print),
     ):
         with pytest.raises(KnownError, match="Try again in 60 minutes"):
             spent()

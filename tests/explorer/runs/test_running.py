@@ -167,7 +167,7 @@ def test_a_stopped_run_goes_on_to_what_an_unbroken_one_gives(
     assert stages[-1].scored == unbroken.scored
     assert run_of(stages[-1]).id == run.id and len(Run.open(run.folder).rows()) == 20
     with pytest.raises(KnownError, match="is finished"):
-        runs.resume(Visitor(), run.id, lambda _: demo, repr)
+        runs.resume(Visitor(), run.id, lambda _: demo, print)
 
 
 def test_the_same_run_cannot_go_on_twice_at_once_nor_by_another_server(
@@ -179,7 +179,7 @@ def test_the_same_run_cannot_go_on_twice_at_once_nor_by_another_server(
     for each in (runs, other):
         assert each.store.open(run.id, None).status == "running", "though it only loads as yet"
         with pytest.raises(KnownError, match="under way already"):
-            each.resume(Visitor(session="b"), run.id, lambda _: demo, repr)
+            each.resume(Visitor(session="b"), run.id, lambda _: demo, print)
         with pytest.raises(KnownError, match="under way already"):
             each.store.delete(run.id, Visitor())
     assert list(stream)[-1].stage == "finished"
@@ -231,7 +231,7 @@ def test_on_a_space_no_folder_is_read_and_nobody_scores_before_they_are_known(
     order, three = ModelOrder("longer"), Selection(demo, rows[:3], "")
     for who in (Visitor(), Visitor("browser:me"), Visitor(session="page")):
         with pytest.raises(KnownError, match="still loading"):
-            public.start(who, order, three, repr)
+            public.start(who, order, three, print)
     assert list(tmp_path.iterdir()) == []
     assert told_by(partial(public.start, Visitor("browser:me", "page"), order, three))[1]
 
@@ -347,7 +347,7 @@ def test_only_its_owner_changes_a_run(tmp_path: Path, public: Runs, who: object)
 
 def test_no_other_id_opens_a_run(tmp_path: Path, hub: Hub) -> None:
     outside, inside = made(tmp_path), stored(tmp_path)
-    others = ("", ".", "*", None, 5, ["x"], {}, "x" * 501)
+    others: tuple[object, ...] = ("", ".", "*", None, 5, ["x"], {}, "x" * 501)
     for run_id in (f"../{outside.id}", f"./{inside.id}", *others):
         with pytest.raises(KnownError, match="no such run"):
             Runs(Settings(home=tmp_path), hub).store.open(run_id, [str(run_id)])
