@@ -114,7 +114,7 @@ def test_who_signed_in_is_nobody_to_another_sites_page(
 
 def test_under_every_address_only_names_are_answered_that_no_stranger_can_own(serve: Serve) -> None:
     server = serve(server_name="0.0.0.0")
-    for host in ("192.168.1.7", "gpu-box.local"):
+    for host in ("192.168.1.7", "gpu-box.local", "127.0.0.1"):
         assert [status for status, _ in asked(server, host, f"http://{host}:7860")] == [200, 200]
         assert asked(server, host, "https://other.example")[1][0] == 403
     for status, words in asked(server, "other.example", "http://other.example"):
