@@ -83,7 +83,9 @@ SPANS: dict[tuple[Compared, str, str], tuple[list[Span], list[Span]]] = {
 """How two texts are compared -> the spans of each."""
 
 
-@pytest.mark.parametrize("case", SPANS, ids=repr)
+@pytest.mark.parametrize(
+    "case", SPANS, ids=lambda case: f"{case[0].__name__} {case[1]!r} {case[2]!r}"
+)
 def test_what_differs_is_marked_in_both(case: tuple[Compared, str, str]) -> None:
     compared, chosen, rejected = case
     assert compared(chosen, rejected) == SPANS[case]
