@@ -10,7 +10,6 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
-from typing import Literal
 from urllib.parse import parse_qs, unquote, urlsplit
 
 import pytest
@@ -18,11 +17,12 @@ from huggingface_hub import close_session, constants
 
 from scoring.hub import access
 from scoring.hub.access import Hub
-from tests.conftest import PATIENCE
 from tests.support.hub_worker import hub_of_worker
 from tests.support.local_server import LocalServer
 
 PART_BYTES = 100_000
+WRITE = ("admin", "write")
+"""Roles that may send commits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,10 +30,8 @@ class Repo:
     """One repository.
 
     refusal: the status and error code that requests are answered with.
-    refused: the kind of request ("tree", "revision", "resolve", "preupload", "commit"); all kinds
-        where it is empty.
+    refused: "preupload" or "commit", where nothing else is; everything where it is empty.
     part_seconds: between two parts of a file, of `PART_BYTES` each.
-    stalls_at: bytes of a file after which nothing more comes.
     info: more of what the Hub says of it, such as "safetensors".
     """
 
@@ -41,7 +39,6 @@ class Repo:
     refusal: tuple[int, str] | None = None
     refused: str = ""
     part_seconds: float = 0.0
-    stalls_at: int | None = None
     info: Mapping[str, object] = field(default_factory=dict)
 
     @property
@@ -65,10 +62,6 @@ class Account:
 
     name: str
     orgs: Mapping[str, str] = field(default_factory=dict)
-
-    @property
-    def spaces(self) -> set[str]:
-        return {self.name, *(org for org, role in self.orgs.items() if role in ("admin", "write"))}
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,64 +93,69 @@ class HubServer(LocalServer):
             protocol_version = "HTTP/1.1"
 
             def do_GET(self) -> None:
-                self._serve("GET")
-
-            def do_HEAD(self) -> None:
-                self._serve("HEAD")
-
-            def do_POST(self) -> None:
-                self._serve("POST")
-
-            def _serve(self, method: Literal["GET", "HEAD", "POST"]) -> None:
                 path = unquote(urlsplit(self.path).path)
-                hub.requests.append(Request(method, path, self.headers.get("Authorization")))
-                status, headers, body = self._answered(method, path)
+                hub.requests.append(Request(self.command, path, self.headers.get("Authorization")))
+                status, headers, body = self._answered(path)
                 self.send_response(status)
                 for name, value in headers.items():
                     self.send_header(name, value)
                 self.send_header("Content-Length", str(len(body)))
                 self.end_headers()
-                if method != "HEAD":
-                    kind = "" if path.startswith("/datasets/") else "models/"
-                    key = kind + path.partition("/resolve/")[0].strip("/")
-                    self._write(body, repos.get(key))
-
-            def _write(self, body: bytes, repo: Repo | None) -> None:
-                parts = repo.part_seconds if repo else 0.0
-                size = PART_BYTES if parts else max(1, len(body))
-                end = len(body) if repo is None or repo.stalls_at is None else repo.stalls_at
+                if self.command == "HEAD":
+                    return
+                key = path.partition("/resolve/")[0].strip("/")
+                repo = repos.get(key) or repos.get(f"models/{key}") or Repo()
+                size = PART_BYTES if repo.part_seconds else max(1, len(body))
                 with suppress(OSError):  # who asked may be gone
-                    for start in range(0, min(end, len(body)), size):
-                        self.wfile.write(body[start : min(end, start + size)])
-                        time.sleep(parts)
-                if end < len(body):
-                    self.wfile.flush()
-                    time.sleep(PATIENCE)
+                    for start in range(0, len(body), size):
+                        self.wfile.write(body[start : start + size])
+                        time.sleep(repo.part_seconds)
 
-            def _answered(self, method: str, path: str) -> "Answer":
+            do_HEAD = do_POST = do_GET  # noqa: N815 - their names
+
+            def _answered(self, path: str) -> "Answer":
                 token = (self.headers.get("Authorization") or "").removeprefix("Bearer ")
                 account = (accounts or {}).get(token)
+                query = parse_qs(urlsplit(self.path).query)
                 if path == "/api/whoami-v2":
                     return _whoami(account)
                 if path == "/api/models":
-                    return _search(repos, parse_qs(urlsplit(self.path).query))
-                if method != "POST":
+                    return _search(repos, query)
+                if self.command != "POST":
                     return _answer(repos, path)
                 sent = self.rfile.read(int(self.headers.get("Content-Length") or 0))
-                create_pr = "create_pr=1" in urlsplit(self.path).query
                 key, _, kind = path.removeprefix("/api/").rpartition("/main")[0].rpartition("/")
-                refusal = _unwelcome(repos.get(key), kind, account, key, create_pr=create_pr)
-                if refusal or account is None:
-                    return refusal or _error(401, "")
-                if kind == "preupload":
-                    return _modes(sent)
-                hub.commits.append(_commit(key, account, sent, is_pull_request=create_pr))
-                return _taken(hub.url, key, create_pr=create_pr)
+                return hub._taken(repos.get(key), key, kind, account, sent, "create_pr" in query)
 
             def log_message(self, format: str, *args: object) -> None:
                 """Say nothing: `requests` holds what was asked."""
 
         super().__init__(Handler)
+
+    def _taken(
+        self, repo: Repo | None, key: str, kind: str, by: Account | None, sent: bytes, as_pr: bool
+    ) -> "Answer":
+        """What comes of a commit, or of what comes before it."""
+        if by is None:
+            return _error(401, "")
+        if repo is None or kind not in ("preupload", "commit"):
+            return _error(404, "RepoNotFound")
+        if repo.refusal is not None and repo.refused in ("", kind):
+            return _error(*repo.refusal)
+        if kind == "preupload":
+            kept = {"uploadMode": "regular", "shouldIgnore": False, "oid": None}
+            files = json.loads(sent)["files"]
+            return _json({"files": [{"path": each["path"], **kept} for each in files]})
+        if not as_pr and by.orgs.get(owner := key.split("/")[1]) not in WRITE and owner != by.name:
+            return _error(403, "")
+        said = [json.loads(line) for line in sent.decode().splitlines()]
+        [message] = [each["value"]["summary"] for each in said if each["key"] == "header"]
+        parts = [each["value"] for each in said if each["key"] == "file"]
+        files = {each["path"]: base64.b64decode(each["content"]) for each in parts}
+        self.commits.append(Commit(key, by.name, message, files, as_pr))
+        url, oid = f"{self.url}/{key}", "0" * 40
+        told = {"commitUrl": f"{url}/commit/{oid}", "commitOid": oid, "success": True}
+        return _json(told | ({"pullRequestUrl": f"{url}/discussions/7"} if as_pr else {}))
 
 
 def use_hub(url: str, cache: Path, patch: pytest.MonkeyPatch) -> None:
@@ -185,10 +183,8 @@ def served_hub(
     with HubServer(repos) as server:
         use_hub(server.url, cache, patch)
         yield server
-        assert {request.authorization for request in server.requests} <= {
-            None,
-            token and f"Bearer {token}",
-        }
+        sent = {request.authorization for request in server.requests}
+        assert sent <= {None, token and f"Bearer {token}"}
     close_session()
 
 
@@ -205,7 +201,7 @@ def _answer(repos: Mapping[str, Repo], path: str) -> Answer:
     repo, rest = repos.get("/".join(parts[:3])), parts[3:]
     if repo is None:
         return _error(404, "RepoNotFound")
-    if repo.refusal is not None and (not repo.refused or rest[:1] == [repo.refused]):
+    if repo.refusal is not None and not repo.refused:
         return _error(*repo.refusal)
     if len(rest) > 1 and rest[1] not in ("main", repo.commit):
         return _error(404, "RevisionNotFound")
@@ -214,10 +210,8 @@ def _answer(repos: Mapping[str, Repo], path: str) -> Answer:
     if is_api and rest[:1] == ["tree"]:
         return _json([{"type": "file", **entry} for entry in _entries(repo)])
     if is_api and (not rest or rest[0] == "revision"):
-        siblings = [
-            {"rfilename": entry["path"], "blobId": entry["oid"], **entry}
-            for entry in _entries(repo)
-        ]
+        entries = _entries(repo)
+        siblings = [{"rfilename": each["path"], "blobId": each["oid"], **each} for each in entries]
         told = {"id": "/".join(parts[1:3]), "sha": repo.commit, "siblings": siblings}
         return _json({**told, **repo.info})
     return _error(404, "EntryNotFound")
@@ -241,44 +235,6 @@ def _whoami(account: Account | None) -> Answer:
         return 401, {"Content-Type": "application/json"}, b'{"error": "Invalid credentials"}'
     orgs = [{"name": org, "roleInOrg": role} for org, role in account.orgs.items()]
     return _json({"type": "user", "name": account.name, "orgs": orgs})
-
-
-def _unwelcome(
-    repo: Repo | None, kind: str, account: Account | None, key: str, *, create_pr: bool
-) -> Answer | None:
-    """What refuses a commit, or what comes before it; None where it is welcome."""
-    if account is None:
-        return _error(401, "")
-    if repo is None or kind not in ("preupload", "commit"):
-        return _error(404, "RepoNotFound")
-    if repo.refusal is not None and repo.refused in ("", kind):
-        return _error(*repo.refusal)
-    if kind == "commit" and not create_pr and key.split("/")[1] not in account.spaces:
-        return _error(403, "")
-    return None
-
-
-def _modes(sent: bytes) -> Answer:
-    names = [entry["path"] for entry in json.loads(sent)["files"]]
-    kept = {"uploadMode": "regular", "shouldIgnore": False, "oid": None}
-    return _json({"files": [{"path": name, **kept} for name in names]})
-
-
-def _commit(key: str, account: Account, sent: bytes, *, is_pull_request: bool) -> Commit:
-    said = [json.loads(line) for line in sent.decode().splitlines()]
-    message = next(each["value"]["summary"] for each in said if each["key"] == "header")
-    files = {
-        each["value"]["path"]: base64.b64decode(each["value"]["content"])
-        for each in said
-        if each["key"] == "file"
-    }
-    return Commit(key, account.name, message, files, is_pull_request)
-
-
-def _taken(url: str, key: str, *, create_pr: bool) -> Answer:
-    oid = "0" * 40
-    said = {"commitUrl": f"{url}/{key}/commit/{oid}", "commitOid": oid, "success": True}
-    return _json(said | ({"pullRequestUrl": f"{url}/{key}/discussions/7"} if create_pr else {}))
 
 
 @lru_cache

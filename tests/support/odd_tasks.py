@@ -1,7 +1,6 @@
 """What workers are given in tests: good and bad things that a stranger's model may make of them."""
 
 import ctypes
-import json
 import os
 import pickle
 import subprocess
@@ -10,7 +9,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from scoring.errors import KnownError
 from scoring.limits import OnProgress, Step
 
 HOURS = 4 * 3600.0
@@ -35,24 +33,12 @@ def variables(_: OnProgress) -> dict[str, str]:
     return dict(os.environ)
 
 
-def asks_the_hub(_: OnProgress, url: str = "http://127.0.0.1:9") -> None:
-    from huggingface_hub import HfApi
-
-    try:
-        HfApi(endpoint=url).model_info("org/name", timeout=1)
-    except Exception as error:
-        raise KnownError(str(error)) from error
+class PanicException(BaseException):
+    """As a compiled part's fault is called, which is no Exception."""
 
 
-def panics(_: OnProgress) -> None:
-    """In a compiled part, whose fault is no Exception."""
-    from tokenizers import Tokenizer
-
-    piece = {"SpecialToken": {"id": "[NOPE]", "type_id": 0}}
-    after = {"type": "TemplateProcessing", "single": [piece], "pair": [], "special_tokens": {}}
-    model = {"type": "WordLevel", "vocab": {"a": 0}, "unk_token": "a"}
-    written = {"version": "1.0", "model": model, "post_processor": after}
-    Tokenizer.from_str(json.dumps(written)).encode("a")
+def raises(_: OnProgress, error: BaseException) -> None:
+    raise error
 
 
 def sleeps(_: OnProgress) -> None:
@@ -82,22 +68,6 @@ def begins_another_and_spins(tell: OnProgress) -> Iterator[Any]:
     spins(tell)
 
 
-def takes_its_turns(_: OnProgress) -> float:
-    """Work for half a second on a processor that nine others use; gives the seconds it took."""
-    os.sched_setaffinity(0, [min(os.sched_getaffinity(0))])
-    others = [subprocess.Popen(["/bin/sh", "-c", "while :; do :; done"]) for _ in range(9)]
-    try:
-        began = time.monotonic()
-        end = time.thread_time() + 0.5
-        while time.thread_time() < end:
-            pass
-        return time.monotonic() - began
-    finally:
-        for other in others:
-            other.kill()
-            other.wait()
-
-
 def grows(_: OnProgress) -> int:
     kept = []
     while True:
@@ -118,18 +88,6 @@ def asks_for_much(_: OnProgress) -> int:
 
 def crashes(_: OnProgress) -> None:
     ctypes.string_at(0)
-
-
-def leaves(_: OnProgress) -> None:
-    os._exit(3)
-
-
-def refuses(_: OnProgress) -> None:
-    raise KnownError("It cannot be.")
-
-
-def fails(_: OnProgress) -> None:
-    raise ZeroDivisionError
 
 
 class Broken:

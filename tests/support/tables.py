@@ -51,7 +51,3 @@ def benchmark_table() -> PairTable:
         for place, subset in enumerate(subsets)
     ]
     return small_table(*rows, chunk_rows=1000)
-
-
-def keys(table: PairTable, rows: object) -> list[str]:
-    return [table.key_of(int(each)) for each in rows]  # type: ignore[attr-defined]

@@ -1,9 +1,10 @@
-"""What a view answers to whatever is asked: regions that differ, and one sentence if it cannot."""
+"""What links say, and what a view answers: regions that differ, or one sentence if it cannot."""
 
 import asyncio
-import logging
 import threading
 import time
+from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import gradio as gr
@@ -12,6 +13,7 @@ from starlette.applications import Starlette
 from starlette.testclient import TestClient
 
 from explorer.core import address_view
+from explorer.core.address import Address, choice, flag, several, text
 from explorer.core.address_view import (
     MOST_ANSWERS,
     Question,
@@ -22,7 +24,9 @@ from explorer.core.address_view import (
     build_view,
     file_route,
 )
+from explorer.core.error_view import guarded
 from explorer.core.files import File
+from explorer.core.links import LONGEST_LINK, MOST_DROPPED
 from scoring.errors import KnownError
 from tests.conftest import PATIENCE
 
@@ -30,7 +34,6 @@ ASKED = Question("?q=1", {}, (), "", "")
 
 
 def regions_of(query: str, visitor: Any, sent: Sent) -> tuple[str, Regions]:
-    """Two regions, of which one says who asks."""
     return query.removeprefix("?"), {"head": lambda: query, "who": lambda: f"<b>{visitor}"}
 
 
@@ -55,7 +58,6 @@ def test_only_regions_that_differ_or_are_asked_for_alone_are_sent() -> None:
     assert first["regions"] == {"head": "?q=1", "who": "<b>me"}
     known = Question("?q=2", first["etags"], (), "", "")
     assert answer(VIEW, known, "me")["regions"] == {"head": "?q=2"}
-    assert answer(VIEW, known, "you")["regions"] == {"head": "?q=2", "who": "<b>you"}
     alone = answer(VIEW, Question("?q=1", {}, ("who", "gone"), "", ""), "me")
     assert alone["regions"] == {"who": "<b>me"} and {*alone["etags"]} == {"who"}
 
@@ -63,7 +65,7 @@ def test_only_regions_that_differ_or_are_asked_for_alone_are_sent() -> None:
 def test_an_action_leads_to_an_address_and_one_that_there_is_not_is_refused() -> None:
     pressed = Question.parse({"action": "turn", "sent": {"value": "1", "other": 5}})
     assert answer(VIEW, pressed, "me")["query"] == "turned=me1"
-    refused = answer(VIEW, Question("", {}, (), "explode", ""), "me")
+    refused = answer(VIEW, Question.parse({"action": "explode"}), "me")
     assert refused == {"error": "There is no action 'explode' here. Reload the page."}
 
 
@@ -75,7 +77,27 @@ def test_an_error_shows_its_cause_or_that_it_is_ours(caplog: pytest.LogCaptureFi
     assert caplog.records == []
     shown = answer(View("walk", fails), ASKED, "you")["error"]
     assert "inner secret" not in shown and "inner secret" in caplog.text
-    assert caplog.records[0].levelno == logging.ERROR
+
+
+def test_a_stream_keeps_what_it_gave_before_it_failed_in_inert_text_and_ends_its_work() -> None:
+    ended: list[bool] = []
+
+    def work() -> Iterator[int]:
+        try:
+            yield 1
+        finally:
+            ended.append(True)
+
+    @guarded
+    def stream() -> Iterator[int]:
+        yield next(steps := work())
+        raise KnownError(f"Give a number, not <b> {steps}.")
+
+    values = stream()
+    assert next(values) == 1
+    with pytest.raises(gr.Error, match="Give a number, not &lt;b&gt;") as shown:
+        next(values)
+    assert ended and shown.value.__cause__ is not None
 
 
 def test_who_waits_too_long_is_told_so_and_is_answered_later(
@@ -91,14 +113,11 @@ def test_who_waits_too_long_is_told_so_and_is_answered_later(
     async def ask_all() -> tuple[Any, list[Any]]:
         with gr.Blocks():
             part = build_view(View("walk", slow), "", lambda *asked: "me")
-        render = part.server_fns[-1]
-        waiting = [
-            asyncio.create_task(render({}, gr.Request(), None, None)) for _ in range(MOST_ANSWERS)
-        ]
-        await asyncio.sleep(0)
-        refused = await render({}, gr.Request(), None, None)
+        asks = [part.server_fns[-1]({}, gr.Request(), None, None) for _ in range(MOST_ANSWERS + 1)]
+        waiting = [asyncio.create_task(each) for each in asks]
+        refused = await waiting[-1]
         over.set()
-        return refused, await asyncio.gather(*waiting)
+        return refused, await asyncio.gather(*waiting[:-1])
 
     refused, answered = asyncio.run(ask_all())
     assert refused == {"busy": True}
@@ -123,11 +142,61 @@ def test_a_file_is_of_who_is_signed_in_still() -> None:
         return profile.username.encode() if profile else b""
 
     app = Starlette(routes=[file_route(VIEW, identify)])
+    signed_in: dict[str, object] = {}
+
+    async def with_session(scope: Any, receive: Any, send: Any) -> None:
+        await app({**scope, "session": {"oauth_info": signed_in}}, receive, send)
+
     me = {"preferred_username": "me", "name": "Me", "profile": "", "picture": ""}
     for seconds_left, name in ((60, "me"), (-60, "")):
-        signed_in = {"userinfo": me, "expires_at": time.time() + seconds_left}
-
-        async def with_session(scope: Any, receive: Any, send: Any) -> None:
-            await app({**scope, "session": {"oauth_info": signed_in}}, receive, send)  # noqa: B023
-
+        signed_in |= {"userinfo": me, "expires_at": time.time() + seconds_left}
         assert TestClient(with_session).get("/files/walk/list.csv?q=1").text == f"q=1|{name}"
+
+
+# Links of a small state.
+
+
+@dataclass(frozen=True)
+class Walk(Address):
+    """How and where to."""
+
+    TAB = "walk"
+    pace: str = "slow"
+    dog: bool = True
+    stops: tuple[str, ...] = ()
+    note: str = ""
+    PARAMETERS = (
+        choice("by", ("slow", "fast"), "pace"),
+        flag("no-dog", "dog", on=False),
+        several("at", str, 9, "stops"),
+        text("note", str),
+    )
+
+
+WRONG = ("x=1",) * MOST_DROPPED
+FITS = "note=" + "x" * (LONGEST_LINK - 5)
+LINKS: dict[str, tuple[str, Walk, tuple[str, ...]]] = {
+    "a part each of several, each once": ("at=a&at=a&at=b", Walk(stops=("a", "b")), ()),
+    "a flag is set by 1 alone": ("no-dog=0", Walk(), ("no-dog=0",)),
+    "nonsense is dropped and told": ("by=far&no-dog=1", Walk(dog=False), ("by=far",)),
+    "what Gradio and Spaces write is not told": ("__theme=dark&logs=build&view=api", Walk(), ()),
+    "more of one kind than there may be": (
+        "&".join(f"at={n}" for n in range(10)), Walk(stops=tuple("012345678")), ("at=9",),
+    ),
+    "half a letter": ("note=%ff\ud800", Walk(note="\ufffd\ufffd"), ()),
+    "of many that mean nothing some": ("x=1&" * (MOST_DROPPED + 1), Walk(), (*WRONG, "…")),
+    "names of its fields and its class": ("pace=fast&TAB=x", Walk(), ("pace=fast", "TAB=x")),
+    "more is cut between two parts": (f"by=fast&{FITS}", Walk("fast"), ("…",)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("query", "state", "dropped"), LINKS.values(), ids=LINKS)
+def test_a_link_may_say_anything(query: str, state: Walk, dropped: tuple[str, ...]) -> None:
+    assert Walk.parse(query) == (state, dropped)
+
+
+def test_a_link_can_be_read_by_a_person_and_holds_no_default() -> None:
+    walk = Walk(stops=("a", "b"))
+    assert (walk.toggled("stops", "a"), walk.toggled("stops", "c")) == (("b",), ("a", "b", "c"))
+    assert Walk("fast").href(pace="slow", dog=False) == "?tab=walk&no-dog=1"
+    assert Walk(note="org/name@1: a&b").query_string == "note=org/name@1:+a%26b"

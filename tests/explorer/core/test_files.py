@@ -6,13 +6,11 @@ from io import StringIO
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from explorer.core.files import (
-    as_json,
     cell,
     csv_file,
     jsonl_file,
@@ -24,29 +22,21 @@ from explorer.core.files import (
 from scoring.errors import KnownError
 
 TEXTS = st.text(st.characters(codec="utf-8"), max_size=20)
-ROWS = st.lists(st.lists(TEXTS, min_size=2, max_size=2), min_size=1, max_size=5)
 
 CELLS: dict[str, tuple[Callable[[str], str], str, str]] = {
     "a formula": (cell, "=1+1", "'=1+1"),
-    "one that begins with plus": (cell, "+1", "'+1"),
-    "one that begins with minus": (cell, "-1", "'-1"),
     "one that begins with at": (cell, "@SUM(A1)", "'@SUM(A1)"),
     "its full-width letter": (cell, "＝1", "'＝1"),
-    "behind a tab": (cell, "\t1", "'\t1"),
     "behind what is not seen": (cell, "\u200b\ufeff=1", "'\u200b\ufeff=1"),
     "behind a control character": (cell, "\x00=1", "'␀=1"),
     "a sum in words": (cell, "1+1=2", "1+1=2"),
     "ends of lines and control characters": (cell, "a\nb\r\n\x00\x1b\x7f", "a\nb\r\n␀␛␡"),
     "a bar does not end the cell": (markdown_cell, "a|b", r"a\|b"),
     "tags are text": (markdown_cell, "<b>&amp;", "&lt;b&gt;&amp;amp;"),
-    "emphasis is text": (markdown_cell, "*a* _b_ ~c~ `d`", r"\*a\* \_b\_ \~c\~ \`d\`"),
-    "links are text": (markdown_cell, "[a](https://b)", r"\[a\](https\://b)"),
     "people, issues and formulas": (markdown_cell, "@you #1 $x$ \\(", r"\@you \#1 \$x\$ \\("),
     "what is not seen goes": (markdown_cell, "a\u202eb\r\nc\x00", "a b c"),
     "special letters": (latex_cell, "&%$#_{}", r"\&\%\$\#\_\{\}"),
     "a command is text": (latex_cell, r"\input{x}", r"\textbackslash{}input\{x\}"),
-    "tilde and caret": (latex_cell, "~^", r"\textasciitilde{}\textasciicircum{}"),
-    "angles, bars and quotes": (latex_cell, '<|"', "\\textless{}\\textbar{}''"),
 }
 
 
@@ -57,14 +47,13 @@ def test_a_text_is_shown_as_it_stands_and_never_run(
     assert made(text) == expected
 
 
-@given(ROWS)
+@given(st.lists(st.lists(TEXTS, min_size=2, max_size=2), min_size=1, max_size=5))
 def test_csv_is_read_back_cell_by_cell(rows: list[list[str]]) -> None:
     with TemporaryDirectory() as name:
-        folder = Path(name)
-        with csv_file(folder / "a.csv") as write:
+        with csv_file(path := Path(name) / "a.csv") as write:
             for number, row in enumerate(rows):
                 write([*row, -number, None])
-        data = (folder / "a.csv").read_bytes()
+        data = path.read_bytes()
     assert data.startswith(b"\xef\xbb\xbf")
     assert list(csv.reader(StringIO(data.decode("utf-8-sig"), newline=""))) == [
         [*map(cell, row), str(-number), ""] for number, row in enumerate(rows)
@@ -82,20 +71,13 @@ def test_half_a_surrogate_stops_no_file(tmp_path: Path) -> None:
 
 
 def test_a_file_is_whole_or_as_it_was_and_its_error_names_no_folder(tmp_path: Path) -> None:
-    path = tmp_path / "a.txt"
-    path.write_text("before")
+    (path := tmp_path / "a.txt").write_text("before")
     with pytest.raises(ValueError, match="Out of range"), jsonl_file(path) as write:
         write({"a": 1})
         write({"a": float("nan")})
-    assert [each.name for each in tmp_path.iterdir()] == ["a.txt"]
-    assert path.read_text() == "before"
+    assert [*tmp_path.iterdir()] == [path] and path.read_text() == "before"
     with (
         pytest.raises(KnownError, match=r"^a\.txt cannot be written: No such file or directory\. "),
         whole(tmp_path / "none" / "a.txt") as part,
     ):
         part.write_text("x")
-
-
-def test_json_has_no_number_that_json_lacks() -> None:
-    given = {"a": {"n": np.int64(1), "list": np.array([0.5, np.nan]), "t": (float("-inf"), "a")}}
-    assert as_json(given) == {"a": {"n": 1, "list": [0.5, None], "t": [None, "a"]}}

@@ -19,7 +19,6 @@ from tests.support.html_reading import HtmlReading
         (Step("fetching", 1_500_000), ["1.5", "?"], []),
         (Step("reading", 5000, 4096), ["5,000"], ["width: 100%"]),
         (Step("reading", 0, 0), ["0"], []),
-        (Step("asking"), ["Hub"], []),
     ],
 )
 def test_a_step_is_told(step: Step, words: list[str], bar: list[str]) -> None:

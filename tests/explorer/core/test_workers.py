@@ -7,6 +7,8 @@ import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,11 +21,11 @@ from scoring.limits import Step
 from scoring.models.memory import group_bytes
 from tests.conftest import is_running, until
 from tests.support import odd_tasks
-from tests.support.hub_server import HubServer
 from tests.support.stepping import told_by
 
 ANY = Limit("Working")
 LITTLE = Limit("Working", 60, 300_000_000)
+AT_ONCE = replace(LITTLE, in_addresses=True)
 
 
 @contextmanager
@@ -60,13 +62,13 @@ def test_a_worker_tells_gives_returns_and_stays_from_task_to_task(worker: Worker
 
 def test_errors_for_a_person_come_as_they_are_and_others_as_a_sentence(worker: Worker) -> None:
     first = done_by(worker, odd_tasks.process)
-    for task, words in (
-        (odd_tasks.refuses, r"^It cannot be\.$"),
-        (odd_tasks.fails, "^Working failed because of a bug in this app"),
-        (odd_tasks.panics, r"^Working failed: .*\. Choose another"),
+    for error, words in (
+        (KnownError("It cannot be."), r"^It cannot be\.$"),
+        (ZeroDivisionError(), "^Working failed because of a bug in this app"),
+        (odd_tasks.PanicException("why"), r"^Working failed: why\. Choose another"),
     ):
         with pytest.raises(KnownError, match=words):
-            done_by(worker, task)
+            done_by(worker, odd_tasks.raises, error)
     assert done_by(worker, odd_tasks.process) == first
 
 
@@ -84,43 +86,49 @@ def test_it_knows_no_secret_but_what_it_is_given(monkeypatch: pytest.MonkeyPatch
     assert SECRETS.items() <= os.environ.items()
 
 
-def test_it_asks_the_hub_only_where_it_may(monkeypatch: pytest.MonkeyPatch) -> None:
-    with (
-        closing_worker() as worker,
-        pytest.raises(KnownError, match="offline mode is enabled"),
-    ):
-        done_by(worker, odd_tasks.asks_the_hub)
-    with closing_worker(online=True) as worker, HubServer({}) as hub:
-        monkeypatch.setenv("no_proxy", "127.0.0.1")
-        with pytest.raises(KnownError, match="Repository Not Found"):
-            done_by(worker, odd_tasks.asks_the_hub, hub.url)
-        assert hub.requests
-
-
-def test_whoever_leaves_ends_what_does_not_end_itself(worker: Worker) -> None:
-    stream = worker.stream(odd_tasks.sleeps, limit=ANY)
-    while worker.pid is None:
-        next(stream)
+def test_whoever_leaves_between_two_values_keeps_the_worker_else_it_is_ended(
+    worker: Worker,
+) -> None:
+    stream = worker.stream(odd_tasks.counting, 10**9, limit=ANY)
+    while next(stream) != 5:
+        pass
     pid = worker.pid
+    stream.close()
+    assert pid is not None and done_by(worker, odd_tasks.process) == pid
+    stream = worker.stream(odd_tasks.sleeps, limit=ANY)
+    next(stream)
     stream.close()
     assert not worker.is_alive()
     until(lambda: not is_running(pid))
     assert done_by(worker, odd_tasks.doubled, 1) == 2
 
 
-def test_whoever_leaves_between_two_values_keeps_the_worker(worker: Worker) -> None:
-    stream = worker.stream(odd_tasks.counting, 10**9, limit=ANY)
-    while next(stream) != 5:
-        pass
-    pid = worker.pid
-    stream.close()
-    assert done_by(worker, odd_tasks.process) == pid
-
-
-@pytest.mark.parametrize("task", [odd_tasks.sleeps, odd_tasks.spins])
-def test_what_takes_too_long_is_ended_with_its_limit_told(worker: Worker, task: Any) -> None:
-    with pytest.raises(KnownError, match="Working took longer than the 1 s allowed"):
-        done_by(worker, task, limit=Limit("Working", 0.6))
+@pytest.mark.parametrize(
+    ("task", "looks", "limit", "words"),
+    [
+        (odd_tasks.sleeps, True, Limit("Working", 0.6), "took longer than the 1 s allowed"),
+        (odd_tasks.spins, True, Limit("Working", 0.6), "took longer than the 1 s allowed"),
+        (odd_tasks.sleeps, False, Limit("Working", 0.3, crowded=3), "took longer than"),
+        (odd_tasks.spins, False, Limit("Working", 0.3, crowded=1000), "took longer than"),
+        (odd_tasks.grows, True, LITTLE, "needed more than the 0.3 GB allowed"),
+        (odd_tasks.asks_for_much, True, AT_ONCE, "needed more than the 0.3 GB allowed"),
+    ],
+)
+def test_what_takes_too_much_is_ended_with_its_limit_told(
+    worker: Worker,
+    task: Any,
+    looks: bool,
+    limit: Limit,
+    words: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Where its server does not look, the system ends it: by the clock, and by processor seconds,
+    which a clock would take a thousand times as long.
+    """
+    if not looks:
+        monkeypatch.setattr(workers, "_LOOK_SECONDS", 3600)
+    with pytest.raises(KnownError, match=f"Working {words}"):
+        done_by(worker, task, limit=limit)
     assert done_by(worker, odd_tasks.doubled, 1) == 2
 
 
@@ -156,17 +164,6 @@ def test_it_ends_with_a_server_that_is_killed_and_so_does_what_it_began() -> Non
     until(lambda: not any(map(is_running, pids)))
 
 
-@pytest.mark.parametrize(("task", "crowded"), [(odd_tasks.sleeps, 3), (odd_tasks.spins, 1000)])
-def test_the_system_ends_what_takes_too_long_where_its_server_does_not_look(
-    worker: Worker, task: Any, crowded: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """By the clock, and by processor seconds, which a clock would take a thousand times as long."""
-    monkeypatch.setattr(workers, "_LOOK_SECONDS", 3600)
-    with pytest.raises(KnownError, match="Working took longer than"):
-        done_by(worker, task, limit=Limit("Working", 0.3, crowded=crowded))
-    assert done_by(worker, odd_tasks.doubled, 1) == 2
-
-
 def test_the_seconds_of_a_task_do_not_bind_the_next(
     worker: Worker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -178,58 +175,25 @@ def test_the_seconds_of_a_task_do_not_bind_the_next(
     assert done_by(worker, odd_tasks.process) == pid
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere nobody says who waits")
-@pytest.mark.slow
-def test_a_limit_leaves_out_the_time_in_which_others_had_the_processor(worker: Worker) -> None:
-    done_by(worker, odd_tasks.doubled, 1)
-    limit = Limit("Working", 3, crowded=1000)
-    assert done_by(worker, odd_tasks.takes_its_turns, limit=limit) > 3
-
-
-@pytest.mark.parametrize(
-    ("task", "limit"),
-    [
-        (odd_tasks.grows, LITTLE),
-        (odd_tasks.asks_for_much, Limit("Working", 60, 300_000_000, in_addresses=True)),
-    ],
-)
-def test_what_takes_too_much_memory_is_ended_with_its_limit_told(
-    worker: Worker, task: Any, limit: Limit
-) -> None:
-    with pytest.raises(KnownError, match=r"Working needed more than the 0\.3 GB allowed"):
-        done_by(worker, task, limit=limit)
-    assert done_by(worker, odd_tasks.doubled, 1) == 2
-
-
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere nobody can look")
 def test_all_together_keep_to_what_there_is_for_them(monkeypatch: pytest.MonkeyPatch) -> None:
-    with closing_worker() as a, closing_worker() as b, closing_worker() as c:
-        all_three = (a, b, c)
-        for each in all_three:
+    with closing_worker() as a, closing_worker() as b:
+        for each in (a, b):
             done_by(each, odd_tasks.process)
         most = group_bytes(os.getpid()) + 400_000_000
         monkeypatch.setattr(workers, "MOST_BYTES", most)
-        told: list[str] = []
-
-        def grow(worker: Worker) -> None:
-            with pytest.raises(KnownError) as ended:
-                done_by(worker, odd_tasks.grows_slowly, limit=LITTLE)
-            told.append(str(ended.value))
-
-        with ThreadPoolExecutor(3) as pool:
-            [*pool.map(grow, all_three)]
+        with ThreadPoolExecutor(2) as pool:
+            grow = partial(done_by, limit=LITTLE)
+            grown = [pool.submit(grow, each, odd_tasks.grows_slowly) for each in (a, b)]
+    told = [str(each.exception()) for each in grown]
     together = f"everything running here needed more than {most / 1e9:.1f}".removesuffix(".0")
-    assert f"{together} GB" in told[0]
-    assert all("more than the 0.3 GB allowed here" in each for each in told[1:])
+    assert sum(f"{together} GB" in each for each in told) == 1
+    assert sum("more than the 0.3 GB allowed here" in each for each in told) == 1
 
 
 @pytest.mark.parametrize(
     ("task", "reason"),
-    [
-        (odd_tasks.crashes, r"\(SIGSEGV\)"),
-        (odd_tasks.leaves, r"\(code 3\)"),
-        (odd_tasks.sends_a_broken_value, ""),
-    ],
+    [(odd_tasks.crashes, r"\(SIGSEGV\)"), (odd_tasks.sends_a_broken_value, "")],
 )
 def test_a_worker_that_dies_is_told_and_another_is_there(
     worker: Worker, task: Any, reason: str, caplog: pytest.LogCaptureFixture
@@ -242,7 +206,6 @@ def test_a_worker_that_dies_is_told_and_another_is_there(
 
 FUNCTIONS = [
     ("os", "mkdir"),
-    ("scoring.paths", "atomic_write"),  # the scorer's own, but a function
     ("scoring.paths", "Path.mkdir"),  # reached through a module of the scorer
     ("scoring.errors", "KnownError"),  # a class that is no value
     ("evil_module", "Evil"),  # whose import alone does something
@@ -253,15 +216,13 @@ FUNCTIONS = [
 def test_a_worker_has_nothing_called_by_the_server(
     module: str, name: str, worker: Worker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    folder, modules = tmp_path / "here", tmp_path / "modules"
-    for each in (folder, modules):
-        each.mkdir()
-    (modules / "evil_module.py").write_text("import os\nos.mkdir('evil')\nEvil = tuple\n")
-    monkeypatch.syspath_prepend(modules)
-    monkeypatch.chdir(folder)
+    (tmp_path / "here").mkdir()
+    (tmp_path / "evil_module.py").write_text("import os\nos.mkdir('evil')\nEvil = tuple\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.chdir(tmp_path / "here")
     with pytest.raises(KnownError, match="Working crashed"):
         done_by(worker, odd_tasks.sends_a_call, module, name)
-    assert list(folder.iterdir()) == []
+    assert [*(tmp_path / "here").iterdir()] == []
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere nobody can look")

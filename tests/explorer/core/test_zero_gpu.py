@@ -19,7 +19,7 @@ import spaces
 before = sorted({"torch", "gradio", "transformers"} & spaces.BEFORE)
 
 import json, sys
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 
@@ -49,7 +49,6 @@ table = read_demo()
 total = table.chars["prompt"] + table.chars["chosen"] + table.chars["rejected"]
 few = Selection(table, np.sort(np.argsort(total)[:40]), "the shortest")
 order = ModelOrder("demo", settings=RunSettings(budget=1024))
-short = replace(order, settings=RunSettings(max_length=32, budget=1024))
 pairs = as_pairs(table.arrow, few.rows[:3].tolist())
 
 def told(runs, order):
@@ -58,8 +57,6 @@ def told(runs, order):
     return [last.stage, rows, asdict(last.run.facts), last.run.plan()[0]]
 
 found = {"before": before, "same": told(there, order) == told(here, order)}
-found["short"] = told(there, short) == told(here, short)
-found["warm"] = there.scorers.models.is_warm(who, order)
 found["few"] = there.rewards(who, order, pairs, only_warm=True) == here.rewards(who, order, pairs)
 stream = stepwise(partial(there.start, who, order, few))
 for progress in stream:
@@ -76,47 +73,28 @@ print(json.dumps(found))
 """
 
 
-def seconds(*_: object) -> int:
-    return 7
-
-
 def test_elsewhere_it_is_the_same_function() -> None:
-    def function() -> int:
-        return 1
-
     def generator() -> Iterator[int]:
         yield 1
 
-    assert on_gpu(seconds)(function) is function
-    assert on_gpu(seconds)(generator) is generator
+    assert on_gpu(lambda: 7)(generator) is generator
     assert "spaces" not in sys.modules
-
-
-def test_a_space_says_that_it_is_one() -> None:
-    assert is_zero_gpu({"SPACES_ZERO_GPU": "True "})
     assert not any(is_zero_gpu({"SPACES_ZERO_GPU": value}) for value in ("false", "", "1"))
 
 
 @pytest.mark.slow
 def test_with_every_call_in_a_process_of_its_own_rewards_are_the_same(tmp_path: Path) -> None:
     paths = os.pathsep.join([str(ROOT / "tests" / "lent_gpu"), str(ROOT)])
-    done = subprocess.run(
-        [sys.executable, "-c", THERE, str(tmp_path)],
-        cwd=ROOT,
-        env={**os.environ, "PYTHONPATH": paths, "SPACES_ZERO_GPU": "true"},
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=PATIENCE,
-    )
-    assert done.returncode == 0, done.stderr
-    found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    command = [sys.executable, "-c", THERE, str(tmp_path)]
+    environ = {**os.environ, "PYTHONPATH": paths, "SPACES_ZERO_GPU": "true"}
+    done = subprocess.check_output(command, cwd=ROOT, env=environ, text=True, timeout=PATIENCE)
+    found: dict[str, Any] = json.loads(done.splitlines()[-1])
     assert found["before"] == [], "it is imported before anything that knows CUDA"
-    assert (found["same"], found["short"], found["few"], found["warm"]) == (True,) * 4
+    assert found["same"] and found["few"]
     stage, scored, later, total = found["stopped"]
     assert (stage, later, total) == ("stopped", "finished", 40) and 0 < scored < 40
     names = [name for name, _, _ in found["calls"]]
-    assert names == ["traits_there", *["packs_there"] * 5], "a call each, and a path proved once"
+    assert names == ["traits_there", *["packs_there"] * 4], "a call each, and a path proved once"
     assert all(20 <= seconds < 60 for _, seconds, _ in found["calls"])
     *served, after = [process for _, _, process in found["calls"]]
     assert len(set(served)) == 1 and after not in served, "a process serves several, till a stop"

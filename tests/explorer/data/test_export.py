@@ -1,3 +1,6 @@
+"""Files of pairs: they are read back whole; and the program that loads what was on screen."""
+
+import ast
 import csv
 import json
 from collections.abc import Sequence
@@ -11,14 +14,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from explorer.core.files import METADATA
 from explorer.data import export as exports
 from explorer.data.export import (
     FORMATS,
+    MOST_EXPORTED_RUNS,
+    WIDTH,
     Format,
     batches,
     export,
     export_name,
+    snippet,
 )
 from explorer.data.table import PairTable, Rows
 from scoring.errors import KnownError
@@ -26,9 +31,11 @@ from scoring.pairs.opening import SCHEMA, TEXT_COLUMNS, Pairs, PairSource, read_
 from scoring.pairs.shapes import transcript
 from scoring.spec import Message
 from tests.support.golden_files import check_golden
+from tests.support.pair_files import write_rows
 
 TURNS = [Message("system", "Be brief."), Message("user", "Hi."), Message("assistant", "=Yes?")]
-SOURCE = PairSource("file", "mine.jsonl", None, "0123456789ab")
+COMMIT = "0123456789abcdef0123456789abcdef01234567"
+HUB = PairSource("hub", "allenai/reward-bench", "filtered", COMMIT)
 
 
 def pair(number: object, **changed: Any) -> dict[str, Any]:
@@ -45,11 +52,12 @@ def pair(number: object, **changed: Any) -> dict[str, Any]:
     return {**row, "key": f"{row['subset']}:{row['id']}"}
 
 
-def table_of(*rows: dict[str, Any], source: PairSource = SOURCE, chunk: int = 2) -> PairTable:
-    """A table in chunks, as they are after reading."""
-    chunks = [rows[begin : begin + chunk] for begin in range(0, len(rows), chunk)]
-    tables = [pa.Table.from_pylist([*each], schema=SCHEMA) for each in chunks]
-    return PairTable(Pairs(source, pa.concat_tables(tables)))
+def table_of(
+    *rows: dict[str, Any], source: PairSource = HUB, left_out: tuple[int, ...] = ()
+) -> PairTable:
+    """A table in two chunks, as they are after reading."""
+    tables = [pa.Table.from_pylist([*each], schema=SCHEMA) for each in (rows[:2], rows[2:])]
+    return PairTable(Pairs(source, pa.concat_tables(tables), (), left_out))
 
 
 def all_of(table: PairTable) -> Rows:
@@ -103,16 +111,8 @@ def test_any_table_comes_back_as_it_was_and_csv_is_run_by_none(
     assert not [cell for cell in cells if cell.lstrip()[:1] in {*"=+-@＝＋－＠"} or "\0" in cell]
 
 
-def test_the_real_split_comes_back_as_upstreams_file(
-    real: PairTable, shared_data: Path, tmp_path: Path
-) -> None:
-    path = written(real, "parquet", tmp_path)
-    upstream = pq.read_table(shared_data / "reward-bench" / "filtered.parquet")
-    assert pq.read_table(path).cast(upstream.schema).equals(upstream)
-
-
 def test_ids_are_numbers_only_where_all_are(tmp_path: Path) -> None:
-    for row_id in ("007", "9" * 19, "９", "x"):
+    for row_id in ("007", "9" * 19, "９"):
         table = table_of(pair(1), pair(row_id))
         assert pq.read_schema(written(table, "parquet", tmp_path)).field("id").type == pa.string()
         for rows, ids in (([0, 1], ["1", row_id]), ([0], [1])):
@@ -125,18 +125,10 @@ SEVERAL = pair(7, more_chosen=[("c2", "m2")], more_rejected=[("r2", "m3"), ("r3"
 
 def test_further_responses_are_written_as_rewardbench_2_writes_them(tmp_path: Path) -> None:
     one, seven = pq.read_table(written(table_of(pair(1), SEVERAL), "parquet", tmp_path)).to_pylist()
-    assert seven == {
-        "prompt": "prompt 7",
-        "chosen": ["chosen 7", "c2"],
-        "rejected": ["rejected 7", "r2", "r3"],
-        "models": ["chosen_model 7", "m2", "rejected_model 7", "m3", "m4"],
-        "num_correct": 2,
-        "num_incorrect": 3,
-        "total_completions": 5,
-        "subset": "s",
-        "id": 7,
-    }
-    assert one["chosen"] == ["chosen 1"]
+    assert (seven["chosen"], seven["rejected"]) == (["chosen 7", "c2"], ["rejected 7", "r2", "r3"])
+    assert seven["models"] == ["chosen_model 7", "m2", "rejected_model 7", "m3", "m4"]
+    counts = [seven[name] for name in ("num_correct", "num_incorrect", "total_completions", "id")]
+    assert (counts, one["chosen"]) == ([2, 3, 5, 7], ["chosen 1"])
 
 
 @pytest.mark.parametrize("form", ["csv", "jsonl"])
@@ -153,10 +145,9 @@ def test_the_rows_are_written_in_the_order_given_and_a_place_of_the_server_is_no
     table = table_of(*map(pair, range(5)))
     kept = PairTable(read_pairs(written(table, form, tmp_path, [4, 1, 0])))
     assert kept.keys == [table.keys[row] for row in (4, 1, 0)]
-    for place in ("no folder/x", "x" * 300):
-        with pytest.raises(KnownError, match=r"cannot be written: .*Choose another") as refused:
-            export(table, all_of(table), form, tmp_path / place)
-        assert str(tmp_path) not in str(refused.value)
+    with pytest.raises(KnownError, match=r"cannot be written: .*Choose another") as refused:
+        export(table, all_of(table), form, tmp_path / "no folder" / "x")
+    assert str(tmp_path) not in str(refused.value)
     with pytest.raises(KnownError, match="no pair to export"):
         export(table, np.array([], dtype=np.int64), form, tmp_path / "x")
     assert [each.name for each in tmp_path.iterdir()] == [f"pairs.{form}"]
@@ -175,29 +166,119 @@ def test_long_texts_are_written_few_at_a_time(
     assert written(table, "jsonl", tmp_path).read_bytes() == whole
 
 
-def test_parquet_says_where_its_pairs_are_from_and_how_they_were_chosen(tmp_path: Path) -> None:
-    commit = "0123456789abcdef0123456789abcdef01234567"
-    table = table_of(pair(1), source=PairSource("hub", "org/name", "test", commit))
-    selection = ["search: é\n\ud800", "subset: s"]
-    export(table, all_of(table), "parquet", tmp_path / "x.parquet", selection)
-    metadata = pq.read_schema(tmp_path / "x.parquet").metadata
-    assert json.loads(metadata[METADATA]) == {
-        "source": f"org/name:test@{commit}",
-        "revision": commit,
-        "selection": selection,
-    }
-
-
-@pytest.mark.parametrize(
-    ("source", "name"),
-    [
-        (PairSource("hub", "allenai/reward-bench", "filtered", "0"), "reward-bench-filtered-2"),
-        (PairSource("file", "mine.jsonl", None, "0"), "mine-2"),
+def test_a_file_is_named_after_its_source() -> None:
+    for source, name in (
+        (HUB, "reward-bench-filtered-2"),
         (PairSource("file", "..\\..\r\n<b>日本\0.csv", None, "0"), "b-2"),
         (PairSource("file", "/etc/日本.csv", "../x", "0"), "pairs-x-2"),
         (PairSource("hub", "a/" + "v1.5" * 99, None, "0"), ("v1-5" * 99)[:60] + "-2"),
-    ],
+    ):
+        table = table_of(pair(1), pair(2), source=source)
+        assert export_name(table, all_of(table), "csv") == f"{name}-pairs.csv"
+
+
+# The program that loads the selected pairs.
+
+
+def said(table: PairTable, rows: Sequence[int], filters: Sequence[str] = ()) -> str:
+    return snippet(table, np.array(rows, dtype=np.int64), filters)
+
+
+@pytest.fixture
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Runs a program where its files are; the rows that it leaves in `pairs`."""
+    monkeypatch.setattr("datasets.config.HF_DATASETS_CACHE", tmp_path / "cache")
+
+    def run_in(program: str) -> list[dict[str, Any]]:
+        monkeypatch.chdir(tmp_path)
+        names: dict[str, Any] = {}
+        exec(compile(program, "snippet", "exec"), names)
+        return list(names["pairs"])
+
+    return run_in
+
+
+def rows_in(program: str) -> list[int]:
+    """The row numbers that a program selects."""
+    assigned = [each for each in ast.parse(program).body if isinstance(each, ast.Assign)]
+    [rows] = [each.value for each in assigned if ast.unparse(each.targets[0]) == "rows"]
+    return list(eval(ast.unparse(rows)))
+
+
+@settings(max_examples=50)
+@given(
+    st.lists(st.integers(0, 299), max_size=200, unique=True),
+    st.sets(st.integers(0, 299), max_size=5),
+    st.booleans(),
 )
-def test_a_file_is_named_after_its_source(source: PairSource, name: str) -> None:
-    table = table_of(pair(1), pair(2), source=source)
-    assert export_name(table, all_of(table), "csv") == f"{name}-pairs.csv"
+def test_the_rows_are_those_of_the_source(
+    wanted: list[int], left_out: set[int], in_order: bool
+) -> None:
+    read = [number for number in range(300) if number not in left_out]
+    rows = [read.index(number) for number in wanted if number not in left_out]
+    rows = sorted(rows) if in_order else rows
+    program = said(table_of(*map(pair, read), left_out=tuple(sorted(left_out))), rows)
+    assert rows_in(program) == [read[row] for row in rows]
+    assert all(len(line) <= WIDTH for line in program.splitlines())
+
+
+HOSTILE = (
+    {"prompt": "NA", "chosen": "a\r\nb\rc", "rejected": '=1, "q"\n', "id": 1},
+    {"prompt": "p", "chosen": "naïve 日本 🌈\u2028\u0085", "rejected": " \t x ", "id": 2},
+)
+
+
+@pytest.mark.parametrize("name", ["mine.parquet", "mine.json", "mine.csv", "a [x]*'\"?.jsonl"])
+def test_run_on_a_file_it_gives_the_selected_pairs(tmp_path: Path, run: Any, name: str) -> None:
+    plain = [{**dict.fromkeys(TEXT_COLUMNS, f"x{number}"), "id": number} for number in range(6)]
+    rows: list[dict[str, Any]] = [plain[0], *HOSTILE, *plain[3:]]
+    if not name.endswith("csv"):  # rows that are left out on reading are counted
+        rows[1:1] = [{**plain[0], "chosen": None}]
+    table, places = PairTable(read_pairs(write_rows(tmp_path / name, rows))), [0, 1, 2, 5]
+    found = run(said(table, places))
+    assert [[row[name] for name in TEXT_COLUMNS] for row in found] == [
+        [table.cells(place)[name] for name in TEXT_COLUMNS] for place in places
+    ]
+
+
+def test_a_scattered_selection_is_loaded_from_its_export(tmp_path: Path, run: Any) -> None:
+    table = table_of(*map(pair, range(2 * MOST_EXPORTED_RUNS + 2)))
+    rows = np.arange(0, len(table), 2)
+    program = snippet(table, rows, [])
+    assert f"'{export_name(table, rows, 'parquet')}'" in program
+    export(table, rows, "parquet", tmp_path / export_name(table, rows, "parquet"))
+    assert [row["id"] for row in run(program)] == rows.tolist()
+    assert len(rows_in(snippet(table, rows[:-1], []))) == MOST_EXPORTED_RUNS
+
+
+WORDS = [
+    *("# coding: utf-7 +AAo-import os", "-*- coding: utf-16 -*-", "\nimport os", "a\x0cimport os"),
+    *("\u2028import os\u2029\x85\x0b\x1c", "'''\"\"\"\\", "\ud800\u202e\x00", "{source} %s"),
+    *("x" * 10_000, "\0" * 10_000),
+]
+hostile = st.text(st.characters(), max_size=30) | st.sampled_from(WORDS)
+
+
+@given(hostile, hostile, st.sampled_from([".jsonl", ".CSV", ".parquet", ".json"]))
+def test_filters_and_names_never_leave_their_comments_and_literals(
+    name: str, split: str, suffix: str
+) -> None:
+    """The program is read as bytes, so that a coding cookie counts."""
+    rows = pair(1), pair(2)
+    plain = ast.parse(said(table_of(*rows), [1])).body
+    configuration, _, own = split.rpartition("/")
+    for source in (
+        PairSource("hub", name, split, COMMIT),
+        PairSource("file", f"{name}{suffix}", None, "0123456789ab"),
+    ):
+        program = said(table_of(*rows, source=source), [1], [name, split])
+        imported, load, *others = ast.parse(program.encode("utf-8")).body
+        kept = [imported, *others]
+        assert [*map(ast.dump, kept)] == [*map(ast.dump, [plain[0], *plain[2:]])]
+        assert isinstance(load, ast.Assign) and isinstance(load.value, ast.Call)
+        values = [*load.value.args, *(each.value for each in load.value.keywords)]
+        literals = [ast.literal_eval(value) for value in values]
+        if source.kind == "hub":
+            assert literals == [name, *filter(None, [configuration]), own, COMMIT]
+        comments = [line for line in program.split("\n") if line.startswith("# - ")]
+        assert len(comments) == 2 and all(len(line) <= 204 for line in comments)

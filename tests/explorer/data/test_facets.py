@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from explorer.data.conditions import CONDITION_KINDS, LEAST_WRITTEN, condition_of, conditions
 from explorer.data.facets import NONE, Facet, Marker, count_chars, count_words
 from explorer.data.table import PairTable
 from tests.support.tables import row, small_table
@@ -17,64 +18,28 @@ def names_of(table: PairTable, facet: Facet) -> list[str]:
 
 
 def test_the_longer_side_is_told_in_characters() -> None:
-    lengths = (("ab", "a"), ("éé", "ab"), ("", "x"))
-    table = small_table(*(row(chosen=chosen, rejected=rejected) for chosen, rejected in lengths))
+    table = small_table(row(chosen="ab"), row(chosen="éé", rejected="ab"), row(chosen=""))
     assert names_of(table, "longer") == ["chosen", "equal", "rejected"]
-    assert table.facets["longer"].names == ["chosen", "equal", "rejected"]
 
 
 def test_a_prompt_is_shared_where_another_subset_puts_it() -> None:
-    put = (("twice", "a"), ("twice", "a"), ("both", "a"), ("both", "b"), ("both", "b"), ("x", "b"))
+    put = (("twice", "a"), ("twice", "a"), ("both", "a"), ("both", "b"), ("x", "b"))
     table = small_table(*(row(prompt=prompt, subset=subset) for prompt, subset in put))
-    assert names_of(table, "shared") == ["no", "no", "yes", "yes", "yes", "no"]
-
-
-@pytest.mark.parametrize(
-    ("written", "language"),
-    [
-        ("```py\nx\n```", "Python"),
-        ("```c++\nx", "C++"),
-        ("```CS\nx", "C#"),
-        ("``` \n```", "unnamed"),
-        ("```\nx\n```\nthen\n```sh\ny\n```", "Shell"),
-        ("```123", "unnamed"),
-        ("```none", "None"),
-        ("`py`", NONE),
-    ],
-)
-def test_the_language_is_what_the_first_named_fence_says(written: str, language: str) -> None:
-    assert names_of(small_table(row(prompt=written)), "language") == [language]
+    assert names_of(table, "shared") == ["no", "no", "yes", "yes", "no"]
 
 
 def test_a_card_and_then_prompt_chosen_and_rejected_are_looked_at_in_that_order() -> None:
     table = small_table(
+        *(row(prompt=written) for written in ("```c++\nx", "```123")),
+        row(prompt="```\nx\n```\nthen\n```sh\ny\n```"),
         row(prompt="x", chosen="```go", rejected="```rust"),
         row(prompt="```", chosen="x", rejected="```rust"),
         row(prompt="x", chosen="x", rejected="x"),
         row(subset="hep-rust", prompt="```py"),
-        row(subset="hep-cpp"),
     )
-    assert names_of(table, "language") == ["Go", "Rust", NONE, "Rust", "C++"]
-    assert names_of(table, "code") == ["yes", "yes", "no", "yes", "yes"]
-
-
-# The real benchmark, against counts that were taken elsewhere.
-
-
-def test_counts_on_the_real_split(real: PairTable) -> None:
-    counts = {
-        facet: dict(zip(column.names, np.bincount(column.codes).tolist(), strict=False))
-        for facet, column in real.facets.items()
-    }
-    assert counts["longer"] == {"chosen": 1116, "equal": 368, "rejected": 1501}
-    assert counts["shared"] == {"yes": 387, "no": 2985 - 387}
-    assert counts["section"] == {"Chat": 358, "Chat Hard": 456, "Safety": 740, "Reasoning": 1431}
-    assert names_of(real, "chosen_model") == real.arrow["chosen_model"].to_pylist()
-    fenced = sum("```" in str([*row.values()]) for row in real.arrow.to_pylist())
-    assert counts["code"]["yes"] == 984 + fenced
-
-
-# Lengths
+    shown = ["C++", "unnamed", "Shell", "Go", "Rust", NONE, "Rust"]
+    assert names_of(table, "language") == shown
+    assert names_of(table, "code") == ["no" if each == NONE else "yes" for each in shown]
 
 
 LETTERS = " \t\n\r\f\v\0a\u00a0\u0085é日🌈"
@@ -91,35 +56,24 @@ def test_characters_and_words_are_those_that_python_counts(chunks: list[list[str
     assert count_words(texts).tolist() == [len(text.encode().split()) for text in flat]
 
 
-# Markers
-
-
-HAVE: dict[Marker, list[str]] = {
-    "fence": ["```py\nx\n```", "So:\n  ```\nx", "~~~\nx"],
-    "list": ["- a", "Two:\n* a\n* b", "1. a\n2. b", "  10) a", "• a"],
-    "heading": ["# Answer\n\n5", "x\n### More"],
-    "bold": ["a **b** c", "**two words**:"],
-    "table": ["| a | b |\n|---|---|\n| 1 | 2 |", "a | b\n--- | :---:\n1 | 2"],
-    "refusal": [
-        "I'm sorry, but no.", "I’m very sorry. No.", "As an AI language model, I have none.",
-        "No, I cannot do that.", "Well, I CAN'T.", "Dear user,\n\nI must respectfully decline.",
-    ],
-    "apology": ["My apologies!", "I apologize.", "x " * 999 + "Sorry."],
-}  # fmt: skip
-LACK: dict[Marker, list[str]] = {
-    "fence": ["`x`", "a ``` b", "~~x~~"],
-    "list": ["a - b", "-a", "1.5 m", "2020. x" + "0" * 9, "--- \n"],
-    "heading": ["#tag", "a # b", "#include <x>", "####### x", "    # x"],
-    "bold": ["a ** b ** c", "2**3", "****", "__init__"],
-    "table": ["a | b", "---", "|---|", "-- | --"],
-    "refusal": ["Sure!", "A cannot be B", "I cannoli", "x" * 400 + " I cannot do that."],
-    "apology": ["a sorrylooking dog", "unapologetic"],
+MARKED: dict[Marker, tuple[list[str], list[str]]] = {
+    "fence": (["So:\n  ```\nx", "~~~\nx"], ["`x`", "a ``` b"]),
+    "list": (["Two:\n* a\n* b", "  10) a", "• a"], ["a - b", "-a", "1.5 m", "--- \n"]),
+    "heading": (["# Answer\n\n5", "x\n### More"], ["#tag", "#include <x>", "    # x"]),
+    "bold": (["a **b** c", "**two words**:"], ["a ** b ** c", "2**3", "__init__"]),
+    "table": (["| a | b |\n|---|---|\n| 1 | 2 |"], ["a | b", "---", "-- | --"]),
+    "refusal": (
+        ["I’m very sorry. No.", "Well, I CAN'T.", "Dear user,\n\nI must respectfully decline."],
+        ["A cannot be B", "I cannoli", "x" * 400 + " I cannot do that."],
+    ),
+    "apology": (["I apologize.", "x " * 999 + "Sorry."], ["a sorrylooking dog", "unapologetic"]),
 }
+"""Marker -> texts that have it, and those that lack it."""
 
 
 @pytest.mark.parametrize("marker", get_args(Marker))
-def test_each_is_found_where_it_is_and_nowhere_else(marker: Marker) -> None:
-    have, lack = HAVE[marker], LACK[marker]
+def test_a_marker_is_found_where_it_is_and_nowhere_else(marker: Marker) -> None:
+    have, lack = MARKED[marker]
     texts = [*have, *lack]
     sides = zip(texts, texts[::-1], strict=True)
     table = small_table(*(row(chosen=chosen, rejected=rejected) for chosen, rejected in sides))
@@ -127,10 +81,43 @@ def test_each_is_found_where_it_is_and_nowhere_else(marker: Marker) -> None:
     assert [side.tolist() for side in table.markers[marker]] == [expected, expected[::-1]]
 
 
-def test_refusals_are_where_the_benchmark_has_them(real: PairTable) -> None:
-    """Of what should be refused, most chosen responses refuse and next to no rejected ones do."""
-    chosen, rejected = real.markers["refusal"]
-    rows = real.subset_of_row == "refusals-offensive"
-    assert chosen[rows].mean() > 0.95 and rejected[rows].mean() < 0.05
-    rows = real.subset_of_row == "xstest-should-respond"
-    assert rejected[rows].mean() > 0.8 > 0.1 > chosen[rows].mean()
+# Named subsets by what facets tell.
+
+
+def test_whose_response_has_a_marker() -> None:
+    sides = (("- a", "- b"), ("- a", "x"), ("x", "- b"), ("x", "x"))
+    table = small_table(*(row(chosen=chosen, rejected=rejected) for chosen, rejected in sides))
+    rows = {"chosen": [0, 1], "rejected": [0, 2], "both": [0], "only_chosen": [1]}
+    for who, wanted in rows.items():
+        found = condition_of(table, f"marker:list:{who}")
+        assert np.flatnonzero(found.mask).tolist() == wanted
+
+
+def test_models_need_enough_pairs() -> None:
+    names = ["x" * max(1, n) for n in range(LEAST_WRITTEN)]
+    table = small_table(*(row(chosen_model="often", rejected_model=name) for name in names))
+    models = [each.id for each in conditions(table) if each.kind.endswith("model")]
+    assert models == ["chosen_model:often"]
+
+
+def test_lengths_are_cut_in_parts_that_hold_each_pair_once(real: PairTable) -> None:
+    found = conditions(real)
+    chars = [each.mask for each in found if each.kind == "chosen_chars"]
+    assert len(chars) == 4
+    assert (np.sum(chars, axis=0) == 1).all()
+    assert all(600 < mask.sum() < 900 for mask in chars)
+    by = [each.mask for each in found if each.id.startswith("longer_by:chosen:")]
+    assert len(by) == 3
+    assert (np.sum(by, axis=0) == condition_of(real, "longer:chosen").mask).all()
+
+
+def test_every_condition_is_found_by_its_id(real: PairTable) -> None:
+    found = conditions(real)
+    assert {each.kind for each in found} == set(CONDITION_KINDS)
+    sizes = {each.id: each.n for each in found}
+    assert (sizes["section:Safety"], sizes["subset:math-prm"]) == (740, 447)
+    assert len({each.id for each in found}) == len({each.name for each in found}) == len(found)
+    for each in found:
+        again = condition_of(real, each.id)
+        assert again.n == each.n > 0
+        assert (again.mask == each.mask).all()

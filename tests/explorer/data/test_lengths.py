@@ -1,8 +1,6 @@
 """Histograms that lose no pair, ranges that filter what a bar counts, the card's own figures."""
 
-from collections.abc import Sequence
 from itertools import pairwise
-from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -13,37 +11,22 @@ from explorer.data.lengths import (
     BINS,
     MEASURED,
     SCALES,
-    SUBSET_BINS,
     Measured,
     Range,
     Scale,
     histogram,
-    histograms_by_subset,
     length_stats,
     longer_lines,
     measures_of,
     round_width,
 )
 from explorer.data.table import PairTable, Rows
-from tests.support.tables import small_table
+from tests.support.tables import row, small_table
 
 
-class Texts(NamedTuple):
-    """The lengths of one pair's texts."""
-
-    prompt: int
-    chosen: int
-    rejected: int
-    subset: str = "own"
-
-
-def table_of(pairs: Sequence[Texts]) -> PairTable:
-    """Pairs whose texts have these lengths in characters."""
-    rows = (
-        {name: each if name == "subset" else "x" * each for name, each in pair._asdict().items()}
-        for pair in pairs
-    )
-    return small_table(*rows)
+def texts(prompt: int, chosen: int, rejected: int, subset: str = "own") -> dict[str, object]:
+    """A row whose texts have these lengths in characters."""
+    return row(prompt="x" * prompt, chosen="x" * chosen, rejected="x" * rejected, subset=subset)
 
 
 def every_row(table: PairTable) -> Rows:
@@ -57,19 +40,15 @@ def let_through(lengths: np.ndarray, ends: Range) -> int:
 
 
 length = st.one_of(st.integers(0, 60), st.integers(0, 3000))
-some_pairs = st.lists(
-    st.builds(Texts, length, length, length, st.sampled_from(["own", "hep-go", "math-prm"])),
-    min_size=1,
-    max_size=25,
-)
+some_texts = st.builds(texts, length, length, length, st.sampled_from(["own", "hep-go"]))
+some_pairs = st.lists(some_texts, min_size=1, max_size=25).map(lambda rows: small_table(*rows))
 any_shown = st.sampled_from([each for each in MEASURED if measures_of(each)])
 
 
 @given(some_pairs, any_shown, st.sampled_from(SCALES))
 def test_a_bar_counts_what_its_range_lets_through(
-    pairs: list[Texts], shown: Measured, scale: Scale
+    table: PairTable, shown: Measured, scale: Scale
 ) -> None:
-    table = table_of(pairs)
     found = histogram(table, every_row(table), shown, "chars", scale=scale)
     assert found.bins <= BINS
     assert 0 in found.edges or shown != "difference" or scale != "linear", "both signs in a bin"
@@ -81,12 +60,12 @@ def test_a_bar_counts_what_its_range_lets_through(
     for measure, counts in found.counts.items():
         lengths = table.lengths(measure, "chars")
         assert counts == [let_through(lengths, ends) for ends in ranges]
-        assert sum(counts) == len(pairs)
+        assert sum(counts) == len(table)
 
 
 def test_which_response_is_longer_is_counted_by_section_and_subset() -> None:
-    pairs = [Texts(1, 5, 2, "hep-go"), Texts(1, 2, 2, "math-prm"), Texts(1, 1, 9, "own")]
-    found = longer_lines(table_of(pairs), np.arange(3), "chars")
+    rows = texts(1, 5, 2, "hep-go"), texts(1, 2, 2, "math-prm"), texts(1, 1, 9)
+    found = longer_lines(small_table(*rows), np.arange(3), "chars")
     counts = {each.name: (each.chosen_longer, each.equal, each.rejected_longer) for each in found}
     assert counts == {
         "Reasoning": (1, 1, 0),
@@ -100,49 +79,26 @@ def test_which_response_is_longer_is_counted_by_section_and_subset() -> None:
 
 
 @given(some_pairs, any_shown)
-def test_each_subset_has_its_own_counts_on_common_edges(
-    pairs: list[Texts], shown: Measured
-) -> None:
-    table = table_of(pairs)
-    found = histograms_by_subset(table, every_row(table), shown, "chars")
-    assert list(found.by_subset) == table.subsets.names and found.left_out == 0
-    assert len({tuple(each.edges) for each in found.by_subset.values()}) == 1
-    for subset, each in found.by_subset.items():
-        assert 1 <= each.bins <= SUBSET_BINS
-        ends = [each.bin_range(place) for place in range(each.bins)]
-        for name, counts in each.counts.items():
-            of_side = table.lengths(name, "chars")[table.subset_of_row == subset]
-            assert counts == [let_through(of_side, end) for end in ends]
-
-
-@given(some_pairs, any_shown)
-def test_stats_are_those_of_numpy(pairs: list[Texts], shown: Measured) -> None:
-    table = table_of(pairs)
+def test_stats_are_those_of_numpy(table: PairTable, shown: Measured) -> None:
     lines = length_stats(table, every_row(table), shown, "chars")
     assert [line.subset for line in lines] == [*table.subsets.names, None]
     for line in lines:
-        rows = every_row(table)
-        if line.subset is not None:
-            rows = np.flatnonzero(table.subset_of_row == line.subset)
-        assert line.n == len(rows) and tuple(line.spreads) == measures_of(shown)
+        rows = np.array([line.subset in (None, subset) for subset in table.subset_of_row])
+        assert line.n == rows.sum() and tuple(line.spreads) == measures_of(shown)
         for measure, spread in line.spreads.items():
-            lengths = table.lengths(measure, "chars")[rows]
-            found = (spread.mean, spread.median, spread.p95, spread.sd)
-            assert found == pytest.approx(
-                (lengths.mean(), np.median(lengths), np.percentile(lengths, 95), lengths.std())
-            )
-            assert (spread.minimum, spread.maximum) == (lengths.min(), lengths.max())
+            of = table.lengths(measure, "chars")[rows]
+            found = spread.mean, spread.median, spread.p95, spread.sd
+            wanted = of.mean(), np.median(of), np.percentile(of, 95), of.std()
+            assert found == pytest.approx(wanted)
+            assert (spread.minimum, spread.maximum) == (of.min(), of.max())
 
 
 def test_a_prompt_counts_with_each_of_its_responses() -> None:
-    table = table_of([Texts(10, 1, 200), Texts(30, 5, 100)])
+    table = small_table(texts(10, 1, 200), texts(30, 5, 100))
     chosen = length_stats(table, every_row(table), "with_prompt", "chars")[0].spreads["chosen"]
     assert (chosen.mean, chosen.sd, chosen.minimum, chosen.maximum) == (23, 12, 11, 35)
 
 
-@pytest.mark.parametrize(
-    ("least", "width"),
-    [(0, 1), (1, 1), (1.01, 2), (2.5, 5), (5, 5), (5.5, 10), (249.9, 500)],
-)
-def test_a_width_is_the_smallest_that_is_not_below(least: float, width: int) -> None:
-    assert round_width(least) == width
+def test_a_width_is_the_smallest_that_is_not_below() -> None:
+    given = 0, 1, 1.01, 2.5, 5, 249.9
+    assert [*map(round_width, given)] == [1, 1, 2, 5, 5, 500]

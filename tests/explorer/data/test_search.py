@@ -39,41 +39,26 @@ def found(words: object, where: object = "all", *, regex: bool = False, case: bo
 
 
 @pytest.mark.parametrize(
-    ("words", "case", "rows"),
+    ("words", "regex", "case", "rows"),
     [
-        ("DOG", False, "023"),
-        ("  dog ", False, "023"),
-        ("été", False, "1"),
-        ("\0", False, "1"),
-        ("עולם", False, "3"),
-        ("🌈", False, "4"),
-        (".*", False, "3"),
-        ("(?i)dog", False, ""),
-        (None, False, "01234"),
-        ("DOG", True, "0"),
-        ("été", True, ""),
+        ("DOG", False, False, "023"),
+        ("été", False, False, "1"),
+        ("\0", False, False, "1"),
+        (".*", False, False, "3"),
+        ("(?i)dog", False, False, ""),
+        (None, False, False, "01234"),
+        ("DOG", False, True, "0"),
+        (r"d.g\.", True, False, "02"),
+        (r"\p{Hebrew}+ \p{Hebrew}", True, False, "3"),
+        (r"\Q.*", True, False, "3"),
+        (r"Gravel.and", True, False, ""),
+        ("  ", True, False, ""),
     ],
 )
-def test_a_text_is_found_as_it_stands_and_case_counts_where_it_is_asked_for(
-    words: object, case: bool, rows: str
+def test_words_are_found_as_they_stand_a_pattern_is_matched_and_case_counts_where_asked_for(
+    words: object, regex: bool, case: bool, rows: str
 ) -> None:
-    assert found(words, case=case) == rows
-
-
-@pytest.mark.parametrize(
-    ("pattern", "rows"),
-    [
-        (r"d.g\.", "02"),
-        ("^$", "4"),
-        (r"\p{Hebrew}+ \p{Hebrew}", "3"),
-        (r"\Q.*", "3"),
-        (r"Gravel.and", ""),
-        (r"(?s)Gravel.and", "2"),
-        ("  ", ""),
-    ],
-)
-def test_a_pattern_is_matched(pattern: str, rows: str) -> None:
-    assert found(pattern, regex=True) == rows
+    assert found(words, regex=regex, case=case) == rows
 
 
 def test_further_responses_are_searched_with_their_side() -> None:
@@ -82,15 +67,7 @@ def test_further_responses_are_searched_with_their_side() -> None:
     assert found("pebble", "chosen") == found("pebble", "prompt") == ""
 
 
-# What is refused.
-
-
-@pytest.mark.parametrize(
-    "pattern",
-    [
-        *("(", "a**", "(?=dog)", r"(a)\1", "\\", "(a{1000}){1000}", r"[\pL\pN]{900}", "(" * 300),
-    ],
-)
+@pytest.mark.parametrize("pattern", ["(", r"(a)\1", "(a{1000}){1000}", r"[\pL\pN]{900}", "(" * 300])
 def test_a_pattern_that_cannot_be_used_is_refused_in_a_sentence(pattern: str) -> None:
     with pytest.raises(KnownError, match=r"Invalid regex .* RE2's, .* Turn off") as caught:
         checked_query(pattern, "all", True, False)
@@ -98,9 +75,6 @@ def test_a_pattern_that_cannot_be_used_is_refused_in_a_sentence(pattern: str) ->
     assert checked_query(pattern, "all", False, False).words == pattern
     with pytest.raises(KnownError, match="Invalid regex"):
         found_by(TABLE.arrow, Query(pattern, regex=True))
-
-
-# How long it takes.
 
 
 def test_a_pattern_that_others_choke_on_comes_to_an_end_and_too_long_a_search_is_given_up(
@@ -115,21 +89,18 @@ def test_a_pattern_that_others_choke_on_comes_to_an_end_and_too_long_a_search_is
         found_by(TABLE.arrow, Query("dog"))
 
 
-@pytest.mark.parametrize(("size", "chunk_rows"), [(1, 5), (7, 2), (30, 2)])
+@pytest.mark.parametrize(("size", "chunk_rows"), [(1, 5), (7, 2)])
 def test_pieces_of_a_column_are_searched_as_the_whole(
     size: int, chunk_rows: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(explorer.data.search, "_PIECE_BYTES", size)
     more = [row(chosen=each, subset="Ties") for each in (["a", "x1", "日x2"], "c", ["b", "x3"])]
     table = small_table(*more, MORE, *more, chunk_rows=chunk_rows)
-    for words, wanted in (("x1", [0, 4]), ("x3", [2, 6]), ("x2", [0, 4]), ("hamster", [3])):
+    for words, wanted in (("x3", [2, 6]), ("x2", [0, 4]), ("hamster", [3])):
         for arrow, first in ((table.arrow, 0), (table.arrow.slice(1), 1)):
             places = found_by(arrow, Query(words)).nonzero()[0].tolist()
             assert places == [place - first for place in wanted if place >= first]
-    assert (found("dog"), found("pebble"), found("🌈")) == ("023", "2", "4")
 
-
-# Where the hits are.
 
 LETTERS = st.text("abAB .\n+é日🌈", max_size=30)
 
@@ -146,19 +117,13 @@ def test_hits_of_a_text_are_those_that_python_finds(text: str, words: str, case:
 @pytest.mark.parametrize(
     ("text", "words", "regex", "places"),
     [
-        ("a\0b\0", "\0", False, [(1, 2), (3, 4)]),
         ("ΑΣ ας ασ", "σ", False, [(1, 2), (4, 5), (7, 8)]),
-        ("k K \u212a", "k", False, [(0, 1), (2, 3), (4, 5)]),
         ("İi", "i", False, [(1, 2)]),
-        ("🌈x🌈", "🌈", False, [(0, 1), (2, 3)]),
         ("\ue000a\ue001a", "a", False, [(1, 2), (3, 4)]),
         ("a-b\\1", "\\1", False, [(3, 5)]),
-        ("a dog\\", "\\Qdog\\", True, [(2, 6)]),
-        ("a.b", r"\Q.\E", True, [(1, 2)]),
         ("aab", "a*", True, [(0, 2)]),
         ("aab", "^", True, []),
         ("é", r"\C", True, []),
-        ("a\nb", "(?m)^.", True, [(0, 1), (2, 3)]),
         ("abc", "(?P<x>b)(c)", True, [(1, 3)]),
         ("\\0 \\1", r"\\0", True, [(0, 2)]),
     ],
@@ -199,5 +164,4 @@ def test_the_first_hit_of_a_long_text_is_where_the_whole_text_has_it() -> None:
         found = first_hits(text, Query(pattern, regex=True))
         assert (found[0][0] if found else None) == place, pattern
     assert first_hits("~" * MOST_SOUGHT + "dog", Query("dog")) == []
-    assert first_hits("<" + "~" * 50_000 + ">", Query("<.*>", regex=True)) == [(0, 50_002)]
     assert first_hits("<" + "~" * 200_000 + ">", Query("<.*>", regex=True)) == []

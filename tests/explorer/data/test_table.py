@@ -1,8 +1,12 @@
+import re
+
 import numpy as np
 import pytest
+from scipy.stats import binomtest  # type: ignore[import-untyped]
 
+from explorer.data.datacard import data_card
 from explorer.data.table import PairTable
-from scoring.benchmark import COUNTS, SUBSETS
+from scoring.benchmark import COUNTS, SECTIONS, SUBSETS, WEIGHTS, section_of
 from scoring.pairs.opening import TEXT_COLUMNS, Pairs, PairSource
 from scoring.spec import text_hash
 from tests.support.tables import file_table, row, small_table
@@ -17,7 +21,7 @@ def test_subsets_stand_in_the_benchmarks_order_and_unknown_ones_after_them() -> 
 
 
 def test_rows_are_found_by_key_and_by_texts(demo: PairTable) -> None:
-    for number in (0, 17, len(demo) - 1):
+    for number in (0, len(demo) - 1):
         cells = demo.cells(number)
         assert demo.row_of(cells["key"]) == number
         assert demo.hashes[number] == text_hash(*(cells[name] for name in TEXT_COLUMNS))
@@ -36,16 +40,12 @@ def test_lengths_of_every_measure_and_unit() -> None:
     table = small_table(row(prompt="", chosen="a b é", rejected="日本"), row())
     assert table.lengths("difference", "chars").tolist() == [3, 0]
     assert table.lengths("difference", "words").tolist() == [2, 0]
-    assert table.lengths("prompt", "words").tolist() == [0, 1]
     assert table.lengths("rejected", "chars").tolist() == [2, 1]
     with pytest.raises(KeyError):
         table.lengths("chosen", "tokens", "demo@0")
-    counts = {"chosen": 9, "rejected": 4, "prompt": 0}
-    table.tokens["demo@0"] = {
-        column: np.array([count, count], dtype=np.int32) for column, count in counts.items()
-    }
-    assert table.lengths("difference", "tokens", "demo@0").tolist() == [5, 5]
-    assert table.lengths("chosen", "tokens", "demo@0").tolist() == [9, 9]
+    counts = {"chosen": [9, 1], "rejected": [4, 1], "prompt": [0, 1]}
+    table.tokens["demo@0"] = {column: np.array(each) for column, each in counts.items()}
+    assert table.lengths("difference", "tokens", "demo@0").tolist() == [5, 0]
 
 
 def test_the_real_split_has_the_published_sizes(real: PairTable) -> None:
@@ -58,11 +58,8 @@ def test_the_real_split_has_the_published_sizes(real: PairTable) -> None:
 @pytest.mark.parametrize(
     ("source", "benchmark", "name"),
     [
-        (PairSource("hub", "ScalerLab/JudgeBench", "claude", "1f"), "", "JudgeBench, claude"),
         (PairSource("hub", "allenai/reward-bench", "raw", "1f"), "", "RewardBench, unfiltered"),
         (PairSource("hub", "allenai/reward-bench", "train", "1f"), "", "reward-bench train"),
-        (PairSource("demo", "demo pairs", None, "1f"), "", "Demo pairs"),
-        (PairSource("file", "a@b.json", None, "1f"), "", "a@b.json"),
         (PairSource("file", "a.json", None, "1f"), "rmb-best-of-n", "RMB, best of n · a.json"),
         (PairSource("file", "a.json", None, "1f"), "of-another-server", "a.json"),
     ],
@@ -77,6 +74,37 @@ def test_what_sets_of_pairs_are_called(source: PairSource, benchmark: str, name:
 def test_of_rows_with_several_responses_it_is_said_which_are_measured() -> None:
     several = small_table(row(), row(chosen=["a"], rejected=["b", "c"])).arrow
     of_benchmark = several.replace_schema_metadata({"benchmark": "rm-bench"})
-    assert file_table("a.json", several.slice(0, 1)).measured_response == ""
-    assert file_table("a.json", several).measured_response == "first"
-    assert file_table("a.json", of_benchmark).measured_response == "concise"
+    tables = several.slice(0, 1), several, of_benchmark
+    said = [file_table("a.json", each).measured_response for each in tables]
+    assert said == ["", "first", "concise"]
+
+
+# The data card agrees with the tables of the benchmark and with the real data.
+
+
+CARD = data_card()
+
+
+def test_every_subset_is_there_once_with_the_counts_of_the_benchmark() -> None:
+    assert tuple(card.subset for card in CARD.subsets) == SUBSETS
+    assert {card.subset: card.pairs for card in CARD.subsets} == COUNTS
+    assert {card.subset: card.weight for card in CARD.subsets} == WEIGHTS
+    assert all(card.section == section_of(card.subset) for card in CARD.subsets)
+    assert sum(card.raw for card in CARD.subsets) == 5123
+    assert all(card.pairs <= card.raw <= card.collected for card in CARD.subsets)
+    assert {card.subset for card in CARD.subsets if card.may_harm} == set(SECTIONS["Safety"])
+    assert all(bool(card.language) == card.subset.startswith("hep-") for card in CARD.subsets)
+
+
+def test_where_upstreams_word_on_lengths_is_not_borne_out_the_card_gives_the_count(
+    real: PairTable,
+) -> None:
+    """Its side is longer in more pairs than chance gives; neither is, where it names none."""
+    for card in CARD.subsets:
+        ahead = real.lengths("difference", "chars")[real.subset_of_row == card.subset]
+        longer = {"chosen": int((ahead > 0).sum()), "rejected": int((ahead < 0).sum())}
+        most = "chosen" if longer["chosen"] >= longer["rejected"] else "rejected"
+        uneven = binomtest(longer[most], sum(longer.values())).pvalue < 0.05
+        counts = [f"the {side} .*longer in {n} of {card.pairs} pairs" for side, n in longer.items()]
+        said = re.search("|".join(counts), card.note or "")
+        assert (most if uneven else "neutral") == card.length or said, card.subset

