@@ -69,7 +69,6 @@ def _row_in(board: Board, row: BoardRow) -> _RowIn:
     found, sections = _RowIn(**row), tuple(board.rule.sections)
     found.counted = board.counted[row["model"]]
     found.sections = {name: row[name] for name in sections}
-    found.subsets = {name: row[name] for name in board.subsets}
     found.interval = found.interval_of("score")
     found.section_intervals = {name: found.interval_of(name) for name in sections}
     found.section_groups = {name: row[f"{name}_group"] for name in sections}

@@ -102,24 +102,6 @@ def test_accuracies_come_from_outcomes_where_there_are_any() -> None:
     assert board.comparable == ("b", "a")
 
 
-@pytest.mark.parametrize(
-    ("ties", "missing", "score"),
-    [
-        *[("official", "left out", 18 / 19), ("half", "left out", 18.5 / 19)],
-        *[("official", "loss", 18 / 20), ("half", "loss", 18.5 / 20)],
-    ],
-)
-def test_the_switches_act_on_outcomes_alone(ties: str, missing: str, score: float) -> None:
-    equal = np.zeros((1, 80), np.bool_)
-    equal[0, :2] = True
-    subsets = [each for each in FOUR for _ in range(20)]
-    matrix = matrix_of({"a": [0, NAN, *[1] * 78]}, subsets, equal)
-    board = build_board(results_of({"b": 0.5}), "v1", outcomes=matrix, ties=ties, missing=missing)  # type: ignore[arg-type]
-    assert row_in(board, "b").score == pytest.approx(0.5)
-    assert row_in(board, "a").sections["Chat"] == pytest.approx(score)
-    assert row_in(board, "a").counted.counts["mt-bench-easy"].missing == 1
-
-
 def test_where_no_rewards_are_known_equal_scores_count_nothing_and_that_is_said() -> None:
     """Published outcomes alone do not tell which losses were ties."""
     alone = matrix_of({"a": [1.0, 0.0] * 46, "b": [0.0] * 92}, EVERY * 4)

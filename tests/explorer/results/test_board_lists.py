@@ -145,25 +145,3 @@ def test_m_reward_bench_has_reward_benchs_score_by_language(tmp_path: Path) -> N
     scores = row["deu_Latn"], row["zho_Hans"], row["zho_Hant"]
     assert scores == (pytest.approx(1), 0, None) and row["score"] == pytest.approx(0.5)
     assert row["deu_Latn_low"] < 1 and row["zho_Hans_high"] > 0
-
-
-def test_rm_bench_has_its_own_numbers_beside_its_score(tmp_path: Path) -> None:
-    rows = [
-        {
-            "id": f"{domain}-{at}",
-            "domain": domain,
-            "prompt": f"{domain} {at}",
-            "chosen": ["r" * (at + 2), "r" * 20, "r" * 30],
-            "rejected": ["w" * 3, "w" * 25, "w" * 40],
-        }
-        for domain in ("chat", "code", "math", "safety-refuse")
-        for at in range(3)
-    ]
-    stores = server(tmp_path)
-    run(stores, table_of(tmp_path / "rm-bench.jsonl", rows), len(rows))
-    [row] = seen(stores, Ranking("rm-bench")).board.rows.values()
-    # On the diagonal the right one is longer in one of three rows; above never, below always.
-    numbers = [row[part] for part in ("hard", "normal", "easy")]
-    assert numbers == pytest.approx([0, 1 / 9, 1])
-    assert row["score"] == pytest.approx((0 + 1 / 9 + 1) / 3)
-    assert row["normal_low"] < row["normal"] < row["normal_high"]

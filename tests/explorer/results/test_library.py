@@ -1,7 +1,6 @@
 """Which results are shown, and those with a visitor's files beside them."""
 
 import json
-import math
 from pathlib import Path
 
 import pytest
@@ -15,7 +14,6 @@ from scoring.limits import Limits
 from scoring.results.accuracies import Aggregate
 from tests.conftest import PATIENCE
 from tests.explorer.conftest import COMMIT, PutInCache
-from tests.support.hub_server import Repo
 
 
 def results(date: str) -> Results:
@@ -109,31 +107,3 @@ def test_both_of_upstreams_datasets_are_read_from_the_cache_and_stand_apart(
     assert both.remarks == ()
     assert both.pairs is not None and both.second_pairs is not None
     assert both.pairs.id != both.second_pairs.id
-
-
-def test_where_the_second_fails_its_last_results_stay_beside_a_newer_first(
-    hub_repos: dict[str, Repo], tmp_path: Path
-) -> None:
-    def accuracies(model: str, subset: str, share: float) -> Repo:
-        values = {"model": model, subset: share}
-        return Repo({f"eval-set/{model}.json": json.dumps(values).encode()})
-
-    def refreshed() -> Results:
-        sources._last_retry = -math.inf
-        sources.retry(again=True)
-        sources.wait(PATIENCE)
-        return sources.get(None)
-
-    hub_repos[f"datasets/{FIRST}"] = accuracies("org/m", "hep-go", 0.5)
-    hub_repos[f"datasets/{SECOND}"] = accuracies("org/n", "Focus", 0.5)
-    sources = results_sources(Settings(home=tmp_path / "home"), Hub())
-    before = refreshed()
-    hub_repos[f"datasets/{SECOND}"] = Repo(refusal=(503, ""))
-    assert refreshed() == before and before.benchmarks() == ("v1", "v2")
-    assert "reward-bench-2-results" in sources.refused
-    hub_repos[f"datasets/{FIRST}"] = accuracies("org/m", "hep-go", 0.75)
-    shown = refreshed()
-    assert shown.of("v1")["org/m"].accuracies == {"hep-go": 0.75}
-    assert (shown.of("v2"), shown.second) == (before.of("v2"), before.second)
-    [remark] = shown.remarks
-    assert f"{before.second}, read earlier, stays: The Hub could not give" in remark

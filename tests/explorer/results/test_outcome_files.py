@@ -88,13 +88,7 @@ def test_files_are_read_one_by_one_and_the_second_time_not_at_all(
     again, steps = finished(home, FolderSource(tmp_path))
     assert steps == []
     assert read_files == [f"eval-set-scores/{name}" for name in ABC]
-    for old, new in zip(found.results, again.results, strict=True):
-        assert (old.model, old.model_type, old.notes) == (new.model, new.model_type, new.notes)
-        assert (old.order.names, old.order.ids) == (new.order.names, new.order.ids)
-        np.testing.assert_array_equal(old.order.codes, new.order.codes)
-        for name in ("results", "equal", "scores_chosen", "scores_rejected"):
-            np.testing.assert_array_equal(getattr(old, name), getattr(new, name))
-            assert getattr(old, name).dtype == getattr(new, name).dtype
+    assert repr(again.results) == repr(found.results)
 
 
 def test_only_a_file_that_changed_is_read_again_and_what_cannot_be_read_is_listed(

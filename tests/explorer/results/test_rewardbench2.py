@@ -9,7 +9,6 @@ from explorer.data.table import PairTable
 from explorer.reader.reader import pair_html
 from explorer.reader.reading import Display
 from explorer.results.board import Ranking
-from explorer.runs.estimates import work_of
 from explorer.runs.orders import ModelOrder
 from explorer.runs.selections import selected_by_keys
 from explorer.runs.visitors import Visitor
@@ -86,15 +85,5 @@ def test_a_failure_says_which_wrong_response_won_and_by_how_much_also_of_a_file_
     assert verdict.margin == field.margins(sent)[at] == lengths[0] - max(lengths[1:]) < 0
     html = pair_html(table.cells(at), table.keys[at], Display(), [verdict])
     wrong = lengths.index(max(lengths[1:]), 1)
-    names = ["Rejected", "Rejected 2", "Rejected 3"]
-    name = names.pop(wrong - 1)
+    name = ["Rejected", "Rejected 2", "Rejected 3"][wrong - 1]
     assert f"{name}, a wrong response, has the highest reward, {-verdict.margin:.3f} above" in html
-    assert html.index(f">{name}</b>") < min(html.index(f">{each}</b>") for each in names)
-
-
-def test_rows_count_as_the_pairs_that_they_are_as_much_work_as(
-    stores: Stores, table: PairTable
-) -> None:
-    rows = selected_by_keys(table, table.keys[:10])
-    assert (len(rows.rows), rows.n_pairs, rows.n_several) == (10, 20, 10)
-    assert work_of(table, rows.rows).pairs == 20
