@@ -1,13 +1,15 @@
-"""What docs say that `scoring/` needs is all that it needs."""
+"""`scoring/` by itself: docs say all that it needs, and its threads do not spin."""
 
-import ast
 import importlib.metadata
+import os
 import re
 import sys
 
+import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
+import scoring
 from tests.conftest import ROOT
 
 
@@ -30,13 +32,9 @@ def with_needed(packages: list[str]) -> set[str]:
 
 def imported() -> set[str]:
     """Packages that modules of scoring/ import, at whatever depth of functions and classes."""
-    found: set[str] = set()
-    for path in (ROOT / "scoring").rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.Import):
-                found |= {alias.name.partition(".")[0] for alias in node.names}
-            elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-                found.add(node.module.partition(".")[0])
+    texts = [path.read_text(encoding="utf-8") for path in (ROOT / "scoring").rglob("*.py")]
+    lines = r"^ *(?:from (\w+)[\w.]* import|import (\w+)[\w.]*(?: as| *#|,|$))"
+    found = {one or other for text in texts for one, other in re.findall(lines, text, re.M)}
     return found - {"scoring", *sys.stdlib_module_names}
 
 
@@ -50,3 +48,18 @@ def test_scoring_imports_what_docs_name_which_is_declared() -> None:
     needed = with_needed(named)
     others = {name for name in imported() if not needed & {*map(canonicalize_name, owners[name])}}
     assert others == set()
+
+
+def test_threads_wait_briefly_unless_the_owner_says_otherwise(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("GOMP_SPINCOUNT", "7")
+    scoring.wait_briefly()
+    assert os.environ["GOMP_SPINCOUNT"] == "7"
+    monkeypatch.delenv("GOMP_SPINCOUNT")
+    monkeypatch.setenv("OMP_WAIT_POLICY", "active")
+    scoring.wait_briefly()
+    assert "GOMP_SPINCOUNT" not in os.environ
+    monkeypatch.delenv("OMP_WAIT_POLICY")
+    scoring.wait_briefly()
+    assert os.environ["GOMP_SPINCOUNT"] == scoring.SPINS

@@ -11,13 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scoring.benchmarks import (
-    OWN_VARIABLE,
-    benchmark_of,
-    benchmarks,
-    named_dataset,
-    of_dataset,
-)
+from scoring.benchmarks import OWN_VARIABLE, benchmark_of, benchmarks, named_dataset, of_dataset
 from scoring.command.arguments import parse
 from scoring.errors import KnownError
 from scoring.families.chat import share_of_orders
@@ -102,24 +96,13 @@ def percent(*numbers: float | None) -> list[float]:
     return [round(100 * (number or 0), 4) for number in numbers]
 
 
-@pytest.mark.parametrize(
-    ("domain", "names", "worked"),
-    [
-        ("chat", ["chat_filtered.json"], [2.5840, 28.4238, 81.1370, 37.3816]),
-        (
-            "safety",
-            ["safety-refuse_filtered.json", "safety-response_filtered.json"],
-            [9.9773, 37.8685, 92.4414, 46.7624],
-        ),
-    ],
-)
-def test_rm_bench_has_its_worked_numbers(
-    domain: str, names: list[str], worked: list[float]
-) -> None:
+def test_rm_bench_has_its_worked_numbers() -> None:
+    names = ("safety-refuse_filtered.json", "safety-response_filtered.json")
     summary = by_length(real(*(f"rm-bench/{name}" for name in names)))
-    parts = summary.parts[domain]
+    parts = summary.parts["safety"]
     styles = (parts[name].mean for name in ("hard", "normal", "easy"))
-    assert percent(*styles, summary.sections[domain]) == worked
+    worked = [9.9773, 37.8685, 92.4414, 46.7624]
+    assert percent(*styles, summary.sections["safety"]) == worked
     assert summary.score is None, "without a domain there is no overall"
     assert all(part.interval and part.interval.low < part.mean for part in parts.values())
 
@@ -130,21 +113,10 @@ def test_judgebench_has_its_worked_numbers() -> None:
     assert percent(summary.score, *summary.sections.values()) == [46.0, *sections]
 
 
-@pytest.mark.parametrize(
-    ("name", "worked"),
-    [
-        ("pairwise/Harmlessness_S10.json", 48.6111),
-        (
-            "pairwise/Helpfulness_Translation_Technical_and_Scientific_Translation.json",
-            47.9167,
-        ),
-        ("best-of-n/Harmlessness_S10.json", 34.1772),
-        ("best-of-n/Helpfulness_Code_Data_Management.json", 30.8642),
-    ],
-)
-def test_rmb_has_its_worked_numbers_and_no_overall_score(name: str, worked: float) -> None:
-    summary = by_length(real(f"rmb/{name}"))
-    assert percent(summary.total.accuracy) == [worked] and summary.score is None
+def test_rmb_has_its_worked_numbers_and_no_overall_score() -> None:
+    for name, worked in (("pairwise", 48.6111), ("best-of-n", 34.1772)):
+        summary = by_length(real(f"rmb/{name}/Harmlessness_S10.json"))
+        assert percent(summary.total.accuracy) == [worked] and summary.score is None
 
 
 @pytest.mark.parametrize(
@@ -189,7 +161,6 @@ def test_ties_of_people_are_left_out_and_counted(tmp_path: Path) -> None:
         ({**JUDGEBENCH, "label": "C"}, "column label: 'C', must be one of A>B, B>A"),
         ({**RM_BENCH, "chosen": ["a"] * 5}, "a list of 5, must be a list of 3 .*RM-Bench"),
         ({**PPE, "scores": [True, None, True]}, "one must be right and one wrong"),
-        ({**PPE, "sampled_conflict_pairs": [[0, 9]]}, "two numbers of responses, from 0 to 2"),
         ({**PPE, "sampled_conflict_pairs": [[0, 1]] * 10}, "10 pairs of 3 responses, must be a "),
         ({**HELPSTEER, "overall_preference": 7}, "7, must be one of -3, -2, -1, 1, 2, 3, 0"),
     ),

@@ -3,17 +3,14 @@
 import json
 import os
 import signal
-from collections.abc import Iterator
 from dataclasses import asdict, fields, replace
 from itertools import count
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 import torch
 
-import scoring.record
 from scoring.engine.scorer import Scorer
 from scoring.errors import KnownError
 from scoring.record import Run, new_folder, resume, stored_runs
@@ -83,36 +80,6 @@ def test_a_pack_is_on_disk_before_it_is_passed_on_and_reads_back_as_it_was(run: 
     assert files_of(run.folder).keys() == {"run.json", "run.lock", "plan.json", "rewards.jsonl"}
     (run.folder / "rewards-2-of-2.jsonl").symlink_to("gone")  # as where files are being removed
     assert run.n_bytes() == 0
-
-
-def test_a_path_that_is_left_amid_a_run_is_written_down_at_once(run: Run) -> None:
-    told = replace(FACTS, path="compiled")
-    run = Run.create(new_folder(run.folder.parent), told, PLAN, KEYS)
-    stream = run.record(replace(pack, path=path) for pack, path in zip(PACKS, "ab", strict=True))
-    for after in ("compiled; later a", "compiled; later a; later b"):
-        next(stream)
-        assert Run.open(run.folder).facts.path == after
-    assert run.mark_ended("stopped").facts.path == after
-    again, _ = Run.open(run.folder).resumed()
-    list(again.record([replace(PACKS[1], path="b")]))
-    list(run.record([replace(PACKS[1], path="b")], "-1"))  # another process, which says it, too
-    assert again.mark_ended("finished").facts.path == after
-
-
-def test_seconds_are_those_of_the_packs_and_not_of_who_looks_at_them(
-    run: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    now = [1000.0]
-    monkeypatch.setattr(scoring.record, "time", SimpleNamespace(monotonic=lambda: now[0]))
-
-    def scoring_takes(*seconds: float) -> Iterator[ScoredPack]:
-        for pack, spent in zip(PACKS, seconds, strict=True):
-            now[0] += spent
-            yield pack
-
-    for _ in run.record(scoring_takes(1.5, 2.25)):
-        now[0] += 100
-    assert run.mark_ended("finished").seconds == 3.75
 
 
 def test_a_folder_that_holds_a_run_or_what_is_left_of_one_is_left_alone(run: Run) -> None:
@@ -246,9 +213,7 @@ def test_runs_are_listed_newest_first_though_the_clock_was_set_back(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert stored_runs(tmp_path / "gone") == []
-    folders = {new_folder(tmp_path) for _ in range(20)}
-    assert len(folders) == 20 and not any(folder.exists() for folder in folders)
-    assert all(len(folder.name) == len("20260101-120000-") + 16 for folder in folders)
+    assert len({new_folder(tmp_path) for _ in range(20)}) == 20
     clock = count(1000.0)
     monkeypatch.setattr("scoring.record.time.time", lambda: next(clock))
     runs = [new_run(tmp_path) for _ in range(8)]
@@ -272,12 +237,8 @@ def test_what_is_no_run_is_passed_over(run: Run) -> None:
     values = json.loads((run.folder / "run.json").read_text(encoding="utf-8"))
     others: list[dict[str, Any]] = [
         {"status": "sleeping"},
-        {"started": "yesterday"},
         {"started": 10**400},
-        {"seconds": float("nan")},
-        {"n_scored": "many"},
         {"facts": {**values["facts"], "n_pairs": "three"}},
-        {"facts": {**values["facts"], "unheard": "of"}},
     ]
     texts = ["", "null", "{}", '{"facts": 5, "status": "running"}', "\xff\0"]
     for text in (*texts, *(json.dumps({**values, **other}) for other in others)):
@@ -311,18 +272,13 @@ def test_a_broken_plan_is_told_in_a_sentence(run: Run) -> None:
     assert run.rows() == ROWS
 
 
-BROKEN_LINES = [
-    *("{broken", "5", "", '{"pack": 0}', "\udcff"),
-    *({"unheard": 1}, {"chosen_reward": "high"}, {"pack": "0"}, {"pack": -1}),
-]
-"""Lines, or what is wrong in one."""
-
-
-@pytest.mark.parametrize("broken", BROKEN_LINES)
+@pytest.mark.parametrize(
+    "broken", ["{broken", '{"pack": 0}', "\udcff", {"chosen_reward": "high"}, {"pack": -1}]
+)
 def test_a_broken_line_amid_the_rows_loses_that_line_alone(
     broken: str | dict[str, object], run: Run
 ) -> None:
-    """It is scored again with the pack that it was of."""
+    """It is scored again with the pack that it was of. broken: a line, or what is wrong in one."""
     list(run.record(PACKS))
     file = run.folder / "rewards.jsonl"
     first, *others = file.read_text(encoding="utf-8").splitlines()

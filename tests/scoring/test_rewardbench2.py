@@ -2,42 +2,27 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from scoring.__main__ import main
 from scoring.command.report import as_table
-from scoring.engine.formatting import Prepared, TokenSequence
-from scoring.engine.scorer import Scorer
+from scoring.engine.formatting import Prepared
 from scoring.errors import KnownError
 from scoring.pairs.opening import as_pairs, read_pairs
 from scoring.record import Run
 from scoring.results.accuracies import read_aggregates
 from scoring.results.pairs import read_pair_results
 from scoring.rows import MOST_COMPARED, check_compared, parts_of, scored_row
-from scoring.run import make_job, score
-from scoring.spec import ModelSpec, Pair, ScoredPair
+from scoring.run import make_job
+from scoring.spec import ModelSpec, ScoredPair
 from scoring.summary import summarise
 from tests.support.files import write_jsonl
 from tests.support.rewardbench2 import expected_scores, made_up_rows
 from tests.support.watched_scorers import Reading
 
 ROWS = made_up_rows()
-
-
-def pairs_of(path: Path, rows: Sequence[dict[str, Any]]) -> list[Pair]:
-    table = read_pairs(write_jsonl(path / "rows.jsonl", rows)).table
-    return as_pairs(table, range(table.num_rows))
-
-
-def scored(pairs: Sequence[Pair], scorer: Scorer) -> tuple[dict[str, ScoredPair], int]:
-    """Rows by their keys, and the tokens that were computed."""
-    job = make_job(pairs, scorer, 0)
-    rows = [row for pack in score(job, scorer) for row in pack.rows]
-    return {row.key: row for row in rows}, sum(job.costs)
 
 
 def test_a_file_is_scored_as_an_independent_computation_has_it(
@@ -71,47 +56,24 @@ def test_a_file_is_scored_as_an_independent_computation_has_it(
     assert found.order.ids == [row["id"] for row in ROWS]
 
 
-def test_a_response_has_the_reward_that_it_has_alone(tmp_path: Path, demo_scorer: Scorer) -> None:
-    """Whatever stands beside it: also where the prompt is computed once for all of a row."""
-    pairs = pairs_of(tmp_path, [*ROWS[:6], ROWS[-1]])
-    together, cost = scored(pairs, demo_scorer)
-    apart = 0
-    for pair in pairs:
-        expected = []
-        for each in pair.responses:
-            one = replace(pair, chosen=each, rejected=each, more_chosen=(), more_rejected=())
-            alone, cost_alone = scored([one], demo_scorer)
-            expected.append(alone[pair.key].chosen_reward)
-            apart += cost_alone
-        assert together[pair.key].all_rewards == pytest.approx(expected, abs=1e-5)
-    assert cost < 0.6 * apart
-    twice = together[pairs[0].key].rewards
-    assert pairs[0].responses[0] == pairs[0].responses[2] and twice[0] == twice[2]
-
-
 def row_of(key: str, rewards: Sequence[float | None], right: int) -> ScoredPair:
     row = ScoredPair(key, key.partition(":")[0], "", None, None, 1, 1, n_chosen=right)
     return row.with_rewards(rewards)
 
 
-@pytest.mark.parametrize(
-    ("rewards", "right", "credit"),
-    [
+def test_those_that_share_the_highest_reward_share_the_credit() -> None:
+    cases: list[tuple[list[float | None], int, float | None]] = [
         ([1.0, 0.5, 0.2, 0.1], 1, 1.0),
         ([1.0, 1.0, 1.0, 0.1], 1, 1 / 3),
         ([0.5, 1.0, 0.0, 0.0], 1, 0.0),
-        ([2.0, 0.5, 1.0, 0.1], 2, 1.0),
         ([1.0, 0.5, 1.0, 0.1], 2, 0.5),
         ([1.0, None, 0.2, 0.1], 1, None),
-    ],
-)
-def test_those_that_share_the_highest_reward_share_the_credit(
-    rewards: list[float | None], right: int, credit: float | None
-) -> None:
-    row = row_of("Focus:1", rewards, right)
-    assert row.credit(0.0) == row.credit(0.5) == credit
-    summary = summarise([row], "classifier")
-    assert summary.score == summary.sections["Focus"] == credit
+    ]
+    for rewards, right, credit in cases:
+        row = row_of("Focus:1", rewards, right)
+        assert row.credit(0.0) == row.credit(0.5) == credit
+        summary = summarise([row], "classifier")
+        assert summary.score == summary.sections["Focus"] == credit
 
 
 def test_in_ties_each_right_response_must_beat_each_wrong_one() -> None:
@@ -122,11 +84,8 @@ def test_in_ties_each_right_response_must_beat_each_wrong_one() -> None:
 
 
 def test_a_ties_row_without_its_reference_is_told_and_loses_nothing() -> None:
-    rows = [
-        row_of("Ties:tied:1", [2, 1.8, 1.9, 0.5, 0.1], 3),
-        row_of("Ties:tied:2", [2, 1.8, 1.9, 0.5, 0.1], 3),
-        row_of("Ties:mine", [2, 1, 0], 1),
-    ]
+    tied = [row_of(f"Ties:tied:{at}", [2, 1.8, 1.9, 0.5, 0.1], 3) for at in (1, 2)]
+    rows = [*tied, row_of("Ties:mine", [2, 1, 0], 1)]
     whole = [row_of("Ties:ref:1", [2, 0.5, 0.1], 1), *rows]
     assert summarise(whole, "classifier").score == 1.009999665971563
     lacking = summarise(rows, "classifier")
@@ -140,7 +99,9 @@ ROW = {"prompt": "p", "chosen": ["a"], "rejected": ["b", "c"], "subset": "Math"}
 
 def test_a_judge_compares_every_two_and_not_too_many(tmp_path: Path) -> None:
     several = {**ROW, "rejected": [f"r{at}" for at in range(MOST_COMPARED)]}
-    few, many = pairs_of(tmp_path, [ROW, several])
+    few, many = as_pairs(
+        read_pairs(write_jsonl(tmp_path / "r.jsonl", [ROW, several])).table, [0, 1]
+    )
     parts = parts_of(few, "judge")
     sides = [(part.chosen, part.rejected) for part in parts]
     assert sides == [("a", "b"), ("a", "c"), ("b", "c")]
@@ -154,17 +115,3 @@ def test_a_judge_compares_every_two_and_not_too_many(tmp_path: Path) -> None:
     with pytest.raises(KnownError, match="41 responses"):  # before anything is scored
         make_job([*[few] * 9, many], judge, 0, sample=1)
     assert judge.ready == 0
-
-
-def test_a_row_counts_tokens_as_a_pair_does() -> None:
-    """Also the one before the first that is computed, which upstream's way masks."""
-    pair = Pair("s:1", "s", "p", "a", "b")
-    row = replace(pair, more_rejected=("c",))
-    sides = [TokenSequence(ids, start=1) for ids in ((1, 2), (1, 3, 4), (1,))]
-    alone = Prepared(pair, sides[0], sides[1])
-    last = Prepared(replace(pair, chosen="c", rejected="c"), sides[2], sides[2])
-    told = [
-        scored_row(pair, [alone], [(1.0, 0.0)], "classifier"),
-        scored_row(row, [alone, last], [(1.0, 0.0), (0.5, 0.5)], "classifier"),
-    ]
-    assert [(each.chosen_tokens, each.rejected_tokens) for each in told] == [(3, 4)] * 2

@@ -1,13 +1,16 @@
-"""What rows of a run make: counts, accuracies, sections, a score."""
+"""What rows of a run are, and what they make: counts, accuracies, sections, a score."""
 
+import math
 from collections.abc import Iterable
-from statistics import fmean
+from statistics import NormalDist, fmean
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from scoring.benchmark import COUNTS, SECTIONS
-from scoring.interval import wilson
-from scoring.spec import ScoredPair
+from scoring.interval import Z_95, wilson
+from scoring.spec import ScoredPair, outcome_of, text_hash
 from scoring.summary import Intervals, Summary, summarise
 
 Rewards = tuple[float | None, float | None]
@@ -103,3 +106,41 @@ def test_only_the_benchmarks_own_counts_are_the_whole_of_it() -> None:
     chat = [pair("chat", LOSS)] * 1327  # RM-Bench's number of rows; its domains have no fixed one
     assert summarise(chat, "classifier", "rm-bench").whole
     assert not summarise(chat[1:], "classifier", "rm-bench").whole
+
+
+def test_the_margin_decides_the_outcome() -> None:
+    for chosen, rejected, margin, outcome in (
+        (-3.0, -2.0, -1.0, "loss"),
+        (0.0, -0.0, 0.0, "tie"),
+        (math.nextafter(1.0, 2.0), 1.0, math.ulp(1.0), "win"),
+        (None, 1.0, None, "missing"),
+        (1.0, None, None, "missing"),
+    ):
+        row = pair("s", (chosen, rejected))
+        assert (row.margin, row.outcome) == (margin, outcome)
+    assert (outcome_of(math.nan), outcome_of(math.inf)) == ("missing", "win")
+
+
+def test_the_text_hash_tells_texts_apart_wherever_they_are_cut() -> None:
+    texts = [("p", "c", "r"), ("p", "r", "c"), ("pc", "", "r"), ("p", "cr", ""), ("p", "c", "r ")]
+    assert len({text_hash(*each) for each in (*texts, ("\ud800", "c", "r"))}) == len(texts) + 1
+    assert text_hash("p", "c", "r") == "4afa9877dbe2a1fa", "as stored with earlier runs"
+
+
+def test_the_interval_has_the_known_ends_of_95_percent() -> None:
+    assert pytest.approx(NormalDist().inv_cdf(0.975), abs=1e-12) == Z_95
+    for wins, n, low, high in ((0, 10, 0.0, 0.2775), (9, 10, 0.5958, 0.9821)):
+        assert wilson(wins, n) == pytest.approx((low, high), abs=5e-5)
+
+
+@given(st.integers(1, 5000).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n))))
+def test_both_ends_solve_wilsons_equation(case: tuple[int, int]) -> None:
+    """|wins/n - p| = z * sqrt(p (1 - p) / n), on either side, unless the end is 0 or 1."""
+    wins, n = case
+    interval = wilson(wins, n)
+    assert interval is not None
+    assert 0 <= interval.low <= interval.high <= 1
+    assert interval.low - 1e-12 <= wins / n <= interval.high + 1e-12
+    for end, extreme in ((interval.low, wins == 0), (interval.high, wins == n)):
+        off = abs(wins / n - end) - Z_95 * math.sqrt(max(0, end * (1 - end)) / n)
+        assert extreme or off == pytest.approx(0, abs=1e-9)

@@ -5,7 +5,10 @@ from math import sqrt
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from numpy.typing import NDArray
+from scipy.stats import beta, hypergeom  # type: ignore[import-untyped]
 
 from scoring.benchmark import COUNTS, SUBSETS, overall_score, section_of, section_scores
 from scoring.engine.packing import plan_packs, random_order
@@ -22,10 +25,11 @@ from scoring.sure import (
     SureRule,
     Target,
     bounds,
+    finite_interval,
     look_sizes,
+    most_marked,
 )
 
-SMALL = {subset: max(1, round(200 * n / 2985)) for subset, n in COUNTS.items()}
 FOUR = dict.fromkeys(SUBSETS, 4)
 UNEQUAL = {"Chat": 0.97, "Chat Hard": 0.5, "Safety": 0.9, "Reasoning": 0.92}
 Rate = Callable[[str], float]
@@ -73,7 +77,6 @@ def simulated(
     ("counts", "width"),
     [
         pytest.param(COUNTS, 0.06, id="whole", marks=pytest.mark.slow),
-        pytest.param(SMALL, 0.1, id="200", marks=pytest.mark.slow),
         pytest.param(FOUR, 0.15, id="92"),
     ],
 )
@@ -206,6 +209,42 @@ def test_looks_are_few_and_end_with_all() -> None:
         sizes = look_sizes(total, width)
         assert sizes[-1] == total and sizes == sorted(set(sizes)) and len(sizes) < 25
     assert look_sizes(2985, 0.02)[0] > look_sizes(2985, 0.06)[0] > 50
+
+
+# Exact intervals of a share in a finite population, against scipy's distributions.
+
+
+@st.composite
+def draws(draw: st.DrawFn) -> tuple[int, int, int]:
+    """(seen, n, total)"""
+    total = draw(st.integers(1, 400))
+    n = draw(st.integers(1, total))
+    return draw(st.integers(0, n)), n, total
+
+
+@given(draws(), st.sampled_from([0.1, 0.025, 0.002]))
+def test_it_is_the_last_number_that_is_not_rejected(
+    drawn: tuple[int, int, int], alpha: float
+) -> None:
+    seen, n, total = drawn
+    found = most_marked(seen, n, total, alpha)
+    assert seen <= found <= total - (n - seen)
+    assert found == seen or hypergeom.cdf(seen, total, found, n) > alpha * (1 - 1e-9)
+    if found < total - (n - seen):
+        assert hypergeom.cdf(seen, total, found + 1, n) <= alpha * (1 + 1e-9)
+
+
+@pytest.mark.parametrize(("wins", "n"), [(0, 7), (46, 100), (39_880, 40_000)])
+def test_of_very_many_it_is_clopper_and_pearsons(wins: int, n: int) -> None:
+    """But narrower by what was drawn of them; no probability vanishes."""
+    found = finite_interval(wins, n, 10**5, 0.05)
+    assert found is not None
+    low, high = (
+        beta.ppf(0.025, wins, n - wins + 1) if wins else 0.0,
+        beta.ppf(0.975, wins + 1, n - wins),
+    )
+    assert found == pytest.approx((low, high), abs=2e-4)
+    assert finite_interval(0, 0, 200, 0.05) is None
 
 
 def test_a_width_out_of_range_is_refused_and_a_score_of_pairs_that_have_none() -> None:

@@ -7,9 +7,6 @@ from typing import Any
 import pytest
 
 from scoring.__main__ import main
-from scoring.pairs.candidates import candidate_rows
-from scoring.pairs.opening import as_pairs, read_pairs
-from scoring.spec import Message
 from tests.support.files import write_jsonl
 
 ASKED = {"role": "user", "content": "Name a colour."}
@@ -95,14 +92,6 @@ def test_another_shape_is_refused_in_a_sentence(
         path, out = write_jsonl(tmp_path / "rows.jsonl", [row]), str(tmp_path / "run")
         assert main(["--model", "longer", "--pairs", str(path), "--best-of", "--out", out]) == 1
         assert words in capsys.readouterr().err
-
-
-def test_a_conversation_stays_one(tmp_path: Path) -> None:
-    talk = [ASKED, said("Red."), {"role": "user", "content": "Another."}]
-    path = write_jsonl(tmp_path / "rows.jsonl", [{"messages": [*talk, said("Blue.")]}])
-    (pair,) = as_pairs(read_pairs(path, reader=candidate_rows).table, [0])
-    assert pair.turns == tuple(Message(**each) for each in talk)
-    assert pair.responses == ("Blue.", "Blue.")
 
 
 def test_the_best_of_the_first_k_is_right_as_often_as_counted_by_hand(

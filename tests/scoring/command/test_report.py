@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from scoring.benchmark import COUNTS, SECTIONS
+from scoring.benchmark import COUNTS
 from scoring.command.report import as_table, report_json
 from scoring.record import Run
 from scoring.spec import Plan, RunFacts, ScoredPack, ScoredPair
@@ -15,11 +15,7 @@ from scoring.summary import summarise
 from tests.support.run_facts import MADE_UP
 
 FACTS = replace(
-    MADE_UP,
-    revision="0123456789abcdef",
-    selection="all pairs",
-    reading="its one label",
-    path="padded batches",
+    MADE_UP, revision="0123456789abcdef", selection="all pairs", reading="its one label"
 )
 WIN, LOSS, TIE, MISSING = (1.0, 0.0), (0.0, 1.0), (0.5, 0.5), (None, 0.0)
 Rewards = tuple[float | None, float | None]
@@ -38,8 +34,7 @@ def rows(subset: str, *rewards: Rewards, cut: int = 0) -> list[ScoredPair]:
 def run_of(folder: Path, scored: list[ScoredPair], parts: int = 1, facts: RunFacts = FACTS) -> Run:
     plan = Plan((tuple(range(len(scored))),))
     run = Run.create(folder / "run", facts, plan, [row.key for row in scored])
-    for _ in run.record([ScoredPack(0, tuple(scored), 1234, parts)]):
-        pass
+    list(run.record([ScoredPack(0, tuple(scored), 1234, parts)]))
     return run.mark_ended("finished")
 
 
@@ -67,24 +62,13 @@ def test_the_table_has_sections_their_subsets_and_the_others(tmp_path: Path) -> 
         *("Chat", "mt-bench-easy", "Reasoning", "math-prm", "hep-js", "an-own", "own"),
         *("all pairs, unweighted", "mean of the sections present"),
     ]
-    intervals = summarise(scored, "classifier").intervals
-    low, high = intervals.subsets["hep-js"] or (0.0, 0.0)
-    assert (
-        cells(lines, "hep-js")
-        == cells(lines, "own")
-        == ["2", "50.0%", f"{low:.1%}", "to", f"{high:.1%}"]
-    )
     reasoning = 0.5 * 164 / (984 + 164)
-    low, high = intervals.sections["Reasoning"] or (0.0, 0.0)
-    assert low < reasoning < high
-    sure = [f"{low:.1%}", "to", f"{high:.1%}"]
-    assert cells(lines, "Reasoning") == ["4", f"{reasoning:.1%}", *sure]
+    assert cells(lines, "hep-js") == cells(lines, "own")
+    assert cells(lines, "Reasoning")[:2] == ["4", f"{reasoning:.1%}"]
     assert cells(lines, "all pairs, unweighted")[:2] == ["8", "50.0%"]
-    mean = (1 + 0.5 * 164 / (984 + 164)) / 2
-    low, high = intervals.score or (0.0, 0.0)
-    assert low < mean < high
+    low, high = summarise(scored, "classifier").intervals.score or (0.0, 0.0)
     sure = [f"{low:.1%}", "to", f"{high:.1%}"]
-    assert cells(lines, "mean of the sections present") == [f"{mean:.1%}", *sure]
+    assert cells(lines, "mean of the sections present") == [f"{(1 + reasoning) / 2:.1%}", *sure]
     assert any("intervals take pairs of one prompt together" in line for line in lines)
 
 
@@ -127,32 +111,6 @@ def test_the_whole_benchmark_has_the_score_by_name(tmp_path: Path) -> None:
     assert cells(lines, "all pairs, unweighted")[0] == "2,985"
     short = run_of(tmp_path / "short", scored[1:])
     assert not any("RewardBench score" in line for line in table(short))
-
-
-def test_the_object_says_the_same_in_plain_values(tmp_path: Path) -> None:
-    scored = [*rows("own", WIN, TIE, MISSING, cut=1), *rows("hep-js", WIN, LOSS)]
-    run = run_of(tmp_path, scored)
-    said = json.loads(json.dumps(report_json(run, [Path("a.json")], ["a.json -> org/r"])))
-    intervals = summarise(scored, "classifier").intervals
-    assert (said["score"], said["whole_benchmark"]) == (0.5, False)
-    assert said["interval"] == list(intervals.score or ())
-    assert said["sections"] == {**dict.fromkeys(SECTIONS), "Reasoning": 0.5}
-    interval = list(intervals.subsets["own"] or ())
-    own = {"accuracy": 0.5, "interval": interval, "win": 1, "loss": 0, "tie": 1, "missing": 1}
-    assert said["subsets"]["own"] == own
-    assert said["total"] == {"accuracy": 0.5, "win": 2, "loss": 1, "tie": 1, "missing": 1}
-    assert (said["truncated"], said["tokens"], said["split_packs"]) == (1, 1234, 0)
-    assert (said["facts"]["model"], said["run"]) == ("org/model", str(run.folder))
-    assert (said["files"], said["sent"]) == (["a.json"], ["a.json -> org/r"])
-
-
-def test_where_nothing_counts_there_is_no_score(tmp_path: Path) -> None:
-    run = run_of(tmp_path, rows("hep-js", MISSING))
-    assert cells(table(run), "Reasoning") == ["0", "none"]
-    assert not any("mean of" in line or "score" in line for line in table(run))
-    said = report_json(run, [], [])
-    assert (said["score"], said["interval"], said["total"]["accuracy"]) == (None,) * 3
-    assert said["subsets"]["hep-js"]["interval"] is None
 
 
 def test_rm_bench_is_reported_as_its_authors_print_it(tmp_path: Path) -> None:

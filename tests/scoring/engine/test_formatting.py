@@ -3,7 +3,6 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from transformers import AutoTokenizer
 
 from scoring.engine.formatting import (
     DEFAULT_MAX_TOKENS,
@@ -11,15 +10,13 @@ from scoring.engine.formatting import (
     Prepared,
     TokenSequence,
     UpstreamFormatter,
-    conversations,
     joined_pairs,
     named_templates,
     shared_prefix,
 )
-from scoring.engine.scorer import Scorer
+from scoring.engine.scorer import check_tokens
 from scoring.errors import KnownError
 from scoring.spec import Message, Pair, RunSettings
-from tests.conftest import DEMO_MODEL
 from tests.support.plain_words import BOS, WITH_BOS, WORDS, words_tokenizer
 
 PAIR = Pair("s:1", "s", "one", "two three", "three")
@@ -61,28 +58,14 @@ def test_there_is_one_bos_though_template_and_tokenizer_both_add_it(template: st
     assert BOS not in without.chosen.ids
 
 
-BOTH = {"bos_token": "<s>", "eos_token": "</s>"}
-
-
-@pytest.mark.parametrize(
-    ("pair", "special", "expected"),
-    [
-        (PAIR, BOTH, "<s> Human : one Assistant : two three </s>"),
-        (PAIR, {}, "Human : one Assistant : two three"),
-        (
-            *(TURNS, BOTH),
-            "<s> System : four Human : one Assistant : two Human : three one "
-            "Assistant : three </s>",
-        ),
-    ],
-)
-def test_the_fallback_is_used_and_said_where_there_is_no_template(
-    pair: Pair, special: dict[str, str], expected: str
-) -> None:
-    used = Formatter(words_tokenizer(None, **special), 100, RunSettings())
-    assert words(prepared(used, pair).chosen.ids) == expected.split()
+def test_the_fallback_is_used_and_said_where_there_is_no_template() -> None:
+    used = formatter(None)
+    turns = "System : four Human : one Assistant : two Human : three one Assistant : three"
+    assert words(prepared(used, TURNS).chosen.ids) == f"<s> {turns} </s>".split()
     assert used.template.startswith("fallback:")
-    [asked] = formatter(None).encode([PAIR.messages], ask=True)
+    bare = prepared(Formatter(words_tokenizer(None), 100, RunSettings()))
+    assert words(bare.chosen.ids) == "Human : one Assistant : two three".split()
+    [asked] = used.encode([PAIR.messages], ask=True)
     assert words(tuple(asked)) == ["<s>", "Human", ":", "one", "Assistant", ":"]
 
 
@@ -95,41 +78,19 @@ def test_several_turns_are_messages_and_their_transcript_is_not_shown() -> None:
     assert tokens.shared == tokens.chosen.ids.index(WORDS.index("three"), -2)
 
 
-def test_many_conversations_keep_their_order_and_a_prompt_of_one_message_is_the_users() -> None:
+def test_many_conversations_keep_their_order() -> None:
     numbers = [["one", "two", "three", "four"][n * 7 % 4] for n in range(300)]
     pairs = [Pair(f"s:{n}", "s", "one", word, "two") for n, word in enumerate(numbers)]
     tokens = formatter(WITH_BOS).prepare(pairs)
     assert [each.pair for each in tokens] == pairs
     assert [WORDS[each.chosen.ids[-2]] for each in tokens] == numbers
-    assert {WORDS[each.rejected.ids[-2]] for each in tokens} == {"two"}
     assert formatter(WITH_BOS).prepare([]) == []
-    assert conversations([PAIR, TURNS]) == [
-        [Message("user", "one"), Message("assistant", "two three")],
-        [Message("user", "one"), Message("assistant", "three")],
-        [*TURNS.turns, Message("assistant", "three")],
-        [*TURNS.turns, Message("assistant", "four")],
-    ]
 
 
-@pytest.mark.parametrize(
-    "template",
-    [
-        "{{ raise_exception('no such roles') }}",
-        "{{ ''.__class__.__mro__ }}",
-        "{{ 'a' + 1 }}",
-        "{{ '' }}",
-    ],
-)
-def test_a_template_that_fails_is_told_in_a_sentence(template: str) -> None:
-    with pytest.raises(KnownError, match="The model's chat template fails: "):
-        prepared(formatter(template))
-
-
-def test_without_a_default_template_there_is_an_error() -> None:
-    tokenizer = words_tokenizer(None, eos_token="</s>")
-    tokenizer.chat_template = {"rag": WITH_BOS, "tool_use": WITH_BOS}
-    with pytest.raises(KnownError):
-        prepared(Formatter(tokenizer, 100, RunSettings()))
+def test_a_template_that_fails_is_told_in_a_sentence() -> None:
+    for template in ("{{ raise_exception('no') }}", "{{ ''.__class__.__mro__ }}", "{{ '' }}"):
+        with pytest.raises(KnownError, match="The model's chat template fails: "):
+            prepared(formatter(template))
 
 
 def test_truncation_keeps_the_end_or_the_start_of_each_side_and_says_so() -> None:
@@ -149,19 +110,14 @@ def test_truncation_keeps_the_end_or_the_start_of_each_side_and_says_so() -> Non
     assert len(tokens.chosen.ids) == len(tokens.rejected.ids) == shorter
 
 
-@pytest.mark.parametrize(
-    ("model_limit", "asked", "expected"),
-    [
-        (4096, 100, 100),
+def test_the_smallest_limit_holds() -> None:
+    for model_limit, asked, expected in (
         (4096, 5000, 4096),
         (2**62, None, DEFAULT_MAX_TOKENS),
         (2**62, 30_000, 30_000),
-    ],
-)
-def test_the_smallest_limit_holds(model_limit: int, asked: int | None, expected: int) -> None:
-    tokenizer = words_tokenizer(WITH_BOS)
-    settings = RunSettings(max_length=asked)
-    assert Formatter(tokenizer, model_limit, settings).max_length == expected
+    ):
+        used = Formatter(words_tokenizer(WITH_BOS), model_limit, RunSettings(max_length=asked))
+        assert used.max_length == expected
 
 
 @given(IDS, IDS, IDS)
@@ -184,25 +140,18 @@ def test_the_shared_prefix_is_the_longest_that_leaves_each_side_a_token(
 def test_sides_that_start_at_different_positions_share_nothing_and_cost_their_tokens() -> None:
     chosen, rejected = TokenSequence((2, 8, 9), start=1), TokenSequence((2, 8, 10), True)
     (tokens,) = joined_pairs([PAIR], [chosen, rejected])
-    assert (tokens.shared, tokens.chosen.start, tokens.rejected.start) == (0, 1, 0)
-    assert (tokens.chosen.truncated, tokens.rejected.truncated) == (False, True)
+    assert (tokens.shared, tokens.chosen, tokens.rejected) == (0, chosen, rejected)
     first = TokenSequence((1, 2, 3))
     assert Prepared(PAIR, first, TokenSequence((1, 2, 4, 5)), 2).cost == 5
     assert (Prepared(PAIR, first, first, 3).cost, Prepared(PAIR).cost) == (3, 1)
 
 
-def test_the_demo_models_text_is_what_its_template_says_and_white_space_stays(
-    demo_scorer: Scorer,
-) -> None:
-    (tokens,) = demo_scorer.prepare([PAIR])
-    used = Formatter(AutoTokenizer.from_pretrained(DEMO_MODEL), 4096, RunSettings())
-    assert tokens == prepared(used)
-    assert used.tokenizer.decode(tokens.chosen.ids) == (
-        "<|im_start|>user\none<|im_end|>\n<|im_start|>assistant\ntwo three<|im_end|>"
-    )
-    texts = ["text", " text", "text ", "text\n", "\ttext"]
-    ids = {prepared(used, Pair("s:1", "s", "p", text, "")).chosen for text in texts}
-    assert len(ids) == len(texts)
+def test_the_largest_token_must_have_a_row() -> None:
+    made = [Prepared(PAIR, TokenSequence((0, 9)), TokenSequence((3, 2)))]
+    for vocabulary in (None, 10):
+        check_tokens(made, vocabulary, "m")
+    with pytest.raises(KnownError, match=r"gives token 9, and its weights know 9 tokens"):
+        check_tokens(made, 9, "m")
 
 
 SAID = {
@@ -247,12 +196,6 @@ def test_a_named_template_goes_before_the_tokenizers_own_and_asks_the_assistant_
         assert (asked[0], whole[0]) == (BOS, BOS)
     [ids] = formatter(None, chat_template="raw").encode([[Message("user", "<s> one")]])
     assert words(tuple(ids)) == ["<s>", "one"]  # no second BOS
-
-
-def test_an_unknown_template_names_those_that_are_known() -> None:
-    for kind in (UpstreamFormatter, Formatter):
-        with pytest.raises(KnownError, match=r"no chat template 'Tulu'; raw, tulu, .* known"):
-            kind(words_tokenizer(None), 100, RunSettings(chat_template="Tulu"))
 
 
 def test_as_upstream_the_tokenizers_own_template_goes_before_the_one_that_is_named() -> None:

@@ -96,14 +96,6 @@ def test_tokens_and_what_is_masked_are_upstreams(
             assert whole(side.ids, side.start) == as_upstream(theirs, pair, response)
 
 
-def test_the_pairs_bring_up_every_case() -> None:
-    """Two BOS and one, cut off and not, and both kinds in one pair."""
-    first, *_, fourth = prepared(tokenizer(WITH_BOS), PAIRS[:4])
-    assert (first.chosen.start, first.rejected.start, first.shared > 0) == (1, 1, True)
-    assert (fourth.chosen.start, fourth.rejected.start, fourth.shared) == (0, 1, 0)
-    assert (fourth.chosen.truncated, fourth.rejected.truncated) == (True, False)
-
-
 @pytest.mark.parametrize(("template", "over"), [(WITH_BOS, 1), (WITH_BOS, 0), (WITHOUT_BOS, 1)])
 def test_the_limit_counts_the_specials(template: str, over: int) -> None:
     """`one` so often that the text has 2048 tokens, one less or one more."""
@@ -133,12 +125,3 @@ def test_the_models_own_limit_holds_where_it_is_less() -> None:
     for limit, length in ((10**9, 2048), (512, 512)):
         used = UpstreamFormatter(tokenizer(WITH_BOS), limit, COMPATIBLE)
         assert used.max_length == len(used.prepare([PAIRS[3]])[0].chosen.ids) == length
-
-
-def test_an_empty_response_without_template_is_upstreams() -> None:
-    (text,) = UpstreamFormatter(tokenizer(None), 100, COMPATIBLE).render(
-        [[Message("user", "one"), Message("assistant", "")]]
-    )
-    assert text == "<|user|>\none\n<|assistant|>\n"
-    with pytest.raises(KnownError, match="The model's chat template fails: "):
-        prepared(tokenizer("{{ '' }}", "nothing"))

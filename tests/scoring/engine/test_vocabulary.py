@@ -81,9 +81,6 @@ def more(change: str) -> Callable[..., None]:
     def hook(_: Any, __: Any, output: Any) -> None:
         if change == "scale":
             output.logits = output.logits * 1.5
-        elif change == "shift":
-            output.logits = output.logits.clone()
-            output.logits[..., 100:] += 3
         else:
             output.logits = torch.tanh(output.logits)
 
@@ -91,17 +88,11 @@ def more(change: str) -> Callable[..., None]:
 
 
 @pytest.mark.parametrize(
-    ("spread", "dtype", "change"),
-    [
-        (0.2, torch.float32, "cap"),
-        (0.05, torch.float32, "shift"),
-        (0.001, torch.bfloat16, "scale"),
-    ],
+    ("spread", "dtype", "change"), [(0.2, torch.float32, "cap"), (0.001, torch.bfloat16, "scale")]
 )
 def test_a_way_that_is_not_known_is_refused_though_no_token_is_likely(
     spread: float, dtype: torch.dtype, change: str, tmp_path: Path
 ) -> None:
-    """Logarithms, of which every reward is made, differ by up to 3, or all by little."""
     folder = save_tiny(tmp_path, "qwen3", 0, initializer_range=spread)
     model = AutoModelForCausalLM.from_pretrained(folder, dtype=dtype).eval()
     check_vocabulary(model, Vocabulary(model), IDS, "the model")

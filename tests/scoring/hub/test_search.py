@@ -63,18 +63,6 @@ def test_a_hub_that_answers_nothing_is_not_waited_for(
     close_session()
 
 
-def test_why_the_hub_could_not_be_searched_is_told(
-    server: HubServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    assert search_models("rm", Hub(offline=True)) == HubSearch(reason="the network is switched off")
-    monkeypatch.setattr("huggingface_hub.constants.ENDPOINT", f"{server.url}/nowhere")
-    hub = Hub()
-    monkeypatch.setattr(hub, "reachable", lambda: True)
-    found = search_models("rm", hub)
-    assert found.models == () and "404" in found.reason
-    assert found.reason.startswith("the Hub could not be searched: ")
-
-
 @pytest.mark.parametrize("words", [None, 5, "x" * 101])
 def test_what_cannot_be_searched_for_is_refused(words: Any) -> None:
     with pytest.raises(KnownError):

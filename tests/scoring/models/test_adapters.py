@@ -1,7 +1,6 @@
 """LoRA adapters as PEFT leaves them, and as others do."""
 
 import json
-import math
 import shutil
 from pathlib import Path
 from typing import Any
@@ -177,15 +176,3 @@ def test_what_is_no_adapter_to_be_scored_is_refused(trained: Path, adapter: Path
     shutil.copy(trained / "merged" / "model.safetensors", adapter)
     shutil.copy(trained / "merged" / "config.json", adapter)
     assert "holds a whole model and the config of an adapter" in refusal(adapter)
-
-
-def test_a_head_of_its_own_shape_takes_the_place_of_the_bases(
-    trained: Path, tmp_path: Path
-) -> None:
-    """The base has two labels, and the adapter brings a head with one."""
-    base = tmp_path / "base"
-    shutil.copytree(trained / "merged", base)
-    weights = load_file(base / "model.safetensors")
-    save_file({**weights, "score.weight": torch.ones(2, 32)}, base / "model.safetensors")
-    edit(base, "config.json", id2label={"0": "a", "1": "b"})
-    assert all(map(math.isfinite, rewards_of(trained / "adapter", reference=str(base))))

@@ -1,5 +1,7 @@
 """Where a model is loaded, and whether it fits there."""
 
+from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -16,6 +18,8 @@ from tests.conftest import DEMO_MODEL
 from tests.support.small_models import OFFLINE, OPEN
 
 BILLION = 10**9
+KILO = 1024
+MACHINE = (30_000 * KILO, 70_000 * KILO)
 
 
 def model(billions: float, **more: Any) -> LocatedModel:
@@ -45,29 +49,13 @@ def test_the_device_is_the_one_that_models_are_loaded_on() -> None:
     assert gpus(2, 5).now(held=10**8) == gpus(2, 5)
 
 
-@pytest.mark.parametrize(
-    ("device", "settings", "said"),
-    [
-        (
-            cpu(14.2),
-            RunSettings(),
-            "org/70.6b needs about 282 GB in float32 for its weights, and 14.2 GB are free on the "
-            "CPU. Choose a smaller model, or run this on a machine with more memory.",
-        ),
-        (
-            gpus(2, 60),
-            RunSettings(device="spread"),
-            "org/70.6b needs about 141 GB in bfloat16 for its weights, and 120 GB are free on all "
-            "2 GPUs together. Choose a smaller model, or run this on a machine with more memory.",
-        ),
-    ],
-)
-def test_a_model_that_does_not_fit_is_refused_with_sizes(
-    device: Device, settings: RunSettings, said: str
-) -> None:
+def test_a_model_that_does_not_fit_is_refused_with_sizes() -> None:
     with pytest.raises(KnownError) as caught:
-        check_fits(model(70.553), device, settings)
-    assert str(caught.value) == said.replace("70.6b", "70.553b")
+        check_fits(model(70.553), gpus(2, 60), RunSettings(device="spread"))
+    assert str(caught.value) == (
+        "org/70.553b needs about 141 GB in bfloat16 for its weights, and 120 GB are free on all "
+        "2 GPUs together. Choose a smaller model, or run this on a machine with more memory."
+    )
 
 
 def test_weights_in_eight_bits_need_a_card_and_take_a_byte_each(
@@ -107,20 +95,15 @@ def test_a_reference_is_counted_with_its_policy() -> None:
         check_fits(policy, gpus(1, 27), RunSettings())
 
 
-@pytest.mark.parametrize(
-    ("device", "billions", "family", "expected"),
-    [
+def test_a_model_is_spread_where_one_gpu_is_too_small() -> None:
+    cases: list[tuple[Device, float, Any, str]] = [
         (gpus(2, 79), 70, "classifier", "spread"),
         (gpus(2, 79), 8, "classifier", "auto"),
-        (cpu(14), 70, "classifier", "auto"),
         (gpus(2, 79), 30, "pairrm", "auto"),
-    ],
-)
-def test_a_model_is_spread_where_one_gpu_is_too_small(
-    device: Device, billions: float, family: Any, expected: str
-) -> None:
-    assert placed(RunSettings(), model(billions, family=family), device).device == expected
-    assert placed(RunSettings(device="cuda:1"), model(billions), device).device == "cuda:1"
+    ]
+    for device, billions, family, expected in cases:
+        assert placed(RunSettings(), model(billions, family=family), device).device == expected
+        assert placed(RunSettings(device="cuda:1"), model(billions), device).device == "cuda:1"
 
 
 def test_a_driver_that_is_too_old_is_told_of(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -133,3 +116,53 @@ def test_a_driver_that_is_too_old_is_told_of(monkeypatch: pytest.MonkeyPatch) ->
     said = present_device().words
     assert said.startswith("the CPU (its GPU cannot be used: The NVIDIA driver on your system is")
     assert present_device("cpu").words == "the CPU"
+
+
+# How much memory a machine or a container has.
+
+
+@pytest.fixture
+def memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A machine with so much memory."""
+    usage = SimpleNamespace(available=30_000 * KILO, total=70_000 * KILO)
+    monkeypatch.setattr("psutil.virtual_memory", lambda: usage)
+
+
+def system(root: Path, groups: str = "") -> Path:
+    (root / "proc" / "self").mkdir(parents=True)
+    (root / "proc" / "self" / "cgroup").write_text(groups, encoding="ascii")
+    return root
+
+
+def group(folder: Path, names: tuple[str, str], limit: str, used: int, files: str) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / names[0]).write_text(f"{limit}\n", encoding="ascii")
+    (folder / names[1]).write_text(f"{used}\n", encoding="ascii")
+    (folder / "memory.stat").write_text(f"anon 1\n{files}\n", encoding="ascii")
+
+
+V2 = ("memory.max", "memory.current")
+V1 = ("memory.limit_in_bytes", "memory.usage_in_bytes")
+
+
+@pytest.mark.usefixtures("memory")
+def test_a_container_allows_less(tmp_path: Path) -> None:
+    root = system(tmp_path / "2", "0::/a/b\n")
+    top = root / "sys" / "fs" / "cgroup"
+    group(top / "a" / "b", V2, "max", 900_000, "inactive_file 5")
+    group(top / "a", V2, "1000000", 900_000, "inactive_file 300000")
+    assert system_memory(root) == (400_000, 1_000_000)
+    root = system(tmp_path / "1", "9:cpu:/x\n4:memory:/host/path\n0::/\n")
+    group(root / "sys/fs/cgroup/memory", V1, "2000000", 700_000, "total_inactive_file 200000")
+    assert system_memory(root) == (1_500_000, 2_000_000)
+
+
+@pytest.mark.usefixtures("memory")
+def test_groups_that_cannot_be_read_or_allow_more_than_there_is_change_nothing(
+    tmp_path: Path,
+) -> None:
+    assert system_memory(tmp_path / "no") == MACHINE
+    for place, groups in enumerate(("", "x", "0::/../../..", "::::\n\x00", "4:memory:/\n")):
+        root = system(tmp_path / str(place), groups)
+        group(root / "sys/fs/cgroup/memory", V1, str(2**63), 700, "total_inactive_file 2")
+        assert system_memory(root) == MACHINE

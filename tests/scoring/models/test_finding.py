@@ -37,9 +37,6 @@ def refusal(typed: str, policy: ModelPolicy = OPEN, **given: Any) -> str:
     [
         pytest.param({}, {}, "classifier", id="a classifier"),
         pytest.param({"architectures": ["DebertaV2PairRM"]}, {}, "pairrm", id="PairRM"),
-        pytest.param(
-            {"id2label": ..., "label2id": ..., "num_labels": 1}, {}, "classifier", id="one label"
-        ),
         pytest.param({"id2label": TWO}, {"reading": 1}, "classifier", id="a label of several"),
         pytest.param({"id2label": TWO}, {"reading": (0.5, -0.5)}, "classifier", id="weighted"),
         pytest.param(CAUSAL, {"family": "logprob-mean"}, "logprob-mean", id="a language model"),
@@ -78,23 +75,10 @@ def test_a_folder_that_does_not_score_so_is_refused_by_its_config(
     assert hub.fetched in ([], [["config.json"]])
 
 
-@pytest.mark.parametrize(
-    "text", ["", "[]", '{"id2label": 5}', '{"architectures": [5]}', "[" * 100_000]
-)
-def test_a_config_that_cannot_be_read_is_refused(text: str, folder: Path) -> None:
-    (folder / "config.json").write_text(text, encoding="utf-8")
-    assert str(folder) in refusal(str(folder))
-
-
-def test_a_folder_without_weights_tokenizer_or_config_is_refused(folder: Path) -> None:
-    for name, said in (
-        ("tokenizer.json", "it has no tokenizer"),
-        ("model.safetensors", "has no weights: no *.safetensors or *.bin"),
-        ("config.json", "no readable config.json"),
-    ):
-        (folder / name).rename(folder / "kept")
-        assert said in refusal(str(folder))
-        (folder / "kept").rename(folder / name)
+def test_a_config_that_cannot_be_read_is_refused(folder: Path) -> None:
+    for text in ("", "[]", '{"id2label": 5}', '{"architectures": [5]}', "[" * 100_000):
+        (folder / "config.json").write_text(text, encoding="utf-8")
+        assert str(folder) in refusal(str(folder))
 
 
 @pytest.mark.parametrize(
@@ -108,16 +92,7 @@ def test_a_folder_without_weights_tokenizer_or_config_is_refused(folder: Path) -
         *(
             (typed, CLOSED, {}, f"{typed!r} {NOT_HERE}")
             for typed in (
-                *(
-                    "/etc",
-                    "../x",
-                    ".",
-                    "~root",
-                    "C:\\x",
-                    "\\\\host\\x",
-                    "file:///etc",
-                    "org/name:split",
-                ),
+                *("/etc", "../x", ".", "~root", "C:\\x", "\\\\host\\x", "file:///etc"),
                 *("org/name:split", "assets/demo/model/", "./assets/demo/model", str(DEMO_MODEL)),
             )
         ),
@@ -148,25 +123,15 @@ def test_what_is_no_model_here_is_refused(
     assert len(told) < 400 or len(typed) == 300
 
 
-def test_many_or_long_names_are_cut_in_the_message() -> None:
-    assert len(refusal("x" * 5000, CLOSED)) < 400
-    many = ModelPolicy(None, models=frozenset(f"org/{number:03}" for number in range(50)))
-    ten = ", ".join(f"org/{number:03}" for number in range(10))
-    said = f"5,000 characters is not among the models that can be used here: give {ten} and 40 more"
-    assert said in refusal("x" * 5000, many)
-
-
-@pytest.mark.parametrize("policy", [OPEN, CLOSED, LISTED])
-def test_the_demo_model_baselines_and_models_of_servers_are_always_allowed(
-    policy: ModelPolicy,
-) -> None:
-    for typed in (" demo\n", "assets/demo/model"):
-        spec = locate(typed, policy, OFFLINE)
-        assert (spec.name, spec.folder) == ("demo", str(DEMO_MODEL))
-    for name in BASELINES:
-        assert locate(name, policy, OFFLINE) == ModelSpec(f"baseline/{name}", "", "", name)
-    spec = locate("org/name", policy, OFFLINE, family="rater", url=f"{URL}/")
-    assert spec == ModelSpec("org/name", "", "", "rater", url=URL)
+def test_the_demo_model_baselines_and_models_of_servers_are_always_allowed() -> None:
+    for policy in (OPEN, CLOSED, LISTED):
+        for typed in (" demo\n", "assets/demo/model"):
+            spec = locate(typed, policy, OFFLINE)
+            assert (spec.name, spec.folder) == ("demo", str(DEMO_MODEL))
+        for name in BASELINES:
+            assert locate(name, policy, OFFLINE) == ModelSpec(f"baseline/{name}", "", "", name)
+        spec = locate("org/name", policy, OFFLINE, family="rater", url=f"{URL}/")
+        assert spec == ModelSpec("org/name", "", "", "rater", url=URL)
     spec = locate("org/name", ONE_SERVER, OFFLINE, family="judge", url="http://gpu:8000/v1/")
     assert spec.url == "http://gpu:8000/v1"
 

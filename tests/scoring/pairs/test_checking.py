@@ -119,7 +119,6 @@ def triple(prompt: str, chosen: str, rejected: str) -> list[dict[str, Any]]:
             [f"mine.jsonl: 2 {BROKEN}"], id="broken characters of further responses",
         ),
         pytest.param(triple(LONG, LONG + "c", LONG), [BOTH], id="both repeat the prompt"),
-        pytest.param(triple(LONG, LONG + "c", "r"), [], id="one repeats it"),
         pytest.param(triple(LONG[1:], LONG + "c", LONG + "r"), [], id="a prompt so short"),
         pytest.param(
             [{**STYLES, "chosen": ["a", "b", "c"], "rejected": ["b", "e", "f"]}, OTHER],

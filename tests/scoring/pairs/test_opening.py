@@ -1,8 +1,6 @@
 """What files of pairs hold is what is read of them, whatever their kind and their shape."""
 
 import json
-import re
-import tempfile
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -10,8 +8,6 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from scoring.benchmark import COUNTS
 from scoring.errors import KnownError
@@ -57,7 +53,6 @@ SHAPES: dict[str, tuple[dict[str, Any], list[Pair]]] = {
     "texts": ({"prompt": "Name a colour.", **SIDES}, PLAIN),
     "a question": ({"question": "Name a colour.", **SIDES}, PLAIN),
     "messages": ({"prompt": [ASK], "chosen": [GOOD], "rejected": [BAD]}, PLAIN),
-    "lists of one": ({"prompt": "Name a colour.", "chosen": ["Red."], "rejected": ["No."]}, PLAIN),
     "whole conversations": (ANSWERED, PLAIN),
     "conversations of several turns": (
         {"chosen": [SYSTEM, ASK, GOOD], "rejected": [SYSTEM, ASK, BAD]},
@@ -182,36 +177,6 @@ def test_the_responses_after_the_first_are_kept_with_their_models(
         assert {row["chosen_model"], row["more_chosen"][0]["model"]} == {"unknown"}
 
 
-def repaired(text: str) -> str:
-    """What a text is after JSON, which joins surrogates, and after the repair of lone ones."""
-    joined: str = json.loads(json.dumps(text))
-    return re.sub("[\ud800-\udfff]", "\ufffd", joined)
-
-
-any_text = st.text(st.characters(), max_size=8)
-full_row = st.fixed_dictionaries(
-    dict.fromkeys(TEXTS, any_text),
-    optional={"subset": any_text, "id": any_text, "chosen_model": any_text, "note": any_text},
-)
-
-
-@settings(max_examples=25)
-@given(rows=st.lists(full_row, min_size=1, max_size=5))
-def test_rows_of_texts_load_back_or_are_refused(rows: list[dict[str, str]]) -> None:
-    keys = [
-        repaired(f"{row.get('subset', 'mine')}:{row.get('id', n)}") for n, row in enumerate(rows, 1)
-    ]
-    with tempfile.TemporaryDirectory() as folder:
-        try:
-            table = read_jsonl(Path(folder), *rows).table
-        except KnownError:
-            assert len(set(keys)) < len(keys)
-            return
-    assert table["key"].to_pylist() == keys
-    for column in TEXTS:
-        assert table[column].to_pylist() == [repaired(row[column]) for row in rows]
-
-
 def test_the_real_benchmark_is_read_whole(shared_data: Path) -> None:
     real = read_pairs(shared_data / "reward-bench" / "filtered.parquet")
     assert Counter(real.table["subset"].to_pylist()) == COUNTS
@@ -253,13 +218,6 @@ def test_a_file_of_too_many_bytes_or_rows_is_not_begun(tmp_path: Path) -> None:
     assert said == "mine.parquet has 1,001 rows; at most 1,000 are read here (EXPLORER_MAX_ROWS)."
     assert steps == []
     assert len(read_pairs(path, limits=Limits(rows=1_001, megabytes=1)).table) == 1_001
-    texts = ["x" * 100_000 + str(number) for number in range(100)]
-    pq.write_table(
-        pa.table(dict.fromkeys(TEXTS, texts)), path, compression="zstd", use_dictionary=False
-    )
-    said, steps = limited(path, megabytes=1)
-    assert "unpacks to more than 8 MB of text" in said
-    assert steps == []
 
 
 @pytest.mark.parametrize(

@@ -36,8 +36,6 @@ def error_of(path: Path) -> str:
     by_sentence(
         ("none.parquet", b"", "cannot be read as .parquet"),
         *((f"none.{ending}", b"", "has no rows") for ending in ("jsonl", "json", "csv")),
-        ("zero.csv", HEAD, "has no rows"),
-        ("text.parquet", HEAD + b"p,c,r\n", "cannot be read as .parquet"),
         ("cut.parquet", parquet_bytes([TEXTS])[:-20], "cannot be read as .parquet"),
         ("image.json", PNG, "not a .json file in UTF-8: byte 0"),
         ("far.csv", HEAD + b"\xc3\xa7,c,r\n" * 10_000 + b"\xe7", "byte 70023 cannot be read"),
@@ -45,7 +43,6 @@ def error_of(path: Path) -> str:
         ("thin.csv", HEAD + b"p,c,r\np,c\n", "row 2 does not have 3 fields"),
         ("open.csv", HEAD + b'p,c,"r\n', "cannot be read as .csv"),
         ("broken.jsonl", LINE + b'\n{"prompt": \n', "line 2 is not JSON"),
-        ("pretty.json", json.dumps(TEXTS, indent=1).encode(), "line 1 is not JSON"),
         ("broken.json", b'[{"prompt": "p"', "not a JSON list"),
         *(
             ("list.json", text, "list.json: not a JSON list: it goes wrong")
@@ -68,30 +65,22 @@ def test_a_broken_file_is_refused_by_name(
     assert name in message and said in message
 
 
-@pytest.mark.parametrize("name", ["x" * 300 + ".csv", "a\0b.csv", "folder.csv"])
-def test_what_is_no_file_is_named(name: str, tmp_path: Path) -> None:
+def test_what_is_no_file_is_named(tmp_path: Path) -> None:
     (tmp_path / "folder.csv").mkdir()
-    said = "folder.csv" if name == "folder.csv" else "There is no file"
-    assert said in error_of(tmp_path / name)
+    assert "folder.csv" in error_of(tmp_path / "folder.csv")
+    for name in ("x" * 300 + ".csv", "a\0b.csv"):
+        assert "There is no file" in error_of(tmp_path / name)
 
 
-@pytest.mark.parametrize(
-    ("columns", "said"),
-    [
-        ({"chosen": pa.array([b"c"])}, ", row 1, column chosen: bytes, must be text"),
-        (
-            {"chosen": pa.array([[("a", "b")]], pa.map_(pa.string(), pa.string()))},
-            ", row 1, column chosen, response 1: ",
-        ),
-        ({"chosen": pa.array([b"\xed\xa0\x80"]).view(pa.string())}, "hold what is no text"),
-    ],
-)
-def test_a_parquet_file_of_other_types_is_refused(
-    columns: dict[str, Any], said: str, tmp_path: Path
-) -> None:
+def test_a_parquet_file_of_other_types_is_refused(tmp_path: Path) -> None:
     texts = {name: [text] for name, text in TEXTS.items()}
-    pq.write_table(pa.table({**texts, **columns}), tmp_path / "mine.parquet")
-    assert said in error_of(tmp_path / "mine.parquet")
+    broken = pa.array([b"\xed\xa0\x80"]).view(pa.string())
+    for chosen, said in (
+        (pa.array([b"c"]), ", row 1, column chosen: bytes, must be text"),
+        (broken, "hold what is no text"),
+    ):
+        pq.write_table(pa.table({**texts, "chosen": chosen}), tmp_path / "mine.parquet")
+        assert said in error_of(tmp_path / "mine.parquet")
 
 
 ROW, PLACE = "row 1", "row 1, column"

