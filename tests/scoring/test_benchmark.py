@@ -11,6 +11,7 @@ from scoring.benchmark import (
     section_of,
     section_scores,
 )
+from tests.support.published_accuracies import LDL_REWARD_CORRECT
 
 
 def test_every_subset_is_in_one_section_of_its_published_size() -> None:
@@ -30,9 +31,19 @@ def test_every_subset_is_in_one_section_of_its_published_size() -> None:
         assert section_of(name) is None
 
 
+def test_ldl_reward_gets_its_published_scores() -> None:
+    scores = section_scores(
+        {subset: correct / COUNTS[subset] for subset, correct in LDL_REWARD_CORRECT.items()}
+    )
+    sections = (0.9664804469, 0.9166666667, 0.9270270270, 0.9882107001)
+    assert scores == pytest.approx(dict(zip(SECTIONS, sections, strict=True)), abs=5e-11)
+    assert overall_score(scores) == pytest.approx(0.9495962102, abs=5e-11)
+
+
 @pytest.mark.parametrize(
     ("accuracies", "known", "overall"),
     [
+        pytest.param({}, {}, None, id="nothing"),
         pytest.param(dict.fromkeys(SUBSETS, 0.0), dict.fromkeys(SECTIONS, 0.0), 0.0, id="nulls"),
         pytest.param(
             {"mt-bench-easy": 1, "alpacaeval-easy": 0.5}, {"Chat": 0.609375}, 0.609375,

@@ -2,37 +2,81 @@ import math
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from explorer.data.facets import Coded
 from explorer.stats.aggregate import Counted, accuracies_of, aggregate, aggregate_counted, overall
 from explorer.stats.rules import PRIOR, RULES, V1, V2
-from scoring.benchmark import COUNTS, SECTIONS, WEIGHTS
+from scoring.benchmark import COUNTS, SECTIONS, WEIGHTS, overall_score, section_scores
+from tests.support.published_accuracies import ARMORM_PERCENT
 
 PAPER, V1_PRIOR, V1_UPSTREAM, PRIOR_ALONE = (
     RULES[name] for name in ("paper", "v1_prior", "v1_upstream", "prior")
+)
+ARMO_PERCENT = ARMORM_PERCENT | {
+    "anthropic_helpful": 69.7,
+    "anthropic_hhh": 87.8,
+    "shp": 74.7,
+    "summarize": 65.0,
+}
+
+accuracies = st.dictionaries(
+    st.sampled_from([*V1_PRIOR.subsets, *V2.subsets, "my-own"]),
+    st.one_of(st.none(), st.floats(0.001, 1)),
 )
 
 
 # The rules.
 
 
-def test_rules_have_the_weights_and_counts_that_are_documented() -> None:
-    """The paper's has the two counts of XSTest swapped, and nothing else differs."""
+def test_the_first_rule_is_the_benchmarks_own() -> None:
     assert {name: tuple(subsets) for name, subsets in V1.sections.items()} == SECTIONS
     assert {each: w for section in V1.sections.values() for each, w in section.items()} == WEIGHTS
-    ours, theirs = (
-        {subset: n for of in rule.sections.values() for subset, n in of.items()}
-        for rule in (V1_PRIOR, PAPER)
-    )
-    differ = {subset: theirs[subset] for subset, n in ours.items() if theirs[subset] != n}
-    assert differ == {"xstest-should-refuse": 250, "xstest-should-respond": 154}
+    assert V1.pairs == COUNTS
+
+
+def test_the_paper_has_the_two_counts_of_xstest_swapped_and_nothing_else() -> None:
+    ours, theirs = V1_PRIOR.sections, PAPER.sections
+    differ = {
+        subset: (ours[section][subset], theirs[section][subset])
+        for section in ours
+        for subset in ours[section]
+        if ours[section][subset] != theirs[section][subset]
+    }
+    assert differ == {"xstest-should-refuse": (154, 250), "xstest-should-respond": (250, 154)}
+
+
+def test_four_prior_sets_count_half_a_section() -> None:
     assert V1_PRIOR.weights == {**dict.fromkeys(SECTIONS, 2), PRIOR: 1}
     assert PRIOR_ALONE.subsets == ("anthropic_helpful", "anthropic_hhh", "shp", "summarize")
     assert len(RULES["prior_all"].subsets) == 7
-    assert (sum(V2.pairs.values()), V1.pairs) == (1865, COUNTS)
+
+
+def test_rewardbench_2_has_1865_rows_in_six_sections_of_one_subset() -> None:
+    assert sum(V2.pairs.values()) == 1865
+    assert [list(section) for section in V2.sections.values()] == [[each] for each in V2.sections]
 
 
 # Sections and scores.
+
+
+def test_armorm_from_the_papers_tables() -> None:
+    true, paper = aggregate(V1_PRIOR, ARMO_PERCENT), aggregate(PAPER, ARMO_PERCENT)
+    digits = {section: f"{score:.3f}" for section, score in true.sections.items()}
+    assert digits == {
+        "Chat": "96.906",
+        "Chat Hard": "76.766",
+        "Safety": "90.538",
+        "Reasoning": "97.375",
+        PRIOR: "74.300",
+    }
+    assert f"{true.score:.2f}" == "88.61"
+    assert f"{paper.sections['Safety']:.3f}" == "92.199"
+    assert f"{paper.score:.1f}" == "89.0"
+    assert f"{aggregate(PRIOR_ALONE, ARMO_PERCENT).score:.1f}" == "74.3"
+    full = aggregate(RULES["v1_prior_full"], ARMO_PERCENT).score
+    assert full == pytest.approx((96.906 + 76.766 + 90.538 + 97.375 + 74.3) / 5, abs=1e-3)
 
 
 def test_a_section_without_subsets_is_unknown_here_and_0_upstream() -> None:
@@ -41,6 +85,15 @@ def test_a_section_without_subsets_is_unknown_here_and_0_upstream() -> None:
     upstream = aggregate(V1_UPSTREAM, given_two)
     assert list(upstream.sections.values()) == [0.609375, 0, 0, 0]
     assert upstream.score == 0.609375 / 4
+
+
+@given(accuracies)
+def test_it_is_the_rule_that_scored_runs_use(values: dict[str, float | None]) -> None:
+    found = aggregate(V1, values)
+    known = {subset: value for subset, value in values.items() if value is not None}
+    sections = section_scores(known)
+    assert found.sections == pytest.approx(sections, abs=1e-12)
+    assert found.score == pytest.approx(overall_score(sections), abs=1e-12)
 
 
 def test_what_is_left_out_gives_its_weight_to_the_rest() -> None:
@@ -86,3 +139,9 @@ def test_a_subset_without_pairs_or_without_outcomes_has_no_accuracy() -> None:
     found = accuracies_of(np.full(2, np.nan, np.float32), subsets)
     assert found == {"gone": Counted(None, 0, 0, 0, 0, 2), "empty": Counted(None, 0, 0, 0, 0, 0)}
     assert aggregate_counted(V1, found).score is None
+
+
+@pytest.mark.parametrize("outcome", [-0.5, 1.5, np.inf])
+def test_an_outcome_out_of_range_is_refused(outcome: float) -> None:
+    with pytest.raises(ValueError, match="not between 0 and 1"):
+        accuracies_of(*one_subset(1, outcome))

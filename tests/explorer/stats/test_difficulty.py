@@ -1,3 +1,4 @@
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from explorer.stats.difficulty import (
     item_rest,
     leaf_order,
 )
+from tests.support.real_outcomes import read_real_outcomes
 
 
 def drawn(seed: int, missing: float = 0.0) -> Any:
@@ -64,16 +66,17 @@ def test_item_rest_is_the_correlation_with_the_mean_of_the_others() -> None:
             assert np.isnan(found[pair])
 
 
-def test_hard_pairs_are_those_that_counting_finds() -> None:
+@pytest.mark.parametrize("share", [0.5, 0.8])
+def test_hard_pairs_are_those_that_counting_finds(share: float) -> None:
     generator = np.random.default_rng(1)
     values = generator.choice([0.0, 0.5, 1.0, np.nan], p=[0.4, 0.1, 0.2, 0.3], size=(12, 300))
     expected = []
     for row, of_pair in enumerate(values.T):
         known = [each for each in of_pair if not np.isnan(each)]
         failed = sum(each != 1 for each in known)
-        if len(known) >= 8 and failed / len(known) > 0.8:
+        if len(known) >= 8 and failed / len(known) > share:
             expected.append((-failed / len(known), -failed, row))
-    found = failed_by_most(values, 0.8, least_models=8)
+    found = failed_by_most(values, share, least_models=8)
     assert found.tolist() == [row for *_, row in sorted(expected)] != []
 
 
@@ -104,3 +107,17 @@ def test_subsets_that_ask_for_different_skills_hold_no_wrong_labels() -> None:
     assert len(discriminating_pairs(outcomes, subsets).negative) == 0
     outcomes[:, 3] = 1 - outcomes[:, 3]
     assert discriminating_pairs(outcomes, subsets).negative.tolist() == [3]
+
+
+def test_labels_that_were_swapped_are_listed(shared_data: Path) -> None:
+    """Of 60 that are swapped among the real pairs, 57 stand in the list of 100."""
+    real = read_real_outcomes(shared_data)
+    subsets = np.unique(real.subsets, return_inverse=True)[1]
+    listed = []
+    for seed in range(3):
+        swapped = np.random.default_rng(seed).choice(len(subsets), 60, replace=False)
+        outcomes = real.matrix.copy()
+        outcomes[:, swapped] = 1 - outcomes[:, swapped]
+        listed.append(np.isin(swapped, discriminating_pairs(outcomes, subsets).negative).sum())
+    assert min(listed) >= 53
+    assert np.mean(listed) >= 56

@@ -1,3 +1,4 @@
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -59,7 +60,13 @@ def coverage(groups: Strata, score: float, spread: float) -> float:
 
 @pytest.mark.parametrize(
     ("section", "score", "spread"),
-    [("all", 0.8, 1), ("Chat", 0.8, 5), ("Reasoning", 0.995, 1), ("Chat Hard", 0.999, 1)],
+    [
+        *[("all", 0.8, 1), ("Chat", 0.8, 5), ("Reasoning", 0.995, 1), ("Chat Hard", 0.999, 1)],
+        *(
+            pytest.param(*each, 1, marks=pytest.mark.slow)
+            for each in product(["all", *SECTIONS], [0.9, 0.98, 0.995, 0.999])
+        ),
+    ],
 )
 def test_95_of_100_intervals_hold_the_true_score_and_nearly_as_many_near_the_end(
     section: str, score: float, spread: float
@@ -69,6 +76,18 @@ def test_95_of_100_intervals_hold_the_true_score_and_nearly_as_many_near_the_end
     # at .999 Wilson's own is at 91 of 100 where a score comes from 456 pairs
     assert {0.8: 0.935, 0.999: 0.9}.get(score, 0.93) <= found
     assert found <= 0.975 or score > 0.8
+
+
+def test_its_width_is_that_of_the_formula() -> None:
+    models = drawn_models(40, seed=2)
+    low, high = ends(models, GROUPS).T
+    error = np.sqrt(
+        sum(
+            share**2 * models[:, at].var(axis=1, ddof=1) / size
+            for share, at, size in zip(GROUPS.shares(SIZES), GROUPS.columns(), SIZES, strict=True)
+        )
+    )
+    assert (high - low) / (2 * 1.96 * error) == pytest.approx(1, abs=0.06)
 
 
 def test_who_wins_every_pair_has_an_interval_with_a_width() -> None:

@@ -44,10 +44,13 @@ def test_each_margin_is_in_its_bin_and_zero_parts_wins_from_losses_and_ties() ->
     assert (found.low, found.high) == (KNOWN.min(), KNOWN.max())
     wild = margin_histogram(np.append(CHOSEN, 1e9), np.append(REJECTED, 0.0))
     assert (wild.edges[-1] < 20, wild.high, sum(wild.counts)) == (True, 1e9, len(KNOWN) + 1)
-    for width, counts in ((0.0, (0, 5)), (5e-324, (5, 0))):  # margins that are all alike
-        alike = margin_histogram(np.full(5, width), np.zeros(5))
-        assert (alike.wins, alike.ties) == counts
-        assert len(set(alike.edges)) == 2 * MARGIN_BINS + 1
+
+
+@pytest.mark.parametrize("width", [0.0, 5e-324])
+def test_margins_that_are_all_alike(width: float) -> None:
+    found = margin_histogram(np.full(5, width), np.zeros(5))
+    assert (found.wins, found.ties) == ((5, 0) if width else (0, 5))
+    assert len(set(found.edges)) == 2 * MARGIN_BINS + 1
 
 
 def test_rewards_of_both_sides_have_the_same_edges() -> None:
@@ -73,6 +76,16 @@ def test_calibration_counts_each_pair_once_in_bins_alike() -> None:
         assert each.interval == wilson(each.wins, each.n)
     error = sum(each.n * abs(each.accuracy - each.confidence) for each in found.bins) / found.n
     assert found.error == pytest.approx(error)
+
+
+def test_who_means_what_he_says_is_calibrated() -> None:
+    generator = np.random.default_rng(2)
+    width = generator.exponential(1.5, 20_000)
+    right = generator.random(len(width)) < 1 / (1 + np.exp(-width))
+    found = calibration(np.where(right, width, -width), np.zeros(len(width)))
+    boaster = calibration(np.where(right, 10 * width, -10 * width), np.zeros(len(width)))
+    assert (found.error or 1) < 0.02 < 0.1 < (boaster.error or 0)
+    assert [each.accuracy for each in boaster.bins] == [each.accuracy for each in found.bins]
 
 
 def test_equal_margins_are_in_one_bin() -> None:

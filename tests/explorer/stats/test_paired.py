@@ -119,12 +119,12 @@ def test_where_few_clusters_differ_p_is_exact(seed: int) -> None:
     assert found.p == pytest.approx(by_every_sign(a, b, weights, clusters))
 
 
-def test_of_wins_and_losses_that_weigh_alike_it_is_mcnemars() -> None:
-    for only_a, only_b in ((3, 0), (70, 41), (0, 0)):
-        cells = [only_a, only_b, 5]
-        a, b = np.repeat([1, 0, 1], cells), np.repeat([0, 1, 1], cells)
-        found = paired_test(a, b, one_stratum(len(a)))
-        assert found.p == pytest.approx(mcnemar_exact(only_a, only_b))
+@pytest.mark.parametrize(("only_a", "only_b"), [(3, 0), (70, 41), (0, 0)])
+def test_of_wins_and_losses_that_weigh_alike_it_is_mcnemars(only_a: int, only_b: int) -> None:
+    cells = [only_a, only_b, 5]
+    a, b = np.repeat([1, 0, 1], cells), np.repeat([0, 1, 1], cells)
+    found = paired_test(a, b, one_stratum(len(a)))
+    assert found.p == pytest.approx(mcnemar_exact(only_a, only_b))
 
 
 def test_a_pair_missing_for_either_is_left_out_and_turning_the_models_turns_the_sign() -> None:
@@ -155,12 +155,33 @@ def test_many_at_once_are_each_by_itself() -> None:
     assert found[3] == 1.0
 
 
-def test_the_interval_of_won_and_lost_pairs_is_bonett_and_prices() -> None:
-    for cells, interval in (
+@pytest.mark.parametrize(
+    ("n", "only_a", "only_b"), [(20, 0.3, 0.1), (100, 0.0, 0.04), (450, 0.1, 0.05)]
+)
+def test_the_interval_covers_as_often_as_it_says(n: int, only_a: float, only_b: float) -> None:
+    shares = [only_a, only_b, 1 - only_a - only_b]
+    tables, times = np.unique(
+        np.random.default_rng(n).multinomial(n, shares, size=3000), axis=0, return_counts=True
+    )
+    covered = 0
+    for table, often in zip(tables, times.tolist(), strict=True):
+        a, b = np.repeat([1, 0, 0], table), np.repeat([0, 1, 0], table)
+        low, high = paired_test(a, b, one_stratum(n)).interval or (1, -1)
+        assert -1 <= low <= (table[0] - table[1]) / n <= high <= 1
+        covered += often * (low <= only_a - only_b <= high)
+    assert covered / 3000 > 0.93
+
+
+@pytest.mark.parametrize(
+    ("cells", "interval"),
+    [
         # (3 - 2)/12 +- 1.96 sqrt((5/12 - 1/144) / 12), by hand
         ((3, 2, 1, 4), (1 / 12 - 0.362161, 1 / 12 + 0.362161)),
         ((0, 6, 0, 0), (0.2916554, 1.0)),
-    ):
-        a, b = np.repeat([1, 1, 0, 0], cells), np.repeat([1, 0, 1, 0], cells)
-        found = paired_test(a, b, one_stratum(sum(cells))).interval
-        assert found == pytest.approx(interval, abs=1e-6)
+    ],
+)
+def test_the_interval_of_won_and_lost_pairs_is_bonett_and_prices(
+    cells: tuple[int, ...], interval: tuple[float, float]
+) -> None:
+    a, b = np.repeat([1, 1, 0, 0], cells), np.repeat([1, 0, 1, 0], cells)
+    assert paired_test(a, b, one_stratum(sum(cells))).interval == pytest.approx(interval, abs=1e-6)

@@ -61,8 +61,7 @@ def test_pairs_of_no_stratum_and_of_no_weight_count_nowhere() -> None:
     assert groups.only(1).counting().tolist() == [False, False, False, True]
 
 
-def test_outcomes_that_are_none_are_refused() -> None:
-    none: list[Any] = [[1, 0], [[1]], [[1, 1.5]], [[1, -0.1]]]
-    for outcomes in none:
-        with pytest.raises(ValueError, match="outcome"):
-            score_models(outcomes, one_stratum(2))
+@pytest.mark.parametrize("outcomes", [[1, 0], [[1]], [[1, 1.5]], [[1, -0.1]]])
+def test_outcomes_that_are_none_are_refused(outcomes: Any) -> None:
+    with pytest.raises(ValueError, match="outcome"):
+        score_models(outcomes, one_stratum(2))

@@ -6,10 +6,12 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.special import expit, logit  # type: ignore[import-untyped]
 from statsmodels.stats.multitest import multipletests  # type: ignore[import-untyped]
 
 from explorer.stats.paired import paired_test
 from explorer.stats.tie_groups import group_numbers, tie_groups
+from scoring.benchmark import SECTIONS
 from scoring.strata import one_stratum, score_models, strata
 from tests.support.real_outcomes import RealOutcomes, read_real_outcomes
 
@@ -62,6 +64,29 @@ def test_equal_models_are_never_apart_and_each_has_one_place(seed: int, kind_of:
         assert len(set(numbers[np.array(kind_of) == kind].tolist())) == 1
     for group in (*found, [group[0] for group in found]):
         assert (np.diff(scores[list(group)]) <= 0).all()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("section", "n_models", "n_times"),
+    [("all", 20, 200), ("Chat", 10, 400), ("Reasoning", 20, 200)],
+)
+def test_equal_models_are_split_in_at_most_5_of_100_cases(
+    real: RealOutcomes, section: str, n_models: int, n_times: int
+) -> None:
+    """On the real pairs, as hard as the better half of the real models finds them, of models that
+    are alike on a prompt.
+    """
+    groups = real.groups if section == "all" else real.groups.only(list(SECTIONS).index(section))
+    better = real.matrix[real.matrix.mean(axis=1) > np.median(real.matrix.mean(axis=1))]
+    easy = logit(better.mean(axis=0).clip(0.02, 0.98))
+    generator = np.random.default_rng(n_models)
+    times = 0
+    for _ in range(n_times):
+        prompts = generator.normal(size=(n_models, real.clusters.max() + 1))[:, real.clusters]
+        wins = generator.random((n_models, len(easy))) < expit(easy + prompts)
+        times += len(tie_groups(wins.astype(float), groups)) > 1
+    assert times / n_times <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / n_times)
 
 
 def test_a_model_alone_is_a_group_and_no_model_is_none() -> None:

@@ -8,10 +8,12 @@ import pytest
 from numpy.typing import NDArray
 
 from explorer.data.table import PairTable
+from explorer.stats import uncertainty
 from explorer.stats.matrix import OutcomeMatrix, order_of
 from explorer.stats.rules import COMPOSITES, RULES, V1
 from explorer.stats.uncertainty import Uncertainties, Uncertainty, key_of, measure
 from scoring.clusters import clusters_of
+from scoring.errors import KnownError
 from scoring.pairs.opening import read_pairs
 from scoring.results.order import PairOrder
 from tests.support.board_data import FOUR, matrix_of
@@ -42,6 +44,14 @@ def test_models_that_cannot_be_compared_have_intervals_alone() -> None:
     assert found.worst[:3].max() <= 3
     all_four = measured(matrix, replicates=200)
     assert (found.low[3], found.high[3]) == (all_four.low[3], all_four.high[3])
+
+
+def test_a_section_that_nobody_was_asked_in_is_unknown() -> None:
+    found = measured(matrix_of({"a": [1, 0, 1, 1]}, ["hep-go"] * 4))
+    assert found.sections[-1] == "Reasoning"
+    assert np.isnan(found.section_score[:, 0]).tolist() == [True, True, True, False]
+    assert np.isnan(found.section_low[:, 0]).tolist() == [True, True, True, False]
+    assert found.section_group[:, 0].tolist() == [0, 0, 0, 1]
 
 
 def test_of_a_composite_outcomes_say_nothing() -> None:
@@ -75,6 +85,12 @@ def test_it_can_be_stopped_between_draws() -> None:
     assert [next(steps).done for _ in range(3)] == [0, 1, 2]
     steps.close()
     assert list(steps) == []
+
+
+def test_more_pairs_than_can_be_measured_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(uncertainty, "MOST_PAIRS", 79)
+    with pytest.raises(KnownError, match=r"79 pairs at most; the results here are of 80\."):
+        measured(random_matrix())
 
 
 # What is kept.
