@@ -1,55 +1,78 @@
-"""What strangers post to take a server's memory, disk, queue or time from others."""
+"""Files and posts of anybody and of other sites, past every widget: what takes memory, disk, queue
+or time from others is refused, and what is a file of pairs is read.
+"""
 
 import json
+import socket
 from collections.abc import Iterator
 from contextlib import suppress
 from http.client import HTTPConnection
 from http.server import BaseHTTPRequestHandler
-from io import BytesIO
 from pathlib import Path
+from typing import Any
 from urllib.error import HTTPError
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote, urlencode, urlsplit
 
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 from gradio import processing_utils
+from starlette.requests import Request
+from starlette.responses import JSONResponse
+from starlette.testclient import TestClient
+from starlette.types import Receive, Scope, Send
 
 from explorer.core import served
-from explorer.runs import scorers
+from explorer.core.sites import OwnSite
+from scoring.models.finding import DEMO_NAME
 from tests.conftest import PATIENCE, until
 from tests.explorer.conftest import Serve
-from tests.support.browsing import followed, uploading
+from tests.support.browsing import followed, opening
 from tests.support.local_server import LocalServer
+from tests.support.pair_files import parquet_bytes
 from tests.support.posting import Visitor, sent_file
 
 HERE, ELSEWHERE = "127.0.0.1", "127.0.0.2"
 """Two addresses that strangers have."""
-LARGE = json.dumps({"data": [[]] * 1_500_000, "fn_index": 0, "session_hash": "a"}).encode()
+ROWS = [{"prompt": f"p{n}", "chosen": "yes", "rejected": "no", "subset": "mine"} for n in range(3)]
+MEGABYTE = 1_000_000
+UPLOAD = b'--x\r\nContent-Disposition: form-data; name="files"; filename="a"\r\n\r\nhi\r\n--x--\r\n'
+FORM = {"Content-Type": "multipart/form-data; boundary=x"}
+"""What a browser sends for any site without asking first."""
 
 
 @pytest.fixture(scope="module")
 def server(serve: Serve) -> Visitor:
-    return serve(public=True, max_dataset_megabytes=0.2)
+    return serve(public=True, max_rows=1000, max_dataset_megabytes=0.2)
 
 
 @pytest.fixture
 def visitor(server: Visitor) -> Visitor:
+    """Somebody new."""
     return Visitor(server.page)
 
 
-def sent(
-    to: Visitor, path: str, body: bytes | Iterator[bytes], kind: str = "application/json", **by: str
+def jsonl(rows: list[dict[str, Any]] = ROWS) -> bytes:
+    return "".join(json.dumps(row) + "\n" for row in rows).encode()
+
+
+def answered(
+    by: Visitor, method: str, path: str, body: Any, headers: dict[str, str], address: str = HERE
 ) -> tuple[int, str]:
-    """What who posts that is answered. by: address, else `HERE`."""
-    address = urlsplit(str(to.page.local_url))
-    source = (by.get("address", HERE), 0)
-    browser = HTTPConnection(str(address.netloc), timeout=PATIENCE, source_address=source)
-    browser.request("POST", f"/gradio_api/{path}", body, {"Content-Type": kind})
+    """The status and the text of an answer to who has that address."""
+    host = str(urlsplit(str(by.page.local_url)).netloc)
+    browser = HTTPConnection(host, timeout=PATIENCE, source_address=(address, 0))
+    browser.request(method, path, body, headers)
     answer = browser.getresponse()
     told = answer.status, answer.read().decode()
     browser.close()
     return told
+
+
+def sent(
+    to: Visitor, path: str, body: bytes | Iterator[bytes], address: str = HERE
+) -> tuple[int, str]:
+    """What who posts that is answered."""
+    headers = {"Content-Type": "application/json"}
+    return answered(to, "POST", f"/gradio_api/{path}", body, headers, address)
 
 
 def endpoint(visitor: Visitor, name: str) -> int:
@@ -59,22 +82,22 @@ def endpoint(visitor: Visitor, name: str) -> int:
 
 
 def still_served(visitor: Visitor) -> bool:
-    return "of 188" in visitor.render("pairs")["regions"]["bar"]
+    """Whether the demo pairs are still what is told of."""
+    return "Demo pairs: 188 pairs" in visitor.render("data", "?source=")["regions"]["bar"]
 
 
 # Bodies
 
 
-@pytest.mark.parametrize(
-    ("path", "chunked"), [("queue/join", True), ("call/models", False), ("cancel", False)]
-)
-def test_a_body_that_is_too_large_is_refused_unread(
-    path: str, chunked: bool, visitor: Visitor
-) -> None:
-    parts = (LARGE[start : start + 2**16] for start in range(0, len(LARGE), 2**16))
-    status, told = sent(visitor, path, parts if chunked else LARGE)
-    assert status == 413 and "the limit is 800 KB" in told
-    assert still_served(visitor)
+def test_a_body_that_is_too_large_is_refused_unread(visitor: Visitor) -> None:
+    large = json.dumps({"data": [[]] * 1_500_000, "fn_index": 0, "session_hash": "a"}).encode()
+    parts = (large[start : start + 2**16] for start in range(0, len(large), 2**16))
+    for path, body in (("queue/join", parts), ("call/models", large)):
+        status, told = sent(visitor, path, body)
+        assert status == 413 and "the limit is 800 KB" in told
+    with pytest.raises(HTTPError) as refused:
+        visitor.upload("large.jsonl", b" " * MEGABYTE)
+    assert refused.value.code == 413 and still_served(visitor)
 
 
 BAD: list[tuple[str, bytes, str]] = [
@@ -82,80 +105,157 @@ BAD: list[tuple[str, bytes, str]] = [
     ("call/models", b"[" * 9_000, "not JSON"),
     ("component_server", b"[" * 90_000, "too many values: the limit is 10,000"),
     ("queue/join", b'{"data": ["\\"", "\\\\", ' + b"[]," * 9_990 + b"1]}", "too many values"),
-    ("call/v2/leaderboard", b'{"bogus": 1}', ""),
     ("call/v2/nope", b"{}", ""),
     ("component_server", b'{"component_id": 99999, "fn_name": "a", "session_hash": "a"}', ""),
     ("queue/join", b'{"data": [], "fn_index": -1, "session_hash": "a"}', ""),
     ("queue/join", b'{"data": [], "fn_index": 1e400}', ""),
     ("reset", b'"\\ud800"', ""),
+    ("run/models", b'{"data": []}', "queue"),
+    ("api/x", b'{"data": []}', "no such endpoint"),
 ]
 
 
-def test_a_body_of_no_sense_is_refused_in_a_line(
-    visitor: Visitor, subtests: pytest.Subtests
-) -> None:
+def test_a_body_of_no_sense_is_refused_in_a_line(visitor: Visitor) -> None:
     for path, body, words in BAD:
-        with subtests.test(path=path, body=body[:60]):
-            status, told = sent(visitor, path, body)
-            assert status in (400, 404, 422) and len(told) < 300 and words in told
+        status, told = sent(visitor, path, body)
+        assert status in (400, 404, 422) and len(told) < 300 and words in told, (path, body[:60])
     assert still_served(visitor)
 
 
-# Files
+# Addresses
 
 
-def test_no_file_is_fetched_from_an_address(
+ADDRESSES = (
+    *("file=http://{host}/x", "file=HTTPS://{host}/x", "file=//http://{host}/x"),
+    *("file=%68ttp://{host}/x", "file/https%3A//{host}/x", "file=ftp://{host}/x"),
+    *("proxy=http://{host}/x", "dev/reload"),
+)
+
+
+def test_nothing_is_fetched_from_an_address_for_anybody(
     visitor: Visitor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asked = []
+    requests = []
 
-    class Handler(BaseHTTPRequestHandler):
+    class Other(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
-            asked.append(self.path)
+            requests.append(self.path)
             self.send_response(200)
             self.end_headers()
 
+    async def address_of(_: str) -> str:  # Gradio would not ask this machine itself
+        return "127.0.0.1"
+
+    monkeypatch.setattr("safehttpx.async_validate_url", address_of)
     monkeypatch.setattr(processing_utils, "PUBLIC_HOSTNAME_WHITELIST", ["127.0.0.1"])
-    with LocalServer(Handler) as other:
+    with LocalServer(Other) as other:
         for file in (sent_file(f"{other.url}/a.jsonl"), [{"deep": sent_file(f"{other.url}/b")}]):
             asks = {"data": [file], "fn_index": endpoint(visitor, "pair"), "session_hash": "a"}
             for path in ("queue/join", "call/pair", "component_server"):
                 status, told = sent(visitor, path, json.dumps(asks).encode())
                 assert status == 400 and "fetches none from an address" in told
-    assert asked == [] and still_served(visitor)
+        host = f"other.example:{urlsplit(other.url).port}"
+        for address in ADDRESSES:
+            with pytest.raises(HTTPError) as refused:
+                visitor.open(address.format(host=host)).close()
+            assert refused.value.code == 404, address
+    assert requests == [] and still_served(visitor)
+
+
+# Files
+
+
+def test_an_uploaded_file_is_opened_deleted_and_shown_to_who_knows_its_name(
+    visitor: Visitor,
+) -> None:
+    file = visitor.upload("mine.jsonl", jsonl())
+    assert Path(file["path"]).is_file()
+    _, opened = opening(visitor, "upload", json.dumps([file["path"]]))
+    shown = followed(visitor, f"?source={quote(opened)}")
+    assert "<b>3</b> of 3 pairs" in shown["bar"] and 'data-key="mine:1"' in shown["pair"]
+    assert "source=mine.jsonl@" in shown.query
+    assert not Path(file["path"]).exists()
+    other = Visitor(visitor.page)
+    for by in ("", None, other.session, opened):
+        assert opened not in str(other.render("data", "", secret=by))
+    assert "not open here" in followed(other, "?source=mine.jsonl")["bar"]
+
+
+LARGE = {"prompt": "p" * MEGABYTE, "chosen": "y" * MEGABYTE, "rejected": "n" * MEGABYTE}
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "told"),
+    [
+        ("mine.parquet", b"PAR1 no", "mine.parquet"),
+        ("long.jsonl", jsonl([ROWS[0]] * 1001), "at most 1,000 are read here"),
+        ("bomb.parquet", parquet_bytes([LARGE]), "unpacks to more than 1.6 MB"),
+    ],
+)
+def test_a_file_that_is_none_is_refused_deleted_and_the_present_pairs_stay(
+    name: str, content: bytes, told: str, visitor: Visitor
+) -> None:
+    path = visitor.upload(name, content)["path"]
+    assert told in opening(visitor, "upload", json.dumps([path]))[0]
+    assert still_served(visitor) and not Path(path).exists()
+
+
+def test_a_path_outside_of_the_uploads_is_refused_and_one_of_nobody_in_particular(
+    visitor: Visitor,
+) -> None:
+    for path in ("/etc/passwd", "../../etc/passwd", "assets/demo/pairs.jsonl"):
+        told, opened = opening(visitor, "upload", json.dumps([path]))
+        assert "No file was uploaded" in told and opened == ""
+    assert Path("assets/demo/pairs.jsonl").is_file() and still_served(visitor)
+    path = visitor.upload("mine.jsonl", jsonl())["path"]
+    for action, value in (("open", DEMO_NAME), ("upload", json.dumps([path]))):
+        refused = visitor.render("data", "", action=action, sent={"value": value})["error"]
+        assert "whose it is" in refused
 
 
 def test_uploads_have_so_much_room_and_no_more(visitor: Visitor, uploads: Path) -> None:
     filler = uploads / "filler"
     filler.write_bytes(bytes(4_100_000))
-    form = (
-        b'--x\r\nContent-Disposition: form-data; name="files"; filename="a"\r\n\r\nhi\r\n--x--\r\n'
-    )
-    status, told = sent(visitor, "upload", form, "multipart/form-data; boundary=x")
-    assert status == 507 and "disk of this server is full" in told
+    with pytest.raises(HTTPError) as refused:
+        visitor.upload("mine.jsonl", jsonl())
+    assert refused.value.code == 507 and b"disk of this server is full" in refused.value.read()
     filler.unlink()
-    assert visitor.upload("mine.jsonl", b"{}")["path"]
+    assert visitor.upload("mine.jsonl", jsonl())["path"]
 
 
-@pytest.mark.slow
-def test_a_file_of_a_row_in_each_of_its_parts_is_read(serve: Serve) -> None:
-    """Before, each part took longer than the one before it, and a slot for reading meanwhile."""
-    visitor, file = serve(public=True, max_dataset_megabytes=100.0), BytesIO()
-    rows = pa.table({"prompt": ["p"], "chosen": ["y"], "rejected": ["n"]})
-    with pq.ParquetWriter(file, rows.schema) as parts:
-        for _ in range(20_000):
-            parts.write_table(rows)
-    _, opened = uploading(visitor, "parts.parquet", file.getvalue())
-    assert "20,000 of 20,000" in followed(visitor, f"?source={quote(opened)}")["bar"]
+def test_what_is_left_of_an_upload_that_broke_off_is_deleted_with_a_later_one(
+    visitor: Visitor, uploads: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before, address = set(uploads.rglob("*")), urlsplit(visitor.page.local_url)
+    head = (
+        f"POST /gradio_api/upload HTTP/1.1\r\nHost: {address.netloc}\r\nContent-Length: 9999\r\n"
+        "Content-Type: multipart/form-data; boundary=x\r\n\r\n"
+        '--x\r\nContent-Disposition: form-data; name="files"; filename="a.csv"\r\n\r\nabc'
+    )
+    with socket.create_connection((address.hostname, address.port)) as left:
+        left.sendall(head.encode())
+        until(lambda: set(uploads.rglob("*")) > before)
+    [rest] = {each for each in uploads.glob("*") if each.is_file()} - before
+    visitor.upload("mine.jsonl", jsonl())
+    assert rest.exists()  # it may be of an upload that goes on
+    (another := uploads / "notes.txt").touch()
+    monkeypatch.setattr(served, "_LEFT_SECONDS", 0.0)
+    # none is deleted while the server still takes the one that broke off for one that goes on
+    until(lambda: bool(visitor.upload("mine.jsonl", jsonl())) and not rest.exists())
+    assert another.exists()
 
 
-# Events
+def test_tokens_are_counted_drawn_and_filtered_by(visitor: Visitor) -> None:
+    query = f"?{urlencode({'panel': 'lengths', 'unit': 'tokens', 'tokenizer': DEMO_NAME})}"
+    after = f"?{visitor.render('pairs', query, action='count')['query']}"
+    until(lambda: "data-refresh" not in followed(visitor, after)["main"])
+    shown = followed(visitor, after)
+    assert f"Counted by {DEMO_NAME}@" in shown["main"] and "data-plot" in shown["main"]
+    ranged = f"?{shown.query}&range=chosen.tokens.1.20.{shown.state.tokenizer}"
+    assert "chosen tokens 1 to 20" in followed(Visitor(visitor.page), ranged)["bar"]
 
 
-def test_nothing_goes_round_the_queue(visitor: Visitor) -> None:
-    for path, words in (("run/models", "queue"), ("api/x", "no such endpoint")):
-        status, told = sent(visitor, path, b'{"data": []}')
-        assert status == 404 and words in told
+# The queue
 
 
 def test_one_address_leaves_room_for_others_and_is_served_again_later(
@@ -182,28 +282,8 @@ def test_one_address_leaves_room_for_others_and_is_served_again_later(
     assert still_served(Visitor(server.page))
 
 
-def test_runs_of_no_work_are_counted_too(
-    serve: Serve, home: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(scorers, "LEAST_SECONDS", PATIENCE)
-    visitor = serve(public=True, seconds_per_hour=PATIENCE - 1)  # loading takes a part of it
-    asked = "?tab=score&which=subset&per-subset=1&model=longer"
-    before = set((home / "runs").glob("*"))
-
-    def told() -> str:
-        [address] = visitor.press("score", "start", asked)["output"]["data"]
-        return str(visitor.render("score", address, secret=visitor.session)["regions"]["status"])
-
-    assert "used up" not in told()
-    until(lambda: "used up" in told())
-    assert len(set((home / "runs").glob("*")) - before) == 1
-
-
-# Sessions
-
-
 def test_what_is_remembered_of_visitors_is_bounded(
-    serve: Serve, uploads: Path, monkeypatch: pytest.MonkeyPatch
+    serve: Serve, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(served, "MOST_SESSIONS", 3)
     server = serve(public=True)
@@ -217,3 +297,81 @@ def test_what_is_remembered_of_visitors_is_bounded(
         with each.open(f"deep_link?session_hash={each.session}") as answer:
             links.add(answer.read())
     assert len(links) == 1  # nothing of what is shown is written to the disk
+
+
+# Pages of other sites
+
+
+def asked(server: Visitor, host: str, origin: str | None) -> list[tuple[int, str]]:
+    """How the server answers who opens its page and who sends it a file, called so by a site."""
+    port = urlsplit(str(server.page.local_url)).port
+    headers = {"Host": f"{host}:{port}"} | ({"Origin": origin} if origin else {})
+    opened = answered(server, "GET", "/", None, headers)
+    return [opened, answered(server, "POST", "/gradio_api/upload", UPLOAD, headers | FORM)]
+
+
+ANOTHERS = (
+    ("127.0.0.1", "https://other.example"),
+    ("localhost", "null"),
+    ("127.0.0.1", "http://localhost.other.example"),
+    ("other.example", "http://other.example"),  # whose name leads here by now
+    ("other.example", None),
+)
+
+
+def test_ones_own_machine_is_answered_and_another_site_is_told_the_names(
+    serve: Serve, uploads: Path
+) -> None:
+    own = serve()
+    hosts = {"LOCALHOST": None, "127.0.0.1": "http://localhost:3000", "[::1]": None}
+    for host, origin in hosts.items():
+        assert [status for status, _ in asked(own, host, origin)] == [200, 200]
+    before = {*uploads.rglob("*")}
+    for host, origin in ANOTHERS:
+        for status, words in asked(own, host, origin):
+            assert status == 403 and "127.0.0.1, ::1, localhost" in words
+    assert {*uploads.rglob("*")} == before
+
+
+def test_a_server_for_all_answers_its_own_page_and_the_hubs_frame_and_no_other_sites(
+    serve: Serve, uploads: Path
+) -> None:
+    public, name = serve(public=True), "me-space.hf.space"
+    for origin in (None, f"https://{name}", "https://huggingface.co"):
+        assert [status for status, _ in asked(public, name, origin)] == [200, 200]
+    before = {*uploads.rglob("*")}
+    for origin in ("null", "https://huggingface.co.other.example", "https://a.hf.space"):
+        for status, told in asked(public, name, origin):
+            assert status == 403 and "another site" in told
+    assert {*uploads.rglob("*")} == before
+
+
+def test_who_signed_in_is_nobody_to_another_sites_page() -> None:
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        seen = Request(scope)
+        who = {"user": seen.session.get("user"), "cookie": seen.headers.get("cookie")}
+        await JSONResponse(who)(scope, receive, send)
+
+    async def signed_in(scope: Scope, receive: Receive, send: Send) -> None:
+        """As Gradio's middleware for sessions, which stands before ours."""
+        await OwnSite(app, frozenset(), any_name=True)(
+            {**scope, "session": {"user": "ana"}}, receive, send
+        )
+
+    client = TestClient(signed_in, base_url="https://me-space.hf.space")
+    for told, name in (
+        ({"origin": "https://me-space.hf.space"}, "ana"),
+        ({"sec-fetch-site": "cross-site", "sec-fetch-mode": "navigate"}, "ana"),  # into a frame
+        ({"sec-fetch-site": "cross-site", "sec-fetch-mode": "no-cors"}, None),  # an image
+    ):
+        seen = client.get("/gradio_api/info", headers={"cookie": "session=ana", **told}).json()
+        assert seen == {"user": name, "cookie": name and "session=ana"}
+
+
+def test_under_every_address_only_names_are_answered_that_no_stranger_can_own(serve: Serve) -> None:
+    server = serve(server_name="0.0.0.0")
+    for host in ("192.168.1.7", "gpu-box.local", "127.0.0.1"):
+        assert [status for status, _ in asked(server, host, f"http://{host}:7860")] == [200, 200]
+        assert asked(server, host, "https://other.example")[1][0] == 403
+    for status, words in asked(server, "other.example", "http://other.example"):
+        assert status == 403 and "EXPLORER_PROXIES=1" in words

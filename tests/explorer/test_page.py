@@ -1,56 +1,122 @@
-"""The page as a whole: how it is wired, and what joins its tabs."""
+"""The page as a whole: what it opens, how it is wired, and what a press need not do again."""
 
 import json
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
 import gradio as gr
+import numpy as np
 import pytest
 
+from explorer.core.settings import Settings
+from explorer.data.sources import Sources
 from explorer.page import FILES_SECONDS, build_page
-from explorer.reader.links import tab_of
-from explorer.stores import Stores
+from explorer.results.board import Ranking
+from explorer.runs.visitors import Visitor
+from explorer.stores import Stores, open_stores
+from scoring.record import Run, locked, new_folder
+from scoring.results import order as pair_order
+from scoring.spec import Plan, ScoredPack, ScoredPair
+from tests.conftest import PATIENCE
+from tests.support.board_data import coin_flips, write_results
+from tests.support.run_facts import MADE_UP
 
 
-@pytest.fixture(scope="module")
-def page(stores: Stores) -> gr.Blocks:
-    return build_page(stores)[0]
-
-
-def test_no_event_is_a_public_endpoint_but_those_designed(page: gr.Blocks) -> None:
+def test_a_page_has_the_designed_endpoints_and_a_visit_is_sent_little(stores: Stores) -> None:
+    page = build_page(stores)[0]
     public = [event.api_name for event in page.fns.values() if event.api_visibility != "private"]
     results = ["leaderboard", "failures", "compare", "pair", "hardest", "search_pairs"]
     scoring = ["score_pair", "score_selection", "models", "runs", "start_run", "run"]
     assert public == results + scoring
-
-
-def test_the_page_itself_holds_no_pairs(page: gr.Blocks, stores: Stores) -> None:
-    """They come when it is opened: what is laid out goes to everybody, and is inlined."""
     html = "".join(str(part.value) for part in page.blocks.values() if isinstance(part, gr.HTML))
-    assert stores.pairs.get(None).keys[0] not in html and len(html) < 100_000
-
-
-def test_a_page_holds_nothing_on_the_server_and_calls_nothing_to_open(page: gr.Blocks) -> None:
-    """A stream for a state is a connection for as long as a page is open, and a browser has six."""
-    assert not [each for each in page.blocks.values() if isinstance(each, gr.State | gr.Timer)]
-    loads = [
-        event
-        for event in page.fns.values()
-        if event.fn is not None and any(kind == "load" for _, kind in event.targets)
-    ]
-    assert loads == []
-
-
-def test_a_visit_is_sent_little(page: gr.Blocks) -> None:
+    assert stores.pairs.get(None).keys[0] not in html, "pairs come when it is opened"
     config = page.get_config_file()
     assert len(json.dumps(config, default=str, separators=(",", ":"))) < 120_000
     shown = [each for each in config["components"] if each["type"] != "api"]
     assert len(shown) < 60 and len(config["dependencies"]) < 40
-
-
-def test_uploads_and_exports_are_forgotten(page: gr.Blocks) -> None:
     assert page.delete_cache == FILES_SECONDS and FILES_SECONDS[1] <= 24 * 3600
+    # A stream for a state is a connection for as long as a page is open, and a browser has six.
+    assert not [each for each in page.blocks.values() if isinstance(each, gr.State | gr.Timer)]
+    loads = [each for each in page.fns.values() if any(kind == "load" for _, kind in each.targets)]
+    assert [each for each in loads if each.fn is not None] == []
 
 
-def test_a_link_opens_its_tab(page: gr.Blocks) -> None:
-    tabs = [part.id for part in page.blocks.values() if isinstance(part, gr.Tab)]
-    for link, tab in (("?tab=score", "score"), ("?tab=<b>", "pairs"), (5, "pairs")):
-        assert tab_of(link) == tab in tabs
+def test_both_shelves_are_fetched_in_the_background_and_nothing_without_the_network(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[tuple[object, bool]] = []
+    monkeypatch.setattr(Sources, "fetch", lambda shelf, online: asked.append((shelf, online)))
+    stores = open_stores(Settings(home=tmp_path, offline=True))
+    assert {online for _, online in asked} == {False}
+    assert stores.pairs.get(None).source.kind == "demo"
+    assert stores.pairs.find(stores.pairs.sources.best) is stores.pairs.get("no such source")
+    assert stores.runs.store.visible([]) == [] == list(tmp_path.iterdir())
+    asked.clear()
+    stores = open_stores(Settings(home=tmp_path))
+    assert asked == [(stores.pairs.sources, True), (stores.results.sources, True)]
+
+
+ME = (None, "", Visitor())
+N_RUNS, PACK = 70, 4
+"""More runs than any cache of whole ones would hold."""
+
+
+def record(stores: Stores, run: Run, packs: range) -> Run:
+    """Some packs of a run are scored."""
+    table = stores.pairs.get(None)
+    for pack in packs:
+        rows = []
+        for at in range(pack * PACK, (pack + 1) * PACK):
+            named = (table.keys[at], table.subset_of(at), table.hashes[at])
+            rows += [ScoredPair(*named, at % 3, 1.0, 1, 1)]
+        list(run.record([ScoredPack(pack, tuple(rows), 1)]))
+    return run
+
+
+def test_a_pack_of_a_run_makes_nothing_anew_but_that_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither are published results put in order again, nor are other runs read."""
+    outcomes = {f"org/m{number}": coin_flips(number / 10) for number in range(1, 9)}
+    results = str(write_results(tmp_path / "results", outcomes))
+    stores = open_stores(Settings(tmp_path, pairs="demo", results=results, offline=True))
+    assert stores.results.wait_read(PATIENCE)
+    ordered, align, table = list[int](), pair_order.align, stores.pairs.get(None)
+
+    def counting(found: pair_order.PairOrder, *others: Any) -> pair_order.Alignment:
+        ordered.append(len(found))
+        return align(found, *others)
+
+    opened, listens = list[Path](), [True]
+
+    def hear(event: str, arguments: tuple[object, ...]) -> None:
+        if listens and event == "open":
+            opened.append(Path(str(arguments[0])))
+
+    sys.addaudithook(hear)  # nothing takes it away again
+    monkeypatch.setattr("explorer.stats.matrix.align", counting)
+    plan = Plan(tuple(tuple(range(at, at + PACK)) for at in range(0, len(table), PACK)))
+    runs = []
+    for number in range(N_RUNS + 1):
+        facts = replace(MADE_UP, model=f"org/mine-{number}", pairs=table.id, n_pairs=188)
+        runs += [Run.create(new_folder(stores.runs.store.folder), facts, plan, table.keys)]
+    for run in runs[:-1]:
+        record(stores, run, range(2)).mark_ended("finished")
+    running = record(stores, runs[-1], range(3))
+    with locked(running.folder):
+        name = stores.fields.name_of(running.id, *ME)
+        stores.boards.board(None, Ranking(), Visitor())
+        for pack in range(3, 6):
+            record(stores, running, range(pack, pack + 1))
+            ordered.clear()
+            opened.clear()
+            field = stores.fields.of(name, *ME)
+            stores.boards.board(None, Ranking(), Visitor())
+            n_scored = (pack + 1) * PACK
+            assert int(field.known(name).sum()) == n_scored and set(ordered) == {n_scored}
+            read = {path.parent for path in opened if path.name == "rewards.jsonl"}
+            assert read == {running.folder}
+    listens.clear()
+    np.testing.assert_array_equal(field.margins(name)[:PACK], [at % 3 - 1 for at in range(PACK)])

@@ -1,18 +1,34 @@
-"""What a public Space answers to anyone who posts to its events directly."""
+"""What a public Space answers to anyone who posts to its events and acts: one clear sentence."""
 
+import logging
 import re
+from collections.abc import Iterator
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote, urlencode
 
 import pytest
 
+from explorer.core.address_view import Question, View, answer
+from explorer.core.links import LONGEST_LINK
+from explorer.page import views_of
+from explorer.runs.visitors import Visitor as Person
+from explorer.stores import Stores
 from tests.conftest import until
 from tests.explorer.conftest import Serve
 from tests.support.browsing import followed, opening
 from tests.support.posting import Visitor
 
-LITTLE = {"which": "subset", "per-subset": 2, "model": "longer"}
+NONSENSE: dict[str, Any] = {
+    "nothing": None,
+    "nested lists": [[["nested"]], [None]],
+    "a long text": "x" * 40_000,
+    "a lone surrogate": "\ud800",
+    "what has parts": {"value": "\ud800", "keys": None, "model": 1.5},
+    "a file": {"path": "/etc/passwd", "meta": {"_type": "gradio.FileData"}},
+}
+ME = Person("browser:me", "page")
 
 
 @pytest.fixture(scope="module")
@@ -20,10 +36,66 @@ def server(serve: Serve) -> Visitor:
     return serve(public=True, max_pairs=50)
 
 
+@pytest.fixture(scope="module")
+def views(stores: Stores) -> list[View]:
+    found = views_of(stores)
+    return [getattr(found, each.name).as_view() for each in fields(found)]
+
+
 @pytest.fixture
 def visitor(server: Visitor) -> Visitor:
     """Somebody new."""
     return Visitor(server.page)
+
+
+@pytest.fixture(autouse=True)
+def no_bug(caplog: pytest.LogCaptureFixture) -> Iterator[None]:
+    """Nothing fails in a way that nobody thought of."""
+    yield
+    failed = [each for each in caplog.records if each.levelno >= logging.ERROR]
+    assert [(each.getMessage(), each.exc_text) for each in failed] == []
+
+
+def is_clear(told: str | None) -> bool:
+    """Whether a visitor is told nothing, or by Gradio of their value, or in few words by us."""
+    return told is None or told.startswith("Value: ") or len(told) < 1000
+
+
+@pytest.mark.parametrize("nonsense", NONSENSE.values(), ids=NONSENSE)
+def test_every_event_question_and_act_refuses_nonsense_clearly(
+    nonsense: Any, visitor: Visitor, views: list[View], capfd: pytest.CaptureFixture[str]
+) -> None:
+    for number, event in visitor.page.fns.items():
+        if event.fn is not None:
+            message = visitor.post_to(number, [nonsense] * len(event.inputs), nonsense)
+            assert is_clear(message["output"].get("error")), (event.api_name, message)
+    for posted_too in ({}, dict.fromkeys(("known", "only", "secret", "sent"), nonsense)):
+        for tab in ("pairs", "data", "models", "score", "try", "about"):
+            assert "regions" in visitor.render(tab, nonsense, **posted_too)
+    for view in views:
+        for action in view.actions:
+            for query in (nonsense, "?run=x&model=org/none&source=x&results=0"):
+                posted = {"query": query, "action": action, "sent": nonsense}
+                told = answer(view, Question.parse(posted), ME)
+                assert is_clear(told.get("error")), (view.tab, action)
+    assert f"{Path.cwd()}/explorer/" not in capfd.readouterr().err
+    shown = followed(visitor, "?section=Chat")
+    assert "<b>40</b> of 188 pairs" in shown["bar"] and 'class="pair' in shown["pair"]
+
+
+ADDRESSES = (
+    "", "%", "\ud800", "x" * 10**6, "&" * 10**5, "q=(&regex=1", "models=(a+)+$", "models=[",
+    "by=Focus", "board=v2&table=prior&rule=paper&plot=length&prior=1", "a=%00&panel=compare",
+    "panel=ensembles&member=" + "&member=".join("abcdefgh"), "model=gone&slice=x&against=y",
+)  # fmt: skip
+
+
+def test_any_address_is_answered_by_every_tab(views: list[View]) -> None:
+    for view in views:
+        for query in ADDRESSES:
+            found = answer(view, Question(query, {}, (), "", ""), ME)
+            assert "error" not in found and found["regions"], (view.tab, query[:40])
+            assert len(found["query"]) <= 3 * LONGEST_LINK
 
 
 def test_pairs_that_an_address_names_are_fetched_where_that_is_asked_for(visitor: Visitor) -> None:
@@ -36,11 +108,9 @@ def test_pairs_that_an_address_names_are_fetched_where_that_is_asked_for(visitor
 # Scoring
 
 
-ENDS = ("status finished", "status stopped", "status failed", "status refused")
-
-
-def scored(visitor: Visitor, values: dict[str, Any]) -> str:
+def scored(visitor: Visitor, **changed: Any) -> str:
     """Press Score and follow the run; how it ended, or what the visitor is told instead."""
+    values = {"which": "subset", "per-subset": 2, "model": "longer", **changed}
     message = visitor.press("score", "start", f"?tab=score&{urlencode(values)}")
     if not message["success"]:
         return f"status refused {message['output']['error']}"
@@ -50,34 +120,30 @@ def scored(visitor: Visitor, values: dict[str, Any]) -> str:
     def has_ended() -> bool:
         answer = visitor.render("score", address, secret=visitor.session)
         told.append(answer["regions"]["status"])
-        return any(end in told[-1] for end in ENDS)
+        return bool(re.search("status (finished|stopped|failed|refused)", told[-1]))
 
     until(has_ended)
     return told[-1]
 
 
-REFUSED: list[dict[str, Any]] = [
-    *({"model": model} for model in ("/etc", "x" * 501)),
-    *({"per-subset": number} for number in (100, "many")),
-    {"seed": "{}"},
-]
+REFUSED = (("model", "/etc"), ("model", "x" * 501), ("per-subset", "many"), ("seed", "{}"))
 """What makes no run of few pairs by a model that strangers may have."""
 
 
 def test_what_is_not_allowed_is_refused_and_no_run_is_begun(visitor: Visitor, home: Path) -> None:
-    for changed in REFUSED:
-        told = scored(visitor, {**LITTLE, **changed})
+    for name, value in REFUSED:
+        told = scored(visitor, **{name: value})
         assert "status refused" in told and "Traceback" not in told and len(told) < 1500
-    assert not any((home / "runs").glob("*"))
-    status = scored(visitor, {"which": "filter", "model": "longer", "pairs": "subset=hep-go"})
+    assert not any((home / "runs").glob("*")), "by nothing of what was posted before, too"
+    status = scored(visitor, which="filter", pairs="subset=hep-go")
     assert "status finished" in status and "8 pairs" in status, "what the tab Pairs lists is scored"
 
 
 def test_a_run_is_seen_by_its_owner_alone(visitor: Visitor, home: Path) -> None:
     mine = visitor.session
-    assert "status finished" in scored(visitor, LITTLE)
+    assert "status finished" in scored(visitor)
     run = max((home / "runs").iterdir(), key=lambda folder: folder.stat().st_mtime).name
-    name = next(model for model in _models(visitor, mine) if "your run of" in model)
+    name, *_ = own_models(visitor, mine)
     link = f"?model={quote(name)}"
     assert "your run of" in followed(visitor, link, secret=mine)["head"]
     assert run in listed(visitor, mine)
@@ -85,7 +151,7 @@ def test_a_run_is_seen_by_its_owner_alone(visitor: Visitor, home: Path) -> None:
     stranger = Visitor(visitor.page)
     opened = f"?tab=score&panel=runs&run={run}"
     for secret in ("another", None, run, [mine]):
-        assert not [model for model in _models(stranger, secret) if "your run of" in model]
+        assert own_models(stranger, secret) == []
         told = str(stranger.render("pairs", link, secret=secret))
         assert "There are no per-pair results of a model" in told
         assert run not in listed(stranger, secret)
@@ -106,6 +172,7 @@ def listed(visitor: Visitor, secret: object) -> str:
     return str(visitor.render("score", "?tab=score&panel=runs", secret=secret)["regions"]["runs"])
 
 
-def _models(visitor: Visitor, secret: object) -> list[str]:
+def own_models(visitor: Visitor, secret: object) -> list[str]:
+    """Runs of a visitor's own that can be picked."""
     shown = visitor.render("pairs", "", secret=secret)["regions"]["head"]
-    return re.findall(r'<option value="([^"]*)"', shown)
+    return re.findall(r'<option value="([^"]*your run of[^"]*)"', shown)

@@ -1,15 +1,13 @@
-"""Templates: they take what they are given, and what a stranger wrote stays text in all of them."""
+"""Templates: what a stranger wrote stays text in all of them."""
 
-import ast
 import re
-from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
 import pytest
-from jinja2 import meta, nodes
+from jinja2 import nodes
 
 from explorer.core import html
 from explorer.core.settings import ROOT, read_settings
@@ -47,57 +45,22 @@ TAGS = {"ins", "del", "fieldset", "legend", "figure", "figcaption", "title", "li
     for source in (*TEMPLATES.values(), LOGO.read_text("utf-8"))
     for tag in re.findall(r"<([a-z]\w*)", source)
 }
-SPREAD = "**"
-"""Stands for values that a call does not write out."""
 HOSTILE = "\"'><bad onclick=bad>{{ text }}&lt;"
 N_PAIRS = N_MODELS = 12
 PANELS = ("compare", "agreement", "scatter", "ensembles")
 
 
-def taken(template: nodes.Template) -> set[str]:
-    """The values that a template asks for."""
-    own = {name.name for name in template.find_all(nodes.Name) if name.ctx == "store"}
-    return meta.find_undeclared_variables(template) - own - ENVIRONMENT.globals.keys()
-
-
-def test_a_template_is_given_what_it_takes_and_no_more(subtests: pytest.Subtests) -> None:
-    """By all calls of `render`; a template without any holds macros and takes nothing."""
-    given = defaultdict(list)
-    for path in ROOMS.rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
-            match node:
-                case ast.Call(func=ast.Name(id="render"), args=[ast.Constant(value=str(name))]):
-                    given[name].append({each.arg or SPREAD for each in node.keywords})
+def test_no_template_takes_text_for_html() -> None:
     for name, template in PARSED.items():
-        with subtests.test(template=name):
-            known, wanted = set().union(*given[name]), taken(template)
-            assert known == wanted or (SPREAD in known and known - {SPREAD} <= wanted)
-
-
-def test_no_template_takes_text_for_html(subtests: pytest.Subtests) -> None:
-    for name, template in PARSED.items():
-        with subtests.test(template=name):
-            assert not FOR_HTML & {each.name for each in template.find_all(nodes.Filter)}
-            assert not [*template.find_all(nodes.EvalContextModifier)]
+        assert not FOR_HTML & {each.name for each in template.find_all(nodes.Filter)}, name
+        assert not [*template.find_all(nodes.EvalContextModifier)], name
 
 
 @pytest.fixture
-def seen(monkeypatch: pytest.MonkeyPatch) -> set[str]:
-    """The names of the templates that were asked for."""
-    names: set[str] = set()
-    get = ENVIRONMENT.get_template
-
-    def watched(name: str, *others: Any) -> Any:
-        names.add(name)
-        return get(name, *others)
-
-    monkeypatch.setattr(ENVIRONMENT, "get_template", watched)
-    return names
-
-
-@pytest.fixture
-def server(seen: set[str], serve: Serve, tmp_path: Path) -> Server:
-    """The app with pairs and results that a stranger wrote."""
+def server(serve: Serve, tmp_path: Path) -> Server:
+    """The app with pairs and results that a stranger wrote, before any template was opened."""
+    assert ENVIRONMENT.cache is not None
+    ENVIRONMENT.cache.clear()
     sides = ("prompt", "chosen", "rejected")
     rows: list[dict[str, Any]] = [
         {"id": f"{number}", "subset": "hep-go", **{side: f"{side} {HOSTILE}" for side in sides}}
@@ -159,43 +122,32 @@ def runs_of(server: Server) -> list[dict[str, Any]]:
     return runs
 
 
-def tokens_shown() -> str:
-    """Token rewards, which take a model of weights."""
+def shown_elsewhere() -> list[str]:
+    """What no page here holds: of models of weights, of judges and of what takes its time."""
     side = SideRewards((TokenReward(HOSTILE, True, 1.0),), 0.0, True)
     pair = typed_pair(HOSTILE, HOSTILE, HOSTILE, longest=len(HOSTILE))
-    model, traits = ModelSpec(HOSTILE, "", ""), Traits(HOSTILE, HOSTILE)
-    return tokens_html(TokenRewards(pair, side, side, model, traits), HOSTILE, HOSTILE)
-
-
-def answers_shown() -> str:
-    """What a judge wrote, which takes a server that answers."""
+    rewards = TokenRewards(pair, side, side, ModelSpec(HOSTILE, "", ""), Traits(HOSTILE, HOSTILE))
     block = {"shown": [HOSTILE], "verdict": HOSTILE, "cut": True, "text": HOSTILE}
     block["body"] = body_of(HOSTILE, "prompt", Display())
-    return html.part("answers", {HOSTILE: [block]}, False, HOSTILE, "", of="reader/answers.html")
-
-
-def to_publish_shown() -> str:
-    """What would be sent of a run and where it is then, which take a run of all of RewardBench."""
     files = (FilePreview(HOSTILE, 1, HOSTILE, HOSTILE),)
     seen = Job[str, Sending](result=Sending("", HOSTILE, HOSTILE, files), is_over=True)
     sent = Job[str, Publication](result=Publication(HOSTILE, False, HOSTILE), is_over=True)
     told = {"state": ScoreState(), "may": True, "is_public": False}
-    return html.render("tabs/score/publishing.html", preview=seen, sending=sent, **told)
+    going = {"element": "tokens", "job": Job[str, str](step=HOSTILE), "made": ""}
+    return [
+        tokens_html(rewards, HOSTILE, HOSTILE),
+        html.part("answers", {HOSTILE: [block]}, False, HOSTILE, "", of="reader/answers.html"),
+        html.render("tabs/score/publishing.html", preview=seen, sending=sent, **told),
+        html.render("reader/token_rewards.html", **going),
+        html.render("tabs/data/opened.html", link=HOSTILE),
+        html.render("tabs/pairs/status.html", step=None, refused=HOSTILE),
+    ]
 
 
-def under_way_shown() -> str:
-    """What goes on by itself, which takes its time."""
-    going = html.render(
-        "reader/token_rewards.html", element="tokens", job=Job[str, str](step=HOSTILE), made=""
-    )
-    opened = html.render("tabs/data/opened.html", link=HOSTILE)
-    return going + opened + html.render("tabs/pairs/status.html", step=None, refused=HOSTILE)
-
-
-def test_what_a_stranger_wrote_stays_text_in_every_template(seen: set[str], server: Server) -> None:
-    written = [tokens_shown(), answers_shown(), to_publish_shown(), under_way_shown()]
+def test_what_a_stranger_wrote_stays_text_in_every_template(server: Server) -> None:
+    written = shown_elsewhere()
     for page in visited(server):
         assert page.told == []
         written += [page.head, page.html]
     assert sum(HOSTILE in HtmlReading(each, TAGS).words for each in written) > 15
-    assert TEMPLATES.keys() - seen == set()
+    assert TEMPLATES.keys() - {name for _, name in ENVIRONMENT.cache or ()} == set()

@@ -46,9 +46,9 @@ def small_packs(order: ModelOrder, budget: int | None) -> ModelOrder:
     return replace(order, settings=replace(order.settings, budget=budget))
 
 
-def finished(runs: Runs, model: object, table: PairTable, rows: Rows, words: str = "") -> Run:
+def finished(runs: Runs, model: object, table: PairTable, rows: Rows) -> Run:
     """A run that went to its end."""
-    *_, last = begun(runs, "me", model, table, rows, words)
+    *_, last = begun(runs, "me", model, table, rows)
     assert last.run is not None and last.stage == "finished"
     return last.run
 
@@ -56,11 +56,6 @@ def finished(runs: Runs, model: object, table: PairTable, rows: Rows, words: str
 def stopped(stream: Generator[Progress, None, None]) -> Progress:
     """What a run says last when it is stopped now."""
     return [stream.throw(Stopped("It was stopped.")), *stream][-1]
-
-
-def loaded(runs: Runs, order: ModelOrder, visitor: Visitor) -> None:
-    """A model is warm, as after a visitor's run."""
-    runs.scorers.models.load(visitor, order)
 
 
 def baseline_run(home: Path, table: PairTable, n: int, model: str = "baseline/longer") -> Run:

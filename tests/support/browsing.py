@@ -1,6 +1,5 @@
 """The page as a test asks for it: regions by an address, and other pairs that are opened."""
 
-import json
 import re
 from collections.abc import Sequence
 from dataclasses import replace
@@ -106,11 +105,6 @@ def opening(by: Poster, action: str, value: str = "") -> tuple[str, str]:
     status = str(answers[-1].get("error") or unescape(answers[-1]["regions"]["status"]))
     [link, *_] = [*links_in(status, "Show them"), ""]
     return status, dict(parse_qsl(link.removeprefix("?"))).get("source", "")
-
-
-def uploading(by: Poster, name: str, content: bytes) -> tuple[str, str]:
-    """The same of a file that is sent first."""
-    return opening(by, "upload", json.dumps([by.upload(name, content)["path"]]))
 
 
 def links_in(html: str, words: str) -> list[str]:

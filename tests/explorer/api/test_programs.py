@@ -1,5 +1,7 @@
 """Programs over HTTP: what they are told of the endpoints, and a journey from a search to a run."""
 
+import ast
+import asyncio
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -22,19 +24,15 @@ from tests.support.board_data import coin_flips, write_results
 from tests.support.hostile import NAMES
 from tests.support.posting import Visitor
 
-SHARES = {"org/a": 0.95, "org/b": 0.2, NAMES[0]: 0.5}
 TEXTS = {"prompt": "Say hi.", "chosen": "Hello there!", "rejected": "No."}
 
 
 @pytest.fixture(scope="module")
-def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    outcomes = {name: coin_flips(share) for name, share in SHARES.items()}
-    return write_results(tmp_path_factory.mktemp("results"), outcomes)
-
-
-@pytest.fixture(scope="module")
-def visitor(serve: Serve, results: Path) -> Visitor:
-    return serve(public=True, results=str(results))
+def visitor(serve: Serve, tmp_path_factory: pytest.TempPathFactory) -> Visitor:
+    shares = {"org/a": 0.95, "org/b": 0.2, NAMES[0]: 0.5}
+    outcomes = {name: coin_flips(share) for name, share in shares.items()}
+    results = write_results(tmp_path_factory.mktemp("results"), outcomes)
+    return serve(mcp=True, public=True, results=str(results))
 
 
 @pytest.fixture(scope="module")
@@ -72,14 +70,14 @@ def refused(server: Server, name: str, **arguments: Any) -> str:
 
 def followed(server: Server, is_so: Callable[[Any], bool], **arguments: Any) -> Any:
     """What /run says once it is so."""
-    said: list[Any] = []
+    said: list[Any] = [None]
 
     def follow() -> bool:
-        said.append(asked(server, "run", **arguments))
-        return is_so(said[-1])
+        said[0] = asked(server, "run", **arguments)
+        return is_so(said[0])
 
     until(follow)
-    return said[-1]
+    return said[0]
 
 
 def has_ended(now: Any) -> bool:
@@ -149,7 +147,9 @@ def test_pairs_are_found_by_filters_and_text_page_by_page(server: Server) -> Non
     assert asked(server, "search_pairs", page=9_000)["rows"] == []
 
 
-def test_a_journey_from_a_search_to_what_a_run_fails(server: Server, gate: threading.Event) -> None:
+def test_a_journey_from_a_search_to_what_a_run_of_ones_own_fails(
+    server: Server, gate: threading.Event, home: Path
+) -> None:
     found = asked(server, "search_pairs", filters={"section": ["Safety", "Chat"]}, page_rows=60)
     keys = [row["key"] for row in found["rows"]]
     started = asked(server, "start_run", model="longer", keys=keys)
@@ -175,45 +175,18 @@ def test_a_journey_from_a_search_to_what_a_run_fails(server: Server, gate: threa
     assert (whole["neither"], whole["p_value"]) == (len(failed), 1.0)
     other = {"model_a": run["id"], "model_b": "org/a"}
     assert "different pairs" in refused(server, "compare", **other, **mine)
-
-
-def test_a_run_is_its_owners_unless_it_is_public(visitor: Visitor, server: Server) -> None:
-    started = asked(server, "start_run", model="longer", per_subset=1)
-    mine = {"secret": started["secret"]}
-    run = followed(server, has_ended, id=started["id"], **mine)["id"]
-    assert run in str(asked(server, "runs", **mine))
     for secret in ("", "a secret of somebody else"):
         for action in ("look", "stop", "resume"):
-            said = refused(server, "run", id=run, action=action, secret=secret)
+            said = refused(server, "run", id=run["id"], action=action, secret=secret)
             assert "There is no such run" in said
-        said = refused(server, "failures", model=run, secret=secret)
+        said = refused(server, "failures", model=run["id"], secret=secret)
         assert "There are no per-pair results" in said
-        assert run not in str(asked(server, "runs", secret=secret))
-    endpoint = next(fn.fn for fn in visitor.page.fns.values() if fn.api_name == "run")
-    stored = Run.open(endpoint.__self__.runs.store.folder / run)
+        assert run["id"] not in str(asked(server, "runs", secret=secret))
+    stored = Run.open(home / "runs" / run["id"])
     assert stored.about["owner"] and started["secret"] not in str(stored.about)
     change_card(stored, lambda card: replace(card, public=True))
-    assert asked(server, "run", id=run)["status"] == "finished"
-    until(lambda: run in str(asked(server, "runs")))
-    assert asked(server, "failures", model=run)["rows"]
-    assert "There is no such run" in refused(server, "run", id=run, action="stop")
-
-
-def test_on_ones_own_machine_a_run_needs_no_secret_and_is_told_by_its_id_alone(
-    serve: Serve, demo: PairTable
-) -> None:
-    visitor = serve()
-    server = Server(visitor.page.local_url)
-    started = asked(server, "start_run", model="longer", per_subset=1)
-    assert started["secret"] == ""
-    run = followed(server, has_ended, id=started["id"])["id"]
-    assert asked(server, "failures", model=run, limit=1)["rows"]
-    endpoint = next(fn.fn for fn in visitor.page.fns.values() if fn.api_name == "failures")
-    name = endpoint.__self__.fields.name_of(run, None, None, [])
-    assert "longer" in name
-    assert "no per-pair results" in refused(server, "failures", model=name)
-    keys = [demo.key_of(row) for row in range(len(demo))]
-    assert asked(server, "pair", key=keys[0])["outcomes"] == []
+    assert asked(server, "run", id=run["id"])["status"] == "finished"
+    assert "There is no such run" in refused(server, "run", id=run["id"], action="stop")
 
 
 def test_the_seconds_of_a_program_are_counted_by_its_address(serve: Serve) -> None:
@@ -223,40 +196,73 @@ def test_the_seconds_of_a_program_are_counted_by_its_address(serve: Serve) -> No
         assert "Try again in" in refused(server, name, model="longer", **asks)
 
 
+def test_on_ones_own_machine_a_run_needs_no_secret(serve: Serve) -> None:
+    server = Server(serve().page.local_url)
+    started = asked(server, "start_run", model="longer", per_subset=1)
+    assert started["secret"] == ""
+    run = followed(server, has_ended, id=started["id"])["id"]
+    assert asked(server, "failures", model=run, limit=1)["rows"]
+
+
 SCORING = {"model": "demo", **TEXTS}
 NONSENSE: list[tuple[str, dict[str, Any], str]] = [
     ("search_pairs", {"text": "x" * 501}, "may have 500 characters"),
-    ("search_pairs", {"where": NAMES[0]}, "A search is in all, prompt"),
     ("search_pairs", {"filters": {NAMES[0]: ["a"]}}, "One can pick by section"),
     ("search_pairs", {"filters": {str(n): [] for n in range(10**3)}}, "Filters are at most"),
     ("search_pairs", {"lengths": {"chosen.chars": 7}}, "The least and the most"),
-    ("search_pairs", {"sort": "margin"}, "An order is one of"),
-    ("search_pairs", {"page": 0}, "The page is 0"),
     ("search_pairs", {"pairs": "../../etc"}, "is not in memory any more"),
     ("start_run", {"model": "longer", "secret": "x" * 201}, "A secret is ASCII text"),
-    ("run", {"id": "../x"}, "There is no such run"),
     ("run", {"id": "x", "action": "remove"}, "An action is one of look, stop, resume"),
-    ("run", {"id": "x", "rows_from": -1}, "The first row is -1"),
     ("failures", {"model": "org/a", "section": "Gone"}, "A section is one of Chat"),
     ("compare", {"model_a": NAMES[1], "model_b": "org/a"}, "no per-pair results"),
-    ("leaderboard", {"benchmark": "v3"}, "A benchmark is one of v1, v2, rm-bench, "),
     ("leaderboard", {"ties": {"a": {}}}, "A tie is one of official, half, not dict"),
-    ("pair", {"key": {"a": 1}}, "A key is named by a text"),
     ("hardest", {"limit": 3001}, "The limit is 3001; it must be"),
     ("score_pair", {**SCORING, "model": "../x"}, "is not a model that can be used here"),
-    ("score_pair", {**SCORING, "prompt": None}, "The prompt must be text"),
     ("score_pair", {**SCORING, "chosen": "x" * 20_001}, "has 20,001 characters"),
     ("score_pair", {**SCORING, "family": "served"}, "is not among the servers"),
-    ("score_pair", {**SCORING, "reference": 7}, "A reference model is named by"),
-    ("score_selection", {"model": "longer", "per_subset": 0}, "Pairs per subset is 0"),
-    ("score_selection", {"model": "longer", "keys": [1]}, "Keys are a list of texts"),
     ("score_selection", {"model": "longer", "keys": [NAMES[0]]}, "Not found among these pairs"),
-    ("score_selection", {"model": "longer", "pairs": 7}, "Pairs are named by the text of their id"),
 ]
 """Endpoint, what it is asked -> the sentence."""
 
 
-def test_nonsense_is_one_clear_message(server: Server, subtests: pytest.Subtests) -> None:
+def test_nonsense_is_one_clear_message(server: Server) -> None:
     for name, arguments, words in NONSENSE:
-        with subtests.test(name=name, words=words):
-            assert words in refused(server, name, **arguments)
+        assert words in refused(server, name, **arguments)
+
+
+# Agents
+
+
+async def agent_asks(url: str, calls: list[tuple[str, dict[str, Any]]]) -> tuple[Any, list[Any]]:
+    """The tools of a server, and what they answer."""
+    from mcp import ClientSession
+    from mcp.client.streamable_http import streamablehttp_client
+
+    async with streamablehttp_client(url) as (read, write, _), ClientSession(read, write) as agent:
+        await agent.initialize()
+        tools = (await agent.list_tools()).tools
+        return tools, [await agent.call_tool(name, arguments) for name, arguments in calls]
+
+
+def test_tools_are_described_and_answer_in_pythons_notation(visitor: Visitor) -> None:
+    calls: list[tuple[str, dict[str, Any]]] = [
+        ("leaderboard", {"limit": 3}),
+        ("search_pairs", {"filters": {"section": ["Chat"]}, "page_rows": 2}),
+        ("start_run", {"model": "longer", "per_subset": 1}),
+        ("failures", {"model": "gone", "limit": 0}),
+    ]
+    url = f"{visitor.page.local_url}gradio_api/mcp/"
+    tools, (*answers, refused) = asyncio.run(agent_asks(url, calls))
+    told = {tool.name: tool for tool in tools}
+    assert told["failures"].inputSchema["properties"]["limit"].items() >= {
+        "type": "integer", "default": 100, "description": "pairs at most, 1 to 3000.",
+    }.items()  # fmt: skip
+    assert told["failures"].description.endswith(
+        "Returns: The pairs, each with its key, subset, outcome, margin and difficulty."
+    )
+    assert not any(",," in tool.description for tool in tools)
+    board, found, started = (ast.literal_eval(each.content[0].text) for each in answers)
+    assert len(board["rows"]) == 3 and board["rows"][0]["paired"] is True
+    assert [row["section"] for row in found["rows"]] == ["Chat", "Chat"]
+    assert started["total"] == 23
+    assert refused.isError and "The limit is 0; it must be" in refused.content[0].text

@@ -1,5 +1,6 @@
-"""What a run will take, by earlier runs of this machine."""
+"""What is known before a run: of a listed model, and what it will take by earlier runs."""
 
+import csv
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,14 +12,16 @@ from explorer.core.settings import Settings
 from explorer.data.table import PairTable
 from explorer.data.tokens import TokenCounter
 from explorer.runs.estimates import BYTES_A_TOKEN, Work, computed_tokens, estimate, work_of
-from explorer.runs.model_list import entry_of
+from explorer.runs.model_list import entry_of, model_list, resolve_model, size_of
 from explorer.runs.running import Runs
-from scoring.hub.access import Hub
+from scoring.errors import KnownError
+from scoring.hub.access import Hub, parse_hub_id
+from scoring.models.catalogue import catalogue
 from scoring.models.devices import Device
 from scoring.models.finding import LocatedModel, ModelPolicy, find
 from scoring.pairs.opening import as_pairs
 from scoring.record import Run
-from scoring.spec import ModelSpec, RunSettings
+from scoring.spec import FAMILIES, ModelSpec, RunSettings
 from tests.conftest import DEMO_MODEL
 from tests.support.beginning import finished
 from tests.support.run_facts import MADE_UP
@@ -40,13 +43,10 @@ def run(seconds: float = 10.0, tokens: int = 1_000_000, **facts: Any) -> Run:
     return Run(Path("unused"), told, "finished", 1.0, seconds=seconds, tokens=tokens)
 
 
-def test_nothing_is_said_before_this_machine_scored() -> None:
+def test_a_model_is_told_by_runs_of_others_and_their_sizes_and_else_by_none() -> None:
     for runs in ([], [run(model="nobody/knows")]):
         told = estimate(MILLION, model(8e9), H200, SETTINGS, runs)
         assert (told.basis, told.seconds, told.low, told.high) == ("unknown", None, None, None)
-
-
-def test_a_model_is_told_by_runs_of_others_and_their_sizes() -> None:
     entry, earlier = entry_of(LISTED), [run(model=LISTED)]
     assert entry is not None
     told = estimate(MILLION, model(1e9), H200, SETTINGS, earlier)
@@ -54,40 +54,21 @@ def test_a_model_is_told_by_runs_of_others_and_their_sizes() -> None:
     assert told.seconds == pytest.approx(10 / entry.billions)
     assert told.low and told.seconds and told.high and told.low < told.seconds < told.high
     assert estimate(MILLION, model(8e9), CPU, SETTINGS, earlier).basis == "unknown"
-    policy = model(8e9, "dpo")
-    alone, both = (
-        estimate(MILLION, each, H200, SETTINGS, [run(model=LISTED, family="dpo")])
-        for each in (policy, replace(policy, reference=model(8e9)))
-    )
-    assert alone.seconds is not None and both.seconds == pytest.approx(2 * alone.seconds)
-    assert both.memory_bytes == 2 * alone.memory_bytes
 
 
 def test_earlier_runs_of_the_same_model_tell_the_speed() -> None:
-    others: tuple[dict[str, Any], ...] = (
-        {"model": "org/other"},
-        {"device": "cpu"},
-        {"dtype": "float32"},
-        {"family": "dpo"},
-    )
     runs = [
         *(run(10.0), run(20.0, revision="another"), run(40.0), run(0.001, tokens=100), run(0.0)),
-        *(run(0.001, **facts) for facts in others),
+        *(run(0.001, model="org/other"), run(0.001, device="cpu"), run(0.001, dtype="float32")),
+        run(0.001, family="dpo"),
     ]
     told = estimate(MILLION, model(8e9), H200, SETTINGS, runs)
     assert (told.basis, told.n_runs) == ("measured", 3)
     assert (told.seconds, told.low, told.high) == (20.0, 10.0, 40.0)
-    one = estimate(MILLION, model(8e9), H200, SETTINGS, runs[:1])
-    assert (one.seconds, one.low, one.high) == pytest.approx((10.0, 8.5, 11.5))
-
-
-def test_a_server_is_not_guessed() -> None:
     served = model(0, "served")
-    told = estimate(Work(50, 9_999), served, CPU, SETTINGS)
-    assert (told.basis, told.seconds, told.tokens, told.memory_bytes) == ("unknown", None, 50, 0)
+    assert estimate(Work(50, 9_999), served, CPU, SETTINGS).basis == "unknown"
     runs = [run(5.0, 25, family="served", device="none", dtype="none")]
-    told = estimate(Work(50, 9_999), served, CPU, SETTINGS, runs)
-    assert (told.basis, told.seconds) == ("measured", 10.0)
+    assert estimate(Work(50, 9_999), served, CPU, SETTINGS, runs).seconds == 10.0
 
 
 def test_tokens_are_counted_where_somebody_counted_them_and_a_run_takes_about_as_many(
@@ -107,3 +88,52 @@ def test_tokens_are_counted_where_somebody_counted_them_and_a_run_takes_about_as
     for work in (guessed, counted):
         assert 0.7 * ended.tokens < computed_tokens(work, located) < 1.4 * ended.tokens
     assert estimate(guessed, located, CPU, SETTINGS, [ended]).basis == "measured"
+
+
+# The catalogue is whole, and says what the board's configurations say.
+
+
+LEFT_OUT = {"allenai/open_instruct_dev"}
+HEADS_WRITTEN_HERE = ("ArmoRM", "Eurus-RM", "QRM", "WorldPM", "Ziya")
+NAMED_OTHERWISE = {"Skywork/Skywork-Reward-V2-Llama-3.1-8B-40M", "Qwen/Qwen1.5-MoE-A2.7B-Chat"}
+"""40M are pairs that it was trained on; 2.7B are parameters that a token takes part in."""
+
+
+def test_a_part_of_a_models_name_is_enough_where_one_alone_has_it(tmp_path: Path) -> None:
+    listed = Settings(home=tmp_path, models=("org/RM-8B", "org/rm-1B", "other/judge"))
+    assert resolve_model(" JUDGE", listed) == "other/judge"
+    assert resolve_model("org/rm", listed) == "org/rm"
+    with pytest.raises(KnownError, match=r"2 names match 'rm-': org/RM-8B, org/rm-1B\. Type more"):
+        resolve_model("rm-", listed)
+
+
+def test_every_entry_can_be_used() -> None:
+    entries, values = model_list(), catalogue()
+    assert len({entry.id for entry in entries}) == len(entries) > 100
+    for entry in entries:
+        assert str(parse_hub_id(entry.id)) == entry.id
+        assert entry.family in FAMILIES
+        assert (entry.family == "dpo") == bool(entry.reference)
+        assert 0.1 < entry.billions < 100
+        assert size_of(entry.id) in (entry.billions, None) or entry.id in NAMED_OTHERWISE
+    assert {told["needs"] for told in values["models"] if "needs" in told} == set(values["reasons"])
+    assert [entry_of(name) for name in (None, "org/none", "\ud800")] == [None] * 3
+
+
+def test_all_configurations_of_the_board_are_there(shared_data: Path) -> None:
+    with (shared_data / "upstream_models.csv").open(encoding="utf-8", newline="") as file:
+        board = {row["model"]: row for row in csv.DictReader(file)}
+    assert len(board) == 122
+    listed = {entry.id: entry for entry in model_list()}
+    assert set(board) - set(listed) == LEFT_OUT
+    assert {name for name, entry in listed.items() if entry.board} == set(board) - LEFT_OUT
+    for name in board.keys() - LEFT_OUT:
+        row, entry, facts = board[name], listed[name], listed[name].board
+        assert facts is not None
+        assert entry.reference == row["ref_model"]
+        assert (entry.family == "dpo") == (row["dpo"] == "True")
+        assert (facts.template, facts.dtype) == (row["chat_template"], row["torch_dtype"])
+        assert facts.batch == int(row["batch_size"])
+        assert facts.length == (int(row["max_length"]) if row["max_length"] else None)
+        if row["trust_remote_code"] == "True" and entry.family != "dpo":
+            assert entry.why_not or name.split("/")[1].startswith(HEADS_WRITTEN_HERE)

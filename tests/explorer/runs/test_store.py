@@ -1,0 +1,258 @@
+"""Runs that are kept: who sees, changes and uses one, and what its files say of it."""
+
+import json
+import multiprocessing
+import os
+import signal
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from explorer.core.settings import Settings
+from explorer.data.table import PairTable
+from explorer.results.field import Field
+from explorer.results.own import own_names
+from explorer.runs.cards import RunCard, card_of, change_card
+from explorer.runs.listing import listed_runs
+from explorer.runs.running import Runs
+from explorer.runs.store import RunStore, is_locked
+from explorer.runs.visitors import Visitor
+from explorer.stats.matrix import Outcomes, order_of, outcome_matrix
+from explorer.stats.rules import V1
+from explorer.stats.uncertainty import measure
+from explorer.tabs.pairs.fail_report import scores_of
+from scoring.clusters import clusters_of
+from scoring.errors import KnownError
+from scoring.hub.access import Hub
+from scoring.record import Run, locked, new_folder
+from scoring.spec import Plan, ScoredPack, ScoredPair
+from scoring.summary import summarise_run
+from tests.conftest import PATIENCE, until
+from tests.support.beginning import finished
+from tests.support.board_data import filtered_texts, with_runs
+from tests.support.run_facts import MADE_UP
+from tests.support.run_users import WRITES, holds, writes
+
+ME, YOU = Visitor("browser:me"), Visitor("browser:you")
+MINE = RunCard(ME.owner, "a name")
+
+
+def made(home: Path) -> Run:
+    return Run.create(new_folder(home), MADE_UP, Plan(((0, 2), (1,))), ["s:1", "s:2", "s:3"])
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> RunStore:
+    """Of a public server."""
+    return RunStore(Settings(home=tmp_path, public=True))
+
+
+def stored(store: RunStore, card: RunCard = MINE) -> Run:
+    run = made(store.folder)
+    change_card(run, lambda _: card)
+    return run.mark_ended("finished")
+
+
+# Who sees which run.
+
+
+def test_on_a_space_ones_own_runs_and_public_ones_are_seen(store: RunStore) -> None:
+    mine, yours = stored(store), stored(store, RunCard(YOU.owner))
+    shared = stored(store, RunCard(YOU.owner, public=True))
+    stored(store, RunCard(""))
+    assert store.visible(ME) == [shared, mine] and store.own(ME) == [mine]
+    for stranger in (Visitor(), Visitor("browser:she"), None, [mine.id], ME.owner):
+        assert store.visible(stranger) == [shared] and store.own(stranger) == []
+    assert store.open(mine.id, ME) == mine
+    with pytest.raises(KnownError, match="no such run"):
+        store.open(yours.id, ME)
+
+
+def test_only_its_owner_changes_a_run(store: RunStore) -> None:
+    card = RunCard(YOU.owner, "their name", public=True)
+    run, nobodys = stored(store, card), stored(store, RunCard(public=True))
+    for who in (Visitor(), ME, None):
+        for each in (run, nobodys):
+            with pytest.raises(KnownError, match="no such run"):
+                store.change(each.id, who, lambda card: card.titled("mine"))
+            with pytest.raises(KnownError, match="no such run"):
+                store.delete(each.id, who)
+    assert card_of(run) == card
+    store.change(run.id, YOU, lambda card: card.titled("  new  name "))
+    assert card_of(run) == replace(card, title="new name")
+    store.delete(run.id, YOU)
+    assert not run.folder.exists()
+
+
+def test_no_other_id_opens_a_run(tmp_path: Path, store: RunStore) -> None:
+    outside, inside = made(tmp_path), stored(store)
+    own = RunStore(Settings(home=tmp_path))
+    others: tuple[object, ...] = ("", ".", "*", None, 5, ["x"], {}, "x" * 501)
+    for run_id in (f"../{outside.id}", f"./{inside.id}", *others):
+        with pytest.raises(KnownError, match="no such run"):
+            own.open(run_id, [str(run_id)])
+
+
+def test_a_run_that_a_killed_server_left_is_shown_as_stopped(tmp_path: Path) -> None:
+    store = RunStore(Settings(home=tmp_path))
+    left = made(store.folder)
+    assert left.status == "running"
+    assert store.visible(None) == [replace(left, status="stopped")]
+    rows = [ScoredPair(key, "hep-go", "0" * 16, 1.0, 0.0, 1, 1) for key in ("s:1", "s:3")]
+    list(left.record([ScoredPack(0, tuple(rows), 4)]))
+    assert store.visible(None) == [replace(left, status="stopped", n_scored=2)]
+
+
+def test_what_is_seen_is_the_same_until_a_run_or_its_card_changes(store: RunStore) -> None:
+    run = stored(store)
+    seen = store.seen(ME)
+    assert store.seen(ME) is seen and seen.runs == (run,)
+    store.change(run.id, ME, lambda card: replace(card, title="another name", public=True))
+    renamed = store.seen(ME)
+    assert renamed.cards[run.id].title == "another name"
+    assert store.seen(YOU) is renamed, "others see it now, too"
+    going_on = stored(store)
+    store.delete(run.id, ME)
+    assert store.seen(ME).runs == (going_on,)
+    change_card(going_on, lambda _: RunCard(ME.owner, "by another process"))
+    until(lambda: store.seen(ME).cards[going_on.id].title == "by another process")
+
+
+# What is written of it.
+
+
+def test_two_processes_that_write_a_card_lose_nothing_of_each_other(
+    tmp_path: Path, store: RunStore
+) -> None:
+    processes = multiprocessing.get_context("spawn")
+    run, ready = stored(store), processes.Barrier(2)
+    other = processes.Process(target=writes, args=(tmp_path, run.id, ME, "one", ready))
+    other.start()
+    writes(tmp_path, run.id, ME, "two", ready)
+    other.join(PATIENCE)
+    card = card_of(run)
+    assert (other.exitcode, card.owner, card.title) == (0, ME.owner, "a name")
+    for name in ("one", "two"):
+        mine = [note for note in card.notes if note.startswith(name)]
+        assert mine == [f"{name} {number}" for number in range(WRITES)]
+    assert not [path.name for path in run.folder.iterdir() if path.suffix == ".part"]
+
+
+def test_settings_that_cannot_be_read_are_told_and_never_written(
+    store: RunStore, caplog: pytest.LogCaptureFixture
+) -> None:
+    run = stored(store)
+    run.update(lambda now: replace(now, about={**now.about, "order": {"model": 5}}))
+    content = (run.folder / "run.json").read_text()
+    assert "is damaged" in card_of(run).wrong
+    with pytest.raises(KnownError, match=r"settings file run\.json is damaged"):
+        store.change(run.id, ME, lambda card: card.titled("another"))
+    assert (run.folder / "run.json").read_text() == content
+    assert store.visible(ME) == [run] == store.own(ME), "its owner finds it all the same"
+    assert f"settings of run {run.id[:15]} cannot be read" in caplog.text
+    assert store.visible(YOU) == []
+
+
+def test_a_run_of_an_earlier_version_keeps_its_owner_and_name(store: RunStore) -> None:
+    run = stored(store)
+    card = json.dumps(json.loads((run.folder / "run.json").read_text())["about"])
+    run.update(lambda now: replace(now, about={}))
+    assert card_of(run) == RunCard() and store.visible(ME) == [], "a run of the command line"
+    (run.folder / "card.json").write_text(card)
+    again = Run.open(run.folder.rename(run.folder.with_name("former")))
+    assert card_of(again) == MINE
+    store.change("former", ME, lambda card: card.titled("another"))
+    assert card_of(again) == RunCard(ME.owner, "another")
+
+
+# Who uses it.
+
+
+def test_who_uses_a_run_keeps_others_off_until_they_end_or_are_killed(tmp_path: Path) -> None:
+    processes = multiprocessing.get_context("spawn")
+    ready = processes.Event()
+    holder = processes.Process(target=holds, args=(tmp_path, ready))
+    holder.start()
+    assert ready.wait(PATIENCE) and is_locked(tmp_path)
+    with pytest.raises(KnownError, match="under way already"), locked(tmp_path):
+        pass
+    os.kill(holder.pid or 0, signal.SIGKILL)
+    holder.join(PATIENCE)
+    assert not is_locked(tmp_path)
+    with locked(tmp_path):
+        assert is_locked(tmp_path)
+
+
+def test_who_looks_keeps_nobody_from_starting(tmp_path: Path) -> None:
+    done = threading.Event()
+
+    def looks() -> None:
+        while not done.is_set():
+            is_locked(tmp_path)
+
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(looks)
+        try:
+            for _ in range(1000):
+                with locked(tmp_path):
+                    assert is_locked(tmp_path)
+        finally:
+            done.set()
+    assert not is_locked(tmp_path)
+
+
+def test_a_run_is_locked_and_has_an_owner_before_it_says_that_it_runs(
+    tmp_path: Path, hub: Hub, demo: PairTable, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    genuine, told = Run._write_facts, []
+
+    def watched(run: Run) -> None:
+        told.append((run.status, is_locked(run.folder), "owner" in run.about))
+        genuine(run)
+
+    monkeypatch.setattr(Run, "_write_facts", watched)
+    finished(Runs(Settings(home=tmp_path), hub), "longer", demo, np.arange(3))
+    assert told == [("running", True, True), ("finished", True, True)]
+
+
+# Sections with intervals, against what the board and Pairs say of the same pairs
+
+
+def test_a_run_of_the_benchmark_is_as_sure_as_on_the_board_and_in_failures(
+    real: PairTable, tmp_path: Path
+) -> None:
+    """Pairs of one prompt are won or lost together, which makes every interval wider."""
+    wins = np.random.default_rng(0).random(len(real)) < 0.8
+    each_pair = zip(real.keys, real.subset_of_row, clusters_of(order_of(real)), strict=True)
+    rows = tuple(
+        ScoredPair(key, subset, filtered_texts()[key], float(wins[cluster]), 0.5, 1, 1)
+        for key, subset, cluster in each_pair
+    )
+    settings = Settings(home=tmp_path)
+    plan = Plan((tuple(range(len(rows))),))
+    run = Run.create(new_folder(settings.runs), MADE_UP, plan, real.keys)
+    list(run.record([ScoredPack(0, rows, 1)]))
+    own = own_names([run], [])
+    matrix = outcome_matrix(with_runs(Outcomes(), own), order_of(real), lambda: real.hashes)
+    [name] = own
+    found = summarise_run(rows, MADE_UP).intervals
+
+    board = measure(matrix, V1, replicates=1)
+    overall = (board.low[0], board.high[0])
+    ends = zip(board.section_low[:, 0], board.section_high[:, 0], strict=True)
+    failures = scores_of(Field(real, matrix, own, ("run",)), name)
+    assert failures.overall is not None and failures.overall.interval == overall
+    assert found.score == pytest.approx(overall)
+    [line] = listed_runs(RunStore(settings), None).lines
+    assert line.interval == found.total
+    assert found.sections == {"": None} | {
+        section: pytest.approx(each) for section, each in zip(board.sections, ends, strict=True)
+    }
+    unlike = [replace(row, key=f"{row.subset}:x") for row in rows[1:]]
+    apart = summarise_run(unlike, MADE_UP).intervals.total
+    assert found.total and apart
+    assert found.total.high - found.total.low > 1.2 * (apart.high - apart.low)
