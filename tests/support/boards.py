@@ -1,4 +1,4 @@
-"""Boards as a state shows them, and where links lead."""
+"""Boards as a state shows them."""
 
 from typing import Any
 
@@ -7,7 +7,6 @@ from explorer.results.boards import BoardView
 from explorer.results.field import MAJORITY
 from explorer.tabs.models.ranked import Ranked, visible_rows
 from explorer.tabs.models.state import ModelsPanel, ModelsState
-from tests.support.html_reading import HtmlReading
 
 
 def comparing(
@@ -25,9 +24,3 @@ def ranked(board: Board, state: ModelsState | None = None, **seen: Any) -> Ranke
     """A board as a state shows it. seen: further fields of `BoardView`."""
     state = ModelsState() if state is None else state
     return Ranked(state, BoardView(board, **seen), visible_rows(board, state), list)
-
-
-def linked_states(read: HtmlReading) -> list[ModelsState]:
-    """The states that links to the tab itself lead to, in their order."""
-    links = read.attributes["a", "href"]
-    return [ModelsState.parse(each)[0] for each in links if each.startswith("?tab=models")]

@@ -64,11 +64,10 @@ def _write(path: Path, values: object) -> None:
     path.write_text(json.dumps(values), encoding="utf-8")
 
 
-def open_models(home: Path, results: Path | None = None) -> ModelsView:
-    """The tab on a public server without a network. results: None for the bundled figures."""
-    folder = "" if results is None else str(results)
+def open_models(home: Path, results: Path) -> ModelsView:
+    """The tab on a public server without a network."""
     settings = Settings(
-        home, pairs="demo", results=folder, results_of=OF_DEMO, offline=True, public=True
+        home, pairs="demo", results=str(results), results_of=OF_DEMO, offline=True, public=True
     )
     return views_of(open_stores(settings)).models
 
@@ -80,10 +79,8 @@ def pairs_beside(models: ModelsView) -> PairsView:
     return PairsView(Scenes(fields.tables, counter, fields), settings)
 
 
-def write_run(
-    models: ModelsView, title: str, n: int, *, keys: list[str] | None = None, who: Visitor = ME
-) -> Run:
-    """A finished run of somebody, of the first n demo pairs, or of pairs that are nowhere else."""
+def write_run(models: ModelsView, title: str, n: int, *, keys: list[str] | None = None) -> Run:
+    """A finished run of `ME`, of the first n demo pairs, or of pairs that are nowhere else."""
     [table] = models.tables()
     texts = table.hashes if keys is None else [f"no text {key}" for key in keys]
     keys = (table.keys if keys is None else keys)[:n]
@@ -95,13 +92,13 @@ def write_run(
     ]
     list(run.record([ScoredPack(0, tuple(rows), 1)]))
     run = run.mark_ended("finished")
-    change_card(run, lambda _: RunCard(who.owner, title))
+    change_card(run, lambda _: RunCard(ME.owner, title))
     return run
 
 
-def name_of(run: Run, models: ModelsView, visitor: Visitor = ME) -> str:
+def name_of(run: Run, models: ModelsView) -> str:
     """What a run is called among models."""
-    return models.fields.name_of(run.id, None, None, visitor)
+    return models.fields.name_of(run.id, None, None, ME)
 
 
 def upload(models: ModelsView, folder: Path, **files: object) -> str:

@@ -11,7 +11,6 @@ from scoring.spec import Pair, RunFacts, ScoredPair, text_hash
 from tests.support.stepping import stepwise
 
 FACTS = RunFacts("m", "r", "longer", "none", "none", 0, "left", "none", "", 0, 0)
-JUDGE = RunFacts("j", "r", "judge", "none", "none", 0, "left", "none", "", 0, 0)
 
 Reward = Callable[[Pair], tuple[float | None, float | None]]
 

@@ -1,11 +1,7 @@
 """The head of the page: what is on screen, why not something else, and other pairs."""
 
-import json
-import re
 import threading
-from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -19,7 +15,7 @@ from explorer.tabs.data.view import DataView
 from scoring.errors import KnownError
 from scoring.hub.access import Hub
 from scoring.limits import Step
-from tests.conftest import DEMO_PAIRS, PATIENCE, until
+from tests.conftest import PATIENCE, until
 from tests.support.browsing import library_of
 from tests.support.hostile import NAMES
 from tests.support.html_reading import HtmlReading
@@ -43,48 +39,9 @@ def done(head: DataView, query: str = "") -> str:
     return shown(head, query)["status"]
 
 
-def absent(reason: str = "nobody answers") -> PairTable:
-    raise KnownError(reason)
-
-
-def with_sources(
-    head: DataView, local: PairTable, remote: Callable[[], PairTable] = absent, label: str = "org/a"
-) -> DataView:
-    """The head where `local` is shown, and something remote would rather be."""
-    candidates = [Candidate(label, absent, remote), Candidate("demo", lambda: local)]
-    library = library_of(local)
-    library.sources = Sources(candidates, Hub(offline=False))
-    settings = replace(head.settings, offline=False)
-    results = type(head.results)(
-        Sources([Candidate("here", lambda: head.results.sources.get(None))], Hub(offline=True)),
-        settings.limits,
-    )
-    return DataView(library, results, settings)
-
-
 def test_the_pairs_of_an_address_are_named_else_the_best(head: DataView, demo: PairTable) -> None:
     for query in ("", f"?tab=data&source={demo.id}", "?tab=data&source=gone", 5, None):
         assert "Demo pairs: 188 pairs" in shown(head, query)["bar"]  # type: ignore[arg-type]
-
-
-def test_after_the_network_failed_one_can_ask_again_where_it_is_of_use_and_it_is_asked_once(
-    head: DataView, demo: PairTable
-) -> None:
-    asked = []
-
-    def refuse() -> PairTable:
-        asked.append(True)
-        return absent()
-
-    own = with_sources(head, demo, refuse)
-    for _ in range(3):
-        own.retry("", ME, {})
-        own.pairs.sources.wait(PATIENCE)
-    strip = shown(own)["strip"]
-    assert 'data-action="retry"' in strip and "show-arrived" not in strip and len(asked) == 1
-    assert re.search(r"Last checked at \d\d:\d\d:\d\d UTC", strip)
-    offline = replace(own, settings=replace(own.settings, offline=True))
-    assert "retry" not in shown(offline)["strip"]
 
 
 def test_while_the_network_is_asked_it_is_said_and_what_arrived_is_offered(
@@ -96,7 +53,13 @@ def test_while_the_network_is_asked_it_is_said_and_what_arrived_is_offered(
         answered.wait(PATIENCE)
         return remote
 
-    own = with_sources(head, demo, slow)
+    def absent() -> PairTable:
+        raise KnownError("nobody answers")
+
+    library = library_of(demo)
+    wanted = [Candidate("org/a", absent, slow), Candidate("demo", lambda: demo)]
+    library.sources = Sources(wanted, Hub(offline=False))
+    own = DataView(library, head.results, replace(head.settings, offline=False))
     own.retry("", ME, {})
     strip = shown(own)["strip"]
     answered.set()
@@ -110,9 +73,6 @@ def test_while_the_network_is_asked_it_is_said_and_what_arrived_is_offered(
     assert "data-refresh" not in best and "show-arrived" not in best, "they are on screen"
 
 
-# Other pairs
-
-
 def test_what_was_chosen_is_opened_and_leads_to_its_pairs(head: DataView, demo: PairTable) -> None:
     for value in ("demo", "default"):
         head.open("?source=gone", ME, {"value": value})
@@ -124,25 +84,10 @@ def test_what_was_chosen_is_opened_and_leads_to_its_pairs(head: DataView, demo: 
     assert "data-follow" in done(own, path)
 
 
-@pytest.mark.parametrize("wanted", ["", "x" * 10**6, "\ud800"])
-def test_what_there_is_not_is_refused(wanted: str, head: DataView) -> None:
-    head.open("", ME, {"value": wanted})
-    assert "wrong" in done(head) and "of ours" not in done(head)
-
-
-def test_a_file_is_deleted_though_reading_it_failed_in_an_unforeseen_way(
-    head: DataView, demo: PairTable, uploads: Path
-) -> None:
-    path = uploads / "left.jsonl"
-    path.write_bytes(DEMO_PAIRS.read_bytes())
-
-    def broken(file: Path, name: str, tell: object) -> None:
-        raise MemoryError("no room")
-
-    own = replace(head, pairs=library_of(demo))
-    own.pairs.upload = broken  # type: ignore[method-assign, assignment]
-    own.upload("", ME, {"value": json.dumps([str(path)])})
-    assert "bug in the app" in done(own) and not path.exists()
+def test_what_there_is_not_is_refused(head: DataView) -> None:
+    for wanted in ("", "x" * 10**6):
+        head.open("", ME, {"value": wanted})
+        assert "wrong" in done(head) and "of ours" not in done(head)
 
 
 def test_opening_is_stopped_and_the_next_begins_at_once(head: DataView, demo: PairTable) -> None:

@@ -1,34 +1,17 @@
-"""A board's HTML: inert whatever models are called, honest in all cells, one choice pressed."""
+"""A board's HTML: inert whatever models are called, and honest in all cells."""
 
 import re
 from dataclasses import replace
 from html import unescape
-from typing import Any
 
 from explorer.results.board import Board, build_board
 from explorer.stats.rules import RULES
 from explorer.stats.uncertainty import measure
 from explorer.tabs.models.board_html import bar_html, board_html, drawer_html
 from explorer.tabs.models.ranked import MOST_BOARD_ROWS
-from explorer.tabs.models.state import (
-    BOARD_BENCHMARKS,
-    DIGITS,
-    MISSING,
-    RULE_OPTIONS,
-    TABLES,
-    TIES,
-    ModelsState,
-    rule_of,
-)
+from explorer.tabs.models.state import ModelsState, rule_of
 from scoring.benchmark import SUBSETS
-from tests.support.board_data import (
-    EVERY,
-    FOUR,
-    NOTHING,
-    coin_flips,
-    matrix_of,
-    results_of,
-)
+from tests.support.board_data import EVERY, FOUR, NOTHING, coin_flips, matrix_of, results_of
 from tests.support.boards import ranked
 from tests.support.hostile import NAME, NAMES
 from tests.support.html_reading import HtmlReading
@@ -36,17 +19,12 @@ from tests.support.html_reading import HtmlReading
 VIEW = ModelsState()
 
 
-def html_of(board: Board, state: ModelsState = VIEW, **seen: Any) -> str:
-    return board_html(ranked(board, state, **seen))
+def html_of(board: Board, state: ModelsState = VIEW) -> str:
+    return board_html(ranked(board, state))
 
 
 def seen(board: Board, state: ModelsState = VIEW) -> HtmlReading:
     return HtmlReading(html_of(board, state))
-
-
-def drawer_of(board: Board, model: object, **seen: Any) -> str:
-    """The drawer of a model."""
-    return drawer_html(ranked(board, ModelsState(open=str(model)), **seen))
 
 
 def intervals(board: Board, state: ModelsState = VIEW) -> list[str]:
@@ -76,45 +54,20 @@ def test_of_more_models_than_a_page_takes_there_is_a_note() -> None:
     assert len(html) < 1_500_000
 
 
-CHOICES: dict[str, tuple[Any, ...]] = {
-    "benchmark": tuple(BOARD_BENCHMARKS),
-    "table": TABLES,
-    "rule": RULE_OPTIONS,
-    "ties": TIES,
-    "missing": MISSING,
-    "digits": DIGITS,
-}
-
-
-BAR_LINKS = re.compile(r'<a (?:class="tick" role="checkbox" aria-checked="(true|false)" )?'
-                       r'href="([^"]*)"( aria-current="true")?>')  # fmt: skip
-
-
-def segments_of(board: Board, state: ModelsState) -> list[tuple[ModelsState, bool]]:
-    """What segments of the bar lead to, and whether that is said to be where one is."""
-    found = BAR_LINKS.findall(bar_html(ranked(board, state), state, NOTHING, (), ""))
-    parsed = [(ModelsState.parse(unescape(link)), here) for tick, link, here in found if not tick]
-    assert not any(dropped for (_, dropped), _ in parsed)
-    return [(leads, bool(here)) for (leads, _), here in parsed]
-
-
 def test_what_is_chosen_is_pressed_and_nothing_else() -> None:
-    for field, values in CHOICES.items():
-        for value in values:
-            state = replace(VIEW, **{field: value})
-            segments = segments_of(build_board(NOTHING, rule_of(state)), state)
-            assert all((leads == state) is here for leads, here in segments)
-            is_first = state.benchmark == "v1"
-            has_tables = is_first and state.table != "prior"
-            assert sum(here for _, here in segments) == 6 + is_first + has_tables
-            offered = {*values} if has_tables or field != "table" else {"sections", "prior"}
-            assert {getattr(leads, field) for leads, _ in segments} == offered
+    segment = re.compile('<a href="([^"]*)"( aria-current="true")?>')
+    for state in (VIEW, ModelsState(table="subsets", rule="paper", ties="half", digits=3)):
+        board = build_board(NOTHING, rule_of(state))
+        bar = bar_html(ranked(board, state), state, NOTHING, (), "")
+        leads = [ModelsState.parse(unescape(link)) for link, _ in segment.findall(bar)]
+        pressed = [bool(here) for _, here in segment.findall(bar)]
+        assert [each == (state, ()) for each in leads] == pressed and sum(pressed) == 8
 
 
 def test_the_drawer_leads_to_what_was_lost_or_tied_and_not_to_what_is_missing() -> None:
     outcomes = [value for value in (1.0, 0.5, 0.0, 0.0, *[float("nan")] * 3) for _ in FOUR]
     board = build_board(NOTHING, "v1", outcomes=matrix_of({"a": outcomes}, FOUR * 7))
-    words = HtmlReading(drawer_of(board, "a")).words
+    words = HtmlReading(drawer_html(ranked(board, ModelsState(open="a")))).words
     assert f"Open its {3 * len(FOUR)} failures" in words and words.count("3 lost") == len(FOUR)
 
 
@@ -132,22 +85,16 @@ def test_beside_a_drawer_columns_give_way_and_names_stay_text() -> None:
     assert table.attributes["tr", "aria-current"] == ["true"]
 
 
-def ranks(board: Board, state: ModelsState = VIEW) -> list[str]:
-    """What stands in the column of ranks, with its head first."""
-    return [each.strip() for each in seen(board, state).of_class["rank"]]
-
-
 def test_ranks_go_by_the_column_that_is_sorted_by_and_ties_share_one() -> None:
     sections = {"a": (0.9, 0.1), "b": (0.8, 0.5), "c": (0.8, 0.9)}
     shares = {
         name: {**dict.fromkeys(SUBSETS, low), "hep-go": at} for name, (low, at) in sections.items()
     }
     board = build_board(results_of(shares), "v1")
-    state = ModelsState(table="subsets", sort="-mt-bench-easy")
-    assert ranks(board, state) == ["# by mt-bench-easy", "1", "2", "2"]
-    assert ranks(board, replace(state, sort="mt-bench-easy")) == [
-        "# by mt-bench-easy", "2", "2", "1",
-    ]  # fmt: skip
-    assert ranks(board, replace(state, sort="-hep-go")) == ["# by hep-go", "1", "2", "3"]
-    for sort in ("", "-score", "model", "-size"):
-        assert ranks(board, replace(state, sort=sort))[0] == "#"
+    for sort, ranks in {
+        "-mt-bench-easy": ["# by mt-bench-easy", "1", "2", "2"],
+        "mt-bench-easy": ["# by mt-bench-easy", "2", "2", "1"],
+        "-size": ["#", "1", "2", "3"],
+    }.items():
+        found = seen(board, ModelsState(table="subsets", sort=sort)).of_class["rank"]
+        assert [each.strip() for each in found] == ranks

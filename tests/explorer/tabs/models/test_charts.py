@@ -1,19 +1,22 @@
-"""What charts are made of: points, spreads, models that are alike, and accuracies by length."""
+"""What charts are made of, and names in them: points, models alike, accuracies by length."""
 
+import json
+import re
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from explorer.data.datacard import LengthCategory
 from explorer.data.facets import Coded
 from explorer.data.table import PairTable
+from explorer.results.board import build_board
 from explorer.stats.aggregate import accuracies_of, aggregate_counted
 from explorer.stats.matrix import order_of
 from explorer.stats.rules import V1
 from explorer.tabs.models.charts import (
+    Alike,
+    Point,
     Share,
     alike,
     credits_by_length,
@@ -21,8 +24,13 @@ from explorer.tabs.models.charts import (
     length_baseline,
     length_bias,
     lengths_of,
+    scores_by_length,
 )
-from tests.support.board_data import FOUR, matrix_of
+from explorer.tabs.models.figures import Axis, alike_figure, models_figure
+from scoring.benchmark import SUBSETS
+from scoring.interval import Interval
+from tests.support.board_data import FOUR, NOTHING, coin_flips, matrix_of
+from tests.support.hostile import NAMES
 from tests.support.tables import benchmark_table, row, small_table, swap_sides
 
 NAN = float("nan")
@@ -34,38 +42,26 @@ def test_models_that_are_alike_stand_together() -> None:
     matrix = matrix_of({"a": one, "b": other, "a2": one, "b2": other, "c": 1 - one}, FOUR * 10)  # type: ignore[dict-item]
     found = alike(matrix, ["c", "a", "b", "a2", "b2", "gone"], V1)
     order = "".join(model[0] for model in found.models)
-    assert sorted(found.models) == ["a", "a2", "b", "b2", "c"]
-    assert "aa" in order and "bb" in order
-    place = {model: at for at, model in enumerate(found.models)}
-    assert found.correlation[place["a"], place["a2"]] == pytest.approx(1)
-    assert found.correlation[place["a"], place["c"]] == pytest.approx(-1)
-    expected = np.corrcoef(one, other)[0, 1]
-    assert found.correlation[place["a"], place["b"]] == pytest.approx(expected)
+    assert len(order) == 5 and "aa" in order and "bb" in order
+    at = {model: place for place, model in enumerate(found.models)}
+    correlations = [found.correlation[at["a"], at[each]] for each in ("a2", "c", "b")]
+    assert correlations == pytest.approx([1, -1, np.corrcoef(one, other)[0, 1]])
 
 
 def test_pairs_are_recognised_by_subset_and_id_and_no_other_pairs_are(demo: PairTable) -> None:
     whole = benchmark_table()
     order = order_of(whole)
-    assert order.ids is not None
-    turned = replace(order, codes=order.codes[::-1], ids=list(order.ids)[::-1])
+    turned = replace(order, codes=order.codes[::-1], ids=[*(order.ids or ())][::-1])
     found = lengths_of([whole], turned)
     assert found is not None and found.pairs == whole.caption
-    expected = [place % 50 + 1 - 25 for place in range(len(whole))]
-    assert found.difference.tolist() == expected[::-1]
+    assert found.difference.tolist() == whole.lengths("difference", "chars").tolist()[::-1]
     assert lengths_of([], order) is lengths_of([demo], order) is None
-    subsets = [order.names[code] for code in order.codes]
-    subsets[0] = "hep-go"  # one pair too many of it
-    other = small_table(*[row(subset=subset) for subset in subsets], chunk_rows=1000)
-    assert lengths_of([other], order_of(other)) is None
 
 
 def test_length_alone_scores_as_published_for_the_real_pairs(real: PairTable) -> None:
     order = replace(order_of(real), dataset=None)  # as published files have it
     found = lengths_of([real], order)
-    assert found is not None
-    assert lengths_of([swap_sides(real)], order) is None
-    counts = [int((found.difference * sign > 0).sum()) for sign in (1, -1)]
-    assert counts == [1116, 1501] and len(real) - sum(counts) == 368
+    assert found is not None and lengths_of([swap_sides(real)], order) is None
     outcomes = length_baseline(found.difference, longer=True)
     subsets = Coded(list(order.names), order.codes)
     scored = aggregate_counted(V1, accuracies_of(outcomes, subsets))
@@ -74,6 +70,21 @@ def test_length_alone_scores_as_published_for_the_real_pairs(real: PairTable) ->
         abs=5e-8,
     )
     assert scored.score == pytest.approx(0.4324413, abs=5e-8)
+
+
+def test_what_goes_by_length_alone_has_its_share_of_each_subset_and_section() -> None:
+    whole = benchmark_table()
+    subsets = whole.subset_of_row
+    matrix = matrix_of({"m": coin_flips(0.8, len(whole))}, subsets.tolist(), dataset=whole.id)
+    board = build_board(NOTHING, "v1", outcomes=matrix)
+    found = scores_by_length(board, matrix, [whole])
+    chars, weights = whole.lengths("difference", "chars"), V1.sections["Chat"]
+    for by_name, wins in zip(found.values(), (chars > 0, chars < 0), strict=True):
+        shares = {name: float(wins[subsets == name].mean()) for name in SUBSETS}
+        assert {name: by_name[name] for name in SUBSETS} == pytest.approx(shares)
+        of_chat = np.average([shares[name] for name in weights], weights=[*weights.values()])
+        assert by_name["Chat"] == pytest.approx(of_chat)
+    assert scores_by_length(board, matrix, []) == {}
 
 
 def test_of_several_responses_the_longest_or_the_shortest_wins_and_ties_share_the_row() -> None:
@@ -88,62 +99,25 @@ def test_of_several_responses_the_longest_or_the_shortest_wins_and_ties_share_th
     assert shortest.tolist() == [0, 0, 0]
 
 
-@given(
-    st.lists(
-        st.tuples(
-            st.sampled_from([0.0, 0.5, 1.0, NAN]),
-            st.sampled_from([0.0, 0.5, 1.0, NAN]),
-            st.integers(-2, 2),
-            st.sampled_from(["alpacaeval-easy", "math-prm", "donotanswer", "mt-bench-easy", "own"]),
-        ),
-        min_size=1,
-        max_size=30,
-    )
-)
-def test_each_model_is_counted_as_one_would_by_hand(
-    pairs: list[tuple[float, float, int, str]],
-) -> None:
-    names = list(dict.fromkeys(subset for *_, subset in pairs))
-    subsets = Coded(names, np.array([names.index(subset) for *_, subset in pairs], np.int32))
-    difference = np.array([longer for _, _, longer, _ in pairs])
-    both = length_bias(np.array([pair[:2] for pair in pairs]).T, difference, subsets)
-    for model, found in enumerate(both):
-        known = [
-            ((first, second)[model], longer, subset)
-            for first, second, longer, subset in pairs
-            if not np.isnan((first, second)[model])
-        ]
-        for sign, share in zip(
-            (1, -1, 0), (found.chosen_longer, found.rejected_longer, found.equal), strict=True
-        ):
-            won = [result for result, longer, _ in known if np.sign(longer) == sign]
-            assert share.n == len(won)
-            assert share.accuracy == (pytest.approx(np.mean(won)) if won else None)
-        kinds: dict[LengthCategory, list[str]] = {
-            "chosen": ["alpacaeval-easy"],
-            "neutral": ["math-prm"],
-            "rejected": ["donotanswer", "mt-bench-easy"],
-        }
-        for category, members in kinds.items():
-            by_subset = [[won for won, _, subset in known if subset == each] for each in members]
-            means = [np.mean(won) for won in by_subset if won]
-            assert found.categories[category] == (pytest.approx(np.mean(means)) if means else None)
-
-
-def test_going_by_length_alone_is_the_farthest_from_the_line() -> None:
-    difference, subsets = np.array([3, 4, -5, -6, 0]), Coded(["math-prm"], np.zeros(5, np.int32))
-    outcomes = np.stack([length_baseline(difference, longer=longer) for longer in (True, False)])
-    longer, shorter = length_bias(outcomes, difference, subsets)
-    assert (longer.difference, shorter.difference) == (1.0, -1.0)
-    assert longer.equal == shorter.equal == Share(1, 0.0)
+def test_a_model_is_counted_by_which_response_is_longer_and_by_category_of_subsets() -> None:
+    names = ["alpacaeval-easy", "math-prm", "donotanswer", "mt-bench-easy", "own"]
+    difference = np.array([3, 4, 1, -5, -6, -7, 0, 2])
+    won = np.array([1.0, 0.5, NAN, 0.0, 1.0, 1.0, 0.0, 1.0])
+    subsets = Coded(names, np.array([0, 1, 1, 2, 3, 3, 4, 4], np.int32))
+    longer = length_baseline(difference, longer=True)
+    model, by_length = length_bias(np.stack([won, longer]), difference, subsets)
+    sides = (model.chosen_longer, model.rejected_longer, model.equal)
+    assert [each.n for each in sides] == [3, 3, 1]
+    assert [each.accuracy for each in sides] == pytest.approx([2.5 / 3, 2 / 3, 0.0])
+    assert model.difference == pytest.approx(0.5 / 3)
+    assert by_length.equal == Share(1, 0.0)
+    assert model.categories == {"chosen": 1.0, "neutral": 0.5, "rejected": 0.5}
+    assert by_length.difference == 1.0  # nothing is farther from the line
 
 
 def test_intervals_are_those_of_newcombes_table() -> None:
     table = {
-        (56, 70, 48, 80): (0.0524, 0.3339),
-        (9, 10, 3, 10): (0.1705, 0.8090),
         (5, 56, 0, 29): (-0.0381, 0.1926),
-        (0, 10, 0, 10): (-0.2775, 0.2775),
         (10, 10, 0, 20): (0.6791, 1.0000),
     }
     for counts, interval in table.items():
@@ -151,3 +125,28 @@ def test_intervals_are_those_of_newcombes_table() -> None:
         assert found and tuple(round(end, 4) for end in found) == interval
         turned = difference_interval(*counts[2:], *counts[:2])
         assert turned == pytest.approx((-found.high, -found.low))
+
+
+def words_of(value: object) -> list[str]:
+    """Every text that Plotly may draw: all but what is only carried."""
+    if isinstance(value, dict):
+        kept = (each for name, each in value.items() if name not in ("customdata", "hovertemplate"))
+        return [words for each in kept for words in words_of(each)]
+    if isinstance(value, list):
+        return [words for each in value for words in words_of(each)]
+    return [value] if isinstance(value, str) else []
+
+
+def test_names_that_attack_the_page_stay_text_and_are_still_asked_for() -> None:
+    points = [Point(name, 5.0, 5.0, "DPO", True, Interval(1.0, 9.0)) for name in NAMES]
+    drawn_points = models_figure(points, Axis("Chat, percent"), Axis("Safety, percent"))
+    for figure in (drawn_points, alike_figure(Alike(NAMES, np.eye(len(NAMES))))):
+        read: dict[str, Any] = json.loads(figure.to_json())
+        assert read["data"][0]["customdata"] == list(NAMES)
+        drawn = words_of(read)
+        assert any("&lt;script&gt;" in words for words in drawn)
+        assert not any("&quot;" in words for words in drawn)  # which Plotly would show
+        tags = {tag for words in drawn for tag in re.findall(r"<[^>]*>?", words)}
+        assert tags <= {"<br>"}
+        templates = {trace["hovertemplate"] for trace in read["data"]}
+        assert not any(name in template for template in templates for name in NAMES)

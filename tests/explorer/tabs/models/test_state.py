@@ -1,18 +1,14 @@
-"""The addresses of the Models tab, and what a state says of a board's rows and columns."""
+"""The addresses of the Models tab, and what a state says of a board's rows."""
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from explorer.results.board import Board, build_board
 from explorer.results.published import Results
-from explorer.tabs.models.ranked import columns_of, visible_columns, visible_rows
-from explorer.tabs.models.state import (
-    ModelsState,
-)
-from scoring.benchmark import SECTIONS, SUBSETS
-from scoring.errors import KnownError
+from explorer.tabs.models.ranked import visible_rows
+from explorer.tabs.models.state import ModelsState
+from scoring.benchmark import SUBSETS
 from scoring.results.accuracies import Aggregate
 from tests.support.board_data import FOUR, SOURCE, matrix_of
 from tests.support.boards import comparing
@@ -25,21 +21,15 @@ DEFAULT = ModelsState()
     [
         ("b=n", DEFAULT, ["b=n"]),
         ("a=m&b=m", comparing("m", panel="board"), ["b=m"]),
-        ("a=m&with=o&with=m", comparing("m", "o", panel="board"), ["with=m"]),
-        ("a=m&b=*&with=*", comparing("m", panel="board"), ["with=*"]),
         ("a=1&b=2&with=3&with=4&with=5", comparing("1", "2", ("3", "4"), "board"), ["with=5"]),
         ("board=v2&board=v1&digits=2&digits=3", ModelsState(digits=3), []),
-        ("pin=a&pin=a&type=DPO&type=DPO", ModelsState(pins=("a",), types=("DPO",)), []),
-        ("tab=models&view=x&__theme=dark&logs=1", DEFAULT, []),
+        ("pin=a&pin=a&view=x&__theme=dark&logs=1", ModelsState(pins=("a",)), []),
     ],
 )
 def test_models_stand_once_and_of_what_is_repeated_the_last_counts(
     link: str, state: ModelsState, dropped: list[str]
 ) -> None:
     assert ModelsState.parse(f"?tab=models&{link}") == (state, tuple(dropped))
-
-
-# Where presses lead.
 
 
 def test_presses_lead_to_the_states_that_they_say() -> None:
@@ -49,11 +39,9 @@ def test_presses_lead_to_the_states_that_they_say() -> None:
         return state
 
     state = ModelsState(search="a", digits=2, pins=("p",), hidden=("size",), sort="Chat")
-    assert leads(DEFAULT.sorted_by("organisation")).sort == "organisation"
     assert leads(DEFAULT.sorted_by("Chat")).sort == "-Chat"
     assert leads(ModelsState(sort="-Chat").sorted_by("Chat")).sort == "Chat"
     assert leads(DEFAULT.ticking("m")).ticked == "m"
-    assert leads(ModelsState(ticked="m").ticking("m")) == DEFAULT
     assert leads(ModelsState(ticked="m", open="o", section="Chat").ticking("n")) == comparing(
         "m", "n"
     )
@@ -61,8 +49,6 @@ def test_presses_lead_to_the_states_that_they_say() -> None:
     full = comparing("m", "n", ("o",), section="Chat", members=("x",), way="worst")
     assert leads(full.comparing(a="1", b="2")) == comparing("1", "2")
 
-
-# Rows and columns.
 
 MODELS = {
     "org/llama-8b": ("DPO", 0.5),
@@ -83,32 +69,19 @@ def board() -> Board:
     return build_board(Results(SOURCE, tuple(aggregates)), "v1", outcomes=mine, own=("mine",))
 
 
-@pytest.mark.parametrize("search", ["llama,(", r"(?=x)", r"(a)\1"])
-def test_a_bad_expression_is_refused_by_name(board: Board, search: str) -> None:
-    with pytest.raises(KnownError, match="Invalid regex"):
-        visible_rows(board, ModelsState(search=search))
-
-
 ALL = ["org/Gemma-2B", "a, b", "x/(y)", "org/llama-8b", "part", "mine"]
 SEEN: dict[str, tuple[dict[str, Any], list[str]]] = {
-    "all, best first": ({}, ALL),
     "alternatives, in any case": ({"search": "LLAMA, ^x/"}, ["x/(y)", "org/llama-8b"]),
-    "empty alternatives": ({"search": " , ,gemma,"}, ["org/Gemma-2B"]),
     "an expression": ({"search": r"\d+b$"}, ["org/Gemma-2B", "org/llama-8b"]),
     "a comma within a name": ({"search": "a|b,"}, [*ALL[:2], "org/llama-8b", "part"]),
-    "a kind, which own runs lack": ({"types": ("Generative",)}, ["a, b", "mine"]),
     "without own runs": ({"types": ("Generative",), "own": False}, ["a, b"]),
     "pins beside a search": (
         {"pins": ("part", "gone", "x/(y)"), "search": "gemma"}, ["part", "x/(y)", "org/Gemma-2B"],
-    ),
-    "highest first": (
-        {"sort": "-Chat"}, ["mine", "org/Gemma-2B", "a, b", "x/(y)", "org/llama-8b", "part"],
     ),
     "lowest first, unknown last": (
         {"sort": "Chat"}, ["org/llama-8b", "x/(y)", "a, b", "org/Gemma-2B", "mine", "part"],
     ),
     "largest first": ({"sort": "-size"}, ["org/llama-8b", *ALL[:3], "part", "mine"]),
-    "most failures last": ({"sort": "failures"}, ["mine", *ALL[:-1]]),
     "by a column that this board has not": ({"sort": "Focus"}, ALL),
 }  # fmt: skip
 """What is asked -> the models, in order."""
@@ -118,14 +91,3 @@ SEEN: dict[str, tuple[dict[str, Any], list[str]]] = {
 def test_rows_are_those_that_are_asked_for_in_that_order(name: str, board: Board) -> None:
     asked, models = SEEN[name]
     assert [*visible_rows(board, ModelsState(**asked)).index] == models
-
-
-def test_columns_are_those_of_the_table_that_are_not_hidden(board: Board) -> None:
-    facts = ("model", "organisation", "licence", "type", "size", "score")
-    assert columns_of(board, DEFAULT) == (*facts, *SECTIONS, "failures")
-    assert columns_of(board, ModelsState(table="subsets")) == (*facts, *SUBSETS, "failures")
-    state = ModelsState(hidden=("size", "Safety", "failures"))
-    rest = ("type", "score", "Chat", "Chat Hard", "Reasoning")
-    assert visible_columns(board, state) == ("model", *rest)
-    state = replace(state, added=("organisation",))
-    assert visible_columns(board, state) == ("model", "organisation", *rest)

@@ -20,7 +20,6 @@ from explorer.tabs.models.compared import comparable
 from explorer.tabs.models.state import ModelsState
 from scoring.__main__ import main
 from scoring.record import Run
-from scoring.summary import summarise_run
 from tests.support.browsing import stores_of_rows
 from tests.support.chat_server import Answer, ChatServer, said
 from tests.support.files import write_jsonl
@@ -62,9 +61,6 @@ def shown(stores: Stores, model: str, key: str, **asked: str) -> str:
     return views_of(stores).pairs.regions(query, ME)[1]["tokens"]()
 
 
-# Pairs
-
-
 def answer(path: str, body: dict[str, Any]) -> Answer:
     """Words that name A, but for some pairs; which those are is said by the texts."""
     place = len(asked(body)) % 3
@@ -90,9 +86,8 @@ def test_each_pair_shows_what_was_written_of_it_and_is_found_by_it(
         assert "<img" not in html and "<h1" not in html
         assert "Shown chosen, then rejected" in text or "Shown rejected, then chosen" in text
         side = {1.0: "Prefers chosen", 0.0: "Prefers rejected", 0.5: "Unreadable"}
-        assert side[row.chosen_reward or 0.0] in text
+        assert row.chosen_reward is not None and side[row.chosen_reward] in text
         assert ("I Cannot say." if row.chosen_reward == 0.5 else "[[") in text
-        assert ("Cut off" in text) == ("[[B]] for" in text)
         assert ("may-harm" in html) or row.subset != "refusals-dangerous"
     assert any(HOSTILE in text for text in texts.values())
     for verdict, words in {"unreadable": "Unreadable", "cut": "Cut off"}.items():
@@ -110,9 +105,6 @@ def test_of_models_that_wrote_nothing_the_filter_is_dropped(stores: Stores, mode
     assert "verdict" not in address and "judge=" not in address
     assert "verdict=cut" in regions["bar"]() and "judge-words" not in regions["head"]()
     assert "judge-words" in pairs.regions(query_of(model), ME)[1]["head"]()
-
-
-# Rows of RewardBench 2
 
 
 @pytest.fixture(scope="module")
@@ -135,47 +127,25 @@ def runs(of_rows: Stores, rows_file: Path) -> list[str]:
         ]
 
 
-def test_the_verdict_names_the_letter_and_the_response_that_stood_there(
-    of_rows: Stores, runs: list[str]
-) -> None:
-    kinds = set()
-    for row in run_of(of_rows, runs[0]).rows():
-        text = unescape(shown(of_rows, runs[0], row.key))
-        if row.subset == "Ties":
-            assert text.count("<b>Asked about ") == len(row.rewards)
-            for reward in row.rewards:
-                assert ("Unreadable" if reward == -1 else f"{reward:g} of 10") in text
-            continue
-        places = text.partition("<b>Shown ")[2].partition("</b>")[0].split(", then ")
-        assert [each[:4] for each in places] == ["A = ", "B = ", "C = ", "D = "]
-        best = row.rewards.index(max(each or 0 for each in row.rewards))
-        name = "chosen" if best == 0 else "rejected" + (f" {best}" if best > 1 else "")
-        [place] = [each for each in places if each[4:] == name]
-        assert ("Unreadable" if row.outcome == "tie" else f"Prefers {place}<") in text
-        kinds.add(row.outcome)
-    assert kinds == {"win", "loss", "tie"}
-
-
-def test_rows_are_filtered_by_verdict_searched_and_exported(
-    of_rows: Stores, runs: list[str]
-) -> None:
+def test_rows_are_shown_filtered_by_verdict_and_exported(of_rows: Stores, runs: list[str]) -> None:
     model, run = runs[0], run_of(of_rows, runs[0])
     outcome = {row.key: row.outcome for row in run.rows() if row.subset != "Ties"}
     for verdict, kind in {"chosen": "win", "rejected": "loss", "unreadable": "tie"}.items():
         keys, _ = listed(of_rows, model, verdict=verdict)
         assert keys & outcome.keys() == {key for key, each in outcome.items() if each == kind}
-    _, report = views_of(of_rows).score.regions(f"?tab=score&run={run.id}", ME, {})
-    assert f">{len(keys)} pairs</a>. Does the judge's prompt" in unescape(report["numbers"]())
-    found, _ = listed(of_rows, model, judge="not [[d]]")
-    assert found and found <= outcome.keys()
     file = views_of(of_rows).pairs.outcomes_file("jsonl", query_of(model), ME, "")
     lines = map(json.loads, b"".join(file.parts).splitlines())
     written = {line["key"]: line["judge"] for line in lines}
-    for key, each in outcome.items():
-        [judge] = written[key]
+    for row in run.rows():
+        text = unescape(shown(of_rows, model, row.key))
+        if row.subset == "Ties":
+            assert text.count("<b>Asked about ") == len(row.rewards)
+            continue
+        [judge] = written[row.key]
         assert len(judge["shown"]) == 4
-        assert (judge["verdict"] == "Unreadable") == (each == "tie")
-        assert judge["verdict"].endswith(" = chosen") == (each == "win")
+        assert (judge["verdict"] == "Unreadable") == (row.outcome == "tie")
+        assert judge["verdict"].endswith(" = chosen") == (row.outcome == "win")
+        assert judge["verdict"].removeprefix("Prefers ") in text
 
 
 def test_words_of_two_judges_stand_under_their_names_and_it_is_said_that_they_were_asked_otherwise(
@@ -187,35 +157,12 @@ def test_words_of_two_judges_stand_under_their_names_and_it_is_said_that_they_we
     assert both.index(f"What {first} wrote") < both.index("A = ")
     assert both.index("A = ") < both.index(f"What {second} wrote")
     assert both.count("Prefers ") + both.count("Unreadable") == 7
-    alone = unescape(shown(of_rows, first, key))
-    assert "What the judge wrote" in alone and second not in alone
 
     def field_of(model: str) -> Field:
         return of_rows.fields.of(model, None, None, ME)
 
     [words] = comparable(ModelsState(a=first, b=second), field_of)[2]
     assert "not asked alike" in words and "rewardbench-2 judge" in words and "mt-bench" in words
-    assert comparable(ModelsState(a=first), field_of)[2] == ()
-
-
-def test_of_a_judge_that_was_asked_twice_both_answers_are_shown_and_the_spread(
-    of_rows: Stores, rows_file: Path
-) -> None:
-    def answer(_: str, body: dict[str, Any]) -> Answer:
-        return said(f"[[{'AB'[body['seed'] % 2]}]] by seed {body['seed']}")
-
-    with ChatServer(answer) as server:
-        given = ("--judge-prompt", "upstream", "--subset", "Focus", "--repeats", "2")
-        model = judged(of_rows, 3, server.url, rows_file, *given)
-    run = run_of(of_rows, model)
-    text = unescape(shown(of_rows, model, run.rows()[0].key))
-    places = [text.index(f"{each}") for each in ("by seed 0", "· repeat 2<", "by seed 1")]
-    assert places == sorted(places) and text.index("· repeat 1<") < places[0]
-    low, high, deviation = summarise_run(run.rows(), run.facts).spreads["accuracy"]
-    _, report = views_of(of_rows).score.regions(f"?tab=score&run={run.id}", ME, {})
-    page = unescape(report["numbers"]())
-    assert f"{100 * low:.1f} to {100 * high:.1f} %" in page
-    assert f"2 repeats · sd {100 * deviation:.1f} points" in page
 
 
 def test_a_run_of_the_app_asks_at_once_by_the_prompt_of_the_pairs(tmp_path: Path) -> None:
@@ -224,16 +171,13 @@ def test_a_run_of_the_app_asks_at_once_by_the_prompt_of_the_pairs(tmp_path: Path
         url = f"{server.url}/v1"
         own = Settings(tmp_path / "home", pairs=str(path), offline=True, servers=(url,))
         stores = open_stores(own)
-        table = stores.pairs.get(None)
-        settings = {"judge_prompt": "upstream", "repeats": 2, "temperature": 1}
+        settings = {"judge_prompt": "upstream"}
         order = ModelOrder.of(
             {"model": "org/judge", "family": "judge", "url": url, "settings": settings}
         )
+        table = stores.pairs.get(None)
         every = selected_by_keys(table, table.keys)
         *_, last = stepwise(partial(stores.runs.start, ME, order, every))
         stores.runs.scorers.models.release()
-        seeds = [each.body["seed"] for each in server.asked]
-    assert (last.stage, last.message) == ("finished", "")
-    assert sorted(seeds) == [0] * 6 + [1] * 6
+    assert (last.stage, last.message, len(server.asked)) == ("finished", "", 6)
     assert last.run.facts.template.startswith("rewardbench-2 judge prompt:")
-    assert last.run.facts.repeats == 2

@@ -1,10 +1,6 @@
 """The Pairs tab as a view: whose outcomes are shown, what goes on by itself, files, addresses."""
 
-import csv
-import json
-import logging
 import re
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from threading import Event
@@ -21,7 +17,6 @@ from explorer.reader.reading import PAGE_ROWS
 from explorer.reader.state import PairsState
 from explorer.runs.visitors import Visitor
 from explorer.stores import Stores
-from explorer.tabs.pairs.notes import mark_of
 from explorer.tabs.pairs.view import PairsView
 from scoring.errors import KnownError
 from scoring.record import Run
@@ -33,13 +28,7 @@ from tests.support.published import ME, STRANGER, A, measured, name_of, open_mod
 from tests.support.published import write_run as written_run
 
 NOBODY = Visitor()
-
-
-@pytest.fixture(autouse=True)
-def no_bug(caplog: pytest.LogCaptureFixture) -> Iterator[None]:
-    """Whatever is asked, nothing may fail in a way that nobody thought of."""
-    yield
-    assert [each.getMessage() for each in caplog.records if each.levelno >= logging.ERROR] == []
+pytestmark = pytest.mark.usefixtures("no_bug")
 
 
 @pytest.fixture(scope="module")
@@ -56,22 +45,10 @@ def model(stores: Stores, run: Run) -> str:
     return stores.fields.name_of(run.id, None, None, NOBODY)
 
 
-def _body(html: str) -> str:
-    return html.partition("<tbody")[2].partition("</tbody>")[0]
-
-
 def listed(html: str) -> list[str]:
     """The keys of a list."""
-    return [PairsState.parse(each)[0].key for each in links_in(_body(html), "")]
-
-
-def file_of(view: PairsView, name: str, query: str, sent: str = "") -> tuple[str, bytes]:
-    """The name and the content of a file."""
-    file = view.as_view().files[name](query, NOBODY, sent)
-    return file.name, b"".join(file.parts)
-
-
-# Outcomes.
+    body = html.partition("<tbody")[2].partition("</tbody>")[0]
+    return [PairsState.parse(each)[0].key for each in links_in(body, "")]
 
 
 def test_a_run_that_was_just_scored_opens_at_its_worst_pair_that_can_be_read(
@@ -83,12 +60,8 @@ def test_a_run_that_was_just_scored_opens_at_its_worst_pair_that_can_be_read(
     assert len(keys) > 5 and listed(shown["main"]) == keys[:PAGE_ROWS]
     readable = [key for key in keys if not harm_css(key.rpartition(":")[0])]
     assert f'data-key="{readable[0]}"' in shown["pair"] and is_told_as_our_own(shown["pair"])
-    assert "every sixth" in shown["facts"]
     worst = next(pair for pair in lost if pair.key == readable[0])
     assert f"{worst.chosen_tokens:,} tokens" in shown["pair"]
-    [after] = links_in(shown["steps"], "Next pair")
-    place = f"{keys.index(readable[0]) + 2} of {len(keys)}"
-    assert place in answered_of(pairs_view, after)["steps"]
 
 
 def test_a_private_run_is_to_others_as_one_that_is_gone(published: Path, tmp_path: Path) -> None:
@@ -122,8 +95,7 @@ def test_a_model_of_the_board_is_offered_at_once_and_shown_when_it_is_read(
     may_read.set()
     until(lambda: not answered_of(view, asked)["status"])
     shown = answered_of(view, asked)
-    assert replace(shown.state, source="") == first.state
-    assert "Near misses" not in shown["head"] and listed(shown["main"])
+    assert replace(shown.state, source="") == first.state and listed(shown["main"])
 
 
 def test_beside_what_goes_on_all_that_shows_it_is_looked_at_again(
@@ -140,9 +112,6 @@ def test_beside_what_goes_on_all_that_shows_it_is_looked_at_again(
     assert "data-refresh" not in "".join(answered_of(pairs_view, query).values())
 
 
-# Token rewards, and lengths in tokens.
-
-
 def test_token_rewards_are_shown_to_who_asked_for_them(
     pairs_view: PairsView, run: Run, model: str
 ) -> None:
@@ -155,7 +124,6 @@ def test_token_rewards_are_shown_to_who_asked_for_them(
     assert "token-rewards" in html and "differs from the run" not in html
     other = failures_query(model, PairsState(key=run.rows()[1].key))
     assert "The largest" not in answered_of(pairs_view, other)["tokens"]
-    assert answered_of(pairs_view, f"panel=lengths&{query}")["tokens"] == ""
     with pytest.raises(KnownError, match="choose a run of your own"):
         pairs_view.show_tokens("", NOBODY)
 
@@ -172,42 +140,19 @@ def test_tokens_are_counted_when_that_is_asked_for_drawn_and_told_to_nobody_else
     shown = answered_of(view, after)
     assert "data-plot" in shown["main"] and "Counted by demo@" in shown["main"]
     assert shown.state.tokenizer.startswith("demo@")
-    paper = answered_of(view, view.count_as_paper("subset=hep-go&model=", NOBODY, {}))
-    assert (paper.state.chart, paper.state.subset, paper.state.model) == ("with_prompt", (), None)
     after = view.count("panel=lengths&unit=tokens&tokenizer=no/such", NOBODY, {})
     until(lambda: "data-refresh" not in answered_of(view, after)["main"])
     assert 'class="note wrong"' in answered_of(view, after)["main"]
     assert "wrong" not in answered_of(view, after, STRANGER)["main"]
 
 
-# Files.
-
-
-def test_files_of_outcomes_have_exact_rewards_and_the_notes_of_the_browser(
-    pairs_view: PairsView, run: Run, model: str
-) -> None:
-    field = pairs_view.scenes.fields.of(model, None, "", NOBODY)
-    row = field.table.row_of(run.rows()[0].key)
-    assert row is not None
-    notes = json.dumps({mark_of(field.table, row): " odd\n=1 "})
-    query = f"{failures_query(model)}&show=all"
-    name, content = file_of(pairs_view, "outcomes.csv", query, notes)
-    rows = {each["key"]: each for each in csv.DictReader(content.decode("utf-8-sig").splitlines())}
-    assert name.endswith("-all-32-pairs.csv") and len(rows) == 32
-    for pair in run.rows():
-        assert float(rows[pair.key]["chosen_reward"]) == pair.chosen_reward
-    assert [each["note"] for each in rows.values() if each["note"]] == ["odd =1"]
-    _, report = file_of(pairs_view, "outcomes.md", query, notes)
-    assert b"## Settings of the run" in report and b"odd" in report
-    file_of(pairs_view, "outcomes.jsonl", query, "[" * 5000)
-
-
 def test_no_file_stays_on_the_disk(
     pairs_view: PairsView, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    file_of(pairs_view, "pairs.csv", "")
-    pairs_view.as_view().files["pairs.csv"]("", NOBODY, "")  # nobody fetches this one
+    file = pairs_view.as_view().files["pairs.csv"]
+    assert b"".join(file("", NOBODY, "").parts)
+    file("", NOBODY, "")  # and nobody fetches it
     with pytest.raises(KnownError, match="no pair to export"):
-        file_of(pairs_view, "pairs.csv", "q=no+such+words")
+        file("q=no+such+words", NOBODY, "")
     until(lambda: not [*tmp_path.iterdir()])

@@ -1,6 +1,6 @@
 """A run against published results: made from a real model's outcomes with some of them flipped."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -8,25 +8,29 @@ import numpy as np
 import pytest
 
 from explorer.data.table import PairTable
-from explorer.reader.links import compare_query
-from explorer.reader.scene import ScenePairs, scene
-from explorer.reader.state import PairsState
 from explorer.results.field import Field
-from explorer.results.own import find_published, own_names
+from explorer.results.own import Match, find_published, own_names
 from explorer.stats.matrix import order_of, outcome_matrix
-from explorer.tabs.models.state import ModelsState
-from explorer.tabs.score.published_check import changed_query, check_pairs, check_run
-from scoring.benchmark import COUNTS, SECTIONS, SUBSETS
-from scoring.models.catalogue import board_models
+from explorer.tabs.score.published_check import (
+    RunCheck,
+    check_pairs,
+    check_run,
+    published_html,
+)
+from scoring.benchmark import COUNTS, SECTIONS
 from scoring.record import Run, new_folder
 from scoring.results.reproduction import (
+    NOT_KNOWN,
     BoardSettings,
     PublishedCheck,
     board_settings,
     check_sections,
 )
 from scoring.spec import Plan, RunFacts, ScoredPack, ScoredPair
-from tests.support.board_data import filtered_texts, real_results, with_runs
+from tests.golden.reading import Outline
+from tests.support.board_data import filtered_texts, matrix_of, real_results, with_runs
+from tests.support.golden_files import check_golden
+from tests.support.tables import benchmark_table
 
 MODEL = "sfairXC/FsfairX-LLaMA3-RM-v0.1"
 FACTS = RunFacts(
@@ -34,6 +38,14 @@ FACTS = RunFacts(
 )  # fmt: skip
 SAME = BoardSettings("", 2048, "bfloat16", "", quantized=False, batch=1)
 OTHER, BATCH = BoardSettings("tulu", 50, "float16", ""), replace(SAME, batch=16)
+
+
+def finished(home: Path, facts: RunFacts, rows: Sequence[ScoredPair]) -> Run:
+    """A finished run with these rows."""
+    plan = Plan((tuple(range(len(rows))),))
+    run = Run.create(new_folder(home), facts, plan, [row.key for row in rows])
+    list(run.record([ScoredPack(0, tuple(rows), 1)]))
+    return run.mark_ended("finished")
 
 
 class Checking:
@@ -54,17 +66,14 @@ class Checking:
     ) -> Run:
         """A finished run of keys, by default all; margins of flips are narrow."""
         keys = [*(keys or self.won)]
-        facts, plan = replace(facts, n_pairs=len(keys)), Plan((tuple(range(len(keys))),))
-        run = Run.create(new_folder(self.home), facts, plan, keys)
-        rows = []
+        rows: list[ScoredPair] = []
         for place, key in enumerate(keys):
             margin = 0.05 if key in flips else 1 + place * 37 % len(keys) / len(keys)
             is_won = self.won[key] != (key in flips)
             sides = (margin, 0.0) if is_won else (0.0, 0.0 if key in tied else margin)
             text = filtered_texts().get(key, "")
             rows.append(ScoredPair(key, key.rpartition(":")[0], text, *sides, 100, 90))
-        list(run.record([ScoredPack(0, tuple(rows), 1)]))
-        return run.mark_ended("finished")
+        return finished(self.home, replace(facts, n_pairs=len(keys)), rows)
 
     def field(self, run: Run) -> tuple[Field, str]:
         own = own_names([run], [])
@@ -73,8 +82,8 @@ class Checking:
         [name] = own
         return Field(self.table, matrix, own, ("real", run.id), own=frozenset(own)), name
 
-    def check(self, run: Run, board: BoardSettings = SAME) -> PublishedCheck:
-        return check_pairs(*self.field(run), MODEL, board)
+    def check(self, run: Run) -> PublishedCheck:
+        return check_pairs(*self.field(run), MODEL, SAME)
 
 
 @pytest.fixture
@@ -98,17 +107,10 @@ def test_a_run_finds_what_is_published_of_its_model_and_the_same_outcomes_are_re
 
 def test_exactly_the_flipped_pairs_are_found(checking: Checking) -> None:
     some = np.random.default_rng(1).choice(list(checking.won), 12, replace=False).tolist()
-    run = checking.run(some)
-    found = checking.check(run)
+    found = checking.check(checking.run(some))
     assert set(found.won) == {key for key in some if not checking.won[key]}
     assert set(found.lost) == {key for key in some if checking.won[key]}
     assert found.verdict == "small" and found.near == 1.0 and found.n == 2985
-    field, name = checking.field(run)
-    compare, _ = ModelsState.parse(compare_query(name, MODEL))
-    assert (compare.a, compare.b) == (name, MODEL)
-    state = PairsState.parse(changed_query(name, MODEL, "only_b"))[0]
-    rows = scene(state, ScenePairs(field.table, field)).filtered.rows
-    assert {field.table.key_of(int(row)) for row in rows} == set(found.lost)
 
 
 def test_a_judges_tie_where_the_published_loses_is_a_change(checking: Checking) -> None:
@@ -125,29 +127,19 @@ def test_what_settings_explain_depends_on_which_are_known_and_on_how_much_it_is(
     """Thread 137 of upstream: .429 with one pair in a batch, .476 with two, .480 with three."""
     won = [key for key, is_won in checking.won.items() if is_won]
     hard = [key for key in won if key.startswith("llmbar-natural")]
-    code = [key for key in checking.won if key.startswith("hep-")]
-    cancel = [key for way in (True, False) for key in code if checking.won[key] is way][:90]
     few = [*checking.won][::65]
     cases: list[tuple[list[str], Collection[str], dict[BoardSettings, str]]] = [
         (hard[:40], (), {SAME: "unexplained", BoardSettings(): "unknown", OTHER: "settings",
                          BATCH: "unexplained"}),
         (hard[:18], (), {SAME: "unexplained", BATCH: "settings"}),
         (won, (), {OTHER: "unexplained"}),  # more than any setting is known to do
-        (cancel, (), {SAME: "unexplained"}),
         (few[3:4], few, {SAME: "small"}),
         (few[5::15], few, {SAME: "few"}),
-        (few[3:23], few, {SAME: "unexplained"}),
     ]  # fmt: skip
     for flips, keys, verdicts in cases:
         field = checking.field(checking.run(flips, keys=keys))
         found = {board: check_pairs(*field, MODEL, board) for board in verdicts}
         assert {board: each.verdict for board, each in found.items()} == verdicts
-        if len(flips) == 40:
-            assert (largest := found[SAME].largest) and largest.section == "Chat Hard"
-            assert largest.difference == pytest.approx(-40 / 456)
-
-
-IDS = ["org/rm", "org/rm_ref_free", "org/RM", "a/rm", "demo", "b/x"]
 
 
 @pytest.mark.parametrize(
@@ -157,13 +149,12 @@ IDS = ["org/rm", "org/rm_ref_free", "org/RM", "a/rm", "demo", "b/x"]
         ("org/rm", "logprob-mean", "org/rm_ref_free"),
         ("ORG/rm", "classifier", ""),
         ("/models/org/rm", "classifier", ""),
-        ("demo", "classifier", ""),
     ],
 )
 def test_only_the_same_id_is_the_same_model(asked: str, family: str, model: str) -> None:
-    found = find_published(replace(FACTS, model=asked, family=family), IDS)
-    similar = {*IDS[:4]} - {model} if asked != "demo" else set()
-    assert (found.model, {*found.similar}) == (model, similar)
+    alike = ["org/rm", "org/rm_ref_free", "org/RM", "a/rm"]
+    found = find_published(replace(FACTS, model=asked, family=family), [*alike, "demo", "b/x"])
+    assert (found.model, {*found.similar}) == (model, {*alike} - {model})
 
 
 def scored(subset: str, n: int, wins: int) -> list[ScoredPair]:
@@ -184,9 +175,6 @@ def test_where_only_scores_are_published_whole_sections_are_compared() -> None:
     assert check_sections(FACTS, rows, MODEL, {"Chat": 0.995}, SAME).verdict == "small"
     part = check_sections(FACTS, rows[:-164][:50], MODEL, board, SAME)
     assert part.verdict == "nothing" and part.largest is None
-    whole = [row for each in SUBSETS for row in scored(each, COUNTS[each], COUNTS[each])]
-    [score, *_] = check_sections(FACTS, whole, MODEL, board, SAME).parts
-    assert (score.section, score.here) == ("", 1.0) and score.there == pytest.approx(0.98)
 
 
 def test_what_upstream_says_of_a_model_is_taken() -> None:
@@ -194,7 +182,58 @@ def test_what_upstream_says_of_a_model_is_taken() -> None:
     assert llama == BoardSettings("", 2048, "bfloat16", "", quantized=False, batch=4)
     tulu = board_settings("allenai/tulu-2-dpo-7b")
     assert (tulu.template, tulu.max_length, tulu.quantized) == ("tulu", None, None)
-    packed = [name for name in board_models() if board_settings(name).quantized]
-    assert len(packed) == 30 and {"openbmb/UltraRM-13b", "weqweasdas/RM-Mistral-7B"} < {*packed}
+    assert board_settings("openbmb/UltraRM-13b").quantized
     assert tulu.reference and board_settings("allenai/tulu-2-dpo-7b_ref_free").reference == ""
     assert board_settings("") == board_settings("no/such") == BoardSettings()
+
+
+# As it is shown
+
+
+HOSTILE = "org/<script>rm</script>"
+SHOWN = RunFacts(HOSTILE, "0f0f0f0f0f0f0f0f", "classifier", "cpu", "float32", 4096, "left",
+                 "own:1", "", 4, 0)  # fmt: skip
+SUBSETS = ["hep-go", "hep-go", "mt-bench-hard", "mt-bench-hard", "donotanswer"]
+
+
+CHECKS: dict[str, tuple[list[float], BoardSettings]] = {
+    "some pairs changed": ([1, 0, 1, 1, 0], NOT_KNOWN),
+    "no pair changed": ([1, 1, 1, 0, 1], NOT_KNOWN),
+    "settings that are not known": ([0, 0, 0, 1, 0], NOT_KNOWN),
+    "the same settings": (
+        [0, 0, 0, 1, 0], BoardSettings("", 512, "float32", "", quantized=False, batch=1),
+    ),
+}  # fmt: skip
+"""What changed -> the run's outcomes beside a model that wins all but the fourth pair."""
+
+
+def beside(home: Path, mine: Sequence[float], board: BoardSettings) -> RunCheck:
+    rows = [
+        ScoredPair(f"{subset}:{at}", subset, "", 2 * won - 1, 0.0, 5, 5)
+        for at, (subset, won) in enumerate(zip(SUBSETS, mine, strict=True))
+    ]
+    run = finished(home, SHOWN, rows)
+    matrix = matrix_of({"mine": mine, HOSTILE: [1, 1, 1, 0, 1]}, SUBSETS)
+    field = Field(benchmark_table(), matrix, {"mine": run}, ("x",), own=frozenset(["mine"]))
+    return RunCheck(run, "mine", Match(HOSTILE, ()), check_pairs(field, "mine", HOSTILE, board))
+
+
+def check_shown(name: str, check: RunCheck) -> None:
+    read = Outline(published_html(check))
+    text = "\n".join([*read.lines, "", "## Links", *read.links, ""])
+    check_golden(Path(__file__).parent / "checks" / f"{name.replace(' ', '-')}.txt", text)
+
+
+@pytest.mark.parametrize("name", CHECKS)
+def test_a_check_says_what_changed_and_what_may_explain_it(name: str, tmp_path: Path) -> None:
+    check_shown(name, beside(tmp_path, *CHECKS[name]))
+
+
+def test_a_check_of_sections_alone_and_one_of_a_similar_name_say_so(tmp_path: Path) -> None:
+    rows = [row for each in SECTIONS["Chat"] for row in scored(each, COUNTS[each], COUNTS[each])]
+    other = BoardSettings("tulu", 2048, "float16", "", quantized=True)
+    facts, pairs = replace(SHOWN, template="basic:1"), beside(tmp_path, [1] * 5, NOT_KNOWN)
+    of_sections = check_sections(facts, rows, HOSTILE, {"Chat": 0.9}, other)
+    check_shown("settings that differ", replace(pairs, check=of_sections))
+    similar = Match("", ("other/<i>rm",))
+    check_shown("a similar name", replace(pairs, own="", match=similar, check=None))

@@ -3,7 +3,6 @@
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from html import unescape
 from pathlib import Path
 from typing import Any
@@ -27,11 +26,10 @@ from scoring.benchmark import COUNTS, SUBSETS
 from scoring.engine.packing import random_order
 from scoring.record import Run
 from scoring.spec import RunFacts, ScoredPair
-from scoring.sure import SequentialMonitor, SureInterval, SureRule
+from scoring.sure import SequentialMonitor, SureRule
 from tests.golden.reading import Outline
 from tests.support.golden_files import check_golden
 
-FILES = Path(__file__).parent / "reports"
 FACTS = RunFacts(
     "org/<b>rm</b>", "r", "classifier", "cpu", "float32", 10, "left", "own:0", "x", 9, 0
 )
@@ -48,11 +46,6 @@ def pairs(n: int, subset: str = "hep-go") -> list[ScoredPair]:
         ScoredPair(f"{subset}:{at}", subset, "", float((-1) ** at * (at + 1)), 0.0, 5, 5)
         for at in range(n)
     ]
-
-
-def everything() -> list[ScoredPair]:
-    """As many pairs as RewardBench has."""
-    return [pair for each in SUBSETS for pair in pairs(COUNTS[each], each)]
 
 
 def report(rows: Sequence[ScoredPair], table: PairTable | None = None, **facts: Any) -> str:
@@ -77,18 +70,17 @@ def several(
     return report(rows, **facts)
 
 
-STYLED = partial(several, benchmark="rm-bench")
-DOMAINS = ("chat", "code", "math", "safety-refuse")
+STYLED = {"benchmark": "rm-bench"}
 REPORTS: Mapping[str, str] = {
     "few pairs of two sections": report([*pairs(4), *pairs(2, "donotanswer")]),
-    "all of RewardBench": report(everything()),
-    "pairs without a tie": several([(1, 0), (0, 1)]),
+    "all of RewardBench": report([pair for each in SUBSETS for pair in pairs(COUNTS[each], each)]),
     "pairs with a tie": several([(1, 0), (1, 1)]),
     "judge with a tie": several([(1, 0), (1, 1)], family="judge"),
     "best of three": several([(1, 1, 0), (1, 0, 0)]),
-    "RM-Bench": STYLED([RIGHT, HALF, WRONG]),
-    "RM-Bench, a subset of a section": STYLED([RIGHT, WRONG], ["safety-refuse"]),
-    "RM-Bench, all domains": STYLED([RIGHT, HALF], DOMAINS),
+    "RM-Bench, a subset of a section": several([RIGHT, WRONG], ["safety-refuse"], **STYLED),
+    "RM-Bench, all domains": several(
+        [RIGHT, HALF], ["chat", "code", "math", "safety-refuse"], **STYLED
+    ),
 }
 
 
@@ -96,7 +88,7 @@ REPORTS: Mapping[str, str] = {
 def test_a_report_shows_what_it_showed(name: str) -> None:
     read, stem = Outline(REPORTS[name]), re.sub(r"\W+", "-", name)
     text = "\n".join([*read.lines, "", "## Links", *read.links, ""])
-    check_golden(FILES / f"{stem}.txt", text, TIME)
+    check_golden(Path(__file__).parent / "reports" / f"{stem}.txt", text, TIME)
     assert len(REPORTS[name]) < 40_000
 
 
@@ -120,9 +112,6 @@ def test_a_failure_shows_its_prompt_and_marks_one_that_is_hidden(demo: PairTable
         assert ("may-harm" in before) is (at == 1)
 
 
-# What goes on.
-
-
 def test_a_run_that_is_to_stop_says_so_until_it_has() -> None:
     live = LiveRun("", "m")
     live.progress = Progress("running", 4, RUN, tuple(pairs(2)), 1.0)
@@ -135,15 +124,6 @@ def test_a_run_that_is_to_stop_says_so_until_it_has() -> None:
     assert f'data-value="{RUN.id}"' in status_html(stopped)
 
 
-def looked(done: int, width: float = 0.2) -> SureInterval:
-    """After so many of 164 pairs, all won."""
-    watch = SequentialMonitor(
-        {f"hep-go:{at}": "hep-go" for at in range(164)}, 0, SureRule("score", width)
-    )
-    keys = [f"hep-go:{place}" for place in random_order(164, 0)[:done]]
-    return watch.add(ScoredPair(key, "hep-go", "", 1.0, 0.0, 1, 1) for key in keys)
-
-
 @pytest.mark.parametrize(
     ("done", "width", "ended", "said"),
     [
@@ -154,6 +134,10 @@ def looked(done: int, width: float = 0.2) -> SureInterval:
     ],
 )
 def test_how_sure_a_run_is_is_said(done: int, width: float, ended: bool, said: str) -> None:
-    words = sure_words(looked(done, width), ended)
-    assert said in words
-    assert ("Sure enough" in words) is (ended and done == 60)
+    """After so many of 164 pairs, all won."""
+    keys = [f"hep-go:{at}" for at in range(164)]
+    watch = SequentialMonitor(dict.fromkeys(keys, "hep-go"), 0, SureRule("score", width))
+    order = random_order(164, 0)[:done]
+    looked = watch.add(ScoredPair(keys[at], "hep-go", "", 1.0, 0.0, 1, 1) for at in order)
+    words = sure_words(looked, ended)
+    assert said in words and ("Sure enough" in words) is ended

@@ -13,24 +13,24 @@ from urllib.parse import urlencode
 import numpy as np
 import pytest
 
-from explorer.api.scoring import runs_json
 from explorer.core.address_view import NOTHING_SENT, Sent
 from explorer.data.table import PairTable
 from explorer.page import views_of
+from explorer.reader.state import PairsState
 from explorer.results.own import own_names
 from explorer.runs.cards import card_of, change_card
 from explorer.runs.listing import PAGE_RUNS
 from explorer.runs.visitors import Visitor
 from explorer.stores import Stores, open_stores
 from explorer.tabs.score.exports import RUN_FORMATS
-from explorer.tabs.score.state import read_score
+from explorer.tabs.score.state import ScoreState, read_score
 from explorer.tabs.score.view import ScoreView
 from scoring.command.arguments import parse
 from scoring.errors import KnownError
 from scoring.hub.access import Hub
 from scoring.results.exchange import EXCHANGE_FORMATS
 from tests.conftest import PATIENCE, until
-from tests.support.beginning import begun, finished, stopped
+from tests.support.beginning import finished
 from tests.support.hostile import MARKUP
 from tests.support.hub_server import Repo, served_hub
 
@@ -61,25 +61,18 @@ def regions(
     score: ScoreView, sent: Sent = NOTHING_SENT, who: Visitor = ME, **asked: Any
 ) -> dict[str, str]:
     """What an address shows."""
-    _, written = score.regions(query_of(asked), who, sent)
-    return {name: write() for name, write in written.items()}
+    return {name: write() for name, write in score.regions(query_of(asked), who, sent)[1].items()}
 
 
 def words(html: str) -> str:
     return re.sub(r"\s+", " ", unescape(re.sub(r"<[^>]*>", " ", html)))
 
 
-def scored(
-    score: ScoreView, sent: Sent = NOTHING_SENT, who: Visitor = ME, **asked: Any
-) -> dict[str, str]:
+def scored(score: ScoreView, **asked: Any) -> dict[str, str]:
     """What is shown at the end of a run that is started with a form."""
-    address = score.start(query_of({"model": "longer", **asked}), who, sent)
-    until(lambda: not score.runs.live.of(who))
-    _, written = score.regions(address, who, NOTHING_SENT)
-    return {name: write() for name, write in written.items()}
-
-
-# Which pairs
+    address = score.start(query_of({"model": "longer", **asked}), ME, {})
+    until(lambda: not score.runs.live.of(ME))
+    return {name: write() for name, write in score.regions(address, ME, {})[1].items()}
 
 
 @pytest.mark.parametrize(
@@ -89,17 +82,9 @@ def scored(
         ({"which": "subset", "pairs": "section=Chat"}, {}, "92 pairs selected"),
         ({"which": "subset", "per-subset": 1, "seed": 7}, {}, "23 pairs selected"),
         ({"which": "keys"}, {"keys": "{first}, {first};\n{last}"}, "2 pairs selected"),
-        (
-            {"which": "typed"},
-            {"prompt": "[user]\nHi.", "chosen": "Hello.", "rejected": "No."},
-            "1 pair selected",
-        ),
+        ({"which": "typed"}, {"prompt": "Hi.", "chosen": "Hello.", "rejected": "No."}, "1 pair"),
         ({"which": "keys"}, {"keys": MARKUP}, "Not found among these pairs"),
         ({"which": "keys"}, {"keys": "{first}; no:such"}, "(demo pairs): 'no:such'. A key is"),
-        ({"which": "subset", "per-subset": "²"}, {}, "Pairs per subset is '²'"),
-        ({"which": "failed", "failed": MARKUP}, {}, "There are no per-pair results"),
-        ({"which": "typed"}, {"prompt": "a", "chosen": "b"}, "The rejected response is empty"),
-        ({"pairs": "section=Nowhere"}, {}, "188 pairs selected"),
         ({"pairs": "q=no+such+words"}, {}, "No pairs are selected"),
     ],
 )
@@ -112,18 +97,44 @@ def test_how_many_pairs_are_chosen_is_said(
     assert said in words(told) and MARKUP not in told
 
 
+def test_only_what_says_which_pairs_are_listed_is_kept_of_the_pairs_tab() -> None:
+    query = "section=Safety&q=sorry&pair=x:1&panel=lengths&list-page=4&sort=chosen&diff=words"
+    state, dropped = read_score(f"?tab=score&pairs={query.replace('&', '%26')}")
+    assert state.pairs == "section=Safety&q=sorry" and not dropped
+    assert state.listed == PairsState.parse("?section=Safety&q=sorry")[0]
+
+
+def test_numbers_are_read_as_they_are_typed() -> None:
+    filled = ScoreState(reading="0.5,1", max_length="512", sure=True, number="score", width="2.5")
+    assert (filled.order.settings.max_length, filled.order.reading) == (512, (0.5, 1.0))
+    rule = filled.rule
+    assert rule is not None and (rule.number, rule.width) == ("score", 0.025)
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"max_length": "half"}, "The max length is 'half'"),
+        ({"temperature": "nan"}, "The temperature is nan"),
+        ({"family": "guess"}, "The family is 'guess'"),
+        ({"reading": "a,b"}, "A label is its number"),
+        ({"sure": True, "width": "inf"}, "points"),
+    ],
+)
+def test_an_order_that_is_none_is_refused_by_name(changes: dict[str, Any], said: str) -> None:
+    state = ScoreState(**changes)
+    with pytest.raises(KnownError, match=said):
+        _ = state.order, state.rule
+
+
 @pytest.mark.parametrize(
     ("asked", "given", "told"),
     [
-        ({}, "", ""),
         ({"pairs": "section=Chat"}, "--pairs demo --out", "This scores all pairs"),
         ({"which": "subset", "per_subset": 7}, "--per-subset 7", "the first 7 of each subset"),
-        ({"reading": "-1,1", "max_length": 9}, "--label-weights=-1,1 --max-length 9", ""),
-        ({"judge_prompt": "upstream", "temperature": "0.5", "max_tokens": 99},
-         "--judge-prompt upstream --max-tokens 99 --temperature 0.5", ""),
         ({"family": "dpo", "reference": "org/a b"}, "--ref-model org/a b", ""),
     ],
-)  # fmt: skip
+)
 def test_the_command_line_says_what_the_form_does(
     asked: dict[str, Any], given: str, told: str, score: ScoreView
 ) -> None:
@@ -132,12 +143,8 @@ def test_the_command_line_says_what_the_form_does(
     python, dash_m, module, *arguments = shlex.split(unescape(line))
     assert (python, dash_m, module) == ("python", "-m", "scoring")
     parse(arguments)  # the command takes it
-    assert arguments[0] == "--model" and arguments[-2:] == ["--out", "my-run"]
     below = words(below.partition("</details>")[0]).strip()
     assert given in " ".join(arguments) and told in below and bool(told) == bool(below)
-
-
-# The model
 
 
 def test_an_address_looks_at_no_model_of_the_hub(score: ScoreView) -> None:
@@ -147,7 +154,6 @@ def test_an_address_looks_at_no_model_of_the_hub(score: ScoreView) -> None:
     assert score.look(address, ME, {}) == address
     until(lambda: "data-refresh" not in regions(score, model="org/rm")["card"])
     assert "org/rm is not on this machine" in regions(score, model="org/rm")["card"]
-    assert "Check this model" in regions(score, who=YOU, model="org/rm")["card"]
 
 
 def test_the_hub_is_searched_and_what_is_found_is_taken(
@@ -157,15 +163,11 @@ def test_the_hub_is_searched_and_what_is_found_is_taken(
     score = views_of(online).score
     info = {"pipeline_tag": "text-classification", "downloads": 5}
     with served_hub({"models/org/small-rm": Repo(info=info)}, tmp_path, monkeypatch):
-        assert "found" not in regions(score, find="rm")["found"].replace('class="found"', "")
         score.find("?tab=score&find=rm", ME, {})
         until(lambda: "1 model found" in words(regions(score, find="rm")["found"]))
         assert "org/small-rm" in regions(score, find="rm")["found"]
     taken = score.take("?tab=score&find=rm", ME, {"value": "org/small-rm"})
     assert read_score(taken)[0].model == "org/small-rm"
-
-
-# A run
 
 
 def test_a_run_is_reported_listed_and_seen_by_its_owners_pages_alone(
@@ -176,8 +178,7 @@ def test_a_run_is_reported_listed_and_seen_by_its_owners_pages_alone(
     assert "Against published results" in shown["check"]
     [run] = shared.runs.store.own(ME)
     assert run.id in shown["latest"] and f"run={run.id}" in shown["bar"]
-    mine, other = regions(shared, run=run.id), regions(shared, who=YOU, run=run.id)
-    assert "23 of 23 pairs" in words(mine["numbers"])
+    other = regions(shared, who=YOU, run=run.id)
     assert "There is no such run" in other["bar"] and run.id not in str(other)
     gone = regions(shared, who=YOU, run="20200101-000000-0000000000000000")
     assert words(gone["bar"]) == words(other["bar"])  # somebody else's is as one that is gone
@@ -188,7 +189,6 @@ def test_why_a_run_was_refused_is_told_beside_the_report_of_the_last(score: Scor
     shown = scored(score, model="no-one/no-such-model")
     assert "no-one/no-such-model is not on this machine" in shown["status"]
     assert "23 of 23 pairs" in words(shown["numbers"])
-    assert "disabled" not in shown["buttons"].split("stop")[0]
 
 
 def test_every_page_sees_the_run_that_waits_without_another_runs_numbers_and_stops_it(
@@ -206,8 +206,7 @@ def test_every_page_sees_the_run_that_waits_without_another_runs_numbers_and_sto
             assert "disabled" in start and 'id="stop"' in stop
             numbers = written["numbers"]()
             assert "No pairs yet" in numbers and "23 of 23" not in words(numbers)
-        listed = regions(score, panel="runs")["runs"]
-        assert "Waiting: longer" in listed and "data-refresh" in listed
+        assert "Waiting: longer" in regions(score, panel="runs")["runs"]
         score.stop("?tab=score", ME, {})
         until(lambda: not score.runs.live.of(ME))
         _, written = score.regions(address, ME, {})
@@ -224,25 +223,6 @@ def test_nobody_stops_anothers_run(shared: ScoreView) -> None:
     assert live.ended.wait(PATIENCE)
 
 
-def test_a_stopped_run_is_gone_on_with(score: ScoreView, stores: Stores, demo: PairTable) -> None:
-    stream = begun(stores.runs, "me", "longer", demo, np.arange(60), budget=200)
-    next(now for now in stream if now.scored)
-    run = stopped(stream).run
-    assert run is not None and run.rows()
-    n = 60 - len(run.rows())
-    listed = regions(score, panel="runs", run=run.id)["runs"]
-    assert f"Resume ({n} pairs left)" in words(listed)
-    assert "Resume" in regions(score, run=run.id)["status"]
-    address = score.resume("?tab=score&panel=runs", ME, {"value": run.id})
-    until(lambda: not score.runs.live.of(ME))
-    assert len(run.rows()) == 60 and read_score(address)[0].panel == "new"
-    now, written = score.regions(address, ME, {})
-    assert "Finished" in written["status"]() and now.endswith(f"run={run.id}")
-
-
-# The list
-
-
 def test_a_run_is_named_shared_and_removed_in_two_steps(
     score: ScoreView, stores: Stores, demo: PairTable
 ) -> None:
@@ -253,8 +233,6 @@ def test_a_run_is_named_shared_and_removed_in_two_steps(
     assert MARKUP not in regions(score, panel="runs", run=run.id)["runs"]
     score.share(query, ME, {"value": "1"})
     assert card_of(run).public and "checked" in regions(score, panel="runs", run=run.id)["runs"]
-    score.share(query, ME, {"value": ""})
-    assert not card_of(run).public
     assert "Yes, delete it" not in regions(score, panel="runs", run=run.id)["runs"]
     assert "Yes, delete it" in regions(score, panel="runs", run=run.id, delete=1)["runs"]
     assert score.remove(query, ME, {"value": run.id}) == "?tab=score&panel=runs"
@@ -277,20 +255,14 @@ def test_who_does_not_own_a_public_run_can_look_at_it_and_change_nothing(
     assert run.folder.exists() and not card_of(run).title
 
 
-@pytest.mark.parametrize("content", [b'{"facts": {"mod', b'{"facts": {"model": 5}}'])
 def test_a_damaged_run_is_listed_and_removed_and_harms_no_other(
-    content: bytes,
-    score: ScoreView,
-    stores: Stores,
-    demo: PairTable,
-    caplog: pytest.LogCaptureFixture,
+    score: ScoreView, stores: Stores, demo: PairTable, caplog: pytest.LogCaptureFixture
 ) -> None:
     other, run = (finished(stores.runs, "longer", demo, np.arange(n)) for n in (4, 5))
-    (run.folder / "run.json").write_bytes(content)
+    (run.folder / "run.json").write_text('{"facts": {"model": 5}}')
     caplog.clear()
     listed = regions(score, panel="runs")["runs"]
     assert other.id in listed and f"{run.id} is damaged" in listed
-    assert other.id in [each["id"] for each in runs_json(stores.runs.store, ME)["runs"]]
     assert own_names(stores.runs.store.visible(ME), ())
     score.remove("?tab=score&panel=runs", ME, {"value": run.id})
     listed = regions(score, panel="runs")["runs"]
@@ -301,39 +273,27 @@ def test_a_damaged_run_is_listed_and_removed_and_harms_no_other(
 def test_many_runs_come_on_pages_newest_first_and_are_searched(
     score: ScoreView, stores: Stores, demo: PairTable
 ) -> None:
-    finished(stores.runs, "shorter", demo, np.arange(1))
-    runs = [finished(stores.runs, "longer", demo, np.arange(1)) for _ in range(PAGE_RUNS + 1)]
-    first = regions(score, panel="runs")["runs"]
-    assert first.count("<tr") == PAGE_RUNS + 1 and "Page 1 of 2" in words(first)
-    assert runs[-1].id in first and runs[0].id not in first
-    second = regions(score, panel="runs", page=9)["runs"]
-    assert second.count("<tr") == 3 and runs[0].id in second
+    models = ["shorter", *["longer"] * (PAGE_RUNS + 1)]
+    runs = [finished(stores.runs, model, demo, np.arange(1)) for model in models]
+    first, second = (regions(score, panel="runs", page=page)["runs"] for page in (1, 9))
+    assert (first.count("<tr"), second.count("<tr")) == (PAGE_RUNS + 1, 3)
+    assert runs[-1].id in first and runs[0].id in second and "Page 1 of 2" in words(first)
     found = regions(score, search=" SHORT ")["latest"]
     assert found.count("run-row") == 1 and "shorter" in found
-    assert "panel=compare&amp;a=" in regions(score)["latest"]
-    assert "No run has this in its name" in regions(score, search="gone")["latest"]
-
-
-# Files
 
 
 def test_files_of_a_run_are_its_owners(shared: ScoreView, stores: Stores, demo: PairTable) -> None:
     run = finished(stores.runs, "longer", demo, np.arange(3))
     query, files = f"?tab=score&run={run.id}", shared.as_view().files
-    for form in RUN_FORMATS:
-        file = shared.file(form, query, ME, "")
-        content = b"".join(file.parts).decode()
-        assert file.name.endswith(form) and all(row.key in content for row in run.rows())
-        with pytest.raises(KnownError, match="There is no such run"):
-            shared.file(form, query, YOU, "")
     with pytest.raises(KnownError, match="'demo pairs' is none: export every-eval-ever"):
         files["run.eval-results"](query, ME, "")  # which are of datasets on the Hub
     run.update(lambda now: replace(now, facts=replace(now.facts, pairs="org/pairs:test@1")))
-    for name in (f"run.{form}" for form in EXCHANGE_FORMATS):
-        assert name in regions(shared, run=run.id)["bar"]
-        content = b"".join(files[name](query, ME, "").parts).decode()
-        assert "baseline/longer" in content or "org/pairs" in content
-        private = (str(run.folder), demo.cells(0)["prompt"], run.id)
-        assert not any(each in content for each in private)
+    for form in (*RUN_FORMATS, *EXCHANGE_FORMATS):
+        content = b"".join(files[f"run.{form}"](query, ME, "").parts).decode()
+        if form in EXCHANGE_FORMATS:
+            private = (str(run.folder), demo.cells(0)["prompt"], run.id)
+            assert not any(each in content for each in private)
+        else:
+            assert all(row.key in content for row in run.rows())
         with pytest.raises(KnownError, match="There is no such run"):
-            files[name](query, YOU, "")
+            files[f"run.{form}"](query, YOU, "")

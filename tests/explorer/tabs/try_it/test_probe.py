@@ -3,19 +3,15 @@
 import csv
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pytest
 from scipy import stats  # type: ignore[import-untyped]
 
-from explorer.core.settings import Settings
 from explorer.data.table import PairTable
-from explorer.runs.orders import ModelOrder
 from explorer.runs.progress import Progress
-from explorer.runs.running import Rewarded, Runs
-from explorer.runs.visitors import Visitor
+from explorer.runs.running import Rewarded
 from explorer.tabs.try_it.probe import (
     AT_ONCE,
     FIRST_PAIRS,
@@ -27,26 +23,12 @@ from explorer.tabs.try_it.probe import (
 )
 from explorer.tabs.try_it.trial import CHANGES, SIDES, Effect, Side
 from scoring.errors import KnownError
-from scoring.hub.access import Hub
 from scoring.pairs.opening import as_pairs
 from scoring.probing.edits import EDITS, FILLER
 from scoring.spec import Pair, ScoredPair
-from tests.support.rewarding import (
-    JUDGE,
-    by_length,
-    first_is_better,
-    in_packs,
-    steps_of_probe,
-)
-from tests.support.stepping import stepwise
+from tests.support.rewarding import by_length, in_packs, steps_of_probe
 
-ME = Visitor(session="me")
 FILLED = len(FILLER) + 2
-
-
-@pytest.fixture(scope="module")
-def runs(tmp_path_factory: pytest.TempPathFactory, hub: Hub) -> Runs:
-    return Runs(Settings(home=tmp_path_factory.mktemp("home")), hub)
 
 
 @pytest.fixture(scope="module")
@@ -55,27 +37,17 @@ def pairs(demo: PairTable) -> list[Pair]:
 
 
 @pytest.fixture(scope="module")
-def longer(runs: Runs, pairs: list[Pair]) -> Probe:
+def longer(pairs: list[Pair]) -> Probe:
     """A finished probe of the model for which more characters are better."""
-    order = ModelOrder("longer")
-    return last(
-        steps_of_probe(
-            pairs, CHANGES, lambda some: stepwise(partial(runs.rewarding, ME, order, some))
-        )
-    )
+    return last(steps_of_probe(pairs, CHANGES, in_packs(by_length)))
 
 
 def last(steps: Iterator[Probe]) -> Probe:
-    probe = None
-    for probe in steps:  # noqa: B007 - the last one is wanted
-        pass
-    assert probe is not None
-    return probe
+    return [*steps][-1]
 
 
 def of(probe: Probe, change: str, side: str) -> Bought:
-    found = bought(probe)
-    return next(each for each in found if (each.change, each.side) == (change, side))
+    return next(each for each in bought(probe) if (each.change, each.side) == (change, side))
 
 
 def test_filler_buys_its_length_and_capitals_nothing(longer: Probe) -> None:
@@ -92,14 +64,6 @@ def test_filler_buys_its_length_and_capitals_nothing(longer: Probe) -> None:
         assert cut.mean is not None and cut.mean < 0 and cut.down == cut.n
 
 
-def test_a_judge_is_probed_for_its_liking_of_the_first(pairs: list[Pair]) -> None:
-    probe = last(steps_of_probe(pairs[:20], ["swap", "upper"], in_packs(first_is_better, JUDGE)))
-    swap = of(probe, "swap", "chosen")
-    assert swap.n == 20 and swap.mean is not None and swap.mean < -1
-    upper = sum(probe.applies["upper", side] for side in SIDES)
-    assert probe.n_scored == 40 + upper and probe.is_whole
-
-
 def test_it_tells_what_is_known_block_by_block(pairs: list[Pair]) -> None:
     known = [
         (probe.share, len(probe.before), bought(probe)[0].n)
@@ -109,8 +73,7 @@ def test_it_tells_what_is_known_block_by_block(pairs: list[Pair]) -> None:
     assert shares == sorted(shares) and shares[-1] == 1
     n_before = [n for _, n, n_bought in known if n_bought]
     assert n_before[0] == FIRST_PAIRS
-    later = next(n for n in n_before if n > FIRST_PAIRS)
-    assert FIRST_PAIRS < later <= FIRST_PAIRS + AT_ONCE
+    assert FIRST_PAIRS < min({*n_before} - {FIRST_PAIRS}) <= FIRST_PAIRS + AT_ONCE
 
 
 def test_pairs_come_in_a_random_order_that_is_the_same_again(pairs: list[Pair]) -> None:
@@ -119,10 +82,9 @@ def test_pairs_come_in_a_random_order_that_is_the_same_again(pairs: list[Pair]) 
         return [pair.key for pair in probe.pairs]
 
     assert keys(0) == keys(0) != keys(1) != [pair.key for pair in pairs]
-    assert sorted(keys(0)) == sorted(pair.key for pair in pairs)
 
 
-@pytest.mark.parametrize("n_packs", [0, 1, 4])
+@pytest.mark.parametrize("n_packs", [0, 4])
 def test_stopped_it_keeps_what_it_has(n_packs: int, pairs: list[Pair]) -> None:
     left = n_packs
 
@@ -150,23 +112,16 @@ def test_more_pairs_than_allowed_are_refused_before_anything_is_scored(pairs: li
             next(steps_of_probe(pairs[:10], EDITS, in_packs(by_length), most=most))
 
 
-# As files and a figure
-
-
-def test_each_response_is_a_line(longer: Probe, tmp_path: Path) -> None:
+def test_each_response_is_a_line_of_a_file(longer: Probe, tmp_path: Path) -> None:
     write_probe(longer, "pairs", tmp_path / "p.csv")
     with (tmp_path / "p.csv").open(encoding="utf-8-sig", newline="") as file:
         rows = list(csv.DictReader(file))
     assert len(rows) == sum(map(len, longer.effects.values()))
-    filler = [row for row in rows if row["change"] == "longer" and row["side"] == "chosen"]
-    for row in filler:
+    for row in rows:
         gained = float(row["margin_after"]) - float(row["margin_before"])
-        assert float(row["reward_change"]) == gained == FILLED
-        assert (row["outcome_after"] == "win") == (float(row["margin_after"]) > 0)
-    assert len({row["key"] for row in filler}) == len(filler)
-
-
-# What a change bought, against numbers made by hand and by SciPy
+        if (row["change"], row["side"]) == ("longer", "chosen"):
+            assert float(row["reward_change"]) == gained == FILLED
+            assert (row["outcome_after"] == "win") == (float(row["margin_after"]) > 0)
 
 
 def probed(margin: Sequence[float], changes: Mapping[EditedSide, Sequence[float]]) -> Probe:
@@ -193,7 +148,6 @@ BOUGHT: dict[str, tuple[list[float], list[float], Side, tuple[object, ...]]] = {
     "more reward of the rejected one loses": (
         [1.0, -1.0], [2.0, 2.0], "rejected", (2, 2.0, 2.0, 0.5, 2, 0, 0, 1, 1.0),
     ),
-    "a tie is not won": ([0.0], [0.0], "chosen", (1, 0.0, None, 1.0, 0, 0, 0, 0, 0.0)),
     "a tie is lost": ([1.0], [-1.0], "chosen", (1, -1.0, None, 1.0, 0, 1, 0, 1, 0.0)),
     "all alike, by the sign test": (
         [1.0] * 6, [0.3] * 6, "chosen", (6, 0.3, 0.3, 2 * 0.5**6, 6, 0, 0, 0, 1.0),
@@ -201,7 +155,6 @@ BOUGHT: dict[str, tuple[list[float], list[float], Side, tuple[object, ...]]] = {
     "nothing known": (
         [1.0, 2.0], [NAN, NAN], "chosen", (0, None, None, 1.0, 0, 0, 0, 0, None),
     ),
-    "one pair": ([1.0, 1.0], [2.0, NAN], "chosen", (1, 2.0, None, 1.0, 1, 0, 0, 0, 1.0)),
 }  # fmt: skip
 """Margins, and by how much a side's reward changed -> what that bought; ... is not looked at."""
 
@@ -226,10 +179,9 @@ def test_the_interval_and_p_are_those_of_a_paired_t_test() -> None:
 
 def test_p_is_corrected_for_all_that_was_tested() -> None:
     generator = np.random.default_rng(1)
-    keys: list[EditedSide] = [("upper", "chosen"), ("upper", "rejected")]
     columns: dict[EditedSide, list[float]] = {
-        key: generator.normal(mean, 1.0, 30).tolist()
-        for key, mean in zip(keys, (0.7, 0.1), strict=True)
+        ("upper", side): generator.normal(mean, 1.0, 30).tolist()
+        for side, mean in zip(SIDES, (0.7, 0.1), strict=True)
     }
     columns["cut", "chosen"] = [NAN] * 30
     first, second, third = bought(probed([1.0] * 30, columns))

@@ -18,7 +18,6 @@ from explorer.tabs.try_it.trial import (
     effects_of,
     trying,
     variants,
-    with_edit,
 )
 from scoring.errors import KnownError
 from scoring.probing.edits import FILLER
@@ -26,7 +25,6 @@ from scoring.spec import Pair, RunFacts, ScoredPair
 from tests.support.rewarding import FACTS, Reward, by_length, first_is_better, scored
 from tests.support.stepping import stepwise
 
-ORDER = ModelOrder("longer")
 PAIR = Pair("typed", "typed", "p", "Take the figs. Wash them.", "No.")
 
 
@@ -42,13 +40,12 @@ class Counting:
         return Rewarded(tuple(scored(pair, self._reward) for pair in pairs), self._facts)
 
 
-def last(pair: Pair, rewards: Counting, former: Trial | None = None) -> Trial:
-    *_, trial = tried(pair, rewards, former=former)
-    return trial
-
-
 def tried(pair: Pair, rewards: Counting, **how: Any) -> list[Trial]:
-    return list(stepwise(partial(trying, ORDER, pair, rewards, **how)))
+    return list(stepwise(partial(trying, ModelOrder("longer"), pair, rewards, **how)))
+
+
+def last(pair: Pair, rewards: Counting, former: Trial | None = None) -> Trial:
+    return tried(pair, rewards, former=former)[-1]
 
 
 def test_the_rewards_come_first_and_then_each_edit() -> None:
@@ -72,6 +69,8 @@ def test_rewards_are_compared_with_those_of_the_start() -> None:
     third = last(PAIR, Counting(), second)
     assert [second.moved(side) for side in SIDES] == [2.0, -1.0]
     assert third.moved("chosen") == 0.0 and third.start == first.scored
+    rounded = last(PAIR, Counting(lambda pair: (25.0 + 2e-6, 3.0)), first)
+    assert rounded.moved("chosen") == rounded.margin_moved == 0.0
 
 
 def test_of_a_slow_model_edits_are_left_out_until_they_are_asked_for() -> None:
@@ -82,30 +81,12 @@ def test_of_a_slow_model_edits_are_left_out_until_they_are_asked_for() -> None:
     assert whole.is_whole
 
 
-def test_rounding_moves_nothing() -> None:
-    start = last(PAIR, Counting(lambda pair: (2.0, 1.0)))
-    trial = last(PAIR, Counting(lambda pair: (2.0 + 2e-6, 1.0)), start)
-    assert trial.moved("chosen") == trial.margin_moved == 0.0
-
-
 def test_rewards_of_another_revision_are_not_compared() -> None:
     newer = replace(FACTS, revision="newer")
     with pytest.raises(KnownError, match="m has changed its revision"):
         last(PAIR, Counting(facts=newer), last(PAIR, Counting()))
-
-    steps = stepwise(partial(trying, ORDER, PAIR, Counting(), first=Counting(facts=newer)))
-    assert isinstance(next(steps), Trial)
     with pytest.raises(KnownError, match="m has changed its revision"):
-        next(steps)
-
-
-def test_an_edit_changes_one_text() -> None:
-    texts = ("p", "Take it. Go.", "No.")
-    assert with_edit(texts, "upper", "rejected") == ("p", "Take it. Go.", "NO.")
-    assert with_edit(texts, "swap", "anything") == ("p", "No.", "Take it. Go.")
-
-
-# What a change does, of models that read one response or both
+        tried(PAIR, Counting(), first=Counting(facts=newer))
 
 
 SHORT = Pair("s:1", "s", "p", "Take the figs.", "ONE TWO.")
@@ -134,22 +115,21 @@ def test_what_reads_one_response_is_asked_once_for_both_sides() -> None:
     assert (upper.chosen, upper.rejected) == ("TAKE THE FIGS.", SHORT.rejected)
 
 
-@pytest.mark.parametrize("pairwise", [True, False])
-def test_each_side_is_changed_alone(pairwise: bool) -> None:
+def test_each_side_is_changed_alone() -> None:
     margin = float(len(SHORT.chosen) - len(SHORT.rejected))
-    assert effects(SHORT, "longer", by_length, pairwise=pairwise) == {
-        "chosen": Effect(FILLED, margin + FILLED),
-        "rejected": Effect(FILLED, margin - FILLED),
-    }
-    assert effects(SHORT, "upper", by_length, pairwise=pairwise) == {"chosen": Effect(0.0, margin)}
+    for pairwise in (True, False):
+        assert effects(SHORT, "longer", by_length, pairwise=pairwise) == {
+            "chosen": Effect(FILLED, margin + FILLED),
+            "rejected": Effect(FILLED, margin - FILLED),
+        }
+        upper = effects(SHORT, "upper", by_length, pairwise=pairwise)
+        assert upper == {"chosen": Effect(0.0, margin)}
 
 
 def test_a_swap_shows_what_the_place_is_worth() -> None:
     # The chosen response, which is longer, is worth 1.5 when read first and -0.5 when second.
     found = effects(SHORT, "swap", first_is_better, pairwise=True)
     assert found == {"chosen": Effect(-2.0, -1.0), "rejected": Effect(2.0, -1.0)}
-    fair = effects(SHORT, "swap", by_length, pairwise=True)
-    assert {effect.change for effect in fair.values()} == {0.0}
 
 
 def test_a_missing_reward_has_no_effect() -> None:

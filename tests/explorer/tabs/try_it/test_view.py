@@ -1,8 +1,9 @@
-"""The Try tab: rewards that follow what is typed, edits, pairs that are taken, and bad input."""
+"""The Try tab: rewards follow what is typed, edits, pairs that are taken, probes, bad input."""
 
 import re
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -13,16 +14,18 @@ from explorer.data.typed import typed_pair
 from explorer.page import views_of
 from explorer.reader.state import PairsState
 from explorer.runs.orders import ModelOrder
-from explorer.runs.scorers import BRIEF_SECONDS
 from explorer.runs.visitors import Visitor
 from explorer.stores import Stores
 from explorer.tabs.try_it.state import TryState
-from explorer.tabs.try_it.trial import Trial
+from explorer.tabs.try_it.trial import CHANGES, Trial
 from explorer.tabs.try_it.view import TEXTS as FIELDS
 from explorer.tabs.try_it.view import TryView
 from scoring.errors import KnownError
 from tests.conftest import PATIENCE, until
+from tests.support.browsing import library_of
+from tests.support.hostile import MARKUP
 from tests.support.html_reading import HtmlReading
+from tests.support.tables import row, small_table
 
 ME, OTHER = Visitor("browser:me", address="1"), Visitor("browser:other", address="2")
 TEXTS = ("Fruit?", "Take **figs**. Wash them.", "No.")
@@ -81,8 +84,7 @@ def test_both_rewards_the_margin_and_each_edit_are_shown(tab: TryView, stores: S
     assert values(found) == [signed(reward) for reward in rewards]
     moves = set(re.findall('<b class="(up|down)">(.)', found["pair"]))
     assert moves == {("up", "+"), ("down", "−")} and "…" not in found["pair"]
-    assert trial_of(tab).is_whole and "try-rest" not in found["pair"]
-    assert "Scored by demo" in status(found)
+    assert trial_of(tab).is_whole and "Scored by demo" in status(found)
 
 
 def test_typing_moves_the_rewards_and_says_by_how_much(pressed: TryView) -> None:
@@ -91,61 +93,30 @@ def test_typing_moves_the_rewards_and_says_by_how_much(pressed: TryView) -> None
     assert values(moved)[1] != first[1] and values(moved)[2] == first[2]
     change = trial_of(pressed).moved("chosen")
     assert change and f"{signed(change)} vs. start" in moved["pair"]
-    assert HtmlReading(moved["pair"]).words.count("unchanged") == 1
     back = ask(pressed, "typed")
     assert values(back) == first and "vs. start" not in back["pair"]
 
 
 def test_nobody_sees_what_another_tries(pressed: TryView) -> None:
+    untouched = TryView(pressed.scenes, pressed.runs, pressed.hub, pressed.settings)
     for other in (OTHER, Visitor()):
-        assert shown(pressed, who=other) == shown(try_of(pressed), who=other)
+        assert shown(pressed, who=other) == shown(untouched, who=other)
 
 
-def try_of(tab: TryView) -> TryView:
-    """The same tab, where nobody tried anything."""
-    return TryView(tab.scenes, tab.runs, tab.hub, tab.settings)
-
-
-@pytest.mark.parametrize("model", ["longer", "x" * 400])
-def test_another_model_is_not_loaded_by_typing(model: str, pressed: TryView) -> None:
+def test_another_model_is_not_loaded_by_typing(pressed: TryView) -> None:
     trial = trial_of(pressed)
-    found = ask(pressed, "typed", "Other?", *TEXTS[1:], model=model)
-    assert "Click Score this pair to load" in status(found) and len(found["status"]) < 300
-    assert trial_of(pressed) is trial
+    found = ask(pressed, "typed", "Other?", *TEXTS[1:], model="longer")
+    assert "Click Score this pair to load" in status(found) and trial_of(pressed) is trial
 
 
-def test_only_the_newest_key_is_answered_after_an_older_one(pressed: TryView) -> None:
-    def typed(words: str) -> None:
-        ask(pressed, "typed", TEXTS[0], words, TEXTS[2])
-
-    number = pressed.latest.ask(ME.owner)
-    with ThreadPoolExecutor(2) as pool:
-        with pressed.latest.answering(ME.owner, number), pressed.runs.scorers.brief(ME):
-            older = pool.submit(typed, "Older.")
-            until(lambda: not pressed.latest.is_last(ME.owner, number) or older.done())
-            newer = pool.submit(typed, "Newer.")
-            older.result(PATIENCE)  # dropped while the device is taken
-            with pytest.raises(TimeoutError):
-                newer.result(2 * BRIEF_SECONDS)
-            assert trial_of(pressed).pair.chosen == TEXTS[1]
-        newer.result(PATIENCE)
-    assert trial_of(pressed).is_whole and trial_of(pressed).pair.chosen == "Newer."
-
-
-@pytest.mark.parametrize(
-    ("model", "texts", "why"),
-    [
-        ("demo", ("p", "a" * 200_001, "b"), "has 200,001 characters; at most 200,000"),
-        ("../../etc", TEXTS, ""),
-        ("", TEXTS, "No model was given"),
-    ],
-)
-def test_what_cannot_be_scored_is_told_and_the_numbers_stay(
-    model: str, texts: tuple[str, ...], why: str, pressed: TryView
-) -> None:
+def test_what_cannot_be_scored_is_told_and_the_numbers_stay(pressed: TryView) -> None:
     before = shown(pressed)["pair"]
-    found = ask(pressed, "press", *texts, model=model)
-    assert why in status(found) and "wrong" in found["status"] and found["pair"] == before
+    for model, words, why in (
+        ("demo", "a" * 200_001, "has 200,001 characters; at most 200,000"),
+        ("", TEXTS[1], "No model was given"),
+    ):
+        found = ask(pressed, "press", "p", words, "b", model=model)
+        assert why in status(found) and "wrong" in found["status"] and found["pair"] == before
 
 
 def test_on_a_public_server_nothing_is_remembered_of_nobody(tab: TryView) -> None:
@@ -155,21 +126,11 @@ def test_on_a_public_server_nothing_is_remembered_of_nobody(tab: TryView) -> Non
             ask_for("?tab=try", Visitor(), sent(value="press"))
 
 
-# The texts
-
-
-@pytest.mark.parametrize(
-    ("posted", "why"),
-    [
-        (sent(value=""), "is one of"),
-        (sent(value="plain:rejected"), "“Strip Markdown” does not apply to the rejected response"),
-        ({"value": "upper:chosen"}, "must be text"),
-        (sent("p", "x" * 200_001, "r", value="swap:"), "characters"),
-    ],
-)
-def test_an_edit_that_cannot_be_is_refused(posted: Sent, why: str, tab: TryView) -> None:
-    with pytest.raises(KnownError, match=why):
-        tab.edit("?tab=try", ME, posted)
+def test_an_edit_that_cannot_be_is_refused(tab: TryView) -> None:
+    with pytest.raises(KnownError, match="“Strip Markdown” does not apply to the rejected resp"):
+        tab.edit("?tab=try", ME, sent(value="plain:rejected"))
+    with pytest.raises(KnownError, match="must be text"):
+        tab.edit("?tab=try", ME, {"value": "upper:chosen"})
 
 
 @pytest.mark.parametrize("model", [None, ""])
@@ -179,9 +140,8 @@ def test_the_pair_open_in_pairs_is_taken(model: str | None, tab: TryView, demo: 
     _, made = tab.take(TryState(pairs=beside.query_string).href(), ME, {})
     cells = demo.cells(7)
     assert [made[name] for name in FIELDS[1:]] == [cells["chosen"], cells["rejected"]]
-    nothing = replace(beside, key="", subset=("gone",), words="no such words")
     with pytest.raises(KnownError, match="No pair is open"):
-        tab.take(TryState(pairs=nothing.query_string).href(), ME, {})
+        tab.take(TryState(pairs="q=no+such+words").href(), ME, {})
 
 
 def test_what_is_taken_is_scored_as_a_new_start(pressed: TryView) -> None:
@@ -193,9 +153,6 @@ def test_what_is_taken_is_scored_as_a_new_start(pressed: TryView) -> None:
     assert "vs. start" not in found["pair"]
 
 
-# Token rewards
-
-
 def test_token_rewards_end_with_the_reward(pressed: TryView) -> None:
     pressed.show_tokens("?tab=try", ME, sent())
     found = shown(pressed)
@@ -204,5 +161,55 @@ def test_token_rewards_end_with_the_reward(pressed: TryView) -> None:
     assert "data-plot" not in shown(pressed, who=OTHER)["pair"]
     pressed.stop_tokens("?tab=try", ME, {})
     assert "data-plot" not in shown(pressed)["pair"]
-    pressed.show_tokens("?tab=try", ME, sent())
-    assert "data-plot" not in ask(pressed, "typed", "Other?", *TEXTS[1:])["pair"]
+
+
+# Probes
+
+
+def probing(**state: Any) -> str:
+    """The address of a probe of few edits, by a model that counts characters."""
+    return TryState(**{"model": "longer", "change": ("longer", "upper"), **state}).href()
+
+
+def test_a_probe_runs_to_its_end_and_is_its_owners(tab: TryView) -> None:
+    tab.start_probe(probing(), ME, {})
+    told = shown(tab, probing())
+    state, found = (HtmlReading(told[name]).words for name in ("probe", "found"))
+    assert "Done: 23 pairs" in state and "Longer with filler" in found and "Polite" not in found
+    assert "No result yet" in shown(tab, probing(), OTHER)["found"]
+
+
+def test_a_probe_waits_for_its_turn_and_can_be_stopped_meanwhile(tab: TryView) -> None:
+    with tab.runs.scorers.turn(OTHER), ThreadPoolExecutor(1) as pool:
+        run = pool.submit(tab.start_probe, probing(), ME, {})
+        until(lambda: "1 ahead of you" in shown(tab, probing())["probe"])
+        tab.stop_probe(probing(), ME, {})
+        run.result(PATIENCE)
+    assert "Stopped: 0 of 23 pairs" in HtmlReading(shown(tab, probing())["probe"]).words
+
+
+@pytest.mark.parametrize(
+    ("state", "why"),
+    [
+        ({"change": ("",)}, "No change is chosen"),
+        ({"model": MARKUP}, ""),
+        ({"which": "filter", "pairs": "q=no+such+words+anywhere"}, "No pairs"),
+    ],
+)
+def test_what_cannot_be_probed_is_told(state: dict[str, Any], why: str, tab: TryView) -> None:
+    tab.start_probe(probing(**state), ME, {})
+    told = shown(tab, probing())
+    assert why in HtmlReading(told["probe"]).words and "wrong" in told["probe"]
+    assert "No result yet" in told["found"]
+
+
+def test_rows_with_further_responses_are_refused(stores: Stores) -> None:
+    library = library_of(small_table(row(rejected=["one", "two"]), row()))
+    tab = views_of(replace(stores, pairs=library)).trial
+    tab.start_probe(probing(which="filter"), ME, {})
+    assert "several chosen or several rejected" in shown(tab, probing())["probe"]
+
+
+def test_a_form_with_every_box_unticked_means_no_change() -> None:
+    for query, changes in (("", CHANGES), ("&change=", ()), ("&change=&change=cut", ("cut",))):
+        assert TryState.parse(f"?tab=try{query}")[0].changes == changes

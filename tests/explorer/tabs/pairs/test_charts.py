@@ -1,0 +1,58 @@
+"""What charts of lengths and of rewards count, and where what is pressed in them leads."""
+
+import json
+from typing import Any
+from urllib.parse import parse_qsl
+
+import numpy as np
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from explorer.core.figures import Figure
+from explorer.data.lengths import histogram, histograms_by_subset
+from explorer.data.table import PairTable
+from explorer.stats.margins import margin_histogram
+from explorer.tabs.pairs.lengths import length_figure, small_multiples
+from explorer.tabs.pairs.rewards import margins_figure
+
+
+def traces(figure: Figure) -> dict[str, dict[str, Any]]:
+    """By side, as a browser gets them."""
+    return {each.get("meta", ""): each for each in json.loads(figure.to_json())["data"]}
+
+
+def test_differences_are_parted_at_zero(demo: PairTable) -> None:
+    found = histogram(demo, np.arange(len(demo)), "difference", "chars")
+    drawn = traces(length_figure(found, "difference", "chars"))
+    assert all(x < 0 for x in drawn["rejected"]["x"])
+    assert all(x > 0 for x in drawn["chosen"]["x"])
+    counts = [*drawn["rejected"]["y"], *drawn["chosen"]["y"]]
+    counts[len(drawn["rejected"]["y"])] += drawn["same"]["y"][0]
+    assert counts == found.counts["difference"] and drawn["same"]["y"] == [found.equal]
+    assert drawn["same"]["customdata"] == ["range=difference.chars.0.0"]
+    assert drawn["chosen"]["customdata"][0].startswith("range=difference.chars.1.")
+
+
+def test_small_multiples_count_every_pair_of_every_subset(demo: PairTable) -> None:
+    found = histograms_by_subset(demo, np.arange(len(demo)), "chosen", "chars")
+    counted = dict.fromkeys(found.by_subset, 0)
+    for trace in json.loads(small_multiples(found, "chosen", "chars").to_json())["data"]:
+        for count, asked in zip(trace["y"], trace["customdata"], strict=True):
+            counted[dict(parse_qsl(asked))["subset"]] += count
+    assert counted == demo.subset_counts
+
+
+@given(st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=50))
+@example([0.0, 0.0])
+@example([15625.0, 1e-13])
+@example([1e30, -1e-30])
+@example([5e-324, -5e-324])
+def test_each_margin_is_counted_once_wins_right_of_the_zero_line_and_all_else_left(
+    values: list[float],
+) -> None:
+    margins = np.array(values)
+    drawn = traces(margins_figure(margin_histogram(margins, np.zeros_like(margins))))
+    for side, sign in (("chosen", 1), ("rejected", -1)):
+        trace = drawn[side]
+        assert sum(trace["y"]) == sum((value > 0) is (sign > 0) for value in values)
+        assert all(sign * x > 0 for x, y in zip(trace["x"], trace["y"], strict=True) if y)
