@@ -1,4 +1,4 @@
-"""Browse: a first visit, from the list to a pair, on by keys, back, and on by a link; lengths."""
+"""Browse: a first visit, on by keys, back, and on by a link; lengths; differences read in turn."""
 
 import re
 from collections.abc import Callable
@@ -15,6 +15,7 @@ from tests.e2e.conftest import (
     facet,
     in_view,
     open_app,
+    open_pairs,
     open_panel,
     open_tab,
     pair,
@@ -25,6 +26,7 @@ from tests.e2e.conftest import (
     rows,
     watched_page,
 )
+from tests.support.files import write_jsonl
 
 pytestmark = pytest.mark.e2e
 
@@ -42,17 +44,13 @@ IS_SEEN = f"look => JSON.stringify(({LOOK})()) === JSON.stringify(look)"
 @pytest.mark.journey
 def test_a_first_visit_finds_reads_and_sends_pairs(app: App, page: Page, browser: Browser) -> None:
     open_app(page, app.address)
-    expect(page.locator("#dataset-caption")).to_contain_text("Demo pairs")
     welcome = page.get_by_label("First steps")
-    expect(welcome.get_by_role("link")).to_have_count(3)
     welcome.get_by_role("button").click()
     facet(page, "subset", "hep-rust").click()
     expect(count(page)).to_have_text("8 of 188 pairs")
     rows(page).nth(3).click()
-    position = page.locator(".position:visible")
-    expect(position).to_have_text("4 of 8")
     page.keyboard.press("j")
-    expect(position).to_have_text("5 of 8")
+    expect(page.locator(".position:visible")).to_have_text("5 of 8")
     expect(pair(page).locator("ins, del").first).to_be_visible()
     page.get_by_role("group", name="Differences").get_by_text("Off").click()
     expect(pair(page).locator("ins, del")).to_have_count(0)
@@ -104,7 +102,7 @@ def test_of_quick_presses_each_counts_and_so_does_what_is_typed_beside(
     expect(page).to_have_url(re.compile("panel=runs.*model=org/typed"))
 
 
-def test_back_and_forward_show_again_what_ten_presses_led_to(app: App, page: Page) -> None:
+def test_back_and_forward_show_again_what_presses_led_to(app: App, page: Page) -> None:
     open_app(page, f"{app.address}/?model=&pairs=every")
     read_results(page)
     page.locator("#search").fill("e")  # typing is no step of its own
@@ -113,14 +111,10 @@ def test_back_and_forward_show_again_what_ten_presses_led_to(app: App, page: Pag
     presses: tuple[Callable[[], object], ...] = (
         facet(page, "section", "Reasoning").click,
         rows(page).nth(2).click,
-        lambda: page.keyboard.press("j"),
         lambda: open_panel(page, "Lengths"),
-        lambda: open_panel(page, "List"),
-        lambda: page.get_by_label("Where to search").select_option("chosen"),
         lambda: page.locator(".list-sort select").select_option(index=1),
         lambda: page.get_by_test_id("model-picker").fill("org/fair"),
         page.locator("#pairs .kinds a").filter(has_text="Wins").click,
-        page.locator(".reader-next").click,
     )
     for press in presses:
         n_steps = page.evaluate("history.length")
@@ -138,7 +132,6 @@ def test_lengths_become_filters_pictures_and_a_table(app: App, page: Page) -> No
     open_app(page, f"{app.address}/?panel=lengths")
     bars = page.locator(".lengths-plot .bars .point")
     expect(bars.nth(20)).to_be_attached()
-    expect(page.locator("table.stats tbody tr")).to_have_count(23 + 4)
     press_mark(page, bars.nth(4))
     expect(chips(page)).to_have_text(re.compile(r"chosen − rejected characters"))
     expect(page.locator("table.stats tfoot")).to_contain_text(f"{in_view(page):,}")
@@ -154,3 +147,51 @@ def test_lengths_become_filters_pictures_and_a_table(app: App, page: Page) -> No
     with page.expect_download() as download:
         page.locator("[data-picture=png]").click()
     assert Path(download.value.path()).read_bytes().startswith(b"\x89PNG")
+
+
+CODE = "".join(f"    value_{number} = compute({number}, 'text')  # step\n" for number in range(60))
+CHANGED = CODE.replace("compute(3,", "compute(4,").replace("value_30", "values_30")
+CHANGED = CHANGED.replace("    value_50", "    extra = None\n    another = 1\n    value_50")
+STORY = "\n\n".join(f"Paragraph {number} of the story, which goes on." for number in range(60))
+FAR = "It begins with words that the other lacks altogether. " * 40
+TOPS = """pair => ["chosen", "rejected"].map((side) => Object.fromEntries(
+  [...pair.querySelectorAll(`.${side} .row[data-line]`)]
+    .map((row) => [row.textContent, Math.round(row.getBoundingClientRect().top)])))"""
+BOTH_HERE = """pair => ["chosen", "rejected"].map((side) =>
+  pair.querySelector(`.${side} .here`).getBoundingClientRect().top)"""
+
+
+def test_differences_are_read_one_after_the_other_line_beside_line(
+    app: App, page: Page, tmp_path: Path
+) -> None:
+    texts = {
+        "hep-python": (CODE, CHANGED),
+        "story": (f"Once.\n{STORY}\nThe end.", f"Once.\n{FAR}\n{STORY}\nNo end."),
+    }
+    given = [
+        {"id": "1", "subset": name, "prompt": "Go on.", "chosen": chosen, "rejected": rejected}
+        for name, (chosen, rejected) in texts.items()
+    ]
+    open_pairs(page, app.address, write_jsonl(tmp_path / "reading.jsonl", given))
+    place = page.locator(".difference-place:visible")
+
+    def press(which: str, expected: str) -> None:
+        page.get_by_test_id(f"{which}-difference").locator("visible=true").click()
+        expect(place).to_have_text(re.compile(expected))
+        for side in ("chosen", "rejected"):
+            expect(pair(page).locator(f".{side} .here").first).to_be_in_viewport()
+        expect(page.locator(".reader-bar:visible button").first).to_be_in_viewport(ratio=1)
+        tops = pair(page).evaluate(BOTH_HERE)
+        assert abs(tops[0] - tops[1]) < 30, tops
+
+    expect(place).to_have_text("1 of 3")
+    left, right = pair(page).evaluate(TOPS)
+    both = left.keys() & right.keys()
+    assert len(both) == 58 and all(left[line] == right[line] for line in both)
+    expect(pair(page).locator(".chosen ins")).to_have_text(["3", "value_30"])
+    for number in (2, 3, 1):
+        press("next", f"{number} of 3")
+    page.keyboard.press("j")
+    expect(pair(page)).to_have_attribute("data-key", "story:1")
+    expect(place).to_have_text(re.compile("1 of "))
+    press("previous", r"^(\d+) of \1$")  # which lies far away, at another height on each side

@@ -1,5 +1,6 @@
 """Text that attacks the page, or breaks its layout, in every field a file has, and in links."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -36,7 +37,6 @@ LONG = "many words " * 20_000
 OTHERS: list[dict[str, Any]] = [
     {"id": "1", "subset": "empty", "prompt": "Say nothing.", "chosen": "", "rejected": "x"},
     {"id": "2", "subset": "long", "prompt": LONG, "chosen": LONG, "rejected": LONG + "!"},
-    {"id": "4", "subset": "slow", "prompt": "p", "chosen": "x" * 5_000, "rejected": "x"},
     {"id": "5", "subset": "none", "prompt": "p", "chosen": None, "rejected": "r"},
 ]
 N_PAIRS = len(TEXTS) + len(OTHERS) - 1
@@ -47,32 +47,19 @@ def shown(text: str) -> str:
     return text.replace("\x00", "").replace("\ud800", "\ufffd")
 
 
-def test_hostile_text_is_shown_as_it_is_and_scored(app: App, page: Page, tmp_path: Any) -> None:
+def test_hostile_text_is_shown_as_it_is_and_scored(app: App, page: Page, tmp_path: Path) -> None:
+    fields = ("prompt", "chosen_model", "rejected_model")
     rows = [
-        {
-            "id": f"{name} {text}", "subset": f"hep-{text}" if name == "tag" else text,
-            "prompt": text, "chosen": f"chosen {text}", "rejected": f"rejected {text}",
-            "chosen_model": text, "rejected_model": text,
-        }
+        dict.fromkeys(fields, text)
+        | {"id": f"{name} {text}", "subset": f"hep-{text}" if name == "tag" else text}
+        | {"chosen": f"chosen {text}", "rejected": f"rejected {text}"}
         for name, text in TEXTS.items()
-    ]  # fmt: skip
+    ]
     open_pairs(page, app.address, write_jsonl(tmp_path / "hostile.jsonl", [*rows, *OTHERS]))
     bar = page.locator(".sourcebar").first
     bar.locator("summary").click()
-    for words in (
-        "row 13: chosen is null; the row is left",
-        "(lone surrogates) shown as \ufffd",
-    ):
-        expect(bar).to_contain_text(words)
-    _reader(page)
-    _facets_and_search(page)
-    _score(page)
-    open_tab(page, "Models")
-    assert page.evaluate("window.hacked") is None
-
-
-def _reader(page: Page) -> None:
-    """Every pair as it is written, then back as Markdown."""
+    expect(bar).to_contain_text("row 12: chosen is null; the row is left")
+    expect(bar).to_contain_text("(lone surrogates) shown as \ufffd")
 
     def step(key: str, place: int) -> None:
         page.keyboard.press(key)
@@ -83,7 +70,6 @@ def _reader(page: Page) -> None:
         body = pair(page).locator(".prompt .body")
         expect(body).to_have_text(shown(text), use_inner_text=False)
         step("j", place)
-    expect(pair(page).locator(".chosen .body")).to_have_text("(empty)")
     step("j", n + 2)
     expect(pair(page)).to_contain_text("too long to compare")
     step("k", n + 1)
@@ -93,26 +79,17 @@ def _reader(page: Page) -> None:
         assert not pair(page).locator("img, script, svg").count()
     page.get_by_role("checkbox", name="Rendered").click()
 
-
-def _facets_and_search(page: Page) -> None:
     page.locator('[data-facet="subset"] .facet-name').filter(has_text=f"hep-{TAG}").click()
     expect(chips(page)).to_have_count(1)
     reload(page)
     expect(count(page)).to_have_text(f"1 of {N_PAIRS} pairs")
     page.get_by_role("link", name="Reset", exact=True).click()
-    search, pattern = page.locator("#search"), page.get_by_role("checkbox", name="regex")
-    search.fill("<script>")
+    page.locator("#search").fill("<script>")
     expect(count(page)).to_have_text(f"1 of {N_PAIRS} pairs")
     expect(pair(page).locator("mark").first).to_have_text("<script>")
-    pattern.check()
-    search.fill("(x+x+)+y")
-    expect(count(page)).to_have_text(f"0 of {N_PAIRS} pairs")
-    pattern.uncheck()
-    search.fill("")
+    page.locator("#search").fill("")
     expect(count(page)).to_have_text(f"{N_PAIRS} of {N_PAIRS} pairs")
 
-
-def _score(page: Page) -> None:
     score_all(page, str(N_PAIRS))
     expect(page.locator(".status.finished")).to_be_visible()
     page.locator("#score .inspect").click()
@@ -122,3 +99,5 @@ def _score(page: Page) -> None:
     page.locator("#start").click()
     expect(page.locator(".status.refused")).to_contain_text("Change what is marked")
     expect(page.locator("#model-card")).to_contain_text("<img src=x")
+    open_tab(page, "Models")
+    assert page.evaluate("window.hacked") is None

@@ -1,9 +1,11 @@
-"""Score: a sample, a run that is stopped, left and gone on with, one's own pair, stops anywhere."""
+"""Score: a sample; a run that is left, stopped, gone on with. Try: a pair is edited and sent."""
 
+import base64
 import re
+import zlib
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Browser, Page, expect
 
 from tests.e2e.conftest import (
     App,
@@ -14,14 +16,13 @@ from tests.e2e.conftest import (
     open_runs,
     open_tab,
     pair,
+    rows,
     score_all,
     score_sample,
-    wait_until_filled,
+    watched_page,
 )
 
 pytestmark = pytest.mark.e2e
-
-HARMFUL = "<img src=x onerror=alert(1)>"
 
 
 @pytest.mark.journey
@@ -30,11 +31,8 @@ def test_a_sample_is_scored_and_its_failures_are_read(app: App, page: Page) -> N
     open_tab(page, "Score")
     score_sample(page)
     expect(page.locator(".status.finished")).to_contain_text("23 pairs")
-    expect(page.locator("table.sections tr.section")).to_have_count(4)
-    expect(page.locator(".card .value").first).to_contain_text("%")
     page.locator("#score .inspect").click()
     expect(pair(page).locator(".chip.bad")).to_contain_text("lost · margin −")
-    expect(pair(page).locator(".reward")).to_have_count(2)
     bars = page.locator(".margins .bars")
     box = bars.bounding_box()
     assert box is not None
@@ -49,7 +47,6 @@ def test_a_sample_is_scored_and_its_failures_are_read(app: App, page: Page) -> N
     page.locator("#start").click()
     expect(page.locator(".status.refused")).to_contain_text("Change what is marked")
     expect(page.locator("h2.report")).to_contain_text("23 of 23 pairs")
-    expect(page.locator("#start")).to_be_enabled()
 
 
 def test_a_stopped_run_is_kept_shown_again_and_goes_on(app: App, leaving: Page) -> None:
@@ -81,17 +78,85 @@ def test_a_stopped_run_is_kept_shown_again_and_goes_on(app: App, leaving: Page) 
     expect(one.get_by_test_id("run-row").first).to_contain_text("of 1,880 · stopped")
 
 
-def test_what_is_filled_in_stays_when_the_page_is_loaded_anew(app: App, leaving: Page) -> None:
-    open_app(leaving, f"{app.address}/?tab=try")
-    leaving.locator("#try-chosen").fill(HARMFUL)
-    open_tab(leaving, "Score")
-    sample = leaving.locator("#which").get_by_label("A sample of each subset")
-    sample.check()
-    leaving.locator("#per-subset").fill("2")
-    expect(leaving.locator("#selected")).to_contain_text("46 pairs")
-    leaving.reload()
-    wait_until_filled(leaving)
-    expect(sample).to_be_checked()
-    expect(leaving.locator("#selected")).to_contain_text("46 pairs")
-    open_tab(leaving, "Try")
-    expect(leaving.locator("#try-chosen")).to_have_value(HARMFUL)
+HARMFUL = "<img src=x onerror=alert(1)> ${alert(2)} {{x}}"
+
+
+def test_rewards_follow_what_is_typed_edited_and_taken(app: App, page: Page) -> None:
+    open_app(page, f"{app.address}/?tab=try")
+    chosen = page.locator("#try-chosen")
+    chosen.press("Control+End")
+    chosen.press_sequentially(" Before.")
+    page.locator("#try-score").click()
+    values = page.locator("#try-pair .value")
+    expect(values).to_have_count(3)
+    expect(page.locator("#try-pair")).not_to_contain_text("…")
+    before = values.all_inner_texts()
+    chosen.press_sequentially(" And freeze what is left of it.", delay=20)
+    card, rejected = (page.locator(f".typed-card.{side}") for side in ("chosen", "rejected"))
+    expect(card.locator(".value")).not_to_have_text(before[1])
+    expect(rejected).to_contain_text("unchanged")
+    card.get_by_role("button", name="Drop last sentence").click()
+    expect(chosen).to_have_value(re.compile(r"other day\. Before\.$"))
+    expect(card.locator(".value")).to_have_text(before[1])
+    page.locator("#try-undo").click()
+    expect(chosen).to_have_value(re.compile("left of it.$"))
+
+    page.locator("#try-rejected").fill(HARMFUL)  # what is pasted is no key press
+    expect(rejected.locator(".value")).not_to_have_text(before[2])
+    assert not page.locator("#try img").count()
+    open_tab(page, "Pairs")
+    rows(page).nth(2).click()
+    open_tab(page, "Try")
+    page.locator("#try-opened").click()
+    expect(chosen).not_to_have_value(re.compile("left of it"))
+
+
+@pytest.mark.parametrize("size", [1, 12_500])
+def test_a_typed_pair_is_sent_in_a_link_that_no_request_holds(
+    size: int, app: App, page: Page, browser: Browser
+) -> None:
+    """Or, where it is too long for one, in a file."""
+    open_app(page, f"{app.address}/?tab=try&model=longer")
+    texts = {"prompt": "Zebra?", "chosen": HARMFUL + "é漢😀 " * size, "rejected": "b"}
+    for name, text in texts.items():
+        page.locator(f"#try-{name}").fill(text)
+    page.evaluate("navigator.clipboard.writeText = async (words) => { window.copied = words; }")
+    asked: list[str] = []
+    with browser.new_context() as context:
+        other = context.new_page()
+        other.on("request", lambda request: asked.append(request.url))
+        if size == 1:
+            page.locator("#try-link").click()
+            expect(page.locator("#try-link")).to_have_text("Copied")
+            open_app(other, page.evaluate("window.copied"))
+        else:
+            with page.expect_download() as saved:
+                page.locator("#try-link").click()
+            open_app(other, f"{app.address}/?tab=try&model=longer")
+            other.locator("input[data-share=open]").set_input_files(saved.value.path())
+        for name, text in texts.items():
+            expect(other.locator(f"#try-{name}")).to_have_value(text)
+        assert "#" not in other.url and "model=longer" in other.url
+    assert asked and not [url for url in asked if "pair=" in url or "Zebra" in url]
+
+
+def packed(data: bytes) -> str:
+    compress = zlib.compressobj(9, zlib.DEFLATED, -15)
+    return base64.urlsafe_b64encode(compress.compress(data) + compress.flush()).decode()
+
+
+NO_PAIRS = {
+    "no base64": "%%%<script>",
+    "no texts": packed(b'{"prompt": 1, "chosen": [], "rejected": null}'),
+    "a prototype": packed(b'{"__proto__": {"prompt": "a"}, "chosen": "b", "rejected": "c"}'),
+    "a bomb": packed(b" " * 30_000_000),
+}
+
+
+def test_a_link_that_holds_no_pair_changes_nothing(app: App, browser: Browser) -> None:
+    for name, word in NO_PAIRS.items():
+        with watched_page(browser) as page:
+            open_app(page, f"{app.address}/?tab=try#pair={word}")
+            words = "This link holds no pair that can be shown. Nothing was changed."
+            expect(page.locator(".try-note"), name).to_have_text(words)
+            expect(page.locator("#try-prompt"), name).to_have_value(re.compile("basil"))

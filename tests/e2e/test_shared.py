@@ -1,10 +1,12 @@
-"""Share: strangers wait in turn and see their own; what a browser kept, keeps or may not keep."""
+"""Share: strangers in turn, what a browser kept, many tabs of one; a Hub; what programs ask."""
 
 import json
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
@@ -13,25 +15,25 @@ from tests.e2e.conftest import (
     SLOW_APP,
     App,
     begin_review,
+    choose_model,
     count,
     facet,
     open_app,
     open_runs,
     open_tab,
     profile,
+    reload,
     score_all,
     score_sample,
-    wait_until_filled,
     watched_page,
 )
+from tests.support.hub_server import HubServer, Repo
 from tests.support.serving import serving
 
 pytestmark = pytest.mark.e2e
 
 EARLIER = Path(__file__).with_name("earlier")
 KEEP = "(kept) => { for (const name in kept) localStorage.setItem(name, kept[name]); }"
-DENIED = """() => { try { return document.hasStorageAccess().then((has) => !has); }
-  catch { return true; } }"""
 
 
 @pytest.fixture(scope="module")
@@ -58,9 +60,7 @@ def test_people_wait_in_turn_and_see_their_own_runs(
         score_all(one, "188")
         expect(one.locator(".status.running")).to_contain_text("pairs/s")
         score_sample(other, 1)
-        expect(other.locator(".status.waiting")).to_contain_text("1 ahead of you")
-        other.reload()
-        wait_until_filled(other)
+        reload(other)
         expect(other.locator(".status.waiting")).to_contain_text("1 ahead of you")
         one.locator("#stop").click()
         expect(one.locator(".status.stopped")).to_be_visible()
@@ -78,8 +78,6 @@ def test_a_browser_of_an_earlier_version_finds_what_it_kept(shared: str, leaving
     open_app(page, shared)
     progress = begin_review(page)
     expect(progress).to_have_text("10 of 188 reviewed")
-    page.keyboard.press("n")
-    expect(page.locator("#pair-note")).to_have_value("of an unmarked pair")
     page.keyboard.press("u")
     expect(progress).to_have_text("9 of 188 reviewed")
     page.reload()  # what is taken over once does not come again
@@ -88,18 +86,6 @@ def test_a_browser_of_an_earlier_version_finds_what_it_kept(shared: str, leaving
     expect(page.locator("#try-prompt")).to_have_value("What is typed?")
     open_runs(page)
     expect(page.locator("#runs-list .run-name")).to_have_count(1)
-
-
-def test_a_frame_whose_browser_denies_storage_is_filled(shared: str, browser: Browser) -> None:
-    with profile(browser) as context:  # private, so that frames of other sites keep nothing
-        page = context.new_page()
-        page.goto(shared.replace("127.0.0.1", "localhost") + "/config")  # another site's page
-        page.set_content(f'<iframe src="{shared}" width="1400" height="900"></iframe>')
-        frame = page.frame_locator("iframe")
-        expect(frame.locator(".pair").first).to_be_visible()
-        assert page.frames[1].evaluate(DENIED), "the frame may keep something: nothing was tried"
-        frame.get_by_role("tab", name="Score", exact=True).click()
-        expect(frame.locator("#start")).to_be_visible()
 
 
 def test_twelve_tabs_of_one_browser_open_and_answer(app: App, browser: Browser) -> None:
@@ -116,3 +102,41 @@ def test_twelve_tabs_of_one_browser_open_and_answer(app: App, browser: Browser) 
             other.bring_to_front()
             facet(other, "section", "Chat").click()
             expect(count(other)).to_have_text("40 of 188 pairs")
+
+
+def test_after_retry_the_hub_is_shown_and_no_token_is_sent(page: Page, tmp_path: Path) -> None:
+    repos = {"datasets/allenai/reward-bench": Repo(refusal=(503, ""))}
+    told = {"EXPLORER_OFFLINE": "0", "HF_TOKEN": "hf_secret"}
+    with (
+        HubServer(repos) as hub,
+        serving(tmp_path, HF_ENDPOINT=hub.url, **told) as address,
+    ):
+        open_app(page, address)
+        expect(page.locator("#dataset-caption")).to_contain_text("Demo pairs")
+        retry = page.get_by_role("button", name="Retry").first
+        expect(retry).to_be_visible()
+        rows = {name: ["a", "b"] for name in ("prompt", "chosen", "rejected", "id")}
+        file = tmp_path / "filtered.parquet"
+        pq.write_table(pa.table(rows | {"subset": ["mt-bench-easy", "hep-go"]}), file)
+        content = {"data/filtered-00000-of-00001.parquet": file.read_bytes()}
+        repos["datasets/allenai/reward-bench"] = Repo(content)
+        retry.click()
+        page.get_by_role("link", name="Show these pairs").click()
+        expect(page.locator("#dataset-caption")).to_contain_text("RewardBench · 2 pairs")
+        open_tab(page, "Score")
+        choose_model(page, "some/model")
+        page.locator("#start").click()
+        expect(page.locator(".status.refused")).to_contain_text("Change what is marked")
+        card = page.locator("#model-card")
+        expect(card).to_contain_text("There is no public model 'some/model'")
+        assert {request.authorization for request in hub.requests} == {None}
+    assert any("some/model" in request.path for request in hub.requests)
+
+
+def test_an_address_opens_what_programs_ask(app: App, leaving: Page) -> None:
+    open_app(leaving, f"{app.address}/?view=api&section=Safety")
+    described = leaving.get_by_role("dialog")
+    expect(described).to_contain_text("The pairs that a model or a run loses or ties")
+    leaving.locator(".api-docs .backdrop").click(position={"x": 20, "y": 300})
+    expect(described).to_have_count(0)
+    assert "view=api" not in leaving.url and "section=Safety" in leaving.url

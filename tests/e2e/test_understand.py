@@ -64,20 +64,10 @@ def test_a_trainer_goes_from_the_board_to_what_a_model_fails(
     expect(page.get_by_test_id("compare-cell").first).to_be_visible()
 
 
-def test_a_link_to_a_sorted_board_leads_back_to_it_and_a_hostile_name_does_nothing(
-    app: App, page: Page, browser: Browser
+def test_a_point_of_a_chart_opens_its_model_and_a_hostile_name_does_nothing(
+    app: App, page: Page
 ) -> None:
     open_app(page, f"{app.address}/?tab=models")
-    page.get_by_role("link", name="Pin org/poor on top").click()
-    expect(page.get_by_test_id("board-row").first).to_have_class("pinned")
-    search = page.get_by_role("searchbox", name="Search models")
-    search.press_sequentially("good", delay=20)
-    expect(page.locator("#models .count")).to_have_text("2 of 5 models")
-    page.get_by_role("button", name="Export").click()
-    with watched_page(browser) as other:
-        open_app(other, copied_link(page, "models"))
-        expect(other.locator("#models .count")).to_have_text("2 of 5 models")
-    search.fill("")
     page.get_by_role("link", name="Charts").click()
     page.get_by_role("link", name="Trade-off").click()
     press_mark(page, page.locator(".models-plot .scatterlayer .point").first)
