@@ -24,7 +24,7 @@ VIEWS_FILLED = """() => [...document.querySelectorAll(".view")].filter((view) =>
   .every((view) => view.querySelector("[data-region=bar]:not(:empty)"))"""
 OF_LEAVING = re.compile("signal is aborted|errored out|ERR_INCOMPLETE_CHUNKED_ENCODING")
 """What Gradio logs where a page is loaded anew before all was answered."""
-OWN = re.compile(r"(http://127\.0\.0\.1:\d+/|data:|blob:)")
+OWN = re.compile(r"^(http://127\.0\.0\.1:\d+/|data:|blob:).*", re.DOTALL)
 WEAK = NAMES[0]
 SHARES = {"org/best": 0.95, "org/good": 0.85, "org/fair": 0.7, "org/poor": 0.6, WEAK: 0.5}
 SLOW_APP = "tests.e2e.slow_app"
@@ -55,9 +55,8 @@ class App(NamedTuple):
 def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[App]:
     """What all tests of a process share, with the runs that they make on it."""
     home, demo = tmp_path_factory.mktemp("app"), read_demo()
-    flips = {
-        model: coin_flips(share, len(demo), at) for at, (model, share) in enumerate(SHARES.items())
-    }
+    models = enumerate(SHARES.items())
+    flips = {model: coin_flips(share, len(demo), at) for at, (model, share) in models}
     results = write_results(home / "results", flips, [str(each) for each in demo.subset_of_row])
     rows = [json.loads(line) for line in DEMO_PAIRS.read_text(encoding="utf-8").splitlines()]
     long = [{**row, "id": f"{copy}-{row['id']}"} for copy in range(10) for row in rows]
@@ -90,26 +89,15 @@ def profile(browser: Browser, width: int = 1500) -> Iterator[BrowserContext]:
 
 @contextmanager
 def watched_page(browser: Browser, width: int = 1500) -> Iterator[Page]:
-    """A page in a fresh profile; at the end, any error it had fails the test."""
+    """A page in a fresh profile, which fails by any error, and if it asks others for anything."""
+    troubles: list[str] = []
     with profile(browser, width) as context:
         page = context.new_page()
-        troubles = troubles_of(page)
+        page.on("pageerror", lambda error: troubles.append(f"page error: {error}"))
+        page.on("console", lambda said: troubles.append(said.text if said.type == "error" else ""))
+        page.on("request", lambda asked: troubles.append(OWN.sub("", asked.url)))
         yield page
-    assert troubles == []
-
-
-def troubles_of(page: Page) -> list[str]:
-    """The errors of a page, and what it asks of others, as they come."""
-    troubles: list[str] = []
-
-    def add(words: str, *, is_trouble: bool = True) -> None:
-        if is_trouble and not OF_LEAVING.search(words):
-            troubles.append(words)
-
-    page.on("pageerror", lambda error: add(f"page error: {error}"))
-    page.on("console", lambda said: add(said.text, is_trouble=said.type == "error"))
-    page.on("request", lambda asked: add(asked.url, is_trouble=not OWN.match(asked.url)))
-    return troubles
+    assert [each for each in troubles if each and not OF_LEAVING.search(each)] == []
 
 
 @pytest.fixture
@@ -125,26 +113,11 @@ def leaving(browser: Browser) -> Iterator[Page]:
         yield context.new_page()
 
 
-def open_app(page: Page, address: str) -> None:
-    """Open the app and wait until it is filled."""
-    _leave(page)
-    page.goto(address)
-    wait_until_filled(page)
-
-
-def reload(page: Page) -> None:
-    """Load the page anew, and wait until it is filled."""
-    _leave(page)
-    page.reload()
-    wait_until_filled(page)
-
-
-def _leave(page: Page) -> None:
-    """What a page that goes logs of the answers that it will not see is no trouble."""
+def open_app(page: Page, address: str = "") -> None:
+    """Open the app, or load its page anew, and wait until it is filled."""
+    # What a page that goes logs of the answers that it will not see is no trouble.
     page.evaluate("console.error = () => undefined")
-
-
-def wait_until_filled(page: Page) -> None:
+    page.goto(address) if address else page.reload()
     page.wait_for_selector(READY, state="attached")
     page.wait_for_function(VIEWS_FILLED)
 
@@ -184,13 +157,13 @@ def choose_model(page: Page, name: str) -> None:
     page.locator("#model").press("Enter")
 
 
-def score_sample(page: Page, per_subset: int = 1) -> None:
-    """Score some of the demo pairs."""
+def score_sample(page: Page) -> None:
+    """Score a pair of each subset."""
     open_tab(page, "Score")
     page.get_by_label("A sample of each subset").check()
-    page.get_by_label("Pairs per subset").fill(str(per_subset))
+    page.get_by_label("Pairs per subset").fill("1")
     page.get_by_label("Pairs per subset").blur()
-    expect(page.get_by_text(f"{23 * per_subset} pairs selected")).to_be_visible()
+    expect(page.get_by_text("23 pairs selected")).to_be_visible()
     page.locator("#start").click()
 
 
@@ -211,8 +184,7 @@ def begin_review(page: Page) -> Locator:
 
 def in_view(page: Page) -> int:
     """How many pairs the Pairs tab says that it lists."""
-    words = page.locator("#pairs .bar-line .count").inner_text()
-    return int(words.split()[0].replace(",", ""))
+    return int(count(page).inner_text().split()[0].replace(",", ""))
 
 
 def count(page: Page) -> Locator:

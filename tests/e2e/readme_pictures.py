@@ -6,7 +6,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
-from playwright.sync_api import Browser, Page, expect, sync_playwright
+from playwright.sync_api import Page, expect, sync_playwright
 
 from tests.conftest import ROOT
 from tests.e2e.browser import ARGUMENTS, find
@@ -18,23 +18,36 @@ PICTURES = ROOT / "assets" / "pictures"
 
 def main() -> None:
     PICTURES.mkdir(exist_ok=True)
+    shared = {"EXPLORER_PUBLIC": "1", "EXPLORER_MODELS": "Skywork/Skywork-Reward-V2-Qwen3-0.6B"}
     with (
         tempfile.TemporaryDirectory() as home,
+        tempfile.TemporaryDirectory() as other_home,
         serving(Path(home)) as address,
+        serving(Path(other_home), **shared) as shared_address,
         sync_playwright() as playwright,
+        playwright.chromium.launch(executable_path=find(), args=ARGUMENTS) as browser,
     ):
-        browser = playwright.chromium.launch(executable_path=find(), args=ARGUMENTS)
         page = browser.new_page(viewport={"width": 1400, "height": 1000})
         _score_the_demo(page, address)
         _draw(page, "pairs")
-        _open_the_board(page)
+        page.goto(f"{address}/?tab=models")
+        page.get_by_label("95 % intervals").check()
+        expect(page.locator("#models tbody tr").nth(9)).to_be_visible()
         _draw(page, "board")
-        _score_until_sure(page)
+        _score_until_sure(page, address)
         _draw(page, "score")
-        _try_a_pair(page)
+        open_tab(page, "Try")
+        page.get_by_role("button", name="Score this pair").click()
+        for seen in (".value", ".edit"):
+            expect(page.locator(f"#try-pair {seen}").first).to_be_visible(timeout=60_000)
         _draw(page, "try")
-        _wait_on_a_shared_server(browser)
-        browser.close()
+        people = [browser.new_page(viewport={"width": 1400, "height": 1000}) for _ in range(2)]
+        for page in people:
+            open_app(page, shared_address)
+            score_all(page, "188")
+            expect(page.locator(".status.running, .status.waiting")).to_be_visible()
+        expect(page.locator(".status.waiting")).to_contain_text("1 ahead of you")
+        _draw(page, "shared")
 
 
 def _draw(page: Page, name: str) -> None:
@@ -59,14 +72,8 @@ def _score_the_demo(page: Page, address: str) -> None:
     expect(page.locator("#pairs .pair.code")).to_be_visible()
 
 
-def _open_the_board(page: Page) -> None:
-    page.goto(f"{page.url.partition('?')[0]}?tab=models")
-    page.get_by_label("95 % intervals").check()
-    expect(page.locator("#models tbody tr").nth(9)).to_be_visible()
-
-
-def _score_until_sure(page: Page) -> None:
-    page.goto(page.url.partition("?")[0])
+def _score_until_sure(page: Page, address: str) -> None:
+    page.goto(address)
     expect(page.locator("#pairs .count")).to_have_text("188 of 188 pairs")
     open_tab(page, "Score")
     page.get_by_label("Stop early").check()
@@ -76,29 +83,6 @@ def _score_until_sure(page: Page) -> None:
     expect(page.locator(".status.running")).to_be_visible()
     expect(page.locator(".status.stopped")).to_be_visible(timeout=180_000)
     expect(page.locator("#published-check")).to_contain_text("published")
-
-
-def _wait_on_a_shared_server(browser: Browser) -> None:
-    """What the second of two strangers sees where the owner allows two models and few seconds."""
-    models = "Skywork/Skywork-Reward-V2-Qwen3-0.6B"
-    with (
-        tempfile.TemporaryDirectory() as home,
-        serving(Path(home), EXPLORER_PUBLIC="1", EXPLORER_MODELS=models) as address,
-    ):
-        people = [browser.new_page(viewport={"width": 1400, "height": 1000}) for _ in range(2)]
-        for page in people:
-            open_app(page, address)
-            score_all(page, "188")
-            expect(page.locator(".status.running, .status.waiting")).to_be_visible()
-        expect(people[1].locator(".status.waiting")).to_contain_text("1 ahead of you")
-        _draw(people[1], "shared")
-
-
-def _try_a_pair(page: Page) -> None:
-    open_tab(page, "Try")
-    page.get_by_role("button", name="Score this pair").click()
-    expect(page.locator("#try-pair .value").first).to_be_visible(timeout=60_000)
-    expect(page.locator("#try-pair .edit").first).to_be_visible(timeout=60_000)
 
 
 if __name__ == "__main__":

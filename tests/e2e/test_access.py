@@ -16,7 +16,6 @@ from tests.e2e.conftest import (
     open_app,
     pair,
     read_results,
-    reload,
     rows,
     watched_page,
 )
@@ -107,7 +106,7 @@ def test_the_keyboard_is_enough_and_the_warning_is_remembered(app: App, page: Pa
     warning.get_by_role("button", name="Always show").focus()
     page.keyboard.press("Enter")
     page.locator("#theme-button").press("Enter")
-    reload(page)
+    open_app(page)
     expect(page.locator("body.dark")).to_have_count(1)
     expect(body).to_have_css("visibility", "visible")
 

@@ -22,7 +22,6 @@ from tests.e2e.conftest import (
     press_at_once,
     press_mark,
     read_results,
-    reload,
     rows,
     watched_page,
 )
@@ -66,7 +65,7 @@ def test_a_first_visit_finds_reads_and_sends_pairs(app: App, page: Page, browser
         expect(pair(other).locator("ins, del")).to_have_count(0)
     page.locator("#search").fill("no pair holds this text")
     expect(page.get_by_text("No matching pairs.")).to_be_visible()
-    reload(page)
+    open_app(page)
     expect(count(page)).to_have_text("0 of 188 pairs")
     expect(welcome).to_be_hidden()
     page.go_back()  # all that was typed is one step

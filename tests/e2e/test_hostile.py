@@ -11,10 +11,10 @@ from tests.e2e.conftest import (
     chips,
     choose_model,
     count,
+    open_app,
     open_pairs,
     open_tab,
     pair,
-    reload,
     score_all,
 )
 from tests.support.files import write_jsonl
@@ -81,7 +81,7 @@ def test_hostile_text_is_shown_as_it_is_and_scored(app: App, page: Page, tmp_pat
 
     page.locator('[data-facet="subset"] .facet-name').filter(has_text=f"hep-{TAG}").click()
     expect(chips(page)).to_have_count(1)
-    reload(page)
+    open_app(page)
     expect(count(page)).to_have_text(f"1 of {N_PAIRS} pairs")
     page.get_by_role("link", name="Reset", exact=True).click()
     page.locator("#search").fill("<script>")
