@@ -4,12 +4,10 @@ import argparse
 import shutil
 import sys
 import tempfile
-from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Any
 
-from huggingface_hub import SpaceHardware
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from huggingface_hub import HfApi, SpaceHardware, metadata_load
 
 from scoring.errors import KnownError, first_line
 from scoring.hub.access import parse_hub_id
@@ -18,49 +16,20 @@ ROOT = Path(__file__).resolve().parents[2]
 FOLDERS = ("explorer", "scoring", "assets")
 FILES = ("app.py", "LICENSE")
 LEFT_OUT = ("__pycache__", "*.pyc", "*.pyi", "pictures", ".*")
-HARDWARE = tuple(each.value for each in SpaceHardware)
 ZERO_TORCH = "torch==2.11.0"
 """The newest that ZeroGPU takes."""
-Colour = Literal["red", "yellow", "green", "blue", "indigo", "purple", "pink", "gray"]
+COLOURS = "red yellow green blue indigo purple pink gray".split()
+NEEDED = set("title emoji sdk sdk_version python_version app_file license".split())
+ALLOWED = NEEDED | set(
+    "colorFrom colorTo short_description fullWidth header suggested_hardware suggested_storage "
+    "app_port base_path models datasets tags thumbnail pinned hf_oauth hf_oauth_scopes "
+    "hf_oauth_expiration_minutes hf_oauth_authorized_org disable_embedding "
+    "startup_duration_timeout custom_headers preload_from_hub".split()
+)
+"""What the head of a Space's README may name, and what of it this app needs.
 
-
-class Head(BaseModel):
-    """What may stand in the head of a Space's README, and what of it this app needs.
-
-    Source: https://huggingface.co/docs/hub/spaces-config-reference
-    """
-
-    model_config = ConfigDict(extra="forbid", strict=True)
-
-    title: str
-    emoji: str
-    sdk: Literal["gradio"]
-    sdk_version: str
-    python_version: str
-    app_file: str
-    license: str
-    color_from: Annotated[Colour | None, Field(alias="colorFrom")] = None
-    color_to: Annotated[Colour | None, Field(alias="colorTo")] = None
-    short_description: Annotated[str, Field(max_length=60)] = ""
-    full_width: Annotated[bool, Field(alias="fullWidth")] = True
-    header: Literal["mini", "default"] = "default"
-    suggested_hardware: Literal[HARDWARE] | None = None  # type: ignore[valid-type]
-    suggested_storage: Literal["small", "medium", "large"] | None = None
-    app_port: int | None = None
-    base_path: str | None = None
-    models: list[str] = []
-    datasets: list[str] = []
-    tags: list[str] = []
-    thumbnail: str | None = None
-    pinned: bool = False
-    hf_oauth: bool = False
-    hf_oauth_scopes: list[str] = []
-    hf_oauth_expiration_minutes: int | None = None
-    hf_oauth_authorized_org: str | list[str] | None = None
-    disable_embedding: bool = False
-    startup_duration_timeout: str | None = None
-    custom_headers: dict[str, str] = {}
-    preload_from_hub: list[str] = []
+Source: https://huggingface.co/docs/hub/spaces-config-reference
+"""
 
 
 def checked_head(readme: Path) -> dict[str, Any]:
@@ -69,19 +38,13 @@ def checked_head(readme: Path) -> dict[str, Any]:
     Raises:
         KnownError: it has none, or the Hub would not take it.
     """
-    from huggingface_hub import metadata_load
-
-    head: dict[str, Any] | None = metadata_load(readme)
-    if head is None:
-        raise KnownError(f"{readme} does not begin with a head between lines of three dashes.")
-    try:
-        Head.model_validate(head)
-    except ValidationError as error:
-        [first, *_] = error.errors()
-        raise KnownError(
-            f"The head of {readme.name} is not as the Hub wants it: "
-            f"{'.'.join(map(str, first['loc']))}: {first['msg']}."
-        ) from error
+    head: dict[str, Any] = metadata_load(readme) or {}
+    wrong = [*sorted(NEEDED - head.keys()), *sorted(head.keys() - ALLOWED)]
+    wrong += [name for name in ("colorFrom", "colorTo") if head.get(name, "red") not in COLOURS]
+    if len(head.get("short_description", "")) > 60:
+        wrong.append("short_description")
+    if wrong:
+        raise KnownError(f"The head of {readme.name} is not as the Hub wants it: {wrong[0]}.")
     return head
 
 
@@ -91,39 +54,32 @@ def requirements(lines: list[str], head: dict[str, Any], hardware: str) -> list[
     >>> requirements(["gradio==6.31.0", "torch>=2.11"], {"hf_oauth": True}, "zero-a10g")
     ['gradio[oauth]==6.31.0', 'torch==2.11.0', 'spaces']
     """
-    wanted = []
-    for line in lines:
-        if line.startswith("gradio==") and head.get("hf_oauth"):
-            wanted.append(line.replace("gradio==", "gradio[oauth]=="))
-        elif line.startswith("torch") and hardware.startswith("zero"):
-            wanted.append(ZERO_TORCH)
-        else:
-            wanted.append(line)
+    if head.get("hf_oauth"):
+        lines = [line.replace("gradio==", "gradio[oauth]==") for line in lines]
     if hardware.startswith("zero"):
-        wanted.append("spaces")
-    return wanted
+        lines = [ZERO_TORCH if line.startswith("torch") else line for line in lines] + ["spaces"]
+    return lines
 
 
-def assemble(folder: Path, hardware: str, root: Path = ROOT) -> list[str]:
-    """Put what a Space needs into a folder; its files, as paths in it.
+def assemble(folder: Path, hardware: str) -> list[str]:
+    """Put what a Space needs into a new folder; its files, as paths in it.
 
     Raises:
         KnownError: the head of the README is not as the Hub wants it.
     """
-    head = checked_head(root / "README.md")
+    head = checked_head(ROOT / "README.md")
     for name in FOLDERS:
-        shutil.copytree(root / name, folder / name, ignore=shutil.ignore_patterns(*LEFT_OUT))
+        shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns(*LEFT_OUT))
     for name in FILES:
-        shutil.copy(root / name, folder / name)
-    lines = (root / "requirements.txt").read_text(encoding="utf-8").splitlines()
+        shutil.copy(ROOT / name, folder / name)
+    lines = (ROOT / "requirements.txt").read_text(encoding="utf-8").splitlines()
     wanted = requirements(lines, head, hardware)
     (folder / "requirements.txt").write_text("\n".join(wanted) + "\n", encoding="utf-8")
-    readme = (root / "README.md").read_text(encoding="utf-8")
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
     told = readme.partition("\n## ")[0].partition("\n<picture>")[0].rstrip()
     (folder / "README.md").write_text(f"{told}\n", encoding="utf-8")
-    return sorted(
-        path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()
-    )
+    files = (path.relative_to(folder) for path in folder.rglob("*") if path.is_file())
+    return sorted(path.as_posix() for path in files)
 
 
 def upload(folder: Path, repo: str, hardware: str) -> str:
@@ -132,20 +88,12 @@ def upload(folder: Path, repo: str, hardware: str) -> str:
     Raises:
         KnownError: the Hub cannot be asked or refuses.
     """
-    from huggingface_hub import HfApi
-
     api = HfApi()
+    space: dict[str, Any] = {"repo_id": repo, "repo_type": "space"}
     try:
-        api.create_repo(
-            repo, repo_type="space", space_sdk="gradio", space_hardware=hardware, exist_ok=True
-        )
-        api.upload_folder(
-            folder_path=folder,
-            repo_id=repo,
-            repo_type="space",
-            delete_patterns="*",
-            commit_message="RewardBench Explorer",
-        )
+        api.create_repo(**space, space_sdk="gradio", space_hardware=hardware, exist_ok=True)
+        said = "RewardBench Explorer"
+        api.upload_folder(**space, folder_path=folder, delete_patterns="*", commit_message=said)
     except Exception as error:  # the client lets its transport's errors through
         raise KnownError(
             f"{repo} could not be uploaded ({first_line(error)}). Is there a network, and are you "
@@ -154,40 +102,39 @@ def upload(folder: Path, repo: str, hardware: str) -> str:
     return f"https://huggingface.co/spaces/{repo}"
 
 
+def ship(repo: str, hardware: str, folder: Path, *, is_dry: bool) -> None:
+    """Assemble a folder and upload it, or say what would be."""
+    hub_id = parse_hub_id(repo)
+    if hub_id is None or hub_id.repo != repo:
+        raise KnownError(f"{repo!r} is no Space: it must be of the form org/name.")
+    files = assemble(folder, hardware)
+    if not is_dry:
+        print(upload(folder, repo, hardware))
+        return
+    sizes = {name: (folder / name).stat().st_size for name in files}
+    for name, size in sizes.items():
+        print(f"{size:>12,}  {name}")
+    print(
+        f"{len(files)} files, {sum(sizes.values()) / 1e6:.1f} MB, would make {repo} ({hardware}). "
+        f"Its requirements.txt:\n{(folder / 'requirements.txt').read_text(encoding='utf-8')}",
+        end="",
+    )
+
+
 def main(given: list[str] | None = None) -> int:
     """Run the command line; its exit code."""
     parser = argparse.ArgumentParser(prog="python -m tests.shipping.space", description=__doc__)
     parser.add_argument("repo", metavar="ORG/NAME")
     parser.add_argument("--dry-run", action="store_true", help="list what would be uploaded")
-    parser.add_argument("--hardware", choices=HARDWARE, default="cpu-basic")
-    parser.add_argument("--to", type=Path, metavar="DIR", help="keep the folder there")
-    arguments = parser.parse_args(given)
-    hub_id = parse_hub_id(arguments.repo)
+    hardware = [each.value for each in SpaceHardware]
+    parser.add_argument("--hardware", choices=hardware, default="cpu-basic")
+    asked = parser.parse_args(given)
     try:
-        if hub_id is None or hub_id.repo != arguments.repo:
-            raise KnownError(f"{arguments.repo!r} is no Space: it must be of the form org/name.")
         with tempfile.TemporaryDirectory() as made:
-            folder = Path(made) / "space"
-            return _ship(arguments, folder if arguments.to is None else arguments.to)
+            ship(asked.repo, asked.hardware, Path(made), is_dry=asked.dry_run)
     except (KnownError, OSError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
-
-
-def _ship(arguments: argparse.Namespace, folder: Path, tell: Callable[..., None] = print) -> int:
-    folder.mkdir(parents=True, exist_ok=False)
-    files = assemble(folder, arguments.hardware)
-    if not arguments.dry_run:
-        tell(upload(folder, arguments.repo, arguments.hardware))
-        return 0
-    sizes = {name: (folder / name).stat().st_size for name in files}
-    for name, size in sizes.items():
-        tell(f"{size:>12,}  {name}")
-    tell(
-        f"{len(files)} files, {sum(sizes.values()) / 1e6:.1f} MB, would make {arguments.repo} "
-        f"({arguments.hardware}). Its requirements.txt:"
-    )
-    tell((folder / "requirements.txt").read_text(encoding="utf-8"), end="")
     return 0
 
 

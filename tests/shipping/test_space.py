@@ -11,7 +11,7 @@ from huggingface_hub import metadata_load
 from scoring.errors import KnownError
 from tests.conftest import ROOT
 from tests.shipping.clean_start import instructions
-from tests.shipping.space import checked_head, main
+from tests.shipping.space import checked_head, main, ship
 
 
 @pytest.mark.parametrize(
@@ -21,10 +21,8 @@ from tests.shipping.space import checked_head, main
 def test_a_dry_run_lists_what_a_space_needs_and_no_more(
     hardware: str, wanted: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    folder = tmp_path / "space"
-    asked = ["org/name", "--dry-run", "--hardware", hardware, "--to", str(folder)]
-    assert main(asked) == 0
-    told = capsys.readouterr().out
+    ship("org/name", hardware, tmp_path, is_dry=True)
+    told, folder = capsys.readouterr().out, tmp_path
     files = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
     assert all(f"  {name}\n" in told for name in files)
     assert {"app.py", "README.md", "requirements.txt", "assets/demo/pairs.jsonl"} <= files
