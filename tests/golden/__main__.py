@@ -19,20 +19,16 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m tests.golden", description=__doc__)
     parser.add_argument("--write", action="store_true", help="write the files that differ")
     parser.add_argument("--out", type=Path, metavar="FOLDER", help="write all files there")
-    parser.add_argument("--set", choices=get_args(Set), action="append", help="else all")
-    given = parser.parse_args()
-    for which in given.set or get_args(Set):
-        if which == "real" and not REAL_DATA.is_dir():
-            print(f"The real data is not here: no folder {REAL_DATA}")
-            continue
+    asked = parser.parse_args()
+    for which in get_args(Set) if REAL_DATA.is_dir() else ("demo",):
         with tempfile.TemporaryDirectory() as home:
             files = golden_files(which, Path(home))
         public = {name: text for name, text in files.items() if is_public(which, name)}
         names = differing(which, public)
         print(f"{which}: {len(files)} files, {len(names)} differ", *names, sep="\n  ")
-        if given.out:
-            _write(given.out / which, files)
-        if given.write:
+        if asked.out:
+            _write(asked.out / which, files)
+        if asked.write:
             for name in set(names) - public.keys():
                 (folder_of(which) / name).unlink()
             _write(folder_of(which), {name: public[name] for name in names if name in public})

@@ -68,8 +68,7 @@ def outputs(which: Set, home: Path) -> Iterator[Output]:
         yield from _answers(server, names)
         yield from _links(server, LINKS, "link", names)
         yield from _files(server, names)
-        yield from _review(server)
-        yield from _probe(server)
+        yield from _review_and_probe(server)
         yield from _runs(server)
 
 
@@ -167,15 +166,11 @@ def _files(server: Server, names: dict[str, str]) -> Iterator[Output]:
             yield f"file of {button}-{form} at {link}", file
 
 
-def _review(server: Server) -> Iterator[Output]:
-    """A review of a few pairs: what it shows, and what a browser is sent for it."""
+def _review_and_probe(server: Server) -> Iterator[Output]:
+    """A review of a few pairs, and the bias probe of a baseline, whose rewards are whole."""
     query = "?panel=review&subset=hep-go"
     yield "review", Page(server, query).screen()
     yield "keys of a review", server.file(f"files/pairs/review.keys{query}")
-
-
-def _probe(server: Server) -> Iterator[Output]:
-    """The bias probe of a baseline, whose rewards are whole numbers."""
     page = Page(server, "?tab=try")
     page.trigger("try", "probe", "?tab=try&model=longer&per-subset=1")
     yield "probe", page.screen()
