@@ -23,15 +23,6 @@ from tests.support.serving import environment, serving, started
 PAIR = ("demo", "Two and two?", "It is 4.", "It is 5.")
 
 
-def ended(tmp_path: Path, **settings: str) -> subprocess.CompletedProcess[str]:
-    """The app, which does not start."""
-    variables = environment(tmp_path, **settings)
-    return subprocess.run(
-        [sys.executable, "app.py"], cwd=ROOT, env=variables, capture_output=True, text=True,
-        timeout=PATIENCE, check=False,
-    )  # fmt: skip
-
-
 def answer(address: str) -> bytes:
     with urllib.request.urlopen(address, timeout=PATIENCE) as found:
         return bytes(found.read())
@@ -57,7 +48,11 @@ def test_what_keeps_it_from_starting_is_said_in_one_line(
     setting: str, value: str, tmp_path: Path
 ) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
-        said = ended(tmp_path, **{setting: value or str(taken.getsockname()[1])})
+        given = {setting: value or str(taken.getsockname()[1])}
+        said = subprocess.run(
+            [sys.executable, "app.py"], cwd=ROOT, env=environment(tmp_path, **given),
+            capture_output=True, text=True, timeout=PATIENCE, check=False,
+        )  # fmt: skip
     assert said.returncode == 1
     [line] = said.stderr.strip().splitlines()
     assert setting in line

@@ -1,7 +1,7 @@
-"""Every command and every snippet of Python in README and docs is run, as far as it can be here.
+"""README and docs: the head is as a Space wants it, links lead somewhere, nothing is missing.
 
-`RUN` says of each how; one that is not in it fails. `STAND_INS` has what stands in for what a
-reader has of their own: a model, pairs, results, a card, several machines.
+Every command and snippet of Python in them is run, as far as it can be: `RUN` says of each how,
+and `STAND_INS` has what stands in for what a reader has of their own.
 """
 
 import json
@@ -17,9 +17,11 @@ from shutil import copy
 from typing import Any
 
 import pytest
+from huggingface_hub import metadata_load
 from peft import LoraConfig, get_peft_model
 from transformers import AutoModelForSequenceClassification
 
+from explorer.reader.links import TABS
 from scoring.__main__ import main as score
 from tests.conftest import DEMO_MODEL, DOCUMENTS, ROOT
 from tests.support.files import write_jsonl
@@ -126,12 +128,12 @@ def desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     judged = {"pair_id": "1", "source": "livebench-math", "question": "Two and two?"}
     judged |= {"response_model": "m", "response_A": "5", "response_B": "4", "label": "B>A"}
     write_jsonl(folder / "judgebench.jsonl", [judged])
-    listed = {"question_id": "1", "model_name": "m", "prompt": "Two and two?", "response_1": "5"}
+    listed: dict[str, Any] = {"question_id": "1", "model_name": "m", "prompt": "Two and two?"}
+    listed |= {"response_1": "5", "response_2": "4", "scores": [0, 1]}
+    write_jsonl(folder / "ppe.jsonl", [listed | {"sampled_conflict_pairs": [[0, 1]]}])
     base = AutoModelForSequenceClassification.from_pretrained(DEMO_MODEL)
     lora = LoraConfig(target_modules=["q_proj"])
     get_peft_model(base, lora).save_pretrained(str(folder / "my-adapter"))
-    right = {"response_2": "4", "scores": [0, 1], "sampled_conflict_pairs": [[0, 1]]}
-    write_jsonl(folder / "ppe.jsonl", [listed | right])
     with chdir(folder):
         yield folder
 
@@ -202,20 +204,51 @@ def test_what_ships_says_what_it_would_do(command: str) -> None:
 @pytest.mark.slow
 def test_what_is_served_answers_programs(desk: Path, results: Path, tmp_path: Path) -> None:
     pairs = str(desk / "my-pairs.jsonl")
-    theirs = {
-        "path/to/results": str(results),
-        "my-pairs.jsonl": pairs,
-        "allenai/reward-bench:raw": pairs,
-    }
-    settings: dict[str, Any] = {}
-    for word in " ".join(of_kind(SERVED)).split():
-        name, _, value = word.partition("=")
-        if value and name != "GRADIO_SERVER_PORT":
-            settings[name] = theirs.get(value, value)
-    assert set(settings) == {"EXPLORER_PAIRS", "EXPLORER_RESULTS"}
-    with serving(tmp_path, **settings) as address:
+    with serving(tmp_path, EXPLORER_PAIRS=pairs, EXPLORER_RESULTS=str(results)) as address:
         told: dict[str, Any] = {}
         code = snippet("import time").replace("http://127.0.0.1:7860", address)
         exec(code, told)
     assert told["keys"] and told["run"]["status"] == "finished"
     assert isinstance(told["failed"], list)
+
+
+def test_the_head_keeps_to_the_hubs_limits_and_asks_who_signs_in_for_no_more() -> None:
+    head = metadata_load(ROOT / "README.md") or {}
+    assert head["sdk"] == "gradio" and head["license"] == "apache-2.0"
+    assert f"gradio=={head['sdk_version']}" in (ROOT / "requirements.txt").read_text().split()
+    assert (ROOT / head["app_file"]).is_file()
+    assert len(head["short_description"]) <= 60
+    assert head["hf_oauth"] is True
+    assert head["hf_oauth_scopes"] == ["read-repos", "write-discussions"]
+
+
+def test_every_setting_and_tab_is_told_and_the_readme_is_short_and_leads_everywhere() -> None:
+    settings = (ROOT / "explorer" / "core" / "settings.py").read_text()
+    wanted = set(re.findall(r'"((?:EXPLORER|GRADIO_SERVER)_\w+)"', settings))
+    table = (ROOT / "docs" / "settings.md").read_text()
+    assert len(wanted) >= 7
+    assert [name for name in sorted(wanted) if f"| `{name}` |" not in table] == []
+    told = re.findall(r"^## (.+)$", (ROOT / "docs" / "browsing.md").read_text(), re.M)
+    assert told[: len(TABS)] == ["Pairs", "Models", "Score", "Try", "About the data"]
+    readme = (ROOT / "README.md").read_text()
+    assert len(readme.splitlines()) < 120 and readme.count("<picture>") == 2
+    linked = set(re.findall(r"\]\((docs/[\w-]+\.md)", readme))
+    assert linked == {f"docs/{path.name}" for path in (ROOT / "docs").glob("*.md")}
+
+
+def anchors(page: Path) -> set[str]:
+    """Of a page's headings, as GitHub makes them."""
+    headings = re.findall(r"^#+ (.+)$", page.read_text(), re.M)
+    return {re.sub(r"[^\w -]", "", words.lower()).replace(" ", "-") for words in headings}
+
+
+def test_links_and_pictures_lead_somewhere() -> None:
+    links = r'\]\(([^)\s]+)\)|(?:src|srcset)="([^"]+)"'
+    for page in DOCUMENTS:
+        for link in map("".join, re.findall(links, page.read_text())):
+            if link.startswith("https://"):
+                continue
+            path, _, anchor = link.partition("#")
+            target = page.parent / path if path else page
+            assert target.exists(), (page.name, link)
+            assert not anchor or anchor in anchors(target), (page.name, link)
