@@ -25,8 +25,7 @@ VIEWS_FILLED = """() => [...document.querySelectorAll(".view")].filter((view) =>
 OF_LEAVING = re.compile("signal is aborted|errored out|ERR_INCOMPLETE_CHUNKED_ENCODING")
 """What Gradio logs where a page is loaded anew before all was answered."""
 OWN = re.compile(r"^(http://127\.0\.0\.1:\d+/|data:|blob:).*", re.DOTALL)
-WEAK = NAMES[0]
-SHARES = {"org/best": 0.95, "org/good": 0.85, "org/fair": 0.7, "org/poor": 0.6, WEAK: 0.5}
+SHARES = {"org/best": 0.95, "org/good": 0.85, "org/fair": 0.7, "org/poor": 0.6, NAMES[0]: 0.5}
 SLOW_APP = "tests.e2e.slow_app"
 
 expect.set_options(timeout=1000 * PATIENCE)

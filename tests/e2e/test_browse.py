@@ -1,7 +1,6 @@
-"""Browse: a first visit, on by keys, back, and on by a link; lengths; differences read in turn."""
+"""Browse: a first visit, quick presses, lengths, differences. Understand: board to failures."""
 
 import re
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -101,39 +100,12 @@ def test_of_quick_presses_each_counts_and_so_does_what_is_typed_beside(
     expect(page).to_have_url(re.compile("panel=runs.*model=org/typed"))
 
 
-def test_back_and_forward_show_again_what_presses_led_to(app: App, page: Page) -> None:
-    open_app(page, f"{app.address}/?model=&pairs=every")
-    read_results(page)
-    page.locator("#search").fill("e")  # typing is no step of its own
-    expect(chips(page)).to_have_count(1)
-    seen = [page.evaluate(LOOK)]
-    presses: tuple[Callable[[], object], ...] = (
-        facet(page, "section", "Reasoning").click,
-        rows(page).nth(2).click,
-        lambda: open_panel(page, "Lengths"),
-        lambda: page.locator(".list-sort select").select_option(index=1),
-        lambda: page.get_by_test_id("model-picker").fill("org/fair"),
-        page.locator("#pairs .kinds a").filter(has_text="Wins").click,
-    )
-    for press in presses:
-        n_steps = page.evaluate("history.length")
-        press()
-        page.locator("#model-name").blur()
-        page.wait_for_function("n => history.length > n", arg=n_steps)
-        seen.append(page.evaluate(LOOK))
-    for step, looks in ((page.go_back, seen[-2::-1]), (page.go_forward, seen[1:])):
-        for look in looks:
-            step()
-            page.wait_for_function(IS_SEEN, arg=look)
-
-
 def test_lengths_become_filters_pictures_and_a_table(app: App, page: Page) -> None:
     open_app(page, f"{app.address}/?panel=lengths")
     bars = page.locator(".lengths-plot .bars .point")
     expect(bars.nth(20)).to_be_attached()
     press_mark(page, bars.nth(4))
     expect(chips(page)).to_have_text(re.compile(r"chosen − rejected characters"))
-    expect(page.locator("table.stats tfoot")).to_contain_text(f"{in_view(page):,}")
     plot = page.locator(".lengths-plot .nsewdrag").first.bounding_box()
     assert plot is not None
     page.mouse.move(plot["x"] + 0.1 * plot["width"], plot["y"] + 90)
@@ -141,8 +113,6 @@ def test_lengths_become_filters_pictures_and_a_table(app: App, page: Page) -> No
     page.mouse.move(plot["x"] + 0.9 * plot["width"], plot["y"] + 110, steps=4)
     page.mouse.up()
     expect(chips(page).filter(has_text="rejected characters")).to_have_count(2)
-    page.get_by_role("checkbox", name="By subset").click()
-    expect(page.locator(".lengths-plot .annotation").nth(3)).to_be_attached()
     with page.expect_download() as download:
         page.locator("[data-picture=png]").click()
     assert Path(download.value.path()).read_bytes().startswith(b"\x89PNG")
@@ -194,3 +164,48 @@ def test_differences_are_read_one_after_the_other_line_beside_line(
     expect(pair(page)).to_have_attribute("data-key", "story:1")
     expect(place).to_have_text(re.compile("1 of "))
     press("previous", r"^(\d+) of \1$")  # which lies far away, at another height on each side
+
+
+@pytest.mark.journey
+def test_a_trainer_goes_from_the_board_to_what_a_model_fails(
+    app: App, page: Page, browser: Browser
+) -> None:
+    open_app(page, f"{app.address}/?model=")
+    read_results(page)
+    open_tab(page, "Models")
+    row = page.locator("#models-table tbody tr", has=page.get_by_text("org/fair", exact=True))
+    row.locator("td.score").click()
+    drawer = page.get_by_test_id("drawer")
+    drawer.get_by_role("link", name=re.compile("^Open its .*failures")).click()
+    expect(page.locator("#model-name")).to_have_value("org/fair")
+    expect(page.get_by_role("tab", name="Pairs")).to_have_attribute("aria-selected", "true")
+    losses = in_view(page)
+    open_panel(page, "Slices")
+    slices = page.locator(".kinds-of .slices th a").locator("visible=true")
+    slices.filter(has_text=re.compile("^rejected longer$")).first.click()
+    expect(chips(page)).not_to_have_count(0)
+    assert 0 < in_view(page) <= losses
+    expect(pair(page)).to_be_visible()
+
+    open_tab(page, "Models")
+    drawer.locator(".close").click()
+    for model in ("org/best", "org/fair"):
+        page.get_by_role("checkbox", name=f"Compare {model} with").click()
+    cell = page.locator("#models .duel td.only_b a[data-go]").first
+    wanted = int(cell.inner_text().replace(",", ""))
+    cell.click()
+    expect(page.locator("#pairs .bar-line .count")).to_have_text(re.compile(f"^{wanted:,} of"))
+    with watched_page(browser) as other:
+        open_app(other, copied_link(page, "pairs"))
+        expect(rows(other).first).to_have_text(rows(page).first.text_content() or "")
+        assert in_view(other) == wanted
+    page.go_back()
+    expect(page.get_by_test_id("compare-cell").first).to_be_visible()
+
+
+def test_a_point_of_a_chart_opens_its_model(app: App, page: Page) -> None:
+    open_app(page, f"{app.address}/?tab=models")
+    page.get_by_role("link", name="Charts").click()
+    page.get_by_role("link", name="Trade-off").click()
+    press_mark(page, page.locator(".models-plot .scatterlayer .point").first)
+    expect(page.get_by_test_id("drawer")).to_be_visible()

@@ -1,12 +1,10 @@
-"""Share: strangers in turn, what a browser kept, many tabs of one; a Hub; what programs ask."""
+"""Share: strangers in turn, what a browser kept, many tabs of one, what programs ask."""
 
 import json
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
@@ -15,7 +13,6 @@ from tests.e2e.conftest import (
     SLOW_APP,
     App,
     begin_review,
-    choose_model,
     count,
     facet,
     open_app,
@@ -26,7 +23,6 @@ from tests.e2e.conftest import (
     score_sample,
     watched_page,
 )
-from tests.support.hub_server import HubServer, Repo
 from tests.support.serving import serving
 
 pytestmark = pytest.mark.e2e
@@ -101,35 +97,6 @@ def test_twelve_tabs_of_one_browser_open_and_answer(app: App, browser: Browser) 
             other.bring_to_front()
             facet(other, "section", "Chat").click()
             expect(count(other)).to_have_text("40 of 188 pairs")
-
-
-def test_after_retry_the_hub_is_shown_and_no_token_is_sent(page: Page, tmp_path: Path) -> None:
-    repos = {"datasets/allenai/reward-bench": Repo(refusal=(503, ""))}
-    told = {"EXPLORER_OFFLINE": "0", "HF_TOKEN": "hf_secret"}
-    with (
-        HubServer(repos) as hub,
-        serving(tmp_path, HF_ENDPOINT=hub.url, **told) as address,
-    ):
-        open_app(page, address)
-        expect(page.locator("#dataset-caption")).to_contain_text("Demo pairs")
-        retry = page.get_by_role("button", name="Retry").first
-        expect(retry).to_be_visible()
-        rows = {name: ["a", "b"] for name in ("prompt", "chosen", "rejected", "id")}
-        file = tmp_path / "filtered.parquet"
-        pq.write_table(pa.table(rows | {"subset": ["mt-bench-easy", "hep-go"]}), file)
-        content = {"data/filtered-00000-of-00001.parquet": file.read_bytes()}
-        repos["datasets/allenai/reward-bench"] = Repo(content)
-        retry.click()
-        page.get_by_role("link", name="Show these pairs").click()
-        expect(page.locator("#dataset-caption")).to_contain_text("RewardBench · 2 pairs")
-        open_tab(page, "Score")
-        choose_model(page, "some/model")
-        page.locator("#start").click()
-        expect(page.locator(".status.refused")).to_contain_text("Change what is marked")
-        card = page.locator("#model-card")
-        expect(card).to_contain_text("There is no public model 'some/model'")
-        assert {request.authorization for request in hub.requests} == {None}
-    assert any("some/model" in request.path for request in hub.requests)
 
 
 def test_an_address_opens_what_programs_ask(app: App, leaving: Page) -> None:

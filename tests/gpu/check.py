@@ -13,7 +13,9 @@ The exit status is 1 where a line fails.
 
 import argparse
 import copy
+import csv
 import gc
+import itertools
 import logging
 import os
 import random
@@ -48,7 +50,6 @@ from scoring.pairs.opening import as_pairs, read_pairs  # noqa: E402
 from scoring.run import make_job, score  # noqa: E402
 from scoring.spec import ModelSpec, Pair, RunSettings  # noqa: E402
 from tests.gpu import disk, emulated  # noqa: E402
-from tests.gpu.lengths import pairs_as_long  # noqa: E402
 from tests.gpu.report import Report  # noqa: E402
 
 HALF = torch.bfloat16
@@ -130,8 +131,7 @@ class Check:
             self.demo, key=lambda pair: len(pair.prompt + pair.chosen + pair.rejected)
         )
         self.few = by_length[: len(by_length) // 2 : 2] if dry else self.demo[::2]
-        texts = [f"{pair.prompt} {pair.chosen}" for pair in self.demo]
-        self.pairs = pairs_as_long(self.tokenizer, texts)
+        self.pairs = self.pairs_as_long()
         # Of a few pairs it never repays to compile, and on a CPU of none.
         self.later = "auto" if n_pairs is None else "on"
         if n_pairs is not None:
@@ -141,6 +141,33 @@ class Check:
             less = {**SMALL, "num_hidden_layers": 2, "head_dim": 32}
             self.shapes = {name: {**shape, **less} for name, shape in SHAPES.items()}
         self.rate = 1e11 if dry else 0.0
+
+    def pairs_as_long(self) -> list[Pair]:
+        """Pairs as long as those of the benchmark, of words of the demo pairs.
+
+        lengths.csv has a line for each of the 2,985 pairs, in their order: tokens of the prompt, of
+        what both responses begin with, and of the rest of each, by the demo model's tokenizer.
+        """
+        texts = (f"{pair.prompt} {pair.chosen}" for pair in self.demo)
+        words = dict.fromkeys(word for text in texts for word in text.split() if word.isascii())
+        sizes = [len(ids) for ids in self.tokenizer([f" {word}" for word in words]).input_ids]
+        source = itertools.cycle(zip(words, sizes, strict=True))
+
+        def text(n_tokens: int) -> str:
+            taken: list[str] = []
+            while n_tokens > 0:
+                word, size = next(source)
+                taken.append(word)
+                n_tokens -= size
+            return " ".join(taken)
+
+        pairs = []
+        with Path(__file__).with_name("lengths.csv").open(encoding="utf-8", newline="") as file:
+            for place, row in enumerate(csv.DictReader(file)):
+                asked, begun, *rest = (text(int(n)) for n in row.values())
+                first, second = (f"{begun} {each}".strip() for each in rest)
+                pairs.append(Pair(f"length:{place}", "length", asked, first, second))
+        return pairs
 
     def model(self, values: dict[str, Any], dtype: torch.dtype) -> Any:
         """A classifier of random weights, the same each time."""
