@@ -5,7 +5,6 @@ and `STAND_INS` has what stands in for what a reader has of their own.
 """
 
 import json
-import os
 import re
 import shlex
 import subprocess
@@ -44,15 +43,12 @@ STAND_INS = {
     "rm-bench": "chat_filtered.json",
     "judgebench:gpt": "judgebench.jsonl",
     "ppe-correctness:gpqa": "ppe.jsonl",
-    "/shared/my-run": "shared-run",
-    "node0:29500": "localhost:0",
     "cuda:1": "cpu",
     "spread": "cpu",
 }
 IN_PROCESS = ["--limit", "6", "--device", "cpu", "--offline"]
 
-SERVED, SCORED, LAUNCHED = "served", "scored", "launched"
-DRY, NOT_RUN = "dry", "not run"
+SERVED, SCORED, DRY, NOT_RUN = "served", "scored", "dry", "not run"
 RUN = {
     "make run": SERVED,
     "EXPLORER_PAIRS=my-pairs.jsonl make run": SERVED,
@@ -73,9 +69,10 @@ RUN = {
     f"{SCORE} generations.jsonl --best-of --out ranked": SCORED,
     "python -m scoring --model demo --pairs demo --out my-run --json": SCORED,
     f"python -m scoring --reproduce {AGAIN} --out again": SCORED,
-    f"torchrun --nproc-per-node 8 {TORCHRUN} my-run": LAUNCHED,
+    # Such are started by tests/scoring/command/test_processes.py.
+    f"torchrun --nproc-per-node 8 {TORCHRUN} my-run": NOT_RUN,
     "torchrun --nnodes 2 --nproc-per-node 8 --rdzv-backend c10d --rdzv-endpoint node0:29500 "
-    f"{TORCHRUN} /shared/my-run": LAUNCHED,
+    f"{TORCHRUN} /shared/my-run": NOT_RUN,
     # They need the sources: tests/explorer/data/test_rebuilding.py.
     "python -m explorer.rebuild --out my-reward-bench": NOT_RUN,
     "python -m explorer.rebuild --sources DIR --verify filtered.parquet "
@@ -174,21 +171,6 @@ def test_what_scores_scores(command: str, desk: Path, results: Path, tmp_path: P
             told: dict[str, Any] = {}
             exec(snippet("import json"), told)
         assert told["subsets"] and all(0 <= each <= 1 for each in told["subsets"].values())
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("command", of_kind(LAUNCHED))
-def test_what_is_launched_scores(command: str, desk: Path, tmp_path: Path) -> None:
-    given = command.replace("--nproc-per-node 8", "--nproc-per-node 2")
-    asked = arguments(given.replace("--nnodes 2", "--nnodes 1"))[1:]
-    asked[asked.index("--out") + 1] = str(tmp_path / "out")
-    program = [sys.executable, "-m", "torch.distributed.run", *asked, *IN_PROCESS]
-    search = {"PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
-    ran = subprocess.run(
-        program, check=False, capture_output=True, text=True, env=os.environ | search
-    )
-    assert ran.returncode == 0, ran.stderr
-    assert list((tmp_path / "out" / "eval-set").rglob("*.json"))
 
 
 @pytest.mark.parametrize("command", of_kind(DRY))

@@ -67,7 +67,6 @@ def acts_on(table: PairTable) -> dict[str, list[Act]]:
     counts = Counter(word for text in texts for word in set(re.findall("[A-Za-z]{4,12}", text)))
     words = [word.lower() for word, _ in counts.most_common()]
     common, rare = words[: 4 * ROUNDS], words[-8 * ROUNDS :]
-    sentences = [text[80:140].strip() for text in texts if len(text) > 200]
     shapes = cycle((r"\b{}\b", r"{}\s+\w+ed\b", r"(?m)^{}", r"\d+ {}", "{}.*{}", "[{}]{{6}}"))
     sorts = cycle(f"{sign}{each}" for each in BY_LENGTH for sign in ("", "-"))
     subsets = table.facets["subset"].names
@@ -117,7 +116,6 @@ def acts_on(table: PairTable) -> dict[str, list[Act]]:
         "search: a common word": narrowed(words=lambda: fresh(common)),
         "search: a rare word": narrowed(words=lambda: fresh(rare)),
         "search: an absent word": narrowed(words=lambda: fresh([])),
-        "search: a sentence": narrowed(words=lambda: fresh(sentences)),
         "search: a pattern": narrowed(
             words=lambda: next(shapes).format(fresh(rare), fresh(rare)), regex=lambda: True
         ),

@@ -10,7 +10,6 @@ page. Medians, against their bounds.
 """
 
 import os
-import re
 import subprocess
 import sys
 import tempfile
@@ -20,7 +19,7 @@ from statistics import median
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from playwright.sync_api import Page, Request, sync_playwright
+from playwright.sync_api import Page, sync_playwright
 
 from tests.conftest import REAL_DATA, ROOT
 from tests.e2e.browser import ARGUMENTS, find
@@ -48,8 +47,6 @@ os._exit(0)
 COMPARED = "tab=models&panel=compare&a=Ray2333/GRM-Llama3-8B-rewardmodel-ft&b=openbmb/UltraRM-13b"
 BOUNDS = {
     "ready": None,
-    "calls": None,
-    "config KB": None,
     "jumps": 0.05,
     "facet to count": 0.25,
     "j to pair": 0.15,
@@ -96,14 +93,11 @@ def visit(page: Page, address: str) -> list[float]:
     """What one visit to the app takes, in the order of the bounds."""
     page.set_default_timeout(120_000)
     page.add_init_script(JUMPS)
-    requests: list[Request] = []
-    page.on("request", requests.append)
     page.goto(address, wait_until="commit")
     began = time.perf_counter()
     page.wait_for_selector(READY, state="attached")
     page.locator(".pair:visible .chosen .body").first.wait_for()
     ready = time.perf_counter() - began
-    calls = [each for each in requests if re.search("queue/join|component_server", each.url)]
 
     def timed(press: str, shown: str) -> float:
         page.wait_for_timeout(300)
@@ -132,9 +126,8 @@ def visit(page: Page, address: str) -> list[float]:
     page.go_back()
     page.locator(CELL).first.wait_for()
     sign = timed(press.format(2), visible("#pairs"))
-    config = len(page.request.get(f"{address}/config").body()) / 1000
     acts = map(median, (facets, steps, searches, turned))
-    return [ready, len(calls), config, jumps, *acts, cells, sign]
+    return [ready, jumps, *acts, cells, sign]
 
 
 def main() -> None:

@@ -7,6 +7,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from tests.e2e.conftest import (
+    READY,
     App,
     chips,
     copied_link,
@@ -20,6 +21,7 @@ from tests.e2e.conftest import (
     pair,
     press_at_once,
     press_mark,
+    profile,
     read_results,
     rows,
     watched_page,
@@ -209,3 +211,28 @@ def test_a_point_of_a_chart_opens_its_model(app: App, page: Page) -> None:
     page.get_by_role("link", name="Trade-off").click()
     press_mark(page, page.locator(".models-plot .scatterlayer .point").first)
     expect(page.get_by_test_id("drawer")).to_be_visible()
+
+
+def test_twelve_tabs_of_one_browser_open_and_answer(app: App, browser: Browser) -> None:
+    """A browser opens six connections to a server: none of a page may last."""
+    with profile(browser) as context:
+        pages = [context.new_page() for _ in range(12)]
+        for page, tab in zip(pages, 6 * ["score", "pairs"], strict=True):
+            page.goto(f"{app.address}/?tab={tab}&which=subset")
+            page.wait_for_selector(READY)
+        pages[0].locator("#start").click()
+        for page, other in zip(pages[::2], pages[1::2], strict=True):
+            page.bring_to_front()  # each sees the run that the first began
+            expect(page.get_by_test_id("run-status")).to_be_visible()
+            other.bring_to_front()
+            facet(other, "section", "Chat").click()
+            expect(count(other)).to_have_text("40 of 188 pairs")
+
+
+def test_an_address_opens_what_programs_ask(app: App, leaving: Page) -> None:
+    open_app(leaving, f"{app.address}/?view=api&section=Safety")
+    described = leaving.get_by_role("dialog")
+    expect(described).to_contain_text("The pairs that a model or a run loses or ties")
+    leaving.locator(".api-docs .backdrop").click(position={"x": 20, "y": 300})
+    expect(described).to_have_count(0)
+    assert "view=api" not in leaving.url and "section=Safety" in leaving.url

@@ -1,6 +1,7 @@
-"""Review: fast hands, a server that hangs, files, two tabs, a browser that keeps nothing."""
+"""Review: fast hands, a server that hangs, files, two tabs, browsers that keep nothing or more."""
 
 import json
+import shutil
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,13 +17,19 @@ from tests.e2e.conftest import (
     copied_link,
     open_app,
     open_pairs,
+    open_runs,
+    open_tab,
     pair,
     press_at_once,
     watched_page,
 )
 from tests.support.files import write_jsonl
+from tests.support.serving import serving
 
 pytestmark = pytest.mark.e2e
+
+EARLIER = Path(__file__).with_name("earlier")
+KEEP = "(kept) => { for (const name in kept) localStorage.setItem(name, kept[name]); }"
 
 
 @contextmanager
@@ -193,3 +200,28 @@ def test_where_a_browser_keeps_nothing_more_the_page_says_so_and_offers_the_file
     expect(progress).to_have_text("2 of 12 reviewed")
     expect(page.get_by_text("This browser cannot keep your marks")).to_be_visible()
     assert short(marks_of(page)) == "0k 1d"
+
+
+def test_a_browser_of_an_earlier_version_finds_what_it_kept(tmp_path: Path, leaving: Page) -> None:
+    """On a public server, where somebody scored with it.
+
+    `earlier/browser.json` is the localStorage of one that made ten marks, two notes, a typed pair
+    and a run on a public server of commit 4523d55; `earlier/runs` has the run.
+    """
+    shutil.copytree(EARLIER / "runs", tmp_path / "runs")
+    kept = json.loads((EARLIER / "browser.json").read_text(encoding="utf-8"))
+    page = leaving
+    with serving(tmp_path, EXPLORER_PUBLIC="1") as address:
+        page.goto(f"{address}/favicon.ico")
+        page.evaluate(KEEP, kept)
+        open_app(page, address)
+        progress = begin_review(page)
+        expect(progress).to_have_text("10 of 188 reviewed")
+        page.keyboard.press("u")
+        expect(progress).to_have_text("9 of 188 reviewed")
+        page.reload()  # what is taken over once does not come again
+        expect(progress).to_have_text("9 of 188 reviewed")
+        open_tab(page, "Try")
+        expect(page.locator("#try-prompt")).to_have_value("What is typed?")
+        open_runs(page)
+        expect(page.locator("#runs-list .run-name")).to_have_count(1)
