@@ -9,13 +9,12 @@ import socket
 import subprocess
 import sys
 import urllib.request
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
 from gradio_client import Client  # type: ignore[import-untyped]
-from gradio_client.exceptions import AppError  # type: ignore[import-untyped]
 
 from tests.conftest import DEMO_MODEL, PATIENCE, ROOT, children, is_running, until, workers_of
 from tests.support.serving import environment, serving, started
@@ -75,24 +74,6 @@ def test_visitors_who_do_nothing_keep_nobody_out(tmp_path: Path) -> None:
         assert b"RewardBench Explorer" in answer(address)
 
 
-@pytest.mark.slow
-@pytest.mark.skipif(sys.platform != "linux", reason="it looks at /proc")
-def test_a_server_scores_without_torch_and_outlives_its_worker(tmp_path: Path) -> None:
-    with started(tmp_path) as (address, server):
-        page = Client(address, verbose=False)
-        first = page.predict(*PAIR, api_name="/score_pair")
-        assert "libtorch" not in Path(f"/proc/{server.pid}/maps").read_text()
-        [worker] = workers_of(server.pid)
-        os.kill(worker, signal.SIGKILL)
-
-        def is_served() -> bool:
-            with suppress(AppError):  # at most who asks before the server knows is told of it
-                return bool(page.predict(*PAIR, api_name="/score_pair") == first)
-            return False
-
-        until(is_served)
-
-
 def _processor_seconds(pid: int) -> float:
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
@@ -101,7 +82,7 @@ def _processor_seconds(pid: int) -> float:
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="it looks at /proc")
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
-def test_a_server_that_is_ended_at_an_endless_template_leaves_no_process_behind(
+def test_a_server_scores_without_torch_and_leaves_no_process_behind_at_an_endless_template(
     tmp_path: Path, number: signal.Signals
 ) -> None:
     model = tmp_path / "model"
@@ -110,6 +91,7 @@ def test_a_server_that_is_ended_at_an_endless_template_leaves_no_process_behind(
     with started(tmp_path) as (address, server):
         Client(address, verbose=False).submit(str(model), *PAIR[1:], api_name="/score_pair")
         until(lambda: any(_processor_seconds(pid) > 1.5 for pid in workers_of(server.pid)))
+        assert "libtorch" not in Path(f"/proc/{server.pid}/maps").read_text()
         left = children(server.pid) | workers_of(server.pid)
         server.send_signal(number)
         assert server.wait(PATIENCE) == (-number if number == signal.SIGKILL else 0)

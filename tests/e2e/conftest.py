@@ -219,17 +219,6 @@ def press_at_once(page: Page, keys: str) -> None:
     )
 
 
-def press_mark(page: Page, mark: Locator) -> None:
-    """Click a mark of a figure as a hand does: plotly looks where the pointer came from."""
-    mark.scroll_into_view_if_needed()
-    box = mark.bounding_box()
-    assert box is not None
-    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
-    page.mouse.move(x - 2, y)
-    page.mouse.move(x, y)
-    page.mouse.click(x, y)
-
-
 def copied_link(page: Page, part: str) -> str:
     """Press Copy link in a part of the page; what is in the clipboard then."""
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])

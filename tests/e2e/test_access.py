@@ -110,11 +110,6 @@ def test_the_keyboard_is_enough_and_the_warning_is_remembered(app: App, page: Pa
     expect(page.locator("body.dark")).to_have_count(1)
     expect(body).to_have_css("visibility", "visible")
 
-    page.get_by_label("Go to pair").fill("hep-go:900149")
-    page.keyboard.press("Enter")
-    expect(pair(page)).to_have_attribute("data-key", "hep-go:900149")
-    expect(page.locator(".position:visible")).to_contain_text("outside the filter")
-
 
 def test_the_list_scrolls_by_itself_and_half_wide_filters_open_over_it(
     app: App, page: Page
