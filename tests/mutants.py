@@ -140,14 +140,6 @@ def notice(code: Path, bug: Bug) -> set[str] | None:
         path.write_text(text, encoding="utf-8")
 
 
-def result_of(bug: Bug, failing: set[str] | None) -> tuple[bool, str]:
-    """Whether all is well with a bug, and who notices it, in words."""
-    if failing is None:
-        return bug.hangs, "tests that do not end"
-    n = len(failing) or "nobody"
-    return bool(failing) != bool(bug.survives), f"{n}: {bug.survives}" if bug.survives else str(n)
-
-
 def main(rooms: Sequence[str]) -> int:
     """Exit code 1 if a bug survives, or a test that notices one fails without any."""
     bugs = read_bugs(rooms)
@@ -175,8 +167,10 @@ def main(rooms: Sequence[str]) -> int:
         failing = set().union(*(each or () for each in pool.map(fail_anyway, rooms_of_bugs)))
     lines, n_survivors = [INTRODUCTION, "| room | promise | noticed by |", "|---|---|---:|"], 0
     for bug, tests in noticed:
-        is_well, result = result_of(bug, None if tests is None else tests - failing)
-        n_survivors += not is_well
+        n = len((tests or set()) - failing)
+        is_well = bug.hangs if tests is None else bool(n) != bool(bug.survives)
+        result = "tests that do not end" if tests is None else f"{n or 'nobody'}: {bug.survives}"
+        result, n_survivors = result.removesuffix(": "), n_survivors + (not is_well)
         lines.append(f"| {bug.room} | {bug.promise} | {result} |")
         print(f"{'' if is_well else 'SURVIVES '}{bug.room}: {bug.promise} [{result}]")
     print(f"{len(bugs)} bugs, {n_survivors} survive.")

@@ -22,7 +22,7 @@ from transformers import AutoModelForSequenceClassification
 
 from explorer.reader.links import TABS
 from scoring.__main__ import main as score
-from tests.conftest import DEMO_MODEL, DOCUMENTS, ROOT
+from tests.conftest import DEMO_MODEL, DEMO_PAIRS, DOCUMENTS, ROOT
 from tests.support.files import write_jsonl
 from tests.support.rewardbench2 import made_up_rows
 from tests.support.serving import serving
@@ -105,17 +105,11 @@ def snippet(first: str) -> str:
     return found
 
 
-def arguments(command: str) -> list[str]:
-    """The words after the program, what stands in for a reader's own among them."""
-    return [STAND_INS.get(word, word) for word in shlex.split(command)]
-
-
 @pytest.fixture(scope="module")
 def desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """A folder with the files that the commands name, in which they are run."""
     folder = tmp_path_factory.mktemp("desk")
-    for name in ("pairs.jsonl", "my-pairs.jsonl"):
-        copy(ROOT / "assets" / "demo" / "pairs.jsonl", folder / name)
+    copy(DEMO_PAIRS, folder / "pairs.jsonl")
     write_jsonl(folder / "rb2.jsonl", made_up_rows())
     said = [{"prompt": "Two and two?", "responses": ["4", "It is four.", "5"]}]
     write_jsonl(folder / "generations.jsonl", said)
@@ -157,7 +151,7 @@ def test_no_command_is_told_that_is_not_run_or_made_by_no_target() -> None:
 
 @pytest.mark.parametrize("command", of_kind(SCORED))
 def test_what_scores_scores(command: str, desk: Path, results: Path, tmp_path: Path) -> None:
-    asked = arguments(command)[3:]
+    asked = [STAND_INS.get(word, word) for word in shlex.split(command)[3:]]
     if "--reproduce" in asked:
         asked += ["--model", "demo", "--pairs", "demo", "--published", str(results)]
     out = str(tmp_path / "out")
@@ -185,7 +179,7 @@ def test_what_ships_says_what_it_would_do(command: str) -> None:
 
 @pytest.mark.slow
 def test_what_is_served_answers_programs(desk: Path, results: Path, tmp_path: Path) -> None:
-    pairs = str(desk / "my-pairs.jsonl")
+    pairs = str(desk / "pairs.jsonl")
     with serving(tmp_path, EXPLORER_PAIRS=pairs, EXPLORER_RESULTS=str(results)) as address:
         told: dict[str, Any] = {}
         code = snippet("import time").replace("http://127.0.0.1:7860", address)

@@ -103,14 +103,9 @@ def imports_of(module: str) -> set[str]:
     return found
 
 
-def test_the_walk_finds_the_modules_that_are_there() -> None:
-    assert {"scoring.pairs.opening", "scoring.families.server"} <= set(TORCH_FREE)
+def test_importing_all_but_the_ui_asks_no_network_and_loads_nothing_heavy() -> None:
     assert set(SCORING) - set(TORCH_FREE) == WITH_TORCH
     assert {"explorer.data.table", "explorer.results"} <= set(PURE)
-    assert {"explorer.tabs.pairs.view", "explorer.core.theme"} <= set(UI)
-
-
-def test_importing_all_but_the_ui_asks_no_network_and_loads_nothing_heavy() -> None:
     asked, (scorer, loaded) = import_afresh(TORCH_FREE, PURE)
     assert asked == []
     assert scorer & (HEAVY | {"explorer"}) == set()
@@ -119,6 +114,7 @@ def test_importing_all_but_the_ui_asks_no_network_and_loads_nothing_heavy() -> N
 
 
 def test_importing_the_ui_waits_with_torch_until_someone_scores() -> None:
+    assert {"explorer.tabs.pairs.view", "explorer.core.theme"} <= set(UI)
     _, (loaded,) = import_afresh(UI)
     assert set(UI) <= loaded
     assert loaded & {"torch", "transformers", "datasets", "plotly", *WITH_TORCH} == set()

@@ -7,30 +7,20 @@ import time
 from collections.abc import Generator
 from typing import Any
 
-import pytest
-
 import app
 from explorer.runs.models import WarmModel
-from scoring.spec import Plan, ScoredPack
+from scoring.spec import Plan
 
 SECONDS_A_PACK, MANY = 2.0, 150
+_PACKS = WarmModel.packs
 
 
-def main() -> None:
-    """Serve the app until it is interrupted."""
-    packs = WarmModel.packs
-
-    def slowly(
-        model: WarmModel, plan: Plan, *more: Any
-    ) -> Generator[ScoredPack | None, None, None]:
-        for pack in packs(model, plan, *more):
-            yield pack
-            time.sleep(SECONDS_A_PACK if pack and sum(map(len, plan)) > MANY else 0)
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(WarmModel, "packs", slowly)
-        app.main()
+def _slowly(model: WarmModel, plan: Plan, *more: Any) -> Generator[Any, None, None]:
+    for pack in _PACKS(model, plan, *more):
+        yield pack
+        time.sleep(SECONDS_A_PACK if pack and sum(map(len, plan)) > MANY else 0)
 
 
 if __name__ == "__main__":
-    main()
+    WarmModel.packs = _slowly  # type: ignore[method-assign]
+    app.main()

@@ -28,6 +28,8 @@ from tests.support.files import write_jsonl
 
 pytestmark = pytest.mark.e2e
 
+TAG = '<img src=x onerror="window.hacked = 1"><script>window.hacked = 1</script>'
+
 
 @pytest.mark.journey
 def test_a_sample_is_scored_and_its_failures_are_read(app: App, page: Page) -> None:
@@ -82,9 +84,6 @@ def test_a_stopped_run_is_kept_shown_again_and_goes_on(app: App, leaving: Page) 
     expect(one.get_by_test_id("run-row").first).to_contain_text("of 1,880 · stopped")
 
 
-HARMFUL = "<img src=x onerror=alert(1)> ${alert(2)} {{x}}"
-
-
 def test_rewards_follow_what_is_typed_edited_and_taken(app: App, page: Page) -> None:
     open_app(page, f"{app.address}/?tab=try")
     chosen = page.locator("#try-chosen")
@@ -105,7 +104,7 @@ def test_rewards_follow_what_is_typed_edited_and_taken(app: App, page: Page) -> 
     page.locator("#try-undo").click()
     expect(chosen).to_have_value(re.compile("left of it.$"))
 
-    page.locator("#try-rejected").fill(HARMFUL)  # what is pasted is no key press
+    page.locator("#try-rejected").fill(TAG)  # what is pasted is no key press
     expect(rejected.locator(".value")).not_to_have_text(before[2])
     assert not page.locator("#try img").count()
     open_tab(page, "Pairs")
@@ -121,7 +120,7 @@ def test_a_typed_pair_is_sent_in_a_link_that_no_request_holds(
 ) -> None:
     """Or, where it is too long for one, in a file."""
     open_app(page, f"{app.address}/?tab=try&model=longer")
-    texts = {"prompt": "Zebra?", "chosen": HARMFUL + "é漢😀 " * size, "rejected": "b"}
+    texts = {"prompt": "Zebra?", "chosen": TAG + "é漢😀 " * size, "rejected": "b"}
     for name, text in texts.items():
         page.locator(f"#try-{name}").fill(text)
     page.evaluate("navigator.clipboard.writeText = async (words) => { window.copied = words; }")
@@ -166,7 +165,6 @@ def test_a_link_that_holds_no_pair_changes_nothing(app: App, browser: Browser) -
             expect(page.locator("#try-prompt"), name).to_have_value(re.compile("basil"))
 
 
-TAG = '<img src=x onerror="window.hacked = 1"><script>window.hacked = 1</script>'
 TEXTS = {
     "tag": TAG,
     "template": "${window.hacked = 1} {{constructor}} `${alert(1)}`",
