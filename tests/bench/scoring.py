@@ -39,15 +39,15 @@ MAX_LENGTH = 2048
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
 DTYPE = torch.bfloat16 if torch.cuda.is_available() else torch.float32
 
-_KEYS = ("hidden_size", "intermediate_size", "num_hidden_layers", "num_attention_heads")
-_KEYS += ("num_key_value_heads", "max_position_embeddings")
+KEYS = ("hidden_size", "intermediate_size", "num_hidden_layers", "num_attention_heads")
+KEYS += ("num_key_value_heads", "max_position_embeddings")
 SHAPES: dict[str, dict[str, Any]] = {
-    "qwen3-0.6b": dict(zip(_KEYS, (1024, 3072, 28, 16, 8, 40960), strict=True))
+    "qwen3-0.6b": dict(zip(KEYS, (1024, 3072, 28, 16, 8, 40960), strict=True))
     | {"model_type": "qwen3", "head_dim": 128},
-    "llama-8b": dict(zip(_KEYS, (4096, 14336, 32, 32, 8, 8192), strict=True))
+    "llama-8b": dict(zip(KEYS, (4096, 14336, 32, 32, 8, 8192), strict=True))
     | {"model_type": "llama", "rope_theta": 500000.0},
 }
-_WRITER = dict(zip(_KEYS, (64, 192, 2, 4, 1, 2048), strict=True)) | {"model_type": "qwen2"}
+_WRITER = dict(zip(KEYS, (64, 192, 2, 4, 1, 2048), strict=True)) | {"model_type": "qwen2"}
 
 
 class Measured(NamedTuple):

@@ -34,7 +34,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
-from tests.bench.scoring import DEMO, MAX_LENGTH, SHAPES, Bench, Measured, peak_rate  # noqa: E402, I001
+from tests.bench.scoring import DEMO, KEYS, MAX_LENGTH, SHAPES, Bench, Measured, peak_rate  # noqa: E402, I001
 
 import torch  # noqa: E402
 import transformers  # noqa: E402
@@ -82,15 +82,8 @@ def within(shape: str, run: str, card: str, seconds: float, times: float = 0.0) 
     return True, "no bound on this card"
 
 
-SMALL: dict[str, Any] = {
-    "hidden_size": 256,
-    "intermediate_size": 512,
-    "num_hidden_layers": 4,
-    "num_attention_heads": 8,
-    "num_key_value_heads": 4,
-    "max_position_embeddings": 4096,
-}
-LINEAR = ["linear_attention", "full_attention"] * 2
+SMALL: dict[str, Any] = dict(zip(KEYS, (256, 512, 4, 8, 4, 4096), strict=True))
+LINEAR, SLIDING = ([f"{kind}_attention", "full_attention"] * 2 for kind in ("linear", "sliding"))
 GEMMA = {"head_dim": 32, "sliding_window": 64, "query_pre_attn_scalar": 32}
 CAPPED = {"initializer_range": 0.05, "attn_logit_softcapping": 0.5}
 """Products of queries with keys are about 1."""
@@ -101,10 +94,7 @@ ARCHITECTURES: dict[str, tuple[str, dict[str, Any]]] = {
     "qwen3": ("packed", {"head_dim": 32}),
     "mistral": ("packed", {"sliding_window": 64}),
     "gemma2": ("", {**GEMMA, **CAPPED}),
-    "gemma3_text": (
-        "packed",
-        {**GEMMA, "layer_types": ["sliding_attention", "full_attention"] * 2},
-    ),
+    "gemma3_text": ("packed", {**GEMMA, "layer_types": SLIDING}),
     "qwen3_next": (
         "padded",
         {"head_dim": 32, "layer_types": LINEAR, "num_experts": 4, "num_experts_per_tok": 2}
