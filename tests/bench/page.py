@@ -45,7 +45,7 @@ urllib.request.urlopen(address).read()
 os._exit(0)
 """
 COMPARED = "tab=models&panel=compare&a=Ray2333/GRM-Llama3-8B-rewardmodel-ft&b=openbmb/UltraRM-13b"
-BOUNDS = {
+BOUNDS: dict[str, float | None] = {
     "ready": None,
     "jumps": 0.05,
     "facet to count": 0.25,

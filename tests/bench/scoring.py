@@ -39,8 +39,8 @@ MAX_LENGTH = 2048
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
 DTYPE = torch.bfloat16 if torch.cuda.is_available() else torch.float32
 
-KEYS = ("hidden_size", "intermediate_size", "num_hidden_layers", "num_attention_heads")
-KEYS += ("num_key_value_heads", "max_position_embeddings")
+KEYS: tuple[str, ...] = ("hidden_size", "intermediate_size", "num_hidden_layers")
+KEYS += ("num_attention_heads", "num_key_value_heads", "max_position_embeddings")
 SHAPES: dict[str, dict[str, Any]] = {
     "qwen3-0.6b": dict(zip(KEYS, (1024, 3072, 28, 16, 8, 40960), strict=True))
     | {"model_type": "qwen3", "head_dim": 128},

@@ -105,6 +105,7 @@ def test_lengths_become_filters_pictures_and_a_table(app: App, page: Page) -> No
     open_app(page, f"{app.address}/?panel=lengths")
     bars = page.locator(".lengths-plot .bars .point")
     expect(bars.nth(20)).to_be_attached()
+    bars.nth(4).scroll_into_view_if_needed()
     box = bars.nth(4).bounding_box()
     assert box is not None
     x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
