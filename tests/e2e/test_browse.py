@@ -121,7 +121,7 @@ def test_lengths_become_filters_pictures_and_a_table(app: App, page: Page) -> No
     page.mouse.up()
     expect(chips(page).filter(has_text="rejected characters")).to_have_count(2)
     with page.expect_download() as download:
-        page.locator("[data-picture=png]").click()
+        page.locator("[data-picture=png]").first.click()
     assert Path(download.value.path()).read_bytes().startswith(b"\x89PNG")
 
 
