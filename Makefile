@@ -48,6 +48,7 @@ bench: browser ## Measure start-up, the scorer, and the tabs against their bound
 	@$(PY) tests/bench/scoring.py $(if $(PAIRS),--pairs $(PAIRS)) --per-subset 10
 	@$(PY) tests/bench/browse.py
 	@$(PY) tests/bench/load.py
+	@$(PY) tests/bench/attacks.py
 
 gpu-check: $(if $(GIVEN_PYTHON),,$(VENV)/.runs) ## Prove the scorer on the card at hand; DRY=1 on a CPU, PYTHON=python3 with what is installed, ARGS="--seconds 590"
 	@$(if $(GIVEN_PYTHON),$(PYTHON),$(PY)) tests/gpu/check.py $(if $(DRY),--dry) $(ARGS)

@@ -1,18 +1,26 @@
 """How long each act in the Pairs tab takes on the server, and how much memory a table takes.
 
-The time should grow as the rows do, and no faster; what is sent to the browser, a page of 25 rows
-and one pair, should not grow at all; and of the memory, the text has to be there once, as it is.
+What one act costs is a pass over all rows: a mask of bytes a filter, a count a facet, and of a
+search all of the text. So the time should grow as the rows do, and no faster; and what is sent to
+the browser, a page of 25 rows and one pair, should not grow at all. Of the memory, the text has to
+be there once, as it is; all else (lengths, codes) is a few numbers a row.
 
-Larger tables are made from the pairs given (`EXPLORER_PAIRS`, else ../shared/data, else the demo):
-all rows again and again, with other ids and a number at the end of each text. Each is read by a
-fresh process that has shown the demo pairs already; then every kind of act is done 20 times, each
-time another link. "first" is each kind's first time, in which lengths, codes and the like are made.
-Prints a table a size, and a line a size with its bounds, in which memory is what was added, over
-the bytes of the text. Its exit status is 1 if a bound is missed.
+Larger tables are made from the pairs given: all rows again and again, with other ids and a number
+at the end of each text, so that no text occurs twice that did not before. Each is read by a fresh
+process that has shown the demo pairs already, so that libraries are no part of what a table adds;
+then every kind of act is done 20 times, each time another link, from another address. Times are
+those of the whole answer: of all regions, those that stay included. "first" is each kind's first
+time, in which lengths, codes and the like are made; it counts in the percentiles too.
 
-    python tests/bench/browse.py [ROWS ...]
+    EXPLORER_PAIRS=filtered.parquet python tests/bench/browse.py [--rows N ...]
+
+Without EXPLORER_PAIRS it takes the pairs in ../shared/data, else the demo pairs. It prints a table
+a size, and one of all sizes with the bounds, in which "loaded" and "used" are resident memory
+added, over the bytes of the text, and "growth" is how much slower than the smallest size it is,
+over how many times its rows. Its exit status is 1 if a bound is missed.
 """
 
+import argparse
 import json
 import os
 import random
@@ -21,8 +29,8 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass, field, replace
 from itertools import cycle
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -50,84 +58,127 @@ from tests.support.browsing import NOBODY, links_in, pairs_view_on
 
 pc: Any = pyarrow.compute  # its stubs know few of the types that it takes
 REAL = REAL_DATA / "reward-bench" / "filtered.parquet"
-PAGE_KB, ROUNDS = 60, 20
-BOUNDS: dict[int, tuple[float, float]] = {
-    2_985: (0.1, np.inf), 43_175: (0.25, 2.0), 300_000: (1.0, 2.0),
+PAGE_KB = 60
+ROUNDS = 20
+ROW_GROUP = 50_000
+"""Rows of a Parquet file that are packed together: some 100 MB, as `datasets` writes them."""
+BOUNDS: dict[int, tuple[float, float | None]] = {
+    2_985: (0.1, None), 43_175: (0.25, 2.0), 300_000: (1.0, 2.0),
 }  # fmt: skip
 """Rows -> seconds of the 95th percentile, and memory added by loading over the bytes of text."""
 Act = tuple[PairsState, str]
 """What is on screen, and the link that is followed: its address, or its words."""
 
 
-def acts_on(table: PairTable) -> dict[str, list[Act]]:
-    """Kind -> acts of that kind, the same ones each time. Every search looks for something new."""
-    chance = random.Random(0)
-    places = sorted(chance.sample(range(len(table)), min(400, len(table))))
-    texts = [str(table.cells(row)["chosen"]) for row in places]
-    counts = Counter(word for text in texts for word in set(re.findall("[A-Za-z]{4,12}", text)))
-    words = [word.lower() for word, _ in counts.most_common()]
-    common, rare = words[: 4 * ROUNDS], words[-8 * ROUNDS :]
-    shapes = cycle((r"\b{}\b", r"{}\s+\w+ed\b", r"(?m)^{}", r"\d+ {}", "{}.*{}", "[{}]{{6}}"))
-    sorts = cycle(f"{sign}{each}" for each in BY_LENGTH for sign in ("", "-"))
-    subsets = table.facets["subset"].names
+class Visitor:
+    """Acts on one table; the same ones each time. Every search looks for something new."""
 
-    def fresh(words: list[str]) -> str:
-        return words.pop(chance.randrange(len(words))) if words else f"qz{chance.random()}xj"
+    def __init__(self, table: PairTable) -> None:
+        self._table, self._random = table, random.Random(0)
+        places = sorted(self._random.sample(range(len(table)), min(400, len(table))))
+        texts = [str(table.cells(row)["chosen"]) for row in places]
+        counts = Counter(word for text in texts for word in set(re.findall("[A-Za-z]{4,12}", text)))
+        words = [word.lower() for word, _ in counts.most_common()]
+        self._common, self._rare = words[: 4 * ROUNDS], words[-8 * ROUNDS :]
+        self._sentences = [each[80:140].strip() for each in texts if len(each) > 200] or texts
 
-    def key() -> str:
-        return table.key_of(chance.randrange(len(table)))
+    def acts(self) -> dict[str, list[Act]]:
+        """Kind -> acts of that kind, in the order in which they are done."""
+        one_of, number = self._random.choice, self._random.randrange
+        shapes = cycle((r"\b{}\b", r"{}\s+\w+ed\b", r"(?m)^{}", r"\d+ {}", "{}.*{}", "[{}]{{6}}"))
+        sorts = cycle(f"{sign}{each}" for each in BY_LENGTH for sign in ("", "-"))
 
-    def page() -> int:
-        return chance.randint(1, n_pages(len(table)))
+        def fresh(words: list[str]) -> str:
+            return words.pop(number(len(words))) if words else f"qz{number(10**8)}xj"
 
-    def range_of() -> LengthRange:
-        low = chance.randrange(100)
+        def narrowed(**changes: Callable[[], Any]) -> Callable[[], Act]:
+            """From the whole table. As a script has it, the open pair stays open if listed."""
+            whole, keep = PairsState(), self._table.key_of(0)
+            return lambda: (
+                whole, whole.narrowed(keep=keep, **{name: of() for name, of in changes.items()})
+            )  # fmt: skip
+
+        def on_some(link: Callable[[PairsState], str], **how: Any) -> Callable[[], Act]:
+            def act() -> Act:
+                state = replace(next(states), **how)
+                return state, link(state)
+
+            return act
+
+        states = self._states()
+        kinds = {
+            f"facet: {name.replace('_', ' ')}": narrowed(
+                **{name: lambda name=name: (one_of(self._table.facets[name].names),)}
+            )
+            for name in FACETS
+        } | {
+            "search: a common word": narrowed(words=lambda: fresh(self._common)),
+            "search: a rare word": narrowed(words=lambda: fresh(self._rare)),
+            "search: an absent word": narrowed(words=lambda: fresh([])),
+            "search: a sentence": narrowed(words=lambda: one_of(self._sentences)),
+            "search: a pattern": narrowed(
+                words=lambda: next(shapes).format(fresh(self._rare), fresh(self._rare)),
+                regex=lambda: True,
+            ),
+            "sort": on_some(lambda now: now.narrowed(sort=next(sorts))),
+            "turn a page": on_some(lambda now: now.narrowed(page=self._page()), key=""),
+            "next pair": on_some(lambda _: "Next pair (j)"),
+            "open a pair": on_some(lambda now: now.href(key=self._key(), page=1)),
+            "open the lengths": on_some(lambda now: now.href(panel="lengths")),
+            "brush a range": on_some(
+                lambda now: now.narrowed(ranges=(self._range(),)), panel="lengths"
+            ),
+            "reset": on_some(lambda now: now.unfiltered().href(keep=now.key)),
+        }
+        return {kind: [act() for _ in range(ROUNDS)] for kind, act in kinds.items()}
+
+    def _states(self) -> Iterator[PairsState]:
+        """The whole table, and what was filtered, each somewhere."""
+        names = self._table.facets["subset"].names
+        while True:
+            yield PairsState(key=self._key(), page=self._page())
+            words, half = self._random.choice(self._common or ["the"]), max(2, len(names) // 2)
+            some, ranges = tuple(names[:half]), (self._range(),)
+            yield PairsState(subset=some, ranges=ranges, words=words, key=self._key())
+
+    def _range(self) -> LengthRange:
+        low = self._random.randrange(100)
         return LengthRange("chosen", "chars", low, 20 * low + 1000)
 
-    def narrowed(**changes: Callable[[], Any]) -> Callable[[], Act]:
-        """From the whole table, whose first pair stays open if listed."""
+    def _page(self) -> int:
+        return self._random.randint(1, n_pages(len(self._table)))
 
-        def act() -> Act:
-            given = {name: of() for name, of in changes.items()}
-            return PairsState(), PairsState().narrowed(keep=table.key_of(0), **given)
+    def _key(self) -> str:
+        return self._table.key_of(self._random.randrange(len(self._table)))
 
-        return act
 
-    def on_some(link: Callable[[PairsState], str], **how: Any) -> Callable[[], Act]:
-        """From somewhere in the whole table, or in what was filtered."""
+@dataclass(slots=True)
+class Measured:
+    """One table. Memory in bytes; `seconds` is kind of act -> time of each.
 
-        def act() -> Act:
-            state = PairsState(key=key(), page=page())
-            if chance.random() < 0.5:
-                half = tuple(subsets[: max(2, len(subsets) // 2)])
-                search = chance.choice(common or ["the"])
-                state = PairsState(subset=half, ranges=(range_of(),), words=search, key=key())
-            state = replace(state, **how)
-            return state, link(state)
+    text: of prompts and responses, in UTF-8.
+    before, read, used: resident memory before it was read, after that, and after all acts.
+    page: the largest page of rows; sent: the most that one act sent.
+    """
 
-        return act
+    rows: int
+    text: int
+    load_seconds: float
+    before: int
+    read: int
+    used: int = 0
+    page: int = 0
+    sent: int = 0
+    seconds: dict[str, list[float]] = field(default_factory=dict)
 
-    kinds = {
-        f"facet: {name.replace('_', ' ')}": narrowed(
-            **{name: lambda name=name: (chance.choice(table.facets[name].names),)}
-        )
-        for name in FACETS
-    } | {
-        "search: a common word": narrowed(words=lambda: fresh(common)),
-        "search: a rare word": narrowed(words=lambda: fresh(rare)),
-        "search: an absent word": narrowed(words=lambda: fresh([])),
-        "search: a pattern": narrowed(
-            words=lambda: next(shapes).format(fresh(rare), fresh(rare)), regex=lambda: True
-        ),
-        "sort": on_some(lambda now: now.narrowed(sort=next(sorts))),
-        "turn a page": on_some(lambda now: now.narrowed(page=page()), key=""),
-        "next pair": on_some(lambda _: "Next pair (j)"),
-        "open a pair": on_some(lambda now: now.href(key=key(), page=1)),
-        "open the lengths": on_some(lambda now: now.href(panel="lengths")),
-        "brush a range": on_some(lambda now: now.narrowed(ranges=(range_of(),)), panel="lengths"),
-        "reset": on_some(lambda now: now.unfiltered().href(keep=now.key)),
-    }
-    return {kind: [act() for _ in range(ROUNDS)] for kind, act in kinds.items()}
+    @property
+    def p95(self) -> float:
+        """Of all acts of all kinds, first ones included."""
+        return float(np.percentile([each for times in self.seconds.values() for each in times], 95))
+
+    def added(self, bytes_then: int) -> float:
+        """Memory added since before the table was read, over the bytes of its text."""
+        return (bytes_then - self.before) / self.text
 
 
 def resident() -> int:
@@ -140,89 +191,122 @@ def write_larger(table: PairTable, n_rows: int, path: Path) -> None:
     """So many rows as a Parquet file: all rows again and again, each time a little different."""
     columns = ["id", "subset", *TEXT_COLUMNS, "chosen_model", "rejected_model"]
     pairs, parts = table.arrow.select(columns), []
-    for again, start in enumerate(range(0, n_rows, len(pairs))):
+    for start in range(0, n_rows, len(pairs)):
         part = pairs.slice(0, n_rows - start)
+        again = start // len(pairs)
         for name in ("id", *TEXT_COLUMNS) if again else ():
             end = pa.scalar(f"-{again}" if name == "id" else f" ({again})", pa.large_string())
             texts = pc.binary_join_element_wise(part[name], end, pa.scalar("", pa.large_string()))
             part = part.set_column(part.schema.get_field_index(name), name, texts)
         parts.append(part)
-    pq.write_table(pa.concat_tables(parts), path, row_group_size=50_000)  # 100 MB, as `datasets`
+    pq.write_table(pa.concat_tables(parts), path, row_group_size=ROW_GROUP)
 
 
-def measure(path: Path, found: dict[str, Any]) -> None:
+class Bench:
+    """The tab's answers, timed."""
+
+    def __init__(self, table: PairTable) -> None:
+        self._view = pairs_view_on(table).as_view()
+        self.page = self.sent = 0
+
+    def seconds(self, act: Act) -> float:
+        """Time of one act, as the server has it."""
+        before, href = act
+        known = self._answer(before.href(), {})
+        if not href.startswith("?"):
+            [href] = links_in(known["regions"]["steps"], href)
+        began = time.perf_counter()
+        found = self._answer(href, known["etags"])
+        seconds = time.perf_counter() - began
+        sizes = {name: len(html.encode()) for name, html in found["regions"].items()}
+        if PairsState.parse(href)[0].panel == "pairs":
+            self.page = max(self.page, sizes.get("main", 0))
+        self.sent = max(self.sent, sum(sizes.values()))
+        return seconds
+
+    def _answer(self, query: str, known: dict[str, str]) -> dict[str, Any]:
+        return answer(self._view, Question(query, known, (), "", ""), NOBODY)
+
+
+def measure(path: Path) -> Measured:
     """Read a file of pairs and do everything with it, in this process."""
-    pairs = read_pairs(path)
-    found["loaded"] = resident()
-    table = PairTable(pairs)
-    found["text"] = sum(
-        pc.sum(pc.binary_length(pairs.table[name])).as_py() for name in TEXT_COLUMNS
-    )
-    view = pairs_view_on(table).as_view()
-
-    def ask(query: str, known: dict[str, str]) -> dict[str, Any]:
-        return answer(view, Question(query, known, (), "", ""), NOBODY)
-
-    for kind, acts in acts_on(table).items():
-        times = found["seconds"][kind] = []
-        for before, href in acts:
-            known = ask(before.href(), {})
-            link = href if href.startswith("?") else links_in(known["regions"]["steps"], href)[0]
-            began = time.perf_counter()
-            regions = ask(link, known["etags"])["regions"]
-            times.append(time.perf_counter() - began)
-            if PairsState.parse(link)[0].panel == "pairs":
-                found["page"] = max(found["page"], len(regions.get("main", "").encode()) / 1000)
+    with TemporaryDirectory() as home:
+        write_larger(read_demo(), len(read_demo()), Path(home) / "demo.parquet")
+        demo = PairTable(read_pairs(Path(home) / "demo.parquet"))
+        for acts in Visitor(demo).acts().values():
+            Bench(demo).seconds(acts[0])
+        before, began = resident(), time.perf_counter()
+        pairs = read_pairs(path)
+        load_seconds = time.perf_counter() - began
+        n_bytes = sum(pc.sum(pc.binary_length(pairs.table[name])).as_py() for name in TEXT_COLUMNS)
+        found = Measured(len(pairs.table), n_bytes, load_seconds, before, resident())
+        table = PairTable(pairs)
+        bench = Bench(table)
+        for kind, acts in Visitor(table).acts().items():
+            found.seconds[kind] = [bench.seconds(act) for act in acts]
+        found.used, found.page, found.sent = resident(), bench.page, bench.sent
+    return found
 
 
-def measure_alone(folder: Path, path: Path) -> None:
-    """Say as JSON what a file of pairs takes, once the demo pairs were shown."""
-    write_larger(read_demo(), len(read_demo()), folder / "demo.parquet")
-    for each in (folder / "demo.parquet", path):
-        found = {"before": resident(), "seconds": {}, "page": 0}
-        measure(each, found)
-    print(json.dumps(found | {"used": resident()}))
+def print_acts(found: Measured) -> None:
+    loaded = f"{found.text / 1e6:,.1f} MB of text, loaded in {found.load_seconds:.1f} s"
+    loaded += f"; load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores"
+    print(f"\n{found.rows:,} rows, {loaded}")
+    print(f"{'act':<26}{'first':>9}{'median':>9}{'p95':>9}{'slowest':>9}  (ms)")
+    for kind, times in found.seconds.items():
+        shown = times[0], *np.percentile(times, (50, 95, 100))
+        print(f"{kind:<26}" + "".join(f"{1000 * each:9.1f}" for each in shown))
+    print(f"one act sends at most {found.sent / 1e3:.0f} KB", flush=True)
+
+
+def print_judged(all_found: list[Measured]) -> bool:
+    """A line a size; whether all bounds are kept."""
+    heads = ("rows", "p95 of all acts", "loaded / text", "used / text", "page of rows", "growth")
+    print("\n" + "".join(f"| {head:<17}" for head in heads) + "|")
+    print("|" + f"{'-' * 18}|" * len(heads))
+    least, are_kept = all_found[0], True
+    for found in all_found:
+        seconds, memory = BOUNDS.get(found.rows, (1.0, 2.0))
+        growth = (found.p95 / least.p95) / (found.rows / least.rows)
+        loaded = found.added(found.read)
+        is_kept = found.p95 <= seconds and (memory is None or loaded <= memory)
+        is_kept = is_kept and found.page <= 1000 * PAGE_KB and growth <= 1
+        cells = (
+            f"{found.rows:,}",
+            f"{1000 * found.p95:.0f} of {1000 * seconds:.0f} ms",
+            f"{loaded:.2f}" + (f" of {memory:g}" if memory else ""),
+            f"{found.added(found.used):.2f}",
+            f"{found.page / 1000:.1f} of {PAGE_KB} KB",
+            f"{growth:.2f} of 1",
+        )
+        print("".join(f"| {cell:<17}" for cell in cells) + f"|{'' if is_kept else ' missed'}")
+        are_kept &= is_kept
+    return are_kept
 
 
 def main() -> int:
     """Print the tables; 1 where a bound is missed."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--rows", type=int, nargs="+", default=list(BOUNDS))
+    parser.add_argument("--measure", type=Path, help=argparse.SUPPRESS)
+    arguments = parser.parse_args()
+    if arguments.measure:
+        print(json.dumps(asdict(measure(arguments.measure))))
+        return 0
     given = os.environ.get("EXPLORER_PAIRS") or (str(REAL) if REAL.is_file() else DEMO_ID)
-    lines, least, is_missed = [], 0.0, False
+    all_found = []
     with TemporaryDirectory() as folder:
-        if sys.argv[1:2] == ["--measure"]:
-            measure_alone(Path(folder), Path(sys.argv[2]))
-            return 0
         settings = Settings(home=Path(folder), pairs=given)
         table = pair_sources(settings, Hub(offline=True)).get(None)
         print(f"Made from: {table.caption}")
-        for n_rows in sorted(map(int, sys.argv[1:])) or BOUNDS:
+        for n_rows in sorted(arguments.rows):
             path = Path(folder) / "pairs.parquet"
             write_larger(table, n_rows, path)
             command = [sys.executable, __file__, "--measure", str(path)]
             done = subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True)
-            found = json.loads(done.stdout.splitlines()[-1])
-            print(f"\n{n_rows:<26,}{'first':>9}{'median':>9}{'p95':>9}{'slowest':>9}  (ms)")
-            for kind, times in found["seconds"].items():
-                shown = times[0], *np.percentile(times, (50, 95, 100))
-                print(f"{kind:<26}" + "".join(f"{1000 * each:9.1f}" for each in shown), flush=True)
-            p95 = float(np.percentile([*found["seconds"].values()], 95))
-            loaded, used = (
-                (found[name] - found["before"]) / found["text"] for name in ("loaded", "used")
-            )
-            least = least or p95 / n_rows
-            seconds, memory = BOUNDS.get(n_rows, (1.0, 2.0))
-            is_kept = p95 <= seconds and loaded <= memory
-            is_kept = is_kept and found["page"] <= PAGE_KB and p95 / n_rows <= least
-            is_missed |= not is_kept
-            lines.append(
-                f"{n_rows:,} rows: p95 {1000 * p95:.0f} of {1000 * seconds:.0f} ms, "
-                f"{p95 / n_rows / least:.2f} of 1 a row, "
-                f"memory {loaded:.2f} of {memory:g} times the text once it is loaded, "
-                f"{used:.2f} at the end, a page {found['page']:.1f} of {PAGE_KB} KB"
-                f"{'' if is_kept else ': missed'}"
-            )
-    print("", *lines, sep="\n")
-    return int(is_missed)
+            all_found.append(Measured(**json.loads(done.stdout.splitlines()[-1])))
+            print_acts(all_found[-1])
+    return 0 if print_judged(all_found) else 1
 
 
 if __name__ == "__main__":

@@ -6,11 +6,13 @@ after the other; others come and leave. Prints p50, p95 and the longest of each 
 failed, the server's memory before and after, and how long it takes to start with the runs and
 without. It is measured from outside, on processors that the visitors of the bench need, too.
 
-    python tests/bench/load.py [SECONDS]
+    python tests/bench/load.py
+    python tests/bench/load.py --seconds 60 --browse 20 --score 5 --runs 1000
 
-Its exit status is 1 where an act failed.
+Its exit status is 1 where an act failed or a scorer was never served.
 """
 
+import argparse
 import json
 import random
 import shutil
@@ -22,6 +24,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -45,145 +48,169 @@ from tests.support.posting import Visitor
 from tests.support.serving import started
 from tests.support.stepping import stepwise
 
-BROWSE, SCORE, LEAVE, RUNS = 20, 5, 200, 1000
 THOUGHT = 1.0
 """Seconds between two acts of a person, on average."""
+LEAVERS = 200
+PER_SUBSET = 2
 SUBSETS = ("hep-rust", "alpacaeval-easy", "xstest-should-respond", "donotanswer")
 WORDS = ("because", "python", "whale", "sorry", "list", "water", "number")
-DUEL = "a=Skywork/Skywork-Reward-Llama-3.1-8B-v0.2&b=allenai/tulu-v2.5-13b-uf-rm"
-SECONDS: dict[str, list[float]] = defaultdict(list)
-FAILED: list[str] = []
-OVER = threading.Event()
 
 
-@contextmanager
-def timed(act: str) -> Iterator[None]:
-    began = time.monotonic()
-    try:
-        yield
-    except Exception as error:
-        FAILED.append(f"{act}: {type(error).__name__} {str(error)[:200]}")
-    else:
-        SECONDS[act].append(time.monotonic() - began)
+@dataclass
+class Measured:
+    """Seconds of each act, and what failed, from any thread."""
+
+    seconds: dict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
+    failed: list[str] = field(default_factory=list)
+    served: list[int] = field(default_factory=list)
+
+    @contextmanager
+    def timed(self, act: str) -> Iterator[None]:
+        began = time.monotonic()
+        try:
+            yield
+        except Exception as error:
+            self.failed.append(f"{act}: {type(error).__name__} {str(error)[:200]}")
+        else:
+            self.seconds[act].append(time.monotonic() - began)
+
+    def table(self) -> str:
+        lines = [f"{'act':<24} {'n':>5} {'p50':>7} {'p95':>7} {'max':>7}"]
+        for act, seconds in sorted(self.seconds.items()):
+            p50, p95, most = np.percentile(seconds, (50, 95, 100))
+            lines.append(f"{act:<24} {len(seconds):>5} {p50:>7.2f} {p95:>7.2f} {most:>7.2f}")
+        return "\n".join(lines)
 
 
-def browse(page: Any, seed: int) -> None:
+def browse(visitor: Visitor, measured: Measured, is_over: Callable[[], bool], seed: int) -> None:
     """Acts of a person who looks around, until it is over."""
-    visitor, choose, pairs = Visitor(page), random.Random(seed), Answered()
+    choose = random.Random(seed)
     known: dict[str, dict[str, str]] = defaultdict(dict)
+    pairs = Answered()
 
     def look(kind: str, link: str) -> None:
         tab = tab_of(link)
-        with timed(kind):
+        with measured.timed(kind):
             answer = visitor.render(tab, link, known=known[tab])
+            if "regions" not in answer:
+                raise ValueError(answer)
             known[tab] = answer["etags"]
             if tab == "pairs":
                 pairs.update(answer["regions"])
                 pairs.query = f"?{answer['query']}"
 
+    duel = "a=Skywork/Skywork-Reward-Llama-3.1-8B-v0.2&b=allenai/tulu-v2.5-13b-uf-rm"
     acts: tuple[Callable[[], None], ...] = (
         lambda: look("facet", pairs.state.narrowed(subset=(choose.choice(SUBSETS),))),
         lambda: look("search", pairs.state.narrowed(words=choose.choice(WORDS))),
         lambda: look("next pair", links_in(pairs["steps"], "Next pair (j)")[0]),
         lambda: look("reset", pairs.state.unfiltered().href()),
         lambda: look("board", "?tab=models"),
-        lambda: look("compare", f"?tab=models&panel=compare&{DUEL}"),
+        lambda: look("compare", f"?tab=models&panel=compare&{duel}"),
         lambda: look("list of runs", "?tab=score&panel=runs"),
     )
     look("open the head", "?tab=data")
     look("open the pairs", "?tab=pairs")
-    while not OVER.is_set():
+    while not is_over():
         time.sleep(choose.expovariate(1 / THOUGHT))
         choose.choices(acts, (3, 2, 6, 1, 1, 1, 1))[0]()
 
 
-def score(page: Any, seed: int) -> None:
+def score(address: str, measured: Measured, is_over: Callable[[], bool], seed: int) -> None:
     """One run after the other until it is over; each in its turn."""
-    while not OVER.is_set():
-        with timed("score 46 pairs, in turn"):
-            score_once(page, seed)
+    n_served = 0
+    while not is_over():
+        with measured.timed("score 46 pairs, in turn"):
+            asked = {"data": ["demo", PER_SUBSET, seed, None, "", None, ""]}
+            url = f"{address}gradio_api/call/score_selection"
+            event = json.loads(_answer(url, asked))["event_id"]
+            told = _answer(f"{url}/{event}")
+            if "event: complete" not in told or '"stage": "finished"' not in told:
+                raise ValueError(told[-200:])
+            n_served += 1
+    measured.served.append(n_served)
 
 
-def score_once(page: Any, seed: int) -> None:
-    url = f"{page.local_url}gradio_api/call/score_selection"
-    event = json.loads(answer_of(url, {"data": ["demo", 2, seed, None, "", None, ""]}))
-    told = answer_of(f"{url}/{event['event_id']}")
-    if "event: complete" not in told or '"stage": "finished"' not in told:
-        raise ValueError(told[-200:])
-
-
-def leave(page: Any, _: int) -> None:
+def leave(page: Any, measured: Measured, is_over: Callable[[], bool], _: int) -> None:
     """People who open the page and are gone before it answers."""
-    number = next(n for n, each in page.fns.items() if each.api_name == "models")
-    for _ in range(LEAVE):
-        with timed("come and leave"):
+    for _ in range(LEAVERS):
+        if is_over():
+            return
+        with measured.timed("come and leave"):
             visitor = Visitor(page)
+            number = next(n for n, each in page.fns.items() if each.api_name == "models")
             asked = {"data": [], "fn_index": number, "session_hash": visitor.session}
             visitor.open("queue/join", json.dumps(asked).encode()).close()
             visitor.open(f"queue/data?session_hash={visitor.session}").close()
-        if OVER.wait(0.2):
-            return
+        time.sleep(0.2)
 
 
-def answer_of(url: str, sent: Any = None) -> str:
+def _answer(url: str, sent: Any = None) -> str:
     body = None if sent is None else json.dumps(sent).encode()
     request = urllib.request.Request(url, body, {"Content-Type": "application/json"})
     with urllib.request.urlopen(request, timeout=600) as answer:
         return str(answer.read().decode())
 
 
-def put_runs(home: Path) -> None:
-    """Put runs on the disk of a server: the same one again and again."""
+def with_runs(home: Path, n_runs: int) -> None:
+    """Put runs, at least one, on the disk of a server: the same one again and again."""
     stores = open_stores(Settings(home=home, pairs="demo", offline=True))
     selection = selected_per_subset(stores.pairs.get(None), 1, 0)
     *_, last = stepwise(partial(stores.runs.start, Owner(), ModelOrder("longer"), selection))
     assert last.run is not None
-    for number in range(1, RUNS):
+    for number in range(1, n_runs):
         shutil.copytree(last.run.folder, last.run.folder.parent / f"20250101-000000-{number:016x}")
 
 
 def start_seconds(home: Path, settings: dict[str, Any]) -> float:
-    home.mkdir(exist_ok=True)
     began = time.monotonic()
     with started(home, **settings):
         return time.monotonic() - began
 
 
 def main() -> int:
-    seconds = float(sys.argv[1]) if sys.argv[1:] else 60.0
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    for name, default in (("seconds", 60), ("browse", 20), ("score", 5), ("runs", 1000)):
+        parser.add_argument(f"--{name}", type=int, default=default)
+    asked = parser.parse_args()
     data: dict[str, Any] = {"EXPLORER_PAIRS": "demo"}
     if REAL_DATA.is_dir():
         data = {
             "EXPLORER_PAIRS": str(REAL_DATA / "reward-bench" / "filtered.parquet"),
             "EXPLORER_RESULTS": str(REAL_DATA / "reward-bench-results"),
         }
+    measured = Measured()
     with TemporaryDirectory() as folder:
-        home = Path(folder) / "home"
-        put_runs(home)
-        without, start = start_seconds(Path(folder) / "empty", data), start_seconds(home, data)
+        home, empty = Path(folder) / "home", Path(folder) / "empty"
+        empty.mkdir()
+        with_runs(home, asked.runs)
+        without, start = start_seconds(empty, data), start_seconds(home, data)
         environment = {**data, "EXPLORER_OFFLINE": "1", "EXPLORER_HOME": str(home)}
         page, _ = build_page(open_stores(read_settings(environment)))
         with started(home, **data) as (address, server):
-            page.local_url = f"{address}/"
-            for tab in ("pairs", "models"):
-                Visitor(page).render(tab)
-            score_once(page, 0)
-            before = group_bytes(server.pid)
-            threading.Timer(seconds, OVER.set).start()
-            with ThreadPoolExecutor(BROWSE + SCORE + 1) as pool:
-                todo = [browse] * BROWSE + [score] * SCORE + [leave]
-                begun = [pool.submit(do, page, seed) for seed, do in enumerate(todo)]
+            page.local_url = address.rstrip("/") + "/"
+            first = Visitor(page)
+            first.render("pairs")
+            first.render("models")
+            score(page.local_url, Measured(), iter((False, True)).__next__, 0)
+            before, n_tasks = group_bytes(server.pid), asked.browse + asked.score
+            over = threading.Event()
+            threading.Timer(asked.seconds, over.set).start()
+            todo = [partial(browse, Visitor(page)) for _ in range(asked.browse)]
+            todo += [partial(score, page.local_url) for _ in range(asked.score)]
+            todo.append(partial(leave, page))
+            with ThreadPoolExecutor(len(todo)) as pool:
+                begun = [pool.submit(do, measured, over.is_set, n) for n, do in enumerate(todo)]
             for each in begun:
                 each.result()
             after = group_bytes(server.pid)
-    print(f"{'act':<24} {'n':>5} {'p50':>7} {'p95':>7} {'max':>7}")
-    for act, found in sorted(SECONDS.items()):
-        p50, p95, most = np.percentile(found, (50, 95, 100))
-        print(f"{act:<24} {len(found):>5} {p50:>7.2f} {p95:>7.2f} {most:>7.2f}")
-    print(f"memory {before / 1e6:,.0f} MB before, {after / 1e6:,.0f} MB after {seconds:.0f} s")
-    print(f"start {start:.1f} s with {RUNS:,} runs, {without:.1f} s without")
-    print(f"{len(FAILED)} failed", *FAILED[:10], sep="\n")
-    return int(bool(FAILED))
+    print(measured.table())
+    print(f"{n_tasks} people for {asked.seconds} s; runs of each scorer: {measured.served}")
+    print(f"memory {before / 1e6:,.0f} MB before, {after / 1e6:,.0f} MB after")
+    print(f"start {start:.1f} s with {asked.runs:,} runs, {without:.1f} s without")
+    print(f"{len(measured.failed)} failed")
+    print("\n".join(measured.failed[:10]))
+    return 1 if measured.failed or min(measured.served, default=1) == 0 else 0
 
 
 if __name__ == "__main__":

@@ -7,22 +7,29 @@ most of the padding; packs have none and compute what a pair's sides share once.
 
     python tests/bench/scoring.py --pairs filtered.parquet --per-subset 10       # CPU, demo model
     python tests/bench/scoring.py --pairs filtered.parquet --shape qwen3-0.6b    # a GPU
+    python tests/bench/scoring.py --pairs filtered.parquet --shape llama-8b --ways upstream,ours
+    python tests/bench/scoring.py --against ../older      # this scorer beside another checkout's
+
     python tests/bench/scoring.py --writing 16            # judges' answers, in two ways
 
-Random weights of a real shape serve: speed does not depend on the weights.
+Random weights of a real shape serve: speed does not depend on the weights. The last line is JSON.
 """
 
 import argparse
 import gc
 import importlib.util
+import json
+import subprocess
 import sys
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-sys.path.insert(0, str(ROOT))
+# Of another checkout, where this runs for `--against`.
+sys.path.insert(0, sys.argv[sys.argv.index("--of") + 1] if "--of" in sys.argv else str(ROOT))
 
 import scoring  # noqa: F401, E402, I001 - before torch
 import torch  # noqa: E402
@@ -36,55 +43,60 @@ from scoring.spec import ModelSpec, Pair, RunSettings  # noqa: E402
 
 DEMO = ROOT / "assets" / "demo"
 MAX_LENGTH = 2048
-DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
-DTYPE = torch.bfloat16 if torch.cuda.is_available() else torch.float32
 
-KEYS: tuple[str, ...] = ("hidden_size", "intermediate_size", "num_hidden_layers")
-KEYS += ("num_attention_heads", "num_key_value_heads", "max_position_embeddings")
+_HIDDEN = ("hidden_size", "intermediate_size", "num_hidden_layers", "num_attention_heads")
+_KEYS = ("num_key_value_heads", "max_position_embeddings")
 SHAPES: dict[str, dict[str, Any]] = {
-    "qwen3-0.6b": dict(zip(KEYS, (1024, 3072, 28, 16, 8, 40960), strict=True))
+    "qwen3-0.6b": dict(zip(_HIDDEN + _KEYS, (1024, 3072, 28, 16, 8, 40960), strict=True))
     | {"model_type": "qwen3", "head_dim": 128},
-    "llama-8b": dict(zip(KEYS, (4096, 14336, 32, 32, 8, 8192), strict=True))
+    "llama-8b": dict(zip(_HIDDEN + _KEYS, (4096, 14336, 32, 32, 8, 8192), strict=True))
     | {"model_type": "llama", "rope_theta": 500000.0},
 }
-_WRITER = dict(zip(KEYS, (64, 192, 2, 4, 1, 2048), strict=True)) | {"model_type": "qwen2"}
 
 
-class Measured(NamedTuple):
+@dataclass(slots=True)
+class Measured:
     """One way, once.
 
     processor: seconds of all threads together. gigabytes: peak memory over the weights, None on a
-    CPU.
+    CPU. ratio: how many times the processor time of the first way is of this one's, or on a card
+    the time.
     """
 
+    way: str
     seconds: float
     processor: float
+    tokenizing: float | None
     tokens: int
     gigabytes: float | None
+    ratio: float = 0.0
 
 
 class Bench:
     """One model, some pairs, and the ways of scoring them."""
 
-    def __init__(self, loaded: Loaded, pairs: Sequence[Pair]) -> None:
+    def __init__(self, loaded: Loaded, pairs: Sequence[Pair], settings: RunSettings) -> None:
+        self.loaded = loaded
         self.pairs = pairs
+        self.settings = settings
         self.model, self.tokenizer = loaded.model, loaded.tokenizer
         self.tokens = 0
         self.model.get_input_embeddings().register_forward_hook(self._count)
+        self.rewards: dict[str, torch.Tensor] = {}
 
     def _count(self, _: Any, inputs: tuple[torch.Tensor, ...], __: Any) -> None:
         self.tokens += inputs[0].numel()
 
     def texts(self, side: str) -> list[str]:
         """Conversations as the template writes them."""
-        said = [(pair.prompt, getattr(pair, side)) for pair in self.pairs]
-        return [
-            self.tokenizer.apply_chat_template(
-                [{"role": "user", "content": one}, {"role": "assistant", "content": other}],
-                tokenize=False,
-            )
-            for one, other in said
-        ]
+        conversations = (
+            [
+                {"role": "user", "content": pair.prompt},
+                {"role": "assistant", "content": getattr(pair, side)},
+            ]
+            for pair in self.pairs
+        )
+        return [self.tokenizer.apply_chat_template(each, tokenize=False) for each in conversations]
 
     def upstream(self, batch: int) -> torch.Tensor:
         """run_rm.py's way: the dataset's order, padded, chosen and rejected in two forwards."""
@@ -121,8 +133,10 @@ class Bench:
 
     def ours(self, scorer: Classifier) -> torch.Tensor:
         """Packs, planned and scored as a run does it."""
-        packs = score(make_job(self.pairs, scorer, 0), scorer)
-        rewards = {row.key: row for pack in packs for row in pack.rows}
+        began = time.perf_counter()
+        job = make_job(self.pairs, scorer, self.settings.seed)
+        self.tokenizing = time.perf_counter() - began
+        rewards = {row.key: row for pack in score(job, scorer) for row in pack.rows}
         rows = [rewards[pair.key] for pair in self.pairs]
         return torch.tensor([[row.chosen_reward, row.rejected_reward] for row in rows])
 
@@ -133,50 +147,53 @@ class Bench:
             rewards: torch.Tensor = self.model(**inputs).logits[:, 0].float().cpu()
         return rewards
 
-    def measure(self, way: Callable[[], torch.Tensor]) -> tuple[Measured, torch.Tensor]:
-        """Run one way and look at the clock, the tokens and the memory; its rewards, too."""
+    def measure(self, name: str, way: Callable[[], torch.Tensor]) -> Measured:
+        """Run one way and look at the clock, the tokens and the memory."""
         gc.collect()
-        self.tokens = 0
+        self.tokens, self.tokenizing = 0, 0.0
         cuda = self.model.device.type == "cuda"
         if cuda:
             torch.cuda.empty_cache()
             torch.cuda.reset_peak_memory_stats()
             before = torch.cuda.memory_allocated()
         began, spent = time.perf_counter(), time.process_time()
-        rewards = way()
+        self.rewards[name] = way()
         seconds, processor = time.perf_counter() - began, time.process_time() - spent
         peak = (torch.cuda.max_memory_allocated() - before) / 1e9 if cuda else None
-        return Measured(seconds, processor, self.tokens, peak), rewards
+        return Measured(name, seconds, processor, self.tokenizing or None, self.tokens, peak)
 
 
-def run(bench: Bench, scorer: Classifier) -> None:
-    """Measure the ways in turn, each beside upstream's, and print them."""
-    ways: dict[str, Callable[[], torch.Tensor]] = {
-        "upstream's way, batch 8": lambda: bench.upstream(8),
-        "upstream's way, batch 64": lambda: bench.upstream(64),
-        "sorted by length, batch 64": lambda: bench.sorted_padded(64),
-        "CrossEncoder.predict, batch 64": lambda: bench.cross_encoder(64),
-        "ours, first run": lambda: bench.ours(scorer),
-        "ours, warm": lambda: bench.ours(scorer),
-    }
-    if not importlib.util.find_spec("sentence_transformers"):
-        del ways["CrossEncoder.predict, batch 64"]
-    if DEVICE == "cuda":
-        bench.sorted_padded(64)  # wakes the card
-    first: tuple[Measured, torch.Tensor] | None = None
-    for name, way in ways.items():
-        found, rewards = bench.measure(way)
-        against, theirs = first = first or (found, rewards)
-        memory = "" if found.gigabytes is None else f"{found.gigabytes:8.2f} GB"
-        ratio = against.processor / found.processor
-        if DEVICE == "cuda":
-            ratio = against.seconds / found.seconds
-        off = (rewards - theirs).abs().max().item()
-        print(
-            f"{name:34} {found.seconds:8.2f} s {found.processor:8.2f} processor-s "
-            f"{found.tokens:10,} tokens {ratio:6.2f} x{memory}  off by at most {off:.1e}",
-            flush=True,
-        )
+def run(bench: Bench, ways: Sequence[str], settings: RunSettings) -> list[Measured]:
+    """Measure the ways in turn."""
+    measured: list[Measured] = []
+
+    def add(name: str, way: Callable[[], torch.Tensor], beside: int = 0) -> None:
+        measured.append(bench.measure(name, way))
+        _print(measured[-1], measured[beside])
+
+    if bench.model.device.type == "cuda":
+        bench.sorted_padded(64)  # wake the card
+    if "upstream" in ways:
+        add("upstream's way, batch 8", lambda: bench.upstream(8))
+        add("upstream's way, batch 64", lambda: bench.upstream(64))
+    if "sorted" in ways:
+        add("sorted by length, batch 64", lambda: bench.sorted_padded(64))
+    if "cross-encoder" in ways and importlib.util.find_spec("sentence_transformers"):
+        add("CrossEncoder.predict, batch 64", lambda: bench.cross_encoder(64))
+    if "ours" in ways:
+        scorer = Classifier(bench.loaded.spec, settings, bench.loaded)
+        add("ours, first run", lambda: bench.ours(scorer))
+        add("ours, warm", lambda: bench.ours(scorer))
+        if settings.compile != "off" and bench.model.device.type == "cuda":
+            compiled = RunSettings(**{**asdict(settings), "compile": "on"})
+            scorer = Classifier(bench.loaded.spec, compiled, bench.loaded)
+            add("ours, compiled, first run", lambda: bench.ours(scorer))
+            add("ours, compiled, warm", lambda: bench.ours(scorer))
+        bench.pairs = bench.pairs[:: max(1, len(bench.pairs) // 50)][:50]
+        few = f"{len(bench.pairs)} pairs"
+        add(f"upstream's way, batch 8, {few}", lambda: bench.upstream(8), len(measured))
+        add(f"ours, warm, {few}", lambda: bench.ours(scorer), len(measured) - 1)
+    return measured
 
 
 def peak_rate(device: torch.device) -> float:
@@ -192,24 +209,65 @@ def peak_rate(device: torch.device) -> float:
     return 20 * 2 * 8192**3 / (time.perf_counter() - began)
 
 
-def compare_writing(shape: str, n: int) -> None:
+def _print(each: Measured, first: Measured) -> None:
+    on_card = each.gigabytes is not None
+    each.ratio = first.seconds / each.seconds if on_card else first.processor / each.processor
+    memory = "" if each.gigabytes is None else f"{each.gigabytes:8.2f} GB"
+    tokenizing = "" if each.tokenizing is None else f"  (tokenizing {each.tokenizing:.2f} s)"
+    print(
+        f"{each.way:34} {each.seconds:8.2f} s {each.processor:8.2f} processor-s "
+        f"{each.tokens:10,} tokens {each.ratio:6.2f} x{memory}{tokenizing}",
+        flush=True,
+    )
+
+
+def compare(other: Path, given: Sequence[str]) -> dict[str, float]:
+    """This checkout's scorer beside another's, in processes of their own, in turns.
+
+    given: arguments for both.
+    """
+    best: dict[Path, float] = {}
+    rewards: dict[Path, torch.Tensor] = {}
+    for folder in (ROOT, other) * 3:
+        command = [sys.executable, __file__, *given, "--ways", "ours", "--of", str(folder)]
+        said = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+        told = json.loads(said.splitlines()[-1])
+        (warm,) = (way for way in told["ways"] if way["way"] == "ours, warm")
+        best[folder] = min(warm["processor"], best.get(folder, warm["processor"]))
+        rewards[folder] = torch.tensor(told["rewards"], dtype=torch.float64)
+        print(f"{folder}: {warm['processor']:.2f} processor-s, {warm['seconds']:.2f} s", flush=True)
+    apart = (rewards[ROOT] - rewards[other]).abs().max().item()
+    ratio = best[ROOT] / best[other]
+    print(
+        f"rewards differ by at most {apart:.1e}; {ratio:.3f} times the processor time of {other} "
+        f"({best[ROOT]:.2f} and {best[other]:.2f} s, the best of three)"
+    )
+    return {"apart": apart, "ratio": ratio}
+
+
+def compare_writing(shape: str, n: int) -> dict[str, float]:
     """Greedy answers in padded batches, as judges write here, beside continuous batching.
 
     n: questions of 60 to 300 tokens; answers end at one of 30 tokens of 2,000, or after 40.
     """
-    given = {**(SHAPES[shape] if shape else _WRITER), "vocab_size": 2000}
-    config = transformers.AutoConfig.for_model(**given, initializer_range=0.05)
+    small = dict(zip(_HIDDEN + _KEYS, (64, 192, 2, 4, 1, 2048), strict=True))
+    given = SHAPES[shape] if shape else {**small, "model_type": "qwen2"}
+    values = {**given, "vocab_size": 2000}
+    config = transformers.AutoConfig.for_model(**values, initializer_range=0.05)
+    device = "cuda" if torch.cuda.is_available() else "cpu"
+    dtype = torch.bfloat16 if device == "cuda" else torch.float32
     torch.manual_seed(0)
-    model = transformers.AutoModelForCausalLM.from_config(config, dtype=DTYPE).to(DEVICE).eval()
+    model = transformers.AutoModelForCausalLM.from_config(config, dtype=dtype).to(device).eval()
     ends = list(range(1, 31))
     how = transformers.GenerationConfig(max_new_tokens=40, eos_token_id=ends, pad_token_id=0)
     model.generation_config = how
-    lengths = torch.randint(60, 300, (n,)).tolist()
-    ids = [torch.randint(31, 2000, (each,)).tolist() for each in lengths]
+    drawn = torch.Generator().manual_seed(0)
+    lengths = torch.randint(60, 300, (n,), generator=drawn).tolist()
+    ids = [torch.randint(31, 2000, (each,), generator=drawn).tolist() for each in lengths]
     width = max(lengths)
 
     def padded() -> list[list[int]]:
-        rows = torch.tensor([[0] * (width - len(each)) + each for each in ids], device=DEVICE)
+        rows = torch.tensor([[0] * (width - len(each)) + each for each in ids], device=device)
         with torch.inference_mode():
             output = model.generate(rows, attention_mask=(rows > 0).long())
         return output[:, width:].tolist()  # type: ignore[no-any-return]
@@ -221,58 +279,92 @@ def compare_writing(shape: str, n: int) -> None:
             found = model.generate_batch(ids, how, continuous_batching_config=pages)
         return [each.generated_tokens for each in found.values()]
 
+    def answer(tokens: list[int]) -> list[int]:
+        return tokens[: next((at for at, token in enumerate(tokens) if token in ends), None)]
+
+    result: dict[str, float] = {}
     answers = []
     for way in (padded, continuous):
         way()
         wall, processor = time.perf_counter(), time.process_time()
-        found = way()
-        wall, processor = time.perf_counter() - wall, time.process_time() - processor
-        print(f"{way.__name__:10} {wall:8.2f} s {processor:8.2f} processor-s")
-        cut = [next((at for at, id in enumerate(each) if id in ends), None) for each in found]
-        answers.append([each[:end] for each, end in zip(found, cut, strict=True)])
+        answers.append([answer(each) for each in way()])
+        result[f"{way.__name__}_seconds"] = time.perf_counter() - wall
+        result[f"{way.__name__}_processor"] = time.process_time() - processor
     equal = sum(one == other for one, other in zip(*answers, strict=True))
-    print(f"{equal} of {n} answers are equal, of {sum(map(len, answers[0])):,} tokens")
+    return result | {"questions": n, "equal": equal, "tokens": sum(map(len, answers[0]))}
 
 
-def random_model(shape: str) -> Loaded:
-    """A classifier of this shape, or the demo model."""
-    if not shape:
-        spec = ModelSpec("demo", str(DEMO / "model"), "bench")
-        return load(spec, RunSettings(), "AutoModelForSequenceClassification")
+def _loaded(arguments: argparse.Namespace, settings: RunSettings) -> Loaded:
+    if not arguments.shape:
+        spec = ModelSpec(arguments.model.name, str(arguments.model), "bench")
+        return load(spec, settings, "AutoModelForSequenceClassification")
     tokenizer = transformers.AutoTokenizer.from_pretrained(DEMO / "model")
-    values = {**SHAPES[shape], "vocab_size": len(tokenizer), "num_labels": 1}
+    values = {**SHAPES[arguments.shape], "vocab_size": len(tokenizer), "num_labels": 1}
     config = transformers.AutoConfig.for_model(**values, pad_token_id=tokenizer.pad_token_id)
-    with torch.device(DEVICE):
-        model = transformers.AutoModelForSequenceClassification.from_config(config, dtype=DTYPE)
-    return Loaded(ModelSpec(shape, "", "random"), model.eval().requires_grad_(False), tokenizer)
+    device = "cuda" if torch.cuda.is_available() else "cpu"
+    dtype = torch.bfloat16 if device == "cuda" else torch.float32
+    with torch.device(device):
+        model = transformers.AutoModelForSequenceClassification.from_config(config, dtype=dtype)
+    model = model.eval().requires_grad_(False)
+    return Loaded(ModelSpec(arguments.shape, "", "random"), model, tokenizer)
 
 
 def main() -> None:
-    """Print the table."""
+    """Print the table, then one line of JSON."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--pairs", type=Path, default=DEMO / "pairs.jsonl")
     parser.add_argument("--per-subset", type=int, default=sys.maxsize)
+    parser.add_argument("--model", type=Path, default=DEMO / "model")
     parser.add_argument("--shape", choices=SHAPES, default="")
+    parser.add_argument("--ways", default="upstream,sorted,cross-encoder,ours")
+    parser.add_argument("--compile", choices=("auto", "off"), default="auto")
+    parser.add_argument("--budget", type=int)
+    parser.add_argument("--against", type=Path, help="a checkout of another commit")
     parser.add_argument("--writing", type=int, metavar="N", help="write N answers, in two ways")
-    asked = parser.parse_args()
-    transformers.utils.logging.disable_progress_bar()
-    if asked.writing:
-        compare_writing(asked.shape, asked.writing)
+    parser.add_argument("--of", help="the checkout whose scorer is measured, by --against")
+    arguments = parser.parse_args()
+    if arguments.against:
+        at = sys.argv.index("--against")
+        given = [*sys.argv[1:at], *sys.argv[at + 2 :]]
+        print(json.dumps(compare(arguments.against.resolve(), given)))
         return
-    table = read_pairs(asked.pairs).table
+    transformers.utils.logging.disable_progress_bar()
+    if arguments.writing:
+        print(json.dumps(compare_writing(arguments.shape, arguments.writing)))
+        return
+    table = read_pairs(arguments.pairs).table
     of_subset: dict[str, list[Pair]] = {}
     for pair in as_pairs(table, range(table.num_rows)):
         of_subset.setdefault(pair.subset, []).append(pair)
-    pairs = [pair for each in of_subset.values() for pair in each[: asked.per_subset]]
-    loaded = random_model(asked.shape)
-    bench = Bench(loaded, pairs)
+    pairs = [pair for each in of_subset.values() for pair in each[: arguments.per_subset]]
+    settings = RunSettings(
+        max_length=MAX_LENGTH, compile=arguments.compile, budget=arguments.budget
+    )
+    bench = Bench(_loaded(arguments, settings), pairs, settings)
+    weights = sum(each.numel() for each in bench.model.parameters())
+    weights -= bench.model.get_input_embeddings().weight.numel()
     print(
-        f"{loaded.spec.name}, {bench.model.dtype}, {bench.model.device}; {len(pairs)} pairs; torch "
+        f"{bench.loaded.spec.name}, {weights / 1e6:,.1f} M weights beside embeddings, "
+        f"{bench.model.dtype}, {bench.model.device}; {len(pairs)} pairs; torch "
         f"{torch.__version__}, transformers {transformers.__version__}, "
         f"{torch.get_num_threads()} threads"
     )
-    settings = RunSettings(max_length=MAX_LENGTH)
-    run(bench, Classifier(loaded.spec, settings, loaded))
+    measured = run(bench, arguments.ways.split(","), settings)
+    result: dict[str, Any] = {"ways": [asdict(each) for each in measured]}
+    if arguments.of:
+        result["rewards"] = bench.rewards["ours, warm"].tolist()
+    reference = next(iter(bench.rewards.values()))
+    for name, rewards in bench.rewards.items():
+        if rewards.shape == reference.shape:
+            apart = (rewards - reference).abs().max().item()
+            print(f"{name:34} differs by at most {apart:.1e} from {measured[0].way}")
+    if bench.model.device.type == "cuda":
+        rate = peak_rate(bench.model.device)
+        unique = next(each.tokens for each in measured if each.way == "ours, warm")
+        floor = 2 * weights * unique / rate
+        result |= {"peak_tflops": rate / 1e12, "floor_seconds": floor}
+        print(f"floor: {unique:,} unique tokens at {rate / 1e12:.0f} TFLOP/s, {floor:.2f} s")
+    print(json.dumps(result))
 
 
 if __name__ == "__main__":

@@ -8,14 +8,13 @@
 Each point is a line: `ok` or `FAIL` with its number and its bound, or `left out` with the reason.
 A part begins while there is time for it within `--seconds` (460): shapes come before what reads
 a folder, and compiled layers last. One H100 took 320 s for 0.6B and all the rest, 430 s for 8B.
-The exit status is 1 where a line fails.
+The last line is JSON. The exit status is 1 where a line fails.
 """
 
 import argparse
 import copy
-import csv
 import gc
-import itertools
+import json
 import logging
 import os
 import random
@@ -26,7 +25,7 @@ import time
 import weakref
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -34,7 +33,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
-from tests.bench.scoring import DEMO, KEYS, MAX_LENGTH, SHAPES, Bench, Measured, peak_rate  # noqa: E402, I001
+from tests.bench.scoring import DEMO, MAX_LENGTH, SHAPES, Bench, Measured, peak_rate  # noqa: E402, I001
 
 import torch  # noqa: E402
 import transformers  # noqa: E402
@@ -50,6 +49,7 @@ from scoring.pairs.opening import as_pairs, read_pairs  # noqa: E402
 from scoring.run import make_job, score  # noqa: E402
 from scoring.spec import ModelSpec, Pair, RunSettings  # noqa: E402
 from tests.gpu import disk, emulated  # noqa: E402
+from tests.gpu.lengths import pairs_as_long  # noqa: E402
 from tests.gpu.report import Report  # noqa: E402
 
 HALF = torch.bfloat16
@@ -59,31 +59,50 @@ NOISES = 3
 """How many times as far off float32 as one sequence at a time in bfloat16 a reward may be."""
 
 
-TARGETS: dict[str, dict[str, float]] = {
-    "llama-8b": {"first": 34.7, "warm": 27.0, "times": 3.0, "room": 290},
-    "qwen3-0.6b": {"first": 7.1, "warm": 3.4, "times": 9.0, "room": 120},
-}
-"""What all 2,985 pairs may take: seconds of the first run on one H200, before compiling has repaid,
-and of a later one there; as fast as upstream's way in batches of 8 on one H100, warm. Nothing is
-asked of other cards. room: seconds that the report has to have left for all of it.
-"""
+@dataclass(frozen=True, slots=True)
+class Target:
+    """What all 2,985 pairs may take. Nothing is asked of cards that are not named here.
 
-
-def within(shape: str, run: str, card: str, seconds: float, times: float = 0.0) -> tuple[bool, str]:
-    """Whether a first or a warm run is as quick as it has to be, and its bound in words.
-
-    times: as fast as upstream's way it was.
+    first: seconds of the first run on one H200, before compiling has repaid.
+    warm, goal: seconds of a later one there, its layers compiled: the bound, and what is hoped for.
+    times: as fast as upstream's way in batches of 8 on one H100, warm.
+    room: seconds that the report has to have left for all of it.
     """
-    target = TARGETS[shape]
-    if "H200" in card:
-        return seconds <= target[run], f"at most {target[run]} s"
-    if "H100" in card and run == "warm":
-        return times >= target["times"], f"at least {target['times']} times"
-    return True, "no bound on this card"
+
+    first: float
+    warm: float
+    goal: float
+    times: float
+    room: float
+
+    def of_first(self, card: str, seconds: float) -> tuple[bool, str]:
+        """Whether a first run is as quick as it has to be on a card, and its bound in words."""
+        if "H200" not in card:
+            return True, "no bound on this card"
+        return seconds <= self.first, f"at most {self.first} s"
+
+    def of_warm(self, card: str, seconds: float, times: float) -> tuple[bool, str]:
+        """The same of a warm run. times: as fast as upstream's way it was."""
+        if "H200" in card:
+            return seconds <= self.warm, f"at most {self.warm} s, goal {self.goal} s"
+        if "H100" in card:
+            return times >= self.times, f"at least {self.times} times"
+        return True, "no bound on this card"
 
 
-SMALL: dict[str, Any] = dict(zip(KEYS, (256, 512, 4, 8, 4, 4096), strict=True))
-LINEAR, SLIDING = ([f"{kind}_attention", "full_attention"] * 2 for kind in ("linear", "sliding"))
+TARGETS = {
+    "llama-8b": Target(34.7, 27.0, 25.0, 3.0, 290),
+    "qwen3-0.6b": Target(7.1, 3.4, 3.0, 9.0, 120),
+}
+SMALL: dict[str, Any] = {
+    "hidden_size": 256,
+    "intermediate_size": 512,
+    "num_hidden_layers": 4,
+    "num_attention_heads": 8,
+    "num_key_value_heads": 4,
+    "max_position_embeddings": 4096,
+}
+LINEAR = ["linear_attention", "full_attention"] * 2
 GEMMA = {"head_dim": 32, "sliding_window": 64, "query_pre_attn_scalar": 32}
 CAPPED = {"initializer_range": 0.05, "attn_logit_softcapping": 0.5}
 """Products of queries with keys are about 1."""
@@ -94,7 +113,10 @@ ARCHITECTURES: dict[str, tuple[str, dict[str, Any]]] = {
     "qwen3": ("packed", {"head_dim": 32}),
     "mistral": ("packed", {"sliding_window": 64}),
     "gemma2": ("", {**GEMMA, **CAPPED}),
-    "gemma3_text": ("packed", {**GEMMA, "layer_types": SLIDING}),
+    "gemma3_text": (
+        "packed",
+        {**GEMMA, "layer_types": ["sliding_attention", "full_attention"] * 2},
+    ),
     "qwen3_next": (
         "padded",
         {"head_dim": 32, "layer_types": LINEAR, "num_experts": 4, "num_experts_per_tok": 2}
@@ -121,7 +143,8 @@ class Check:
             self.demo, key=lambda pair: len(pair.prompt + pair.chosen + pair.rejected)
         )
         self.few = by_length[: len(by_length) // 2 : 2] if dry else self.demo[::2]
-        self.pairs = self.pairs_as_long()
+        texts = [f"{pair.prompt} {pair.chosen}" for pair in self.demo]
+        self.pairs = pairs_as_long(self.tokenizer, texts)
         # Of a few pairs it never repays to compile, and on a CPU of none.
         self.later = "auto" if n_pairs is None else "on"
         if n_pairs is not None:
@@ -131,33 +154,6 @@ class Check:
             less = {**SMALL, "num_hidden_layers": 2, "head_dim": 32}
             self.shapes = {name: {**shape, **less} for name, shape in SHAPES.items()}
         self.rate = 1e11 if dry else 0.0
-
-    def pairs_as_long(self) -> list[Pair]:
-        """Pairs as long as those of the benchmark, of words of the demo pairs.
-
-        lengths.csv has a line for each of the 2,985 pairs, in their order: tokens of the prompt, of
-        what both responses begin with, and of the rest of each, by the demo model's tokenizer.
-        """
-        texts = (f"{pair.prompt} {pair.chosen}" for pair in self.demo)
-        words = dict.fromkeys(word for text in texts for word in text.split() if word.isascii())
-        sizes = [len(ids) for ids in self.tokenizer([f" {word}" for word in words]).input_ids]
-        source = itertools.cycle(zip(words, sizes, strict=True))
-
-        def text(n_tokens: int) -> str:
-            taken: list[str] = []
-            while n_tokens > 0:
-                word, size = next(source)
-                taken.append(word)
-                n_tokens -= size
-            return " ".join(taken)
-
-        pairs = []
-        with Path(__file__).with_name("lengths.csv").open(encoding="utf-8", newline="") as file:
-            for place, row in enumerate(csv.DictReader(file)):
-                asked, begun, *rest = (text(int(n)) for n in row.values())
-                first, second = (f"{begun} {each}".strip() for each in rest)
-                pairs.append(Pair(f"length:{place}", "length", asked, first, second))
-        return pairs
 
     def model(self, values: dict[str, Any], dtype: torch.dtype) -> Any:
         """A classifier of random weights, the same each time."""
@@ -177,16 +173,17 @@ class Check:
 
     def machine(self) -> None:
         """Card and versions."""
-        words = f"{self.card}; torch {torch.__version__}, transformers {transformers.__version__}, "
-        words += f"Python {sys.version.split()[0]}, {'a' if _has_compiler() else 'no'} C compiler"
-        is_able = True
+        words = f"torch {torch.__version__}, transformers {transformers.__version__}, Python "
+        words += f"{sys.version.split()[0]}, {'a' if _has_compiler() else 'no'} C compiler"
+        is_able, what = True, f"CPU, dry, {torch.get_num_threads()} threads"
         if not self.dry:
-            free, total = (each / 1e9 for each in torch.cuda.mem_get_info())
+            card, free = torch.cuda.get_device_properties(0), torch.cuda.mem_get_info()[0] / 1e9
             self.rate = peak_rate(self.device)
             is_able = attention.has_variable_length(self.device, HALF)
-            words += f"; {torch.cuda.device_count()} of it, {free:.0f} of {total:.0f} GB free, "
-            words += f"{self.rate / 1e12:.0f} TFLOP/s in bfloat16; CUDA {torch.version.cuda}"
-        self.report.tell("machine", is_able, words)
+            what = f"{torch.cuda.device_count()} x {card.name}, {free:.0f} of "
+            what += f"{card.total_memory / 1e9:.0f} GB free, {self.rate / 1e12:.0f} TFLOP/s in "
+            what += f"bfloat16; CUDA {torch.version.cuda}"
+        self.report.tell("machine", is_able, f"{what}; {words}")
 
     def call(self, heads: int, of_keys: int, dim: int, window: int | None) -> None:
         """The variable-length call over packs with shared prefixes against float64."""
@@ -232,7 +229,7 @@ class Check:
                 ours = got[0, segment.begin : segment.end].transpose(0, 1).double()
                 off = max(off, float((ours - want).abs().max()))
             words = f"off float64 by {off:.1e} (at most {CALL_BOUND:.0e})"
-            self.report.tell(name, off <= CALL_BOUND, words)
+            self.report.tell(name, off <= CALL_BOUND, words, off=off, bound=CALL_BOUND)
 
     def architecture(self, kind: str, *, compiled: bool) -> None:
         """Rewards in bfloat16 against float32 one at a time, and the path that a kind takes.
@@ -280,6 +277,7 @@ class Check:
             f"{took}; off float32 by {off:.1e} (at most {bound:.1e}, {NOISES} times what one at a "
             f"time in bfloat16 is off), spread {spread:.2g}"
             + (f"; its cap moves them by {effect:.1e} (more than the bound)" if capped else ""),
+            **{"off": off, "bound": bound, "spread": spread, "path": took},
         )
         if compiled:
             return
@@ -301,6 +299,7 @@ class Check:
             max(apart.values()) <= bound,
             "; ".join(f"{how} {each:.1e}" for how, each in apart.items())
             + f" (at most {bound:.1e})",
+            apart=apart,
         )
 
     def speed(self, shape: str) -> None:
@@ -312,26 +311,29 @@ class Check:
         with self.report.point(f"{shape}"):
             model = self.model(self.shapes[shape], HALF)
             scorer = self.scorer(model, shape, compile="auto")
-            bench = Bench(scorer.loaded, self.pairs[:: 1 if self.dry else 20])
+            bench = Bench(scorer.loaded, self.pairs, RunSettings(max_length=MAX_LENGTH))
+            bench.pairs = self.pairs[:: 1 if self.dry else 20]
             bench.sorted_padded(64)  # wakes the card
             bench.pairs = self.pairs
-            first, _ = bench.measure(lambda: bench.ours(scorer))
-            good, bound = within(shape, "first", self.card, first.seconds)
+            first = bench.measure("first", lambda: bench.ours(scorer))
+            good, bound = TARGETS[shape].of_first(self.card, first.seconds)
             words = f"{first.seconds:.2f} s ({bound}); {scorer.traits.path}"
-            self.report.tell(f"{shape}, first run", good, words)
+            self.report.tell(f"{shape}, first run", good, words, seconds=first.seconds)
             if self.later == "on":
                 scorer = self.scorer(model, shape, compile="on")
             compiling, n_runs = first, 1
             while "compiled" not in scorer.traits.path and n_runs < 4:
-                compiling, _ = bench.measure(lambda: bench.ours(scorer))
+                compiling = bench.measure("compiling", lambda: bench.ours(scorer))
                 n_runs += 1
-            warm, _ = bench.measure(lambda: bench.ours(scorer))
+            warm = bench.measure("warm", lambda: bench.ours(scorer))
             is_compiled = scorer.traits.path.endswith("layers compiled")
             self.report.tell(
                 f"{shape}, the run that compiles",
                 is_compiled or not _has_compiler(),
                 f"run {n_runs}, {compiling.seconds:.2f} s, {warm.seconds:.2f} s the next "
                 f"(no bound); {scorer.traits.path}",
+                seconds=compiling.seconds,
+                n_runs=n_runs,
             )
             self._warm(shape, bench, model, scorer, warm)
             self._without_memory(shape, model)
@@ -343,10 +345,11 @@ class Check:
         weights = sum(each.numel() for each in model.parameters())
         weights -= model.get_input_embeddings().weight.numel()
         floor = 2 * weights * warm.tokens / self.rate
-        bench.pairs = self.pairs[:: 1 if self.dry else 10]
-        upstream, _ = bench.measure(lambda: bench.upstream(8))
-        times = upstream.seconds * len(self.pairs) / len(bench.pairs) / warm.seconds
-        good, bound = within(shape, "warm", self.card, warm.seconds, times)
+        stride = 1 if self.dry else 10
+        bench.pairs = self.pairs[::stride]
+        upstream = bench.measure("upstream", lambda: bench.upstream(8)).seconds
+        times = upstream * len(self.pairs) / len(bench.pairs) / warm.seconds
+        good, bound = TARGETS[shape].of_warm(self.card, warm.seconds, times)
         self.report.tell(
             f"{shape}, warm",
             good,
@@ -355,6 +358,11 @@ class Check:
             f"{warm.tokens / warm.seconds:,.0f} a second, floor {floor:.2f} s, "
             f"{floor / warm.seconds:.0%} of the peak; {scorer.traits.path}; packs of "
             f"{scorer.traits.budget:,}; peak over the weights {warm.gigabytes or 0:.1f} GB",
+            seconds=warm.seconds,
+            tokens=warm.tokens,
+            floor=floor,
+            times_upstream=times,
+            gigabytes=warm.gigabytes,
         )
 
     def _without_memory(self, shape: str, model: Any) -> None:
@@ -389,6 +397,8 @@ class Check:
             f"{len(got)} of {len(pairs)} pairs scored, a pack in up to {parts} parts; off by "
             f"{off:.1e} (at most {bound:.1e}, the measured noise of these pairs), spread "
             f"{spread:.2g}",
+            **{"off": off, "bound": bound, "spread": spread},
+            parts=parts,
         )
 
     def unload(self) -> None:
@@ -404,7 +414,7 @@ class Check:
             gc.collect()
             left = 0 if self.dry else torch.cuda.memory_allocated() - before
             words = f"model gone: {weak() is None}; {left / 1e6:.0f} MB stay allocated (below 64)"
-            self.report.tell("unload", weak() is None and left < 64e6, words)
+            self.report.tell("unload", weak() is None and left < 64e6, words, left=left)
 
     def run(self, shapes: Sequence[str]) -> None:
         """All points: first those that a card may fail, and last those that may be left out."""
@@ -421,11 +431,11 @@ class Check:
             name = kind or "the demo model"
             yield f"rewards of {name}", 5, partial(self.architecture, kind, compiled=False)
         for shape in shapes:
-            yield shape, TARGETS[shape]["room"], partial(self.speed, shape)
+            yield shape, TARGETS[shape].room, partial(self.speed, shape)
         yield "unload", 10, self.unload
         yield "command line and app", 110, self.model_on_disk
         if not _has_compiler():
-            self.report.tell("compiled layers", None, "there is no C compiler here")
+            self.report.left_out("compiled layers", "there is no C compiler here")
             return
         packed = [kind for kind, (path, _) in ARCHITECTURES.items() if path == "packed"]
         for kind in packed[:2] if self.dry else packed:
@@ -495,13 +505,25 @@ def _has_compiler() -> bool:
     return any(map(shutil.which, ("gcc", "g++", "cc")))
 
 
-def main() -> int:
+def _shapes(text: str) -> list[str]:
+    shapes = text.split(",")
+    unknown = [shape for shape in shapes if shape not in SHAPES]
+    if unknown:
+        known = " and ".join(SHAPES)
+        raise argparse.ArgumentTypeError(f"there is no shape {unknown[0]!r}; {known} are known")
+    return shapes
+
+
+def main(given: Sequence[str] | None = None) -> int:
     """Print the report; 1 where a line fails."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--dry", action="store_true", help="on a CPU, small")
-    parser.add_argument("--shapes", nargs="+", choices=SHAPES, default=[*TARGETS])
+    parser.add_argument(
+        "--shapes", type=_shapes, default=",".join(TARGETS), help="with commas between them"
+    )
+    parser.add_argument("--pairs", type=int, help="so many of the 2,985")
     parser.add_argument("--seconds", type=float, help="in which parts may begin: 460, dry any")
-    arguments = parser.parse_args()
+    arguments = parser.parse_args(given)
     os.environ["HF_HUB_OFFLINE"] = "1"  # for the commands that are started here
     constants.HF_HUB_OFFLINE = True
     transformers.utils.logging.set_verbosity_error()
@@ -513,16 +535,17 @@ def main() -> int:
         print("There is no card that torch can use here. Try the dry form: --dry", file=sys.stderr)
         return 2
     report = Report(arguments.seconds or (float("inf") if arguments.dry else 460.0))
-    print(f"gpu-check: {arguments.shapes} (--shapes), begun within {report.seconds} s (--seconds)")
+    shapes, seconds = ", ".join(arguments.shapes), report.seconds
+    print(f"gpu-check: shapes {shapes} (--shapes); parts begin within {seconds:.0f} s (--seconds)")
+    n_pairs = arguments.pairs or (60 if arguments.dry else None)
     with tempfile.TemporaryDirectory() as compiled:
         os.environ.pop("TORCHINDUCTOR_CACHE_DIR", None)  # a first run finds nothing compiled
         keep_compiled_in(Path(compiled))
-        Check(report, dry=arguments.dry, n_pairs=60 if arguments.dry else None).run(
-            arguments.shapes
-        )
+        Check(report, dry=arguments.dry, n_pairs=n_pairs).run(arguments.shapes)
     spent = time.perf_counter() - report.began
-    counts = Counter(status for status, _ in report.lines.values())
+    counts = Counter(line["status"] for line in report.lines.values())
     print(f"gpu-check: {', '.join(f'{n} {status}' for status, n in counts.items())}; {spent:.0f} s")
+    print(json.dumps(report.lines))
     return int(bool(report.failed))
 
 

@@ -17,7 +17,6 @@ from scoring.pairs.opening import as_pairs, read_pairs
 from scoring.run import make_job, score
 from scoring.spec import ModelSpec, Pair, RunSettings
 from tests.gpu.report import Report
-from tests.support.files import write_jsonl
 
 ROOT = Path(__file__).resolve().parents[2]
 OPTIONS = "--offline --budget 2048 --max-length 2048 --compile off".split()
@@ -25,10 +24,11 @@ OPTIONS = "--offline --budget 2048 --max-length 2048 --compile off".split()
 
 def write_pairs(folder: Path, pairs: Sequence[Pair]) -> None:
     """Pairs beside the model."""
-    texts = [(pair.prompt, pair.chosen, pair.rejected) for pair in pairs]
-    named = [dict(zip(("prompt", "chosen", "rejected"), each, strict=True)) for each in texts]
-    rows = [{"id": at, "subset": "alpacaeval-easy", **row} for at, row in enumerate(named)]
-    write_jsonl(folder / "pairs.jsonl", rows)
+    with (folder / "pairs.jsonl").open("w", encoding="utf-8") as file:
+        for place, pair in enumerate(pairs):
+            row = {"id": place, "subset": "alpacaeval-easy", "prompt": pair.prompt}
+            row |= {"chosen": pair.chosen, "rejected": pair.rejected}
+            file.write(json.dumps(row) + "\n")
 
 
 def check_command(report: Report, folder: Path, device: str) -> None:
@@ -48,16 +48,18 @@ def check_command(report: Report, folder: Path, device: str) -> None:
         same = [one.read_bytes() == other.read_bytes() for one, other in pairs]
         words = f"from start to files {took:.1f} s; killed with -9 and resumed: {sum(same)} of "
         words += f"{len(same)} files equal to the byte"
-        report.tell("kill and resume", len(same) == 2 and all(same), words)
+        report.tell("kill and resume", len(same) == 2 and all(same), words, seconds=took)
     with report.point("spread"):
         if torch.cuda.device_count() < 2 or not importlib.util.find_spec("accelerate"):
-            report.tell("spread", None, "there is one card, or accelerate is not installed")
+            report.left_out("spread", "there is one card, or accelerate is not installed")
             return
         _command(folder, "spread", "spread")
         one, two = (_stored(folder / each) for each in ("whole", "spread"))
         off = max(abs(a - b) for key in one for a, b in zip(one[key], two[key], strict=True))
-        words = f"over several cards off by {off:.1e} (spread {_spread(one):.2g})"
-        report.tell("spread", off <= 0.1 * _spread(one), words)
+        words = (
+            f"over {torch.cuda.device_count()} cards off by {off:.1e} (spread {_spread(one):.2g})"
+        )
+        report.tell("spread", off <= 0.1 * _spread(one), words, off=off)
 
 
 def _started(folder: Path, out: str, device: str, *more: str) -> "subprocess.Popen[str]":
@@ -83,7 +85,7 @@ def check_app(report: Report, folder: Path, device: str) -> None:
     """The same pairs by /score_selection: how long, and the same rewards."""
     name = "the app's path"
     if not (importlib.util.find_spec("gradio") and importlib.util.find_spec("pydantic")):
-        report.tell(name, None, "gradio is not installed")
+        report.left_out(name, "gradio is not installed")
         return
     with report.point(name):
         import gradio as gr
@@ -123,6 +125,7 @@ def check_app(report: Report, folder: Path, device: str) -> None:
             f"{len(rows)} pairs in {cold:.1f} s cold, {seconds:.2f} s warm (at most {bound:.2f} "
             f"on a card: the engine's {engine:.2f} s, 5 % and 0.25 s for asking); off the "
             f"command line by {off:.1e} (at most a tenth of the spread, {spread:.2g})",
+            **{"cold": cold, "seconds": seconds, "engine": engine, "off": off},
         )
 
 

@@ -6,6 +6,7 @@ import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import Any
 
 import torch
 
@@ -16,13 +17,18 @@ class Report:
 
     seconds: float
     began: float = field(default_factory=time.perf_counter)
-    lines: dict[str, tuple[str, str]] = field(default_factory=dict)
-    """Name -> ok, FAIL or left out, and words."""
+    lines: dict[str, dict[str, Any]] = field(default_factory=dict)
 
-    def tell(self, name: str, good: bool | None, words: str) -> None:
-        """Write a line. good: None where it was not looked at."""
-        status = {True: "ok", False: "FAIL", None: "left out"}[good]
-        self.lines[name] = status, words
+    def tell(self, name: str, good: bool, words: str, **numbers: Any) -> None:
+        """Write a line. numbers: for the JSON."""
+        self._write(name, "ok" if good else "FAIL", words, numbers)
+
+    def left_out(self, name: str, why: str) -> None:
+        """Write that a point was not looked at."""
+        self._write(name, "left out", why, {})
+
+    def _write(self, name: str, status: str, words: str, numbers: dict[str, Any]) -> None:
+        self.lines[name] = {"status": status, "words": words, **numbers}
         spent = time.perf_counter() - self.began
         print(f"[{spent:6.1f} s] {status:8} {name}: {words}", flush=True)
 
@@ -44,10 +50,10 @@ class Report:
         rest = max(0.0, self.seconds - (time.perf_counter() - self.began))
         if rest < seconds:
             why = f"takes about {seconds:.0f} s; {rest:.0f} of --seconds {self.seconds:.0f} remain"
-            self.tell(name, None, why)
+            self.left_out(name, why)
         return rest >= seconds
 
     @property
     def failed(self) -> list[str]:
         """Names of the lines that fail."""
-        return [name for name, (status, _) in self.lines.items() if status == "FAIL"]
+        return [name for name, line in self.lines.items() if line["status"] == "FAIL"]
