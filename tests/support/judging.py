@@ -71,16 +71,6 @@ def cut(text: str | None) -> Answer:
     return answer
 
 
-def labels(path: str, values: Sequence[Any]) -> Answer:
-    """What a served classifier gives, by either of vLLM's paths."""
-    if path == "/classify":
-        data = {"index": 0, "label": "LABEL_0", "probs": values, "num_classes": len(values)}
-    else:
-        data = {"index": 0, "object": "pooling", "data": values}
-    usage = {"prompt_tokens": 9, "total_tokens": 9, "completion_tokens": 0}
-    return Answer({"object": "list", "model": "org/rm", "data": [data], "usage": usage})
-
-
 def some_rows() -> list[dict[str, Any]]:
     """30 rows of all subsets whose responses all differ: 20 of four, five prompts of Ties twice."""
     rows, counts = [], Counter[str]()

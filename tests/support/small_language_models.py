@@ -18,7 +18,7 @@ from transformers import (
 
 from scoring.spec import Message, Pair, as_objects
 from tests.conftest import DEMO_MODEL
-from tests.support.small_models import DEEP_VISION, LINEAR, VISION
+from tests.support.small_models import ARCHITECTURES as CLASSIFIERS
 
 CPU: dict[str, Any] = {"device": "cpu", "dtype": "float32", "budget": 150}
 SMALL: dict[str, Any] = {
@@ -40,16 +40,9 @@ ARCHITECTURES: dict[str, dict[str, Any]] = {
     "phi": {"num_key_value_heads": 2},
     "bloom": {},
 }
-"""Together: tied and untied heads, soft-capping, scaled logits both ways, a bias, LayerNorm; and
-one that is padded."""
-NESTED: dict[str, dict[str, Any]] = {
-    "gemma3": {
-        "text_config": SMALL, "vision_config": VISION, "mm_tokens_per_image": 4,
-        "image_token_index": 1, "boi_token_index": 1, "eoi_token_index": 1,
-    },
-    "qwen3_5": {"text_config": {**SMALL, **LINEAR}, "vision_config": DEEP_VISION},
-}  # fmt: skip
-"""Those whose language model is a part of theirs."""
+"""Together: tied and untied heads, soft-capping, scaled logits both ways, a bias, LayerNorm."""
+NESTED = {"gemma3": {**CLASSIFIERS["gemma3"], "text_config": SMALL}}
+"""One whose language model is a part of it."""
 TURNS = (
     *(Message("system", "Be brief."), Message("user", "Hello!")),
     *(Message("assistant", "Hi."), Message("user", "How are you?")),

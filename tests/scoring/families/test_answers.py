@@ -1,24 +1,44 @@
-"""What a judge wrote of a pair, read back from a run's folder; and judges asked several times."""
+"""What judges write: read back from a run's folder, several times, and of four responses at once.
+
+What upstream's rewardbench/generative_v2.py and scripts/run_generative_v2.py do with rows of
+RewardBench 2 is written once more here, without our reading of answers.
+"""
 
 import json
-import tracemalloc
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from statistics import fmean, stdev
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from scoring.command import execution
 from scoring.errors import KnownError
 from scoring.families import open_scorer
 from scoring.families.answers import question_keys, read_answers
-from scoring.families.chat import Answers, Reply
-from scoring.families.prompts import questions
-from scoring.spec import ModelSpec, RunSettings
-from scoring.summary import summarise_run
-from tests.support.chat_server import Answer, ChatServer, error, said
+from scoring.families.chat import Reply, meaning_of, response_order
+from scoring.families.prompts import prompt_for
+from scoring.rows import WHOLE_ROW
+from scoring.spec import JudgePrompt, ModelSpec, Pair, RunSettings
+from tests.support.chat_server import Answer, ChatServer, InTurn, error, said
 from tests.support.files import write_jsonl
 from tests.support.judging import COLOURS as PAIRS
-from tests.support.judging import asked, cut, drawn, judged, some_rows
+from tests.support.judging import (
+    LETTERS,
+    asked,
+    cut,
+    drawn,
+    judge,
+    judged,
+    opinion,
+    scored,
+    some_rows,
+)
 from tests.support.rewardbench2 import expected_scores
 
 MT_BENCH = ("--judge-prompt", "mt-bench", "--parallel", "1")
@@ -30,14 +50,14 @@ def echo(path: str, body: dict[str, Any]) -> Answer:
 
 
 @pytest.mark.parametrize(
-    ("given", "n"),
+    ("options", "n"),
     [(MT_BENCH, 1), ((), 2), (("--family", "rater", "--judge-prompt", "upstream"), 2)],
 )
 def test_each_answer_is_found_for_the_pair_and_the_order_that_was_asked(
-    given: tuple[str, ...], n: int, pairs_file: Path, tmp_path: Path
+    options: tuple[str, ...], n: int, pairs_file: Path, tmp_path: Path
 ) -> None:
     with ChatServer(echo) as server:
-        run = judged(server, tmp_path / "run", pairs_file, *given, "--seed", "3")
+        run = judged(server, tmp_path / "run", pairs_file, *options, "--seed", "3")
     orders, rewards = set(), {row.key: row for row in run.rows()}
     for pair, answers in zip(PAIRS, read_answers(run, PAIRS), strict=True):
         assert len(answers) == n
@@ -54,15 +74,25 @@ def test_each_answer_is_found_for_the_pair_and_the_order_that_was_asked(
 
 
 def test_what_was_cut_off_cannot_be_read_or_is_not_there_is_told_apart(
-    pairs_file: Path, tmp_path: Path
+    pairs_file: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     def answer(path: str, body: dict[str, Any]) -> Answer:
-        if "Name 1 " in asked(body):
+        if "Name 1 " in asked(body) or "Name 5 " in asked(body):
             return said("I cannot say.")
         return cut("[[B]] so") if "Name 2 " in asked(body) else said("<think>[[A]]</think>[[B]]")
 
+    monkeypatch.setattr(execution, "LOG_SECONDS", -1.0)
     with ChatServer(answer) as server:
         run = judged(server, tmp_path / "run", pairs_file, *MT_BENCH)
+    *told, last = capsys.readouterr().err.splitlines()
+    assert [line.rpartition(",")[0] for line in told] == [
+        *(f"0 of 8 pairs, {n} of 8 answers of the next" for n in range(1, 9)),
+        "8 of 8 pairs",
+    ]
+    assert last == "An answer is no verdict: 2 times in all."
     path = run.folder / "answers.jsonl"
     [gone] = question_keys(run.facts, PAIRS[3])
     lines = [line for line in path.read_text().splitlines() if gone not in line]
@@ -75,36 +105,14 @@ def test_what_was_cut_off_cannot_be_read_or_is_not_there_is_told_apart(
     assert (none.reply, none.meaning) == (None, None)
 
 
-def test_of_large_files_only_what_is_shown_is_read(pairs_file: Path, tmp_path: Path) -> None:
-    """The last answer to a question counts, as for a run that goes on."""
-    with ChatServer(echo) as server:
-        run = judged(server, tmp_path / "run", pairs_file, *MT_BENCH)
-    [[answer]] = read_answers(run, PAIRS[:1])
-    more = Answers(run.folder)
-    for n in range(40):
-        more.add(questions("rater", PAIRS[n % 6])[0], Reply("x" * 500_000))
-    [question] = questions("judge", PAIRS[0], "mt-bench", swapped=answer.shown == (1, 0))
-    more.add(question, Reply("[[B]]"))
-    tracemalloc.start()
-    [[answer]] = read_answers(run, PAIRS[:1])
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    assert answer.reply == Reply("[[B]]")
-    assert peak < 5_000_000 < sum(each.stat().st_size for each in run.folder.glob("answers*"))
-
-
 # Asked several times.
 
 THRICE = ("--judge-prompt", "upstream", "--temperature", "1", "--repeats", "3")
 
 
 def moody(path: str, body: dict[str, Any]) -> Answer:
-    """Another verdict or rating by each seed."""
-    n = drawn(asked(body), str(body["seed"]))
-    if asked(body).endswith("[Your judgement]"):
-        return said(f"Well.\n{n % 10 + 1}")
-    letters = "ABCD" if "Assistant D" in asked(body) else "AB"
-    return said(f"[[{letters[n % len(letters)]}]]")
+    """Another verdict by each seed."""
+    return said(f"[[{'AB'[drawn(asked(body), str(body['seed'])) % 2]}]]")
 
 
 def test_a_reward_is_the_mean_and_the_spread_and_the_words_of_each_repeat_are_told(
@@ -131,28 +139,6 @@ def test_a_reward_is_the_mean_and_the_spread_and_the_words_of_each_repeat_are_to
         {"low": low, "high": high, "deviation": stdev(accuracies)}
     )
     assert told["facts"]["reading"].endswith("; the mean of 3 repeats")
-    with ChatServer(moody) as server:
-        judged(server, tmp_path / "run", pairs_file, *THRICE, "--resume", "--seed", "5")
-        assert server.asked == []
-    table = capsys.readouterr().out
-    assert f"accuracy of each of 3 repeats: {low:.1%} to {high:.1%}, standard deviation" in table
-
-
-def test_each_repeat_has_the_numbers_of_a_run_by_its_seed(tmp_path: Path) -> None:
-    """Of RewardBench 2, too, where repeats are summed up by the benchmark's own rule."""
-    rows = some_rows()
-    path = write_jsonl(tmp_path / "rows.jsonl", rows)
-    with ChatServer(moody) as server:
-        found = judged(server, tmp_path / "run", path, *THRICE)
-    summary = summarise_run(found.rows(), found.facts)
-    by_key = {row.key: row for row in found.rows()}
-    in_order = [by_key[f"{row['subset']}:{row['id']}"] for row in rows]
-    for at, each in enumerate(summary.repeats):
-        rewards = [[reward or 0.0 for reward in row.repeats[at]] for row in in_order]
-        expected = expected_scores(rows, rewards)
-        assert each.score == pytest.approx(expected[""], abs=1e-12)
-    assert len({each.score for each in summary.repeats}) == 3
-    assert {*summary.spreads} == {"accuracy", "score"}
 
 
 def test_what_fails_in_one_repeat_is_missing_and_asked_again_alone(
@@ -180,3 +166,130 @@ def test_what_answers_alike_each_time_is_refused() -> None:
         open_scorer(here, greedy)
     with pytest.raises(KnownError, match="--repeats 3 is for judges and raters that write answers"):
         open_scorer(here, RunSettings(repeats=3))
+
+
+# Four responses at once, and Ties rated.
+
+ROW = Pair("Focus:1", "Focus", "Name one.", "Red.", "Soon.", more_rejected=("No.", "Seven."))
+UPSTREAM = ("--judge-prompt", "upstream")
+
+
+def sections(question: str) -> list[str]:
+    """The responses that are shown as A, B, C and D."""
+    between = r"\[The Start of Assistant ([A-D])'s Answer\]\n(.*?)\n\[The End of Assistant \1's"
+    return [text for _, text in re.findall(between, question, re.DOTALL)]
+
+
+def read_verdict(text: str) -> str:
+    """Upstream's process_judgement."""
+    for letter in LETTERS:
+        if f"[[{letter}]]" in text:
+            return letter
+    return "error"
+
+
+def read_rating(text: str) -> int:
+    """Upstream's get_single_rating: a whole number from 1 to 10 at the end; -1 for none."""
+    text = text.strip()
+    for rating in map(str, range(10, 0, -1)):
+        before = text[: -len(rating)][-1:]
+        if text.endswith(rating) and not (before.isalnum() or before == "_"):
+            return int(rating)
+    return -1
+
+
+def official_rewards(row: dict[str, Any], questions: Sequence[str], family: str) -> list[float]:
+    """Of a row's responses, such that they share its credit as upstream counts it."""
+    responses, is_tie = [*row["chosen"], *row["rejected"]], row["subset"] == "Ties"
+    if family == "rater" or is_tie:
+        kind = "accuracy of the response, but" if is_tie else "depth, creativity"
+        about = [each for each in questions if kind in each]
+        texts = [f"[Query]\n{row['prompt']}\n\n[Response]\n{each}\n\n" for each in responses]
+        of_each = [[question for question in about if text in question] for text in texts]
+        return [float(read_rating(opinion(question))) for [question] in of_each]
+    [question] = [
+        each
+        for each in questions
+        if each.startswith(f"[User Question]\n{row['prompt']}\n\n")
+        and sorted(sections(each)) == sorted(responses)
+    ]
+    winner = read_verdict(opinion(question))
+    if winner == "error":
+        return [0.25] * 4
+    return [float(response == sections(question)[LETTERS.index(winner)]) for response in responses]
+
+
+@pytest.mark.parametrize("family", ["judge", "rater"])
+def test_thirty_rows_are_judged_as_an_independent_computation_has_it(
+    family: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = some_rows()
+    path = write_jsonl(tmp_path / "rows.jsonl", rows)
+    with ChatServer(lambda _, body: said(opinion(asked(body)))) as server:
+        found = judged(server, tmp_path / "run", path, *UPSTREAM, "--json", "--family", family)
+        questions = [asked(each.body) for each in server.asked]
+        n_messages = {len(each.body["messages"]) for each in server.asked}
+    rewards = [official_rewards(row, questions, family) for row in rows]
+    if family == "judge":  # a reference's responses are all of its other row, too
+        n_rated = sum(row["total_completions"] for row in rows if row["id"].startswith("tied"))
+        assert len(questions) == 20 + n_rated
+        assert n_messages == {1, 2}
+    told = json.loads(capsys.readouterr().out)
+    expected = expected_scores(rows, rewards)
+    assert told["score"] == pytest.approx(expected.pop(""), abs=1e-12)
+    assert told["sections"] == pytest.approx(expected, abs=1e-12)
+    by_key = {row.key: row for row in found.rows()}
+    of_rows = [by_key[f"{row['subset']}:{row['id']}"].all_rewards for row in rows]
+    assert of_rows == [tuple(each) for each in rewards]
+    assert "rewardbench-2" in told["facts"]["template"]
+    assert "Ties" in told["facts"]["reading"]
+    wins = [row.credit(0.5) for row in by_key.values() if row.subset != "Ties"]
+    assert {0, 1} < {*wins}
+
+
+@given(st.text(st.sampled_from("ABCDE[] 0123456789/.\n x\N{FULLWIDTH DIGIT NINE}"), max_size=12))
+def test_answers_are_read_as_upstream_reads_them(text: str) -> None:
+    meaning = meaning_of(Reply(text), WHOLE_ROW, "rewardbench-2")
+    named = "error" if meaning is None else LETTERS[meaning.index(1.0)]
+    assert named == read_verdict(text)
+    assert meaning is None or sum(meaning) == 1
+    rating = meaning_of(Reply(text), "rater", "rewardbench-2")
+    assert (-1 if rating is None else rating[0]) == read_rating(text)
+
+
+def test_the_right_response_stands_in_each_place_alike_and_the_order_is_the_rows_own() -> None:
+    rows = [replace(ROW, key=f"Focus:{n}", prompt=f"Name {n}.") for n in range(400)]
+    orders = [response_order(row, 0) for row in rows]
+    assert all(80 < n < 120 for n in Counter(order.index(0) for order in orders).values())
+    assert {*orders} == {(0, 1, 2, 3), (1, 0, 2, 3), (2, 1, 0, 3), (3, 1, 2, 0)}
+    assert orders != [response_order(row, 1) for row in rows]
+
+
+def test_rows_of_another_shape_are_refused_before_anything_is_asked() -> None:
+    three = replace(ROW, key="Focus:3", more_rejected=("No.",))
+    with ChatServer(InTurn(said("[[A]]"))) as server:
+        for row in (three, replace(three, more_rejected=())):
+            with pytest.raises(KnownError, match=r"Focus:3 has 1 right and \d wrong .* mt-bench"):
+                scored(judge(server, judge_prompt="rewardbench-2"), [ROW, row])
+        assert server.asked == []
+
+
+PAIR = Pair("Focus:1", "Focus", "p", "a", "b")
+ALL_RIGHT = replace(ROW, subset="Ties", more_chosen=("Blue.",))
+
+
+@pytest.mark.parametrize(
+    ("setting", "model", "rows", "prompt"),
+    [
+        ("upstream", "org/judge", [ROW], "rewardbench-2"),
+        ("upstream", "google/gemini-2.5-pro", [ROW], "rewardbench-2-gemini"),
+        ("upstream", "org/judge", [PAIR], "upstream"),
+        ("default", "org/judge", [ROW, ALL_RIGHT], "rewardbench-2"),
+        ("default", "org/judge", [replace(ROW, more_rejected=("No.",))], "default"),
+        ("default", "org/SteamSHP-large", [ROW], "default"),
+    ],
+)
+def test_a_judge_of_rewardbench_2_is_asked_as_upstream_asks_where_nothing_else_is_set(
+    setting: JudgePrompt, model: str, rows: list[Pair], prompt: str
+) -> None:
+    assert prompt_for(setting, "judge", model, rows) == prompt

@@ -1,39 +1,35 @@
-"""What judges and raters are asked by our own prompt, and how a server's answers are read."""
+"""Judges and raters behind a server: what they are asked, and how their answers are read.
+
+By our own prompt they are read by probabilities, by upstream's by the verdict that they write.
+"""
 
 import math
+from dataclasses import replace
+from functools import partial
 from itertools import product
+from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scoring.engine.formatting import Prepared
 from scoring.engine.scorer import facts
-from scoring.families.chat import Reply, verdict
-from scoring.families.prompts import (
-    LABELS,
-    RATINGS,
-    digest,
-    parse_rating,
-    parse_verdict,
-    prompt_forms,
-)
-from scoring.families.server import KEY_VARIABLE
-from scoring.spec import Family, Message, Pair, RunSettings
+from scoring.errors import KnownError
+from scoring.families import prompts
+from scoring.families.chat import Answers, Reply, verdict
+from scoring.spec import JudgePrompt, Message, Pair, RunSettings
 from tests.support.chat_server import Answer, ChatServer, InTurn, error, said, shown
-from tests.support.judging import judge, rating_prompt, rewards, scored, verdict_prompt
+from tests.support.judging import COLOURS as PAIRS
+from tests.support.judging import asked, cut, judge, rating_prompt, rewards, scored, verdict_prompt
 
 GOOD = Pair("mine:1", "mine", "Name a colour.", "Red, like a ripe tomato.", "Seven.")
-BAD = Pair("mine:2", "mine", "Name a colour.", "Seven.", "Red, like a ripe tomato.")
+BAD = replace(GOOD, chosen=GOOD.rejected, rejected=GOOD.chosen)
 EQUAL = Pair("mine:3", "mine", "Name a colour.", "Blue.", "Blue.")
-
-
-def prefers_long(path: str, body: dict[str, Any]) -> Answer:
-    """Finds A better by its length, with a liking for whatever stands first."""
-    first, second = shown(body)
-    share = 1 / (1 + math.exp(-0.05 * (len(first) - len(second)) - 0.37))
-    return said("whatever", {"A": 0.9 * share, "B": 0.9 * (1 - share), "The": 0.1})
+TURNS = (Message("user", "Hi!"), Message("assistant", "Hello."), Message("user", "Name a colour."))
+TWO = Pair("mine:two", "mine", "a transcript", "Red.", "Soon.", TURNS)
+THREE = replace(TWO, turns=(*TURNS, *TURNS[1:]))
+writer = partial(judge, judge_prompt="upstream")
 
 
 def says_long(path: str, body: dict[str, Any]) -> Answer:
@@ -42,9 +38,8 @@ def says_long(path: str, body: dict[str, Any]) -> Answer:
 
 
 def test_a_judge_is_asked_in_both_orders_as_the_protocol_says_and_once_of_equal_ones() -> None:
-    with ChatServer(prefers_long) as model:
-        _, equal = rewards(judge(model, seed=5), GOOD, EQUAL)
-        assert equal[0] == equal[1] == pytest.approx(0.5)
+    with ChatServer(says_long) as model:
+        assert rewards(judge(model, seed=5), GOOD, EQUAL) == [(1, 0), (0.5, 0.5)]
         by_text = {shown(request.body): request.body for request in model.asked}
         assert len(model.asked) == 3 and by_text.pop((EQUAL.chosen, EQUAL.chosen))
         assert {request.path for request in model.asked} == {"/v1/chat/completions"}
@@ -63,9 +58,9 @@ def by_order(path: str, body: dict[str, Any]) -> Answer:
     return said("B", {"The": 0.2, "A": 0.32, "B": 0.32, " B": 0.16})
 
 
-def with_logprobs(text: str, *content: Any) -> InTurn:
+def with_logprobs(text: str, content: Any) -> InTurn:
     given = said(text)
-    given.body["choices"][0]["logprobs"] = {"content": content}
+    given.body["choices"][0]["logprobs"] = {"content": [content]}
     return InTurn(given)
 
 
@@ -74,7 +69,6 @@ READ: list[tuple[str, Any, float]] = [
     ("the mean probability over both orders", by_order, (0.75 + 0.6) / 2),
     ("a judge that always says A ties", InTurn(said("A", {"A": 0.83, "B": 0.17})), 0.5),
     ("a text without probabilities", says_long, 1.0),
-    ("probabilities of no token", with_logprobs("A"), 0.5),
     ("probabilities of another shape", with_logprobs("A", {"token": "A"}), 0.5),
     ("the token taken where only that is known", with_logprobs("?", TAKEN_ALONE), 0.5),
 ]
@@ -96,43 +90,44 @@ def test_an_answer_that_hardly_begins_with_a_label_is_read_as_text() -> None:
     assert verdict(reply._replace(text="The")) is None
 
 
-@pytest.mark.parametrize("refuses", ["logprobs", "a long text"])
-def test_a_server_that_refuses_logprobs_is_asked_without_but_not_for_a_text(refuses: str) -> None:
+def newer(path: str, body: dict[str, Any]) -> Answer:
+    """Takes no temperature, and another name for the number of tokens, as newer models do."""
+    for name in ("max_tokens", "temperature", "logprobs"):
+        if name in body:
+            return error(400, f"Unsupported parameter: '{name}'.")
+    return says_long(path, body)
+
+
+def test_a_server_that_refuses_a_value_is_asked_without_it(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    with ChatServer(newer) as model:
+        scorer = judge(model, parallel=4)
+        assert rewards(scorer, GOOD) == [(1, 0)]
+        before = len(model.asked)
+        assert rewards(scorer, EQUAL) == [(0.5, 0.5)]
+        [request] = model.asked[before:]
+    assert request.body["max_completion_tokens"] <= 64
+    assert "The server takes no max_tokens, temperature, logprobs" in caplog.text
+
+
+def test_a_failed_request_makes_its_pair_missing_and_others_are_asked_as_before() -> None:
     def answer(path: str, body: dict[str, Any]) -> Answer:
-        if refuses in body:
-            return error(400, "logprobs are not supported")
-        is_long = refuses == "a long text" and GOOD.chosen in shown(body)
+        is_long = shown(body)[0] == GOOD.chosen
         return error(400, "longer than the context") if is_long else says_long(path, body)
 
     with ChatServer(answer) as model:
-        found = rewards(judge(model, parallel=1), GOOD, EQUAL)
-        asked = ["logprobs" in each.body for each in model.asked]
-    assert found[1] == (0.5, 0.5)
-    if refuses == "logprobs":
-        assert found[0] == (1, 0) and asked == [True, False, False, False]
-    else:
-        assert all(map(math.isnan, found[0])) and asked[-1]
-
-
-@pytest.mark.parametrize("broken", [error(400), Answer({"choices": [{"message": {"content": 3}}]})])
-@pytest.mark.parametrize("family", ["judge", "rater"])
-def test_a_failed_request_makes_the_pair_missing(broken: Answer, family: Family) -> None:
-    def answer(path: str, body: dict[str, Any]) -> Answer:
-        text = body["messages"][0]["content"]
-        fails = GOOD.chosen in (shown(body)[0] if family == "judge" else text)
-        return broken if fails else said("A" if family == "judge" else "7")
-
-    with ChatServer(answer) as model:
-        (found,) = rewards(judge(model, family), GOOD)
-    assert all(map(math.isnan, found))
+        failed, equal = rewards(judge(model, parallel=1), GOOD, EQUAL)
+        assert "logprobs" in model.asked[-1].body
+    assert all(map(math.isnan, failed)) and equal == (0.5, 0.5)
 
 
 def test_a_rater_rates_each_response_alone() -> None:
     def rates(path: str, body: dict[str, Any]) -> Answer:
-        asked = body["messages"][0]["content"]
-        assert "logprobs" not in body and ("tomato" in asked) + ("Seven" in asked) < 2
-        seven = "3" if "Seven" in asked else "fine"
-        return said("Rating: 8/10" if "tomato" in asked else seven)
+        text = asked(body)
+        assert "logprobs" not in body and ("tomato" in text) + ("Seven" in text) < 2
+        seven = "3" if "Seven" in text else "fine"
+        return said("Rating: 8/10" if "tomato" in text else seven)
 
     with ChatServer(rates) as model:
         scorer = judge(model, "rater")
@@ -140,53 +135,11 @@ def test_a_rater_rates_each_response_alone() -> None:
         assert all(map(math.isnan, rewards(scorer, EQUAL)[0]))
 
 
-def test_a_run_says_what_is_missing_and_why(caplog: pytest.LogCaptureFixture) -> None:
-    """A win, a loss, a tie, and pairs that are missing for one reason or another."""
-    unsure = [
-        Pair(f"mine:{n}", "mine", "Name a colour.", f"{n}. Mu", f"{n}. Mumu.") for n in (4, 5)
-    ]
-    broken = Pair("mine:6", "mine", "Name a colour.", "Crash.", "Crash now.")
-
-    def answer(path: str, body: dict[str, Any]) -> Answer:
-        both = shown(body)
-        if "Mu" in both[0]:
-            return said("A or B?" if "4" in both[0] else None)
-        return error(500) if broken.chosen in both else prefers_long(path, body)
-
-    with ChatServer(answer) as model:
-        scorer = judge(model, parallel=3)
-        rows = scored(scorer, [GOOD, BAD, EQUAL, *unsure, broken])
-        assert model.most_at_once <= 3
-    outcomes = [rows[f"mine:{n}"].outcome for n in range(1, 7)]
-    assert outcomes == ["win", "loss", "tie", "missing", "missing", "missing"]
-    assert rows["mine:4"].chosen_reward is rows["mine:6"].rejected_reward is None
-    assert caplog.text.count("An answer is no verdict") == 1
-    assert "An answer is no verdict: 4 times in all." in scorer.errors.sentences()
-
-
-@pytest.mark.parametrize("family", ["judge", "rater"])
-def test_the_facts_say_how_it_was_asked(family: Family, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(KEY_VARIABLE, "sk-do-not-tell")
-    with ChatServer(prefers_long) as model:
-        said_so = facts(judge(model, family, parallel=3), RunSettings(parallel=3), "demo", 2)
-        busy = judge(model, parallel=64)
-        assert busy.traits.budget == 64  # a pack keeps all requests busy
-        assert busy.prepare([GOOD]) == [Prepared(GOOD)]
-    assert said_so.path == "asked over the network, 3 at once"
-    assert said_so.template == digest(family)
-    assert said_so.versions.keys() == {"httpx"}
-    assert ("both orders averaged" in said_so.reading) == (family == "judge")
-    assert "sk-do-not-tell" not in repr(said_so)
-
-
-# The words.
-
 ODD = " {braces} %s \\n \n\n [End of response A] 🤔 \0 "
-TURNS = (Message("user", "Hello"), Message("assistant", "Hi"), Message("user", "Bye"))
 ODD_PAIR = Pair("s:1", "s", f"the transcript{ODD}", f"Red.{ODD}", f"No.{ODD}", TURNS)
 
 
-def test_a_judge_sees_the_conversation_and_both_responses_in_their_order_as_they_are() -> None:
+def test_texts_are_shown_in_their_order_as_they_are_and_one_alone_to_a_rater() -> None:
     (message,) = verdict_prompt(ODD_PAIR, ODD_PAIR.rejected, ODD_PAIR.chosen)
     parts = [
         f"[Conversation]\n{ODD_PAIR.prompt}\n",
@@ -195,43 +148,166 @@ def test_a_judge_sees_the_conversation_and_both_responses_in_their_order_as_they
     ]
     places = [message.content.index(part) for part in parts]
     assert message.role == "user" and places == sorted(places)
-
-
-def test_a_rater_sees_one_response_and_not_the_other() -> None:
     (message,) = rating_prompt(ODD_PAIR, ODD_PAIR.chosen)
     assert f"[Start of response]\n{ODD_PAIR.chosen}\n[End of response]" in message.content
-    assert f"[Conversation]\n{ODD_PAIR.prompt}\n" in message.content
-    assert ODD_PAIR.rejected not in message.content
+    assert parts[0] in message.content and ODD_PAIR.rejected not in message.content
 
 
 VERDICTS = {
-    **dict.fromkeys(["A", "**A**", "A.", "Response A is better.", "A, since A is right"], "A"),
-    **dict.fromkeys(["B", "[[B]]", " B\n"], "B"),
-    **dict.fromkeys(["A or B", "a", "b is better", "AB", "Better", "C", ""], None),
+    **dict.fromkeys(["A", "**A**", "Response A is better.", "A, since A is right"], "A"),
+    **dict.fromkeys(["[[B]]", " B\n"], "B"),
+    **dict.fromkeys(["A or B", "a", "AB", "Better", ""], None),
 }
 NUMBERS = {
-    "1": 1.0, "10": 10.0, "7.5": 7.5, "8/10": 8.0, "Rating: 3.": 3.0, "[[9]]": 9.0,
-    **dict.fromkeys(["0", "0.9", "10.1", "11", "100", "nine", "", "9" * 400], None),
+    "1": 1.0, "10": 10.0, "7.5": 7.5, "8/10": 8.0, "Rating: 3.": 3.0,
+    **dict.fromkeys(["0.9", "10.1", "100", "nine", "", "9" * 400], None),
 }  # fmt: skip
 
 
 def test_a_verdict_is_the_one_label_named_and_a_rating_the_first_number_from_1_to_10() -> None:
-    assert {text: parse_verdict(text) for text in VERDICTS} == VERDICTS
-    assert {text: parse_rating(text) for text in NUMBERS} == NUMBERS
+    assert {text: prompts.parse_verdict(text) for text in VERDICTS} == VERDICTS
+    assert {text: prompts.parse_rating(text) for text in NUMBERS} == NUMBERS
 
 
 @given(st.text())
 def test_any_answer_is_read_without_an_error(text: str) -> None:
-    verdict, rating = parse_verdict(text), parse_rating(text)
-    assert verdict is None or (verdict in LABELS and verdict in text)
-    assert rating is None or RATINGS[0] <= rating <= RATINGS[-1]
+    verdict, rating = prompts.parse_verdict(text), prompts.parse_rating(text)
+    assert verdict is None or (verdict in prompts.LABELS and verdict in text)
+    assert rating is None or prompts.RATINGS[0] <= rating <= prompts.RATINGS[-1]
 
 
 def test_the_words_are_known_by_their_digest(monkeypatch: pytest.MonkeyPatch) -> None:
-    prompts = ("", "mt-bench", "rewardbench-2", "rewardbench-2-gemini")
-    before = {each: digest(*each) for each in product(("judge", "rater"), prompts)}
+    names = ("", "mt-bench", "rewardbench-2", "rewardbench-2-gemini")
+    before = {each: prompts.digest(*each) for each in product(("judge", "rater"), names)}
     assert before["judge", ""].startswith("judge prompt:")
     assert len({*before.values()}) == len(before)
-    monkeypatch.setitem(prompt_forms()["rater"], "user", "Other words.")
-    changed = [each for each in before if digest(*each) != before[each]]
-    assert changed == [("rater", "")]
+    monkeypatch.setitem(prompts.prompt_forms()["rater"], "user", "Other words.")
+    assert [each for each in before if prompts.digest(*each) != before[each]] == [("rater", "")]
+
+
+# Verdicts and ratings that are written, by upstream's prompts and its reading.
+
+
+def is_red_first(body: dict[str, Any]) -> bool:
+    return asked(body).index("Red") < asked(body).index("Soon")
+
+
+def prefers_red(path: str, body: dict[str, Any]) -> Answer:
+    return said(f"Red is a colour.\n\n[[{'A' if is_red_first(body) else 'B'}]]")
+
+
+def test_a_verdict_is_asked_once_in_an_order_that_is_drawn() -> None:
+    with ChatServer(prefers_red) as model:
+        for _ in range(2):
+            assert rewards(writer(model), *PAIRS) == [(1, 0)] * len(PAIRS)
+        both = [each.body for each in model.asked]
+    bodies, again = both[: len(PAIRS)], both[len(PAIRS) :]
+    assert len({*map(is_red_first, bodies)}) == 2
+    assert sorted(map(asked, again)) == sorted(map(asked, bodies))
+    for body in bodies:
+        assert [each["role"] for each in body["messages"]] == ["system", "user"]
+        assert body["messages"][0]["content"].endswith('"[[B]]" if assistant B is better.')
+        assert asked(body).startswith("[User Question]\nName ")
+        assert (body["max_tokens"], body["temperature"]) == (2048, 0)
+        assert "logprobs" not in body
+
+
+@pytest.mark.parametrize(("text", "half"), [(None, True), ("[[B]] or [[A]]", False)])
+def test_no_verdict_is_a_tie_and_both_are_the_first(text: str | None, half: bool) -> None:
+    """As process_judgement reads it, and run_generative.py counts it."""
+    with ChatServer(InTurn(said(text))) as model:
+        found = rewards(writer(model), *PAIRS)
+    assert set(found) == ({(0.5, 0.5)} if half else {(0, 1), (1, 0)})
+
+
+def test_two_turns_have_a_prompt_of_their_own_and_more_are_ties() -> None:
+    with ChatServer(prefers_red) as model:
+        assert rewards(writer(model), TWO, THREE) == [(1, 0), (0.5, 0.5)]
+        (request,) = model.asked
+    assert "### User:\nHi!" in asked(request.body)
+    with pytest.raises(KnownError, match="The prompt prometheus is for conversations of one turn"):
+        prompts.questions("judge", TWO, "prometheus")
+
+
+RM_R1 = "<think>[[B]], or [[A]]?</think>\n<answer>[[A]]</answer>"
+"""The digits below are of a hash of the words in its repository, by its authors' own code."""
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "prompt", "says"),
+    [
+        ("org/Con-J-Qwen2-7B", "upstream", "con-j", '{"原因": "...", "更好的回答": 1}'),
+        ("org/OffsetBias-8B", "upstream", "offsetbias", "Output (a)"),
+        ("org/any", "gemini", "gemini", "[[A]]"),
+        ("gaotang/RM-R1-Qwen2.5-Instruct-7B", "upstream", "rm-r1:e39e007ecaaf", RM_R1),
+        ("RM-R1-DeepSeek-Distilled-Qwen-7B", "upstream", "rm-r1-reasoning:b303ba2eff62", RM_R1),
+    ],
+)
+def test_a_models_name_or_a_word_chooses_the_prompt(
+    name: str, given: JudgePrompt, prompt: str, says: str
+) -> None:
+    with ChatServer(InTurn(said(says))) as model:
+        scorer = judge(model, name=name, judge_prompt=given)
+        found = rewards(scorer, *PAIRS)
+        bodies = [each.body for each in model.asked]
+    assert sorted(found) == sorted(
+        (float(won), float(not won)) for won in map(is_red_first, bodies)
+    )
+    words, _, digits = prompt.partition(":")
+    assert scorer.traits.template.startswith(f"{words} judge prompt:{digits}")
+    assert (bodies[0]["max_tokens"] == 8192) == (says == RM_R1)
+
+
+def test_ratings_are_read_at_the_end_and_one_that_is_none_is_a_tie_or_of_many_the_lowest() -> None:
+    def answer(path: str, body: dict[str, Any]) -> Answer:
+        assert asked(body).endswith("[Your judgement]")
+        if "Red 0" in asked(body):
+            return said("9 of ten would like it.")
+        return said("Fine.\n\n8" if "Red" in asked(body) else "8/10 is too much: 3")
+
+    row = replace(PAIRS[1], key="mine:row", more_rejected=("Red 0.", "Soon 1.", "Blue."))
+    with ChatServer(answer) as model:
+        rater = writer(model, "rater")
+        assert rewards(rater, *PAIRS[:2]) == [(0, 0), (8, 3)]
+        assert {each.body["max_tokens"] for each in model.asked} == {1024}
+        assert scored(rater, [row])[row.key].rewards == (8, 3, 0, 3, 3)
+
+
+def test_what_is_thought_is_no_answer_and_the_settings_are_sent_and_told() -> None:
+    text = "<think>Is it A? [[A]] or B?</think>\n\n[[B]]"
+    with ChatServer(InTurn(said(text))) as model:
+        scorer = writer(model, max_tokens=4096, temperature=0.5)
+        assert set(rewards(scorer, *PAIRS)) == {(0, 1), (1, 0)}
+        sent = {(each.body["max_tokens"], each.body["temperature"]) for each in model.asked}
+    assert sent == {(4096, 0.5)}
+    told = facts(scorer, RunSettings(), "demo", 1)
+    assert told.reading.endswith("; 4,096 tokens at most, temperature 0.5")
+
+
+def test_answers_that_are_all_cut_off_end_the_run_with_a_way_out() -> None:
+    hopeless = pytest.raises(KnownError, match=r"cut off at 16 tokens;.*--max-tokens 4096")
+    with ChatServer(InTurn(cut("<think>Hm, A"))) as model, hopeless:
+        rewards(judge(model), *PAIRS)
+    with ChatServer(InTurn(said("A"), cut("<think>Hm"))) as model:
+        found = rewards(judge(model, parallel=1), *PAIRS[:2])
+    assert all(math.isnan(reward) for pair in found for reward in pair)
+
+
+def test_answers_are_kept_as_they_were_and_asked_for_once_whatever_became_of_the_run(
+    tmp_path: Path,
+) -> None:
+    with ChatServer(prefers_red) as model:
+        scorer = writer(model)
+        scorer.keep_answers(tmp_path)
+        first = rewards(scorer, *PAIRS[:3])
+        path = tmp_path / "answers.jsonl"
+        path.write_text(path.read_text("utf-8") + '{"question": "torn', "utf-8")
+        later = writer(model)
+        later.keep_answers(tmp_path, "-2")
+        assert rewards(later, *PAIRS[:4]) == [*first, (1, 0)]
+        assert len(model.asked) == 4
+    assert len((tmp_path / "answers-2.jsonl").read_text("utf-8").splitlines()) == 1
+    reply = Reply("<b>A</b>\n", (("A", -0.25), (" A", -3.0)), cut=True)
+    Answers(tmp_path).add(TURNS, reply)
+    assert Answers(tmp_path).get(TURNS) == reply
+    assert Answers().get(TURNS) is None

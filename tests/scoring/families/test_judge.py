@@ -1,7 +1,12 @@
-"""Judges and raters of this machine, read by probabilities, against plain transformers."""
+"""Judges and raters of this machine, against plain transformers.
 
+They are read by probabilities, or by the verdict or rating that they write.
+"""
+
+import json
 import math
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -12,6 +17,8 @@ from tokenizers import pre_tokenizers, processors
 from transformers import (
     AutoModelForCausalLM,
     AutoTokenizer,
+    ContinuousBatchingConfig,
+    LlamaConfig,
     T5Config,
     T5ForConditionalGeneration,
 )
@@ -19,11 +26,14 @@ from transformers import (
 from scoring.engine.scorer import Scorer
 from scoring.errors import KnownError
 from scoring.families import open_scorer
+from scoring.families.chat import shows_rejected_first
+from scoring.families.judge import Draws
+from scoring.families.prompts import parse_rating, parse_verdict, questions
 from scoring.models.finding import locate
-from scoring.spec import Family, Message, ModelSpec, Pair, RunSettings, as_objects
-from tests.support.judging import rating_prompt, scored, verdict_prompt
+from scoring.spec import Family, Message, ModelSpec, Pair, RunSettings, ScoredPair, as_objects
+from tests.support.judging import COLOURS, rating_prompt, scored, verdict_prompt
 from tests.support.rounding import rounding
-from tests.support.small_language_models import CPU, PAIRS, save_tiny, words_tokenizer
+from tests.support.small_language_models import CPU, PAIRS, Naive, save_tiny, words_tokenizer
 from tests.support.small_models import OFFLINE, OPEN
 
 CHAT = (
@@ -65,13 +75,8 @@ def opened(folder: str, family: Family, **settings: Any) -> Scorer:
     return open_scorer(spec, RunSettings(**{**CPU, "budget": 900, **settings}))
 
 
-class Naive:
-    """Plain transformers, one question at a time, the whole vocabulary at the last token."""
-
-    def __init__(self, folder: str) -> None:
-        self.tokenizer = AutoTokenizer.from_pretrained(folder)
-        self.known = self.tokenizer.get_vocab()
-        self.model = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32).eval()
+class Asked(Naive):
+    """One question at a time, and what is said at its last token."""
 
     def asked(self, messages: Sequence[Message]) -> list[int]:
         text = self.tokenizer.apply_chat_template(
@@ -86,7 +91,8 @@ class Naive:
         """The probability of each name as the next token. spaces: any of which is before it."""
         with torch.inference_mode():
             said = self.model(torch.tensor([ids])).logits[0, -1].double().softmax(0)
-        spelt = [[self.known.get(space + name) for space in spaces] for name in names]
+        known = self.tokenizer.get_vocab()
+        spelt = [[known.get(space + name) for space in spaces] for name in names]
         return [sum(said[id_].item() for id_ in ids if id_ is not None) for ids in spelt]
 
     def verdict(self, messages: Sequence[Message]) -> list[float]:
@@ -99,9 +105,21 @@ class Naive:
         ids = self.asked(messages)
         mass = self.next_token(ids, NUMBERS)
         if mass[9] == 0:  # begins with a 1
-            mass[9] = mass[0] * self.next_token([*ids, self.known["1"]], "0")[0]
+            mass[9] = mass[0] * self.next_token([*ids, self.tokenizer.get_vocab()["1"]], "0")[0]
             mass[0] -= mass[9]
         return sum(rating * each for rating, each in enumerate(mass, 1)) / sum(mass)
+
+    def written(self, messages: Sequence[Message]) -> str:
+        """The likeliest token each time, without a cache."""
+        ids = self.asked(messages)
+        begin = len(ids)
+        while len(ids) < begin + TOKENS:
+            with torch.inference_mode():
+                token = int(self.model(torch.tensor([ids])).logits[0, -1].argmax())
+            if token == self.tokenizer.eos_token_id:
+                break
+            ids.append(token)
+        return str(self.tokenizer.decode(ids[begin:]))
 
 
 def near(expected: Any, size: float = 1) -> Any:
@@ -113,7 +131,7 @@ def test_a_verdict_is_the_probability_of_the_label_in_both_orders_and_a_rating_t
     folder: str,
 ) -> None:
     rows, rated = (scored(opened(folder, family), PAIRS) for family in ("judge", "rater"))
-    naive, first, numbers = Naive(folder), list[float](), list[float]()
+    naive, first, numbers = Asked(folder), list[float](), list[float]()
     for pair in PAIRS:
         row, sides = rows[pair.key], (pair.chosen, pair.rejected)
         orders = [verdict_prompt(pair, *order) for order in (sides, sides[::-1])]
@@ -147,27 +165,17 @@ def test_a_long_question_is_cut_on_the_left_and_what_is_asked_is_said(folder: st
         assert f", {family} prompt:" in scorer.traits.template
 
 
-@pytest.mark.parametrize(
-    ("family", "words", "names"),
-    [
-        ("judge", ["A"], "A, B"),
-        ("rater", ["1", "2", "3", "4", "5", "6", "7", "8", "9"], "1, 2, 3, 4, 5, 6, 7, 8, 9, 10"),
-    ],
-)
-def test_a_vocabulary_without_the_labels_is_refused(
-    family: Family, words: list[str], names: str, tmp_path: Path
-) -> None:
-    tokenizer = words_tokenizer(["user", "assistant", "<", ">", *words], CHAT)
+def test_a_vocabulary_without_the_labels_is_refused(tmp_path: Path) -> None:
+    tokenizer = words_tokenizer(["user", "assistant", "<", ">", "A"], CHAT)
     folder = save_tiny(tmp_path, "qwen3", 0, tokenizer, vocab_size=len(tokenizer))
-    with pytest.raises(KnownError, match=f"the judge has no token of its own for .*{names}"):
-        opened(folder, family)
+    with pytest.raises(KnownError, match=r"the judge has no token of its own for .*A, B"):
+        opened(folder, "judge")
 
 
 # Judges that were trained on one question.
 
 Share = Callable[[Pair, str, str], float]
 """Of a pair and its responses in an order, the probability of A among A and B."""
-SIZE = {"d_model": 32, "d_ff": 48, "d_kv": 8, "num_heads": 4, "num_layers": 2}
 POST = "POST: {}\n\n RESPONSE A: {}\n\n RESPONSE B: {}\n\n Which response is better? RESPONSE"
 
 
@@ -178,33 +186,25 @@ def steam(folder: Path) -> tuple[str, Share]:
         return POST.format(" ".join(each.content for each in pair.messages), first, second)
 
     words = split(asked(pair, pair.chosen, pair.rejected) for pair in PAIRS)
-    ends = {"pad_token": "<pad>", "eos_token": "</s>"}
-    tokenizer = words_tokenizer([*words, "\u2581A", "\u2581B"], None, **ends)
+    names = [*words, "\u2581A", "\u2581B"]
+    tokenizer = words_tokenizer(names, None, pad_token="<pad>", eos_token="</s>")
+    pad, eos = tokenizer.pad_token_id, tokenizer.eos_token_id
     tokenizer.backend_tokenizer.post_processor = processors.TemplateProcessing(
-        single="$A </s>", special_tokens=[("</s>", tokenizer.eos_token_id)]
+        single="$A </s>", special_tokens=[("</s>", eos)]
     )
     torch.manual_seed(0)
-    config = T5Config(
-        vocab_size=len(tokenizer),
-        **SIZE,
-        pad_token_id=tokenizer.pad_token_id,
-        eos_token_id=tokenizer.eos_token_id,
-        decoder_start_token_id=tokenizer.pad_token_id,
-        initializer_factor=2.0,
-    )
+    ends = {"pad_token_id": pad, "eos_token_id": eos, "decoder_start_token_id": pad}
+    size = {"d_model": 32, "d_ff": 48, "d_kv": 8, "num_heads": 4, "num_layers": 2}
+    config = T5Config(vocab_size=len(tokenizer), initializer_factor=2.0, **size, **ends)
     model = T5ForConditionalGeneration(config).eval()
     home = folder / "SteamSHP-flan-t5-tiny"
     model.save_pretrained(home)
     tokenizer.save_pretrained(home)
 
     def share(pair: Pair, first: str, second: str) -> float:
-        given = model.generate(
-            torch.tensor([tokenizer(asked(pair, first, second)).input_ids]),
-            max_new_tokens=1,
-            output_logits=True,
-            return_dict_in_generate=True,
-        )
-        weights, names = given.logits[0][0].double().exp(), tokenizer.get_vocab()
+        ids = torch.tensor([tokenizer(asked(pair, first, second)).input_ids])
+        logits = model(input_ids=ids, decoder_input_ids=torch.tensor([[pad]])).logits[0, 0]
+        weights, names = logits.detach().double().exp(), tokenizer.get_vocab()
         a, b = (weights[names[label]] + weights[names["\u2581" + label]] for label in "AB")
         return float(a / (a + b))
 
@@ -227,17 +227,14 @@ def preference(folder: Path) -> tuple[str, Share]:
     bos = tokenizer.convert_ids_to_tokens(5)
     tokenizer.bos_token = bos
     tokenizer.save_pretrained(home)
-    naive = Naive(home)
+    naive = Asked(home)
 
     def share(pair: Pair, first: str, second: str) -> float:
         context = naive.tokenizer.apply_chat_template(
             as_objects(pair.messages), chat_template=LAID_OUT, tokenize=False
         )
         text = f"[CONTEXT] {context} [RESPONSE A] {first} [RESPONSE B] {second} \n"
-        asked = naive.tokenizer.apply_chat_template(
-            [{"role": "user", "content": text}], tokenize=False
-        )
-        ids = naive.tokenizer(asked.removeprefix(bos), add_special_tokens=False).input_ids
+        ids = naive.tokenizer(f"<user> {text} ", add_special_tokens=False).input_ids
         a, b = naive.next_token(ids, "AB", spaces=[""])
         return a / (a + b)
 
@@ -264,5 +261,135 @@ def test_a_judge_that_was_trained_on_one_question_is_asked_that(
     assert rejected == near([1 - each for each in expected])
     assert max(expected) - min(expected) > 0.01
     assert judge.traits.template.split(", ")[1].startswith(("SteamSHP ", "pair-preference "))
-    with pytest.raises(KnownError, match=r"--chat-template tulu is for .* a question of their own"):
-        open_scorer(spec, RunSettings(**CPU, chat_template="tulu"))
+
+
+# Those that write.
+
+SAYS = ["[[A]]", "[[B]]", *map(str, range(1, 11)), "hm"]
+"""What the model can say, beside its end."""
+TOKENS = 6
+SIZE: dict[str, Any] = {
+    "hidden_size": 32, "intermediate_size": 48, "num_hidden_layers": 2, "num_attention_heads": 4,
+    "num_key_value_heads": 2, "initializer_range": 0.4,
+}  # fmt: skip
+WRITES = RunSettings(
+    device="cpu", dtype="float32", judge_prompt="mt-bench", max_tokens=TOKENS, budget=900
+)
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """A random model that knows the words of all questions and answers in few."""
+    home = tmp_path_factory.mktemp("writer")
+    by_space = pre_tokenizers.WhitespaceSplit()
+    both = [
+        questions(family, pair, "mt-bench", swapped=swapped)
+        for pair in COLOURS
+        for family, swapped in (("rater", False), ("judge", False), ("judge", True))
+    ]
+    texts = [message.content for asked in both for question in asked for message in question]
+    words = [word for text in texts for word, _ in by_space.pre_tokenize_str(text)]
+    template = "{% for m in messages %}{{ m['content'] + ' ' }}{% endfor %}"
+    tokenizer = words_tokenizer([*SAYS, *words], template, by_space, eos_token="</s>")
+    tokenizer.save_pretrained(home)
+    torch.manual_seed(3)
+    config = LlamaConfig(
+        vocab_size=len(tokenizer), **SIZE, max_position_embeddings=2048, eos_token_id=1
+    )
+    model = AutoModelForCausalLM.from_config(config)
+    with torch.no_grad():
+        model.lm_head.weight[[0, *range(2 + len(SAYS), len(tokenizer))]] = 0  # it never says these
+    model.generation_config.update(do_sample=True, top_p=0.1, repetition_penalty=3.0)
+    model.save_pretrained(home)
+    return str(home)
+
+
+def writer(home: str, family: Family = "judge", **more: Any) -> Any:
+    return open_scorer(ModelSpec("org/judge", home, "p", family), replace(WRITES, **more))
+
+
+def test_a_verdict_or_a_rating_is_what_the_model_writes_greedily(home: str) -> None:
+    judge, rater, naive = writer(home), writer(home, "rater"), Asked(home)
+    verdicts, ratings = [], []
+    for pair in COLOURS:
+        swapped = shows_rejected_first(pair, WRITES.seed)
+        (question,) = questions("judge", pair, "mt-bench", swapped=swapped)
+        named = parse_verdict(naive.written(question), "mt-bench")
+        first = {"A": 1.0, "B": 0.0, None: 0.5}[named]
+        verdicts.append((1 - first, first) if swapped else (first, 1 - first))
+        both = [naive.written(each) for each in questions("rater", pair, "mt-bench")]
+        rated = [parse_rating(each, "mt-bench") for each in both]
+        ratings.append((0.0, 0.0) if None in rated else (rated[0], rated[1]))
+    assert len({*verdicts}) > 1 < len({*ratings})
+    assert judge.rewards(judge.prepare(COLOURS)) == verdicts
+    assert rater.rewards(rater.prepare(COLOURS)) == ratings
+    assert judge.traits.reading.startswith("the verdict it writes")
+    assert f"{TOKENS} tokens at most" in judge.traits.reading
+    assert "mt-bench judge prompt:" in judge.traits.template
+
+
+def test_repeats_are_drawn_anew_and_the_first_is_as_alone(home: str) -> None:
+    def rows(**more: Any) -> dict[str, ScoredPair]:
+        return scored(writer(home, temperature=2.0, seed=7, **more), COLOURS)
+
+    thrice, once = rows(repeats=3, budget=2000), rows()
+    assert {key: row.repeats[0] for key, row in thrice.items()} == {
+        key: row.all_rewards for key, row in once.items()
+    }
+    assert any(len({*row.repeats}) > 1 for row in thrice.values())
+    assert rows(repeats=3) == thrice
+
+
+@pytest.mark.parametrize("blocks", [64, 1], ids=["with memory enough", "with too little"])
+def test_continuous_batching_writes_the_same_or_padded_batches_do(
+    blocks: int, home: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    padded = writer(home)
+    expected = padded.rewards(padded.prepare(COLOURS))
+    pages = ContinuousBatchingConfig(num_blocks=blocks, page_size=32, max_batch_tokens=64)
+    monkeypatch.setattr("scoring.families.judge._pages", lambda *_: pages)  # as with a GPU
+    judge = writer(home)
+    judge.keep_answers(tmp_path)
+    assert judge.traits.path.endswith("by continuous batching")
+    assert judge.rewards(judge.prepare(COLOURS)) == expected
+    assert judge.traits.path.endswith("by continuous batching" if blocks > 1 else "padded batches")
+    assert len((tmp_path / "answers.jsonl").read_text("utf-8").splitlines()) == len(COLOURS)
+
+
+def test_what_a_kill_lost_in_half_a_batch_is_written_again_the_same_and_nothing_twice(
+    home: str, tmp_path: Path
+) -> None:
+    told: list[tuple[int, int]] = []
+
+    def rewards(budget: int) -> Any:
+        judge = writer(home, temperature=2.0, budget=budget, max_tokens=40)
+        judge.keep_answers(tmp_path)
+        judge.on_answers = lambda *each: told.append(each)
+        assert "temperature 2" in judge.traits.reading
+        return judge.rewards(judge.prepare(COLOURS))
+
+    path, whole = tmp_path / "answers.jsonl", rewards(4000)
+    lines = path.read_text("utf-8").splitlines(keepends=True)
+    assert len(lines) == 8 and told[-1] == (8, 8)
+    huge = json.dumps({"question": "q", "text": "", "first": [["A", 10**400]], "cut": False})
+    path.write_text("".join([*lines[:2], huge, "\r\n", lines[2][:40]]), "utf-8", newline="")
+    assert rewards(300) == whole  # whatever stands beside them
+    assert told[-1] == (8, 8)
+    known = [each for each in path.read_text("utf-8").splitlines(True) if each in lines]
+    assert sorted(known) == sorted(lines)
+    assert len({json.loads(each)["text"] for each in lines}) > 1
+
+
+def test_a_draw_is_one_of_the_softmax_at_its_temperature() -> None:
+    logits = torch.tensor([1.0, 0.0, -1.0]).repeat(4000, 1)
+    drawn = Draws(range(len(logits)), 2.0, torch.device("cpu"))(logits, logits).argmax(1)
+    shares = drawn.bincount(minlength=3) / len(logits)
+    torch.testing.assert_close(shares, (logits[0] / 2).softmax(0), atol=0.03, rtol=0)
+
+
+def test_a_question_that_is_cut_is_told_and_one_without_room_is_refused(home: str) -> None:
+    rows = scored(writer(home, max_length=70), COLOURS).values()
+    assert {(row.chosen_tokens, row.chosen_truncated) for row in rows} == {(70, True)}
+    assert not any(row.chosen.truncated for row in writer(home, "rater").prepare(COLOURS))
+    with pytest.raises(KnownError, match=r"reads 2,048 tokens, which leaves 8 .*--max-tokens"):
+        writer(home, max_tokens=2040)

@@ -1,9 +1,15 @@
 """PairRM compares two responses as its authors published it."""
 
+import json
 from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
+from safetensors.torch import save_file
+from tokenizers import Tokenizer, models, pre_tokenizers, processors
+from torch import nn
+from transformers import DebertaV2Config, DebertaV2Model, PreTrainedTokenizerFast
 
 from scoring.engine.scorer import Scorer
 from scoring.errors import KnownError
@@ -11,17 +17,91 @@ from scoring.families import open_scorer
 from scoring.models.finding import locate
 from scoring.spec import Message, ModelSpec, Pair, RunSettings
 from tests.support.rounding import near
-from tests.support.small_models import OFFLINE, OPEN, edit_config
-from tests.support.small_pairrm import (
-    FIRST,
-    SECOND,
-    SOURCE,
-    TOKENS,
-    Published,
-    random_weights,
-    tokenizer,
-    write,
-)
+from tests.support.small_models import OFFLINE, OPEN, SMALL
+
+TOKENS = ["[PAD]", "[CLS]", "[SEP]", "[UNK]", *(f"w{n}" for n in range(40))]
+PREFIXES = ["<|source|>", "<|candidate1|>", "<|candidate2|>", "<|candidate|>"]
+SOURCE, FIRST, SECOND, _ = range(len(TOKENS), len(TOKENS) + 4)
+WIDTH = SMALL["hidden_size"]
+SHAPE: dict[str, Any] = {
+    **SMALL,
+    "vocab_size": len(TOKENS) + len(PREFIXES),
+    "position_buckets": 16,
+    "relative_attention": True,
+    "position_biased_input": False,
+    "share_att_key": True,
+    "pos_att_type": ["p2c", "c2p"],
+    "norm_rel_ebd": "layer_norm",
+    "type_vocab_size": 0,
+    "architectures": ["DebertaV2PairRM"],
+    "n_tasks": 1,
+    "source_prefix_id": SOURCE,
+    "cand1_prefix_id": FIRST,
+    "cand2_prefix_id": SECOND,
+    "cand_prefix_id": SECOND + 1,
+}
+"""Beside `SMALL`, as the published config has it."""
+
+
+def tokenizer(*, with_prefixes: bool = True) -> PreTrainedTokenizerFast:
+    """Whole words, [CLS] and [SEP] around every text, the prefixes added as the authors did."""
+    known = Tokenizer(models.WordLevel({word: n for n, word in enumerate(TOKENS)}, "[UNK]"))
+    known.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
+    known.post_processor = processors.TemplateProcessing(
+        single="[CLS] $A [SEP]", special_tokens=[("[CLS]", 1), ("[SEP]", 2)]
+    )
+    special = {"unk_token": "[UNK]", "pad_token": "[PAD]", "cls_token": "[CLS]"}
+    fast = PreTrainedTokenizerFast(tokenizer_object=known, **special, sep_token="[SEP]")
+    if with_prefixes:
+        fast.add_tokens(PREFIXES)
+    return fast
+
+
+class Published:
+    """A random model, and what its card describes, one sequence at a time."""
+
+    def __init__(self) -> None:
+        torch.manual_seed(0)
+        self.encoder: Any = DebertaV2Model(DebertaV2Config(**SHAPE)).eval()
+        layers = nn.Linear(2 * WIDTH, WIDTH), nn.Tanh(), nn.Identity(), nn.Linear(WIDTH, 1)
+        self.head = nn.Sequential(nn.Identity(), *layers)
+        self.tokenizer: Any = tokenizer()
+
+    def write(self, folder: Path, lacks: str = "") -> Path:
+        """Into a folder, weights named as in the published checkpoint. lacks: one of them."""
+        parts = {"pretrained_model": self.encoder, "head_layer": self.head}
+        weights = {
+            f"{part}.{name}": weight.clone()
+            for part, layers in parts.items()
+            for name, weight in layers.state_dict().items()
+        }
+        weights.pop(lacks, None)
+        folder.mkdir(exist_ok=True)
+        (folder / "config.json").write_text(json.dumps({**SHAPE, "model_type": "deberta-v2"}))
+        save_file(weights, folder / "model.safetensors", {"format": "pt"})
+        tokenizer().save_pretrained(folder)
+        return folder
+
+    def encode(self, source: str, first: str, second: str) -> list[int]:
+        ids: list[int] = self._part(PREFIXES[0] + source, 1224)
+        room = (1224 + 2 * 412 - len(ids)) // 2
+        return ids + self._part(PREFIXES[1] + first, room) + self._part(PREFIXES[2] + second, room)
+
+    def margin(self, source: str, chosen: str, rejected: str) -> float:
+        return self._logit(source, chosen, rejected) - self._logit(source, rejected, chosen)
+
+    def _part(self, text: str, room: int) -> list[int]:
+        ids: list[int] = self.tokenizer.encode(text, max_length=room, truncation=True)
+        return ids
+
+    @torch.inference_mode()
+    def _logit(self, source: str, first: str, second: str) -> float:
+        ids = self.encode(source, first, second)
+        hidden = self.encoder(torch.tensor([ids])).last_hidden_state[0]
+        about = [hidden[ids.index(prefix)] for prefix in (SOURCE, FIRST, SECOND)]
+        left, right = (self.head(torch.cat([about[0], each])) for each in about[1:])
+        return (left - right).item()
+
 
 CPU = RunSettings(device="cpu")
 
@@ -43,12 +123,7 @@ LONG_RESPONSE = Pair("s:7", "s", words(1, 2), words(*range(1100)), words(*range(
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return write(tmp_path_factory.mktemp("pairrm") / "model", random_weights())
-
-
-@pytest.fixture(scope="module")
-def scorer(folder: Path) -> Scorer:
-    return opened(folder)
+    return Published().write(tmp_path_factory.mktemp("pairrm") / "model")
 
 
 def opened(folder: Path, settings: RunSettings = CPU, name: str = "") -> Scorer:
@@ -60,7 +135,7 @@ def margins(scorer: Scorer, pairs: list[Pair]) -> list[float]:
 
 
 def test_margins_are_those_of_the_published_description(folder: Path) -> None:
-    published = Published(folder)
+    published = Published()
     scorer = open_scorer(locate(str(folder), OPEN, OFFLINE), CPU)
     assert (scorer.spec.family, scorer.traits.dtype) == ("pairrm", "float32")
     assert "not comparable between pairs" in scorer.traits.reading
@@ -78,27 +153,21 @@ def test_margins_are_those_of_the_published_description(folder: Path) -> None:
 
 
 @pytest.mark.parametrize(("side", "last"), [("left", 39), ("right", 0)])
-def test_a_prompt_may_lose_its_start_or_its_end(side: Any, last: int, folder: Path) -> None:
+def test_a_prompt_may_lose_its_start_or_its_end_and_never_a_marker(
+    side: Any, last: int, folder: Path
+) -> None:
     settings = RunSettings(device="cpu", max_length=60, truncation_side=side)
     [pair] = opened(folder, settings).prepare([Pair("s:1", "s", words(*range(40)), "w1", "w2")])
-    source = pair.chosen.ids[: pair.chosen.ids.index(2) + 1]
-    assert (source[:2], len(source)) == ((1, SOURCE), 33)
-    assert TOKENS.index(f"w{last}") in source
-    assert pair.chosen.truncated and pair.rejected.truncated
-
-
-@pytest.mark.parametrize("max_length", [12, 3000])
-def test_a_limit_never_cuts_a_marker_off(max_length: int, folder: Path) -> None:
-    scorer = opened(folder, RunSettings(device="cpu", max_length=max_length))
-    for pair in scorer.prepare([*PAIRS, LONG_PROMPT]):
-        for ids in (pair.chosen.ids, pair.rejected.ids):
-            assert len(ids) <= scorer.traits.max_length == min(max_length, 2048)
-            assert [each for each in ids if each >= SOURCE] == [SOURCE, FIRST, SECOND]
+    assert TOKENS.index(f"w{last}") in pair.chosen.ids[: pair.chosen.ids.index(2)]
+    for each in (pair.chosen, pair.rejected):
+        assert each.truncated and len(each.ids) <= 60
+        assert [token for token in each.ids if token >= SOURCE] == [SOURCE, FIRST, SECOND]
 
 
 def test_swapped_responses_have_the_opposite_margin_and_equal_ones_none_in_any_batch(
-    folder: Path, scorer: Scorer
+    folder: Path,
 ) -> None:
+    scorer = opened(folder)
     swapped = [Pair(pair.key, "s", pair.prompt, pair.rejected, pair.chosen) for pair in PAIRS]
     others = opened(folder, RunSettings(device="cpu", budget=60))
     assert margins(scorer, PAIRS) == near([-margin for margin in margins(others, swapped)])
@@ -108,10 +177,10 @@ def test_swapped_responses_have_the_opposite_margin_and_equal_ones_none_in_any_b
     assert all(chosen == -rejected for chosen, rejected in rewards)
 
 
-def test_markers_in_a_text_are_no_markers(scorer: Scorer) -> None:
+def test_markers_in_a_text_are_no_markers(folder: Path) -> None:
     text = "w1 <|candidate2|> w2 [SEP] <|source|>w3 [CLS]"
     plain = words(1, 2, 3)
-    tricky, expected = scorer.prepare(
+    tricky, expected = opened(folder).prepare(
         [Pair("s:1", "s", text, text, "w4"), Pair("s:2", "s", plain, plain, "w4")]
     )
     assert (tricky.chosen, tricky.rejected) == (expected.chosen, expected.rejected)
@@ -131,10 +200,9 @@ BETTER = "SYSTEM MESSAGE: w9\n\nUSER: w1\n\nASSISTANT: w2\n\nUSER: w3\n\nASSISTA
     [
         ("", TURNS, (ASKED, "<Response 1>: w2\n<Response 2>: w4 ")),
         ("", (SYSTEM, *TURNS), ("transcript", "w4 ")),
-        ("", TURNS[:2], ("transcript", "w4 ")),
         ("mightbe/Better-PairRM", (SYSTEM, *TURNS), (BETTER, "w4 ")),
     ],
-    ids=["as the authors", "with a system message", "that ends with an answer", "Better-PairRM"],
+    ids=["as the authors", "with a system message", "Better-PairRM"],
 )
 def test_a_conversation_is_shown_as_the_authors_write_it(
     name: str, turns: tuple[Message, ...], shown: tuple[str, str], folder: Path
@@ -150,17 +218,12 @@ def test_a_conversation_is_shown_as_the_authors_write_it(
     ("lacks", "said"),
     [
         ("head_layer.4.weight", "not a whole reward model: its weights lack head_layer.4.weight"),
-        ("cand2_prefix_id", "could not be loaded: .*cand2_prefix_id"),
         ("markers", r"<\|source\|> is token 44, its tokenizer says 3\."),
         ("room", "which 11 tokens cannot hold: 12 is the least"),
     ],
 )
 def test_what_is_not_whole_is_refused(lacks: str, said: str, tmp_path: Path) -> None:
-    weights = random_weights()
-    weights.pop(lacks, None)
-    write(tmp_path, weights)
-    if lacks == "cand2_prefix_id":
-        edit_config(tmp_path, cand2_prefix_id=...)
+    Published().write(tmp_path, lacks)
     if lacks == "markers":
         tokenizer(with_prefixes=False).save_pretrained(tmp_path)
     with pytest.raises(KnownError, match=said):

@@ -1,24 +1,30 @@
-"""How a server is asked: at once, again, after a pause, not for ever, and without telling a key."""
+"""How a server is asked: at once, again, after a pause, not for ever, and without telling a key.
+
+And reward models behind vLLM, which are asked for raw rewards.
+"""
 
 import logging
+import math
 import threading
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
 
+from scoring.engine.scorer import facts
 from scoring.errors import KnownError
 from scoring.families import server as server_module
-from scoring.families.server import KEY_VARIABLE, RequestFailed, Server
+from scoring.families.server import KEY_VARIABLE, RequestFailed, Served, Server
+from scoring.spec import Message, ModelSpec, Pair, RunSettings
 from tests.conftest import PATIENCE
 from tests.support.chat_server import Answer, ChatServer, InTurn, error, nowhere
-from tests.support.named_rows import by_sentence
+from tests.support.judging import rewards, scored
 
 SECRET = "sk-do-not-tell-4711"
 
 
 def number(answer: Any) -> int:
-    found: int = answer["n"]
-    return found
+    return int(answer["n"])
 
 
 def ask_all(server: Server, n: int = 1) -> list[int | None]:
@@ -47,11 +53,22 @@ def test_answers_come_in_the_order_of_the_items_and_not_too_many_are_asked_for_a
         assert Server(model.url, 1).post("/echo", body, lambda answer: answer) == body
 
 
-def test_what_may_pass_is_asked_again() -> None:
-    passing = (error(429), Answer({}, cut=9))
-    with ChatServer(InTurn(*passing, Answer({"n": 7}))) as model:
-        assert ask_all(Server(model.url, 1)) == [7]
-        assert len(model.asked) == 3
+@pytest.mark.parametrize(
+    ("failures", "is_asked_again"),
+    [
+        ([error(429), Answer({}, cut=9)], True),
+        ([error(429, Retry_After="1000000")], True),
+        *(([each], False) for each in (error(400), *map(Answer, (b'{"n": 1', b"\xff", {"m": 1})))),
+    ],
+    ids=["may pass", "wants too long a pause", "refused", "torn", "no text", "another shape"],
+)
+def test_what_may_pass_is_asked_again_and_what_was_refused_or_cannot_be_read_is_missing(
+    failures: list[Answer], is_asked_again: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(server_module, "LONGEST_RETRY_AFTER", 0.01)
+    with ChatServer(InTurn(*failures, Answer({"n": 7}))) as model:
+        assert ask_all(Server(model.url, 1)) == [7 if is_asked_again else None]
+        assert len(model.asked) == len(failures) + is_asked_again
 
 
 def test_what_never_passes_is_missing_and_told_once(caplog: pytest.LogCaptureFixture) -> None:
@@ -66,15 +83,6 @@ def test_what_never_passes_is_missing_and_told_once(caplog: pytest.LogCaptureFix
     assert told.endswith("failed, its pair is missing: 2 times in all.")
 
 
-@pytest.mark.parametrize(
-    "answer", [error(400), error(413), *map(Answer, (b'{"n": 1', b"\xff", {"m": 1}, "n"))]
-)
-def test_a_refused_request_is_missing_as_an_answer_that_cannot_be_read(answer: Answer) -> None:
-    with ChatServer(InTurn(answer, Answer({"n": 2}))) as model:
-        assert ask_all(Server(model.url, 1), 2) == [None, 2]
-        assert len(model.asked) == 2  # it is not sent again
-
-
 def test_a_server_that_stalls_is_not_waited_for(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -86,7 +94,7 @@ def test_a_server_that_stalls_is_not_waited_for(
     assert "it took too long" in caplog.text
 
 
-@pytest.mark.parametrize("status", [301, 401, 404])
+@pytest.mark.parametrize("status", [401, 404])
 def test_a_server_that_refuses_everything_ends_the_run(status: int) -> None:
     with ChatServer(InTurn(error(status))) as model:
         with pytest.raises(KnownError, match=rf"{model.url}.*{status}"):
@@ -109,7 +117,6 @@ def test_many_failures_in_a_row_end_the_run_and_those_between_answers_do_not(
 
 def test_an_end_waits_neither_for_what_is_under_way_nor_for_a_pause() -> None:
     reached, over = threading.Barrier(3, timeout=PATIENCE), threading.Event()
-    threads: list[threading.Thread] = []
     waited_for: list[bool] = []
 
     def answer(path: str, body: dict[str, Any]) -> Answer:
@@ -122,7 +129,6 @@ def test_an_end_waits_neither_for_what_is_under_way_nor_for_a_pause() -> None:
         server = Server(model.url, 3)
 
         def ask(item: int) -> int:
-            threads.append(threading.current_thread())
             if item == 2:
                 reached.wait()
                 raise KnownError("enough")
@@ -132,9 +138,6 @@ def test_an_end_waits_neither_for_what_is_under_way_nor_for_a_pause() -> None:
             server.each(ask, range(100))
         assert (len(model.asked), waited_for) == (2, [])
         over.set()
-        for thread in threads:
-            thread.join(PATIENCE)
-            assert not thread.is_alive()
 
 
 def test_a_server_that_is_not_there_is_not_asked_again(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -142,15 +145,6 @@ def test_a_server_that_is_not_there_is_not_asked_again(monkeypatch: pytest.Monke
         monkeypatch.setattr(server_module, name, 10**6)
     with pytest.raises(KnownError, match=r"cannot be reached.*Check that it runs"):
         ask_all(Server(nowhere(), 8), 100)
-
-
-@pytest.mark.parametrize("asked", ["1000000", "soon", "Wed, 21 Oct 9999999999999999 07:28:00 GMT"])
-def test_no_server_is_waited_for_longer_than_the_longest(
-    asked: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(server_module, "LONGEST_RETRY_AFTER", 0.01)
-    with ChatServer(InTurn(error(429, Retry_After=asked), Answer({"n": 1}))) as model:
-        assert ask_all(Server(model.url, 1)) == [1]
 
 
 def test_a_server_that_asks_to_wait_is_left_alone_by_all(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -169,8 +163,8 @@ def test_the_key_is_sent_and_never_told(
     monkeypatch.setenv(KEY_VARIABLE, f" {SECRET}\n")
     caplog.set_level(logging.DEBUG)
     told = f"Incorrect key {SECRET[:-2]}**"
-    for status in (200, 400, 401, 403, 404, 307, 500):
-        answer = error(status, told if status in (401, 403) else SECRET)
+    for status in (200, 400, 401, 404, 307, 500):
+        answer = error(status, told if status == 401 else SECRET)
         with ChatServer(InTurn(answer)) as model:
             server = Server(model.url, 1)
             failures = []
@@ -199,14 +193,12 @@ def test_without_a_key_none_is_sent_and_a_refusal_says_where_it_belongs(
             ask_all(Server(model.url, 1))
 
 
-@pytest.mark.parametrize("key", ["sk-\nHost: evil-4711", "sk-\u00e4-4711"])
-def test_a_key_that_cannot_be_sent_is_refused_untold(
-    key: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv(KEY_VARIABLE, key)
-    with pytest.raises(KnownError, match=KEY_VARIABLE) as raised:
-        Server("http://localhost:8000", 1)
-    assert "4711" not in str(raised.value)
+def test_a_key_that_cannot_be_sent_is_refused_untold(monkeypatch: pytest.MonkeyPatch) -> None:
+    for key in ("sk-\nHost: evil-4711", "sk-\u00e4-4711"):
+        monkeypatch.setenv(KEY_VARIABLE, key)
+        with pytest.raises(KnownError, match=KEY_VARIABLE) as raised:
+            Server("http://localhost:8000", 1)
+        assert "4711" not in str(raised.value)
 
 
 def test_a_redirect_takes_no_text_elsewhere() -> None:
@@ -226,17 +218,140 @@ def test_proxies_of_the_environment_are_not_used(monkeypatch: pytest.MonkeyPatch
         assert ask_all(Server(model.url, 1)) == [0]
 
 
-@pytest.mark.parametrize(
-    ("url", "said"),
-    by_sentence(
-        *(
-            (url, "no address of a server")
-            for url in ("localhost:8000", "http://", "http://x..y", "http://h:99999", "file:///etc")
-        ),
-        ("http://me:hunter2@host/v1", KEY_VARIABLE),
-    ),
-)
-def test_what_is_no_address_or_holds_a_password_is_refused_untold(url: str, said: str) -> None:
-    with pytest.raises(KnownError, match=said) as raised:
-        Server(url, 1)
+def test_what_is_no_address_or_holds_a_password_is_refused_untold() -> None:
+    for url in ("localhost:8000", "http://", "http://x..y", "http://h:99999", "file:///etc"):
+        with pytest.raises(KnownError, match="no address of a server"):
+            Server(url, 1)
+    with pytest.raises(KnownError, match=KEY_VARIABLE) as raised:
+        Server("http://me:hunter2@host/v1", 1)
     assert "hunter2" not in str(raised.value)
+
+
+# Reward models behind vLLM.
+
+GOOD = Pair("mine:1", "mine", "Name a colour.", "Red, like a ripe tomato.", "Seven.")
+EQUAL = Pair("mine:2", "mine", "Name a colour.", "Blue.", "Blue.")
+TURNS = (Message("system", "Be brief."), Message("user", "Hi!"), Message("assistant", "Hello."))
+SEVERAL = Pair("mine:3", "mine", "(a transcript)", "One.", "Two, or three.", TURNS)
+NAN = Pair("mine:4", "mine", "Name a colour.", "NaN", "Blue.")
+
+
+def labels(path: str, values: Sequence[Any]) -> Answer:
+    """What a served classifier gives, by either of vLLM's paths."""
+    field = "probs" if path == "/classify" else "data"
+    return Answer({"object": "list", "model": "org/rm", "data": [{"index": 0, field: values}]})
+
+
+def by_length(text: str) -> float:
+    """A raw reward: far below 0, so that a sigmoid of it is told from it."""
+    return math.nan if text == "NaN" else len(text) - 50.0
+
+
+def vllm(
+    head: Callable[[str], float] = by_length,
+    switch: str = "use_activation",
+    only: str = "/classify",
+) -> Callable[[str, dict[str, Any]], Answer]:
+    """Answers as some version does: by which path, and how the activation is called."""
+
+    def answer(path: str, body: dict[str, Any]) -> Answer:
+        if path != only:
+            return Answer({"detail": "Not Found"}, 404)
+        if body["model"] != "org/rm":
+            return error(404, f"The model `{body['model']}` does not exist.")
+        if body["add_generation_prompt"]:
+            return error(400, "Field required")
+        if path == "/pooling" and body.get("task") != "classify":
+            return labels(path, [[1.0], [2.0], [3.0]])
+        value = head(body["messages"][-1]["content"])
+        return labels(path, [1 / (1 + math.exp(-value)) if body.get(switch, True) else value])
+
+    return answer
+
+
+def served(model: ChatServer, name: str = "org/rm", below: str = "", **more: Any) -> Served:
+    spec = ModelSpec(name, "", "", "served", url=model.url + below)
+    return Served(spec, RunSettings(**more))
+
+
+@pytest.mark.parametrize(
+    ("path", "below", "switch"),
+    [("/classify", "", "softmax"), ("/pooling", "/v1/", "use_activation")],
+)
+def test_raw_rewards_come_from_the_route_that_answers_by_the_switch_that_it_knows(
+    path: str, below: str, switch: str
+) -> None:
+    with ChatServer(vllm(switch=switch, only=path)) as model:
+        scorer = served(model, below=below)
+        assert rewards(scorer, GOOD) == [(-26, -44)]
+        assert [asked.path for asked in model.asked[-2:]] == [path] * 2
+        assert f"raw ({switch} off), from POST {path}" in scorer.traits.reading
+
+
+def test_raw_rewards_between_0_and_1_are_raw_where_the_switch_changes_them_else_that_is_said(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    with ChatServer(vllm(lambda _: 0.5)) as model:
+        scorer = served(model)
+        assert rewards(scorer, GOOD) == [(0.5, 0.5)]
+    assert "raw" in scorer.traits.reading and not caplog.text
+    with ChatServer(vllm(switch="no_such_name")) as model, caplog.at_level(logging.WARNING):
+        scorer = served(model)
+        ((chosen, rejected),) = rewards(scorer, GOOD)
+    assert 0 < rejected < chosen < 1
+    assert "maybe after a sigmoid or softmax" in scorer.traits.reading
+    assert "org/rm gives values from 0 to 1" in caplog.text
+
+
+def by_token(path: str, body: dict[str, Any]) -> Answer:
+    return labels(path, [[0.1], [0.2]]) if path == "/pooling" else error(404)
+
+
+NEITHER = r"/classify.*40., is a chat model.*/pooling.*vllm serve"
+
+
+@pytest.mark.parametrize(
+    ("answer", "name", "said"),
+    [
+        (by_token, "org/rm", "gives a reward for each token"),
+        (InTurn(error(400, "is a chat model")), "org/rm", NEITHER),
+        (vllm(), "org/other", r"org/other.*does not exist.*name"),
+        (InTurn(error(401)), "org/rm", KEY_VARIABLE),
+    ],
+    ids=["tokens", "chat", "name", "key"],
+)
+def test_a_server_that_has_no_such_rewards_says_what_was_tried(
+    answer: Any, name: str, said: str
+) -> None:
+    with ChatServer(answer) as model, pytest.raises(KnownError, match=said):
+        served(model, name)
+
+
+@pytest.mark.parametrize("broken", [error(400, "too long"), labels("/classify", [1.0, 2.0])])
+def test_a_failed_conversation_has_no_reward(broken: Answer) -> None:
+    def answer(path: str, body: dict[str, Any]) -> Answer:
+        is_bad = body["messages"][-1]["content"] == GOOD.rejected
+        return broken if is_bad else vllm()(path, body)
+
+    with ChatServer(answer) as model:
+        ((chosen, rejected),) = rewards(served(model), GOOD)
+    assert chosen == -26
+    assert math.isnan(rejected)
+
+
+def test_a_run_of_a_served_model_asks_once_of_equal_responses_with_their_conversation() -> None:
+    with ChatServer(vllm()) as model:
+        scorer = served(model, parallel=3)
+        before = len(model.asked)
+        rows = scored(scorer, [GOOD, EQUAL, SEVERAL, NAN])
+        bodies = [each.body for each in model.asked[before:]]
+        told = facts(scorer, RunSettings(parallel=3), "demo", 4)
+    assert len(bodies) == 6  # one for Blue. in both pairs
+    shown = [message._asdict() for message in TURNS]
+    assert [*shown, {"role": "assistant", "content": "One."}] in [
+        body["messages"] for body in bodies
+    ]
+    assert [rows[f"mine:{n}"].outcome for n in (1, 2, 3, 4)] == ["win", "tie", "loss", "missing"]
+    assert rows["mine:4"].rejected_reward == -45
+    assert told.path == "asked over the network, 3 at once"
+    assert told.template == "the server's own"
