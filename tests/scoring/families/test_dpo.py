@@ -135,7 +135,8 @@ def test_identical_responses_tie_exactly(
     kind: str, rows_at_once: int, tiny: Tiny, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Wherever they stand among the rows of which the vocabulary's chunks are made."""
-    same = [Pair(f"same:{n}", "s", "Count.", *["one two six " * n] * 2) for n in range(8)]
+    texts = ["one two six " * n for n in range(8)]
+    same = [Pair(f"same:{n}", "s", "Count.", text, text) for n, text in enumerate(texts)]
     monkeypatch.setattr(vocabulary, "_ROWS", rows_at_once)
     for reference, family in ((tiny(kind, 1), "dpo"), (None, "logprob-mean")):
         rows = scored(opened(tiny(kind), reference, family, budget=333), [*same, *PAIRS[:2]])

@@ -225,8 +225,8 @@ def gated(architecture: str, kind: str, temperature: float = 10.0, **more: Any) 
         reward: torch.Tensor = (weights / weights.sum() * 1.5 * rewards).sum()
         return reward
 
-    given = {"config": WIDE_LLAMA, "made": chat_tokenizer, **more}
-    return headed(architecture, head, read, **given, **sizes)
+    given: dict[str, Any] = {"config": WIDE_LLAMA, "made": chat_tokenizer, **more, **sizes}
+    return headed(architecture, head, read, **given)
 
 
 def chat_tokenizer(*turn: str) -> Any:

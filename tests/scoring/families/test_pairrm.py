@@ -100,7 +100,7 @@ class Published:
         hidden = self.encoder(torch.tensor([ids])).last_hidden_state[0]
         about = [hidden[ids.index(prefix)] for prefix in (SOURCE, FIRST, SECOND)]
         left, right = (self.head(torch.cat([about[0], each])) for each in about[1:])
-        return (left - right).item()
+        return float(left - right)
 
 
 CPU = RunSettings(device="cpu")
