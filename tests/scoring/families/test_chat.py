@@ -274,10 +274,10 @@ def test_ratings_are_read_at_the_end_and_one_that_is_none_is_a_tie_or_of_many_th
 
 
 def test_what_is_thought_is_no_answer_and_the_settings_are_sent_and_told() -> None:
-    text = "<think>Is it A? [[A]] or B?</think>\n\n[[B]]"
+    text = "<think>Is it A? [[A]] or B?</think>\n\nNeither."
     with ChatServer(InTurn(said(text))) as model:
         scorer = writer(model, max_tokens=4096, temperature=0.5)
-        assert set(rewards(scorer, *PAIRS)) == {(0, 1), (1, 0)}
+        assert set(rewards(scorer, *PAIRS)) == {(0.5, 0.5)}
         sent = {(each.body["max_tokens"], each.body["temperature"]) for each in model.asked}
     assert sent == {(4096, 0.5)}
     told = facts(scorer, RunSettings(), "demo", 1)
