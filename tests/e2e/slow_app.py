@@ -22,5 +22,5 @@ def _slowly(model: WarmModel, plan: Plan, *more: Any) -> Generator[Any, None, No
 
 
 if __name__ == "__main__":
-    WarmModel.packs = _slowly  # type: ignore[method-assign]
+    WarmModel.packs = _slowly  # type: ignore[method-assign, assignment]
     app.main()

@@ -31,6 +31,7 @@ PACKED = "packed, shared prefixes computed once"
 WHOLE = "padded: its rewards come from the whole model"
 WORDS = ["<pad>", "<unk>", "<s>", "</s>", *(f"w{n}" for n in range(4, 60))]
 PAD, BOS, EOS = 0, 2, 3
+LIMIT = 200
 TEMPLATE = "{% for message in messages %}{{ message['content'] + ' ' }}{% endfor %}{{ '</s>' }}"
 ENDLESS = TEMPLATE.replace("{{ '</s>' }}", "")
 """Nothing after the response, so that one sequence can be the start of the other."""
@@ -53,8 +54,15 @@ SMALL: dict[str, Any] = {
 }
 KEYS: dict[str, Any] = {"num_key_value_heads": 2}
 GROUPED: dict[str, Any] = {**KEYS, "head_dim": 8}
-WINDOWS = {"sliding_window": 5, "layer_types": ["sliding_attention", "full_attention"]}
-EXPERTS = {"num_experts": 4, "num_experts_per_tok": 2, "moe_intermediate_size": 16}
+WINDOWS: dict[str, Any] = {
+    "sliding_window": 5,
+    "layer_types": ["sliding_attention", "full_attention"],
+}
+EXPERTS: dict[str, Any] = {
+    "num_experts": 4,
+    "num_experts_per_tok": 2,
+    "moe_intermediate_size": 16,
+}
 LATENT: dict[str, Any] = {
     "num_key_value_heads": 4, "q_lora_rank": 16, "kv_lora_rank": 16, "qk_nope_head_dim": 8,
     "qk_rope_head_dim": 8, "v_head_dim": 8, "n_routed_experts": 4, "num_experts_per_tok": 2,
@@ -69,6 +77,7 @@ VISION = {
     "hidden_size": 16, "intermediate_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2,
     "image_size": 28, "patch_size": 14,
 }  # fmt: skip
+DEEP_VISION = {"depth": 1, "hidden_size": 16, "num_heads": 2, "intermediate_size": 16}
 ARCHITECTURES: dict[str, dict[str, Any]] = {
     "llama": KEYS,
     "qwen2": KEYS,
@@ -100,8 +109,7 @@ ARCHITECTURES: dict[str, dict[str, Any]] = {
     "falcon": {"alibi": True},
     "qwen3_5_text": {**GROUPED, **LINEAR},
     "qwen3_5": {
-        "text_config": {**SMALL, **GROUPED, **LINEAR}, "num_labels": 1,
-        "vision_config": {"depth": 1, "hidden_size": 16, "num_heads": 2, "intermediate_size": 16},
+        "text_config": {**SMALL, **GROUPED, **LINEAR}, "vision_config": DEEP_VISION, "num_labels": 1
     },
     "qwen3_next": {**GROUPED, **LINEAR, **EXPERTS, "shared_expert_intermediate_size": 16},
     "jamba": {
@@ -143,16 +151,20 @@ def tokenizer(
     words.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
     made = PreTrainedTokenizerFast(
         tokenizer_object=words, unk_token="<unk>", pad_token=pad, bos_token="<s>",
-        eos_token="</s>", model_max_length=200,
+        eos_token="</s>", model_max_length=LIMIT,
     )  # fmt: skip
     made.chat_template = template
     return made
 
 
+def letters(*special: str) -> dict[str, int]:
+    """A vocabulary of single letters, for tokenizers that join them themselves."""
+    return {each: n for n, each in enumerate([*special, *LETTERS])}
+
+
 def letters_tokenizer(template: str = TEMPLATE) -> Any:
     """As models of Qwen 2 and 3.5 are always given, of letters, whatever their files say."""
-    names = ["<pad>", "<unk>", "<s>", "</s>", *LETTERS]
-    made = Qwen2Tokenizer(vocab={each: n for n, each in enumerate(names)}, merges=[])
+    made = Qwen2Tokenizer(vocab=letters("<pad>", "<unk>", "<s>", "</s>"), merges=[])
     made.chat_template = template
     return made
 
@@ -216,9 +228,8 @@ def token_ids(pair: Pair) -> list[list[int]]:
     ]
 
 
-def logits_of(folder: Path, pairs: Sequence[Pair]) -> torch.Tensor:
-    """[pairs, 2, labels], by plain transformers, one sequence at a time."""
-    model = plain(folder)
+def logits_of(model: Any, pairs: Sequence[Pair]) -> torch.Tensor:
+    """[pairs, 2, labels], one sequence at a time."""
     with torch.inference_mode():
         rows = [
             model(input_ids=torch.tensor([ids])).logits[0] for p in pairs for ids in token_ids(p)
