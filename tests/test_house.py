@@ -206,7 +206,7 @@ BUDGETS: dict[str, int] = {
     "explorer/tabs": 11_200,
     "explorer/api": 1_500,
     "explorer": 200,
-    "tests": 46_400,
+    "tests": 32_500,
     "templates": 3_000,
     "scripts": 1_600,
 }

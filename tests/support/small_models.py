@@ -228,8 +228,9 @@ def token_ids(pair: Pair) -> list[list[int]]:
     ]
 
 
-def logits_of(model: Any, pairs: Sequence[Pair]) -> torch.Tensor:
-    """[pairs, 2, labels], one sequence at a time."""
+def logits_of(folder: Path, pairs: Sequence[Pair]) -> torch.Tensor:
+    """[pairs, 2, labels], by plain transformers, one sequence at a time."""
+    model = plain(folder)
     with torch.inference_mode():
         rows = [
             model(input_ids=torch.tensor([ids])).logits[0] for p in pairs for ids in token_ids(p)

@@ -29,7 +29,7 @@ NAMES = {
     "stablelm": "StableLM", "starcoder2": "Starcoder 2", "t5": "T5",
 }  # fmt: skip
 ELSEWHERE = {
-    "judge": "test_judge.py", "judge qwen2": "test_writer.py", "pairrm": "test_pairrm.py",
+    "judge": "test_judge.py", "judge qwen2": "test_judge.py", "pairrm": "test_pairrm.py",
 }  # fmt: skip
 """Families that other tests run, and architectures of them."""
 

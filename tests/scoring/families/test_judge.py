@@ -19,6 +19,8 @@ from transformers import (
     AutoTokenizer,
     ContinuousBatchingConfig,
     LlamaConfig,
+    Qwen2Config,
+    Qwen2Tokenizer,
     T5Config,
     T5ForConditionalGeneration,
 )
@@ -34,7 +36,7 @@ from scoring.spec import Family, Message, ModelSpec, Pair, RunSettings, ScoredPa
 from tests.support.judging import COLOURS, rating_prompt, scored, verdict_prompt
 from tests.support.rounding import rounding
 from tests.support.small_language_models import CPU, PAIRS, Naive, save_tiny, words_tokenizer
-from tests.support.small_models import OFFLINE, OPEN
+from tests.support.small_models import OFFLINE, OPEN, letters
 
 CHAT = (
     "{% for m in messages %}{{ '<' + m['role'] + '> ' + m['content'] + ' ' }}{% endfor %}"
@@ -338,6 +340,34 @@ def test_repeats_are_drawn_anew_and_the_first_is_as_alone(home: str) -> None:
     }
     assert any(len({*row.repeats}) > 1 for row in thrice.values())
     assert rows(repeats=3) == thrice
+
+
+def test_rm_r1_is_asked_and_read_as_its_authors_do(tmp_path: Path) -> None:
+    answers = ["<answer>[[A]]</answer>", "<answer>[[B]]</answer>"]
+    pieces = Qwen2Tokenizer(vocab=letters("<pad>", "<unk>", "<s>", "</s>"), merges=[])
+    pieces.add_tokens(answers)
+    pieces.chat_template = "{% for m in messages %}{{ m['role'] + m['content'] }}{% endfor %}"
+    pieces.save_pretrained(tmp_path)
+    torch.manual_seed(0)
+    model = AutoModelForCausalLM.from_config(Qwen2Config(vocab_size=len(pieces), **SIZE)).eval()
+    with torch.no_grad():
+        model.lm_head.weight[:-2] = 0
+        model.lm_head.weight[-1] = -model.lm_head.weight[-2]  # it says one of both
+    model.save_pretrained(tmp_path)
+    spec = ModelSpec("gaotang/RM-R1-Qwen2.5-Instruct-7B", str(tmp_path), "p", "judge")
+    scorer = open_scorer(spec, replace(WRITES, judge_prompt="upstream", max_tokens=1))
+    expected = []
+    for pair in COLOURS[:4]:
+        swapped = shows_rejected_first(pair, WRITES.seed)
+        (question,) = questions("judge", pair, "rm-r1", swapped=swapped)
+        assert [message.role for message in question] == ["system", "user"]
+        ids = pieces("".join(f"{role}{text}" for role, text in question), return_tensors="pt")
+        with torch.inference_mode():
+            token = int(model(**ids).logits[0, -1].argmax())
+        is_chosen = (token == len(pieces) - 2) != swapped
+        expected.append((float(is_chosen), float(not is_chosen)))
+    assert len({*expected}) == 2
+    assert scorer.rewards(scorer.prepare(COLOURS[:4])) == expected
 
 
 @pytest.mark.parametrize("blocks", [64, 1], ids=["with memory enough", "with too little"])
