@@ -30,7 +30,9 @@ def published(path: Path) -> Iterator[tuple[str, dict[str, float]]]:
             yield row["model"], {name: float(words) for name, words in numbers.items() if words}
 
 
-def test_scores_of_both_boards_follow_from_their_sections(shared_data: Path) -> None:
+def test_scores_of_both_boards_follow_from_their_sections_and_the_papers_from_its_prior_sets(
+    shared_data: Path,
+) -> None:
     first = [*published(shared_data / "published_v1.csv")]
     second = [*published(shared_data / "published_v2.csv")]
     assert (len(first), len(second)) == (138, 140)
@@ -42,6 +44,9 @@ def test_scores_of_both_boards_follow_from_their_sections(shared_data: Path) -> 
         of_subsets = aggregate(V2, values)
         assert None not in of_subsets.accuracies.values()
         assert of_subsets.score == pytest.approx(values["Score"], abs=ROUNDED_MEAN), model
+    for model, values in published(shared_data / "paper_v2_prior_sets.csv"):
+        mean = aggregate(RULES["prior_all"], values).score
+        assert mean == pytest.approx(values["Avg"], abs=0.1 + 1e-9), model
 
 
 def test_accuracies_and_sections_follow_from_the_outcomes_of_single_pairs(
