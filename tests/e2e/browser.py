@@ -28,26 +28,31 @@ def find() -> str | None:
     wanted = os.environ.get("EXPLORER_BROWSER")
     if wanted:
         return shutil.which(wanted)
-    if path := next(filter(None, map(shutil.which, NAMES)), None):
-        return path
+    return next((path for path in map(shutil.which, NAMES) if path), None) or _playwrights_own()
+
+
+def _playwrights_own() -> str | None:
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:
-        own = playwright.chromium.executable_path
-    return own if os.access(own, os.X_OK) else None
+        path = playwright.chromium.executable_path
+    return path if os.access(path, os.X_OK) else None
 
 
 def install() -> None:
     """Try Debian's package, then Playwright's download; say nothing of what fails."""
-    become = [] if os.geteuid() == 0 else ["sudo", "-n"]
-    for command in (
-        [*become, "apt-get", "update"],
-        [*become, "apt-get", "install", "-y", "chromium"],
-        [sys.executable, "-m", "playwright", "install", "chromium"],
-    ):
-        if find() is None and shutil.which(command[0]):
-            environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
-            subprocess.run(command, env=environment, capture_output=True, check=False, timeout=900)
+    if shutil.which("apt-get"):
+        become = [] if os.geteuid() == 0 else ["sudo", "-n"]
+        for command in (["apt-get", "update"], ["apt-get", "install", "-y", "chromium"]):
+            _quietly([*become, *command])
+    if find() is None:
+        _quietly([sys.executable, "-m", "playwright", "install", "chromium"])
+
+
+def _quietly(command: list[str]) -> None:
+    environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
+    if shutil.which(command[0]):
+        subprocess.run(command, env=environment, capture_output=True, check=False, timeout=900)
 
 
 def main() -> int:
