@@ -47,6 +47,7 @@ from explorer.core.address_view import Question, answer
 from explorer.core.settings import Settings
 from explorer.data.facets import FACETS
 from explorer.data.filters import LengthRange
+from explorer.data.lengths import MEASURED
 from explorer.data.sources import DEMO_ID, pair_sources, read_demo
 from explorer.data.table import PairTable
 from explorer.reader.reading import n_pages
@@ -79,24 +80,26 @@ class Visitor:
         texts = [str(table.cells(row)["chosen"]) for row in places]
         counts = Counter(word for text in texts for word in set(re.findall("[A-Za-z]{4,12}", text)))
         words = [word.lower() for word, _ in counts.most_common()]
-        self._common, self._rare = words[: 4 * ROUNDS], words[-8 * ROUNDS :]
-        self._sentences = [each[80:140].strip() for each in texts if len(each) > 200] or texts
+        self._common, self._rare = words[: 8 * ROUNDS], words[-20 * ROUNDS :]
+        self._long = [text for text in texts if len(text) > 200] or texts
 
     def acts(self) -> dict[str, list[Act]]:
         """Kind -> acts of that kind, in the order in which they are done."""
-        one_of, number = self._random.choice, self._random.randrange
+        one_of, number, whole = self._random.choice, self._random.randrange, PairsState()
         shapes = cycle((r"\b{}\b", r"{}\s+\w+ed\b", r"(?m)^{}", r"\d+ {}", "{}.*{}", "[{}]{{6}}"))
         sorts = cycle(f"{sign}{each}" for each in BY_LENGTH for sign in ("", "-"))
 
         def fresh(words: list[str]) -> str:
             return words.pop(number(len(words))) if words else f"qz{number(10**8)}xj"
 
-        def narrowed(**changes: Callable[[], Any]) -> Callable[[], Act]:
-            """From the whole table. As a script has it, the open pair stays open if listed."""
-            whole, keep = PairsState(), self._table.key_of(0)
-            return lambda: (
-                whole, whole.narrowed(keep=keep, **{name: of() for name, of in changes.items()})
-            )  # fmt: skip
+        def rare() -> str:
+            return fresh(self._rare)
+
+        def sentence() -> str:
+            return one_of(self._long)[80:140].strip()
+
+        def search(words: Callable[[], str], **how: Any) -> Callable[[], Act]:
+            return lambda: (whole, self._narrowed(whole, words=words(), **how))
 
         def on_some(link: Callable[[PairsState], str], **how: Any) -> Callable[[], Act]:
             def act() -> Act:
@@ -106,40 +109,48 @@ class Visitor:
             return act
 
         states = self._states()
-        kinds = {
-            f"facet: {name.replace('_', ' ')}": narrowed(
-                **{name: lambda name=name: (one_of(self._table.facets[name].names),)}
+        kinds: dict[str, Callable[[], Act]] = {
+            f"facet: {name.replace('_', ' ')}": lambda name=name: (
+                whole, self._narrowed(whole, **{name: (one_of(self._table.facets[name].names),)})
             )
             for name in FACETS
         } | {
-            "search: a common word": narrowed(words=lambda: fresh(self._common)),
-            "search: a rare word": narrowed(words=lambda: fresh(self._rare)),
-            "search: an absent word": narrowed(words=lambda: fresh([])),
-            "search: a sentence": narrowed(words=lambda: one_of(self._sentences)),
-            "search: a pattern": narrowed(
-                words=lambda: next(shapes).format(fresh(self._rare), fresh(self._rare)),
-                regex=lambda: True,
+            "search: a common word": search(lambda: fresh(self._common)),
+            "search: a rare word": search(rare),
+            "search: an absent word": search(lambda: f"qz{number(10**8)}xj"),
+            "search: a sentence": search(sentence),
+            "search: in one column": search(rare, where="prompt"),
+            "search: a pattern": search(
+                lambda: next(shapes).format(fresh(self._rare), fresh(self._rare)), regex=True
             ),
             "sort": on_some(lambda now: now.narrowed(sort=next(sorts))),
             "turn a page": on_some(lambda now: now.narrowed(page=self._page()), key=""),
             "next pair": on_some(lambda _: "Next pair (j)"),
             "open a pair": on_some(lambda now: now.href(key=self._key(), page=1)),
             "open the lengths": on_some(lambda now: now.href(panel="lengths")),
+            "chart: of what": on_some(
+                lambda now: now.href(chart=one_of(MEASURED)), panel="lengths"
+            ),
             "brush a range": on_some(
                 lambda now: now.narrowed(ranges=(self._range(),)), panel="lengths"
             ),
             "reset": on_some(lambda now: now.unfiltered().href(keep=now.key)),
-        }
+        }  # fmt: skip
         return {kind: [act() for _ in range(ROUNDS)] for kind, act in kinds.items()}
+
+    def _narrowed(self, state: PairsState, **changes: Any) -> str:
+        """The link to other pairs. As a script has it, the open pair stays open if it is listed."""
+        return state.narrowed(keep=state.key or self._table.key_of(0), **changes)
 
     def _states(self) -> Iterator[PairsState]:
         """The whole table, and what was filtered, each somewhere."""
-        names = self._table.facets["subset"].names
         while True:
             yield PairsState(key=self._key(), page=self._page())
-            words, half = self._random.choice(self._common or ["the"]), max(2, len(names) // 2)
-            some, ranges = tuple(names[:half]), (self._range(),)
-            yield PairsState(subset=some, ranges=ranges, words=words, key=self._key())
+            names = self._table.facets["subset"].names
+            yield PairsState(
+                subset=tuple(names[: max(2, len(names) // 2)]), ranges=(self._range(),),
+                words=self._random.choice(self._common or ["the"]), key=self._key(),
+            )  # fmt: skip
 
     def _range(self) -> LengthRange:
         low = self._random.randrange(100)
@@ -174,11 +185,15 @@ class Measured:
     @property
     def p95(self) -> float:
         """Of all acts of all kinds, first ones included."""
-        return float(np.percentile([each for times in self.seconds.values() for each in times], 95))
+        return percentile([each for times in self.seconds.values() for each in times], 95)
 
     def added(self, bytes_then: int) -> float:
         """Memory added since before the table was read, over the bytes of its text."""
         return (bytes_then - self.before) / self.text
+
+
+def percentile(times: list[float], share: int) -> float:
+    return float(np.percentile(times, share))
 
 
 def resident() -> int:
@@ -187,10 +202,14 @@ def resident() -> int:
     return next(1024 * int(line.split()[1]) for line in lines if line.startswith("VmRSS:"))
 
 
-def write_larger(table: PairTable, n_rows: int, path: Path) -> None:
+def columns_of(table: PairTable) -> pa.Table:
+    """The columns that a dataset has."""
+    return table.arrow.select(["id", "subset", *TEXT_COLUMNS, "chosen_model", "rejected_model"])
+
+
+def write_larger(pairs: pa.Table, n_rows: int, path: Path) -> None:
     """So many rows as a Parquet file: all rows again and again, each time a little different."""
-    columns = ["id", "subset", *TEXT_COLUMNS, "chosen_model", "rejected_model"]
-    pairs, parts = table.arrow.select(columns), []
+    parts = []
     for start in range(0, n_rows, len(pairs)):
         part = pairs.slice(0, n_rows - start)
         again = start // len(pairs)
@@ -231,7 +250,7 @@ class Bench:
 def measure(path: Path) -> Measured:
     """Read a file of pairs and do everything with it, in this process."""
     with TemporaryDirectory() as home:
-        write_larger(read_demo(), len(read_demo()), Path(home) / "demo.parquet")
+        write_larger(columns_of(read_demo()), len(read_demo()), Path(home) / "demo.parquet")
         demo = PairTable(read_pairs(Path(home) / "demo.parquet"))
         for acts in Visitor(demo).acts().values():
             Bench(demo).seconds(acts[0])
@@ -254,7 +273,7 @@ def print_acts(found: Measured) -> None:
     print(f"\n{found.rows:,} rows, {loaded}")
     print(f"{'act':<26}{'first':>9}{'median':>9}{'p95':>9}{'slowest':>9}  (ms)")
     for kind, times in found.seconds.items():
-        shown = times[0], *np.percentile(times, (50, 95, 100))
+        shown = times[0], percentile(times, 50), percentile(times, 95), max(times)
         print(f"{kind:<26}" + "".join(f"{1000 * each:9.1f}" for each in shown))
     print(f"one act sends at most {found.sent / 1e3:.0f} KB", flush=True)
 
@@ -301,7 +320,7 @@ def main() -> int:
         print(f"Made from: {table.caption}")
         for n_rows in sorted(arguments.rows):
             path = Path(folder) / "pairs.parquet"
-            write_larger(table, n_rows, path)
+            write_larger(columns_of(table), n_rows, path)
             command = [sys.executable, __file__, "--measure", str(path)]
             done = subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True)
             all_found.append(Measured(**json.loads(done.stdout.splitlines()[-1])))

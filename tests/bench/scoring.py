@@ -44,13 +44,27 @@ from scoring.spec import ModelSpec, Pair, RunSettings  # noqa: E402
 DEMO = ROOT / "assets" / "demo"
 MAX_LENGTH = 2048
 
-_HIDDEN = ("hidden_size", "intermediate_size", "num_hidden_layers", "num_attention_heads")
-_KEYS = ("num_key_value_heads", "max_position_embeddings")
 SHAPES: dict[str, dict[str, Any]] = {
-    "qwen3-0.6b": dict(zip(_HIDDEN + _KEYS, (1024, 3072, 28, 16, 8, 40960), strict=True))
-    | {"model_type": "qwen3", "head_dim": 128},
-    "llama-8b": dict(zip(_HIDDEN + _KEYS, (4096, 14336, 32, 32, 8, 8192), strict=True))
-    | {"model_type": "llama", "rope_theta": 500000.0},
+    "qwen3-0.6b": {
+        "model_type": "qwen3",
+        "hidden_size": 1024,
+        "intermediate_size": 3072,
+        "num_hidden_layers": 28,
+        "num_attention_heads": 16,
+        "num_key_value_heads": 8,
+        "head_dim": 128,
+        "max_position_embeddings": 40960,
+    },
+    "llama-8b": {
+        "model_type": "llama",
+        "hidden_size": 4096,
+        "intermediate_size": 14336,
+        "num_hidden_layers": 32,
+        "num_attention_heads": 32,
+        "num_key_value_heads": 8,
+        "max_position_embeddings": 8192,
+        "rope_theta": 500000.0,
+    },
 }
 
 
@@ -250,9 +264,9 @@ def compare_writing(shape: str, n: int) -> dict[str, float]:
 
     n: questions of 60 to 300 tokens; answers end at one of 30 tokens of 2,000, or after 40.
     """
-    small = dict(zip(_HIDDEN + _KEYS, (64, 192, 2, 4, 1, 2048), strict=True))
-    given = SHAPES[shape] if shape else {**small, "model_type": "qwen2"}
-    values = {**given, "vocab_size": 2000}
+    small = {"model_type": "qwen2", "hidden_size": 64, "intermediate_size": 192}
+    small |= {"num_hidden_layers": 2, "num_attention_heads": 4, "num_key_value_heads": 1}
+    values = {**(SHAPES[shape] if shape else small), "vocab_size": 2000}
     config = transformers.AutoConfig.for_model(**values, initializer_range=0.05)
     device = "cuda" if torch.cuda.is_available() else "cpu"
     dtype = torch.bfloat16 if device == "cuda" else torch.float32
