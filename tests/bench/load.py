@@ -19,7 +19,6 @@ import shutil
 import sys
 import threading
 import time
-import urllib.request
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -34,17 +33,16 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 import numpy as np
 
-from explorer.core.settings import Settings, read_settings
-from explorer.page import build_page
+from explorer.core.settings import Settings
 from explorer.reader.links import tab_of
 from explorer.runs.orders import ModelOrder
 from explorer.runs.selections import selected_per_subset
-from explorer.runs.visitors import Visitor as Owner
+from explorer.runs.visitors import Visitor
 from explorer.stores import open_stores
 from scoring.models.memory import group_bytes
 from tests.conftest import REAL_DATA
 from tests.support.browsing import Answered, links_in
-from tests.support.posting import Visitor
+from tests.support.posting import Stranger
 from tests.support.serving import started
 from tests.support.stepping import stepwise
 
@@ -82,7 +80,7 @@ class Measured:
         return "\n".join(lines)
 
 
-def browse(visitor: Visitor, measured: Measured, is_over: Callable[[], bool], seed: int) -> None:
+def browse(visitor: Stranger, measured: Measured, is_over: Callable[[], bool], seed: int) -> None:
     """Acts of a person who looks around, until it is over."""
     choose = random.Random(seed)
     known: dict[str, dict[str, str]] = defaultdict(dict)
@@ -122,41 +120,37 @@ def score(address: str, measured: Measured, is_over: Callable[[], bool], seed: i
     while not is_over():
         with measured.timed("score 46 pairs, in turn"):
             asked = {"data": ["demo", PER_SUBSET, seed, None, "", None, ""]}
-            url = f"{address}gradio_api/call/score_selection"
-            event = json.loads(_answer(url, asked))["event_id"]
-            told = _answer(f"{url}/{event}")
+            stranger, path = Stranger(address), "call/score_selection"
+            with stranger.open(path, json.dumps(asked).encode()) as answer:
+                event = json.load(answer)["event_id"]
+            with stranger.open(f"{path}/{event}") as answer:
+                told = answer.read().decode()
             if "event: complete" not in told or '"stage": "finished"' not in told:
                 raise ValueError(told[-200:])
             n_served += 1
     measured.served.append(n_served)
 
 
-def leave(page: Any, measured: Measured, is_over: Callable[[], bool], _: int) -> None:
+def leave(address: str, measured: Measured, is_over: Callable[[], bool], _: int) -> None:
     """People who open the page and are gone before it answers."""
+    events = Stranger(address).config["dependencies"]
+    number = next(each["id"] for each in events if each["api_name"] == "models")
     for _ in range(LEAVERS):
         if is_over():
             return
         with measured.timed("come and leave"):
-            visitor = Visitor(page)
-            number = next(n for n, each in page.fns.items() if each.api_name == "models")
+            visitor = Stranger(address)
             asked = {"data": [], "fn_index": number, "session_hash": visitor.session}
             visitor.open("queue/join", json.dumps(asked).encode()).close()
             visitor.open(f"queue/data?session_hash={visitor.session}").close()
         time.sleep(0.2)
 
 
-def _answer(url: str, sent: Any = None) -> str:
-    body = None if sent is None else json.dumps(sent).encode()
-    request = urllib.request.Request(url, body, {"Content-Type": "application/json"})
-    with urllib.request.urlopen(request, timeout=600) as answer:
-        return str(answer.read().decode())
-
-
 def with_runs(home: Path, n_runs: int) -> None:
     """Put runs, at least one, on the disk of a server: the same one again and again."""
     stores = open_stores(Settings(home=home, pairs="demo", offline=True))
     selection = selected_per_subset(stores.pairs.get(None), 1, 0)
-    *_, last = stepwise(partial(stores.runs.start, Owner(), ModelOrder("longer"), selection))
+    *_, last = stepwise(partial(stores.runs.start, Visitor(), ModelOrder("longer"), selection))
     assert last.run is not None
     for number in range(1, n_runs):
         shutil.copytree(last.run.folder, last.run.folder.parent / f"20250101-000000-{number:016x}")
@@ -185,20 +179,18 @@ def main() -> int:
         empty.mkdir()
         with_runs(home, asked.runs)
         without, start = start_seconds(empty, data), start_seconds(home, data)
-        environment = {**data, "EXPLORER_OFFLINE": "1", "EXPLORER_HOME": str(home)}
-        page, _ = build_page(open_stores(read_settings(environment)))
-        with started(home, **data) as (address, server):
-            page.local_url = address.rstrip("/") + "/"
-            first = Visitor(page)
+        with started(home, **data) as (url, server):
+            address = f"{url}/"
+            first = Stranger(address)
             first.render("pairs")
             first.render("models")
-            score(page.local_url, Measured(), iter((False, True)).__next__, 0)
+            score(address, Measured(), iter((False, True)).__next__, 0)
             before, n_tasks = group_bytes(server.pid), asked.browse + asked.score
             over = threading.Event()
             threading.Timer(asked.seconds, over.set).start()
-            todo = [partial(browse, Visitor(page)) for _ in range(asked.browse)]
-            todo += [partial(score, page.local_url) for _ in range(asked.score)]
-            todo.append(partial(leave, page))
+            todo = [partial(browse, Stranger(address)) for _ in range(asked.browse)]
+            todo += [partial(score, address) for _ in range(asked.score)]
+            todo.append(partial(leave, address))
             with ThreadPoolExecutor(len(todo)) as pool:
                 begun = [pool.submit(do, measured, over.is_set, n) for n, do in enumerate(todo)]
             for each in begun:

@@ -2,7 +2,6 @@
 
 import json
 import re
-import secrets
 from typing import Any, NamedTuple
 
 import httpx
@@ -10,6 +9,7 @@ import httpx
 from explorer.reader.links import tab_of
 from tests.conftest import PATIENCE, until
 from tests.golden.reading import Outline
+from tests.support.posting import Stranger
 
 GOES_ON = re.compile(r'data-refresh="[123]?\d{1,3}"')
 """Whether an end is awaited; what is looked at less often waits for what others may begin."""
@@ -18,11 +18,10 @@ OF_THE_MACHINE = "card"
 
 
 class Server:
-    """A running app, and the config of its page."""
+    """A running app."""
 
     def __init__(self, url: str) -> None:
         self.http = httpx.Client(base_url=url, timeout=5 * PATIENCE)
-        self.config = self.http.get("config").raise_for_status().json()
 
     def ask(self, name: str, **arguments: Any) -> Any:
         """The last answer of a public endpoint; what is told where it refuses."""
@@ -52,7 +51,7 @@ class Page:
     """
 
     def __init__(self, server: Server, link: str) -> None:
-        self.server, self.link, self.session = server, link, secrets.token_hex(5)
+        self.link, self._visitor = link, Stranger(str(server.http.base_url))
         self.told: list[str] = []
         self.fields: dict[str, str] = {}
         self.head = self.html = ""
@@ -67,14 +66,12 @@ class Page:
         self.html = self._render(tab_of(self.link), self.link, posted)
 
     def _render(self, tab: str, link: str, posted: dict[str, object]) -> str:
-        number, skeleton = self._component(tab)
+        _, skeleton = self._visitor.component(tab)
         names = re.findall(r'data-region="(\w+)"', skeleton)
-        body = {"session_hash": self.session, "component_id": number, "fn_name": "render"}
         written: list[str] = []
 
         def is_done() -> bool:
-            asked = body | {"data": {"query": link, "sent": self.fields, **posted}}
-            answer = self.server.http.post("gradio_api/component_server", json=asked).json()
+            answer = self._visitor.render(tab, link, **{"sent": self.fields, **posted})
             posted.clear()
             self.told += [answer["error"]] if "error" in answer else []
             regions = answer.get("regions", {})
@@ -84,14 +81,6 @@ class Page:
         until(is_done)
         return "".join(written)
 
-    def _component(self, tab: str) -> tuple[int, str]:
-        """The component of a tab, and its HTML before it is filled."""
-        return next(
-            (int(each["id"]), str(each["props"]["value"]))
-            for each in self.server.config["components"]
-            if f'data-tab="{tab}"' in str(each["props"].get("value"))
-        )
-
     def trigger(self, tab: str, name: str, link: str, **sent: str) -> None:
         """Press what begins an event of a tab, with what the form of an address says, and see it
         to its end.
@@ -99,24 +88,11 @@ class Page:
         sent: what the fields of the page hold from now on.
         """
         self.fields |= sent
-        number, _ = self._component(tab)
-        events = self.server.config["dependencies"]
-        [event] = [each["id"] for each in events if [number, name] in map(list, each["targets"])]
-        body = {"data": [], "fn_index": event, "session_hash": self.session}
-        body["event_data"] = {"query": link, "sent": self.fields}
-        self.server.http.post("gradio_api/queue/join", json=body).raise_for_status()
-        asked = {"session_hash": self.session}
-        message: dict[str, Any] = {}
-        with self.server.http.stream("GET", "gradio_api/queue/data", params=asked) as stream:
-            for line in stream.iter_lines():
-                message = json.loads(line[6:]) if line.startswith("data: ") else {}
-                if message.get("msg") == "process_completed":
-                    break
-        if message["success"]:
-            self.link = message["output"]["data"][0] or link
-        else:
-            self.told.append(str(message["output"].get("error")))
-            self.link = link
+        message = self._visitor.press(tab, name, link, sent=self.fields, secret="")
+        output = message["output"]
+        if not message["success"]:
+            self.told.append(str(output.get("error")))
+        self.link = (message["success"] and output["data"][0]) or link
         self.view()
 
     def screen(self) -> Screen:

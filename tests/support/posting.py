@@ -3,7 +3,7 @@
 import json
 import secrets
 import urllib.request
-from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import gradio as gr
@@ -11,12 +11,18 @@ import gradio as gr
 from tests.conftest import PATIENCE
 
 
-@dataclass
-class Visitor:
-    """A stranger with an HTTP client. Each has a session of their own."""
+class Stranger:
+    """Somebody with an HTTP client, in a session of their own. address: with a slash."""
 
-    page: gr.Blocks
-    session: str = field(default_factory=lambda: secrets.token_hex(5))
+    def __init__(self, address: str) -> None:
+        self.address, self.session = address, secrets.token_hex(5)
+
+    @cached_property
+    def config(self) -> dict[str, Any]:
+        """What the page of the app is made of."""
+        with urllib.request.urlopen(f"{self.address}config", timeout=PATIENCE) as answer:
+            found: dict[str, Any] = json.load(answer)
+            return found
 
     def post_to(self, index: int, data: list[Any], event_data: Any = None) -> dict[str, Any]:
         """Run an event by its number, with these values; gives the last message of the stream."""
@@ -41,38 +47,44 @@ class Visitor:
 
     def press(self, tab: str, name: str, query: object = "", **posted: object) -> dict[str, Any]:
         """Run an event of a view; the last message of its stream. The secret is the session."""
-        [index] = [
-            number
-            for number, event in self.page.fns.items()
-            if (self._view(tab), name) in event.targets
-        ]
+        target = [self._view(tab), name]
+        events = self.config["dependencies"]
+        [index] = [each["id"] for each in events if target in map(list, each["targets"])]
         return self.post_to(index, [], {"query": query, "secret": self.session, **posted})
 
     def _view(self, tab: str) -> int:
+        return self.component(tab)[0]
+
+    def component(self, tab: str) -> tuple[int, str]:
+        """The number of a tab's component, and its HTML before it is filled."""
         return next(
-            int(number)
-            for number, part in self.page.blocks.items()
-            if isinstance(part, gr.HTML) and f'data-tab="{tab}"' in str(part.value)
+            (int(each["id"]), str(each["props"]["value"]))
+            for each in self.config["components"]
+            if f'data-tab="{tab}"' in str(each["props"].get("value"))
         )
 
     def upload(self, name: str, content: bytes) -> dict[str, Any]:
         """Send a file as a browser does; what is then posted in its element's place."""
         edge = secrets.token_hex(8)
-        head = (
-            f'--{edge}\r\nContent-Disposition: form-data; name="files"; filename="{name}"\r\n\r\n'
-        )
-        body = head.encode() + content + f"\r\n--{edge}--\r\n".encode()
-        kind = f"multipart/form-data; boundary={edge}"
-        with self.open("upload", body, kind) as answer:
+        head = f'--{edge}\r\nContent-Disposition: form-data; name="files"; filename="{name}"'
+        body = f"{head}\r\n\r\n".encode() + content + f"\r\n--{edge}--\r\n".encode()
+        with self.open("upload", body, f"multipart/form-data; boundary={edge}") as answer:
             (path,) = json.load(answer)
         return sent_file(path, name)
 
     def open(self, path: str, body: bytes | None = None, kind: str = "application/json") -> Any:
         """Ask the server for what lies under gradio_api."""
-        request = urllib.request.Request(
-            f"{self.page.local_url}gradio_api/{path}", data=body, headers={"Content-Type": kind}
-        )
+        url = f"{self.address}gradio_api/{path}"
+        request = urllib.request.Request(url, data=body, headers={"Content-Type": kind})
         return urllib.request.urlopen(request, timeout=PATIENCE)
+
+
+class Visitor(Stranger):
+    """One to a page that this process serves."""
+
+    def __init__(self, page: gr.Blocks) -> None:
+        super().__init__(page.local_url)
+        self.page = page
 
 
 def sent_file(path: str, name: str = "file") -> dict[str, Any]:
