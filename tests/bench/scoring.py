@@ -46,26 +46,16 @@ MAX_LENGTH = 2048
 
 SHAPES: dict[str, dict[str, Any]] = {
     "qwen3-0.6b": {
-        "model_type": "qwen3",
-        "hidden_size": 1024,
-        "intermediate_size": 3072,
-        "num_hidden_layers": 28,
-        "num_attention_heads": 16,
-        "num_key_value_heads": 8,
-        "head_dim": 128,
-        "max_position_embeddings": 40960,
+        "model_type": "qwen3", "hidden_size": 1024, "intermediate_size": 3072,
+        "num_hidden_layers": 28, "num_attention_heads": 16, "num_key_value_heads": 8,
+        "head_dim": 128, "max_position_embeddings": 40960,
     },
     "llama-8b": {
-        "model_type": "llama",
-        "hidden_size": 4096,
-        "intermediate_size": 14336,
-        "num_hidden_layers": 32,
-        "num_attention_heads": 32,
-        "num_key_value_heads": 8,
-        "max_position_embeddings": 8192,
-        "rope_theta": 500000.0,
+        "model_type": "llama", "hidden_size": 4096, "intermediate_size": 14336,
+        "num_hidden_layers": 32, "num_attention_heads": 32, "num_key_value_heads": 8,
+        "max_position_embeddings": 8192, "rope_theta": 500000.0,
     },
-}
+}  # fmt: skip
 
 
 @dataclass(slots=True)
@@ -90,9 +80,7 @@ class Bench:
     """One model, some pairs, and the ways of scoring them."""
 
     def __init__(self, loaded: Loaded, pairs: Sequence[Pair], settings: RunSettings) -> None:
-        self.loaded = loaded
-        self.pairs = pairs
-        self.settings = settings
+        self.loaded, self.pairs, self.settings = loaded, pairs, settings
         self.model, self.tokenizer = loaded.model, loaded.tokenizer
         self.tokens = 0
         self.model.get_input_embeddings().register_forward_hook(self._count)
@@ -103,23 +91,20 @@ class Bench:
 
     def texts(self, side: str) -> list[str]:
         """Conversations as the template writes them."""
-        conversations = (
-            [
-                {"role": "user", "content": pair.prompt},
-                {"role": "assistant", "content": getattr(pair, side)},
-            ]
-            for pair in self.pairs
-        )
-        return [self.tokenizer.apply_chat_template(each, tokenize=False) for each in conversations]
+        written = []
+        for pair in self.pairs:
+            conversation = [{"role": "user", "content": pair.prompt}]
+            conversation += [{"role": "assistant", "content": getattr(pair, side)}]
+            written.append(self.tokenizer.apply_chat_template(conversation, tokenize=False))
+        return written
 
     def upstream(self, batch: int) -> torch.Tensor:
         """run_rm.py's way: the dataset's order, padded, chosen and rejected in two forwards."""
-        chosen, rejected = self.texts("chosen"), self.texts("rejected")
-        sides = (
-            torch.cat([self._padded(texts[at : at + batch]) for at in range(0, len(texts), batch)])
-            for texts in (chosen, rejected)
-        )
-        return torch.stack([*sides], dim=1)
+        sides = []
+        for texts in (self.texts("chosen"), self.texts("rejected")):
+            starts = range(0, len(texts), batch)
+            sides.append(torch.cat([self._padded(texts[at : at + batch]) for at in starts]))
+        return torch.stack(sides, dim=1)
 
     def sorted_padded(self, batch: int) -> torch.Tensor:
         """All sequences by length, padded."""
@@ -266,12 +251,9 @@ def compare_writing(shape: str, n: int) -> dict[str, float]:
     """
     small = {"model_type": "qwen2", "hidden_size": 64, "intermediate_size": 192}
     small |= {"num_hidden_layers": 2, "num_attention_heads": 4, "num_key_value_heads": 1}
-    values = {**(SHAPES[shape] if shape else small), "vocab_size": 2000}
-    config = transformers.AutoConfig.for_model(**values, initializer_range=0.05)
-    device = "cuda" if torch.cuda.is_available() else "cpu"
-    dtype = torch.bfloat16 if device == "cuda" else torch.float32
-    torch.manual_seed(0)
-    model = transformers.AutoModelForCausalLM.from_config(config, dtype=dtype).to(device).eval()
+    more = {"vocab_size": 2000, "initializer_range": 0.05}
+    model = _random_model("AutoModelForCausalLM", {**(SHAPES[shape] if shape else small), **more})
+    device = model.device
     ends = list(range(1, 31))
     how = transformers.GenerationConfig(max_new_tokens=40, eos_token_id=ends, pad_token_id=0)
     model.generation_config = how
@@ -313,14 +295,21 @@ def _loaded(arguments: argparse.Namespace, settings: RunSettings) -> Loaded:
         spec = ModelSpec(arguments.model.name, str(arguments.model), "bench")
         return load(spec, settings, "AutoModelForSequenceClassification")
     tokenizer = transformers.AutoTokenizer.from_pretrained(DEMO / "model")
-    values = {**SHAPES[arguments.shape], "vocab_size": len(tokenizer), "num_labels": 1}
-    config = transformers.AutoConfig.for_model(**values, pad_token_id=tokenizer.pad_token_id)
-    device = "cuda" if torch.cuda.is_available() else "cpu"
-    dtype = torch.bfloat16 if device == "cuda" else torch.float32
-    with torch.device(device):
-        model = transformers.AutoModelForSequenceClassification.from_config(config, dtype=dtype)
-    model = model.eval().requires_grad_(False)
+    more = {"vocab_size": len(tokenizer), "num_labels": 1, "pad_token_id": tokenizer.pad_token_id}
+    values = SHAPES[arguments.shape] | more
+    model = _random_model("AutoModelForSequenceClassification", values)
     return Loaded(ModelSpec(arguments.shape, "", "random"), model, tokenizer)
+
+
+def _random_model(kind: str, values: dict[str, Any]) -> Any:
+    """A model of random weights, on a card in bfloat16, else on the CPU in float32."""
+    config = transformers.AutoConfig.for_model(**values)
+    on_card = torch.cuda.is_available()
+    dtype = torch.bfloat16 if on_card else torch.float32
+    torch.manual_seed(0)
+    with torch.device("cuda" if on_card else "cpu"):
+        model = getattr(transformers, kind).from_config(config, dtype=dtype)
+    return model.eval().requires_grad_(False)
 
 
 def main() -> None:

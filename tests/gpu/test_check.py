@@ -7,23 +7,6 @@ from tests.gpu import check, emulated
 from tests.gpu.report import Report
 
 
-@pytest.mark.parametrize(
-    ("card", "seconds", "times", "good", "bound"),
-    [
-        ("NVIDIA H200", 3.5, 50.0, False, "at most 3.4 s, goal 3.0 s"),
-        ("NVIDIA H100 80GB HBM3", 9.9, 9.0, True, "at least 9.0 times"),
-        ("NVIDIA H100 80GB HBM3", 3.0, 8.9, False, "at least 9.0 times"),
-        ("NVIDIA L4", 99.0, 1.0, True, "no bound on this card"),
-    ],
-)
-def test_a_target_binds_on_the_card_that_it_names_alone(
-    card: str, seconds: float, times: float, good: bool, bound: str
-) -> None:
-    target = check.TARGETS["qwen3-0.6b"]
-    assert target.of_warm(card, seconds, times) == (good, bound)
-    assert target.of_first(card, 7.2)[0] is ("H200" not in card)
-
-
 def test_what_finds_no_time_is_left_out_and_says_how_much_it_takes() -> None:
     report = Report(0.0)
     check.Check(report, dry=True, n_pairs=2).run([*check.TARGETS])
