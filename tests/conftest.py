@@ -11,6 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 from traceback import clear_frames, walk_tb
 
+import psutil
 import pytest
 from hypothesis import HealthCheck, settings
 
@@ -47,29 +48,19 @@ def until(is_so: Callable[[], bool], seconds: float = PATIENCE) -> None:
 
 
 def is_running(pid: int) -> bool:
-    """Whether a process is there that has not ended, on Linux."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except OSError:
-        return False
-
-
-def children(pid: int) -> set[int]:
-    """The processes that a process began, on Linux."""
-    found: set[int] = set()
-    for thread in Path(f"/proc/{pid}/task").iterdir():
-        with suppress(OSError):  # the thread has ended
-            found.update(map(int, (thread / "children").read_text().split()))
-    return found
+    """Whether a process is there that has not ended."""
+    with suppress(psutil.NoSuchProcess):
+        return bool(psutil.Process(pid).status() != psutil.STATUS_ZOMBIE)
+    return False
 
 
 def workers_of(server: int) -> set[int]:
-    """The workers of a server, on Linux: forks of the process that has torch for them."""
+    """The workers of a server: forks of the process that has torch for them."""
     found: set[int] = set()
-    for pid in children(server):
-        with suppress(OSError):
-            if b"serve_forks" in Path(f"/proc/{pid}/cmdline").read_bytes():
-                found |= children(pid)
+    for process in psutil.Process(server).children():
+        with suppress(psutil.Error):  # it has ended
+            if "serve_forks" in " ".join(process.cmdline()):
+                found.update(each.pid for each in process.children())
     return found
 
 
@@ -102,13 +93,13 @@ def _new_files() -> set[str]:
 
 
 def _processes() -> list[str]:
-    """The command lines of what this session began and has not ended, on Linux."""
-    found, mark = [], f"{_SESSION}={os.environ[_SESSION]}".encode()
-    for process in Path("/proc").glob("[0-9]*"):
-        with suppress(OSError):  # it has ended, or is another's
-            if mark in (process / "environ").read_bytes() and process.name != str(os.getpid()):
-                found.append((process / "cmdline").read_bytes().replace(b"\0", b" ").decode())
-    return found
+    """The command lines of what this session began and has not ended."""
+    return [
+        " ".join(process.info["cmdline"] or ())
+        for process in psutil.process_iter(["environ", "cmdline"])
+        if (process.info["environ"] or {}).get(_SESSION) == os.environ[_SESSION]
+        and process.pid != os.getpid()
+    ]
 
 
 @pytest.hookimpl(trylast=True)

@@ -1,6 +1,5 @@
 """Starting the app: what it says where it cannot go on."""
 
-import os
 import re
 import resource
 import shutil
@@ -13,11 +12,12 @@ from contextlib import ExitStack
 from pathlib import Path
 from urllib.parse import urlsplit
 
+import psutil
 import pytest
 from gradio_client import Client  # type: ignore[import-untyped]
 
-from tests.conftest import DEMO_MODEL, PATIENCE, ROOT, children, is_running, until, workers_of
-from tests.support.serving import environment, serving, started
+from tests.conftest import DEMO_MODEL, PATIENCE, ROOT, is_running, until, workers_of
+from tests.support.serving import environment, started
 
 PAIR = ("demo", "Two and two?", "It is 4.", "It is 5.")
 
@@ -29,7 +29,7 @@ def answer(address: str) -> bytes:
 
 @pytest.mark.slow
 def test_a_page_that_is_linked_to_is_shown_with_its_title_and_picture(tmp_path: Path) -> None:
-    with serving(tmp_path) as address:
+    with started(tmp_path) as (address, _):
         tags = dict(re.findall(rb'<meta property="og:(\w+)" content="([^"]*)">', answer(address)))
         assert tags[b"title"] == b"RewardBench Explorer" and tags[b"description"]
         assert tags[b"image"] == f"{address}/card.png".encode()
@@ -74,9 +74,9 @@ def test_visitors_who_do_nothing_keep_nobody_out(tmp_path: Path) -> None:
         assert b"RewardBench Explorer" in answer(address)
 
 
-def _processor_seconds(pid: int) -> float:
-    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+def is_busy(pid: int) -> bool:
+    """Whether a process has computed for a while."""
+    return bool(sum(psutil.Process(pid).cpu_times()[:2]) > 1.5)
 
 
 @pytest.mark.slow
@@ -90,9 +90,9 @@ def test_a_server_scores_without_torch_and_leaves_no_process_behind_at_an_endles
     (model / "chat_template.jinja").write_text("{{ 7 ** (7 ** 12) }}")
     with started(tmp_path) as (address, server):
         Client(address, verbose=False).submit(str(model), *PAIR[1:], api_name="/score_pair")
-        until(lambda: any(_processor_seconds(pid) > 1.5 for pid in workers_of(server.pid)))
+        until(lambda: any(map(is_busy, workers_of(server.pid))))
         assert "libtorch" not in Path(f"/proc/{server.pid}/maps").read_text()
-        left = children(server.pid) | workers_of(server.pid)
+        left = [each.pid for each in psutil.Process(server.pid).children(recursive=True)]
         server.send_signal(number)
         assert server.wait(PATIENCE) == (-number if number == signal.SIGKILL else 0)
         until(lambda: not any(map(is_running, left)))

@@ -25,7 +25,7 @@ from scoring.__main__ import main as score
 from tests.conftest import DEMO_MODEL, DEMO_PAIRS, DOCUMENTS, ROOT
 from tests.support.files import write_jsonl
 from tests.support.rewardbench2 import made_up_rows
-from tests.support.serving import serving
+from tests.support.serving import started
 
 AGAIN = "OpenAssistant/reward-model-deberta-v3-large-v2"
 SCORE = "python -m scoring --model org/reward-model --pairs"
@@ -180,7 +180,7 @@ def test_what_ships_says_what_it_would_do(command: str) -> None:
 @pytest.mark.slow
 def test_what_is_served_answers_programs(desk: Path, results: Path, tmp_path: Path) -> None:
     pairs = str(desk / "pairs.jsonl")
-    with serving(tmp_path, EXPLORER_PAIRS=pairs, EXPLORER_RESULTS=str(results)) as address:
+    with started(tmp_path, EXPLORER_PAIRS=pairs, EXPLORER_RESULTS=str(results)) as (address, _):
         told: dict[str, Any] = {}
         code = snippet("import time").replace("http://127.0.0.1:7860", address)
         exec(code, told)

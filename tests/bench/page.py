@@ -26,8 +26,8 @@ from playwright.sync_api import Page, Request, sync_playwright
 
 from tests.conftest import REAL_DATA, ROOT
 from tests.e2e.browser import ARGUMENTS, find
-from tests.e2e.conftest import READY
-from tests.support.serving import environment, serving
+from tests.e2e.screen import READY
+from tests.support.serving import environment, started
 
 REAL = {
     "EXPLORER_PAIRS": str(REAL_DATA / "reward-bench" / "filtered.parquet"),
@@ -169,7 +169,7 @@ def main() -> None:
     settings = REAL if REAL_DATA.is_dir() else {}
     with (
         tempfile.TemporaryDirectory() as home,
-        serving(Path(home), **settings) as address,
+        started(Path(home), **settings) as (address, _),
         sync_playwright() as playwright,
     ):
         browser = playwright.chromium.launch(executable_path=find(), args=ARGUMENTS)

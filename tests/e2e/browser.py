@@ -12,26 +12,18 @@ import subprocess
 import sys
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
-ARGUMENTS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--no-first-run",
-]
+ARGUMENTS = (
+    "--no-sandbox --disable-gpu --disable-quic --disable-background-networking "
+    "--disable-component-update --disable-sync --no-first-run"
+).split()
 
 
 def find() -> str | None:
     """The path of a browser, or None."""
     wanted = os.environ.get("EXPLORER_BROWSER")
-    if wanted:
-        return shutil.which(wanted)
-    return next((path for path in map(shutil.which, NAMES) if path), None) or _playwrights_own()
-
-
-def _playwrights_own() -> str | None:
+    found = [path for name in ([wanted] if wanted else NAMES) if (path := shutil.which(name))]
+    if found or wanted:
+        return found[0] if found else None
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:
@@ -55,19 +47,9 @@ def _quietly(command: list[str]) -> None:
         subprocess.run(command, env=environment, capture_output=True, check=False, timeout=900)
 
 
-def main() -> int:
-    """Exit code 0 where there is a browser."""
+if __name__ == "__main__":
     if find() is None and "--install" in sys.argv and not os.environ.get("EXPLORER_BROWSER"):
         print("No Chromium or Chrome on the PATH; installing one…")
         install()
     if find() is None:
-        print(
-            "No browser for the tests: set EXPLORER_BROWSER to a Chromium or Chrome, "
-            "or install the package chromium."
-        )
-        return 1
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+        sys.exit("No browser for the tests: set EXPLORER_BROWSER, or install the package chromium.")

@@ -9,9 +9,9 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 from playwright.sync_api import Page, expect, sync_playwright
 
 from tests.conftest import ROOT
+from tests.e2e import screen
 from tests.e2e.browser import ARGUMENTS, find
-from tests.e2e.conftest import open_app, open_tab, score_all
-from tests.support.serving import serving
+from tests.support.serving import started
 
 PICTURES = ROOT / "assets" / "pictures"
 
@@ -22,8 +22,8 @@ def main() -> None:
     with (
         tempfile.TemporaryDirectory() as home,
         tempfile.TemporaryDirectory() as other_home,
-        serving(Path(home)) as address,
-        serving(Path(other_home), **shared) as shared_address,
+        started(Path(home)) as (address, _),
+        started(Path(other_home), **shared) as (shared_address, _),
         sync_playwright() as playwright,
         playwright.chromium.launch(executable_path=find(), args=ARGUMENTS) as browser,
     ):
@@ -36,15 +36,15 @@ def main() -> None:
         _draw(page, "board")
         _score_until_sure(page, address)
         _draw(page, "score")
-        open_tab(page, "Try")
+        screen.open_tab(page, "Try")
         page.get_by_role("button", name="Score this pair").click()
         for seen in (".value", ".edit"):
             expect(page.locator(f"#try-pair {seen}").first).to_be_visible(timeout=60_000)
         _draw(page, "try")
         people = [browser.new_page(viewport={"width": 1400, "height": 1000}) for _ in range(2)]
         for page in people:
-            open_app(page, shared_address)
-            score_all(page, "188")
+            screen.open_app(page, shared_address)
+            screen.score_all(page, "188")
             expect(page.locator(".status.running, .status.waiting")).to_be_visible()
         expect(page.locator(".status.waiting")).to_contain_text("1 ahead of you")
         _draw(page, "shared")
@@ -60,9 +60,9 @@ def _draw(page: Page, name: str) -> None:
 
 
 def _score_the_demo(page: Page, address: str) -> None:
-    open_app(page, address)
+    screen.open_app(page, address)
     page.locator(".welcome-close").click()
-    score_all(page, "188")
+    screen.score_all(page, "188")
     expect(page.locator(".status.finished")).to_be_visible(timeout=180_000)
     page.locator("#score .inspect").click()
     rows = page.locator("#pairs .list tbody tr")
@@ -75,7 +75,7 @@ def _score_the_demo(page: Page, address: str) -> None:
 def _score_until_sure(page: Page, address: str) -> None:
     page.goto(address)
     expect(page.locator("#pairs .count")).to_have_text("188 of 188 pairs")
-    open_tab(page, "Score")
+    screen.open_tab(page, "Score")
     page.get_by_label("Stop early").check()
     page.get_by_label("Interval width (points)").fill("25")
     page.get_by_label("Interval width (points)").blur()

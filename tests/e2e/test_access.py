@@ -7,18 +7,8 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe  # type: ignore[import-untyped]
 from playwright.sync_api import Browser, Locator, Page, expect
 
-from tests.e2e.conftest import (
-    App,
-    begin_review,
-    chips,
-    count,
-    facet,
-    open_app,
-    pair,
-    read_results,
-    rows,
-    watched_page,
-)
+from tests.e2e import screen
+from tests.e2e.conftest import App, watched_page
 
 pytestmark = pytest.mark.e2e
 
@@ -61,11 +51,11 @@ def test_axe_finds_nothing_and_nothing_sticks_out(app: App, page: Page) -> None:
         page.evaluate(SHOW, False)
 
     for address in VIEWS:
-        open_app(page, f"{app.address}/{address}")
-        read_results(page)
+        screen.open_app(page, f"{app.address}/{address}")
+        screen.read_results(page)
         look(address)
-    open_app(page, app.address)
-    begin_review(page)
+    screen.open_app(page, app.address)
+    screen.begin_review(page)
     page.keyboard.press("1")
     expect(page.get_by_test_id("review-progress")).to_contain_text("1 of")
     look("review")
@@ -81,8 +71,8 @@ def test_axe_finds_nothing_and_nothing_sticks_out(app: App, page: Page) -> None:
 
 
 def test_the_keyboard_is_enough_and_the_warning_is_remembered(app: App, page: Page) -> None:
-    open_app(page, app.address)
-    search, box = page.get_by_test_id("search").first, facet(page, "section", "Safety")
+    screen.open_app(page, app.address)
+    search, box = page.get_by_test_id("search").first, screen.facet(page, "section", "Safety")
 
     def tab_to(wanted: Locator, most: int) -> None:
         for _ in range(most):
@@ -97,16 +87,19 @@ def test_the_keyboard_is_enough_and_the_warning_is_remembered(app: App, page: Pa
     expect(search).to_be_focused()
     tab_to(box, 100)
     page.keyboard.press("Space")
-    expect(chips(page)).to_have_text(re.compile("Section: Safety"))
+    expect(screen.chips(page)).to_have_text(re.compile("Section: Safety"))
     expect(box).to_be_focused()
     page.keyboard.press("j")
     expect(page.locator(".position:visible")).to_contain_text("2 of")
-    body, warning = pair(page).locator(".chosen .body"), pair(page).locator(".warning")
+    body, warning = (
+        screen.pair(page).locator(".chosen .body"),
+        screen.pair(page).locator(".warning"),
+    )
     expect(body).to_have_css("visibility", "hidden")
     warning.get_by_role("button", name="Always show").focus()
     page.keyboard.press("Enter")
     page.locator("#theme-button").press("Enter")
-    open_app(page)
+    screen.open_app(page)
     expect(page.locator("body.dark")).to_have_count(1)
     expect(body).to_have_css("visibility", "visible")
 
@@ -115,38 +108,38 @@ def test_the_list_scrolls_by_itself_and_half_wide_filters_open_over_it(
     app: App, page: Page
 ) -> None:
     page.set_viewport_size({"width": 1366, "height": 768})
-    open_app(page, app.address)
+    screen.open_app(page, app.address)
     for n in (50, 75):  # more follow as often as the end is scrolled to
-        rows(page).nth(n - 1).scroll_into_view_if_needed()
-        expect(rows(page).nth(n)).to_be_attached()
-    rows(page).nth(60).click()
-    for seen in (rows(page).nth(60), page.get_by_test_id("search").first):
+        screen.rows(page).nth(n - 1).scroll_into_view_if_needed()
+        expect(screen.rows(page).nth(n)).to_be_attached()
+    screen.rows(page).nth(60).click()
+    for seen in (screen.rows(page).nth(60), page.get_by_test_id("search").first):
         expect(seen).to_be_in_viewport(ratio=1)
     page.set_viewport_size({"width": 1100, "height": 768})
     box = page.get_by_test_id("facet").first
     expect(box).to_be_hidden()
     page.locator("button[data-pane=filters]").click()
     box.click()
-    expect(count(page)).to_have_text("40 of 188 pairs")
+    expect(screen.count(page)).to_have_text("40 of 188 pairs")
     page.locator("#pairs .reader-pane .prompt").click()
     expect(box).to_be_hidden()
     page.set_viewport_size({"width": 683, "height": 384})  # 1366 x 768 at 200 %
-    expect(rows(page).nth(4)).to_be_in_viewport(ratio=1)
+    expect(screen.rows(page).nth(4)).to_be_in_viewport(ratio=1)
 
 
 def test_a_phone_shows_one_pane_and_a_shared_pair_first(app: App, browser: Browser) -> None:
     with watched_page(browser, width=390) as page:
-        open_app(page, app.address)
+        screen.open_app(page, app.address)
         chosen = page.get_by_test_id("reader-chosen")
         expect(chosen).to_be_hidden()
-        rows(page).nth(2).click()
+        screen.rows(page).nth(2).click()
         expect(chosen).to_be_in_viewport()
-        expect(rows(page).first).to_be_hidden()
+        expect(screen.rows(page).first).to_be_hidden()
         page.get_by_role("button", name="Filters").click()
         page.get_by_test_id("facet").first.click()
         page.get_by_role("button", name="List", exact=True).last.click()
-        expect(count(page)).to_have_text("40 of 188 pairs")
+        expect(screen.count(page)).to_have_text("40 of 188 pairs")
         shared = page.url
     with watched_page(browser, width=390) as page:
-        open_app(page, shared)
+        screen.open_app(page, shared)
         expect(page.get_by_test_id("reader-chosen")).to_be_in_viewport()

@@ -6,25 +6,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tests.e2e.conftest import (
-    READY,
-    App,
-    chips,
-    copied_link,
-    count,
-    facet,
-    in_view,
-    open_app,
-    open_pairs,
-    open_panel,
-    open_tab,
-    pair,
-    press_at_once,
-    profile,
-    read_results,
-    rows,
-    watched_page,
-)
+from tests.e2e import screen
+from tests.e2e.conftest import App, profile, watched_page
 from tests.support.files import write_jsonl
 
 pytestmark = pytest.mark.e2e
@@ -42,34 +25,34 @@ IS_SEEN = f"look => JSON.stringify(({LOOK})()) === JSON.stringify(look)"
 
 @pytest.mark.journey
 def test_a_first_visit_finds_reads_and_sends_pairs(app: App, page: Page, browser: Browser) -> None:
-    open_app(page, app.address)
+    screen.open_app(page, app.address)
     welcome = page.get_by_label("First steps")
     welcome.get_by_role("button").click()
-    facet(page, "subset", "hep-rust").click()
-    expect(count(page)).to_have_text("8 of 188 pairs")
-    rows(page).nth(3).click()
+    screen.facet(page, "subset", "hep-rust").click()
+    expect(screen.count(page)).to_have_text("8 of 188 pairs")
+    screen.rows(page).nth(3).click()
     page.keyboard.press("j")
     expect(page.locator(".position:visible")).to_have_text("5 of 8")
-    expect(pair(page).locator("ins, del").first).to_be_visible()
+    expect(screen.pair(page).locator("ins, del").first).to_be_visible()
     page.get_by_role("group", name="Differences").get_by_text("Off").click()
-    expect(pair(page).locator("ins, del")).to_have_count(0)
+    expect(screen.pair(page).locator("ins, del")).to_have_count(0)
     page.keyboard.press("/")
     page.keyboard.type("the")
-    expect(chips(page)).to_have_count(2)
-    expect(rows(page).first.locator("mark").first).to_have_text(re.compile("the", re.I))
+    expect(screen.chips(page)).to_have_count(2)
+    expect(screen.rows(page).first.locator("mark").first).to_have_text(re.compile("the", re.I))
     page.locator("#search").blur()
 
     with watched_page(browser) as other:
-        open_app(other, copied_link(page, "pairs"))
+        screen.open_app(other, screen.copied_link(page, "pairs"))
         other.wait_for_function(IS_SEEN, arg=page.evaluate(LOOK))
-        expect(pair(other).locator("ins, del")).to_have_count(0)
+        expect(screen.pair(other).locator("ins, del")).to_have_count(0)
     page.locator("#search").fill("no pair holds this text")
     expect(page.get_by_text("No matching pairs.")).to_be_visible()
-    open_app(page)
-    expect(count(page)).to_have_text("0 of 188 pairs")
+    screen.open_app(page)
+    expect(screen.count(page)).to_have_text("0 of 188 pairs")
     expect(welcome).to_be_hidden()
     page.go_back()  # all that was typed is one step
-    expect(count(page)).to_have_text("8 of 188 pairs")
+    expect(screen.count(page)).to_have_text("8 of 188 pairs")
     expect(page.locator("#search")).to_have_value("")
 
 
@@ -85,24 +68,24 @@ def test_of_quick_presses_each_counts_and_so_does_what_is_typed_beside(
       typed.dispatchEvent(new Event(event, { bubbles: true }));
       if (event === "change") link.click();
     }"""
-    open_app(page, app.address)
-    press_at_once(page, "jjjk")
-    expect(rows(page).nth(2)).to_have_attribute("aria-current", "true")
+    screen.open_app(page, app.address)
+    screen.press_at_once(page, "jjjk")
+    expect(screen.rows(page).nth(2)).to_have_attribute("aria-current", "true")
     boxes = page.locator('[data-facet="subset"] .whole').filter(has_text=re.compile("Chat|Safety"))
     boxes.evaluate_all("boxes => boxes.forEach(box => box.click())")
     for name in ("Chat", "Chat Hard", "Safety"):
-        expect(facet(page, "section", name)).to_have_attribute("aria-checked", "true")
-    expect(chips(page)).to_have_count(3)
-    facet(page, "section", "Chat").evaluate(typed, ["#search", "input", "the"])
-    expect(chips(page).filter(has_text="the")).to_have_count(1)
-    expect(chips(page)).to_have_count(3)
-    open_tab(page, "Score")
+        expect(screen.facet(page, "section", name)).to_have_attribute("aria-checked", "true")
+    expect(screen.chips(page)).to_have_count(3)
+    screen.facet(page, "section", "Chat").evaluate(typed, ["#search", "input", "the"])
+    expect(screen.chips(page).filter(has_text="the")).to_have_count(1)
+    expect(screen.chips(page)).to_have_count(3)
+    screen.open_tab(page, "Score")
     page.get_by_text("All runs").evaluate(typed, ["#model", "change", "org/typed"])
     expect(page).to_have_url(re.compile("panel=runs.*model=org/typed"))
 
 
 def test_lengths_become_filters_pictures_and_a_table(app: App, page: Page) -> None:
-    open_app(page, f"{app.address}/?panel=lengths")
+    screen.open_app(page, f"{app.address}/?panel=lengths")
     bars = page.locator(".lengths-plot .bars .point")
     expect(bars.nth(20)).to_be_attached()
     bars.nth(4).scroll_into_view_if_needed()
@@ -112,14 +95,14 @@ def test_lengths_become_filters_pictures_and_a_table(app: App, page: Page) -> No
     page.mouse.move(x - 2, y)  # plotly looks where the pointer came from
     page.mouse.move(x, y)
     page.mouse.click(x, y)
-    expect(chips(page)).to_have_text(re.compile(r"chosen − rejected characters"))
+    expect(screen.chips(page)).to_have_text(re.compile(r"chosen − rejected characters"))
     plot = page.locator(".lengths-plot .nsewdrag").first.bounding_box()
     assert plot is not None
     page.mouse.move(plot["x"] + 0.1 * plot["width"], plot["y"] + 90)
     page.mouse.down()
     page.mouse.move(plot["x"] + 0.9 * plot["width"], plot["y"] + 110, steps=4)
     page.mouse.up()
-    expect(chips(page).filter(has_text="rejected characters")).to_have_count(2)
+    expect(screen.chips(page).filter(has_text="rejected characters")).to_have_count(2)
     with page.expect_download() as download:
         page.locator("[data-picture=png]").first.click()
     assert Path(download.value.path()).read_bytes().startswith(b"\x89PNG")
@@ -148,27 +131,27 @@ def test_differences_are_read_one_after_the_other_line_beside_line(
         {"id": "1", "subset": name, "prompt": "Go on.", "chosen": chosen, "rejected": rejected}
         for name, (chosen, rejected) in texts.items()
     ]
-    open_pairs(page, app.address, write_jsonl(tmp_path / "reading.jsonl", given))
+    screen.open_pairs(page, app.address, write_jsonl(tmp_path / "reading.jsonl", given))
     place = page.locator(".difference-place:visible")
 
     def press(which: str, expected: str) -> None:
         page.get_by_test_id(f"{which}-difference").locator("visible=true").click()
         expect(place).to_have_text(re.compile(expected))
         for side in ("chosen", "rejected"):
-            expect(pair(page).locator(f".{side} .here").first).to_be_in_viewport()
+            expect(screen.pair(page).locator(f".{side} .here").first).to_be_in_viewport()
         expect(page.locator(".reader-bar:visible button").first).to_be_in_viewport(ratio=1)
-        tops = pair(page).evaluate(BOTH_HERE)
+        tops = screen.pair(page).evaluate(BOTH_HERE)
         assert abs(tops[0] - tops[1]) < 30, tops
 
     expect(place).to_have_text("1 of 3")
-    left, right = pair(page).evaluate(TOPS)
+    left, right = screen.pair(page).evaluate(TOPS)
     both = left.keys() & right.keys()
     assert len(both) == 58 and all(left[line] == right[line] for line in both)
-    expect(pair(page).locator(".chosen ins")).to_have_text(["3", "value_30"])
+    expect(screen.pair(page).locator(".chosen ins")).to_have_text(["3", "value_30"])
     for number in (2, 3, 1):
         press("next", f"{number} of 3")
     page.keyboard.press("j")
-    expect(pair(page)).to_have_attribute("data-key", "story:1")
+    expect(screen.pair(page)).to_have_attribute("data-key", "story:1")
     expect(place).to_have_text(re.compile("1 of "))
     press("previous", r"^(\d+) of \1$")  # which lies far away, at another height on each side
 
@@ -177,24 +160,24 @@ def test_differences_are_read_one_after_the_other_line_beside_line(
 def test_a_trainer_goes_from_the_board_to_what_a_model_fails(
     app: App, page: Page, browser: Browser
 ) -> None:
-    open_app(page, f"{app.address}/?model=")
-    read_results(page)
-    open_tab(page, "Models")
+    screen.open_app(page, f"{app.address}/?model=")
+    screen.read_results(page)
+    screen.open_tab(page, "Models")
     row = page.locator("#models-table tbody tr", has=page.get_by_text("org/fair", exact=True))
     row.locator("td.score").click()
     drawer = page.get_by_test_id("drawer")
     drawer.get_by_role("link", name=re.compile("^Open its .*failures")).click()
     expect(page.locator("#model-name")).to_have_value("org/fair")
     expect(page.get_by_role("tab", name="Pairs")).to_have_attribute("aria-selected", "true")
-    losses = in_view(page)
-    open_panel(page, "Slices")
+    losses = screen.in_view(page)
+    screen.open_panel(page, "Slices")
     slices = page.locator(".kinds-of .slices th a").locator("visible=true")
     slices.filter(has_text=re.compile("^rejected longer$")).first.click()
-    expect(chips(page)).not_to_have_count(0)
-    assert 0 < in_view(page) <= losses
-    expect(pair(page)).to_be_visible()
+    expect(screen.chips(page)).not_to_have_count(0)
+    assert 0 < screen.in_view(page) <= losses
+    expect(screen.pair(page)).to_be_visible()
 
-    open_tab(page, "Models")
+    screen.open_tab(page, "Models")
     drawer.locator(".close").click()
     for model in ("org/best", "org/fair"):
         page.get_by_role("checkbox", name=f"Compare {model} with").click()
@@ -203,9 +186,9 @@ def test_a_trainer_goes_from_the_board_to_what_a_model_fails(
     cell.click()
     expect(page.locator("#pairs .bar-line .count")).to_have_text(re.compile(f"^{wanted:,} of"))
     with watched_page(browser) as other:
-        open_app(other, copied_link(page, "pairs"))
-        expect(rows(other).first).to_have_text(rows(page).first.text_content() or "")
-        assert in_view(other) == wanted
+        screen.open_app(other, screen.copied_link(page, "pairs"))
+        expect(screen.rows(other).first).to_have_text(screen.rows(page).first.text_content() or "")
+        assert screen.in_view(other) == wanted
     page.go_back()
     expect(page.get_by_test_id("compare-cell").first).to_be_visible()
 
@@ -216,18 +199,18 @@ def test_twelve_tabs_of_one_browser_open_and_answer(app: App, browser: Browser) 
         pages = [context.new_page() for _ in range(12)]
         for page, tab in zip(pages, 6 * ["score", "pairs"], strict=True):
             page.goto(f"{app.address}/?tab={tab}&which=subset")
-            page.wait_for_selector(READY)
+            page.wait_for_selector(screen.READY)
         pages[0].locator("#start").click()
         for page, other in zip(pages[::2], pages[1::2], strict=True):
             page.bring_to_front()  # each sees the run that the first began
             expect(page.get_by_test_id("run-status")).to_be_visible()
             other.bring_to_front()
-            facet(other, "section", "Chat").click()
-            expect(count(other)).to_have_text("40 of 188 pairs")
+            screen.facet(other, "section", "Chat").click()
+            expect(screen.count(other)).to_have_text("40 of 188 pairs")
 
 
 def test_an_address_opens_what_programs_ask(app: App, leaving: Page) -> None:
-    open_app(leaving, f"{app.address}/?view=api&section=Safety")
+    screen.open_app(leaving, f"{app.address}/?view=api&section=Safety")
     described = leaving.get_by_role("dialog")
     expect(described).to_contain_text("The pairs that a model or a run loses or ties")
     leaving.locator(".api-docs .backdrop").click(position={"x": 20, "y": 300})

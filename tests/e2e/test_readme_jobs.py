@@ -6,7 +6,8 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.conftest import ROOT
-from tests.e2e.conftest import App, count, facet, open_app, open_tab, pair, score_sample
+from tests.e2e import screen
+from tests.e2e.conftest import App
 
 pytestmark = pytest.mark.e2e
 
@@ -26,24 +27,24 @@ def test_there_are_three_jobs() -> None:
 
 def test_pairs_are_filtered_and_read_from_one_to_the_next(app: App, page: Page) -> None:
     job = "Browse the pairs"
-    open_app(page, app.address)
-    open_tab(page, named(job)[0])
+    screen.open_app(page, app.address)
+    screen.open_tab(page, named(job)[0])
     assert "by subset" in JOBS[job]
-    facet(page, "subset", "hep-rust").click()
-    expect(count(page)).to_have_text("8 of 188 pairs")
+    screen.facet(page, "subset", "hep-rust").click()
+    expect(screen.count(page)).to_have_text("8 of 188 pairs")
     forward, back = named(job, "`")
-    first = pair(page).get_attribute("data-key") or ""
+    first = screen.pair(page).get_attribute("data-key") or ""
     page.keyboard.press(forward)
-    expect(pair(page)).not_to_have_attribute("data-key", first)
+    expect(screen.pair(page)).not_to_have_attribute("data-key", first)
     page.keyboard.press(back)
-    expect(pair(page)).to_have_attribute("data-key", first)
+    expect(screen.pair(page)).to_have_attribute("data-key", first)
 
 
 def test_an_accuracy_settles_while_a_model_is_scored(app: App, page: Page) -> None:
     (tab,) = named("Score a model")
-    open_app(page, app.address)
-    open_tab(page, tab)
-    score_sample(page)
+    screen.open_app(page, app.address)
+    screen.open_tab(page, tab)
+    screen.score_sample(page)
     assert "accuracy settle" in JOBS["Score a model"]
     expect(page.locator(".status.finished")).to_contain_text("23 pairs")
     expect(page.locator("#score .card").first).to_contain_text("%")
@@ -51,12 +52,12 @@ def test_an_accuracy_settles_while_a_model_is_scored(app: App, page: Page) -> No
 
 def test_two_models_are_ticked_and_every_count_leads_to_its_pairs(app: App, page: Page) -> None:
     job = "Understand the results"
-    open_app(page, app.address)
-    open_tab(page, named(job)[0])
+    screen.open_app(page, app.address)
+    screen.open_tab(page, named(job)[0])
     assert "Tick two rows to compare them; every count leads to its pairs" in JOBS[job]
     for model in ("org/best", "org/fair"):
         page.get_by_role("checkbox", name=f"Compare {model} with").click()
     cell = page.get_by_test_id("compare-cell").locator("a").first
     n = cell.inner_text()
     cell.click()
-    expect(count(page)).to_have_text(f"{n} of 188 pairs")
+    expect(screen.count(page)).to_have_text(f"{n} of 188 pairs")

@@ -3,28 +3,16 @@
 import json
 import shutil
 import signal
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
-from tests.e2e.conftest import (
-    App,
-    begin_review,
-    copied_link,
-    open_app,
-    open_pairs,
-    open_runs,
-    open_tab,
-    pair,
-    press_at_once,
-    watched_page,
-)
+from tests.e2e import screen
+from tests.e2e.conftest import App, watched_page
 from tests.support.files import write_jsonl
-from tests.support.serving import serving
+from tests.support.serving import started
 
 pytestmark = pytest.mark.e2e
 
@@ -32,25 +20,16 @@ EARLIER = Path(__file__).with_name("earlier")
 KEEP = "(kept) => { for (const name in kept) localStorage.setItem(name, kept[name]); }"
 
 
-@contextmanager
-def hanging(app: App) -> Iterator[None]:
-    app.process.send_signal(signal.SIGSTOP)
-    try:
-        yield
-    finally:
-        app.process.send_signal(signal.SIGCONT)
-
-
 def begin(page: Page, app: App) -> Locator:
     """Begin a review of twelve pairs; where its progress stands."""
-    open_pairs(page, app.address, app.twelve)
-    progress = begin_review(page)
+    screen.open_pairs(page, app.address, app.twelve)
+    progress = screen.begin_review(page)
     expect(progress).to_have_text("0 of 12 reviewed")
     return progress
 
 
 def expect_pair(page: Page, number: int) -> None:
-    expect(pair(page)).to_have_attribute("data-key", f"twelve:{number}")
+    expect(screen.pair(page)).to_have_attribute("data-key", f"twelve:{number}")
 
 
 def marks_of(page: Page) -> list[dict[str, Any]]:
@@ -77,14 +56,17 @@ def test_no_press_is_lost_and_marks_go_to_a_colleague_and_come_back(
     app: App, leaving: Page, browser: Browser, tmp_path: Path
 ) -> None:
     page, progress = leaving, begin(leaving, app)
-    with hanging(app):
-        press_at_once(page, "2311")
+    app.process.send_signal(signal.SIGSTOP)  # the server hangs
+    try:
+        screen.press_at_once(page, "2311")
         for key in "2u3":
             page.keyboard.press(key)
         expect(progress).to_have_text("5 of 12 reviewed")
+    finally:
+        app.process.send_signal(signal.SIGCONT)
     expect_pair(page, 5)
     page.route("**/component_server*", lambda _: None)  # nothing reaches the server
-    press_at_once(page, "nn12u1")
+    screen.press_at_once(page, "nn12u1")
     expect(progress).to_have_text("7 of 12 reviewed")
     page.unroute("**/component_server*")
     page.reload()
@@ -116,15 +98,15 @@ def test_quick_keys_mark_what_they_stepped_to_and_nothing_after_the_last_pair(
     app: App, page: Page
 ) -> None:
     progress = begin(page, app)
-    press_at_once(page, "11")
+    screen.press_at_once(page, "11")
     expect_pair(page, 2)
-    press_at_once(page, "k2")
+    screen.press_at_once(page, "k2")
     expect(verdict_of(page, "drop")).to_have_text("1 drop")
     assert short(marks_of(page)) == "0k 1d"
     expect_pair(page, 2)
-    press_at_once(page, 8 * "1")
+    screen.press_at_once(page, 8 * "1")
     expect(progress).to_have_text("10 of 12 reviewed")
-    press_at_once(page, "1133")
+    screen.press_at_once(page, "1133")
     expect(page.get_by_text("All pairs are marked.")).to_be_visible()
     expect(verdict_of(page, "keep")).to_have_text("11 keep")
     expect_pair(page, 11)
@@ -134,12 +116,12 @@ def test_pairs_passed_over_come_again_and_two_tabs_see_each_others_marks(
     app: App, page: Page
 ) -> None:
     begin(page, app)
-    press_at_once(page, "nn" + 8 * "1")
+    screen.press_at_once(page, "nn" + 8 * "1")
     other = page.context.new_page()
-    open_app(other, copied_link(page, "pairs"))
+    screen.open_app(other, screen.copied_link(page, "pairs"))
     in_other = other.get_by_test_id("review-progress")
     expect(in_other).to_have_text("8 of 12 reviewed")
-    press_at_once(page, "11")
+    screen.press_at_once(page, "11")
     expect(in_other).to_have_text("10 of 12 reviewed")
     page.wait_for_url("**/*pair=twelve:0*panel=review*")
     expect_pair(page, 0)
@@ -180,7 +162,7 @@ def test_a_note_is_kept_when_its_field_is_left_and_when_the_page_is(
     leaving.reload()
     expect(note).to_have_value("of the second")
     leaving.locator(".reader-previous:visible").click()
-    press_at_once(leaving, "11")
+    screen.press_at_once(leaving, "11")
     expect_pair(leaving, 2)
     assert [each["note"] for each in marks_of(leaving)] == ["of the first", "of the second"]
     note.fill("of the third")
@@ -196,7 +178,7 @@ def test_where_a_browser_keeps_nothing_more_the_page_says_so_and_offers_the_file
 ) -> None:
     progress = begin(page, app)
     page.evaluate("() => { Storage.prototype.setItem = () => { throw new Error('full') } }")
-    press_at_once(page, "12")
+    screen.press_at_once(page, "12")
     expect(progress).to_have_text("2 of 12 reviewed")
     expect(page.get_by_text("This browser cannot keep your marks")).to_be_visible()
     assert short(marks_of(page)) == "0k 1d"
@@ -211,17 +193,17 @@ def test_a_browser_of_an_earlier_version_finds_what_it_kept(tmp_path: Path, leav
     shutil.copytree(EARLIER / "runs", tmp_path / "runs")
     kept = json.loads((EARLIER / "browser.json").read_text(encoding="utf-8"))
     page = leaving
-    with serving(tmp_path, EXPLORER_PUBLIC="1") as address:
+    with started(tmp_path, EXPLORER_PUBLIC="1") as (address, _):
         page.goto(f"{address}/favicon.ico")
         page.evaluate(KEEP, kept)
-        open_app(page, address)
-        progress = begin_review(page)
+        screen.open_app(page, address)
+        progress = screen.begin_review(page)
         expect(progress).to_have_text("10 of 188 reviewed")
         page.keyboard.press("u")
         expect(progress).to_have_text("9 of 188 reviewed")
         page.reload()  # what is taken over once does not come again
         expect(progress).to_have_text("9 of 188 reviewed")
-        open_tab(page, "Try")
+        screen.open_tab(page, "Try")
         expect(page.locator("#try-prompt")).to_have_value("What is typed?")
-        open_runs(page)
+        screen.open_runs(page)
         expect(page.locator("#runs-list .run-name")).to_have_count(1)

@@ -9,21 +9,8 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tests.e2e.conftest import (
-    App,
-    chips,
-    choose_model,
-    count,
-    open_app,
-    open_pairs,
-    open_runs,
-    open_tab,
-    pair,
-    rows,
-    score_all,
-    score_sample,
-    watched_page,
-)
+from tests.e2e import screen
+from tests.e2e.conftest import App, watched_page
 from tests.support.files import write_jsonl
 
 pytestmark = pytest.mark.e2e
@@ -33,12 +20,12 @@ TAG = '<img src=x onerror="window.hacked = 1"><script>window.hacked = 1</script>
 
 @pytest.mark.journey
 def test_a_sample_is_scored_and_its_failures_are_read(app: App, page: Page) -> None:
-    open_app(page, app.address)
-    open_tab(page, "Score")
-    score_sample(page)
+    screen.open_app(page, app.address)
+    screen.open_tab(page, "Score")
+    screen.score_sample(page)
     expect(page.locator(".status.finished")).to_contain_text("23 pairs")
     page.locator("#score .inspect").click()
-    expect(pair(page).locator(".chip.bad")).to_contain_text("lost · margin −")
+    expect(screen.pair(page).locator(".chip.bad")).to_contain_text("lost · margin −")
     bars = page.locator(".margins .bars")
     box = bars.bounding_box()
     assert box is not None
@@ -46,9 +33,9 @@ def test_a_sample_is_scored_and_its_failures_are_read(app: App, page: Page) -> N
     page.mouse.down()
     page.mouse.move(box["x"] + 0.5 * box["width"], box["y"] + 9, steps=3)
     page.mouse.up()
-    expect(chips(page).first).to_contain_text("margin −")
-    open_tab(page, "Score")
-    choose_model(page, "no-one/no-such-model")
+    expect(screen.chips(page).first).to_contain_text("margin −")
+    screen.open_tab(page, "Score")
+    screen.choose_model(page, "no-one/no-such-model")
     expect(page.locator("#model-card")).to_contain_text("is not on this machine")
     page.locator("#start").click()
     expect(page.locator(".status.refused")).to_contain_text("Change what is marked")
@@ -57,8 +44,8 @@ def test_a_sample_is_scored_and_its_failures_are_read(app: App, page: Page) -> N
 
 def test_a_stopped_run_is_kept_shown_again_and_goes_on(app: App, leaving: Page) -> None:
     page = leaving
-    open_pairs(page, app.address, app.long)
-    score_all(page, "1,880")
+    screen.open_pairs(page, app.address, app.long)
+    screen.score_all(page, "1,880")
     expect(page.locator(".status.running")).to_contain_text("pairs/s")
     page.locator("#score .inspect").click()  # it is read while it streams in
     scored = page.locator("#pairs .kinds a").last
@@ -68,14 +55,14 @@ def test_a_stopped_run_is_kept_shown_again_and_goes_on(app: App, leaving: Page) 
     page.close()  # it goes on without its page, and any page stops it
     one, other = (leaving.context.new_page() for _ in range(2))
     for page in (one, other):
-        open_app(page, f"{app.address}/?tab=score")
+        screen.open_app(page, f"{app.address}/?tab=score")
         expect(page.locator("#stop")).to_be_enabled()
         expect(page.locator("#start")).to_be_disabled()
     other.locator("#stop").click()
     for page in (one, other):
         expect(page.locator(".status.stopped")).to_contain_text("They are kept")
         expect(page.locator("#start")).to_be_enabled()
-    open_runs(other)
+    screen.open_runs(other)
     other.locator("#runs-list .run-name").first.click()
     other.get_by_role("button", name=re.compile("Resume")).click()
     for page in (other, one):
@@ -85,7 +72,7 @@ def test_a_stopped_run_is_kept_shown_again_and_goes_on(app: App, leaving: Page) 
 
 
 def test_rewards_follow_what_is_typed_edited_and_taken(app: App, page: Page) -> None:
-    open_app(page, f"{app.address}/?tab=try")
+    screen.open_app(page, f"{app.address}/?tab=try")
     chosen = page.locator("#try-chosen")
     chosen.press("Control+End")
     chosen.press_sequentially(" Before.")
@@ -107,9 +94,9 @@ def test_rewards_follow_what_is_typed_edited_and_taken(app: App, page: Page) -> 
     page.locator("#try-rejected").fill(TAG)  # what is pasted is no key press
     expect(rejected.locator(".value")).not_to_have_text(before[2])
     assert not page.locator("#try img").count()
-    open_tab(page, "Pairs")
-    rows(page).nth(2).click()
-    open_tab(page, "Try")
+    screen.open_tab(page, "Pairs")
+    screen.rows(page).nth(2).click()
+    screen.open_tab(page, "Try")
     page.locator("#try-opened").click()
     expect(chosen).not_to_have_value(re.compile("left of it"))
 
@@ -119,7 +106,7 @@ def test_a_typed_pair_is_sent_in_a_link_that_no_request_holds(
     size: int, app: App, page: Page, browser: Browser
 ) -> None:
     """Or, where it is too long for one, in a file."""
-    open_app(page, f"{app.address}/?tab=try&model=longer")
+    screen.open_app(page, f"{app.address}/?tab=try&model=longer")
     texts = {"prompt": "Zebra?", "chosen": TAG + "é漢😀 " * size, "rejected": "b"}
     for name, text in texts.items():
         page.locator(f"#try-{name}").fill(text)
@@ -131,11 +118,11 @@ def test_a_typed_pair_is_sent_in_a_link_that_no_request_holds(
         if size == 1:
             page.locator("#try-link").click()
             expect(page.locator("#try-link")).to_have_text("Copied")
-            open_app(other, page.evaluate("window.copied"))
+            screen.open_app(other, page.evaluate("window.copied"))
         else:
             with page.expect_download() as saved:
                 page.locator("#try-link").click()
-            open_app(other, f"{app.address}/?tab=try&model=longer")
+            screen.open_app(other, f"{app.address}/?tab=try&model=longer")
             other.locator("input[data-share=open]").set_input_files(saved.value.path())
         for name, text in texts.items():
             expect(other.locator(f"#try-{name}")).to_have_value(text)
@@ -159,7 +146,7 @@ NO_PAIRS = {
 def test_a_link_that_holds_no_pair_changes_nothing(app: App, browser: Browser) -> None:
     for name, word in NO_PAIRS.items():
         with watched_page(browser) as page:
-            open_app(page, f"{app.address}/?tab=try#pair={word}")
+            screen.open_app(page, f"{app.address}/?tab=try#pair={word}")
             words = "This link holds no pair that can be shown. Nothing was changed."
             expect(page.locator(".try-note"), name).to_have_text(words)
             expect(page.locator("#try-prompt"), name).to_have_value(re.compile("basil"))
@@ -198,7 +185,7 @@ def test_hostile_text_is_shown_as_it_is_and_scored(app: App, page: Page, tmp_pat
         | {"chosen": f"chosen {text}", "rejected": f"rejected {text}"}
         for name, text in TEXTS.items()
     ]
-    open_pairs(page, app.address, write_jsonl(tmp_path / "hostile.jsonl", [*given, *OTHERS]))
+    screen.open_pairs(page, app.address, write_jsonl(tmp_path / "hostile.jsonl", [*given, *OTHERS]))
     bar = page.locator(".sourcebar").first
     bar.locator("summary").click()
     expect(bar).to_contain_text("row 12: chosen is null; the row is left")
@@ -210,37 +197,37 @@ def test_hostile_text_is_shown_as_it_is_and_scored(app: App, page: Page, tmp_pat
 
     n = len(TEXTS)
     for place, text in enumerate(TEXTS.values(), start=2):
-        body = pair(page).locator(".prompt .body")
+        body = screen.pair(page).locator(".prompt .body")
         expect(body).to_have_text(shown(text), use_inner_text=False)
         step("j", place)
     step("j", n + 2)
-    expect(pair(page)).to_contain_text("too long to compare")
+    expect(screen.pair(page)).to_contain_text("too long to compare")
     step("k", n + 1)
     page.get_by_role("checkbox", name="Rendered").click()
     for place in range(n, 0, -1):
         step("k", place)
-        assert not pair(page).locator("img, script, svg").count()
+        assert not screen.pair(page).locator("img, script, svg").count()
     page.get_by_role("checkbox", name="Rendered").click()
 
     page.locator('[data-facet="subset"] .facet-name').filter(has_text=f"hep-{TAG}").click()
-    expect(chips(page)).to_have_count(1)
-    open_app(page)
-    expect(count(page)).to_have_text(f"1 of {N_PAIRS} pairs")
+    expect(screen.chips(page)).to_have_count(1)
+    screen.open_app(page)
+    expect(screen.count(page)).to_have_text(f"1 of {N_PAIRS} pairs")
     page.get_by_role("link", name="Reset", exact=True).click()
     page.locator("#search").fill("<script>")
-    expect(count(page)).to_have_text(f"1 of {N_PAIRS} pairs")
-    expect(pair(page).locator("mark").first).to_have_text("<script>")
+    expect(screen.count(page)).to_have_text(f"1 of {N_PAIRS} pairs")
+    expect(screen.pair(page).locator("mark").first).to_have_text("<script>")
     page.locator("#search").fill("")
-    expect(count(page)).to_have_text(f"{N_PAIRS} of {N_PAIRS} pairs")
+    expect(screen.count(page)).to_have_text(f"{N_PAIRS} of {N_PAIRS} pairs")
 
-    score_all(page, str(N_PAIRS))
+    screen.score_all(page, str(N_PAIRS))
     expect(page.locator(".status.finished")).to_be_visible()
     page.locator("#score .inspect").click()
-    expect(pair(page).locator(".chip.bad")).to_contain_text("lost")
-    open_tab(page, "Score")
-    choose_model(page, TAG + TEXTS["markdown"])
+    expect(screen.pair(page).locator(".chip.bad")).to_contain_text("lost")
+    screen.open_tab(page, "Score")
+    screen.choose_model(page, TAG + TEXTS["markdown"])
     page.locator("#start").click()
     expect(page.locator(".status.refused")).to_contain_text("Change what is marked")
     expect(page.locator("#model-card")).to_contain_text("<img src=x")
-    open_tab(page, "Models")
+    screen.open_tab(page, "Models")
     assert page.evaluate("window.hacked") is None

@@ -63,8 +63,8 @@ def is_same(one: str, other: str) -> bool:
 
 def normalised(output: Any, home: Path, digits: int = DIGITS) -> Any:
     """An output as plain JSON, without what differs by time and place. home: the run's folder."""
-    places = [(str(home), "HOME"), (str(REAL_DATA.resolve()), "DATA"), (str(ROOT), "ROOT")]
-    places.append((str(REAL_DATA), "DATA"))
+    data = ((str(folder), "DATA") for folder in (REAL_DATA.resolve(), REAL_DATA))
+    places = [(str(home), "HOME"), *data, (str(ROOT), "ROOT")]
 
     def plain(value: Any) -> Any:
         if isinstance(value, Mapping):
@@ -111,18 +111,13 @@ def _texts(plain: Any, output: Any) -> Iterator[tuple[str, list[str]]]:
         yield from ((".txt", plain[0]), (".links.txt", plain[1]))
     elif isinstance(output, tuple):
         name, *parts = plain
-        yield ".txt", [name, *(line for part in parts for line in _file_lines(part))]
+        lines = [name]
+        for part in parts:
+            for each in part if isinstance(part, list) else [part]:
+                lines += part.splitlines() if isinstance(part, str) else json_lines(each)
+        yield ".txt", lines
     else:
         yield ".txt", list(json_lines(plain))
-
-
-def _file_lines(part: Any) -> Iterator[str]:
-    if isinstance(part, str):
-        yield from part.splitlines()
-    elif isinstance(part, list):
-        yield from (line for each in part for line in json_lines(each))
-    else:
-        yield from json_lines(part)
 
 
 def _read(name: str, content: bytes) -> Any:
@@ -130,11 +125,10 @@ def _read(name: str, content: bytes) -> Any:
     ending = Path(name).suffix
     if ending == ".parquet":
         table = pq.read_table(io.BytesIO(content))
-        metadata = {
-            key.decode(): value.decode() for key, value in (table.schema.metadata or {}).items()
-        }
+        metadata = (table.schema.metadata or {}).items()
         types = [f"{field.name}: {field.type}" for field in table.schema]
-        return [name, types, metadata, table.to_pylist()]
+        told = {key.decode(): value.decode() for key, value in metadata}
+        return [name, types, told, table.to_pylist()]
     text = content.decode("utf-8-sig")
     if ending == ".json":
         return [name, json.loads(text)]
@@ -151,20 +145,15 @@ def folder_of(which: Set) -> Path:
 def is_public(which: Set, name: str) -> bool:
     """Whether a file may be part of the project: of the real data, figures alone."""
     is_board = name.startswith(("leaderboard", "compare", "link_tab=models"))
-    return which == "demo" or (
-        is_board and "panel=" not in name and not name.endswith(".links.txt")
-    )
+    has_more = "panel=" in name or name.endswith(".links.txt")
+    return which == "demo" or (is_board and not has_more)
 
 
 def differing(which: Set, files: dict[str, str]) -> list[str]:
     """The names of files that are not what they were, are gone, or are new."""
-    before = {path.name: text_of(path) for path in sorted(folder_of(which).glob("*.txt"))}
-    names = sorted(before.keys() | files.keys())
-    return [
-        name
-        for name in names
-        if name not in before or name not in files or not is_same(before[name], files[name])
-    ]
+    before = {path.name: text_of(path) for path in folder_of(which).glob("*.txt")}
+    same = {name for name in before.keys() & files.keys() if is_same(before[name], files[name])}
+    return sorted((before.keys() | files.keys()) - same)
 
 
 def text_of(path: Path) -> str:

@@ -9,25 +9,23 @@ from typing import Any, Literal
 
 from tests.conftest import DEMO_MODEL, DEMO_PAIRS, REAL_DATA, ROOT, until
 from tests.golden.visit import Page, Server
-from tests.support.serving import environment, serving
+from tests.support.serving import environment, started
 
 Set = Literal["demo", "real"]
 Output = tuple[str, Any]
 """A name, and an answer, what a page shows, or a file's name and content."""
 
-MODELS: dict[Set, tuple[str, ...]] = {
-    "demo": ("baseline/longer", "baseline/shorter", "baseline/random", "golden/demo"),
-    "real": (
-        "RLHFlow/RewardModel-Mistral-7B-for-DPA-v1",
-        "openbmb/UltraRM-13b",
-        "baseline/longer",
-        "baseline/shorter",
-    ),
-}
-KEYS: dict[Set, tuple[str, str]] = {
-    "demo": ("hep-go:900149", "llmbar-natural:900050"),
-    "real": ("hep-go:3856", "llmbar-natural:2534"),
-}
+NAMES: dict[Set, dict[str, str]] = {
+    "demo": {
+        "a": "baseline/longer", "b": "baseline/shorter", "c": "baseline/random",
+        "d": "golden/demo", "key": "hep-go:900149", "other": "llmbar-natural:900050",
+    },
+    "real": {
+        "a": "RLHFlow/RewardModel-Mistral-7B-for-DPA-v1", "b": "openbmb/UltraRM-13b",
+        "c": "baseline/longer", "d": "baseline/shorter",
+        "key": "hep-go:3856", "other": "llmbar-natural:2534",
+    },
+}  # fmt: skip
 LINKS = Path(__file__).with_name("links.txt").read_text().split()
 """{a} to {d} stand for models, {key} and {other} for pairs."""
 _SORTED = "?section=Reasoning&sort=-chosen&panel=export"
@@ -48,7 +46,7 @@ def outputs(which: Set, home: Path) -> Iterator[Output]:
     yield from _commands(which, pairs, home, results)
     if which == "demo":
         (home / "bundled").mkdir()
-        with serving(home / "bundled", **SETTINGS, EXPLORER_PAIRS="demo") as address:
+        with started(home / "bundled", **SETTINGS, EXPLORER_PAIRS="demo") as (address, _):
             server = Server(address)
             yield from _links(server, BUNDLED, "bundled", {"a": "RLHFlow/ArmoRM-Llama3-8B-v0.1"})
             for benchmark in ("v1", "v2"):
@@ -59,11 +57,10 @@ def outputs(which: Set, home: Path) -> Iterator[Output]:
             copied = results / file.relative_to(published)
             copied.parent.mkdir(parents=True, exist_ok=True)
             copied.write_bytes(file.read_bytes())
-    names = dict(zip("abcd", MODELS[which], strict=True))
-    names |= dict(zip(("key", "other"), KEYS[which], strict=True))
+    names = NAMES[which]
     shown = "demo" if which == "demo" else str(pairs)
     settings = SETTINGS | {"EXPLORER_PAIRS": shown, "EXPLORER_RESULTS": str(results)}
-    with serving(home, GRADIO_TEMP_DIR=str(home / "files"), **settings) as address:
+    with started(home, GRADIO_TEMP_DIR=str(home / "files"), **settings) as (address, _):
         server = Server(address)
         yield from _answers(server, names)
         yield from _links(server, LINKS, "link", names)

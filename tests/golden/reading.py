@@ -11,16 +11,17 @@ from typing import Any
 import numpy as np
 
 INLINE = set(
-    "a abbr b bdi code del em i ins kbd label mark output q s small span strong sub".split()
+    "a abbr b bdi button code del em i ins kbd label mark output q s small span strong sub "
+    "summary sup text time tspan u var wbr".split()
 )
-INLINE |= set("summary sup time u var wbr text tspan button".split())
 """Elements that begin no line of their own."""
 VOID = set("area base br col embed hr img input link meta source track wbr".split())
 SILENT = set("script style template".split())
 ALTERNATIVES = ("alt", "title", "aria-label")
 """Attributes that are read out, or shown when pointed at."""
-LISTED = {"name", "x", "y", "z", "text", "customdata", "labels", "hovertext"}
-LISTED |= {"lowerfence", "q1", "median", "q3", "upperfence", "mean"}
+LISTED = set(
+    "name x y z text customdata labels hovertext lowerfence q1 median q3 upperfence mean".split()
+)
 """What of a figure a person reads."""
 _LONGEST_LABEL = 80
 """Characters of what a link is called by."""
@@ -56,7 +57,7 @@ class Outline(HTMLParser):
         given = {name: value or "" for name, value in attrs}
         if tag not in VOID:
             self._open.append((tag, given, len(self._pieces)))
-            self._n_silent += _is_silent(tag, given)
+            self._n_silent += tag in SILENT or "hidden" in given
         if self._n_silent:
             return
         self._break(tag)
@@ -73,7 +74,7 @@ class Outline(HTMLParser):
             if not self._n_silent:
                 self._end(name, given, shorten("".join(self._pieces[start:]), _LONGEST_LABEL))
                 self._break(name)
-            self._n_silent -= _is_silent(name, given)
+            self._n_silent -= name in SILENT or "hidden" in given
             if name == tag:
                 return
 
@@ -126,10 +127,6 @@ def _numbers(value: Any) -> Any:
         numbers = np.frombuffer(base64.b64decode(value["bdata"]), np.dtype(value["dtype"]))
         return numbers.tolist()
     return value
-
-
-def _is_silent(tag: str, given: Mapping[str, str]) -> bool:
-    return tag in SILENT or "hidden" in given
 
 
 def _field(tag: str, given: Mapping[str, str], text: str = "") -> str:

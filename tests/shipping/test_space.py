@@ -35,8 +35,7 @@ def test_a_dry_run_lists_what_a_space_needs_and_no_more(
 
 
 @pytest.mark.parametrize(
-    ("line", "says"),
-    [("colorFrom: mauve", "colorFrom"), ("sdk_verson: 6.31.0", "sdk_verson")],
+    ("line", "says"), [("colorFrom: mauve", "colorFrom"), ("sdk_verson: 6.31.0", "sdk_verson")]
 )
 def test_a_head_that_the_hub_would_refuse_is_said(line: str, says: str, tmp_path: Path) -> None:
     readme = tmp_path / "README.md"

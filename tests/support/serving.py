@@ -17,13 +17,6 @@ START_SECONDS = 300.0
 _OURS = ("EXPLORER_", "GRADIO_", "SPACE_", "HF_")
 
 
-def free_port() -> int:
-    """A port that nobody listens at."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
-
-
 def environment(home: Path, **settings: str) -> dict[str, str]:
     """What the app runs in: a home of its own, no network, no card, and these settings."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith(_OURS)}
@@ -44,7 +37,9 @@ def started(
     Raises:
         AssertionError: it does not start, or ends by itself.
     """
-    port, log = free_port(), home / LOG
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        port = probe.getsockname()[1]
+    log = home / LOG
     address = f"http://127.0.0.1:{port}"
     program = [sys.executable, *(["-m", module] if module else ["app.py"])]
     variables = environment(home, GRADIO_SERVER_PORT=str(port), **settings)
@@ -62,13 +57,6 @@ def started(
             app.wait(timeout=60)
         finally:
             app.kill()
-
-
-@contextmanager
-def serving(home: Path, module: str = "", **settings: str) -> Iterator[str]:
-    """The same; gives the address alone."""
-    with started(home, module, **settings) as (address, _):
-        yield address
 
 
 def answers(address: str) -> bool:
