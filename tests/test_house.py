@@ -47,15 +47,8 @@ WITH_TORCH = {
 }
 SCORING, EXPLORER = modules_of("scoring"), modules_of("explorer")
 TORCH_FREE = [name for name in SCORING if name not in WITH_TORCH]
-WITH_GRADIO = (
-    "explorer.page",
-    "explorer.api",
-    "explorer.core.address_view",
-    "explorer.core.error_view",
-    "explorer.core.served",
-    "explorer.core.theme",
-    "explorer.core.uploads",
-)
+_CORE_VIEWS = ("address_view", "error_view", "served", "theme", "uploads")
+WITH_GRADIO = ("explorer.page", "explorer.api", *(f"explorer.core.{name}" for name in _CORE_VIEWS))
 _PURE = tuple(f"explorer.{room}" for room in ("core", "data", "stats", "runs", "results"))
 PURE = [name for name in EXPLORER if is_in(name, *_PURE) and not is_in(name, *WITH_GRADIO)]
 UI = [name for name in EXPLORER if name not in PURE]
@@ -160,11 +153,8 @@ def test_the_scorer_imports_nothing_of_the_app_and_gradio_is_imported_by_views()
 
 
 NAMING_BENCHMARKS = (
-    "scoring.benchmark",
-    "scoring.hub.access",
-    "scoring.results",
-    "explorer.data.rebuilding",
-)
+    "scoring.benchmark scoring.hub.access scoring.results explorer.data.rebuilding"
+).split()
 """The default dataset, RewardBench's own names, rebuilding it, and readers of upstream's files."""
 
 
@@ -246,20 +236,14 @@ _WORDS = (
 """Of names they say too little: verbs of speech, participles in place of things, adverbs."""
 _ANY = "|".join(_WORDS)
 _POOR = rf"def (?:\w*_)?(?:{_ANY})(?:_\w*)?\(|class \w*(?:{_ANY.title()})(?![a-z])"
-_ELSEWHERE = r"(?!tests/(?:support|bench|gpu|lent_gpu|conftest))"
+_WAIT = r"\.(?:sleep|wait_for_timeout)\(|^ +while .*:\n +pass$"
+_WAITING = r"tests/(?!support|bench|gpu|lent_gpu|conftest).*\.py"
+_HOSTILE = r"^\s*(?:HOSTILE|NONSENSE)\b.* = "
 HABITS: dict[str, tuple[int, str, str]] = {
     "imports of a test by another": (0, r"tests/.*\.py", r"^from tests\b.*\btest_"),
     "files of tests above 450 lines": (1, r"tests/.*\.py", r"\A(?:.*\n){451}"),
-    "waits of a test's own": (
-        10,
-        _ELSEWHERE + r"tests/.*\.py",
-        r"\.(?:sleep|wait_for_timeout)\(|^ +while .*:\n +pass$",
-    ),
-    "hostile texts outside tests/support": (
-        8,
-        r"tests/(?!support).*\.py",
-        r"^\s*(?:HOSTILE|NONSENSE)\b.* = ",
-    ),
+    "waits of a test's own": (10, _WAITING, _WAIT),
+    "hostile texts outside tests/support": (8, r"tests/(?!support).*\.py", _HOSTILE),
     "names with words that say too little": (46, r"(?:explorer|scoring)/.*\.py", _POOR),
     "lines of templates and scripts above 120 characters": (30, r".*\.(?:html|js)", "^.{121,}$"),
 }

@@ -90,18 +90,12 @@ def nonsense(chance: random.Random, depth: int = 0) -> object:
 def ask_nonsense(address: str, config: Any, number: int) -> int | str:
     """Post a question to a view."""
     chance = random.Random(number)
-    views = [
-        each["id"]
-        for each in config["components"]
-        if 'class="view"' in str(each["props"].get("value"))
-    ]
-    data = {name: nonsense(chance) for name in QUESTION if chance.random() < 0.7}
-    asked = {
-        "component_id": chance.choice(views),
-        "fn_name": "render",
-        "session_hash": secrets.token_hex(5),
-        "data": data if chance.random() < 0.9 else nonsense(chance),
-    }
+    parts = [(each["id"], str(each["props"].get("value"))) for each in config["components"]]
+    view = chance.choice([at for at, html in parts if 'class="view"' in html])
+    data: object = {name: nonsense(chance) for name in QUESTION if chance.random() < 0.7}
+    data = data if chance.random() < 0.9 else nonsense(chance)
+    asked = {"component_id": view, "fn_name": "render", "session_hash": secrets.token_hex(5)}
+    asked |= {"data": data}
     return get(f"{address}/gradio_api/component_server", json.dumps(asked).encode())
 
 

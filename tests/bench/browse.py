@@ -1,16 +1,13 @@
 """How long each act in the Pairs tab takes on the server, and how much memory a table takes.
 
-What one act costs is a pass over all rows: a mask of bytes a filter, a count a facet, and of a
-search all of the text. So the time should grow as the rows do, and no faster; and what is sent to
-the browser, a page of 25 rows and one pair, should not grow at all. Of the memory, the text has to
-be there once, as it is; all else (lengths, codes) is a few numbers a row.
+An act is a pass over all rows, so its time should grow as the rows do, and no faster; a page of 25
+rows and one pair, which are sent, should not grow at all. The text has to be in memory once.
 
 Larger tables are made from the pairs given: all rows again and again, with other ids and a number
-at the end of each text, so that no text occurs twice that did not before. Each is read by a fresh
-process that has shown the demo pairs already, so that libraries are no part of what a table adds;
-then every kind of act is done 20 times, each time another link, from another address. Times are
-those of the whole answer: of all regions, those that stay included. "first" is each kind's first
-time, in which lengths, codes and the like are made; it counts in the percentiles too.
+at the end of each text. Each is read by a fresh process that has shown the demo pairs already, so
+that libraries are no part of what a table adds; then every kind of act is done 20 times, each time
+another link, from another address. Times are those of the whole answer. "first" is each kind's
+first time, in which lengths, codes and the like are made; it counts in the percentiles too.
 
     EXPLORER_PAIRS=filtered.parquet python tests/bench/browse.py [--rows N ...]
 
@@ -21,17 +18,17 @@ over how many times its rows. Its exit status is 1 if a bound is missed.
 """
 
 import argparse
-import json
 import os
 import random
 import re
-import subprocess
 import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass, field, replace
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass, field, replace
 from itertools import cycle
+from multiprocessing import get_context
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -39,6 +36,7 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
 import numpy as np
+import psutil
 import pyarrow as pa
 import pyarrow.compute
 import pyarrow.parquet as pq
@@ -54,7 +52,7 @@ from explorer.reader.reading import n_pages
 from explorer.reader.state import BY_LENGTH, PairsState
 from scoring.hub.access import Hub
 from scoring.pairs.opening import TEXT_COLUMNS, read_pairs
-from tests.conftest import REAL_DATA, ROOT
+from tests.conftest import REAL_DATA
 from tests.support.browsing import NOBODY, links_in, pairs_view_on
 
 pc: Any = pyarrow.compute  # its stubs know few of the types that it takes
@@ -95,9 +93,6 @@ class Visitor:
         def rare() -> str:
             return fresh(self._rare)
 
-        def sentence() -> str:
-            return one_of(self._long)[80:140].strip()
-
         def search(words: Callable[[], str], **how: Any) -> Callable[[], Act]:
             return lambda: (whole, self._narrowed(whole, words=words(), **how))
 
@@ -118,22 +113,17 @@ class Visitor:
             "search: a common word": search(lambda: fresh(self._common)),
             "search: a rare word": search(rare),
             "search: an absent word": search(lambda: f"qz{number(10**8)}xj"),
-            "search: a sentence": search(sentence),
+            "search: a sentence": search(lambda: str(one_of(self._long)[80:140]).strip()),
             "search: in one column": search(rare, where="prompt"),
-            "search: a pattern": search(
-                lambda: next(shapes).format(fresh(self._rare), fresh(self._rare)), regex=True
-            ),
+            "search: a pattern": search(lambda: next(shapes).format(rare(), rare()), regex=True),
             "sort": on_some(lambda now: now.narrowed(sort=next(sorts))),
             "turn a page": on_some(lambda now: now.narrowed(page=self._page()), key=""),
             "next pair": on_some(lambda _: "Next pair (j)"),
             "open a pair": on_some(lambda now: now.href(key=self._key(), page=1)),
             "open the lengths": on_some(lambda now: now.href(panel="lengths")),
-            "chart: of what": on_some(
-                lambda now: now.href(chart=one_of(MEASURED)), panel="lengths"
-            ),
-            "brush a range": on_some(
-                lambda now: now.narrowed(ranges=(self._range(),)), panel="lengths"
-            ),
+            "chart: of what": on_some(lambda on: on.href(chart=one_of(MEASURED)), panel="lengths"),
+            "brush a range":
+                on_some(lambda on: on.narrowed(ranges=(self._range(),)), panel="lengths"),
             "reset": on_some(lambda now: now.unfiltered().href(keep=now.key)),
         }  # fmt: skip
         return {kind: [act() for _ in range(ROUNDS)] for kind, act in kinds.items()}
@@ -184,7 +174,7 @@ class Measured:
 
     @property
     def p95(self) -> float:
-        """Of all acts of all kinds, first ones included."""
+        """Of all acts, first ones included."""
         return percentile([each for times in self.seconds.values() for each in times], 95)
 
     def added(self, bytes_then: int) -> float:
@@ -198,18 +188,13 @@ def percentile(times: list[float], share: int) -> float:
 
 def resident() -> int:
     """Bytes of memory that this process holds."""
-    lines = Path("/proc/self/status").read_text(encoding="utf-8").splitlines()
-    return next(1024 * int(line.split()[1]) for line in lines if line.startswith("VmRSS:"))
+    return int(psutil.Process().memory_info().rss)
 
 
-def columns_of(table: PairTable) -> pa.Table:
-    """The columns that a dataset has."""
-    return table.arrow.select(["id", "subset", *TEXT_COLUMNS, "chosen_model", "rejected_model"])
-
-
-def write_larger(pairs: pa.Table, n_rows: int, path: Path) -> None:
+def write_larger(table: PairTable, n_rows: int, path: Path) -> None:
     """So many rows as a Parquet file: all rows again and again, each time a little different."""
-    parts = []
+    columns = ["id", "subset", *TEXT_COLUMNS, "chosen_model", "rejected_model"]
+    pairs, parts = table.arrow.select(columns), []
     for start in range(0, n_rows, len(pairs)):
         part = pairs.slice(0, n_rows - start)
         again = start // len(pairs)
@@ -250,7 +235,7 @@ class Bench:
 def measure(path: Path) -> Measured:
     """Read a file of pairs and do everything with it, in this process."""
     with TemporaryDirectory() as home:
-        write_larger(columns_of(read_demo()), len(read_demo()), Path(home) / "demo.parquet")
+        write_larger(read_demo(), len(read_demo()), Path(home) / "demo.parquet")
         demo = PairTable(read_pairs(Path(home) / "demo.parquet"))
         for acts in Visitor(demo).acts().values():
             Bench(demo).seconds(acts[0])
@@ -291,13 +276,11 @@ def print_judged(all_found: list[Measured]) -> bool:
         is_kept = found.p95 <= seconds and (memory is None or loaded <= memory)
         is_kept = is_kept and found.page <= 1000 * PAGE_KB and growth <= 1
         cells = (
-            f"{found.rows:,}",
-            f"{1000 * found.p95:.0f} of {1000 * seconds:.0f} ms",
+            f"{found.rows:,}", f"{1000 * found.p95:.0f} of {1000 * seconds:.0f} ms",
             f"{loaded:.2f}" + (f" of {memory:g}" if memory else ""),
-            f"{found.added(found.used):.2f}",
-            f"{found.page / 1000:.1f} of {PAGE_KB} KB",
+            f"{found.added(found.used):.2f}", f"{found.page / 1000:.1f} of {PAGE_KB} KB",
             f"{growth:.2f} of 1",
-        )
+        )  # fmt: skip
         print("".join(f"| {cell:<17}" for cell in cells) + f"|{'' if is_kept else ' missed'}")
         are_kept &= is_kept
     return are_kept
@@ -307,11 +290,7 @@ def main() -> int:
     """Print the tables; 1 where a bound is missed."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rows", type=int, nargs="+", default=list(BOUNDS))
-    parser.add_argument("--measure", type=Path, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
-    if arguments.measure:
-        print(json.dumps(asdict(measure(arguments.measure))))
-        return 0
     given = os.environ.get("EXPLORER_PAIRS") or (str(REAL) if REAL.is_file() else DEMO_ID)
     all_found = []
     with TemporaryDirectory() as folder:
@@ -320,10 +299,9 @@ def main() -> int:
         print(f"Made from: {table.caption}")
         for n_rows in sorted(arguments.rows):
             path = Path(folder) / "pairs.parquet"
-            write_larger(columns_of(table), n_rows, path)
-            command = [sys.executable, __file__, "--measure", str(path)]
-            done = subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True)
-            all_found.append(Measured(**json.loads(done.stdout.splitlines()[-1])))
+            write_larger(table, n_rows, path)
+            with ProcessPoolExecutor(1, get_context("spawn")) as fresh:
+                all_found.append(fresh.submit(measure, path).result())
             print_acts(all_found[-1])
     return 0 if print_judged(all_found) else 1
 

@@ -27,7 +27,6 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
@@ -40,10 +39,9 @@ from explorer.runs.selections import selected_per_subset
 from explorer.runs.visitors import Visitor
 from explorer.stores import open_stores
 from scoring.models.memory import group_bytes
-from tests.conftest import REAL_DATA
 from tests.support.browsing import Answered, links_in
 from tests.support.posting import Stranger
-from tests.support.serving import started
+from tests.support.serving import SHOWN, started
 from tests.support.stepping import stepwise
 
 THOUGHT = 1.0
@@ -156,9 +154,9 @@ def with_runs(home: Path, n_runs: int) -> None:
         shutil.copytree(last.run.folder, last.run.folder.parent / f"20250101-000000-{number:016x}")
 
 
-def start_seconds(home: Path, settings: dict[str, Any]) -> float:
+def start_seconds(home: Path) -> float:
     began = time.monotonic()
-    with started(home, **settings):
+    with started(home, **SHOWN):
         return time.monotonic() - began
 
 
@@ -167,19 +165,13 @@ def main() -> int:
     for name, default in (("seconds", 60), ("browse", 20), ("score", 5), ("runs", 1000)):
         parser.add_argument(f"--{name}", type=int, default=default)
     asked = parser.parse_args()
-    data: dict[str, Any] = {"EXPLORER_PAIRS": "demo"}
-    if REAL_DATA.is_dir():
-        data = {
-            "EXPLORER_PAIRS": str(REAL_DATA / "reward-bench" / "filtered.parquet"),
-            "EXPLORER_RESULTS": str(REAL_DATA / "reward-bench-results"),
-        }
     measured = Measured()
     with TemporaryDirectory() as folder:
         home, empty = Path(folder) / "home", Path(folder) / "empty"
         empty.mkdir()
         with_runs(home, asked.runs)
-        without, start = start_seconds(empty, data), start_seconds(home, data)
-        with started(home, **data) as (url, server):
+        without, start = start_seconds(empty), start_seconds(home)
+        with started(home, **SHOWN) as (url, server):
             address = f"{url}/"
             first = Stranger(address)
             first.render("pairs")

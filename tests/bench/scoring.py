@@ -252,7 +252,9 @@ def compare_writing(shape: str, n: int) -> dict[str, float]:
     small = {"model_type": "qwen2", "hidden_size": 64, "intermediate_size": 192}
     small |= {"num_hidden_layers": 2, "num_attention_heads": 4, "num_key_value_heads": 1}
     more = {"vocab_size": 2000, "initializer_range": 0.05}
-    model = _random_model("AutoModelForCausalLM", {**(SHAPES[shape] if shape else small), **more})
+    values = (SHAPES[shape] if shape else small) | more
+    on_card = torch.cuda.is_available()
+    model = random_model("AutoModelForCausalLM", values, on_card=on_card, is_half=on_card)
     device = model.device
     ends = list(range(1, 31))
     how = transformers.GenerationConfig(max_new_tokens=40, eos_token_id=ends, pad_token_id=0)
@@ -297,15 +299,16 @@ def _loaded(arguments: argparse.Namespace, settings: RunSettings) -> Loaded:
     tokenizer = transformers.AutoTokenizer.from_pretrained(DEMO / "model")
     more = {"vocab_size": len(tokenizer), "num_labels": 1, "pad_token_id": tokenizer.pad_token_id}
     values = SHAPES[arguments.shape] | more
-    model = _random_model("AutoModelForSequenceClassification", values)
+    on_card = torch.cuda.is_available()
+    kind = "AutoModelForSequenceClassification"
+    model = random_model(kind, values, on_card=on_card, is_half=on_card)
     return Loaded(ModelSpec(arguments.shape, "", "random"), model, tokenizer)
 
 
-def _random_model(kind: str, values: dict[str, Any]) -> Any:
-    """A model of random weights, on a card in bfloat16, else on the CPU in float32."""
+def random_model(kind: str, values: dict[str, Any], *, on_card: bool, is_half: bool) -> Any:
+    """A model of random weights, the same each time, in bfloat16 or float32."""
     config = transformers.AutoConfig.for_model(**values)
-    on_card = torch.cuda.is_available()
-    dtype = torch.bfloat16 if on_card else torch.float32
+    dtype = torch.bfloat16 if is_half else torch.float32
     torch.manual_seed(0)
     with torch.device("cuda" if on_card else "cpu"):
         model = getattr(transformers, kind).from_config(config, dtype=dtype)

@@ -32,10 +32,6 @@ class Outline(HTMLParser):
 
     Whatever is hidden until it is asked for (a menu, a folded part) is read too; elements that are
     `hidden`, scripts and templates are not. Alternative texts stand in brackets.
-
-    >>> page = Outline('<p>2 of <b title="all">3</b> pairs</p><a href="?page=2">next</a>')
-    >>> page.lines, page.links
-    (['2 of [all] 3 pairs', 'next'], ['link next -> ?page=2'])
     """
 
     def __init__(self, html: str) -> None:

@@ -28,12 +28,13 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
-from tests.bench.scoring import DEMO, MAX_LENGTH, SHAPES, Bench, Measured, peak_rate  # noqa: E402, I001
+from tests.bench.scoring import DEMO, MAX_LENGTH, SHAPES, Bench, Measured  # noqa: E402, I001
+from tests.bench.scoring import peak_rate, random_model  # noqa: E402
 
 import torch  # noqa: E402
 import transformers  # noqa: E402
@@ -52,7 +53,7 @@ from tests.gpu import disk, emulated  # noqa: E402
 from tests.gpu.lengths import pairs_as_long  # noqa: E402
 from tests.gpu.report import Report  # noqa: E402
 
-HALF = torch.bfloat16
+KIND, HALF = "AutoModelForSequenceClassification", torch.bfloat16
 CALL_BOUND = 0.02
 """Of an attention call in bfloat16 against float64, its outputs being about 1."""
 NOISES = 3
@@ -131,15 +132,11 @@ class Check:
             self.shapes = {name: {**shape, **less} for name, shape in SHAPES.items()}
         self.rate = 1e11 if dry else 0.0
 
-    def model(self, values: dict[str, Any], dtype: torch.dtype) -> Any:
-        """A classifier of random weights, the same each time."""
+    def model(self, values: dict[str, Any]) -> Any:
+        """A classifier of random weights in bfloat16, the same each time."""
         ids = {name: getattr(self.tokenizer, name) for name in ("pad_token_id", "eos_token_id")}
         given = {"vocab_size": len(self.tokenizer), "num_labels": 1, "bos_token_id": None}
-        config = transformers.AutoConfig.for_model(**{**given, **ids, **values})
-        torch.manual_seed(0)
-        with torch.device(self.device):
-            made = transformers.AutoModelForSequenceClassification.from_config(config, dtype=dtype)
-        return made.eval().requires_grad_(False)
+        return random_model(KIND, given | ids | values, on_card=not self.dry, is_half=True)
 
     def scorer(self, model: Any, name: str = "random", **settings: Any) -> Classifier:
         spec = ModelSpec(name, "", "random")
@@ -183,14 +180,14 @@ class Check:
                 for each in (heads, of_keys, of_keys)
             ]
             exact = [each.double().cpu() for each in given]
-            how, module = (None, None, window), torch.nn.Module()
+            attend, how = cast(Any, attention.attend), (None, None, window)
             with torch.inference_mode():
-                got, _ = attention.attend(module, *given, *how, **pack.arguments)
+                got, _ = attend(torch.nn.Module(), *given, *how, **pack.arguments)
                 every = {
                     **plain.arguments,
                     "last_layer": -1,
                 }  # token, not those alone that are read
-                want, _ = attention.attend(module, *exact, *how, **every)
+                want, _ = attend(torch.nn.Module(), *exact, *how, **every)
             off = float((got.double().cpu() - want).abs().max())
             words = f"off float64 by {off:.1e} (at most {CALL_BOUND:.0e})"
             self.report.tell(name, off <= CALL_BOUND, words, off=off, bound=CALL_BOUND)
@@ -205,10 +202,10 @@ class Check:
         point = self.report.point(f"rewards of {name}{', compiled' if compiled else ''}")
         with point, tempfile.TemporaryDirectory() as made:
             if kind:
-                self.model({"model_type": kind, **SMALL, **more}, HALF).save_pretrained(made)
+                self.model({"model_type": kind, **SMALL, **more}).save_pretrained(made)
                 self.tokenizer.save_pretrained(made)
             spec = ModelSpec(name, made if kind else str(DEMO / "model"), "random")
-            model = load(spec, settings, "AutoModelForSequenceClassification").model
+            model = load(spec, settings, KIND).model
             pairs = self.few[: 8 if self.dry else 24 if kind else 90]
             self._rewards(name, model.requires_grad_(False), pairs, path, compiled=compiled)
 
@@ -266,7 +263,7 @@ class Check:
         compiled is kept for later processes.
         """
         with self.report.point(f"{shape}"):
-            model = self.model(self.shapes[shape], HALF)
+            model = self.model(self.shapes[shape])
             scorer = self.scorer(model, shape, compile="auto")
             bench = Bench(scorer.loaded, self.pairs, RunSettings(max_length=MAX_LENGTH))
             bench.pairs = self.pairs[:: 1 if self.dry else 20]
@@ -361,7 +358,7 @@ class Check:
         with self.report.point("unload"):
             gc.collect()  # of models before it, which would hide what this one keeps
             before = 0 if self.dry else torch.cuda.memory_allocated()
-            scorer = self.scorer(self.model(self.shapes["qwen3-0.6b"], HALF), budget=2048)
+            scorer = self.scorer(self.model(self.shapes["qwen3-0.6b"]), budget=2048)
             weak = weakref.ref(scorer.loaded.model)
             stream = score(make_job(self.pairs[:40], scorer, 0), scorer)
             next(stream)
@@ -406,7 +403,7 @@ class Check:
         """What reads a model from a folder: the command line and the app."""
         with tempfile.TemporaryDirectory() as made, self.report.point("a model on disk"):
             folder = Path(made)
-            model = self.model(self.shapes["qwen3-0.6b"], HALF)
+            model = self.model(self.shapes["qwen3-0.6b"])
             model.save_pretrained(folder / "model")
             self.tokenizer.save_pretrained(folder / "model")
             pairs = self.pairs[:: max(1, len(self.pairs) // 200)][: 20 if self.dry else 200]
@@ -458,25 +455,18 @@ def _has_compiler() -> bool:
     return any(map(shutil.which, ("gcc", "g++", "cc")))
 
 
-def _shapes(text: str) -> list[str]:
-    shapes = text.split(",")
-    unknown = [shape for shape in shapes if shape not in SHAPES]
-    if unknown:
-        known = " and ".join(SHAPES)
-        raise argparse.ArgumentTypeError(f"there is no shape {unknown[0]!r}; {known} are known")
-    return shapes
-
-
 def main(given: Sequence[str] | None = None) -> int:
     """Print the report; 1 where a line fails."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--dry", action="store_true", help="on a CPU, small")
-    parser.add_argument(
-        "--shapes", type=_shapes, default=",".join(TARGETS), help="with commas between them"
-    )
+    names = ",".join(TARGETS)
+    parser.add_argument("--shapes", default=names, help=f"some of {names}")
     parser.add_argument("--pairs", type=int, help="so many of the 2,985")
     parser.add_argument("--seconds", type=float, help="in which parts may begin: 460, dry any")
     arguments = parser.parse_args(given)
+    shapes = arguments.shapes.split(",")
+    if unknown := set(shapes) - TARGETS.keys():
+        parser.error(f"there is no shape {', '.join(unknown)}; {names} are known")
     os.environ["HF_HUB_OFFLINE"] = "1"  # for the commands that are started here
     constants.HF_HUB_OFFLINE = True
     transformers.utils.logging.set_verbosity_error()
@@ -488,13 +478,13 @@ def main(given: Sequence[str] | None = None) -> int:
         print("There is no card that torch can use here. Try the dry form: --dry", file=sys.stderr)
         return 2
     report = Report(arguments.seconds or (float("inf") if arguments.dry else 460.0))
-    shapes, seconds = ", ".join(arguments.shapes), report.seconds
-    print(f"gpu-check: shapes {shapes} (--shapes); parts begin within {seconds:.0f} s (--seconds)")
+    print(f"gpu-check: shapes {arguments.shapes} (--shapes)", end="; ")
+    print(f"parts begin within {report.seconds:.0f} s (--seconds)")
     n_pairs = arguments.pairs or (60 if arguments.dry else None)
     with tempfile.TemporaryDirectory() as compiled:
         os.environ.pop("TORCHINDUCTOR_CACHE_DIR", None)  # a first run finds nothing compiled
         keep_compiled_in(Path(compiled))
-        Check(report, dry=arguments.dry, n_pairs=n_pairs).run(arguments.shapes)
+        Check(report, dry=arguments.dry, n_pairs=n_pairs).run(shapes)
     spent = time.perf_counter() - report.began
     counts = Counter(line["status"] for line in report.lines.values())
     print(f"gpu-check: {', '.join(f'{n} {status}' for status, n in counts.items())}; {spent:.0f} s")

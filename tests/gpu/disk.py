@@ -17,18 +17,21 @@ from scoring.pairs.opening import as_pairs, read_pairs
 from scoring.run import make_job, score
 from scoring.spec import ModelSpec, Pair, RunSettings
 from tests.gpu.report import Report
+from tests.support.files import write_jsonl
 
 ROOT = Path(__file__).resolve().parents[2]
 OPTIONS = "--offline --budget 2048 --max-length 2048 --compile off".split()
 
+Rewards = dict[str, tuple[float, float]]
+"""Both rewards of each pair, by its key."""
+
 
 def write_pairs(folder: Path, pairs: Sequence[Pair]) -> None:
-    """Pairs beside the model."""
-    with (folder / "pairs.jsonl").open("w", encoding="utf-8") as file:
-        for place, pair in enumerate(pairs):
-            row = {"id": place, "subset": "alpacaeval-easy", "prompt": pair.prompt}
-            row |= {"chosen": pair.chosen, "rejected": pair.rejected}
-            file.write(json.dumps(row) + "\n")
+    rows = [
+        {"id": place, "prompt": pair.prompt, "chosen": pair.chosen, "rejected": pair.rejected}
+        for place, pair in enumerate(pairs)
+    ]
+    write_jsonl(folder / "pairs.jsonl", [{**row, "subset": "alpacaeval-easy"} for row in rows])
 
 
 def check_command(report: Report, folder: Path, device: str) -> None:
@@ -55,11 +58,10 @@ def check_command(report: Report, folder: Path, device: str) -> None:
             return
         _command(folder, "spread", "spread")
         one, two = (_stored(folder / each) for each in ("whole", "spread"))
-        off = max(abs(a - b) for key in one for a, b in zip(one[key], two[key], strict=True))
-        words = (
-            f"over {torch.cuda.device_count()} cards off by {off:.1e} (spread {_spread(one):.2g})"
-        )
-        report.tell("spread", off <= 0.1 * _spread(one), words, off=off)
+        off = _apart(one, two)
+        n, spread = torch.cuda.device_count(), _spread(one)
+        words = f"over {n} cards off by {off:.1e} (spread {spread:.2g})"
+        report.tell("spread", off <= 0.1 * spread, words, off=off)
 
 
 def _started(folder: Path, out: str, device: str, *more: str) -> "subprocess.Popen[str]":
@@ -111,17 +113,13 @@ def check_app(report: Report, folder: Path, device: str) -> None:
         scorer = open_scorer(ModelSpec("on disk", model, "random"), RunSettings(device=device))
         engine = min(_engine_seconds(scorer, pairs) for _ in range(3))
         stored = _stored(folder / "whole")
-        off = max(
-            abs(stored[row["key"]][side == "rejected"] - row[f"{side}_reward"])
-            for row in rows
-            for side in ("chosen", "rejected")
-        )
+        told = {row["key"]: (row["chosen_reward"], row["rejected_reward"]) for row in rows}
+        off = _apart(stored, told)
         spread, bound = _spread(stored), 1.05 * engine + 0.25
+        is_quick = device == "cpu" or seconds <= bound
         report.tell(
             name,
-            (device == "cpu" or seconds <= bound)
-            and len(rows) == len(stored)
-            and off <= 0.1 * spread,
+            is_quick and len(rows) == len(stored) and off <= 0.1 * spread,
             f"{len(rows)} pairs in {cold:.1f} s cold, {seconds:.2f} s warm (at most {bound:.2f} "
             f"on a card: the engine's {engine:.2f} s, 5 % and 0.25 s for asking); off the "
             f"command line by {off:.1e} (at most a tenth of the spread, {spread:.2g})",
@@ -149,17 +147,21 @@ def _engine_seconds(scorer: Scorer, pairs: str) -> float:
     table = read_pairs(Path(pairs)).table
     rows = as_pairs(table, range(table.num_rows))
     began = time.perf_counter()
-    for _ in score(make_job(rows, scorer, 0), scorer):
-        pass
+    list(score(make_job(rows, scorer, 0), scorer))
     return time.perf_counter() - began
 
 
-def _stored(run: Path) -> dict[str, tuple[float, float]]:
+def _stored(run: Path) -> Rewards:
     """Both rewards of each pair of a run on disk."""
     lines = (run / "rewards.jsonl").read_text(encoding="utf-8").splitlines()
     rows = map(json.loads, lines)
     return {row["key"]: (row["chosen_reward"], row["rejected_reward"]) for row in rows}
 
 
-def _spread(stored: dict[str, tuple[float, float]]) -> float:
+def _apart(one: Rewards, other: Rewards) -> float:
+    """The most that rewards of the other's pairs differ by."""
+    return max(abs(a - b) for key in other for a, b in zip(one[key], other[key], strict=True))
+
+
+def _spread(stored: Rewards) -> float:
     return float(torch.tensor([*stored.values()]).std())

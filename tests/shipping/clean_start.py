@@ -17,6 +17,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from urllib.request import urlopen
 
@@ -55,9 +56,7 @@ print(found["total"], "pairs;", {name: scored[name] for name in list(scored)[:4]
 """What a visitor's program does: list pairs, score one."""
 
 
-def say(words: str) -> None:
-    """Tell how far it is."""
-    print(words, flush=True)
+say = partial(print, flush=True)
 
 
 def answers(address: str) -> bool:
@@ -78,15 +77,9 @@ def try_out(
 ) -> None:
     """Start the app as nobody, ask it for its page, for pairs and a score, and end it.
 
-    Args:
-        command: starts it; its program is in `programs`.
-        folder: where it is started; nothing of it can be written.
-        programs: `bin` of its virtual environment.
-        given: its environment, besides PATH and HOME.
-        health: a command that must succeed while it runs.
-
-    Raises:
-        SystemExit: it did not start, or answered otherwise than it should.
+    command: starts it in the folder, nothing of which can be written; its program is in `programs`,
+        `bin` of its virtual environment. given: its environment, besides PATH and HOME.
+    health: a command that must succeed while it runs.
     """
     with socket.create_server(("127.0.0.1", 0)) as probe:
         port = probe.getsockname()[1]
@@ -115,10 +108,8 @@ def try_out(
             at = [part.replace(":7860/", f":{port}/") for part in health]
             subprocess.run([str(programs / at[0]), *at[1:]], check=True)
             say("  its health check succeeds")
-        program = [str(programs / "python"), "-c", ASK, address]
-        asked = subprocess.run(
-            program, capture_output=True, text=True, check=False, env=environment
-        )
+        ask = [str(programs / "python"), "-c", ASK, address]
+        asked = subprocess.run(ask, capture_output=True, text=True, check=False, env=environment)
         if asked.returncode:
             sys.exit(f"error: a program was refused:\n{asked.stderr[-2000:]}\n{log.read_text()}")
         say(f"  a program was answered: {asked.stdout.strip()}")
@@ -202,12 +193,8 @@ def copy(source: str, target: Path) -> None:
 
 
 def main() -> None:
-    """Run the command line."""
-    parser = argparse.ArgumentParser(
-        prog="python -m tests.shipping.clean_start",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    program = "python -m tests.shipping.clean_start"
+    parser = argparse.ArgumentParser(prog=program, description=__doc__)
     parser.add_argument("what", choices=("space", "image"))
     parser.add_argument("--hardware", default="cpu-basic", help="of the Space")
     asked = parser.parse_args()
@@ -215,10 +202,7 @@ def main() -> None:
         root = Path(made)
         root.chmod(0o755)
         try:
-            if asked.what == "space":
-                try_space(root, asked.hardware)
-            else:
-                try_image(root)
+            try_space(root, asked.hardware) if asked.what == "space" else try_image(root)
         finally:
             for path in [root, *(each for each in root.rglob("*") if each.is_dir())]:
                 path.chmod(0o755)

@@ -103,7 +103,6 @@ def upload(folder: Path, repo: str, hardware: str) -> str:
 
 
 def ship(repo: str, hardware: str, folder: Path, *, is_dry: bool) -> None:
-    """Assemble a folder and upload it, or say what would be."""
     hub_id = parse_hub_id(repo)
     if hub_id is None or hub_id.repo != repo:
         raise KnownError(f"{repo!r} is no Space: it must be of the form org/name.")
@@ -122,7 +121,6 @@ def ship(repo: str, hardware: str, folder: Path, *, is_dry: bool) -> None:
 
 
 def main(given: list[str] | None = None) -> int:
-    """Run the command line; its exit code."""
     parser = argparse.ArgumentParser(prog="python -m tests.shipping.space", description=__doc__)
     parser.add_argument("repo", metavar="ORG/NAME")
     parser.add_argument("--dry-run", action="store_true", help="list what would be uploaded")

@@ -34,15 +34,13 @@ def test_a_dry_run_lists_what_a_space_needs_and_no_more(
     assert all(any(line.startswith(each) for line in lines) for each in wanted)
 
 
-@pytest.mark.parametrize(
-    ("line", "says"), [("colorFrom: mauve", "colorFrom"), ("sdk_verson: 6.31.0", "sdk_verson")]
-)
-def test_a_head_that_the_hub_would_refuse_is_said(line: str, says: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("line", ["colorFrom: mauve", "sdk_verson: 6.31.0"])
+def test_a_head_that_the_hub_would_refuse_is_said(line: str, tmp_path: Path) -> None:
+    lines = (ROOT / "README.md").read_text().splitlines()
+    kept = [each for each in lines if not each.startswith("colorFrom")]
     readme = tmp_path / "README.md"
-    shutil.copy(ROOT / "README.md", readme)
-    kept = [each for each in readme.read_text().splitlines() if not each.startswith("colorFrom")]
     readme.write_text("\n".join(["---", line, *kept[1:]]))
-    with pytest.raises(KnownError, match=says):
+    with pytest.raises(KnownError, match=line.partition(":")[0]):
         checked_head(readme)
 
 
@@ -61,12 +59,9 @@ def test_a_dry_run_installs_what_it_needs_in_a_new_checkout(tmp_path: Path) -> N
     python.chmod(0o755)
     asked = ["make", "space", "REPO=org/name", "--dry-run", f"PYTHON={python}"]
     apart = {name: said for name, said in os.environ.items() if not name.startswith("MAKE")}
-    ran = subprocess.run(
-        asked, check=False, capture_output=True, text=True, cwd=tmp_path, env=apart
-    )
-    assert ran.returncode == 0, ran.stderr
-    assert "-r requirements.txt\n" in ran.stdout
-    assert ran.stdout.endswith("-m tests.shipping.space org/name --dry-run\n")
+    said = subprocess.check_output(asked, text=True, cwd=tmp_path, env=apart)
+    assert "-r requirements.txt\n" in said
+    assert said.endswith("-m tests.shipping.space org/name --dry-run\n")
 
 
 def test_every_file_that_the_image_copies_is_there_and_none_is_left_out() -> None:
@@ -75,6 +70,4 @@ def test_every_file_that_the_image_copies_is_there_and_none_is_left_out() -> Non
     assert all((ROOT / each).exists() for each in copied)
     allowed = (ROOT / ".dockerignore").read_text().splitlines()
     assert {f"!{each}" for each in copied} == {each for each in allowed if each.startswith("!")}
-    assert steps.index(("USER", "explorer")) < next(
-        place for place, (name, _) in enumerate(steps) if name == "CMD"
-    )
+    assert ("USER", "explorer") in steps[: [name for name, _ in steps].index("CMD")]

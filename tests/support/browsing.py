@@ -24,12 +24,13 @@ from tests.support.files import write_jsonl
 from tests.support.posting import Visitor as Poster
 
 NOBODY = Visitor()
+ALONE = Settings(home=Path("/nonexistent"), offline=True, pairs="demo")
 
 
 def library_of(*tables: PairTable) -> Library:
     """A library that shows the first of the tables and has the others."""
-    settings, hub = Settings(home=Path("/nonexistent"), offline=True), Hub(offline=True)
-    library = Library(Sources([Candidate("first", lambda: tables[0])], hub), hub, settings)
+    hub = Hub(offline=True)
+    library = Library(Sources([Candidate("first", lambda: tables[0])], hub), hub, ALONE)
     for table in tables[1:]:
         library._opened[table.id] = table
     return library
@@ -48,17 +49,14 @@ def scenes_on(stores: Stores) -> Scenes:
 
 def scenes_of(library: Library) -> Scenes:
     """What sessions see of the pairs of a library, without results."""
-    settings = Settings(home=Path("/nonexistent"), offline=True, pairs="demo")
-    stores = replace(open_stores(settings), pairs=library)
+    stores = replace(open_stores(ALONE), pairs=library)
     fields = Fields(stores.results, stores.pairs, stores.runs)
     return scenes_on(replace(stores, fields=fields))
 
 
 def pairs_view_on(*tables: PairTable) -> PairsView:
     """The tab where these tables are at hand, and no results."""
-    settings = Settings(home=Path("/nonexistent"), offline=True, pairs="demo")
-    scenes = scenes_of(library_of(*tables))
-    return PairsView(scenes, settings)
+    return PairsView(scenes_of(library_of(*tables)), ALONE)
 
 
 class Answered(dict[str, str]):

@@ -9,12 +9,17 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from tests.conftest import ROOT, until
+from tests.conftest import REAL_DATA, ROOT, until
 
 LOG = "server.log"
 START_SECONDS = 300.0
 """However little patience tests have: a start is no promise of theirs."""
 _OURS = ("EXPLORER_", "GRADIO_", "SPACE_", "HF_")
+SHOWN = {"EXPLORER_PAIRS": "demo"}
+"""Settings of a server that is measured: the real pairs and results where they are at hand."""
+if REAL_DATA.is_dir():
+    SHOWN = {"EXPLORER_PAIRS": str(REAL_DATA / "reward-bench" / "filtered.parquet")}
+    SHOWN |= {"EXPLORER_RESULTS": str(REAL_DATA / "reward-bench-results")}
 
 
 def environment(home: Path, **settings: str) -> dict[str, str]:
