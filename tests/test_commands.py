@@ -1,7 +1,7 @@
 """README and docs: the head is as a Space wants it, links lead somewhere, nothing is missing.
 
-Every command and snippet of Python in them is run, as far as it can be: the lists say of each how,
-and `STAND_INS` has what stands in for what a reader has of their own.
+Every command and snippet of Python in them is run, as far as it can be; `STAND_INS` has what stands
+in for what a reader has of their own.
 """
 
 import json
@@ -28,76 +28,37 @@ from tests.support.rewardbench2 import made_up_rows
 from tests.support.serving import started
 
 AGAIN = "OpenAssistant/reward-model-deberta-v3-large-v2"
-SCORE = "python -m scoring --model org/reward-model --pairs"
-TORCHRUN = "-m scoring --model org/reward-model --pairs pairs.jsonl --out"
-SPACE = "make space REPO=org/name HARDWARE=cpu-basic"
 STAND_INS = {
-    "org/reward-model": "demo",
-    "org/70b": "demo",
+    **dict.fromkeys(("org/reward-model", "org/70b", "org/base"), "demo"),
+    **dict.fromkeys(("reward-bench", "allenai/reward-bench:filtered"), "demo"),
+    **dict.fromkeys(("cuda:1", "spread"), "cpu"),
     "org/adapter": "my-adapter",
-    "org/base": "demo",
-    "allenai/reward-bench:filtered": "demo",
-    "reward-bench": "demo",
-    "allenai/reward-bench:raw": "demo",
     "allenai/reward-bench-2": "rb2.jsonl",
     "rm-bench": "chat_filtered.json",
     "judgebench:gpt": "judgebench.jsonl",
     "ppe-correctness:gpqa": "ppe.jsonl",
-    "cuda:1": "cpu",
-    "spread": "cpu",
 }
 IN_PROCESS = ["--limit", "6", "--device", "cpu", "--offline"]
-
-SERVED = [
-    "make run",
-    "EXPLORER_PAIRS=my-pairs.jsonl make run",
-    "EXPLORER_RESULTS=path/to/results make run",
-    "EXPLORER_PAIRS=allenai/reward-bench:raw GRADIO_SERVER_PORT=7861 make run",
-]
-SCORED = [
-    f"{SCORE} reward-bench --out my-run",
-    f"{SCORE} allenai/reward-bench:filtered --out my-run",
-    f"{SCORE} allenai/reward-bench:filtered --out my-run --resume",
-    f"{SCORE} pairs.jsonl --device cuda:1 --out my-run",
-    "python -m scoring --model org/70b --pairs pairs.jsonl --device spread --out my-run",
-    "python -m scoring --model my-adapter --pairs pairs.jsonl --out my-run",
-    "python -m scoring --model org/adapter --ref-model org/base --pairs pairs.jsonl --out my-run",
-    f"{SCORE} allenai/reward-bench-2 --out rb2",
-    f"{SCORE} rm-bench --out my-run",
-    f"{SCORE} judgebench:gpt --out my-run --json",
-    f"{SCORE} ppe-correctness:gpqa --best-of --out curve",
-    f"{SCORE} generations.jsonl --best-of --out ranked",
-    "python -m scoring --model demo --pairs demo --out my-run --json",
-    f"python -m scoring --reproduce {AGAIN} --out again",
-]
-DRY = [
-    f"{SPACE} --dry-run",
-    f"{SPACE}",  # it needs an account: with --dry-run, which `make` takes for its own
-    "make space-check",  # minutes, and a registry: `make -n`
-    "make image-check",
-]
-NOT_RUN = [
-    # Such are started by tests/scoring/command/test_processes.py.
-    f"torchrun --nproc-per-node 8 {TORCHRUN} my-run",
-    "torchrun --nnodes 2 --nproc-per-node 8 --rdzv-backend c10d --rdzv-endpoint node0:29500 "
-    f"{TORCHRUN} /shared/my-run",
-    # They need the sources: tests/explorer/data/test_rebuilding.py.
-    "python -m explorer.rebuild --out my-reward-bench",
-    "python -m explorer.rebuild --sources DIR --verify filtered.parquet --json counts.json",
-    # It needs the Hub's own pairs: tests/scoring/results/test_exchange.py.
-    f"{SCORE} reward-bench-2 --out my-run --export eval-results --export every-eval-ever",
-    "make test",  # it runs this
-    "docker build -t rewardbench-explorer .",  # it needs an engine: `make image-check`
-    "docker run -p 7860:7860 -v rewardbench:/home/explorer/.cache rewardbench-explorer",
-    'pip install "mcp<2"',  # it needs a registry; `tests/explorer/api` runs what it gives
-]
-SNIPPETS = {"import time", "import json"}
-"""How those of Python begin: of what is served, and of what is scored."""
 
 
 def blocks(language: str) -> Iterator[str]:
     for path in DOCUMENTS:
         yield from re.findall(rf"^```{language}\n(.*?)^```$", path.read_text(), re.M | re.S)
+
+
+COMMANDS = sorted({line for block in blocks("sh") for line in block.splitlines() if line})
+SCORED = [each for each in COMMANDS if re.match("python -m scoring (?!.* --export)", each)]
+DRY = [each for each in COMMANDS if each.startswith(("make space", "make image-check"))]
+"""What takes minutes, a registry or an account, and is asked what it would do."""
+NOT_RUN = (
+    "torchrun",  # tests/scoring/command/test_processes.py starts such
+    "python -m explorer.rebuild",  # it needs the sources: tests/explorer/data/test_rebuilding.py
+    "python -m scoring",  # --export, of the Hub's own pairs: tests/scoring/results/test_exchange.py
+    "docker",  # it needs an engine: `make image-check`
+    "pip install",  # it needs a registry; `tests/explorer/api` runs what it gives
+    "make test",  # it runs this
+)
+"""How the others begin, but for those that end in `make run`: it serves what is asked below."""
 
 
 def snippet(first: str) -> str:
@@ -139,9 +100,10 @@ def results(desk: Path) -> Path:
 
 
 def test_no_command_is_told_that_is_not_run_or_made_by_no_target() -> None:
-    told = [line for block in blocks("sh") for line in block.splitlines() if line]
-    assert set(told) == {*SERVED, *SCORED, *DRY, *NOT_RUN}
-    assert {code.splitlines()[0] for code in blocks("python")} == SNIPPETS
+    others = {*COMMANDS} - {*SCORED, *DRY}
+    assert SCORED and DRY
+    assert all(each.startswith(NOT_RUN) or each.endswith("make run") for each in others)
+    assert {code.splitlines()[0] for code in blocks("python")} == {"import time", "import json"}
     fences = [line for path in DOCUMENTS for line in path.read_text().splitlines() if "```" in line]
     assert set(fences) == {"```sh", "```python", "```toml", "```"}
     targets = set(re.findall(r"^([a-z-]+):.*##", (ROOT / "Makefile").read_text(), re.M))
@@ -193,6 +155,7 @@ def test_the_head_keeps_to_the_hubs_limits_and_asks_who_signs_in_for_no_more() -
     assert head["sdk"] == "gradio" and head["license"] == "apache-2.0"
     assert f"gradio=={head['sdk_version']}" in (ROOT / "requirements.txt").read_text().split()
     assert (ROOT / head["app_file"]).is_file()
+    assert len(head["short_description"]) <= 60
     assert head["hf_oauth"] is True
     assert head["hf_oauth_scopes"] == ["read-repos", "write-discussions"]
 

@@ -41,9 +41,10 @@ import transformers  # noqa: E402
 from huggingface_hub import constants  # noqa: E402
 
 from scoring.engine import attention  # noqa: E402
-from scoring.engine.formatting import Prepared, TokenSequence, joined_pairs  # noqa: E402
+from scoring.engine.formatting import TokenSequence, joined_pairs  # noqa: E402
 from scoring.engine.forward import proof_of  # noqa: E402
 from scoring.engine.packing import keep_compiled_in  # noqa: E402
+from scoring.engine.scorer import Scorer  # noqa: E402
 from scoring.families.classifier import Classifier  # noqa: E402
 from scoring.models.loading import Loaded, load  # noqa: E402
 from scoring.pairs.opening import as_pairs, read_pairs  # noqa: E402
@@ -52,6 +53,7 @@ from scoring.spec import ModelSpec, Pair, RunSettings  # noqa: E402
 from tests.gpu import disk, emulated  # noqa: E402
 from tests.gpu.lengths import pairs_as_long  # noqa: E402
 from tests.gpu.report import Report  # noqa: E402
+from tests.support.watched_scorers import Around  # noqa: E402
 
 KIND, HALF = "AutoModelForSequenceClassification", torch.bfloat16
 CALL_BOUND = 0.02
@@ -248,7 +250,7 @@ class Check:
         others = {
             "another order": _rewards(scorer, pairs, seed=7),
             "packs of 500 tokens": _rewards(self.scorer(model, budget=500), pairs),
-            "packs that were split": _rewards(_Cramped(scorer, 400), pairs),
+            "packs that were split": _rewards(_cramped(scorer, pairs), pairs),
         }
         apart = {how: float((each - got).abs().max()) for how, each in others.items()}
         words = "; ".join(f"{how} {each:.1e}" for how, each in apart.items())
@@ -327,7 +329,7 @@ class Check:
         # Of these very pairs: two that are short move less than the most of many.
         bound = proof_of(model, lambda: _alone(model, scorer, few)).tolerance
         large = self.scorer(model, shape, budget=262_144)
-        crammed: Any = _Cramped(large, 4000) if self.dry else large
+        crammed: Scorer = _cramped(large, pairs) if self.dry else large
         held = None
         if not self.dry:
             torch.cuda.empty_cache()
@@ -387,7 +389,7 @@ class Check:
         yield "unload", 10, self.unload
         yield "command line and app", 110, self.model_on_disk
         if not _has_compiler():
-            self.report.left_out("compiled layers", "there is no C compiler here")
+            self.report.tell("compiled layers", None, "there is no C compiler here")
             return
         packed = [kind for kind, (path, _) in ARCHITECTURES.items() if path == "packed"]
         for kind in packed[:2] if self.dry else packed:
@@ -412,23 +414,10 @@ class Check:
             disk.check_app(self.report, folder, self.device.type)
 
 
-class _Cramped:
-    """A scorer that has memory for so many tokens and no more."""
-
-    def __init__(self, scorer: Classifier, tokens: int) -> None:
-        self._scorer, self._tokens = scorer, tokens
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._scorer, name)
-
-    def begin(self, pack: Sequence[Prepared]) -> Callable[[], list[tuple[float, ...]]]:
-        """Memory runs out when the rewards are asked for."""
-        return lambda: self.rewards(pack)
-
-    def rewards(self, pack: Sequence[Prepared]) -> list[tuple[float, ...]]:
-        if len(pack) > 1 and sum(pair.cost for pair in pack) > self._tokens:
-            raise torch.OutOfMemoryError("CUDA out of memory: provoked")
-        return self._scorer.rewards(pack)
+def _cramped(scorer: Classifier, pairs: Sequence[Pair]) -> Around:
+    """The scorer with memory for the longest of the pairs and no more."""
+    most = max(pair.cost for pair in scorer.prepare(pairs))
+    return Around(scorer, scorer.traits.budget, most)
 
 
 def _rewards(scorer: Any, pairs: Sequence[Pair], seed: int = 0) -> torch.Tensor:

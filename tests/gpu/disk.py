@@ -54,7 +54,7 @@ def check_command(report: Report, folder: Path, device: str) -> None:
         report.tell("kill and resume", len(same) == 2 and all(same), words, seconds=took)
     with report.point("spread"):
         if torch.cuda.device_count() < 2 or not importlib.util.find_spec("accelerate"):
-            report.left_out("spread", "there is one card, or accelerate is not installed")
+            report.tell("spread", None, "there is one card, or accelerate is not installed")
             return
         _command(folder, "spread", "spread")
         one, two = (_stored(folder / each) for each in ("whole", "spread"))
@@ -87,7 +87,7 @@ def check_app(report: Report, folder: Path, device: str) -> None:
     """The same pairs by /score_selection: how long, and the same rewards."""
     name = "the app's path"
     if not (importlib.util.find_spec("gradio") and importlib.util.find_spec("pydantic")):
-        report.left_out(name, "gradio is not installed")
+        report.tell(name, None, "gradio is not installed")
         return
     with report.point(name):
         import gradio as gr

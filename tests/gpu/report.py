@@ -19,15 +19,9 @@ class Report:
     began: float = field(default_factory=time.perf_counter)
     lines: dict[str, dict[str, Any]] = field(default_factory=dict)
 
-    def tell(self, name: str, good: bool, words: str, **numbers: Any) -> None:
-        """Write a line. numbers: for the JSON."""
-        self._write(name, "ok" if good else "FAIL", words, numbers)
-
-    def left_out(self, name: str, why: str) -> None:
-        """Write that a point was not looked at."""
-        self._write(name, "left out", why, {})
-
-    def _write(self, name: str, status: str, words: str, numbers: dict[str, Any]) -> None:
+    def tell(self, name: str, good: bool | None, words: str, **numbers: Any) -> None:
+        """Write a line. good: None for a point that was not looked at. numbers: for the JSON."""
+        status = "left out" if good is None else "ok" if good else "FAIL"
         self.lines[name] = {"status": status, "words": words, **numbers}
         spent = time.perf_counter() - self.began
         print(f"[{spent:6.1f} s] {status:8} {name}: {words}", flush=True)
@@ -50,7 +44,7 @@ class Report:
         rest = max(0.0, self.seconds - (time.perf_counter() - self.began))
         if rest < seconds:
             why = f"takes about {seconds:.0f} s; {rest:.0f} of --seconds {self.seconds:.0f} remain"
-            self.left_out(name, why)
+            self.tell(name, None, why)
         return rest >= seconds
 
     @property

@@ -18,34 +18,6 @@ FILES = ("app.py", "LICENSE")
 LEFT_OUT = ("__pycache__", "*.pyc", "*.pyi", "pictures", ".*")
 ZERO_TORCH = "torch==2.11.0"
 """The newest that ZeroGPU takes."""
-COLOURS = "red yellow green blue indigo purple pink gray".split()
-NEEDED = set("title emoji sdk sdk_version python_version app_file license".split())
-ALLOWED = NEEDED | set(
-    "colorFrom colorTo short_description fullWidth header suggested_hardware suggested_storage "
-    "app_port base_path models datasets tags thumbnail pinned hf_oauth hf_oauth_scopes "
-    "hf_oauth_expiration_minutes hf_oauth_authorized_org disable_embedding "
-    "startup_duration_timeout custom_headers preload_from_hub".split()
-)
-"""What the head of a Space's README may name, and what of it this app needs.
-
-Source: https://huggingface.co/docs/hub/spaces-config-reference
-"""
-
-
-def checked_head(readme: Path) -> dict[str, Any]:
-    """The head of a README.
-
-    Raises:
-        KnownError: it has none, or the Hub would not take it.
-    """
-    head: dict[str, Any] = metadata_load(readme) or {}
-    wrong = [*sorted(NEEDED - head.keys()), *sorted(head.keys() - ALLOWED)]
-    wrong += [name for name in ("colorFrom", "colorTo") if head.get(name, "red") not in COLOURS]
-    if len(head.get("short_description", "")) > 60:
-        wrong.append("short_description")
-    if wrong:
-        raise KnownError(f"The head of {readme.name} is not as the Hub wants it: {wrong[0]}.")
-    return head
 
 
 def requirements(lines: list[str], head: dict[str, Any], hardware: str) -> list[str]:
@@ -62,12 +34,8 @@ def requirements(lines: list[str], head: dict[str, Any], hardware: str) -> list[
 
 
 def assemble(folder: Path, hardware: str) -> list[str]:
-    """Put what a Space needs into a new folder; its files, as paths in it.
-
-    Raises:
-        KnownError: the head of the README is not as the Hub wants it.
-    """
-    head = checked_head(ROOT / "README.md")
+    """Put what a Space needs into a new folder; its files, as paths in it."""
+    head = metadata_load(ROOT / "README.md") or {}
     for name in FOLDERS:
         shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns(*LEFT_OUT))
     for name in FILES:

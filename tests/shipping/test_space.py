@@ -8,10 +8,9 @@ from pathlib import Path
 import pytest
 from huggingface_hub import metadata_load
 
-from scoring.errors import KnownError
 from tests.conftest import ROOT
 from tests.shipping.clean_start import instructions
-from tests.shipping.space import checked_head, main, ship
+from tests.shipping.space import main, ship
 
 
 @pytest.mark.parametrize(
@@ -32,16 +31,6 @@ def test_a_dry_run_lists_what_a_space_needs_and_no_more(
     assert metadata_load(folder / "README.md") == metadata_load(ROOT / "README.md")
     lines = (folder / "requirements.txt").read_text().splitlines()
     assert all(any(line.startswith(each) for line in lines) for each in wanted)
-
-
-@pytest.mark.parametrize("line", ["colorFrom: mauve", "sdk_verson: 6.31.0"])
-def test_a_head_that_the_hub_would_refuse_is_said(line: str, tmp_path: Path) -> None:
-    lines = (ROOT / "README.md").read_text().splitlines()
-    kept = [each for each in lines if not each.startswith("colorFrom")]
-    readme = tmp_path / "README.md"
-    readme.write_text("\n".join(["---", line, *kept[1:]]))
-    with pytest.raises(KnownError, match=line.partition(":")[0]):
-        checked_head(readme)
 
 
 def test_a_space_has_an_owner(capsys: pytest.CaptureFixture[str]) -> None:
