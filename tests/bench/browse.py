@@ -46,17 +46,16 @@ from explorer.core.settings import Settings
 from explorer.data.facets import FACETS
 from explorer.data.filters import LengthRange
 from explorer.data.lengths import MEASURED
-from explorer.data.sources import DEMO_ID, pair_sources, read_demo
+from explorer.data.sources import pair_sources, read_demo
 from explorer.data.table import PairTable
 from explorer.reader.reading import n_pages
 from explorer.reader.state import BY_LENGTH, PairsState
 from scoring.hub.access import Hub
 from scoring.pairs.opening import TEXT_COLUMNS, read_pairs
-from tests.conftest import REAL_DATA
 from tests.support.browsing import NOBODY, links_in, pairs_view_on
+from tests.support.serving import SHOWN
 
 pc: Any = pyarrow.compute  # its stubs know few of the types that it takes
-REAL = REAL_DATA / "reward-bench" / "filtered.parquet"
 PAGE_KB = 60
 ROUNDS = 20
 ROW_GROUP = 50_000
@@ -291,7 +290,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rows", type=int, nargs="+", default=list(BOUNDS))
     arguments = parser.parse_args()
-    given = os.environ.get("EXPLORER_PAIRS") or (str(REAL) if REAL.is_file() else DEMO_ID)
+    given = os.environ.get("EXPLORER_PAIRS") or SHOWN["EXPLORER_PAIRS"]
     all_found = []
     with TemporaryDirectory() as folder:
         settings = Settings(home=Path(folder), pairs=given)

@@ -33,16 +33,14 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 import numpy as np
 
 from explorer.core.settings import Settings
+from explorer.data.sources import read_demo
 from explorer.reader.links import tab_of
-from explorer.runs.orders import ModelOrder
-from explorer.runs.selections import selected_per_subset
-from explorer.runs.visitors import Visitor
-from explorer.stores import open_stores
 from scoring.models.memory import group_bytes
+from tests.golden.visit import Server
+from tests.support.beginning import baseline_run
 from tests.support.browsing import Answered, links_in
 from tests.support.posting import Stranger
-from tests.support.serving import SHOWN, started
-from tests.support.stepping import stepwise
+from tests.support.serving import SHOWN, start_seconds, started
 
 THOUGHT = 1.0
 """Seconds between two acts of a person, on average."""
@@ -114,17 +112,13 @@ def browse(visitor: Stranger, measured: Measured, is_over: Callable[[], bool], s
 
 def score(address: str, measured: Measured, is_over: Callable[[], bool], seed: int) -> None:
     """One run after the other until it is over; each in its turn."""
-    n_served = 0
+    server, n_served = Server(address), 0
     while not is_over():
         with measured.timed("score 46 pairs, in turn"):
-            asked = {"data": ["demo", PER_SUBSET, seed, None, "", None, ""]}
-            stranger, path = Stranger(address), "call/score_selection"
-            with stranger.open(path, json.dumps(asked).encode()) as answer:
-                event = json.load(answer)["event_id"]
-            with stranger.open(f"{path}/{event}") as answer:
-                told = answer.read().decode()
-            if "event: complete" not in told or '"stage": "finished"' not in told:
-                raise ValueError(told[-200:])
+            asked = {"model": "demo", "per_subset": PER_SUBSET, "seed": seed}
+            told = server.ask("score_selection", **asked)
+            if "complete" not in told or told["complete"][0]["stage"] != "finished":
+                raise ValueError(str(told)[-200:])
             n_served += 1
     measured.served.append(n_served)
 
@@ -146,18 +140,9 @@ def leave(address: str, measured: Measured, is_over: Callable[[], bool], _: int)
 
 def with_runs(home: Path, n_runs: int) -> None:
     """Put runs, at least one, on the disk of a server: the same one again and again."""
-    stores = open_stores(Settings(home=home, pairs="demo", offline=True))
-    selection = selected_per_subset(stores.pairs.get(None), 1, 0)
-    *_, last = stepwise(partial(stores.runs.start, Visitor(), ModelOrder("longer"), selection))
-    assert last.run is not None
+    run = baseline_run(Settings(home=home).runs, read_demo(), 23)
     for number in range(1, n_runs):
-        shutil.copytree(last.run.folder, last.run.folder.parent / f"20250101-000000-{number:016x}")
-
-
-def start_seconds(home: Path) -> float:
-    began = time.monotonic()
-    with started(home, **SHOWN):
-        return time.monotonic() - began
+        shutil.copytree(run.folder, run.folder.parent / f"20250101-000000-{number:016x}")
 
 
 def main() -> int:
@@ -170,7 +155,7 @@ def main() -> int:
         home, empty = Path(folder) / "home", Path(folder) / "empty"
         empty.mkdir()
         with_runs(home, asked.runs)
-        without, start = start_seconds(empty), start_seconds(home)
+        without, start = (start_seconds(each, **SHOWN) for each in (empty, home))
         with started(home, **SHOWN) as (url, server):
             address = f"{url}/"
             first = Stranger(address)

@@ -24,25 +24,11 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from playwright.sync_api import Page, Request, sync_playwright
 
-from tests.conftest import ROOT
 from tests.e2e.browser import ARGUMENTS, find
 from tests.e2e.screen import READY
-from tests.support.serving import SHOWN, environment, started
+from tests.support.serving import SHOWN, start_seconds, started
 
 STARTS, VISITS = 5, 5
-IMPORT = "import gradio, os; os._exit(0)"
-APP = """
-import os, urllib.request
-import explorer.core.zero_gpu
-from explorer.core.settings import read_settings
-from explorer.core.theme import STYLES
-from explorer.page import build_page
-from explorer.stores import open_stores
-page, _ = build_page(open_stores(read_settings(os.environ)))
-address = page.launch(prevent_thread_lock=True, quiet=True)[1]
-urllib.request.urlopen(address).read()
-os._exit(0)
-"""
 WORDS = ("dog", "python", "bomb", "river", "why")
 COMPARED = "tab=models&panel=compare&a=Ray2333/GRM-Llama3-8B-rewardmodel-ft&b=openbmb/UltraRM-13b"
 BOUNDS = {
@@ -68,13 +54,16 @@ TIMED = """
 """Presses; then gives the seconds until an expression has another value in a frame."""
 
 
-def start_seconds(code: str) -> float:
-    """Wall time of a fresh Python that runs the code."""
+def import_seconds() -> float:
+    """Wall time of a fresh Python that imports Gradio."""
+    began = time.perf_counter()
+    subprocess.check_call([sys.executable, "-c", "import gradio, os; os._exit(0)"])
+    return time.perf_counter() - began
+
+
+def app_seconds() -> float:
     with tempfile.TemporaryDirectory() as home:
-        began = time.perf_counter()
-        program, settings = [sys.executable, "-c", code], environment(Path(home))
-        subprocess.check_output(program, cwd=ROOT, env=settings)
-        return time.perf_counter() - began
+        return start_seconds(Path(home))
 
 
 def visit(page: Page, address: str) -> dict[str, float]:
@@ -136,8 +125,8 @@ def acts(page: Page, address: str) -> dict[str, float]:
 
 
 def main() -> None:
-    start_seconds(IMPORT), start_seconds(APP)  # warm the disk cache
-    starts = [(start_seconds(IMPORT), start_seconds(APP)) for _ in range(STARTS)]
+    import_seconds(), app_seconds()  # warm the disk cache
+    starts = [(import_seconds(), app_seconds()) for _ in range(STARTS)]
     imported, first = (median(each) for each in zip(*starts, strict=True))
     print(
         f"import gradio {imported:.2f} s, first page {first:.2f} s (medians of {STARTS}); "

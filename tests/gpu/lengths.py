@@ -4,11 +4,12 @@ lengths.csv has a line for each of the 2,985 pairs, in their order: tokens of th
 both responses begin with, and of the rest of chosen and of rejected, by the demo model's tokenizer.
 """
 
-import csv
 import itertools
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from scoring.spec import Pair
 
@@ -20,9 +21,7 @@ def pairs_as_long(tokenizer: Any, texts: Sequence[str]) -> list[Pair]:
     words = list(dict.fromkeys(word for text in texts for word in text.split() if word.isascii()))
     sizes = [len(ids) for ids in tokenizer([f" {word}" for word in words]).input_ids]
     source = itertools.cycle(zip(words, sizes, strict=True))
-    with TABLE.open(encoding="utf-8", newline="") as file:
-        rows = [tuple(map(int, row.values())) for row in csv.DictReader(file)]
-    pairs = []
+    rows, pairs = np.loadtxt(TABLE, int, delimiter=",", skiprows=1).tolist(), []
     for place, (prompt, both, chosen, rejected) in enumerate(rows):
         asked, begun, *rest = (_text(source, n) for n in (prompt, both, chosen, rejected))
         first, second = (f"{begun} {text}".strip() for text in rest)

@@ -4,6 +4,7 @@ import os
 import socket
 import subprocess
 import sys
+import time
 import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -62,6 +63,13 @@ def started(
             app.wait(timeout=60)
         finally:
             app.kill()
+
+
+def start_seconds(home: Path, **settings: str) -> float:
+    """How long the app takes until it answers."""
+    began = time.perf_counter()
+    with started(home, **settings):
+        return time.perf_counter() - began
 
 
 def answers(address: str) -> bool:
