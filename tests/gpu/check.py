@@ -183,13 +183,10 @@ class Check:
             ]
             exact = [each.double().cpu() for each in given]
             attend, how = cast(Any, attention.attend), (None, None, window)
+            plain.arguments["last_layer"] = -1  # of all tokens, not those alone that are read
             with torch.inference_mode():
                 got, _ = attend(torch.nn.Module(), *given, *how, **pack.arguments)
-                every = {
-                    **plain.arguments,
-                    "last_layer": -1,
-                }  # token, not those alone that are read
-                want, _ = attend(torch.nn.Module(), *exact, *how, **every)
+                want, _ = attend(torch.nn.Module(), *exact, *how, **plain.arguments)
             off = float((got.double().cpu() - want).abs().max())
             words = f"off float64 by {off:.1e} (at most {CALL_BOUND:.0e})"
             self.report.tell(name, off <= CALL_BOUND, words, off=off, bound=CALL_BOUND)
