@@ -12,12 +12,12 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
 import tomllib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from queue import Queue
 from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
@@ -156,29 +156,22 @@ def told(bug: Bug, failing: set[str] | None) -> tuple[bool, str]:
 def main(rooms: Sequence[str]) -> int:
     """Exit code 1 if a bug survives, or a test that notices one fails without any."""
     bugs = read_bugs(rooms)
-    copies: Queue[Path] = Queue()
-
-    def in_copy(work: Callable[[Path], set[str] | None]) -> set[str] | None:
-        code = copies.get()
-        try:
-            return work(code)
-        finally:
-            copies.put(code)
-
     lines, n_survivors = [INTRODUCTION, "| room | promise | noticed by |", "|---|---|---:|"], 0
     with ExitStack() as stack:
-        for _ in range(COPIES):
-            copies.put(stack.enter_context(copied_code()))
-        pool = stack.enter_context(ThreadPoolExecutor(COPIES))
-        noticed = [*pool.map(lambda bug: in_copy(lambda code: notice(code, bug)), bugs)]
+        mine = threading.local()
+
+        def take_copy() -> None:
+            mine.code = stack.enter_context(copied_code())
+
+        pool = stack.enter_context(ThreadPoolExecutor(COPIES, initializer=take_copy))
+        noticed = [*pool.map(lambda bug: notice(mine.code, bug), bugs)]
         noticing: dict[str, set[str]] = {}
         for bug, tests in zip(bugs, noticed, strict=True):
             noticing.setdefault(bug.room, set()).update(tests or ())
 
         def fail_anyway(room: str) -> set[str] | None:
-            if not (tests := sorted(noticing[room])):
-                return set()
-            return in_copy(lambda code: failing_tests(code, room, tests, MOST_ROOM_SECONDS))
+            tests = sorted(noticing[room])
+            return failing_tests(mine.code, room, tests, MOST_ROOM_SECONDS) if tests else set()
 
         failing = set().union(*(each or () for each in pool.map(fail_anyway, noticing)))
     for bug, tests in zip(bugs, noticed, strict=True):
