@@ -1,12 +1,12 @@
 """How soon a page may be used, and how soon what is pressed is answered on screen.
 
-First the start: fresh processes until the request that opens the page is answered, over what
-`import gradio` itself takes. Then the page in a browser: the app serves the real pairs and results
-where they are at hand, else the demo's; each visit is a new browser context with nothing in its
-cache. "ready" is when the list and the open pair are on screen, from the first byte of the page;
-"jumps" is the layout shift until two seconds later. Of an act it is the time from the press in the
-browser until the frame that shows the answer: a search is timed from the last key; a tab and a cell
-of a comparison are new to their page. Medians, against their bounds.
+First the start: fresh processes until the page is answered, over what `import gradio` itself takes.
+Then the page in a browser, with the real pairs and results where they are at hand, else the demo's;
+each visit is a new browser context with nothing in its cache. "ready" is when the list and the open
+pair are on screen, from the first byte of the page; "jumps" is the layout shift until two seconds
+later. Of an act it is the time from the press in the browser until the frame that shows the answer:
+a search is timed from the last key; a tab and a cell of a comparison are new to their page.
+Medians, against their bounds.
 
     python tests/bench/page.py
 """

@@ -46,11 +46,6 @@ def short(marks: list[dict[str, Any]]) -> str:
     return " ".join(f"{each['key'].partition(':')[2]}{each['verdict'][0]}" for each in marks)
 
 
-def verdict_of(page: Page, verdict: str) -> Locator:
-    """How many have a verdict, and the way to their keys."""
-    return page.locator(f"[data-list={verdict}]")
-
-
 @pytest.mark.journey
 def test_no_press_is_lost_and_marks_go_to_a_colleague_and_come_back(
     app: App, leaving: Page, browser: Browser, tmp_path: Path
@@ -88,7 +83,7 @@ def test_no_press_is_lost_and_marks_go_to_a_colleague_and_come_back(
     theirs = [{**each, "verdict": "keep", "note": "fine"} for each in mine[:4]]
     page.locator("[data-read=compare]").set_input_files(write_jsonl(file, theirs))
     expect(page.locator(".agreement")).to_contain_text("You agree on 50.0 %")
-    verdict_of(page, "differing").click()
+    page.locator("[data-list=differing]").click()
     page.locator(".review-keys a").first.click()
     expect_pair(page, 0)
     expect(page.locator(".colleague")).to_have_text("Colleague: keep (fine)")
@@ -101,14 +96,14 @@ def test_quick_keys_mark_what_they_stepped_to_and_nothing_after_the_last_pair(
     screen.press_at_once(page, "11")
     expect_pair(page, 2)
     screen.press_at_once(page, "k2")
-    expect(verdict_of(page, "drop")).to_have_text("1 drop")
+    expect(page.locator("[data-list=drop]")).to_have_text("1 drop")
     assert short(marks_of(page)) == "0k 1d"
     expect_pair(page, 2)
     screen.press_at_once(page, 8 * "1")
     expect(progress).to_have_text("10 of 12 reviewed")
     screen.press_at_once(page, "1133")
     expect(page.get_by_text("All pairs are marked.")).to_be_visible()
-    expect(verdict_of(page, "keep")).to_have_text("11 keep")
+    expect(page.locator("[data-list=keep]")).to_have_text("11 keep")
     expect_pair(page, 11)
 
 
@@ -141,9 +136,9 @@ def test_undo_takes_back_the_last_mark_and_leaves_its_note(app: App, page: Page)
     page.keyboard.press("k")
     expect_pair(page, 0)
     page.keyboard.press("2")
-    expect(verdict_of(page, "drop")).to_have_text("1 drop")
+    expect(page.locator("[data-list=drop]")).to_have_text("1 drop")
     page.keyboard.press("u")
-    expect(verdict_of(page, "keep")).to_have_text("1 keep")
+    expect(page.locator("[data-list=keep]")).to_have_text("1 keep")
     page.keyboard.press("u")
     expect(progress).to_have_text("0 of 12 reviewed")
     expect(page.locator("#pair-note")).to_have_value("why")
