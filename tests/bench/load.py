@@ -156,8 +156,7 @@ def main() -> int:
         empty.mkdir()
         with_runs(home, asked.runs)
         without, start = (start_seconds(each, **SHOWN) for each in (empty, home))
-        with started(home, **SHOWN) as (url, server):
-            address = f"{url}/"
+        with started(home, **SHOWN) as (address, server):
             first = Stranger(address)
             first.render("pairs")
             first.render("models")

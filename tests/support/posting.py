@@ -12,10 +12,10 @@ from tests.conftest import PATIENCE
 
 
 class Stranger:
-    """Somebody with an HTTP client, in a session of their own. address: with a slash."""
+    """Somebody with an HTTP client, in a session of their own. address: of the app."""
 
     def __init__(self, address: str) -> None:
-        self.address, self.session = address, secrets.token_hex(5)
+        self.address, self.session = f"{address.rstrip('/')}/", secrets.token_hex(5)
 
     @cached_property
     def config(self) -> dict[str, Any]:
