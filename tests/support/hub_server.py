@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
+from typing import NamedTuple
 from urllib.parse import parse_qs, unquote, urlsplit
 
 import pytest
@@ -30,7 +31,7 @@ class Repo:
     """One repository.
 
     refusal: the status and error code that requests are answered with.
-    refused: "preupload" or "commit", where nothing else is; everything where it is empty.
+    refused: "commit", where nothing else is; everything where it is empty.
     part_seconds: between two parts of a file, of `PART_BYTES` each.
     info: more of what the Hub says of it, such as "safetensors".
     """
@@ -47,8 +48,7 @@ class Repo:
         return hashlib.sha1("\n".join(content).encode()).hexdigest()
 
 
-@dataclass(frozen=True, slots=True)
-class Request:
+class Request(NamedTuple):
     """What was asked, and the Authorization header that came with it."""
 
     method: str
@@ -56,16 +56,14 @@ class Request:
     authorization: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class Account:
+class Account(NamedTuple):
     """Somebody with a token. orgs: organisation -> their role in it."""
 
     name: str
-    orgs: Mapping[str, str] = field(default_factory=dict)
+    orgs: Mapping[str, str] = {}
 
 
-@dataclass(frozen=True, slots=True)
-class Commit:
+class Commit(NamedTuple):
     """What was sent to a repository, and by whom."""
 
     repo: str
@@ -113,7 +111,7 @@ class HubServer(LocalServer):
 
             do_HEAD = do_POST = do_GET  # noqa: N815 - their names
 
-            def _answered(self, path: str) -> "Answer":
+            def _answered(self, path: str) -> Answer:
                 token = (self.headers.get("Authorization") or "").removeprefix("Bearer ")
                 account = (accounts or {}).get(token)
                 query = parse_qs(urlsplit(self.path).query)
@@ -132,13 +130,19 @@ class HubServer(LocalServer):
 
         super().__init__(Handler)
 
+    @property
+    def fetched(self) -> set[str]:
+        """The names of the files that were asked for, without their folders."""
+        paths = (each.path for each in self.requests if "/resolve/" in each.path)
+        return {path.rpartition("/")[2] for path in paths}
+
     def _taken(
         self, repo: Repo | None, key: str, kind: str, by: Account | None, sent: bytes, as_pr: bool
     ) -> "Answer":
         """What comes of a commit, or of what comes before it."""
         if by is None:
             return _error(401, "")
-        if repo is None or kind not in ("preupload", "commit"):
+        if repo is None:
             return _error(404, "RepoNotFound")
         if repo.refusal is not None and repo.refused in ("", kind):
             return _error(*repo.refusal)
@@ -205,16 +209,20 @@ def _answer(repos: Mapping[str, Repo], path: str) -> Answer:
         return _error(*repo.refusal)
     if len(rest) > 1 and rest[1] not in ("main", repo.commit):
         return _error(404, "RevisionNotFound")
-    if not is_api and rest[:1] == ["resolve"]:
-        return _file(repo, "/".join(rest[2:]))
-    if is_api and rest[:1] == ["tree"]:
-        return _json([{"type": "file", **entry} for entry in _entries(repo)])
-    if is_api and (not rest or rest[0] == "revision"):
-        entries = _entries(repo)
-        siblings = [{"rfilename": each["path"], "blobId": each["oid"], **each} for each in entries]
-        told = {"id": "/".join(parts[1:3]), "sha": repo.commit, "siblings": siblings}
-        return _json({**told, **repo.info})
-    return _error(404, "EntryNotFound")
+    if not is_api:
+        body = repo.files.get("/".join(rest[2:]))
+        if body is None:
+            return _error(404, "EntryNotFound")
+        return 200, {"ETag": f'"{_oid(body)}"', "X-Repo-Commit": repo.commit}, body
+    files = [
+        {"path": name, "size": len(body), "oid": _oid(body)}
+        for name, body in sorted(repo.files.items())
+    ]
+    if rest[:1] == ["tree"]:
+        return _json([{"type": "file", **file} for file in files])
+    siblings = [{"rfilename": file["path"], "blobId": file["oid"], **file} for file in files]
+    told = {"id": "/".join(parts[1:3]), "sha": repo.commit, "siblings": siblings}
+    return _json({**told, **repo.info})
 
 
 def _search(repos: Mapping[str, Repo], asked: Mapping[str, list[str]]) -> Answer:
@@ -227,12 +235,12 @@ def _search(repos: Mapping[str, Repo], asked: Mapping[str, list[str]]) -> Answer
         if key.startswith("models/") and words in key and repo.info.get("pipeline_tag") in kinds
     ]
     found.sort(key=lambda model: -int(str(model["downloads"])))
-    return _json(found[: int(asked.get("limit", ["100"])[0])])
+    return _json(found[: int(asked["limit"][0])])
 
 
 def _whoami(account: Account | None) -> Answer:
     if account is None:
-        return 401, {"Content-Type": "application/json"}, b'{"error": "Invalid credentials"}'
+        return _error(401, "")
     orgs = [{"name": org, "roleInOrg": role} for org, role in account.orgs.items()]
     return _json({"type": "user", "name": account.name, "orgs": orgs})
 
@@ -240,20 +248,6 @@ def _whoami(account: Account | None) -> Answer:
 @lru_cache
 def _oid(body: bytes) -> str:
     return hashlib.sha1(body).hexdigest()
-
-
-def _entries(repo: Repo) -> list[dict[str, object]]:
-    return [
-        {"path": name, "size": len(body), "oid": _oid(body)}
-        for name, body in sorted(repo.files.items())
-    ]
-
-
-def _file(repo: Repo, name: str) -> Answer:
-    body = repo.files.get(name)
-    if body is None:
-        return _error(404, "EntryNotFound")
-    return 200, {"ETag": f'"{_oid(body)}"', "X-Repo-Commit": repo.commit}, body
 
 
 def _json(value: object) -> Answer:

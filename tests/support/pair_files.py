@@ -12,6 +12,10 @@ from scoring.pairs.opening import Pairs, read_pairs
 from tests.support.files import write_jsonl
 
 TEXTS = {"prompt": "p", "chosen": "c", "rejected": "r"}
+LINE, HEAD = json.dumps(TEXTS).encode(), b"prompt,chosen,rejected\n"
+SYSTEM = {"role": "system", "content": "Be brief."}
+ASK = {"role": "user", "content": "Name a colour."}
+GOOD, BAD = {"role": "assistant", "content": "Red."}, {"role": "assistant", "content": "No."}
 FORMATS = ("parquet", "jsonl", "json", "csv")
 LISTS = FORMATS[:3]
 """Those that can hold lists and messages."""

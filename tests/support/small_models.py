@@ -202,9 +202,9 @@ def save(
     return folder
 
 
-def edit_config(folder: Path, **changes: object) -> None:
-    """Change fields of a model's config.json; `...` takes one away."""
-    path = folder / "config.json"
+def edit_config(folder: Path, file: str = "config.json", **changes: object) -> None:
+    """Change fields of a model's config, or of another file; `...` takes one away."""
+    path = folder / file
     values = {**json.loads(path.read_text(encoding="utf-8")), **changes}
     kept = {name: value for name, value in values.items() if value is not ...}
     path.write_text(json.dumps(kept), encoding="utf-8")

@@ -256,3 +256,16 @@ def test_a_file_that_needs_too_much_is_refused_and_the_next_is_read(
     with pytest.raises(KnownError, match=r"Reading the pairs needed more than the 0\.1 GB allowed"):
         library.upload(large, "x.jsonl")
     assert len(library.upload(file(tmp_path / "y.jsonl", jsonl(rows(3))), "y.jsonl")) == 3
+
+
+@pytest.mark.parametrize("public", [True, False])
+def test_what_strangers_open_is_not_kept_on_the_disk(
+    public: bool, make: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nor is what anybody sends."""
+    monkeypatch.setattr("datasets.config.HF_DATASETS_CACHE", tmp_path / "datasets")
+    monkeypatch.setattr("scoring.pairs.opening.LEAST_BYTES", 0)
+    library = make(public=public)
+    assert len(library.open("org/one")) == 3
+    library.upload(file(tmp_path / "sent.jsonl", jsonl(rows(5))), "sent.jsonl")
+    assert len([*(tmp_path / "datasets").rglob("*.arrow")]) == (0 if public else 1)

@@ -2,47 +2,42 @@
 
 import socket
 from collections.abc import Iterator
-from io import BytesIO
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
+from huggingface_hub import close_session
 
 from scoring.errors import KnownError
 from scoring.hub import access
 from scoring.hub.access import Hub, HubId, parse_hub_id
 from scoring.hub.cache import cache_folder, remove_cached
+from scoring.hub.search import HubModel, HubSearch, search_models
 from scoring.limits import Limits, Step
 from scoring.models.finding import ModelPolicy, locate
 from scoring.pairs.opening import Pairs, fetch_pairs
-from tests.conftest import DEMO_MODEL
-from tests.support.hub_server import HubServer, Repo, served_hub
+from tests.support.hub_server import HubServer, Repo, served_hub, use_hub
 from tests.support.named_rows import by_sentence
+from tests.support.pair_files import TEXTS, parquet_bytes
 
-
-def test_a_hub_id_is_taken_apart() -> None:
-    for text, parts in (
-        ("  org/name\n", HubId("org/name")),
-        ("org/name:hard/test@168d848", HubId("org/name", "hard/test", "168d848")),
-        ("org/name@refs/pr/1", HubId("org/name", None, "refs/pr/1")),
-    ):
-        assert parse_hub_id(text) == parts
-        assert str(parts) == text.strip()
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        *("", "name", "a/b/c", "/etc", "../secrets", "org/..", "./org", "~/models", ".hidden/name"),
-        *("org/na--me", "org/name:", "org/name@", "org/name@..", "org/name@/etc/passwd"),
-        *("org/name@//host/x", "org/name@a/../../b", "org/name:test:raw", "org/name:../x"),
-        *("org/name\nx", "org/name\0", "C:/models", "https://huggingface.co/org/name"),
-    ],
+NO_IDS = (
+    *("", "name", "a/b/c", "/etc", "../secrets", "org/..", "./org", "~/models", ".hidden/name"),
+    *("org/na--me", "org/name:", "org/name@", "org/name@..", "org/name@/etc/passwd"),
+    *("org/name@//host/x", "org/name@a/../../b", "org/name:test:raw", "org/name:../x"),
+    *("org/name\nx", "org/name\0", "C:/models", "https://huggingface.co/org/name"),
 )
-def test_what_is_no_hub_id_is_refused(text: str) -> None:
-    assert parse_hub_id(text) is None
+IDS: dict[str, HubId | None] = {
+    "  org/name\n": HubId("org/name"),
+    "org/name:hard/test@168d848": HubId("org/name", "hard/test", "168d848"),
+    "org/name@refs/pr/1": HubId("org/name", None, "refs/pr/1"),
+    **dict.fromkeys(NO_IDS),
+}
+
+
+@pytest.mark.parametrize(("text", "parts"), IDS.items())
+def test_a_hub_id_is_taken_apart_and_nothing_else_is_one(text: str, parts: HubId | None) -> None:
+    assert parse_hub_id(text) == parts
+    assert parts is None or str(parts) == text.strip()
 
 
 def test_an_offline_hub_never_touches_the_network(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -55,41 +50,35 @@ def test_an_offline_hub_never_touches_the_network(monkeypatch: pytest.MonkeyPatc
         fetch_pairs(hub_id, hub, token=False)
 
 
-def parquet(n_rows: int) -> bytes:
-    file = BytesIO()
-    text = [f"text {number}" for number in range(n_rows)]
-    pq.write_table(pa.table({"prompt": text, "chosen": text, "rejected": text}), file)
-    return file.getvalue()
-
-
-CARD = b"""---
-configs:
-- config_name: default
-  data_files:
-  - {split: raw, path: data/raw-*}
-  - {split: filtered, path: data/filtered-*}
----
-"""
+PARTS = [parquet_bytes([TEXTS] * n) for n in (2, 1)]
 PAIRS = Repo(
     {
-        "README.md": CARD,
-        "data/raw-00000-of-00001.parquet": parquet(5),
-        "data/filtered-00000-of-00002.parquet": parquet(2),
-        "data/filtered-00001-of-00002.parquet": parquet(1),
+        "data/raw-00000-of-00001.parquet": parquet_bytes([TEXTS] * 5),
+        "data/filtered-00000-of-00002.parquet": PARTS[0],
+        "data/filtered-00001-of-00002.parquet": PARTS[1],
     }
 )
-FILTERED_BYTES = len(parquet(2)) + len(parquet(1))
-BARE = Repo({"test.csv": b"prompt,chosen,rejected\np,c,r\n"})
+FILTERED_BYTES = sum(map(len, PARTS))
+
+
+def reward_model(tag: str, downloads: int, **more: object) -> Repo:
+    return Repo(info={"pipeline_tag": tag, "downloads": downloads, **more})
+
+
 REPOS = {
     "datasets/org/pairs": PAIRS,
-    "datasets/org/bare": BARE,
+    "datasets/org/bare": Repo({"test.csv": b"prompt,chosen,rejected\np,c,r\n"}),
     "datasets/org/gated": Repo(refusal=(403, "GatedRepo")),
     "datasets/org/private": Repo(refusal=(401, "RepoNotFound")),
     "datasets/org/broken": Repo(refusal=(500, "")),
     "datasets/org/odd": Repo({"data.txt": b"nothing to read"}),
-    "models/org/model": Repo({path.name: path.read_bytes() for path in DEMO_MODEL.iterdir()}),
     "models/org/gated": Repo(refusal=(403, "GatedRepo")),
     "models/org/text": Repo({"README.md": b"no model"}),
+    "models/org/small-rm": reward_model("text-classification", 5),
+    "models/org/large-rm": reward_model("text-classification", 50, gated="manual"),
+    "models/org/marked-rm": reward_model("reward-model", 20),
+    "models/org/other": reward_model("text-classification", 99),
+    "models/org/chat-rm": reward_model("text-generation", 1000),
 }
 
 
@@ -101,18 +90,14 @@ def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[HubServe
         yield server
 
 
-def paths_of(server: HubServer, ending: str) -> list[str]:
-    return [request.path for request in server.requests if request.path.endswith(ending)]
-
-
 def pairs(text: str, hub: Hub | None = None, **options: Any) -> Pairs:
     hub_id = parse_hub_id(text)
     assert hub_id is not None
     return fetch_pairs(hub_id, hub or Hub(), token=False, **options)
 
 
-def model(text: str, gigabytes: float | None = None, **options: Any) -> Any:
-    return locate(text, ModelPolicy(Path("nowhere"), False, gigabytes), Hub(), **options)
+def model(text: str, **options: Any) -> Any:
+    return locate(text, ModelPolicy(None, local_folders=False), Hub(), **options)
 
 
 def refusal(ask: Any, text: str, *given: Any, **options: Any) -> str:
@@ -130,7 +115,7 @@ def test_a_dataset_is_fetched_once_and_lies_in_the_cache_until_it_is_forgotten(
         assert first.table["key"].to_pylist() == ["filtered:1", "filtered:2", "filtered:3"]
         assert pairs("org/bare").table["key"].to_pylist() == ["test:1"]
         assert pairs(f"org/pairs:filtered@{PAIRS.commit}").source == first.source
-        assert paths_of(server, "raw-00000-of-00001.parquet") == []
+        assert "raw-00000-of-00001.parquet" not in server.fetched
     gone = Hub()
     for options in ({"local_only": True}, {}):
         again = pairs("org/pairs:filtered", gone, **options)
@@ -168,18 +153,13 @@ def test_what_the_hub_lacks_or_refuses_is_told_in_a_sentence(
     assert "hf_" not in told
 
 
-def test_what_is_too_large_is_not_downloaded(server: HubServer) -> None:
+def test_how_far_a_fetch_is_is_told_and_what_is_too_large_together_is_refused(
+    server: HubServer,
+) -> None:
     limit = (FILTERED_BYTES - 1) / 1e6
     said = refusal(pairs, "org/pairs:filtered", limits=Limits(megabytes=limit))
     assert f"at most {limit:g} MB are read here (EXPLORER_MAX_DATASET_MB)." in said
-    assert "at most 0.001 GB are allowed" in refusal(model, "org/model", gigabytes=0.001)
-    for ending in (".parquet", ".safetensors"):
-        assert paths_of(server, ending) == []
-
-
-def test_how_far_a_fetch_is_is_told_and_its_files_rows_are_limited_together(
-    server: HubServer,
-) -> None:
+    assert server.fetched == set()
     steps: list[Step] = []
     pairs("org/pairs:filtered", tell=steps.append)
     assert steps[:2] == [Step("asking", 0, None), Step("fetching", 0, FILTERED_BYTES)]
@@ -206,3 +186,36 @@ def test_a_hub_that_fails_is_not_asked_again_until_some_time_has_passed(
         assert not hub.reachable()
         monkeypatch.setattr(access, "AGAIN_SECONDS", 0.0)
         assert hub.reachable() and hub.reason is None
+
+
+# Which models are found by words.
+
+
+def test_reward_models_are_found_by_their_names(
+    server: HubServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = search_models(" rm ", Hub())
+    large, marked = HubModel("org/large-rm", 50, is_gated=True), HubModel("org/marked-rm", 20)
+    assert found == HubSearch((large, marked, HubModel("org/small-rm", 5)))
+    assert {request.authorization for request in server.requests} == {None}
+    search_models("rm", Hub(), token="hf_own")
+    asked = [each.authorization for each in server.requests if each.path == "/api/models"]
+    assert asked[-1] == "Bearer hf_own"
+    assert search_models("nothing", Hub()) == HubSearch()
+    monkeypatch.setattr("scoring.hub.search.MOST_FOUND", 1)
+    assert [each.id for each in search_models("", Hub()).models] == ["org/other"]
+    for words in (None, 5, "x" * 101):
+        with pytest.raises(KnownError, match="with at most 100 characters of text"):
+            search_models(words, Hub())
+
+
+def test_a_hub_that_answers_nothing_is_not_waited_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hub = Hub()
+    monkeypatch.setattr(hub, "reachable", lambda: True)
+    monkeypatch.setattr("scoring.hub.search.SEARCH_SECONDS", 0.2)
+    with socket.create_server(("127.0.0.1", 0)) as mute:
+        use_hub(f"http://127.0.0.1:{mute.getsockname()[1]}", tmp_path, monkeypatch)
+        assert "timed out" in search_models("rm", hub).reason
+    close_session()

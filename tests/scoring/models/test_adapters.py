@@ -1,6 +1,5 @@
 """LoRA adapters as PEFT leaves them, and as others do."""
 
-import json
 import shutil
 from pathlib import Path
 from typing import Any
@@ -20,11 +19,12 @@ from transformers import (
 from scoring.engine.scorer import facts
 from scoring.errors import KnownError
 from scoring.families import open_scorer
+from scoring.models.adapters import CONFIG
 from scoring.models.finding import find, locate
 from scoring.spec import Pair, RunSettings
 from tests.conftest import DEMO_MODEL
 from tests.support.folder_hub import FolderHub
-from tests.support.small_models import OFFLINE, OPEN
+from tests.support.small_models import CPU, OFFLINE, OPEN, edit_config
 
 PAIR = Pair("a:1", "a", "Name a colour.", "Red, like wine.", "Blue, as the sea is at noon.")
 
@@ -58,21 +58,14 @@ def adapter(trained: Path, tmp_path: Path) -> Path:
     return Path(shutil.copytree(trained / "adapter", tmp_path / "adapter"))
 
 
-def edit(adapter: Path, name: str = "adapter_config.json", **changes: object) -> None:
-    path = adapter / name
-    path.write_text(json.dumps({**json.loads(path.read_text()), **changes}))
-
-
-def edit_weights(
-    adapter: Path, keep: str = "", more: dict[str, torch.Tensor] | None = None
-) -> None:
+def edit_weights(adapter: Path, keep: str = "", **more: torch.Tensor) -> None:
     path = adapter / "adapter_model.safetensors"
     weights = {name: each for name, each in load_file(path).items() if keep in name}
-    save_file({**weights, **(more or {})}, path)
+    save_file({**weights, **more}, path)
 
 
 def rewards_of(folder: Path, **options: Any) -> tuple[float, ...]:
-    scorer = open_scorer(locate(str(folder), OPEN, OFFLINE, **options), RunSettings(device="cpu"))
+    scorer = open_scorer(locate(str(folder), OPEN, OFFLINE, **options), CPU)
     [rewards] = scorer.rewards(scorer.prepare([PAIR]))
     return rewards
 
@@ -86,7 +79,7 @@ def refusal(folder: Path, **options: Any) -> str:
 def test_an_adapter_scores_as_its_merged_model(trained: Path) -> None:
     there = rewards_of(trained / "merged")
     assert rewards_of(trained / "adapter") == pytest.approx(there, abs=1e-5)
-    scorer = open_scorer(locate(str(trained / "adapter"), OPEN, OFFLINE), RunSettings(device="cpu"))
+    scorer = open_scorer(locate(str(trained / "adapter"), OPEN, OFFLINE), CPU)
     assert f"{trained / 'base'}@" in str(facts(scorer, RunSettings(), "demo@1", 1))
     found = find(str(trained / "adapter"), OPEN, OFFLINE)
     base = trained / "base" / "model.safetensors"
@@ -98,7 +91,7 @@ def test_an_adapter_scores_as_its_merged_model(trained: Path) -> None:
 def test_a_base_may_be_given_in_place_of_the_one_that_is_named(
     trained: Path, adapter: Path
 ) -> None:
-    edit(adapter, base_model_name_or_path="/gone/base")
+    edit_config(adapter, CONFIG, base_model_name_or_path="/gone/base")
     said = refusal(adapter)
     assert "its base cannot be had: There is no base '/gone/base'" in said
     assert "Give the base that it was trained on (--ref-model" in said
@@ -110,7 +103,7 @@ def test_a_base_may_be_given_in_place_of_the_one_that_is_named(
 
 def test_a_head_may_lie_in_a_file_of_its_own(trained: Path, adapter: Path) -> None:
     head, bias = torch.randn(1, 32), torch.tensor([0.5])
-    edit(adapter, task_type="CAUSAL_LM", modules_to_save=None)
+    edit_config(adapter, CONFIG, task_type="CAUSAL_LM", modules_to_save=None)
     edit_weights(adapter, keep="lora_")
     assert "lack score.weight, so its scores would be random" in refusal(adapter)
     save_file(
@@ -143,7 +136,7 @@ def test_an_adapter_that_cannot_be_merged_is_told_in_a_sentence(
     changes: dict[str, Any], said: str | None, trained: Path, adapter: Path
 ) -> None:
     """Where nothing is said, the config asks for what its weights do not have, and is not heard."""
-    edit(adapter, **changes)
+    edit_config(adapter, CONFIG, **changes)
     if said is None:
         there = rewards_of(trained / "merged")
         assert rewards_of(adapter) == pytest.approx(there, abs=1e-5)
@@ -153,8 +146,8 @@ def test_an_adapter_that_cannot_be_merged_is_told_in_a_sentence(
 
 def test_half_an_adapter_or_one_of_another_base_is_told(adapter: Path) -> None:
     assert "does not fit its base" in refusal(adapter, reference=str(DEMO_MODEL))
-    more = {"base_model.model.model.layers.7.mlp.up_proj.lora_A.weight": torch.ones(4, 32)}
-    edit_weights(adapter, more=more)
+    foreign = "base_model.model.model.layers.7.mlp.up_proj.lora_A.weight"
+    edit_weights(adapter, **{foreign: torch.ones(4, 32)})
     assert "does not fit its base: it has weights of '" in refusal(adapter)
     edit_weights(adapter, keep="layers.0")
     assert "does not fit its base: it lacks weights of '" in refusal(adapter)
@@ -165,7 +158,7 @@ def test_an_adapter_of_the_hub_opens_no_folder_of_this_machine(
 ) -> None:
     monkeypatch.chdir(trained)
     for base in (str(trained / "base"), "./base", "demo"):
-        edit(adapter, base_model_name_or_path=base)
+        edit_config(adapter, CONFIG, base_model_name_or_path=base)
         with pytest.raises(KnownError) as caught:
             find("org/adapter", OPEN, FolderHub(adapter))
         assert "is not a model that can be used here: give a Hub id" in str(caught.value)

@@ -1,16 +1,21 @@
-"""Which model is meant by what was typed, as what it scores, and what is refused in which words."""
+"""Which model is meant by what was typed, as what it scores, what is refused in which words, and
+what is known before it is loaded, or anything but its config fetched.
+"""
 
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from scoring.errors import KnownError
-from scoring.models.finding import ModelPolicy, locate
+from scoring.hub.access import Hub
+from scoring.models.finding import MOST_CONFIG_BYTES, ModelPolicy, find, locate
 from scoring.spec import BASELINES, ModelSpec
 from tests.conftest import DEMO_MODEL
 from tests.support.folder_hub import FolderHub
+from tests.support.hub_server import HubServer, Repo, served_hub
 from tests.support.named_rows import by_sentence
 from tests.support.small_models import CLOSED, OFFLINE, OPEN, edit_config
 
@@ -184,23 +189,30 @@ def test_a_known_policy_comes_with_its_reference(folder: Path) -> None:
     assert spec.family == "dpo" and spec.reference is not None
     assert spec.reference.name == "HuggingFaceH4/mistral-7b-sft-beta"
     assert locate(f"{ZEPHYR}@main", OPEN, hub).family == "dpo"
-    other = locate(ZEPHYR, OPEN, hub, reference="org/other").reference
-    assert other is not None and other.name == "org/other"
+    seen = find(ZEPHYR, OPEN, hub, reference="https://huggingface.co/org/other")
+    assert seen.why == "A reference model was given, which only DPO policies have."
+    assert seen.reference is not None and seen.reference.spec.name == "org/other"
+    assert seen.all_fetch_bytes == 2 * seen.fetch_bytes > 0
     with pytest.raises(KnownError, match="'org/other' is not among the models"):
         locate(ZEPHYR, LISTED, hub, reference="org/other")
     alone = locate(ZEPHYR, OPEN, hub, family="logprob-mean")
     assert (alone.family, alone.reference) == ("logprob-mean", None)
 
 
-def test_of_a_repository_only_what_loading_needs_is_fetched(folder: Path) -> None:
+def test_of_a_repository_only_what_loading_needs_is_fetched_and_nothing_of_one_too_large(
+    folder: Path,
+) -> None:
     (folder / "onnx").mkdir()
     (folder / "onnx" / "config.json").write_text("{}", encoding="utf-8")
     (folder / "pytorch_model.bin").write_bytes(b"0" * 10)
     (folder / "own.py").write_text("", encoding="utf-8")
     hub = FolderHub(folder)
+    with pytest.raises(KnownError, match=r"at most 0\.001 GB are allowed here"):
+        locate("org/name", ModelPolicy(None, max_gigabytes=0.001), hub)
+    assert hub.fetched == []
     spec = locate("org/name@v1", OPEN, hub)
     assert (spec.name, spec.folder, spec.family) == ("org/name", str(folder), "classifier")
-    assert hub.asked == [("org/name", "v1")]
+    assert hub.asked[-1] == ("org/name", "v1")
     files = ["config.json", "model.safetensors", "tokenizer.json", "tokenizer_config.json"]
     assert hub.fetched == [["config.json"], files]
     trusting = ModelPolicy(None, own_code=frozenset({"org/name"}))
@@ -208,13 +220,6 @@ def test_of_a_repository_only_what_loading_needs_is_fetched(folder: Path) -> Non
     assert hub.fetched[-1] == sorted([*files, "own.py"])
     locate("org/name@refs/pr/5", trusting, hub)
     assert hub.fetched[-1] == files
-
-
-def test_a_repository_that_is_too_large_is_refused_and_nothing_fetched(folder: Path) -> None:
-    hub = FolderHub(folder)
-    with pytest.raises(KnownError, match=r"at most 0\.001 GB are allowed here"):
-        locate("org/name", ModelPolicy(None, max_gigabytes=0.001), hub)
-    assert hub.fetched == []
 
 
 def test_a_tokenizer_is_taken_from_elsewhere_without_its_weights(
@@ -238,3 +243,101 @@ def test_the_revision_of_a_folder_changes_with_any_of_its_files(folder: Path) ->
     second = locate(str(folder), OPEN, OFFLINE).revision
     (folder / "tokenizer_config.json").write_text("{}", encoding="utf-8")
     assert len({first, second, locate(str(folder), OPEN, OFFLINE).revision}) == 3
+
+
+# What is known of a model before it is loaded.
+
+FILES = {path.name: path.read_bytes() for path in DEMO_MODEL.iterdir()}
+WEIGHTS = 3_787_648
+
+
+def without(*names: str) -> dict[str, bytes]:
+    return {name: body for name, body in FILES.items() if name not in names}
+
+
+COUNTED = {"safetensors": {"parameters": {"BF16": 7, "F32": 2}, "total": 9}}
+LARGE = b"{" + b" " * MOST_CONFIG_BYTES + b"}"
+REPOS = {
+    "datasets/allenai/reward-bench": Repo({"README.md": b""}),
+    "models/org/model": Repo(FILES, info=COUNTED),
+    "models/org/uncounted": Repo(FILES),
+    "models/org/pictures": Repo({"model_index.json": b"{}", "unet/config.json": b"{}"}),
+    "models/org/large": Repo({**FILES, "config.json": LARGE}),
+    "models/org/mute": Repo(without("tokenizer.json", "tokenizer_config.json")),
+    "models/org/empty": Repo(without("model.safetensors")),
+}
+
+
+@pytest.fixture
+def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[HubServer]:
+    with served_hub(REPOS, tmp_path / "hub", monkeypatch) as server:
+        yield server
+
+
+def test_of_a_model_on_the_hub_only_its_config_is_fetched(server: HubServer) -> None:
+    hub = Hub()
+    seen = find("org/model", CLOSED, hub)
+    assert server.fetched == {"config.json"}
+    assert (seen.parameters, seen.is_counted, seen.dtype) == (9, True, "bfloat16")
+    assert seen.spec.revision == REPOS["models/org/model"].commit
+    assert seen.fetch_bytes == sum(map(len, without("README.md", "config.json").values()))
+    locate("org/model", CLOSED, hub)
+    later = find("org/model", CLOSED, hub)
+    assert (later.all_fetch_bytes, later.parameters) == (0, WEIGHTS)
+    guessed = find("org/uncounted", CLOSED, hub)
+    assert (guessed.parameters, guessed.is_counted) == (len(FILES["model.safetensors"]) // 2, False)
+
+
+@pytest.mark.parametrize(
+    ("typed", "fetched", "said"),
+    by_sentence(
+        ("org/my model", set(), "'org/my model' is not a model that can be used here: give a Hub"),
+        *(
+            (f"https://huggingface.co{rest}", set(), "is an address, but not that of a model's")
+            for rest in ("/datasets/org/pairs", ".evil.org/org/model")
+        ),
+        ("https://huggingface.co/org/model/tree/../../x", set(), "is not a model that can be used"),
+        ("allenai/reward-bench", set(), "allenai/reward-bench is a dataset, and no model. Its"),
+        ("org/pictures", set(), "org/pictures is a diffusion pipeline, which makes pictures"),
+        ("org/large", set(), "The config.json of org/large is 1.0 MB large; at most 1 MB"),
+        ("org/mute", {"config.json"}, "org/mute could not be loaded: it has no tokenizer. Put the"),
+        ("org/empty", {"config.json"}, "org/empty has no weights: no *.safetensors or *.bin"),
+        ("org/unknown", set(), "There is no public model 'org/unknown' on the Hub"),
+    ),
+)
+def test_what_cannot_be_scored_with_is_refused_before_its_weights_are_fetched(
+    typed: str, fetched: set[str], said: str, server: HubServer
+) -> None:
+    with pytest.raises(KnownError) as caught:
+        locate(typed, CLOSED, Hub())
+    assert said in str(caught.value)
+    assert server.fetched == fetched
+
+
+def test_odd_numbers_of_a_config_are_left_out_and_those_of_a_part_found(folder: Path) -> None:
+    part = {"hidden_size": 77, "max_position_embeddings": []}
+    edit_config(folder, hidden_size=..., max_position_embeddings=..., vocab_size=-1, dtype=7)
+    edit_config(folder, torch_dtype=[], text_config=part)
+    seen = find(str(folder), OPEN, OFFLINE)
+    assert (seen.width, seen.positions, seen.vocabulary) == (77, None, None)
+    assert (seen.layers, seen.dtype) == (5, "bfloat16")
+
+
+def test_weights_that_are_broken_or_lie_are_guessed_from_their_size(folder: Path) -> None:
+    path = folder / "model.safetensors"
+    headers = (b"{}", b'{"a": 5}', b"[" * 100_000, b'{"a": {"dtype": "F32", "shape": [-3]}}')
+    bodies = [len(header).to_bytes(8, "little") + header for header in headers]
+    for body in (b"", path.read_bytes()[:5_000], *bodies):
+        path.write_bytes(body)
+        seen = find(str(folder), OPEN, OFFLINE)
+        assert (seen.parameters, seen.is_counted) == (len(body) // 2, False)
+
+
+def test_weights_of_several_files_are_counted_together_and_packed_ones_stay_so(
+    folder: Path,
+) -> None:
+    shutil.copy(folder / "model.safetensors", folder / "model-2.safetensors")
+    assert find(str(folder), OPEN, OFFLINE).parameters == 2 * WEIGHTS
+    edit_config(folder, quantization_config={"quant_method": "gptq"})
+    seen = find(str(folder), OPEN, OFFLINE)
+    assert seen.memory_bytes("float32") == seen.weight_bytes

@@ -14,7 +14,6 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from scoring.errors import KnownError
-from scoring.families import open_scorer
 from scoring.models.finding import locate
 from scoring.models.loading import Loaded, load
 from scoring.run import make_job
@@ -25,16 +24,16 @@ from tests.support.small_models import (
     CPU,
     OFFLINE,
     OPEN,
+    config_of,
     edit_config,
-    gpt2,
-    llama,
-    roberta,
+    opened,
     save,
     tokenizer,
 )
 
 KIND = "AutoModelForSequenceClassification"
-EMBEDDINGS, HEAD = "model.embed_tokens.weight", "score.weight"
+HEAD = "score.weight"
+TOKENIZER = "tokenizer_config.json"
 NOT_LOADED = "could not be loaded"
 
 
@@ -49,25 +48,16 @@ def failure(folder: Path) -> str:
     return str(caught.value)
 
 
-def weights(change: Callable[[dict[str, torch.Tensor]], object]) -> Callable[[Path], None]:
-    def edit(folder: Path) -> None:
-        path = folder / "model.safetensors"
-        held = load_file(path)
-        change(held)
-        save_file(held, path, {"format": "pt"})
-
-    return edit
+def without_head(folder: Path) -> None:
+    path = folder / "model.safetensors"
+    held = load_file(path)
+    del held[HEAD]
+    save_file(held, path, {"format": "pt"})
 
 
 def one_layer_more(folder: Path) -> None:
     layers = json.loads((folder / "config.json").read_text(encoding="utf-8"))["layer_types"]
     edit_config(folder, num_hidden_layers=len(layers) + 1, layer_types=[*layers, layers[0]])
-
-
-def short_tokenizer(folder: Path) -> None:
-    path = folder / "tokenizer_config.json"
-    values = json.loads(path.read_text(encoding="utf-8"))
-    path.write_text(json.dumps({**values, "model_max_length": 7}), encoding="utf-8")
 
 
 QUANTIZED = {"quantization_config": {"quant_method": "no such method"}}
@@ -76,16 +66,17 @@ QUANTIZED = {"quantization_config": {"quant_method": "no such method"}}
 @pytest.mark.parametrize(
     ("harm", "said"),
     by_sentence(
-        (weights(lambda w: w.pop(HEAD)), f"is not a whole reward model: its weights lack {HEAD}"),
+        (without_head, f"is not a whole reward model: its weights lack {HEAD}"),
         (one_layer_more, "its weights lack model.layers.5."),
         (lambda folder: edit_config(folder, hidden_size=96), NOT_LOADED),
         (lambda folder: os.truncate(folder / "model.safetensors", 100_000), NOT_LOADED),
         (lambda folder: (folder / "tokenizer.json").write_text("{}"), NOT_LOADED),
         (lambda folder: (folder / "tokenizer.json").unlink(), NOT_LOADED),
-        (short_tokenizer, "its tokenizer allows 7 tokens"),
+        (lambda folder: edit_config(folder, TOKENIZER, model_max_length=7), "allows 7 tokens"),
+        (lambda folder: edit_config(folder, vocab_size=10**6), "its config asks for 194,"),
         # Weights of several a byte may be so many times as many, and no more.
         (lambda folder: edit_config(folder, vocab_size=100_000, **QUANTIZED), NOT_LOADED),
-        (lambda f: edit_config(f, vocab_size=10**6, **QUANTIZED), "its config asks for"),
+        (lambda f: edit_config(f, vocab_size=10**6, **QUANTIZED), "weights, and its files"),
     ),
 )
 def test_what_is_not_whole_is_refused(harm: Callable[[Path], Any], said: str, folder: Path) -> None:
@@ -93,27 +84,13 @@ def test_what_is_not_whole_is_refused(harm: Callable[[Path], Any], said: str, fo
     assert said in failure(folder)
 
 
-def test_a_config_that_asks_for_more_weights_than_there_are_is_refused_before_they_are_taken(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    edit_config(folder, vocab_size=10**9)
-    monkeypatch.setattr(
-        "transformers.AutoModelForSequenceClassification.from_pretrained",
-        lambda *_, **__: pytest.fail("memory was taken"),
-    )
-    message = failure(folder)
-    assert "its config asks for 192,0" in message
-    assert f"room for {(folder / 'model.safetensors').stat().st_size:,}." in message
-
-
 @pytest.mark.parametrize(
-    "name",
-    ["/dev/zero", "../other/model.safetensors", "missing.safetensors", "", "zero", None],
+    "name", ["/dev/zero", "../other/model.safetensors", "missing.safetensors", "", "zero", None]
 )
 def test_an_index_that_names_what_is_not_beside_it_is_refused(name: object, folder: Path) -> None:
     shutil.copytree(folder, folder.parent / "other")
     (folder / "zero").symlink_to("/dev/zero")
-    held = {"score.weight": "part.safetensors", "model.norm.weight": name}
+    held = {HEAD: "part.safetensors", "model.norm.weight": name}
     index = {"metadata": {}, "weight_map": held}
     (folder / "model.safetensors").rename(folder / "part.safetensors")
     (folder / "model.safetensors.index.json").write_text(json.dumps(index), encoding="utf-8")
@@ -121,12 +98,10 @@ def test_an_index_that_names_what_is_not_beside_it_is_refused(name: object, fold
     assert "not among its files" in said and len(said) < 400
 
 
-def test_tokens_that_the_weights_do_not_know_are_refused_before_a_pack(folder: Path) -> None:
-    weights(lambda w: w.update({EMBEDDINGS: w[EMBEDDINGS][:300].clone()}))(folder)
-    edit_config(folder, vocab_size=300)
-    pairs = [Pair("a:1", "a", "Name a number.", "a xylophone, a zebra", "quixotic")]
-    with pytest.raises(KnownError, match="its weights know 300 tokens"):
-        make_job(pairs, open_scorer(locate(str(folder), OPEN, OFFLINE), CPU), seed=0)
+def test_tokens_that_the_weights_do_not_know_are_refused_before_a_pack(tmp_path: Path) -> None:
+    small = opened(save(tmp_path, config_of("llama", vocab_size=8)))
+    with pytest.raises(KnownError, match="its weights know 8 tokens"):
+        make_job([Pair("s:1", "s", "w5", "w6", "w9")], small, seed=0)
 
 
 def test_a_device_that_is_not_there_is_told() -> None:
@@ -137,34 +112,29 @@ def test_a_device_that_is_not_there_is_told() -> None:
 
 def test_a_model_scores_and_does_not_learn_in_the_precision_that_is_asked_for() -> None:
     """What is saved in half precision is scored in full on a CPU."""
-    assert load_file(DEMO_MODEL / "model.safetensors")["score.weight"].dtype == torch.bfloat16
+    assert load_file(DEMO_MODEL / "model.safetensors")[HEAD].dtype == torch.bfloat16
     model = loaded(DEMO_MODEL, RunSettings(device="cpu")).model
     assert model.dtype == torch.float32
     assert not model.training
-    half = RunSettings(device="cpu", dtype="float16")
-    assert loaded(DEMO_MODEL, half).model.dtype == torch.float16
+    assert loaded(DEMO_MODEL, replace(CPU, dtype="float16")).model.dtype == torch.float16
 
 
-@pytest.mark.parametrize(
-    ("config", "limit"),
-    [(llama, 256), (gpt2, 256), pytest.param(roberta, 254, id="counted from behind the padding")],
-)
-def test_a_sequence_is_no_longer_than_there_are_positions(
-    config: Callable[[], Any], limit: int, tmp_path: Path
-) -> None:
+def test_a_sequence_is_no_longer_than_there_are_positions(tmp_path: Path) -> None:
+    """RoBERTa counts them from behind the padding."""
     made = tokenizer()
     made.model_max_length = 10**30
-    used = loaded(save(tmp_path, config(), made))
-    assert used.formatter(RunSettings()).max_length == limit
-    with torch.inference_mode():
-        used.model(input_ids=torch.full((1, limit), 5))
+    for kind, limit in (("llama", 256), ("gpt2", 256), ("roberta", 254)):
+        used = loaded(save(tmp_path / kind, config_of(kind), made))
+        assert used.formatter(RunSettings()).max_length == limit
+        with torch.inference_mode():
+            used.model(input_ids=torch.full((1, limit), 5))
 
 
 def test_memory_that_torch_keeps_from_earlier_work_is_free_for_packs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """After a run that had filled a card, packs were as small as could be."""
-    small = loaded(save(tmp_path, llama()))
+    small = loaded(save(tmp_path, config_of("llama")))
     kept = ("config", "parameters", "get_input_embeddings")
     model = {name: getattr(small.model, name) for name in kept}
     on_card: Any = SimpleNamespace(device=torch.device("cuda"), dtype=torch.bfloat16, **model)

@@ -1,6 +1,9 @@
-"""What files of pairs hold is what is read of them, whatever their kind and their shape."""
+"""What files of pairs hold is what is read of them, whatever their kind and their shape; which rows
+are left out, and what is remarked.
+"""
 
 import json
+import tempfile
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -8,6 +11,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from scoring.benchmark import COUNTS
 from scoring.errors import KnownError
@@ -16,22 +21,20 @@ from scoring.limits import Limits, Step
 from scoring.pairs.opening import SCHEMA, PairSource, as_pairs, read_pairs
 from scoring.pairs.rows import BATCH_ROWS
 from scoring.spec import Message, Pair
-from tests.support.pair_files import FORMATS, LISTS, TEXTS, read_jsonl, write_rows
+from tests.support.pair_files import (
+    ASK,
+    BAD,
+    FORMATS,
+    GOOD,
+    HEAD,
+    LINE,
+    LISTS,
+    SYSTEM,
+    TEXTS,
+    read_jsonl,
+    write_rows,
+)
 
-FULL = [
-    {
-        "id": 7, "subset": "hep-js", "prompt": 'Say "hi",\nthen stop.',
-        "chosen": "line one\r\nline two\u2028and three", "rejected": " \tspaces kept ",
-        "chosen_model": "human", "rejected_model": "GPT-4",
-    },
-    {
-        "id": 8, "subset": "mt-bench-hard", "prompt": "Ça va? 🤔", "chosen": "=1+1",
-        "rejected": "<b>no</b>, $x$", "chosen_model": "a,b", "rejected_model": "unknown",
-    },
-]  # fmt: skip
-ASK = {"role": "user", "content": "Name a colour."}
-SYSTEM = {"role": "system", "content": "Be brief."}
-GOOD, BAD = {"role": "assistant", "content": "Red."}, {"role": "assistant", "content": "No."}
 SIDES = {"chosen": "Red.", "rejected": "No."}
 ANSWERED = {"chosen": [ASK, GOOD], "rejected": [ASK, BAD]}
 
@@ -80,20 +83,30 @@ def test_every_shape_of_a_row_is_read(shape: str, tmp_path: Path) -> None:
         assert pairs.notes == ()
 
 
+ODD_TEXTS = (
+    "", "a\0b\0", 'Say "hi",\nthen stop.', "one\r\ntwo\u2028three", " \t\n\x0b\u2028 ", "=1+1",
+    "\u202eabc \u05e9\u05dc\u05d5\u05dd \u0645\u0631\u062d\u0628\u0627",
+    "e\u0301\u0301\u0301 \u0915\u094d\u0937 \U0001f469\u200d\U0001f52c",
+    "<script>alert(1)</script><img src=x onerror=alert(1)> &lt; </textarea>",
+    "${process.env} {{7*7}} {% raw %} $x^2$ %s {0}",
+)  # fmt: skip
+
+
 @pytest.mark.parametrize("ending", FORMATS)
 def test_every_format_reads_back_what_was_written(ending: str, tmp_path: Path) -> None:
     """In any order of columns; those that are not ours are dropped."""
+    names = {"subset": "hep-js", "chosen_model": "human", "rejected_model": "a,b"}
+    rows = [
+        {"rejected": f"r{text}", "chosen": f"c{text}", "prompt": text, **names, "id": number}
+        for number, text in enumerate(ODD_TEXTS)
+    ]
+    noted = [{"note": "x", **row} for row in rows]
+    pairs = read_pairs(write_rows(tmp_path / f"mine.{ending}", noted))
     filled = {"turns": "", "more_chosen": [], "more_rejected": []}
-    rows = [dict(reversed([*row.items(), ("note", "x")])) for row in FULL]
-    pairs = read_pairs(write_rows(tmp_path / f"mine.{ending}", rows))
     assert pairs.table.to_pylist() == [
-        {**row, "id": str(row["id"]), "key": f"{row['subset']}:{row['id']}", **filled}
-        for row in FULL
+        {**row, "id": str(row["id"]), "key": f"hep-js:{row['id']}", **filled} for row in rows
     ]
     assert (pairs.notes, pairs.left_out) == ((), ())
-
-
-LINE, HEAD = json.dumps(TEXTS).encode(), b"prompt,chosen,rejected\n"
 
 
 @pytest.mark.parametrize(
@@ -122,7 +135,7 @@ def test_odd_ways_of_writing_a_file_are_read(
     assert read_pairs(tmp_path / name).table["chosen"].to_pylist() == chosen
 
 
-def test_a_source_says_how_it_is_found_again_and_follows_its_content(tmp_path: Path) -> None:
+def test_a_source_is_found_again_and_follows_its_content(tmp_path: Path) -> None:
     first = read_jsonl(tmp_path, TEXTS).source
     assert first == read_jsonl(tmp_path, TEXTS).source
     assert first.revision != read_jsonl(tmp_path, {**TEXTS, "chosen": "d"}).source.revision
@@ -145,9 +158,9 @@ def test_only_the_name_on_screen_is_told(tmp_path: Path) -> None:
 
 
 def test_pairs_are_taken_in_the_order_asked_for(tmp_path: Path) -> None:
-    last = {**TEXTS, "chosen_model": "unkown", "id": 9}
+    last = {**TEXTS, "chosen_model": "unkown", "id": 2, "subset": "other"}
     table = read_jsonl(tmp_path, TEXTS, {**TEXTS, "prompt": TALK}, last).table
-    assert [pair.key for pair in as_pairs(table, [2, 1, 0])] == ["mine:9", "mine:2", "mine:1"]
+    assert [pair.key for pair in as_pairs(table, [2, 1, 0])] == ["other:2", "mine:2", "mine:1"]
     assert table["chosen_model"].to_pylist() == ["unknown"] * 3
 
 
@@ -164,17 +177,136 @@ def test_the_responses_after_the_first_are_kept_with_their_models(
     ending: str, tmp_path: Path
 ) -> None:
     path = tmp_path / f"test.{ending}"
-    table = read_pairs(write_rows(path, [SEVERAL])).table
-    [row] = table.to_pylist()
+    [row] = read_pairs(write_rows(path, [SEVERAL])).table.to_pylist()
     assert (row["chosen_model"], row["rejected_model"]) == ("model-a", "model-c")
     assert row["more_chosen"] == [{"text": "Blue.", "model": "model-b"}]
     assert row["more_rejected"] == [{"text": text, "model": "unknown"} for text in ("Dog.", "7")]
-    [pair] = as_pairs(table, [0])
-    assert (pair.more_chosen, pair.more_rejected) == (("Blue.",), ("Dog.", "7"))
     for unfit in (None, ["a"], list("abcdef")):
         write_rows(path, [{**SEVERAL, "models": unfit}])
         [row] = read_pairs(path).table.to_pylist()
         assert {row["chosen_model"], row["more_chosen"][0]["model"]} == {"unknown"}
+
+
+def test_arrow_has_many_types_of_texts_and_ids(tmp_path: Path) -> None:
+    path = tmp_path / "mine.parquet"
+    for kind in (pa.large_string(), pa.string_view(), pa.dictionary(pa.int8(), pa.string())):
+        columns = {name: pa.array(["a", None, "ü", "a"]).cast(kind) for name in TEXTS}
+        pq.write_table(pa.table({**columns, "id": pa.array([7, 2, None, 9], pa.uint64())}), path)
+        pairs = read_pairs(path)
+        assert (pairs.table["chosen"].to_pylist(), pairs.left_out) == (["a", "ü", "a"], (1,))
+        assert pairs.table["id"].to_pylist() == ["7", "3", "9"]
+
+
+# Rows that are left out.
+
+LISTED = {"prompt": "p", "chosen": ["c"], "rejected": ["r", "s"]}
+
+
+@pytest.mark.parametrize(
+    ("row", "why"),
+    [
+        *(({**TEXTS, name: None}, f"{name} is null") for name in TEXTS),
+        ({"prompt": "p", "chosen": "c"}, "rejected is null"),
+        *(({**LISTED, name: []}, f"{name} is an empty list") for name in ("chosen", "rejected")),
+    ],
+)
+def test_a_row_that_lacks_a_text_is_left_out_with_its_number_told(
+    row: dict[str, Any], why: str, tmp_path: Path
+) -> None:
+    whole = LISTED if any(isinstance(value, list) for value in row.values()) else TEXTS
+    for ending in ("parquet", "jsonl"):
+        pairs = read_pairs(write_rows(tmp_path / f"mine.{ending}", [whole, row, whole]))
+        assert (pairs.table["id"].to_pylist(), pairs.left_out) == (["1", "3"], (1,))
+        assert pairs.notes == (f"mine.{ending}, row 2: {why}; the row is left out.",)
+
+
+def test_remarks_on_rows_that_are_left_out_come_to_an_end(tmp_path: Path) -> None:
+    pairs = read_jsonl(tmp_path, TEXTS, *[{**TEXTS, "chosen": None}] * 60)
+    assert pairs.left_out == tuple(range(1, 61))
+    assert len(pairs.notes) == 51
+    assert pairs.notes[50] == "mine.jsonl: and 10 more rows are left out."
+
+
+ASKED = {**TEXTS, "prompt": [ASK]}
+
+
+@pytest.mark.parametrize("last", [TEXTS, ASKED], ids=["by column", "by row"])
+@pytest.mark.parametrize(("name", "said"), [("subset", "key"), ("chosen_model", "chosen_model")])
+def test_rows_of_names_too_long_to_show_are_left_out(
+    name: str, said: str, last: dict[str, Any], tmp_path: Path
+) -> None:
+    pairs = read_jsonl(tmp_path, {**TEXTS, name: "ä" * 1_001}, {**TEXTS, name: "ä" * 998}, last)
+    assert pairs.left_out == (0,)
+    assert f"row 1: its {said} has more than 1,000 characters; the row is" in pairs.notes[0]
+
+
+# What is remarked of the rows that are kept.
+
+SAME = {**TEXTS, "chosen": "é", "rejected": "é"}
+BROKEN = "broken characters (lone surrogates) shown as \ufffd."
+BOTH = "mine.jsonl: both responses begin with the whole prompt in 1 of 3 pairs."
+LONG = "ä" * 20
+STYLES = {"prompt": "p", "domain": "chat", "id": 1}
+OTHER = {**STYLES, "chosen": ["a", "b", "c"], "rejected": ["x", "y", "z"], "id": 2}
+
+
+def triple(prompt: str, chosen: str, rejected: str) -> list[dict[str, Any]]:
+    return [TEXTS, {"prompt": prompt, "chosen": chosen, "rejected": rejected}, TEXTS]
+
+
+@pytest.mark.parametrize(
+    ("rows", "said"),
+    [
+        pytest.param(
+            [TEXTS, SAME, SAME],
+            ["mine.jsonl: chosen equals rejected in 2 of 3 pairs."], id="equal responses",
+        ),
+        pytest.param(
+            [{**TEXTS, "chosen": "a\ud800b\udfff"}, {**TEXTS, "chosen": "\ud83d\ude00"}],
+            [f"mine.jsonl: 2 {BROKEN}"], id="broken characters",
+        ),
+        pytest.param(
+            [{"prompt": "p", "chosen": ["c", "a\ud800"], "rejected": ["r"], "subset": "Ties",
+              "models": ["", "\udc00", ""]}],
+            [f"mine.jsonl: 2 {BROKEN}"], id="broken characters of further responses",
+        ),
+        pytest.param(triple(LONG, LONG + "c", LONG), [BOTH], id="both repeat the prompt"),
+        pytest.param(triple(LONG[1:], LONG + "c", LONG + "r"), [], id="a prompt so short"),
+        pytest.param(
+            [{**STYLES, "chosen": ["a", "b", "c"], "rejected": ["b", "e", "f"]}, OTHER],
+            ["is also a rejected one in 1 of 2 rows."], id="one right and wrong",
+        ),
+    ],
+)  # fmt: skip
+def test_what_is_odd_about_pairs_is_remarked_and_nothing_else(
+    rows: list[dict[str, Any]], said: list[str], tmp_path: Path
+) -> None:
+    pairs = read_jsonl(tmp_path, *rows)
+    assert len(pairs.notes) == len(said)
+    assert all(note.endswith(end) for note, end in zip(pairs.notes, said, strict=True))
+    shown = str(pairs.table.to_pylist())
+    assert "\\ud" not in shown and ("\ufffd" in shown) == any(BROKEN in each for each in said)
+
+
+maybe_text = st.one_of(st.none(), st.text(st.characters(exclude_categories=["Cs"]), max_size=30))
+any_row = st.fixed_dictionaries(
+    {**dict.fromkeys(TEXTS, maybe_text), "question": maybe_text},
+    optional=dict.fromkeys(("subset", "chosen_model", "rejected_model"), maybe_text),
+)
+
+
+@settings(max_examples=25)
+@given(rows=st.lists(any_row, min_size=1, max_size=6))
+def test_rows_of_texts_are_read_alike_among_others(rows: list[dict[str, str | None]]) -> None:
+    """A row of messages takes all of its batch the slow way, which must change nothing."""
+    with tempfile.TemporaryDirectory() as name:
+        fast, slow = (read_jsonl(Path(name), *rows, last) for last in (TEXTS, ASKED))
+    n_kept = fast.table.num_rows - 1
+    assert slow.table.slice(0, n_kept) == fast.table.slice(0, n_kept)
+    assert (slow.notes, slow.left_out) == (fast.notes, fast.left_out)
+
+
+# Large files.
 
 
 def test_the_real_benchmark_is_read_whole(shared_data: Path) -> None:

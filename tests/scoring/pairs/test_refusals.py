@@ -1,6 +1,5 @@
 """What is no file of pairs is refused in a sentence that names the place."""
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -11,15 +10,24 @@ import pytest
 from scoring.errors import KnownError
 from scoring.pairs.opening import read_pairs
 from tests.support.named_rows import by_sentence
-from tests.support.pair_files import FORMATS, LISTS, TEXTS, parquet_bytes, write_rows
+from tests.support.pair_files import (
+    ASK,
+    BAD,
+    FORMATS,
+    GOOD,
+    HEAD,
+    LINE,
+    LISTS,
+    SYSTEM,
+    TEXTS,
+    parquet_bytes,
+    write_rows,
+)
 
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(range(256))
-LINE = json.dumps({**TEXTS, "prompt": "ç"}, ensure_ascii=False).encode()
-FAR = (len(LINE) + 1) * 10_000
-HEAD = b"prompt,chosen,rejected\n"
-USER, ASK = {"role": "user", "content": "x"}, {"role": "user", "content": "Name a colour."}
-SYSTEM = {"role": "system", "content": "Be brief."}
-GOOD, BAD = {"role": "assistant", "content": "Red."}, {"role": "assistant", "content": "No."}
+CEDILLA = LINE.replace(b'"p"', '"ç"'.encode())
+FAR = (len(CEDILLA) + 1) * 10_000
+USER = {"role": "user", "content": "x"}
 ALLOWED = "system, user, assistant are allowed."
 FIVE = {"chosen": ["a", "b"], "rejected": ["c", "d", "e"]}
 SIX = {"chosen": ["a", "b", "c"], "rejected": ["d", "e", "f"]}
@@ -39,7 +47,7 @@ def error_of(path: Path) -> str:
         ("cut.parquet", parquet_bytes([TEXTS])[:-20], "cannot be read as .parquet"),
         ("image.json", PNG, "not a .json file in UTF-8: byte 0"),
         ("far.csv", HEAD + b"\xc3\xa7,c,r\n" * 10_000 + b"\xe7", "byte 70023 cannot be read"),
-        ("far.jsonl", (LINE + b"\n") * 10_000 + b"\xe7", f"byte {FAR} cannot be read"),
+        ("far.jsonl", (CEDILLA + b"\n") * 10_000 + b"\xe7", f"byte {FAR} cannot be read"),
         ("thin.csv", HEAD + b"p,c,r\np,c\n", "row 2 does not have 3 fields"),
         ("open.csv", HEAD + b'p,c,"r\n', "cannot be read as .csv"),
         ("broken.jsonl", LINE + b'\n{"prompt": \n', "line 2 is not JSON"),
@@ -67,9 +75,8 @@ def test_a_broken_file_is_refused_by_name(
 
 def test_what_is_no_file_is_named(tmp_path: Path) -> None:
     (tmp_path / "folder.csv").mkdir()
-    assert "folder.csv" in error_of(tmp_path / "folder.csv")
-    for name in ("x" * 300 + ".csv", "a\0b.csv"):
-        assert "There is no file" in error_of(tmp_path / name)
+    for name in ("folder.csv", "x" * 300 + ".csv", "a\0b.csv"):
+        assert f"There is no file {tmp_path / name}" in error_of(tmp_path / name)
 
 
 def test_a_parquet_file_of_other_types_is_refused(tmp_path: Path) -> None:
@@ -92,7 +99,7 @@ ROWS: list[tuple[list[Row], str]] = [
     ([{**TEXTS, "chosen": 5}], f"{PLACE} chosen: a number, must be"),
     ([{**TEXTS, "prompt": USER}], f"{PLACE} prompt: an object, must be"),
     ([{**TEXTS, "id": True}], f"{PLACE} id: true or false, must be"),
-    ([{**TEXTS, "id": each} for each in "aba"], "row 3, column id: the key 'mine:a' stands in row"),
+    ([{**TEXTS, "id": one} for one in "aba"], "row 3, column id: the key 'mine:a' stands in row 1"),
     ([{**TEXTS, "chosen": None}] * 2, "has no row whose prompt, chosen, rejected are all given"),
     ([{"prompt": "p", **SIX}], f"{ROW}: 3 responses are chosen and 3 rejected, for which no rule"),
     ([{"prompt": "p", **FIVE, "subset": "Focus"}], f"{ROW}: 2 responses are chosen and 3 rejected"),

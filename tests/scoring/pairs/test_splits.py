@@ -9,7 +9,7 @@ import pytest
 from scoring.errors import KnownError
 from scoring.hub.access import Hub, HubId
 from scoring.pairs.opening import check_shards, fetch_pairs, split_files
-from tests.support.hub_server import HubServer, Repo, use_hub
+from tests.support.hub_server import Repo, served_hub
 from tests.support.pair_files import TEXTS, write_rows
 
 
@@ -120,10 +120,9 @@ def test_a_card_never_leads_to_a_file_of_this_machine_or_another(
 ) -> None:
     secret = write_rows(tmp_path / "secret.csv", [TEXTS])
     files = {"own.csv": secret.read_bytes()}
-    with HubServer({"datasets/org/one": Repo(files)}) as server:
+    with served_hub({"datasets/org/one": Repo(files)}, tmp_path / "hub", monkeypatch) as server:
         named = place.format(path=secret, url=server.url)
         files["README.md"] = declaring(tmp_path, [{"split": "test", "path": named}]).read_bytes()
-        use_hub(server.url, tmp_path / "hub", monkeypatch)
         with pytest.raises(KnownError, match=r"needs a split.* no file that can be read here"):
             fetch_pairs(HubId("org/one", "test"), Hub(), token=False)
-        assert not any("secret" in request.path for request in server.requests)
+        assert server.fetched == {"README.md"}
