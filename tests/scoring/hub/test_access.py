@@ -1,25 +1,31 @@
-"""What is had from the Hub: by its ids, once, without a token that is not the visitor's."""
+"""What is had from the Hub: by its ids, once, without a token that is not the visitor's; and who
+may have what lies in its cache, and how much does.
+"""
 
+import os
 import socket
 from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from huggingface_hub import close_session
 
-from scoring.errors import KnownError
 from scoring.hub import access
 from scoring.hub.access import Hub, HubId, parse_hub_id
-from scoring.hub.cache import cache_folder, remove_cached
+from scoring.hub.cache import FETCHED, DiskQuota, cache_folder, remove_cached
 from scoring.hub.search import HubModel, HubSearch, search_models
 from scoring.limits import Limits, Step
 from scoring.models.finding import ModelPolicy, locate
 from scoring.pairs.opening import Pairs, fetch_pairs
+from tests.conftest import DEMO_MODEL
 from tests.support.hub_server import HubServer, Repo, served_hub, use_hub
 from tests.support.named_rows import by_sentence
 from tests.support.pair_files import TEXTS, parquet_bytes
+from tests.support.refusals import refusal
 
+POLICY = ModelPolicy(None, local_folders=False)
 NO_IDS = (
     *("", "name", "a/b/c", "/etc", "../secrets", "org/..", "./org", "~/models", ".hidden/name"),
     *("org/na--me", "org/name:", "org/name@", "org/name@..", "org/name@/etc/passwd"),
@@ -46,8 +52,8 @@ def test_an_offline_hub_never_touches_the_network(monkeypatch: pytest.MonkeyPatc
     hub, hub_id = Hub(offline=True), HubId("nobody/nothing", "test")
     hub.retry()
     assert not hub.reachable()
-    with pytest.raises(KnownError, match=r"is not on this machine, and the network is switched"):
-        fetch_pairs(hub_id, hub, token=False)
+    said = refusal(fetch_pairs, hub_id, hub, token=False)
+    assert "is not on this machine, and the network is switched off" in said
 
 
 PARTS = [parquet_bytes([TEXTS] * n) for n in (2, 1)]
@@ -97,13 +103,7 @@ def pairs(text: str, hub: Hub | None = None, **options: Any) -> Pairs:
 
 
 def model(text: str, **options: Any) -> Any:
-    return locate(text, ModelPolicy(None, local_folders=False), Hub(), **options)
-
-
-def refusal(ask: Any, text: str, *given: Any, **options: Any) -> str:
-    with pytest.raises(KnownError) as caught:
-        ask(text, *given, **options)
-    return str(caught.value)
+    return locate(text, POLICY, Hub(), **options)
 
 
 def test_a_dataset_is_fetched_once_and_lies_in_the_cache_until_it_is_forgotten(
@@ -205,8 +205,7 @@ def test_reward_models_are_found_by_their_names(
     monkeypatch.setattr("scoring.hub.search.MOST_FOUND", 1)
     assert [each.id for each in search_models("", Hub()).models] == ["org/other"]
     for words in (None, 5, "x" * 101):
-        with pytest.raises(KnownError, match="with at most 100 characters of text"):
-            search_models(words, Hub())
+        assert "with at most 100 characters of text" in refusal(search_models, words, Hub())
 
 
 def test_a_hub_that_answers_nothing_is_not_waited_for(
@@ -219,3 +218,127 @@ def test_a_hub_that_answers_nothing_is_not_waited_for(
         use_hub(f"http://127.0.0.1:{mute.getsockname()[1]}", tmp_path, monkeypatch)
         assert "timed out" in search_models("rm", hub).reason
     close_session()
+
+
+# The cache of a server for strangers.
+
+FILES = {path.name: path.read_bytes() for path in DEMO_MODEL.iterdir() if path.suffix != ".md"}
+SIZE = sum(map(len, FILES.values()))
+MODEL = Repo(FILES)
+
+
+@dataclass
+class There:
+    """A Hub that may change while it is asked, and the cache of a server here."""
+
+    repos: dict[str, Repo]
+    cache: Path
+
+    def here(self) -> set[str]:
+        return {path.name.removeprefix("models--org--") for path in self.cache.glob("models--*")}
+
+    def age(self, *names: str) -> None:
+        """Have models last been used an hour before they were."""
+        for name in names:
+            mark = self.cache / f"models--org--{name}" / FETCHED
+            before = mark.stat().st_mtime - 3600
+            os.utime(mark, (before, before))
+
+
+@pytest.fixture
+def there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[There]:
+    repos = {f"models/org/{name}": MODEL for name in ("open", "a", "b", "c", "d")}
+    repos["models/org/private"] = replace(MODEL, info={"private": True})
+    repos["models/org/gated"] = replace(MODEL, info={"gated": "manual"})
+    with served_hub(repos, tmp_path / "hub", monkeypatch, "hf_own"):
+        yield There(repos, tmp_path / "hub")
+
+
+@pytest.mark.parametrize("name", ["org/private", "org/gated"])
+def test_what_one_visitor_may_have_is_not_given_to_others(name: str, there: There) -> None:
+    spec = locate(name, POLICY, Hub(shared=True), token="hf_own")
+    assert Path(spec.folder, "model.safetensors").is_file()
+    unreached = Hub(offline=True, shared=True)
+    for token in (False, "hf_of_another"):
+        said = refusal(locate, name, POLICY, unreached, token=token)
+        assert f"{name} is not for everybody, and the Hub cannot" in said
+    assert locate(name, POLICY, Hub(shared=True), token="hf_own") == spec
+    assert locate(name, POLICY, Hub(offline=True)) == spec
+    kept = [path for path in there.cache.rglob("*") if path.is_file()]
+    assert not [path for path in kept if b"hf_own" in path.read_bytes()]
+
+
+def test_the_hub_decides_anew_who_may_have_a_model(there: There) -> None:
+    unreached = Hub(offline=True, shared=True)
+    opened = locate("org/open", POLICY, Hub(shared=True), token="hf_own")
+    assert locate("org/open", POLICY, unreached) == opened  # which everybody may have
+    spec = locate("org/private", POLICY, Hub(shared=True), token="hf_own")
+    there.repos["models/org/private"] = MODEL
+    assert locate("org/private", POLICY, Hub(shared=True)) == spec
+    there.repos["models/org/private"] = replace(MODEL, info={"private": True})
+    locate("org/private", POLICY, Hub(shared=True), token="hf_own")
+    assert "is not for everybody" in refusal(locate, "org/private", POLICY, unreached)
+
+
+def hub_with_quota(models: float, *keep: str) -> Hub:
+    """A Hub of a server that keeps so many models of the size of the demo's."""
+    return Hub(shared=True, quota=DiskQuota(models * SIZE / 1e9, keep))
+
+
+def fetch(hub: Hub, there: There, *names: str) -> None:
+    """Have models fetched one after the other, an hour apart."""
+    for name in names:
+        locate(f"org/{name}", POLICY, hub)
+        there.age(*there.here())
+
+
+def test_the_least_recently_used_model_makes_room(there: There) -> None:
+    hub = hub_with_quota(3.5)
+    fetch(hub, there, "a", "b", "c", "a")
+    assert there.here() == {"a", "b", "c"}
+    fetch(hub, there, "d")
+    assert there.here() == {"a", "c", "d"}
+
+
+def test_what_the_owner_chose_or_had_stays_and_is_not_counted(there: There) -> None:
+    locate("org/a", POLICY, Hub())
+    hub = hub_with_quota(2.5, "org/b")
+    for name in ("a", "b", "c", "d", "open"):
+        locate(f"org/{name}", POLICY, hub)
+        if name in ("c", "d"):
+            there.age(name)
+    assert there.here() == {"a", "b", "d", "open"}
+
+
+def test_what_has_no_room_is_not_fetched_and_the_model_that_was_loaded_last_stays(
+    there: There,
+) -> None:
+    hub = hub_with_quota(1.5)
+    fetch(hub, there, "a")
+    listing = hub.look(HubId("org/b"), "model", token=False)
+    said = refusal(hub.fetch, listing, [*FILES], token=False)
+    assert "There is no room for" in said and "are kept here (EXPLORER_MODELS_GB)" in said
+    assert not [*(there.cache / "models--org--b").rglob("*.safetensors")]
+    assert Path(locate("org/a", POLICY, hub).folder, "model.safetensors").is_file()
+
+
+def test_what_is_being_fetched_or_was_asked_for_just_now_stays(there: There) -> None:
+    hub = hub_with_quota(2.5)
+    listing = hub.look(HubId("org/a"), "model", token=False)
+    hub.fetch(listing, [*FILES], token=False)
+    assert "There is no room" in refusal(hub.quota.make_room, 2 * SIZE)
+    there.age("a")
+    with hub.quota.fetching("org/a", 0):
+        assert "There is no room" in refusal(hub.quota.make_room, 2 * SIZE)
+        assert Path(listing.folder, "model.safetensors").is_file()
+    there.age("a")
+    hub.quota.make_room(2 * SIZE)
+    assert there.here() == set()
+
+
+def test_a_model_that_changes_while_it_is_fetched_is_not_mixed(there: There) -> None:
+    hub = Hub(shared=True)
+    listing = hub.look(HubId("org/a"), "model", token=False)
+    there.repos["models/org/a"] = Repo({**FILES, "more.json": b"{}"})
+    said = refusal(hub.fetch, listing, ["config.json"], token=False)
+    assert said == "org/a changed while it was fetched. Try again."

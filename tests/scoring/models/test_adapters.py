@@ -17,13 +17,13 @@ from transformers import (
 )
 
 from scoring.engine.scorer import facts
-from scoring.errors import KnownError
 from scoring.families import open_scorer
 from scoring.models.adapters import CONFIG
 from scoring.models.finding import find, locate
 from scoring.spec import Pair, RunSettings
 from tests.conftest import DEMO_MODEL
 from tests.support.folder_hub import FolderHub
+from tests.support.refusals import refusal
 from tests.support.small_models import CPU, OFFLINE, OPEN, edit_config
 
 PAIR = Pair("a:1", "a", "Name a colour.", "Red, like wine.", "Blue, as the sea is at noon.")
@@ -58,7 +58,7 @@ def adapter(trained: Path, tmp_path: Path) -> Path:
     return Path(shutil.copytree(trained / "adapter", tmp_path / "adapter"))
 
 
-def edit_weights(adapter: Path, keep: str = "", **more: torch.Tensor) -> None:
+def edit_weights(adapter: Path, keep: str = "", **more: Any) -> None:
     path = adapter / "adapter_model.safetensors"
     weights = {name: each for name, each in load_file(path).items() if keep in name}
     save_file({**weights, **more}, path)
@@ -68,12 +68,6 @@ def rewards_of(folder: Path, **options: Any) -> tuple[float, ...]:
     scorer = open_scorer(locate(str(folder), OPEN, OFFLINE, **options), CPU)
     [rewards] = scorer.rewards(scorer.prepare([PAIR]))
     return rewards
-
-
-def refusal(folder: Path, **options: Any) -> str:
-    with pytest.raises(KnownError) as caught:
-        rewards_of(folder, **options)
-    return str(caught.value)
 
 
 def test_an_adapter_scores_as_its_merged_model(trained: Path) -> None:
@@ -92,7 +86,7 @@ def test_a_base_may_be_given_in_place_of_the_one_that_is_named(
     trained: Path, adapter: Path
 ) -> None:
     edit_config(adapter, CONFIG, base_model_name_or_path="/gone/base")
-    said = refusal(adapter)
+    said = refusal(rewards_of, adapter)
     assert "its base cannot be had: There is no base '/gone/base'" in said
     assert "Give the base that it was trained on (--ref-model" in said
     there = rewards_of(trained / "merged")
@@ -105,7 +99,7 @@ def test_a_head_may_lie_in_a_file_of_its_own(trained: Path, adapter: Path) -> No
     head, bias = torch.randn(1, 32), torch.tensor([0.5])
     edit_config(adapter, CONFIG, task_type="CAUSAL_LM", modules_to_save=None)
     edit_weights(adapter, keep="lora_")
-    assert "lack score.weight, so its scores would be random" in refusal(adapter)
+    assert "lack score.weight, so its scores would be random" in refusal(rewards_of, adapter)
     save_file(
         {"v_head.summary.weight": head, "v_head.summary.bias": bias},
         adapter / "value_head.safetensors",
@@ -141,16 +135,16 @@ def test_an_adapter_that_cannot_be_merged_is_told_in_a_sentence(
         there = rewards_of(trained / "merged")
         assert rewards_of(adapter) == pytest.approx(there, abs=1e-5)
     else:
-        assert said in refusal(adapter)
+        assert said in refusal(rewards_of, adapter)
 
 
 def test_half_an_adapter_or_one_of_another_base_is_told(adapter: Path) -> None:
-    assert "does not fit its base" in refusal(adapter, reference=str(DEMO_MODEL))
+    assert "does not fit its base" in refusal(rewards_of, adapter, reference=str(DEMO_MODEL))
     foreign = "base_model.model.model.layers.7.mlp.up_proj.lora_A.weight"
     edit_weights(adapter, **{foreign: torch.ones(4, 32)})
-    assert "does not fit its base: it has weights of '" in refusal(adapter)
+    assert "does not fit its base: it has weights of '" in refusal(rewards_of, adapter)
     edit_weights(adapter, keep="layers.0")
-    assert "does not fit its base: it lacks weights of '" in refusal(adapter)
+    assert "does not fit its base: it lacks weights of '" in refusal(rewards_of, adapter)
 
 
 def test_an_adapter_of_the_hub_opens_no_folder_of_this_machine(
@@ -159,13 +153,14 @@ def test_an_adapter_of_the_hub_opens_no_folder_of_this_machine(
     monkeypatch.chdir(trained)
     for base in (str(trained / "base"), "./base", "demo"):
         edit_config(adapter, CONFIG, base_model_name_or_path=base)
-        with pytest.raises(KnownError) as caught:
-            find("org/adapter", OPEN, FolderHub(adapter))
-        assert "is not a model that can be used here: give a Hub id" in str(caught.value)
+        said = refusal(find, "org/adapter", OPEN, FolderHub(adapter))
+        assert "is not a model that can be used here: give a Hub id" in said
 
 
 def test_what_is_no_adapter_to_be_scored_is_refused(trained: Path, adapter: Path) -> None:
-    assert "needs a whole model. Merge it into its base" in refusal(adapter, family="judge")
+    assert "needs a whole model. Merge it into its base" in refusal(
+        rewards_of, adapter, family="judge"
+    )
     shutil.copy(trained / "merged" / "model.safetensors", adapter)
     shutil.copy(trained / "merged" / "config.json", adapter)
-    assert "holds a whole model and the config of an adapter" in refusal(adapter)
+    assert "holds a whole model and the config of an adapter" in refusal(rewards_of, adapter)

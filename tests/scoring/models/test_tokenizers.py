@@ -15,6 +15,7 @@ from scoring.spec import ModelSpec
 from tests.conftest import DEMO_MODEL
 from tests.support.hub_server import HubServer, Repo, served_hub
 from tests.support.named_rows import by_sentence
+from tests.support.refusals import refusal
 from tests.support.small_models import CLOSED, OFFLINE, OPEN
 
 WHOLE = (DEMO_MODEL / "tokenizer.json").read_bytes()
@@ -83,8 +84,7 @@ def test_what_is_no_tokenizer_here_is_refused_before_it_is_fetched(
 def test_only_the_files_of_a_tokenizer_are_fetched(
     repo: str, files: Collection[str], server: HubServer
 ) -> None:
-    with pytest.raises(KnownError, match=f"org/{repo} is not on this machine"):
-        located(f"org/{repo}")
+    assert f"org/{repo} is not on this machine" in refusal(located, f"org/{repo}")
     spec = located(f"org/{repo}", hub=Hub())
     assert server.fetched == {path.name for path in Path(spec.folder).iterdir()} == {*files}
     assert spec.pinned == f"org/{repo}@{REPOS[f'models/org/{repo}'].commit}"

@@ -5,6 +5,7 @@ are left out, and what is remarked.
 import json
 import tempfile
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scoring.benchmark import COUNTS
-from scoring.errors import KnownError
 from scoring.hub.access import HubId, parse_hub_id
 from scoring.limits import Limits, Step
 from scoring.pairs.opening import SCHEMA, PairSource, as_pairs, read_pairs
@@ -34,40 +34,32 @@ from tests.support.pair_files import (
     read_jsonl,
     write_rows,
 )
+from tests.support.refusals import refusal
 
 SIDES = {"chosen": "Red.", "rejected": "No."}
-ANSWERED = {"chosen": [ASK, GOOD], "rejected": [ASK, BAD]}
-
-
-def one(prompt: str, chosen: str = "Red.", rejected: str = "No.", **more: Any) -> list[Pair]:
-    return [Pair("mine:1", "mine", prompt, chosen, rejected, **more)]
-
-
-PLAIN = one("Name a colour.")
+PLAIN = Pair("mine:1", "mine", ASK["content"], **SIDES)
 BRIEF = (Message(**SYSTEM), Message(**ASK))
-TALK = [
-    {"role": "system", "content": 'Be "brief".'},
-    {"role": "user", "content": " Ça va?\n"},
-    {"role": "assistant", "content": "Oui. 🤔"},
-]
-TOLD = 'System: Be "brief".\n\nUser:  Ça va?\n\n\nAssistant: Oui. 🤔'
-TURNS = tuple(Message(turn["role"], turn["content"]) for turn in TALK)
-SHAPES: dict[str, tuple[dict[str, Any], list[Pair]]] = {
+TALK = [SYSTEM, {"role": "user", "content": ' Ça "va"?\n'}, {"role": "assistant", "content": "🤔"}]
+TOLD = 'System: Be brief.\n\nUser:  Ça "va"?\n\n\nAssistant: 🤔'
+SHAPES: dict[str, tuple[dict[str, Any], Pair]] = {
     "texts": ({"prompt": "Name a colour.", **SIDES}, PLAIN),
     "a question": ({"question": "Name a colour.", **SIDES}, PLAIN),
     "messages": ({"prompt": [ASK], "chosen": [GOOD], "rejected": [BAD]}, PLAIN),
-    "whole conversations": (ANSWERED, PLAIN),
+    "whole conversations": ({"chosen": [ASK, GOOD], "rejected": [ASK, BAD]}, PLAIN),
     "conversations of several turns": (
         {"chosen": [SYSTEM, ASK, GOOD], "rejected": [SYSTEM, ASK, BAD]},
-        one("System: Be brief.\n\nUser: Name a colour.", turns=BRIEF),
+        replace(PLAIN, prompt="System: Be brief.\n\nUser: Name a colour.", turns=BRIEF),
     ),
-    "a prompt of turns": ({"prompt": TALK, **SIDES}, one(TOLD, turns=TURNS)),
+    "a prompt of turns": (
+        {"prompt": TALK, **SIDES},
+        replace(PLAIN, prompt=TOLD, turns=tuple(Message(**turn) for turn in TALK)),
+    ),
     "a text that looks like messages": (
-        {"prompt": json.dumps(TALK), **SIDES}, one(json.dumps(TALK))
+        {"prompt": json.dumps(TALK), **SIDES}, replace(PLAIN, prompt=json.dumps(TALK))
     ),
     "best of n": (
-        {"prompt": "p", "chosen": "c", "rejected": ["r", "s", "t"]},
-        one("p", "c", "r", more_rejected=("s", "t")),
+        {"prompt": "Name a colour.", "chosen": "Red.", "rejected": ["No.", "s", "t"]},
+        replace(PLAIN, more_rejected=("s", "t")),
     ),
 }  # fmt: skip
 
@@ -79,7 +71,7 @@ def test_every_shape_of_a_row_is_read(shape: str, tmp_path: Path) -> None:
     for ending in FORMATS if is_text else LISTS:
         pairs = read_pairs(write_rows(tmp_path / f"mine.{ending}", [row]))
         assert pairs.table.schema == SCHEMA
-        assert as_pairs(pairs.table, [0]) == expected
+        assert as_pairs(pairs.table, [0]) == [expected]
         assert pairs.notes == ()
 
 
@@ -145,12 +137,10 @@ def test_a_source_is_found_again_and_follows_its_content(tmp_path: Path) -> None
 
 def test_only_the_name_on_screen_is_told(tmp_path: Path) -> None:
     path = tmp_path / "a1b2.jsonl"
-    for content in (None, b"{broken"):
-        if content is not None:
-            path.write_bytes(content)
-        with pytest.raises(KnownError, match=r"my own\.jsonl") as told:
-            read_pairs(path, name="my own.jsonl")
-        assert "a1b2" not in str(told.value)
+    assert refusal(read_pairs, path, name="my own.jsonl") == "There is no file my own.jsonl."
+    path.write_bytes(b"{broken")
+    said = refusal(read_pairs, path, name="my own.jsonl")
+    assert said.startswith("my own.jsonl: line 1 is not JSON") and "a1b2" not in said
     path.write_bytes(LINE + b'\n{"prompt": "p"}')
     pairs = read_pairs(path, name="my own.jsonl")
     assert (pairs.source.name, pairs.table["key"].to_pylist()) == ("my own.jsonl", ["my own:1"])
@@ -173,17 +163,14 @@ SEVERAL = {
 
 
 @pytest.mark.parametrize("ending", LISTS)
-def test_the_responses_after_the_first_are_kept_with_their_models(
-    ending: str, tmp_path: Path
-) -> None:
+def test_responses_after_the_first_are_kept_with_their_models(ending: str, tmp_path: Path) -> None:
     path = tmp_path / f"test.{ending}"
     [row] = read_pairs(write_rows(path, [SEVERAL])).table.to_pylist()
     assert (row["chosen_model"], row["rejected_model"]) == ("model-a", "model-c")
     assert row["more_chosen"] == [{"text": "Blue.", "model": "model-b"}]
     assert row["more_rejected"] == [{"text": text, "model": "unknown"} for text in ("Dog.", "7")]
     for unfit in (None, ["a"], list("abcdef")):
-        write_rows(path, [{**SEVERAL, "models": unfit}])
-        [row] = read_pairs(path).table.to_pylist()
+        [row] = read_pairs(write_rows(path, [{**SEVERAL, "models": unfit}])).table.to_pylist()
         assert {row["chosen_model"], row["more_chosen"][0]["model"]} == {"unknown"}
 
 
@@ -231,13 +218,12 @@ ASKED = {**TEXTS, "prompt": [ASK]}
 
 
 @pytest.mark.parametrize("last", [TEXTS, ASKED], ids=["by column", "by row"])
-@pytest.mark.parametrize(("name", "said"), [("subset", "key"), ("chosen_model", "chosen_model")])
-def test_rows_of_names_too_long_to_show_are_left_out(
-    name: str, said: str, last: dict[str, Any], tmp_path: Path
-) -> None:
-    pairs = read_jsonl(tmp_path, {**TEXTS, name: "ä" * 1_001}, {**TEXTS, name: "ä" * 998}, last)
-    assert pairs.left_out == (0,)
-    assert f"row 1: its {said} has more than 1,000 characters; the row is" in pairs.notes[0]
+def test_rows_of_names_too_long_to_show_are_left_out(last: dict[str, Any], tmp_path: Path) -> None:
+    for name, said in (("subset", "key"), ("chosen_model", "chosen_model")):
+        long, short = ({**TEXTS, name: "ä" * n} for n in (1_001, 998))
+        pairs = read_jsonl(tmp_path, long, short, last)
+        assert pairs.left_out == (0,)
+        assert f"row 1: its {said} has more than 1,000 characters; the row is" in pairs.notes[0]
 
 
 # What is remarked of the rows that are kept.
@@ -246,12 +232,8 @@ SAME = {**TEXTS, "chosen": "é", "rejected": "é"}
 BROKEN = "broken characters (lone surrogates) shown as \ufffd."
 BOTH = "mine.jsonl: both responses begin with the whole prompt in 1 of 3 pairs."
 LONG = "ä" * 20
-STYLES = {"prompt": "p", "domain": "chat", "id": 1}
-OTHER = {**STYLES, "chosen": ["a", "b", "c"], "rejected": ["x", "y", "z"], "id": 2}
-
-
-def triple(prompt: str, chosen: str, rejected: str) -> list[dict[str, Any]]:
-    return [TEXTS, {"prompt": prompt, "chosen": chosen, "rejected": rejected}, TEXTS]
+REPEATED = {"prompt": LONG, "chosen": LONG + "c", "rejected": LONG}
+STYLES = {"prompt": "p", "domain": "chat", "chosen": [*"abc"], "rejected": [*"xyz"]}
 
 
 @pytest.mark.parametrize(
@@ -270,10 +252,10 @@ def triple(prompt: str, chosen: str, rejected: str) -> list[dict[str, Any]]:
               "models": ["", "\udc00", ""]}],
             [f"mine.jsonl: 2 {BROKEN}"], id="broken characters of further responses",
         ),
-        pytest.param(triple(LONG, LONG + "c", LONG), [BOTH], id="both repeat the prompt"),
-        pytest.param(triple(LONG[1:], LONG + "c", LONG + "r"), [], id="a prompt so short"),
+        pytest.param([TEXTS, REPEATED, TEXTS], [BOTH], id="both repeat the prompt"),
+        pytest.param([{**REPEATED, "prompt": LONG[1:]}], [], id="a prompt so short"),
         pytest.param(
-            [{**STYLES, "chosen": ["a", "b", "c"], "rejected": ["b", "e", "f"]}, OTHER],
+            [{**STYLES, "id": 1, "rejected": [*"bef"]}, {**STYLES, "id": 2}],
             ["is also a rejected one in 1 of 2 rows."], id="one right and wrong",
         ),
     ],
@@ -330,43 +312,29 @@ def test_rows_beyond_a_batch_are_read_and_counted_on_and_told(tmp_path: Path) ->
             assert (len(pairs.table), pairs.left_out) == (n - 1, (n - 1,))
 
 
-def limited(path: Path, **limits: int) -> tuple[str, list[Step]]:
-    steps: list[Step] = []
-    with pytest.raises(KnownError) as caught:
-        read_pairs(path, limits=Limits(**limits), tell=steps.append)
-    return str(caught.value), steps
-
-
 def test_a_file_of_too_many_bytes_or_rows_is_not_begun(tmp_path: Path) -> None:
     path = tmp_path / "mine.csv"
     path.write_bytes(b"no pairs at all" * 100_000)
-    said, steps = limited(path, megabytes=1)
-    assert (said, steps) == (
-        "mine.csv is 1.5 MB large; at most 1 MB are read here (EXPLORER_MAX_DATASET_MB).",
-        [],
+    said = refusal(read_pairs, path, limits=Limits(megabytes=1), tell=pytest.fail)
+    assert said == (
+        "mine.csv is 1.5 MB large; at most 1 MB are read here (EXPLORER_MAX_DATASET_MB)."
     )
     path = write_rows(tmp_path / "mine.parquet", [TEXTS] * 1_001)
-    said, steps = limited(path, rows=1_000)
+    said = refusal(read_pairs, path, limits=Limits(rows=1_000), tell=pytest.fail)
     assert said == "mine.parquet has 1,001 rows; at most 1,000 are read here (EXPLORER_MAX_ROWS)."
-    assert steps == []
     assert len(read_pairs(path, limits=Limits(rows=1_001, megabytes=1)).table) == 1_001
 
 
-@pytest.mark.parametrize(
-    ("name", "start", "row", "end"),
-    [
-        ("mine.csv", HEAD, b"p,c,r\n", b"broken\n"),
-        ("mine.jsonl", b"", LINE + b"\n", b"{broken\n"),
-        ("mine.json", b"[", LINE + b",", b"broken"),
-    ],
-)
-def test_reading_many_rows_stops_at_the_limit(
-    name: str, start: bytes, row: bytes, end: bytes, tmp_path: Path
-) -> None:
-    (tmp_path / name).write_bytes(start + row * 20_000 + end)
-    said, steps = limited(tmp_path / name, rows=5_000)
-    assert "has more than 5,000 rows" in said
-    assert steps[-1].done <= 5_000
+def test_reading_many_rows_stops_at_the_limit(tmp_path: Path) -> None:
+    for name, start, row in (
+        ("mine.csv", HEAD, b"p,c,r\n"),
+        ("mine.jsonl", b"", LINE + b"\n"),
+        ("mine.json", b"[", LINE + b","),
+    ):
+        path, steps = tmp_path / name, list[Step]()
+        path.write_bytes(start + row * 20_000 + b"{broken\n")
+        said = refusal(read_pairs, path, limits=Limits(rows=5_000), tell=steps.append)
+        assert "has more than 5,000 rows" in said and steps[-1].done <= 5_000
 
 
 def test_a_small_file_that_unpacks_to_gigabytes_is_refused(tmp_path: Path) -> None:
@@ -378,7 +346,7 @@ def test_a_small_file_that_unpacks_to_gigabytes_is_refused(tmp_path: Path) -> No
     assert path.stat().st_size < 200_000
     pool: Any = pa.default_memory_pool()
     before = pool.max_memory()
-    assert limited(path, megabytes=10)[0] == (
+    assert refusal(read_pairs, path, limits=Limits(megabytes=10)) == (
         "mine.parquet unpacks to more than 80 MB of text, 8 times what a file may have here "
         "(EXPLORER_MAX_DATASET_MB)."
     )

@@ -7,7 +7,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from scoring.errors import KnownError
 from scoring.pairs.opening import read_pairs
 from tests.support.named_rows import by_sentence
 from tests.support.pair_files import (
@@ -23,6 +22,7 @@ from tests.support.pair_files import (
     parquet_bytes,
     write_rows,
 )
+from tests.support.refusals import refusal
 
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(range(256))
 CEDILLA = LINE.replace(b'"p"', '"ç"'.encode())
@@ -31,12 +31,6 @@ USER = {"role": "user", "content": "x"}
 ALLOWED = "system, user, assistant are allowed."
 FIVE = {"chosen": ["a", "b"], "rejected": ["c", "d", "e"]}
 SIX = {"chosen": ["a", "b", "c"], "rejected": ["d", "e", "f"]}
-
-
-def error_of(path: Path) -> str:
-    with pytest.raises(KnownError) as caught:
-        read_pairs(path)
-    return str(caught.value)
 
 
 @pytest.mark.parametrize(
@@ -69,14 +63,14 @@ def test_a_broken_file_is_refused_by_name(
     name: str, content: bytes, said: str, tmp_path: Path
 ) -> None:
     (tmp_path / name).write_bytes(content)
-    message = error_of(tmp_path / name)
+    message = refusal(read_pairs, tmp_path / name)
     assert name in message and said in message
 
 
 def test_what_is_no_file_is_named(tmp_path: Path) -> None:
     (tmp_path / "folder.csv").mkdir()
     for name in ("folder.csv", "x" * 300 + ".csv", "a\0b.csv"):
-        assert f"There is no file {tmp_path / name}" in error_of(tmp_path / name)
+        assert f"There is no file {tmp_path / name}" in refusal(read_pairs, tmp_path / name)
 
 
 def test_a_parquet_file_of_other_types_is_refused(tmp_path: Path) -> None:
@@ -87,7 +81,7 @@ def test_a_parquet_file_of_other_types_is_refused(tmp_path: Path) -> None:
         (broken, "hold what is no text"),
     ):
         pq.write_table(pa.table({**texts, "chosen": chosen}), tmp_path / "mine.parquet")
-        assert said in error_of(tmp_path / "mine.parquet")
+        assert said in refusal(read_pairs, tmp_path / "mine.parquet")
 
 
 ROW, PLACE = "row 1", "row 1, column"
@@ -124,7 +118,7 @@ def test_rows_that_are_no_pairs_are_refused_in_any_format(
 ) -> None:
     kinds = {type(value) for row in rows for value in row.values()}
     for ending in FORMATS if kinds == {str} else LISTS:
-        message = error_of(write_rows(tmp_path / f"mine.{ending}", rows))
+        message = refusal(read_pairs, write_rows(tmp_path / f"mine.{ending}", rows))
         assert message.startswith(f"mine.{ending}") and said in message
         assert ("--best-of" in message) == (said == RANKED)
         assert "for which no rule" not in said or "call the subset Ties" in message
@@ -134,9 +128,13 @@ def test_rows_that_are_no_pairs_are_refused_in_any_format(
 def test_the_row_that_is_no_pair_is_counted_from_one(
     changes: Row, said: str, tmp_path: Path
 ) -> None:
-    message = error_of(write_rows(tmp_path / "mine.jsonl", [TEXTS, {**TEXTS, **changes}]))
+    message = refusal(
+        read_pairs, write_rows(tmp_path / "mine.jsonl", [TEXTS, {**TEXTS, **changes}])
+    )
     assert message.startswith("mine.jsonl, row 2") and said in message
 
 
 def test_what_is_said_of_a_strange_name_can_be_shown(tmp_path: Path) -> None:
-    assert error_of(write_rows(tmp_path / "mine.jsonl", [{"\ud800": "x"}])).encode("utf-8")
+    assert refusal(read_pairs, write_rows(tmp_path / "mine.jsonl", [{"\ud800": "x"}])).encode(
+        "utf-8"
+    )
