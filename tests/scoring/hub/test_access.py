@@ -153,9 +153,7 @@ def test_what_the_hub_lacks_or_refuses_is_told_in_a_sentence(
     assert "hf_" not in told
 
 
-def test_how_far_a_fetch_is_is_told_and_what_is_too_large_together_is_refused(
-    server: HubServer,
-) -> None:
+def test_how_far_a_fetch_is_is_told_and_none_is_too_large(server: HubServer) -> None:
     limit = (FILTERED_BYTES - 1) / 1e6
     said = refusal(pairs, "org/pairs:filtered", limits=Limits(megabytes=limit))
     assert f"at most {limit:g} MB are read here (EXPLORER_MAX_DATASET_MB)." in said
@@ -310,9 +308,7 @@ def test_what_the_owner_chose_or_had_stays_and_is_not_counted(there: There) -> N
     assert there.here() == {"a", "b", "d", "open"}
 
 
-def test_what_has_no_room_is_not_fetched_and_the_model_that_was_loaded_last_stays(
-    there: There,
-) -> None:
+def test_what_has_no_room_is_not_fetched_and_the_last_model_stays(there: There) -> None:
     hub = hub_with_quota(1.5)
     fetch(hub, there, "a")
     listing = hub.look(HubId("org/b"), "model", token=False)

@@ -82,9 +82,7 @@ def test_an_adapter_scores_as_its_merged_model(trained: Path) -> None:
     assert found.architecture.startswith("Qwen3") and found.layers == 2
 
 
-def test_a_base_may_be_given_in_place_of_the_one_that_is_named(
-    trained: Path, adapter: Path
-) -> None:
+def test_a_base_may_be_given_in_place_of_the_named_one(trained: Path, adapter: Path) -> None:
     edit_config(adapter, CONFIG, base_model_name_or_path="/gone/base")
     said = refusal(rewards_of, adapter)
     assert "its base cannot be had: There is no base '/gone/base'" in said

@@ -1,16 +1,26 @@
 """Which model is meant by what was typed, as what it scores, what is refused in which words, and
-what is known before it is loaded, or anything but its config fetched.
+what is known before it is loaded, or anything but its config fetched; and which tokenizer.
 """
 
+import json
 import shutil
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from scoring.errors import KnownError
 from scoring.hub.access import Hub
-from scoring.models.finding import MOST_CONFIG_BYTES, ModelPolicy, find, locate
+from scoring.models.finding import (
+    MOST_CONFIG_BYTES,
+    MOST_TOKENIZER_MEGABYTES,
+    ModelPolicy,
+    find,
+    locate,
+)
+from scoring.models.tokenizers import encoder, find_tokenizer, tokenizer_errors
 from scoring.spec import BASELINES, ModelSpec
 from tests.conftest import DEMO_MODEL
 from tests.support.folder_hub import FolderHub
@@ -193,9 +203,7 @@ def test_a_known_policy_comes_with_its_reference(folder: Path) -> None:
     assert (alone.family, alone.reference) == ("logprob-mean", None)
 
 
-def test_of_a_repository_only_what_loading_needs_is_fetched_and_nothing_of_one_too_large(
-    folder: Path,
-) -> None:
+def test_only_what_loading_needs_is_fetched_and_nothing_that_is_too_large(folder: Path) -> None:
     (folder / "onnx").mkdir()
     (folder / "onnx" / "config.json").write_text("{}", encoding="utf-8")
     (folder / "pytorch_model.bin").write_bytes(b"0" * 10)
@@ -216,10 +224,8 @@ def test_of_a_repository_only_what_loading_needs_is_fetched_and_nothing_of_one_t
     assert hub.fetched[-1] == files
 
 
-def test_a_tokenizer_is_taken_from_elsewhere_without_its_weights(
-    folder: Path, tmp_path: Path
-) -> None:
-    hub = FolderHub(Path(shutil.copytree(DEMO_MODEL, tmp_path / "other")))
+def test_a_tokenizer_is_taken_from_elsewhere_without_its_weights(folder: Path) -> None:
+    hub = FolderHub(DEMO_MODEL)
     (folder / "tokenizer.json").unlink()
     spec = locate(str(folder), OPEN, hub, tokenizer="org/other@v1")
     assert spec.tokenizer is not None
@@ -249,6 +255,11 @@ def without(*names: str) -> dict[str, bytes]:
     return {name: body for name, body in FILES.items() if name not in names}
 
 
+WHOLE = FILES["tokenizer.json"]
+WORDS = "\n".join(("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "a", "dog", "##s")).encode()
+BERT = json.dumps({"tokenizer_class": "BertTokenizer"}).encode()
+PARTS = {"vocab.txt": WORDS, "tokenizer_config.json": BERT}
+LONG = b" " * (MOST_TOKENIZER_MEGABYTES * 1_000_000 + 1)
 COUNTED = {"safetensors": {"parameters": {"BF16": 7, "F32": 2}, "total": 9}}
 LARGE = b"{" + b" " * MOST_CONFIG_BYTES + b"}"
 REPOS = {
@@ -259,11 +270,17 @@ REPOS = {
     "models/org/large": Repo({**FILES, "config.json": LARGE}),
     "models/org/mute": Repo(without("tokenizer.json", "tokenizer_config.json")),
     "models/org/empty": Repo(without("model.safetensors")),
+    "models/org/whole": Repo({"model.safetensors": b"weights", "tokenizer.json": WHOLE}),
+    "models/org/parts": Repo({**PARTS, "model.safetensors": b"weights", "onnx/vocab.txt": b""}),
+    "models/org/none": Repo({"README.md": b"#", "config.json": b"{}"}),
+    "models/org/long": Repo({"tokenizer.json": LONG}),
+    "models/org/broken": Repo({"tokenizer.json": b'{"version": "1.0"}'}),
 }
 
 
 @pytest.fixture
 def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[HubServer]:
+    """A Hub whose visitor has a token, which must not be sent."""
     with served_hub(REPOS, tmp_path / "hub", monkeypatch) as server:
         yield server
 
@@ -325,11 +342,87 @@ def test_weights_that_are_broken_or_lie_are_guessed_from_their_size(folder: Path
         assert (seen.parameters, seen.is_counted) == (len(body) // 2, False)
 
 
-def test_weights_of_several_files_are_counted_together_and_packed_ones_stay_so(
-    folder: Path,
-) -> None:
+def test_weights_of_all_files_are_counted_and_packed_ones_stay_so(folder: Path) -> None:
     shutil.copy(folder / "model.safetensors", folder / "model-2.safetensors")
     assert find(str(folder), OPEN, OFFLINE).parameters == 2 * WEIGHTS
     edit_config(folder, quantization_config={"quant_method": "gptq"})
     seen = find(str(folder), OPEN, OFFLINE)
     assert seen.memory_bytes("float32") == seen.weight_bytes
+
+
+# Which tokenizer is meant, who may use it, and how it counts.
+
+
+def located(typed: str, policy: ModelPolicy = OPEN, hub: Hub = OFFLINE) -> ModelSpec:
+    """A tokenizer, once its files are there."""
+    found = find_tokenizer(typed, policy, hub)
+    if found.listing is None:
+        return found.spec
+    return replace(found.spec, folder=str(hub.fetch(found.listing, [*found.sizes], token=False)))
+
+
+def test_the_revision_of_a_folder_follows_its_tokenizer_and_nothing_else(tmp_path: Path) -> None:
+    (tmp_path / "tokenizer.json").write_bytes(WHOLE)
+    first, bundled = located(str(tmp_path)), located("demo", CLOSED)
+    assert (first.folder, bundled.folder) == (str(tmp_path), str(DEMO_MODEL))
+    assert first.revision == bundled.revision
+    (tmp_path / "model.safetensors").write_bytes(b"weights")
+    assert located(first.pinned) == first
+    (tmp_path / "tokenizer.json").write_bytes(WHOLE + b"\n")
+    assert located(str(tmp_path)).revision != first.revision
+
+
+@pytest.mark.parametrize(
+    ("typed", "policy", "said"),
+    by_sentence(
+        *(
+            (typed, CLOSED, "used here: give oobabooga/llama-tokenizer or demo")
+            for typed in ("/etc", "{folder}", "../x", "")
+        ),
+        ("demo@0123456789ab", OPEN, "at revision .{12}, not 0123456789ab"),
+        ("{folder}", OPEN, "it has no tokenizer"),
+        ("org/long", OPEN, r"org/long is 100\.0 MB large; at most 100 MB"),
+        ("org/none", OPEN, "org/none could not be loaded: it has no tokenizer"),
+    ),
+)
+def test_what_is_no_tokenizer_here_is_refused_before_it_is_fetched(
+    typed: str, policy: ModelPolicy, said: str, folder: Path, server: HubServer
+) -> None:
+    (folder / "tokenizer.json").unlink()
+    with pytest.raises(KnownError, match=said):
+        located(typed.format(folder=folder), policy, Hub())
+    assert server.fetched == set()
+
+
+@pytest.mark.parametrize(("repo", "files"), [("whole", ["tokenizer.json"]), ("parts", PARTS)])
+def test_only_the_files_of_a_tokenizer_are_fetched(
+    repo: str, files: Collection[str], server: HubServer
+) -> None:
+    assert f"org/{repo} is not on this machine" in refusal(located, f"org/{repo}")
+    spec = located(f"org/{repo}", hub=Hub())
+    assert server.fetched == {path.name for path in Path(spec.folder).iterdir()} == {*files}
+    assert spec.pinned == f"org/{repo}@{REPOS[f'models/org/{repo}'].commit}"
+    again = located(spec.pinned)
+    assert (again.pinned, again.folder) == (spec.pinned, spec.folder)
+    if repo == "parts":
+        assert list(encoder(again)(["a dog", "dogs", "", "a cat"])) == [2, 2, 0, 2]
+
+
+class PanicException(BaseException):
+    """As compiled code calls its own faults."""
+
+
+def test_a_tokenizer_that_fails_is_told_in_one_sentence_and_an_interruption_goes_through(
+    server: HubServer, tmp_path: Path
+) -> None:
+    told = r"The tokenizer org/broken cannot be used: ."
+    with pytest.raises(KnownError, match=told), tokenizer_errors("org/broken"):
+        encoder(located("org/broken", hub=Hub()))
+    with pytest.raises(KnownError, match=told), tokenizer_errors("org/broken"):
+        raise PanicException("index out of bounds")
+    with pytest.raises(KeyboardInterrupt), tokenizer_errors("org/broken"):
+        raise KeyboardInterrupt
+    (tmp_path / "tokenizer.model").write_bytes(b"\n\x0e\n\x05<unk>\x15\0\0\0\0\x18\x02")
+    said = r"has no tokenizer\.json, and what it has .* Give a copy of it with a tokenizer\.json"
+    with pytest.raises(KnownError, match=said):
+        list(encoder(located(str(tmp_path)))(["a"]))

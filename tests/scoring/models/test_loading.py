@@ -193,9 +193,8 @@ def test_a_model_that_does_not_fit_is_refused_with_sizes() -> None:
     )
     assert "needs about 0.015 GB in float32" in refusal(fits, model(0.0038), cpu(0.001))
     policy = model(7, family="dpo", reference=model(7))
-    assert "org/7b with its reference org/7b needs about 28.0 GB" in refusal(
-        fits, policy, gpus(1, 27)
-    )
+    said = refusal(fits, policy, gpus(1, 27))
+    assert said.startswith("org/7b with its reference org/7b needs about 28.0 GB")
     packed = model(70, is_quantized=True, sizes={"a.bin": BILLION})
     assert fits(policy, gpus(1, 29)) and fits(model(70), gpus(2, 79)) and fits(packed, cpu(14.2))
     assert fits(model(7), cpu(14.2), HALF)

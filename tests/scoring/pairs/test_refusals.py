@@ -71,6 +71,8 @@ def test_what_is_no_file_is_named(tmp_path: Path) -> None:
     (tmp_path / "folder.csv").mkdir()
     for name in ("folder.csv", "x" * 300 + ".csv", "a\0b.csv"):
         assert f"There is no file {tmp_path / name}" in refusal(read_pairs, tmp_path / name)
+    strange = write_rows(tmp_path / "mine.jsonl", [{"\ud800": "x"}])
+    assert refusal(read_pairs, strange).encode("utf-8"), "what is said of it can be shown"
 
 
 def test_a_parquet_file_of_other_types_is_refused(tmp_path: Path) -> None:
@@ -132,9 +134,3 @@ def test_the_row_that_is_no_pair_is_counted_from_one(
         read_pairs, write_rows(tmp_path / "mine.jsonl", [TEXTS, {**TEXTS, **changes}])
     )
     assert message.startswith("mine.jsonl, row 2") and said in message
-
-
-def test_what_is_said_of_a_strange_name_can_be_shown(tmp_path: Path) -> None:
-    assert refusal(read_pairs, write_rows(tmp_path / "mine.jsonl", [{"\ud800": "x"}])).encode(
-        "utf-8"
-    )
