@@ -18,9 +18,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scoring.benchmark import COUNTS
-from scoring.hub.access import HubId, parse_hub_id
 from scoring.limits import Limits, Step
-from scoring.pairs.opening import SCHEMA, Pairs, PairSource, as_pairs, read_pairs
+from scoring.pairs.opening import SCHEMA, Pairs, as_pairs, read_pairs
 from scoring.pairs.rows import BATCH_ROWS
 from scoring.spec import Message, Pair
 from tests.support.pair_files import (
@@ -127,14 +126,6 @@ def test_odd_ways_of_writing_a_file_are_read(
 ) -> None:
     (tmp_path / name).write_bytes(content)
     assert read_pairs(tmp_path / name).table["chosen"].to_pylist() == chosen
-
-
-def test_a_source_is_found_again_and_follows_its_content(tmp_path: Path) -> None:
-    first = read_jsonl(tmp_path, TEXTS).source
-    assert first == read_jsonl(tmp_path, TEXTS).source
-    assert first.revision != read_jsonl(tmp_path, {**TEXTS, "chosen": "d"}).source.revision
-    source = PairSource("hub", "org/name", "test", "168d848cdbbe")
-    assert parse_hub_id(str(source)) == HubId("org/name", "test", "168d848cdbbe")
 
 
 def test_only_the_name_on_screen_is_told(tmp_path: Path) -> None:
