@@ -1,31 +1,28 @@
 """Boards for tests: made up, and of the real models."""
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cache, lru_cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from types import SimpleNamespace
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from explorer.core.settings import read_settings
-from explorer.results.board import Board, BoardRow
 from explorer.results.outcome_files import read_source
 from explorer.results.own import outcomes_of
 from explorer.results.published import Results, ResultsSource, read_results_folder
 from explorer.stats.matrix import OutcomeMatrix, Outcomes, outcome_matrix
 from scoring.benchmark import SUBSETS
-from scoring.interval import Interval
-from scoring.record import Run, new_folder
+from scoring.record import Run
 from scoring.results.accuracies import Aggregate, Benchmark
 from scoring.results.order import FILTERED, PairOrder, filtered_split
-from scoring.spec import Plan, RunFacts, ScoredPack, ScoredPair
+from scoring.spec import RunFacts, ScoredPair
+from tests.support.files import write_json
+from tests.support.run_facts import recorded_run
 
-T = TypeVar("T")
 OF_DEMO = read_settings({"EXPLORER_RESULTS_OF": "demo"}).results_of
 """What the owner of made-up results of the demo pairs says that they are of."""
 FOUR = ("mt-bench-easy", "mt-bench-hard", "donotanswer", "hep-go")
@@ -47,33 +44,6 @@ def results_of(
 
 
 NOTHING = Results(SOURCE, ())
-
-
-def rows_in(board: Board) -> list[Any]:
-    """The rows of a board by name: those of its table, and what belongs together in one."""
-    return [_row_in(board, row) for row in board.rows.values()]
-
-
-def row_in(board: Board, model: str) -> Any:
-    """The row of a model that is there."""
-    return _row_in(board, board.rows[model])
-
-
-class _RowIn(SimpleNamespace):
-    def interval_of(self, name: str) -> Interval | None:
-        ends = vars(self)[f"{name}_low"], vars(self)[f"{name}_high"]
-        return None if None in ends else Interval(*ends)
-
-
-def _row_in(board: Board, row: BoardRow) -> _RowIn:
-    found, sections = _RowIn(**row), tuple(board.rule.sections)
-    found.counted = board.counted[row["model"]]
-    found.sections = {name: row[name] for name in sections}
-    found.interval = found.interval_of("score")
-    found.section_intervals = {name: found.interval_of(name) for name in sections}
-    found.section_groups = {name: row[f"{name}_group"] for name in sections}
-    found.paired_sections = {name for name in sections if row[f"{name}_paired"]}
-    return found
 
 
 def order_of(subsets: Sequence[str]) -> PairOrder:
@@ -138,28 +108,30 @@ def coin_flips(share: float, n_pairs: int = 92, seed: int = 0) -> list[float]:
 def write_results(
     root: Path, outcomes: Mapping[str, Sequence[float]], subsets: Sequence[str] = EVERY
 ) -> Path:
-    """A folder in upstream's layout: accuracies and results of each pair.
+    """A folder of results of models. subsets: of the pairs, again and again.
 
     Files have numbers for names, as a model's name may be none of a file.
-
-    subsets: of the pairs, again and again.
     """
     for number, (model, results) in enumerate(outcomes.items()):
-        about = {"model": model, "model_type": "Seq. Classifier"}
         of_pair = [subsets[place % len(subsets)] for place in range(len(results))]
-        means = {
-            name: float(
-                np.mean([won for won, of in zip(results, of_pair, strict=True) if of == name])
-            )
-            for name in dict.fromkeys(of_pair)
-        }
-        ids = [*range(len(results))]
-        of_pairs = {"results": [*results], "subset": of_pair, "id": ids}
-        for folder, values in (("eval-set", means), ("eval-set-scores", of_pairs)):
-            path = root / folder / "org" / f"{number:04}.json"
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(json.dumps(about | values), encoding="utf-8")
+        pairs = {"subset": of_pair, "id": [*range(len(results))]}
+        about = {"model": model, "model_type": "Seq. Classifier"}
+        write_model(root, f"org/{number:04}", about, {"results": [*results], **pairs})
     return root
+
+
+def write_model(
+    root: Path, name: str, about: Mapping[str, object], of_pairs: Mapping[str, Any]
+) -> None:
+    """A model's files in upstream's layout: its accuracies, and its results of each pair."""
+    by_subset: dict[str, list[float]] = {}
+    for subset, result in zip(of_pairs["subset"], of_pairs["results"], strict=True):
+        by_subset.setdefault(subset, []).append(result)
+    means = {
+        subset: float(np.mean(each)) for subset, each in by_subset.items() if subset in SUBSETS
+    }
+    write_json(root / "eval-set" / f"{name}.json", {**about, **(means or {"hep-go": 0.5})})
+    write_json(root / "eval-set-scores" / f"{name}.json", {**about, **of_pairs})
 
 
 OWN_FACTS = RunFacts(
@@ -167,21 +139,11 @@ OWN_FACTS = RunFacts(
 )
 
 
-def own_run(home: Path, rewards: dict[str, tuple[float | None, float | None]]) -> Run:
-    """A finished run; its pairs were scored in another order than they were given."""
-    keys, texts = list(rewards), filtered_texts()
-    order = tuple(reversed(range(len(keys))))
-    run = Run.create(new_folder(home), OWN_FACTS, Plan((order,)), keys)
-    rows = tuple(
-        ScoredPair(
-            keys[at],
-            keys[at].rpartition(":")[0],
-            texts.get(keys[at], f"hash-{at}"),
-            *rewards[keys[at]],
-            1,
-            1,
-        )
-        for at in order
-    )
-    list(run.record([ScoredPack(0, rows, 1)]))
-    return run.mark_ended("finished")
+def own_run(home: Path, rewards: Mapping[str, tuple[float | None, float | None]]) -> Run:
+    """A finished run of pairs of RewardBench, and of others. rewards: by their keys."""
+    texts = filtered_texts()
+    rows = [
+        ScoredPair(key, key.rpartition(":")[0], texts.get(key, f"hash-{at}"), *both, 1, 1)
+        for at, (key, both) in enumerate(rewards.items())
+    ]
+    return recorded_run(home, OWN_FACTS, rows)

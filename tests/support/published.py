@@ -1,6 +1,5 @@
 """The Models tab on small published results of the demo pairs, with runs of one visitor."""
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -16,13 +15,14 @@ from explorer.stats.rules import RULES
 from explorer.stores import open_stores
 from explorer.tabs.models.view import ModelsView
 from explorer.tabs.pairs.view import PairsView
-from scoring.benchmark import SUBSETS
 from scoring.hub.access import Hub
-from scoring.record import Run, new_folder
-from scoring.spec import Plan, RunFacts, ScoredPack, ScoredPair
+from scoring.record import Run
+from scoring.spec import RunFacts, ScoredPair
 from tests.conftest import until
-from tests.support.board_data import OF_DEMO
+from tests.support.board_data import OF_DEMO, write_model
+from tests.support.files import write_json
 from tests.support.hostile import NAME
+from tests.support.run_facts import recorded_run
 
 A, B, PLAIN, HALF, ELSEWHERE = "org/a-7B", "org/b-70B", "org/plain", "org/half", "org/elsewhere"
 """Published models: two with rewards, as `NAME` has; two without; one of other pairs."""
@@ -45,23 +45,10 @@ def write_published(folder: Path, keys: list[str]) -> Path:
         if model == ELSEWHERE:
             values |= {"subset": ["own"] * 2, "id": ["x", "y"]}
         kind = "Generative RM" if model == PLAIN else "Seq. Classifier"
-        of_each = zip(values["subset"], values["results"], strict=True)
-        by_subset: dict[str, list[float]] = {}
-        for subset, result in of_each:
-            by_subset.setdefault(subset, []).append(result)
-        means = {name: float(np.mean(each)) for name, each in by_subset.items() if name in SUBSETS}
-        about = {"model": model, "model_type": kind}
-        _write(folder / "eval-set-scores" / f"{number}.json", about | values)
-        _write(folder / "eval-set" / f"{number}.json", about | (means or {"hep-go": 0.5}))
-    _write(
-        folder / "pref-sets" / "a.json", {"model": A, **dict.fromkeys(RULES["prior"].subsets, 0.5)}
-    )
+        write_model(folder, f"{number}", {"model": model, "model_type": kind}, values)
+    prior = {"model": A, **dict.fromkeys(RULES["prior"].subsets, 0.5)}
+    write_json(folder / "pref-sets" / "a.json", prior)
     return folder
-
-
-def _write(path: Path, values: object) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(values), encoding="utf-8")
 
 
 def open_models(home: Path, results: Path) -> ModelsView:
@@ -85,13 +72,11 @@ def write_run(models: ModelsView, title: str, n: int, *, keys: list[str] | None 
     texts = table.hashes if keys is None else [f"no text {key}" for key in keys]
     keys = (table.keys if keys is None else keys)[:n]
     facts = RunFacts("org/run", "", "classifier", "cpu", "float32", 99, "left", "", table.id, n, 0)
-    run = Run.create(new_folder(models.settings.runs), facts, Plan((tuple(range(n)),)), keys)
     rows = [
         ScoredPair(key, key.partition(":")[0], texts[at], float(at % 4), 0.5, 1, 1)
         for at, key in enumerate(keys)
     ]
-    list(run.record([ScoredPack(0, tuple(rows), 1)]))
-    run = run.mark_ended("finished")
+    run = recorded_run(models.settings.runs, facts, rows)
     change_card(run, lambda _: RunCard(ME.owner, title))
     return run
 
@@ -103,9 +88,8 @@ def name_of(run: Run, models: ModelsView) -> str:
 
 def upload(models: ModelsView, folder: Path, **files: object) -> str:
     """Put files of `ME` beside the results; gives their token."""
-    for name, values in files.items():
-        _write(folder / f"{name}.json", values)
-    paths = {f"{name}.json": folder / f"{name}.json" for name in files}
+    written = (write_json(folder / f"{name}.json", values) for name, values in files.items())
+    paths = {path.name: path for path in written}
     results = models.boards.library.upload(None, paths, owner=ME.owner)
     assert results.uploaded is not None
     return results.uploaded.token

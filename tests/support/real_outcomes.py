@@ -1,24 +1,22 @@
 """The outcomes of the real models, and strata that say RewardBench's rule."""
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
-import pytest
 from numpy.typing import NDArray
 
 from scoring.benchmark import SECTIONS, WEIGHTS
 from scoring.clusters import clusters_of
 from scoring.results.order import PairOrder
 from scoring.strata import Strata, benchmark_strata
+from tests.support.board_data import real_results
 
 
 @dataclass(frozen=True)
 class RealOutcomes:
-    """names: of the models, sorted by path. matrix: (models, pairs). subsets: of the pairs."""
+    """names: of the models. matrix: (models, pairs). subsets: of the pairs."""
 
     names: list[str]
     matrix: NDArray[np.float32]
@@ -47,14 +45,7 @@ def v1_strata(subsets: Sequence[str]) -> Strata:
     return benchmark_strata(names, codes, weights, dict.fromkeys(SECTIONS, 1), clusters)
 
 
-@lru_cache(maxsize=1)
 def read_real_outcomes(shared_data: Path) -> RealOutcomes:
-    names, rows, subsets = [], [], []
-    for path in sorted((shared_data / "reward-bench-results" / "eval-set-scores").rglob("*.json")):
-        values = json.loads(path.read_text(encoding="utf-8"))
-        names.append(values["model"])
-        rows.append(values["results"])
-        subsets = values["subset"]
-    if not rows:
-        pytest.skip(f"no outcomes of real models below {shared_data}")
-    return RealOutcomes(names, np.array(rows, dtype=np.float32), subsets)
+    _, _, matrix = real_results(shared_data)
+    subsets = [matrix.pairs.names[code] for code in matrix.pairs.codes]
+    return RealOutcomes([*matrix.models], matrix.outcomes, subsets)

@@ -15,21 +15,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from explorer.data import export as exports
-from explorer.data.export import (
-    FORMATS,
-    MOST_EXPORTED_RUNS,
-    WIDTH,
-    Format,
-    batches,
-    export,
-    export_name,
-    snippet,
-)
-from explorer.data.table import PairTable, Rows
+from explorer.data.export import FORMATS, Format, export, export_name, snippet
+from explorer.data.table import PairTable
 from scoring.errors import KnownError
 from scoring.pairs.opening import SCHEMA, TEXT_COLUMNS, Pairs, PairSource, read_pairs
 from scoring.pairs.shapes import transcript
 from scoring.spec import Message
+from tests.support.files import write_jsonl
 from tests.support.golden_files import check_golden
 from tests.support.pair_files import write_rows
 
@@ -60,16 +52,10 @@ def table_of(
     return PairTable(Pairs(source, pa.concat_tables(tables), (), left_out))
 
 
-def all_of(table: PairTable) -> Rows:
-    return np.arange(len(table))
-
-
-def written(
-    table: PairTable, form: Format, folder: Path, rows: Sequence[int] | None = None
-) -> Path:
-    folder.mkdir(exist_ok=True)
+def written(table: PairTable, form: Format, folder: Path, rows: Sequence[int] = ()) -> Path:
+    """A file of all rows, or of some."""
     path = folder / f"pairs.{form}"
-    export(table, all_of(table) if rows is None else np.array(rows), form, path)
+    export(table, np.array(rows or range(len(table))), form, path)
     return path
 
 
@@ -123,19 +109,14 @@ def test_ids_are_numbers_only_where_all_are(tmp_path: Path) -> None:
 SEVERAL = pair(7, more_chosen=[("c2", "m2")], more_rejected=[("r2", "m3"), ("r3", "m4")])
 
 
-def test_further_responses_are_written_as_rewardbench_2_writes_them(tmp_path: Path) -> None:
-    one, seven = pq.read_table(written(table_of(pair(1), SEVERAL), "parquet", tmp_path)).to_pylist()
-    assert (seven["chosen"], seven["rejected"]) == (["chosen 7", "c2"], ["rejected 7", "r2", "r3"])
-    assert seven["models"] == ["chosen_model 7", "m2", "rejected_model 7", "m3", "m4"]
-    counts = [seven[name] for name in ("num_correct", "num_incorrect", "total_completions", "id")]
-    assert (counts, one["chosen"]) == ([2, 3, 5, 7], ["chosen 1"])
-
-
-@pytest.mark.parametrize("form", ["csv", "jsonl"])
+@pytest.mark.parametrize("form", FORMATS)
 def test_pairs_conversations_and_further_responses_are_written(form: Any, tmp_path: Path) -> None:
+    """Parquet as RewardBench 2 has it, shown as JSON lines."""
     quoted = pair(2, turns=TURNS, chosen='a "b", c\nd')
     path = written(table_of(pair(1), quoted, SEVERAL), form, tmp_path)
-    check_golden(Path(__file__).parent / "exports" / f"pairs.{form}", path.read_bytes().decode())
+    if form == "parquet":
+        path = write_jsonl(tmp_path / "pairs.parquet.txt", pq.read_table(path).to_pylist())
+    check_golden(Path(__file__).parent / "exports" / path.name, path.read_bytes().decode())
 
 
 @pytest.mark.parametrize("form", FORMATS)
@@ -146,7 +127,7 @@ def test_the_rows_are_written_in_the_order_given_and_a_place_of_the_server_is_no
     kept = PairTable(read_pairs(written(table, form, tmp_path, [4, 1, 0])))
     assert kept.keys == [table.keys[row] for row in (4, 1, 0)]
     with pytest.raises(KnownError, match=r"cannot be written: .*Choose another") as refused:
-        export(table, all_of(table), form, tmp_path / "no folder" / "x")
+        written(table, form, tmp_path / "no folder")
     assert str(tmp_path) not in str(refused.value)
     with pytest.raises(KnownError, match="no pair to export"):
         export(table, np.array([], dtype=np.int64), form, tmp_path / "x")
@@ -160,9 +141,9 @@ def test_long_texts_are_written_few_at_a_time(
     rows[2] = pair(2, chosen="x" * 5_000)
     rows[4] = pair(4, more_rejected=[("é" * 500, "m")])
     table = table_of(*rows)
-    whole = written(table, "jsonl", tmp_path / "whole").read_bytes()
+    whole = written(table, "jsonl", tmp_path).read_bytes()
     monkeypatch.setattr(exports, "BATCH_BYTES", 1_000)
-    assert [each.num_rows for each in batches(table.arrow, all_of(table))] == [2, 1, 1, 1, 4]
+    assert [each.num_rows for each in exports.batches(table.arrow, np.arange(9))] == [2, 1, 1, 1, 4]
     assert written(table, "jsonl", tmp_path).read_bytes() == whole
 
 
@@ -174,7 +155,7 @@ def test_a_file_is_named_after_its_source() -> None:
         (PairSource("hub", "a/" + "v1.5" * 99, None, "0"), ("v1-5" * 99)[:60] + "-2"),
     ):
         table = table_of(pair(1), pair(2), source=source)
-        assert export_name(table, all_of(table), "csv") == f"{name}-pairs.csv"
+        assert export_name(table, np.arange(2), "csv") == f"{name}-pairs.csv"
 
 
 # The program that loads the selected pairs.
@@ -185,17 +166,18 @@ def said(table: PairTable, rows: Sequence[int], filters: Sequence[str] = ()) -> 
 
 
 @pytest.fixture
-def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Runs a program where its files are; the rows that it leaves in `pairs`."""
+def where_files_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder in which programs run."""
     monkeypatch.setattr("datasets.config.HF_DATASETS_CACHE", tmp_path / "cache")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
 
-    def run_in(program: str) -> list[dict[str, Any]]:
-        monkeypatch.chdir(tmp_path)
-        names: dict[str, Any] = {}
-        exec(compile(program, "snippet", "exec"), names)
-        return list(names["pairs"])
 
-    return run_in
+def run(program: str) -> list[dict[str, Any]]:
+    """The rows that a program leaves in `pairs`."""
+    names: dict[str, Any] = {}
+    exec(compile(program, "snippet", "exec"), names)
+    return list(names["pairs"])
 
 
 def rows_in(program: str) -> list[int]:
@@ -219,7 +201,7 @@ def test_the_rows_are_those_of_the_source(
     rows = sorted(rows) if in_order else rows
     program = said(table_of(*map(pair, read), left_out=tuple(sorted(left_out))), rows)
     assert rows_in(program) == [read[row] for row in rows]
-    assert all(len(line) <= WIDTH for line in program.splitlines())
+    assert all(len(line) <= exports.WIDTH for line in program.splitlines())
 
 
 HOSTILE = (
@@ -229,26 +211,24 @@ HOSTILE = (
 
 
 @pytest.mark.parametrize("name", ["mine.parquet", "mine.json", "mine.csv", "a [x]*'\"?.jsonl"])
-def test_run_on_a_file_it_gives_the_selected_pairs(tmp_path: Path, run: Any, name: str) -> None:
+def test_run_on_a_file_it_gives_the_selected_pairs(where_files_are: Path, name: str) -> None:
     plain = [{**dict.fromkeys(TEXT_COLUMNS, f"x{number}"), "id": number} for number in range(6)]
     rows: list[dict[str, Any]] = [plain[0], *HOSTILE, *plain[3:]]
     if not name.endswith("csv"):  # rows that are left out on reading are counted
         rows[1:1] = [{**plain[0], "chosen": None}]
-    table, places = PairTable(read_pairs(write_rows(tmp_path / name, rows))), [0, 1, 2, 5]
+    table, places = PairTable(read_pairs(write_rows(where_files_are / name, rows))), [0, 1, 2, 5]
     found = run(said(table, places))
     assert [[row[name] for name in TEXT_COLUMNS] for row in found] == [
         [table.cells(place)[name] for name in TEXT_COLUMNS] for place in places
     ]
 
 
-def test_a_scattered_selection_is_loaded_from_its_export(tmp_path: Path, run: Any) -> None:
-    table = table_of(*map(pair, range(2 * MOST_EXPORTED_RUNS + 2)))
+def test_a_scattered_selection_is_loaded_from_its_export(where_files_are: Path) -> None:
+    table = table_of(*map(pair, range(2 * exports.MOST_EXPORTED_RUNS + 2)))
     rows = np.arange(0, len(table), 2)
-    program = snippet(table, rows, [])
-    assert f"'{export_name(table, rows, 'parquet')}'" in program
-    export(table, rows, "parquet", tmp_path / export_name(table, rows, "parquet"))
-    assert [row["id"] for row in run(program)] == rows.tolist()
-    assert len(rows_in(snippet(table, rows[:-1], []))) == MOST_EXPORTED_RUNS
+    export(table, rows, "parquet", where_files_are / export_name(table, rows, "parquet"))
+    assert [row["id"] for row in run(snippet(table, rows, []))] == rows.tolist()
+    assert len(rows_in(snippet(table, rows[:-1], []))) == exports.MOST_EXPORTED_RUNS
 
 
 WORDS = [

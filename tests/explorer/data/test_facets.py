@@ -17,15 +17,15 @@ def names_of(table: PairTable, facet: Facet) -> list[str]:
     return [column.names[code] for code in column.codes]
 
 
-def test_the_longer_side_is_told_in_characters() -> None:
-    table = small_table(row(chosen="ab"), row(chosen="éé", rejected="ab"), row(chosen=""))
-    assert names_of(table, "longer") == ["chosen", "equal", "rejected"]
-
-
-def test_a_prompt_is_shared_where_another_subset_puts_it() -> None:
-    put = (("twice", "a"), ("twice", "a"), ("both", "a"), ("both", "b"), ("x", "b"))
-    table = small_table(*(row(prompt=prompt, subset=subset) for prompt, subset in put))
-    assert names_of(table, "shared") == ["no", "no", "yes", "yes", "no"]
+def test_the_longer_side_is_told_in_characters_and_a_prompt_of_two_subsets_is_shared() -> None:
+    table = small_table(
+        row(prompt="twice", subset="a", chosen="ab"),
+        row(prompt="twice", subset="a", chosen="éé", rejected="ab"),
+        row(prompt="both", subset="a", chosen=""),
+        row(prompt="both", subset="b"),
+    )
+    assert names_of(table, "longer") == ["chosen", "equal", "rejected", "equal"]
+    assert names_of(table, "shared") == ["no", "no", "yes", "yes"]
 
 
 def test_a_card_and_then_prompt_chosen_and_rejected_are_looked_at_in_that_order() -> None:
@@ -84,40 +84,33 @@ def test_a_marker_is_found_where_it_is_and_nowhere_else(marker: Marker) -> None:
 # Named subsets by what facets tell.
 
 
-def test_whose_response_has_a_marker() -> None:
-    sides = (("- a", "- b"), ("- a", "x"), ("x", "- b"), ("x", "x"))
-    table = small_table(*(row(chosen=chosen, rejected=rejected) for chosen, rejected in sides))
+def test_whose_response_has_a_marker_and_which_models_have_enough_pairs() -> None:
+    sides = (("- a", "- b"), ("- a", "x"), ("x", "- b"), *[("x", "x")] * (LEAST_WRITTEN - 3))
+    table = small_table(
+        *(
+            row(chosen=chosen, rejected=rejected, chosen_model="often", rejected_model=f"m{n // 2}")
+            for n, (chosen, rejected) in enumerate(sides)
+        )
+    )
     rows = {"chosen": [0, 1], "rejected": [0, 2], "both": [0], "only_chosen": [1]}
     for who, wanted in rows.items():
         found = condition_of(table, f"marker:list:{who}")
         assert np.flatnonzero(found.mask).tolist() == wanted
-
-
-def test_models_need_enough_pairs() -> None:
-    names = ["x" * max(1, n) for n in range(LEAST_WRITTEN)]
-    table = small_table(*(row(chosen_model="often", rejected_model=name) for name in names))
     models = [each.id for each in conditions(table) if each.kind.endswith("model")]
     assert models == ["chosen_model:often"]
 
 
-def test_lengths_are_cut_in_parts_that_hold_each_pair_once(real: PairTable) -> None:
-    found = conditions(real)
-    chars = [each.mask for each in found if each.kind == "chosen_chars"]
-    assert len(chars) == 4
-    assert (np.sum(chars, axis=0) == 1).all()
+def test_every_condition_is_found_by_its_id_and_lengths_are_cut_in_parts_that_hold_each_pair_once(
+    real: PairTable,
+) -> None:
+    found = {each.id: each for each in conditions(real)}
+    assert {each.kind for each in found.values()} == set(CONDITION_KINDS)
+    assert (found["section:Safety"].n, found["subset:math-prm"].n) == (740, 447)
+    assert len({each.name for each in found.values()}) == len(found)
+    for id_, each in found.items():
+        assert each.n > 0 and (condition_of(real, id_).mask == each.mask).all()
+    chars = [each.mask for each in found.values() if each.kind == "chosen_chars"]
+    assert len(chars) == 4 and (np.sum(chars, axis=0) == 1).all()
     assert all(600 < mask.sum() < 900 for mask in chars)
-    by = [each.mask for each in found if each.id.startswith("longer_by:chosen:")]
-    assert len(by) == 3
-    assert (np.sum(by, axis=0) == condition_of(real, "longer:chosen").mask).all()
-
-
-def test_every_condition_is_found_by_its_id(real: PairTable) -> None:
-    found = conditions(real)
-    assert {each.kind for each in found} == set(CONDITION_KINDS)
-    sizes = {each.id: each.n for each in found}
-    assert (sizes["section:Safety"], sizes["subset:math-prm"]) == (740, 447)
-    assert len({each.id for each in found}) == len({each.name for each in found}) == len(found)
-    for each in found:
-        again = condition_of(real, each.id)
-        assert again.n == each.n > 0
-        assert (again.mask == each.mask).all()
+    by = [each.mask for id_, each in found.items() if id_.startswith("longer_by:chosen:")]
+    assert len(by) == 3 and (np.sum(by, axis=0) == found["longer:chosen"].mask).all()

@@ -4,16 +4,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-import explorer.data.search
-from explorer.data.search import (
-    MOST_MARKED,
-    MOST_SOUGHT,
-    Query,
-    checked_query,
-    first_hits,
-    found_by,
-    hits,
-)
+from explorer.data import search
+from explorer.data.search import Query, checked_query, first_hits, found_by, hits
 from scoring.errors import KnownError
 from tests.support.tables import row, small_table
 
@@ -32,39 +24,35 @@ TABLE = small_table(
 )
 
 
-def found(words: object, where: object = "all", *, regex: bool = False, case: bool = False) -> str:
-    """The rows that hold what is looked for, as their numbers in a row."""
-    mask = found_by(TABLE.arrow, checked_query(words, where, regex, case))
-    return "".join(str(number) for number, held in enumerate(mask.tolist()) if held)
-
-
 @pytest.mark.parametrize(
-    ("words", "regex", "case", "rows"),
+    ("words", "where", "how", "rows"),
     [
-        ("DOG", False, False, "023"),
-        ("été", False, False, "1"),
-        ("\0", False, False, "1"),
-        (".*", False, False, "3"),
-        ("(?i)dog", False, False, ""),
-        (None, False, False, "01234"),
-        ("DOG", False, True, "0"),
-        (r"d.g\.", True, False, "02"),
-        (r"\p{Hebrew}+ \p{Hebrew}", True, False, "3"),
-        (r"\Q.*", True, False, "3"),
-        (r"Gravel.and", True, False, ""),
-        ("  ", True, False, ""),
+        ("DOG", "all", "", "023"),
+        ("été", "all", "", "1"),
+        ("\0", "all", "", "1"),
+        (".*", "all", "", "3"),
+        ("(?i)dog", "all", "", ""),
+        (None, "all", "", "01234"),
+        ("DOG", "all", "case", "0"),
+        (r"d.g\.", "all", "regex", "02"),
+        (r"\p{Hebrew}+ \p{Hebrew}", "all", "regex", "3"),
+        (r"\Q.*", "all", "regex", "3"),
+        (r"Gravel.and", "all", "regex", ""),
+        ("  ", "all", "regex", ""),
+        ("hamster", "chosen", "", "2"),
+        ("hamster", "rejected", "", ""),
+        ("pebble", "rejected", "", "2"),
+        ("^gravel", "rejected", "regex", "2"),
+        ("pebble", "chosen", "", ""),
+        ("pebble", "prompt", "", ""),
     ],
 )
-def test_words_are_found_as_they_stand_a_pattern_is_matched_and_case_counts_where_asked_for(
-    words: object, regex: bool, case: bool, rows: str
+def test_rows_are_found_by_words_or_a_pattern_in_all_texts_or_those_of_a_side(
+    words: object, where: str, how: str, rows: str
 ) -> None:
-    assert found(words, regex=regex, case=case) == rows
-
-
-def test_further_responses_are_searched_with_their_side() -> None:
-    assert (found("hamster", "chosen"), found("hamster", "rejected")) == ("2", "")
-    assert found("pebble", "rejected") == found("^gravel", "rejected", regex=True) == "2"
-    assert found("pebble", "chosen") == found("pebble", "prompt") == ""
+    """rows: the numbers of those that hold what is looked for."""
+    mask = found_by(TABLE.arrow, checked_query(words, where, how == "regex", how == "case"))
+    assert "".join(str(number) for number in mask.nonzero()[0]) == rows
 
 
 @pytest.mark.parametrize("pattern", ["(", r"(a)\1", "(a{1000}){1000}", r"[\pL\pN]{900}", "(" * 300])
@@ -84,7 +72,7 @@ def test_a_pattern_that_others_choke_on_comes_to_an_end_and_too_long_a_search_is
     query = checked_query("(x+x+)+y", "all", True, False)
     assert not found_by(table.arrow, query).any()
     assert hits("x" * 200_000, query) == []
-    monkeypatch.setattr(explorer.data.search, "_REGEX_SECONDS", 0)
+    monkeypatch.setattr(search, "_REGEX_SECONDS", 0)
     with pytest.raises(KnownError, match=r"longer than 0 seconds here\. Look for a plain text"):
         found_by(TABLE.arrow, Query("dog"))
 
@@ -93,7 +81,7 @@ def test_a_pattern_that_others_choke_on_comes_to_an_end_and_too_long_a_search_is
 def test_pieces_of_a_column_are_searched_as_the_whole(
     size: int, chunk_rows: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(explorer.data.search, "_PIECE_BYTES", size)
+    monkeypatch.setattr(search, "_PIECE_BYTES", size)
     more = [row(chosen=each, subset="Ties") for each in (["a", "x1", "日x2"], "c", ["b", "x3"])]
     table = small_table(*more, MORE, *more, chunk_rows=chunk_rows)
     for words, wanted in (("x3", [2, 6]), ("x2", [0, 4]), ("hamster", [3])):
@@ -103,15 +91,24 @@ def test_pieces_of_a_column_are_searched_as_the_whole(
 
 
 LETTERS = st.text("abAB .\n+é日🌈", max_size=30)
+# Python's own search would take ages for what RE2 finds at once, so these patterns are tame.
+TAME = st.sampled_from(["a", "ab+", "é|日", r"\.", "b{2}", "(?:ab)+", "🌈", "[^a~]", "(a|b)"])
+WORDS = st.builds(checked_query, LETTERS, st.just("all"), st.just(False), st.booleans())
+PATTERNS = st.builds(Query, TAME, regex=st.just(True), case=st.booleans())
 
 
-@given(LETTERS, LETTERS, st.booleans())
-@example("aaa", "aa", False)
-def test_hits_of_a_text_are_those_that_python_finds(text: str, words: str, case: bool) -> None:
-    query = checked_query(words, "all", False, case)
-    pattern = re.compile(re.escape(query.words), 0 if case else re.IGNORECASE)
-    wanted = [match.span() for match in pattern.finditer(text)] if query.words else []
+@given(LETTERS, WORDS | PATTERNS, st.sampled_from([0, 5_000, 150_000]))
+@example("aaa", Query("aa"), 0)
+@settings(max_examples=60)
+def test_hits_and_the_first_of_a_long_text_are_those_that_python_finds(
+    text: str, query: Query, before: int
+) -> None:
+    pattern = query.words if query.regex else re.escape(query.words)
+    found = re.finditer(pattern, text, 0 if query.case else re.IGNORECASE)
+    wanted = [match.span() for match in found if query.words]
     assert hits(text, query) == wanted
+    first = first_hits("~" * before + text + "~" * 5_000, query)[:1]
+    assert [start - before for start, _ in first] == [start for start, _ in wanted[:1]]
 
 
 @pytest.mark.parametrize(
@@ -134,34 +131,16 @@ def test_hits_of_hostile_texts_and_odd_patterns(
     assert hits(text, checked_query(words, "all", regex, False)) == places
 
 
-def test_what_lies_far_on_in_a_text_is_not_marked() -> None:
-    long = "-" * (MOST_MARKED - 3) + "dogdog"
+def test_what_lies_far_on_in_a_text_is_not_marked_but_found_as_the_whole_text_has_it() -> None:
+    most = search.MOST_MARKED
+    long = "-" * (most - 3) + "dogdog"
     assert hits(long, Query("dog")) == []  # in the whole text, a match there might go on
     assert hits(f"dog {long}", Query("dog")) == [(0, 3)]
-    assert hits(long[:MOST_MARKED], Query("dog")) == [(MOST_MARKED - 3, MOST_MARKED)]
-
-
-# Python's own search would take ages for what RE2 finds at once, so these patterns are tame.
-TAME = st.sampled_from(["a", "ab+", "é|日", r"\.", "b{2}", "(?:ab)+", "🌈", "[^a~]", "(a|b)"])
-
-
-@given(LETTERS, TAME, st.booleans(), st.sampled_from([0, 5_000, 150_000]))
-@settings(max_examples=60)
-def test_hits_of_a_pattern_and_the_first_of_a_long_text_are_those_that_python_finds(
-    text: str, pattern: str, case: bool, before: int
-) -> None:
-    wanted = [match.span() for match in re.finditer(pattern, text, 0 if case else re.IGNORECASE)]
-    query = Query(pattern, regex=True, case=case)
-    assert hits(text, query) == wanted
-    found = first_hits("~" * before + text + "~" * 5_000, query)
-    assert [start - before for start, _ in found[:1]] == [start for start, _ in wanted[:1]]
-
-
-def test_the_first_hit_of_a_long_text_is_where_the_whole_text_has_it() -> None:
+    assert hits(long[:most], Query("dog")) == [(most - 3, most)]
     text = "é" * 9_000 + "_dog dog\ndog"
     places = {r"\bdog": 9_005, r"dog\z": 9_009, "^dog": None, "é_+": 8_999, r"(?s)_d.*q": None}
     for pattern, place in places.items():
         found = first_hits(text, Query(pattern, regex=True))
         assert (found[0][0] if found else None) == place, pattern
-    assert first_hits("~" * MOST_SOUGHT + "dog", Query("dog")) == []
+    assert first_hits("~" * search.MOST_SOUGHT + "dog", Query("dog")) == []
     assert first_hits("<" + "~" * 200_000 + ">", Query("<.*>", regex=True)) == []

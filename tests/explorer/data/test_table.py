@@ -48,13 +48,6 @@ def test_lengths_of_every_measure_and_unit() -> None:
     assert table.lengths("difference", "tokens", "demo@0").tolist() == [5, 0]
 
 
-def test_the_real_split_has_the_published_sizes(real: PairTable) -> None:
-    assert real.subset_counts == COUNTS
-    assert list(real.subset_counts) == list(SUBSETS)
-    assert len(set(real.keys)) == len(set(real.hashes)) == len(real) == 2985
-    assert len({key.rpartition(":")[2] for key in real.keys}) == 2984  # ids alone are not unique
-
-
 @pytest.mark.parametrize(
     ("source", "benchmark", "name"),
     [

@@ -26,7 +26,7 @@ from scoring.pairs.opening import read_pairs
 from scoring.results.order import FILTERED, PairOrder
 from scoring.results.pairs import PairResults
 from tests.support.beginning import begun, finished
-from tests.support.board_data import NOTHING, own_run, rows_in, with_runs
+from tests.support.board_data import NOTHING, own_run, with_runs
 from tests.support.fields import MODEL, small_field
 from tests.support.files import write_jsonl
 from tests.support.tables import file_table, row, small_table
@@ -241,6 +241,11 @@ def test_runs_are_as_files_of_results_under_names_of_their_own(tmp_path: Path) -
     assert "cannot be read" in left_out.reason
     assert broken.id not in left_out.file  # who knows an id may read the run
     board = build_board(NOTHING, "v1", outcomes=outcome_matrix(found), own=list(own))
-    assert {row.model for row in rows_in(board)} == set(found.models)
-    assert all(row.own and row.rank is None and row.url is None for row in rows_in(board))
-    assert rows_in(board)[0].sections["Reasoning"] == 0.5
+    assert {*board.rows} == set(found.models)
+    for each in board.rows.values():
+        assert (each["own"], each["rank"], each["url"], each["Reasoning"]) == (
+            True,
+            None,
+            None,
+            0.5,
+        )

@@ -16,14 +16,15 @@ from explorer.tabs.pairs.fail_report import scores_of
 from explorer.tabs.score.published_check import check_pairs
 from scoring.command.report import report_json
 from scoring.pairs.opening import as_pairs
-from scoring.record import Run, new_folder
+from scoring.record import Run
 from scoring.results.accuracies import read_aggregates
 from scoring.results.exports import write_results
 from scoring.results.pairs import read_pair_results
-from scoring.spec import Plan, RunFacts, ScoredPack, ScoredPair
+from scoring.spec import RunFacts, ScoredPair
 from scoring.sure import SequentialMonitor, SureRule
-from tests.support.board_data import NOTHING, rows_in, with_runs
+from tests.support.board_data import NOTHING, with_runs
 from tests.support.boards import comparing
+from tests.support.run_facts import recorded_run
 from tests.support.tables import row, small_table
 
 TABLE = small_table(*(row(id=str(at), subset="hep-go", prompt=f"p{at}") for at in range(4)))
@@ -34,13 +35,9 @@ MODEL = "org/model"
 
 def run_of(family: str, folder: Path) -> Run:
     facts = RunFacts(MODEL, "", family, "cpu", "float32", 9, "left", "own", TABLE.id, 4, 0)
-    run = Run.create(new_folder(folder), facts, Plan((tuple(range(4)),)), TABLE.keys)
-    rows = tuple(
-        ScoredPair(key, "hep-go", "", margin, 0.0, 1, 1)
-        for key, margin in zip(TABLE.keys, MARGINS, strict=True)
-    )
-    list(run.record([ScoredPack(0, rows, 1)]))
-    return run.mark_ended("finished")
+    of_each = zip(TABLE.keys, MARGINS, strict=True)
+    rows = [ScoredPair(key, "hep-go", "", margin, 0.0, 1, 1) for key, margin in of_each]
+    return recorded_run(folder, facts, rows)
 
 
 @pytest.mark.parametrize(("family", "score"), [("rater", 0.75), ("classifier", 0.5)])
@@ -75,8 +72,8 @@ def test_a_run_has_the_same_score_everywhere(family: str, score: float, tmp_path
     field = Field(TABLE, matrix, runs, ("ties",), own=frozenset(runs))
     board = build_board(NOTHING, "v1", outcomes=matrix, own=[own])
     half = build_board(NOTHING, "v1", outcomes=matrix, ties="half", own=[own])
-    assert {each.sections["Reasoning"] for each in rows_in(half)} == {0.75}
-    told |= {f"board {each.model}": each.sections["Reasoning"] for each in rows_in(board)}
+    assert {each["Reasoning"] for each in half.rows.values()} == {0.75}
+    told |= {f"board {model}": each["Reasoning"] for model, each in board.rows.items()}
     told["Failures"] = scores_of(field, own).sections["Reasoning"].score
     *_, by_rule = standings(compared(comparing(own, MODEL), field))
     told |= dict(zip("AB", by_rule.scores, strict=True))
