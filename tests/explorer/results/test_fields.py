@@ -1,16 +1,11 @@
-import json
 from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
-import pytest
 
 from explorer.core.settings import Settings
-from explorer.data.library import Library
 from explorer.data.sources import Candidate, Sources
 from explorer.data.table import PairTable
-from explorer.reader.scene import ScenePairs, scene
-from explorer.reader.state import PairsState
 from explorer.results.board import build_board
 from explorer.results.fields import Fields
 from explorer.results.library import ResultsLibrary
@@ -19,16 +14,16 @@ from explorer.results.published import read_results_folder, with_outcomes
 from explorer.runs.running import Runs
 from explorer.stats.matrix import Outcomes, laid_over, outcome_matrix, outcome_rows
 from explorer.stores import Stores, open_stores
-from explorer.tabs.pairs.list_html import who_html
 from scoring.hub.access import Hub
 from scoring.limits import Limits
 from scoring.pairs.opening import read_pairs
 from scoring.results.order import FILTERED, PairOrder
 from scoring.results.pairs import PairResults
 from tests.support.beginning import begun, finished
-from tests.support.board_data import NOTHING, own_run, with_runs
+from tests.support.board_data import NOTHING, own_run, with_runs, write_model
+from tests.support.browsing import library_of
 from tests.support.fields import MODEL, small_field
-from tests.support.files import write_jsonl
+from tests.support.files import write_json, write_jsonl
 from tests.support.tables import file_table, row, small_table
 
 SUBSETS = ["hep-go", "hep-go", "donotanswer"]
@@ -37,24 +32,19 @@ TABLE = small_table(*ROWS)
 
 
 def write(folder: Path, model: str, results: Sequence[object], **other: object) -> None:
-    values = {"model": model, "subset": SUBSETS[: len(results)], "results": results, **other}
-    for kind, content in (("eval-set-scores", values), ("eval-set", {"model": model, "hep-go": 1})):
-        (folder / kind).mkdir(exist_ok=True)
-        (folder / kind / f"{model}.json").write_text(json.dumps(content))
+    """Published results of the first pairs."""
+    of_pairs = {"subset": SUBSETS[: len(results)], "results": results, **other}
+    write_model(folder, model, {"model": model}, of_pairs)
 
 
 def fields_on(
     folder: Path, home: Path, *tables: PairTable, dataset: str | None = TABLE.id
 ) -> Fields:
     """dataset: what the owner says that results without texts are of."""
-    settings, hub = Settings(home=home, offline=True), Hub(offline=True)
+    hub = Hub(offline=True)
     read = with_outcomes(read_results_folder(folder, dataset), home)
-    sources = Sources([Candidate("results", lambda: read)], hub)
-    results = ResultsLibrary(sources, Limits())
-    library = Library(Sources([Candidate("first", lambda: tables[0])], hub), hub, settings)
-    for table in tables[1:]:
-        library._opened[table.id] = table
-    return Fields(results, library, Runs(settings, hub))
+    results = ResultsLibrary(Sources([Candidate("results", lambda: read)], hub), Limits())
+    return Fields(results, library_of(*tables), Runs(Settings(home=home, offline=True), hub))
 
 
 def test_what_a_model_did_not_win_has_its_ties_and_nothing_that_is_missing() -> None:
@@ -88,12 +78,6 @@ def test_results_without_texts_are_of_the_pairs_alone_that_their_owner_names(
     field = fields.of("m", None, TABLE.id, [])
     assert not field.has_texts
     assert "They are of allenai/reward-bench:filtered" in field.match_description("m")
-
-
-@pytest.fixture(scope="module")
-def stores(tmp_path_factory: pytest.TempPathFactory) -> Stores:
-    home = tmp_path_factory.mktemp("home")
-    return open_stores(Settings(home=home, pairs="demo", offline=True))
 
 
 def test_a_run_is_in_the_field_of_its_pairs_as_it_streams_in(stores: Stores) -> None:
@@ -130,13 +114,11 @@ def test_lost_and_margin_mean_the_same_of_rm_bench_with_and_without_its_texts(
     """Rows of lengths: all nine comparisons are won, some are, one is but for a tie, none is."""
     lengths = [(4, 5, 6, 1, 2, 3), (1, 2, 3, 1, 2, 3), (3, 4, 5, 1, 2, 3), (1, 1, 1, 2, 2, 2)]
     sides = [(["a" * n for n in each[:3]], ["b" * n for n in each[3:]]) for each in lengths]
-    path = write_jsonl(
-        tmp_path / "rm.jsonl",
-        [
-            {"id": at, "prompt": f"q{at}", "domain": "chat", "chosen": chosen, "rejected": rejected}
-            for at, (chosen, rejected) in enumerate(sides)
-        ],
-    )
+    rows = [
+        {"id": at, "prompt": f"q{at}", "domain": "chat", "chosen": chosen, "rejected": rejected}
+        for at, (chosen, rejected) in enumerate(sides)
+    ]
+    path = write_jsonl(tmp_path / "rm.jsonl", rows)
     run = finished(stores.runs, "longer", PairTable(read_pairs(path)), np.arange(4))
     name = stores.fields.name_of(run.id, None, None, [])
     for has_texts in (False, True):
@@ -145,8 +127,7 @@ def test_lost_and_margin_mean_the_same_of_rm_bench_with_and_without_its_texts(
         outcomes = [field.outcome(name, at) for at in range(4)]
         assert outcomes == ["win", "loss", "loss", "loss"] and not field.has_ties(name)
         assert field.margins(name).tolist() == [1, -2, 0, -1]
-        now = scene(PairsState(field.table.id, model=name), ScenePairs(field.table, field))
-        assert (now.counts["losses"], now.counts["ties"], now.counts["wins"]) == (3, 0, 1)
+        assert field.lost(name).tolist() == [1, 2, 3]
         stores.pairs.open(str(path))
 
 
@@ -163,7 +144,6 @@ def test_models_are_counted_and_not_their_runs(tmp_path: Path) -> None:
     assert (len(field.matrix.models), field.n_models) == (2, 1)
     assert len(field.others(first)) == len(field.others(second)) == 0
     assert not any(field.difficulty(model).known.any() for model in (first, ""))
-    assert "No other model has a result" in who_html(PairsState(model=first), field, 0)
     shorter = named("shorter", 188)
     [field] = stores.fields.all(None, None, [])
     assert (len(field.matrix.models), field.n_models) == (3, 2)
@@ -175,14 +155,12 @@ def test_models_are_counted_and_not_their_runs(tmp_path: Path) -> None:
 def test_visitors_who_upload_under_one_name_see_each_their_own(tmp_path: Path) -> None:
     write(tmp_path, "published", [1, 0, 1])
     fields = fields_on(tmp_path, tmp_path / "home", TABLE)
-    found = []
     for results in ([1, 1, 1], [0, 0, 0]):
-        path = tmp_path / "mine.json"
-        path.write_text(json.dumps({"model": "mine", "subset": SUBSETS, "results": results}))
+        values = {"model": "mine", "subset": SUBSETS, "results": results}
+        path = write_json(tmp_path / "mine.json", values)
         sent = fields.results.upload(None, {path.name: path})
         mine = fields.of("mine (uploaded)", sent.id, None, [])
-        found.append(mine.outcomes("mine (uploaded)").tolist())
-    assert found == [[1, 1, 1], [0, 0, 0]]
+        assert mine.outcomes("mine (uploaded)").tolist() == results
 
 
 # Runs as results.
@@ -195,57 +173,42 @@ REWARDS: dict[str, tuple[float | None, float | None]] = {
 }
 
 
-def test_runs_laid_over_a_matrix_are_as_if_they_were_files_of_it(tmp_path: Path) -> None:
-    """Some of its pairs, others beside them, none of them, and a run that cannot be read."""
+def test_runs_are_as_files_of_results_under_names_of_their_own(tmp_path: Path) -> None:
+    """Of a matrix's pairs, of others beside them, of none of them, and one that is broken."""
+    whole = own_run(tmp_path, REWARDS)
+    beside = own_run(tmp_path, {"hep-go:1": (0.5, 1.0), "own:7": (1.0, 0.0)})
+    elsewhere, broken = own_run(tmp_path, {"own:8": (1.0, 0.0)}), own_run(tmp_path, REWARDS)
+    (broken.folder / "plan.json").write_text("{")
     names, codes = ("hep-go", "donotanswer", "a:b"), np.array([0, 1, 2, 0], np.int32)
     order = PairOrder(names, codes, ["2", "4", "3", "1"], dataset=FILTERED)
-    broken = own_run(tmp_path, REWARDS)
-    (broken.folder / "plan.json").write_text("{")
-    runs = [
-        own_run(tmp_path, REWARDS),
-        own_run(tmp_path, {"hep-go:1": (0.5, 1.0), "own:7": (1.0, 0.0)}),
-        own_run(tmp_path, {"own:8": (1.0, 0.0)}),
-        broken,
-    ]
     values = np.array([0, 1, np.nan, 1], np.float32)
     result = PairResults("z", None, order, values, np.zeros(4, np.bool_), None, None)
     published = Outcomes(("z.json",), (result,))
-    own = own_names(runs, published.models)
-    rows = [outcome_rows(outcomes_of(run, name), order) for name, run in own.items()]
-    laid = laid_over(outcome_matrix(published, order), rows)
-    together = outcome_matrix(with_runs(published, own), order)
-    assert laid.models == together.models
-    for name in ("outcomes", "held", "known_equal", "chosen", "rejected"):
-        np.testing.assert_array_equal(getattr(laid, name), getattr(together, name))
-    assert sorted(map(str, laid.left_out)) == sorted(map(str, together.left_out))
-    assert [run for name, run in own.items() if name in laid.models] == runs[:2]
 
-
-def test_runs_are_as_files_of_results_under_names_of_their_own(tmp_path: Path) -> None:
-    runs = [own_run(tmp_path, REWARDS) for _ in range(3)]
-    broken = own_run(tmp_path, REWARDS)
-    (broken.folder / "plan.json").write_text("{")
-    own = own_names([*runs, broken], [])
-    found = with_runs(Outcomes(), own)
-    assert len(set(own)) == 4 and set(found.models) == {name for name in own if own[name] != broken}
+    own = own_names([whole, beside, elsewhere, broken], published.models)
     assert all(name.startswith("org/<b>mine</b> (your run of ") for name in own)
-    result = found.results[0]
-    names = [result.order.names[code] for code in result.order.codes]
-    assert names == ["hep-go", "hep-go", "a:b", "donotanswer"]
+    found = with_runs(published, own)
+    assert [*own.values()] == [whole, beside, elsewhere, broken]
+    assert found.models == ("z", *(name for name in own if own[name] != broken))
+    [left_out] = found.left_out
+    assert "cannot be read" in left_out.reason
+    assert broken.id not in left_out.file  # who knows an id may read the run
+    result = found.results[1]
+    subsets = [result.order.names[code] for code in result.order.codes]
+    assert subsets == ["hep-go", "hep-go", "a:b", "donotanswer"]
     assert result.order.ids == ["1", "2", "3", "4"]
     np.testing.assert_array_equal(result.results, [1, 0, np.nan, 1])
     assert result.equal.tolist() == [False, True, False, False]
     assert result.scores_chosen is not None
     np.testing.assert_array_equal(result.scores_chosen, [1, 0.5, np.nan, np.nan])
-    [left_out] = found.left_out
-    assert "cannot be read" in left_out.reason
-    assert broken.id not in left_out.file  # who knows an id may read the run
-    board = build_board(NOTHING, "v1", outcomes=outcome_matrix(found), own=list(own))
-    assert {*board.rows} == set(found.models)
-    for each in board.rows.values():
-        assert (each["own"], each["rank"], each["url"], each["Reasoning"]) == (
-            True,
-            None,
-            None,
-            0.5,
-        )
+
+    rows = [outcome_rows(outcomes_of(run, name), order) for name, run in own.items()]
+    laid, together = laid_over(outcome_matrix(published, order), rows), outcome_matrix(found, order)
+    assert laid.models == together.models
+    assert [run for name, run in own.items() if name in laid.models] == [whole, beside]
+    for name in ("outcomes", "held", "known_equal", "chosen", "rejected"):
+        np.testing.assert_array_equal(getattr(laid, name), getattr(together, name))
+    assert sorted(map(str, laid.left_out)) == sorted(map(str, together.left_out))
+    board = build_board(NOTHING, "v1", outcomes=laid, own=[*own])
+    mine = board.rows[result.model]
+    assert (mine["own"], mine["rank"], mine["url"], mine["Reasoning"]) == (True, None, None, 0.5)

@@ -1,7 +1,7 @@
 """Result files of each pair are read once, kept, and put into one matrix."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,17 +19,15 @@ from scoring.results.pairs import PairResults, read_pair_results
 from tests.support.hub_server import Repo
 from tests.support.stepping import told_by
 
-SUBSETS = ["a", "a", "b", "b"]
 
-
-def result_file(model: str, results: list[float | None] | None = None, **other: Any) -> bytes:
+def result_file(model: str, results: Sequence[float | None] = (1, 0, 1, 0), **other: Any) -> bytes:
     """A small file as upstream writes them; a key with None is left out."""
     values = {
         "model": model,
         "model_type": "DPO",
-        "subset": SUBSETS,
+        "subset": ["a", "a", "b", "b"],
         "id": [1, 2, 1, 2],
-        "results": results or [1, 0, 1, 0],
+        "results": results,
         "scores_chosen": [[1.0], [2.0], [3.0], [4.0]],
         "scores_rejected": [0.0, 3.0, 2.0, 4.0],
         "text_chosen": ["long text"] * 4,
@@ -79,23 +77,16 @@ ABC = {name: result_file(name.removesuffix(".json")) for name in ("a.json", "b.j
 # Reading and keeping.
 
 
-def test_files_are_read_one_by_one_and_the_second_time_not_at_all(
-    tmp_path: Path, home: Path, read_files: list[str]
-) -> None:
-    found, steps = finished(home, put(tmp_path, ABC))
-    assert steps == [Step("reading", number, 3) for number in range(3)]
-    assert models(found) == ["a", "b", "c"]
-    again, steps = finished(home, FolderSource(tmp_path))
-    assert steps == []
-    assert read_files == [f"eval-set-scores/{name}" for name in ABC]
-    assert repr(again.results) == repr(found.results)
-
-
-def test_only_a_file_that_changed_is_read_again_and_what_cannot_be_read_is_listed(
+def test_files_are_read_one_by_one_and_again_only_where_they_changed_and_others_listed(
     tmp_path: Path, home: Path, read_files: list[str]
 ) -> None:
     bad = {"x.json": b"{", "y.json": result_file("y", [2, 0, 0, 0]), "z.png": b""}
-    finished(home, put(tmp_path, {**ABC, **bad}))
+    found, steps = finished(home, put(tmp_path, {**ABC, **bad}))
+    assert steps == [Step("reading", number, 5) for number in range(5)]
+    assert models(found) == ["a", "b", "c"]
+    assert read_files == [f"eval-set-scores/{name}.json" for name in "abcxy"]
+    again, steps = finished(home, FolderSource(tmp_path))
+    assert (repr(again.results), steps) == (repr(found.results), [])
     newer = put(tmp_path, {"b.json": result_file("b", [0, 0, 0, 0.5])})
     (tmp_path / "eval-set-scores" / "c.json").unlink()
     for _ in range(2):
@@ -123,9 +114,6 @@ def test_a_broken_cache_is_ignored_and_made_anew(
         for _ in range(2):
             assert models(finished(home, source)[0]) == ["a", "b", "c"]
         assert len(read_files) == 6 + 3 * at
-
-
-# From the Hub.
 
 
 def test_a_dataset_of_the_hub_is_fetched_file_by_file_and_what_was_read_is_kept(
@@ -159,64 +147,59 @@ def test_a_dataset_of_the_hub_is_fetched_file_by_file_and_what_was_read_is_kept(
 # The matrix.
 
 
-def test_models_are_rows_and_pairs_columns(tmp_path: Path, home: Path) -> None:
+def test_models_are_rows_and_pairs_columns_and_what_does_not_fit_is_listed(
+    tmp_path: Path, home: Path
+) -> None:
     other = {"subset": ["b", "b", "a", "a"], "id": [2, 1, 1, 2]}
-    files = {
-        "a.json": result_file("a"),
-        "b.json": result_file(
-            "b", [0.5, 1, None, 0], **other, scores_rejected=[1.0, 1.0, 2.0, 4.0]
-        ),
-        "c.json": result_file("c", id=None, scores_chosen=None),
-    }
-    matrix = outcome_matrix(finished(home, put(tmp_path, files))[0])
-    assert (matrix.models, matrix.model_types) == (("a", "b", "c"), ("DPO",) * 3)
-    assert matrix.outcomes.dtype == np.float32
-    np.testing.assert_array_equal(
-        matrix.outcomes, [[1, 0, 1, 0], [np.nan, 0, 1, 0.5], [1, 0, 1, 0]]
-    )
-    assert matrix.known_equal.tolist() == [[False, False, False, True], [False, True, False, True],
-                                           [False] * 4]  # fmt: skip
-    assert matrix.chosen[0].tolist() == [1, 2, 3, 4]
-    assert np.isnan(matrix.chosen[2]).all()
-    assert [str(item) for item in matrix.left_out] == [
-        "eval-set-scores/b.json: 1 of its outcomes is missing, not lost"
-    ]
-
-
-def test_files_of_other_pairs_and_second_files_are_listed(tmp_path: Path, home: Path) -> None:
     none = dict.fromkeys(["scores_chosen", "scores_rejected", "text_chosen"])
     part = {"subset": ["a"], "id": [1], **none}
     files = {
         "a.json": result_file("a"),
         "again.json": result_file("a"),
+        "b.json": result_file(
+            "b", [0.5, 1, None, 0], **other, scores_rejected=[1.0, 1.0, 2.0, 4.0]
+        ),
+        "c.json": result_file("c", id=None, scores_chosen=None),
         "other.json": result_file("other", subset=["x"] * 4),
         "part.json": result_file("part", [1], **part),
         "z-part.json": result_file("a", [1], **part),
     }
     matrix = outcome_matrix(finished(home, put(tmp_path, files))[0])
-    assert matrix.models == ("a", "part")
-    np.testing.assert_array_equal(matrix.outcomes[1], [1, np.nan, np.nan, np.nan])
-    reasons = {item.file.rpartition("/")[2]: (item.reason, item.whole) for item in matrix.left_out}
-    assert reasons["again.json"][0].startswith("also of a; eval-set-scores/a.json is taken")
-    assert reasons["other.json"][0].startswith("4 outcomes, and not in the order of the 4 pairs")
-    assert reasons["part.json"] == ("3 of 4 pairs have no outcome", False)
-    assert reasons["z-part.json"][0].endswith("is taken, which holds more")
+    assert (matrix.models, matrix.model_types) == (("a", "b", "c", "part"), ("DPO",) * 4)
+    assert matrix.outcomes.dtype == np.float32
+    outcomes = [[1, 0, 1, 0], [np.nan, 0, 1, 0.5], [1, 0, 1, 0], [1, *[np.nan] * 3]]
+    np.testing.assert_array_equal(matrix.outcomes, outcomes)
+    equal = [(0, 3), (1, 1), (1, 3)]  # (model, pair)
+    assert [*zip(*(each.tolist() for each in matrix.known_equal.nonzero()), strict=True)] == equal
+    assert matrix.chosen[0].tolist() == [1, 2, 3, 4]
+    assert np.isnan(matrix.chosen[2]).all()
+    reasons = {
+        "again.json": "also of a; eval-set-scores/a.json is taken",
+        "b.json": "1 of its outcomes is missing, not lost",
+        "other.json": "4 outcomes, and not in the order of the 4 pairs",
+        "part.json": "3 of 4 pairs have no outcome",
+        "z-part.json": "also of a; eval-set-scores/a.json is taken, which holds more",
+    }
+    assert [item.file.rpartition("/")[2] for item in matrix.left_out] == [*reasons]
+    for item, reason in zip(matrix.left_out, reasons.values(), strict=True):
+        assert item.reason.startswith(reason)
+    assert [item.whole for item in matrix.left_out] == [True, False, True, False, True]
 
 
 def test_ties_are_scored_from_a_files_scores_and_ids_new_or_kept(
     tmp_path: Path, home: Path
 ) -> None:
     rows = {
-        "id": ["7", "ref:1", "tied:1"],
         "scores": [[1.0, 0.0, 0.0, 0.0], [2, 0.5, 0.1], [2, 1.8, 1.9, 0.5, 0.1]],
         "num_correct": [1, 1, 3],
         **dict.fromkeys(["scores_chosen", "scores_rejected", "text_chosen"]),
     }
+    ids = ["7", "ref:1", "tied:1"]
     files = {
-        name: result_file(name, [1, 1, 0], **{**rows, "subset": ["Focus", ties, ties], **ids})
-        for name, ties, ids in (("a", "Ties", {}), ("b", "ties", {}), ("c", "Ties", {"id": None}))
+        f"{name}.json": result_file(name, [1, 1, 0], subset=["Focus", ties, ties], id=of, **rows)
+        for name, ties, of in (("a", "Ties", ids), ("b", "ties", ids), ("c", "Ties", None))
     }
-    source = put(tmp_path, {f"{name}.json": content for name, content in files.items()})
+    source = put(tmp_path, files)
     for _ in range(2):
         found = composites(finished(home, source)[0])
         assert found == {"a": found["a"], "b": found["a"]}

@@ -97,8 +97,7 @@ def test_of_a_dataset_what_is_no_result_or_too_large_is_listed_and_not_fetched(
     files = {"eval-set/org/m.json": good, "eval-set/org/notes.txt": b"stray"}
     files["pref-sets/org/huge.json"] = b" " * (MOST_SCORES_BYTES + 1)
     hub_repos["datasets/org/results"] = Repo(files)
-    results = fetch_results(HubId("org/results"), Hub())
-    assert results.remarks == (
+    assert fetch_results(HubId("org/results"), Hub()).remarks == (
         "eval-set/org/notes.txt: no JSON file",
         "pref-sets/org/huge.json: it is 5.0 MB large; accuracies have at most 5 MB here",
     )

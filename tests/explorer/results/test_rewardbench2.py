@@ -1,73 +1,52 @@
 """A file of RewardBench 2's shape in the app: scored, on its board, its failures, its files."""
 
-from functools import partial
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from explorer.data.table import PairTable
 from explorer.reader.reader import pair_html
 from explorer.reader.reading import Display
-from explorer.results.board import Ranking
-from explorer.runs.orders import ModelOrder
-from explorer.runs.selections import selected_by_keys
+from explorer.results.board import Board, Ranking
 from explorer.runs.visitors import Visitor
-from explorer.stores import Stores
 from scoring.pairs.opening import as_pairs
-from scoring.record import Run
 from scoring.results.exports import write_results
+from tests.support.beginning import finished
 from tests.support.browsing import stores_of_rows
 from tests.support.rewardbench2 import expected_scores, made_up_rows
-from tests.support.stepping import stepwise
 
 ROWS = made_up_rows()
+LENGTHS = [[float(len(text)) for text in (*row["chosen"], *row["rejected"])] for row in ROWS]
+EXPECTED = expected_scores(ROWS, LENGTHS)
 V2 = Ranking(rule="v2")
-WHO = Visitor()
+ME = Visitor("browser:me", session="me")
 
 
-@pytest.fixture(scope="module")
-def stores(tmp_path_factory: pytest.TempPathFactory) -> Stores:
-    return stores_of_rows(tmp_path_factory.mktemp("second"), ROWS)
+def check_scores(board: Board, model: str) -> None:
+    """A model that prefers the longer response has every subset's score."""
+    row = board.rows[model]
+    found = {name: row[name or "score"] for name in EXPECTED}
+    assert row["own"] and row["opens"] and found == pytest.approx(EXPECTED, abs=1e-12)
 
 
-@pytest.fixture(scope="module")
-def table(stores: Stores) -> PairTable:
-    return stores.pairs.get(None)
-
-
-@pytest.fixture(scope="module")
-def run(stores: Stores, table: PairTable) -> Run:
-    """All rows, scored on the server by the baseline that prefers the longer response."""
-    every = selected_by_keys(table, table.keys)
-    *_, last = stepwise(partial(stores.runs.start, WHO, ModelOrder("longer"), every))
-    assert (last.stage, last.message, len(last.scored)) == ("finished", "", len(ROWS))
-    assert last.run is not None
-    run: Run = last.run
-    return run
-
-
-def test_it_stands_on_the_board_of_rewardbench_2_with_every_subset(
-    stores: Stores, run: Run
+def test_a_run_and_its_files_stand_on_the_board_and_say_which_wrong_response_won_by_how_much(
+    tmp_path: Path,
 ) -> None:
-    lengths = [[float(len(text)) for text in (*row["chosen"], *row["rejected"])] for row in ROWS]
-    expected = expected_scores(ROWS, lengths)
-    board = stores.boards.board(None, V2, WHO)
-    (row,) = (each for each in board.table.to_dict("records") if each["own"])
-    found = {name: row[name or "score"] for name in expected}
-    assert found == pytest.approx(expected, abs=1e-12)
-    assert len(board.table) > 100
-    assert not stores.boards.board(None, Ranking(), WHO).table["own"].any()
-
-
-def test_a_failure_says_which_wrong_response_won_and_by_how_much_also_of_a_file_that_was_sent(
-    stores: Stores, table: PairTable, run: Run, tmp_path: Path
-) -> None:
+    stores = stores_of_rows(tmp_path, ROWS)
+    table = stores.pairs.get(None)
+    run = finished(stores.runs, "longer", table, np.arange(len(ROWS)))
     pairs, sent = as_pairs(table.arrow, range(len(table))), "org/mine (uploaded)"
     files = write_results(tmp_path, "org/mine", run.facts, pairs, run.rows())
     uploaded = stores.results.upload(None, {f"{at}.json": path for at, path in enumerate(files)}).id
-    assert stores.boards.board(uploaded, V2, WHO).table.loc[sent, "opens"]
-    field = stores.fields.of(sent, uploaded, None, WHO)
+
+    field = stores.fields.of(sent, uploaded, None, ME)
     (mine,) = field.runs
+    board = stores.boards.board(uploaded, V2, ME)
+    check_scores(board, mine)
+    check_scores(board, sent)
+    assert len(board.rows) > 100
+    assert not any(row["own"] for row in stores.boards.board(None, Ranking(), ME).rows.values())
+
     assert field.table is table and field.has_texts
     lost = field.lost(sent).tolist()
     assert lost == field.lost(mine).tolist()
@@ -79,11 +58,9 @@ def test_a_failure_says_which_wrong_response_won_and_by_how_much_also_of_a_file_
     at = next(
         at for at in lost if field.outcome(sent, at) == "loss" and ROWS[at]["subset"] == "Math"
     )
-    lengths = [len(text) for text in (*ROWS[at]["chosen"], *ROWS[at]["rejected"])]
-    verdict = field.verdict(sent, at)
-    assert list(verdict.rewards) == lengths
-    assert verdict.margin == field.margins(sent)[at] == lengths[0] - max(lengths[1:]) < 0
+    verdict, right, wrong = field.verdict(sent, at), LENGTHS[at][0], max(LENGTHS[at][1:])
+    assert list(verdict.rewards) == LENGTHS[at]
+    assert verdict.margin == field.margins(sent)[at] == right - wrong < 0
     html = pair_html(table.cells(at), table.keys[at], Display(), [verdict])
-    wrong = lengths.index(max(lengths[1:]), 1)
-    name = ["Rejected", "Rejected 2", "Rejected 3"][wrong - 1]
+    name = ["Rejected", "Rejected 2", "Rejected 3"][LENGTHS[at].index(wrong, 1) - 1]
     assert f"{name}, a wrong response, has the highest reward, {-verdict.margin:.3f} above" in html
