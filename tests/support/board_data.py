@@ -17,7 +17,7 @@ from explorer.results.published import Results, ResultsSource, read_results_fold
 from explorer.stats.matrix import OutcomeMatrix, Outcomes, outcome_matrix
 from scoring.benchmark import SUBSETS
 from scoring.record import Run
-from scoring.results.accuracies import Aggregate, Benchmark
+from scoring.results.accuracies import Aggregate
 from scoring.results.order import FILTERED, PairOrder, filtered_split
 from scoring.spec import RunFacts, ScoredPair
 from tests.support.files import write_json
@@ -32,14 +32,12 @@ EVERY = (*FOUR, *(subset for subset in SUBSETS if subset not in FOUR))
 SOURCE = ResultsSource("folder", "made up", "", "2024-01-01")
 
 
-def results_of(
-    accuracies: Mapping[str, float | Mapping[str, float]], benchmark: Benchmark = "v1"
-) -> Results:
+def results_of(accuracies: Mapping[str, float | Mapping[str, float]]) -> Results:
     """Results of models that have one accuracy in all subsets, or those that are given."""
     found = []
     for model, given in accuracies.items():
         of_all = dict.fromkeys(SUBSETS, given) if isinstance(given, float) else dict(given)
-        found.append(Aggregate(model, "DPO", of_all, benchmark))
+        found.append(Aggregate(model, "DPO", of_all, "v1"))
     return Results(SOURCE, tuple(found))
 
 

@@ -22,22 +22,20 @@ from tests.conftest import PATIENCE
 from tests.support.hub_server import HubServer, Repo, served_hub
 
 
-def rows(n: int, mark: str = "text") -> list[dict[str, str]]:
-    return [{"prompt": f"{mark} {each}", "chosen": "yes", "rejected": "no"} for each in range(n)]
-
-
-def jsonl(rows: list[dict[str, str]]) -> bytes:
+def jsonl(n: int, mark: str = "text", chosen: str = "yes") -> bytes:
+    """So many pairs as a file."""
+    rows = [{"prompt": f"{mark} {at}", "chosen": chosen, "rejected": "no"} for at in range(n)]
     return "".join(json.dumps(row) + "\n" for row in rows).encode()
 
 
-TWO = Repo({"data/raw.jsonl": jsonl(rows(5)), "data/filtered.jsonl": jsonl(rows(4))})
+TWO = Repo({"data/raw.jsonl": jsonl(5), "data/filtered.jsonl": jsonl(4)})
 REPOS = {
-    "datasets/org/one": Repo({"test.jsonl": jsonl(rows(3))}),
+    "datasets/org/one": Repo({"test.jsonl": jsonl(3)}),
     "datasets/org/script": Repo({"script.py": b"raise SystemExit", "loader.txt": b""}),
     "datasets/org/two": TWO,
     "datasets/org/gated": Repo(refusal=(403, "GatedRepo")),
-    "datasets/org/large": Repo({"test.jsonl": jsonl(rows(5000))}),
-    "datasets/org/long": Repo({"test.jsonl": jsonl(rows(60))}),
+    "datasets/org/large": Repo({"test.jsonl": jsonl(5000)}),
+    "datasets/org/long": Repo({"test.jsonl": jsonl(60)}),
     "datasets/org/broken": Repo({"test.jsonl": b'{"prompt": "p",\n'}),
 }
 
@@ -157,6 +155,7 @@ def test_a_third_load_at_once_is_refused_until_another_ends(library: Library) ->
 
 
 def test_only_who_knows_the_id_sees_an_uploaded_file(library: Library, tmp_path: Path) -> None:
+    """And nobody else a pair that was typed."""
     path = file(tmp_path / "received.CSV", b"prompt,chosen,rejected\n" + b"p,c,r\n" * 7)
     table = library.upload(path, "SECRET.CSV")
     assert (len(table), table.source.kind, table.source.name) == (7, "file", "SECRET.CSV")
@@ -167,6 +166,9 @@ def test_only_who_knows_the_id_sees_an_uploaded_file(library: Library, tmp_path:
         library.upload(file(tmp_path / "x.jsonl", b"no JSON"), "x.jsonl")
     assert "line 1 is not JSON" in str(error.value) and str(tmp_path) not in str(error.value)
     assert library.find("SECRET.CSV") is None
+    typed = library.typed("Which?", "this", "that")
+    assert library.typed("Which?", "this", "that") is typed
+    assert library.find(typed.id) is None and typed.id not in {each.id for each in library.all()}
 
 
 def test_a_hostile_name_is_cut_to_what_can_be_shown() -> None:
@@ -183,7 +185,7 @@ def test_the_least_recently_seen_are_dropped_and_those_of_the_start_never(
     make: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def small(library: Library, mark: str) -> str:
-        path = file(tmp_path / f"{mark}.jsonl", jsonl(rows(20, mark * 600)))
+        path = file(tmp_path / f"{mark}.jsonl", jsonl(20, mark * 600))
         return library.upload(path, path.name).id
 
     other = make()
@@ -217,7 +219,7 @@ def test_a_hostile_wish_is_refused_in_a_sentence(library: Library, server: HubSe
 
 def test_a_path_is_read_on_ones_own_machine_only(make: Make, tmp_path: Path) -> None:
     own, public = make(), make(public=True)
-    path = str(file(tmp_path / "mine.jsonl", jsonl(rows(2))))
+    path = str(file(tmp_path / "mine.jsonl", jsonl(2)))
     table = own.open(path)
     assert (len(table), table.source.name) == (2, "mine.jsonl")
     assert own.open(path) is table
@@ -226,17 +228,12 @@ def test_a_path_is_read_on_ones_own_machine_only(make: Make, tmp_path: Path) -> 
     assert said[0].replace(repr(path[:40]), "") == said[1].replace(repr(path[:40]), "")
 
 
-def test_a_typed_pair_is_the_same_each_time_and_nobody_elses(library: Library) -> None:
-    table = library.typed("Which?", "this", "that")
-    assert library.typed("Which?", "this", "that") is table
-    assert library.find(table.id) is None and table.id not in {each.id for each in library.all()}
-
-
 def test_what_a_worker_read_is_the_same_and_lies_on_the_disk(
     library: Library, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    long = [{**row, "chosen": "yes " * 999} for row in rows(3000, "línea 🤔")]
-    path = file(tmp_path / "a.jsonl", jsonl([*long, {**long[0], "chosen": "no"}]))
+    """What needs too much is refused, and the next is read."""
+    text = jsonl(3000, "línea 🤔", "yes " * 999) + jsonl(1, "línea 🤔")
+    path = file(tmp_path / "a.jsonl", text)
     here = read_pairs(path)
     monkeypatch.setattr(limits, "APART_BYTES", 0)
     before = pa.total_allocated_bytes()
@@ -245,17 +242,13 @@ def test_what_a_worker_read_is_the_same_and_lies_on_the_disk(
     assert table.arrow.equals(here.table)
     assert table.remarks == here.notes != ()
 
-
-def test_a_file_that_needs_too_much_is_refused_and_the_next_is_read(
-    library: Library, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for name, most in (("APART_BYTES", 0), ("READ_BYTES", 50_000_000), ("BYTES_A_BYTE", 1)):
-        monkeypatch.setattr(limits, name, most)
+    monkeypatch.setattr(limits, "READ_BYTES", 50_000_000)
+    monkeypatch.setattr(limits, "BYTES_A_BYTE", 1)
     several = json.dumps({"prompt": "p", "chosen": ["c"], "rejected": ["r"] * 200_000}).encode()
     large = file(tmp_path / "x.jsonl", (several + b"\n") * 40)
     with pytest.raises(KnownError, match=r"Reading the pairs needed more than the 0\.1 GB allowed"):
         library.upload(large, "x.jsonl")
-    assert len(library.upload(file(tmp_path / "y.jsonl", jsonl(rows(3))), "y.jsonl")) == 3
+    assert len(library.upload(file(tmp_path / "y.jsonl", jsonl(3)), "y.jsonl")) == 3
 
 
 @pytest.mark.parametrize("public", [True, False])
@@ -267,5 +260,5 @@ def test_what_strangers_open_is_not_kept_on_the_disk(
     monkeypatch.setattr("scoring.pairs.opening.LEAST_BYTES", 0)
     library = make(public=public)
     assert len(library.open("org/one")) == 3
-    library.upload(file(tmp_path / "sent.jsonl", jsonl(rows(5))), "sent.jsonl")
+    library.upload(file(tmp_path / "sent.jsonl", jsonl(5)), "sent.jsonl")
     assert len([*(tmp_path / "datasets").rglob("*.arrow")]) == (0 if public else 1)

@@ -82,12 +82,12 @@ def test_broken_sources_are_said_and_the_others_are_made(
 
 def test_pairs_that_people_chose_are_found_by_their_hashes(tmp_path: Path) -> None:
     pairs = [
-        ("mt-bench-easy", 2415, "Write.", "Well done.", "No.", "a", "b"),
-        ("math-prm", 4676, "1+1?", "It is\n\n2.", "One.\n# Answer\n3", "a", "b"),
-        ("math-prm", 4677, "2+2?", "By hand.", "Five.", "a", "b"),
+        ("mt-bench-easy", 2415, "Write.", "Well done.", "No."),
+        ("math-prm", 4676, "1+1?", "It is\n\n2.", "One.\n# Answer\n3"),
+        ("math-prm", 4677, "2+2?", "By hand.", "Five."),
     ]
-    names = ["subset", "id", "prompt", "chosen", "rejected", "chosen_model", "rejected_model"]
-    known = pd.DataFrame(pairs, columns=names)
+    known = pd.DataFrame(pairs, columns=["subset", "id", "prompt", "chosen", "rejected"])
+    known = known.assign(chosen_model="a", rejected_model="b")
 
     def answer(*turns: str) -> list[Any]:
         return [{"question_id": 81, "choices": [{"turns": turns}]}]
@@ -95,19 +95,16 @@ def test_pairs_that_people_chose_are_found_by_their_hashes(tmp_path: Path) -> No
     def question(problem: str, *steps: str) -> dict[str, object]:
         return {"question": {"problem": problem, "pre_generated_steps": steps}}
 
-    files: dict[str, list[Any]] = {
-        "mt_bench/question.jsonl": [{"question_id": 81, "turns": ["Write.", "More."]}],
-        "mt_bench/model_answer/a.jsonl": answer("Well done.", "x"),
-        "mt_bench/model_answer/b.jsonl": answer("No."),
-        "prm800k/test.jsonl": [{"problem": "1+1?", "solution": "It is 2."}],
-        "prm800k/phase2_test.jsonl": [
-            question("1+1?", "One.", "# Answer\n3"),
-            question("2+2?", "Five."),
-        ],
-    }
-    for name, rows in files.items():
-        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        write_jsonl(tmp_path / name, rows)
+    answers, problems = tmp_path / "mt_bench" / "model_answer", tmp_path / "prm800k"
+    answers.mkdir(parents=True)
+    problems.mkdir()
+    turns = [{"question_id": 81, "turns": ["Write.", "More."]}]
+    write_jsonl(tmp_path / "mt_bench" / "question.jsonl", turns)
+    write_jsonl(answers / "a.jsonl", answer("Well done.", "x"))
+    write_jsonl(answers / "b.jsonl", answer("No."))
+    write_jsonl(problems / "test.jsonl", [{"problem": "1+1?", "solution": "It is 2."}])
+    steps = [question("1+1?", "One.", "# Answer\n3"), question("2+2?", "Five.")]
+    write_jsonl(problems / "phase2_test.jsonl", steps)
     built = build(known_pairs(known), tmp_path, lambda _: None)
     found = [(pair.id, pair.match) for pair in built]
     assert found == [(2415, "exact"), (4676, "space"), (4677, "one_side")]

@@ -1,12 +1,20 @@
+"""What is known of each row: its place, lengths, facets, markers, conditions; and the data card."""
+
 import re
+from typing import get_args
 
 import numpy as np
+import pyarrow as pa
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from scipy.stats import binomtest  # type: ignore[import-untyped]
 
+from explorer.data.conditions import CONDITION_KINDS, LEAST_WRITTEN, condition_of, conditions
 from explorer.data.datacard import data_card
+from explorer.data.facets import NONE, Facet, Marker, count_chars, count_words
 from explorer.data.table import PairTable
-from scoring.benchmark import COUNTS, SECTIONS, SUBSETS, WEIGHTS, section_of
+from scoring.benchmark import COUNTS, SUBSETS, WEIGHTS, section_of
 from scoring.pairs.opening import TEXT_COLUMNS, Pairs, PairSource
 from scoring.spec import text_hash
 from tests.support.tables import file_table, row, small_table
@@ -29,11 +37,6 @@ def test_rows_are_found_by_key_and_by_texts(demo: PairTable) -> None:
     assert len(set(demo.keys)) == len(set(demo.hashes)) == len(demo)
     for key in (None, "no:such", "\ud800", "\0", "x" * 10**6):
         assert demo.row_of(key) is None
-
-
-def test_the_other_rows_with_the_same_prompt() -> None:
-    table = small_table(*(row(prompt=prompt) for prompt in "abacab"))
-    assert [table.same_prompt(number).tolist() for number in range(4)] == [[2, 4], [5], [0, 4], []]
 
 
 def test_lengths_of_every_measure_and_unit() -> None:
@@ -72,21 +75,129 @@ def test_of_rows_with_several_responses_it_is_said_which_are_measured() -> None:
     assert said == ["", "first", "concise"]
 
 
-# The data card agrees with the tables of the benchmark and with the real data.
+# Facets.
 
+
+def names_of(table: PairTable, facet: Facet) -> list[str]:
+    column = table.facets[facet]
+    return [column.names[code] for code in column.codes]
+
+
+def test_the_longer_side_is_told_in_characters_and_a_prompt_of_two_subsets_is_shared() -> None:
+    table = small_table(
+        row(prompt="twice", subset="a", chosen="ab"),
+        row(prompt="twice", subset="a", chosen="éé", rejected="ab"),
+        row(prompt="both", subset="a", chosen=""),
+        row(prompt="both", subset="b"),
+        row(prompt="once", subset="b"),
+    )
+    assert names_of(table, "longer") == ["chosen", "equal", "rejected", "equal", "equal"]
+    assert names_of(table, "shared") == ["no", "no", "yes", "yes", "no"]
+    assert [table.same_prompt(number).tolist() for number in range(5)] == [[1], [0], [3], [2], []]
+
+
+def test_a_card_and_then_prompt_chosen_and_rejected_are_looked_at_in_that_order() -> None:
+    table = small_table(
+        *(row(prompt=written) for written in ("```c++\nx", "```123")),
+        row(prompt="```\nx\n```\nthen\n```sh\ny\n```"),
+        row(prompt="x", chosen="```go", rejected="```rust"),
+        row(prompt="```", chosen="x", rejected="```rust"),
+        row(prompt="x", chosen="x", rejected="x"),
+        row(subset="hep-rust", prompt="```py"),
+    )
+    shown = ["C++", "unnamed", "Shell", "Go", "Rust", NONE, "Rust"]
+    assert names_of(table, "language") == shown
+    assert names_of(table, "code") == ["no" if each == NONE else "yes" for each in shown]
+
+
+LETTERS = " \t\n\r\f\v\0a\u00a0\u0085é日🌈"
+TEXTS = st.text(st.characters(exclude_categories=["Cs"])) | st.text(LETTERS)
+
+
+@given(st.lists(st.lists(TEXTS, max_size=6), max_size=4))
+def test_characters_and_words_are_those_that_python_counts(chunks: list[list[str]]) -> None:
+    texts = pa.chunked_array(
+        [pa.array(chunk, pa.large_string()) for chunk in chunks], pa.large_string()
+    )
+    flat = [text for chunk in chunks for text in chunk]
+    assert count_chars(texts).tolist() == [len(text) for text in flat]
+    assert count_words(texts).tolist() == [len(text.encode().split()) for text in flat]
+
+
+MARKED: dict[Marker, tuple[list[str], list[str]]] = {
+    "fence": (["So:\n  ```\nx", "~~~\nx"], ["`x`", "a ``` b"]),
+    "list": (["Two:\n* a\n* b", "  10) a", "• a"], ["a - b", "-a", "1.5 m", "--- \n"]),
+    "heading": (["# Answer\n\n5", "x\n### More"], ["#tag", "#include <x>", "    # x"]),
+    "bold": (["a **b** c", "**two words**:"], ["a ** b ** c", "2**3", "__init__"]),
+    "table": (["| a | b |\n|---|---|\n| 1 | 2 |"], ["a | b", "---", "-- | --"]),
+    "refusal": (
+        ["I’m very sorry. No.", "Well, I CAN'T.", "Dear user,\n\nI must respectfully decline."],
+        ["A cannot be B", "I cannoli", "x" * 400 + " I cannot do that."],
+    ),
+    "apology": (["I apologize.", "x " * 999 + "Sorry."], ["a sorrylooking dog", "unapologetic"]),
+}
+"""Marker -> texts that have it, and those that lack it."""
+
+
+@pytest.mark.parametrize("marker", get_args(Marker))
+def test_a_marker_is_found_where_it_is_and_nowhere_else(marker: Marker) -> None:
+    have, lack = MARKED[marker]
+    texts = [*have, *lack]
+    sides = zip(texts, texts[::-1], strict=True)
+    table = small_table(*(row(chosen=chosen, rejected=rejected) for chosen, rejected in sides))
+    expected = [True] * len(have) + [False] * len(lack)
+    assert [side.tolist() for side in table.markers[marker]] == [expected, expected[::-1]]
+
+
+# Named subsets by what facets tell.
+
+
+def test_whose_response_has_a_marker_and_which_models_have_enough_pairs() -> None:
+    sides = (("- a", "- b"), ("- a", "x"), ("x", "- b"), *[("x", "x")] * (LEAST_WRITTEN - 3))
+    table = small_table(
+        *(
+            row(chosen=chosen, rejected=rejected, chosen_model="often", rejected_model=f"m{n // 2}")
+            for n, (chosen, rejected) in enumerate(sides)
+        )
+    )
+    rows = {"chosen": [0, 1], "rejected": [0, 2], "both": [0], "only_chosen": [1]}
+    for who, wanted in rows.items():
+        found = condition_of(table, f"marker:list:{who}")
+        assert np.flatnonzero(found.mask).tolist() == wanted
+    models = [each.id for each in conditions(table) if each.kind.endswith("model")]
+    assert models == ["chosen_model:often"]
+
+
+def test_every_condition_is_found_by_its_id_and_lengths_are_cut_in_parts_that_hold_each_pair_once(
+    real: PairTable,
+) -> None:
+    found = {each.id: each for each in conditions(real)}
+    assert {each.kind for each in found.values()} == set(CONDITION_KINDS)
+    assert (found["section:Safety"].n, found["subset:math-prm"].n) == (740, 447)
+    assert len({each.name for each in found.values()}) == len(found)
+    for id_, each in found.items():
+        assert each.n > 0 and (condition_of(real, id_).mask == each.mask).all()
+    chars = [each.mask for each in found.values() if each.kind == "chosen_chars"]
+    assert len(chars) == 4 and (np.sum(chars, axis=0) == 1).all()
+    assert all(600 < mask.sum() < 900 for mask in chars)
+    by = [each.mask for id_, each in found.items() if id_.startswith("longer_by:chosen:")]
+    assert len(by) == 3 and (np.sum(by, axis=0) == found["longer:chosen"].mask).all()
+
+
+# The data card agrees with the tables of the benchmark and with the real data.
 
 CARD = data_card()
 
 
 def test_every_subset_is_there_once_with_the_counts_of_the_benchmark() -> None:
-    assert tuple(card.subset for card in CARD.subsets) == SUBSETS
     assert {card.subset: card.pairs for card in CARD.subsets} == COUNTS
-    assert {card.subset: card.weight for card in CARD.subsets} == WEIGHTS
-    assert all(card.section == section_of(card.subset) for card in CARD.subsets)
+    assert tuple(card.subset for card in CARD.subsets) == SUBSETS
     assert sum(card.raw for card in CARD.subsets) == 5123
-    assert all(card.pairs <= card.raw <= card.collected for card in CARD.subsets)
-    assert {card.subset for card in CARD.subsets if card.may_harm} == set(SECTIONS["Safety"])
-    assert all(bool(card.language) == card.subset.startswith("hep-") for card in CARD.subsets)
+    for card in CARD.subsets:
+        assert (card.section, card.weight) == (section_of(card.subset), WEIGHTS[card.subset])
+        assert card.pairs <= card.raw <= card.collected
+        assert card.may_harm == (card.section == "Safety")
+        assert bool(card.language) == card.subset.startswith("hep-")
 
 
 def test_where_upstreams_word_on_lengths_is_not_borne_out_the_card_gives_the_count(

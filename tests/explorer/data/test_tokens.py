@@ -2,7 +2,6 @@
 
 import json
 import os
-import shutil
 import sys
 from dataclasses import replace
 from functools import partial
@@ -19,6 +18,7 @@ from scoring.errors import KnownError
 from scoring.hub.access import Hub
 from scoring.models.finding import ModelPolicy
 from tests.conftest import DEMO_MODEL, workers_of
+from tests.support.files import write_json
 from tests.support.hub_server import Repo
 from tests.support.stepping import stepwise, told_by
 from tests.support.tables import row, small_table
@@ -58,16 +58,6 @@ def check_counts(table: PairTable, name: str) -> None:
         assert counts.tolist() == expected
 
 
-def test_a_tokenizer_is_not_read_by_this_process(
-    counter: TokenCounter, fresh: PairTable, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with monkeypatch.context() as patch:
-        for module in ("tokenizers", "transformers", "torch"):
-            patch.setitem(sys.modules, module, None)  # to import it is an error
-        name, _ = finished(counter, fresh)
-    check_counts(fresh, name)
-
-
 @pytest.mark.skipif(sys.platform != "linux", reason="it looks at /proc")
 def test_a_stopped_count_leaves_nothing_and_goes_on_where_it_was(
     counter: TokenCounter, fresh: PairTable, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -88,7 +78,12 @@ def test_a_stopped_count_leaves_nothing_and_goes_on_where_it_was(
 def test_a_count_is_read_from_disk_by_the_next_start_and_a_broken_file_is_replaced(
     counter: TokenCounter, fresh: PairTable, tmp_path: Path, hub: Hub
 ) -> None:
-    name, _ = finished(counter, fresh)
+    """This process reads no tokenizer."""
+    with pytest.MonkeyPatch.context() as patch:
+        for module in ("tokenizers", "transformers", "torch"):
+            patch.setitem(sys.modules, module, None)  # to import it is an error
+        name, _ = finished(counter, fresh)
+    check_counts(fresh, name)
     [path] = (tmp_path / "tokens").iterdir()
     later, same = TokenCounter(tmp_path, hub, ModelPolicy(None)), PairTable(fresh.pairs)
     assert finished(later, same, name) == (name, False)
@@ -117,38 +112,29 @@ def test_other_pairs_of_the_same_name_are_counted_anew_and_the_newest_counts_kep
     assert len([*(tmp_path / "tokens").iterdir()]) == 2
 
 
-def test_no_tokenizer_is_refused_and_a_broken_one_is_told_and_can_be_mended(
-    counter: TokenCounter, fresh: PairTable, tmp_path: Path
-) -> None:
-    with pytest.raises(KnownError, match=r"No tokenizer was given\. Give a folder, a Hub id"):
-        finished(counter, fresh, "  ")
-    folder = tmp_path / "own"
-    folder.mkdir()
-    (folder / "tokenizer.json").write_text(json.dumps({"version": "1.0", "model": {}}))
-    with pytest.raises(KnownError, match=r"own@.{12} cannot be used: "):
-        finished(counter, fresh, str(folder))
-    shutil.copy(DEMO_MODEL / "tokenizer.json", folder)
-    assert finished(counter, fresh, str(folder))[0] in fresh.tokens
-
-
 WHOLE = (DEMO_MODEL / "tokenizer.json").read_bytes()
 
 
-def test_a_hostile_tokenizer_is_one_sentence_and_the_next_count_works(
-    hub_repos: dict[str, Repo], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_a_broken_tokenizer_or_a_hostile_one_is_one_sentence_and_can_be_mended(
+    counter: TokenCounter, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It makes of each letter a thousand million, before all else."""
+    """The hostile one makes of each letter a thousand million, before all else."""
     more = {"type": "Replace", "pattern": {"Regex": "x"}, "content": "x" * 999}
     normalizers = {"type": "Sequence", "normalizers": [more] * 3}
-    written = json.dumps(json.loads(WHOLE) | {"normalizer": normalizers}).encode()
-    hub_repos["models/org/hostile"] = Repo({"tokenizer.json": written})
     monkeypatch.setattr(workers, "TEXT_BYTES", 300_000_000)
-    counter = TokenCounter(tmp_path, Hub(), ModelPolicy(DEMO_MODEL))
-    table = table_of(["x" * 22])
-    told = r"^Counting tokens needed more than .*, and was stopped\. Choose another tokenizer\.$"
-    with pytest.raises(KnownError, match=told):
-        finished(counter, table, "org/hostile")
-    assert finished(counter, table)[0] in table.tokens
+    table, path = table_of(["x" * 22]), tmp_path / "own" / "tokenizer.json"
+    for values, told in (
+        ({"version": "1.0", "model": {}}, r"own@.{12} cannot be used: "),
+        (json.loads(WHOLE) | {"normalizer": normalizers},
+         r"^Counting tokens needed more than .*, and was stopped\. Choose another tokenizer\.$"),
+    ):  # fmt: skip
+        write_json(path, values)
+        with pytest.raises(KnownError, match=told):
+            finished(counter, table, str(path.parent))
+    path.write_bytes(WHOLE)
+    assert finished(counter, table, str(path.parent))[0] in table.tokens
+    with pytest.raises(KnownError, match=r"No tokenizer was given\. Give a folder, a Hub id"):
+        finished(counter, table, "  ")
 
 
 def test_strangers_count_with_listed_tokenizers_only_of_which_nothing_else_is_fetched(

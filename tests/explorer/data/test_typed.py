@@ -4,13 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from explorer.data.typed import (
-    MOST_TYPED_TURNS,
-    read_conversation,
-    typed_pair,
-    typed_texts,
-    written_conversation,
-)
+from explorer.data import typed
+from explorer.data.typed import read_conversation, typed_pair, written_conversation
 from scoring.errors import KnownError
 from scoring.spec import Message
 
@@ -51,7 +46,7 @@ def test_what_is_written_is_read_the_same(first: str, second: str) -> None:
         (("[user]\n\n[user]\nx", "c", "r"), "Message 1, of the user, is empty"),
         (("[user]\nx\n[system]\ny\n[user]\nz", "c", "r"), "Message 2 is a system prompt"),
         (("[user]\nx\n[assistant]\ny", "c", "r"), "The last message is of the assistant"),
-        (("[user]\nx\n" * (MOST_TYPED_TURNS + 1), "c", "r"), "at most 100 messages, not 101"),
+        (("[user]\nx\n" * (typed.MOST_TYPED_TURNS + 1), "c", "r"), "at most 100 messages, not 101"),
         ((None, "c", "r"), "The prompt must be text"),
         (("p", " \n", "r"), "The chosen response is empty"),
         (("p", "c", "x" * 951), "The rejected response has 951 characters; at most 950"),
@@ -60,4 +55,4 @@ def test_what_is_written_is_read_the_same(first: str, second: str) -> None:
 def test_what_is_no_pair_is_refused_by_name(texts: tuple[object, ...], why: str) -> None:
     with pytest.raises(KnownError, match=why):
         typed_pair(*texts, longest=950)
-    assert typed_texts("", "\ud800x", "", longest=2) == ("", "\ufffdx", "")
+    assert typed.typed_texts("", "\ud800x", "", longest=2) == ("", "\ufffdx", "")

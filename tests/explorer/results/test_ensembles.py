@@ -7,18 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from explorer.reader.scene import ScenePairs, scene
-from explorer.reader.state import PairsState
-from explorer.results.ensembles import (
-    WAYS,
-    all_combinations,
-    ensemble,
-    ensemble_name,
-    ensembles_of,
-    members_of,
-    normalised,
-    with_ensemble,
-)
+from explorer.results import ensembles
+from explorer.results.ensembles import ensemble, ensembles_of, normalised
 from explorer.results.field import Field
 from scoring.benchmark import SUBSETS, overall_score, section_scores
 from scoring.errors import KnownError
@@ -56,7 +46,7 @@ def upstreams(chosen: Any, rejected: Any, members: Any, way: str) -> Any:
     return sides
 
 
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("way", ensembles.WAYS)
 def test_an_ensemble_is_upstreams(way: Any) -> None:
     chosen, rejected = drawn(1)
     for members in ([1, 3], [0, 1, 2, 3, 4]):
@@ -76,27 +66,19 @@ def test_equal_ensemble_rewards_are_no_win() -> None:
     assert ensemble(rounded, range(3), "mean").outcomes.tolist() == [0]
 
 
-def test_too_many_are_refused_before_any_is_made() -> None:
-    models = normalised(*drawn(8, n_models=9, n_pairs=2))
-    with pytest.raises(KnownError, match=r"9 models make 1,506 ensembles; at most 1,000 are"):
-        all_combinations(models, lambda outcomes: np.nanmean(outcomes, axis=1))
-
-
 def test_an_ensemble_is_a_model_like_any_other() -> None:
     field, members = rivals(), ("org/a", "org/b")
-    name = ensemble_name(members, "worst")
-    assert members_of(name) == ("worst", members)
-    joint = with_ensemble(field, name, "worst", members)
+    name = ensembles.ensemble_name(members, "worst")
+    assert ensembles.members_of(name) == ("worst", members)
+    joint = ensembles.with_ensemble(field, name, "worst", members)
     chosen, rejected = field.matrix.chosen[:2, :7], field.matrix.rejected[:2, :7]
     won = [a > b for a, b in zip(*upstreams(chosen, rejected, [0, 1], "worst"), strict=True)]
     outcomes = joint.outcomes(name)
     assert outcomes[:7].tolist() == won and np.isnan(outcomes[7])  # org/b lacks the last pair
-    now = scene(PairsState().of(name), ScenePairs(joint.table, joint))
-    assert (now.counts["losses"], now.counts["missing"]) == (won.count(False), 1)
-    assert len(now.listed) == now.counts["losses"]
+    assert joint.lost(name).tolist() == [at for at, is_won in enumerate(won) if not is_won]
 
 
-def test_what_is_no_ensemble_is_refused() -> None:
+def test_what_is_no_ensemble_is_refused_and_too_many_before_any_is_made() -> None:
     for members, told in (
         (("org/a",), "2 members"),
         (("org/a", "half"), "has none"),
@@ -104,6 +86,9 @@ def test_what_is_no_ensemble_is_refused() -> None:
     ):
         with pytest.raises(KnownError, match=told):
             ensembles_of(rivals(), members, "mean")
+    models = normalised(*drawn(8, n_models=9, n_pairs=2))
+    with pytest.raises(KnownError, match=r"9 models make 1,506 ensembles; at most 1,000 are"):
+        ensembles.all_combinations(models, lambda outcomes: np.nanmean(outcomes, axis=1))
 
 
 def test_an_ensemble_is_scored_beside_its_members_on_the_pairs_of_all() -> None:

@@ -6,21 +6,16 @@ import numpy as np
 from explorer.core.settings import Settings
 from explorer.data.sources import Candidate, Sources
 from explorer.data.table import PairTable
-from explorer.results.board import build_board
 from explorer.results.fields import Fields
 from explorer.results.library import ResultsLibrary
-from explorer.results.own import outcomes_of, own_names
 from explorer.results.published import read_results_folder, with_outcomes
 from explorer.runs.running import Runs
-from explorer.stats.matrix import Outcomes, laid_over, outcome_matrix, outcome_rows
 from explorer.stores import Stores, open_stores
 from scoring.hub.access import Hub
 from scoring.limits import Limits
 from scoring.pairs.opening import read_pairs
-from scoring.results.order import FILTERED, PairOrder
-from scoring.results.pairs import PairResults
 from tests.support.beginning import begun, finished
-from tests.support.board_data import NOTHING, own_run, with_runs, write_model
+from tests.support.board_data import write_model
 from tests.support.browsing import library_of
 from tests.support.fields import MODEL, small_field
 from tests.support.files import write_json, write_jsonl
@@ -161,54 +156,3 @@ def test_visitors_who_upload_under_one_name_see_each_their_own(tmp_path: Path) -
         sent = fields.results.upload(None, {path.name: path})
         mine = fields.of("mine (uploaded)", sent.id, None, [])
         assert mine.outcomes("mine (uploaded)").tolist() == results
-
-
-# Runs as results.
-
-REWARDS: dict[str, tuple[float | None, float | None]] = {
-    "hep-go:1": (1.0, 0.5),
-    "hep-go:2": (0.5, 0.5),
-    "a:b:3": (None, 0.5),
-    "donotanswer:4": (1e300, -1.0),
-}
-
-
-def test_runs_are_as_files_of_results_under_names_of_their_own(tmp_path: Path) -> None:
-    """Of a matrix's pairs, of others beside them, of none of them, and one that is broken."""
-    whole = own_run(tmp_path, REWARDS)
-    beside = own_run(tmp_path, {"hep-go:1": (0.5, 1.0), "own:7": (1.0, 0.0)})
-    elsewhere, broken = own_run(tmp_path, {"own:8": (1.0, 0.0)}), own_run(tmp_path, REWARDS)
-    (broken.folder / "plan.json").write_text("{")
-    names, codes = ("hep-go", "donotanswer", "a:b"), np.array([0, 1, 2, 0], np.int32)
-    order = PairOrder(names, codes, ["2", "4", "3", "1"], dataset=FILTERED)
-    values = np.array([0, 1, np.nan, 1], np.float32)
-    result = PairResults("z", None, order, values, np.zeros(4, np.bool_), None, None)
-    published = Outcomes(("z.json",), (result,))
-
-    own = own_names([whole, beside, elsewhere, broken], published.models)
-    assert all(name.startswith("org/<b>mine</b> (your run of ") for name in own)
-    found = with_runs(published, own)
-    assert [*own.values()] == [whole, beside, elsewhere, broken]
-    assert found.models == ("z", *(name for name in own if own[name] != broken))
-    [left_out] = found.left_out
-    assert "cannot be read" in left_out.reason
-    assert broken.id not in left_out.file  # who knows an id may read the run
-    result = found.results[1]
-    subsets = [result.order.names[code] for code in result.order.codes]
-    assert subsets == ["hep-go", "hep-go", "a:b", "donotanswer"]
-    assert result.order.ids == ["1", "2", "3", "4"]
-    np.testing.assert_array_equal(result.results, [1, 0, np.nan, 1])
-    assert result.equal.tolist() == [False, True, False, False]
-    assert result.scores_chosen is not None
-    np.testing.assert_array_equal(result.scores_chosen, [1, 0.5, np.nan, np.nan])
-
-    rows = [outcome_rows(outcomes_of(run, name), order) for name, run in own.items()]
-    laid, together = laid_over(outcome_matrix(published, order), rows), outcome_matrix(found, order)
-    assert laid.models == together.models
-    assert [run for name, run in own.items() if name in laid.models] == [whole, beside]
-    for name in ("outcomes", "held", "known_equal", "chosen", "rejected"):
-        np.testing.assert_array_equal(getattr(laid, name), getattr(together, name))
-    assert sorted(map(str, laid.left_out)) == sorted(map(str, together.left_out))
-    board = build_board(NOTHING, "v1", outcomes=laid, own=[*own])
-    mine = board.rows[result.model]
-    assert (mine["own"], mine["rank"], mine["url"], mine["Reasoning"]) == (True, None, None, 0.5)
