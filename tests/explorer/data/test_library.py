@@ -232,7 +232,7 @@ def test_what_a_worker_read_is_the_same_and_lies_on_the_disk(
     library: Library, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What needs too much is refused, and the next is read."""
-    text = jsonl(3000, "línea 🤔", "yes " * 999) + jsonl(1, "línea 🤔")
+    text = jsonl(3000, "línea 🤔", "yes " * 999) + jsonl(1, "línea 🤔", "no")
     path = file(tmp_path / "a.jsonl", text)
     here = read_pairs(path)
     monkeypatch.setattr(limits, "APART_BYTES", 0)
