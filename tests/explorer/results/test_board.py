@@ -26,7 +26,7 @@ PRIOR = Aggregate("a", None, dict.fromkeys(RULES["prior"].subsets, 0.5), "prior"
 JOINED = results_of({"a": 0.8, "b": 0.8})
 JOINED = replace(JOINED, aggregates=(*JOINED.aggregates, PRIOR))
 OF_FOUR = matrix_of({"easy": [1.0] * 4}, FOUR)
-HOSTILE = "<b>" + "x" * 500
+LONG_NAME = "<b>" + "x" * 500
 UNREWARDED = matrix_of({"a": [1.0, 0.0] * 46, "b": [0.0] * 92}, EVERY * 4)
 """Published outcomes alone do not tell which losses were ties."""
 REWARDS = np.full_like(UNREWARDED.chosen, NAN)
@@ -78,8 +78,8 @@ BOARDS: dict[str, dict[str, Any]] = {
         "outcomes": matrix_of({"a": [1, NAN, NAN, NAN, *[0] * 12]}, repeated(FOUR, 4)),
     },
     "outcomes that contradict the accuracies": {
-        "results": results_of({HOSTILE: dict.fromkeys(FOUR, 0.5)}),
-        "outcomes": matrix_of({HOSTILE: [1, 1, 1, 0]}, FOUR),
+        "results": results_of({LONG_NAME: dict.fromkeys(FOUR, 0.5)}),
+        "outcomes": matrix_of({LONG_NAME: [1, 1, 1, 0]}, FOUR),
     },
     "a missing outcome that upstream counts as lost": {
         "results": results_of({"a": {**dict.fromkeys(EVERY, 1.0), "mt-bench-easy": 0.95}}),

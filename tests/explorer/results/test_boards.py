@@ -50,13 +50,8 @@ def folder(tmp_path: Path) -> Path:
 
 
 def server(home: Path, **settings: Any) -> Stores:
-    """A server that was started just now."""
-    return open_stores(Settings(home / "home", pairs="demo", offline=True, **settings))
-
-
-def read_server(home: Path, **settings: Any) -> Stores:
-    """The same once it has read its results."""
-    stores = server(home, **settings)
+    """A server that was started just now, once it has read its results."""
+    stores = open_stores(Settings(home / "home", pairs="demo", offline=True, **settings))
     assert stores.boards.library.wait_read(PATIENCE)
     return stores
 
@@ -72,7 +67,8 @@ def own_rows(board: Board) -> list[dict[str, Any]]:
 def test_a_board_is_bare_until_its_pairs_are_read_and_then_measured(
     folder: Path, may_read: threading.Event
 ) -> None:
-    boards = server(folder.parent, results=str(folder)).boards
+    settings = Settings(folder.parent / "home", pairs="demo", results=str(folder), offline=True)
+    boards = open_stores(settings).boards
     measuring = BoardMeasuring(boards, patience=0.01)
     bare = boards.board(None, RANKING).rows
     assert {*bare} == {*SHARES}
@@ -103,7 +99,7 @@ def test_an_own_run_of_all_pairs_leaves_ranks_and_ties_to_the_published(tmp_path
     """It has the intervals of the tab Score, whether they were measured or not."""
     whole = [subset for subset, n in COUNTS.items() for _ in range(n)]
     results = write_shares(tmp_path / "results", whole)
-    boards = read_server(tmp_path, results=str(results)).boards
+    boards = server(tmp_path, results=str(results)).boards
     wins = enumerate(coin_flips(0.6, len(whole), 9))
     run = own_run(
         tmp_path / "home" / "runs", {f"{whole[at]}:{at}": (won, 1 - won) for at, won in wins}
@@ -125,7 +121,7 @@ def test_an_own_run_of_all_pairs_leaves_ranks_and_ties_to_the_published(tmp_path
 
 
 def test_on_a_public_server_a_run_is_its_owners_alone(folder: Path) -> None:
-    boards = read_server(folder.parent, results=str(folder), public=True).boards
+    boards = server(folder.parent, results=str(folder), public=True).boards
     run = own_run(folder.parent / "home" / "runs", REWARDS)
     change_card(run, lambda _: RunCard(ME.owner))
     for other in ((), ME.owner, Visitor(), Visitor("browser:she"), {"owner": ME.owner}):
@@ -155,7 +151,7 @@ class Watched(Boards):
 @pytest.fixture
 def boards(folder: Path) -> Watched:
     """Of a server with nothing in its home."""
-    return Watched(read_server(folder.parent, results=str(folder)).boards)
+    return Watched(server(folder.parent, results=str(folder)).boards)
 
 
 def test_each_board_is_measured_once_for_all_who_look_at_it_and_nobody_waits(
@@ -236,7 +232,7 @@ def test_runs_and_uploads_of_one_benchmark_stand_on_one_board_and_compare(
     tmp_path: Path, judgebench: PairTable
 ) -> None:
     """Also runs of a part of its pairs, which are measured by the whole; on no other board."""
-    stores = read_server(tmp_path)
+    stores = server(tmp_path)
     before = stores.boards.seen(None, RANKING, ME)
     for model, n in (("shorter", 60), ("random", 60), ("longer", len(JUDGED))):
         finished(stores.runs, model, judgebench, np.arange(n))
@@ -265,7 +261,7 @@ def test_an_owners_outputs_are_published_beside_the_others(
     folder.mkdir()
     outputs(folder / "org_a.jsonl", "org/a")
     write_jsonl(folder / "notes.jsonl", [{"no": "output"}])
-    stores = read_server(tmp_path, outputs=folder)
+    stores = server(tmp_path, outputs=folder)
     stores.pairs._opened[judgebench.id] = judgebench
     finished(stores.runs, "longer", judgebench, np.arange(len(JUDGED)))
     view = stores.boards.seen(None, JUDGEBENCH, ME)
@@ -289,7 +285,7 @@ def test_m_reward_bench_has_reward_benchs_score_by_language(tmp_path: Path) -> N
         for subset in SUBSETS
     ]  # fmt: skip
     table = PairTable(read_pairs(write_jsonl(tmp_path / "many.jsonl", rows)))
-    stores = read_server(tmp_path)
+    stores = server(tmp_path)
     finished(stores.runs, "longer", table, np.arange(len(table)))
     [row] = stores.boards.seen(None, Ranking("m-rewardbench"), ME).board.rows.values()
     scores = row["deu_Latn"], row["zho_Hans"], row["zho_Hant"]
