@@ -193,4 +193,4 @@ def test_a_run_and_its_files_stand_on_the_board_and_say_which_wrong_response_won
     assert verdict.margin == field.margins(sent)[at] == right - wrong < 0
     html = pair_html(table.cells(at), table.keys[at], Display(), [verdict])
     name = ["Rejected", "Rejected 2", "Rejected 3"][LENGTHS[at].index(wrong, 1) - 1]
-    assert f"{name}, a wrong response, has the highest reward, {-verdict.margin:.3f} above" in html
+    assert f"{name}, a wrong response, has the highest reward, {wrong - right:.3f} above" in html
