@@ -1,14 +1,18 @@
-"""Published accuracies: every variant of a file is read, or listed with what is wrong."""
+"""Published accuracies: every variant of a file is read, or listed with what is wrong.
+
+The files of the real models are read for `tests/golden/real`.
+"""
 
 import json
 import math
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from scoring.benchmark import SUBSETS, V2_COUNTS
-from scoring.results.accuracies import Aggregate, SetKind, read_aggregates
+from scoring.benchmark import V2_COUNTS
+from scoring.results.accuracies import SetKind, read_aggregates
 from scoring.results.files import Omission
 from tests.support.named_rows import by_sentence
 from tests.support.upstream_files import leave
@@ -22,14 +26,39 @@ def write(folder: Path, name: str, content: str, kind: SetKind = "eval-set") -> 
     path.write_text(content, encoding="utf-8")
 
 
-def test_what_was_not_measured_is_missing_and_an_unknown_kind_none(tmp_path: Path) -> None:
-    for value in ("NaN", "null"):
-        write(tmp_path, "x.json", f'{{"model": "m", "hep-js": 0.5, "hep-go": {value}}}')
-        results, left_out = read_aggregates(tmp_path)
-        assert ([result.accuracies for result in results], left_out) == ([{"hep-js": 0.5}], [])
-    for model_type in (None, ["DPO"]):
-        write(tmp_path, "x.json", json.dumps({**GOOD, "model_type": model_type}))
-        assert [result.model_type for result in read_aggregates(tmp_path)[0]] == [None]
+HALF = {"hep-js": 0.5}
+ODD = {"model_beaker": "01HX", "xstest": 0.4, "own": 50, "far": math.nan}
+OLDER = {"factuality": 0, "precise_if": 0.1, "MATH": 0.2, "safety": 0.3, "Focus": 0.4, " Ties ": 1}
+PRIOR = {"shp": 0.5, "anthropic_hhh": None, "summarize": 1, "anthropic": 0}
+READ: dict[str, tuple[dict[str, Any], str, dict[str, float], list[str]]] = {
+    "not measured": ({**HALF, "hep-go": None, "hep-cpp": math.nan}, "v1", HALF, []),
+    "no subsets": ({**HALF, **ODD}, "v1", HALF, ["xstest", "own"]),
+    "older names": (OLDER, "v2", dict(zip(V2_COUNTS, OLDER.values(), strict=True)), []),
+    "ties below 0": ({"Focus": 1, "ties": -0.01}, "v2", {"Focus": 1, "Ties": -0.01}, []),
+    "ties above 1": ({"Focus": 1, "ties": 1.01}, "v2", {"Focus": 1, "Ties": 1.01}, []),
+    "prior sets": (PRIOR, "prior", {"shp": 0.5, "summarize": 1}, ["anthropic"]),
+}
+"""What a file has -> of which benchmark it is, its accuracies, and what is no subset."""
+
+
+@pytest.mark.parametrize(
+    ("numbers", "benchmark", "accuracies", "others"), READ.values(), ids=[*READ]
+)
+def test_accuracies_are_read_and_what_is_no_subset_is_kept_aside_and_listed(
+    numbers: dict[str, Any],
+    benchmark: str,
+    accuracies: dict[str, float],
+    others: list[str],
+    tmp_path: Path,
+) -> None:
+    kind: SetKind = "pref-sets" if benchmark == "prior" else "eval-set"
+    content = {"model": "org/m", "model_type": ["DPO"], **numbers}
+    write(tmp_path, "org/m.json", json.dumps(content), kind)
+    [result], left_out = read_aggregates(tmp_path, kind)
+    assert (result.model, result.model_type, result.benchmark) == ("org/m", None, benchmark)
+    assert (result.accuracies, [*result.extra]) == (accuracies, others)
+    said = f"no subsets of the benchmark: {', '.join(others)}"
+    assert [(each.reason, each.whole) for each in left_out] == [(said, False)] * bool(others)
 
 
 @pytest.mark.parametrize(
@@ -37,11 +66,13 @@ def test_what_was_not_measured_is_missing_and_an_unknown_kind_none(tmp_path: Pat
     by_sentence(
         ("[]", "not an object of accuracies"),
         ("{}", "it names no model"),
-        ('{"model": "m"}', "it has none of RewardBench's subsets"),
         ('{"model": "m", "hep-js": "0.5"}', "hep-js is no number"),
         ('{"model": "m", "hep-js": true}', "hep-js is no number"),
         ('{"model": "m", "hep-js": 50.0}', "hep-js is 50.0, not between 0 and 1"),
         ('{"model": "m", "hep-js": -0.1}', "hep-js is -0.1, not between 0 and 1"),
+        ('{"model": "m", "Ties": -0.02}', "Ties is -0.02, not between -0.01 and 1.01"),
+        ('{"model": "m", "Focus": 1, "ties": 1.02}', "Ties is 1.02, not between"),
+        ('{"model": "m", "shp": 0.5}', "it has none of RewardBench's subsets"),
         (f'{{"model": "m", "hep-js": 1{"0" * 5000}}}', ""),
         ("", "it is not complete JSON: Expecting value: line 1 column 1 (char 0)"),
         ('{"model": "m", "hep-js": 0.1, "hep-js": 0.2}', "'hep-js' stands there twice"),
@@ -66,43 +97,6 @@ def reasons(left_out: list[Omission]) -> dict[str, str]:
     return {item.file: item.reason for item in left_out}
 
 
-def one(folder: Path, content: object, kind: SetKind = "eval-set") -> Aggregate:
-    write(folder, "org/m.json", content if isinstance(content, str) else json.dumps(content), kind)
-    (result,), _ = read_aggregates(folder, kind)
-    return result
-
-
-def test_the_real_folder_gives_every_model_once(shared_data: Path) -> None:
-    results, left_out = read_aggregates(shared_data / "reward-bench-results")
-    assert (len(results), left_out) == (66, [])
-    assert {result.benchmark for result in results} == {"v1"}
-    assert len({result.model for result in results}) == 66
-    assert "eval-set/my_model/.json" in {result.file for result in results}
-    assert all(list(result.accuracies) == list(SUBSETS) for result in results)
-    free = [result for result in results if result.file.endswith("_ref_free.json")]
-    assert free
-    assert all(result.model.endswith("_ref_free") for result in free)
-
-
-def test_the_second_benchmark_is_known_by_its_keys(tmp_path: Path) -> None:
-    for spelling in (
-        [*V2_COUNTS],
-        ["factuality", "precise_if", "MATH", "safety", "Focus", " Ties "],
-    ):
-        numbers = {name: place / 10 for place, name in enumerate(spelling)}
-        result = one(tmp_path, {"model": "org/m", **numbers})
-        assert (result.benchmark, result.extra) == ("v2", ())
-        assert result.accuracies == dict(zip(V2_COUNTS, numbers.values(), strict=True))
-
-
-def test_ties_of_the_second_benchmark_may_lie_beside_0_and_1(tmp_path: Path) -> None:
-    for ties, kept in ((-0.01, 1), (1.01, 1), (-0.02, 0), (1.02, 0)):
-        write(tmp_path, "x.json", json.dumps({"model": "m", "Focus": 1, "ties": ties}))
-        read, left_out = read_aggregates(tmp_path)
-        assert [each.accuracies["Ties"] for each in read] == [ties] * kept
-        assert len(left_out) == 1 - kept
-
-
 def test_what_upstreams_command_line_leaves_is_read(tmp_path: Path) -> None:
     leave(tmp_path)
     leave(tmp_path, "dpo", ref_model="org/base", chat_template="tulu")
@@ -114,26 +108,6 @@ def test_what_upstreams_command_line_leaves_is_read(tmp_path: Path) -> None:
     [other] = left_out
     assert other.file == "org/other-pairs.json"
     assert "does not say which they are" in other.reason
-
-
-def test_prior_sets_are_read_from_their_folder_alone(tmp_path: Path) -> None:
-    content = {"model": "org/m", "shp": 0.5, "anthropic_hhh": None, "summarize": 1, "anthropic": 0}
-    result = one(tmp_path, content, "pref-sets")
-    assert (result.benchmark, result.accuracies) == ("prior", {"shp": 0.5, "summarize": 1.0})
-    assert result.extra == ("anthropic",)
-    assert read_aggregates(tmp_path) == ([], [])
-    write(tmp_path, "org/m.json", json.dumps(content))
-    results, left_out = read_aggregates(tmp_path)
-    assert results == []
-    assert reasons(left_out) == {"eval-set/org/m.json": "it has none of RewardBench's subsets"}
-
-
-def test_what_is_no_subset_is_kept_aside_and_listed(tmp_path: Path) -> None:
-    legacy = {"model_beaker": "01HX", "xstest": 0.4, "own": 50, "far": math.nan}
-    write(tmp_path, "x.json", json.dumps({**GOOD, **legacy}))
-    (result,), (left_out,) = read_aggregates(tmp_path)
-    assert (result.accuracies, result.extra) == ({"hep-js": 0.5}, ("xstest", "own"))
-    assert left_out.reason == "no subsets of the benchmark: xstest, own" and not left_out.whole
 
 
 def test_what_else_lies_there_is_listed(tmp_path: Path) -> None:

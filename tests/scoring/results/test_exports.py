@@ -2,7 +2,6 @@
 
 import json
 import re
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,7 @@ import pytest
 from scoring.errors import KnownError
 from scoring.results.accuracies import read_aggregates
 from scoring.results.exports import check_upload, result_name, upload, why_refused, write_results
-from scoring.spec import Family, Message, Pair, RunFacts, ScoredPair, text_hash
+from scoring.spec import Family, Message, Pair, RunFacts, ScoredPair, as_objects, text_hash
 from tests.support.hub_server import Account, HubServer, Repo, use_hub
 from tests.support.run_facts import MADE_UP
 
@@ -62,10 +61,12 @@ def talk(key: str, side: str) -> list[dict[str, str]]:
     return [{"role": role, "content": text} for role, text in texts.items()]
 
 
-def test_both_files_have_upstreams_layout(tmp_path: Path) -> None:
-    pairs = [pair("hep-js:1"), pair("hep-js:2"), pair("math-prm:x1")]
-    rows = [scored(each, chosen, 0.5) for each, chosen in zip(pairs, (1.5, 0.25, 2.0), strict=True)]
-    accuracies, columns = exported(tmp_path, pairs, rows)
+def test_both_files_have_upstreams_layout_and_the_datasets_order(tmp_path: Path) -> None:
+    turns = (Message("user", " p\r\n\u2028"), Message("assistant", "b"), Message("user", "c"))
+    odd = pair("math-prm:x1", turns=turns, chosen="🤔\0", rejected="")
+    pairs = [pair("hep-js:2"), odd, pair("hep-js:1")]
+    rows = [scored(each, chosen, 0.5) for each, chosen in zip(pairs, (1.5, 2.0, 0.25), strict=True)]
+    accuracies, columns = exported(tmp_path, pairs, rows[::-1])
     about = {"model": "org/model", "model_type": "Seq. Classifier", "chat_template": "tokenizer"}
     assert accuracies == {**about, "hep-js": 0.5, "math-prm": 1.0}
     files = {*tmp_path.rglob("*.*")}
@@ -74,15 +75,17 @@ def test_both_files_have_upstreams_layout(tmp_path: Path) -> None:
         text = path.read_text(encoding="utf-8")
         assert text == json.dumps(json.loads(text), indent=4, sort_keys=True)
     settings = columns.pop("settings")
+    before = as_objects(turns)
+    answers = [[{"role": "assistant", "content": text}] for text in ("🤔\0", "")]
     assert columns == {
         **about,
-        "id": [1, 2, "x1"],
-        "subset": ["hep-js", "hep-js", "math-prm"],
-        "results": [1, 0, 1],
-        "scores_chosen": [1.5, 0.25, 2.0],
+        "id": [2, "x1", 1],
+        "subset": ["hep-js", "math-prm", "hep-js"],
+        "results": [1, 1, 0],
+        "scores_chosen": [1.5, 2.0, 0.25],
         "scores_rejected": [0.5, 0.5, 0.5],
-        "text_chosen": [talk(key, "c") for key in ("hep-js:1", "hep-js:2", "math-prm:x1")],
-        "text_rejected": [talk(key, "r") for key in ("hep-js:1", "hep-js:2", "math-prm:x1")],
+        "text_chosen": [talk("hep-js:2", "c"), before + answers[0], talk("hep-js:1", "c")],
+        "text_rejected": [talk("hep-js:2", "r"), before + answers[1], talk("hep-js:1", "r")],
     }
     for said in ("revision=abc", "dtype=float32", "max_length=4096", "pairs=mine@123"):
         assert said in settings.split("; ")
@@ -107,27 +110,30 @@ def test_a_run_on_a_prior_set_lies_where_prior_sets_are_read(
     assert (columns["subset"], columns["id"]) == (["anthropic_hhh"] * 2, [0, 1])
 
 
-def test_pairs_stand_in_the_datasets_order_whatever_the_rows(tmp_path: Path) -> None:
-    pairs = [pair(f"b:{number}") for number in (3, 1, 2)] + [pair("a:9")]
-    rows = [scored(each, place, 0.5) for place, each in enumerate(pairs)]
-    first = exported(tmp_path / "1", pairs, rows)
-    assert first == exported(tmp_path / "2", pairs, rows[::-1])
-    assert first[1]["id"] == [3, 1, 2, 9]
-    assert first[1]["scores_chosen"] == [0, 1, 2, 3]
-
-
-@pytest.mark.parametrize(("family", "tie"), [("classifier", 0), ("judge", 0.5)])
+@pytest.mark.parametrize(
+    ("family", "model_type", "tie"),
+    [
+        ("classifier", "Seq. Classifier", 0),
+        ("dpo", "DPO", 0),
+        ("logprob-sum", "DPO Ref. Free", 0),
+        ("judge", "Generative RM", 0.5),
+    ],
+)
 def test_a_missing_reward_is_null_and_not_won_and_a_tie_of_judges_half_a_win(
-    family: Family, tie: float, tmp_path: Path
+    family: Family, model_type: str, tie: float, tmp_path: Path
 ) -> None:
+    """And families are called by upstream's words."""
     pairs = [pair(f"own:{number}") for number in range(5)]
     rewards = [(1.0, 0.0), (None, 0.0), (1.0, None), (None, None), (0.5, 0.5)]
     rows = [scored(each, *both) for each, both in zip(pairs, rewards, strict=True)]
-    accuracies, columns = exported(tmp_path, pairs, rows, replace(FACTS, family=family))
+    facts = replace(FACTS, family=family, reference="org/sft@0123abc" * (family == "dpo"))
+    accuracies, columns = exported(tmp_path, pairs, rows, facts)
     assert accuracies["own"] == (1 + tie) / 5
     assert columns["results"] == [1, None, None, None, tie]
     assert columns["scores_chosen"] == [1.0, None, 1.0, None, 0.5]
     assert columns["scores_rejected"] == [0.0, 0.0, None, None, 0.5]
+    assert accuracies["model_type"] == columns["model_type"] == model_type
+    assert accuracies.get("ref_model") == ("org/sft" if family == "dpo" else None)
 
 
 def test_an_id_is_a_number_only_where_it_was_one(tmp_path: Path) -> None:
@@ -140,28 +146,6 @@ def test_an_id_is_a_number_only_where_it_was_one(tmp_path: Path) -> None:
     assert (columns["id"], columns["subset"]) == ([7], ["a:b"])
 
 
-def test_texts_are_exact_and_turns_stand_before_the_response(tmp_path: Path) -> None:
-    turns = (Message("user", " p\r\n\u2028"), Message("assistant", "b"), Message("user", "c"))
-    only = pair("own:1", turns=turns, chosen="🤔\0", rejected="")
-    _, columns = exported(tmp_path, [only], [scored(only, 1.0, 0.0)])
-    for side, text in (("chosen", "🤔\0"), ("rejected", "")):
-        said = [(each["role"], each["content"]) for each in columns[f"text_{side}"][0]]
-        assert said == [*turns, ("assistant", text)]
-
-
-def test_upstreams_words_for_the_family_and_its_reference(tmp_path: Path) -> None:
-    cases: list[tuple[Family, str, str, str | None]] = [
-        ("dpo", "org/sft@0123abc", "DPO", "org/sft"),
-        ("logprob-sum", "", "DPO Ref. Free", None),
-        ("judge", "", "Generative RM", None),
-    ]
-    for family, reference, model_type, ref_model in cases:
-        facts, only = replace(FACTS, family=family, reference=reference), pair("own:1")
-        accuracies, columns = exported(tmp_path, [only], [scored(only, 1.0, 0.0)], facts)
-        assert accuracies["model_type"] == columns["model_type"] == model_type
-        assert accuracies.get("ref_model") == ref_model
-
-
 def test_pairs_that_are_not_scored_are_refused_with_one_named(tmp_path: Path) -> None:
     pairs = [pair(f"own:{number}") for number in range(3)]
     with pytest.raises(KnownError, match=r"^2 of 3 pairs are not scored yet \(own:1 is one\)"):
@@ -169,70 +153,43 @@ def test_pairs_that_are_not_scored_are_refused_with_one_named(tmp_path: Path) ->
     assert list(tmp_path.iterdir()) == []
 
 
-REPOS = {"datasets/org/results": Repo()}
-MINE = {"hf_mine": Account("mine", {"org": "write"})}
-
-
-@pytest.fixture
-def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[HubServer]:
-    """A Hub of which nobody here has a token yet."""
-    with HubServer(dict(REPOS), MINE) as server:
-        use_hub(server.url, tmp_path / "cache", monkeypatch)
-        monkeypatch.setattr("huggingface_hub.constants.HF_TOKEN_PATH", "/nowhere/token")
-        monkeypatch.setattr("huggingface_hub.constants.HF_STORED_TOKENS_PATH", "/nowhere/tokens")
-        for name in ("HF_TOKEN", "HUGGING_FACE_HUB_TOKEN"):
-            monkeypatch.delenv(name, raising=False)
-        yield server
-
-
-@pytest.fixture
-def files(tmp_path: Path) -> list[Path]:
-    only = pair("own:1")
-    (tmp_path / "run.json").write_text("{}")
-    (tmp_path / "rewards.jsonl").write_text("{}\n")
-    return write_results(tmp_path, "org/model", FACTS, [only], [scored(only, 1.0, 0.0)])
-
-
 NAMES = ["eval-set/org/model.json", "eval-set-scores/org/model.json"]
 
 
-def test_the_two_files_and_no_other_are_sent_and_a_dry_run_says_the_same(
-    hub: HubServer, files: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("status", [401, 404])
+def test_the_two_files_alone_are_sent_with_a_token_and_again_after_a_refusal(
+    status: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    only, folder = pair("own:1"), tmp_path / "run"
+    files = write_results(folder, "org/model", FACTS, [only], [scored(only, 1.0, 0.0)])
+    (folder / "run.json").write_text("{}")
     expected = [
         f"{name} ({path.stat().st_size:,} bytes) -> org/results"
         for name, path in zip(NAMES, files, strict=True)
     ]
-    assert upload(tmp_path, files, "org/results", dry_run=True) == expected
-    with pytest.raises(KnownError, match=r"^Sending to org/results needs a token: set HF_TOKEN"):
-        check_upload("org/results", dry_run=False)
-    with pytest.raises(KnownError, match="not a token"):
-        upload(tmp_path, files, "org/results", dry_run=False)
-    monkeypatch.setenv("HF_TOKEN", "hf_mine")
-    assert upload(tmp_path, files, "org/results", dry_run=True) == expected
-    assert hub.requests == []
-    assert upload(tmp_path, files, "org/results", dry_run=False) == expected
+    repos = {"datasets/org/results": Repo(refusal=(status, ""), refused="commit")}
+    with HubServer(repos, {"hf_mine": Account("mine", {"org": "write"})}) as hub:
+        use_hub(hub.url, tmp_path / "cache", monkeypatch)
+        for name in ("HF_TOKEN_PATH", "HF_STORED_TOKENS_PATH"):
+            monkeypatch.setattr(f"huggingface_hub.constants.{name}", "/nowhere/token")
+        for name in ("HF_TOKEN", "HUGGING_FACE_HUB_TOKEN"):
+            monkeypatch.delenv(name, raising=False)
+        with pytest.raises(KnownError, match=r"^Sending to org/results needs a token: set"):
+            check_upload("org/results", dry_run=False)
+        with pytest.raises(KnownError, match="not a token"):
+            upload(folder, files, "org/results", dry_run=False)
+        monkeypatch.setenv("HF_TOKEN", "hf_mine")
+        assert upload(folder, files, "org/results", dry_run=True) == expected
+        assert hub.requests == []
+        said = rf"^The Hub did not take the results for org/results: .*{status}.*They are in "
+        with pytest.raises(KnownError, match=said + re.escape(str(folder))) as caught:
+            upload(folder, files, "org/results", dry_run=False)
+        assert "hf_mine" not in str(caught.value) and hub.commits == []
+        repos["datasets/org/results"] = Repo()
+        assert upload(folder, files, "org/results", dry_run=False) == expected
     [commit] = hub.commits
     assert (commit.repo, commit.account) == ("datasets/org/results", "mine")
     assert commit.files == {n: path.read_bytes() for n, path in zip(NAMES, files, strict=True)}
-
-
-@pytest.mark.parametrize("status", [401, 404])
-def test_what_the_hub_refuses_is_said_and_can_be_sent_again(
-    status: int, files: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    repos = {"datasets/org/results": Repo(refusal=(status, ""), refused="commit")}
-    with HubServer(repos, MINE) as server:
-        use_hub(server.url, tmp_path / "cache", monkeypatch)
-        monkeypatch.setenv("HF_TOKEN", "hf_mine")
-        said = rf"^The Hub did not take the results for org/results: .*{status}.*They are in "
-        with pytest.raises(KnownError, match=said + re.escape(str(tmp_path))) as caught:
-            upload(tmp_path, files, "org/results", dry_run=False)
-        assert "hf_mine" not in str(caught.value)
-        assert server.commits == []
-        repos |= REPOS
-        upload(tmp_path, files, "org/results", dry_run=False)
-        assert sorted(server.commits[0].files) == sorted(NAMES)
 
 
 def test_what_is_no_dataset_is_refused() -> None:

@@ -3,7 +3,6 @@
 import json
 import math
 from collections.abc import Callable
-from copy import deepcopy
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -59,19 +58,6 @@ def order(subsets: str, ids: str | None = None, hashes: list[str] | None = None)
     names = tuple(dict.fromkeys(subsets))
     codes = np.array([names.index(name) for name in subsets], dtype=np.int32)
     return PairOrder(names, codes, None if ids is None else list(ids), hashes)
-
-
-def test_a_file_is_read_into_arrays(read: Read) -> None:
-    found = read()
-    assert (found.model, found.model_type) == ("org/model", "Seq. Classifier")
-    assert found.results.tolist() == [1.0, 0.0, 0.0]
-    assert (found.order.names, found.order.ids) == (("a", "b"), ["1", "2", "1"])
-    assert found.order.codes.tolist() == [0, 0, 1]
-    assert found.order.hashes is None
-    assert found.scores_chosen is not None
-    assert found.scores_chosen.tolist() == [1.5, 2.0, 0.25]
-    assert found.equal.tolist() == [False, True, False]
-    assert (found.scores, found.num_correct, found.notes) == (None, None, ())
 
 
 NO = "?"
@@ -134,42 +120,22 @@ def test_messages_are_hashed_as_the_table_hashes_its_texts(read: Read) -> None:
     assert found.order.hashes == [text_hash("p", "c", "r"), "", text_hash("q", "c", "r")]
 
 
-@pytest.mark.parametrize(
-    ("content", "said"),
-    [
-        ('{"results": 1}\n[]\n', "line 2 is not an object of results"),
-        ('{"prompt": "p", "text": "t", "results": 0.5}\n', "rewards of single texts, not of pairs"),
-    ],
-)
-def test_other_lines_are_refused_with_their_reason(content: str, said: str, tmp_path: Path) -> None:
-    path = tmp_path / "model_outputs.jsonl"
-    path.write_text(content, encoding="utf-8")
-    with pytest.raises(KnownError, match=said):
-        read_pair_results(path)
-
-
-def test_the_rows_of_the_second_benchmark_are_hashed_by_their_first_responses(read: Read) -> None:
+def test_the_second_benchmark_has_lists_of_scores_and_its_first_responses_are_hashed(
+    read: Read,
+) -> None:
     texts = [[messages("p", each) for each in row] for row in ("xyz", "xyz", "xy")]
-    found = read(
-        text_chosen=None, text_rejected=None, text=texts, num_correct=[1, 2, 2],
-        scores=[[3, 2, 1], [3, 2, 1], [2, 1]], scores_chosen=None, scores_rejected=None,
-    )  # fmt: skip
-    assert found.order.hashes == [text_hash("p", "x", "y"), text_hash("p", "x", "z"), ""]
-
-
-def test_the_second_benchmark_has_lists_of_scores(read: Read) -> None:
     scores = [[1.0, [0.5], None], [], [3]]
-    found = read(
-        scores_chosen=None, scores_rejected=None, scores=scores, num_correct=[1, 2, 3], id=None
-    )
+    no_sides = dict.fromkeys(key for key in GOOD if key.startswith(("text_", "scores_")))
+    found = read(**no_sides, id=None, text=texts, scores=scores, num_correct=[1, 2, 2])
+    assert found.order.hashes == [text_hash("p", "x", "y"), text_hash("p", "x", "z"), ""]
     assert found.scores is not None and found.num_correct is not None
     assert found.scores.offsets.tolist() == [0, 3, 3, 4]
-    assert found.scores.row(0)[:2].tolist() == [1.0, 0.5] and np.isnan(found.scores.row(0)[2])
-    assert found.num_correct.tolist() == [1, 2, 3]
+    np.testing.assert_array_equal(found.scores.row(0), [1.0, 0.5, np.nan])
+    assert found.num_correct.tolist() == [1, 2, 2]
 
 
 @pytest.mark.parametrize(
-    ("changes", "said"),
+    ("given", "said"),
     by_sentence(
         ({"results": None}, "it has no list of per-pair results"),
         ({"results": []}, "it has no outcomes"),
@@ -181,28 +147,52 @@ def test_the_second_benchmark_has_lists_of_scores(read: Read) -> None:
         ({"subset": ["a", "x" * 2000, "b"]}, "subset, row 2: text, must be a short text"),
         ({"subset": ["\ud800", "\udfff", "b"]}, "differ in nothing that can be shown"),
         ({"model": None}, "it names no model"),
+        (b"", "it is not complete JSON: Expecting value"),
+        (b"[]", "not an object of results"),
+        (b'{"a":"\xff"}', "it is not complete JSON: 'utf-8' codec"),
+        (b"[" * 100_000, "it is not complete JSON: maximum recursion"),
+        (b'{"a":1,"a":2}', "'a' stands there twice"),
+        ('{"results": 1}\n[]\n', "line 2 is not an object of results"),
+        ('{"text": "t", "results": 0.5}\n', "rewards of single texts, not of pairs"),
     ),
 )
 def test_what_does_not_fit_is_refused_with_its_reason(
-    changes: dict[str, Any], said: str, read: Read
+    given: dict[str, Any] | bytes | str, said: str, read: Read
 ) -> None:
-    values = {key: value for key, value in {**GOOD, **changes}.items() if value is not None}
+    """given: what is changed, a whole file, or the lines of one."""
     with pytest.raises(KnownError, match=said):
-        read(json.dumps(values).encode())
+        if isinstance(given, dict):
+            read(**given)
+        elif isinstance(given, bytes):
+            read(given)
+        else:
+            read(given.encode(), "model_outputs.jsonl")
 
 
-def test_what_is_no_object_is_refused(read: Read) -> None:
-    for content in (b"", b"[]", b"\xff\xfe", b"[" * 100_000, b'{"a":1,"a":2}'):
-        with pytest.raises(KnownError):
-            read(content)
+def of(dataset: str | None) -> PairOrder:
+    """Pairs without texts of a dataset."""
+    return replace(order("ab", "12"), dataset=dataset)
 
 
+AAB, THREE = order("aab", "123"), order("aaa", "123", ["h1", "h2", "h3"])
+TWICE = order("aab", None, ["h1", "h1", ""])
+NAMED = of("org/name:test@0123")
+SECOND = PairOrder(("Ties", "Precise IF"), np.arange(2, dtype=np.int32), ["1", "2"])
+SPELLED = replace(SECOND, names=("ties", "precise_if"), ids=["9", "9"])
+TURNED = replace(SECOND, names=("Precise IF", "Ties"), ids=["2", "1"])
 ALIGNED = [
-    ("the same order", order("aab"), order("aab", "123"), "position", [0, 1, 2], 0, 0),
-    ("other ids", order("aab", "xyz"), order("aab", "123"), "position", [0, 1, 2], 0, 0),
+    ("the same order", order("aab"), AAB, "position", [0, 1, 2], 0, 0),
+    ("other ids", order("aab", "xyz"), AAB, "position", [0, 1, 2], 0, 0),
     ("others too", order("baac", "1219"), order("aab", "121"), "subset and id", [2, 1, 0], 1, 0),
     ("an id in two", order("ba", "77"), order("ab", "77"), "subset and id", [1, 0], 0, 0),
     ("by texts", order("ab", "11", ["h2", "h1"]), order("ba", "34"), "text", [1, 0], 0, 0),
+    ("texts first", order("aaa", "123", ["h2", "h1", "h3"]), THREE, "text", [1, 0, 2], 0, 0),
+    ("a new text", order("aaa", "123", ["h1", "new", "h3"]), THREE, "text", [0, -1, 2], 1, 1),
+    ("no text", order("aaa", "123", ["h1", "", "h3"]), THREE, "text", [0, 1, 2], 0, 0),
+    ("a text twice", TWICE, order("baa", hashes=["x", "h1", "h1"]), "text", [-1, 0, 1], 1, 1),
+    ("a revision", NAMED, of("org/name:test@01234567"), "position", [0, 1], 0, 0),
+    ("no revision", NAMED, of("org/name:test"), "position", [0, 1], 0, 0),
+    ("RewardBench 2", SPELLED, SECOND, "position", [0, 1], 0, 0),
 ]
 
 
@@ -218,46 +208,28 @@ def test_each_outcome_finds_its_pair(
     assert (alignment.unmatched, alignment.missing) == (unmatched, missing)
 
 
-def test_texts_go_before_positions_and_keys() -> None:
-    pairs = order("aaa", "123", ["h1", "h2", "h3"])
-    alignment = align(order("aaa", "123", ["h2", "h1", "h3"]), pairs)
-    assert (alignment.how, alignment.rows.tolist()) == ("text", [1, 0, 2])
-    alignment = align(order("aaa", "123", ["h1", "changed", "h3"]), pairs)
-    assert (alignment.rows.tolist(), alignment.unmatched) == ([0, -1, 2], 1)
-    alignment = align(order("aaa", "123", ["h1", "", "h3"]), pairs)
-    assert (alignment.how, alignment.rows.tolist()) == ("text", [0, 1, 2])
-    with pytest.raises(KnownError, match="1 of them are recognised by their texts"):
-        align(order("aaa", "123", ["h1", "other", "texts"]), pairs)
-    alignment = align(order("aab", None, ["h1", "h1", ""]), order("baa", hashes=["x", "h1", "h1"]))
-    assert (alignment.rows.tolist(), alignment.unmatched, alignment.missing) == ([-1, 0, 1], 1, 1)
+BY_KEY = "of them are recognised by subset and id"
+OTHERS = "without texts and are of org/name:test@0123"
+REFUSED = [
+    ("fewer", order("ab"), AAB, BY_KEY),
+    ("other subsets", order("xy", "12"), AAB, BY_KEY),
+    ("other texts", order("ba", None, ["1", "2"]), AAB, "0 of them are recognised by their texts"),
+    ("few texts", order("aaa", "123", ["h1", "x", "y"]), THREE, "1 of them are recognised by thei"),
+    ("RewardBench 2", TURNED, SECOND, "ids of RewardBench 2 are no help"),
+    ("another revision", NAMED, of("org/name:test@4567"), OTHERS),
+    ("another split", NAMED, of("org/name:train"), OTHERS),
+    ("a fork", NAMED, of("org/fork:test@0123"), OTHERS),
+    ("a file", NAMED, of("a.jsonl@0123"), OTHERS),
+    ("nobody knows", of(None), of("a.jsonl@0123"), "do not say which pairs they are of"),
+]
 
 
-def test_outcomes_of_other_pairs_are_refused() -> None:
-    for found in (order("ab"), order("xy", "12"), order("ba", None, ["1", "2"])):
-        with pytest.raises(KnownError, match="of them are recognised by subset and id"):
-            align(found, order("aab", "129"))
-
-
-def test_the_second_benchmark_goes_by_position_alone() -> None:
-    def second(*names: str, ids: str) -> PairOrder:
-        return PairOrder(names, np.arange(len(names), dtype=np.int32), list(ids))
-
-    pairs = second("Ties", "Precise IF", ids="12")
-    alignment = align(second("ties", "precise_if", ids="99"), pairs)
-    assert alignment.how == "position"
-    with pytest.raises(KnownError, match="ids of RewardBench 2 are no help"):
-        align(second("Precise IF", "Ties", ids="21"), pairs)
-
-
-def test_position_and_key_match_within_one_dataset_alone() -> None:
-    file = replace(order("ab", "12"), dataset="org/name:test@0123")
-    for same in ("org/name:test", "org/name:test@01234567"):
-        assert align(file, replace(order("ab", "12"), dataset=same)).how == "position"
-    for other in ("org/name:test@4567", "org/name:train", "org/fork:test@0123", "a.jsonl@0123"):
-        with pytest.raises(KnownError, match="without texts and are of org/name:test@0123"):
-            align(file, replace(order("ab", "12"), dataset=other), lambda: ["h1", "h2"])
-    with pytest.raises(KnownError, match="do not say which pairs they are of"):
-        align(order("ab", "12"), replace(order("ab", "12"), dataset="a.jsonl@0123"))
+@pytest.mark.parametrize(
+    ("found", "pairs", "said"), [pytest.param(*row, id=name) for name, *row in REFUSED]
+)
+def test_outcomes_of_other_pairs_are_refused(found: PairOrder, pairs: PairOrder, said: str) -> None:
+    with pytest.raises(KnownError, match=said):
+        align(found, pairs, lambda: ["h1", "h2"])
 
 
 def test_a_revision_has_the_outcomes_of_its_unchanged_texts_alone() -> None:
@@ -290,27 +262,30 @@ def test_any_order_and_any_gaps_find_the_same_pairs(places: list[int], gone: set
 
 
 SEVERAL = {**GOOD, "scores": [[1.0], [2], []], "num_correct": [1] * 3, "text": [[]] * 3}
+CHANGES = st.dictionaries(st.sampled_from([*SEVERAL]), ANY_JSON, max_size=2)
 
 
 @settings(max_examples=25)
-@given(data=st.data(), values=st.sampled_from([GOOD, SEVERAL]))
+@given(
+    values=st.sampled_from([GOOD, SEVERAL]),
+    columns=CHANGES,
+    cells=CHANGES,
+    end=st.sampled_from([None, -1, 9]),
+)
 def test_a_mutated_file_raises_nothing_but_a_known_error(
-    data: st.DataObject, values: dict[str, Any], tmp_path_factory: pytest.TempPathFactory
+    values: dict[str, Any],
+    columns: dict[str, Any],
+    cells: dict[str, Any],
+    end: int | None,
+    tmp_path_factory: pytest.TempPathFactory,
 ) -> None:
-    values = deepcopy(values)
-    keys = st.sampled_from(sorted(values))
-    for key in data.draw(st.lists(keys, max_size=2)):
-        values.pop(key, None)
-    values |= data.draw(st.dictionaries(keys, ANY_JSON, max_size=2))
-    for key, place in data.draw(st.lists(st.tuples(keys, st.integers(0, 2)), max_size=3)):
-        column = values.get(key)
-        if isinstance(column, list) and column:
-            column[place % len(column)] = data.draw(ANY_JSON)
-    content = json.dumps(values).encode()
-    if data.draw(st.booleans()):
-        content = content[: data.draw(st.integers(0, len(content)))]
+    """columns, cells: what whole values and last cells become. end: where the file is cut."""
+    values = {**values, **columns}
+    for key, value in cells.items():
+        if isinstance(values.get(key), list):
+            values[key] = [*values[key][:-1], value]
     path = tmp_path_factory.mktemp("mutated") / "m.json"
-    path.write_bytes(content)
+    path.write_bytes(json.dumps(values).encode()[:end])
     try:
         found = read_pair_results(path)
     except KnownError as error:
