@@ -1,15 +1,17 @@
-"""`scoring/` by itself: docs say all that it needs, and its threads do not spin."""
+"""`scoring/` by itself: what it needs, how its threads wait, and what a person types as a path."""
 
 import importlib.metadata
 import os
 import re
 import sys
+from pathlib import Path
 
 import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 import scoring
+from scoring.paths import is_file, is_folder, typed_path
 from tests.conftest import ROOT
 
 
@@ -53,13 +55,30 @@ def test_scoring_imports_what_docs_name_which_is_declared() -> None:
 def test_threads_wait_briefly_unless_the_owner_says_otherwise(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setenv("GOMP_SPINCOUNT", "7")
-    scoring.wait_briefly()
-    assert os.environ["GOMP_SPINCOUNT"] == "7"
-    monkeypatch.delenv("GOMP_SPINCOUNT")
-    monkeypatch.setenv("OMP_WAIT_POLICY", "active")
-    scoring.wait_briefly()
-    assert "GOMP_SPINCOUNT" not in os.environ
-    monkeypatch.delenv("OMP_WAIT_POLICY")
-    scoring.wait_briefly()
-    assert os.environ["GOMP_SPINCOUNT"] == scoring.SPINS
+    for owners, spins in (
+        ({"GOMP_SPINCOUNT": "7"}, "7"),
+        ({"OMP_WAIT_POLICY": "active"}, None),
+        ({}, scoring.SPINS),
+    ):
+        with monkeypatch.context() as patch:
+            patch.setattr(os, "environ", owners)
+            scoring.wait_briefly()
+        assert owners.get("GOMP_SPINCOUNT") == spins
+
+
+def test_a_tilde_is_the_persons_home_and_other_text_is_taken_as_it_is(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("HOME", "/home/ada")
+    assert typed_path("~/models") == Path("/home/ada/models")
+    for text in ("", "a b", "~no-such-user/x", "org/name", "a\0b"):
+        assert typed_path(text) == Path(text)
+
+
+def test_what_lies_there_is_told_apart_also_by_names_that_none_can_have(tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    file.write_bytes(b"")
+    impossible = [Path("x" * 300), Path("a\0b"), Path("/".join(["x" * 200] * 50))]
+    paths = [file, tmp_path, file / "x", tmp_path / "gone", *impossible]
+    assert [path for path in paths if is_file(path)] == [file]
+    assert [path for path in paths if is_folder(path)] == [tmp_path]

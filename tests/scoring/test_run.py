@@ -5,7 +5,6 @@ import random
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import pairwise
-from typing import Any
 
 import pytest
 import torch
@@ -16,7 +15,6 @@ from scoring.errors import KnownError
 from scoring.families import open_scorer
 from scoring.run import make_job, score
 from scoring.spec import ModelSpec, Pair, RunSettings, ScoredPack, ScoredPair, text_hash
-from tests.conftest import DEMO_MODEL
 from tests.support.rounding import DEMO, near
 from tests.support.watched_scorers import Around, Reading, Saying
 
@@ -107,18 +105,6 @@ def test_of_all_packs_those_are_scored_that_are_asked_for_and_not_done(
     assert list(score(job, watched, packs=[3, 1], done={1})) == [whole[3]]
     with pytest.raises(KnownError, match="No pairs are selected"):
         make_job([], watched, 0)
-
-
-def test_cutting_on_the_left_keeps_the_response_and_on_the_right_the_prompt() -> None:
-    long = pair(1, "Red.", "Blue.", "Seven lazy foxes jump over it. " * 20)
-    sides: dict[Any, bool] = {"left": False, "right": True}
-    for side, is_tie in sides.items():
-        settings = replace(CPU, max_length=50, truncation_side=side)
-        scorer = open_scorer(ModelSpec("demo", str(DEMO_MODEL), "test"), settings)
-        row = score_all([long], scorer)["mine:1"]
-        assert (row.chosen_truncated, row.rejected_truncated) == (True, True)
-        assert (row.chosen_tokens, row.rejected_tokens) == (50, 50)
-        assert (row.outcome == "tie") == is_tie
 
 
 def test_a_side_without_a_number_is_missing_and_the_other_is_kept() -> None:

@@ -8,10 +8,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scoring.benchmark import COUNTS, SECTIONS
+from scoring.benchmark import (
+    COUNTS,
+    SECTIONS,
+    SUBSETS,
+    WEIGHTS,
+    overall_score,
+    section_of,
+    section_scores,
+)
 from scoring.interval import Z_95, wilson
 from scoring.spec import ScoredPair, outcome_of, text_hash
 from scoring.summary import Intervals, Summary, summarise
+from tests.support.published_accuracies import LDL_REWARD_CORRECT
 
 Rewards = tuple[float | None, float | None]
 WIN, LOSS, TIE, MISSING = (1.0, 0.0), (0.0, 1.0), (0.5, 0.5), (None, 0.0)
@@ -27,6 +36,32 @@ def of(*rows: tuple[str, Iterable[Rewards]]) -> Summary:
     return summarise((pair(subset, each) for subset, some in rows for each in some), "classifier")
 
 
+def test_every_subset_is_in_one_section_of_its_published_size() -> None:
+    assert len(SUBSETS) == len(set(SUBSETS)) == 23 and set(SUBSETS) == set(COUNTS)
+    assert all(subset in SECTIONS[section_of(subset) or ""] for subset in SUBSETS)
+    sizes = {
+        name: tuple(sum(of[each] for each in subsets) for of in (COUNTS, WEIGHTS))
+        for name, subsets in SECTIONS.items()
+    }
+    assert sizes == {
+        "Chat": (358, 358),
+        "Chat Hard": (456, 456),
+        "Safety": (740, 740),
+        "Reasoning": (1431, 1968),
+    }
+    for name in ("", "mt-bench-medium", "do not answer", "Chat", "HEP-JS"):
+        assert section_of(name) is None
+
+
+def test_ldl_reward_gets_its_published_scores() -> None:
+    scores = section_scores(
+        {subset: correct / COUNTS[subset] for subset, correct in LDL_REWARD_CORRECT.items()}
+    )
+    sections = (0.9664804469, 0.9166666667, 0.9270270270, 0.9882107001)
+    assert scores == pytest.approx(dict(zip(SECTIONS, sections, strict=True)), abs=5e-11)
+    assert overall_score(scores) == pytest.approx(0.9495962102, abs=5e-11)
+
+
 def test_ties_count_as_not_won_and_missing_rewards_do_not_count() -> None:
     summary = of(("hep-go", [WIN, WIN, WIN, LOSS, TIE, MISSING, (1.0, None)]))
     total = summary.total
@@ -36,12 +71,7 @@ def test_ties_count_as_not_won_and_missing_rewards_do_not_count() -> None:
     unknown = of(("hep-go", [MISSING]), ("donotanswer", [WIN]))
     assert unknown.subsets["hep-go"].accuracy is unknown.sections["Reasoning"] is None
     assert unknown.score == 1.0
-
-
-def test_a_tie_counts_as_in_the_files_though_subsets_are_of_another_benchmark() -> None:
-    tied = pair("mmlu-pro-law", TIE)
-    for benchmark, worth in (("", 0.5), ("judgebench", 0.0)):
-        assert summarise([tied], "judge", benchmark).total.accuracy == worth
+    assert of(("hep-go", [LOSS]), ("donotanswer", [WIN])).score == 0.5
 
 
 def test_no_pairs_give_an_empty_summary() -> None:

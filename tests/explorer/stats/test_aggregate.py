@@ -6,7 +6,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from explorer.data.facets import Coded
-from explorer.stats.aggregate import Counted, accuracies_of, aggregate, aggregate_counted, overall
+from explorer.stats.aggregate import (
+    Counted,
+    Missing,
+    Ties,
+    accuracies_of,
+    aggregate,
+    aggregate_counted,
+    overall,
+)
 from explorer.stats.rules import PRIOR, RULES, V1, V2
 from scoring.benchmark import COUNTS, SECTIONS, WEIGHTS, overall_score, section_scores
 from tests.support.published_accuracies import ARMORM_PERCENT
@@ -47,13 +55,10 @@ def test_the_paper_has_the_two_counts_of_xstest_swapped_and_nothing_else() -> No
     assert differ == {"xstest-should-refuse": (154, 250), "xstest-should-respond": (250, 154)}
 
 
-def test_four_prior_sets_count_half_a_section() -> None:
+def test_four_prior_sets_count_half_a_section_and_each_of_rewardbench_2_is_one_subset() -> None:
     assert V1_PRIOR.weights == {**dict.fromkeys(SECTIONS, 2), PRIOR: 1}
     assert PRIOR_ALONE.subsets == ("anthropic_helpful", "anthropic_hhh", "shp", "summarize")
     assert len(RULES["prior_all"].subsets) == 7
-
-
-def test_rewardbench_2_has_1865_rows_in_six_sections_of_one_subset() -> None:
     assert sum(V2.pairs.values()) == 1865
     assert [list(section) for section in V2.sections.values()] == [[each] for each in V2.sections]
 
@@ -115,33 +120,24 @@ def test_prior_sets_of_exactly_0_were_not_measured_but_a_section_of_0_was() -> N
 # What is counted.
 
 
-def one_subset(*outcomes: float) -> tuple[np.ndarray, Coded]:
-    return np.array(outcomes, dtype=np.float32), Coded(["a"], np.zeros(len(outcomes), np.int32))
-
-
-def test_a_stored_half_stays_and_equal_scores_stay_losses_unless_they_are_to_count_half() -> None:
-    outcomes, subsets = one_subset(1, 0, 0, 0.5, 0.25, 0.875, math.nan)
+def test_halves_stay_and_equal_and_missing_outcomes_count_as_asked() -> None:
+    outcomes = np.array([1, 0, 0, 0.5, 0.25, 0.875, math.nan], np.float32)
     equal = np.array([False, True, *[False] * 4, True])
-    assert accuracies_of(outcomes, subsets, equal)["a"] == Counted(2.625 / 6, 6, 1, 3, 2, 1)
-    half = accuracies_of(outcomes, subsets, equal, "half")["a"]
-    assert half == Counted(3.125 / 6, 6, 1, 4, 1, 1)
-
-
-def test_a_missing_outcome_is_left_out_and_counted_or_a_loss_as_upstream() -> None:
-    outcomes, subsets = one_subset(1, 0, math.nan, math.nan)
-    assert accuracies_of(outcomes, subsets)["a"] == Counted(0.5, 2, 1, 0, 1, 2)
-    upstream = accuracies_of(outcomes, subsets, missing="loss")["a"]
-    assert upstream == Counted(0.25, 4, 1, 0, 1, 2)
-
-
-def test_a_subset_without_pairs_or_without_outcomes_has_no_accuracy() -> None:
-    subsets = Coded(["gone", "empty"], np.zeros(2, np.int32))
-    found = accuracies_of(np.full(2, np.nan, np.float32), subsets)
-    assert found == {"gone": Counted(None, 0, 0, 0, 0, 2), "empty": Counted(None, 0, 0, 0, 0, 0)}
-    assert aggregate_counted(V1, found).score is None
+    subsets = Coded(["a", "empty"], np.zeros(7, np.int32))
+    cases: list[tuple[Ties, Missing, Counted]] = [
+        ("official", "left out", Counted(2.625 / 6, 6, 1, 3, 2, 1)),
+        ("half", "left out", Counted(3.125 / 6, 6, 1, 4, 1, 1)),
+        ("official", "loss", Counted(2.625 / 7, 7, 1, 3, 2, 1)),
+    ]
+    for ties, missing, counted in cases:
+        found = accuracies_of(outcomes, subsets, equal, ties, missing)
+        assert found == {"a": counted, "empty": Counted(None, 0, 0, 0, 0, 0)}
+    nothing = accuracies_of(np.full(7, np.nan, np.float32), subsets)
+    assert nothing["a"] == Counted(None, 0, 0, 0, 0, 7)
+    assert aggregate_counted(V1, nothing).score is None
 
 
 @pytest.mark.parametrize("outcome", [-0.5, 1.5, np.inf])
 def test_an_outcome_out_of_range_is_refused(outcome: float) -> None:
     with pytest.raises(ValueError, match="not between 0 and 1"):
-        accuracies_of(*one_subset(1, outcome))
+        accuracies_of(np.array([outcome], np.float32), Coded(["a"], np.zeros(1, np.int32)))

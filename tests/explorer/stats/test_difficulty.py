@@ -6,7 +6,6 @@ import pytest
 
 from explorer.stats.difficulty import (
     correlations,
-    difficulty,
     discriminating_pairs,
     failed_by_most,
     item_rest,
@@ -42,13 +41,6 @@ def test_copies_stand_together() -> None:
     assert sorted(order) == list(range(24))
     for model in range(12):
         assert abs(order.index(model) - order.index(model + 12)) == 1
-
-
-def test_a_half_is_no_win_and_missing_is_no_failure() -> None:
-    found = difficulty(np.array([[1.0, 0.5, np.nan], [np.nan, 0.0, np.nan], [0.0, 1.0, np.nan]]))
-    assert found.failed.tolist() == [1, 2, 0]
-    assert found.known.tolist() == [2, 3, 0]
-    assert found.share == pytest.approx([1 / 2, 2 / 3, np.nan], nan_ok=True)
 
 
 def test_item_rest_is_the_correlation_with_the_mean_of_the_others() -> None:

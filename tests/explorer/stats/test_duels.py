@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from statsmodels.stats.multitest import multipletests  # type: ignore[import-untyped]
 
-from explorer.stats.duels import DuelPart, duel, majority_of
+from explorer.stats.duels import DuelPart, duel
 from explorer.stats.rules import RULES
 from scoring.benchmark import SECTIONS, SUBSETS, overall_score, section_scores
 from tests.support.board_data import order_of
@@ -101,14 +101,3 @@ def test_one_problem_in_six_languages_is_no_six_proofs() -> None:
     apart = replace(order, ids=["3856", "4185", "4350"])
     together, alone = (duel([1, 1, 1], [0, 0, 0], each, V1) for each in (order, apart))
     assert (together.score.test.p, alone.score.test.p) == (1.0, 0.25)
-
-
-def test_a_majority_is_more_than_half_of_those_that_are_known() -> None:
-    models = drawn(5, 400)
-    for found, of_pair in zip(majority_of(models).tolist(), models.T, strict=True):
-        known = of_pair[~np.isnan(of_pair)]
-        twice = 2 * int((known == 1).sum())
-        if len(known) and twice != len(known):
-            assert found == (twice > len(known))
-        else:
-            assert np.isnan(found)

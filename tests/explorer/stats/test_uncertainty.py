@@ -18,7 +18,7 @@ from scoring.pairs.opening import read_pairs
 from scoring.results.order import PairOrder
 from tests.support.board_data import FOUR, matrix_of
 from tests.support.files import write_jsonl
-from tests.support.stepping import stepwise, told_by
+from tests.support.stepping import told_by
 
 NAN = float("nan")
 
@@ -76,15 +76,6 @@ def test_missing_outcomes_and_ties_count_as_asked() -> None:
         for missing in ("left out", "loss")
     ]
     assert scores == pytest.approx([38 / 39, 38 / 40, 38.5 / 39, 38.5 / 40])
-
-
-def test_it_can_be_stopped_between_draws() -> None:
-    subsets = ["math-prm"] * 20_000
-    matrix = matrix_of({"a": [1.0, 0.0] * 10_000}, subsets)
-    steps = stepwise(lambda tell: measure(matrix, V1, tell=tell))
-    assert [next(steps).done for _ in range(3)] == [0, 1, 2]
-    steps.close()
-    assert list(steps) == []
 
 
 def test_more_pairs_than_can_be_measured_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:

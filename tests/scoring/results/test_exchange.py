@@ -5,6 +5,7 @@ tests/data/every_eval_ever has the schema as that project published it (0.3.0), 
 
 import json
 import random
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -15,13 +16,18 @@ import pytest
 import yaml  # type: ignore[import-untyped]
 from huggingface_hub import EvalResultEntry, parse_eval_result_entries
 
-import scoring
 from scoring.benchmarks import Benchmark, bundled_benchmarks
 from scoring.record import Run
-from scoring.results.exchange import EXCHANGE_FORMATS, exchange_file, write_exchange
+from scoring.results.exchange import (
+    EXCHANGE_FORMATS,
+    ExchangeFormat,
+    exchange_file,
+    write_exchange,
+)
 from scoring.spec import RunFacts, ScoredPack, ScoredPair
 from scoring.summary import summarise_run
 from tests.conftest import ROOT
+from tests.support.golden_files import check_golden
 from tests.support.run_facts import MADE_UP
 
 SCHEMA = json.loads((ROOT / "tests/data/every_eval_ever/eval.schema.json").read_text())
@@ -106,34 +112,26 @@ def test_every_benchmark_has_both_files_with_its_numbers(name: str, tmp_path: Pa
     assert (name in entries) == (name in results) == has_score
 
 
-def test_what_the_numbers_rest_on_stands_in_both(tmp_path: Path) -> None:
-    facts = replace(ON_HUB, versions={"torch": "9.1"}, reference=f"org/reference@{COMMIT}")
-    run = stored(tmp_path, [row("s", 1, 1.0, 0.0), row("s", 2, 0.0, 1.0)], facts)
-    log, [entry, *_] = log_of(run), entries_of(run).values()
-    assert (entry.dataset_id, entry.dataset_revision) == ("org/pairs", COMMIT)
-    notes, settings = entry.notes or "", log["eval_library"]["additional_details"]
-    for said in (f"revision {COMMIT}", "dtype float32", "torch 9.1", f"explorer {VERSION}"):
-        assert said in notes
-    assert settings["torch"] == "9.1" and settings["reference"] == f"org/reference@{COMMIT}"
-    assert log["eval_library"]["version"] == VERSION == scoring.__version__
-    assert log["model_info"]["id"] == "org/model"
-    assert log["model_info"]["additional_details"]["revision"] == COMMIT
-    [source, *_] = [each["source_data"] for each in log["evaluation_results"]]
-    assert {"hf_repo": "org/pairs", "hf_split": "test"}.items() <= source.items()
-
-
 VERSION = (ROOT / "CHANGELOG.md").read_text().partition("\n## [")[2].partition("]")[0]
+OF_THE_DAY = {
+    re.escape(VERSION): "VERSION",
+    r"\d{4}-\d\d-\d\dT[\d:]+Z": "DATE",
+    r"[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}": "UUID",
+    r"\b\d{10}(\.\d{3})?\b": "SECONDS",
+}
 
 
-def test_a_part_says_so_at_each_number(tmp_path: Path) -> None:
-    facts = replace(ON_HUB, n_pairs=9, selection="failed by /home/somebody/model")
+@pytest.mark.parametrize("form", EXCHANGE_FORMATS)
+def test_of_a_part_each_number_says_so_and_what_it_rests_on(
+    form: ExchangeFormat, tmp_path: Path
+) -> None:
+    selection, reference = "failed by /home/somebody/model", f"org/reference@{COMMIT}"
+    facts = replace(ON_HUB, n_pairs=9, selection=selection, reference=reference)
+    facts = replace(facts, versions={"torch": "9.1"})
     run = stored(tmp_path, [row("s", 1, 1.0, 0.0), row("s", 2, 0.0, 1.0)], facts)
-    entries, results = entries_of(run), log_of(run)["evaluation_results"]
-    said = "chosen pairs; 2 of these 9 pairs scored"
-    assert all(name.endswith("(partial)") for name in entries)
-    assert all(f"PARTIAL: {said}" in (each.notes or "") for each in entries.values())
-    assert {each["score_details"]["details"]["partial"] for each in results} == {said}
-    assert exchange_file(run, "eval-results")[0].name == "org-pairs-test-part.yaml"
+    path, text = exchange_file(run, form)
+    golden = ROOT / "tests/scoring/results/exchanged" / f"{form}.txt"
+    check_golden(golden, f"{path}\n\n{text}\n", OF_THE_DAY)
 
 
 def test_no_folder_of_this_machine_and_no_text_goes_out(tmp_path: Path) -> None:
